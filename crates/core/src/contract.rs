@@ -1,0 +1,221 @@
+//! The contracts between schemes and engines: what a part may see, and what it may ask for.
+//!
+//! A packet passes a node along one line: `PortAgent::arrive`, `Forwarder::forward` (which says whether the packet
+//! is for this node), then either `Host::handle`, or `PortAgent::enqueue`, the port's [`Queue`],
+//! `PortAgent::dequeue`, and the wire. What a host sends enters the line at the forwarder, or at the port it names.
+
+use crate::{Bytes, Duration, Flow, FlowId, LinkId, Packet, PortId, Rate, Time};
+
+/// An egress port as its node's parts see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PortState {
+    /// When everything now accepted by the port will have left it, if nothing pauses it.
+    pub free_at: Time,
+    /// The link's rate; zero where the port has no link.
+    pub rate: Rate,
+    /// Whether the link is there and up.
+    pub up: bool,
+}
+
+impl PortState {
+    /// How long a packet accepted now would wait before its first bit leaves.
+    #[must_use]
+    pub fn backlog(&self, now: Time) -> Duration {
+        self.free_at.since(now)
+    }
+}
+
+/// A node's egress ports, in port order: a read-only view.
+#[derive(Debug, Clone, Copy)]
+pub struct Ports<'a>(pub &'a [PortState]);
+
+impl Ports<'_> {
+    /// The state of one port.
+    #[must_use]
+    pub fn get(&self, port: PortId) -> &PortState {
+        &self.0[port.index()]
+    }
+}
+
+/// What happens to a host.
+#[derive(Debug, Clone, Copy)]
+pub enum Input<'a> {
+    /// An application hands over a flow to send.
+    Flow(&'a Flow),
+    /// A packet for this node has arrived by a port.
+    Packet {
+        /// The packet.
+        packet: &'a Packet,
+        /// The port it came in by.
+        port: PortId,
+    },
+    /// A packet that this host sent has left its port; only from ports that have a [`Queue`] of their own.
+    Sent(&'a Packet),
+    /// This node dropped a packet, its own or one it relayed.
+    Dropped {
+        /// The packet.
+        packet: &'a Packet,
+        /// The egress port it was bound for.
+        port: PortId,
+        /// Why.
+        reason: DropReason,
+    },
+    /// Topology discovery reports that a link, anywhere, went down or came up.
+    Link {
+        /// The directed link.
+        link: LinkId,
+        /// Its new state.
+        up: bool,
+    },
+}
+
+/// What a host wants next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Output {
+    /// Send a packet, by the port named, or by the one that this node's forwarder picks.
+    Send {
+        /// The packet.
+        packet: Packet,
+        /// The egress port, if the host itself decides.
+        port: Option<PortId>,
+    },
+    /// Tell the observer something.
+    Report(Report),
+    /// Nothing now; poll again at this time, which replaces every earlier wish.
+    WakeAt(Time),
+    /// Nothing until the next input.
+    Idle,
+}
+
+/// What hosts tell the observer. Flows are named by their key on the wire, which the sender ties to a [`FlowId`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Report {
+    /// The sender took up a flow and calls it `key` on the wire.
+    Opened {
+        /// The flow.
+        flow: FlowId,
+        /// Its name on the wire.
+        key: u64,
+    },
+    /// The receiver has delivered the flow's last byte in order.
+    Delivered {
+        /// The flow's name on the wire.
+        key: u64,
+        /// Most packets that waited for an earlier one.
+        reorder_peak: u32,
+    },
+    /// The sender knows that the flow is done, or has sent its last byte if it will never know.
+    Closed {
+        /// The flow's name on the wire.
+        key: u64,
+        /// Packets sent more than once.
+        retransmissions: u32,
+    },
+    /// The sender set the flow's rate.
+    Paced {
+        /// The flow's name on the wire.
+        key: u64,
+        /// The new rate.
+        rate: Rate,
+    },
+}
+
+/// One per host: opens flows, sends, receives, paces, times out.
+pub trait Host: Send {
+    /// Takes in what happened. The engine then calls [`poll`](Self::poll).
+    fn handle(&mut self, now: Time, input: Input<'_>);
+
+    /// Says what the host wants. The engine calls it after every input and at every wake-up, again and again until
+    /// it answers [`Output::WakeAt`] or [`Output::Idle`].
+    fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output;
+}
+
+/// What a forwarder decides on a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It leaves by this port.
+    Forward(PortId),
+    /// It is for this node's host.
+    Deliver,
+    /// It waits in this node, and is asked about again after the next [`Forwarder::signal`].
+    Hold,
+    /// It is lost.
+    Drop(DropReason),
+}
+
+/// Why a packet was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DropReason {
+    /// The egress queue was full.
+    QueueFull,
+    /// The egress link was down, or went down under the packet.
+    LinkDown,
+    /// The forwarder knows no way.
+    NoRoute,
+    /// The bytes were not a valid packet.
+    Malformed,
+}
+
+/// A flow-control word between neighbours: it takes the link's delay and none of its bandwidth (a credit).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Signal(pub u64);
+
+/// One per node that forwards: picks the egress port. Called once a packet-hop: no allocation, no search over flows.
+pub trait Forwarder: Send {
+    /// Decides on a packet that arrived by `arrival`, or that this node's host sends (`None`).
+    fn forward(
+        &mut self,
+        now: Time,
+        packet: &mut Packet,
+        arrival: Option<PortId>,
+        ports: &Ports<'_>,
+    ) -> Verdict;
+
+    /// A packet that had arrived by `arrival` has left this node's buffers; the answer goes to the neighbour at
+    /// that port. Called only if some port has a [`Queue`] of its own.
+    fn departed(&mut self, _packet: &Packet, _arrival: PortId) -> Option<Signal> {
+        None
+    }
+
+    /// The neighbour at `port` answered.
+    fn signal(&mut self, _port: PortId, _signal: Signal) {}
+
+    /// Topology discovery reports that a link, anywhere, went down or came up.
+    fn link(&mut self, _link: LinkId, _up: bool) {}
+}
+
+/// One per port: a meter and a pen. Sees packets pass; measures, marks, originates notices.
+pub trait PortAgent: Send {
+    /// A packet comes in from the wire.
+    fn arrive(&mut self, _now: Time, _packet: &mut Packet, _port: &PortState) {}
+
+    /// A packet is about to be queued; a packet returned is sent by this node's forwarder.
+    fn enqueue(&mut self, _now: Time, _packet: &mut Packet, _port: &PortState) -> Option<Packet> {
+        None
+    }
+
+    /// A packet begins to leave.
+    fn dequeue(&mut self, _now: Time, _packet: &mut Packet, _port: &PortState) {}
+}
+
+/// Whether a queue takes a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admit {
+    /// It is queued.
+    Take,
+    /// It is lost.
+    Drop,
+}
+
+/// The order and limits of one egress port, where a plain FIFO will not do. Packets are named by the engine's slot
+/// number.
+pub trait Queue: Send {
+    /// Takes or refuses a packet.
+    fn push(&mut self, now: Time, slot: u32, packet: &Packet) -> Admit;
+
+    /// The next packet to serve.
+    fn pop(&mut self, now: Time) -> Option<u32>;
+
+    /// What waits.
+    fn bytes(&self) -> Bytes;
+}

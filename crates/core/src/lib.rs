@@ -1,0 +1,24 @@
+//! What every other crate speaks in: units, ids, random streams, packets, and the contracts that schemes implement
+//! and engines drive.
+//!
+//! A scheme is a set of parts ([`Host`], [`Forwarder`], [`PortAgent`], [`Queue`]). A part is sans-IO: it reads no
+//! clock, socket, file or global randomness. Time is an argument, randomness is its own keyed [`Stream`], and what
+//! it wants is what its methods return.
+
+mod contract;
+mod flow;
+mod ids;
+mod packet;
+mod stream;
+mod units;
+
+pub use contract::{
+    Admit, DropReason, Forwarder, Host, Input, Output, PortAgent, PortState, Ports, Queue, Report, Signal,
+    Verdict,
+};
+pub use flow::Flow;
+pub use ids::{FlowId, LinkId, NodeId, PortId};
+pub use packet::Packet;
+pub use raddle_wire::Header;
+pub use stream::Stream;
+pub use units::{Bytes, Duration, Rate, Time};

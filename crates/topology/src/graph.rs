@@ -1,0 +1,203 @@
+//! The graph: hosts and switches joined by duplex links, each direction an egress port of its own.
+//!
+//! Ports of a node are numbered from 0; a port may have no link (a mesh's edge), so that index arithmetic stays
+//! uniform. A directed link is named by its egress port: `LinkId = first_link(node) + port`. Parallel links and
+//! mixed rates are allowed.
+
+use raddle_core::{Duration, LinkId, NodeId, PortId, Rate};
+
+/// A directed link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Link {
+    /// The node it leaves.
+    pub from: NodeId,
+    /// The port it leaves by.
+    pub from_port: PortId,
+    /// The node it reaches.
+    pub to: NodeId,
+    /// The port it arrives at, which is also the egress port of the reverse direction.
+    pub to_port: PortId,
+    /// Bits per second.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Duration,
+}
+
+/// What a topology is known to be, for routing that uses its symmetry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shape {
+    /// Wrap-around grid of these sizes; port `2i` is + in dimension i, port `2i + 1` is -.
+    Torus(Vec<u32>),
+    /// Grid of these sizes without wrap-around; same ports.
+    Mesh(Vec<u32>),
+    /// Nothing is known: failed links, read from a file, or of another kind.
+    General,
+}
+
+/// An immutable fabric.
+#[derive(Debug, Clone)]
+pub struct Topology {
+    shape: Shape,
+    hosts: Vec<bool>,
+    first_link: Vec<u32>,
+    links: Vec<Option<Link>>,
+}
+
+impl Topology {
+    /// What it is known to be.
+    #[must_use]
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Number of nodes, hosts and switches.
+    #[must_use]
+    pub fn node_count(&self) -> usize {
+        self.hosts.len()
+    }
+
+    /// Every node.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.hosts.len()).map(NodeId::of)
+    }
+
+    /// Whether flows can start and end at `node`.
+    #[must_use]
+    pub fn is_host(&self, node: NodeId) -> bool {
+        self.hosts[node.index()]
+    }
+
+    /// The nodes at which flows can start and end, in order.
+    pub fn hosts(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.nodes().filter(|&node| self.is_host(node))
+    }
+
+    /// Length of an array indexed by [`LinkId`]: links and ports without one.
+    #[must_use]
+    pub fn link_slots(&self) -> usize {
+        self.links.len()
+    }
+
+    /// Ports of `node`, with or without a link.
+    #[must_use]
+    pub fn port_count(&self, node: NodeId) -> usize {
+        (self.first_link[node.index() + 1] - self.first_link[node.index()]) as usize
+    }
+
+    /// The id of the link that leaves `node` by `port`.
+    #[must_use]
+    pub fn link_id(&self, node: NodeId, port: PortId) -> LinkId {
+        LinkId(self.first_link[node.index()] + u32::from(port.0))
+    }
+
+    /// The link of that id, if the port has one.
+    #[must_use]
+    pub fn link(&self, id: LinkId) -> Option<&Link> {
+        self.links[id.index()].as_ref()
+    }
+
+    /// The link that leaves `node` by `port`, if there is one.
+    #[must_use]
+    pub fn link_at(&self, node: NodeId, port: PortId) -> Option<&Link> {
+        self.link(self.link_id(node, port))
+    }
+
+    /// All links, by id.
+    pub fn links(&self) -> impl Iterator<Item = (LinkId, &Link)> {
+        self.links.iter().enumerate().filter_map(|(i, link)| Some((LinkId::of(i), link.as_ref()?)))
+    }
+
+    /// The links that leave `node`, by port.
+    pub fn links_from(&self, node: NodeId) -> impl Iterator<Item = (LinkId, &Link)> {
+        let range = self.first_link[node.index()] as usize..self.first_link[node.index() + 1] as usize;
+        range.filter_map(|i| Some((LinkId::of(i), self.links[i].as_ref()?)))
+    }
+
+    /// The other direction of a link.
+    ///
+    /// # Panics
+    /// If the port has no link.
+    #[must_use]
+    pub fn reverse(&self, id: LinkId) -> LinkId {
+        let link = self.link(id).expect("a port with a link");
+        self.link_id(link.to, link.to_port)
+    }
+
+    /// The same fabric without the links for which `up` is false; ids and ports stay as they are.
+    #[must_use]
+    pub fn surviving(&self, up: impl Fn(LinkId) -> bool) -> Self {
+        let mut survivor = self.clone();
+        for (i, link) in survivor.links.iter_mut().enumerate() {
+            if link.is_some() && !up(LinkId::of(i)) {
+                *link = None;
+                survivor.shape = Shape::General;
+            }
+        }
+        survivor
+    }
+}
+
+/// Builds a [`Topology`] node by node and link by link.
+#[derive(Debug, Clone, Default)]
+pub struct Builder {
+    hosts: Vec<bool>,
+    ports: Vec<u32>,
+    duplex: Vec<(NodeId, PortId, NodeId, PortId, Rate, Duration)>,
+}
+
+impl Builder {
+    /// Adds a host with `ports` ports.
+    pub fn host(&mut self, ports: usize) -> NodeId {
+        self.node(true, ports)
+    }
+
+    /// Adds a switch with `ports` ports.
+    pub fn switch(&mut self, ports: usize) -> NodeId {
+        self.node(false, ports)
+    }
+
+    fn node(&mut self, host: bool, ports: usize) -> NodeId {
+        self.hosts.push(host);
+        self.ports.push(u32::try_from(ports).expect("ports fit 32 bits"));
+        NodeId::of(self.hosts.len() - 1)
+    }
+
+    /// Joins two ports by a link in each direction.
+    pub fn link(&mut self, a: (NodeId, PortId), b: (NodeId, PortId), rate: Rate, delay: Duration) {
+        self.duplex.push((a.0, a.1, b.0, b.1, rate, delay));
+    }
+
+    /// Joins two nodes by a link in each direction, at a new port of each.
+    pub fn join(&mut self, a: NodeId, b: NodeId, rate: Rate, delay: Duration) {
+        let a = (a, self.new_port(a));
+        let b = (b, self.new_port(b));
+        self.link(a, b, rate, delay);
+    }
+
+    fn new_port(&mut self, node: NodeId) -> PortId {
+        let ports = &mut self.ports[node.index()];
+        *ports += 1;
+        PortId::of((*ports - 1) as usize)
+    }
+
+    /// The finished fabric.
+    ///
+    /// # Panics
+    /// If two links share a port.
+    #[must_use]
+    pub fn build(self, shape: Shape) -> Topology {
+        let mut first_link = vec![0];
+        for ports in &self.ports {
+            first_link.push(first_link[first_link.len() - 1] + ports);
+        }
+        let mut links = vec![None; first_link[first_link.len() - 1] as usize];
+        for (a, a_port, b, b_port, rate, delay) in self.duplex {
+            for (from, from_port, to, to_port) in [(a, a_port, b, b_port), (b, b_port, a, a_port)] {
+                let slot = &mut links[(first_link[from.index()] + u32::from(from_port.0)) as usize];
+                assert!(slot.is_none(), "node {from} port {from_port} has two links");
+                *slot = Some(Link { from, from_port, to, to_port, rate, delay });
+            }
+        }
+        Topology { shape, hosts: self.hosts, first_link, links }
+    }
+}

@@ -1,0 +1,6 @@
+//! Fabrics as graphs: nodes, ports and links, the builders of the field's topologies, failures as data, and
+//! routing over them (path samplers and the weights they imply).
+
+pub mod graph;
+
+pub use graph::{Builder, Link, Shape, Topology};
