@@ -1,1 +1,19 @@
-//! TODO
+//! The packet engine: a discrete-event simulation of every packet on every link (docs: `docs/src/packet-engine.md`).
+//!
+//! - Time is integer picoseconds; the order of events is total: (time, kind, link or node). No insertion order, no
+//!   float and no hash decides anything, so a seed has one result.
+//! - A FIFO port costs one event a packet-hop: when a packet is queued its departure is known, so it goes straight
+//!   into its link's ring, and only the head of the ring stands in the event queue. Ports with a
+//!   [`Queue`](raddle_core::Queue) or a [`PortAgent`](raddle_core::PortAgent) cost a second event, the end of
+//!   transmission.
+//! - State is owned by node or by link, and links are the only contact between nodes.
+
+mod engine;
+mod events;
+mod failure;
+mod port;
+mod slab;
+
+pub use engine::{Config, Node, Observer, Simulation, Switching, Totals};
+pub use failure::Change;
+pub use port::{LinkStats, PortSetup};
