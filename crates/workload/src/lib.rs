@@ -1,1 +1,45 @@
-//! TODO
+//! What the fabric is asked to carry: arrivals, sizes and pairs of flows, generated from a seed or read from files.
+//!
+//! A [`Workload`] is three independent choices, each drawn from its own random stream: when flows start
+//! ([`Arrivals`]), how large they are ([`Sizes`]) and between whom they run ([`Pairs`]). Changing one leaves the
+//! others' draws as they were, and schemes compared on one seed meet the same flows. Logarithms and powers come from
+//! `libm`, so a seed gives the same flows on every machine.
+//!
+//! ```
+//! # use raddle_workload::{Arrivals, Pairs, Sizes, Workload};
+//! # use raddle_core::{Bytes, Duration, PortId, Rate};
+//! # use raddle_topology::{Builder, Shape};
+//! # let mut fabric = Builder::default();
+//! # let (a, b) = (fabric.host(0), fabric.host(0));
+//! # fabric.join(a, b, Rate::from_gbps(10), Duration::from_ns(100));
+//! # let topology = fabric.build(Shape::General);
+//! let workload = Workload {
+//!     arrivals: Arrivals::Poisson { mean_gap: Duration::from_us(1) },
+//!     sizes: Sizes::Pareto { shape: 1.05, mean: Bytes(100_000) },
+//!     ..Workload::new(Pairs::Uniform, 1_000)
+//! };
+//! let flows = workload.generate(&topology, 1)?;
+//! assert_eq!(flows.len(), 1_000);
+//! # Ok::<(), raddle_workload::WorkloadError>(())
+//! ```
+
+mod arrivals;
+mod cdf;
+mod error;
+mod facts;
+mod generate;
+mod hpcc;
+mod pairs;
+mod sizes;
+#[cfg(test)]
+mod testing;
+mod text;
+
+pub use arrivals::Arrivals;
+pub use cdf::SizeCdf;
+pub use error::WorkloadError;
+pub use facts::Facts;
+pub use generate::Workload;
+pub use hpcc::{read_hpcc, write_hpcc};
+pub use pairs::Pairs;
+pub use sizes::Sizes;

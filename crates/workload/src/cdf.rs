@@ -1,0 +1,113 @@
+//! Flow-size distributions as files of points, the field's usual form.
+
+use crate::WorkloadError;
+use crate::text;
+
+/// A distribution of sizes, linear between its points.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SizeCdf {
+    /// (bytes, probability of at most that), both rising; from probability 0 to 1.
+    points: Vec<(f64, f64)>,
+}
+
+impl SizeCdf {
+    /// Reads a file of two columns, bytes and percent (ending at 100) or probability (ending at 1). The first row
+    /// has probability 0. `#` starts a comment.
+    ///
+    /// # Errors
+    /// With line and column, if a number is malformed, the columns do not rise, or the ends are not 0 and 1.
+    pub fn parse(text: &str) -> Result<Self, WorkloadError> {
+        let mut points: Vec<(f64, f64)> = Vec::new();
+        let mut ends = None;
+        for words in text::lines(text) {
+            let [size, share] = text::row(&words, ["bytes", "probability"])?;
+            let point: (f64, f64) = (size.number("a size in bytes")?, share.number("a probability")?);
+            let &(size_before, share_before) = points.last().unwrap_or(&(0.0, 0.0));
+            // Written so that NaN fails too.
+            if !(point.0 >= size_before && point.0.is_finite()) {
+                return Err(size.error(format!("{} bytes after {size_before}: sizes must rise", point.0)));
+            }
+            if !(point.1 >= share_before && point.1.is_finite()) {
+                return Err(share.error(format!("{} after {share_before}: must rise", point.1)));
+            }
+            if points.is_empty() && point.1 > 0.0 {
+                return Err(share.error(format!("the first row's probability is {}, not 0", point.1)));
+            }
+            points.push(point);
+            ends = Some(share);
+        }
+        let (Some(last), Some(&(_, total))) = (ends, points.last()) else {
+            let problem = "no points".to_owned();
+            return Err(WorkloadError::Parse { line: 1, column: 1, problem });
+        };
+        if ![1.0, 100.0].contains(&total) {
+            return Err(last.error(format!("the last row's probability is {total}, neither 1 nor 100 %")));
+        }
+        for point in &mut points {
+            point.1 /= total;
+        }
+        Ok(Self { points })
+    }
+
+    /// Mean size in bytes.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        self.points.windows(2).map(|p| (p[1].1 - p[0].1) * f64::midpoint(p[0].0, p[1].0)).sum()
+    }
+
+    /// The size in bytes that a share `u`, in `0..1`, of flows stays at or below.
+    #[must_use]
+    pub fn quantile(&self, u: f64) -> f64 {
+        let next = self.points.partition_point(|&(_, share)| share <= u).clamp(1, self.points.len() - 1);
+        let ((size, share), (next_size, next_share)) = (self.points[next - 1], self.points[next]);
+        size + (next_size - size) * ((u - share) / (next_share - share))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percent_and_probability_read_alike() {
+        let percent = SizeCdf::parse("# web\n0 0\n10000 15\n20000 100\n").unwrap();
+        let probability = SizeCdf::parse("0 0\n10000 0.15\n\n20000 1\n").unwrap();
+        assert_eq!(percent, probability);
+    }
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "these values are exact")]
+    fn sizes_are_linear_between_points() {
+        let cdf = SizeCdf::parse("0 0\n1000 50\n3000 50\n5000 100").unwrap();
+        assert_eq!([0.0, 0.25, 0.5, 0.75].map(|u| cdf.quantile(u)), [0.0, 500.0, 3_000.0, 4_000.0]);
+        assert_eq!(cdf.mean(), 250.0 + 2_000.0);
+    }
+
+    /// specs/expeditus.md §8.4: the Hadoop distribution's mean.
+    #[test]
+    fn oracle_hadoop_mean() {
+        let points = "0 0\n100 .01\n200 .02\n300 .05\n350 .15\n400 .2\n500 .3\n600 .4\n700 .5\n1000 .6\n2000 .67\n\
+             7000 .7\n30000 .72\n50000 .82\n80000 .87\n120000 .9\n300000 .95\n1e6 .975\n2e6 .99\n1e7 1";
+        let mean = SizeCdf::parse(points).unwrap().mean();
+        assert!((mean - 120_421.0).abs() < 1.0, "{mean}");
+    }
+
+    #[test]
+    fn malformed_files_are_refused_at_their_place() {
+        let error = |text| SizeCdf::parse(text).unwrap_err().to_string();
+        assert_eq!(error(""), "line 1, column 1: no points");
+        assert_eq!(error("0 0\n\n10 x"), "line 3, column 4: `x` is not a probability");
+        assert_eq!(
+            error("0 0\n10"),
+            "line 2, column 1: 1 columns where there should be 2: bytes probability"
+        );
+        assert_eq!(error("0 0\n20 50\n10 100"), "line 3, column 1: 10 bytes after 20: sizes must rise");
+        assert_eq!(error("0 0\n20 50\n30 20"), "line 3, column 4: 20 after 50: must rise");
+        assert_eq!(error("10 5\n20 100"), "line 1, column 4: the first row's probability is 5, not 0");
+        assert_eq!(
+            error("0 0\n20 0.9"),
+            "line 2, column 4: the last row's probability is 0.9, neither 1 nor 100 %"
+        );
+        assert!(SizeCdf::parse("0 0\nNaN 100").is_err());
+    }
+}

@@ -1,0 +1,72 @@
+//! What can be wrong with a workload.
+
+/// Why a workload cannot be generated or read.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkloadError {
+    /// A parameter is outside its range.
+    #[error("{name} is {value}, but must be {need}")]
+    Parameter {
+        /// The parameter.
+        name: &'static str,
+        /// What it was, as written.
+        value: String,
+        /// What it may be.
+        need: &'static str,
+    },
+    /// Flows need two hosts at least.
+    #[error("a workload needs at least 2 hosts, and the topology has {hosts}")]
+    TooFewHosts {
+        /// Hosts present.
+        hosts: usize,
+    },
+    /// The pattern is defined by grid coordinates.
+    #[error("the {pattern} pattern is defined on a torus or mesh only, all of whose links are up")]
+    NotAGrid {
+        /// The pattern.
+        pattern: &'static str,
+    },
+    /// The pattern permutes coordinates, so all dimensions must be of one size.
+    #[error("the {pattern} pattern needs dimensions of equal size, not {dims:?}")]
+    UnequalDimensions {
+        /// The pattern.
+        pattern: &'static str,
+        /// The grid's sizes.
+        dims: Vec<u32>,
+    },
+    /// The pattern maps every node of this topology to itself.
+    #[error("the {pattern} pattern sends nothing here: it maps every node to itself")]
+    NoPairs {
+        /// The pattern.
+        pattern: &'static str,
+    },
+    /// A flow's end is not a host of the topology.
+    #[error("node {node} is not a host of the topology")]
+    NotAHost {
+        /// The node.
+        node: u32,
+    },
+    /// A flow's ends are the same.
+    #[error("node {node} cannot send to itself")]
+    SelfFlow {
+        /// The node.
+        node: u32,
+    },
+    /// A file is malformed. The caller, who knows its name, puts that in front.
+    #[error("line {line}, column {column}: {problem}")]
+    Parse {
+        /// Line, from 1.
+        line: usize,
+        /// Column of the offending text, from 1.
+        column: usize,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+impl WorkloadError {
+    /// Refuses a parameter.
+    pub(crate) fn parameter(name: &'static str, value: &dyn ToString, need: &'static str) -> Self {
+        Self::Parameter { name, value: value.to_string(), need }
+    }
+}

@@ -1,0 +1,105 @@
+//! What a list of flows amounts to: the numbers to print beside every result.
+
+use raddle_core::{Duration, Flow, NodeId, Rate};
+use raddle_topology::Topology;
+
+/// A workload's realised size and load. Loads count application bytes, without headers and control packets, and are
+/// `None` for flows that all start at once.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Facts {
+    /// Number of flows.
+    pub flows: usize,
+    /// Sum of sizes in bytes.
+    pub bytes: u128,
+    /// Mean size in bytes; for heavy tails well below the distribution's (specs/r2c2.md §10).
+    pub mean_size: f64,
+    /// From the first start to the last.
+    pub span: Duration,
+    /// Bits offered per second of the span, over the rates of the hosts' links: one link a host, its fastest.
+    pub host_load: Option<f64>,
+    /// Bits offered per second of the span, times the hops each must make, over the rates of all directed links.
+    pub fabric_load: Option<f64>,
+}
+
+impl Facts {
+    /// The facts of `flows` on `topology`, where `hops` gives the least number of links from one node to another.
+    #[must_use]
+    pub fn of(flows: &[Flow], topology: &Topology, mut hops: impl FnMut(NodeId, NodeId) -> u32) -> Self {
+        let bytes = flows.iter().map(|flow| u128::from(flow.size.0)).sum::<u128>();
+        let byte_hops: u128 =
+            flows.iter().map(|flow| u128::from(flow.size.0) * u128::from(hops(flow.src, flow.dst))).sum();
+        let start = |flow: Option<&Flow>| flow.map(|flow| flow.start).unwrap_or_default();
+        let span = start(flows.last()).since(start(flows.first()));
+        let host_rate: f64 = topology
+            .hosts()
+            .filter_map(|host| topology.links_from(host).map(|(_, link)| link.rate).max())
+            .map(Rate::as_bps_f64)
+            .sum();
+        let fabric_rate: f64 = topology.links().map(|(_, link)| link.rate.as_bps_f64()).sum();
+        let load = |bytes: u128, rate: f64| {
+            (span > Duration::ZERO).then(|| bytes as f64 * 8.0 / span.as_secs_f64() / rate)
+        };
+        Self {
+            flows: flows.len(),
+            bytes,
+            mean_size: if flows.is_empty() { 0.0 } else { bytes as f64 / flows.len() as f64 },
+            span,
+            host_load: load(bytes, host_rate),
+            fabric_load: load(byte_hops, fabric_rate),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::torus;
+    use crate::{Arrivals, Pairs, Sizes, Workload};
+    use raddle_core::Bytes;
+
+    /// Least hops on a torus.
+    fn hops(dims: &[u32]) -> impl Fn(NodeId, NodeId) -> u32 {
+        move |src, dst| {
+            let (mut src, mut dst) = (src.0, dst.0);
+            let mut hops = 0;
+            for k in dims {
+                let step = (src % k).abs_diff(dst % k);
+                hops += step.min(k - step);
+                (src, dst) = (src / k, dst / k);
+            }
+            hops
+        }
+    }
+
+    /// specs/r2c2.md §10: the nominal load of set-up S is 15.7% at tau = 1 us.
+    #[test]
+    fn oracle_nominal_load_of_set_up_s() {
+        let dims = [8, 8, 8];
+        let topology = torus(&dims);
+        let sizes = Sizes::Fixed(Bytes(100_000));
+        let workload = Workload { sizes, ..Workload::new(Pairs::Uniform, 100_000) };
+        let flows = workload.generate(&topology, 1).unwrap();
+        let facts = Facts::of(&flows, &topology, hops(&dims));
+        assert_eq!(facts.bytes, 10_000_000_000);
+        assert!((facts.host_load.unwrap() - 0.156).abs() < 0.002, "{facts:?}");
+        assert!((facts.fabric_load.unwrap() - 0.157).abs() < 0.002, "{facts:?}");
+    }
+
+    /// specs/r2c2.md §10: samples of 1e6 flows have a mean near 48 KB, not 100 KB, about 7% load.
+    #[test]
+    fn oracle_realised_mean_of_set_up_s_is_far_below_nominal() {
+        let topology = torus(&[8, 8, 8]);
+        let flows = Workload::new(Pairs::Uniform, 1_000_000).generate(&topology, 1).unwrap();
+        let facts = Facts::of(&flows, &topology, hops(&[8, 8, 8]));
+        assert!((30_000.0..100_000.0).contains(&facts.mean_size), "{facts:?}");
+    }
+
+    #[test]
+    fn flows_that_start_at_once_have_no_load() {
+        let topology = torus(&[4, 4]);
+        let workload = Workload { arrivals: Arrivals::AllAtOnce, ..Workload::new(Pairs::Uniform, 9) };
+        let facts = Facts::of(&workload.generate(&topology, 1).unwrap(), &topology, hops(&[4, 4]));
+        assert_eq!((facts.flows, facts.host_load, facts.fabric_load), (9, None, None));
+        assert_eq!(Facts::of(&[], &topology, hops(&[4, 4])).bytes, 0);
+    }
+}

@@ -1,0 +1,121 @@
+//! The flow files of HPCC's ns-3 simulator and its descendants: a count, then a line a flow,
+//! `src dst priority_group dst_port bytes start_seconds`.
+
+use crate::pairs::check_pair;
+use crate::{WorkloadError, text};
+use raddle_core::{Bytes, Flow, FlowId, NodeId, Time};
+use raddle_topology::Topology;
+use std::fmt::Write;
+
+const COLUMNS: [&str; 6] = ["src", "dst", "priority_group", "dst_port", "bytes", "start_seconds"];
+/// The destination port that HPCC's own generator writes.
+const DST_PORT: u16 = 100;
+
+/// Reads a flow file, for hosts of `topology`. The priority group becomes the flow's priority, the port is ignored.
+/// Flows are numbered in order of start; starts are exact to a picosecond up to 1,000 s.
+///
+/// # Errors
+/// With line and column, if a line is malformed, an end is not a host, or the count is not that of the lines.
+pub fn read_hpcc(text: &str, topology: &Topology) -> Result<Vec<Flow>, WorkloadError> {
+    let mut lines = text::lines(text);
+    let Some(head) = lines.next() else {
+        let problem = "the number of flows is missing".to_owned();
+        return Err(WorkloadError::Parse { line: 1, column: 1, problem });
+    };
+    let [count] = text::row(&head, ["flows"])?;
+    let expected: u32 = count.number("a number of flows")?;
+    let mut flows = lines.map(|words| flow(&words, topology)).collect::<Result<Vec<_>, _>>()?;
+    if flows.len() != expected as usize {
+        return Err(count.error(format!("{expected} flows announced, {} found", flows.len())));
+    }
+    flows.sort_by_key(|flow| flow.start);
+    for (i, flow) in flows.iter_mut().enumerate() {
+        flow.id = FlowId::of(i);
+    }
+    Ok(flows)
+}
+
+fn flow(words: &[text::Word<'_>], topology: &Topology) -> Result<Flow, WorkloadError> {
+    let [src, dst, priority, port, size, start] = text::row(words, COLUMNS)?;
+    let (from, to) = (NodeId(src.number("a node")?), NodeId(dst.number("a node")?));
+    check_pair(topology, from, to).map_err(|error| match error {
+        WorkloadError::NotAHost { node } if node == from.0 => src.error(error.to_string()),
+        error => dst.error(error.to_string()),
+    })?;
+    port.number::<u16>("a port")?;
+    let class: u8 = priority.number("a priority group")?;
+    if class > 15 {
+        return Err(priority.error(format!("priority group {class} is more than 15")));
+    }
+    let bytes: u64 = size.number("a number of bytes")?;
+    if bytes == 0 {
+        return Err(size.error("a flow has at least 1 byte".to_owned()));
+    }
+    let seconds: f64 = start.number("a time in seconds")?;
+    // A double resolves a picosecond up to 2^52 ps; Time ends at 213 days.
+    if !(0.0..1e7).contains(&seconds) {
+        return Err(start.error(format!("{seconds} s is not between 0 and 10,000,000 s")));
+    }
+    Ok(Flow {
+        id: FlowId(0),
+        src: from,
+        dst: to,
+        size: Bytes(bytes),
+        start: Time::from_ps((seconds * 1e12).round() as u64),
+        app_rate: None,
+        weight: 1,
+        priority: class,
+    })
+}
+
+/// Writes a flow file. Weights and application rates have no place in it.
+#[must_use]
+pub fn write_hpcc(flows: &[Flow]) -> String {
+    const PS_PER_S: u64 = 1_000_000_000_000;
+    let mut text = format!("{}\n", flows.len());
+    for flow in flows {
+        let (seconds, ps) = (flow.start.as_ps() / PS_PER_S, flow.start.as_ps() % PS_PER_S);
+        let Flow { src, dst, priority, size: Bytes(bytes), .. } = flow;
+        writeln!(text, "{src} {dst} {priority} {DST_PORT} {bytes} {seconds}.{ps:012}")
+            .expect("a string takes any text");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::star;
+    use crate::{Pairs, Workload};
+
+    #[test]
+    fn flows_come_back_as_they_were_written() {
+        let flows = Workload::new(Pairs::Uniform, 1_000).generate(&star(8), 1).unwrap();
+        assert_eq!(read_hpcc(&write_hpcc(&flows), &star(8)).unwrap(), flows);
+    }
+
+    #[test]
+    fn flows_are_sorted_by_start_and_numbered() {
+        let flows = read_hpcc("2\n1 2 3 100 5000 2.000000002\n0 3 3 100 10 2\n", &star(4)).unwrap();
+        assert_eq!(flows[0].start, Time::from_ps(2_000_000_000_000));
+        assert_eq!(flows[1].start, Time::from_ps(2_000_000_002_000));
+        assert_eq!((flows[1].id, flows[1].src, flows[1].dst), (FlowId(1), NodeId(1), NodeId(2)));
+        assert_eq!((flows[1].size, flows[1].priority), (Bytes(5_000), 3));
+    }
+
+    #[test]
+    fn malformed_files_are_refused_at_their_place() {
+        let error = |text| read_hpcc(text, &star(4)).unwrap_err().to_string();
+        assert_eq!(error(""), "line 1, column 1: the number of flows is missing");
+        assert_eq!(error("2\n0 1 3 100 1 0"), "line 1, column 1: 2 flows announced, 1 found");
+        assert!(error("1\n0 1 3 100 1").starts_with("line 2, column 1: 5 columns where there should be 6"));
+        assert_eq!(error("1\n0 9 3 100 1 0"), "line 2, column 3: node 9 is not a host of the topology");
+        assert_eq!(error("1\n4 1 3 100 1 0"), "line 2, column 1: node 4 is not a host of the topology");
+        assert_eq!(error("1\n1 1 3 100 1 0"), "line 2, column 3: node 1 cannot send to itself");
+        assert_eq!(error("1\n0 1 16 100 1 0"), "line 2, column 5: priority group 16 is more than 15");
+        assert_eq!(error("1\n0 1 3 100 0 0"), "line 2, column 11: a flow has at least 1 byte");
+        assert_eq!(error("1\n0 1 3 100 x 0"), "line 2, column 11: `x` is not a number of bytes");
+        assert!(error("1\n0 1 3 100 1 -1").starts_with("line 2, column 13"));
+        assert!(error("1\n0 1 3 100 1 NaN").starts_with("line 2, column 13"));
+    }
+}

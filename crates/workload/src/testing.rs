@@ -1,0 +1,34 @@
+//! Fabrics for tests, built by hand.
+
+use raddle_core::{Duration, NodeId, PortId, Rate};
+use raddle_topology::{Builder, Shape, Topology};
+
+/// A torus with 10 Gbps links of 100 ns; every size at least 3.
+pub(crate) fn torus(dims: &[u32]) -> Topology {
+    let mut fabric = Builder::default();
+    for _ in 0..dims.iter().product() {
+        fabric.host(2 * dims.len());
+    }
+    for node in 0..dims.iter().product::<u32>() {
+        let mut stride = 1;
+        for (i, &k) in dims.iter().enumerate() {
+            let x = node / stride % k;
+            let next = node - x * stride + (x + 1) % k * stride;
+            let ends = ((NodeId(node), PortId::of(2 * i)), (NodeId(next), PortId::of(2 * i + 1)));
+            fabric.link(ends.0, ends.1, Rate::from_gbps(10), Duration::from_ns(100));
+            stride *= k;
+        }
+    }
+    fabric.build(Shape::Torus(dims.to_vec()))
+}
+
+/// `hosts` hosts (ids from 0) around one switch.
+pub(crate) fn star(hosts: usize) -> Topology {
+    let mut fabric = Builder::default();
+    let hosts: Vec<_> = (0..hosts).map(|_| fabric.host(0)).collect();
+    let switch = fabric.switch(0);
+    for host in hosts {
+        fabric.join(host, switch, Rate::from_gbps(10), Duration::from_ns(100));
+    }
+    fabric.build(Shape::General)
+}
