@@ -1,6 +1,12 @@
 //! TCP over IPv4 (RFC 9293, RFC 791), with selective acknowledgements (RFC 2018).
 //!
-//! Node `n` has the address `10.0.0.0 + n`.
+//! Node `n` has the address `10.0.0.0 + n`. The IPv4 header has no options, forbids fragments and lives 64 hops; the
+//! only TCP option written is SACK, after two no-operations, so that its blocks are aligned. The window scale of 10
+//! is agreed out of band, since flows may begin without a handshake. Reading is more tolerant: options other than
+//! SACK are skipped, and fields that a [`Segment`] does not keep may hold anything their checksums cover.
+
+use crate::field::{first, get16, get32, part, put16, put32};
+use crate::{Error, checksum};
 
 /// FIN flag.
 pub const FIN: u8 = 0x01;
@@ -32,6 +38,208 @@ pub struct Segment {
     pub window: u16,
     /// Payload bytes.
     pub plen: u16,
-    /// SACK blocks `[from, to)`, the most recent first.
+    /// SACK blocks `[from, to)`, the most recent first; those not in use are zero.
     pub sack: [(u32, u32); 3],
+}
+
+const IP: usize = 20;
+const TCP: usize = 20;
+const NETWORK: u32 = 10 << 24;
+const PROTOCOL: u8 = 6;
+const TIME_TO_LIVE: u8 = 64;
+const DONT_FRAGMENT: u16 = 0x4000;
+const MORE_FRAGMENTS_AND_OFFSET: u16 = 0x3FFF;
+const OPTION_END: u8 = 0;
+const OPTION_NOP: u8 = 1;
+const OPTION_SACK: u8 = 5;
+
+impl Segment {
+    /// The first byte: IP version 4, a header of 5 words.
+    pub const TYPE: u8 = 0x45;
+    /// Bytes on the wire without SACK blocks.
+    pub const MIN_LEN: usize = IP + TCP;
+    /// Bytes on the wire with three SACK blocks.
+    pub const MAX_LEN: usize = Self::MIN_LEN + 4 + 3 * 8;
+
+    /// The SACK blocks in use.
+    ///
+    /// # Panics
+    /// If `sack_count` exceeds 3.
+    #[must_use]
+    pub fn sack_blocks(&self) -> &[(u32, u32)] {
+        &self.sack[..self.sack_count.into()]
+    }
+
+    /// Bytes of the headers on the wire.
+    #[must_use]
+    pub const fn wire_len(&self) -> usize {
+        match self.sack_count {
+            0 => Self::MIN_LEN,
+            count => Self::MIN_LEN + 4 + 8 * count as usize,
+        }
+    }
+
+    /// Appends the headers' bytes to `out`, before a payload of which `payload` is all but trailing zeros.
+    ///
+    /// # Panics
+    /// If a node's number exceeds 24 bits, `sack_count` exceeds 3, or headers and payload exceed the 65,535 bytes of
+    /// an IPv4 packet.
+    pub fn encode(&self, payload: &[u8], out: &mut Vec<u8>) {
+        debug_assert!(payload.len() <= self.plen.into(), "plen counts the payload");
+        let len = self.wire_len();
+        let total = u16::try_from(len + usize::from(self.plen)).expect("a segment fits an IPv4 packet");
+        let mut bytes = [0; Self::MAX_LEN];
+        let (ip, tcp) = bytes[..len].split_at_mut(IP);
+
+        ip[0] = Self::TYPE;
+        put16(ip, 2, total);
+        put16(ip, 6, DONT_FRAGMENT);
+        ip[8] = TIME_TO_LIVE;
+        ip[9] = PROTOCOL;
+        put32(ip, 12, address(self.src));
+        put32(ip, 16, address(self.dst));
+        let sum = checksum::sum(ip);
+        put16(ip, 10, !checksum::fold(sum));
+
+        put16(tcp, 0, self.src_port);
+        put16(tcp, 2, self.dst_port);
+        put32(tcp, 4, self.seq);
+        put32(tcp, 8, self.ack);
+        tcp[12] = (tcp.len() as u8 / 4) << 4;
+        tcp[13] = self.flags;
+        put16(tcp, 14, self.window);
+        if let Some(options) = tcp.get_mut(TCP..).filter(|options| !options.is_empty()) {
+            let blocks = self.sack_blocks();
+            options[..4].copy_from_slice(&[OPTION_NOP, OPTION_NOP, OPTION_SACK, 2 + 8 * self.sack_count]);
+            for (bytes, &(from, to)) in options[4..].as_chunks_mut::<8>().0.iter_mut().zip(blocks) {
+                put32(bytes, 0, from);
+                put32(bytes, 4, to);
+            }
+        }
+        let sum = pseudo_header(ip) + checksum::sum(tcp) + checksum::sum(payload);
+        put16(tcp, 16, !checksum::fold(sum));
+        out.extend_from_slice(&bytes[..len]);
+    }
+
+    /// The segment in front of `bytes`, and the length of its headers. Of more than three SACK blocks, the first
+    /// three are kept.
+    ///
+    /// # Errors
+    /// [`Error`], if the bytes are no TCP segment between nodes.
+    pub fn decode(bytes: &[u8]) -> Result<(Self, usize), Error> {
+        let ip: &[u8; IP] = first(bytes)?;
+        if ip[0] != Self::TYPE {
+            return Err(Error::UnknownType(ip[0]));
+        }
+        if checksum::fold(checksum::sum(ip)) != 0xFFFF {
+            return Err(Error::Checksum);
+        }
+        let fragment = get16(ip, 6) & MORE_FRAGMENTS_AND_OFFSET;
+        if fragment != 0 {
+            return Err(Error::Invalid { field: "fragment", value: fragment.into() });
+        }
+        if ip[9] != PROTOCOL {
+            return Err(Error::Invalid { field: "protocol", value: ip[9].into() });
+        }
+        let total = usize::from(get16(ip, 2));
+        if total < Self::MIN_LEN {
+            return Err(Error::Invalid { field: "total length", value: total as u64 });
+        }
+        let tcp = part(bytes, IP, total - IP)?;
+        if checksum::fold(pseudo_header(ip) + checksum::sum(tcp)) != 0xFFFF {
+            return Err(Error::Checksum);
+        }
+        let offset = usize::from(tcp[12] >> 4) * 4;
+        if offset < TCP || offset > tcp.len() {
+            return Err(Error::Invalid { field: "data offset", value: offset as u64 / 4 });
+        }
+        let (sack_count, sack) = sack_option(&tcp[TCP..offset])?;
+        let segment = Self {
+            src: node("source address", get32(ip, 12))?,
+            dst: node("destination address", get32(ip, 16))?,
+            src_port: get16(tcp, 0),
+            dst_port: get16(tcp, 2),
+            seq: get32(tcp, 4),
+            ack: get32(tcp, 8),
+            flags: tcp[13],
+            sack_count,
+            window: get16(tcp, 14),
+            plen: (tcp.len() - offset) as u16,
+            sack,
+        };
+        Ok((segment, IP + offset))
+    }
+
+    /// Whether the segment comes from the node that sends the flow's data. Flows go one way, so what carries no
+    /// payload, acknowledges, and does not close the flow comes from its receiver.
+    #[must_use]
+    pub const fn from_data_sender(&self) -> bool {
+        self.plen > 0 || self.flags & ACK == 0 || self.flags & FIN != 0
+    }
+
+    /// A name of the flow on which both ends agree: `sender << 32 | sender's port << 16 | receiver's port`. A
+    /// sender must not use a pair of ports twice at a time.
+    #[must_use]
+    pub const fn flow_key(&self) -> u64 {
+        let (sender, from, to) = if self.from_data_sender() {
+            (self.src, self.src_port, self.dst_port)
+        } else {
+            (self.dst, self.dst_port, self.src_port)
+        };
+        (sender as u64) << 32 | (from as u64) << 16 | to as u64
+    }
+}
+
+fn address(node: u32) -> u32 {
+    assert!(node < 1 << 24, "node {node} has no address in 10.0.0.0/8");
+    NETWORK | node
+}
+
+fn node(field: &'static str, address: u32) -> Result<u32, Error> {
+    if address >> 24 != NETWORK >> 24 {
+        return Err(Error::Invalid { field, value: address.into() });
+    }
+    Ok(address & 0x00FF_FFFF)
+}
+
+/// The sum of what the TCP checksum covers besides the segment: addresses, protocol and length.
+fn pseudo_header(ip: &[u8]) -> u64 {
+    let segment_len = u64::from(get16(ip, 2)) - IP as u64;
+    checksum::sum(&ip[12..20]) + u64::from(PROTOCOL) + segment_len
+}
+
+/// The blocks of the SACK option among `options`, if it is there.
+fn sack_option(mut options: &[u8]) -> Result<(u8, [(u32, u32); 3]), Error> {
+    let mut sack = (0, [(0, 0); 3]);
+    while let Some((&kind, rest)) = options.split_first() {
+        match kind {
+            OPTION_END => break,
+            OPTION_NOP => options = rest,
+            _ => {
+                let len = usize::from(*rest.first().unwrap_or(&0));
+                let Some(body) = options.get(2..len) else {
+                    return Err(Error::Invalid { field: "option length", value: len as u64 });
+                };
+                if kind == OPTION_SACK {
+                    sack = sack_blocks(body)?;
+                }
+                options = &options[len..];
+            }
+        }
+    }
+    Ok(sack)
+}
+
+fn sack_blocks(body: &[u8]) -> Result<(u8, [(u32, u32); 3]), Error> {
+    let (blocks, rest) = body.as_chunks::<8>();
+    if blocks.is_empty() || !rest.is_empty() {
+        return Err(Error::Invalid { field: "sack length", value: body.len() as u64 });
+    }
+    let mut sack = [(0, 0); 3];
+    let mut count = 0;
+    for (kept, block) in sack.iter_mut().zip(blocks) {
+        *kept = (get32(block, 0), get32(block, 4));
+        count += 1;
+    }
+    Ok((count, sack))
 }

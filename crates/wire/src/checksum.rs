@@ -1,0 +1,41 @@
+//! The Internet checksum (RFC 1071): the complement of the one's-complement sum of big-endian 16-bit words.
+
+/// The running sum of `bytes`, to be added to others and folded; an odd last byte is padded with zero, so only the
+/// last part of a message may have one.
+pub(crate) fn sum(bytes: &[u8]) -> u64 {
+    // Words of 32 bits sum to the same, since 2^16 = 1 modulo 2^16 - 1.
+    let (words, tail) = bytes.as_chunks::<4>();
+    let mut last = [0; 4];
+    last[..tail.len()].copy_from_slice(tail);
+    words.iter().map(|&word| u64::from(u32::from_be_bytes(word))).sum::<u64>()
+        + u64::from(u32::from_be_bytes(last))
+}
+
+/// A sum folded to 16 bits: 0xFFFF over a message that holds its right checksum.
+pub(crate) fn fold(mut sum: u64) -> u16 {
+    while sum > 0xFFFF {
+        sum = (sum & 0xFFFF) + (sum >> 16);
+    }
+    sum as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rfc_1071_example() {
+        let bytes = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
+        assert_eq!(fold(sum(&bytes)), 0xddf2);
+    }
+
+    #[test]
+    fn an_odd_byte_is_padded_with_zero() {
+        for len in 0..8 {
+            let mut bytes: Vec<u8> = (1..=len).collect();
+            let unpadded = fold(sum(&bytes));
+            bytes.push(0);
+            assert_eq!(unpadded, fold(sum(&bytes)), "{len} bytes");
+        }
+    }
+}

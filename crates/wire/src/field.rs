@@ -1,0 +1,39 @@
+//! Big-endian fields of a header.
+
+use crate::Error;
+
+/// The first `N` bytes.
+///
+/// # Errors
+/// [`Error::Truncated`] if there are fewer.
+pub(crate) fn first<const N: usize>(bytes: &[u8]) -> Result<&[u8; N], Error> {
+    bytes.first_chunk().ok_or(Error::Truncated { have: bytes.len(), need: N })
+}
+
+/// The `need` bytes from `from` on.
+///
+/// # Errors
+/// [`Error::Truncated`] if there are fewer.
+pub(crate) fn part(bytes: &[u8], from: usize, need: usize) -> Result<&[u8], Error> {
+    bytes.get(from..from + need).ok_or(Error::Truncated { have: bytes.len(), need: from + need })
+}
+
+/// The 16-bit field at byte `at`.
+pub(crate) fn get16(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([bytes[at], bytes[at + 1]])
+}
+
+/// The 32-bit field at byte `at`.
+pub(crate) fn get32(bytes: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+/// Writes the 16-bit field at byte `at`.
+pub(crate) fn put16(bytes: &mut [u8], at: usize, value: u16) {
+    bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
+}
+
+/// Writes the 32-bit field at byte `at`.
+pub(crate) fn put32(bytes: &mut [u8], at: usize, value: u32) {
+    bytes[at..at + 4].copy_from_slice(&value.to_be_bytes());
+}

@@ -1,0 +1,112 @@
+//! The header of any packet that engines carry.
+
+use crate::{Error, r2c2, tcp};
+
+/// The header of a packet, whichever protocol it speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Header {
+    /// R2C2's source-routed data header (also PFQ's, whose adaptive mode leaves the route empty).
+    R2c2Data(r2c2::Data),
+    /// R2C2's 16-byte broadcast event.
+    R2c2Event(r2c2::Event),
+    /// R2C2's notice to a source that one of its broadcasts was dropped.
+    R2c2DropNotice(r2c2::DropNotice),
+    /// A TCP segment in its IPv4 packet.
+    Tcp(tcp::Segment),
+}
+
+impl Header {
+    /// Bytes of the header on the wire: of a data packet 36, of an event 16, of a drop notice 56 (which is all of
+    /// it), of a TCP segment 40 and its SACK option.
+    #[must_use]
+    pub const fn wire_len(&self) -> usize {
+        match self {
+            Self::R2c2Data(_) => r2c2::Data::LEN,
+            Self::R2c2Event(_) => r2c2::Event::LEN,
+            Self::R2c2DropNotice(_) => r2c2::DropNotice::LEN,
+            Self::Tcp(segment) => segment.wire_len(),
+        }
+    }
+
+    /// Bytes of the payload that follows the header.
+    #[must_use]
+    pub const fn payload_len(&self) -> usize {
+        match self {
+            Self::R2c2Data(data) => data.plen as usize,
+            Self::R2c2Event(_) | Self::R2c2DropNotice(_) => 0,
+            Self::Tcp(segment) => segment.plen as usize,
+        }
+    }
+
+    /// The flow's name, on which sender and receiver agree: R2C2's handle, or
+    /// [`tcp::Segment::flow_key`]. Of a drop notice, the flow whose event was dropped.
+    #[must_use]
+    pub const fn flow_key(&self) -> u64 {
+        match self {
+            Self::R2c2Data(data) => data.flow as u64,
+            Self::R2c2Event(event) => event.flow() as u64,
+            Self::R2c2DropNotice(notice) => notice.dropped.flow() as u64,
+            Self::Tcp(segment) => segment.flow_key(),
+        }
+    }
+
+    /// Appends the packet's bytes to `out`: the header and a payload of zeros.
+    ///
+    /// # Panics
+    /// If a field is out of its documented range, of R2C2's headers in debug builds only.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        self.encode_header(&[], out);
+        out.resize(out.len() + self.payload_len(), 0);
+    }
+
+    /// Appends the packet's bytes to `out`: the header and `payload`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the header announces another payload length.
+    ///
+    /// # Panics
+    /// As [`encode`](Self::encode).
+    pub fn encode_with(&self, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+        if payload.len() != self.payload_len() {
+            return Err(Error::Invalid { field: "plen", value: payload.len() as u64 });
+        }
+        self.encode_header(payload, out);
+        out.extend_from_slice(payload);
+        Ok(())
+    }
+
+    /// Appends the header's bytes alone to `out`; `payload`, up to trailing zeros, is what its checksum covers.
+    ///
+    /// # Panics
+    /// As [`encode`](Self::encode).
+    pub fn encode_header(&self, payload: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Self::R2c2Data(data) => out.extend_from_slice(&data.encode(payload)),
+            Self::R2c2Event(event) => out.extend_from_slice(&event.encode()),
+            Self::R2c2DropNotice(notice) => out.extend_from_slice(&notice.encode()),
+            Self::Tcp(segment) => segment.encode(payload, out),
+        }
+    }
+
+    /// The header in front of `bytes`, and its length in them. The payload follows; what comes after it is ignored.
+    ///
+    /// Announcements and controller packets, which engines do not carry, are unknown here: their own `decode` in
+    /// [`r2c2`] reads them.
+    ///
+    /// # Errors
+    /// [`Error`], if the bytes are no such packet or lack some of its payload.
+    pub fn decode(bytes: &[u8]) -> Result<(Self, usize), Error> {
+        let &kind = bytes.first().ok_or(Error::Truncated { have: 0, need: 1 })?;
+        let header = match kind {
+            r2c2::Data::TYPE => Self::R2c2Data(r2c2::Data::decode(bytes)?),
+            r2c2::DropNotice::TYPE => Self::R2c2DropNotice(r2c2::DropNotice::decode(bytes)?),
+            0x20..=0x2F => Self::R2c2Event(r2c2::Event::decode(bytes)?),
+            tcp::Segment::TYPE => {
+                let (segment, len) = tcp::Segment::decode(bytes)?;
+                return Ok((Self::Tcp(segment), len));
+            }
+            _ => return Err(Error::UnknownType(kind)),
+        };
+        Ok((header, header.wire_len()))
+    }
+}

@@ -1,0 +1,118 @@
+//! The announcement: which routing protocol each flow is to use from now on (§3.4).
+
+use crate::field::{first, get16, get32, part, put16};
+use crate::{Error, checksum};
+
+/// The routing protocol of one flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Assignment {
+    /// Flow handle.
+    pub flow: u32,
+    /// Routing protocol's number, 0 to 15.
+    pub protocol: u8,
+}
+
+impl Assignment {
+    /// Bytes on the wire.
+    pub const LEN: usize = 5;
+}
+
+/// The header of a broadcast announcement, 12 bytes before its [`Assignment`]s.
+///
+/// | bytes | field |
+/// |---|---|
+/// | 0 | type, 0x31 |
+/// | 1 | tree |
+/// | 2-3 | src |
+/// | 4-5 | epoch |
+/// | 6-7 | count |
+/// | 8-9 | checksum over all bytes |
+/// | 10-11 | zero |
+/// | 12.. | count times {handle (4), protocol (1)} |
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Announcement {
+    /// Broadcast tree.
+    pub tree: u8,
+    /// The node that announces.
+    pub src: u16,
+    /// Number of the selection; a later one replaces an earlier one; wraps.
+    pub epoch: u16,
+}
+
+const CHECKSUM: usize = 8;
+
+impl Announcement {
+    /// The type byte.
+    pub const TYPE: u8 = 0x31;
+    /// Bytes of the header.
+    pub const LEN: usize = 12;
+    /// Most assignments in one packet, which then has 1,512 bytes.
+    pub const MAX_ASSIGNMENTS: usize = 300;
+
+    /// Appends the packet's bytes to `out`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if there are more than [`MAX_ASSIGNMENTS`](Self::MAX_ASSIGNMENTS), or if a protocol's
+    /// number exceeds 15.
+    pub fn encode(&self, assignments: &[Assignment], out: &mut Vec<u8>) -> Result<(), Error> {
+        let count = check_count(assignments.len())?;
+        for assignment in assignments {
+            check_protocol(assignment.protocol)?;
+        }
+        let start = out.len();
+        out.extend_from_slice(&[0; Self::LEN]);
+        for assignment in assignments {
+            out.extend_from_slice(&assignment.flow.to_be_bytes());
+            out.push(assignment.protocol);
+        }
+        let bytes = &mut out[start..];
+        bytes[0] = Self::TYPE;
+        bytes[1] = self.tree;
+        put16(bytes, 2, self.src);
+        put16(bytes, 4, self.epoch);
+        put16(bytes, 6, count);
+        let sum = checksum::sum(bytes);
+        put16(bytes, CHECKSUM, !checksum::fold(sum));
+        Ok(())
+    }
+
+    /// The header in front of `bytes`, and its assignments, all of them valid.
+    ///
+    /// # Errors
+    /// [`Error`], if the bytes are no announcement.
+    pub fn decode(bytes: &[u8]) -> Result<(Self, impl ExactSizeIterator<Item = Assignment>), Error> {
+        let header: &[u8; Self::LEN] = first(bytes)?;
+        if header[0] != Self::TYPE {
+            return Err(Error::UnknownType(header[0]));
+        }
+        let count = usize::from(check_count(get16(header, 6).into())?);
+        let body = part(bytes, Self::LEN, count * Assignment::LEN)?;
+        if checksum::fold(checksum::sum(header) + checksum::sum(body)) != 0xFFFF {
+            return Err(Error::Checksum);
+        }
+        let zero = get16(header, 10);
+        if zero != 0 {
+            return Err(Error::Invalid { field: "zero", value: zero.into() });
+        }
+        let (pairs, _) = body.as_chunks::<{ Assignment::LEN }>();
+        for pair in pairs {
+            check_protocol(pair[4])?;
+        }
+        let assignments = pairs.iter().map(|pair| Assignment { flow: get32(pair, 0), protocol: pair[4] });
+        Ok((Self { tree: header[1], src: get16(header, 2), epoch: get16(header, 4) }, assignments))
+    }
+}
+
+fn check_count(count: usize) -> Result<u16, Error> {
+    match u16::try_from(count) {
+        Ok(fits) if count <= Announcement::MAX_ASSIGNMENTS => Ok(fits),
+        _ => Err(Error::Invalid { field: "count", value: count as u64 }),
+    }
+}
+
+fn check_protocol(protocol: u8) -> Result<(), Error> {
+    if protocol > 15 {
+        return Err(Error::Invalid { field: "rp", value: protocol.into() });
+    }
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! What a centralised controller and the nodes tell each other (the alternative of Fig. 19).
+
+use super::{Data, Event};
+use crate::Error;
+use crate::field::{get16, get32};
+
+/// A node tells the controller of an event: a data header of type 0x42 whose payload is the 16-byte event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ControllerEvent {
+    /// The header that carries it; `plen` is 16.
+    pub data: Data,
+    /// The event.
+    pub event: Event,
+}
+
+impl ControllerEvent {
+    /// The type byte.
+    pub const TYPE: u8 = 0x42;
+    /// Bytes on the wire.
+    pub const LEN: usize = Data::LEN + Event::LEN;
+
+    /// The packet's bytes.
+    ///
+    /// # Panics
+    /// In debug builds, if `data.plen` is not 16 or a field of the event is out of its range.
+    #[must_use]
+    pub fn encode(&self) -> [u8; Self::LEN] {
+        debug_assert_eq!(usize::from(self.data.plen), Event::LEN);
+        let mut bytes = [0; Self::LEN];
+        let (header, payload) = bytes.split_at_mut(Data::LEN);
+        payload.copy_from_slice(&self.event.encode());
+        header.copy_from_slice(&self.data.encode_as(Self::TYPE, payload));
+        bytes
+    }
+
+    /// The packet in front of `bytes`.
+    ///
+    /// # Errors
+    /// [`Error`], if the bytes are no such packet.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        let (data, payload) = Data::decode_as(Self::TYPE, bytes)?;
+        if payload.len() != Event::LEN {
+            return Err(Error::Invalid { field: "plen", value: data.plen.into() });
+        }
+        Ok(Self { data, event: Event::decode(payload)? })
+    }
+}
+
+/// The rate of one flow of the node that a [`ControllerRates`] goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowRate {
+    /// The node's own number for the flow.
+    pub lid: u16,
+    /// The flow's rate in Kbit/s.
+    pub kbps: u32,
+}
+
+impl FlowRate {
+    /// Bytes on the wire.
+    pub const LEN: usize = 6;
+}
+
+/// The controller tells a node the rates of its flows: a data header of type 0x43 whose payload is
+/// `plen / 6` times {lid (2 bytes), rate (4 bytes)}.
+///
+/// A rate carries its flow's lid, since controller and node may for a while disagree on which flows there are.
+/// The paper's own message, of which only the total size can be inferred, seems to need 4 bytes a rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ControllerRates {
+    /// The header that carries them; `plen` is 6 times their number.
+    pub data: Data,
+}
+
+impl ControllerRates {
+    /// The type byte.
+    pub const TYPE: u8 = 0x43;
+
+    /// Appends the packet's bytes to `out`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if `data.plen` is not the length of the rates.
+    pub fn encode(&self, rates: &[FlowRate], out: &mut Vec<u8>) -> Result<(), Error> {
+        if usize::from(self.data.plen) != rates.len() * FlowRate::LEN {
+            return Err(Error::Invalid { field: "plen", value: self.data.plen.into() });
+        }
+        let start = out.len();
+        let payload = start + Data::LEN;
+        out.resize(payload, 0);
+        for rate in rates {
+            out.extend_from_slice(&rate.lid.to_be_bytes());
+            out.extend_from_slice(&rate.kbps.to_be_bytes());
+        }
+        let header = self.data.encode_as(Self::TYPE, &out[payload..]);
+        out[start..payload].copy_from_slice(&header);
+        Ok(())
+    }
+
+    /// The packet in front of `bytes`, and its rates.
+    ///
+    /// # Errors
+    /// [`Error`], if the bytes are no such packet.
+    pub fn decode(bytes: &[u8]) -> Result<(Self, impl ExactSizeIterator<Item = FlowRate>), Error> {
+        let (data, payload) = Data::decode_as(Self::TYPE, bytes)?;
+        let (rates, rest) = payload.as_chunks::<{ FlowRate::LEN }>();
+        if !rest.is_empty() {
+            return Err(Error::Invalid { field: "plen", value: data.plen.into() });
+        }
+        let rates = rates.iter().map(|rate| FlowRate { lid: get16(rate, 0), kbps: get32(rate, 2) });
+        Ok((Self { data }, rates))
+    }
+}

@@ -1,0 +1,128 @@
+//! The data header, which unicast control packets share.
+
+use super::{MAX_HOPS_3_BITS, Route};
+use crate::field::{first, get16, get32, part, put16, put32};
+use crate::{Error, checksum};
+
+/// Data flag: the checksum covers the payload as well.
+pub const FLAG_PAYLOAD_COVERED: u8 = 1;
+/// Data flag: the last packet of its flow.
+pub const FLAG_LAST: u8 = 2;
+
+/// The header of a data packet, 36 bytes on the wire.
+///
+/// | bytes | field |
+/// |---|---|
+/// | 0 | type, 0x10 |
+/// | 1, 2, 3 | rlen, ridx, flags |
+/// | 4-7 | flow |
+/// | 8-9, 10-11 | src, dst |
+/// | 12-15 | seq |
+/// | 16-17 | checksum, computed as if it and ridx were 0, so that relays need not touch it |
+/// | 18-19 | plen |
+/// | 20-35 | route |
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Data {
+    /// Flow handle.
+    pub flow: u32,
+    /// Source node.
+    pub src: u16,
+    /// Destination node.
+    pub dst: u16,
+    /// Packet number within the flow, from 0; wraps.
+    pub seq: u32,
+    /// Payload bytes.
+    pub plen: u16,
+    /// Hops in the route.
+    pub rlen: u8,
+    /// Hops already taken; each relay adds one. Not covered by the checksum.
+    pub ridx: u8,
+    /// [`FLAG_PAYLOAD_COVERED`] and [`FLAG_LAST`].
+    pub flags: u8,
+    /// The ports to leave by.
+    pub route: Route,
+}
+
+const CHECKSUM: usize = 16;
+
+impl Data {
+    /// The type byte.
+    pub const TYPE: u8 = 0x10;
+    /// Bytes on the wire.
+    pub const LEN: usize = 36;
+
+    /// The header's bytes, before a payload of which `payload` is all but trailing zeros.
+    #[must_use]
+    pub fn encode(&self, payload: &[u8]) -> [u8; Self::LEN] {
+        self.encode_as(Self::TYPE, payload)
+    }
+
+    /// The header in front of `bytes`, its payload verified if it is covered.
+    ///
+    /// # Errors
+    /// [`Error`], if the bytes are no data packet or lack some of its payload.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        Self::decode_as(Self::TYPE, bytes).map(|(data, _)| data)
+    }
+
+    /// The header's bytes under another type byte.
+    pub(super) fn encode_as(&self, kind: u8, payload: &[u8]) -> [u8; Self::LEN] {
+        debug_assert!(payload.len() <= self.plen.into(), "plen counts the payload");
+        let mut bytes = [0; Self::LEN];
+        bytes[..4].copy_from_slice(&[kind, self.rlen, 0, self.flags]);
+        put32(&mut bytes, 4, self.flow);
+        put16(&mut bytes, 8, self.src);
+        put16(&mut bytes, 10, self.dst);
+        put32(&mut bytes, 12, self.seq);
+        put16(&mut bytes, 18, self.plen);
+        bytes[20..].copy_from_slice(&self.route.0);
+        let mut sum = checksum::sum(&bytes);
+        if self.flags & FLAG_PAYLOAD_COVERED != 0 {
+            sum += checksum::sum(payload);
+        }
+        put16(&mut bytes, CHECKSUM, !checksum::fold(sum));
+        bytes[2] = self.ridx;
+        bytes
+    }
+
+    /// The header of type `kind` in front of `bytes`, and its payload.
+    pub(super) fn decode_as(kind: u8, bytes: &[u8]) -> Result<(Self, &[u8]), Error> {
+        let header: &[u8; Self::LEN] = first(bytes)?;
+        if header[0] != kind {
+            return Err(Error::UnknownType(header[0]));
+        }
+        let [_, rlen, ridx, flags, ..] = *header;
+        let plen = get16(header, 18);
+        let payload = part(bytes, Self::LEN, plen.into())?;
+        let mut sum = checksum::sum(header) - (u64::from(ridx) << 8);
+        if flags & FLAG_PAYLOAD_COVERED != 0 {
+            sum += checksum::sum(payload);
+        }
+        if checksum::fold(sum) != 0xFFFF {
+            return Err(Error::Checksum);
+        }
+        if usize::from(rlen) > MAX_HOPS_3_BITS {
+            return Err(Error::Invalid { field: "rlen", value: rlen.into() });
+        }
+        if ridx > rlen {
+            return Err(Error::Invalid { field: "ridx", value: ridx.into() });
+        }
+        if flags & !(FLAG_PAYLOAD_COVERED | FLAG_LAST) != 0 {
+            return Err(Error::Invalid { field: "flags", value: flags.into() });
+        }
+        let mut route = Route::default();
+        route.0.copy_from_slice(&header[20..]);
+        let data = Self {
+            flow: get32(header, 4),
+            src: get16(header, 8),
+            dst: get16(header, 10),
+            seq: get32(header, 12),
+            plen,
+            rlen,
+            ridx,
+            flags,
+            route,
+        };
+        Ok((data, payload))
+    }
+}

@@ -1,0 +1,82 @@
+//! The drop notice: a relay tells a broadcast's source that it lost a copy.
+
+use super::{Data, Event};
+use crate::Error;
+use crate::field::{get16, put16};
+
+/// Why a broadcast was dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoticeReason {
+    /// The queue was full (0 on the wire).
+    QueueFull,
+    /// The link was down (1).
+    LinkDown,
+}
+
+/// A drop notice: a data header of type 0x41 whose 20-byte payload says which broadcast was lost where.
+///
+/// | payload bytes | field |
+/// |---|---|
+/// | 0-15 | the event dropped, with its own checksum |
+/// | 16-17 | node |
+/// | 18 | port |
+/// | 19 | reason |
+///
+/// The last four bytes are protected if the header says [`FLAG_PAYLOAD_COVERED`](super::FLAG_PAYLOAD_COVERED).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DropNotice {
+    /// The header that carries it to the broadcast's source; `plen` is 20.
+    pub data: Data,
+    /// The event that was dropped.
+    pub dropped: Event,
+    /// The node that dropped it.
+    pub node: u16,
+    /// The egress port it was dropped at.
+    pub port: u8,
+    /// Why.
+    pub reason: NoticeReason,
+}
+
+impl DropNotice {
+    /// The type byte.
+    pub const TYPE: u8 = 0x41;
+    /// What `data.plen` is.
+    pub const PAYLOAD_LEN: u16 = 20;
+    /// Bytes on the wire.
+    pub const LEN: usize = Data::LEN + Self::PAYLOAD_LEN as usize;
+
+    /// The notice's bytes.
+    ///
+    /// # Panics
+    /// In debug builds, if `data.plen` is not 20 or a field of the event is out of its range.
+    #[must_use]
+    pub fn encode(&self) -> [u8; Self::LEN] {
+        debug_assert_eq!(self.data.plen, Self::PAYLOAD_LEN);
+        let mut bytes = [0; Self::LEN];
+        let (header, payload) = bytes.split_at_mut(Data::LEN);
+        payload[..Event::LEN].copy_from_slice(&self.dropped.encode());
+        put16(payload, 16, self.node);
+        payload[18] = self.port;
+        payload[19] = self.reason as u8;
+        header.copy_from_slice(&self.data.encode_as(Self::TYPE, payload));
+        bytes
+    }
+
+    /// The notice in front of `bytes`.
+    ///
+    /// # Errors
+    /// [`Error`], if the bytes are no drop notice.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        let (data, payload) = Data::decode_as(Self::TYPE, bytes)?;
+        if data.plen != Self::PAYLOAD_LEN {
+            return Err(Error::Invalid { field: "plen", value: data.plen.into() });
+        }
+        let reason = match payload[19] {
+            0 => NoticeReason::QueueFull,
+            1 => NoticeReason::LinkDown,
+            other => return Err(Error::Invalid { field: "reason", value: other.into() }),
+        };
+        let dropped = Event::decode(payload)?;
+        Ok(Self { data, dropped, node: get16(payload, 16), port: payload[18], reason })
+    }
+}

@@ -1,0 +1,126 @@
+//! The source route of a data packet.
+
+use crate::Error;
+
+/// Most hops a route of 3 bits a hop can hold in its 128 bits.
+pub const MAX_HOPS_3_BITS: usize = Route::capacity(3);
+
+/// A source route: up to 128 bits of egress ports, the first hop in the most significant bits, unused bits 0.
+///
+/// How many bits a hop takes (`hop_bits`: 3, 4 or 5) is the fabric's choice and not on the wire: 3 bits name 8 ports
+/// in up to 42 hops, 4 bits 16 ports in 32 hops, 5 bits 32 ports in 25 hops. How many hops a route has is the
+/// header's `rlen`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Route(pub(super) [u8; 16]);
+
+impl Route {
+    /// Most hops of `hop_bits` bits that a route can hold.
+    #[must_use]
+    pub const fn capacity(hop_bits: u32) -> usize {
+        (128 / hop_bits) as usize
+    }
+
+    /// The route that takes `ports` in turn.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    pub fn from_ports(ports: impl IntoIterator<Item = impl Into<u16>>, hop_bits: u32) -> Result<Self, Error> {
+        let (mut bits, mut used) = (0_u128, 0);
+        for port in ports {
+            let port = checked(port.into(), used, hop_bits)?;
+            bits = bits << hop_bits | port;
+            used += hop_bits;
+        }
+        Ok(Self(bits.checked_shl(128 - used).unwrap_or(0).to_be_bytes()))
+    }
+
+    /// Appends `port` to a route of `hops` hops.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the route is full (`rlen`), or if the port does not fit `hop_bits` bits (`route`).
+    pub fn push(&mut self, hops: usize, port: u16, hop_bits: u32) -> Result<(), Error> {
+        let used = hops.min(128) as u32 * hop_bits;
+        let port = checked(port, used, hop_bits)?;
+        let bits = u128::from_be_bytes(self.0) | port << (128 - used - hop_bits);
+        self.0 = bits.to_be_bytes();
+        Ok(())
+    }
+
+    /// The port of hop `hop`, from 0; 0 beyond the route's end.
+    ///
+    /// # Panics
+    /// In debug builds, if `hop` is beyond the capacity.
+    #[inline]
+    #[must_use]
+    pub const fn port(self, hop: usize, hop_bits: u32) -> u16 {
+        debug_assert!(hop < Self::capacity(hop_bits));
+        let shift = hop as u32 * hop_bits;
+        (u128::from_be_bytes(self.0).wrapping_shl(shift) >> (128 - hop_bits)) as u16
+    }
+
+    /// The ports of a route of `hops` hops.
+    pub fn ports(self, hops: usize, hop_bits: u32) -> impl Iterator<Item = u16> {
+        (0..hops).map(move |hop| self.port(hop, hop_bits))
+    }
+}
+
+/// `port` as the bits of a hop that follows `used` bits of route, if it fits.
+fn checked(port: u16, used: u32, hop_bits: u32) -> Result<u128, Error> {
+    if used + hop_bits > 128 {
+        return Err(Error::Invalid { field: "rlen", value: u64::from(used / hop_bits) + 1 });
+    }
+    if port >> hop_bits != 0 {
+        return Err(Error::Invalid { field: "route", value: port.into() });
+    }
+    Ok(port.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn oracle_o7_a_full_route_is_taken_and_one_hop_more_refused() {
+        for (hop_bits, capacity) in [(3, 42), (4, 32), (5, 25)] {
+            assert_eq!(Route::capacity(hop_bits), capacity);
+            let last_port = (1_u16 << hop_bits) - 1;
+            let mut route = Route::from_ports(vec![last_port; capacity], hop_bits).unwrap();
+            assert_eq!(route.port(capacity - 1, hop_bits), last_port);
+            let refused = Err(Error::Invalid { field: "rlen", value: capacity as u64 + 1 });
+            assert_eq!(Route::from_ports(vec![0_u8; capacity + 1], hop_bits), refused);
+            assert_eq!(route.push(capacity, 0, hop_bits), refused.map(|_: Route| ()));
+        }
+    }
+
+    #[test]
+    fn a_port_too_large_for_a_hop_is_refused_not_truncated() {
+        // A 512-node hypercube has 9 ports, a 32-port switch needs 5 bits.
+        assert_eq!(Route::from_ports([8_u8], 3), Err(Error::Invalid { field: "route", value: 8 }));
+        assert_eq!(Route::default().push(0, 16, 4), Err(Error::Invalid { field: "route", value: 16 }));
+        assert!(Route::from_ports([31_u8], 5).is_ok());
+    }
+
+    #[test]
+    fn hops_count_from_the_most_significant_bit() {
+        let route = Route::from_ports([0_u8, 0, 2, 4], 3).unwrap();
+        assert_eq!(route.0[..2], [0x01, 0x40]);
+        assert_eq!(Route::from_ports([0_u16; 0], 3).unwrap(), Route::default());
+    }
+
+    proptest! {
+        #[test]
+        fn ports_come_out_as_they_went_in(
+            hop_bits in 3_u32..=5,
+            ports in proptest::collection::vec(0_u16..8, 0..=25),
+        ) {
+            let route = Route::from_ports(ports.iter().copied(), hop_bits).unwrap();
+            prop_assert_eq!(route.ports(ports.len(), hop_bits).collect::<Vec<_>>(), ports.clone());
+            let mut pushed = Route::default();
+            for (hop, &port) in ports.iter().enumerate() {
+                pushed.push(hop, port, hop_bits).unwrap();
+            }
+            prop_assert_eq!(pushed, route);
+        }
+    }
+}

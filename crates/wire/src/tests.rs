@@ -1,0 +1,447 @@
+//! Oracle O7: known bytes, round trips, corruption, and bytes of any kind.
+
+use crate::r2c2::*;
+use crate::tcp::{ACK, FIN, SYN, Segment};
+use crate::{Error, Header};
+use proptest::prelude::*;
+
+fn hex(text: &str) -> Vec<u8> {
+    text.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
+}
+
+fn bytes_of(header: &Header) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    header.encode(&mut bytes);
+    bytes
+}
+
+fn start() -> Event {
+    Event {
+        kind: EventKind::Start,
+        tree: 0,
+        src: 5,
+        dst: 300,
+        weight: 1,
+        priority: 8,
+        protocol: 0,
+        demand_kbps: UNLIMITED_KBPS,
+        lid: 1,
+    }
+}
+
+/// 0 -> 74 on 8x8x8 by [0, 0, 2, 4].
+fn short_data() -> Data {
+    Data {
+        flow: flow_handle(0, 7),
+        src: 0,
+        dst: 74,
+        seq: 1,
+        plen: 3,
+        rlen: 4,
+        ridx: 0,
+        flags: FLAG_PAYLOAD_COVERED,
+        route: Route::from_ports([0_u8, 0, 2, 4], 3).unwrap(),
+    }
+}
+
+/// The longest route that 3 bits a hop allow.
+fn long_data() -> Data {
+    Data {
+        flow: flow_handle(1, 3),
+        src: 1,
+        dst: 2,
+        seq: 0xdead_beef,
+        plen: 0,
+        rlen: 42,
+        ridx: 0,
+        flags: FLAG_PAYLOAD_COVERED | FLAG_LAST,
+        route: Route::from_ports((0..42_u16).map(|hop| hop % 6), 3).unwrap(),
+    }
+}
+
+const SHORT_DATA: &str = "10 04 00 01 00 00 00 07 00 00 00 4a 00 00 00 01 ea 63 00 03 01 40 \
+                          00 00 00 00 00 00 00 00 00 00 00 00 00 00 01 02 03";
+const LONG_DATA: &str = "10 2a 00 03 00 01 00 03 00 01 00 02 de ad be ef 67 13 00 00 \
+                         05 39 41 4e 50 53 94 14 e5 05 39 41 4e 50 53 94";
+const ANNOUNCEMENT: &str = "31 01 00 09 00 02 00 02 99 d7 00 00 00 05 00 01 02 01 ff 12 34 00";
+
+fn notice() -> DropNotice {
+    let data = Data { plen: DropNotice::PAYLOAD_LEN, ..short_data() };
+    DropNotice { data, dropped: start(), node: 9, port: 2, reason: NoticeReason::LinkDown }
+}
+
+fn segment() -> Segment {
+    Segment {
+        src: 1,
+        dst: 0x02_03_04,
+        src_port: 1_000,
+        dst_port: 80,
+        seq: 0x0102_0304,
+        ack: 0,
+        flags: 0,
+        sack_count: 0,
+        window: 64,
+        plen: 4,
+        sack: [(0, 0); 3],
+    }
+}
+
+#[test]
+fn oracle_o7_event_vectors() {
+    let vectors = [
+        (start(), "21 00 00 05 01 2c 01 80 ff ff ff ff 00 01 dc 4d"),
+        (
+            Event { kind: EventKind::Finish, demand_kbps: 0, ..start() },
+            "22 00 00 05 01 2c 01 80 00 00 00 00 00 01 db 4d",
+        ),
+        (
+            Event {
+                kind: EventKind::Demand,
+                tree: 3,
+                src: 511,
+                dst: 0,
+                weight: 4,
+                priority: 2,
+                protocol: 2,
+                demand_kbps: 2_500_000,
+                lid: 0x1234,
+            },
+            "23 03 01 ff 00 00 04 22 00 26 25 a0 12 34 9e e1",
+        ),
+        (
+            Event {
+                kind: EventKind::Route,
+                tree: 7,
+                src: 0,
+                dst: 511,
+                weight: 255,
+                priority: 15,
+                protocol: 2,
+                demand_kbps: 0xffff_fffe,
+                lid: 0xffff,
+            },
+            "24 07 00 00 01 ff ff f2 ff ff ff fe ff ff da 07",
+        ),
+    ];
+    for (event, text) in vectors {
+        assert_eq!(event.encode()[..], hex(text), "{event:?}");
+        assert_eq!(Event::decode(&hex(text)), Ok(event));
+    }
+}
+
+#[test]
+fn oracle_o7_data_vectors() {
+    for (data, payload, text) in [(short_data(), &[1, 2, 3][..], SHORT_DATA), (long_data(), &[], LONG_DATA)] {
+        let mut bytes = Vec::new();
+        Header::R2c2Data(data).encode_with(payload, &mut bytes).unwrap();
+        assert_eq!(bytes, hex(text));
+        assert_eq!(Header::decode(&bytes), Ok((Header::R2c2Data(data), 36)));
+    }
+}
+
+#[test]
+fn oracle_o7_relays_change_the_hop_index_alone() {
+    let before = short_data().encode(&[1, 2, 3]);
+    let after = Data { ridx: 2, ..short_data() }.encode(&[1, 2, 3]);
+    let changed: Vec<usize> = (0..Data::LEN).filter(|&at| before[at] != after[at]).collect();
+    assert_eq!(changed, [2]);
+    assert_eq!(after[2], 2);
+    let mut bytes = hex(SHORT_DATA);
+    bytes[2] = 2;
+    assert_eq!(Data::decode(&bytes), Ok(Data { ridx: 2, ..short_data() }));
+}
+
+#[test]
+fn oracle_o7_announcement_vector() {
+    let header = Announcement { tree: 1, src: 9, epoch: 2 };
+    let assignments = [
+        Assignment { flow: flow_handle(5, 1), protocol: 2 },
+        Assignment { flow: flow_handle(511, 0x1234), protocol: 0 },
+    ];
+    let mut bytes = Vec::new();
+    header.encode(&assignments, &mut bytes).unwrap();
+    assert_eq!(bytes, hex(ANNOUNCEMENT));
+    let (decoded, pairs) = Announcement::decode(&bytes).unwrap();
+    assert_eq!((decoded, pairs.collect::<Vec<_>>()), (header, assignments.to_vec()));
+}
+
+#[test]
+fn an_announcement_holds_300_assignments_in_1512_bytes_and_no_more() {
+    let header = Announcement { tree: 0, src: 0, epoch: 0 };
+    let mut assignments = vec![Assignment { flow: 1, protocol: 15 }; 300];
+    let mut bytes = Vec::new();
+    header.encode(&assignments, &mut bytes).unwrap();
+    assert_eq!(bytes.len(), 1_512);
+    assert_eq!(Announcement::decode(&bytes).unwrap().1.len(), 300);
+    assignments.push(assignments[0]);
+    let refused = Err(Error::Invalid { field: "count", value: 301 });
+    assert_eq!(header.encode(&assignments, &mut bytes), refused);
+    assert_eq!(bytes.len(), 1_512, "nothing is written on an error");
+    let wrong = Assignment { flow: 1, protocol: 16 };
+    assert_eq!(header.encode(&[wrong], &mut bytes), Err(Error::Invalid { field: "rp", value: 16 }));
+}
+
+/// Every flip of one bit, but of those in `free` bytes, is noticed.
+fn assert_flips_are_noticed(bytes: &[u8], free: &[usize], decodes: impl Fn(&[u8]) -> bool) {
+    assert!(decodes(bytes));
+    for bit in 0..bytes.len() * 8 {
+        let mut flipped = bytes.to_vec();
+        flipped[bit / 8] ^= 0x80 >> (bit % 8);
+        if !free.contains(&(bit / 8)) {
+            assert!(!decodes(&flipped), "bit {bit} of {bytes:02x?}");
+        }
+    }
+}
+
+#[test]
+fn oracle_o7_single_bit_flips_are_detected() {
+    let decodes = |bytes: &[u8]| Header::decode(bytes).is_ok();
+    assert_flips_are_noticed(&start().encode(), &[], decodes);
+    assert_flips_are_noticed(&hex(SHORT_DATA), &[2], decodes);
+    assert_flips_are_noticed(&hex(LONG_DATA), &[2], decodes);
+    assert_flips_are_noticed(&notice().encode(), &[2], decodes);
+    let mut sacked = Segment { flags: ACK, sack_count: 2, ..segment() };
+    sacked.sack[0] = (5, 9);
+    assert_flips_are_noticed(&bytes_of(&Header::Tcp(sacked)), &[], decodes);
+    assert_flips_are_noticed(&hex(ANNOUNCEMENT), &[], |bytes| Announcement::decode(bytes).is_ok());
+    let controller = ControllerEvent { data: Data { plen: 16, ..short_data() }, event: start() };
+    assert_flips_are_noticed(&controller.encode(), &[2], |bytes| ControllerEvent::decode(bytes).is_ok());
+}
+
+#[test]
+fn a_payload_that_is_not_covered_may_change() {
+    let data = Data { flags: 0, ..short_data() };
+    let mut bytes = bytes_of(&Header::R2c2Data(data));
+    bytes[Data::LEN] ^= 1;
+    assert_eq!(Data::decode(&bytes), Ok(data));
+}
+
+#[test]
+fn every_prefix_of_a_packet_is_truncated() {
+    let packets = [
+        Header::R2c2Data(short_data()),
+        Header::R2c2Event(start()),
+        Header::R2c2DropNotice(notice()),
+        Header::Tcp(segment()),
+    ];
+    for bytes in packets.map(|header| bytes_of(&header)) {
+        for have in 0..bytes.len() {
+            let error = Header::decode(&bytes[..have]).unwrap_err();
+            assert!(
+                matches!(error, Error::Truncated { have: h, need } if h == have && need > have),
+                "{error}"
+            );
+        }
+    }
+}
+
+/// Breaks one byte of a valid packet and repairs the checksum, so that only the field itself can be refused.
+fn refused_field(mut bytes: Vec<u8>, at: usize, value: u8, checksum_at: usize) -> Error {
+    bytes[at] = value;
+    bytes[checksum_at..checksum_at + 2].fill(0);
+    let sum = crate::checksum::fold(crate::checksum::sum(&bytes));
+    bytes[checksum_at..checksum_at + 2].copy_from_slice(&(!sum).to_be_bytes());
+    Header::decode(&bytes).unwrap_err()
+}
+
+#[test]
+fn values_that_the_formats_forbid_are_refused() {
+    let invalid = |field, value| Error::Invalid { field, value };
+    assert_eq!(refused_field(start().encode().to_vec(), 6, 0, 14), invalid("weight", 0));
+    assert_eq!(refused_field(hex(LONG_DATA), 1, 43, 16), invalid("rlen", 43));
+    assert_eq!(refused_field(hex(LONG_DATA), 3, 4, 16), invalid("flags", 4));
+    let mut overshot = hex(LONG_DATA);
+    overshot[2] = 43;
+    assert_eq!(Header::decode(&overshot), Err(invalid("ridx", 43)));
+    let unprotected = DropNotice { data: Data { flags: 0, ..notice().data }, ..notice() };
+    let mut strange = unprotected.encode();
+    strange[Data::LEN + 19] = 2;
+    assert_eq!(DropNotice::decode(&strange), Err(invalid("reason", 2)));
+    assert_eq!(Header::decode(&[0x11; 64]), Err(Error::UnknownType(0x11)));
+    assert_eq!(Header::decode(&[0x46; 64]), Err(Error::UnknownType(0x46)), "IPv4 options are not spoken");
+}
+
+#[test]
+fn controller_rates_come_back_in_order() {
+    let rates = [FlowRate { lid: 1, kbps: 10_000_000 }, FlowRate { lid: 9, kbps: 0 }];
+    let packet = ControllerRates { data: Data { plen: 12, ..short_data() } };
+    let mut bytes = Vec::new();
+    packet.encode(&rates, &mut bytes).unwrap();
+    let (decoded, read) = ControllerRates::decode(&bytes).unwrap();
+    assert_eq!((decoded, read.collect::<Vec<_>>()), (packet, rates.to_vec()));
+    assert!(packet.encode(&rates[..1], &mut bytes).is_err());
+}
+
+/// Bytes made by scapy 2: `IP(src="10.0.0.1", dst="10.2.3.4", id=0, flags="DF", ttl=64) / TCP(sport=1000, dport=80,
+/// seq=0x01020304, window=64, ..)`, first with `flags=0` and four bytes of payload, then as an ACK of 7 with
+/// `options=[("NOP", None), ("NOP", None), ("SAck", (1, 2, 5, 9))]`.
+#[test]
+fn tcp_segments_are_those_of_another_implementation() {
+    let plain = hex("45 00 00 2c 00 00 40 00 40 06 23 c6 0a 00 00 01 0a 02 03 04 \
+                     03 e8 00 50 01 02 03 04 00 00 00 00 50 00 00 40 90 5c 00 00 00 00 00 00");
+    assert_eq!(bytes_of(&Header::Tcp(segment())), plain);
+    let sacked =
+        Segment { ack: 7, flags: ACK, sack_count: 2, plen: 0, sack: [(1, 2), (5, 9), (0, 0)], ..segment() };
+    let expected = hex("45 00 00 3c 00 00 40 00 40 06 23 b6 0a 00 00 01 0a 02 03 04 \
+                        03 e8 00 50 01 02 03 04 00 00 00 07 a0 10 00 40 3a 11 00 00 \
+                        01 01 05 12 00 00 00 01 00 00 00 02 00 00 00 05 00 00 00 09");
+    assert_eq!(bytes_of(&Header::Tcp(sacked)), expected);
+}
+
+#[test]
+fn foreign_tcp_options_are_skipped_and_broken_ones_refused() {
+    let sacked = Segment { flags: ACK, sack_count: 1, sack: [(1, 2), (0, 0), (0, 0)], ..segment() };
+    let mut bytes = bytes_of(&Header::Tcp(sacked));
+    let options = |bytes: &mut Vec<u8>, new: [u8; 12]| {
+        bytes[40..52].copy_from_slice(&new);
+        bytes[36..38].fill(0);
+        let len = bytes.len() as u64 - 20;
+        let sum = crate::checksum::sum(&bytes[12..]) + 6 + len;
+        bytes[36..38].copy_from_slice(&(!crate::checksum::fold(sum)).to_be_bytes());
+        Header::decode(bytes)
+    };
+    let timestamp = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
+    let bare = Segment { sack_count: 0, sack: [(0, 0); 3], ..sacked };
+    assert_eq!(options(&mut bytes, timestamp), Ok((Header::Tcp(bare), 52)));
+    for length in [0, 1, 11] {
+        let broken = [1, 1, 8, length, 0, 0, 0, 0, 0, 0, 0, 0];
+        let value = length.into();
+        assert_eq!(options(&mut bytes, broken), Err(Error::Invalid { field: "option length", value }));
+    }
+    let odd_blocks = [1, 1, 5, 9, 0, 0, 0, 0, 0, 0, 0, 0];
+    assert_eq!(options(&mut bytes, odd_blocks), Err(Error::Invalid { field: "sack length", value: 7 }));
+}
+
+#[test]
+fn both_ends_of_a_tcp_flow_name_it_alike() {
+    let data = segment();
+    let reply = Segment { src: data.dst, dst: data.src, src_port: 80, dst_port: 1_000, ..data };
+    let key = 1 << 32 | 1_000 << 16 | 80;
+    for sent in [data, Segment { plen: 0, flags: SYN, ..data }, Segment { plen: 0, flags: FIN | ACK, ..data }]
+    {
+        assert_eq!(Header::Tcp(sent).flow_key(), key);
+    }
+    for returned in [Segment { plen: 0, flags: ACK, ..reply }, Segment { plen: 0, flags: SYN | ACK, ..reply }]
+    {
+        assert_eq!(Header::Tcp(returned).flow_key(), key);
+    }
+    assert_eq!(Header::R2c2Event(start()).flow_key(), 5 << 16 | 1);
+    assert_eq!(Header::R2c2DropNotice(notice()).flow_key(), 5 << 16 | 1);
+}
+
+fn any_event() -> impl Strategy<Value = Event> {
+    let kind = prop_oneof![
+        Just(EventKind::Start),
+        Just(EventKind::Finish),
+        Just(EventKind::Demand),
+        Just(EventKind::Route),
+        Just(EventKind::Refresh),
+    ];
+    let nibbles = (0_u8..16, 0_u8..16);
+    (kind, any::<(u8, u16, u16)>(), 1_u8.., nibbles, any::<(u32, u16)>()).prop_map(
+        |(kind, (tree, src, dst), weight, (priority, protocol), (demand_kbps, lid))| Event {
+            kind,
+            tree,
+            src,
+            dst,
+            weight,
+            priority,
+            protocol,
+            demand_kbps,
+            lid,
+        },
+    )
+}
+
+fn any_data(plen: impl Strategy<Value = u16>) -> impl Strategy<Value = Data> {
+    let hops = proptest::collection::vec(0_u16..8, 0..=42).prop_flat_map(|ports| {
+        let rlen = ports.len() as u8;
+        (Just(Route::from_ports(ports, 3).unwrap()), Just(rlen), 0..=rlen)
+    });
+    (any::<(u32, u16, u16, u32)>(), plen, 0_u8..4, hops).prop_map(
+        |((flow, src, dst, seq), plen, flags, (route, rlen, ridx))| Data {
+            flow,
+            src,
+            dst,
+            seq,
+            plen,
+            rlen,
+            ridx,
+            flags,
+            route,
+        },
+    )
+}
+
+fn any_notice() -> impl Strategy<Value = DropNotice> {
+    let reason = prop_oneof![Just(NoticeReason::QueueFull), Just(NoticeReason::LinkDown)];
+    (any_data(Just(DropNotice::PAYLOAD_LEN)), any_event(), any::<(u16, u8)>(), reason)
+        .prop_map(|(data, dropped, (node, port), reason)| DropNotice { data, dropped, node, port, reason })
+}
+
+fn any_segment() -> impl Strategy<Value = Segment> {
+    let node = 0_u32..1 << 24;
+    let sack = proptest::collection::vec(any::<(u32, u32)>(), 0..=3);
+    (node.clone(), node, any::<(u16, u16, u32, u32, u8, u16)>(), 0_u16..9_000, sack).prop_map(
+        |(src, dst, (src_port, dst_port, seq, ack, flags, window), plen, blocks)| {
+            let mut sack = [(0, 0); 3];
+            sack[..blocks.len()].copy_from_slice(&blocks);
+            let sack_count = blocks.len() as u8;
+            Segment { src, dst, src_port, dst_port, seq, ack, flags, sack_count, window, plen, sack }
+        },
+    )
+}
+
+fn any_header() -> impl Strategy<Value = Header> {
+    prop_oneof![
+        any_data(0_u16..9_000).prop_map(Header::R2c2Data),
+        any_event().prop_map(Header::R2c2Event),
+        any_notice().prop_map(Header::R2c2DropNotice),
+        any_segment().prop_map(Header::Tcp),
+    ]
+}
+
+/// Bytes of any kind, half of them behind a first byte that some decoder takes up.
+fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
+    let types = proptest::sample::select(vec![0x10_u8, 0x21, 0x25, 0x31, 0x41, 0x42, 0x43, 0x45]);
+    (proptest::option::of(types), proptest::collection::vec(any::<u8>(), 0..120)).prop_map(
+        |(kind, mut bytes)| {
+            if let (Some(kind), Some(first)) = (kind, bytes.first_mut()) {
+                *first = kind;
+            }
+            bytes
+        },
+    )
+}
+
+fn decode_all(bytes: &[u8]) {
+    let _ = Header::decode(bytes);
+    let _ = Announcement::decode(bytes).map(|(_, pairs)| pairs.count());
+    let _ = ControllerEvent::decode(bytes);
+    let _ = ControllerRates::decode(bytes).map(|(_, rates)| rates.count());
+}
+
+proptest! {
+    #[test]
+    fn oracle_o7_decode_undoes_encode(header in any_header(), trailer in 0_usize..8) {
+        let mut bytes = bytes_of(&header);
+        prop_assert_eq!(bytes.len(), header.wire_len() + header.payload_len());
+        bytes.resize(bytes.len() + trailer, 0xAA);
+        prop_assert_eq!(Header::decode(&bytes), Ok((header, header.wire_len())));
+    }
+
+    #[test]
+    fn oracle_o7_decode_never_panics(bytes in any_bytes()) {
+        decode_all(&bytes);
+    }
+
+    /// Damage that mostly passes the first checks, so that the later ones are reached.
+    #[test]
+    fn damaged_packets_never_panic(header in any_header(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let mut bytes = bytes_of(&header);
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        decode_all(&bytes);
+        decode_all(&bytes[..at]);
+    }
+}
