@@ -1,0 +1,239 @@
+//! The pipeline on fabrics small enough to work out by hand.
+
+mod toy;
+
+use raddle_core::{
+    Admit, Bytes, DropReason, Duration, Forwarder, LinkId, NodeId, Packet, PortId, Ports, Queue, Signal, Time,
+    Verdict,
+};
+use raddle_packet_sim::{Change, Config, Node, Observer, PortSetup, Simulation, Switching};
+use raddle_topology::Topology;
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
+use toy::{Log, Toy, chain, flow};
+
+/// Port 0 of an inner node of a chain leads left (it was joined to its left neighbour first), port 1 right.
+struct Rightward(NodeId);
+
+impl Forwarder for Rightward {
+    fn forward(&mut self, _: Time, packet: &mut Packet, from: Option<PortId>, _: &Ports<'_>) -> Verdict {
+        match from {
+            _ if packet.dst() == self.0 => Verdict::Deliver,
+            Some(_) => Verdict::Forward(PortId(1)),
+            None => Verdict::Forward(PortId(0)),
+        }
+    }
+}
+
+fn ns(ns: u64) -> Time {
+    Time::ZERO + Duration::from_ns(ns)
+}
+
+struct Run {
+    received: Log,
+    simulation: Simulation<Losses>,
+}
+
+#[derive(Default)]
+struct Losses(Vec<(Time, NodeId, DropReason)>);
+
+impl Observer for Losses {
+    fn dropped(&mut self, now: Time, node: NodeId, _: Option<PortId>, _: &Packet, why: DropReason) {
+        self.0.push((now, node, why));
+    }
+}
+
+fn run(
+    topology: &Arc<Topology>,
+    port: impl FnMut(LinkId) -> PortSetup,
+    flows: Vec<raddle_core::Flow>,
+    config: Config,
+) -> Run {
+    let received = Log::default();
+    let node = |id| Node {
+        host: Some(Box::new(Toy { received: Arc::clone(&received), ..Toy::default() })),
+        forwarder: Some(Box::new(Rightward(id))),
+    };
+    let mut simulation = Simulation::new(topology, node, port, flows, config, Losses::default());
+    assert!(simulation.run(|_, _| ControlFlow::Continue(())));
+    let totals = *simulation.totals();
+    assert_eq!(totals.sent_bytes, totals.delivered_bytes + totals.dropped_bytes, "bytes are conserved");
+    assert_eq!(totals.sent, totals.delivered + totals.dropped, "packets are conserved");
+    assert_eq!(simulation.packets_inside(), 0);
+    Run { received, simulation }
+}
+
+fn arrivals(run: &Run) -> Vec<(Time, u32)> {
+    run.received.lock().expect("no panic").clone()
+}
+
+fn fifo(_: LinkId) -> PortSetup {
+    PortSetup::default()
+}
+
+#[test]
+fn store_and_forward_waits_for_the_last_bit_at_every_hop() {
+    let flows = vec![flow(0, 0, 3, 1_500, Time::ZERO), flow(1, 0, 3, 1_500, Time::ZERO)];
+    let run = run(&chain(4), fifo, flows, Config::default());
+    assert_eq!(arrivals(&run), [(ns(3 * 1_300), 0), (ns(3 * 1_300 + 1_200), 1)]);
+    assert_eq!(run.simulation.totals().packet_hops, 6);
+    assert_eq!(run.simulation.link_stats()[0].peak_queue, 3_000);
+    // One event a packet-hop, and one for both flows.
+    assert_eq!(run.simulation.totals().events, 7);
+}
+
+#[test]
+fn cut_through_waits_for_the_header_only_and_delivers_whole_packets() {
+    let flows = vec![flow(0, 0, 3, 1_500, Time::ZERO), flow(1, 0, 3, 1_500, Time::ZERO)];
+    let switching = Switching::CutThrough { header: 50 };
+    let run = run(&chain(4), fifo, flows, Config { switching, ..Config::default() });
+    let first = 3 * 100 + 2 * 40 + 1_200;
+    assert_eq!(arrivals(&run), [(ns(first), 0), (ns(first + 1_200), 1)]);
+}
+
+#[test]
+fn a_full_queue_drops_the_newcomer() {
+    for setup in [
+        PortSetup { limit_packets: Some(2), ..PortSetup::default() },
+        PortSetup { limit_bytes: Some(3_100), ..PortSetup::default() },
+    ] {
+        let (packets, bytes) = (setup.limit_packets, setup.limit_bytes);
+        let setup = move |_| PortSetup { limit_packets: packets, limit_bytes: bytes, ..PortSetup::default() };
+        let flows = vec![
+            flow(0, 0, 1, 1_500, Time::ZERO),
+            flow(1, 0, 1, 1_500, Time::ZERO),
+            flow(2, 0, 1, 1_500, Time::ZERO),
+            flow(3, 0, 1, 1_500, ns(1_200)),
+        ];
+        let run = run(&chain(2), setup, flows, Config::default());
+        assert_eq!(arrivals(&run).iter().map(|&(_, seq)| seq).collect::<Vec<_>>(), [0, 1, 3]);
+        assert_eq!(run.simulation.observer().0, [(Time::ZERO, NodeId(0), DropReason::QueueFull)]);
+        assert_eq!(run.simulation.link_stats()[0].drops, 1);
+    }
+}
+
+#[test]
+fn a_link_that_goes_down_loses_what_it_carries_and_what_comes_until_it_is_up() {
+    let change = |at, up| Change { at: ns(at), links: vec![LinkId(0)], up, discovery: Duration::ZERO };
+    let changes = vec![change(2_450, false), change(9_000, true)];
+    // The first is delivered at 1,300; the second is travelling at 2,450, the third is queued.
+    let mut flows: Vec<_> = (0..3).map(|id| flow(id, 0, 1, 1_500, Time::ZERO)).collect();
+    flows.push(flow(3, 0, 1, 1_500, ns(5_000)));
+    flows.push(flow(4, 0, 1, 1_500, ns(9_000)));
+    let run = run(&chain(2), fifo, flows, Config { changes, ..Config::default() });
+    // Flows start before changes at the same time: the last packet finds the link still down.
+    assert_eq!(arrivals(&run), [(ns(1_300), 0)]);
+    assert_eq!(run.simulation.totals().dropped, 4);
+}
+
+/// Serves the packet with the highest number first.
+#[derive(Default)]
+struct HighestFirst(Vec<(u32, u32, u32)>);
+
+impl Queue for HighestFirst {
+    fn push(&mut self, _: Time, slot: u32, packet: &Packet) -> Admit {
+        let raddle_core::Header::Tcp(segment) = &packet.header else { panic!("toys speak TCP") };
+        self.0.push((segment.seq, slot, packet.size));
+        self.0.sort_unstable();
+        Admit::Take
+    }
+
+    fn pop(&mut self, _: Time) -> Option<u32> {
+        self.0.pop().map(|(_, slot, _)| slot)
+    }
+
+    fn bytes(&self) -> Bytes {
+        Bytes(self.0.iter().map(|&(_, _, size)| u64::from(size)).sum())
+    }
+}
+
+#[test]
+fn a_queue_of_its_own_decides_the_order_of_service() {
+    let port = |_| PortSetup { queue: Some(Box::new(HighestFirst::default())), ..PortSetup::default() };
+    let flows = (0..4).map(|id| flow(id, 0, 1, 1_500, Time::ZERO)).collect();
+    let run = run(&chain(2), port, flows, Config::default());
+    let times = [1_300, 2_500, 3_700, 4_900].map(ns);
+    assert_eq!(arrivals(&run), times.into_iter().zip([0, 3, 2, 1]).collect::<Vec<_>>());
+    assert_eq!(run.simulation.link_stats()[0].peak_queue, 6_000);
+}
+
+/// Rightward, with one credit a link: a packet leaves only when the last one has left the next node.
+struct OneCredit {
+    rightward: Rightward,
+    credit: bool,
+}
+
+impl Forwarder for OneCredit {
+    fn forward(&mut self, now: Time, packet: &mut Packet, from: Option<PortId>, ports: &Ports<'_>) -> Verdict {
+        let verdict = self.rightward.forward(now, packet, from, ports);
+        match verdict {
+            Verdict::Forward(_) if self.credit => self.credit = false,
+            Verdict::Forward(_) => return Verdict::Hold,
+            _ => {}
+        }
+        verdict
+    }
+
+    fn departed(&mut self, _: &Packet, _: PortId) -> Option<Signal> {
+        Some(Signal(1))
+    }
+
+    fn signal(&mut self, _: PortId, _: Signal) {
+        self.credit = true;
+    }
+}
+
+/// Plain first in, first out, as a queue of its own.
+#[derive(Default)]
+struct Plain(VecDeque<(u32, u32)>);
+
+impl Queue for Plain {
+    fn push(&mut self, _: Time, slot: u32, packet: &Packet) -> Admit {
+        self.0.push_back((slot, packet.size));
+        Admit::Take
+    }
+
+    fn pop(&mut self, _: Time) -> Option<u32> {
+        self.0.pop_front().map(|(slot, _)| slot)
+    }
+
+    fn bytes(&self) -> Bytes {
+        Bytes(self.0.iter().map(|&(_, size)| u64::from(size)).sum())
+    }
+}
+
+/// Sends with no port named, so that the forwarder decides.
+struct Undecided(Toy);
+
+impl raddle_core::Host for Undecided {
+    fn handle(&mut self, now: Time, input: raddle_core::Input<'_>) {
+        self.0.handle(now, input);
+    }
+
+    fn poll(&mut self, now: Time, ports: &Ports<'_>) -> raddle_core::Output {
+        match self.0.poll(now, ports) {
+            raddle_core::Output::Send { packet, .. } => raddle_core::Output::Send { packet, port: None },
+            other => other,
+        }
+    }
+}
+
+#[test]
+fn credits_hold_packets_back_and_return_after_one_link_delay() {
+    let topology = chain(3);
+    let received: Log = Arc::new(Mutex::default());
+    let node = |id| Node {
+        host: Some(Box::new(Undecided(Toy { received: Arc::clone(&received), ..Toy::default() }))),
+        forwarder: Some(Box::new(OneCredit { rightward: Rightward(id), credit: true })),
+    };
+    let port = |_| PortSetup { queue: Some(Box::new(Plain::default())), ..PortSetup::default() };
+    let flows = (0..3).map(|id| flow(id, 0, 2, 1_500, Time::ZERO)).collect();
+    let mut simulation = Simulation::new(&topology, node, port, flows, Config::default(), ());
+    simulation.run(|_, _| ControlFlow::Continue(()));
+    // 1,300 to the middle, 1,200 until it has left there, 100 for the credit: one packet in 2,600 ns. The middle's
+    // own credit comes back 100 ns after delivery at 2,600, before the next packet is there at 3,900.
+    let log = received.lock().expect("no panic").clone();
+    assert_eq!(log, [(ns(2_600), 0), (ns(5_200), 1), (ns(7_800), 2)]);
+    assert_eq!(simulation.packets_inside(), 0);
+}

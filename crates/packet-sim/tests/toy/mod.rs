@@ -1,0 +1,86 @@
+//! Hosts and fabrics small enough to work out by hand.
+
+use raddle_core::{
+    Bytes, Duration, Flow, FlowId, Header, Host, Input, NodeId, Output, Packet, PortId, Ports, Rate, Time,
+};
+use raddle_topology::{Builder, Shape, Topology};
+use raddle_wire::tcp::Segment;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+/// Arrivals at a host: (time, packet number).
+pub(crate) type Log = Arc<Mutex<Vec<(Time, u32)>>>;
+
+/// Sends each flow as one packet of the flow's size, at once; writes down what it receives.
+#[derive(Default)]
+pub(crate) struct Toy {
+    pub(crate) outbox: VecDeque<Packet>,
+    pub(crate) received: Log,
+}
+
+/// A packet of `size` bytes, all of them payload.
+pub(crate) fn packet(src: NodeId, dst: NodeId, seq: u32, size: u32) -> Packet {
+    let segment = Segment {
+        src: src.0,
+        dst: dst.0,
+        src_port: 0,
+        dst_port: 0,
+        seq,
+        ack: 0,
+        flags: 0,
+        sack_count: 0,
+        window: 0,
+        plen: u16::try_from(size).expect("a small packet"),
+        sack: [(0, 0); 3],
+    };
+    Packet { size, header: Header::Tcp(segment) }
+}
+
+impl Host for Toy {
+    fn handle(&mut self, now: Time, input: Input<'_>) {
+        match input {
+            Input::Flow(flow) => {
+                let size = u32::try_from(flow.size.0).expect("a small flow");
+                self.outbox.push_back(packet(flow.src, flow.dst, flow.id.0, size));
+            }
+            Input::Packet { packet, .. } => {
+                let Header::Tcp(segment) = &packet.header else { panic!("toys speak TCP") };
+                self.received.lock().expect("no panic elsewhere").push((now, segment.seq));
+            }
+            _ => {}
+        }
+    }
+
+    fn poll(&mut self, _: Time, _: &Ports<'_>) -> Output {
+        match self.outbox.pop_front() {
+            Some(packet) => Output::Send { packet, port: Some(PortId(0)) },
+            None => Output::Idle,
+        }
+    }
+}
+
+/// A flow of one packet.
+pub(crate) fn flow(id: u32, src: u32, dst: u32, size: u64, start: Time) -> Flow {
+    Flow {
+        id: FlowId(id),
+        src: NodeId(src),
+        dst: NodeId(dst),
+        size: Bytes(size),
+        start,
+        app_rate: None,
+        weight: 1,
+        priority: 0,
+    }
+}
+
+/// Nodes in a row, 10 Gbps and 100 ns between neighbours; port 0 leads right, except at the last.
+pub(crate) fn chain(nodes: u32) -> Arc<Topology> {
+    let mut builder = Builder::default();
+    for _ in 0..nodes {
+        builder.host(0);
+    }
+    for left in 0..nodes - 1 {
+        builder.join(NodeId(left), NodeId(left + 1), Rate::from_gbps(10), Duration::from_ns(100));
+    }
+    Arc::new(builder.build(Shape::General))
+}
