@@ -219,3 +219,12 @@ pub trait Queue: Send {
     /// What waits.
     fn bytes(&self) -> Bytes;
 }
+
+/// The parts of one node.
+#[derive(Default)]
+pub struct Node {
+    /// What opens, sends and receives flows.
+    pub host: Option<Box<dyn Host>>,
+    /// What picks egress ports; a node without one delivers whatever arrives, and sends by port 0.
+    pub forwarder: Option<Box<dyn Forwarder>>,
+}

@@ -13,7 +13,7 @@ mod stream;
 mod units;
 
 pub use contract::{
-    Admit, DropReason, Forwarder, Host, Input, Output, PortAgent, PortState, Ports, Queue, Report, Signal,
+    Admit, DropReason, Forwarder, Host, Input, Node, Output, PortAgent, PortState, Ports, Queue, Report, Signal,
     Verdict,
 };
 pub use flow::Flow;

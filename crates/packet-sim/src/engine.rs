@@ -5,21 +5,12 @@ use crate::failure::Change;
 use crate::port::{LinkStats, Port, PortSetup, Travelling};
 use crate::slab::{Resident, Slab};
 use raddle_core::{
-    Admit, DropReason, Flow, Forwarder, Host, Input, LinkId, NodeId, Output, Packet, PortId, PortState,
+    Admit, DropReason, Flow, Host, Input, LinkId, Node, NodeId, Output, Packet, PortId, PortState,
     Ports, Rate, Report, Signal, Time, Verdict,
 };
 use raddle_topology::Topology;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-
-/// The parts of one node.
-#[derive(Default)]
-pub struct Node {
-    /// What opens, sends and receives flows.
-    pub host: Option<Box<dyn Host>>,
-    /// What picks egress ports; a node without one delivers whatever arrives, and sends by port 0.
-    pub forwarder: Option<Box<dyn Forwarder>>,
-}
 
 /// When a node may begin to pass a packet on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -14,6 +14,6 @@ mod failure;
 mod port;
 mod slab;
 
-pub use engine::{Config, Node, Observer, Simulation, Switching, Totals};
+pub use engine::{Config, Observer, Simulation, Switching, Totals};
 pub use failure::Change;
 pub use port::{LinkStats, PortSetup};

@@ -2,8 +2,8 @@
 
 mod toy;
 
-use raddle_core::{Duration, Stream, Time};
-use raddle_packet_sim::{Config, Node, PortSetup, Simulation};
+use raddle_core::{Duration, Node, Stream, Time};
+use raddle_packet_sim::{Config, PortSetup, Simulation};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use toy::{Log, Toy, chain, flow};

@@ -3,10 +3,10 @@
 mod toy;
 
 use raddle_core::{
-    Admit, Bytes, DropReason, Duration, Forwarder, LinkId, NodeId, Packet, PortId, Ports, Queue, Signal, Time,
+    Admit, Bytes, DropReason, Duration, Forwarder, LinkId, Node, NodeId, Packet, PortId, Ports, Queue, Signal, Time,
     Verdict,
 };
-use raddle_packet_sim::{Change, Config, Node, Observer, PortSetup, Simulation, Switching};
+use raddle_packet_sim::{Change, Config, Observer, PortSetup, Simulation, Switching};
 use raddle_topology::Topology;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;

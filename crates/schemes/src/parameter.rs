@@ -1,0 +1,178 @@
+//! Parameters of schemes as data, so that an experiment's file, `explain` and the checks need to know no scheme.
+
+use raddle_core::Duration;
+
+/// A parameter's value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value {
+    /// A span of time, written `"500 us"`.
+    Duration(Duration),
+    /// A size, written `"9 KB"`.
+    Bytes(u64),
+    /// A whole number.
+    Count(u64),
+    /// A number from 0 to 1, or a percentage, written `"5%"`.
+    Fraction(f64),
+    /// `true` or `false`.
+    Flag(bool),
+    /// One of the words that the parameter's `choices` list.
+    Choice(&'static str),
+}
+
+/// A parameter of a scheme.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Parameter {
+    /// Its key in the scheme's table.
+    pub name: &'static str,
+    /// What it is, in a sentence.
+    pub doc: &'static str,
+    /// Its value if the experiment says nothing; also says which kind of value it takes.
+    pub default: Value,
+    /// For [`Value::Choice`], the words allowed.
+    pub choices: &'static [&'static str],
+    /// Least and greatest value allowed: counts and bytes as they are, durations in ps.
+    pub range: (f64, f64),
+}
+
+impl Parameter {
+    /// A parameter with any value of its default's kind.
+    #[must_use]
+    pub const fn new(name: &'static str, default: Value, doc: &'static str) -> Self {
+        let most = match default {
+            Value::Fraction(_) => 1.0,
+            _ => f64::INFINITY,
+        };
+        Self { name, doc, default, choices: &[], range: (0.0, most) }
+    }
+
+    /// The same, with its least and greatest value.
+    #[must_use]
+    pub const fn within(mut self, least: f64, greatest: f64) -> Self {
+        self.range = (least, greatest);
+        self
+    }
+
+    /// A parameter whose value is one of `choices`, the first by default.
+    #[must_use]
+    pub const fn choice(name: &'static str, choices: &'static [&'static str], doc: &'static str) -> Self {
+        Self { name, doc, default: Value::Choice(choices[0]), choices, range: (0.0, f64::INFINITY) }
+    }
+
+    /// Whether the value is of the parameter's kind and in its range.
+    #[must_use]
+    pub fn allows(&self, value: &Value) -> bool {
+        let number = match (value, &self.default) {
+            (Value::Duration(span), Value::Duration(_)) => span.as_ps() as f64,
+            (Value::Bytes(n), Value::Bytes(_)) | (Value::Count(n), Value::Count(_)) => *n as f64,
+            (Value::Fraction(x), Value::Fraction(_)) => *x,
+            (Value::Flag(_), Value::Flag(_)) => return true,
+            (Value::Choice(word), Value::Choice(_)) => return self.choices.contains(word),
+            _ => return false,
+        };
+        (self.range.0..=self.range.1).contains(&number)
+    }
+}
+
+/// The values of a scheme's parameters.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    parameters: &'static [Parameter],
+    values: Vec<Value>,
+}
+
+impl Settings {
+    /// Every parameter at its default.
+    #[must_use]
+    pub fn defaults(parameters: &'static [Parameter]) -> Self {
+        Self { parameters, values: parameters.iter().map(|parameter| parameter.default).collect() }
+    }
+
+    /// Sets a parameter; the caller has asked [`Parameter::allows`].
+    ///
+    /// # Panics
+    /// If there is no such parameter, or it does not allow the value.
+    pub fn set(&mut self, name: &str, value: Value) {
+        let place = self.place(name);
+        assert!(self.parameters[place].allows(&value), "{name} does not allow {value:?}");
+        self.values[place] = value;
+    }
+
+    /// Name and value of every parameter, in the order in which the scheme declares them.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static Parameter, Value)> + '_ {
+        self.parameters.iter().zip(self.values.iter().copied())
+    }
+
+    fn place(&self, name: &str) -> usize {
+        let place = self.parameters.iter().position(|parameter| parameter.name == name);
+        place.unwrap_or_else(|| panic!("the scheme declares `{name}`"))
+    }
+
+    /// A parameter's value.
+    ///
+    /// # Panics
+    /// If the scheme declares no such parameter.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Value {
+        self.values[self.place(name)]
+    }
+
+    /// The value of a parameter declared as a duration.
+    ///
+    /// # Panics
+    /// If it is not one.
+    #[must_use]
+    pub fn duration(&self, name: &str) -> Duration {
+        match self.get(name) {
+            Value::Duration(span) => span,
+            other => panic!("`{name}` is {other:?}"),
+        }
+    }
+
+    /// The value of a parameter declared as a count or a size.
+    ///
+    /// # Panics
+    /// If it is neither.
+    #[must_use]
+    pub fn count(&self, name: &str) -> u64 {
+        match self.get(name) {
+            Value::Count(n) | Value::Bytes(n) => n,
+            other => panic!("`{name}` is {other:?}"),
+        }
+    }
+
+    /// The value of a parameter declared as a fraction.
+    ///
+    /// # Panics
+    /// If it is not one.
+    #[must_use]
+    pub fn fraction(&self, name: &str) -> f64 {
+        match self.get(name) {
+            Value::Fraction(x) => x,
+            other => panic!("`{name}` is {other:?}"),
+        }
+    }
+
+    /// The value of a parameter declared as a flag.
+    ///
+    /// # Panics
+    /// If it is not one.
+    #[must_use]
+    pub fn flag(&self, name: &str) -> bool {
+        match self.get(name) {
+            Value::Flag(on) => on,
+            other => panic!("`{name}` is {other:?}"),
+        }
+    }
+
+    /// The value of a parameter declared as a choice.
+    ///
+    /// # Panics
+    /// If it is not one.
+    #[must_use]
+    pub fn choice(&self, name: &str) -> &'static str {
+        match self.get(name) {
+            Value::Choice(word) => word,
+            other => panic!("`{name}` is {other:?}"),
+        }
+    }
+}

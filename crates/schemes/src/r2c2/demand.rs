@@ -1,0 +1,107 @@
+//! Demand estimation (§3.3.2): what an open-loop source could use.
+
+/// Announce when the estimate falls below this share of the allocation.
+const BELOW_ALLOCATION: f64 = 0.9;
+/// Announce again when an announced demand has changed by more than this share.
+const CHANGE: f64 = 0.1;
+/// Weight of the newest sample.
+const GAIN: f64 = 0.25;
+/// Periods between two announcements of a flow.
+const PERIODS_BETWEEN: u32 = 4;
+
+/// `d[i+1] = s[i] + q[i]/T`: bytes released in the last period and bytes now queued, per second of a period.
+#[must_use]
+fn sample(released: u64, queued: u64, period_s: f64) -> f64 {
+    (released + queued) as f64 * 8.0 / period_s
+}
+
+/// The demand of one flow, in bit/s, estimated once a period.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Demand {
+    smoothed: f64,
+    announced: f64,
+    backlogged_periods: u32,
+    periods_since: u32,
+}
+
+impl Default for Demand {
+    fn default() -> Self {
+        Self {
+            smoothed: f64::INFINITY,
+            announced: f64::INFINITY,
+            backlogged_periods: 0,
+            periods_since: PERIODS_BETWEEN,
+        }
+    }
+}
+
+impl Demand {
+    /// Ends a period. Returns the demand to announce, if there is something to announce.
+    pub(super) fn period(
+        &mut self,
+        released: u64,
+        queued: u64,
+        backlog_limit: u64,
+        period_s: f64,
+        allocation: f64,
+    ) -> Option<f64> {
+        let newest = sample(released, queued, period_s);
+        self.smoothed = if self.smoothed.is_finite() {
+            (1.0 - GAIN) * self.smoothed + GAIN * newest
+        } else {
+            newest
+        };
+        self.backlogged_periods = if queued > backlog_limit { self.backlogged_periods + 1 } else { 0 };
+        self.periods_since = self.periods_since.saturating_add(1);
+        if self.periods_since < PERIODS_BETWEEN {
+            return None;
+        }
+        let announce = if self.announced.is_finite() {
+            if self.backlogged_periods >= 2 {
+                f64::INFINITY
+            } else if (self.smoothed - self.announced).abs() > CHANGE * self.announced {
+                self.smoothed
+            } else {
+                return None;
+            }
+        } else if self.smoothed < BELOW_ALLOCATION * allocation {
+            self.smoothed
+        } else {
+            return None;
+        };
+        self.announced = announce;
+        self.periods_since = 0;
+        Some(announce)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_match_the_worked_examples() {
+        // r = 4 Gbps, q = 1 MB, T = 1 ms: 12 Gbps; s = 1 Gbps, q = 0: 1 Gbps.
+        assert!((sample(500_000, 1_000_000, 1e-3) - 12e9).abs() < 1.0);
+        assert!((sample(125_000, 0, 1e-3) - 1e9).abs() < 1.0);
+    }
+
+    #[test]
+    fn smoothing_matches_the_worked_example() {
+        let mut demand = Demand::default();
+        for (bytes, expected) in [(1_000, 8e6), (500, 7e6), (500, 6.25e6)] {
+            demand.period(bytes, 0, 0, 1e-3, 0.0);
+            assert!((demand.smoothed - expected).abs() < 1e-3, "{} {expected}", demand.smoothed);
+        }
+    }
+
+    #[test]
+    fn a_starved_source_announces_once_and_takes_it_back_under_backlog() {
+        let mut demand = Demand::default();
+        let said = demand.period(25_000, 0, 3_000, 1e-3, 475e6);
+        assert_eq!(said, Some(200e6));
+        assert_eq!(demand.period(25_000, 0, 3_000, 1e-3, 200e6), None);
+        let later: Vec<_> = (0..4).filter_map(|_| demand.period(25_000, 9_000, 3_000, 1e-3, 200e6)).collect();
+        assert_eq!(later, [f64::INFINITY]);
+    }
+}

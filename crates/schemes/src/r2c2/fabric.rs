@@ -1,0 +1,61 @@
+//! What all nodes know alike: the fabric as topology discovery last reported it.
+//!
+//! Every node would compute the same routes, trees and rates from the same input. In one process they share them:
+//! a memo of pure functions, which changes no result (the nodes' tables and timing stay their own).
+
+use super::rates::RateMemo;
+use super::{Params, Trees};
+use raddle_core::LinkId;
+use raddle_topology::Topology;
+use raddle_topology::routing::Routing;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The fabric with a given set of links down.
+#[derive(Debug)]
+pub struct View {
+    pub(super) routing: Routing,
+    pub(super) trees: Trees,
+    /// Capacity of each link slot that flows may use, bit/s.
+    pub(super) usable: Vec<f64>,
+    pub(super) memo: RateMemo,
+}
+
+/// The fabric as built, and every view of it that failures have led to.
+#[derive(Debug)]
+pub struct Fabric {
+    pub(super) params: Params,
+    topology: Arc<Topology>,
+    views: Mutex<FxHashMap<Vec<LinkId>, Arc<View>>>,
+}
+
+impl Fabric {
+    /// The shared knowledge of nodes with these parameters.
+    #[must_use]
+    pub fn new(topology: &Arc<Topology>, params: Params) -> Arc<Self> {
+        Arc::new(Self { params, topology: Arc::clone(topology), views: Mutex::default() })
+    }
+
+    /// The fabric without the links in `down`.
+    pub(super) fn view(&self, down: &BTreeSet<LinkId>) -> Arc<View> {
+        let key: Vec<LinkId> = down.iter().copied().collect();
+        let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(views.entry(key).or_insert_with(|| {
+            let topology = if down.is_empty() {
+                Arc::clone(&self.topology)
+            } else {
+                Arc::new(self.topology.surviving(|link| !down.contains(&link)))
+            };
+            let rates: Vec<_> = (0..topology.link_slots())
+                .map(|i| topology.link(LinkId::of(i)).map_or(raddle_core::Rate::ZERO, |link| link.rate))
+                .collect();
+            Arc::new(View {
+                trees: Trees::new(&topology, self.params.trees),
+                usable: raddle_allocate::usable(&rates, self.params.headroom),
+                routing: Routing::new(topology),
+                memo: RateMemo::default(),
+            })
+        }))
+    }
+}

@@ -1,0 +1,33 @@
+//! Relays: the next hop is in the packet (§3.5).
+
+use raddle_core::{DropReason, Forwarder, Header, Packet, PortId, Ports, Time, Verdict};
+
+/// Forwards by source route; broadcasts go to the node itself, which passes copies on.
+#[derive(Debug, Clone, Copy)]
+pub struct SourceRoute {
+    hop_bits: u32,
+}
+
+impl SourceRoute {
+    /// A relay for routes of `hop_bits` bits a hop.
+    #[must_use]
+    pub fn new(hop_bits: u32) -> Self {
+        Self { hop_bits }
+    }
+}
+
+impl Forwarder for SourceRoute {
+    fn forward(&mut self, _: Time, packet: &mut Packet, _: Option<PortId>, ports: &Ports<'_>) -> Verdict {
+        let data = match &mut packet.header {
+            Header::R2c2Data(data) => data,
+            Header::R2c2DropNotice(notice) => &mut notice.data,
+            Header::R2c2Event(_) | Header::Tcp(_) => return Verdict::Deliver,
+        };
+        if data.ridx == data.rlen {
+            return Verdict::Deliver;
+        }
+        let port = PortId(data.route.port(data.ridx, self.hop_bits).into());
+        data.ridx += 1;
+        if port.index() < ports.0.len() { Verdict::Forward(port) } else { Verdict::Drop(DropReason::NoRoute) }
+    }
+}

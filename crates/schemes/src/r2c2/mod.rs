@@ -1,0 +1,91 @@
+//! R2C2, the network stack for rack-scale computers (Costa, Ballani, Razavi, Kash, SIGCOMM 2015).
+//!
+//! Every flow start and finish is broadcast in 16 bytes over a shortest-path tree ([`trees`]), so each node holds
+//! the table of all flows ([`table`]). Every rho each node computes weighted max-min rates, where a flow's split over
+//! links is what its routing protocol implies ([`rates`]). Senders pace their flows at these rates and source-route
+//! each packet ([`sender`]); relays look at nothing but the next hop of the route ([`forwarder`]).
+//!
+//! Cost: a data packet costs a relay one shift and mask; a broadcast costs each node one table update; a rate
+//! computation costs the links that the eligible flows touch, and only nodes that own one compute.
+//!
+//! # Differs from the paper
+//! - Byte layouts, tree construction, loss recovery of broadcasts and the start policy are reconstructions: the
+//!   paper leaves them open.
+//! - Demand is estimated from the bytes really released, not from the allocation: with the latter an estimate could
+//!   never fall below the allocation, and the rule would never fire (§3.3.2).
+//! - A node that owns no eligible flow skips the computation, whose result it would not install.
+
+mod demand;
+mod fabric;
+mod forwarder;
+mod node;
+mod rates;
+mod receiver;
+mod scheme;
+mod sender;
+mod table;
+mod trees;
+
+pub use fabric::Fabric;
+pub use forwarder::SourceRoute;
+pub use node::R2c2Node;
+pub use scheme::SCHEME;
+pub use table::FlowTable;
+pub use trees::Trees;
+
+use raddle_core::Duration;
+use raddle_topology::routing::Protocol;
+
+/// What a sender does with a flow that no rate computation has included yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StartPolicy {
+    /// No limiter: paced only by the ports.
+    Line,
+    /// One allocation of all known flows and this one; installed for this one only.
+    Local,
+    /// What its links have left over, at least a hundredth of the slowest.
+    Residual,
+}
+
+/// R2C2's parameters.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Params {
+    /// Routing protocol of every flow.
+    pub protocol: Protocol,
+    /// Rates are recomputed this often; zero recomputes at every event (the ideal of Figs. 15 and 16).
+    pub rho: Duration,
+    /// Capacity kept free for broadcasts and flows not yet limited, as a fraction (§3.3).
+    pub headroom: f64,
+    /// Count only flows that have been known for a whole interval.
+    pub only_lasting: bool,
+    /// All nodes compute at the same instants, rather than each at a phase of its own.
+    pub synchronous: bool,
+    /// Before the first computation.
+    pub start: StartPolicy,
+    /// Payload bytes of a full packet.
+    pub mtu: u16,
+    /// Packets that an unlimited flow may leave waiting at its first hop.
+    pub nic_packets: u64,
+    /// Broadcast trees a source.
+    pub trees: u8,
+    /// Bits a hop in the source route: 3, 4 or 5.
+    pub hop_bits: u32,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            protocol: Protocol::Rps,
+            rho: Duration::from_us(500),
+            headroom: 0.05,
+            only_lasting: true,
+            synchronous: false,
+            start: StartPolicy::Line,
+            mtu: 1_500,
+            nic_packets: 2,
+            trees: 6,
+            hop_bits: 3,
+        }
+    }
+}
+

@@ -1,0 +1,110 @@
+//! The receiving end of flows: in-order delivery is counted, nothing is acknowledged.
+
+use raddle_core::Report;
+use raddle_wire::r2c2::{Data, FLAG_LAST};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// One incoming flow.
+#[derive(Debug, Default)]
+struct Incoming {
+    /// Every packet before this one is here.
+    next: u32,
+    /// Whether packets `next + 1`, `next + 2`, … are here.
+    early: VecDeque<bool>,
+    waiting: u32,
+    peak: u32,
+    /// Packets in the flow, once its last one has come.
+    length: Option<u32>,
+}
+
+/// All incoming flows of a node, by handle.
+#[derive(Debug, Default)]
+pub(super) struct Receiver {
+    flows: FxHashMap<u32, Incoming>,
+}
+
+impl Receiver {
+    /// Takes a data packet; says so if it completes its flow.
+    pub(super) fn take(&mut self, data: &Data) -> Option<Report> {
+        let last = data.flags & FLAG_LAST != 0;
+        if last && data.seq == 0 {
+            return Some(Report::Delivered { key: data.flow.into(), reorder_peak: 0 });
+        }
+        let flow = self.flows.entry(data.flow).or_default();
+        if last {
+            flow.length = Some(data.seq.wrapping_add(1));
+        }
+        flow.take(data.seq);
+        if flow.length != Some(flow.next) {
+            return None;
+        }
+        let reorder_peak = flow.peak;
+        self.flows.remove(&data.flow);
+        Some(Report::Delivered { key: data.flow.into(), reorder_peak })
+    }
+
+    /// Forgets a flow that will not be completed.
+    pub(super) fn forget(&mut self, key: u32) {
+        self.flows.remove(&key);
+    }
+}
+
+impl Incoming {
+    fn take(&mut self, seq: u32) {
+        let ahead = seq.wrapping_sub(self.next);
+        if ahead == 0 {
+            self.next = self.next.wrapping_add(1);
+            while self.early.pop_front() == Some(true) {
+                self.next = self.next.wrapping_add(1);
+                self.waiting -= 1;
+            }
+        } else if ahead <= u32::MAX / 2 {
+            let place = ahead as usize - 1;
+            if self.early.len() <= place {
+                self.early.resize(place + 1, false);
+            }
+            if !std::mem::replace(&mut self.early[place], true) {
+                self.waiting += 1;
+                self.peak = self.peak.max(self.waiting);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use raddle_wire::r2c2::Route;
+
+    fn packet(seq: u32, flags: u8) -> Data {
+        Data { flow: 7, src: 0, dst: 1, seq, plen: 1, rlen: 0, ridx: 0, flags, route: Route::default() }
+    }
+
+    #[test]
+    fn a_late_first_packet_makes_the_others_wait() {
+        let mut receiver = Receiver::default();
+        for seq in [1, 2, 2] {
+            assert_eq!(receiver.take(&packet(seq, 0)), None);
+        }
+        assert_eq!(receiver.take(&packet(3, FLAG_LAST)), None);
+        assert_eq!(receiver.take(&packet(0, 0)), Some(Report::Delivered { key: 7, reorder_peak: 3 }));
+        assert!(receiver.flows.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn any_order_with_repeats_completes_once(order in Just((0..20_u32).collect::<Vec<_>>()).prop_shuffle(), again in 0_u32..19) {
+            let mut receiver = Receiver::default();
+            let mut done = 0;
+            for (i, &seq) in order.iter().enumerate() {
+                done += u32::from(receiver.take(&packet(seq, if seq == 19 { FLAG_LAST } else { 0 })).is_some());
+                prop_assert_eq!(done == 1, i == 19);
+                if i < 18 && order[..=i].contains(&again) {
+                    prop_assert!(receiver.take(&packet(again, 0)).is_none());
+                }
+            }
+        }
+    }
+}

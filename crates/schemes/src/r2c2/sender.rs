@@ -1,0 +1,143 @@
+//! The sending end of one flow: what it may send when (§3.5: a token bucket a flow, here as the time of the next
+//! departure).
+
+use super::demand::Demand;
+use raddle_core::{Bytes, Duration, Flow, PortId, Rate, Time};
+use raddle_wire::r2c2::Route;
+
+/// Bytes of the data header.
+pub(super) const HEADER: u64 = 36;
+/// A limiter saves up tokens for this long at most, or for two packets.
+const BUCKET: Duration = Duration::from_us(10);
+
+/// The route drawn for the next packet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Drawn {
+    pub(super) route: Route,
+    pub(super) hops: u8,
+    pub(super) first: PortId,
+}
+
+/// A flow that is being sent.
+#[derive(Debug, Clone)]
+pub(super) struct Outgoing {
+    pub(super) flow: Flow,
+    pub(super) lid: u16,
+    /// Payload bytes sent.
+    pub(super) released: u64,
+    /// Packets sent.
+    pub(super) seq: u32,
+    /// Kept while its first hop is busy, so that waiting does not bias the choice of paths.
+    pub(super) drawn: Option<Drawn>,
+    pub(super) demand: Demand,
+    /// `released` when the demand's last period ended.
+    pub(super) released_before: u64,
+    /// `None` until a computation has included the flow, under [`super::StartPolicy::Line`].
+    rate: Option<f64>,
+    /// When the bucket holds enough for the next packet.
+    refilled: Time,
+}
+
+impl Outgoing {
+    pub(super) fn new(flow: Flow, lid: u16) -> Self {
+        Self {
+            flow,
+            lid,
+            released: 0,
+            seq: 0,
+            drawn: None,
+            demand: Demand::default(),
+            released_before: 0,
+            rate: None,
+            refilled: Time::ZERO,
+        }
+    }
+
+    pub(super) fn is_limited(&self) -> bool {
+        self.rate.is_some()
+    }
+
+    pub(super) fn rate(&self) -> Option<f64> {
+        self.rate
+    }
+
+    /// Payload bytes of the next packet.
+    pub(super) fn next_payload(&self, mtu: u16) -> u16 {
+        u16::try_from((self.flow.size.0 - self.released).min(mtu.into())).expect("at most the MTU")
+    }
+
+    pub(super) fn is_last(&self, payload: u16) -> bool {
+        self.released + u64::from(payload) == self.flow.size.0
+    }
+
+    /// When limiter and application allow the next packet.
+    pub(super) fn ready_at(&self, mtu: u16) -> Time {
+        let produced = match self.flow.app_rate {
+            Some(rate) => {
+                let needed = self.released + u64::from(self.next_payload(mtu));
+                self.flow.start + rate.time_for(Bytes(needed))
+            }
+            None => Time::ZERO,
+        };
+        produced.max(self.refilled)
+    }
+
+    /// Bytes that the application has produced and the flow has not sent.
+    pub(super) fn backlog(&self, now: Time) -> u64 {
+        let produced = match self.flow.app_rate {
+            Some(rate) => rate.bytes_in(now.since(self.flow.start)).0.min(self.flow.size.0),
+            None => self.flow.size.0,
+        };
+        produced.saturating_sub(self.released)
+    }
+
+    /// Limits the flow to `rate` bit/s from `now` on; saved tokens and debts stay what they are in bytes.
+    pub(super) fn limit(&mut self, now: Time, rate: f64, mtu: u16) {
+        let debt_bytes = match self.rate {
+            Some(old) if self.refilled > now && self.refilled < Time::NEVER => {
+                self.refilled.since(now).as_secs_f64() * old / 8.0
+            }
+            _ => 0.0,
+        };
+        let saved_bytes = match self.rate {
+            Some(old) if self.refilled < now => {
+                now.since(self.refilled.max(self.oldest_token(now, mtu))).as_secs_f64() * old / 8.0
+            }
+            _ => 0.0,
+        };
+        self.rate = Some(rate);
+        self.refilled = if rate < 1.0 {
+            Time::NEVER
+        } else {
+            let saved = Duration::from_ps(now.as_ps().min((saved_bytes * 8e12 / rate) as u64));
+            let depth = now.since(self.oldest_token(now, mtu));
+            let earlier = Time::from_ps(now.as_ps() - saved.min(depth).as_ps());
+            earlier + Duration::from_ps((debt_bytes * 8e12 / rate) as u64)
+        };
+    }
+
+    /// No token is older than this: the bucket's depth.
+    fn oldest_token(&self, now: Time, mtu: u16) -> Time {
+        let two_packets = self.transmission(2 * (u64::from(mtu) + HEADER));
+        Time::from_ps(now.as_ps().saturating_sub(two_packets.max(BUCKET).as_ps()))
+    }
+
+    /// How long `bytes` take at the flow's rate.
+    fn transmission(&self, bytes: u64) -> Duration {
+        match self.rate {
+            Some(rate) if rate >= 1.0 => Rate::from_bps(rate as u64).time_for(Bytes(bytes)),
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Accounts for a packet with `payload` bytes that leaves now.
+    pub(super) fn release(&mut self, now: Time, payload: u16, mtu: u16) {
+        self.released += u64::from(payload);
+        self.seq = self.seq.wrapping_add(1);
+        self.drawn = None;
+        if self.rate.is_some() {
+            let cost = self.transmission(u64::from(payload) + HEADER);
+            self.refilled = self.refilled.max(self.oldest_token(now, mtu)) + cost;
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Broadcast trees (§3.2): shortest-path trees, several a source, that every node knows without a message.
+//!
+//! On a torus tree `t` is a dimension-order tree: dimensions are taken in the cyclic order that starts at `t / 2`,
+//! and odd trees are the mirror image. Averaged over the `2m` images of a cube every link carries the same. The tree
+//! looks alike from every source, so one mask of child ports an offset serves all. Elsewhere a node's parent is the
+//! neighbour closer to the source that a hash picks, and the tree of a source is built when it first broadcasts.
+
+use raddle_core::{NodeId, PortId};
+use raddle_topology::{Shape, Topology};
+use std::sync::{Arc, OnceLock};
+
+/// The broadcast trees of a fabric.
+#[derive(Debug)]
+pub struct Trees {
+    topology: Arc<Topology>,
+    count: u8,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// Per tree and offset from the source, a mask of child ports.
+    Symmetric { dims: Vec<u32>, coordinates: Vec<[u8; MAX_DIMS]>, masks: Vec<Vec<u32>> },
+    /// Per source and tree, on demand.
+    General(Vec<OnceLock<Tree>>),
+}
+
+const MAX_DIMS: usize = 8;
+
+/// Child ports of every node: `ports[starts[v]..starts[v + 1]]`.
+#[derive(Debug)]
+struct Tree {
+    starts: Vec<u32>,
+    ports: Vec<PortId>,
+}
+
+impl Trees {
+    /// `count` trees a source.
+    #[must_use]
+    pub fn new(topology: &Arc<Topology>, count: u8) -> Self {
+        let kind = match topology.shape() {
+            Shape::Torus(dims) if dims.len() <= MAX_DIMS && dims.iter().all(|&k| k <= 256) => {
+                symmetric(dims, count)
+            }
+            _ => Kind::General(
+                (0..topology.node_count() * usize::from(count)).map(|_| OnceLock::new()).collect(),
+            ),
+        };
+        Self { topology: Arc::clone(topology), count, kind }
+    }
+
+    /// How many trees each source has.
+    #[must_use]
+    pub fn count(&self) -> u8 {
+        self.count
+    }
+
+    /// Calls `child` with each port by which node `at` passes on a broadcast of `source` over tree `tree`.
+    pub fn children(&self, source: NodeId, tree: u8, at: NodeId, mut child: impl FnMut(PortId)) {
+        let tree = usize::from(tree % self.count);
+        match &self.kind {
+            Kind::Symmetric { dims, coordinates, masks } => {
+                let (from, to) = (&coordinates[source.index()], &coordinates[at.index()]);
+                let mut offset = 0;
+                let mut stride = 1;
+                for (i, &k) in dims.iter().enumerate() {
+                    let (a, b) = (u32::from(from[i]), u32::from(to[i]));
+                    offset += stride * if b >= a { b - a } else { b + k - a };
+                    stride *= k;
+                }
+                let mut mask = masks[tree][offset as usize];
+                while mask != 0 {
+                    child(PortId::of(mask.trailing_zeros() as usize));
+                    mask &= mask - 1;
+                }
+            }
+            Kind::General(trees) => {
+                let tree = trees[source.index() * usize::from(self.count) + tree]
+                    .get_or_init(|| general(&self.topology, source, tree));
+                let range = tree.starts[at.index()] as usize..tree.starts[at.index() + 1] as usize;
+                tree.ports[range].iter().copied().for_each(child);
+            }
+        }
+    }
+}
+
+fn symmetric(dims: &[u32], count: u8) -> Kind {
+    let nodes: u32 = dims.iter().product();
+    let coordinates: Vec<[u8; MAX_DIMS]> = (0..nodes)
+        .map(|node| {
+            let mut rest = node;
+            let mut at = [0; MAX_DIMS];
+            for (x, &k) in at.iter_mut().zip(dims) {
+                *x = u8::try_from(rest % k).expect("dimensions up to 256");
+                rest /= k;
+            }
+            at
+        })
+        .collect();
+    let masks = (0..usize::from(count))
+        .map(|tree| (0..nodes).map(|offset| child_ports(dims, tree, &coordinates[offset as usize])).collect())
+        .collect();
+    Kind::Symmetric { dims: dims.to_vec(), coordinates, masks }
+}
+
+/// Where tree `tree` goes on from offset `at`: further in the last dimension taken, and off in any later one.
+fn child_ports(dims: &[u32], tree: usize, at: &[u8; MAX_DIMS]) -> u32 {
+    let mirrored = tree % 2 == 1;
+    let order: Vec<usize> = (0..dims.len()).map(|i| (tree / 2 + i) % dims.len()).collect();
+    let last = order.iter().rposition(|&i| at[i] != 0);
+    let mut mask = 0;
+    for (place, &i) in order.iter().enumerate() {
+        if last.is_some_and(|last| place < last) {
+            continue;
+        }
+        let k = dims[i];
+        // The ring is split at its far end: `ahead` steps one way, the rest the other.
+        let ahead = if mirrored && k > 2 { (k - 1) / 2 } else { k / 2 };
+        let x = u32::from(at[i]);
+        if x < ahead {
+            mask |= 1 << (2 * i);
+        }
+        let behind = (k - x) % k;
+        if behind < k - 1 - ahead && (x == 0 || x > ahead) {
+            mask |= 1 << (2 * i + 1);
+        }
+    }
+    mask
+}
+
+fn general(topology: &Topology, source: NodeId, tree: usize) -> Tree {
+    let mut depth = vec![u32::MAX; topology.node_count()];
+    depth[source.index()] = 0;
+    let mut order = vec![source];
+    let mut next = 0;
+    while let Some(&at) = order.get(next) {
+        next += 1;
+        for (_, link) in topology.links_from(at) {
+            if depth[link.to.index()] == u32::MAX {
+                depth[link.to.index()] = depth[at.index()] + 1;
+                order.push(link.to);
+            }
+        }
+    }
+    let mut children: Vec<Vec<PortId>> = vec![Vec::new(); topology.node_count()];
+    for &node in &order[1..] {
+        // The links out of `node` are, reversed, the links into it.
+        let parent = topology
+            .links_from(node)
+            .filter(|(_, link)| depth[link.to.index()] + 1 == depth[node.index()])
+            .filter(|(id, _)| topology.link(topology.reverse(*id)).is_some())
+            .min_by_key(|(_, link)| mix(source, node, tree, link.to_port))
+            .map(|(_, link)| (link.to, link.to_port));
+        if let Some((parent, port)) = parent {
+            children[parent.index()].push(port);
+        }
+    }
+    let mut starts = vec![0];
+    let mut ports = Vec::new();
+    for mut list in children {
+        list.sort_unstable();
+        ports.append(&mut list);
+        starts.push(u32::try_from(ports.len()).expect("ports fit 32 bits"));
+    }
+    Tree { starts, ports }
+}
+
+/// A hash that every node computes alike.
+fn mix(source: NodeId, node: NodeId, tree: usize, port: PortId) -> u64 {
+    let key = u64::from(source.0) << 40 ^ u64::from(node.0) << 16 ^ (tree as u64) << 8 ^ u64::from(port.0);
+    let mixed = (key ^ key >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_core::{Duration, Rate};
+    use raddle_topology::Builder;
+
+    /// Depth of every node in a tree, and how often each port was used.
+    fn walk(topology: &Topology, trees: &Trees, source: NodeId, tree: u8) -> (Vec<u32>, Vec<u32>) {
+        let mut depth = vec![u32::MAX; topology.node_count()];
+        let mut used = vec![0; 64];
+        depth[source.index()] = 0;
+        let mut order = vec![source];
+        let mut next = 0;
+        while let Some(&at) = order.get(next) {
+            next += 1;
+            trees.children(source, tree, at, |port| {
+                let to = topology.link_at(at, port).expect("a tree uses links").to;
+                assert_eq!(depth[to.index()], u32::MAX, "each node is reached once");
+                depth[to.index()] = depth[at.index()] + 1;
+                used[port.index()] += 1;
+                order.push(to);
+            });
+        }
+        assert_eq!(order.len(), topology.node_count(), "every node is reached");
+        (depth, used)
+    }
+
+    fn torus(dims: &[u32]) -> Arc<Topology> {
+        let rate = Rate::from_gbps(10);
+        Arc::new(raddle_topology::builders::torus(dims, rate, Duration::from_ns(100)).expect("valid dims"))
+    }
+
+    #[test]
+    fn oracle_o6_trees_reach_every_node_once_by_shortest_paths() {
+        for dims in [&[8, 8, 8][..], &[4, 4], &[3, 3, 3], &[5, 2, 4], &[2, 2, 2]] {
+            let torus = torus(dims);
+            let general = Arc::new(torus.surviving(|_| true));
+            for topology in [&torus, &general] {
+                let trees = Trees::new(topology, 6);
+                for tree in 0..6 {
+                    for source in [NodeId(0), NodeId(7)] {
+                        let (depth, used) = walk(topology, &trees, source, tree);
+                        assert_eq!(used.iter().sum::<u32>() as usize, topology.node_count() - 1);
+                        let eccentricity: u32 = dims.iter().map(|k| k / 2).sum();
+                        assert_eq!(depth.iter().max(), Some(&eccentricity), "{dims:?} {tree}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn oracle_o6_one_tree_is_lopsided_and_its_six_images_are_balanced() {
+        let topology = torus(&[8, 8, 8]);
+        let trees = Trees::new(&topology, 6);
+        let (_, used) = walk(&topology, &trees, NodeId(0), 0);
+        assert_eq!(used[..6], [4, 3, 32, 24, 256, 192]);
+        let mut sum = [0; 6];
+        for tree in 0..6 {
+            let (_, used) = walk(&topology, &trees, NodeId(300), tree);
+            sum.iter_mut().zip(used).for_each(|(sum, used)| *sum += used);
+        }
+        assert_eq!(sum, [511; 6]);
+    }
+
+    #[test]
+    fn a_tree_avoids_links_that_are_gone_and_uses_parallel_ones_once() {
+        let mut builder = Builder::default();
+        let nodes: Vec<NodeId> = (0..4).map(|_| builder.host(0)).collect();
+        let (rate, delay) = (Rate::from_gbps(10), Duration::ZERO);
+        for (a, b) in [(0, 1), (0, 1), (1, 2), (2, 3), (3, 0)] {
+            builder.join(nodes[a], nodes[b], rate, delay);
+        }
+        let topology = Arc::new(builder.build(Shape::General));
+        let trees = Trees::new(&topology, 4);
+        for tree in 0..4 {
+            walk(&topology, &trees, nodes[0], tree);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! An R2C2 rack in the packet engine.
+
+use raddle_core::{
+    Bytes, Duration, Flow, FlowId, Header, LinkId, Node, NodeId, Packet, Rate, Report, Stream, Time,
+};
+use raddle_packet_sim::{Change, Config, Observer, PortSetup, Simulation};
+use raddle_schemes::r2c2::{Fabric, Params, R2c2Node, SourceRoute};
+use raddle_topology::{Topology, builders};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
+
+/// What a test wants to know of a run.
+#[derive(Default)]
+pub(crate) struct Heard {
+    /// Data bytes on the wire delivered by each flow key, with the time.
+    pub(crate) sent: Vec<(Time, LinkId, Packet)>,
+    pub(crate) reports: Vec<(Time, Report)>,
+    pub(crate) lost: u64,
+}
+
+impl Observer for Heard {
+    fn report(&mut self, now: Time, _: NodeId, report: Report) {
+        self.reports.push((now, report));
+    }
+
+    fn forwarded(&mut self, sent: Time, link: LinkId, packet: &Packet) {
+        if let Header::R2c2Data(data) = &packet.header
+            && data.ridx == 1
+        {
+            self.sent.push((sent, link, *packet));
+        }
+    }
+
+    fn dropped(
+        &mut self,
+        _: Time,
+        _: NodeId,
+        _: Option<raddle_core::PortId>,
+        _: &Packet,
+        _: raddle_core::DropReason,
+    ) {
+        self.lost += 1;
+    }
+}
+
+/// Nodes that the test can look into while the engine owns them.
+pub(crate) type Nodes = Vec<Arc<Mutex<R2c2Node>>>;
+
+struct Shared(Arc<Mutex<R2c2Node>>);
+
+impl raddle_core::Host for Shared {
+    fn handle(&mut self, now: Time, input: raddle_core::Input<'_>) {
+        self.0.lock().expect("no panic").handle(now, input);
+    }
+
+    fn poll(&mut self, now: Time, ports: &raddle_core::Ports<'_>) -> raddle_core::Output {
+        self.0.lock().expect("no panic").poll(now, ports)
+    }
+}
+
+pub(crate) struct Rack {
+    pub(crate) nodes: Nodes,
+    pub(crate) simulation: Simulation<Heard>,
+}
+
+pub(crate) fn torus(dims: &[u32]) -> Arc<Topology> {
+    Arc::new(builders::torus(dims, Rate::from_gbps(10), Duration::from_ns(100)).expect("valid dims"))
+}
+
+pub(crate) fn rack(
+    topology: &Arc<Topology>,
+    params: Params,
+    flows: Vec<Flow>,
+    limit: Option<Time>,
+    changes: Vec<Change>,
+    limit_packets: Option<usize>,
+) -> Rack {
+    let fabric = Fabric::new(topology, params);
+    let nodes: Nodes =
+        topology.nodes().map(|id| Arc::new(Mutex::new(R2c2Node::new(&fabric, id, 1)))).collect();
+    let parts = |id: NodeId| Node {
+        host: Some(Box::new(Shared(Arc::clone(&nodes[id.index()])))),
+        forwarder: Some(Box::new(SourceRoute::new(params.hop_bits))),
+    };
+    let port = |_| PortSetup { limit_packets, ..PortSetup::default() };
+    let config = Config { time_limit: limit, changes, ..Config::default() };
+    let mut simulation = Simulation::new(topology, parts, port, flows, config, Heard::default());
+    assert!(simulation.run(|_, _| ControlFlow::Continue(())));
+    Rack { nodes, simulation }
+}
+
+pub(crate) fn flow(id: u32, src: u32, dst: u32, size: u64, start: Time) -> Flow {
+    Flow {
+        id: FlowId(id),
+        src: NodeId(src),
+        dst: NodeId(dst),
+        size: Bytes(size),
+        start,
+        app_rate: None,
+        weight: 1,
+        priority: 0,
+    }
+}
+
+pub(crate) fn us(us: u64) -> Time {
+    Time::ZERO + Duration::from_us(us)
+}
+
+/// Wire rate of the flows that `which` selects, in bit/s, over data packets that left their source in `from..to`.
+pub(crate) fn rate(heard: &Heard, from: Time, to: Time, which: impl Fn(&Packet) -> bool) -> f64 {
+    let bytes: u64 = heard
+        .sent
+        .iter()
+        .filter(|(at, _, packet)| (from..to).contains(at) && which(packet))
+        .map(|(_, _, packet)| u64::from(packet.size))
+        .sum();
+    bytes as f64 * 8.0 / to.since(from).as_secs_f64()
+}
+
+/// Table digests and rate vectors must be the same everywhere at quiescence.
+pub(crate) fn assert_converged(rack: &Rack, dead: &[u32]) {
+    let alive = || {
+        rack.nodes.iter().enumerate().filter(|(id, _)| !dead.contains(&(*id as u32))).map(|(_, node)| node)
+    };
+    let digests: Vec<u64> =
+        alive().map(|node| node.lock().expect("no panic").table().digest()).collect();
+    assert!(digests.iter().all(|digest| *digest == digests[0]), "{digests:?}");
+    let rates = |node: &Arc<Mutex<R2c2Node>>| -> Vec<(u32, u64)> {
+        let mut node = node.lock().expect("no panic");
+        node.compute_all().into_iter().map(|(key, rate)| (key, rate.to_bits())).collect()
+    };
+    let mut all = alive().map(rates);
+    let first = all.next().expect("a node alive");
+    assert!(all.all(|other| other == first), "rate vectors differ");
+}
+
+/// Random flows of a fixed size.
+pub(crate) fn random_flows(nodes: u64, count: u32, size: u64, gap_ns: u64, seed: u64) -> Vec<Flow> {
+    let mut stream = Stream::new(seed, 0, "test/flows");
+    let mut at = Time::ZERO;
+    (0..count)
+        .map(|id| {
+            at += Duration::from_ns(stream.below(2 * gap_ns));
+            let src = stream.below(nodes);
+            let dst = (src + 1 + stream.below(nodes - 1)) % nodes;
+            flow(id, src as u32, dst as u32, 1 + stream.below(2 * size), at)
+        })
+        .collect()
+}
