@@ -1,5 +1,7 @@
 //! The Internet checksum (RFC 1071): the complement of the one's-complement sum of big-endian 16-bit words.
 
+use crate::Error;
+
 /// The running sum of `bytes`, to be added to others and folded; an odd last byte is padded with zero, so only the
 /// last part of a message may have one.
 pub(crate) fn sum(bytes: &[u8]) -> u64 {
@@ -11,7 +13,15 @@ pub(crate) fn sum(bytes: &[u8]) -> u64 {
         + u64::from(u32::from_be_bytes(last))
 }
 
-/// A sum folded to 16 bits: 0xFFFF over a message that holds its right checksum.
+/// Whether a message of this sum, its checksum included, is whole.
+///
+/// # Errors
+/// [`Error::Checksum`] if it is not.
+pub(crate) fn verify(sum: u64) -> Result<(), Error> {
+    if fold(sum) == 0xFFFF { Ok(()) } else { Err(Error::Checksum) }
+}
+
+/// A sum folded to 16 bits, of which the complement is the checksum.
 pub(crate) fn fold(mut sum: u64) -> u16 {
     while sum > 0xFFFF {
         sum = (sum & 0xFFFF) + (sum >> 16);

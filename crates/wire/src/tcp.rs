@@ -131,9 +131,7 @@ impl Segment {
         if ip[0] != Self::TYPE {
             return Err(Error::UnknownType(ip[0]));
         }
-        if checksum::fold(checksum::sum(ip)) != 0xFFFF {
-            return Err(Error::Checksum);
-        }
+        checksum::verify(checksum::sum(ip))?;
         let fragment = get16(ip, 6) & MORE_FRAGMENTS_AND_OFFSET;
         if fragment != 0 {
             return Err(Error::Invalid { field: "fragment", value: fragment.into() });
@@ -146,9 +144,7 @@ impl Segment {
             return Err(Error::Invalid { field: "total length", value: total as u64 });
         }
         let tcp = part(bytes, IP, total - IP)?;
-        if checksum::fold(pseudo_header(ip) + checksum::sum(tcp)) != 0xFFFF {
-            return Err(Error::Checksum);
-        }
+        checksum::verify(pseudo_header(ip) + checksum::sum(tcp))?;
         let offset = usize::from(tcp[12] >> 4) * 4;
         if offset < TCP || offset > tcp.len() {
             return Err(Error::Invalid { field: "data offset", value: offset as u64 / 4 });

@@ -87,9 +87,7 @@ impl Announcement {
         }
         let count = usize::from(check_count(get16(header, 6).into())?);
         let body = part(bytes, Self::LEN, count * Assignment::LEN)?;
-        if checksum::fold(checksum::sum(header) + checksum::sum(body)) != 0xFFFF {
-            return Err(Error::Checksum);
-        }
+        checksum::verify(checksum::sum(header) + checksum::sum(body))?;
         let zero = get16(header, 10);
         if zero != 0 {
             return Err(Error::Invalid { field: "zero", value: zero.into() });

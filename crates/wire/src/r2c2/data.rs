@@ -98,9 +98,7 @@ impl Data {
         if flags & FLAG_PAYLOAD_COVERED != 0 {
             sum += checksum::sum(payload);
         }
-        if checksum::fold(sum) != 0xFFFF {
-            return Err(Error::Checksum);
-        }
+        checksum::verify(sum)?;
         if usize::from(rlen) > MAX_HOPS_3_BITS {
             return Err(Error::Invalid { field: "rlen", value: rlen.into() });
         }

@@ -101,9 +101,7 @@ impl Event {
             0x25 => EventKind::Refresh,
             other => return Err(Error::UnknownType(other)),
         };
-        if checksum::fold(checksum::sum(bytes)) != 0xFFFF {
-            return Err(Error::Checksum);
-        }
+        checksum::verify(checksum::sum(bytes))?;
         let weight = bytes[6];
         if weight == 0 {
             return Err(Error::Invalid { field: "weight", value: 0 });

@@ -38,8 +38,8 @@ impl Route {
     ///
     /// # Errors
     /// [`Error::Invalid`] if the route is full (`rlen`), or if the port does not fit `hop_bits` bits (`route`).
-    pub fn push(&mut self, hops: usize, port: u16, hop_bits: u32) -> Result<(), Error> {
-        let used = hops.min(128) as u32 * hop_bits;
+    pub fn push(&mut self, hops: u8, port: u16, hop_bits: u32) -> Result<(), Error> {
+        let used = u32::from(hops) * hop_bits;
         let port = checked(port, used, hop_bits)?;
         let bits = u128::from_be_bytes(self.0) | port << (128 - used - hop_bits);
         self.0 = bits.to_be_bytes();
@@ -52,14 +52,14 @@ impl Route {
     /// In debug builds, if `hop` is beyond the capacity.
     #[inline]
     #[must_use]
-    pub const fn port(self, hop: usize, hop_bits: u32) -> u16 {
-        debug_assert!(hop < Self::capacity(hop_bits));
+    pub const fn port(self, hop: u8, hop_bits: u32) -> u16 {
+        debug_assert!((hop as usize) < Self::capacity(hop_bits));
         let shift = hop as u32 * hop_bits;
         (u128::from_be_bytes(self.0).wrapping_shl(shift) >> (128 - hop_bits)) as u16
     }
 
     /// The ports of a route of `hops` hops.
-    pub fn ports(self, hops: usize, hop_bits: u32) -> impl Iterator<Item = u16> {
+    pub fn ports(self, hops: u8, hop_bits: u32) -> impl Iterator<Item = u16> {
         (0..hops).map(move |hop| self.port(hop, hop_bits))
     }
 }
@@ -86,10 +86,10 @@ mod tests {
             assert_eq!(Route::capacity(hop_bits), capacity);
             let last_port = (1_u16 << hop_bits) - 1;
             let mut route = Route::from_ports(vec![last_port; capacity], hop_bits).unwrap();
-            assert_eq!(route.port(capacity - 1, hop_bits), last_port);
+            assert_eq!(route.port(capacity as u8 - 1, hop_bits), last_port);
             let refused = Err(Error::Invalid { field: "rlen", value: capacity as u64 + 1 });
             assert_eq!(Route::from_ports(vec![0_u8; capacity + 1], hop_bits), refused);
-            assert_eq!(route.push(capacity, 0, hop_bits), refused.map(|_: Route| ()));
+            assert_eq!(route.push(capacity as u8, 0, hop_bits), refused.map(|_: Route| ()));
         }
     }
 
@@ -115,9 +115,9 @@ mod tests {
             ports in proptest::collection::vec(0_u16..8, 0..=25),
         ) {
             let route = Route::from_ports(ports.iter().copied(), hop_bits).unwrap();
-            prop_assert_eq!(route.ports(ports.len(), hop_bits).collect::<Vec<_>>(), ports.clone());
+            prop_assert_eq!(route.ports(ports.len() as u8, hop_bits).collect::<Vec<_>>(), ports.clone());
             let mut pushed = Route::default();
-            for (hop, &port) in ports.iter().enumerate() {
+            for (hop, &port) in (0..).zip(&ports) {
                 pushed.push(hop, port, hop_bits).unwrap();
             }
             prop_assert_eq!(pushed, route);
