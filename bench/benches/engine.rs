@@ -1,0 +1,130 @@
+//! The packet engine on one core: packet-hops a second, events a hop, and bytes of memory.
+//!
+//! - `torus`: 8x8x8, 10 Gbps, 100 ns, R2C2 with RPS: four flows a node to random nodes, each 1.25 Gbps of 1,500 B
+//!   packets, which is 50% of what the fabric carries of uniform traffic.
+//! - `setup-s`: R2C2's set-up S with a flow every microsecond: most packet-hops are broadcasts.
+//!
+//! Rates of a shared machine vary: compare runs side by side. Memory is counted by the allocator, not sampled.
+
+use raddle_core::{Bytes, Duration, Flow, FlowId, LinkId, Node, NodeId, Rate, Stream, Time};
+use raddle_packet_sim::{Config, PortSetup, Simulation};
+use raddle_schemes::r2c2::{Fabric, Params, R2c2Node, SourceRoute};
+use raddle_topology::{Topology, builders};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// The system's allocator, counting.
+struct Counting;
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+static CALLS: AtomicUsize = AtomicUsize::new(0);
+
+#[expect(unsafe_code, reason = "a global allocator is unsafe to implement")]
+// SAFETY: every call goes to the system's allocator unchanged; counting touches nothing that it returns.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        let live = LIVE.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        PEAK.fetch_max(live, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract of `dealloc`.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn simulate(topology: &Arc<Topology>, flows: Vec<Flow>, limit: Option<Time>) -> Simulation<()> {
+    let params = Params::default();
+    let fabric = Fabric::new(topology, params);
+    let node = move |id| Node {
+        host: Some(Box::new(R2c2Node::new(&fabric, id, 1))),
+        forwarder: Some(Box::new(SourceRoute::new(params.hop_bits))),
+    };
+    let config = Config { time_limit: limit, ..Config::default() };
+    Simulation::new(topology, node, |_: LinkId| PortSetup::default(), flows, config, ())
+}
+
+fn flow(id: u32, src: u64, dst: u64, size: u64, start: Time, app_rate: Option<Rate>) -> Flow {
+    let node = |n| NodeId(u32::try_from(n).expect("a small fabric"));
+    let (src, dst) = (node(src), node(dst));
+    Flow { id: FlowId(id), src, dst, size: Bytes(size), start, app_rate, weight: 1, priority: 0 }
+}
+
+/// Four open-loop flows a node, alive throughout.
+fn uniform() -> Vec<Flow> {
+    let mut stream = Stream::new(1, 0, "bench/uniform");
+    (0..512 * 4)
+        .map(|id| {
+            let src = u64::from(id) % 512;
+            let dst = (src + 1 + stream.below(511)) % 512;
+            flow(id, src, dst, 1 << 50, Time::ZERO, Some(Rate::from_bps(1_250_000_000)))
+        })
+        .collect()
+}
+
+/// Poisson arrivals 1 us apart, Pareto sizes (1.05, mean 100 KB), uniform pairs.
+fn setup_s(count: u32) -> Vec<Flow> {
+    let mut stream = Stream::new(1, 0, "bench/setup-s");
+    let mut at = 0.0;
+    (0..count)
+        .map(|id| {
+            at += -(1.0 - stream.unit()).ln() * 1e6;
+            let size = 4_761.9 * (1.0 - stream.unit()).powf(-1.0 / 1.05);
+            let src = stream.below(512);
+            let dst = (src + 1 + stream.below(511)) % 512;
+            flow(id, src, dst, size.ceil() as u64, Time::from_ps(at as u64), None)
+        })
+        .collect()
+}
+
+#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+#[expect(clippy::print_stdout, reason = "a benchmark prints its result")]
+fn measure(name: &str, flows: Vec<Flow>, warm_up: Option<Time>, limit: Option<Time>) {
+    let topology = Arc::new(
+        builders::torus(&[8, 8, 8], Rate::from_gbps(10), Duration::from_ns(100)).expect("valid dims"),
+    );
+    let links = topology.links().count();
+    let live_flows = flows.len();
+    let before = LIVE.load(Ordering::Relaxed);
+    let start = Instant::now();
+    let mut simulation = simulate(&topology, flows, limit);
+    let set_up = start.elapsed();
+    let at_rest = LIVE.load(Ordering::Relaxed) - before;
+    // Caches, rings and queues reach their size before the clock starts.
+    simulation.run(|now, _| match warm_up {
+        Some(end) if now < end => ControlFlow::Continue(()),
+        _ => ControlFlow::Break(()),
+    });
+    let warm = *simulation.totals();
+    let calls = CALLS.load(Ordering::Relaxed);
+    let start = Instant::now();
+    simulation.run(|_, _| ControlFlow::Continue(()));
+    let seconds = start.elapsed().as_secs_f64();
+    let calls = CALLS.load(Ordering::Relaxed) - calls;
+    let totals = simulation.totals();
+    let hops = totals.packet_hops - warm.packet_hops;
+    let events = totals.events - warm.events;
+    let running = LIVE.load(Ordering::Relaxed) - before;
+    println!("{name}");
+    println!("  {:.2} M packet-hops/s ({hops} hops in {seconds:.2} s)", hops as f64 / seconds / 1e6);
+    println!("  {:.3} events a packet-hop, {:.4} allocations a packet-hop", events as f64 / hops as f64, calls as f64 / hops as f64);
+    println!("  set-up {:.1} ms, {} KB at rest: {} B a link", set_up.as_secs_f64() * 1e3, at_rest / 1_000, at_rest / links);
+    println!("  {} KB after the run, {} flows, at most {} packets inside", running / 1_000, live_flows, simulation.peak_packets_inside());
+}
+
+fn main() {
+    let us = |us| Time::ZERO + Duration::from_us(us);
+    measure("torus: 8x8x8, R2C2 + RPS, uniform at 50% load", uniform(), Some(us(1_500)), Some(us(6_000)));
+    measure("setup-s: 8x8x8, R2C2 + RPS, a flow a microsecond", setup_s(20_000), Some(us(2_000)), None);
+}
