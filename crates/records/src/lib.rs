@@ -1,1 +1,31 @@
-//! TODO
+//! What a run leaves behind: a row a flow and a row a link, totals, histograms, and the digest of them all.
+//!
+//! A [`Recorder`] joins what hosts report into [`FlowRecord`]s and hands each on when its flow is done, so that a
+//! long run holds its live flows only. Everything tabular is a [`Row`]: its columns carry their unit in the name and
+//! their definition in the file, and one description serves Parquet ([`TableWriter`]), CSV ([`write_csv`]) and the
+//! [`Digest`].
+
+mod csv;
+mod digest;
+mod error;
+mod flow;
+mod ideal;
+mod link;
+mod parquet;
+mod recorder;
+pub mod stats;
+mod table;
+#[cfg(test)]
+mod testing;
+mod totals;
+
+pub use csv::write_csv;
+pub use digest::Digest;
+pub use error::RecordsError;
+pub use flow::FlowRecord;
+pub use ideal::{Framing, ideal_cut_through, ideal_store_and_forward};
+pub use link::{LinkRecord, QueueHistogram};
+pub use parquet::{SCHEMA_VERSION, Table, TableWriter, Values};
+pub use recorder::{Ideal, Recorder};
+pub use table::{Cell, Column, Kind, Row};
+pub use totals::{Count, Drops, Totals};

@@ -1,0 +1,144 @@
+//! What became of a flow.
+
+use crate::{Cell, Column, Row};
+use raddle_core::Flow;
+
+/// What became of a flow. Times are in picoseconds, which are exact; those of a flow that has not got so far are
+/// `None`.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct FlowRecord {
+    /// The flow's place in the workload.
+    pub id: u32,
+    /// Sender.
+    pub src: u32,
+    /// Receiver.
+    pub dst: u32,
+    /// Application bytes.
+    pub size_bytes: u64,
+    /// When the application handed the flow to the transport.
+    pub start_ps: u64,
+    /// Flow completion time: from the start to the last byte delivered in order at the receiver.
+    pub fct_ps: Option<u64>,
+    /// From the start to the moment at which the sender knew (or, if it never learns, had sent the last byte).
+    pub sender_done_ps: Option<u64>,
+    /// FCT of the flow alone on its best path.
+    pub ideal_fct_ps: u64,
+    /// Links from sender to receiver at least.
+    pub hops: u32,
+    /// Most packets that waited at the receiver for an earlier one.
+    pub reorder_peak_packets: u32,
+    /// Packets sent more than once.
+    pub retransmissions: u32,
+    /// Mean over the sender's time of the rate it was set to, in bit/s: line rate until it was first set. `None` if
+    /// it never was.
+    pub average_rate_bps: Option<f64>,
+}
+
+impl FlowRecord {
+    /// A flow that has only been asked for.
+    #[must_use]
+    pub fn unfinished(flow: &Flow, ideal_fct_ps: u64, hops: u32) -> Self {
+        Self {
+            id: flow.id.0,
+            src: flow.src.0,
+            dst: flow.dst.0,
+            size_bytes: flow.size.0,
+            start_ps: flow.start.as_ps(),
+            fct_ps: None,
+            sender_done_ps: None,
+            ideal_fct_ps,
+            hops,
+            reorder_peak_packets: 0,
+            retransmissions: 0,
+            average_rate_bps: None,
+        }
+    }
+
+    /// FCT over ideal FCT. Never clamped: less than 1 is a wrong ideal, and shown.
+    #[must_use]
+    pub fn slowdown(&self) -> Option<f64> {
+        Some(self.fct_ps? as f64 / self.ideal_fct_ps as f64)
+    }
+
+    /// Application bytes over FCT, in bit/s.
+    #[must_use]
+    pub fn goodput_bps(&self) -> Option<f64> {
+        Some(self.size_bytes as f64 * 8e12 / self.fct_ps? as f64)
+    }
+}
+
+impl Row for FlowRecord {
+    const TABLE: &'static str = "flows";
+    const COLUMNS: &'static [Column] = &[
+        Column::integer("flow", "number of the flow, in order of start"),
+        Column::integer("src", "sending node"),
+        Column::integer("dst", "receiving node"),
+        Column::integer("size_bytes", "application bytes"),
+        Column::integer("start_ps", "when the flow was handed to the transport, since the run began"),
+        Column::integer("fct_ps", "from the start to the last byte delivered in order; empty if unfinished")
+            .nullable(),
+        Column::float("fct_ns", "fct_ps in nanoseconds").nullable(),
+        Column::integer(
+            "sender_done_ps",
+            "from the start to the sender's knowledge that the flow is done, or to its last byte sent if it \
+             never learns",
+        )
+        .nullable(),
+        Column::integer("ideal_fct_ps", "FCT of the flow alone on its best path, headers included"),
+        Column::float("slowdown", "fct_ps / ideal_fct_ps, not clamped").nullable(),
+        Column::float("goodput_bps", "application bits over FCT").nullable(),
+        Column::integer("hops", "links on the flow's shortest path"),
+        Column::integer("reorder_peak_packets", "most packets that waited for an earlier one"),
+        Column::integer("retransmissions", "packets sent more than once"),
+        Column::float(
+            "average_rate_bps",
+            "time average of the rate set for the sender, line rate until it was first set; empty if it never was",
+        )
+        .nullable(),
+    ];
+
+    fn cells(&self) -> impl AsRef<[Cell]> {
+        [
+            self.id.into(),
+            self.src.into(),
+            self.dst.into(),
+            self.size_bytes.into(),
+            self.start_ps.into(),
+            self.fct_ps.into(),
+            self.fct_ps.map(|ps| ps as f64 / 1e3).into(),
+            self.sender_done_ps.into(),
+            self.ideal_fct_ps.into(),
+            self.slowdown().into(),
+            self.goodput_bps().into(),
+            self.hops.into(),
+            self.reorder_peak_packets.into(),
+            self.retransmissions.into(),
+            self.average_rate_bps.into(),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::record;
+
+    #[test]
+    fn slowdown_below_one_is_not_hidden() {
+        let record = FlowRecord { fct_ps: Some(500), ideal_fct_ps: 1_000, ..record(1) };
+        assert_eq!(record.slowdown(), Some(0.5));
+    }
+
+    #[test]
+    fn goodput_counts_application_bits() {
+        let record = FlowRecord { size_bytes: 1_250, fct_ps: Some(1_000_000), ..record(1) };
+        assert_eq!(record.goodput_bps(), Some(1e10));
+        let unfinished = FlowRecord { fct_ps: None, ..record };
+        assert_eq!((unfinished.slowdown(), unfinished.goodput_bps()), (None, None));
+    }
+
+    #[test]
+    fn a_row_has_a_cell_for_each_column() {
+        assert_eq!(record(1).cells().as_ref().len(), FlowRecord::COLUMNS.len());
+    }
+}

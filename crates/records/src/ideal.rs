@@ -1,0 +1,112 @@
+//! The FCT of a flow that has its path to itself: the yardstick of slowdown.
+
+use raddle_core::{Bytes, Duration, Rate};
+
+/// How a transport cuts a flow into packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Framing {
+    /// Application bytes in a full packet, at least 1.
+    pub payload: u32,
+    /// Header bytes in every packet.
+    pub header: u32,
+}
+
+impl Framing {
+    /// Number of packets, and the sizes on the wire of a full and of the last one.
+    fn packets(self, size: Bytes) -> (u64, Bytes, Bytes) {
+        let (payload, header) = (u64::from(self.payload), u64::from(self.header));
+        let packets = size.0.div_ceil(payload).max(1);
+        let last = size.0 - (packets - 1) * payload;
+        (packets, Bytes(payload + header), Bytes(last + header))
+    }
+}
+
+/// Ideal FCT over a path of (rate, propagation delay), where nodes pass on a packet once they have all of it.
+#[must_use]
+pub fn ideal_store_and_forward(
+    size: Bytes,
+    framing: Framing,
+    path: impl IntoIterator<Item = (Rate, Duration)>,
+) -> Duration {
+    let (packets, full, last) = framing.packets(size);
+    let (mut delay, mut sum, mut slowest) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+    // When the last packet has left the link so far reached, propagation aside.
+    let mut done = Duration::ZERO;
+    for (rate, link_delay) in path {
+        let full = rate.time_for(full);
+        delay = delay + link_delay;
+        sum = sum + full;
+        slowest = slowest.max(full);
+        // The packets before the last are alike, so the slowest link so far sets their pace; the last waits for them.
+        let before = if packets == 1 { Duration::ZERO } else { sum + slowest * (packets - 2) };
+        done = done.max(before) + rate.time_for(last);
+    }
+    done + delay
+}
+
+/// Ideal FCT over a path of (rate, propagation delay), where nodes pass on a packet once they have its first
+/// `lookahead` bytes: the whole flow at the narrowest rate, and the lookahead on every other link.
+#[must_use]
+pub fn ideal_cut_through(
+    size: Bytes,
+    framing: Framing,
+    lookahead: Bytes,
+    path: impl IntoIterator<Item = (Rate, Duration)>,
+) -> Duration {
+    let (packets, full, last) = framing.packets(size);
+    let wire = Bytes(full.0 * (packets - 1) + last.0);
+    let (mut delay, mut whole, mut heads) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+    let mut narrowest_head = Duration::ZERO;
+    for (rate, link_delay) in path {
+        delay = delay + link_delay;
+        whole = whole.max(rate.time_for(wire));
+        heads = heads + rate.time_for(lookahead);
+        narrowest_head = narrowest_head.max(rate.time_for(lookahead));
+    }
+    delay + whole + (heads - narrowest_head)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FRAMING: Framing = Framing { payload: 1_460, header: 40 };
+    const DELAY: Duration = Duration::from_ns(100);
+
+    fn path(gbps: &[u64]) -> Vec<(Rate, Duration)> {
+        gbps.iter().map(|&gbps| (Rate::from_gbps(gbps), DELAY)).collect()
+    }
+
+    #[test]
+    fn equal_links_pipeline_full_packets() {
+        // Three packets of 1,500 B and one of 140 B over two links at 1.2 us a full packet: the last waits at the
+        // second link until the third has left it.
+        let fct = ideal_store_and_forward(Bytes(3 * 1_460 + 100), FRAMING, path(&[10, 10]));
+        assert_eq!(fct, Duration::from_ns(4 * 1_200 + 112 + 200));
+    }
+
+    #[test]
+    fn the_last_packet_alone_crosses_links_after_the_bottleneck() {
+        // 10, then 1, then 10 Gbps; two full packets: 1.2 + 12 + 12 + 1.2 us.
+        let fct = ideal_store_and_forward(Bytes(2_920), FRAMING, path(&[10, 1, 10]));
+        assert_eq!(fct, Duration::from_ns(1_200 + 24_000 + 1_200 + 300));
+    }
+
+    #[test]
+    fn one_small_packet_is_serialised_on_every_link() {
+        let fct = ideal_store_and_forward(Bytes(10), FRAMING, path(&[10, 10, 10]));
+        assert_eq!(fct, Duration::from_ns(3 * 40 + 300));
+    }
+
+    #[test]
+    fn cut_through_serialises_once() {
+        let fct = ideal_cut_through(Bytes(2_920), FRAMING, Bytes(40), path(&[10, 10, 10]));
+        assert_eq!(fct, Duration::from_ns(2_400 + 2 * 32 + 300));
+    }
+
+    #[test]
+    fn gigabytes_do_not_overflow() {
+        let fct = ideal_store_and_forward(Bytes(1 << 40), FRAMING, path(&[1]));
+        assert!((fct.as_secs_f64() - (1_u64 << 40) as f64 * 8e-9 * 1_500.0 / 1_460.0).abs() < 1e-3);
+    }
+}

@@ -1,0 +1,85 @@
+use super::*;
+use crate::testing::record;
+use crate::{FlowRecord, LinkRecord};
+
+fn write(path: &Path, rows: &[FlowRecord], complete: bool) {
+    let mut writer = TableWriter::create(path).unwrap();
+    for row in rows {
+        writer.push(row).unwrap();
+    }
+    writer.finish(complete, &[("raddle.seed", "7")]).unwrap();
+}
+
+#[test]
+fn rows_come_back_as_they_were_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("flows.parquet");
+    let unfinished = FlowRecord { fct_ps: None, sender_done_ps: None, average_rate_bps: None, ..record(2) };
+    // More than one row group, with a gap in each.
+    let rows: Vec<_> =
+        (0..GROUP_ROWS as u32 + 10).map(|i| if i % 1_000 == 2 { unfinished } else { record(i) }).collect();
+    write(&path, &rows, true);
+    let table = Table::read(&path).unwrap();
+    assert_eq!(table.rows, rows.len());
+    for (i, column) in FlowRecord::COLUMNS.iter().enumerate() {
+        let cell = |row: &FlowRecord| row.cells().as_ref()[i];
+        let cells: Vec<Cell> = match column.kind {
+            Kind::Integer => table.integers(column.name).unwrap().iter().map(|&v| v.into()).collect(),
+            Kind::Float => table.floats(column.name).unwrap().iter().map(|&v| v.into()).collect(),
+        };
+        assert!(rows.iter().map(cell).eq(cells), "{}", column.name);
+    }
+}
+
+#[test]
+fn files_say_what_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("flows.parquet");
+    write(&path, &[record(1)], false);
+    let metadata = Table::read(&path).unwrap().metadata;
+    let note = |key: &str| metadata[key].as_str();
+    assert_eq!(note("raddle.table"), "flows");
+    assert_eq!(note("raddle.schema_version"), "1");
+    assert_eq!(note("raddle.complete"), "false");
+    assert_eq!(note("raddle.seed"), "7");
+    assert_eq!(note("raddle.definition.slowdown"), "fct_ps / ideal_fct_ps, not clamped");
+}
+
+#[test]
+fn a_file_bears_its_name_only_when_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("links.parquet");
+    let mut writer = TableWriter::create(&path).unwrap();
+    writer.push(&LinkRecord::default()).unwrap();
+    assert!(!path.exists());
+    drop(writer);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "and an abandoned one leaves nothing");
+    TableWriter::<LinkRecord>::create(&path).unwrap().finish(true, &[]).unwrap();
+    assert_eq!(Table::read(&path).unwrap().rows, 0);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn the_same_rows_make_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = ["a", "b"].map(|name| {
+        let path = folder.path().join(name);
+        write(&path, &[record(1), record(2)], true);
+        fs::read(path).unwrap()
+    });
+    assert_eq!(bytes[0], bytes[1]);
+}
+
+#[test]
+fn wrong_files_and_columns_are_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("flows.parquet");
+    assert!(matches!(Table::read(&path), Err(RecordsError::Io { .. })));
+    fs::write(&path, "no table").unwrap();
+    assert!(matches!(Table::read(&path), Err(RecordsError::Parquet { .. })));
+    write(&path, &[record(1)], true);
+    let table = Table::read(&path).unwrap();
+    let error = table.floats("fct_ps").unwrap_err().to_string();
+    assert!(error.starts_with("no column `fct_ps` of doubles; there are flow, src, dst"), "{error}");
+    assert!(TableWriter::<FlowRecord>::create(&folder.path().join("no/folder")).is_err());
+}

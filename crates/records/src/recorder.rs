@@ -1,0 +1,286 @@
+//! Joins what hosts report into flow records.
+
+use crate::FlowRecord;
+use raddle_core::{Duration, Flow, NodeId, Rate, Report, Time};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// What a flow could hope for, from the topology.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ideal {
+    /// FCT of the flow alone on its best path.
+    pub fct: Duration,
+    /// Links on its shortest path.
+    pub hops: u32,
+    /// The rate at which a sender that was not told otherwise sends.
+    pub line_rate: Rate,
+}
+
+/// Turns reports into a record a flow. It remembers live flows only: a record is handed out when its flow has been
+/// both delivered and closed, and the rest at the end.
+pub struct Recorder {
+    flows: Arc<[Flow]>,
+    ideal: Box<dyn Fn(&Flow) -> Ideal + Send>,
+    /// By the flow's key on the wire.
+    live: FxHashMap<u64, Live>,
+    opened: Vec<bool>,
+    finished: u64,
+    unmatched: u64,
+}
+
+/// A flow that a host has taken up.
+struct Live {
+    record: FlowRecord,
+    start: Time,
+    rate: Rate,
+    /// Since when.
+    paced_at: Time,
+    paced: bool,
+    /// Rate times time until then: bit/s times ps.
+    area: u128,
+}
+
+impl Live {
+    fn new(flow: &Flow, ideal: Ideal) -> Self {
+        Self {
+            record: FlowRecord::unfinished(flow, ideal.fct.as_ps(), ideal.hops),
+            start: flow.start,
+            rate: ideal.line_rate,
+            paced_at: flow.start,
+            paced: false,
+            area: 0,
+        }
+    }
+
+    /// Accounts for the rate up to `now`.
+    fn advance(&mut self, now: Time) {
+        self.area += u128::from(self.rate.as_bps()) * u128::from(now.since(self.paced_at).as_ps());
+        self.paced_at = now;
+    }
+
+    /// The sender is done, or the run is.
+    fn end_pacing(&mut self, now: Time) {
+        self.advance(now);
+        let life = now.since(self.start).as_ps();
+        self.record.average_rate_bps = self.paced.then(|| match life {
+            0 => self.rate.as_bps_f64(),
+            life => self.area as f64 / life as f64,
+        });
+    }
+
+    fn done(&self) -> bool {
+        self.record.fct_ps.is_some() && self.record.sender_done_ps.is_some()
+    }
+}
+
+impl Recorder {
+    /// A recorder of a run over `flows`, which stand at the index of their id and in order of start; `ideal` says
+    /// what each could hope for.
+    #[must_use]
+    pub fn new(flows: Arc<[Flow]>, ideal: impl Fn(&Flow) -> Ideal + Send + 'static) -> Self {
+        let opened = vec![false; flows.len()];
+        Self { flows, ideal: Box::new(ideal), live: FxHashMap::default(), opened, finished: 0, unmatched: 0 }
+    }
+
+    /// Takes in a report that `node` made at `now`. Returns a record if one is complete, or if its key was taken
+    /// over by another flow, which leaves it as it is.
+    ///
+    /// # Panics
+    /// If a flow is opened that is not of the workload.
+    pub fn report(&mut self, now: Time, node: NodeId, report: Report) -> Option<FlowRecord> {
+        let key = match report {
+            Report::Opened { flow, key } => {
+                let flow = &self.flows[flow.index()];
+                self.opened[flow.id.index()] = true;
+                let replaced = self.live.insert(key, Live::new(flow, (self.ideal)(flow)));
+                return replaced.map(|live| self.hand_out(live.record));
+            }
+            Report::Delivered { key, .. } | Report::Closed { key, .. } | Report::Paced { key, .. } => key,
+        };
+        let Some(live) = self.live.get_mut(&key) else {
+            self.unmatched += 1;
+            return None;
+        };
+        let since_start = now.since(live.start).as_ps();
+        match report {
+            Report::Delivered { reorder_peak, .. } if node.0 == live.record.dst => {
+                live.record.fct_ps = Some(since_start);
+                live.record.reorder_peak_packets = reorder_peak;
+            }
+            Report::Closed { retransmissions, .. } if node.0 == live.record.src => {
+                live.end_pacing(now);
+                live.record.sender_done_ps = Some(since_start);
+                live.record.retransmissions = retransmissions;
+            }
+            Report::Paced { rate, .. } if node.0 == live.record.src => {
+                live.advance(now);
+                live.rate = rate;
+                live.paced = true;
+            }
+            // From a node that is neither end: a late word about a flow that had the key before.
+            _ => self.unmatched += 1,
+        }
+        if !live.done() {
+            return None;
+        }
+        let live = self.live.remove(&key)?;
+        Some(self.hand_out(live.record))
+    }
+
+    fn hand_out(&mut self, record: FlowRecord) -> FlowRecord {
+        self.finished += u64::from(record.fct_ps.is_some());
+        record
+    }
+
+    /// The records of all flows that had started by `now`, the end of the run, and were not handed out, by id.
+    pub fn finish(&mut self, now: Time) -> Vec<FlowRecord> {
+        let live = std::mem::take(&mut self.live).into_values().map(|mut live| {
+            if live.record.sender_done_ps.is_none() {
+                live.end_pacing(now);
+            }
+            self.hand_out(live.record)
+        });
+        let mut rest: Vec<_> = live.collect();
+        let started = self.flows.iter().take_while(|flow| flow.start <= now);
+        for (flow, opened) in started.zip(&mut self.opened) {
+            if !std::mem::replace(opened, true) {
+                let ideal = (self.ideal)(flow);
+                rest.push(FlowRecord::unfinished(flow, ideal.fct.as_ps(), ideal.hops));
+            }
+        }
+        rest.sort_unstable_by_key(|record| record.id);
+        rest
+    }
+
+    /// Flows now live.
+    #[must_use]
+    pub fn live(&self) -> usize {
+        self.live.len()
+    }
+
+    /// Flows delivered, of the records handed out so far.
+    #[must_use]
+    pub fn finished(&self) -> u64 {
+        self.finished
+    }
+
+    /// Reports that matched no live flow, which a sound scheme does not make.
+    #[must_use]
+    pub fn unmatched(&self) -> u64 {
+        self.unmatched
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_core::{Bytes, FlowId};
+
+    const SRC: NodeId = NodeId(3);
+    const DST: NodeId = NodeId(4);
+    const KEY: u64 = 77;
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Duration::from_us(us)
+    }
+
+    /// Flow `i` starts at `10 i` us, all from `SRC` to `DST`.
+    fn recorder(flows: u32) -> Recorder {
+        let flow = |i| Flow {
+            id: FlowId(i),
+            src: SRC,
+            dst: DST,
+            size: Bytes(1_000),
+            start: at(10 * u64::from(i)),
+            app_rate: None,
+            weight: 1,
+            priority: 0,
+        };
+        let ideal = Ideal { fct: Duration::from_us(2), hops: 1, line_rate: Rate::from_gbps(10) };
+        Recorder::new((0..flows).map(flow).collect(), move |_| ideal)
+    }
+
+    fn open(recorder: &mut Recorder, us: u64, flow: u32, key: u64) -> Option<FlowRecord> {
+        recorder.report(at(us), SRC, Report::Opened { flow: FlowId(flow), key })
+    }
+
+    fn delivered(recorder: &mut Recorder, us: u64, key: u64) -> Option<FlowRecord> {
+        recorder.report(at(us), DST, Report::Delivered { key, reorder_peak: 5 })
+    }
+
+    fn closed(recorder: &mut Recorder, us: u64, key: u64) -> Option<FlowRecord> {
+        recorder.report(at(us), SRC, Report::Closed { key, retransmissions: 2 })
+    }
+
+    #[test]
+    fn a_flow_is_handed_out_when_both_ends_are_done() {
+        let mut recorder = recorder(2);
+        assert_eq!(open(&mut recorder, 10, 1, KEY), None);
+        assert_eq!(closed(&mut recorder, 13, KEY), None);
+        let record = delivered(&mut recorder, 14, KEY).unwrap();
+        assert_eq!((record.id, record.src, record.dst, record.size_bytes), (1, 3, 4, 1_000));
+        assert_eq!((record.fct_ps, record.sender_done_ps), (Some(4_000_000), Some(3_000_000)));
+        assert_eq!((record.reorder_peak_packets, record.retransmissions), (5, 2));
+        assert_eq!((record.slowdown(), record.average_rate_bps), (Some(2.0), None));
+        assert_eq!((recorder.live(), recorder.finished(), recorder.unmatched()), (0, 1, 0));
+    }
+
+    #[test]
+    fn the_average_rate_is_weighted_by_time_from_line_rate_on() {
+        let mut recorder = recorder(1);
+        open(&mut recorder, 0, 0, KEY);
+        let pace = |recorder: &mut Recorder, us, gbps| {
+            recorder.report(at(us), SRC, Report::Paced { key: KEY, rate: Rate::from_gbps(gbps) })
+        };
+        pace(&mut recorder, 5, 2);
+        pace(&mut recorder, 7, 0);
+        delivered(&mut recorder, 9, KEY);
+        let record = closed(&mut recorder, 10, KEY).unwrap();
+        // 5 us at 10, 2 us at 2, 3 us at 0 Gbps.
+        assert_eq!(record.average_rate_bps, Some(5.4e9));
+    }
+
+    #[test]
+    fn a_key_serves_one_flow_after_another() {
+        let mut recorder = recorder(2);
+        for flow in 0..2 {
+            let us = 10 * u64::from(flow);
+            open(&mut recorder, us, flow, KEY);
+            delivered(&mut recorder, us + 1, KEY);
+            assert_eq!(closed(&mut recorder, us + 2, KEY).unwrap().id, flow);
+        }
+        assert!(recorder.finish(at(100)).is_empty());
+    }
+
+    #[test]
+    fn the_latest_flow_of_a_key_displaces_the_one_before() {
+        let mut recorder = recorder(2);
+        open(&mut recorder, 0, 0, KEY);
+        let displaced = open(&mut recorder, 10, 1, KEY).unwrap();
+        assert_eq!((displaced.id, displaced.fct_ps), (0, None));
+        delivered(&mut recorder, 12, KEY);
+        assert_eq!(closed(&mut recorder, 12, KEY).unwrap().id, 1);
+    }
+
+    #[test]
+    fn unfinished_flows_are_kept_and_those_yet_to_start_are_not() {
+        let mut recorder = recorder(4);
+        open(&mut recorder, 0, 0, KEY);
+        closed(&mut recorder, 1, KEY);
+        let rest = recorder.finish(at(25));
+        let ids: Vec<_> = rest.iter().map(|record| (record.id, record.fct_ps)).collect();
+        assert_eq!(ids, [(0, None), (1, None), (2, None)]);
+        assert_eq!(rest[0].sender_done_ps, Some(1_000_000));
+        assert_eq!(recorder.finished(), 0);
+    }
+
+    #[test]
+    fn words_about_unknown_keys_or_from_strangers_are_counted() {
+        let mut recorder = recorder(1);
+        open(&mut recorder, 0, 0, KEY);
+        assert_eq!(delivered(&mut recorder, 1, KEY + 1), None);
+        recorder.report(at(1), SRC, Report::Delivered { key: KEY, reorder_peak: 0 });
+        assert_eq!(recorder.unmatched(), 2);
+        assert_eq!(recorder.finish(at(1))[0].fct_ps, None);
+    }
+}

@@ -1,0 +1,123 @@
+//! The statistics that results are stated in. Percentiles are by nearest rank: a value of the sample, never
+//! interpolated. Samples are sorted by the caller, once.
+
+use std::cmp::Ordering;
+
+/// The `p`-th percentile, `p` in `0..=100`, of a sorted sample, by nearest rank: the smallest value that at least
+/// `p` % of the sample do not exceed. `None` of an empty sample.
+#[must_use]
+pub fn percentile<T: Copy>(sorted: &[T], p: f64) -> Option<T> {
+    // 99.9 % of 1,000 is rank 999, though 99.9 is a little more as a double.
+    let rank = p / 100.0 * sorted.len() as f64;
+    let rank = (rank - rank * 1e-12).ceil() as usize;
+    sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
+}
+
+/// The mean; `None` of an empty sample.
+#[must_use]
+pub fn mean(sample: &[f64]) -> Option<f64> {
+    (!sample.is_empty()).then(|| sample.iter().sum::<f64>() / sample.len() as f64)
+}
+
+/// Sorts a sample of doubles for the other functions.
+pub fn sort(sample: &mut [f64]) {
+    sample.sort_unstable_by(f64::total_cmp);
+}
+
+/// The points (value, share of the sample that does not exceed it) of a sorted sample's distribution function, one
+/// a distinct value.
+#[must_use]
+pub fn cdf(sorted: &[f64]) -> Vec<(f64, f64)> {
+    let mut points: Vec<(f64, f64)> = Vec::new();
+    for (i, &value) in sorted.iter().enumerate() {
+        let share = (i + 1) as f64 / sorted.len() as f64;
+        match points.last_mut() {
+            Some(last) if last.0.total_cmp(&value) == Ordering::Equal => last.1 = share,
+            _ => points.push((value, share)),
+        }
+    }
+    points
+}
+
+/// Jain's index of fairness, `(Σx)² / (n Σx²)`: 1 if all are equal, 1/n if one has all. `None` if there is nothing
+/// to share.
+#[must_use]
+pub fn jain(shares: &[f64]) -> Option<f64> {
+    let sum: f64 = shares.iter().sum();
+    let squares: f64 = shares.iter().map(|share| share * share).sum();
+    (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
+}
+
+/// The Kolmogorov-Smirnov distance of two sorted samples: the largest difference of their distribution functions.
+/// `None` if one is empty.
+#[must_use]
+pub fn ks_distance(a: &[f64], b: &[f64]) -> Option<f64> {
+    if a.is_empty() || b.is_empty() {
+        return None;
+    }
+    let (mut i, mut j, mut distance) = (0, 0, 0.0_f64);
+    while i < a.len() && j < b.len() {
+        let value = if a[i].total_cmp(&b[j]).is_le() { a[i] } else { b[j] };
+        let past = |sample: &[f64], from: usize| {
+            from + sample[from..].iter().take_while(|x| x.total_cmp(&value).is_le()).count()
+        };
+        (i, j) = (past(a, i), past(b, j));
+        distance = distance.max((i as f64 / a.len() as f64 - j as f64 / b.len() as f64).abs());
+    }
+    Some(distance)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn percentiles_are_nearest_ranks() {
+        let sample: Vec<u32> = (1..=1_000).collect();
+        let at = |p| percentile(&sample, p);
+        assert_eq!(
+            [0.0, 0.1, 50.0, 50.01, 99.0, 99.9, 100.0].map(at),
+            [1, 1, 500, 501, 990, 999, 1_000].map(Some)
+        );
+        assert_eq!(percentile(&[15, 20, 35, 40, 50], 40.0), Some(20));
+        assert_eq!(percentile(&[7], 99.0), Some(7));
+        assert_eq!(percentile::<u32>(&[], 50.0), None);
+    }
+
+    #[test]
+    fn cdf_has_a_point_a_distinct_value() {
+        assert_eq!(cdf(&[1.0, 1.0, 2.0, 4.0]), [(1.0, 0.5), (2.0, 0.75), (4.0, 1.0)]);
+    }
+
+    #[test]
+    fn jain_and_mean_of_known_samples() {
+        assert_eq!(jain(&[2.0; 4]), Some(1.0));
+        assert_eq!(jain(&[1.0, 0.0, 0.0, 0.0]), Some(0.25));
+        assert_eq!((jain(&[]), jain(&[0.0])), (None, None));
+        assert_eq!((mean(&[1.0, 2.0, 6.0]), mean(&[])), (Some(3.0), None));
+    }
+
+    #[test]
+    fn ks_distance_of_known_samples() {
+        assert_eq!(ks_distance(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0]), Some(0.0));
+        assert_eq!(ks_distance(&[1.0, 2.0], &[3.0, 4.0]), Some(1.0));
+        assert_eq!(ks_distance(&[1.0, 2.0, 3.0, 4.0], &[3.0, 4.0, 5.0, 6.0]), Some(0.5));
+        assert_eq!(ks_distance(&[], &[1.0]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_percentile_is_the_least_value_that_enough_do_not_exceed(
+            mut sample in proptest::collection::vec(0_u32..50, 1..60), percent in 1_u32..=100,
+        ) {
+            sample.sort_unstable();
+            let value = percentile(&sample, percent.into()).unwrap();
+            let enough = |limit: u32| {
+                sample.partition_point(|&x| x <= limit) * 100 >= percent as usize * sample.len()
+            };
+            prop_assert!(enough(value));
+            prop_assert!(value == 0 || !enough(value - 1));
+        }
+    }
+}

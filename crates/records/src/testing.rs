@@ -1,0 +1,41 @@
+//! Records and packets for tests.
+
+use crate::FlowRecord;
+use raddle_core::{Header, Packet};
+use raddle_wire::tcp::Segment;
+
+/// A finished flow; all its fields depend on `id`.
+pub(crate) fn record(id: u32) -> FlowRecord {
+    FlowRecord {
+        id,
+        src: id + 1,
+        dst: id + 2,
+        size_bytes: 1_000 * u64::from(id),
+        start_ps: 10_000 * u64::from(id),
+        fct_ps: Some(3_000_000 + u64::from(id)),
+        sender_done_ps: Some(2_000_000 + u64::from(id)),
+        ideal_fct_ps: 1_500_000,
+        hops: 6,
+        reorder_peak_packets: 2,
+        retransmissions: 1,
+        average_rate_bps: Some(0.5 + f64::from(id)),
+    }
+}
+
+/// A TCP segment with that many application bytes.
+pub(crate) fn tcp(plen: u16) -> Packet {
+    let segment = Segment {
+        src: 0,
+        dst: 1,
+        src_port: 0,
+        dst_port: 0,
+        seq: 0,
+        ack: 0,
+        flags: 0,
+        sack_count: 0,
+        window: 0,
+        plen,
+        sack: [(0, 0); 3],
+    };
+    Packet { size: 40 + u32::from(plen), header: Header::Tcp(segment) }
+}
