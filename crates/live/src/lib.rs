@@ -1,1 +1,5 @@
-//! TODO
+//! The live runtimes: the same scheme objects that the packet engine steps, moving real bytes.
+//!
+//! [`lockstep`] moves them over in-memory links under a shared virtual clock.
+
+pub mod lockstep;

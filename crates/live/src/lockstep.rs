@@ -1,0 +1,333 @@
+//! The lockstep runtime: nodes that exchange encoded packets over in-memory links under a shared virtual clock, which
+//! moves on only when every node has dealt with what is due (specification of R2C2 and Maze, §9.2).
+//!
+//! Bytes really move, operating-system jitter does not exist, and nothing is claimed about real time. It is the proof
+//! that a scheme is sans-IO: the node objects are those of the packet engine, nothing but bytes passes between them,
+//! and the packet engine must see the same packets at the same times. To that end the rules are the same as there:
+//!
+//! - A port is an unbounded FIFO, and nodes store and forward. A packet handed to a port at `now` starts at
+//!   `max(now, free_at)`, frees the port a serialisation time later, and arrives a propagation delay after that.
+//! - At equal times come first arrivals, in order of the link they came by; then wake-ups, in order of the node; then
+//!   flows, in their own order.
+//! - A packet that arrives at a node is given to its forwarder, which says whether it is for this node's host. A node
+//!   without a forwarder delivers whatever arrives and sends by port 0.
+//!
+//! An event costs a heap operation, a hop one encoding and one decoding; buffers are used again.
+
+use raddle_core::{
+    Bytes, DropReason, Flow, Forwarder, Header, Host, Input, LinkId, NodeId, Output, Packet, PortId,
+    PortState, Ports, Rate, Report, Time, Verdict,
+};
+use raddle_topology::Topology;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+
+/// The parts of one node.
+#[derive(Default)]
+pub struct Node {
+    /// What opens, sends and receives flows.
+    pub host: Option<Box<dyn Host>>,
+    /// What picks egress ports.
+    pub forwarder: Option<Box<dyn Forwarder>>,
+}
+
+/// Whoever listens to a run.
+pub trait Observer {
+    /// A host reports.
+    fn report(&mut self, _now: Time, _node: NodeId, _report: Report) {}
+
+    /// A port took a packet, whose last bit leaves at `sent`. The bytes may be damaged here, as by a bad link, but not
+    /// their number.
+    fn transmitted(&mut self, _sent: Time, _link: LinkId, _bytes: &mut [u8]) {}
+
+    /// A packet was lost at a node, on its way to a port if it had one.
+    fn dropped(
+        &mut self,
+        _now: Time,
+        _node: NodeId,
+        _port: Option<PortId>,
+        _packet: &Packet,
+        _why: DropReason,
+    ) {
+    }
+
+    /// Bytes came in by a link that are no packet.
+    fn malformed(&mut self, _now: Time, _link: LinkId, _bytes: &[u8], _error: raddle_wire::Error) {}
+}
+
+impl Observer for () {}
+
+/// What a run amounts to. `sent` is the sum of `delivered`, `dropped`, `malformed` and the packets still inside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// Packets that hosts sent.
+    pub sent: u64,
+    /// Packets that arrived by links.
+    pub packet_hops: u64,
+    /// Packets delivered to hosts.
+    pub delivered: u64,
+    /// Packets lost at nodes.
+    pub dropped: u64,
+    /// Packets lost because their bytes did not decode.
+    pub malformed: u64,
+}
+
+/// What happens at a time. The order of the variants, then of what they name, breaks ties.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// The first packet under way on a link arrives.
+    Arrival(LinkId),
+    /// A host wakes up.
+    Wake(NodeId),
+    /// The next flows of the workload start.
+    Flows,
+}
+
+struct NodeState {
+    parts: Node,
+    /// Its ports' states and links begin here.
+    first_link: usize,
+    ports: usize,
+    /// The wake-up that counts; events for other times are stale.
+    wake: Time,
+}
+
+/// A fabric of nodes, the bytes between them, and their clock.
+pub struct Lockstep<O> {
+    now: Time,
+    topology: Arc<Topology>,
+    nodes: Vec<NodeState>,
+    /// By [`LinkId`], as the next two.
+    ports: Vec<PortState>,
+    under_way: Vec<VecDeque<(Time, Vec<u8>)>>,
+    spare_buffers: Vec<Vec<u8>>,
+    events: BinaryHeap<Reverse<(Time, Event)>>,
+    flows: VecDeque<Flow>,
+    totals: Totals,
+    observer: O,
+}
+
+impl<O: Observer> Lockstep<O> {
+    /// A fabric at rest, before its first flow.
+    ///
+    /// # Panics
+    /// If the flows are not in order of start, and of id among those that start together.
+    pub fn new(
+        topology: &Arc<Topology>,
+        mut node: impl FnMut(NodeId) -> Node,
+        flows: Vec<Flow>,
+        observer: O,
+    ) -> Self {
+        assert!(flows.is_sorted_by_key(|flow| (flow.start, flow.id)), "flows come in order of start");
+        let nodes = topology.nodes().map(|id| NodeState {
+            parts: node(id),
+            first_link: topology.link_id(id, PortId(0)).index(),
+            ports: topology.port_count(id),
+            wake: Time::NEVER,
+        });
+        let links = (0..topology.link_slots()).map(|id| topology.link(LinkId::of(id)));
+        let ports = links.map(|link| PortState {
+            free_at: Time::ZERO,
+            rate: link.map_or(Rate::ZERO, |link| link.rate),
+            up: link.is_some(),
+        });
+        Self {
+            now: Time::ZERO,
+            nodes: nodes.collect(),
+            ports: ports.collect(),
+            under_way: vec![VecDeque::new(); topology.link_slots()],
+            topology: Arc::clone(topology),
+            spare_buffers: Vec::new(),
+            events: flows.first().map(|flow| Reverse((flow.start, Event::Flows))).into_iter().collect(),
+            flows: flows.into(),
+            totals: Totals::default(),
+            observer,
+        }
+    }
+
+    /// Runs until nothing is left to do, or to the end of `limit`. Returns whether nothing is left.
+    ///
+    /// # Panics
+    /// If a packet's `size` is not that of its bytes, or if a forwarder holds a packet, which only signals between
+    /// neighbours, unknown here, could release.
+    pub fn run(&mut self, limit: Time) -> bool {
+        while let Some(&Reverse((at, event))) = self.events.peek() {
+            if at > limit {
+                self.now = limit;
+                return false;
+            }
+            self.events.pop();
+            debug_assert!(at >= self.now, "time never runs backward");
+            self.now = at;
+            match event {
+                Event::Arrival(link) => self.arrive(link),
+                Event::Wake(node) => self.wake(node),
+                Event::Flows => self.start_flows(),
+            }
+        }
+        true
+    }
+
+    /// The time of the last event, or the limit at which the run stopped.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// What has happened so far.
+    pub fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
+    /// Packets now queued at or under way on links.
+    pub fn packets_inside(&self) -> usize {
+        self.under_way.iter().map(VecDeque::len).sum()
+    }
+
+    /// Whoever listened.
+    pub fn observer(&self) -> &O {
+        &self.observer
+    }
+
+    /// Whoever listened, for good.
+    pub fn into_observer(self) -> O {
+        self.observer
+    }
+
+    fn arrive(&mut self, link: LinkId) {
+        let queue = &mut self.under_way[link.index()];
+        let (_, bytes) = queue.pop_front().expect("an arrival is pushed for a packet under way");
+        if let Some(&(arrives, _)) = queue.front() {
+            self.events.push(Reverse((arrives, Event::Arrival(link))));
+        }
+        self.totals.packet_hops += 1;
+        match Header::decode(&bytes) {
+            Ok((header, _)) => {
+                let size = u32::try_from(bytes.len()).expect("a packet's size fits 32 bits");
+                let end = self.topology.link(link).expect("packets travel on links");
+                let (node, port) = (end.to, end.to_port);
+                if self.pass(node, Packet { size, header }, Some(port)) {
+                    self.poll(node);
+                }
+            }
+            Err(error) => {
+                self.totals.malformed += 1;
+                self.observer.malformed(self.now, link, &bytes, error);
+            }
+        }
+        self.spare_buffers.push(bytes);
+    }
+
+    fn wake(&mut self, node: NodeId) {
+        if self.nodes[node.index()].wake == self.now {
+            self.nodes[node.index()].wake = Time::NEVER;
+            self.poll(node);
+        }
+    }
+
+    fn start_flows(&mut self) {
+        while let Some(flow) = self.flows.front().copied() {
+            if flow.start > self.now {
+                self.events.push(Reverse((flow.start, Event::Flows)));
+                return;
+            }
+            self.flows.pop_front();
+            self.tell(flow.src, Input::Flow(&flow));
+            self.poll(flow.src);
+        }
+    }
+
+    /// Tells a node's host something. Returns whether there is a host, which is then due a poll.
+    fn tell(&mut self, node: NodeId, input: Input<'_>) -> bool {
+        let host = &mut self.nodes[node.index()].parts.host;
+        host.as_mut().map(|host| host.handle(self.now, input)).is_some()
+    }
+
+    /// Lets a node's host do all it wants to do now.
+    fn poll(&mut self, node: NodeId) {
+        loop {
+            let state = &mut self.nodes[node.index()];
+            let Some(host) = &mut state.parts.host else { return };
+            let ports = &self.ports[state.first_link..state.first_link + state.ports];
+            match host.poll(self.now, &Ports(ports)) {
+                Output::Send { packet, port } => {
+                    self.totals.sent += 1;
+                    match port {
+                        Some(port) => self.enqueue(node, port, packet),
+                        None => self.pass(node, packet, None),
+                    };
+                }
+                Output::Report(report) => self.observer.report(self.now, node, report),
+                Output::WakeAt(at) if at < Time::NEVER => {
+                    let at = at.max(self.now);
+                    if state.wake != at {
+                        state.wake = at;
+                        self.events.push(Reverse((at, Event::Wake(node))));
+                    }
+                    return;
+                }
+                Output::WakeAt(_) | Output::Idle => {
+                    state.wake = Time::NEVER;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Does with a packet in a node what its forwarder says. Returns whether the host is due a poll.
+    fn pass(&mut self, node: NodeId, mut packet: Packet, arrival: Option<PortId>) -> bool {
+        let state = &mut self.nodes[node.index()];
+        let verdict = match &mut state.parts.forwarder {
+            Some(forwarder) => {
+                let ports = &self.ports[state.first_link..state.first_link + state.ports];
+                forwarder.forward(self.now, &mut packet, arrival, &Ports(ports))
+            }
+            None if arrival.is_some() => Verdict::Deliver,
+            None => Verdict::Forward(PortId(0)),
+        };
+        match verdict {
+            Verdict::Forward(port) => self.enqueue(node, port, packet),
+            Verdict::Deliver => {
+                self.totals.delivered += 1;
+                self.tell(node, Input::Packet { packet: &packet, port: arrival.unwrap_or(PortId(0)) })
+            }
+            Verdict::Drop(reason) => self.lose(node, None, &packet, reason),
+            Verdict::Hold => panic!("node {node} holds a packet, which no signal could release"),
+        }
+    }
+
+    /// Puts a packet on the link behind a port. Returns whether it was lost and the host is due a poll.
+    fn enqueue(&mut self, node: NodeId, port: PortId, packet: Packet) -> bool {
+        let link = self.topology.link_id(node, port);
+        let exists = port.index() < self.nodes[node.index()].ports;
+        let Some(wire) = exists.then(|| self.topology.link(link)).flatten() else {
+            return self.lose(node, Some(port), &packet, DropReason::LinkDown);
+        };
+        let state = &mut self.ports[link.index()];
+        state.free_at = state.free_at.max(self.now) + wire.rate.time_for(Bytes(packet.size.into()));
+
+        let mut bytes = self.spare_buffers.pop().unwrap_or_default();
+        bytes.clear();
+        packet.header.encode(&mut bytes);
+        assert_eq!(packet.size as usize, bytes.len(), "the size of {:?}", packet.header);
+        self.observer.transmitted(state.free_at, link, &mut bytes);
+
+        let arrives = state.free_at + wire.delay;
+        let queue = &mut self.under_way[link.index()];
+        queue.push_back((arrives, bytes));
+        if queue.len() == 1 {
+            self.events.push(Reverse((arrives, Event::Arrival(link))));
+        }
+        false
+    }
+
+    /// Loses a packet. Returns whether the node has a host, which was told and is due a poll.
+    fn lose(&mut self, node: NodeId, port: Option<PortId>, packet: &Packet, reason: DropReason) -> bool {
+        self.totals.dropped += 1;
+        self.observer.dropped(self.now, node, port, packet, reason);
+        self.tell(node, Input::Dropped { packet, port: port.unwrap_or(PortId(0)), reason })
+    }
+}
+
+#[cfg(test)]
+mod tests;
