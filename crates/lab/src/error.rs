@@ -1,0 +1,58 @@
+//! What can go wrong in the lab.
+
+use crate::experiment::Problem;
+use std::path::{Path, PathBuf};
+
+/// Why the lab could not do what it was asked.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+#[non_exhaustive]
+pub enum Error {
+    /// The experiment is wrong.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Problem(#[from] Box<Problem>),
+    /// The user asked for something that is not there.
+    #[error("{what}")]
+    Usage {
+        /// What is wrong.
+        what: String,
+        /// What would be right.
+        #[help]
+        hint: String,
+    },
+    /// A file cannot be read or written.
+    #[error("cannot {action} {path}: {source}", path = path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// With which file.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// A run broke off.
+    #[error("the run failed: {0}")]
+    Run(String),
+}
+
+impl From<Problem> for Error {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(Box::new(problem))
+    }
+}
+
+impl Error {
+    /// An error of the file system.
+    pub fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        move |source| Self::Io { action, path: path.to_owned(), source }
+    }
+
+    /// The exit code that the command gives it: 2 for bad input, 3 for a run that failed.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Problem(_) | Self::Usage { .. } => 2,
+            Self::Io { .. } | Self::Run(_) => 3,
+        }
+    }
+}

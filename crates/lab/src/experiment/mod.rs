@@ -1,0 +1,143 @@
+//! The experiment: one TOML file, read with the place of every value, checked before anything runs.
+//!
+//! [`Document`] is the text as a tree, with overrides and sweeps applied to it; [`Experiment`] is what it means;
+//! [`Problem`] is what is wrong with it.
+
+mod engine;
+mod problem;
+pub mod quantity;
+mod scheme;
+mod section;
+mod sweep;
+mod topology;
+mod value;
+mod workload;
+
+pub use engine::{Broken, Engine, EngineKind, Failure, Record};
+pub use problem::{Cause, Problem};
+pub use scheme::Scheme;
+pub use section::{Fraction, Read, Section};
+pub use sweep::Cell;
+pub use topology::{Fabric, TopologySpec, kinds as topology_kinds};
+pub use value::{At, Entry, Item, Source, Table, Value};
+pub use workload::{WorkloadSpec, kinds as workload_kinds};
+
+use std::path::{Path, PathBuf};
+
+/// The tables of a figure, which [`crate::figure`] reads.
+const FIGURE_KEYS: [&str; 5] = ["sweep", "figure", "plot", "claim", "scale"];
+
+/// The text of an experiment as a tree of values that know their places.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// The tree.
+    pub root: Table,
+    /// The folder that paths in it are relative to.
+    pub folder: PathBuf,
+}
+
+impl Document {
+    /// Reads an experiment's file.
+    ///
+    /// # Errors
+    /// If it cannot be read or is not TOML.
+    pub fn load(path: &Path) -> Result<Self, Problem> {
+        let text = std::fs::read_to_string(path).map_err(|error| Problem::unreadable(path, &error))?;
+        let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+        Self::parse(&path.display().to_string(), text, folder)
+    }
+
+    /// Reads an experiment's text, which the user knows as `name`.
+    ///
+    /// # Errors
+    /// If it is not TOML.
+    pub fn parse(name: &str, text: String, folder: PathBuf) -> Result<Self, Problem> {
+        let root = Table::parse(Source { name: name.to_owned(), text })?;
+        Ok(Self { root, folder })
+    }
+
+    /// Applies overrides of the form `key=value`, in order.
+    ///
+    /// # Errors
+    /// If one is malformed.
+    pub fn with_overrides<'a>(
+        mut self,
+        overrides: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Self, Problem> {
+        for assignment in overrides {
+            self.root.set_from(assignment)?;
+        }
+        Ok(self)
+    }
+
+    /// What it means.
+    ///
+    /// # Errors
+    /// With the first thing that is wrong.
+    pub fn experiment(&self) -> Result<Experiment, Problem> {
+        Experiment::read(self)
+    }
+}
+
+/// A fabric, flows to cross it, a scheme that carries them, and how to run all that.
+#[derive(Debug, Clone)]
+pub struct Experiment {
+    /// The fabric.
+    pub topology: TopologySpec,
+    /// The flows.
+    pub workload: WorkloadSpec,
+    /// The scheme.
+    pub scheme: Scheme,
+    /// The runtime.
+    pub engine: Engine,
+    /// What breaks on the way.
+    pub failures: Vec<Failure>,
+    /// What is kept.
+    pub record: Record,
+    /// All of it as TOML, defaults included.
+    pub resolved: toml::Table,
+}
+
+impl Experiment {
+    fn read(document: &Document) -> Result<Self, Problem> {
+        let mut root = Section::new(&document.root, "");
+        for key in FIGURE_KEYS {
+            root.item(key);
+        }
+        let folder = &document.folder;
+        let absent = engine::absent(&document.root.at);
+        let section = needed(&mut root, "topology", "kind = \"torus\"")?;
+        let (topology, resolved) = TopologySpec::read(section, folder)?;
+        root.resolve("topology", resolved);
+        let section = needed(&mut root, "workload", "flows = 1000")?;
+        let (workload, resolved) = WorkloadSpec::read(section, folder)?;
+        root.resolve("workload", resolved);
+        let section = needed(&mut root, "scheme", "transport = \"r2c2\"")?;
+        let (scheme, resolved) = Scheme::read(section)?;
+        root.resolve("scheme", resolved);
+        let section = root.section("engine")?.unwrap_or_else(|| Section::new(&absent, "engine"));
+        let (engine, resolved) = Engine::read(section)?;
+        root.resolve("engine", resolved);
+        let failures = Failure::read_all(&mut root)?;
+        let section = root.section("record")?.unwrap_or_else(|| Section::new(&absent, "record"));
+        let (record, resolved) = Record::read(section)?;
+        root.resolve("record", resolved);
+        let resolved = root.finish()?;
+        Ok(Self { topology, workload, scheme, engine, failures, record, resolved })
+    }
+}
+
+/// The elements of a list.
+fn list(item: &Item) -> Result<&[Item], Problem> {
+    let Value::Array(items) = &item.value else { return Err(section::wrong_type(item, "a list")) };
+    Ok(items)
+}
+
+/// A table that every experiment has.
+fn needed<'a>(
+    root: &mut Section<'a>,
+    name: &'static str,
+    begins: &'static str,
+) -> Result<Section<'a>, Problem> {
+    root.section(name)?.ok_or_else(|| Problem::at(root.at(), Cause::MissingTable { name, begins }))
+}

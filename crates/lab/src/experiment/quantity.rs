@@ -1,0 +1,196 @@
+//! Quantities with units, as text: `"10 Gbps"`, `"100 ns"`, `"9 KB"`. The unit is required and the arithmetic exact.
+
+use super::problem::nearest;
+use raddle_core::{Bytes, Duration, Rate};
+
+/// A dimension with its units.
+pub trait Quantity: Sized {
+    /// What it is, with its article and an example.
+    const WHAT: &'static str;
+    /// Units by name, in base units.
+    const UNITS: &'static [(&'static str, u64)];
+    /// The quantity of so many base units.
+    fn of(base: u64) -> Self;
+}
+
+impl Quantity for Rate {
+    const WHAT: &'static str = "a rate such as \"10 Gbps\"";
+    const UNITS: &'static [(&'static str, u64)] = &[
+        ("bps", 1),
+        ("Kbps", 1_000),
+        ("Mbps", 1_000_000),
+        ("Gbps", 1_000_000_000),
+        ("Tbps", 1_000_000_000_000),
+    ];
+    fn of(base: u64) -> Self {
+        Self::from_bps(base)
+    }
+}
+
+impl Quantity for Duration {
+    const WHAT: &'static str = "a time such as \"100 ns\"";
+    const UNITS: &'static [(&'static str, u64)] = &[
+        ("ps", 1),
+        ("ns", 1_000),
+        ("us", 1_000_000),
+        ("µs", 1_000_000),
+        ("ms", 1_000_000_000),
+        ("s", 1_000_000_000_000),
+    ];
+    fn of(base: u64) -> Self {
+        Self::from_ps(base)
+    }
+}
+
+impl Quantity for Bytes {
+    const WHAT: &'static str = "a size such as \"9 KB\"";
+    const UNITS: &'static [(&'static str, u64)] = &[
+        ("B", 1),
+        ("KB", 1_000),
+        ("MB", 1_000_000),
+        ("GB", 1_000_000_000),
+        ("TB", 1_000_000_000_000),
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+        ("TiB", 1 << 40),
+    ];
+    fn of(base: u64) -> Self {
+        Self(base)
+    }
+}
+
+/// Why a text is not a quantity.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum QuantityError {
+    /// No number stands first.
+    #[error("`{text}` does not begin with a number")]
+    NoNumber {
+        /// The text.
+        text: String,
+        /// What was wanted.
+        what: &'static str,
+    },
+    /// Less than nothing.
+    #[error("`{text}` is negative")]
+    Negative {
+        /// The text.
+        text: String,
+        /// What was wanted.
+        what: &'static str,
+    },
+    /// No unit follows the number.
+    #[error("`{text}` has no unit")]
+    NoUnit {
+        /// The text.
+        text: String,
+        /// The units there are.
+        units: Vec<&'static str>,
+    },
+    /// A unit that is not one of this dimension's.
+    #[error("unknown unit `{unit}`")]
+    UnknownUnit {
+        /// The number before it.
+        number: String,
+        /// The unit.
+        unit: String,
+        /// The units there are.
+        units: Vec<&'static str>,
+    },
+    /// Not a whole number of base units, or too many of them.
+    #[error("`{text}` cannot be held exactly")]
+    Inexact {
+        /// The text.
+        text: String,
+        /// The smallest unit.
+        base: &'static str,
+    },
+}
+
+impl QuantityError {
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NoNumber { what, .. } => format!("write {what}"),
+            Self::Negative { what, .. } => format!("write {what}, zero or more"),
+            Self::NoUnit { units, .. } => format!("write the unit too: {}", units.join(", ")),
+            Self::UnknownUnit { number, unit, units } => match nearest(unit, units.iter().copied()) {
+                Some(near) => format!("did you mean \"{number} {near}\"?"),
+                None => format!("units: {}", units.join(", ")),
+            },
+            Self::Inexact { base, .. } => {
+                format!("quantities are whole numbers of {base}, below 2^64")
+            }
+        }
+    }
+}
+
+/// Reads a quantity such as `"2.5 Gbps"`; the space may be left out and digits grouped by `_`.
+///
+/// # Errors
+/// If there is no number or no unit, if the unit is another dimension's, or if the value is not exact.
+pub fn parse<Q: Quantity>(text: &str) -> Result<Q, QuantityError> {
+    let text = text.trim();
+    let owned = || text.to_owned();
+    if text.starts_with(['-', '−']) {
+        return Err(QuantityError::Negative { text: owned(), what: Q::WHAT });
+    }
+    let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
+    let (number, unit) = (&text[..digits], text[digits..].trim_start());
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let fraction = fraction.trim_end_matches('0');
+    if !whole.starts_with(|c: char| c.is_ascii_digit()) || fraction.contains('.') {
+        return Err(QuantityError::NoNumber { text: owned(), what: Q::WHAT });
+    }
+    let units = || Q::UNITS.iter().map(|&(name, _)| name).collect::<Vec<_>>();
+    if unit.is_empty() {
+        return Err(QuantityError::NoUnit { text: owned(), units: units() });
+    }
+    let Some(&(_, scale)) = Q::UNITS.iter().find(|&&(name, _)| name == unit) else {
+        return Err(QuantityError::UnknownUnit {
+            number: number.to_owned(),
+            unit: unit.to_owned(),
+            units: units(),
+        });
+    };
+    exact(whole, fraction, scale)
+        .map(Q::of)
+        .ok_or_else(|| QuantityError::Inexact { text: owned(), base: Q::UNITS[0].0 })
+}
+
+/// `whole.fraction * scale`, if that is a whole number that fits.
+fn exact(whole: &str, fraction: &str, scale: u64) -> Option<u64> {
+    let mantissa: u128 = format!("{whole}{fraction}").replace('_', "").parse().ok()?;
+    let divisor = 10_u128.checked_pow(u32::try_from(fraction.replace('_', "").len()).ok()?)?;
+    let product = mantissa.checked_mul(scale.into())?;
+    product.is_multiple_of(divisor).then(|| u64::try_from(product / divisor).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_are_read_exactly() {
+        assert_eq!(parse::<Rate>("10 Gbps"), Ok(Rate::from_gbps(10)));
+        assert_eq!(parse::<Rate>("2.50Gbps"), Ok(Rate::from_bps(2_500_000_000)));
+        assert_eq!(parse::<Duration>("0.1 ns"), Ok(Duration::from_ps(100)));
+        assert_eq!(parse::<Bytes>("1_000 KiB"), Ok(Bytes(1_024_000)));
+        assert_eq!(parse::<Duration>("0 us"), Ok(Duration::ZERO));
+    }
+
+    #[test]
+    fn what_is_not_exact_is_refused() {
+        for text in ["0.5 ps", "1.0000000000001 s", "99999999999 s"] {
+            assert!(matches!(parse::<Duration>(text), Err(QuantityError::Inexact { .. })), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_near_unit_is_suggested() {
+        let hint = |text| parse::<Rate>(text).map_err(|error| error.hint());
+        assert_eq!(hint("10 Gbs"), Err("did you mean \"10 Gbps\"?".to_owned()));
+        assert_eq!(hint("10 GB"), Err("units: bps, Kbps, Mbps, Gbps, Tbps".to_owned()));
+    }
+}

@@ -1,0 +1,117 @@
+//! `[scheme]`: which parts carry the flows, and their parameters, as the registry declares them.
+
+use super::problem::Problem;
+use super::section::{Fraction, Section, wrong_type};
+use super::value::Value;
+use raddle_core::{Bytes, Duration};
+use raddle_schemes::parameter::{Parameter, Settings, Value as Setting};
+use raddle_schemes::registry::{self, SCHEMES};
+
+/// What may wait at an egress port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct QueueLimits {
+    /// Most bytes, the packet in service included.
+    pub bytes: Option<Bytes>,
+    /// Most packets, likewise.
+    pub packets: Option<u32>,
+}
+
+/// `[scheme]`.
+#[derive(Clone)]
+pub struct Scheme {
+    /// The transport, from the registry.
+    pub transport: &'static registry::Scheme,
+    /// One of its routings.
+    pub routing: String,
+    /// Its parameters.
+    pub settings: Settings,
+    /// Egress queues.
+    pub queue: QueueLimits,
+}
+
+impl std::fmt::Debug for Scheme {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { transport, routing, settings, queue } = self;
+        f.debug_tuple("Scheme")
+            .field(&transport.info.name)
+            .field(routing)
+            .field(settings)
+            .field(queue)
+            .finish()
+    }
+}
+
+impl Scheme {
+    pub(super) fn read(mut section: Section<'_>) -> Result<(Self, toml::Table), Problem> {
+        let schemes: Vec<_> = SCHEMES.iter().map(|scheme| (scheme.info.name, scheme)).collect();
+        let transport = section.choice("transport", "transport", &schemes, None)?;
+        let info = &transport.info;
+        let routings: Vec<_> = info.routings.iter().map(|&name| (name, name)).collect();
+        let default = info.routings.first().copied();
+        let routing = section.choice("routing", "routing of this transport", &routings, default)?.to_owned();
+        let queue = read_queue(&mut section)?;
+        // The tables of other schemes may stand here for a sweep to use: they are checked too.
+        let mut settings = Settings::defaults(info.parameters);
+        for scheme in SCHEMES {
+            let (own, resolved) = read_settings(&mut section, scheme)?;
+            if scheme.info.name == info.name {
+                section.resolve(info.name, resolved);
+                settings = own;
+            }
+        }
+        Ok((Self { transport, routing, settings, queue }, section.finish()?))
+    }
+}
+
+fn read_settings(
+    section: &mut Section<'_>,
+    scheme: &registry::Scheme,
+) -> Result<(Settings, toml::Table), Problem> {
+    let parameters = scheme.info.parameters;
+    let mut settings = Settings::defaults(parameters);
+    let empty = super::engine::absent(section.at());
+    let table = section.section(scheme.info.name)?;
+    let mut table = table.unwrap_or_else(|| Section::new(&empty, scheme.info.name));
+    for parameter in parameters {
+        let value = read_parameter(&mut table, parameter)?;
+        let (least, greatest) = parameter.range;
+        let hint = format!("{}: from {least} to {greatest}", parameter.doc);
+        let what = format!("`{}` is out of range", parameter.name);
+        table.ensure(parameter.allows(&value), parameter.name, &what, &hint)?;
+        settings.set(parameter.name, value);
+    }
+    Ok((settings, table.finish()?))
+}
+
+fn read_parameter(table: &mut Section<'_>, parameter: &Parameter) -> Result<Setting, Problem> {
+    let key = parameter.name;
+    Ok(match parameter.default {
+        Setting::Duration(default) => Setting::Duration(table.or::<Duration>(key, default)?),
+        Setting::Bytes(default) => Setting::Bytes(table.or(key, Bytes(default))?.0),
+        Setting::Count(default) => Setting::Count(table.or(key, default)?),
+        Setting::Fraction(default) => Setting::Fraction(table.or(key, Fraction(default))?.0),
+        Setting::Flag(default) => Setting::Flag(table.or(key, default)?),
+        Setting::Choice(default) => {
+            let choices: Vec<_> = parameter.choices.iter().map(|&name| (name, name)).collect();
+            Setting::Choice(table.choice(key, "choice", &choices, Some(default))?)
+        }
+    })
+}
+
+/// `queue = { kind = "fifo", limit = "150 KB", packets = 100 }`: unbounded where no limit is given.
+fn read_queue(section: &mut Section<'_>) -> Result<QueueLimits, Problem> {
+    let Some(item) = section.item("queue") else {
+        return Ok(QueueLimits::default());
+    };
+    let Value::Table(table) = &item.value else {
+        return Err(wrong_type(item, "a queue such as { kind = \"fifo\", limit = \"150 KB\" }"));
+    };
+    let mut queue = Section::new(table, "scheme.queue");
+    queue.choice("kind", "queue", &[("fifo", ())], None)?;
+    let limits = QueueLimits { bytes: queue.optional("limit")?, packets: queue.optional("packets")? };
+    let hint = "leave the limit out for an unbounded queue";
+    queue.ensure(limits.bytes != Some(Bytes(0)), "limit", "a queue that holds nothing", hint)?;
+    queue.ensure(limits.packets != Some(0), "packets", "a queue that holds nothing", hint)?;
+    section.resolve("queue", queue.finish()?);
+    Ok(limits)
+}

@@ -1,0 +1,130 @@
+//! `[[sweep]]`: one experiment as a grid of experiments.
+
+use super::problem::{Cause, Problem};
+use super::section::{Read, Section, out_of_range};
+use super::value::{Item, Table, Value};
+use super::{Document, list};
+
+/// One dimension of the grid.
+#[derive(Debug, Clone)]
+struct Axis {
+    name: String,
+    points: Vec<Point>,
+}
+
+/// One choice along an axis.
+#[derive(Debug, Clone)]
+struct Point {
+    label: String,
+    set: Vec<(String, Item)>,
+}
+
+/// One experiment of the grid.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    /// The sweeps' names, each with the label of its value here, in the order of the file.
+    pub labels: Vec<(String, String)>,
+    /// The experiment.
+    pub document: Document,
+}
+
+impl Document {
+    /// The grid that the `[[sweep]]` tables span, the last one varying fastest; without any, this one experiment.
+    ///
+    /// # Errors
+    /// If a sweep is malformed, two have one name, or two values of one have one label.
+    pub fn cells(&self) -> Result<Vec<Cell>, Problem> {
+        let mut axes: Vec<Axis> = Vec::new();
+        if let Some(item) = self.root.get("sweep") {
+            for item in list(item)? {
+                let axis = Axis::read(item)?;
+                if axes.iter().any(|other| other.name == axis.name) {
+                    let at = Section::of(item, "sweep")?.at_key("name").clone();
+                    return Err(Problem::at(&at, Cause::Duplicate { what: "sweep", name: axis.name }));
+                }
+                axes.push(axis);
+            }
+        }
+        let mut cells = vec![Cell { labels: Vec::new(), document: self.clone() }];
+        for axis in &axes {
+            cells = cells
+                .iter()
+                .flat_map(|cell| axis.points.iter().map(|point| cell.with(&axis.name, point)))
+                .collect::<Result<_, _>>()?;
+        }
+        Ok(cells)
+    }
+}
+
+impl Cell {
+    fn with(&self, name: &str, point: &Point) -> Result<Self, Problem> {
+        let mut cell = self.clone();
+        cell.labels.push((name.to_owned(), point.label.clone()));
+        for (path, item) in &point.set {
+            cell.document.root.set(path, &item.at, item.clone())?;
+        }
+        Ok(cell)
+    }
+
+    /// The labels as one name, such as `R2C2, 1 us`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let labels: Vec<_> = self.labels.iter().map(|(_, label)| label.as_str()).collect();
+        labels.join(", ")
+    }
+}
+
+impl Axis {
+    fn read(item: &Item) -> Result<Self, Problem> {
+        let mut section = Section::of(item, "sweep")?;
+        let name = section.required::<String>("name")?;
+        let key = section.optional::<String>("key")?;
+        let Some(values) = section.item("values") else {
+            return Err(
+                section.missing("values", "[{ label = \"PFQ\", set = { \"scheme.transport\" = \"pfq\" } }]")
+            );
+        };
+        let mut points: Vec<Point> = Vec::new();
+        for value in list(values)? {
+            let point = match &key {
+                Some(key) => Point { label: label_of(value), set: vec![(key.clone(), value.clone())] },
+                None => Point::read(value)?,
+            };
+            if points.iter().any(|other| other.label == point.label) {
+                return Err(Problem::at(&value.at, Cause::Duplicate { what: "label", name: point.label }));
+            }
+            points.push(point);
+        }
+        if points.is_empty() {
+            return Err(out_of_range(&values.at, "a sweep over nothing", "give at least one value"));
+        }
+        section.finish()?;
+        Ok(Self { name, points })
+    }
+}
+
+impl Point {
+    fn read(item: &Item) -> Result<Self, Problem> {
+        let mut section = Section::of(item, "sweep.values")?;
+        let label = section.required("label")?;
+        let Some(set) = section.item("set") else {
+            return Err(section.missing("set", "{ \"scheme.transport\" = \"pfq\" }"));
+        };
+        let Value::Table(set) = &set.value else {
+            return Err(super::section::wrong_type(set, "a table of keys and values"));
+        };
+        let set = leaves(set);
+        section.finish()?;
+        Ok(Self { label, set })
+    }
+}
+
+/// The entries of a `set` table: quoted dotted keys are paths already.
+fn leaves(set: &Table) -> Vec<(String, Item)> {
+    set.entries.iter().map(|entry| (entry.key.clone(), entry.item.clone())).collect()
+}
+
+/// How a bare value names itself.
+fn label_of(item: &Item) -> String {
+    String::read(item).unwrap_or_else(|_| item.at.text().to_owned())
+}

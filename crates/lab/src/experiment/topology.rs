@@ -1,0 +1,160 @@
+//! `[topology]`: which fabric.
+
+use super::problem::Problem;
+use super::section::Section;
+use super::value::At;
+use raddle_core::{Duration, Rate};
+use raddle_topology::Topology;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The kinds of fabric, each with a line of description.
+const KINDS: [(&str, &str); 7] = [
+    ("torus", "wrap-around grid: dims = [8, 8, 8]"),
+    ("mesh", "grid without wrap-around: dims = [8, 8]"),
+    ("hypercube", "2^n nodes: dimensions = 9"),
+    ("folded_clos", "leaves and spines: leaves = 32, spines = 16, hosts_per_leaf = 16"),
+    ("dumbbell", "two switches and a bottleneck: hosts_per_side = 4, bottleneck_rate = \"10 Gbps\""),
+    ("single_switch", "hosts around one switch: hosts = 16"),
+    ("file", "a graph: file = \"fabric.json\" (NetworkX node-link) or \"fabric.graphml\""),
+];
+
+/// The kinds of fabric, each with a line of description.
+#[must_use]
+pub fn kinds() -> &'static [(&'static str, &'static str)] {
+    &KINDS
+}
+
+/// Nodes that a 24-bit address can name.
+const MOST_NODES: u64 = 1 << 24;
+
+/// Which fabric.
+#[derive(Debug, Clone)]
+pub enum Fabric {
+    /// Wrap-around grid of these sizes.
+    Torus(Vec<u32>),
+    /// Grid of these sizes.
+    Mesh(Vec<u32>),
+    /// 2^n nodes.
+    Hypercube(u32),
+    /// Two-level folded Clos.
+    FoldedClos {
+        /// Leaf switches.
+        leaves: u32,
+        /// Spine switches.
+        spines: u32,
+        /// Hosts at each leaf.
+        hosts_per_leaf: u32,
+        /// Rate of the links between leaves and spines.
+        uplink_rate: Rate,
+    },
+    /// Two switches joined by one link, the same number of hosts at each.
+    Dumbbell {
+        /// Hosts at each switch.
+        hosts_per_side: u32,
+        /// Rate of the link in the middle.
+        bottleneck_rate: Rate,
+    },
+    /// Hosts around one switch.
+    SingleSwitch(u32),
+    /// Read from a file.
+    Read(Arc<Topology>),
+}
+
+/// `[topology]`.
+#[derive(Debug, Clone)]
+pub struct TopologySpec {
+    /// Which fabric.
+    pub fabric: Fabric,
+    /// Rate of each link, unless the fabric says otherwise.
+    pub link_rate: Rate,
+    /// Propagation delay of each link.
+    pub link_delay: Duration,
+    /// Where the experiment chooses the kind.
+    pub at: At,
+}
+
+impl TopologySpec {
+    pub(super) fn read(mut section: Section<'_>, folder: &Path) -> Result<(Self, toml::Table), Problem> {
+        let choices = KINDS.map(|(name, _)| (name, name));
+        let kind = section.choice("kind", "kind of topology", &choices, None)?;
+        let at = section.at_key("kind").clone();
+        if kind == "file" {
+            let fabric = Fabric::Read(Arc::new(read_graph(&mut section, folder)?));
+            let spec = Self { fabric, link_rate: Rate::ZERO, link_delay: Duration::ZERO, at };
+            return Ok((spec, section.finish()?));
+        }
+        let link_rate = positive_rate(&mut section, "link_rate", None)?;
+        let link_delay = section.required("link_delay")?;
+        let fabric = match kind {
+            "torus" => Fabric::Torus(dims(&mut section)?),
+            "mesh" => Fabric::Mesh(dims(&mut section)?),
+            "hypercube" => {
+                let dimensions = count(&mut section, "dimensions")?;
+                section.ensure(dimensions <= 24, "dimensions", "too many nodes", "at most 24 dimensions")?;
+                Fabric::Hypercube(dimensions)
+            }
+            "folded_clos" => {
+                let (leaves, spines) = (count(&mut section, "leaves")?, count(&mut section, "spines")?);
+                let hosts_per_leaf = count(&mut section, "hosts_per_leaf")?;
+                let nodes = u64::from(leaves) * (1 + u64::from(hosts_per_leaf)) + u64::from(spines);
+                section.ensure(nodes <= MOST_NODES, "leaves", "too many nodes", "at most 2^24 nodes")?;
+                let uplink_rate = positive_rate(&mut section, "uplink_rate", Some(link_rate))?;
+                Fabric::FoldedClos { leaves, spines, hosts_per_leaf, uplink_rate }
+            }
+            "dumbbell" => Fabric::Dumbbell {
+                hosts_per_side: count(&mut section, "hosts_per_side")?,
+                bottleneck_rate: positive_rate(&mut section, "bottleneck_rate", Some(link_rate))?,
+            },
+            _ => Fabric::SingleSwitch(count(&mut section, "hosts")?),
+        };
+        Ok((Self { fabric, link_rate, link_delay, at }, section.finish()?))
+    }
+}
+
+/// A rate above zero.
+fn positive_rate(section: &mut Section<'_>, key: &str, default: Option<Rate>) -> Result<Rate, Problem> {
+    let rate = match default {
+        Some(default) => section.or(key, default)?,
+        None => section.required(key)?,
+    };
+    section.ensure(
+        rate > Rate::ZERO,
+        key,
+        "a link without rate carries nothing",
+        "give a rate above zero",
+    )?;
+    Ok(rate)
+}
+
+/// A number of things, at least one.
+fn count(section: &mut Section<'_>, key: &str) -> Result<u32, Problem> {
+    let count = section.required(key)?;
+    section.ensure(count > 0, key, "there must be at least one", "give a number above zero")?;
+    section.ensure(u64::from(count) < MOST_NODES, key, "too many nodes", "at most 2^24 nodes")?;
+    Ok(count)
+}
+
+fn dims(section: &mut Section<'_>) -> Result<Vec<u32>, Problem> {
+    let dims: Vec<u32> = section.required("dims")?;
+    section.ensure(
+        !dims.is_empty(),
+        "dims",
+        "a grid needs at least one dimension",
+        "for example dims = [8, 8]",
+    )?;
+    section.ensure(
+        dims.iter().all(|&k| k >= 2),
+        "dims",
+        "a dimension of fewer than 2 nodes",
+        "each dimension has at least 2 nodes; leave smaller ones out",
+    )?;
+    let nodes = dims.iter().try_fold(1_u64, |nodes, &k| nodes.checked_mul(k.into()));
+    section.ensure(nodes.is_some_and(|n| n <= MOST_NODES), "dims", "too many nodes", "at most 2^24 nodes")?;
+    Ok(dims)
+}
+
+fn read_graph(section: &mut Section<'_>, folder: &Path) -> Result<Topology, Problem> {
+    super::workload::read_file(section, folder)?;
+    Ok(raddle_topology::Builder::default().build(raddle_topology::Shape::General))
+}

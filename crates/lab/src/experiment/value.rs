@@ -1,0 +1,235 @@
+//! TOML values that know where they stand, so that whatever is wrong with one can be shown in its text.
+
+use super::problem::{Cause, Problem};
+use std::ops::Range;
+use std::sync::Arc;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A text that values come from: an experiment file, or one override.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Its name for the user: the file as it was given, or `--set`.
+    pub name: String,
+    /// The text.
+    pub text: String,
+}
+
+/// A place in a [`Source`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct At {
+    /// The text.
+    pub source: Arc<Source>,
+    /// Bytes of the text.
+    pub span: Range<usize>,
+}
+
+impl At {
+    /// The text that stands there.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.source.text.get(self.span.clone()).unwrap_or_default()
+    }
+
+    /// A part of this place: `range` counts bytes from its start.
+    #[must_use]
+    pub fn within(&self, range: Range<usize>) -> Self {
+        let start = self.span.start;
+        Self { source: Arc::clone(&self.source), span: start + range.start..start + range.end }
+    }
+}
+
+/// A value and its place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// The value.
+    pub value: Value,
+    /// Where it stands; of a table under a header, the header.
+    pub at: At,
+}
+
+/// What TOML can say, dates aside.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A text.
+    String(String),
+    /// A whole number.
+    Integer(i64),
+    /// A number.
+    Float(f64),
+    /// True or false.
+    Boolean(bool),
+    /// A list.
+    Array(Vec<Item>),
+    /// Keys and values.
+    Table(Table),
+}
+
+impl Value {
+    /// What kind of value it is, with its article, for messages.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::String(_) => "a string",
+            Self::Integer(_) => "an integer",
+            Self::Float(_) => "a number",
+            Self::Boolean(_) => "a boolean",
+            Self::Array(_) => "a list",
+            Self::Table(_) => "a table",
+        }
+    }
+}
+
+/// One key of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// Where the key stands.
+    pub key_at: At,
+    /// Its value.
+    pub item: Item,
+}
+
+/// Keys and values in the order of their text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// The entries; no key twice.
+    pub entries: Vec<Entry>,
+    /// The table's header or braces.
+    pub at: At,
+}
+
+impl Table {
+    /// Reads a TOML document.
+    ///
+    /// # Errors
+    /// If the text is not TOML, or holds a date or a number out of range.
+    pub fn parse(source: Source) -> Result<Self, Problem> {
+        let source = Arc::new(source);
+        let at = At { source: Arc::clone(&source), span: 0..0 };
+        let document = DeTable::parse(&source.text).map_err(|error| syntax(&error, &source))?;
+        table(document.get_ref(), at)
+    }
+
+    /// The entry of `key`.
+    #[must_use]
+    pub fn entry(&self, key: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+
+    /// The value of `key`.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Item> {
+        self.entry(key).map(|entry| &entry.item)
+    }
+
+    /// Puts `item` at a dotted path such as `scheme.transport`, in place of what is there; tables on the way are
+    /// made as needed, and a number picks an element of a list.
+    ///
+    /// # Errors
+    /// If the path leads through something that is neither.
+    pub fn set(&mut self, path: &str, key_at: &At, item: Item) -> Result<(), Problem> {
+        let not_a_table = |at: &At, found: &Value| {
+            Problem::at(at, Cause::WrongType { expected: "a table", found: found.kind() })
+        };
+        let (head, rest) = path.split_once('.').map_or((path, None), |(head, rest)| (head, Some(rest)));
+        let position = self.entries.iter().position(|entry| entry.key == head).unwrap_or_else(|| {
+            let table = Self { entries: Vec::new(), at: key_at.clone() };
+            let item = Item { value: Value::Table(table), at: key_at.clone() };
+            self.entries.push(Entry { key: head.to_owned(), key_at: key_at.clone(), item });
+            self.entries.len() - 1
+        });
+        let entry = &mut self.entries[position];
+        let Some(rest) = rest else {
+            entry.key_at = key_at.clone();
+            entry.item = item;
+            return Ok(());
+        };
+        match &mut entry.item.value {
+            Value::Table(table) => table.set(rest, key_at, item),
+            Value::Array(items) => {
+                let (index, rest) = rest.split_once('.').unwrap_or((rest, ""));
+                match index.parse().ok().and_then(|index: usize| items.get_mut(index)) {
+                    Some(element) if rest.is_empty() => *element = item,
+                    Some(Item { value: Value::Table(table), .. }) => table.set(rest, key_at, item)?,
+                    Some(Item { value, .. }) => return Err(not_a_table(key_at, value)),
+                    None => {
+                        let known = (0..items.len()).map(|i| i.to_string()).collect();
+                        let name = index.to_owned();
+                        return Err(Problem::at(key_at, Cause::UnknownName { what: "element", name, known }));
+                    }
+                }
+                Ok(())
+            }
+            other => Err(not_a_table(key_at, other)),
+        }
+    }
+
+    /// Applies one override of the form `key=value`: the value is TOML, or a bare string.
+    ///
+    /// # Errors
+    /// If there is no `=`, or the key leads nowhere.
+    pub fn set_from(&mut self, assignment: &str) -> Result<(), Problem> {
+        let source = Arc::new(Source { name: "--set".to_owned(), text: assignment.to_owned() });
+        let whole = At { source, span: 0..assignment.len() };
+        let Some((key, value)) = assignment.split_once('=') else {
+            return Err(Problem::at(&whole, Cause::BadOverride));
+        };
+        let value_at = whole.within(key.len() + 1..assignment.len());
+        let key_at = whole.within(0..key.trim_end().len());
+        let item = match DeValue::parse(value) {
+            Ok(parsed) => item(parsed.get_ref(), value_at)?,
+            Err(_) => Item { value: Value::String(value.trim().to_owned()), at: value_at },
+        };
+        self.set(key.trim(), &key_at, item)
+    }
+}
+
+fn syntax(error: &toml::de::Error, source: &Arc<Source>) -> Problem {
+    let span = error.span().unwrap_or_default();
+    Problem::at(&At { source: Arc::clone(source), span }, Cause::Syntax(error.message().to_owned()))
+}
+
+fn table(table: &DeTable<'_>, at: At) -> Result<Table, Problem> {
+    let mut entries = table
+        .iter()
+        .map(|(key, value)| {
+            let key_at = At { source: Arc::clone(&at.source), span: key.span() };
+            let item = spanned(value, &at)?;
+            Ok(Entry { key: key.get_ref().to_string(), key_at, item })
+        })
+        .collect::<Result<Vec<_>, Problem>>()?;
+    entries.sort_by_key(|entry| entry.key_at.span.start);
+    Ok(Table { entries, at })
+}
+
+fn spanned(value: &Spanned<DeValue<'_>>, parent: &At) -> Result<Item, Problem> {
+    let at = At { source: Arc::clone(&parent.source), span: value.span() };
+    item(value.get_ref(), at)
+}
+
+fn item(value: &DeValue<'_>, at: At) -> Result<Item, Problem> {
+    let refuse = |what: &str, hint: &str| {
+        Problem::at(&at, Cause::OutOfRange { what: what.to_owned(), hint: hint.to_owned() })
+    };
+    let value = match value {
+        DeValue::String(text) => Value::String(text.to_string()),
+        DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix())
+            .map(Value::Integer)
+            .map_err(|_| refuse("an integer that does not fit 64 bits", "use a smaller one"))?,
+        DeValue::Float(float) => match float.as_str().parse::<f64>() {
+            Ok(number) if number.is_finite() => Value::Float(number),
+            _ => return Err(refuse("a number that is not finite", "use one that is")),
+        },
+        DeValue::Boolean(boolean) => Value::Boolean(*boolean),
+        DeValue::Datetime(_) => {
+            return Err(refuse("no key of an experiment takes a date", "times are spans, such as \"100 ns\""));
+        }
+        DeValue::Array(array) => {
+            Value::Array(array.iter().map(|item| spanned(item, &at)).collect::<Result<_, _>>()?)
+        }
+        DeValue::Table(entries) => Value::Table(table(entries, at.clone())?),
+    };
+    Ok(Item { value, at })
+}

@@ -1,0 +1,180 @@
+//! What users see when an experiment is wrong: one golden text, a section a kind of mistake.
+
+use miette::{GraphicalReportHandler, GraphicalTheme};
+use raddle_lab::Error;
+use raddle_lab::experiment::Document;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+const GOOD: &str = r#"[topology]
+kind = "torus"
+dims = [4, 4]
+link_rate = "10 Gbps"
+link_delay = "100 ns"
+
+[workload]
+arrivals = { kind = "poisson", mean_gap = "1 us" }
+sizes = { kind = "pareto", shape = 1.05, mean = "100 KB" }
+pairs = "uniform"
+flows = 1_000
+
+[scheme]
+transport = "r2c2"
+routing = "rps"
+queue = { kind = "fifo" }
+
+[scheme.r2c2]
+headroom = "5%"
+
+[engine]
+seed = 1
+"#;
+
+/// A flow list in place of the generated workload.
+const LISTED: &str = r#"[topology]
+kind = "torus"
+dims = [4, 4]
+link_rate = "10 Gbps"
+link_delay = "100 ns"
+
+[workload]
+list = [{ src = 0, dst = 5, size = "1 MB" }]
+
+[scheme]
+transport = "r2c2"
+"#;
+
+/// (mistake, text before, text after), applied to [`GOOD`].
+const MISTAKES: &[(&str, &str, &str)] = &[
+    ("invalid TOML", "dims = [4, 4]", "dims = [4, 4"),
+    ("key given twice", "kind = \"torus\"", "kind = \"torus\"\nkind = \"mesh\""),
+    ("unknown key", "link_delay", "link_dealy"),
+    ("unknown table", "[engine]", "[engin]"),
+    ("key of another kind of topology", "kind = \"torus\"", "kind = \"dumbbell\"\nhosts_per_side = 2"),
+    ("missing key", "link_rate = \"10 Gbps\"\n", ""),
+    (
+        "missing table",
+        "[scheme]\ntransport = \"r2c2\"\nrouting = \"rps\"\nqueue = { kind = \"fifo\" }\n\n[scheme.r2c2]\nheadroom = \"5%\"\n",
+        "",
+    ),
+    ("wrong type", "flows = 1_000", "flows = \"many\""),
+    ("number for a quantity", "link_rate = \"10 Gbps\"", "link_rate = 10"),
+    ("missing unit", "\"100 ns\"", "\"100\""),
+    ("misspelt unit", "\"10 Gbps\"", "\"10 Gbs\""),
+    ("unit of another dimension", "\"100 ns\"", "\"100 KB\""),
+    ("not a number", "\"100 ns\"", "\"fast\""),
+    ("negative time", "\"100 ns\"", "\"-100 ns\""),
+    ("inexact quantity", "\"100 ns\"", "\"0.0001 ns\""),
+    ("date", "seed = 1", "seed = 2026-01-01"),
+    ("number too large", "flows = 1_000", "flows = 5_000_000_000"),
+    ("zero rate", "\"10 Gbps\"", "\"0 Gbps\""),
+    ("zero gap", "\"1 us\"", "\"0 us\""),
+    ("no flows", "flows = 1_000", "flows = 0"),
+    ("infinite mean", "shape = 1.05", "shape = 1.0"),
+    ("dimension of one node", "[4, 4]", "[4, 1]"),
+    ("too many nodes", "[4, 4]", "[100_000, 100_000]"),
+    ("unknown topology", "\"torus\"", "\"tors\""),
+    ("unknown transport", "\"r2c2\"", "\"r2d2\""),
+    ("unknown routing", "\"rps\"", "\"shortest\""),
+    ("unknown pairs", "\"uniform\"", "\"everyone\""),
+    ("unknown parameter", "headroom", "head_room"),
+    ("fraction above one", "\"5%\"", "\"105%\""),
+    ("parameter out of range", "headroom = \"5%\"", "hop_bits = 9"),
+    ("negative seed", "seed = 1", "seed = -1"),
+    ("queue that holds nothing", "\"fifo\" }", "\"fifo\", packets = 0 }"),
+    (
+        "missing file",
+        "{ kind = \"pareto\", shape = 1.05, mean = \"100 KB\" }",
+        "{ kind = \"cdf\", file = \"absent.cdf\" }",
+    ),
+    (
+        "repaired before it fails",
+        "[engine]",
+        "[[failure]]\nat = \"2 ms\"\nrepair = \"1 ms\"\nlink = [0, 1]\n\n[engine]",
+    ),
+    ("failure of nothing", "[engine]", "[[failure]]\nat = \"2 ms\"\n\n[engine]"),
+    ("failure of two things", "[engine]", "[[failure]]\nat = \"2 ms\"\nlink = [0, 1]\nnode = 3\n\n[engine]"),
+    ("lockstep cannot cut through", "seed = 1", "kind = \"lockstep\"\ncut_through = true"),
+    (
+        "sweep of one name twice",
+        "[engine]",
+        "[[sweep]]\nname = \"seed\"\nkey = \"engine.seed\"\nvalues = [1, 2]\n\n[[sweep]]\nname = \"seed\"\nkey = \"engine.seed\"\nvalues = [3]\n\n[engine]",
+    ),
+    (
+        "label given twice",
+        "[engine]",
+        "[[sweep]]\nname = \"seed\"\nkey = \"engine.seed\"\nvalues = [1, 1]\n\n[engine]",
+    ),
+    (
+        "sweep over nothing",
+        "[engine]",
+        "[[sweep]]\nname = \"seed\"\nkey = \"engine.seed\"\nvalues = []\n\n[engine]",
+    ),
+    (
+        "sweep to a bad value",
+        "[engine]",
+        "[[sweep]]\nname = \"rate\"\nkey = \"topology.link_rate\"\nvalues = [\"1 Gbps\", \"10 Gpbs\"]\n\n[engine]",
+    ),
+];
+
+/// (mistake, text before, text after), applied to [`LISTED`].
+const LISTED_MISTAKES: &[(&str, &str, &str)] = &[
+    ("flow to itself", "dst = 5", "dst = 0"),
+    ("empty flow", "\"1 MB\"", "\"0 B\""),
+    ("empty list", "{ src = 0, dst = 5, size = \"1 MB\" }", ""),
+];
+
+/// (mistake, override), applied to [`GOOD`].
+const OVERRIDES: &[(&str, &str)] = &[
+    ("override without value", "scheme.transport"),
+    ("override of an unknown key", "topology.radius=3"),
+    ("override with a bad unit", "topology.link_rate=10 GB"),
+    ("override through a value", "topology.kind.name=torus"),
+];
+
+fn problem(text: &str, overrides: &[&str]) -> String {
+    let checked = || -> Result<(), Error> {
+        let document = Document::parse("experiment.toml", text.to_owned(), PathBuf::new())?
+            .with_overrides(overrides.iter().copied())?;
+        for cell in document.cells()? {
+            cell.document.experiment()?;
+        }
+        Ok(())
+    };
+    let error = checked().expect_err("a mistake");
+    assert_eq!(error.exit_code(), 2);
+    let mut shown = String::new();
+    GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor())
+        .with_width(100)
+        .render_report(&mut shown, &error)
+        .expect("a string takes any text");
+    shown
+}
+
+fn edited(base: &str, before: &str, after: &str) -> String {
+    assert!(base.contains(before), "{before}");
+    base.replacen(before, after, 1)
+}
+
+#[test]
+fn the_good_experiments_are_good() {
+    for text in [GOOD, LISTED] {
+        let document = Document::parse("experiment.toml", text.to_owned(), PathBuf::new()).unwrap();
+        document.experiment().unwrap();
+    }
+}
+
+#[test]
+fn every_mistake_points_into_the_text() {
+    let mut golden = String::new();
+    let edits =
+        MISTAKES.iter().map(|edit| (GOOD, edit)).chain(LISTED_MISTAKES.iter().map(|edit| (LISTED, edit)));
+    for (base, &(mistake, before, after)) in edits {
+        let shown = problem(&edited(base, before, after), &[]);
+        writeln!(golden, "## {mistake}\n\n{shown}").unwrap();
+    }
+    for &(mistake, assignment) in OVERRIDES {
+        writeln!(golden, "## {mistake}\n\n{}", problem(GOOD, &[assignment])).unwrap();
+    }
+    insta::assert_snapshot!(golden);
+}
