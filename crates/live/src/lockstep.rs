@@ -15,22 +15,13 @@
 //! An event costs a heap operation, a hop one encoding and one decoding; buffers are used again.
 
 use raddle_core::{
-    Bytes, DropReason, Flow, Forwarder, Header, Host, Input, LinkId, NodeId, Output, Packet, PortId,
-    PortState, Ports, Rate, Report, Time, Verdict,
+    Bytes, DropReason, Flow, Header, Input, LinkId, Node, NodeId, Output, Packet, PortId, PortState, Ports,
+    Rate, Report, Time, Verdict,
 };
 use raddle_topology::Topology;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
-
-/// The parts of one node.
-#[derive(Default)]
-pub struct Node {
-    /// What opens, sends and receives flows.
-    pub host: Option<Box<dyn Host>>,
-    /// What picks egress ports.
-    pub forwarder: Option<Box<dyn Forwarder>>,
-}
 
 /// Whoever listens to a run.
 pub trait Observer {

@@ -239,3 +239,6 @@ fn sack_blocks(body: &[u8]) -> Result<(u8, [(u32, u32); 3]), Error> {
     }
     Ok((count, sack))
 }
+
+#[cfg(test)]
+mod tests;

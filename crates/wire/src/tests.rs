@@ -1,15 +1,15 @@
 //! Oracle O7: known bytes, round trips, corruption, and bytes of any kind.
 
 use crate::r2c2::*;
-use crate::tcp::{ACK, FIN, SYN, Segment};
+use crate::tcp::{ACK, Segment};
 use crate::{Error, Header};
 use proptest::prelude::*;
 
-fn hex(text: &str) -> Vec<u8> {
+pub(crate) fn hex(text: &str) -> Vec<u8> {
     text.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
 }
 
-fn bytes_of(header: &Header) -> Vec<u8> {
+pub(crate) fn bytes_of(header: &Header) -> Vec<u8> {
     let mut bytes = Vec::new();
     header.encode(&mut bytes);
     bytes
@@ -70,7 +70,7 @@ fn notice() -> DropNotice {
     DropNotice { data, dropped: start(), node: 9, port: 2, reason: NoticeReason::LinkDown }
 }
 
-fn segment() -> Segment {
+pub(crate) fn segment() -> Segment {
     Segment {
         src: 1,
         dst: 0x02_03_04,
@@ -272,59 +272,8 @@ fn controller_rates_come_back_in_order() {
     assert!(packet.encode(&rates[..1], &mut bytes).is_err());
 }
 
-/// Bytes made by scapy 2: `IP(src="10.0.0.1", dst="10.2.3.4", id=0, flags="DF", ttl=64) / TCP(sport=1000, dport=80,
-/// seq=0x01020304, window=64, ..)`, first with `flags=0` and four bytes of payload, then as an ACK of 7 with
-/// `options=[("NOP", None), ("NOP", None), ("SAck", (1, 2, 5, 9))]`.
 #[test]
-fn tcp_segments_are_those_of_another_implementation() {
-    let plain = hex("45 00 00 2c 00 00 40 00 40 06 23 c6 0a 00 00 01 0a 02 03 04 \
-                     03 e8 00 50 01 02 03 04 00 00 00 00 50 00 00 40 90 5c 00 00 00 00 00 00");
-    assert_eq!(bytes_of(&Header::Tcp(segment())), plain);
-    let sacked =
-        Segment { ack: 7, flags: ACK, sack_count: 2, plen: 0, sack: [(1, 2), (5, 9), (0, 0)], ..segment() };
-    let expected = hex("45 00 00 3c 00 00 40 00 40 06 23 b6 0a 00 00 01 0a 02 03 04 \
-                        03 e8 00 50 01 02 03 04 00 00 00 07 a0 10 00 40 3a 11 00 00 \
-                        01 01 05 12 00 00 00 01 00 00 00 02 00 00 00 05 00 00 00 09");
-    assert_eq!(bytes_of(&Header::Tcp(sacked)), expected);
-}
-
-#[test]
-fn foreign_tcp_options_are_skipped_and_broken_ones_refused() {
-    let sacked = Segment { flags: ACK, sack_count: 1, sack: [(1, 2), (0, 0), (0, 0)], ..segment() };
-    let mut bytes = bytes_of(&Header::Tcp(sacked));
-    let options = |bytes: &mut Vec<u8>, new: [u8; 12]| {
-        bytes[40..52].copy_from_slice(&new);
-        bytes[36..38].fill(0);
-        let len = bytes.len() as u64 - 20;
-        let sum = crate::checksum::sum(&bytes[12..]) + 6 + len;
-        bytes[36..38].copy_from_slice(&(!crate::checksum::fold(sum)).to_be_bytes());
-        Header::decode(bytes)
-    };
-    let timestamp = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
-    let bare = Segment { sack_count: 0, sack: [(0, 0); 3], ..sacked };
-    assert_eq!(options(&mut bytes, timestamp), Ok((Header::Tcp(bare), 52)));
-    for length in [0, 1, 11] {
-        let broken = [1, 1, 8, length, 0, 0, 0, 0, 0, 0, 0, 0];
-        let value = length.into();
-        assert_eq!(options(&mut bytes, broken), Err(Error::Invalid { field: "option length", value }));
-    }
-    let odd_blocks = [1, 1, 5, 9, 0, 0, 0, 0, 0, 0, 0, 0];
-    assert_eq!(options(&mut bytes, odd_blocks), Err(Error::Invalid { field: "sack length", value: 7 }));
-}
-
-#[test]
-fn both_ends_of_a_tcp_flow_name_it_alike() {
-    let data = segment();
-    let reply = Segment { src: data.dst, dst: data.src, src_port: 80, dst_port: 1_000, ..data };
-    let key = 1 << 32 | 1_000 << 16 | 80;
-    for sent in [data, Segment { plen: 0, flags: SYN, ..data }, Segment { plen: 0, flags: FIN | ACK, ..data }]
-    {
-        assert_eq!(Header::Tcp(sent).flow_key(), key);
-    }
-    for returned in [Segment { plen: 0, flags: ACK, ..reply }, Segment { plen: 0, flags: SYN | ACK, ..reply }]
-    {
-        assert_eq!(Header::Tcp(returned).flow_key(), key);
-    }
+fn events_and_notices_name_the_flow_they_are_about() {
     assert_eq!(Header::R2c2Event(start()).flow_key(), 5 << 16 | 1);
     assert_eq!(Header::R2c2DropNotice(notice()).flow_key(), 5 << 16 | 1);
 }

@@ -1,0 +1,63 @@
+//! The same nodes under the packet engine and under lockstep.
+
+use raddle_core::{Flow, LinkId, Node, NodeId, Packet, Report, Time};
+use raddle_live::lockstep::{self, Lockstep};
+use raddle_packet_sim::{self as packet_sim, Config, PortSetup, Simulation};
+use raddle_topology::Topology;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// What passed over the links and what hosts reported, in order.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Trace {
+    /// (when the last bit left, link, bytes).
+    pub(crate) packets: Vec<(Time, LinkId, Vec<u8>)>,
+    pub(crate) reports: Vec<(Time, NodeId, Report)>,
+}
+
+impl packet_sim::Observer for Trace {
+    fn report(&mut self, now: Time, node: NodeId, report: Report) {
+        self.reports.push((now, node, report));
+    }
+    fn forwarded(&mut self, sent: Time, link: LinkId, packet: &Packet) {
+        let mut bytes = Vec::new();
+        packet.header.encode(&mut bytes);
+        self.packets.push((sent, link, bytes));
+    }
+}
+
+impl lockstep::Observer for Trace {
+    fn report(&mut self, now: Time, node: NodeId, report: Report) {
+        self.reports.push((now, node, report));
+    }
+    fn transmitted(&mut self, sent: Time, link: LinkId, bytes: &mut [u8]) {
+        self.packets.push((sent, link, bytes.to_vec()));
+    }
+}
+
+/// Runs `flows` up to `limit` under the packet engine.
+pub(crate) fn simulate(
+    topology: &Arc<Topology>,
+    node: impl FnMut(NodeId) -> Node,
+    flows: Vec<Flow>,
+    limit: Time,
+) -> Trace {
+    let config = Config { time_limit: Some(limit), ..Config::default() };
+    let port = |_| PortSetup::default();
+    let mut simulation = Simulation::new(topology, node, port, flows, config, Trace::default());
+    simulation.run(|_, _| ControlFlow::Continue(()));
+    simulation.into_observer()
+}
+
+/// Runs `flows` up to `limit` under lockstep.
+pub(crate) fn run_in_lockstep(
+    topology: &Arc<Topology>,
+    node: impl FnMut(NodeId) -> Node,
+    flows: Vec<Flow>,
+    limit: Time,
+) -> Trace {
+    let mut live = Lockstep::new(topology, node, flows, Trace::default());
+    live.run(limit);
+    assert_eq!(live.totals().malformed, 0);
+    live.into_observer()
+}
