@@ -37,21 +37,21 @@ impl Default for Demand {
 
 impl Demand {
     /// Ends a period. Returns the demand to announce, if there is something to announce.
+    ///
+    /// A backlog of up to `few` bytes, or a quarter of what was released, is the noise of pacing and estimation.
     pub(super) fn period(
         &mut self,
         released: u64,
         queued: u64,
-        backlog_limit: u64,
+        few: u64,
         period_s: f64,
         allocation: f64,
     ) -> Option<f64> {
         let newest = sample(released, queued, period_s);
-        self.smoothed = if self.smoothed.is_finite() {
-            (1.0 - GAIN) * self.smoothed + GAIN * newest
-        } else {
-            newest
-        };
-        self.backlogged_periods = if queued > backlog_limit { self.backlogged_periods + 1 } else { 0 };
+        self.smoothed =
+            if self.smoothed.is_finite() { (1.0 - GAIN) * self.smoothed + GAIN * newest } else { newest };
+        self.backlogged_periods =
+            if queued > few.max(released / 4) { self.backlogged_periods + 1 } else { 0 };
         self.periods_since = self.periods_since.saturating_add(1);
         if self.periods_since < PERIODS_BETWEEN {
             return None;

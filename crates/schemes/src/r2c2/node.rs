@@ -3,16 +3,14 @@
 use super::fabric::{Fabric, View};
 use super::rates::{self, RateComputation};
 use super::receiver::Receiver;
-use super::sender::{Drawn, HEADER, Outgoing};
+use super::sender::{Drawn, HEADER, Outgoing, on_wire};
 use super::table::{Entry, FlowTable, TOMBSTONE, handle};
 use super::{Params, StartPolicy};
 use raddle_core::{
-    Bytes, DropReason, Duration, Flow, Header, Host, Input, LinkId, NodeId, Output, Packet, PortId, Ports, Rate,
-    Report, Stream, Time,
+    Bytes, DropReason, Duration, Flow, Header, Host, Input, LinkId, NodeId, Output, Packet, PortId, Ports,
+    Rate, Report, Stream, Time,
 };
-use raddle_wire::r2c2::{
-    Data, DropNotice, Event, EventKind, FLAG_LAST, NoticeReason, Route, UNLIMITED_KBPS,
-};
+use raddle_wire::r2c2::{Data, DropNotice, Event, EventKind, FLAG_LAST, NoticeReason, Route, UNLIMITED_KBPS};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -121,10 +119,8 @@ impl R2c2Node {
             self.waiting.push_back(flow);
             return;
         };
-        self.outbox.push_back(Output::Report(Report::Opened {
-            flow: flow.id,
-            key: self.handle_of(lid).into(),
-        }));
+        self.outbox
+            .push_back(Output::Report(Report::Opened { flow: flow.id, key: self.handle_of(lid).into() }));
         let mut outgoing = Outgoing::new(flow, lid);
         self.broadcast(now, EventKind::Start, &outgoing, UNLIMITED_KBPS);
         self.limit_at_start(now, &mut outgoing);
@@ -171,10 +167,8 @@ impl R2c2Node {
         let known_before = Time::from_ps(now.as_ps().saturating_sub(rho.as_ps()));
         let lasting = self.params().only_lasting && rho > Duration::ZERO;
         let counts = |entry: &Entry| !lasting || entry.learned <= known_before;
-        let owns_one = self
-            .sending
-            .iter()
-            .any(|flow| self.table.get(self.handle_of(flow.lid)).is_some_and(counts));
+        let owns_one =
+            self.sending.iter().any(|flow| self.table.get(self.handle_of(flow.lid)).is_some_and(counts));
         if !owns_one {
             return;
         }
@@ -195,14 +189,16 @@ impl R2c2Node {
     /// Ends a demand period of every flow whose application may be the bottleneck (§3.3.2).
     fn estimate_demands(&mut self, now: Time) {
         let period_s = self.params().rho.as_secs_f64();
-        let backlog_limit = 2 * u64::from(self.params().mtu);
+        let mtu = self.params().mtu;
         let mut announce = Vec::new();
         for flow in self.sending.iter_mut().filter(|flow| flow.flow.app_rate.is_some()) {
-            let released = flow.released - flow.released_before;
+            // In bytes on the wire, as rates and limiters count.
+            let released = on_wire(flow.released - flow.released_before, mtu);
             flow.released_before = flow.released;
             let Some(rate) = flow.rate() else { continue };
-            let queued = flow.backlog(now);
-            if let Some(demand) = flow.demand.period(released, queued, backlog_limit, period_s, rate) {
+            let queued = on_wire(flow.backlog(now), mtu);
+            let few = 2 * on_wire(mtu.into(), mtu);
+            if let Some(demand) = flow.demand.period(released, queued, few, period_s, rate) {
                 announce.push((flow.clone(), demand));
             }
         }
@@ -251,7 +247,8 @@ impl R2c2Node {
     fn take_event(&mut self, now: Time, event: &Event) {
         let nodes = self.view.routing.topology().node_count();
         let known = |node: u16| usize::from(node) < nodes;
-        if !known(event.src) || !known(event.dst) || rates::protocol(self.params(), event.protocol).is_none() {
+        if !known(event.src) || !known(event.dst) || rates::protocol(self.params(), event.protocol).is_none()
+        {
             return; // no node of this fabric said that
         }
         self.table.apply(now, event);
@@ -341,7 +338,9 @@ impl R2c2Node {
         let protocol = self.fabric.params.protocol;
         self.view.routing.sample(protocol, self.id, dst, key.into(), &mut self.paths, &mut self.ports);
         let first = *self.ports.first()?;
-        let route = Route::from_ports(&self.ports, self.fabric.params.hop_bits);
+        // Set-up has checked that every route fits; around failed links a detour may not.
+        let route =
+            Route::from_ports(self.ports.iter().map(|port| port.0), self.fabric.params.hop_bits).ok()?;
         let hops = u8::try_from(self.ports.len()).expect("routes of at most 42 hops");
         Some(Drawn { route, hops, first })
     }

@@ -42,9 +42,7 @@ impl RateComputation {
     pub(super) fn rates(&mut self, params: &Params, view: &View, table: &[(u32, Entry)]) -> Arc<[f64]> {
         let same = |known: &[(u32, Entry)]| {
             known.len() == table.len()
-                && known.iter().zip(table).all(|(a, b)| {
-                    (a.0, Entry { learned: b.1.learned, ..a.1 }) == *b
-                })
+                && known.iter().zip(table).all(|(a, b)| (a.0, Entry { learned: b.1.learned, ..a.1 }) == *b)
         };
         let memo = &view.memo.0;
         let known = memo.lock().unwrap_or_else(PoisonError::into_inner);

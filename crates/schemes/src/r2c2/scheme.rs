@@ -22,13 +22,27 @@ const INFO: Info = Info {
     ],
     routings: &["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "ecmp"],
     parameters: &[
-        Parameter::new("rho", Value::Duration(Duration::from_us(500)), "interval between rate computations; 0 recomputes at every event"),
-        Parameter::new("headroom", Value::Fraction(0.05), "share of each link that rates leave free").within(0.0, 0.99),
+        Parameter::new(
+            "rho",
+            Value::Duration(Duration::from_us(500)),
+            "interval between rate computations; 0 recomputes at every event",
+        ),
+        Parameter::new("headroom", Value::Fraction(0.05), "share of each link that rates leave free")
+            .within(0.0, 0.99),
         Parameter::new("only_lasting", Value::Flag(true), "count only flows known for a whole interval"),
         Parameter::new("synchronous", Value::Flag(false), "all nodes compute at the same instants"),
-        Parameter::choice("start", &["line", "local", "residual"], "what a flow may send before its first computation"),
+        Parameter::choice(
+            "start",
+            &["line", "local", "residual"],
+            "what a flow may send before its first computation",
+        ),
         Parameter::new("mtu", Value::Bytes(1_500), "payload bytes of a full packet").within(1.0, 9_000.0),
-        Parameter::new("nic_packets", Value::Count(2), "packets an unlimited flow may leave waiting at its first hop").within(1.0, 1_000.0),
+        Parameter::new(
+            "nic_packets",
+            Value::Count(2),
+            "packets an unlimited flow may leave waiting at its first hop",
+        )
+        .within(1.0, 1_000.0),
         Parameter::new("trees", Value::Count(6), "broadcast trees a source").within(1.0, 64.0),
         Parameter::new("hop_bits", Value::Count(3), "bits a hop in the source route").within(3.0, 5.0),
     ],
@@ -70,13 +84,19 @@ fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
     }
     let ports = plan.topology.nodes().map(|node| plan.topology.port_count(node)).max().unwrap_or(0);
     if ports > 1 << params.hop_bits {
-        let problem = format!("{} bits a hop name {} ports; a node has {ports}", params.hop_bits, 1 << params.hop_bits);
+        let problem =
+            format!("{} bits a hop name {} ports; a node has {ports}", params.hop_bits, 1 << params.hop_bits);
         return Err(unfit("scheme.r2c2.hop_bits", problem, "raise `hop_bits` (at most 5: 32 ports)".into()));
     }
     let (longest, room) = (routing.longest_route(protocol), 128 / params.hop_bits as usize);
     if longest > room {
-        let problem = format!("a route of `{}` can take {longest} hops here; the header holds {room}", plan.routing);
-        return Err(unfit("scheme.routing", problem, "choose a protocol with shorter routes, such as `rps`".into()));
+        let problem =
+            format!("a route of `{}` can take {longest} hops here; the header holds {room}", plan.routing);
+        return Err(unfit(
+            "scheme.routing",
+            problem,
+            "choose a protocol with shorter routes, such as `rps`".into(),
+        ));
     }
     let fabric = Fabric::new(plan.topology, params);
     let seed = plan.seed;

@@ -10,6 +10,11 @@ pub(super) const HEADER: u64 = 36;
 /// A limiter saves up tokens for this long at most, or for two packets.
 const BUCKET: Duration = Duration::from_us(10);
 
+/// Bytes on the wire that carry `payload` bytes in packets as full as they can be.
+pub(super) fn on_wire(payload: u64, mtu: u16) -> u64 {
+    payload + payload.div_ceil(mtu.into()) * HEADER
+}
+
 /// The route drawn for the next packet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Drawn {

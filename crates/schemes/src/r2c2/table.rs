@@ -132,7 +132,17 @@ mod tests {
     use super::*;
 
     fn event(kind: EventKind, lid: u16) -> Event {
-        Event { kind, tree: 0, src: 5, dst: 9, weight: 1, priority: 8, protocol: 0, demand_kbps: u32::MAX, lid }
+        Event {
+            kind,
+            tree: 0,
+            src: 5,
+            dst: 9,
+            weight: 1,
+            priority: 8,
+            protocol: 0,
+            demand_kbps: u32::MAX,
+            lid,
+        }
     }
 
     fn at(us: u64) -> Time {

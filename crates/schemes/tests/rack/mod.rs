@@ -12,10 +12,11 @@ use std::sync::{Arc, Mutex};
 /// What a test wants to know of a run.
 #[derive(Default)]
 pub(crate) struct Heard {
-    /// Data bytes on the wire delivered by each flow key, with the time.
+    /// Data packets that left their source: when, by which link.
     pub(crate) sent: Vec<(Time, LinkId, Packet)>,
     pub(crate) reports: Vec<(Time, Report)>,
     pub(crate) lost: u64,
+    pub(crate) lost_events: u64,
 }
 
 impl Observer for Heard {
@@ -36,10 +37,11 @@ impl Observer for Heard {
         _: Time,
         _: NodeId,
         _: Option<raddle_core::PortId>,
-        _: &Packet,
+        packet: &Packet,
         _: raddle_core::DropReason,
     ) {
         self.lost += 1;
+        self.lost_events += u64::from(matches!(packet.header, Header::R2c2Event(_)));
     }
 }
 
@@ -122,8 +124,7 @@ pub(crate) fn assert_converged(rack: &Rack, dead: &[u32]) {
     let alive = || {
         rack.nodes.iter().enumerate().filter(|(id, _)| !dead.contains(&(*id as u32))).map(|(_, node)| node)
     };
-    let digests: Vec<u64> =
-        alive().map(|node| node.lock().expect("no panic").table().digest()).collect();
+    let digests: Vec<u64> = alive().map(|node| node.lock().expect("no panic").table().digest()).collect();
     assert!(digests.iter().all(|digest| *digest == digests[0]), "{digests:?}");
     let rates = |node: &Arc<Mutex<R2c2Node>>| -> Vec<(u32, u64)> {
         let mut node = node.lock().expect("no panic");
