@@ -1,6 +1,9 @@
 //! Fabrics as graphs: nodes, ports and links, the builders of the field's topologies, failures as data, and
 //! routing over them (path samplers and the weights they imply).
 
+pub mod builders;
 pub mod graph;
+pub mod grid;
 
 pub use graph::{Builder, Link, Shape, Topology};
+pub use grid::Grid;
