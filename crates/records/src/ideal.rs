@@ -69,6 +69,7 @@ pub fn ideal_cut_through(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const FRAMING: Framing = Framing { payload: 1_460, header: 40 };
     const DELAY: Duration = Duration::from_ns(100);
@@ -108,5 +109,35 @@ mod tests {
     fn gigabytes_do_not_overflow() {
         let fct = ideal_store_and_forward(Bytes(1 << 40), FRAMING, path(&[1]));
         assert!((fct.as_secs_f64() - (1_u64 << 40) as f64 * 8e-9 * 1_500.0 / 1_460.0).abs() < 1e-3);
+    }
+
+    /// Every packet on every link: each starts when it is there and the one before has left.
+    fn packet_by_packet(size: u64, path: &[(Rate, Duration)]) -> Duration {
+        let mut left = vec![Duration::ZERO; path.len()];
+        let mut rest = size;
+        let mut arrived = Duration::ZERO;
+        while rest > 0 {
+            let payload = rest.min(FRAMING.payload.into());
+            rest -= payload;
+            arrived = Duration::ZERO;
+            for (left, &(rate, delay)) in left.iter_mut().zip(path) {
+                *left = arrived.max(*left) + rate.time_for(Bytes(payload + u64::from(FRAMING.header)));
+                arrived = *left + delay;
+            }
+        }
+        arrived
+    }
+
+    proptest! {
+        #[test]
+        fn store_and_forward_equals_the_simulation_packet_by_packet(
+            size in 1_u64..20_000,
+            path in proptest::collection::vec((1_u64..10, 0_u64..3_000), 1..6),
+        ) {
+            let link = |(gbps, ns)| (Rate::from_gbps(gbps), Duration::from_ns(ns));
+            let path: Vec<_> = path.into_iter().map(link).collect();
+            let ideal = ideal_store_and_forward(Bytes(size), FRAMING, path.iter().copied());
+            prop_assert_eq!(ideal, packet_by_packet(size, &path));
+        }
     }
 }
