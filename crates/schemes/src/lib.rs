@@ -3,3 +3,4 @@
 pub mod parameter;
 pub mod r2c2;
 pub mod registry;
+pub mod tcp;

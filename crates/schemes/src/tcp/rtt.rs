@@ -1,0 +1,85 @@
+//! The retransmission timeout (RFC 6298).
+
+use super::Params;
+use raddle_core::Duration;
+
+/// Clock granularity G: timeouts exceed the smoothed round trip by at least this.
+const GRANULARITY: Duration = Duration::from_us(1);
+
+/// Smoothed round-trip time, its variation, and the back-off of the timeout.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct RttEstimator {
+    smoothed: Option<Duration>,
+    variation: Duration,
+    backoff: u32,
+}
+
+impl RttEstimator {
+    /// Takes in a measured round trip, which ends any back-off (§5, last paragraph).
+    pub(super) fn sample(&mut self, rtt: Duration) {
+        self.backoff = 0;
+        let Some(smoothed) = self.smoothed else {
+            self.smoothed = Some(rtt); // §2.2
+            self.variation = rtt / 2;
+            return;
+        };
+        let error = if rtt > smoothed { rtt - smoothed } else { smoothed - rtt };
+        self.variation = (self.variation * 3 + error) / 4; // §2.3, beta = 1/4
+        self.smoothed = Some((smoothed * 7 + rtt) / 8); // alpha = 1/8
+    }
+
+    /// The timer has expired: twice as long from now on (§5.5).
+    pub(super) fn back_off(&mut self) {
+        self.backoff += 1;
+    }
+
+    /// The timeout now.
+    pub(super) fn timeout(&self, params: &Params) -> Duration {
+        let base = match self.smoothed {
+            None => params.initial_rto,
+            Some(smoothed) => (smoothed + (self.variation * 4).max(GRANULARITY)).max(params.min_rto),
+        };
+        (base * 1_u64.checked_shl(self.backoff).unwrap_or(u64::MAX)).min(params.max_rto)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PARAMS: fn() -> Params = || Params { min_rto: Duration::from_us(10), ..Params::default() };
+
+    #[test]
+    fn timeout_follows_the_rfc_s_recurrences() {
+        let mut rtt = RttEstimator::default();
+        assert_eq!(rtt.timeout(&PARAMS()), Duration::from_ms(5));
+        rtt.sample(Duration::from_us(80));
+        assert_eq!(rtt.timeout(&PARAMS()), Duration::from_us(80 + 4 * 40));
+        rtt.sample(Duration::from_us(160)); // variation (3·40 + 80)/4 = 50, smoothed (7·80 + 160)/8 = 90
+        assert_eq!(rtt.timeout(&PARAMS()), Duration::from_us(90 + 4 * 50));
+    }
+
+    #[test]
+    fn a_steady_round_trip_leaves_the_granularity_and_the_minimum() {
+        let mut rtt = RttEstimator::default();
+        for _ in 0..200 {
+            rtt.sample(Duration::from_us(80));
+        }
+        assert_eq!(rtt.timeout(&PARAMS()), Duration::from_us(81));
+        assert_eq!(rtt.timeout(&Params::default()), Duration::from_ms(1));
+    }
+
+    #[test]
+    fn back_off_doubles_up_to_the_maximum_until_a_sample() {
+        let mut rtt = RttEstimator::default();
+        rtt.sample(Duration::from_us(80));
+        rtt.back_off();
+        assert_eq!(rtt.timeout(&PARAMS()), Duration::from_us(2 * 240));
+        for _ in 0..99 {
+            rtt.back_off();
+        }
+        assert_eq!(rtt.timeout(&PARAMS()), PARAMS().max_rto);
+        rtt.sample(Duration::from_us(80));
+        assert_eq!(rtt.timeout(&PARAMS()), Duration::from_us(80 + 4 * 30));
+    }
+}

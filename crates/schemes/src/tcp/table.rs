@@ -1,0 +1,126 @@
+//! The live flows of one direction: found by key, kept in reused slots, woken in order of time.
+
+use raddle_core::Time;
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Flows of kind `T` and their timers.
+///
+/// A flow's heap entry is lazy: it stands for the earliest wish made since it last expired, so a deadline that moves
+/// later, as a retransmission timer does at every acknowledgement, costs nothing.
+#[derive(Debug)]
+pub(super) struct Table<T> {
+    by_key: FxHashMap<u64, u32>,
+    slots: Vec<Slot<T>>,
+    free: Vec<u32>,
+    timers: BinaryHeap<Reverse<(Time, u32)>>,
+}
+
+#[derive(Debug)]
+struct Slot<T> {
+    flow: T,
+    /// The flow's valid heap entry; any other entry for this slot is stale.
+    armed: Time,
+}
+
+impl<T> Table<T> {
+    pub(super) fn new() -> Self {
+        Self { by_key: FxHashMap::default(), slots: Vec::new(), free: Vec::new(), timers: BinaryHeap::new() }
+    }
+
+    /// The slot of the flow called `key`.
+    pub(super) fn find(&self, key: u64) -> Option<u32> {
+        self.by_key.get(&key).copied()
+    }
+
+    /// The flow in a slot; of one already removed, its last state until the slot is used again.
+    pub(super) fn flow(&mut self, slot: u32) -> &mut T {
+        &mut self.slots[slot as usize].flow
+    }
+
+    /// Adds a flow.
+    pub(super) fn insert(&mut self, key: u64, flow: T) -> u32 {
+        let state = Slot { flow, armed: Time::NEVER };
+        let slot = if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = state;
+            slot
+        } else {
+            self.slots.push(state);
+            u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 live flows")
+        };
+        self.by_key.insert(key, slot);
+        slot
+    }
+
+    /// Removes the flow called `key`, if it is there.
+    pub(super) fn remove(&mut self, key: u64) {
+        if let Some(slot) = self.by_key.remove(&key) {
+            self.slots[slot as usize].armed = Time::NEVER;
+            self.free.push(slot);
+        }
+    }
+
+    /// Has the flow expire at `at`, or a little earlier, but not again before it does.
+    pub(super) fn arm(&mut self, slot: u32, at: Time) {
+        let armed = &mut self.slots[slot as usize].armed;
+        if at < *armed {
+            *armed = at;
+            self.timers.push(Reverse((at, slot)));
+        }
+    }
+
+    /// The next flow that was armed for `now` or before; it is then no longer armed.
+    pub(super) fn expired(&mut self, now: Time) -> Option<u32> {
+        while let Some(&Reverse((at, slot))) = self.timers.peek() {
+            if at > now {
+                break;
+            }
+            self.timers.pop();
+            let armed = &mut self.slots[slot as usize].armed;
+            if *armed == at {
+                *armed = Time::NEVER;
+                return Some(slot);
+            }
+        }
+        None
+    }
+
+    /// When to ask for expired flows again; [`Time::NEVER`] if no flow is armed.
+    pub(super) fn next_expiry(&self) -> Time {
+        self.timers.peek().map_or(Time::NEVER, |&Reverse((at, _))| at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_later_deadline_costs_no_entry_and_an_earlier_one_wins() {
+        let mut table = Table::new();
+        let slot = table.insert(7, ());
+        table.arm(slot, Time::from_ps(10));
+        table.arm(slot, Time::from_ps(20));
+        assert_eq!(table.timers.len(), 1);
+        table.arm(slot, Time::from_ps(5));
+        assert_eq!(table.next_expiry(), Time::from_ps(5));
+        assert_eq!(table.expired(Time::from_ps(30)), Some(slot));
+        assert_eq!(table.expired(Time::from_ps(30)), None, "the entry at 10 is stale");
+        assert_eq!(table.next_expiry(), Time::NEVER);
+    }
+
+    #[test]
+    fn a_reused_slot_does_not_inherit_timers() {
+        let mut table = Table::new();
+        let slot = table.insert(7, 'a');
+        table.arm(slot, Time::from_ps(10));
+        table.remove(7);
+        assert_eq!(table.find(7), None);
+        assert_eq!(table.insert(8, 'b'), slot);
+        table.arm(slot, Time::from_ps(15));
+        assert_eq!(table.expired(Time::from_ps(12)), None);
+        assert_eq!(table.expired(Time::from_ps(15)), Some(slot));
+        assert_eq!(*table.flow(slot), 'b');
+    }
+}

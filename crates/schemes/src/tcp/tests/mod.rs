@@ -1,0 +1,9 @@
+//! TCP between two hosts on a fake clock.
+
+mod connection;
+mod pair;
+mod properties;
+mod recovery;
+mod window;
+
+use super::*;

@@ -1,0 +1,131 @@
+//! Loss recovery and timeouts.
+
+use super::pair::{Fate, Pair};
+use super::*;
+use raddle_core::Time;
+
+const MSS: u64 = 1_460;
+
+fn us(us: u64) -> Time {
+    Time::ZERO + Duration::from_us(us)
+}
+
+#[test]
+fn three_duplicates_repeat_the_lost_segment_at_once() {
+    for sack in [true, false] {
+        let mut pair = Pair::losing(Params { sack, ..Params::default() }, &[3]);
+        pair.open(0, 10 * MSS, None);
+        pair.finish();
+        let (delivered, _, retransmissions) = pair.outcome();
+        assert_eq!(retransmissions, 1 + u32::from(sack), "and the rescue");
+        assert!(delivered < us(151), "one round trip and a half: {delivered}");
+        // The answers to segments 4 and 5 do not suffice, that to 6 does.
+        let repeat = pair.sent.iter().filter(|sent| sent.node == 0).nth(10).expect("a repeat");
+        let answers = pair.sent.iter().filter(|s| s.node == 1 && s.at + Duration::from_us(50) < repeat.at);
+        assert_eq!(answers.count(), 6, "0, 1, 2, and three duplicates");
+    }
+}
+
+#[test]
+fn sack_repairs_many_losses_of_a_window_in_one_round_trip() {
+    let lost = [30, 33, 34, 40, 47, 51];
+    let mut pair = Pair::losing(Params::default(), &lost);
+    pair.open(0, 70 * MSS, None);
+    pair.finish();
+    let (delivered, _, retransmissions) = pair.outcome();
+    assert_eq!(retransmissions, 7, "each once, and the rescue");
+    // Segments 30 to 69 leave at 200 us, their answers come at 300 us, what was repeated arrives by 350 us or,
+    // where the halved window had to wait for it, by 450 us.
+    assert!(delivered < us(451), "{delivered}");
+}
+
+#[test]
+fn newreno_repairs_one_loss_a_round_trip_without_a_timeout() {
+    let lost = [30, 33, 34, 40, 47, 51];
+    let mut pair = Pair::losing(Params { sack: false, ..Params::default() }, &lost);
+    pair.open(0, 70 * MSS, None);
+    pair.finish();
+    let (delivered, _, retransmissions) = pair.outcome();
+    assert_eq!(retransmissions, 6);
+    assert!(
+        us(851) > delivered && delivered > us(849),
+        "six repeats, 100 us apart, from 300 us on: {delivered}"
+    );
+}
+
+#[test]
+fn the_end_of_a_window_is_rescued_by_one_repeat() {
+    // Nothing can be SACKed above the last segment.
+    let mut pair = Pair::losing(Params { min_rto: Duration::from_ms(10), ..Params::default() }, &[12, 29]);
+    pair.open(0, 30 * MSS, None);
+    pair.finish();
+    let (delivered, _, retransmissions) = pair.outcome();
+    assert_eq!(retransmissions, 2);
+    assert!(delivered < us(351), "no timeout: {delivered}");
+}
+
+#[test]
+fn a_lost_tail_waits_for_the_timeout() {
+    let mut pair = Pair::losing(Params::default(), &[9]);
+    pair.open(0, 10 * MSS, None);
+    pair.finish();
+    let (delivered, _, retransmissions) = pair.outcome();
+    assert_eq!(retransmissions, 1);
+    assert!(us(1_100) < delivered && delivered < us(1_200), "1 ms after the last answer: {delivered}");
+}
+
+#[test]
+fn timeouts_back_off_and_start_again_from_one_segment() {
+    for sack in [true, false] {
+        let mut pair = Pair::new(Params { sack, ..Params::default() });
+        pair.fate = Box::new(|node, n, _| if node == 0 && n < 13 { Fate::Drop } else { Fate::Pass });
+        pair.open(0, 10 * MSS, None);
+        pair.finish();
+        // 10 at once, then one after 5, 10 and 20 ms, the next after 40 ms, and slow start.
+        let start = 75_000;
+        let mut expected = vec![0; 10];
+        expected.extend([5_000, 15_000, 35_000, start, start + 100, start + 100]);
+        expected.extend([start + 200; 4]);
+        expected.extend([start + 300; 3]);
+        assert_eq!(pair.times_us(), expected, "sack {sack}");
+        assert_eq!(pair.outcome().2, 13);
+    }
+}
+
+#[test]
+fn a_repeated_segment_is_not_timed() {
+    // Karn: the first segment is lost once, so its answer says nothing, and the second's timeout is the doubled one.
+    let mut pair = Pair::losing(Params { initial_window: 1, ..Params::default() }, &[0, 2]);
+    pair.open(0, 2 * MSS, None);
+    pair.finish();
+    assert_eq!(pair.times_us(), [0, 5_000, 5_100, 15_100]);
+}
+
+#[test]
+fn a_timeout_with_sacked_data_repeats_only_what_is_missing() {
+    // The first repeat is lost as well, so that only a timeout helps.
+    let mut pair = Pair::losing(Params::default(), &[5, 20]);
+    let (mut first, lost) = (0, 5 * 1_460 + 1);
+    pair.fate = Box::new(move |_, _, segment| {
+        first += u32::from(segment.plen > 0 && segment.seq == lost);
+        if segment.plen > 0 && segment.seq == lost && first <= 2 { Fate::Drop } else { Fate::Pass }
+    });
+    pair.open(0, 20 * MSS, None);
+    pair.finish();
+    assert_eq!(pair.outcome().2, 3, "fast retransmit, rescue, timeout");
+}
+
+#[test]
+fn slight_reordering_repeats_nothing_and_more_does_no_harm() {
+    for (late, most) in [(2, 0), (400, 3)] {
+        let mut pair = Pair::new(Params::default());
+        pair.rate = raddle_core::Rate::from_gbps(12); // 1 us a segment
+        pair.fate = Box::new(move |node, n, _| match n {
+            20 | 50 if node == 0 => Fate::Late(Duration::from_us(late)),
+            _ => Fate::Pass,
+        });
+        pair.open(0, 100 * MSS, None);
+        pair.finish();
+        assert!(pair.outcome().2 <= most, "{late} us late: {}", pair.outcome().2);
+    }
+}

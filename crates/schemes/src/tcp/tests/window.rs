@@ -1,0 +1,115 @@
+//! The congestion window: slow start, avoidance, what limits it, and what a bottleneck makes of it.
+
+use super::pair::{Fate, Pair};
+use super::*;
+use raddle_core::{Rate, Report, Time};
+
+const MSS: u64 = 1_460;
+
+#[test]
+fn slow_start_doubles_each_round_trip() {
+    let mut pair = Pair::new(Params::default());
+    pair.open(0, 500 * MSS, None);
+    pair.finish();
+    let rounds: Vec<_> = (0..5).map(|round| pair.data_between(100 * round, 100 * round + 90)).collect();
+    assert_eq!(rounds, [10, 20, 40, 80, 160]);
+    assert_eq!(pair.outcome().2, 0);
+}
+
+#[test]
+fn after_a_loss_the_window_is_halved_and_grows_by_a_segment_a_round_trip() {
+    for sack in [true, false] {
+        let params = Params { sack, ..Params::default() };
+        let mut pair = Pair::losing(params, &[40]);
+        pair.open(0, 600 * MSS, None);
+        pair.finish();
+        assert_eq!(pair.outcome().2, 1, "sack {sack}");
+        // Segment 40 is of the third round, of 40, 10 of which were acknowledged when it was found lost.
+        let rounds: Vec<_> = (7..12).map(|round| pair.data_between(100 * round, 100 * round + 90)).collect();
+        assert!(
+            rounds.windows(2).all(|pair| (1..=2).contains(&(pair[1] - pair[0]))),
+            "sack {sack}: {rounds:?}"
+        );
+        assert!((20..=30).contains(&rounds[0]), "sack {sack}: {rounds:?}");
+    }
+}
+
+#[test]
+fn limited_transmit_keeps_small_windows_from_timing_out() {
+    for sack in [true, false] {
+        let mut pair = Pair::losing(Params { sack, initial_window: 3, ..Params::default() }, &[0]);
+        pair.open(0, 10 * MSS, None);
+        pair.finish();
+        let (delivered, _, retransmissions) = pair.outcome();
+        assert_eq!(retransmissions, 1);
+        assert!(delivered < Time::ZERO + Duration::from_ms(1), "sack {sack}: {delivered}");
+    }
+}
+
+#[test]
+fn a_window_that_is_not_used_does_not_grow() {
+    let mut pair = Pair::new(Params::default());
+    // 4 segments a round trip for 100 round trips, far below the initial window; then a stop and a burst.
+    let rate = Rate::from_bps(8 * 4 * MSS * 10_000);
+    pair.open(0, 400 * MSS, Some(rate));
+    pair.finish();
+    let (delivered, ..) = pair.outcome();
+    assert!(delivered.since(Time::ZERO) >= rate.time_for(Bytes(400 * MSS)), "{delivered}");
+    assert!(delivered < Time::ZERO + Duration::from_us(10_060), "{delivered}");
+    assert_eq!(pair.data_between(0, 20_000), 400, "full segments only");
+}
+
+#[test]
+fn the_receive_window_bounds_what_is_outstanding() {
+    let mut pair = Pair::new(Params { receive_window: Bytes(64 << 10), ..Params::default() });
+    pair.open(0, 500 * MSS, None);
+    pair.finish();
+    assert_eq!(pair.data_between(500, 590), 44, "64 KiB hold 44 segments");
+}
+
+#[test]
+fn delayed_acknowledgements_answer_every_second_segment_and_a_lone_one_in_time() {
+    let delayed_ack = Some(Duration::from_us(500));
+    let mut pair = Pair::new(Params { delayed_ack, ..Params::default() });
+    pair.open(0, 100 * MSS, None);
+    pair.finish();
+    let acks = pair.sent.iter().filter(|sent| sent.node == 1).count();
+    assert!((50..=51).contains(&acks), "{acks}");
+
+    let mut pair = Pair::new(Params { delayed_ack, initial_window: 1, ..Params::default() });
+    pair.open(0, 2 * MSS, None);
+    pair.finish();
+    assert_eq!(pair.times_us(), [0, 600]);
+}
+
+#[test]
+fn drop_tail_bottlenecks_are_filled_and_shared() {
+    for sack in [true, false] {
+        let mut pair = Pair::new(Params { sack, ..Params::default() });
+        pair.rate = Rate::from_gbps(10);
+        pair.queue = 100;
+        for _ in 0..4 {
+            pair.open(0, 5_000_000, None);
+        }
+        pair.open(1, 1_000_000, None);
+        pair.finish();
+        let closed = pair.reports.iter().filter(|(_, _, report)| matches!(report, Report::Closed { .. }));
+        assert_eq!(closed.count(), 5);
+        let ideal = pair.rate.time_for(Bytes(20_000_000 * 1_500 / 1_460));
+        assert!(
+            pair.now.since(Time::ZERO) < ideal * (if sack { 11 } else { 12 }) / 10,
+            "sack {sack}: {} of {ideal}",
+            pair.now
+        );
+        assert!(pair.sent.iter().any(|sent| !sent.passed), "the queue overflows");
+    }
+}
+
+#[test]
+fn acknowledgements_may_be_lost() {
+    let mut pair = Pair::new(Params::default());
+    pair.fate = Box::new(|node, n, _| if node == 1 && n % 3 > 0 { Fate::Drop } else { Fate::Pass });
+    pair.open(0, 201 * MSS, None);
+    pair.finish();
+    assert!(pair.outcome().2 <= 1);
+}
