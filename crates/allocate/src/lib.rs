@@ -1,1 +1,41 @@
-//! TODO
+//! Pure algorithms on rates: weighted max-min allocation of flows whose split over links is fixed.
+//!
+//! Flow f uses `rate * w(f, l)` of link l. Classes are served in order; within a class rates are max-min fair relative
+//! to the flows' weights, and none exceeds its demand (Costa et al., SIGCOMM 2015, §3.3; Bertsekas and Gallager, Data
+//! Networks, §6.5).
+
+mod check;
+mod flows;
+mod reference;
+mod water_fill;
+
+pub use check::{Violation, check};
+pub use flows::Flows;
+pub use reference::Reference;
+pub use water_fill::WaterFill;
+
+use raddle_core::Rate;
+
+/// An algorithm that allocates rates.
+pub trait Allocate {
+    /// Sets `rates`, in bit/s and `flows`' order. `links` holds the usable capacity of each link slot, in bit/s.
+    ///
+    /// Equal inputs give equal bits; callers put flows in an order that all nodes share. A flow that uses no link gets
+    /// its demand.
+    fn allocate(&mut self, flows: &Flows, links: &[f64], rates: &mut Vec<f64>);
+}
+
+/// What is left of each link's rate when a share of it, `headroom`, is kept free, in bit/s.
+#[must_use]
+pub fn usable(links: &[Rate], headroom: f64) -> Vec<f64> {
+    links.iter().map(|rate| rate.as_bps_f64() * (1.0 - headroom)).collect()
+}
+
+/// Relative difference within which two fill levels are the same.
+const TIE: f64 = 1e-9;
+
+/// Below this share of its capacity, what earlier classes leave of a link is rounding error.
+const NOTHING: f64 = 1e-9;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+//! What every allocation must satisfy.
+
+use crate::Flows;
+
+/// An allocation that is not the weighted max-min one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Violation {
+    /// A link carries more than it may.
+    Overload {
+        /// The link slot.
+        link: usize,
+        /// What it carries, bit/s.
+        load: f64,
+    },
+    /// A flow gets more than its demand.
+    BeyondDemand {
+        /// The flow.
+        flow: usize,
+    },
+    /// A flow could have more without taking from a flow that has less: no full link explains its rate.
+    NoBottleneck {
+        /// The flow.
+        flow: usize,
+    },
+}
+
+/// Relative error allowed.
+const TOLERANCE: f64 = 1e-6;
+
+/// Checks feasibility, demands, and that each flow has its demand or a bottleneck: a link filled by classes up to its
+/// own on which no flow of its class has a higher rate relative to its weight.
+///
+/// # Errors
+/// The first violation found.
+pub fn check(flows: &Flows, links: &[f64], rates: &[f64]) -> Result<(), Violation> {
+    let load = |most_class: u8| {
+        let mut load = vec![0.0; links.len()];
+        for (flow, rate) in rates.iter().enumerate().filter(|&(flow, _)| flows.class(flow) <= most_class) {
+            for &(link, weight) in flows.row(flow) {
+                load[link as usize] += rate * f64::from(weight);
+            }
+        }
+        load
+    };
+    for (link, &load) in load(u8::MAX).iter().enumerate() {
+        if load > links[link] * (1.0 + TOLERANCE) {
+            return Err(Violation::Overload { link, load });
+        }
+    }
+    let share = |flow: usize| rates[flow] / flows.weight(flow);
+    for flow in 0..flows.len() {
+        let demand = flows.demand(flow);
+        if rates[flow] > demand {
+            return Err(Violation::BeyondDemand { flow });
+        }
+        if rates[flow] >= demand * (1.0 - TOLERANCE) {
+            continue;
+        }
+        let load = load(flows.class(flow));
+        let explains = |link: u32| {
+            let at = link as usize;
+            let peers = (0..flows.len()).filter(|&peer| flows.class(peer) == flows.class(flow));
+            load[at] >= links[at] * (1.0 - TOLERANCE)
+                && peers
+                    .filter(|&peer| flows.row(peer).iter().any(|&(other, _)| other == link))
+                    .all(|peer| share(peer) <= share(flow) * (1.0 + TOLERANCE))
+        };
+        if !flows.row(flow).iter().any(|&(link, _)| explains(link)) {
+            return Err(Violation::NoBottleneck { flow });
+        }
+    }
+    Ok(())
+}

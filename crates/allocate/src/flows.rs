@@ -1,0 +1,76 @@
+//! The flows of one allocation, in flat arrays that are used again.
+
+/// Flows and their split over links.
+#[derive(Debug, Clone, Default)]
+pub struct Flows {
+    weights: Vec<f64>,
+    classes: Vec<u8>,
+    demands: Vec<f64>,
+    ends: Vec<u32>,
+    entries: Vec<(u32, f32)>,
+}
+
+impl Flows {
+    /// Forgets all flows and keeps the memory.
+    pub fn clear(&mut self) {
+        self.weights.clear();
+        self.classes.clear();
+        self.demands.clear();
+        self.ends.clear();
+        self.entries.clear();
+    }
+
+    /// Adds a flow: its share relative to others (above 0), its class (0 first), its demand in bit/s (or infinity),
+    /// and for each link it uses the expected traversals a packet (above 0).
+    pub fn push(
+        &mut self,
+        weight: f64,
+        class: u8,
+        demand_bps: f64,
+        row: impl IntoIterator<Item = (u32, f32)>,
+    ) {
+        debug_assert!(weight > 0.0 && demand_bps >= 0.0);
+        self.weights.push(weight);
+        self.classes.push(class);
+        self.demands.push(demand_bps);
+        self.entries.extend(row);
+        self.ends.push(u32::try_from(self.entries.len()).expect("fewer than 2^32 entries"));
+    }
+
+    /// Number of flows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// Whether there is no flow.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.weights.is_empty()
+    }
+
+    /// The links that a flow uses, with its traversals a packet.
+    #[must_use]
+    pub fn row(&self, flow: usize) -> &[(u32, f32)] {
+        let start = if flow == 0 { 0 } else { self.ends[flow - 1] as usize };
+        &self.entries[start..self.ends[flow] as usize]
+    }
+
+    /// A flow's share relative to others of its class.
+    #[must_use]
+    pub fn weight(&self, flow: usize) -> f64 {
+        self.weights[flow]
+    }
+
+    /// A flow's class.
+    #[must_use]
+    pub fn class(&self, flow: usize) -> u8 {
+        self.classes[flow]
+    }
+
+    /// A flow's demand in bit/s.
+    #[must_use]
+    pub fn demand(&self, flow: usize) -> f64 {
+        self.demands[flow]
+    }
+}

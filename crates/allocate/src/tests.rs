@@ -1,0 +1,217 @@
+//! Worked examples, the reference against the efficient variant, and an LP.
+
+use super::*;
+use microlp::{ComparisonOp, OptimizationDirection, Problem};
+use proptest::prelude::*;
+
+const INF: f64 = f64::INFINITY;
+
+/// A flow: weight, class, demand, row.
+type Spec = (f64, u8, f64, Vec<(u32, f32)>);
+
+fn flows(specs: &[Spec]) -> Flows {
+    let mut flows = Flows::default();
+    for (weight, class, demand, row) in specs {
+        flows.push(*weight, *class, *demand, row.iter().copied());
+    }
+    flows
+}
+
+/// Rates by both algorithms, which must agree and pass the checks.
+fn rates(specs: &[Spec], links: &[f64]) -> Vec<f64> {
+    let flows = flows(specs);
+    let (mut slow, mut fast) = (Vec::new(), Vec::new());
+    Reference.allocate(&flows, links, &mut slow);
+    WaterFill::default().allocate(&flows, links, &mut fast);
+    for (a, b) in slow.iter().zip(&fast) {
+        assert!((a - b).abs() <= 1e-9 * a.abs().max(1e-3), "{slow:?} {fast:?}");
+    }
+    check(&flows, links, &fast).expect("invariants hold");
+    fast
+}
+
+fn assert_rates(specs: &[Spec], links: &[f64], expected: &[f64]) {
+    let measured = rates(specs, links);
+    for (a, b) in measured.iter().zip(expected) {
+        assert!((a - b).abs() < 1e-12, "{measured:?} for {expected:?}");
+    }
+}
+
+/// Fig. 4's network: links 1->4, 3->4, 1->3, 2->3 with capacities 1, 1, 2, 2.
+const FIG4: [f64; 4] = [1.0, 1.0, 2.0, 2.0];
+
+fn f1(weight: f64, class: u8) -> Spec {
+    (weight, class, INF, vec![(0, 0.5), (1, 0.5), (2, 0.5)])
+}
+
+fn f2(weight: f64, class: u8, demand: f64) -> Spec {
+    (weight, class, demand, vec![(3, 1.0), (1, 1.0)])
+}
+
+#[test]
+fn oracle_o4_figure_4() {
+    assert_rates(&[f1(1.0, 0), f2(1.0, 0, INF)], &FIG4, &[2.0 / 3.0, 2.0 / 3.0]);
+    let direct = (1.0, 0, INF, vec![(0, 1.0)]);
+    assert_rates(&[direct, f2(1.0, 0, INF)], &FIG4, &[1.0, 1.0]);
+    assert_rates(&[f1(2.0, 0), f2(1.0, 0, INF)], &FIG4, &[1.0, 0.5]);
+    assert_rates(&[f1(1.0, 0), f2(2.0, 0, INF)], &FIG4, &[0.4, 0.8]);
+    assert_rates(&[f1(1.0, 0), f2(1.0, 0, 1.0 / 3.0)], &FIG4, &[4.0 / 3.0, 1.0 / 3.0]);
+    assert_rates(&[f1(1.0, 1), f2(1.0, 0, INF)], &FIG4, &[0.0, 1.0]);
+    assert_rates(&[f1(1.0, 0), f2(1.0, 1, INF)], &FIG4, &[2.0, 0.0]);
+    assert_rates(&[f1(1.0, 1), f2(1.0, 0, 0.5)], &FIG4, &[1.0, 0.5]);
+    let usable: Vec<f64> = FIG4.iter().map(|c| c * 0.95).collect();
+    assert_rates(&[f1(1.0, 0), f2(1.0, 0, INF)], &usable, &[19.0 / 30.0, 19.0 / 30.0]);
+}
+
+#[test]
+fn oracle_o4_two_by_two_mesh() {
+    // Links 0->1, 0->2, 1->3, 2->3.
+    let a = (1.0, 0, INF, vec![(0, 0.5), (1, 0.5), (2, 0.5), (3, 0.5)]);
+    let b = (1.0, 0, INF, vec![(0, 1.0)]);
+    let c = (2.0, 0, INF, vec![(3, 1.0)]);
+    assert_rates(std::slice::from_ref(&a), &[1.0; 4], &[2.0]);
+    assert_rates(&[a.clone(), b.clone()], &[1.0; 4], &[2.0 / 3.0, 2.0 / 3.0]);
+    assert_rates(&[a, b, c], &[1.0; 4], &[0.4, 0.8, 0.8]);
+    let third = 1.0 / 3.0;
+    let split = (1.0, 0, INF, vec![(0, third), (2, third), (1, 2.0 * third), (3, 2.0 * third)]);
+    let alone = rates(&[split], &[1.0; 4]);
+    assert!((alone[0] - 1.5).abs() < 1e-7, "f32 weights: {alone:?}");
+}
+
+#[test]
+fn oracle_o4_chain_and_single_links() {
+    let chain = [
+        (1.0, 0, INF, vec![(0, 1.0), (1, 1.0), (2, 1.0)]),
+        (1.0, 0, INF, vec![(0, 1.0)]),
+        (1.0, 0, INF, vec![(1, 1.0)]),
+        (1.0, 0, INF, vec![(2, 1.0)]),
+    ];
+    assert_rates(&chain, &[1.0, 2.0, 3.0], &[0.5, 0.5, 1.5, 2.5]);
+    let on_one = |demand| (1.0, 0, demand, vec![(0, 1.0)]);
+    assert_rates(&[on_one(0.1), on_one(0.9), on_one(INF)], &[1.0], &[0.1, 0.45, 0.45]);
+    let weighted = [(1.0, INF), (2.0, 1.0), (3.0, INF)].map(|(w, d)| (w, 0, d, vec![(0, 1.0)]));
+    assert_rates(&weighted, &[6.0], &[1.25, 1.0, 3.75]);
+}
+
+#[test]
+fn a_flow_without_links_gets_its_demand() {
+    assert_rates(&[(1.0, 0, 3.0, vec![])], &[1.0], &[3.0]);
+}
+
+#[test]
+fn working_memory_leaves_no_trace() {
+    let mut water_fill = WaterFill::default();
+    let (mut first, mut again) = (Vec::new(), Vec::new());
+    let one = flows(&[f1(1.0, 0), f2(1.0, 0, INF)]);
+    water_fill.allocate(&one, &FIG4, &mut first);
+    water_fill.allocate(&flows(&[(1.0, 2, INF, vec![(3, 0.25), (0, 0.75)])]), &FIG4, &mut again);
+    water_fill.allocate(&one, &FIG4, &mut again);
+    assert_eq!(first, again);
+}
+
+fn instance() -> impl Strategy<Value = (Vec<Spec>, Vec<f64>)> {
+    let links = proptest::collection::vec(prop_oneof![Just(1.0), 0.5..4.0_f64], 2..8);
+    links.prop_flat_map(|links| {
+        let count = u32::try_from(links.len()).expect("few links");
+        let row = proptest::collection::btree_map(0..count, prop_oneof![Just(1.0_f32), 0.1..1.0_f32], 1..4);
+        let demand = prop_oneof![3 => Just(INF), 1 => 0.05..2.0_f64];
+        let flow = (prop_oneof![Just(1.0), 0.5..4.0_f64], 0..3_u8, demand, row)
+            .prop_map(|(weight, class, demand, row)| (weight, class, demand, row.into_iter().collect()));
+        (proptest::collection::vec(flow, 1..12), Just(links))
+    })
+}
+
+/// Max-min rates of one class by a sequence of LPs: raise the common level, then fix who cannot rise.
+fn by_lp(specs: &[Spec], links: &[f64]) -> Vec<f64> {
+    let mut fixed: Vec<Option<f64>> = vec![None; specs.len()];
+    let solve = |fixed: &[Option<f64>], raise: Option<(usize, f64)>| -> f64 {
+        let mut problem = Problem::new(OptimizationDirection::Maximize);
+        let level = problem.add_var(if raise.is_none() { 1.0 } else { 0.0 }, (0.0, 1e6));
+        let rates: Vec<_> = specs
+            .iter()
+            .enumerate()
+            .map(|(i, spec)| {
+                let gain = if raise.is_some_and(|(who, _)| who == i) { 1.0 } else { 0.0 };
+                let bounds = fixed[i].map_or((0.0, spec.2.min(1e6)), |rate| (rate, rate));
+                problem.add_var(gain, bounds)
+            })
+            .collect();
+        for (link, &capacity) in links.iter().enumerate() {
+            let terms: Vec<_> = specs
+                .iter()
+                .zip(&rates)
+                .flat_map(|(spec, &rate)| {
+                    let weight = spec.3.iter().find(|&&(l, _)| l as usize == link);
+                    weight.map(|&(_, w)| (rate, f64::from(w)))
+                })
+                .collect();
+            problem.add_constraint(terms, ComparisonOp::Le, capacity + 1e-9);
+        }
+        for (i, spec) in specs.iter().enumerate().filter(|&(i, _)| fixed[i].is_none()) {
+            match raise {
+                None => problem.add_constraint([(rates[i], 1.0), (level, -spec.0)], ComparisonOp::Ge, 0.0),
+                Some((_, at)) => {
+                    problem.add_constraint([(rates[i], 1.0)], ComparisonOp::Ge, at * spec.0 - 1e-9)
+                }
+            }
+        }
+        problem.solve().expect("feasible").into_solution().expect("no time limit").objective()
+    };
+    while fixed.iter().any(Option::is_none) {
+        let level = solve(&fixed, None);
+        let stuck: Vec<usize> = (0..specs.len())
+            .filter(|&i| fixed[i].is_none() && solve(&fixed, Some((i, level))) <= level * specs[i].0 + 1e-6)
+            .collect();
+        assert!(!stuck.is_empty(), "some flow cannot rise");
+        for i in stuck {
+            fixed[i] = Some((level * specs[i].0).min(specs[i].2));
+        }
+    }
+    fixed.into_iter().flatten().collect()
+}
+
+proptest! {
+    #[test]
+    fn oracle_o4_efficient_equals_reference((specs, links) in instance()) {
+        rates(&specs, &links);
+    }
+
+    #[test]
+    fn oracle_o5_max_min_equals_lp((specs, links) in instance()) {
+        let one_class: Vec<Spec> = specs.into_iter().take(5).map(|(w, _, d, row)| (w, 0, d, row)).collect();
+        let measured = rates(&one_class, &links);
+        let expected = by_lp(&one_class, &links);
+        for (a, b) in measured.iter().zip(&expected) {
+            prop_assert!((a - b).abs() < 1e-5, "{:?} {:?}", measured, expected);
+        }
+    }
+
+    #[test]
+    fn scaling_capacity_and_demand_scales_rates((specs, links) in instance(), factor in 0.1..10.0_f64) {
+        let base = rates(&specs, &links);
+        let scaled: Vec<Spec> = specs.iter().map(|(w, c, d, row)| (*w, *c, d * factor, row.clone())).collect();
+        let wide: Vec<f64> = links.iter().map(|c| c * factor).collect();
+        for (a, b) in rates(&scaled, &wide).iter().zip(&base) {
+            prop_assert!((a - b * factor).abs() <= 1e-7 * b.max(1e-6) * factor);
+        }
+    }
+
+    #[test]
+    fn scaling_all_weights_of_a_class_changes_nothing((specs, links) in instance(), factor in 0.1..10.0_f64) {
+        let base = rates(&specs, &links);
+        let scaled: Vec<Spec> =
+            specs.iter().map(|(w, c, d, row)| (if *c == 1 { w * factor } else { *w }, *c, *d, row.clone())).collect();
+        for (a, b) in rates(&scaled, &links).iter().zip(&base) {
+            prop_assert!((a - b).abs() <= 1e-7 * b.max(1e-6));
+        }
+    }
+
+    #[test]
+    fn permuting_flows_permutes_rates((specs, links) in instance()) {
+        let base = rates(&specs, &links);
+        let reversed: Vec<Spec> = specs.iter().rev().cloned().collect();
+        for (a, b) in rates(&reversed, &links).iter().rev().zip(&base) {
+            prop_assert!((a - b).abs() <= 1e-7 * b.max(1e-6));
+        }
+    }
+}
