@@ -27,11 +27,13 @@ mod ranges;
 mod receiver;
 mod reno;
 mod rtt;
+mod scheme;
 mod scoreboard;
 mod sender;
 mod table;
 
 pub use host::TcpHost;
+pub use scheme::SCHEME;
 
 use raddle_core::{Bytes, Duration, Header, Packet};
 use raddle_wire::tcp::Segment;

@@ -1,6 +1,7 @@
 //! TCP between two hosts on a fake clock.
 
 mod connection;
+mod engine;
 mod pair;
 mod properties;
 mod recovery;

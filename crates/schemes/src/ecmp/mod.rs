@@ -1,0 +1,132 @@
+//! ECMP: each flow takes one shortest path, chosen by a hash (RFC 2992's idea; R2C2's TCP baseline, §5.1).
+//!
+//! At each hop the packet leaves by one of the ports that lie on a shortest path to its destination. Which of them, a
+//! hash of the flow's identity, the node and the seed decides: packets of a flow stay together, flows spread evenly,
+//! and the choices of successive hops are independent (no polarisation). Acknowledgements are hashed by their own
+//! identity, so they need not return along the path of the data.
+//!
+//! Cost a hop: one look-up of the productive ports, which is arithmetic on a torus, and at most three multiplicative
+//! mixes.
+//!
+//! Between a failure and its discovery, packets bound for the dead link are lost; from then on paths are those of
+//! the surviving fabric.
+
+use raddle_core::{DropReason, Forwarder, Header, LinkId, NodeId, Packet, PortId, Ports, Time, Verdict};
+use raddle_topology::Topology;
+use raddle_topology::routing::Routing;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Shortest paths of a fabric, shared by its nodes, and those of every state that failures have led to.
+#[derive(Debug)]
+pub struct ShortestPaths {
+    topology: Arc<Topology>,
+    surviving: Mutex<FxHashMap<Vec<LinkId>, Arc<Routing>>>,
+}
+
+impl ShortestPaths {
+    /// Of this fabric.
+    #[must_use]
+    pub fn new(topology: &Arc<Topology>) -> Arc<Self> {
+        Arc::new(Self { topology: Arc::clone(topology), surviving: Mutex::default() })
+    }
+
+    /// Without the links in `down`.
+    fn without(&self, down: &BTreeSet<LinkId>) -> Arc<Routing> {
+        let key: Vec<LinkId> = down.iter().copied().collect();
+        let mut surviving = self.surviving.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(surviving.entry(key).or_insert_with(|| {
+            let topology = if down.is_empty() {
+                Arc::clone(&self.topology)
+            } else {
+                Arc::new(self.topology.surviving(|link| !down.contains(&link)))
+            };
+            Arc::new(Routing::new(topology))
+        }))
+    }
+}
+
+/// The forwarder of one node.
+#[derive(Debug)]
+pub struct Ecmp {
+    node: NodeId,
+    /// Of the seed and the node.
+    salt: u64,
+    paths: Arc<ShortestPaths>,
+    routing: Arc<Routing>,
+    down: BTreeSet<LinkId>,
+    /// Whether `routing` does not yet know of `down`.
+    outdated: bool,
+    /// Scratch: the ports to choose from.
+    productive: Vec<PortId>,
+}
+
+impl Ecmp {
+    /// The forwarder of `node`.
+    #[must_use]
+    pub fn new(node: NodeId, paths: &Arc<ShortestPaths>, seed: u64) -> Self {
+        let down = BTreeSet::new();
+        Self {
+            node,
+            salt: mix(mix(seed) ^ u64::from(node.0)),
+            routing: paths.without(&down),
+            paths: Arc::clone(paths),
+            down,
+            outdated: false,
+            productive: Vec::new(),
+        }
+    }
+}
+
+impl Forwarder for Ecmp {
+    fn forward(&mut self, _: Time, packet: &mut Packet, _: Option<PortId>, _: &Ports<'_>) -> Verdict {
+        let to = packet.dst();
+        if to == self.node {
+            return Verdict::Deliver;
+        }
+        if std::mem::take(&mut self.outdated) {
+            self.routing = self.paths.without(&self.down);
+        }
+        self.productive.clear();
+        self.routing.productive(self.node, to, &mut self.productive);
+        match self.productive[..] {
+            [] => Verdict::Drop(DropReason::NoRoute),
+            [only] => Verdict::Forward(only),
+            ref ports => {
+                let hash = flow_hash(packet, self.salt) >> 32;
+                Verdict::Forward(ports[(hash as usize * ports.len()) >> 32])
+            }
+        }
+    }
+
+    fn link(&mut self, link: LinkId, up: bool) {
+        if up {
+            self.down.remove(&link);
+        } else {
+            self.down.insert(link);
+        }
+        self.outdated = true;
+    }
+}
+
+/// A hash of the flow that a packet belongs to: TCP's addresses and ports, R2C2's flow handle.
+fn flow_hash(packet: &Packet, salt: u64) -> u64 {
+    let ends = u64::from(packet.src().0) << 32 | u64::from(packet.dst().0);
+    let within = match &packet.header {
+        Header::Tcp(segment) => u32::from(segment.src_port) << 16 | u32::from(segment.dst_port),
+        Header::R2c2Data(data) => data.flow,
+        Header::R2c2Event(_) | Header::R2c2DropNotice(_) => 0,
+    };
+    mix(mix(ends ^ salt) ^ u64::from(within))
+}
+
+/// SplitMix64's output function: a bijection of 64 bits in which each depends on all.
+fn mix(mut bits: u64) -> u64 {
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^ (bits >> 31)
+}
+
+#[cfg(test)]
+mod tests;
