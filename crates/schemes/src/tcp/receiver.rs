@@ -155,3 +155,43 @@ pub(super) fn answer(segment: &Segment, ack: u32, params: &Params) -> Segment {
         sack: [(0, 0); 3],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A hundred bytes.
+    const DATA: Segment = Segment {
+        src: 3,
+        dst: 4,
+        src_port: 5,
+        dst_port: 6,
+        seq: 1,
+        ack: 1,
+        flags: ACK,
+        sack_count: 0,
+        window: 0,
+        plen: 100,
+        sack: [(0, 0); 3],
+    };
+
+    #[test]
+    fn blocks_come_with_the_latest_first_and_without_what_is_acknowledged() {
+        let params = Params::default();
+        let mut receiver = Receiver::new(&DATA, &params);
+        let mut answer_to = |seq| {
+            let segment = Segment { seq, ..DATA };
+            assert_eq!(receiver.receive(Time::ZERO, &segment, &params), Acknowledge::Now);
+            let raddle_core::Header::Tcp(ack) = receiver.ack(&params).header else { panic!("not TCP") };
+            (ack.ack, ack.sack_blocks().to_vec())
+        };
+        assert_eq!(answer_to(501), (1, vec![(501, 601)]));
+        assert_eq!(answer_to(701), (1, vec![(701, 801), (501, 601)]));
+        assert_eq!(answer_to(301), (1, vec![(301, 401), (701, 801), (501, 601)]));
+        assert_eq!(answer_to(1), (101, vec![(301, 401), (701, 801), (501, 601)]));
+        assert_eq!(answer_to(101), (201, vec![(301, 401), (701, 801), (501, 601)]));
+        assert_eq!(answer_to(201), (401, vec![(701, 801), (501, 601)]));
+        assert_eq!(answer_to(901), (401, vec![(901, 1001), (701, 801), (501, 601)]));
+        assert_eq!(answer_to(601), (401, vec![(501, 801), (901, 1001)]));
+    }
+}

@@ -42,8 +42,6 @@ pub(super) struct Sender {
     timed: Option<(u64, Time)>,
     /// When the retransmission timer expires; [`Time::NEVER`] if it is off.
     deadline: Time,
-    /// `una` at the last timeout.
-    timeout_una: u64,
     /// When the application will have produced the next segment; [`Time::NEVER`] if nothing waits for it.
     produced_at: Time,
     retransmissions: u32,
@@ -82,7 +80,6 @@ impl Sender {
             rtt: RttEstimator::default(),
             timed: None,
             deadline: Time::NEVER,
-            timeout_una: u64::MAX,
             produced_at: Time::NEVER,
             retransmissions: 0,
         }
@@ -205,17 +202,13 @@ impl Sender {
             return;
         }
         if self.una >= DATA {
-            if self.timeout_una != self.una {
-                self.reno.reduce_threshold(self.max - self.una);
-            }
+            // Nothing new is sent until the next acknowledgement, so a second timeout finds the same (RFC 5681 §3.1).
+            self.reno.reduce_threshold(self.max - self.una);
             self.reno.collapse();
         }
-        self.timeout_una = self.una;
         self.phase = Phase::Open;
         self.recover = self.max;
         self.duplicates = 0;
-        self.owed = false;
-        self.timed = None;
         self.nxt = self.una;
         self.rtt.back_off();
         self.deadline = now + self.rtt.timeout(params);
@@ -271,11 +264,12 @@ impl Sender {
             return None; // all is sent, or the handshake has not ended
         }
         let to = self.segment_end(self.max, params.mss.into());
-        if to > self.una + self.offered {
+        let data_to = to.min(self.end - 1);
+        if data_to > self.una + self.offered {
             return None;
         }
         if let Some(rate) = self.app_rate.filter(|_| to > DATA) {
-            let produced_at = self.start + rate.time_for(Bytes(to.min(self.end - 1) - DATA));
+            let produced_at = self.start + rate.time_for(Bytes(data_to - DATA));
             if produced_at > now {
                 self.produced_at = produced_at;
                 return None;

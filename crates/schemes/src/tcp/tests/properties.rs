@@ -15,8 +15,6 @@ fn fates() -> impl Strategy<Value = Vec<Fate>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
-
     #[test]
     fn every_flow_is_delivered_once_and_closes(
         sizes in prop::collection::vec(1_u64..60_000, 1..4),

@@ -49,7 +49,17 @@ fn limited_transmit_keeps_small_windows_from_timing_out() {
 #[test]
 fn a_window_that_is_not_used_does_not_grow() {
     let mut pair = Pair::new(Params::default());
-    // 4 segments a round trip for 100 round trips, far below the initial window; then a stop and a burst.
+    // 4 segments a round trip, far below the initial window; after 200 of them no answers for a while.
+    pair.fate =
+        Box::new(|node, n, _| if node == 1 && (200..230).contains(&n) { Fate::Drop } else { Fate::Pass });
+    pair.open(0, 400 * MSS, Some(Rate::from_bps(8 * 4 * MSS * 10_000)));
+    pair.finish();
+    assert!((4..=10).contains(&pair.data_between(5_100, 6_000)), "{:?}", pair.times_us());
+}
+
+#[test]
+fn the_application_may_be_slower_than_the_network() {
+    let mut pair = Pair::new(Params::default());
     let rate = Rate::from_bps(8 * 4 * MSS * 10_000);
     pair.open(0, 400 * MSS, Some(rate));
     pair.finish();
@@ -65,6 +75,11 @@ fn the_receive_window_bounds_what_is_outstanding() {
     pair.open(0, 500 * MSS, None);
     pair.finish();
     assert_eq!(pair.data_between(500, 590), 44, "64 KiB hold 44 segments");
+
+    let mut pair = Pair::new(Params { mss: 1_024, receive_window: Bytes(1_024), ..Params::default() });
+    pair.open(0, 2 * 1_024, None);
+    pair.finish();
+    assert_eq!(pair.times_us(), [0, 100], "one at a time, the FIN taking no room");
 }
 
 #[test]
