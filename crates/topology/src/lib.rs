@@ -4,6 +4,7 @@
 pub mod builders;
 pub mod graph;
 pub mod grid;
+pub mod routing;
 
 pub use graph::{Builder, Link, Shape, Topology};
 pub use grid::Grid;

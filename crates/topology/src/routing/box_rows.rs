@@ -1,0 +1,130 @@
+//! Weights of the protocols that pick a direction in each dimension and then stay inside the box that these span.
+
+use super::protocol::Protocol;
+use super::torus::{Coordinates, MAX_DIMS};
+use crate::Grid;
+use raddle_core::{NodeId, PortId};
+
+/// Adds to `load` (by node and port) what a packet from node 0 to the node at `offset` puts on each link.
+pub(super) fn box_row(protocol: Protocol, grid: &Grid, offset: &Coordinates, load: &mut [f64]) {
+    let dims = grid.dims();
+    // Each dimension moves up or down, with its probability.
+    for choice in 0..1_u32 << dims.len() {
+        let mut hops = [0_u32; MAX_DIMS];
+        let mut ports = [0_usize; MAX_DIMS];
+        let mut probability = 1.0;
+        for (i, &k) in dims.iter().enumerate() {
+            let up = u32::from(offset[i]);
+            let down = choice >> i & 1 == 1;
+            probability *= chance(protocol, k, up, down);
+            hops[i] = if down { (k - up) % k } else { up };
+            // Two nodes are neighbours by one link only.
+            ports[i] = 2 * i + usize::from(down && k > 2);
+        }
+        if probability > 0.0 {
+            let path = Box { grid, hops: &hops[..dims.len()], ports: &ports[..dims.len()] };
+            match protocol {
+                Protocol::WlbHop => path.by_hop(probability, load),
+                _ => path.by_waypoint(probability, load),
+            }
+        }
+    }
+}
+
+/// The probability of going up, or down, towards a node `up` steps up in a dimension of size `k`.
+fn chance(protocol: Protocol, k: u32, up: u32, down: bool) -> f64 {
+    if up == 0 {
+        return f64::from(u8::from(!down));
+    }
+    let upward = match protocol {
+        Protocol::Romm if 2 * up == k => 0.5,
+        Protocol::Romm => f64::from(u8::from(2 * up < k)),
+        _ => f64::from(k - up) / f64::from(k),
+    };
+    if down { 1.0 - upward } else { upward }
+}
+
+/// The box of one choice of directions: steps and port in each dimension.
+struct Box<'a> {
+    grid: &'a Grid,
+    hops: &'a [u32],
+    ports: &'a [usize],
+}
+
+impl Box<'_> {
+    fn step(&self, at: NodeId, i: usize) -> NodeId {
+        self.grid.neighbour(at, PortId::of(self.ports[i])).expect("a torus has no edge")
+    }
+
+    fn link(&self, at: NodeId, i: usize) -> usize {
+        at.index() * 2 * self.grid.dims().len() + self.ports[i]
+    }
+
+    /// Every step of the box, as the steps taken in each dimension and the node there.
+    fn corners(&self, mut visit: impl FnMut(&[u32], NodeId)) {
+        let mut steps = vec![0; self.hops.len()];
+        let mut nodes = vec![NodeId(0); self.hops.len() + 1];
+        // An odometer; `nodes[i]` is where the dimensions from i on have led.
+        loop {
+            visit(&steps, nodes[0]);
+            let Some(i) = (0..steps.len()).find(|&i| steps[i] < self.hops[i]) else { return };
+            steps[i] += 1;
+            nodes[i] = self.step(nodes[i], i);
+            for below in (0..i).rev() {
+                steps[below] = 0;
+                nodes[below] = nodes[below + 1];
+            }
+        }
+    }
+
+    /// At each hop uniform among the dimensions with steps left.
+    fn by_hop(&self, probability: f64, load: &mut [f64]) {
+        let mut here = vec![0.0; load.len() / (2 * self.hops.len())];
+        here[0] = probability;
+        self.corners(|steps, at| {
+            let open = steps.iter().zip(self.hops).filter(|(step, hops)| step < hops).count();
+            let share = here[at.index()] / open as f64;
+            for i in (0..self.hops.len()).filter(|&i| steps[i] < self.hops[i]) {
+                load[self.link(at, i)] += share;
+                here[self.step(at, i).index()] += share;
+            }
+        });
+    }
+
+    /// To a waypoint uniform in the box, then on, each half in a uniformly random order of dimensions.
+    fn by_waypoint(&self, probability: f64, load: &mut [f64]) {
+        let waypoints: u32 = self.hops.iter().map(|hops| hops + 1).product();
+        let moving: Vec<usize> = (0..self.hops.len()).filter(|&i| self.hops[i] > 0).collect();
+        let orders = permutations(&moving);
+        let share = probability / f64::from(waypoints) / orders.len() as f64;
+        self.corners(|steps, waypoint| {
+            for order in &orders {
+                for (start, second_half) in [(NodeId(0), false), (waypoint, true)] {
+                    let mut at = start;
+                    for &i in order {
+                        let hops = if second_half { self.hops[i] - steps[i] } else { steps[i] };
+                        for _ in 0..hops {
+                            load[self.link(at, i)] += share;
+                            at = self.step(at, i);
+                        }
+                    }
+                }
+            }
+        });
+    }
+}
+
+fn permutations(items: &[usize]) -> Vec<Vec<usize>> {
+    if items.is_empty() {
+        return vec![Vec::new()];
+    }
+    let mut all = Vec::new();
+    for &first in items {
+        let rest: Vec<usize> = items.iter().copied().filter(|&item| item != first).collect();
+        for mut order in permutations(&rest) {
+            order.push(first);
+            all.push(order);
+        }
+    }
+    all
+}

@@ -1,0 +1,98 @@
+//! The routing protocols by name and number.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Which way dimension-order routing goes when both are equally far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Tie {
+    /// Up from even coordinates, down from odd ones; not translation invariant.
+    Parity,
+    /// A fair coin a packet.
+    Split,
+    /// Always up.
+    Plus,
+}
+
+/// How a flow's packets choose their paths. Each is a path sampler and the weights it implies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Protocol {
+    /// Random packet spraying: at each hop uniform among the ports one hop closer (Dixit et al., INFOCOM 2013).
+    Rps,
+    /// Uniform among all shortest paths.
+    RpsPath,
+    /// Dimension order, lowest first; what destination-tag routing is on a torus.
+    Dor(Tie),
+    /// Valiant: minimal to a waypoint uniform among all hosts, then minimal to the destination.
+    Vlb,
+    /// Weighted locality-aware: randomized local balance of Singh et al. (SPAA 2002). Tori only.
+    Wlb,
+    /// As `Wlb`, but per-hop random inside the chosen box instead of by a waypoint.
+    WlbHop,
+    /// `Wlb` restricted to shortest paths (Nesson and Johnsson 1995). Tori only.
+    Romm,
+    /// One shortest path a flow, drawn by the flow's key.
+    Ecmp,
+}
+
+/// A word that names no protocol.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no routing protocol")]
+pub struct UnknownProtocol(pub String);
+
+const NAMES: [(&str, Protocol); 10] = [
+    ("rps", Protocol::Rps),
+    ("rps_path", Protocol::RpsPath),
+    ("dor", Protocol::Dor(Tie::Split)),
+    ("dor_parity", Protocol::Dor(Tie::Parity)),
+    ("dor_plus", Protocol::Dor(Tie::Plus)),
+    ("vlb", Protocol::Vlb),
+    ("wlb", Protocol::Wlb),
+    ("wlb_hop", Protocol::WlbHop),
+    ("romm", Protocol::Romm),
+    ("ecmp", Protocol::Ecmp),
+];
+
+impl Protocol {
+    /// Every protocol, each tie rule of dimension order on its own.
+    pub fn all() -> impl Iterator<Item = Self> {
+        NAMES.iter().map(|&(_, protocol)| protocol)
+    }
+
+    /// Its number in R2C2's packets; all tie rules share one.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Rps => 0,
+            Self::Dor(_) => 1,
+            Self::Vlb => 2,
+            Self::Wlb => 3,
+            Self::Ecmp => 4,
+            Self::RpsPath => 5,
+            Self::Romm => 6,
+            Self::WlbHop => 7,
+        }
+    }
+
+    /// The protocol of that number, dimension order with split ties.
+    #[must_use]
+    pub fn from_number(number: u8) -> Option<Self> {
+        NAMES.iter().map(|&(_, protocol)| protocol).find(|protocol| protocol.number() == number)
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = NAMES.iter().find(|(_, protocol)| protocol == self).map_or("", |(name, _)| name);
+        f.write_str(name)
+    }
+}
+
+impl FromStr for Protocol {
+    type Err = UnknownProtocol;
+
+    fn from_str(word: &str) -> Result<Self, UnknownProtocol> {
+        let known = NAMES.iter().find(|(name, _)| *name == word);
+        known.map(|&(_, protocol)| protocol).ok_or_else(|| UnknownProtocol(word.into()))
+    }
+}

@@ -1,0 +1,413 @@
+//! Routing on a full torus: arithmetic on coordinates, and weights by translation of what starts at node 0.
+
+use super::LEAST_WEIGHT;
+use super::box_rows::box_row;
+use super::protocol::{Protocol, Tie};
+use super::spread::{Split, spread};
+use crate::Grid;
+use raddle_core::{LinkId, NodeId, PortId, Stream};
+use std::sync::OnceLock;
+
+/// Most dimensions of a torus whose routing is arithmetic.
+pub(super) const MAX_DIMS: usize = 16;
+/// Greatest size of a dimension.
+const MAX_SIZE: u32 = 256;
+
+/// Coordinates of a node, or steps in each dimension.
+pub(super) type Coordinates = [u8; MAX_DIMS];
+
+/// What a packet from node 0 puts on a link: the link's node and port, and the expected traversals.
+pub(super) type Entry = (u32, u16, f32);
+
+#[derive(Debug)]
+pub(super) struct Torus {
+    grid: Grid,
+    coordinates: Vec<Coordinates>,
+    /// Per dimension, `moved[s * k + x]` is the stride times `(x + s) mod k`.
+    moved: Vec<Vec<u32>>,
+    /// Rows from node 0 to each offset, per protocol that uses them.
+    rows: [OnceLock<Vec<OnceLock<Box<[Entry]>>>>; 5],
+    /// What Valiant routing puts on each link on the way from node 0, and to it.
+    valiant: OnceLock<(Box<[f64]>, Box<[f64]>)>,
+}
+
+/// The directions and distances of one packet: ahead, behind, or either.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    ahead: u8,
+    behind: u8,
+}
+
+impl Torus {
+    pub(super) fn fits(dims: &[u32]) -> bool {
+        dims.len() <= MAX_DIMS && dims.iter().all(|&k| k <= MAX_SIZE)
+    }
+
+    pub(super) fn new(dims: &[u32]) -> Self {
+        let grid = Grid::new(dims, true);
+        let coordinates = (0..grid.nodes())
+            .map(|node| {
+                let mut at = [0; MAX_DIMS];
+                for (i, x) in at.iter_mut().enumerate().take(dims.len()) {
+                    *x = u8::try_from(grid.coordinate(NodeId(node), i)).expect("sizes up to 256");
+                }
+                at
+            })
+            .collect();
+        let mut stride = 1;
+        let moved = dims
+            .iter()
+            .map(|&k| {
+                let table = (0..k).flat_map(|s| (0..k).map(move |x| (x + s) % k * stride)).collect();
+                stride *= k;
+                table
+            })
+            .collect();
+        Self {
+            grid,
+            coordinates,
+            moved,
+            rows: std::array::from_fn(|_| OnceLock::new()),
+            valiant: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn dims(&self) -> &[u32] {
+        self.grid.dims()
+    }
+
+    pub(super) fn diameter(&self) -> usize {
+        self.dims().iter().map(|&k| k as usize / 2).sum()
+    }
+
+    /// Steps up from `from` to `to` in dimension `i`.
+    fn up(&self, from: NodeId, to: NodeId, i: usize) -> u32 {
+        let (a, b) = (self.coordinates[from.index()][i], self.coordinates[to.index()][i]);
+        if b >= a { u32::from(b - a) } else { u32::from(b) + self.dims()[i] - u32::from(a) }
+    }
+
+    pub(super) fn distance(&self, from: NodeId, to: NodeId) -> u32 {
+        let hops = |(i, &k): (usize, &u32)| {
+            let up = self.up(from, to, i);
+            up.min(k - up)
+        };
+        self.dims().iter().enumerate().map(hops).sum()
+    }
+
+    pub(super) fn productive(&self, at: NodeId, to: NodeId, mut port: impl FnMut(PortId)) {
+        for (i, &k) in self.dims().iter().enumerate() {
+            let up = self.up(at, to, i);
+            if up > 0 && 2 * up <= k {
+                port(PortId::of(2 * i));
+            }
+            // Two nodes are neighbours by one link only.
+            if 2 * up >= k && k > 2 {
+                port(PortId::of(2 * i + 1));
+            }
+        }
+    }
+
+    /// The shortest way in each dimension: both directions where they tie.
+    fn shortest(&self, src: NodeId, dst: NodeId) -> [Way; MAX_DIMS] {
+        let mut ways = [Way { ahead: 0, behind: 0 }; MAX_DIMS];
+        for (i, &k) in self.dims().iter().enumerate() {
+            let up = self.up(src, dst, i);
+            let steps = |hops: u32| u8::try_from(hops).expect("at most half of 256");
+            if 2 * up <= k {
+                ways[i].ahead = steps(up);
+            }
+            if 2 * up >= k && up > 0 && k > 2 {
+                ways[i].behind = steps(k - up);
+            }
+        }
+        ways
+    }
+
+    pub(super) fn sample(
+        &self,
+        protocol: Protocol,
+        src: NodeId,
+        dst: NodeId,
+        rng: &mut Stream,
+        out: &mut Vec<PortId>,
+    ) {
+        match protocol {
+            Protocol::Rps => self.spray(src, dst, rng, out),
+            Protocol::RpsPath => {
+                let mut ways = self.shortest(src, dst);
+                self.break_ties(&mut ways, rng);
+                self.walk(ways, rng, out, |way| u64::from(way.ahead + way.behind));
+            }
+            Protocol::Dor(tie) => {
+                for (i, way) in self.shortest(src, dst).iter().enumerate().take(self.dims().len()) {
+                    let up = way.behind == 0 || way.ahead > 0 && self.goes_up(tie, src, i, rng, way);
+                    let (port, hops) = if up { (2 * i, way.ahead) } else { (2 * i + 1, way.behind) };
+                    out.extend((0..hops).map(|_| PortId::of(port)));
+                }
+            }
+            Protocol::Vlb => {
+                let waypoint = NodeId::of(rng.below(self.coordinates.len() as u64) as usize);
+                self.spray(src, waypoint, rng, out);
+                self.spray(waypoint, dst, rng, out);
+            }
+            Protocol::Wlb => {
+                let ways = self.balanced(src, dst, rng);
+                self.by_waypoint(ways, rng, out);
+            }
+            Protocol::WlbHop => {
+                let ways = self.balanced(src, dst, rng);
+                self.walk(ways, rng, out, |way| u64::from(way.ahead > 0) + u64::from(way.behind > 0));
+            }
+            Protocol::Romm => {
+                let mut ways = self.shortest(src, dst);
+                self.break_ties(&mut ways, rng);
+                self.by_waypoint(ways, rng, out);
+            }
+            Protocol::Ecmp => panic!("the caller draws a flow's path by `rps`"),
+        }
+    }
+
+    fn goes_up(&self, tie: Tie, src: NodeId, i: usize, rng: &mut Stream, way: &Way) -> bool {
+        way.behind == 0
+            || match tie {
+                Tie::Parity => self.coordinates[src.index()][i].is_multiple_of(2),
+                Tie::Split => rng.coin(),
+                Tie::Plus => true,
+            }
+    }
+
+    fn break_ties(&self, ways: &mut [Way; MAX_DIMS], rng: &mut Stream) {
+        for way in ways.iter_mut().take(self.dims().len()) {
+            if way.ahead > 0 && way.behind > 0 {
+                if rng.coin() {
+                    way.behind = 0;
+                } else {
+                    way.ahead = 0;
+                }
+            }
+        }
+    }
+
+    /// Directions of locality-aware balance: up with probability (k - D) / k for a distance of D up.
+    fn balanced(&self, src: NodeId, dst: NodeId, rng: &mut Stream) -> [Way; MAX_DIMS] {
+        let mut ways = [Way { ahead: 0, behind: 0 }; MAX_DIMS];
+        for (i, &k) in self.dims().iter().enumerate() {
+            let up = self.up(src, dst, i);
+            let steps = |hops: u32| u8::try_from(hops).expect("less than 256");
+            if up == 0 {
+                continue;
+            }
+            if rng.below(k.into()) < u64::from(k - up) || k == 2 {
+                ways[i].ahead = steps(up);
+            } else {
+                ways[i].behind = steps(k - up);
+            }
+        }
+        ways
+    }
+
+    /// At each hop picks a dimension with probability in proportion to `chances`; a tie is broken by its first step.
+    fn walk(
+        &self,
+        mut ways: [Way; MAX_DIMS],
+        rng: &mut Stream,
+        out: &mut Vec<PortId>,
+        chances: impl Fn(&Way) -> u64,
+    ) {
+        let ways = &mut ways[..self.dims().len()];
+        loop {
+            let total: u64 = ways.iter().map(&chances).sum();
+            if total == 0 {
+                return;
+            }
+            let mut choice = if total > 1 { rng.below(total) } else { 0 };
+            for (i, way) in ways.iter_mut().enumerate() {
+                let here = chances(way);
+                if choice >= here {
+                    choice -= here;
+                    continue;
+                }
+                if way.ahead > 0 && (way.behind == 0 || choice == 0) {
+                    way.ahead -= 1;
+                    way.behind = 0;
+                    out.push(PortId::of(2 * i));
+                } else {
+                    way.behind -= 1;
+                    way.ahead = 0;
+                    out.push(PortId::of(2 * i + 1));
+                }
+                break;
+            }
+        }
+    }
+
+    fn spray(&self, src: NodeId, dst: NodeId, rng: &mut Stream, out: &mut Vec<PortId>) {
+        let ways = self.shortest(src, dst);
+        self.walk(ways, rng, out, |way| u64::from(way.ahead > 0) + u64::from(way.behind > 0));
+    }
+
+    /// By a waypoint uniform in the box that the ways span, each half in a random order of dimensions.
+    fn by_waypoint(&self, ways: [Way; MAX_DIMS], rng: &mut Stream, out: &mut Vec<PortId>) {
+        let dims = self.dims().len();
+        let mut order: [u8; MAX_DIMS] = std::array::from_fn(|i| i as u8);
+        let mut first = [0; MAX_DIMS];
+        for (i, way) in ways.iter().enumerate().take(dims) {
+            let hops = u64::from(way.ahead.max(way.behind));
+            first[i] = if hops > 0 { rng.below(hops + 1) as u8 } else { 0 };
+        }
+        for second_half in [false, true] {
+            rng.shuffle(&mut order[..dims]);
+            for &i in &order[..dims] {
+                let i = usize::from(i);
+                let way = ways[i];
+                let hops = if second_half { way.ahead.max(way.behind) - first[i] } else { first[i] };
+                let port = PortId::of(2 * i + usize::from(way.behind > 0));
+                out.extend((0..hops).map(|_| port));
+            }
+        }
+    }
+
+    pub(super) fn weights(&self, protocol: Protocol, src: NodeId, dst: NodeId, out: &mut Vec<(LinkId, f32)>) {
+        match protocol {
+            Protocol::Vlb => self.valiant_weights(src, dst, out),
+            Protocol::Dor(tie) => self.dimension_order_weights(tie, src, dst, out),
+            _ => {
+                let row = self.row(protocol, self.offset(src, dst));
+                let moved = self.moved_from(src);
+                out.extend(row.iter().map(|&(node, port, weight)| (self.link(&moved, node, port), weight)));
+            }
+        }
+    }
+
+    /// `dst` as seen from `src`.
+    fn offset(&self, src: NodeId, dst: NodeId) -> u32 {
+        let mut stride = 1;
+        let mut offset = 0;
+        for (i, &k) in self.dims().iter().enumerate() {
+            offset += stride * self.up(src, dst, i);
+            stride *= k;
+        }
+        offset
+    }
+
+    /// Per dimension, where each coordinate goes when node 0 goes to `src`.
+    fn moved_from(&self, src: NodeId) -> [&[u32]; MAX_DIMS] {
+        let at = &self.coordinates[src.index()];
+        let mut moved: [&[u32]; MAX_DIMS] = [&[]; MAX_DIMS];
+        for (i, &k) in self.dims().iter().enumerate() {
+            moved[i] = &self.moved[i][usize::from(at[i]) * k as usize..][..k as usize];
+        }
+        moved
+    }
+
+    fn link(&self, moved: &[&[u32]; MAX_DIMS], node: u32, port: u16) -> LinkId {
+        let at = &self.coordinates[node as usize];
+        let dims = self.dims().len();
+        let node: u32 = moved.iter().zip(at).take(dims).map(|(moved, &x)| moved[usize::from(x)]).sum();
+        LinkId(node * (2 * dims as u32) + u32::from(port))
+    }
+
+    fn row(&self, protocol: Protocol, offset: u32) -> &[Entry] {
+        let place = match protocol {
+            Protocol::Rps => 0,
+            Protocol::RpsPath => 1,
+            Protocol::Wlb => 2,
+            Protocol::WlbHop => 3,
+            Protocol::Romm => 4,
+            Protocol::Dor(_) | Protocol::Vlb | Protocol::Ecmp => panic!("`{protocol}` keeps no rows"),
+        };
+        let rows = self.rows[place].get_or_init(|| (0..self.grid.nodes()).map(|_| OnceLock::new()).collect());
+        rows[offset as usize].get_or_init(|| self.row_from_zero(protocol, offset))
+    }
+
+    fn row_from_zero(&self, protocol: Protocol, offset: u32) -> Box<[Entry]> {
+        let ports = 2 * self.dims().len();
+        let mut load = vec![0.0; self.coordinates.len() * ports];
+        let split = match protocol {
+            Protocol::Rps => Some(Split::Ports),
+            Protocol::RpsPath => Some(Split::Paths),
+            _ => None,
+        };
+        match split {
+            Some(split) => {
+                let dst = NodeId(offset);
+                let mut closer = |at: NodeId, out: &mut Vec<(LinkId, NodeId)>| {
+                    self.productive(at, dst, |port| {
+                        let next = self.grid.neighbour(at, port).expect("a productive port has a link");
+                        out.push((LinkId::of(at.index() * ports + port.index()), next));
+                    });
+                };
+                spread(NodeId(0), dst, split, &mut closer, |link, weight| load[link.index()] += weight);
+            }
+            None => box_row(protocol, &self.grid, &self.coordinates[offset as usize], &mut load),
+        }
+        let entry = |(link, &weight): (usize, &f64)| {
+            (weight >= LEAST_WEIGHT).then(|| ((link / ports) as u32, (link % ports) as u16, weight as f32))
+        };
+        load.iter().enumerate().filter_map(entry).collect()
+    }
+
+    fn dimension_order_weights(&self, tie: Tie, src: NodeId, dst: NodeId, out: &mut Vec<(LinkId, f32)>) {
+        let ports = 2 * self.dims().len();
+        let mut at = src;
+        for (i, way) in self.shortest(src, dst).iter().enumerate().take(self.dims().len()) {
+            let up = match (way.ahead > 0, way.behind > 0) {
+                (true, true) => match tie {
+                    Tie::Parity => f32::from(u8::from(self.coordinates[src.index()][i].is_multiple_of(2))),
+                    Tie::Split => 0.5,
+                    Tie::Plus => 1.0,
+                },
+                (ahead, _) => f32::from(u8::from(ahead)),
+            };
+            let mut end = at;
+            for (port, hops, share) in [(2 * i, way.ahead, up), (2 * i + 1, way.behind, 1.0 - up)] {
+                let mut walker = at;
+                for _ in 0..hops {
+                    if share > 0.0 {
+                        out.push((LinkId::of(walker.index() * ports + port), share));
+                    }
+                    walker = self.grid.neighbour(walker, PortId::of(port)).expect("a torus has no edge");
+                }
+                if hops > 0 {
+                    end = walker;
+                }
+            }
+            at = end;
+        }
+    }
+
+    fn valiant_weights(&self, src: NodeId, dst: NodeId, out: &mut Vec<(LinkId, f32)>) {
+        let (scattered, gathered) = self.valiant.get_or_init(|| self.valiant_from_zero());
+        let ports = 2 * self.dims().len();
+        let (from, to) = (self.moved_from(src), self.moved_from(dst));
+        let mut sum = vec![0.0; scattered.len()];
+        for (moved, part) in [(from, scattered), (to, gathered)] {
+            for node in 0..self.grid.nodes() {
+                let there = self.link(&moved, node, 0).index();
+                let here = node as usize * ports;
+                for port in 0..ports {
+                    sum[there + port] += part[here + port];
+                }
+            }
+        }
+        let nonzero = sum.iter().enumerate().filter(|&(_, &weight)| weight >= LEAST_WEIGHT);
+        out.extend(nonzero.map(|(link, &weight)| (LinkId::of(link), weight as f32)));
+    }
+
+    fn valiant_from_zero(&self) -> (Box<[f64]>, Box<[f64]>) {
+        let ports = 2 * self.dims().len();
+        let mut scattered = vec![0.0; self.coordinates.len() * ports];
+        let mut gathered = scattered.clone();
+        let share = 1.0 / self.coordinates.len() as f64;
+        for waypoint in (0..self.grid.nodes()).map(NodeId) {
+            for &(node, port, weight) in self.row(Protocol::Rps, waypoint.0) {
+                scattered[node as usize * ports + usize::from(port)] += share * f64::from(weight);
+            }
+            let moved = self.moved_from(waypoint);
+            for &(node, port, weight) in self.row(Protocol::Rps, self.offset(waypoint, NodeId(0))) {
+                gathered[self.link(&moved, node, port).index()] += share * f64::from(weight);
+            }
+        }
+        (scattered.into(), gathered.into())
+    }
+}
