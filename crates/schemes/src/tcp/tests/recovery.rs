@@ -116,6 +116,30 @@ fn a_timeout_with_sacked_data_repeats_only_what_is_missing() {
 }
 
 #[test]
+fn duplicates_of_needless_repeats_start_no_recovery() {
+    // The first segment is lost twice, others once; after the timeout all are repeated, and the receiver, which has
+    // most of them, answers with duplicates at `recover` (RFC 6582 §3.2, step 1, and §4.1).
+    let segment_number = |segment: &Segment| u64::from(segment.seq) / MSS;
+    let mut losses = vec![0, 0, 1, 3, 7];
+    let initial_rto = Duration::from_ms(1);
+    let mut pair = Pair::new(Params { sack: false, initial_window: 20, initial_rto, ..Params::default() });
+    pair.fate = Box::new(move |node, _, segment| {
+        let lost = losses.iter().position(|&n| node == 0 && n == segment_number(segment));
+        lost.map_or(Fate::Pass, |i| {
+            losses.remove(i);
+            Fate::Drop
+        })
+    });
+    pair.open(0, 200 * MSS, None);
+    pair.finish();
+    let data = || pair.sent.iter().filter(|sent| sent.node == 0);
+    let recover =
+        data().filter(|s| s.at < us(1_000)).map(|s| segment_number(&s.segment)).max().expect("data");
+    let beyond = data().filter(|s| segment_number(&s.segment) > recover).count() as u64;
+    assert_eq!(beyond, 199 - recover, "each once");
+}
+
+#[test]
 fn slight_reordering_repeats_nothing_and_more_does_no_harm() {
     for (late, most) in [(2, 0), (400, 3)] {
         let mut pair = Pair::new(Params::default());
