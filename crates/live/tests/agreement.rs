@@ -50,8 +50,9 @@ impl Chatterbox {
 }
 
 impl Host for Chatterbox {
-    fn handle(&mut self, now: Time, _: Input<'_>) {
-        for _ in 0..self.random.below(3) {
+    fn handle(&mut self, now: Time, input: Input<'_>) {
+        let least = u64::from(matches!(input, Input::Flow(_)));
+        for _ in 0..least + self.random.below(3) {
             self.say_something();
         }
         if self.random.coin() {
@@ -115,7 +116,7 @@ fn ring(nodes: u32) -> Arc<Topology> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn the_engines_put_the_same_packets_on_the_same_links(
         seed in any::<u64>(),
