@@ -1,0 +1,106 @@
+//! Every scheme of the registry that plain FIFO ports can carry, with its defaults, through the packet engine and
+//! through lockstep: the same packets, the same reports.
+
+mod both;
+
+use both::{run_in_lockstep, simulate};
+use raddle_core::{Bytes, Duration, Flow, FlowId, Header, LinkId, NodeId, Rate, Report, Stream, Time};
+use raddle_live::lockstep::{Lockstep, Observer};
+use raddle_schemes::parameter::Settings;
+use raddle_schemes::registry::{Parts, Plan, SCHEMES, Scheme, find};
+use raddle_topology::{Topology, builders};
+use std::sync::Arc;
+
+const SEED: u64 = 3;
+
+fn flows(nodes: u64) -> Vec<Flow> {
+    let mut random = Stream::new(SEED, 0, "flows");
+    let mut start = Time::ZERO;
+    let flow = |id| {
+        start += Duration::from_ps(random.below(2_000_000));
+        let src = random.below(nodes);
+        let dst = (src + 1 + random.below(nodes - 1)) % nodes;
+        Flow {
+            id: FlowId(id),
+            src: NodeId(src as u32),
+            dst: NodeId(dst as u32),
+            size: Bytes(1 + random.below(60_000)),
+            start,
+            app_rate: None,
+            weight: 1,
+            priority: 0,
+        }
+    };
+    (0..60).map(flow).collect()
+}
+
+/// The scheme's parts on this fabric; `None` if some port needs a queue of its own.
+fn parts(scheme: &Scheme, topology: &Arc<Topology>) -> Option<Parts> {
+    let settings = Settings::defaults(scheme.info.parameters);
+    let plan = Plan { topology, routing: scheme.info.routings[0], settings: &settings, seed: SEED };
+    let mut parts = (scheme.build)(&plan).expect("defaults suit a small torus");
+    (0..topology.link_slots()).all(|link| (parts.queue)(LinkId::of(link)).is_none()).then_some(parts)
+}
+
+#[test]
+fn every_scheme_on_fifo_ports_sends_the_same_bytes_in_both_engines() {
+    let torus = builders::torus(&[4, 4], Rate::from_gbps(10), Duration::from_ns(100));
+    let topology = Arc::new(torus.expect("a 4x4 torus"));
+    let flows = flows(16);
+    let end = Time::ZERO + Duration::from_ms(100);
+    let mut compared = 0;
+    for scheme in SCHEMES {
+        let (Some(simulated), Some(moved)) = (parts(scheme, &topology), parts(scheme, &topology)) else {
+            continue;
+        };
+        let name = scheme.info.name;
+        let simulated = simulate(&topology, simulated.node, flows.clone(), end);
+        let moved = run_in_lockstep(&topology, moved.node, flows.clone(), end);
+        let delivered =
+            moved.reports.iter().filter(|(.., report)| matches!(report, Report::Delivered { .. }));
+        assert_eq!(delivered.count(), flows.len(), "{name}");
+        assert_eq!(simulated.reports, moved.reports, "{name}");
+        // Not assert_eq, which would print all the bytes.
+        assert!(simulated.packets == moved.packets, "{name}");
+        compared += 1;
+    }
+    assert!(compared >= 2, "R2C2 and TCP at least");
+}
+
+/// Damages every fortieth packet, and counts what is delivered and what carries SACK blocks.
+#[derive(Default)]
+struct BadLinks {
+    packets: u32,
+    delivered: usize,
+    with_sack: usize,
+}
+
+impl Observer for BadLinks {
+    fn report(&mut self, _: Time, _: NodeId, report: Report) {
+        self.delivered += usize::from(matches!(report, Report::Delivered { .. }));
+    }
+    fn transmitted(&mut self, _: Time, _: LinkId, bytes: &mut [u8]) {
+        if let Ok((Header::Tcp(segment), _)) = Header::decode(bytes) {
+            self.with_sack += usize::from(segment.sack_count > 0);
+        }
+        self.packets += 1;
+        if self.packets.is_multiple_of(40) {
+            let last = bytes.len() - 1;
+            bytes[last] ^= 1;
+        }
+    }
+}
+
+#[test]
+fn tcp_delivers_over_links_that_damage_bytes() {
+    let torus = builders::torus(&[4, 4], Rate::from_gbps(10), Duration::from_ns(100));
+    let topology = Arc::new(torus.expect("a 4x4 torus"));
+    let scheme = find("tcp-newreno").expect("TCP is in the registry");
+    let node = parts(scheme, &topology).expect("TCP needs FIFO ports").node;
+    let flows = flows(16);
+    let mut live = Lockstep::new(&topology, node, flows.clone(), BadLinks::default());
+    assert!(live.run(Time::ZERO + Duration::from_ms(10_000)), "at rest within 10 s");
+    assert_eq!(live.observer().delivered, flows.len());
+    assert_eq!(live.totals().malformed, u64::from(live.observer().packets / 40));
+    assert!(live.observer().with_sack > 0);
+}
