@@ -4,7 +4,7 @@
 //! SACK scoreboard RFC 6675, or without SACK NewReno's, RFC 6582; SACK blocks RFC 2018; retransmission timer RFC
 //! 6298, timing one segment a round trip and none that was repeated (Karn), so that no timestamps are needed.
 //!
-//! A [`TcpHost`] holds the flows that it sends ([`sender`]) and those that it receives ([`receiver`]). It numbers the
+//! A [`TcpHost`] holds the flows that it sends (`sender.rs`) and those that it receives (`receiver.rs`). It numbers the
 //! flows it sends, and the number becomes the two ports, so a name is used again only after 3.9 billion flows.
 //! Inside, the sequence numbers of a flow are 64 bits wide: 0 is the SYN, `1..=size` are the data, `size + 1` is the
 //! FIN, which the last data segment carries. On the wire they start at [`Params::initial_sequence`] and wrap.
