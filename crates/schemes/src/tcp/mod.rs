@@ -16,7 +16,7 @@
 //! # Differs from real TCP
 //! - Flows go one way, so the receiver's half of a connection is never used and never closed; the FIN on the last
 //!   data segment is the end. The receiver's part of a handshake is confirmed by the first data segment.
-//! - By default there is no handshake: both ends start as if it had taken place (R2C2's comparison, [R]).
+//! - By default there is no handshake: both ends start as if it had taken place (as in the comparison with R2C2).
 //! - Both ends know MSS, window scale and whether SACK is in use without options, so a SYN takes 40 bytes.
 //! - The receiving application reads at once: the window offered never shrinks, and there is no silly window.
 //! - A sender never gives up, and does not slow-start again after an idle period (RFC 5681 §4.1).
