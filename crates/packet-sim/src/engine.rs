@@ -5,8 +5,8 @@ use crate::failure::Change;
 use crate::port::{LinkStats, Port, PortSetup, Travelling};
 use crate::slab::{Resident, Slab};
 use raddle_core::{
-    Admit, DropReason, Flow, Host, Input, LinkId, Node, NodeId, Output, Packet, PortId, PortState,
-    Ports, Rate, Report, Signal, Time, Verdict,
+    Admit, DropReason, Flow, Host, Input, LinkId, Node, NodeId, Output, Packet, PortId, PortState, Ports,
+    Rate, Report, Signal, Time, Verdict,
 };
 use raddle_topology::Topology;
 use std::ops::ControlFlow;
@@ -589,7 +589,7 @@ impl<O: Observer> Simulation<O> {
                     }
                     self.observer.report(self.now, NodeId(node), report);
                 }
-                Output::WakeAt(at) => {
+                Output::WakeAt(at) if at < Time::NEVER => {
                     let at = at.max(self.now);
                     if state.wake != at {
                         state.wake = at;
@@ -597,7 +597,7 @@ impl<O: Observer> Simulation<O> {
                     }
                     return;
                 }
-                Output::Idle => {
+                Output::WakeAt(_) | Output::Idle => {
                     state.wake = Time::NEVER;
                     return;
                 }

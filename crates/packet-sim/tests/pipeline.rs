@@ -3,8 +3,8 @@
 mod toy;
 
 use raddle_core::{
-    Admit, Bytes, DropReason, Duration, Forwarder, LinkId, Node, NodeId, Packet, PortId, Ports, Queue, Signal, Time,
-    Verdict,
+    Admit, Bytes, DropReason, Duration, Forwarder, LinkId, Node, NodeId, Packet, PortId, Ports, Queue,
+    Signal, Time, Verdict,
 };
 use raddle_packet_sim::{Change, Config, Observer, PortSetup, Simulation, Switching};
 use raddle_topology::Topology;
@@ -165,7 +165,13 @@ struct OneCredit {
 }
 
 impl Forwarder for OneCredit {
-    fn forward(&mut self, now: Time, packet: &mut Packet, from: Option<PortId>, ports: &Ports<'_>) -> Verdict {
+    fn forward(
+        &mut self,
+        now: Time,
+        packet: &mut Packet,
+        from: Option<PortId>,
+        ports: &Ports<'_>,
+    ) -> Verdict {
         let verdict = self.rightward.forward(now, packet, from, ports);
         match verdict {
             Verdict::Forward(_) if self.credit => self.credit = false,

@@ -49,10 +49,10 @@ fn permutation(protocol: Protocol, dst: impl Fn(u32) -> u32, expected: f64) {
     let flows = (0..64).map(|src| flow(src, src, dst(src), LONG, Time::ZERO)).collect();
     // Short intervals, so that the burst before the first computation drains before the measurement.
     let params = Params { protocol, rho: Duration::from_us(20), ..Params::default() };
-    let rack = rack(&topology, params, flows, Some(us(6_000)), vec![], None);
+    let rack = rack(&topology, params, flows, Some(us(9_000)), vec![], None);
     let heard = rack.simulation.observer();
     for src in 0..64 {
-        let measured = rate(heard, us(4_000), us(6_000), |packet| packet.src() == NodeId(src));
+        let measured = rate(heard, us(6_000), us(9_000), |packet| packet.src() == NodeId(src));
         assert!((measured / expected - 1.0).abs() < 0.01, "node {src}: {measured} for {expected}");
     }
     for node in &rack.nodes {

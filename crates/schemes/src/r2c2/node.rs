@@ -10,7 +10,9 @@ use raddle_core::{
     Bytes, DropReason, Duration, Flow, Header, Host, Input, LinkId, NodeId, Output, Packet, PortId, Ports,
     Rate, Report, Stream, Time,
 };
-use raddle_wire::r2c2::{Data, DropNotice, Event, EventKind, FLAG_LAST, NoticeReason, Route, UNLIMITED_KBPS};
+use raddle_wire::r2c2::{
+    Data, DropNotice, Event, EventKind, FLAG_LAST, FLAG_PAYLOAD_COVERED, NoticeReason, Route, UNLIMITED_KBPS,
+};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -281,7 +283,7 @@ impl R2c2Node {
             plen: NOTICE_PAYLOAD,
             rlen: drawn.hops,
             ridx: 0,
-            flags: 0,
+            flags: FLAG_PAYLOAD_COVERED,
             route: drawn.route,
         };
         let reason =
@@ -391,11 +393,13 @@ impl R2c2Node {
                     drawn
                 }
             };
-            let flow = &self.sending[place];
-            if !flow.is_limited() {
-                let port = ports.get(drawn.first);
+            let port = ports.get(drawn.first);
+            if !port.up {
+                continue; // a node sees its own dead link; discovery will bring new routes
+            }
+            if !self.sending[place].is_limited() {
                 let most = port.rate.time_for(Bytes((nic_packets - 1) * (u64::from(mtu) + HEADER)));
-                if port.up && port.backlog(now) > most {
+                if port.backlog(now) > most {
                     wake = wake.min(Time::from_ps(port.free_at.as_ps() - most.as_ps()));
                     continue;
                 }
