@@ -1,6 +1,23 @@
 //! Experiments: read, checked, run, swept over, kept, drawn, and held against what papers claim.
+//!
+//! ```text
+//! Document::load ─► with_overrides ─► cells ─► prepare ─► run_into
+//!   TOML, places      --set             sweep    checks     engine, records, directory
+//! ```
 
+pub mod directory;
 mod error;
 pub mod experiment;
+mod ideal;
+mod prepare;
+pub mod run;
+mod summary;
 
+pub use directory::run_into;
 pub use error::Error;
+pub use prepare::Prepared;
+pub use run::{Control, Outcome, Progress};
+pub use summary::{Summarizer, Summary, compare, table};
+
+/// This program's version.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -50,7 +50,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("key given twice", "kind = \"torus\"", "kind = \"torus\"\nkind = \"mesh\""),
     ("unknown key", "link_delay", "link_dealy"),
     ("unknown table", "[engine]", "[engin]"),
-    ("key of another kind of topology", "kind = \"torus\"", "kind = \"dumbbell\"\nhosts_per_side = 2"),
+    ("key of another kind of topology", "kind = \"torus\"", "kind = \"dumbbell\"\nleft = 2\nright = 2"),
     ("missing key", "link_rate = \"10 Gbps\"\n", ""),
     (
         "missing table",

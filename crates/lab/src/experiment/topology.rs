@@ -1,10 +1,10 @@
 //! `[topology]`: which fabric.
 
 use super::problem::Problem;
-use super::section::Section;
+use super::section::{Section, out_of_range};
 use super::value::At;
 use raddle_core::{Duration, Rate};
-use raddle_topology::Topology;
+use raddle_topology::{Topology, builders};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ const KINDS: [(&str, &str); 7] = [
     ("mesh", "grid without wrap-around: dims = [8, 8]"),
     ("hypercube", "2^n nodes: dimensions = 9"),
     ("folded_clos", "leaves and spines: leaves = 32, spines = 16, hosts_per_leaf = 16"),
-    ("dumbbell", "two switches and a bottleneck: hosts_per_side = 4, bottleneck_rate = \"10 Gbps\""),
+    ("dumbbell", "two switches and a bottleneck: left = 4, right = 4, bottleneck_rate = \"10 Gbps\""),
     ("single_switch", "hosts around one switch: hosts = 16"),
     ("file", "a graph: file = \"fabric.json\" (NetworkX node-link) or \"fabric.graphml\""),
 ];
@@ -48,10 +48,12 @@ pub enum Fabric {
         /// Rate of the links between leaves and spines.
         uplink_rate: Rate,
     },
-    /// Two switches joined by one link, the same number of hosts at each.
+    /// Two switches joined by one link.
     Dumbbell {
-        /// Hosts at each switch.
-        hosts_per_side: u32,
+        /// Hosts at one switch.
+        left: u32,
+        /// Hosts at the other.
+        right: u32,
         /// Rate of the link in the middle.
         bottleneck_rate: Rate,
     },
@@ -103,12 +105,39 @@ impl TopologySpec {
                 Fabric::FoldedClos { leaves, spines, hosts_per_leaf, uplink_rate }
             }
             "dumbbell" => Fabric::Dumbbell {
-                hosts_per_side: count(&mut section, "hosts_per_side")?,
+                left: count(&mut section, "left")?,
+                right: count(&mut section, "right")?,
                 bottleneck_rate: positive_rate(&mut section, "bottleneck_rate", Some(link_rate))?,
             },
             _ => Fabric::SingleSwitch(count(&mut section, "hosts")?),
         };
         Ok((Self { fabric, link_rate, link_delay, at }, section.finish()?))
+    }
+}
+
+impl TopologySpec {
+    /// Builds the fabric.
+    ///
+    /// # Errors
+    /// If it has more nodes or ports than there are names for.
+    pub fn build(&self) -> Result<Arc<Topology>, Problem> {
+        let (rate, delay) = (self.link_rate, self.link_delay);
+        let built = match &self.fabric {
+            Fabric::Torus(dims) => builders::torus(dims, rate, delay),
+            Fabric::Mesh(dims) => builders::mesh(dims, rate, delay),
+            Fabric::Hypercube(order) => builders::hypercube(*order, rate, delay),
+            &Fabric::FoldedClos { leaves, spines, hosts_per_leaf, uplink_rate } => {
+                builders::folded_clos(leaves, hosts_per_leaf, spines, rate, uplink_rate, delay)
+            }
+            &Fabric::Dumbbell { left, right, bottleneck_rate } => {
+                builders::dumbbell(left, right, rate, bottleneck_rate, delay)
+            }
+            Fabric::SingleSwitch(hosts) => builders::single_switch(*hosts, rate, delay),
+            Fabric::Read(topology) => return Ok(Arc::clone(topology)),
+        };
+        built
+            .map(Arc::new)
+            .map_err(|error| out_of_range(&self.at, error.to_string(), "choose a smaller fabric"))
     }
 }
 

@@ -224,7 +224,10 @@ fn item(value: &DeValue<'_>, at: At) -> Result<Item, Problem> {
         },
         DeValue::Boolean(boolean) => Value::Boolean(*boolean),
         DeValue::Datetime(_) => {
-            return Err(refuse("no key of an experiment takes a date", "times are spans, such as \"100 ns\""));
+            return Err(refuse(
+                "no key of an experiment takes a date",
+                "times are spans, such as \"100 ns\"",
+            ));
         }
         DeValue::Array(array) => {
             Value::Array(array.iter().map(|item| spanned(item, &at)).collect::<Result<_, _>>()?)

@@ -1,0 +1,128 @@
+//! Run directories. A run is one directory that describes itself:
+//!
+//! | file | holds |
+//! |---|---|
+//! | `experiment.toml` | the experiment with every default, which runs again as it is |
+//! | `flows.parquet` | a row a flow |
+//! | `links.parquet` | a row a directed link |
+//! | `summary.json` | seed, version, digest, totals, percentiles |
+//! | `log.txt` | what was run, and what the run said at its end |
+//!
+//! It grows under a temporary name and gets its own when it is whole, so a directory of that name is a finished run,
+//! or one that was stopped and says so.
+
+use crate::Error;
+use crate::prepare::Prepared;
+use crate::run::{Control, run};
+use crate::summary::{Summarizer, Summary};
+use raddle_records::{FlowRecord, LinkRecord, RecordsError, TableWriter};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The summary's name in a run directory.
+pub const SUMMARY: &str = "summary.json";
+
+/// Runs a prepared experiment into a directory; `title` is what the run is called.
+///
+/// # Errors
+/// If the directory is there and no run directory, if a file cannot be written, or if the run fails.
+pub fn run_into(
+    prepared: Prepared,
+    directory: &Path,
+    title: &str,
+    control: Control<'_>,
+) -> Result<Summary, Error> {
+    let part = Part::create(directory)?;
+    let seed = prepared.experiment.engine.seed;
+    let resolved = prepared.experiment.resolved.clone();
+    let keep_links = prepared.experiment.record.links;
+    let mut writer = TableWriter::<FlowRecord>::create(&part.file("flows.parquet")).map_err(records)?;
+    let mut summarizer = Summarizer::default();
+    let mut take = |flow: &FlowRecord| {
+        summarizer.add(flow);
+        writer.push(flow).map_err(records)
+    };
+    let outcome = run(prepared, &mut take, control)?;
+    let digest = outcome.digest.to_string();
+    let notes = [("raddle.seed", seed.to_string()), ("raddle.digest", digest)];
+    let notes: Vec<_> = notes.iter().map(|(key, value)| (*key, value.as_str())).collect();
+    writer.finish(outcome.complete, &notes).map_err(records)?;
+    if keep_links {
+        let mut links = TableWriter::<LinkRecord>::create(&part.file("links.parquet")).map_err(records)?;
+        outcome.links.iter().try_for_each(|link| links.push(link)).map_err(records)?;
+        links.finish(outcome.complete, &notes).map_err(records)?;
+    }
+    let summary = summarizer.finish(title, seed, &outcome);
+    part.write("experiment.toml", &resolved.to_string())?;
+    part.write(SUMMARY, &format!("{:#}\n", summary.json()))?;
+    let speed = outcome.totals.packet_hops() as f64 / outcome.seconds.max(1e-9);
+    let log = format!(
+        "raddle {}\n{summary}\n{:.2} s of wall clock, {speed:.0} packet-hops/s\nagain: raddle run experiment.toml\n",
+        crate::VERSION,
+        outcome.seconds
+    );
+    part.write("log.txt", &log)?;
+    part.finish()?;
+    Ok(summary)
+}
+
+fn records(error: RecordsError) -> Error {
+    Error::Run(error.to_string())
+}
+
+/// Whether a run has been finished there.
+#[must_use]
+pub fn is_finished(directory: &Path) -> bool {
+    let summary = fs::read_to_string(directory.join(SUMMARY)).ok();
+    let summary: Option<serde_json::Value> = summary.and_then(|text| serde_json::from_str(&text).ok());
+    summary.is_some_and(|summary| summary["complete"] == true)
+}
+
+/// A run directory in the making; dropped before it is finished, it leaves nothing behind.
+struct Part {
+    directory: PathBuf,
+    temporary: PathBuf,
+}
+
+impl Part {
+    fn create(directory: &Path) -> Result<Self, Error> {
+        if directory.exists() && !directory.join(SUMMARY).is_file() {
+            let empty = fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none());
+            if !empty {
+                let what = format!("{} is there already and is no run directory", directory.display());
+                return Err(Error::Usage { what, hint: "choose another --out, or remove it".to_owned() });
+            }
+        }
+        let mut temporary = OsString::from(directory.as_os_str());
+        temporary.push(format!(".part-{}", std::process::id()));
+        let temporary = PathBuf::from(temporary);
+        fs::create_dir_all(&temporary).map_err(Error::io("create", &temporary))?;
+        Ok(Self { directory: directory.to_owned(), temporary })
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.temporary.join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<(), Error> {
+        let path = self.file(name);
+        fs::write(&path, text).map_err(Error::io("write", &path))
+    }
+
+    /// Takes the place of an earlier run of the same name.
+    fn finish(self) -> Result<(), Error> {
+        if self.directory.exists() {
+            fs::remove_dir_all(&self.directory).map_err(Error::io("replace", &self.directory))?;
+        }
+        fs::rename(&self.temporary, &self.directory).map_err(Error::io("create", &self.directory))
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        // After `finish` the temporary name is gone; before, what is there is of no use, and failing to tidy up is no
+        // reason to fail.
+        let _ = fs::remove_dir_all(&self.temporary);
+    }
+}

@@ -1,0 +1,170 @@
+//! From an experiment to what an engine takes, and the checks that need all of it at once.
+
+use crate::experiment::{
+    At, Broken, Cause, Document, EngineKind, Experiment, Failure, Problem, Table, Value,
+};
+use crate::ideal::{Ideals, components};
+use raddle_core::{Bytes, Flow, LinkId};
+use raddle_packet_sim::{Change, Config, PortSetup, Switching};
+use raddle_records::Framing;
+use raddle_schemes::registry::{Parts, Plan, Unfit};
+use raddle_topology::Topology;
+use std::sync::Arc;
+
+/// An experiment that has been checked and can run.
+pub struct Prepared {
+    /// What it was made from.
+    pub experiment: Experiment,
+    /// The fabric.
+    pub topology: Arc<Topology>,
+    /// The flows, in order of start.
+    pub flows: Arc<[Flow]>,
+    pub(crate) parts: Parts,
+    pub(crate) changes: Vec<Change>,
+}
+
+impl Document {
+    /// Reads the experiment, builds its fabric, flows and scheme, and checks that they go together.
+    ///
+    /// # Errors
+    /// With the first thing that is wrong.
+    pub fn prepare(&self) -> Result<Prepared, Problem> {
+        let experiment = self.experiment()?;
+        let topology = experiment.topology.build()?;
+        let flows = experiment.workload.flows(&topology, experiment.engine.seed)?;
+        let component = components(&topology);
+        if let Some(flow) =
+            flows.iter().find(|flow| component[flow.src.index()] != component[flow.dst.index()])
+        {
+            let cause = Cause::Unreachable { src: flow.src.0, dst: flow.dst.0 };
+            return Err(Problem::at(experiment.workload.place(flow.id), cause));
+        }
+        let changes = changes(&experiment.failures, &topology)?;
+        let scheme = &experiment.scheme;
+        let plan = Plan {
+            topology: &topology,
+            routing: &scheme.routing,
+            settings: &scheme.settings,
+            seed: experiment.engine.seed,
+        };
+        let parts = (scheme.transport.build)(&plan).map_err(|unfit| self.unfit(unfit))?;
+        let mut prepared = Prepared { experiment, topology, flows: flows.into(), parts, changes };
+        self.check_queues(&mut prepared)?;
+        Ok(prepared)
+    }
+
+    fn unfit(&self, unfit: Unfit) -> Problem {
+        let cause = Cause::Contradiction { what: unfit.problem, hint: unfit.hint };
+        Problem::at(&place(&self.root, &unfit.key), cause)
+    }
+
+    /// Refuses limits that no queue would know of.
+    fn check_queues(&self, prepared: &mut Prepared) -> Result<(), Problem> {
+        let contradiction = |key: &str, what: String, hint: &str| {
+            Err(Problem::at(&place(&self.root, key), Cause::Contradiction { what, hint: hint.to_owned() }))
+        };
+        let Prepared { experiment, topology, parts, changes, .. } = prepared;
+        let name = experiment.scheme.transport.info.name;
+        let own = topology.links().next().is_some_and(|(id, _)| (parts.queue)(id).is_some());
+        let limits = experiment.scheme.queue;
+        let limited = limits.bytes.is_some() || limits.packets.is_some();
+        if own && limited {
+            let what = format!("{name} has queues of its own, which know no such limit");
+            return contradiction("scheme.queue", what, "leave `limit` and `packets` out");
+        }
+        if experiment.engine.kind == EngineKind::Lockstep {
+            let hint = "choose kind = \"packet\" in [engine]";
+            if own {
+                let what = format!("the lockstep runtime has plain queues, and {name} needs its own");
+                return contradiction("scheme.transport", what, hint);
+            }
+            if limited {
+                return contradiction("scheme.queue", "lockstep queues are unbounded".to_owned(), hint);
+            }
+            if !changes.is_empty() {
+                return contradiction("failure", "nothing fails in lockstep".to_owned(), hint);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where the text speaks of a dotted key: of the key itself, or of the nearest table around it.
+fn place(root: &Table, key: &str) -> At {
+    let (mut table, mut at) = (root, &root.at);
+    for part in key.split('.') {
+        let Some(item) = table.get(part) else { break };
+        at = &item.at;
+        match &item.value {
+            Value::Table(inner) => table = inner,
+            _ => break,
+        }
+    }
+    at.clone()
+}
+
+/// Failures and repairs as the engine takes them.
+fn changes(failures: &[Failure], topology: &Topology) -> Result<Vec<Change>, Problem> {
+    let mut changes = Vec::new();
+    for failure in failures {
+        let links: Vec<LinkId> = match failure.broken {
+            Broken::Link(a, b) => topology
+                .links()
+                .filter(|(_, link)| [(a, b), (b, a)].contains(&(link.from, link.to)))
+                .map(|(id, _)| id)
+                .collect(),
+            Broken::Node(node) => topology
+                .links()
+                .filter(|(_, link)| link.from == node || link.to == node)
+                .map(|(id, _)| id)
+                .collect(),
+        };
+        if links.is_empty() {
+            let what = match failure.broken {
+                Broken::Link(a, b) => format!("no link joins node {a} and node {b}"),
+                Broken::Node(node) => format!("the topology has no node {node} with links"),
+            };
+            let hint = "`raddle topo show` lists nodes and links".to_owned();
+            return Err(Problem::at(&failure.place, Cause::OutOfRange { what, hint }));
+        }
+        let discovery = failure.discovery;
+        changes.push(Change { at: failure.at, links: links.clone(), up: false, discovery });
+        changes.extend(failure.repair.map(|at| Change { at, links, up: true, discovery }));
+    }
+    changes.sort_by_key(|change| change.at);
+    Ok(changes)
+}
+
+impl Prepared {
+    pub(crate) fn config(&self) -> Config {
+        let engine = &self.experiment.engine;
+        let switching = match self.lookahead() {
+            None => Switching::StoreAndForward,
+            Some(Bytes(header)) => {
+                Switching::CutThrough { header: u32::try_from(header).expect("a header's size") }
+            }
+        };
+        Config { switching, changes: self.changes.clone(), time_limit: engine.time_limit }
+    }
+
+    /// What a node must have of a packet before it passes it on, if not all.
+    fn lookahead(&self) -> Option<Bytes> {
+        self.experiment.engine.cut_through.then(|| Bytes(self.parts.header_bytes.into()))
+    }
+
+    pub(crate) fn port(&mut self, link: LinkId) -> PortSetup {
+        let limits = self.experiment.scheme.queue;
+        PortSetup {
+            limit_bytes: limits.bytes.map(|bytes| bytes.0),
+            limit_packets: limits.packets.map(|packets| packets as usize),
+            queue: (self.parts.queue)(link),
+            agent: None,
+        }
+    }
+
+    /// What flows could hope for.
+    pub(crate) fn ideals(&self) -> Ideals {
+        let framing = Framing { payload: self.parts.mtu, header: self.parts.header_bytes };
+        Ideals::new(&self.topology, framing, self.lookahead())
+    }
+}

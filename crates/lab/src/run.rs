@@ -1,0 +1,284 @@
+//! Running a prepared experiment on its engine, and gathering what comes out.
+
+use crate::Error;
+use crate::experiment::EngineKind;
+use crate::prepare::Prepared;
+use raddle_core::{DropReason, LinkId, NodeId, Packet, PortId, Report, Time};
+use raddle_live::lockstep::{self, Lockstep};
+use raddle_packet_sim::{LinkStats, Simulation};
+use raddle_records::{Digest, FlowRecord, LinkRecord, Recorder, Totals};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// Flows delivered.
+    pub done: u64,
+    /// Flows in all.
+    pub flows: u64,
+    /// Packets that have crossed a link.
+    pub packet_hops: u64,
+    /// Simulated time.
+    pub now: Time,
+    /// Wall-clock seconds so far.
+    pub seconds: f64,
+}
+
+impl Progress {
+    /// Packets that cross a link in a second of wall-clock time.
+    #[must_use]
+    pub fn hops_per_second(&self) -> f64 {
+        self.packet_hops as f64 / self.seconds.max(1e-9)
+    }
+
+    /// Wall-clock seconds to go, if flows go on finishing as they have.
+    #[must_use]
+    pub fn seconds_left(&self) -> Option<f64> {
+        (self.done > 0).then(|| self.seconds * (self.flows - self.done) as f64 / self.done as f64)
+    }
+}
+
+/// Whoever follows a run.
+pub struct Control<'a> {
+    /// Set from outside, it ends the run early.
+    pub stop: &'a AtomicBool,
+    /// Told now and then how far the run is.
+    pub progress: &'a mut dyn FnMut(&Progress),
+}
+
+/// What a run amounts to, flows aside.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// A row a directed link.
+    pub links: Vec<LinkRecord>,
+    /// Packets by kind, losses by reason.
+    pub totals: Totals,
+    /// Of all rows.
+    pub digest: Digest,
+    /// Flows of the workload.
+    pub flows: u64,
+    /// Flows delivered.
+    pub delivered: u64,
+    /// Whether the run came to its own end, rather than being stopped.
+    pub complete: bool,
+    /// Reports of flows that nobody had opened, which a sound scheme does not make.
+    pub unmatched: u64,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+}
+
+/// The wall clock, for progress only: no result depends on it.
+#[expect(clippy::disallowed_methods, reason = "progress is shown against the wall clock")]
+fn wall_clock() -> Instant {
+    Instant::now()
+}
+
+/// Runs a prepared experiment. Each flow's record goes to `flow` as soon as the flow is done; the rest, of flows
+/// that were not, at the end.
+///
+/// # Errors
+/// If `flow` fails, or the engine's own accounts do not add up.
+pub fn run(
+    mut prepared: Prepared,
+    flow: &mut dyn FnMut(&FlowRecord) -> Result<(), Error>,
+    control: Control<'_>,
+) -> Result<Outcome, Error> {
+    let started = wall_clock();
+    let ideals = prepared.ideals();
+    let gather = Gather {
+        recorder: Recorder::new(Arc::clone(&prepared.flows), move |flow| ideals.of(flow)),
+        totals: Totals::default(),
+        digest: Digest::default(),
+        flow,
+        result: Ok(()),
+    };
+    let mut watch = Watch { control, started, flows: prepared.flows.len() as u64 };
+    let ended = match prepared.experiment.engine.kind {
+        EngineKind::Packet => run_packets(&mut prepared, gather, &mut watch)?,
+        EngineKind::Lockstep => run_lockstep(&mut prepared, gather, &mut watch),
+    };
+    finish(&prepared, ended, &watch)
+}
+
+/// What an engine leaves.
+struct Ended<'a> {
+    gather: Gather<'a>,
+    links: Vec<LinkStats>,
+    events: u64,
+    now: Time,
+    complete: bool,
+}
+
+fn run_packets<'a>(
+    prepared: &mut Prepared,
+    gather: Gather<'a>,
+    watch: &mut Watch<'_>,
+) -> Result<Ended<'a>, Error> {
+    let (topology, config) = (Arc::clone(&prepared.topology), prepared.config());
+    let setups: Vec<_> = (0..topology.link_slots()).map(|link| prepared.port(LinkId::of(link))).collect();
+    let mut setups = setups.into_iter();
+    let node = |id| (prepared.parts.node)(id);
+    let port = |_| setups.next().unwrap_or_default();
+    let mut simulation = Simulation::new(&topology, node, port, prepared.flows.to_vec(), config, gather);
+    let complete = simulation.run(|now, totals| watch.look(now, totals.flows_delivered, totals.packet_hops));
+    let totals = *simulation.totals();
+    let inside = simulation.packets_inside() as u64;
+    if totals.sent != totals.delivered + totals.dropped + inside {
+        return Err(Error::Run(format!("packets are not conserved: {totals:?}, {inside} inside")));
+    }
+    let (now, links) = (simulation.now(), simulation.link_stats().to_vec());
+    Ok(Ended { gather: simulation.into_observer(), links, events: totals.events, now, complete })
+}
+
+/// Simulated time between two looks at a lockstep run.
+const LOCKSTEP_SLICE: raddle_core::Duration = raddle_core::Duration::from_us(100);
+
+fn run_lockstep<'a>(prepared: &mut Prepared, gather: Gather<'a>, watch: &mut Watch<'_>) -> Ended<'a> {
+    let topology = Arc::clone(&prepared.topology);
+    let observer = Linked { gather, links: vec![LinkStats::default(); topology.link_slots()] };
+    let node = |id| (prepared.parts.node)(id);
+    let mut runtime = Lockstep::new(&topology, node, prepared.flows.to_vec(), observer);
+    let limit = prepared.experiment.engine.time_limit.unwrap_or(Time::NEVER);
+    let mut complete = true;
+    let mut until = Time::ZERO;
+    while until < limit {
+        until = limit.min(until + LOCKSTEP_SLICE);
+        let rest = runtime.run(until);
+        if rest {
+            break;
+        }
+        let done = runtime.observer().gather.recorder.finished();
+        if watch.look(runtime.now(), done, runtime.totals().packet_hops).is_break() {
+            complete = false;
+            break;
+        }
+    }
+    let now = runtime.now();
+    let Linked { gather, links } = runtime.into_observer();
+    Ended { gather, links, events: 0, now, complete }
+}
+
+fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Outcome, Error> {
+    let Ended { mut gather, links, events, now, complete } = ended;
+    for record in gather.recorder.finish(now) {
+        gather.take(&record);
+    }
+    gather.result?;
+    let delivered = gather.recorder.finished();
+    let unmatched = gather.recorder.unmatched();
+    let totals = Totals { simulated_ps: now.as_ps(), events, ..gather.totals };
+    let links: Vec<_> = prepared
+        .topology
+        .links()
+        .map(|(id, link)| {
+            let stats = &links[id.index()];
+            LinkRecord {
+                link: id.0,
+                from: link.from.0,
+                to: link.to.0,
+                data_packets: stats.data_packets,
+                data_bytes: stats.data_bytes,
+                control_packets: stats.control_packets,
+                control_bytes: stats.control_bytes,
+                drops: stats.drops,
+                peak_queue_bytes: stats.peak_queue,
+            }
+        })
+        .collect();
+    let mut digest = gather.digest;
+    links.iter().for_each(|link| digest.add(link));
+    digest.add(&totals);
+    let seconds = watch.started.elapsed().as_secs_f64();
+    Ok(Outcome { links, totals, digest, flows: watch.flows, delivered, unmatched, complete, seconds })
+}
+
+/// Tells how far a run is, and whether to go on.
+struct Watch<'a> {
+    control: Control<'a>,
+    started: Instant,
+    flows: u64,
+}
+
+impl Watch<'_> {
+    fn look(&mut self, now: Time, done: u64, packet_hops: u64) -> ControlFlow<()> {
+        let seconds = self.started.elapsed().as_secs_f64();
+        (self.control.progress)(&Progress { done, flows: self.flows, packet_hops, now, seconds });
+        if self.control.stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+}
+
+/// Listens to an engine and hands out records.
+struct Gather<'a> {
+    recorder: Recorder,
+    totals: Totals,
+    digest: Digest,
+    flow: &'a mut dyn FnMut(&FlowRecord) -> Result<(), Error>,
+    /// The first failure to hand out a record.
+    result: Result<(), Error>,
+}
+
+impl Gather<'_> {
+    fn take(&mut self, record: &FlowRecord) {
+        self.digest.add(record);
+        if self.result.is_ok() {
+            self.result = (self.flow)(record);
+        }
+    }
+
+    fn heard(&mut self, now: Time, node: NodeId, report: Report) {
+        if let Some(record) = self.recorder.report(now, node, report) {
+            self.take(&record);
+        }
+    }
+}
+
+impl raddle_packet_sim::Observer for Gather<'_> {
+    fn report(&mut self, now: Time, node: NodeId, report: Report) {
+        self.heard(now, node, report);
+    }
+
+    fn forwarded(&mut self, _sent: Time, _link: LinkId, packet: &Packet) {
+        self.totals.count(packet);
+    }
+
+    fn dropped(&mut self, _: Time, _: NodeId, _: Option<PortId>, _: &Packet, why: DropReason) {
+        self.totals.drops.count(why);
+    }
+}
+
+/// A listener that counts what passes over links, which the lockstep runtime does not.
+struct Linked<'a> {
+    gather: Gather<'a>,
+    links: Vec<LinkStats>,
+}
+
+impl lockstep::Observer for Linked<'_> {
+    fn report(&mut self, now: Time, node: NodeId, report: Report) {
+        self.gather.heard(now, node, report);
+    }
+
+    fn transmitted(&mut self, _sent: Time, link: LinkId, bytes: &mut [u8]) {
+        let Ok((header, _)) = raddle_core::Header::decode(bytes) else { return };
+        let packet = Packet { size: u32::try_from(bytes.len()).expect("a packet's size"), header };
+        self.gather.totals.count(&packet);
+        let (link, size) = (&mut self.links[link.index()], u64::from(packet.size));
+        let (packets, bytes) = if packet.is_data() {
+            (&mut link.data_packets, &mut link.data_bytes)
+        } else {
+            (&mut link.control_packets, &mut link.control_bytes)
+        };
+        *packets += 1;
+        *bytes += size;
+    }
+
+    fn dropped(&mut self, _: Time, _: NodeId, _: Option<PortId>, _: &Packet, why: DropReason) {
+        self.gather.totals.drops.count(why);
+    }
+}

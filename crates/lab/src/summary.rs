@@ -1,0 +1,238 @@
+//! A run in a page: what is kept as `summary.json` and shown at the end.
+
+use crate::Error;
+use crate::run::Outcome;
+use raddle_records::{FlowRecord, Totals, stats};
+use serde_json::{Value, json};
+use std::fmt::{self, Write as _};
+use std::path::Path;
+
+/// Classes of flows by size, as the papers cut them: name, least and most bytes.
+const CLASSES: [(&str, u64, u64); 4] = [
+    ("all", 0, u64::MAX),
+    ("under 100 KB", 0, 99_999),
+    ("100 KB to 1 MB", 100_000, 1_000_000),
+    ("over 1 MB", 1_000_001, u64::MAX),
+];
+
+/// What the finished flows of a size class saw.
+#[derive(Debug, Clone, PartialEq)]
+struct Class {
+    name: &'static str,
+    flows: usize,
+    /// p50 and p99 by nearest rank, in microseconds.
+    fct_us: [Option<f64>; 2],
+    /// The same, over the ideal FCT.
+    slowdown: [Option<f64>; 2],
+    /// Mean over flows of size over FCT.
+    goodput_gbps: Option<f64>,
+}
+
+/// Collects what a summary needs of each flow.
+#[derive(Debug, Clone, Default)]
+pub struct Summarizer {
+    /// Size, FCT in picoseconds, slowdown, goodput in bit/s.
+    finished: Vec<(u64, u64, f64, f64)>,
+}
+
+impl Summarizer {
+    /// Takes in a flow.
+    pub fn add(&mut self, flow: &FlowRecord) {
+        if let (Some(fct), Some(slowdown), Some(goodput)) = (flow.fct_ps, flow.slowdown(), flow.goodput_bps())
+        {
+            self.finished.push((flow.size_bytes, fct, slowdown, goodput));
+        }
+    }
+
+    fn class(&self, (name, least, most): (&'static str, u64, u64)) -> Class {
+        let inside = || self.finished.iter().filter(|flow| (least..=most).contains(&flow.0));
+        let ranks = |mut sample: Vec<f64>| {
+            stats::sort(&mut sample);
+            [50.0, 99.0].map(|p| stats::percentile(&sample, p))
+        };
+        let goodput: Vec<f64> = inside().map(|flow| flow.3 / 1e9).collect();
+        Class {
+            name,
+            flows: goodput.len(),
+            fct_us: ranks(inside().map(|flow| flow.1 as f64 / 1e6).collect()),
+            slowdown: ranks(inside().map(|flow| flow.2).collect()),
+            goodput_gbps: stats::mean(&goodput),
+        }
+    }
+
+    /// The summary of the run.
+    #[must_use]
+    pub fn finish(mut self, title: &str, seed: u64, outcome: &Outcome) -> Summary {
+        // Flows come in the order in which they finish; a sum of floats must not depend on that.
+        self.finished.sort_by_key(|flow| (flow.0, flow.1));
+        let mut queues: Vec<f64> = outcome.links.iter().map(|link| link.peak_queue_bytes as f64).collect();
+        stats::sort(&mut queues);
+        Summary {
+            title: title.to_owned(),
+            seed,
+            classes: CLASSES.iter().map(|&class| self.class(class)).collect(),
+            peak_queue_bytes: [50.0, 99.0, 100.0].map(|p| stats::percentile(&queues, p)),
+            outcome: Outcome { links: Vec::new(), ..outcome.clone() },
+        }
+    }
+}
+
+/// A run in a page.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    title: String,
+    seed: u64,
+    classes: Vec<Class>,
+    /// p50, p99 and maximum over ports of the most bytes each ever held.
+    peak_queue_bytes: [Option<f64>; 3],
+    /// Without its links.
+    outcome: Outcome,
+}
+
+impl Summary {
+    /// The summary as a JSON document.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let outcome = &self.outcome;
+        let classes: Vec<_> = self
+            .classes
+            .iter()
+            .map(|class| {
+                json!({
+                    "class": class.name,
+                    "flows": class.flows,
+                    "fct_p50_us": class.fct_us[0],
+                    "fct_p99_us": class.fct_us[1],
+                    "slowdown_p50": class.slowdown[0],
+                    "slowdown_p99": class.slowdown[1],
+                    "goodput_mean_gbps": class.goodput_gbps,
+                })
+            })
+            .collect();
+        json!({
+            "title": self.title,
+            "version": crate::VERSION,
+            "seed": self.seed,
+            "digest": outcome.digest.to_string(),
+            "complete": outcome.complete,
+            "flows": outcome.flows,
+            "delivered": outcome.delivered,
+            "unmatched_reports": outcome.unmatched,
+            "classes": classes,
+            "peak_queue_p50_bytes": self.peak_queue_bytes[0],
+            "peak_queue_p99_bytes": self.peak_queue_bytes[1],
+            "peak_queue_max_bytes": self.peak_queue_bytes[2],
+            "totals": outcome.totals,
+            "wall_seconds": outcome.seconds,
+        })
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Outcome { totals, delivered, flows, complete, unmatched, .. } = &self.outcome;
+        let simulated = totals.simulated().as_secs_f64() * 1e3;
+        writeln!(f, "{}: {delivered} of {flows} flows delivered in {simulated:.3} ms simulated", self.title)?;
+        if !complete {
+            writeln!(f, "stopped early: the records are partial")?;
+        }
+        if *unmatched > 0 {
+            writeln!(f, "{unmatched} reports of flows that nobody had opened: a bug of the scheme")?;
+        }
+        writeln!(f)?;
+        f.write_str(&table(&self.rows()))?;
+        writeln!(f)?;
+        let Totals { data, drops, .. } = totals;
+        let control = totals.control();
+        writeln!(f, "packet-hops  {} data, {} control ({} B)", data.packets, control.packets, control.bytes)?;
+        let [p50, p99, max] = self.peak_queue_bytes.map(|bytes| bytes.unwrap_or(0.0));
+        writeln!(f, "peak queue   p50 {p50:.0} B, p99 {p99:.0} B, max {max:.0} B over ports")?;
+        writeln!(f, "drops        {}", drops.total())?;
+        writeln!(f, "seed         {}", self.seed)?;
+        write!(f, "digest       {}", self.outcome.digest)
+    }
+}
+
+impl Summary {
+    fn rows(&self) -> Vec<Vec<String>> {
+        let heads = ["size", "flows", "FCT p50 us", "p99 us", "slowdown p50", "p99", "goodput Gbps"];
+        let shown = |number: Option<f64>| number.map_or("-".to_owned(), |number| format!("{number:.2}"));
+        let mut rows = vec![heads.map(str::to_owned).to_vec()];
+        for class in &self.classes {
+            let [fct, slowdown] = [class.fct_us, class.slowdown].map(|pair| pair.map(shown));
+            let mut row = vec![class.name.to_owned(), class.flows.to_string()];
+            row.extend(fct);
+            row.extend(slowdown);
+            row.push(shown(class.goodput_gbps));
+            rows.push(row);
+        }
+        rows
+    }
+}
+
+/// Rows of cells in columns: the first to the left, the others to the right.
+#[must_use]
+pub fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |i: usize| rows.iter().filter_map(|row| row.get(i)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|i| width(i).unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (i, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            let written = match i {
+                0 => write!(line, "{cell:<width$}"),
+                _ => write!(line, "  {cell:>width$}"),
+            };
+            written.expect("a string takes any text");
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// The measures that a comparison shows: their place in `summary.json`, and their name.
+const COMPARED: [(&str, &str); 11] = [
+    ("/flows", "flows"),
+    ("/delivered", "delivered"),
+    ("/classes/0/slowdown_p50", "slowdown p50"),
+    ("/classes/0/slowdown_p99", "slowdown p99"),
+    ("/classes/1/fct_p50_us", "FCT p50 us, under 100 KB"),
+    ("/classes/1/fct_p99_us", "FCT p99 us, under 100 KB"),
+    ("/classes/3/goodput_mean_gbps", "goodput mean Gbps, over 1 MB"),
+    ("/peak_queue_p99_bytes", "peak queue p99 B"),
+    ("/peak_queue_max_bytes", "peak queue max B"),
+    ("/totals/data/packets", "data packet-hops"),
+    ("/digest", "digest"),
+];
+
+/// Run directories side by side: a table for people, and the summaries as JSON.
+///
+/// # Errors
+/// If one of them is no run directory.
+pub fn compare(directories: &[&Path]) -> Result<(String, Value), Error> {
+    let summaries = directories.iter().map(|path| load(path)).collect::<Result<Vec<_>, _>>()?;
+    let name = |path: &&Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let mut rows = vec![std::iter::once(String::new()).chain(directories.iter().map(name)).collect()];
+    for (pointer, label) in COMPARED {
+        let cells = summaries.iter().map(|summary| match summary.pointer(pointer) {
+            Some(Value::Number(number)) if number.is_f64() => {
+                format!("{:.2}", number.as_f64().unwrap_or_default())
+            }
+            Some(Value::Number(number)) => number.to_string(),
+            Some(Value::String(text)) => text.chars().take(12).collect(),
+            _ => "-".to_owned(),
+        });
+        rows.push(std::iter::once(label.to_owned()).chain(cells).collect());
+    }
+    Ok((table(&rows), Value::Array(summaries)))
+}
+
+fn load(directory: &Path) -> Result<Value, Error> {
+    let path = directory.join(crate::directory::SUMMARY);
+    let hint = "a run directory, as `raddle run` leaves it, holds summary.json".to_owned();
+    let what = |why: String| Error::Usage { what: format!("{}: {why}", path.display()), hint: hint.clone() };
+    let text = std::fs::read_to_string(&path).map_err(|error| what(error.to_string()))?;
+    serde_json::from_str(&text).map_err(|error| what(error.to_string()))
+}
