@@ -67,8 +67,10 @@ fn oracle_o1_weights_conserve_flow_and_sum_to_mean_hops() {
         for protocol in Protocol::all().filter(|&protocol| routing.supports(protocol).is_ok()) {
             for (src, dst) in pairs(&topology, 20) {
                 let mut balance = vec![0.0; topology.node_count()];
+                let mut hops = 0.0;
                 for (link, weight) in sorted(&routing, protocol, src, dst) {
                     assert!(weight > 0.0);
+                    hops += f64::from(weight);
                     let link = topology.link(link).expect("weights are on links");
                     balance[link.from.index()] -= f64::from(weight);
                     balance[link.to.index()] += f64::from(weight);
@@ -76,8 +78,32 @@ fn oracle_o1_weights_conserve_flow_and_sum_to_mean_hops() {
                 balance[src.index()] += 1.0;
                 balance[dst.index()] -= 1.0;
                 assert!(balance.iter().all(|x| x.abs() < 1e-5), "{protocol} {src} {dst}: {balance:?}");
+                let expected = mean_hops(&routing, protocol, src, dst);
+                assert!((hops - expected).abs() < 1e-4, "{protocol} {src} {dst}: {hops} for {expected}");
             }
         }
+    }
+}
+
+/// Mean path length from distances alone.
+fn mean_hops(routing: &Routing, protocol: Protocol, src: NodeId, dst: NodeId) -> f64 {
+    let topology = routing.topology();
+    let distance = |a, b| f64::from(routing.distance(a, b).expect("connected"));
+    match (protocol, topology.shape()) {
+        (Protocol::Vlb, _) => {
+            let sum: f64 = topology.hosts().map(|m| distance(src, m) + distance(m, dst)).sum();
+            sum / topology.hosts().count() as f64
+        }
+        (Protocol::Wlb | Protocol::WlbHop, Shape::Torus(dims)) => {
+            let grid = crate::Grid::new(dims, true);
+            let part = |(i, &k): (usize, &u32)| {
+                let apart = grid.coordinate(src, i).abs_diff(grid.coordinate(dst, i));
+                // Two nodes are neighbours by one link only, so there is no long way.
+                if k == 2 { f64::from(apart) } else { f64::from(2 * apart * (k - apart)) / f64::from(k) }
+            };
+            dims.iter().enumerate().map(part).sum()
+        }
+        _ => distance(src, dst),
     }
 }
 
