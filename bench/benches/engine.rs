@@ -1,7 +1,7 @@
 //! The packet engine on one core: packet-hops a second, events a hop, and bytes of memory.
 //!
-//! - `torus`: 8x8x8, 10 Gbps, 100 ns, R2C2 with RPS: four flows a node to random nodes, each 1.25 Gbps of 1,500 B
-//!   packets, which is 50% of what the fabric carries of uniform traffic.
+//! - `torus`: 8x8x8, 10 Gbps, 100 ns, R2C2 with RPS, uniform load of 50% on every link: each node sends six open-loop
+//!   flows of 1,500 B packets six hops away, to (1, 2, 3), its rotations and their opposites.
 //! - `setup-s`: R2C2's set-up S with a flow every microsecond: most packet-hops are broadcasts.
 //!
 //! Rates of a shared machine vary: compare runs side by side. Memory is counted by the allocator, not sampled.
@@ -61,14 +61,20 @@ fn flow(id: u32, src: u64, dst: u64, size: u64, start: Time, app_rate: Option<Ra
     Flow { id: FlowId(id), src, dst, size: Bytes(size), start, app_rate, weight: 1, priority: 0 }
 }
 
-/// Four open-loop flows a node, alive throughout.
+/// Six open-loop flows a node, alive throughout, starting at random within the first 100 us.
 fn uniform() -> Vec<Flow> {
     let mut stream = Stream::new(1, 0, "bench/uniform");
-    (0..512 * 4)
-        .map(|id| {
+    let mut starts: Vec<u64> = (0..512 * 6).map(|_| stream.below(100_000_000)).collect();
+    starts.sort_unstable();
+    let offsets = [[1, 2, 3], [2, 3, 1], [3, 1, 2], [7, 6, 5], [6, 5, 7], [5, 7, 6]];
+    (0..512 * 6)
+        .zip(starts)
+        .map(|(id, start)| {
             let src = u64::from(id) % 512;
-            let dst = (src + 1 + stream.below(511)) % 512;
-            flow(id, src, dst, 1 << 50, Time::ZERO, Some(Rate::from_bps(1_250_000_000)))
+            let at = [src % 8, src / 8 % 8, src / 64];
+            let [x, y, z] = std::array::from_fn(|i| (at[i] + offsets[id as usize / 512][i]) % 8);
+            let rate = Some(Rate::from_bps(5_000_000_000 / 6));
+            flow(id, src, x + 8 * y + 64 * z, 1 << 50, Time::from_ps(start), rate)
         })
         .collect()
 }
@@ -118,13 +124,27 @@ fn measure(name: &str, flows: Vec<Flow>, warm_up: Option<Time>, limit: Option<Ti
     let running = LIVE.load(Ordering::Relaxed) - before;
     println!("{name}");
     println!("  {:.2} M packet-hops/s ({hops} hops in {seconds:.2} s)", hops as f64 / seconds / 1e6);
-    println!("  {:.3} events a packet-hop, {:.4} allocations a packet-hop", events as f64 / hops as f64, calls as f64 / hops as f64);
-    println!("  set-up {:.1} ms, {} KB at rest: {} B a link", set_up.as_secs_f64() * 1e3, at_rest / 1_000, at_rest / links);
-    println!("  {} KB after the run, {} flows, at most {} packets inside", running / 1_000, live_flows, simulation.peak_packets_inside());
+    println!(
+        "  {:.3} events a packet-hop, {:.4} allocations a packet-hop",
+        events as f64 / hops as f64,
+        calls as f64 / hops as f64
+    );
+    println!(
+        "  set-up {:.1} ms, {} KB at rest: {} B a link",
+        set_up.as_secs_f64() * 1e3,
+        at_rest / 1_000,
+        at_rest / links
+    );
+    println!(
+        "  {} KB after the run, {} flows, at most {} packets inside",
+        running / 1_000,
+        live_flows,
+        simulation.peak_packets_inside()
+    );
 }
 
 fn main() {
     let us = |us| Time::ZERO + Duration::from_us(us);
-    measure("torus: 8x8x8, R2C2 + RPS, uniform at 50% load", uniform(), Some(us(1_500)), Some(us(6_000)));
+    measure("torus: 8x8x8, R2C2 + RPS, uniform at 50% load", uniform(), Some(us(4_000)), Some(us(8_000)));
     measure("setup-s: 8x8x8, R2C2 + RPS, a flow a microsecond", setup_s(20_000), Some(us(2_000)), None);
 }

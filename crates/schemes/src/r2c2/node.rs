@@ -1,7 +1,7 @@
 //! A rack node: sends and receives its own flows, relays broadcasts, and computes its rates.
 
 use super::fabric::{Fabric, View};
-use super::rates::{self, RateComputation};
+use super::rates;
 use super::receiver::Receiver;
 use super::sender::{Drawn, HEADER, Outgoing, on_wire};
 use super::table::{Entry, FlowTable, TOMBSTONE, handle};
@@ -42,7 +42,6 @@ pub struct R2c2Node {
     waiting: VecDeque<Flow>,
     phase: Duration,
     next_tick: Time,
-    computation: RateComputation,
     eligible: Vec<(u32, Entry)>,
     paths: Stream,
     ports: Vec<PortId>,
@@ -83,7 +82,6 @@ impl R2c2Node {
             waiting: VecDeque::new(),
             phase: Duration::from_ps(phase),
             next_tick: Time::NEVER,
-            computation: RateComputation::default(),
             eligible: Vec::new(),
             paths: Stream::new(seed, id.0.into(), "r2c2/paths"),
             ports: Vec::new(),
@@ -99,7 +97,7 @@ impl R2c2Node {
     /// The rates of all flows in the table as this node would compute them now, by handle, in bit/s.
     pub fn compute_all(&mut self) -> Vec<(u32, f64)> {
         self.table.select(|_| true, &mut self.eligible);
-        let rates = self.computation.rates(&self.fabric.params, &self.view, &self.eligible);
+        let rates = rates::rates(&self.fabric.params, &self.view, &self.eligible);
         self.eligible.iter().map(|&(key, _)| key).zip(rates.iter().copied()).collect()
     }
 
@@ -144,8 +142,7 @@ impl R2c2Node {
                 self.eligible.retain(|&(other, _)| other != key);
                 self.table.get(key).map(|entry| {
                     let newcomer = (key, entry);
-                    let params = &self.fabric.params;
-                    (key, self.computation.residual(params, &self.view, &self.eligible, newcomer))
+                    (key, rates::residual(&self.fabric.params, &self.view, &self.eligible, newcomer))
                 })
             }
         };
@@ -175,7 +172,7 @@ impl R2c2Node {
             return;
         }
         self.table.select(counts, &mut self.eligible);
-        let rates = self.computation.rates(&self.fabric.params, &self.view, &self.eligible);
+        let rates = rates::rates(&self.fabric.params, &self.view, &self.eligible);
         let mtu = self.params().mtu;
         for flow in &mut self.sending {
             let key = self.id.0 << 16 | u32::from(flow.lid);

@@ -8,20 +8,23 @@ use raddle_core::{LinkId, NodeId};
 use raddle_topology::routing::Protocol;
 use raddle_wire::r2c2::UNLIMITED_KBPS;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Allocations that nodes with equal tables have computed lately.
+/// Allocations that nodes with equal tables have computed lately, and the working memory of computations.
 #[derive(Debug, Default)]
-pub(super) struct RateMemo(Mutex<VecDeque<Remembered>>);
+pub(super) struct RateMemo {
+    known: Mutex<VecDeque<Remembered>>,
+    idle: Mutex<Vec<RateComputation>>,
+}
 
 /// What a computation was given and what it gave.
 type Remembered = (Vec<(u32, Entry)>, Arc<[f64]>);
 
 const REMEMBERED: usize = 16;
 
-/// Computes rates, with the working memory that takes.
+/// The working memory of a computation.
 #[derive(Debug, Default)]
-pub(super) struct RateComputation {
+struct RateComputation {
     flows: Flows,
     row: Vec<(LinkId, f32)>,
     water_fill: WaterFill,
@@ -37,33 +40,65 @@ fn demand_bps(kbps: u32) -> f64 {
     if kbps == UNLIMITED_KBPS { f64::INFINITY } else { f64::from(kbps) * 1e3 }
 }
 
-impl RateComputation {
-    /// The rates of `table`'s flows in bit/s, in its order, which is that of handles.
-    pub(super) fn rates(&mut self, params: &Params, view: &View, table: &[(u32, Entry)]) -> Arc<[f64]> {
-        let same = |known: &[(u32, Entry)]| {
-            known.len() == table.len()
-                && known.iter().zip(table).all(|(a, b)| (a.0, Entry { learned: b.1.learned, ..a.1 }) == *b)
-        };
-        let memo = &view.memo.0;
-        let known = memo.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, rates)) = known.iter().rev().find(|(known, _)| same(known)) {
-            return Arc::clone(rates);
-        }
-        drop(known);
-        self.compute(params, view, table);
-        let rates: Arc<[f64]> = self.rates.as_slice().into();
-        let mut known = memo.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() == REMEMBERED {
-            known.pop_front();
-        }
-        known.push_back((table.to_vec(), Arc::clone(&rates)));
-        rates
-    }
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
-    fn compute(&mut self, params: &Params, view: &View, table: &[(u32, Entry)]) {
+/// The rates of `table`'s flows in bit/s, in its order, which is that of handles.
+pub(super) fn rates(params: &Params, view: &View, table: &[(u32, Entry)]) -> Arc<[f64]> {
+    let same = |known: &[(u32, Entry)]| {
+        known.len() == table.len()
+            && known.iter().zip(table).all(|(a, b)| (a.0, Entry { learned: b.1.learned, ..a.1 }) == *b)
+    };
+    let memo = &view.memo;
+    let known =
+        locked(&memo.known).iter().rev().find(|(known, _)| same(known)).map(|(_, rates)| Arc::clone(rates));
+    if let Some(rates) = known {
+        return rates;
+    }
+    let mut computation = locked(&memo.idle).pop().unwrap_or_default();
+    let rates: Arc<[f64]> = computation.compute(params, view, table).into();
+    locked(&memo.idle).push(computation);
+    let mut known = locked(&memo.known);
+    if known.len() == REMEMBERED {
+        known.pop_front();
+    }
+    known.push_back((table.to_vec(), Arc::clone(&rates)));
+    rates
+}
+
+/// What `table`'s flows leave of the links of one more flow, in bit/s: at least a hundredth of its slowest link.
+pub(super) fn residual(params: &Params, view: &View, table: &[(u32, Entry)], newcomer: (u32, &Entry)) -> f64 {
+    let rates = rates(params, view, table);
+    let mut free = view.usable.clone();
+    let mut row = Vec::new();
+    for (&(key, entry), rate) in table.iter().zip(&*rates) {
+        weights(params, view, key, &entry, &mut row);
+        for &(link, weight) in &row {
+            free[link.index()] -= rate * f64::from(weight);
+        }
+    }
+    weights(params, view, newcomer.0, newcomer.1, &mut row);
+    let left = row.iter().map(|&(link, weight)| free[link.index()] / f64::from(weight));
+    let slowest = row.iter().map(|&(link, _)| view.usable[link.index()]);
+    left.fold(f64::INFINITY, f64::min).max(slowest.fold(f64::INFINITY, f64::min) / 100.0)
+}
+
+/// How a flow splits over links; nothing if its ends are cut off from each other.
+fn weights(params: &Params, view: &View, key: u32, entry: &Entry, row: &mut Vec<(LinkId, f32)>) {
+    let (src, dst) = (NodeId(key >> 16), NodeId(entry.dst.into()));
+    let protocol = protocol(params, entry.protocol).unwrap_or(params.protocol);
+    row.clear();
+    if view.routing.distance(src, dst).is_some() {
+        view.routing.weights(protocol, src, dst, key.into(), row);
+    }
+}
+
+impl RateComputation {
+    fn compute(&mut self, params: &Params, view: &View, table: &[(u32, Entry)]) -> &[f64] {
         self.flows.clear();
         for &(key, entry) in table {
-            self.weights(params, view, key, &entry);
+            weights(params, view, key, &entry, &mut self.row);
             self.flows.push(
                 f64::from(entry.weight.max(1)),
                 entry.priority,
@@ -72,36 +107,6 @@ impl RateComputation {
             );
         }
         self.water_fill.allocate(&self.flows, &view.usable, &mut self.rates);
-    }
-
-    fn weights(&mut self, params: &Params, view: &View, key: u32, entry: &Entry) {
-        let (src, dst) = (NodeId(key >> 16), NodeId(entry.dst.into()));
-        let protocol = protocol(params, entry.protocol).unwrap_or(params.protocol);
-        self.row.clear();
-        if view.routing.distance(src, dst).is_some() {
-            view.routing.weights(protocol, src, dst, key.into(), &mut self.row);
-        }
-    }
-
-    /// What `table`'s flows leave of the links of one more flow, in bit/s: at least a hundredth of its slowest link.
-    pub(super) fn residual(
-        &mut self,
-        params: &Params,
-        view: &View,
-        table: &[(u32, Entry)],
-        newcomer: (u32, &Entry),
-    ) -> f64 {
-        let rates = self.rates(params, view, table);
-        let mut free = view.usable.clone();
-        for (&(key, entry), rate) in table.iter().zip(&*rates) {
-            self.weights(params, view, key, &entry);
-            for &(link, weight) in &self.row {
-                free[link.index()] -= rate * f64::from(weight);
-            }
-        }
-        self.weights(params, view, newcomer.0, newcomer.1);
-        let left = self.row.iter().map(|&(link, weight)| free[link.index()] / f64::from(weight));
-        let slowest = self.row.iter().map(|&(link, _)| view.usable[link.index()]);
-        left.fold(f64::INFINITY, f64::min).max(slowest.fold(f64::INFINITY, f64::min) / 100.0)
+        &self.rates
     }
 }
