@@ -145,6 +145,15 @@ fn measure(name: &str, flows: Vec<Flow>, warm_up: Option<Time>, limit: Option<Ti
 
 fn main() {
     let us = |us| Time::ZERO + Duration::from_us(us);
-    measure("torus: 8x8x8, R2C2 + RPS, uniform at 50% load", uniform(), Some(us(4_000)), Some(us(8_000)));
-    measure("setup-s: 8x8x8, R2C2 + RPS, a flow a microsecond", setup_s(20_000), Some(us(2_000)), None);
+    // `cargo bench -p raddle-bench --bench engine -- torus` runs one of them.
+    let chosen = std::env::args().nth(1).filter(|word| !word.starts_with('-'));
+    let wanted = |name: &str| chosen.as_deref().is_none_or(|word| word == name);
+    if wanted("torus") {
+        let name = "torus: 8x8x8, R2C2 + RPS, uniform at 50% load";
+        measure(name, uniform(), Some(us(4_000)), Some(us(8_000)));
+    }
+    if wanted("setup-s") {
+        let name = "setup-s: 8x8x8, R2C2 + RPS, a flow a microsecond";
+        measure(name, setup_s(20_000), Some(us(2_000)), None);
+    }
 }

@@ -48,12 +48,12 @@ pub fn check(flows: &Flows, links: &[f64], rates: &[f64]) -> Result<(), Violatio
         }
     }
     let share = |flow: usize| rates[flow] / flows.weight(flow);
-    for flow in 0..flows.len() {
+    for (flow, &rate) in rates.iter().enumerate() {
         let demand = flows.demand(flow);
-        if rates[flow] > demand {
+        if rate > demand {
             return Err(Violation::BeyondDemand { flow });
         }
-        if rates[flow] >= demand * (1.0 - TOLERANCE) {
+        if rate >= demand * (1.0 - TOLERANCE) {
             continue;
         }
         let load = load(flows.class(flow));

@@ -148,12 +148,11 @@ fn by_lp(specs: &[Spec], links: &[f64]) -> Vec<f64> {
             problem.add_constraint(terms, ComparisonOp::Le, capacity + 1e-9);
         }
         for (i, spec) in specs.iter().enumerate().filter(|&(i, _)| fixed[i].is_none()) {
-            match raise {
-                None => problem.add_constraint([(rates[i], 1.0), (level, -spec.0)], ComparisonOp::Ge, 0.0),
-                Some((_, at)) => {
-                    problem.add_constraint([(rates[i], 1.0)], ComparisonOp::Ge, at * spec.0 - 1e-9)
-                }
-            }
+            let (terms, least) = match raise {
+                None => (vec![(rates[i], 1.0), (level, -spec.0)], 0.0),
+                Some((_, at)) => (vec![(rates[i], 1.0)], at * spec.0 - 1e-9),
+            };
+            problem.add_constraint(terms, ComparisonOp::Ge, least);
         }
         problem.solve().expect("feasible").into_solution().expect("no time limit").objective()
     };

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The fabric with a given set of links down.
 #[derive(Debug)]
-pub struct View {
+pub(super) struct View {
     pub(super) routing: Routing,
     pub(super) trees: Trees,
     /// Capacity of each link slot that flows may use, bit/s.

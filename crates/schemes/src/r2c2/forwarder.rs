@@ -26,7 +26,7 @@ impl Forwarder for SourceRoute {
         if data.ridx == data.rlen {
             return Verdict::Deliver;
         }
-        let port = PortId(data.route.port(data.ridx, self.hop_bits).into());
+        let port = PortId(data.route.port(data.ridx, self.hop_bits));
         data.ridx += 1;
         if port.index() < ports.0.len() { Verdict::Forward(port) } else { Verdict::Drop(DropReason::NoRoute) }
     }

@@ -123,9 +123,14 @@ impl General {
 
     fn valiant(&self, end: NodeId, from_it: bool) -> Box<[f64]> {
         let mut load = vec![0.0; self.topology.link_slots()];
-        let share = 1.0 / self.hosts.len() as f64;
-        for &waypoint in &self.hosts {
-            let (src, dst) = if from_it { (end, waypoint) } else { (waypoint, end) };
+        let ends = |waypoint| if from_it { (end, waypoint) } else { (waypoint, end) };
+        let connected = |&&waypoint: &&NodeId| {
+            let (src, dst) = ends(waypoint);
+            self.distance(src, dst).is_some()
+        };
+        let share = 1.0 / self.hosts.iter().filter(connected).count() as f64;
+        for &waypoint in self.hosts.iter().filter(connected) {
+            let (src, dst) = ends(waypoint);
             self.minimal(src, dst, Split::Ports, |link, weight| load[link.index()] += share * weight);
         }
         load.into()
@@ -133,11 +138,9 @@ impl General {
 
     pub(super) fn weights(&self, protocol: Protocol, src: NodeId, dst: NodeId, out: &mut Vec<(LinkId, f32)>) {
         match protocol {
-            Protocol::Rps => {
-                self.minimal(src, dst, Split::Ports, |link, weight| out.push((link, weight as f32)))
-            }
-            Protocol::RpsPath => {
-                self.minimal(src, dst, Split::Paths, |link, weight| out.push((link, weight as f32)));
+            Protocol::Rps | Protocol::RpsPath => {
+                let split = if protocol == Protocol::Rps { Split::Ports } else { Split::Paths };
+                self.minimal(src, dst, split, |link, weight| out.push((link, weight as f32)));
             }
             Protocol::Vlb => {
                 let there = self.scattered[src.index()].get_or_init(|| self.valiant(src, true));
@@ -187,7 +190,13 @@ impl General {
             Protocol::Rps => self.spray(src, dst, rng, out),
             Protocol::RpsPath => self.spray_paths(src, dst, rng, out),
             Protocol::Vlb => {
-                let waypoint = self.hosts[rng.below(self.hosts.len() as u64) as usize];
+                // Hosts that failures have cut off are no waypoints.
+                let waypoint = loop {
+                    let host = self.hosts[rng.below(self.hosts.len() as u64) as usize];
+                    if self.distance(src, host).is_some() && self.distance(host, dst).is_some() {
+                        break host;
+                    }
+                };
                 self.spray(src, waypoint, rng, out);
                 self.spray(waypoint, dst, rng, out);
             }

@@ -88,9 +88,9 @@ fn routing_neighbours(grid: &Grid, node: NodeId) -> Vec<NodeId> {
 /// The greatest load that any permutation puts on any link.
 fn worst_case(routing: &Routing, protocol: Protocol, grid: &Grid) -> f64 {
     let nodes = grid.nodes() as usize;
-    // By translation one link a direction stands for all, unless ties go by parity.
+    // By translation one link a direction stands for all, unless ties go by parity or paths by flow.
     let links = match protocol {
-        Protocol::Dor(super::Tie::Parity) => routing.topology().link_slots(),
+        Protocol::Dor(super::Tie::Parity) | Protocol::Ecmp => routing.topology().link_slots(),
         _ => routing.topology().port_count(NodeId(0)),
     };
     let mut weights = vec![vec![0.0; nodes * nodes]; links];

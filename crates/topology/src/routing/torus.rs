@@ -19,6 +19,12 @@ pub(super) type Coordinates = [u8; MAX_DIMS];
 /// What a packet from node 0 puts on a link: the link's node and port, and the expected traversals.
 pub(super) type Entry = (u32, u16, f32);
 
+/// Rows from node 0, by offset, as they are first asked for.
+type RowsByOffset = Vec<OnceLock<Box<[Entry]>>>;
+
+/// The share of a Valiant packet on each link on its way from node 0, and to it.
+type Valiant = (Box<[f64]>, Box<[f64]>);
+
 #[derive(Debug)]
 pub(super) struct Torus {
     grid: Grid,
@@ -26,9 +32,9 @@ pub(super) struct Torus {
     /// Per dimension, `moved[s * k + x]` is the stride times `(x + s) mod k`.
     moved: Vec<Vec<u32>>,
     /// Rows from node 0 to each offset, per protocol that uses them.
-    rows: [OnceLock<Vec<OnceLock<Box<[Entry]>>>>; 5],
+    rows: [OnceLock<RowsByOffset>; 5],
     /// What Valiant routing puts on each link on the way from node 0, and to it.
-    valiant: OnceLock<(Box<[f64]>, Box<[f64]>)>,
+    valiant: OnceLock<Valiant>,
 }
 
 /// The directions and distances of one packet: ahead, behind, or either.
@@ -394,7 +400,7 @@ impl Torus {
         out.extend(nonzero.map(|(link, &weight)| (LinkId::of(link), weight as f32)));
     }
 
-    fn valiant_from_zero(&self) -> (Box<[f64]>, Box<[f64]>) {
+    fn valiant_from_zero(&self) -> Valiant {
         let ports = 2 * self.dims().len();
         let mut scattered = vec![0.0; self.coordinates.len() * ports];
         let mut gathered = scattered.clone();
