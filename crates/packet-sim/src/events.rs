@@ -86,11 +86,12 @@ pub(crate) struct EventQueue {
 }
 
 impl EventQueue {
-    /// A queue whose buckets suit about `links` events in a microsecond.
+    /// A queue for a fabric of about `links` links: the more, the narrower the buckets, but the wheel always spans
+    /// several packet times and pacing gaps.
     pub(crate) fn new(links: usize) -> Self {
-        let width_ps = 1_000_000 / links.max(1) as u64;
+        let width_ps = 8_000_000 / links.max(1) as u64;
         Self {
-            shift: width_ps.clamp(1 << 8, 1 << 14).ilog2(),
+            shift: width_ps.clamp(1 << 11, 1 << 14).ilog2(),
             current: 0,
             serving: Vec::new(),
             wheel: (0..BUCKETS).map(|_| Vec::new()).collect(),

@@ -42,7 +42,8 @@ pub struct R2c2Node {
     waiting: VecDeque<Flow>,
     phase: Duration,
     next_tick: Time,
-    eligible: Vec<(u32, Entry)>,
+    /// The time of the last tick.
+    computed: Time,
     paths: Stream,
     ports: Vec<PortId>,
 }
@@ -82,7 +83,7 @@ impl R2c2Node {
             waiting: VecDeque::new(),
             phase: Duration::from_ps(phase),
             next_tick: Time::NEVER,
-            eligible: Vec::new(),
+            computed: Time::ZERO,
             paths: Stream::new(seed, id.0.into(), "r2c2/paths"),
             ports: Vec::new(),
         }
@@ -95,10 +96,11 @@ impl R2c2Node {
     }
 
     /// The rates of all flows in the table as this node would compute them now, by handle, in bit/s.
-    pub fn compute_all(&mut self) -> Vec<(u32, f64)> {
-        self.table.select(|_| true, &mut self.eligible);
-        let rates = rates::rates(&self.fabric.params, &self.view, &self.eligible);
-        self.eligible.iter().map(|&(key, _)| key).zip(rates.iter().copied()).collect()
+    #[must_use]
+    pub fn compute_all(&self) -> Vec<(u32, f64)> {
+        let all = self.table.select(|_| true);
+        let rates = rates::rates(&self.fabric.params, &self.view, &all);
+        all.iter().map(|&(key, _)| key).zip(rates.iter().copied()).collect()
     }
 
     /// The rate that limits each flow this node sends, by handle, in bit/s; flows without a limiter are left out.
@@ -138,11 +140,11 @@ impl R2c2Node {
             StartPolicy::Line => return,
             StartPolicy::Local => self.compute_all().into_iter().find(|&(other, _)| other == key),
             StartPolicy::Residual => {
-                self.table.select(|_| true, &mut self.eligible);
-                self.eligible.retain(|&(other, _)| other != key);
+                let mut others = self.table.select(|_| true);
+                others.retain(|&(other, _)| other != key);
                 self.table.get(key).map(|entry| {
                     let newcomer = (key, entry);
-                    (key, rates::residual(&self.fabric.params, &self.view, &self.eligible, newcomer))
+                    (key, rates::residual(&self.fabric.params, &self.view, &others, newcomer))
                 })
             }
         };
@@ -165,18 +167,22 @@ impl R2c2Node {
         self.estimate_demands(now);
         let known_before = Time::from_ps(now.as_ps().saturating_sub(rho.as_ps()));
         let lasting = self.params().only_lasting && rho > Duration::ZERO;
+        let before = std::mem::replace(&mut self.computed, now);
+        if lasting && self.table.changed() + rho <= before {
+            return; // the last computation counted just the same flows
+        }
         let counts = |entry: &Entry| !lasting || entry.learned <= known_before;
         let owns_one =
             self.sending.iter().any(|flow| self.table.get(self.handle_of(flow.lid)).is_some_and(counts));
         if !owns_one {
             return;
         }
-        self.table.select(counts, &mut self.eligible);
-        let rates = rates::rates(&self.fabric.params, &self.view, &self.eligible);
+        let eligible = self.table.select(counts);
+        let rates = rates::rates(&self.fabric.params, &self.view, &eligible);
         let mtu = self.params().mtu;
         for flow in &mut self.sending {
             let key = self.id.0 << 16 | u32::from(flow.lid);
-            let Ok(place) = self.eligible.binary_search_by_key(&key, |&(key, _)| key) else { continue };
+            let Ok(place) = eligible.binary_search_by_key(&key, |&(key, _)| key) else { continue };
             let rate = rates[place];
             if flow.rate().is_none_or(|old| old.to_bits() != rate.to_bits()) {
                 flow.limit(now, rate, mtu);
@@ -350,7 +356,7 @@ impl R2c2Node {
         self.view = self.fabric.view(&self.down);
         let routing = &self.view.routing;
         let receiver = &mut self.receiver;
-        self.table.retain(|key, entry| {
+        self.table.retain(now, |key, entry| {
             let alive = routing.distance(NodeId(key >> 16), NodeId(entry.dst.into())).is_some();
             if !alive {
                 receiver.forget(key);

@@ -26,6 +26,8 @@ pub struct FlowTable {
     flows: FxHashMap<u32, Entry>,
     finished_early: VecDeque<(Time, u32)>,
     digest: u64,
+    /// When a flow was last added, changed or removed.
+    changed: Time,
 }
 
 /// The handle of an event's flow.
@@ -39,7 +41,10 @@ impl FlowTable {
         let key = handle(event);
         if event.kind == EventKind::Finish {
             match self.flows.remove(&key) {
-                Some(entry) => self.digest = self.digest.wrapping_sub(entry.digest(key)),
+                Some(entry) => {
+                    self.digest = self.digest.wrapping_sub(entry.digest(key));
+                    self.changed = now;
+                }
                 None => self.finished_early.push_back((now, key)),
             }
             return;
@@ -64,6 +69,7 @@ impl FlowTable {
             *entry = Entry { learned: entry.learned, ..fresh };
         }
         self.digest = self.digest.wrapping_add(entry.digest(key));
+        self.changed = now;
     }
 
     fn is_finished(&mut self, now: Time, key: u32) -> bool {
@@ -74,8 +80,9 @@ impl FlowTable {
     }
 
     /// Forgets the flows for which `keep` is false.
-    pub(super) fn retain(&mut self, mut keep: impl FnMut(u32, &Entry) -> bool) {
+    pub(super) fn retain(&mut self, now: Time, mut keep: impl FnMut(u32, &Entry) -> bool) {
         let digest = &mut self.digest;
+        self.changed = now;
         self.flows.retain(|&key, entry| {
             let kept = keep(key, entry);
             if !kept {
@@ -86,10 +93,16 @@ impl FlowTable {
     }
 
     /// The flows for which `keep` holds, in order of handle, the order in which all nodes compute.
-    pub(super) fn select(&self, mut keep: impl FnMut(&Entry) -> bool, out: &mut Vec<(u32, Entry)>) {
-        out.clear();
-        out.extend(self.flows.iter().filter(|(_, entry)| keep(entry)).map(|(&key, &entry)| (key, entry)));
-        out.sort_unstable_by_key(|&(key, _)| key);
+    pub(super) fn select(&self, keep: impl Fn(&Entry) -> bool) -> Vec<(u32, Entry)> {
+        let kept = self.flows.iter().filter(|(_, entry)| keep(entry));
+        let mut selected: Vec<_> = kept.map(|(&key, &entry)| (key, entry)).collect();
+        selected.sort_unstable_by_key(|&(key, _)| key);
+        selected
+    }
+
+    /// When a flow was last added, changed or removed.
+    pub(super) fn changed(&self) -> Time {
+        self.changed
     }
 
     pub(super) fn get(&self, key: u32) -> Option<&Entry> {
@@ -182,7 +195,7 @@ mod tests {
             other.apply(at(7), &event(EventKind::Start, lid));
         }
         assert_eq!(one.digest(), other.digest());
-        other.retain(|key, _| key != 5 << 16 | 1);
+        other.retain(at(8), |key, _| key != 5 << 16 | 1);
         assert_ne!(one.digest(), other.digest());
     }
 }
