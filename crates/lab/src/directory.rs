@@ -23,6 +23,9 @@ use std::path::{Path, PathBuf};
 /// The summary's name in a run directory.
 pub const SUMMARY: &str = "summary.json";
 
+/// The resolved experiment's name in a run directory.
+pub const EXPERIMENT: &str = "experiment.toml";
+
 /// Runs a prepared experiment into a directory; `title` is what the run is called.
 ///
 /// # Errors
@@ -54,7 +57,7 @@ pub fn run_into(
         links.finish(outcome.complete, &notes).map_err(records)?;
     }
     let summary = summarizer.finish(title, seed, &outcome);
-    part.write("experiment.toml", &resolved.to_string())?;
+    part.write(EXPERIMENT, &resolved.to_string())?;
     part.write(SUMMARY, &format!("{:#}\n", summary.json()))?;
     let speed = outcome.totals.packet_hops() as f64 / outcome.seconds.max(1e-9);
     let log = format!(
@@ -71,12 +74,13 @@ fn records(error: RecordsError) -> Error {
     Error::Run(error.to_string())
 }
 
-/// Whether a run has been finished there.
+/// Whether the run of that resolved experiment is there and came to its end.
 #[must_use]
-pub fn is_finished(directory: &Path) -> bool {
+pub fn is_finished(directory: &Path, resolved: &str) -> bool {
     let summary = fs::read_to_string(directory.join(SUMMARY)).ok();
     let summary: Option<serde_json::Value> = summary.and_then(|text| serde_json::from_str(&text).ok());
-    summary.is_some_and(|summary| summary["complete"] == true)
+    let same = fs::read_to_string(directory.join(EXPERIMENT)).is_ok_and(|text| text == resolved);
+    same && summary.is_some_and(|summary| summary["complete"] == true && summary["version"] == crate::VERSION)
 }
 
 /// A run directory in the making; dropped before it is finished, it leaves nothing behind.

@@ -5,6 +5,7 @@
 //!   TOML, places      --set             sweep    checks     engine, records, directory
 //! ```
 
+pub mod catalogue;
 pub mod directory;
 mod error;
 pub mod experiment;
@@ -12,6 +13,8 @@ mod ideal;
 mod prepare;
 pub mod run;
 mod summary;
+pub mod sweep;
+pub mod topo;
 
 pub use directory::run_into;
 pub use error::Error;

@@ -117,9 +117,22 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
 ];
 
+/// (mistake, edits), applied to [`GOOD`]: things that do not go together.
+const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
+    ("routing that the fabric does not know", &[("torus", "mesh"), ("routing = \"rps\"", "routing = \"wlb\"")]),
+    ("more ports than a hop can name", &[("[4, 4]", "[2, 2, 2, 2, 2]")]),
+    ("pattern that the fabric does not know", &[("\"torus\"\ndims = [4, 4]", "\"single_switch\"\nhosts = 4"), ("uniform", "tornado")]),
+    ("failure of a link that is not there", &[("[engine]", "[[failure]]\nat = \"2 ms\"\nlink = [0, 2]\n\n[engine]")]),
+    ("failure of a node that is not there", &[("[engine]", "[[failure]]\nat = \"2 ms\"\nnode = 16\n\n[engine]")]),
+    ("queue limit in lockstep", &[("\"fifo\" }", "\"fifo\", limit = \"9 KB\" }"), ("[engine]", "[engine]\nkind = \"lockstep\"")]),
+];
+
 /// (mistake, text before, text after), applied to [`LISTED`].
 const LISTED_MISTAKES: &[(&str, &str, &str)] = &[
     ("flow to itself", "dst = 5", "dst = 0"),
+    ("node that is not there", "dst = 5", "dst = 16"),
+    ("flow to a switch", "kind = \"torus\"\ndims = [4, 4]", "kind = \"single_switch\"\nhosts = 5"),
+    ("route longer than the header", "dims = [4, 4]\nlink_rate = \"10 Gbps\"\nlink_delay = \"100 ns\"\n\n[workload]\nlist = [{ src = 0, dst = 5, size = \"1 MB\" }]\n\n[scheme]\n", "dims = [16, 32]\nlink_rate = \"10 Gbps\"\nlink_delay = \"100 ns\"\n\n[workload]\nlist = [{ src = 0, dst = 5, size = \"1 MB\" }]\n\n[scheme]\nrouting = \"vlb\"\n"),
     ("empty flow", "\"1 MB\"", "\"0 B\""),
     ("empty list", "{ src = 0, dst = 5, size = \"1 MB\" }", ""),
 ];
@@ -137,7 +150,7 @@ fn problem(text: &str, overrides: &[&str]) -> String {
         let document = Document::parse("experiment.toml", text.to_owned(), PathBuf::new())?
             .with_overrides(overrides.iter().copied())?;
         for cell in document.cells()? {
-            cell.document.experiment()?;
+            cell.document.prepare()?;
         }
         Ok(())
     };
@@ -160,7 +173,7 @@ fn edited(base: &str, before: &str, after: &str) -> String {
 fn the_good_experiments_are_good() {
     for text in [GOOD, LISTED] {
         let document = Document::parse("experiment.toml", text.to_owned(), PathBuf::new()).unwrap();
-        document.experiment().unwrap();
+        document.prepare().map_err(|problem| problem.to_string()).unwrap();
     }
 }
 
@@ -172,6 +185,10 @@ fn every_mistake_points_into_the_text() {
     for (base, &(mistake, before, after)) in edits {
         let shown = problem(&edited(base, before, after), &[]);
         writeln!(golden, "## {mistake}\n\n{shown}").unwrap();
+    }
+    for &(mistake, edits) in CONTRADICTIONS {
+        let text = edits.iter().fold(GOOD.to_owned(), |text, (before, after)| edited(&text, before, after));
+        writeln!(golden, "## {mistake}\n\n{}", problem(&text, &[])).unwrap();
     }
     for &(mistake, assignment) in OVERRIDES {
         writeln!(golden, "## {mistake}\n\n{}", problem(GOOD, &[assignment])).unwrap();

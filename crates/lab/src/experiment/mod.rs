@@ -22,7 +22,9 @@ pub use topology::{Fabric, TopologySpec, kinds as topology_kinds};
 pub use value::{At, Entry, Item, Source, Table, Value};
 pub use workload::{WorkloadSpec, kinds as workload_kinds};
 
+use raddle_topology::Topology;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The tables of a figure, which [`crate::figure`] reads.
 const FIGURE_KEYS: [&str; 5] = ["sweep", "figure", "plot", "claim", "scale"];
@@ -68,6 +70,15 @@ impl Document {
             self.root.set_from(assignment)?;
         }
         Ok(self)
+    }
+
+    /// The fabric alone, whatever else the experiment says.
+    ///
+    /// # Errors
+    /// If the table `[topology]` is not there, or wrong.
+    pub fn topology(&self) -> Result<Arc<Topology>, Problem> {
+        let mut root = Section::new(&self.root, "");
+        TopologySpec::read(needed(&mut root, "topology", "kind = \"torus\"")?, &self.folder)?.0.build()
     }
 
     /// What it means.

@@ -1,0 +1,138 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Design, compare and run data-center and rack fabrics.
+#[derive(Debug, Parser)]
+#[command(name = "raddle", version, max_term_width = 100)]
+#[command(after_help = "Exit codes: 0 done, 1 a claim or check failed, 2 bad input, 3 a run failed, 130 interrupted.")]
+pub(crate) struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// How results are printed on stdout.
+    #[arg(long, global = true, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+    /// No progress on stderr.
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+}
+
+/// How results are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    Text,
+    /// One JSON document.
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run an experiment.
+    Run(Run),
+    /// Run every experiment of a sweep; runs that are finished are not run again.
+    Sweep(Run),
+    /// Run the live runtime (lockstep) on an experiment.
+    Live(Run),
+    /// Run a paper's figures and hold them against what it claims.
+    Reproduce {
+        /// The paper, or one of its figures: `r2c2`, `r2c2/fig10`; everything if left out.
+        target: Option<String>,
+        /// How large: `quick` takes about a minute, `full` is the paper's size.
+        #[arg(long, value_enum, default_value = "quick")]
+        scale: Scale,
+        /// Where figures and records go.
+        #[arg(long, default_value = "out/reproduce")]
+        out: PathBuf,
+        /// Threads to use; the packet engine uses one a run.
+        #[arg(long, default_value_t = 1)]
+        threads: usize,
+    },
+    /// List what there is.
+    List {
+        /// Which part; all of it if left out.
+        #[arg(value_enum)]
+        what: Option<Listed>,
+    },
+    /// Look at a topology, or check it.
+    Topo {
+        #[command(subcommand)]
+        command: Topo,
+    },
+    /// Put finished runs side by side.
+    Compare {
+        /// Run directories.
+        #[arg(required = true)]
+        directories: Vec<PathBuf>,
+    },
+    /// Say what a scheme is, its parameters, its source, and where it differs from it.
+    Explain {
+        /// Its name, as `raddle list schemes` gives it.
+        scheme: String,
+    },
+    /// Say what this machine can run.
+    Doctor,
+}
+
+/// An experiment and how to run it.
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// The experiment, a TOML file.
+    pub(crate) file: PathBuf,
+    /// Override a key: `--set scheme.transport=pfq`; again for more.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// The seed, for `--set engine.seed=N`.
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// The engine, for `--set engine.kind=NAME`.
+    #[arg(long)]
+    pub(crate) engine: Option<String>,
+    /// Runs at a time; all cores if left out. The packet engine uses one thread a run.
+    #[arg(long)]
+    pub(crate) threads: Option<usize>,
+    /// The run's directory; `out/NAME` of `NAME.toml` if left out.
+    #[arg(long)]
+    pub(crate) out: Option<PathBuf>,
+    /// Check the experiment and print it with every default; run nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// How large a reproduction is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Scale {
+    /// About a minute.
+    Quick,
+    /// The paper's size.
+    Full,
+}
+
+/// What can be listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Listed {
+    /// Transports.
+    Schemes,
+    /// Kinds of fabric.
+    Topologies,
+    /// Kinds of arrivals, sizes and pairs.
+    Workloads,
+    /// Figures that can be reproduced.
+    Figures,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Topo {
+    /// Nodes, links, rates, diameter of an experiment's topology.
+    Show {
+        /// An experiment.
+        file: PathBuf,
+    },
+    /// Whether every host reaches every other; exit code 1 if not.
+    Check {
+        /// An experiment.
+        file: PathBuf,
+    },
+}

@@ -1,0 +1,165 @@
+//! What each subcommand does.
+
+use crate::Ended;
+use crate::arguments::{Arguments, Command, Format, Listed, Run, Topo};
+use crate::show::{self, Bars};
+use raddle_lab::experiment::Document;
+use raddle_lab::{Control, Error, catalogue, compare, run_into, sweep, topo};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Does what the arguments ask for.
+pub(crate) fn execute(arguments: &Arguments, stop: &AtomicBool) -> Result<Ended, Error> {
+    let output = Output { format: arguments.format, quiet: arguments.quiet };
+    match &arguments.command {
+        Command::Run(run) => run_one(run, &[], output, stop),
+        Command::Live(run) => run_one(run, &["engine.kind=lockstep"], output, stop),
+        Command::Sweep(run) => run_sweep(run, output, stop),
+        Command::List { what } => {
+            let parts = match what {
+                None => vec![catalogue::schemes(), catalogue::topologies(), catalogue::workloads()],
+                Some(Listed::Schemes) => vec![catalogue::schemes()],
+                Some(Listed::Topologies) => vec![catalogue::topologies()],
+                Some(Listed::Workloads) => vec![catalogue::workloads()],
+                Some(Listed::Figures) => vec![],
+            };
+            output.print(|| catalogue::text(&parts), || catalogue::json(&parts));
+            Ok(Ended::Done)
+        }
+        Command::Topo { command } => run_topo(command, output),
+        Command::Compare { directories } => {
+            let directories: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
+            let (text, json) = compare(&directories)?;
+            output.print(|| text, || json);
+            Ok(Ended::Done)
+        }
+        Command::Explain { scheme } => {
+            let (text, json) = catalogue::explain(scheme)?;
+            output.print(|| text, || json);
+            Ok(Ended::Done)
+        }
+        Command::Doctor => {
+            let (text, json) = doctor();
+            output.print(|| text, || json);
+            Ok(Ended::Done)
+        }
+        Command::Reproduce { .. } => Ok(Ended::CheckFailed),
+    }
+}
+
+/// How results are printed.
+#[derive(Clone, Copy)]
+struct Output {
+    format: Format,
+    quiet: bool,
+}
+
+impl Output {
+    fn print(self, text: impl FnOnce() -> String, json: impl FnOnce() -> Value) {
+        match self.format {
+            Format::Text => show::result(&text()),
+            Format::Json => show::result(&format!("{:#}", json())),
+        }
+    }
+}
+
+/// The experiment with all overrides; the command's own come last.
+fn load(run: &Run, own: &[&str]) -> Result<Document, Error> {
+    let mut overrides = run.set.clone();
+    overrides.extend(run.seed.map(|seed| format!("engine.seed={seed}")));
+    overrides.extend(run.engine.as_ref().map(|engine| format!("engine.kind={engine}")));
+    overrides.extend(own.iter().map(|&assignment| assignment.to_owned()));
+    Ok(Document::load(&run.file)?.with_overrides(overrides.iter().map(String::as_str))?)
+}
+
+/// The experiment's name, after its file.
+fn name(file: &Path) -> String {
+    file.file_stem().unwrap_or(file.as_os_str()).to_string_lossy().into_owned()
+}
+
+fn directory(run: &Run) -> PathBuf {
+    run.out.clone().unwrap_or_else(|| Path::new("out").join(name(&run.file)))
+}
+
+fn dry_run(documents: &[(String, Document)], output: Output) -> Result<Ended, Error> {
+    let mut resolved = Vec::new();
+    for (name, document) in documents {
+        resolved.push((name, document.prepare()?.experiment.resolved));
+    }
+    let text = || {
+        let titled = |(name, table): &(&String, toml::Table)| match resolved.len() {
+            1 => table.to_string(),
+            _ => format!("# {name}\n{table}"),
+        };
+        resolved.iter().map(titled).collect::<Vec<_>>().join("\n")
+    };
+    output.print(text, || resolved.iter().map(|(name, table)| json!({ "run": name, "experiment": table })).collect());
+    Ok(Ended::Done)
+}
+
+fn run_one(run: &Run, own: &[&str], output: Output, stop: &AtomicBool) -> Result<Ended, Error> {
+    let document = load(run, own)?;
+    let name = name(&run.file);
+    if run.dry_run {
+        return dry_run(&[(name, document)], output);
+    }
+    let bars = Bars::new(std::slice::from_ref(&name), output.quiet);
+    let control = Control { stop, progress: &mut |progress| bars.update(0, progress) };
+    let directory = directory(run);
+    let summary = run_into(document.prepare()?, &directory, &name, control);
+    bars.clear();
+    let summary = summary?;
+    output.print(|| format!("{summary}\nkept in      {}", directory.display()), || summary.json());
+    Ok(if stop.load(Ordering::Relaxed) { Ended::Interrupted } else { Ended::Done })
+}
+
+fn run_sweep(run: &Run, output: Output, stop: &AtomicBool) -> Result<Ended, Error> {
+    let cells = load(run, &[])?.cells()?;
+    if run.dry_run {
+        let documents: Vec<_> = cells.iter().map(|cell| (cell.name(), cell.document.clone())).collect();
+        return dry_run(&documents, output);
+    }
+    let names: Vec<String> = cells.iter().map(raddle_lab::experiment::Cell::name).collect();
+    let bars = Bars::new(&names, output.quiet);
+    let threads = run.threads.unwrap_or_else(cores);
+    let runs = sweep::sweep(&cells, &directory(run), threads, stop, &|i, progress| bars.update(i, progress));
+    bars.clear();
+    let directories: Vec<_> = runs?.into_iter().map(|run| run.directory).collect();
+    let directories: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
+    let (text, json) = compare(&directories)?;
+    output.print(|| text, || json);
+    Ok(if stop.load(Ordering::Relaxed) { Ended::Interrupted } else { Ended::Done })
+}
+
+fn run_topo(command: &Topo, output: Output) -> Result<Ended, Error> {
+    let (Topo::Show { file } | Topo::Check { file }) = command;
+    let facts = topo::Facts::of(&Document::load(file)?.topology()?);
+    match command {
+        Topo::Show { .. } => output.print(|| facts.to_string(), || facts.json()),
+        Topo::Check { .. } => {
+            let text = if facts.connected() { "every node reaches every other" } else { "the fabric is in parts" };
+            output.print(|| text.to_owned(), || json!({ "connected": facts.connected() }));
+            if !facts.connected() {
+                return Ok(Ended::CheckFailed);
+            }
+        }
+    }
+    Ok(Ended::Done)
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// What this machine can run.
+fn doctor() -> (String, Value) {
+    let engines = ["packet", "lockstep"];
+    let text = format!(
+        "raddle   {}\ncores    {}\nengines  {}: both run anywhere, without privileges",
+        raddle_lab::VERSION,
+        cores(),
+        engines.join(", ")
+    );
+    (text, json!({ "version": raddle_lab::VERSION, "cores": cores(), "engines": engines }))
+}

@@ -1,0 +1,77 @@
+//! Running every cell of a sweep, several at a time, each into a directory of its own.
+
+use crate::experiment::Cell;
+use crate::run::{Control, Progress};
+use crate::summary::Summary;
+use crate::{Error, directory, run_into};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// What became of a cell.
+#[derive(Debug, Clone)]
+pub struct CellRun {
+    /// Its directory.
+    pub directory: PathBuf,
+    /// What it amounts to; `None` if the directory held the finished run already.
+    pub summary: Option<Summary>,
+}
+
+/// The folder name of a cell: its labels in small letters, joined by dashes.
+#[must_use]
+pub fn slug(name: &str) -> String {
+    let dashed: String =
+        name.to_lowercase().chars().map(|c| if c.is_alphanumeric() || c == '.' { c } else { '-' }).collect();
+    let words: Vec<_> = dashed.split('-').filter(|word| !word.is_empty()).collect();
+    words.join("-")
+}
+
+/// Runs the cells into folders of `out`, at most `threads` at a time, and leaves out those whose run is there and
+/// finished. All are checked before the first one runs. `progress` is told which cell is how far.
+///
+/// # Errors
+/// If a cell is wrong, two cells would share a folder, or a run fails; the others still end.
+pub fn sweep(
+    cells: &[Cell],
+    out: &Path,
+    threads: usize,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(usize, &Progress) + Sync),
+) -> Result<Vec<CellRun>, Error> {
+    let mut directories: Vec<PathBuf> = Vec::new();
+    let mut finished = Vec::new();
+    for cell in cells {
+        let directory = out.join(slug(&cell.name()));
+        if directories.contains(&directory) {
+            let what = format!("two runs of the sweep would be kept in {}", directory.display());
+            return Err(Error::Usage { what, hint: "give their labels more different letters".to_owned() });
+        }
+        let resolved = cell.document.prepare()?.experiment.resolved.to_string();
+        finished.push(directory::is_finished(&directory, &resolved));
+        directories.push(directory);
+    }
+    let next = AtomicUsize::new(0);
+    let runs = Mutex::new(vec![None; cells.len()]);
+    let work = || -> Result<(), Error> {
+        loop {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            if i >= cells.len() || stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let directory = directories[i].clone();
+            let summary = if finished[i] {
+                None
+            } else {
+                let control = Control { stop, progress: &mut |state| progress(i, state) };
+                Some(run_into(cells[i].document.prepare()?, &directory, &cells[i].name(), control)?)
+            };
+            runs.lock().unwrap_or_else(PoisonError::into_inner)[i] = Some(CellRun { directory, summary });
+        }
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads.clamp(1, cells.len().max(1))).map(|_| scope.spawn(work)).collect();
+        let results = workers.into_iter().map(|worker| worker.join().expect("a worker that does not panic"));
+        results.collect::<Vec<_>>().into_iter().collect::<Result<(), Error>>()
+    })?;
+    Ok(runs.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect())
+}

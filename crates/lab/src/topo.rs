@@ -1,0 +1,108 @@
+//! Facts about a topology.
+
+use crate::ideal::components;
+use raddle_core::Rate;
+use raddle_topology::Topology;
+use raddle_topology::routing::Routing;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// What a topology amounts to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Facts {
+    hosts: usize,
+    switches: usize,
+    /// Directed links by rate.
+    links: BTreeMap<Rate, usize>,
+    /// Ports of the node that has most.
+    most_ports: usize,
+    /// Parts of the fabric that no link joins.
+    parts: usize,
+    /// Hops between the two hosts farthest apart, and between two distinct hosts on average; over pairs that are
+    /// joined at all.
+    hops: Option<(u32, f64)>,
+}
+
+impl Facts {
+    /// The facts of `topology`.
+    #[must_use]
+    pub fn of(topology: &Arc<Topology>) -> Self {
+        let mut links = BTreeMap::new();
+        for (_, link) in topology.links() {
+            *links.entry(link.rate).or_insert(0) += 1;
+        }
+        let mut parts = components(topology);
+        parts.sort_unstable();
+        parts.dedup();
+        let routing = Routing::new(Arc::clone(topology));
+        let (mut diameter, mut sum, mut pairs) = (0, 0_u64, 0_u64);
+        for src in topology.hosts() {
+            for dst in topology.hosts().filter(|&dst| dst != src) {
+                if let Some(hops) = routing.distance(src, dst) {
+                    diameter = diameter.max(hops);
+                    sum += u64::from(hops);
+                    pairs += 1;
+                }
+            }
+        }
+        let hosts = topology.hosts().count();
+        Self {
+            hosts,
+            switches: topology.node_count() - hosts,
+            links,
+            most_ports: topology.nodes().map(|node| topology.links_from(node).count()).max().unwrap_or(0),
+            parts: parts.len(),
+            hops: (pairs > 0).then(|| (diameter, sum as f64 / pairs as f64)),
+        }
+    }
+
+    /// Whether every node reaches every other.
+    #[must_use]
+    pub fn connected(&self) -> bool {
+        self.parts <= 1
+    }
+
+    /// The facts as a JSON document.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let links: Vec<_> = self
+            .links
+            .iter()
+            .map(|(rate, count)| json!({ "rate_bps": rate.as_bps(), "directed_links": count }))
+            .collect();
+        json!({
+            "hosts": self.hosts,
+            "switches": self.switches,
+            "links": links,
+            "most_ports": self.most_ports,
+            "parts": self.parts,
+            "diameter_hops": self.hops.map(|hops| hops.0),
+            "mean_hops": self.hops.map(|hops| hops.1),
+        })
+    }
+}
+
+impl fmt::Display for Facts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "hosts           {}", self.hosts)?;
+        writeln!(f, "switches        {}", self.switches)?;
+        for (rate, count) in &self.links {
+            writeln!(f, "directed links  {count} at {rate}")?;
+        }
+        writeln!(f, "most ports      {}", self.most_ports)?;
+        match self.hops {
+            Some((diameter, mean)) => {
+                writeln!(f, "diameter        {diameter} hops")?;
+                writeln!(f, "mean distance   {mean:.4} hops between distinct hosts")?;
+            }
+            None => writeln!(f, "diameter        no two hosts are joined")?,
+        }
+        if self.connected() {
+            write!(f, "connected       yes")
+        } else {
+            write!(f, "connected       no: {} parts", self.parts)
+        }
+    }
+}
