@@ -6,7 +6,9 @@ use std::path::PathBuf;
 /// Design, compare and run data-center and rack fabrics.
 #[derive(Debug, Parser)]
 #[command(name = "raddle", version, max_term_width = 100)]
-#[command(after_help = "Exit codes: 0 done, 1 a claim or check failed, 2 bad input, 3 a run failed, 130 interrupted.")]
+#[command(
+    after_help = "Exit codes: 0 done, 1 a claim or check failed, 2 bad input, 3 a run failed, 130 interrupted."
+)]
 pub(crate) struct Arguments {
     /// What to do.
     #[command(subcommand)]

@@ -94,7 +94,9 @@ fn dry_run(documents: &[(String, Document)], output: Output) -> Result<Ended, Er
         };
         resolved.iter().map(titled).collect::<Vec<_>>().join("\n")
     };
-    output.print(text, || resolved.iter().map(|(name, table)| json!({ "run": name, "experiment": table })).collect());
+    output.print(text, || {
+        resolved.iter().map(|(name, table)| json!({ "run": name, "experiment": table })).collect()
+    });
     Ok(Ended::Done)
 }
 
@@ -138,7 +140,8 @@ fn run_topo(command: &Topo, output: Output) -> Result<Ended, Error> {
     match command {
         Topo::Show { .. } => output.print(|| facts.to_string(), || facts.json()),
         Topo::Check { .. } => {
-            let text = if facts.connected() { "every node reaches every other" } else { "the fabric is in parts" };
+            let text =
+                if facts.connected() { "every node reaches every other" } else { "the fabric is in parts" };
             output.print(|| text.to_owned(), || json!({ "connected": facts.connected() }));
             if !facts.connected() {
                 return Ok(Ended::CheckFailed);

@@ -64,7 +64,10 @@ pub fn text(parts: &[Part]) -> String {
 #[must_use]
 pub fn json(parts: &[Part]) -> Value {
     let items = |part: &Part| {
-        part.items.iter().map(|(name, summary)| json!({ "name": name, "summary": summary })).collect::<Value>()
+        part.items
+            .iter()
+            .map(|(name, summary)| json!({ "name": name, "summary": summary }))
+            .collect::<Value>()
     };
     Value::Object(parts.iter().map(|part| (part.title.to_owned(), items(part))).collect())
 }
@@ -83,7 +86,9 @@ pub fn explain(name: &str) -> Result<(String, Value), Error> {
     let rows: Vec<Vec<String>> = info
         .parameters
         .iter()
-        .map(|parameter| vec![format!("  {} = {}", parameter.name, default(parameter)), parameter.doc.to_owned()])
+        .map(|parameter| {
+            vec![format!("  {} = {}", parameter.name, default(parameter)), parameter.doc.to_owned()]
+        })
         .collect();
     let width = rows.iter().map(|row| row[0].chars().count()).max().unwrap_or(0);
     let mut text = format!("{}\n{}\n\nsource\n  {}\n", info.name, info.summary, info.source);

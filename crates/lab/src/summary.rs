@@ -65,7 +65,10 @@ impl Summarizer {
     pub fn finish(mut self, title: &str, seed: u64, outcome: &Outcome) -> Summary {
         // Flows come in the order in which they finish; a sum of floats must not depend on that.
         self.finished.sort_by_key(|flow| (flow.0, flow.1));
-        let mut queues: Vec<f64> = outcome.links.iter().map(|link| link.peak_queue_bytes as f64).collect();
+        // A port that ever sent held a packet then: where none did, nobody measured.
+        let measured = outcome.links.iter().any(|link| link.peak_queue_bytes > 0);
+        let links = outcome.links.iter().filter(|_| measured);
+        let mut queues: Vec<f64> = links.map(|link| link.peak_queue_bytes as f64).collect();
         stats::sort(&mut queues);
         Summary {
             title: title.to_owned(),
@@ -128,6 +131,14 @@ impl Summary {
     }
 }
 
+/// What the table's columns mean.
+const DEFINITIONS: &str = "
+FCT: from the hand-over to the transport to the last byte delivered in order; p50 and p99 by nearest rank.
+Slowdown: FCT over that of the flow alone on one shortest path; a flow that uses several at once can beat it.
+Goodput: application bits over FCT, mean over flows.
+
+";
+
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Outcome { totals, delivered, flows, complete, unmatched, .. } = &self.outcome;
@@ -141,12 +152,13 @@ impl fmt::Display for Summary {
         }
         writeln!(f)?;
         f.write_str(&table(&self.rows()))?;
-        writeln!(f)?;
+        f.write_str(DEFINITIONS)?;
         let Totals { data, drops, .. } = totals;
         let control = totals.control();
         writeln!(f, "packet-hops  {} data, {} control ({} B)", data.packets, control.packets, control.bytes)?;
-        let [p50, p99, max] = self.peak_queue_bytes.map(|bytes| bytes.unwrap_or(0.0));
-        writeln!(f, "peak queue   p50 {p50:.0} B, p99 {p99:.0} B, max {max:.0} B over ports")?;
+        if let [Some(p50), Some(p99), Some(max)] = self.peak_queue_bytes {
+            writeln!(f, "peak queue   p50 {p50:.0} B, p99 {p99:.0} B, max {max:.0} B over ports")?;
+        }
         writeln!(f, "drops        {}", drops.total())?;
         writeln!(f, "seed         {}", self.seed)?;
         write!(f, "digest       {}", self.outcome.digest)
@@ -218,7 +230,8 @@ pub fn compare(directories: &[&Path]) -> Result<(String, Value), Error> {
     for (pointer, label) in COMPARED {
         let cells = summaries.iter().map(|summary| match summary.pointer(pointer) {
             Some(Value::Number(number)) if number.is_f64() => {
-                format!("{:.2}", number.as_f64().unwrap_or_default())
+                let number = number.as_f64().unwrap_or_default();
+                if number >= 1e4 { format!("{number:.0}") } else { format!("{number:.2}") }
             }
             Some(Value::Number(number)) => number.to_string(),
             Some(Value::String(text)) => text.chars().take(12).collect(),

@@ -119,12 +119,27 @@ const MISTAKES: &[(&str, &str, &str)] = &[
 
 /// (mistake, edits), applied to [`GOOD`]: things that do not go together.
 const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
-    ("routing that the fabric does not know", &[("torus", "mesh"), ("routing = \"rps\"", "routing = \"wlb\"")]),
+    (
+        "routing that the fabric does not know",
+        &[("torus", "mesh"), ("routing = \"rps\"", "routing = \"wlb\"")],
+    ),
     ("more ports than a hop can name", &[("[4, 4]", "[2, 2, 2, 2, 2]")]),
-    ("pattern that the fabric does not know", &[("\"torus\"\ndims = [4, 4]", "\"single_switch\"\nhosts = 4"), ("uniform", "tornado")]),
-    ("failure of a link that is not there", &[("[engine]", "[[failure]]\nat = \"2 ms\"\nlink = [0, 2]\n\n[engine]")]),
-    ("failure of a node that is not there", &[("[engine]", "[[failure]]\nat = \"2 ms\"\nnode = 16\n\n[engine]")]),
-    ("queue limit in lockstep", &[("\"fifo\" }", "\"fifo\", limit = \"9 KB\" }"), ("[engine]", "[engine]\nkind = \"lockstep\"")]),
+    (
+        "pattern that the fabric does not know",
+        &[("\"torus\"\ndims = [4, 4]", "\"single_switch\"\nhosts = 4"), ("uniform", "tornado")],
+    ),
+    (
+        "failure of a link that is not there",
+        &[("[engine]", "[[failure]]\nat = \"2 ms\"\nlink = [0, 2]\n\n[engine]")],
+    ),
+    (
+        "failure of a node that is not there",
+        &[("[engine]", "[[failure]]\nat = \"2 ms\"\nnode = 16\n\n[engine]")],
+    ),
+    (
+        "queue limit in lockstep",
+        &[("\"fifo\" }", "\"fifo\", limit = \"9 KB\" }"), ("[engine]", "[engine]\nkind = \"lockstep\"")],
+    ),
 ];
 
 /// (mistake, text before, text after), applied to [`LISTED`].
@@ -132,7 +147,11 @@ const LISTED_MISTAKES: &[(&str, &str, &str)] = &[
     ("flow to itself", "dst = 5", "dst = 0"),
     ("node that is not there", "dst = 5", "dst = 16"),
     ("flow to a switch", "kind = \"torus\"\ndims = [4, 4]", "kind = \"single_switch\"\nhosts = 5"),
-    ("route longer than the header", "dims = [4, 4]\nlink_rate = \"10 Gbps\"\nlink_delay = \"100 ns\"\n\n[workload]\nlist = [{ src = 0, dst = 5, size = \"1 MB\" }]\n\n[scheme]\n", "dims = [16, 32]\nlink_rate = \"10 Gbps\"\nlink_delay = \"100 ns\"\n\n[workload]\nlist = [{ src = 0, dst = 5, size = \"1 MB\" }]\n\n[scheme]\nrouting = \"vlb\"\n"),
+    (
+        "route longer than the header",
+        "dims = [4, 4]\nlink_rate = \"10 Gbps\"\nlink_delay = \"100 ns\"\n\n[workload]\nlist = [{ src = 0, dst = 5, size = \"1 MB\" }]\n\n[scheme]\n",
+        "dims = [16, 32]\nlink_rate = \"10 Gbps\"\nlink_delay = \"100 ns\"\n\n[workload]\nlist = [{ src = 0, dst = 5, size = \"1 MB\" }]\n\n[scheme]\nrouting = \"vlb\"\n",
+    ),
     ("empty flow", "\"1 MB\"", "\"0 B\""),
     ("empty list", "{ src = 0, dst = 5, size = \"1 MB\" }", ""),
 ];

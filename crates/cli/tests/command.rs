@@ -1,0 +1,179 @@
+//! The command as users meet it: what it prints, what it leaves behind, how it exits.
+
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+const SMALL: &str = r#"[topology]
+kind = "torus"
+dims = [3, 3]
+link_rate = "10 Gbps"
+link_delay = "100 ns"
+
+[workload]
+arrivals = { kind = "poisson", mean_gap = "2 us" }
+sizes = { kind = "pareto", shape = 1.05, mean = "100 KB" }
+pairs = "uniform"
+flows = 300
+
+[scheme]
+transport = "r2c2"
+
+[[sweep]]
+name = "scheme"
+values = [
+    { label = "R2C2", set = { "scheme.transport" = "r2c2" } },
+    { label = "TCP", set = { "scheme.transport" = "tcp-newreno" } },
+]
+"#;
+
+/// A folder with `small.toml` in it.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("small.toml"), SMALL).unwrap();
+    folder
+}
+
+fn command(folder: &Path, arguments: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
+    command.current_dir(folder).args(arguments.split_whitespace()).env("NO_COLOR", "1").env("COLUMNS", "100");
+    command
+}
+
+fn raddle(folder: &Path, arguments: &str) -> Output {
+    command(folder, arguments).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_str(&stdout(output)).unwrap()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_run_prints_a_page_and_leaves_a_directory_that_runs_again() {
+    let folder = folder();
+    let first = raddle(folder.path(), "run small.toml");
+    insta::assert_snapshot!(stdout(&first));
+    let directory = folder.path().join("out/small");
+    let files = ["experiment.toml", "flows.parquet", "links.parquet", "log.txt", "summary.json"];
+    assert_eq!(names(&directory), files);
+    assert_eq!(names(&folder.path().join("out")), ["small"]);
+    let again = json(&raddle(folder.path(), "run out/small/experiment.toml --out again --format json"));
+    let summary: Value =
+        serde_json::from_str(&fs::read_to_string(directory.join("summary.json")).unwrap()).unwrap();
+    assert_eq!(again["digest"], summary["digest"]);
+    let other = json(&raddle(folder.path(), "run small.toml --seed 2 --out other --format json"));
+    assert_ne!(other["digest"], summary["digest"]);
+}
+
+#[test]
+fn both_runtimes_deliver_the_same_flows() {
+    let folder = folder();
+    let packet = json(&raddle(folder.path(), "run small.toml --out packet --format json"));
+    let lockstep = json(&raddle(folder.path(), "live small.toml --out lockstep --format json"));
+    assert_eq!(packet["classes"], lockstep["classes"]);
+    let data = |summary: &Value| summary["totals"]["data"].clone();
+    assert_eq!(data(&packet), data(&lockstep));
+}
+
+#[test]
+fn a_dry_run_prints_every_default_and_leaves_nothing() {
+    let folder = folder();
+    insta::assert_snapshot!(stdout(&raddle(
+        folder.path(),
+        "run small.toml --dry-run --set topology.dims=[4,4]"
+    )));
+    assert_eq!(names(folder.path()), ["small.toml"]);
+}
+
+#[test]
+fn a_sweep_runs_each_cell_once() {
+    let folder = folder();
+    let first = raddle(folder.path(), "sweep small.toml --threads 2");
+    insta::assert_snapshot!(stdout(&first));
+    let log = folder.path().join("out/small/tcp/log.txt");
+    let written = fs::metadata(&log).unwrap().modified().unwrap();
+    let second = raddle(folder.path(), "sweep small.toml");
+    assert_eq!(first.stdout, second.stdout);
+    assert_eq!(fs::metadata(&log).unwrap().modified().unwrap(), written);
+    let changed = raddle(folder.path(), "sweep small.toml --seed 7");
+    assert_ne!(stdout(&changed), stdout(&first));
+}
+
+#[test]
+fn bad_input_exits_with_2_and_leaves_nothing() {
+    let folder = folder();
+    let mistakes = [
+        "run small.toml --set topology.link_rate=10Gbs",
+        "run small.toml --set workload.flows=0",
+        "run small.toml --engine fluid",
+        "sweep small.toml --set topology.link_delay=-1ns",
+        "run absent.toml",
+        "compare out/absent",
+        "explain r2c3",
+    ];
+    let mut golden = String::new();
+    for arguments in mistakes {
+        let output = raddle(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments}");
+        assert!(output.stdout.is_empty(), "{arguments}");
+        golden.push_str(&format!("$ raddle {arguments}\n{}\n", String::from_utf8_lossy(&output.stderr)));
+        assert_eq!(names(folder.path()), ["small.toml"], "{arguments}");
+    }
+    insta::assert_snapshot!(golden);
+}
+
+#[test]
+fn a_folder_that_is_no_run_is_not_overwritten() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("mine")).unwrap();
+    fs::write(folder.path().join("mine/thesis.tex"), "x").unwrap();
+    let output = raddle(folder.path(), "run small.toml --out mine");
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(names(&folder.path().join("mine")), ["thesis.tex"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_leaves_valid_partial_records() {
+    let folder = folder();
+    let running = "run small.toml --set workload.flows=3_000_000 --out long";
+    let mut child = command(folder.path(), running).stdout(Stdio::null()).spawn().unwrap();
+    // Its directory grows under a temporary name: from then on there is something to interrupt.
+    while !names(folder.path()).iter().any(|name| name.starts_with("long.part")) {
+        std::thread::yield_now();
+    }
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let summary = fs::read_to_string(folder.path().join("long/summary.json")).unwrap();
+    let summary: Value = serde_json::from_str(&summary).unwrap();
+    assert_eq!(summary["complete"], false);
+    assert!(summary["delivered"].as_u64() < summary["flows"].as_u64());
+    assert!(fs::metadata(folder.path().join("long/flows.parquet")).unwrap().len() > 0);
+}
+
+#[test]
+fn what_there_is_can_be_listed_and_explained() {
+    let folder = folder();
+    insta::assert_snapshot!(stdout(&raddle(folder.path(), "list topologies")));
+    insta::assert_snapshot!(stdout(&raddle(folder.path(), "topo show small.toml")));
+    let schemes = json(&raddle(folder.path(), "list schemes --format json"));
+    for scheme in schemes["schemes"].as_array().unwrap() {
+        let name = scheme["name"].as_str().unwrap();
+        assert!(stdout(&raddle(folder.path(), &format!("explain {name}"))).starts_with(name));
+    }
+}
