@@ -150,7 +150,7 @@ fn main() {
     let wanted = |name: &str| chosen.as_deref().is_none_or(|word| word == name);
     if wanted("torus") {
         let name = "torus: 8x8x8, R2C2 + RPS, uniform at 50% load";
-        measure(name, uniform(), Some(us(4_000)), Some(us(8_000)));
+        measure(name, uniform(), Some(us(4_000)), Some(us(24_000)));
     }
     if wanted("setup-s") {
         let name = "setup-s: 8x8x8, R2C2 + RPS, a flow a microsecond";

@@ -2,8 +2,8 @@
 
 use crate::events::{Event, EventQueue, Kind};
 use crate::failure::Change;
-use crate::port::{LinkStats, Port, PortSetup, Travelling};
-use crate::slab::{Resident, Slab};
+use crate::port::{InService, LinkStats, Port, PortSetup, Travelling};
+use crate::slab::{Origin, Slab};
 use raddle_core::{
     Admit, DropReason, Flow, Host, Input, LinkId, Node, NodeId, Output, Packet, PortId, PortState, Ports,
     Rate, Report, Signal, Time, Verdict,
@@ -244,7 +244,9 @@ impl<O: Observer> Simulation<O> {
             Kind::Arrival => self.arrival(index, event.time()),
             Kind::Tail => {
                 if let Some(slot) = self.ports[index as usize].tail.take() {
-                    self.deliver(self.ports[index as usize].to_node, slot);
+                    let node = self.ports[index as usize].to_node;
+                    self.hand_over(node, slot, self.slab.origin(slot));
+                    self.poll(node);
                 }
             }
             Kind::Sent => self.transmission_ends(index),
@@ -272,63 +274,58 @@ impl<O: Observer> Simulation<O> {
             self.events.push(Event::new(head.arrives, Kind::Arrival, link));
         }
         let (node, in_port) = (port.to_node, PortId(port.to_port));
-        let tail = travelled.sent + port.delay;
-        let local = self.local_link(node, in_port);
-        let resident = self.slab.get_mut(travelled.slot);
-        resident.arrival = Some(in_port);
-        resident.tail = tail;
+        let origin = Origin { port: Some(in_port), tail: travelled.sent + port.delay };
         self.totals.packet_hops += 1;
-        if let Some(served) = &mut self.ports[local].served
-            && let Some(agent) = &mut served.agent
-        {
-            agent.arrive(self.now, &mut resident.packet, &self.states[local]);
+        if self.departures {
+            let local = self.local_link(node, in_port);
+            if let Some(served) = &mut self.ports[local].served
+                && let Some(agent) = &mut served.agent
+            {
+                agent.arrive(self.now, self.slab.get_mut(travelled.slot), &self.states[local]);
+            }
         }
-        self.route(node, travelled.slot);
+        if self.route(node, travelled.slot, origin) {
+            self.poll(node);
+        }
     }
 
     fn local_link(&self, node: u32, port: PortId) -> usize {
         (self.nodes[node as usize].first_link + u32::from(port.0)) as usize
     }
 
-    /// Asks the node's forwarder about a packet and does what it says; a drop is told to the host at once.
-    fn route(&mut self, node: u32, slot: u32) {
-        if self.try_route(node, slot) {
-            self.poll(node);
-        }
-    }
-
-    /// As [`route`](Self::route), but leaves the polling, where it is due, to the caller.
-    fn try_route(&mut self, node: u32, slot: u32) -> bool {
+    /// Asks the node's forwarder about a packet and does what it says. Returns whether the node's host is due a poll,
+    /// because the packet was for it or was dropped.
+    fn route(&mut self, node: u32, slot: u32, origin: Origin) -> bool {
         let state = &mut self.nodes[node as usize];
-        let resident = self.slab.get_mut(slot);
         let verdict = match &mut state.parts.forwarder {
             Some(forwarder) => {
                 let ports =
                     &self.states[state.first_link as usize..(state.first_link + state.ports) as usize];
-                forwarder.forward(self.now, &mut resident.packet, resident.arrival, &Ports(ports))
+                forwarder.forward(self.now, self.slab.get_mut(slot), origin.port, &Ports(ports))
             }
-            None if resident.arrival.is_some() => Verdict::Deliver,
+            None if origin.port.is_some() => Verdict::Deliver,
             None => Verdict::Forward(PortId(0)),
         };
         match verdict {
-            Verdict::Forward(port) => self.enqueue(node, port, slot),
-            Verdict::Deliver if resident.tail > self.now => {
-                let tail = resident.tail;
-                let arrival = resident.arrival.expect("a packet still coming in has come by a port");
-                let link = self.incoming(node, arrival);
+            Verdict::Forward(port) => self.enqueue(node, port, slot, origin),
+            Verdict::Deliver if origin.tail > self.now => {
+                let port = origin.port.expect("a packet still coming in has come by a port");
+                let link = self.incoming(node, port);
+                self.slab.set_origin(slot, origin);
                 self.ports[link as usize].tail = Some(slot);
-                self.events.push(Event::new(tail, Kind::Tail, link));
+                self.events.push(Event::new(origin.tail, Kind::Tail, link));
                 false
             }
             Verdict::Deliver => {
-                self.hand_over(node, slot);
+                self.hand_over(node, slot, origin);
                 true
             }
             Verdict::Hold => {
-                state.held.push(slot);
+                self.slab.set_origin(slot, origin);
+                self.nodes[node as usize].held.push(slot);
                 false
             }
-            Verdict::Drop(reason) => self.lose(node, None, slot, reason),
+            Verdict::Drop(reason) => self.lose(node, None, slot, origin, reason),
         }
     }
 
@@ -338,52 +335,47 @@ impl<O: Observer> Simulation<O> {
         self.nodes[out.to_node as usize].first_link + u32::from(out.to_port)
     }
 
-    fn deliver(&mut self, node: u32, slot: u32) {
-        self.hand_over(node, slot);
-        self.poll(node);
-    }
-
     /// Gives a packet to the node's host.
-    fn hand_over(&mut self, node: u32, slot: u32) {
-        let Resident { packet, arrival, .. } = self.slab.remove(slot);
+    fn hand_over(&mut self, node: u32, slot: u32, origin: Origin) {
+        let packet = self.slab.remove(slot);
         self.totals.delivered += 1;
         self.totals.delivered_bytes += u64::from(packet.payload());
-        let port = arrival.unwrap_or(PortId(0));
+        let port = origin.port.unwrap_or(PortId(0));
         if let Some(host) = &mut self.nodes[node as usize].parts.host {
             host.handle(self.now, Input::Packet { packet: &packet, port });
         }
-        self.departed(node, &packet, arrival);
+        self.departed(node, &packet, origin);
     }
 
     /// Queues a packet at a port. Returns whether the host is now due a poll, because the packet was dropped.
-    fn enqueue(&mut self, node: u32, out: PortId, slot: u32) -> bool {
+    fn enqueue(&mut self, node: u32, out: PortId, slot: u32, origin: Origin) -> bool {
         let link = self.local_link(node, out);
         if !self.states[link].up {
-            return self.lose(node, Some(out), slot, DropReason::LinkDown);
-        }
-        if self.ports[link].served.is_some() {
-            return self.enqueue_served(node, out, slot);
+            return self.lose(node, Some(out), slot, origin, DropReason::LinkDown);
         }
         let port = &mut self.ports[link];
-        let resident = self.slab.get(slot);
-        let size = resident.packet.size;
+        if port.is_served {
+            return self.enqueue_served(node, out, slot, origin);
+        }
+        let size = self.slab.get(slot).size;
         port.settle(self.now);
         if !port.has_room(size) {
-            return self.lose(node, Some(out), slot, DropReason::QueueFull);
+            return self.lose(node, Some(out), slot, origin, DropReason::QueueFull);
         }
         port.queued += u64::from(size);
         let stats = &mut self.stats[link];
         stats.peak_queue = stats.peak_queue.max(port.queued);
         let start = self.states[link].free_at.max(self.now);
-        self.launch(link, slot, start);
+        self.launch(link, slot, start, origin.tail);
         false
     }
 
-    /// Puts a packet on the wire behind a port from `start` on.
-    fn launch(&mut self, link: usize, slot: u32, start: Time) -> Time {
+    /// Puts a packet, whose last bit is in at `tail`, on the wire behind a port from `start` on. Returns when its last
+    /// bit leaves.
+    fn launch(&mut self, link: usize, slot: u32, start: Time, tail: Time) -> Time {
         let port = &mut self.ports[link];
-        let Resident { packet, tail, .. } = self.slab.get(slot);
-        let sent = (start + port.serialisation(packet.size)).max(*tail);
+        let packet = self.slab.get(slot);
+        let sent = (start + port.serialisation(packet.size)).max(tail);
         let arrives = match self.config.switching {
             Switching::StoreAndForward => sent + port.delay,
             Switching::CutThrough { header } => {
@@ -408,26 +400,25 @@ impl<O: Observer> Simulation<O> {
         sent
     }
 
-    fn enqueue_served(&mut self, node: u32, out: PortId, slot: u32) -> bool {
+    fn enqueue_served(&mut self, node: u32, out: PortId, slot: u32, origin: Origin) -> bool {
         let link = self.local_link(node, out);
-        let resident = self.slab.get_mut(slot);
+        self.slab.set_origin(slot, origin);
+        let packet = self.slab.get_mut(slot);
         let port = &mut self.ports[link];
         let Some(served) = &mut port.served else { unreachable!("the caller has looked") };
-        let notice = served
-            .agent
-            .as_mut()
-            .and_then(|agent| agent.enqueue(self.now, &mut resident.packet, &self.states[link]));
+        let notice =
+            served.agent.as_mut().and_then(|agent| agent.enqueue(self.now, packet, &self.states[link]));
         let mut due = false;
-        if served.queue.push(self.now, slot, &resident.packet) == Admit::Drop {
-            due = self.lose(node, Some(out), slot, DropReason::QueueFull);
+        if served.queue.push(self.now, slot, packet) == Admit::Drop {
+            due = self.lose(node, Some(out), slot, origin, DropReason::QueueFull);
         } else {
-            let in_service = served.serving.map_or(0, |(resident, _)| resident.packet.size);
+            let in_service = served.serving.as_ref().map_or(0, |serving| serving.packet.size);
             let waiting = served.queue.bytes().0 + u64::from(in_service);
             let stats = &mut self.stats[link];
             stats.peak_queue = stats.peak_queue.max(waiting);
-            let busy = self.states[link].free_at.max(self.now);
             let idle = served.serving.is_none();
-            self.states[link].free_at = busy + port.serialisation(self.slab.get(slot).packet.size);
+            let busy = self.states[link].free_at.max(self.now);
+            self.states[link].free_at = busy + port.serialisation(packet.size);
             if idle {
                 self.serve_next(link);
             }
@@ -443,12 +434,12 @@ impl<O: Observer> Simulation<O> {
         let Some(served) = &mut self.ports[link].served else { return };
         let Some(slot) = served.queue.pop(self.now) else { return };
         if let Some(agent) = &mut served.agent {
-            agent.dequeue(self.now, &mut self.slab.get_mut(slot).packet, &self.states[link]);
+            agent.dequeue(self.now, self.slab.get_mut(slot), &self.states[link]);
         }
-        let resident = *self.slab.get(slot);
-        let sent = self.launch(link, slot, self.now);
+        let (packet, origin) = (*self.slab.get(slot), self.slab.origin(slot));
+        let sent = self.launch(link, slot, self.now, origin.tail);
         if let Some(served) = &mut self.ports[link].served {
-            served.serving = Some((resident, sent));
+            served.serving = Some(InService { packet, origin, sent });
         }
         self.events.push(Event::new(sent, Kind::Sent, u32::try_from(link).expect("link ids fit 28 bits")));
     }
@@ -456,14 +447,15 @@ impl<O: Observer> Simulation<O> {
     fn transmission_ends(&mut self, link: u32) {
         let now = self.now;
         let Some(served) = &mut self.ports[link as usize].served else { return };
-        if served.serving.is_none_or(|(_, sent)| sent != now) {
-            return; // the link went down in between
-        }
-        let Some((Resident { packet, arrival, .. }, _)) = served.serving.take() else { return };
+        // Otherwise the link went down in between.
+        let Some(InService { packet, origin, .. }) = served.serving.take_if(|serving| serving.sent == now)
+        else {
+            return;
+        };
         self.serve_next(link as usize);
         let node = self.owner(link);
-        self.departed(node, &packet, arrival);
-        if arrival.is_none() {
+        self.departed(node, &packet, origin);
+        if origin.port.is_none() {
             if let Some(host) = &mut self.nodes[node as usize].parts.host {
                 host.handle(self.now, Input::Sent(&packet));
             }
@@ -478,11 +470,11 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// Tells the forwarder that a packet has left its node, and sends its answer upstream.
-    fn departed(&mut self, node: u32, packet: &Packet, arrival: Option<PortId>) {
+    fn departed(&mut self, node: u32, packet: &Packet, origin: Origin) {
         if !self.departures {
             return;
         }
-        let (Some(arrival), Some(forwarder)) = (arrival, &mut self.nodes[node as usize].parts.forwarder)
+        let (Some(arrival), Some(forwarder)) = (origin.port, &mut self.nodes[node as usize].parts.forwarder)
         else {
             return;
         };
@@ -530,7 +522,7 @@ impl<O: Observer> Simulation<O> {
         let mut due = false;
         let held = std::mem::take(&mut self.nodes[node as usize].held);
         for &slot in &held {
-            due |= self.try_route(node, slot);
+            due |= self.route(node, slot, self.slab.origin(slot));
         }
         if self.nodes[node as usize].held.is_empty() {
             let mut held = held;
@@ -543,10 +535,17 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// Loses a packet. Returns whether the node has a host, which was told and is due a poll.
-    fn lose(&mut self, node: u32, port: Option<PortId>, slot: u32, reason: DropReason) -> bool {
-        let Resident { packet, arrival, .. } = self.slab.remove(slot);
+    fn lose(
+        &mut self,
+        node: u32,
+        port: Option<PortId>,
+        slot: u32,
+        origin: Origin,
+        reason: DropReason,
+    ) -> bool {
+        let packet = self.slab.remove(slot);
         self.record_loss(node, port, &packet, reason);
-        self.departed(node, &packet, arrival);
+        self.departed(node, &packet, origin);
         let Some(host) = &mut self.nodes[node as usize].parts.host else { return false };
         host.handle(self.now, Input::Dropped { packet: &packet, port: port.unwrap_or(PortId(0)), reason });
         true
@@ -566,10 +565,10 @@ impl<O: Observer> Simulation<O> {
     fn send(&mut self, node: u32, packet: Packet, port: Option<PortId>) -> bool {
         self.totals.sent += 1;
         self.totals.sent_bytes += u64::from(packet.payload());
-        let slot = self.slab.insert(Resident { packet, arrival: None, tail: Time::ZERO });
+        let slot = self.slab.insert(packet);
         match port {
-            Some(port) => self.enqueue(node, port, slot),
-            None => self.try_route(node, slot),
+            Some(port) => self.enqueue(node, port, slot, Origin::HERE),
+            None => self.route(node, slot, Origin::HERE),
         }
     }
 
@@ -640,13 +639,11 @@ impl<O: Observer> Simulation<O> {
         let now = self.now;
         self.states[link.index()].free_at = now;
         let port = &mut self.ports[link.index()];
-        port.left = 0;
-        port.queued = 0;
         port.signals.clear();
         let to_node = port.to_node;
         let incoming = port.tail.take();
         let (travelling, waiting): (Vec<_>, Vec<_>) =
-            port.ring.drain(..).partition(|packet| packet.sent <= now);
+            port.cut().into_iter().partition(|packet| packet.sent <= now);
         let mut waiting: Vec<u32> = waiting.into_iter().map(|packet| packet.slot).collect();
         if let Some(served) = &mut port.served {
             served.serving = None;
@@ -656,14 +653,16 @@ impl<O: Observer> Simulation<O> {
         }
         let out = PortId::of((link.0 - self.nodes[node as usize].first_link) as usize);
         for packet in travelling {
-            let resident = self.slab.remove(packet.slot);
-            self.record_loss(node, Some(out), &resident.packet, DropReason::LinkDown);
+            let packet = self.slab.remove(packet.slot);
+            self.record_loss(node, Some(out), &packet, DropReason::LinkDown);
         }
+        let keeps_origins = self.ports[link.index()].is_served;
         for slot in waiting {
-            self.lose(node, Some(out), slot, DropReason::LinkDown);
+            let origin = if keeps_origins { self.slab.origin(slot) } else { Origin::HERE };
+            self.lose(node, Some(out), slot, origin, DropReason::LinkDown);
         }
         if let Some(slot) = incoming {
-            self.lose(to_node, None, slot, DropReason::LinkDown);
+            self.lose(to_node, None, slot, self.slab.origin(slot), DropReason::LinkDown);
             self.poll(to_node);
         }
         self.poll(node);

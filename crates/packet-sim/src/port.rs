@@ -1,6 +1,6 @@
 //! Egress ports and the links behind them.
 
-use crate::slab::Resident;
+use crate::slab::Origin;
 use raddle_core::{Admit, Bytes, Duration, Packet, PortAgent, Queue, Rate, Signal, Time};
 use raddle_topology::Link;
 use std::collections::VecDeque;
@@ -50,25 +50,36 @@ pub(crate) struct Travelling {
 pub(crate) struct Served {
     pub(crate) queue: Box<dyn Queue>,
     pub(crate) agent: Option<Box<dyn PortAgent>>,
-    /// A copy of the packet in service (under cut-through its header may be past the next node), and when its last
-    /// bit leaves.
-    pub(crate) serving: Option<(Resident, Time)>,
+    pub(crate) serving: Option<InService>,
 }
 
+/// A packet in service. Under cut-through its header may be past the next node, so it is a copy.
+pub(crate) struct InService {
+    pub(crate) packet: Packet,
+    pub(crate) origin: Origin,
+    /// Its last bit leaves the port.
+    pub(crate) sent: Time,
+}
+
+/// What a plain FIFO touches at every hop comes first and fills one cache line.
+#[repr(C, align(64))]
 pub(crate) struct Port {
     /// Packets accepted, in order of departure (of a served port: those that have begun to leave).
     pub(crate) ring: VecDeque<Travelling>,
-    /// How many at the ring's head are known to have left.
-    pub(crate) left: usize,
+    pub(crate) delay: Duration,
     /// Bytes that wait or are in service, as of the last [`Port::settle`].
     pub(crate) queued: u64,
+    /// Picoseconds a byte, or zero if that is no whole number.
+    ps_per_byte: u32,
+    pub(crate) to_node: u32,
+    /// How many at the ring's head are known to have left.
+    left: u32,
+    pub(crate) to_port: u16,
+    limited: bool,
+    pub(crate) is_served: bool,
     limit_bytes: u64,
     limit_packets: usize,
-    ps_per_byte: u64,
     rate: Rate,
-    pub(crate) delay: Duration,
-    pub(crate) to_node: u32,
-    pub(crate) to_port: u16,
     pub(crate) served: Option<Box<Served>>,
     pub(crate) signals: VecDeque<(Time, Signal)>,
     /// The packet whose last bit is still coming in at the far end, where it is to be delivered.
@@ -80,6 +91,7 @@ impl Port {
         let rate = link.map_or(Rate::ZERO, |link| link.rate);
         let byte_ps = 8_000_000_000_000_u64;
         let exact = rate.as_bps() > 0 && byte_ps.is_multiple_of(rate.as_bps());
+        let ps_per_byte = if exact { u32::try_from(byte_ps / rate.as_bps()).unwrap_or(0) } else { 0 };
         let limit_bytes = setup.limit_bytes.unwrap_or(u64::MAX);
         let limit_packets = setup.limit_packets.unwrap_or(usize::MAX);
         let queue = setup.queue.or_else(|| {
@@ -88,15 +100,17 @@ impl Port {
         });
         Self {
             ring: VecDeque::new(),
-            left: 0,
+            delay: link.map_or(Duration::ZERO, |link| link.delay),
             queued: 0,
+            ps_per_byte,
+            to_node: link.map_or(0, |link| link.to.0),
+            left: 0,
+            to_port: link.map_or(0, |link| link.to_port.0),
+            limited: setup.limit_bytes.is_some() || setup.limit_packets.is_some(),
+            is_served: queue.is_some(),
             limit_bytes,
             limit_packets,
-            ps_per_byte: if exact { byte_ps / rate.as_bps() } else { 0 },
             rate,
-            delay: link.map_or(Duration::ZERO, |link| link.delay),
-            to_node: link.map_or(0, |link| link.to.0),
-            to_port: link.map_or(0, |link| link.to_port.0),
             served: queue.map(|queue| Box::new(Served { queue, agent: setup.agent, serving: None })),
             signals: VecDeque::new(),
             tail: None,
@@ -107,7 +121,7 @@ impl Port {
     #[inline]
     pub(crate) fn serialisation(&self, size: u32) -> Duration {
         if self.ps_per_byte > 0 {
-            Duration::from_ps(self.ps_per_byte * u64::from(size))
+            Duration::from_ps(u64::from(self.ps_per_byte) * u64::from(size))
         } else {
             self.rate.time_for(Bytes(size.into()))
         }
@@ -116,7 +130,7 @@ impl Port {
     /// Brings `queued` of a FIFO port up to `now`.
     #[inline]
     pub(crate) fn settle(&mut self, now: Time) {
-        while let Some(packet) = self.ring.get(self.left)
+        while let Some(packet) = self.ring.get(self.left as usize)
             && packet.sent <= now
         {
             self.queued -= u64::from(packet.size);
@@ -127,7 +141,16 @@ impl Port {
     /// Whether a FIFO port, settled, takes `size` bytes more.
     #[inline]
     pub(crate) fn has_room(&self, size: u32) -> bool {
-        self.queued + u64::from(size) <= self.limit_bytes && self.ring.len() - self.left < self.limit_packets
+        !self.limited
+            || self.queued + u64::from(size) <= self.limit_bytes
+                && self.ring.len() - (self.left as usize) < self.limit_packets
+    }
+
+    /// Empties the ring.
+    pub(crate) fn cut(&mut self) -> Vec<Travelling> {
+        self.left = 0;
+        self.queued = 0;
+        self.ring.drain(..).collect()
     }
 
     /// Takes the packet that arrives off the ring.
@@ -136,7 +159,7 @@ impl Port {
         let packet = self.ring.pop_front()?;
         if self.left > 0 {
             self.left -= 1;
-        } else if self.served.is_none() {
+        } else if !self.is_served {
             self.queued -= u64::from(packet.size);
         }
         Some(packet)
@@ -171,5 +194,16 @@ impl Queue for Fifo {
 
     fn bytes(&self) -> Bytes {
         Bytes(self.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_fifo_touches_fits_a_cache_line() {
+        assert!(std::mem::offset_of!(Port, limit_bytes) <= 64);
+        assert_eq!(size_of::<Travelling>(), 24);
     }
 }

@@ -2,44 +2,64 @@
 
 use raddle_core::{Packet, PortId, Time};
 
-/// A packet inside the fabric.
+/// How a packet came into its present node.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Resident {
-    pub(crate) packet: Packet,
-    /// The port it came into its present node by; `None` at the node that sent it.
-    pub(crate) arrival: Option<PortId>,
+pub(crate) struct Origin {
+    /// The port it came in by; `None` at the node that sent it.
+    pub(crate) port: Option<PortId>,
     /// When its last bit reaches the present node: later than now only under cut-through.
     pub(crate) tail: Time,
 }
 
+impl Origin {
+    /// Sent by the present node itself.
+    pub(crate) const HERE: Self = Self { port: None, tail: Time::ZERO };
+}
+
+/// A packet on a cache line of its own.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+struct Slot(Packet);
+
 #[derive(Debug, Default)]
 pub(crate) struct Slab {
-    slots: Vec<Resident>,
+    slots: Vec<Slot>,
+    /// Where packets came from, kept up only for those that wait where it will matter.
+    origins: Vec<Origin>,
     free: Vec<u32>,
 }
 
 impl Slab {
-    pub(crate) fn insert(&mut self, resident: Resident) -> u32 {
+    pub(crate) fn insert(&mut self, packet: Packet) -> u32 {
         if let Some(slot) = self.free.pop() {
-            self.slots[slot as usize] = resident;
+            self.slots[slot as usize] = Slot(packet);
             slot
         } else {
-            self.slots.push(resident);
+            self.slots.push(Slot(packet));
+            self.origins.push(Origin::HERE);
             u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets in flight")
         }
     }
 
-    pub(crate) fn remove(&mut self, slot: u32) -> Resident {
+    pub(crate) fn remove(&mut self, slot: u32) -> Packet {
         self.free.push(slot);
-        self.slots[slot as usize]
+        self.slots[slot as usize].0
     }
 
-    pub(crate) fn get(&self, slot: u32) -> &Resident {
-        &self.slots[slot as usize]
+    pub(crate) fn get(&self, slot: u32) -> &Packet {
+        &self.slots[slot as usize].0
     }
 
-    pub(crate) fn get_mut(&mut self, slot: u32) -> &mut Resident {
-        &mut self.slots[slot as usize]
+    pub(crate) fn get_mut(&mut self, slot: u32) -> &mut Packet {
+        &mut self.slots[slot as usize].0
+    }
+
+    pub(crate) fn origin(&self, slot: u32) -> Origin {
+        self.origins[slot as usize]
+    }
+
+    pub(crate) fn set_origin(&mut self, slot: u32, origin: Origin) {
+        self.origins[slot as usize] = origin;
     }
 
     /// Packets now in the fabric.
@@ -50,5 +70,15 @@ impl Slab {
     /// Most packets ever in the fabric at once.
     pub(crate) fn peak(&self) -> usize {
         self.slots.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_fits_a_cache_line() {
+        assert_eq!(size_of::<Slot>(), 64);
     }
 }

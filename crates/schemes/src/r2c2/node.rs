@@ -123,7 +123,7 @@ impl R2c2Node {
         };
         self.outbox
             .push_back(Output::Report(Report::Opened { flow: flow.id, key: self.handle_of(lid).into() }));
-        let mut outgoing = Outgoing::new(flow, lid);
+        let mut outgoing = Outgoing::new(flow, lid, self.params().mtu);
         self.broadcast(now, EventKind::Start, &outgoing, UNLIMITED_KBPS);
         self.limit_at_start(now, &mut outgoing);
         self.sending.push(outgoing);
@@ -382,7 +382,7 @@ impl R2c2Node {
         for step in 0..self.sending.len() {
             let place = (self.turn + step) % self.sending.len();
             let flow = &self.sending[place];
-            let ready = flow.ready_at(mtu);
+            let ready = flow.ready_at();
             if ready > now {
                 wake = wake.min(ready);
                 continue;

@@ -41,11 +41,13 @@ pub(super) struct Outgoing {
     rate: Option<f64>,
     /// When the bucket holds enough for the next packet.
     refilled: Time,
+    /// When limiter and application allow the next packet.
+    ready: Time,
 }
 
 impl Outgoing {
-    pub(super) fn new(flow: Flow, lid: u16) -> Self {
-        Self {
+    pub(super) fn new(flow: Flow, lid: u16, mtu: u16) -> Self {
+        let mut outgoing = Self {
             flow,
             lid,
             released: 0,
@@ -55,7 +57,10 @@ impl Outgoing {
             released_before: 0,
             rate: None,
             refilled: Time::ZERO,
-        }
+            ready: Time::ZERO,
+        };
+        outgoing.set_ready(mtu);
+        outgoing
     }
 
     pub(super) fn is_limited(&self) -> bool {
@@ -76,7 +81,11 @@ impl Outgoing {
     }
 
     /// When limiter and application allow the next packet.
-    pub(super) fn ready_at(&self, mtu: u16) -> Time {
+    pub(super) fn ready_at(&self) -> Time {
+        self.ready
+    }
+
+    fn set_ready(&mut self, mtu: u16) {
         let produced = match self.flow.app_rate {
             Some(rate) => {
                 let needed = self.released + u64::from(self.next_payload(mtu));
@@ -84,7 +93,7 @@ impl Outgoing {
             }
             None => Time::ZERO,
         };
-        produced.max(self.refilled)
+        self.ready = produced.max(self.refilled);
     }
 
     /// Bytes that the application has produced and the flow has not sent.
@@ -119,6 +128,7 @@ impl Outgoing {
             let earlier = Time::from_ps(now.as_ps() - saved.min(depth).as_ps());
             earlier + Duration::from_ps((debt_bytes * 8e12 / rate) as u64)
         };
+        self.set_ready(mtu);
     }
 
     /// No token is older than this: the bucket's depth.
@@ -144,5 +154,6 @@ impl Outgoing {
             let cost = self.transmission(u64::from(payload) + HEADER);
             self.refilled = self.refilled.max(self.oldest_token(now, mtu)) + cost;
         }
+        self.set_ready(mtu);
     }
 }
