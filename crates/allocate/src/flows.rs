@@ -1,5 +1,7 @@
 //! The flows of one allocation, in flat arrays that are used again.
 
+use std::ops::Range;
+
 /// Flows and their split over links.
 #[derive(Debug, Clone, Default)]
 pub struct Flows {
@@ -52,8 +54,18 @@ impl Flows {
     /// The links that a flow uses, with its traversals a packet.
     #[must_use]
     pub fn row(&self, flow: usize) -> &[(u32, f32)] {
+        &self.entries[self.span(flow)]
+    }
+
+    /// Where a flow's row lies among the entries of all.
+    pub(crate) fn span(&self, flow: usize) -> Range<usize> {
         let start = if flow == 0 { 0 } else { self.ends[flow - 1] as usize };
-        &self.entries[start..self.ends[flow] as usize]
+        start..self.ends[flow] as usize
+    }
+
+    /// Number of entries of all rows.
+    pub(crate) fn entries(&self) -> usize {
+        self.entries.len()
     }
 
     /// A flow's share relative to others of its class.

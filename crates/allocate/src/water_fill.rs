@@ -2,60 +2,71 @@
 //! their turn comes. Cost O(Z log L) for Z non-zero weights on L links touched; links not touched cost nothing.
 
 use crate::{Allocate, Flows, NOTHING, TIE};
-use std::cmp::Ordering;
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Below this share of its first value the weight still rising on a link is rounding error.
 const EXHAUSTED: f64 = 1e-9;
+
+/// What stops within this factor of the lowest level enters the heap together; most links never have to.
+const STEP: f64 = 2.0;
+
+/// No entry.
+const NONE: u32 = u32::MAX;
 
 /// Water-filling with working memory that is used again.
 #[derive(Debug, Clone, Default)]
 pub struct WaterFill {
     /// Per link slot: its place in `links`, valid if that place names the slot back.
     place: Vec<u32>,
-    links: Vec<LinkState>,
-    /// Per link in `links`: where its flows start in `users`.
-    starts: Vec<u32>,
-    users: Vec<(u32, f32)>,
-    heap: BinaryHeap<Entry>,
+    links: Vec<Link>,
+    /// Per link in `links`: the first value of its `rising`.
+    first: Vec<f64>,
+    /// Per entry of the flows' rows.
+    entries: Vec<Entry>,
+    heap: BinaryHeap<Reverse<Stop>>,
+    /// What stops above all that is in the heap, in no order.
+    later: Vec<Stop>,
     order: Vec<u32>,
+    on_it: Vec<u32>,
     frozen: Vec<bool>,
 }
 
+/// A link that some flow uses. One per weight is touched at random, so it is small.
 #[derive(Debug, Clone, Copy)]
-struct LinkState {
+struct Link {
     slot: u32,
+    /// The class's last entry on it.
+    last: u32,
     /// Weight of the flows of the class that still rise.
     rising: f64,
-    /// The first value of `rising`.
-    first: f64,
-    capacity: f64,
     /// Capacity that frozen flows leave.
     left: f64,
-    flows: u32,
 }
 
-/// A level at which something stops: a link (by place), or a flow's demand.
-#[derive(Debug, Clone, Copy, PartialEq)]
+impl Link {
+    /// The level at which it is full if no more flows freeze.
+    fn level(&self) -> f64 {
+        self.left.max(0.0) / self.rising
+    }
+}
+
+/// A flow's use of a link.
+#[derive(Debug, Clone, Copy, Default)]
 struct Entry {
-    level: f64,
-    link: bool,
+    flow: u32,
+    place: u32,
+    /// The class's entry before it on the link.
+    before: u32,
+}
+
+/// Something that stops flows at a level: a link (by place), or a flow's demand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Stop {
+    /// The level's bits, which have its order as it is not negative.
+    level: u64,
+    demand: bool,
     index: u32,
-}
-
-impl Eq for Entry {}
-
-impl Ord for Entry {
-    /// The lowest level is the greatest entry, as the heap serves the greatest first.
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.level.total_cmp(&self.level).then(self.link.cmp(&other.link)).then(other.index.cmp(&self.index))
-    }
-}
-
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
 }
 
 impl Allocate for WaterFill {
@@ -65,123 +76,147 @@ impl Allocate for WaterFill {
         self.frozen.clear();
         self.frozen.resize(flows.len(), false);
         if self.place.len() < links.len() {
-            self.place.resize(links.len(), u32::MAX);
+            self.place.resize(links.len(), 0);
         }
         self.links.clear();
-        self.touch(flows, links);
+        self.entries.resize(flows.entries(), Entry::default());
         self.order.clear();
         self.order.extend(0..u32::try_from(flows.len()).expect("fewer than 2^32 flows"));
         let mut order = std::mem::take(&mut self.order);
         order.sort_by_key(|&flow| flows.class(flow as usize));
         for class in order.chunk_by(|&a, &b| flows.class(a as usize) == flows.class(b as usize)) {
-            self.fill(flows, class, rates);
+            self.enter(flows, class, links);
+            self.fill(flows, class.len(), rates);
         }
         self.order = order;
     }
 }
 
 impl WaterFill {
-    /// Lists the links that flows use, and each link's flows.
-    fn touch(&mut self, flows: &Flows, capacity: &[f64]) {
-        for flow in 0..flows.len() {
-            for &(slot, _) in flows.row(flow) {
-                let place = self.place[slot as usize] as usize;
-                if self.links.get(place).is_some_and(|link| link.slot == slot) {
-                    self.links[place].flows += 1;
-                } else {
-                    self.place[slot as usize] =
-                        u32::try_from(self.links.len()).expect("link slots fit 32 bits");
-                    let capacity = capacity[slot as usize];
-                    let fresh =
-                        LinkState { slot, rising: 0.0, first: 0.0, capacity, left: capacity, flows: 1 };
-                    self.links.push(fresh);
-                }
-            }
-        }
-        self.starts.clear();
-        let mut start = 0;
+    /// Puts the flows of a class on their links, and finds the levels at which these would fill up.
+    fn enter(&mut self, flows: &Flows, class: &[u32], capacity: &[f64]) {
         for link in &mut self.links {
-            self.starts.push(start);
-            start += link.flows;
-            link.flows = 0;
-        }
-        self.users.clear();
-        self.users.resize(start as usize, (0, 0.0));
-        for flow in 0..flows.len() {
-            for &(slot, weight) in flows.row(flow) {
-                let place = self.place[slot as usize] as usize;
-                let link = &mut self.links[place];
-                self.users[(self.starts[place] + link.flows) as usize] = (flow as u32, weight);
-                link.flows += 1;
-            }
-        }
-    }
-
-    /// Raises the level of one class until each of its flows is stopped.
-    fn fill(&mut self, flows: &Flows, class: &[u32], rates: &mut [f64]) {
-        for link in &mut self.links {
+            link.last = NONE;
             link.rising = 0.0;
-            if link.left < NOTHING * link.capacity {
+            if link.left < NOTHING * capacity[link.slot as usize] {
                 link.left = 0.0;
             }
         }
         self.heap.clear();
+        self.later.clear();
         for &flow in class {
             let weight = flows.weight(flow as usize);
-            for &(slot, share) in flows.row(flow as usize) {
-                self.links[self.place[slot as usize] as usize].rising += weight * f64::from(share);
-            }
+            let span = flows.span(flow as usize);
             let demand = flows.demand(flow as usize);
-            if demand.is_finite() || flows.row(flow as usize).is_empty() {
-                self.heap.push(Entry { level: demand / weight, link: false, index: flow });
+            if demand.is_finite() || span.is_empty() {
+                self.later.push(Stop { level: (demand / weight).to_bits(), demand: true, index: flow });
             }
-        }
-        for (place, link) in self.links.iter_mut().enumerate() {
-            link.first = link.rising;
-            if link.rising > 0.0 {
-                self.heap.push(Entry { level: link.left / link.rising, link: true, index: place as u32 });
-            }
-        }
-        let mut to_go = class.len();
-        let mut level = 0.0_f64;
-        while to_go > 0 {
-            let entry = self.heap.pop().expect("every flow uses a link or has a demand");
-            if entry.link {
-                let link = self.links[entry.index as usize];
-                if link.rising <= EXHAUSTED * link.first {
-                    continue;
-                }
-                let now = link.left.max(0.0) / link.rising;
-                if now > entry.level * (1.0 + TIE) {
-                    // Levels only rise, so a stale one is put back with what it is now.
-                    self.heap.push(Entry { level: now, ..entry });
-                    continue;
-                }
-                level = level.max(now.min(entry.level));
-                let start = self.starts[entry.index as usize] as usize;
-                for user in start..start + link.flows as usize {
-                    let flow = self.users[user].0 as usize;
-                    if !self.frozen[flow] && flows.class(flow) == flows.class(class[0] as usize) {
-                        let rate = (level * flows.weight(flow)).min(flows.demand(flow));
-                        self.freeze(flows, flow, rate, rates);
-                        to_go -= 1;
+            let start = span.start as u32;
+            let row = flows.row(flow as usize).iter().zip(&mut self.entries[span]);
+            for (at, (&(slot, share), entry)) in (start..).zip(row) {
+                let known = self.place[slot as usize];
+                let place = match self.links.get(known as usize) {
+                    Some(link) if link.slot == slot => known,
+                    _ => {
+                        let left = capacity[slot as usize];
+                        let place = u32::try_from(self.links.len()).expect("link slots fit 32 bits");
+                        self.links.push(Link { slot, last: NONE, rising: 0.0, left });
+                        self.place[slot as usize] = place;
+                        place
                     }
-                }
-            } else if !self.frozen[entry.index as usize] {
-                level = level.max(entry.level);
-                let flow = entry.index as usize;
-                self.freeze(flows, flow, flows.demand(flow), rates);
-                to_go -= 1;
+                };
+                let link = &mut self.links[place as usize];
+                *entry = Entry { flow, place, before: link.last };
+                link.last = at;
+                link.rising += weight * f64::from(share);
             }
         }
+        self.first.clear();
+        self.first.extend(self.links.iter().map(|link| link.rising));
+        let rising = (0..).zip(&self.links).filter(|(_, link)| link.rising > 0.0);
+        self.later.extend(rising.map(|(index, link)| Stop {
+            level: link.level().to_bits(),
+            demand: false,
+            index,
+        }));
+    }
+
+    /// Raises the level until each of `to_go` flows is stopped.
+    fn fill(&mut self, flows: &Flows, mut to_go: usize, rates: &mut [f64]) {
+        let mut level = 0.0_f64;
+        let mut horizon = 0;
+        while to_go > 0 {
+            let Some(Reverse(stop)) = self.heap.pop() else {
+                horizon = self.next_horizon();
+                continue;
+            };
+            let stop_level = f64::from_bits(stop.level);
+            if stop.demand {
+                let flow = stop.index as usize;
+                if !self.frozen[flow] {
+                    level = level.max(stop_level);
+                    self.freeze(flows, flow, flows.demand(flow), rates);
+                    to_go -= 1;
+                }
+                continue;
+            }
+            let link = self.links[stop.index as usize];
+            if link.rising <= EXHAUSTED * self.first[stop.index as usize] {
+                continue;
+            }
+            let now = link.level();
+            if now > stop_level * (1.0 + TIE) {
+                // Levels only rise, so a stale one is put back with what it is now.
+                let stop = Stop { level: now.to_bits(), ..stop };
+                if stop.level > horizon {
+                    self.later.push(stop);
+                } else {
+                    self.heap.push(Reverse(stop));
+                }
+                continue;
+            }
+            level = level.max(now.min(stop_level));
+            let mut on_it = std::mem::take(&mut self.on_it);
+            let mut at = link.last;
+            while at != NONE {
+                let entry = self.entries[at as usize];
+                on_it.push(entry.flow);
+                at = entry.before;
+            }
+            for flow in on_it.drain(..).rev() {
+                let flow = flow as usize;
+                if !self.frozen[flow] {
+                    let rate = (level * flows.weight(flow)).min(flows.demand(flow));
+                    self.freeze(flows, flow, rate, rates);
+                    to_go -= 1;
+                }
+            }
+            self.on_it = on_it;
+        }
+    }
+
+    /// Moves what stops next into the empty heap; all else stops above the level whose bits are returned.
+    fn next_horizon(&mut self) -> u64 {
+        let lowest = self.later.iter().map(|stop| stop.level).min();
+        let lowest = lowest.expect("every flow uses a link or has a demand");
+        let horizon = (f64::from_bits(lowest) * STEP).to_bits();
+        let heap = &mut self.heap;
+        self.later.retain(|&stop| {
+            if stop.level <= horizon {
+                heap.push(Reverse(stop));
+            }
+            stop.level > horizon
+        });
+        horizon
     }
 
     fn freeze(&mut self, flows: &Flows, flow: usize, rate: f64, rates: &mut [f64]) {
         self.frozen[flow] = true;
         rates[flow] = rate;
-        for &(slot, share) in flows.row(flow) {
-            let link = &mut self.links[self.place[slot as usize] as usize];
-            link.rising -= flows.weight(flow) * f64::from(share);
+        let weight = flows.weight(flow);
+        for (&(_, share), entry) in flows.row(flow).iter().zip(&self.entries[flows.span(flow)]) {
+            let link = &mut self.links[entry.place as usize];
+            link.rising -= weight * f64::from(share);
             link.left -= rate * f64::from(share);
         }
     }
