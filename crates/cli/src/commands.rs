@@ -44,7 +44,10 @@ pub(crate) fn execute(arguments: &Arguments, stop: &AtomicBool) -> Result<Ended,
             output.print(|| text, || json);
             Ok(Ended::Done)
         }
-        Command::Reproduce { .. } => Ok(Ended::CheckFailed),
+        Command::Reproduce { target, .. } => {
+            let what = format!("no figure `{}`", target.as_deref().unwrap_or("of any paper"));
+            Err(Error::Usage { what, hint: "see `raddle list figures`".to_owned() })
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! The command as users meet it: what it prints, what it leaves behind, how it exits.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -123,7 +125,6 @@ fn bad_input_exits_with_2_and_leaves_nothing() {
         "sweep small.toml --set topology.link_delay=-1ns",
         "run absent.toml",
         "compare out/absent",
-        "explain r2c3",
     ];
     let mut golden = String::new();
     for arguments in mistakes {
@@ -134,6 +135,7 @@ fn bad_input_exits_with_2_and_leaves_nothing() {
         assert_eq!(names(folder.path()), ["small.toml"], "{arguments}");
     }
     insta::assert_snapshot!(golden);
+    assert_eq!(raddle(folder.path(), "explain r2c3").status.code(), Some(2));
 }
 
 #[test]

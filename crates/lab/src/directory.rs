@@ -15,7 +15,7 @@ use crate::Error;
 use crate::prepare::Prepared;
 use crate::run::{Control, run};
 use crate::summary::{Summarizer, Summary};
-use raddle_records::{FlowRecord, LinkRecord, RecordsError, TableWriter};
+use raddle_records::{FlowRecord, LinkRecord, TableWriter};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,21 +40,21 @@ pub fn run_into(
     let seed = prepared.experiment.engine.seed;
     let resolved = prepared.experiment.resolved.clone();
     let keep_links = prepared.experiment.record.links;
-    let mut writer = TableWriter::<FlowRecord>::create(&part.file("flows.parquet")).map_err(records)?;
+    let mut writer = TableWriter::<FlowRecord>::create(&part.file("flows.parquet"))?;
     let mut summarizer = Summarizer::default();
     let mut take = |flow: &FlowRecord| {
         summarizer.add(flow);
-        writer.push(flow).map_err(records)
+        Ok(writer.push(flow)?)
     };
     let outcome = run(prepared, &mut take, control)?;
     let digest = outcome.digest.to_string();
     let notes = [("raddle.seed", seed.to_string()), ("raddle.digest", digest)];
     let notes: Vec<_> = notes.iter().map(|(key, value)| (*key, value.as_str())).collect();
-    writer.finish(outcome.complete, &notes).map_err(records)?;
+    writer.finish(outcome.complete, &notes)?;
     if keep_links {
-        let mut links = TableWriter::<LinkRecord>::create(&part.file("links.parquet")).map_err(records)?;
-        outcome.links.iter().try_for_each(|link| links.push(link)).map_err(records)?;
-        links.finish(outcome.complete, &notes).map_err(records)?;
+        let mut links = TableWriter::<LinkRecord>::create(&part.file("links.parquet"))?;
+        outcome.links.iter().try_for_each(|link| links.push(link))?;
+        links.finish(outcome.complete, &notes)?;
     }
     let summary = summarizer.finish(title, seed, &outcome);
     part.write(EXPERIMENT, &resolved.to_string())?;
@@ -68,10 +68,6 @@ pub fn run_into(
     part.write("log.txt", &log)?;
     part.finish()?;
     Ok(summary)
-}
-
-fn records(error: RecordsError) -> Error {
-    Error::Run(error.to_string())
 }
 
 /// Whether the run of that resolved experiment is there and came to its end.

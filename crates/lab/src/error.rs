@@ -30,6 +30,9 @@ pub enum Error {
         /// The system's reason.
         source: std::io::Error,
     },
+    /// Records cannot be written or read.
+    #[error(transparent)]
+    Records(#[from] raddle_records::RecordsError),
     /// A run broke off.
     #[error("the run failed: {0}")]
     Run(String),
@@ -52,7 +55,7 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Problem(_) | Self::Usage { .. } => 2,
-            Self::Io { .. } | Self::Run(_) => 3,
+            Self::Io { .. } | Self::Records(_) | Self::Run(_) => 3,
         }
     }
 }

@@ -244,6 +244,9 @@ impl Diagnostic for Problem {
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        if self.at.source.text.is_empty() {
+            return None; // no text to correct
+        }
         self.cause.hint().map(|hint| Box::new(hint) as Box<dyn fmt::Display>)
     }
 

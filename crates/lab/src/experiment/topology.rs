@@ -5,18 +5,16 @@ use super::section::{Section, out_of_range};
 use super::value::At;
 use raddle_core::{Duration, Rate};
 use raddle_topology::{Topology, builders};
-use std::path::Path;
 use std::sync::Arc;
 
 /// The kinds of fabric, each with a line of description.
-const KINDS: [(&str, &str); 7] = [
+const KINDS: [(&str, &str); 6] = [
     ("torus", "wrap-around grid: dims = [8, 8, 8]"),
     ("mesh", "grid without wrap-around: dims = [8, 8]"),
     ("hypercube", "2^n nodes: dimensions = 9"),
     ("folded_clos", "leaves and spines: leaves = 32, spines = 16, hosts_per_leaf = 16"),
     ("dumbbell", "two switches and a bottleneck: left = 4, right = 4, bottleneck_rate = \"10 Gbps\""),
     ("single_switch", "hosts around one switch: hosts = 16"),
-    ("file", "a graph: file = \"fabric.json\" (NetworkX node-link) or \"fabric.graphml\""),
 ];
 
 /// The kinds of fabric, each with a line of description.
@@ -59,8 +57,6 @@ pub enum Fabric {
     },
     /// Hosts around one switch.
     SingleSwitch(u32),
-    /// Read from a file.
-    Read(Arc<Topology>),
 }
 
 /// `[topology]`.
@@ -77,15 +73,10 @@ pub struct TopologySpec {
 }
 
 impl TopologySpec {
-    pub(super) fn read(mut section: Section<'_>, folder: &Path) -> Result<(Self, toml::Table), Problem> {
+    pub(super) fn read(mut section: Section<'_>) -> Result<(Self, toml::Table), Problem> {
         let choices = KINDS.map(|(name, _)| (name, name));
         let kind = section.choice("kind", "kind of topology", &choices, None)?;
         let at = section.at_key("kind").clone();
-        if kind == "file" {
-            let fabric = Fabric::Read(Arc::new(read_graph(&mut section, folder)?));
-            let spec = Self { fabric, link_rate: Rate::ZERO, link_delay: Duration::ZERO, at };
-            return Ok((spec, section.finish()?));
-        }
         let link_rate = positive_rate(&mut section, "link_rate", None)?;
         let link_delay = section.required("link_delay")?;
         let fabric = match kind {
@@ -133,7 +124,6 @@ impl TopologySpec {
                 builders::dumbbell(left, right, rate, bottleneck_rate, delay)
             }
             Fabric::SingleSwitch(hosts) => builders::single_switch(*hosts, rate, delay),
-            Fabric::Read(topology) => return Ok(Arc::clone(topology)),
         };
         built
             .map(Arc::new)
@@ -181,9 +171,4 @@ fn dims(section: &mut Section<'_>) -> Result<Vec<u32>, Problem> {
     let nodes = dims.iter().try_fold(1_u64, |nodes, &k| nodes.checked_mul(k.into()));
     section.ensure(nodes.is_some_and(|n| n <= MOST_NODES), "dims", "too many nodes", "at most 2^24 nodes")?;
     Ok(dims)
-}
-
-fn read_graph(section: &mut Section<'_>, folder: &Path) -> Result<Topology, Problem> {
-    super::workload::read_file(section, folder)?;
-    Ok(raddle_topology::Builder::default().build(raddle_topology::Shape::General))
 }

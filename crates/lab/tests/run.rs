@@ -1,0 +1,115 @@
+//! Experiments from text to outcome.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
+use raddle_lab::experiment::Document;
+use raddle_lab::run::run;
+use raddle_lab::{Control, Outcome};
+use raddle_records::FlowRecord;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+const RACK: &str = r#"[topology]
+kind = "torus"
+dims = [4, 4]
+link_rate = "10 Gbps"
+link_delay = "100 ns"
+
+[workload]
+arrivals = { kind = "poisson", mean_gap = "1 us" }
+sizes = { kind = "exponential", mean = "30 KB" }
+pairs = "uniform"
+flows = 400
+
+[scheme]
+transport = "r2c2"
+"#;
+
+fn document(more: &str, overrides: &[&str]) -> Document {
+    let document = Document::parse("rack.toml", format!("{RACK}\n{more}"), PathBuf::new()).unwrap();
+    document.with_overrides(overrides.iter().copied()).unwrap()
+}
+
+fn outcome(document: &Document) -> (Outcome, Vec<FlowRecord>) {
+    let mut flows = Vec::new();
+    let mut take = |flow: &FlowRecord| {
+        flows.push(*flow);
+        Ok(())
+    };
+    let control = Control { stop: &AtomicBool::new(false), progress: &mut |_| () };
+    let outcome = run(document.prepare().unwrap(), &mut take, control).unwrap();
+    flows.sort_by_key(|flow| flow.id);
+    (outcome, flows)
+}
+
+#[test]
+fn a_seed_has_one_digest_and_another_seed_another() {
+    let digest = |overrides: &[&str]| outcome(&document("", overrides)).0.digest;
+    assert_eq!(digest(&[]), digest(&["engine.seed=1"]));
+    assert_ne!(digest(&[]), digest(&["engine.seed=2"]));
+}
+
+#[test]
+fn schemes_meet_the_same_flows() {
+    let offered = |transport: &str| {
+        let (_, flows) = outcome(&document("", &[transport]));
+        flows.iter().map(|flow| (flow.src, flow.dst, flow.size_bytes, flow.start_ps)).collect::<Vec<_>>()
+    };
+    assert_eq!(offered("scheme.transport=r2c2"), offered("scheme.transport=tcp-newreno"));
+}
+
+#[test]
+fn a_time_limit_leaves_unfinished_flows_in_the_records() {
+    let (outcome, flows) = outcome(&document("", &["engine.time_limit=100 us"]));
+    let finished = flows.iter().filter(|flow| flow.fct_ps.is_some()).count();
+    assert!(outcome.complete);
+    assert_eq!(outcome.delivered, finished as u64);
+    assert!(finished > 0 && finished < flows.len() && flows.len() < 400, "{finished} of {}", flows.len());
+}
+
+#[test]
+fn a_finite_queue_drops_and_tcp_delivers_all_the_same() {
+    let tcp = ["scheme.transport=tcp-newreno", "scheme.queue={ kind = \"fifo\", packets = 10 }"];
+    let (outcome, flows) = outcome(&document("", &tcp));
+    assert!(outcome.totals.drops.queue_full > 0);
+    assert!(outcome.links.iter().all(|link| link.peak_queue_bytes <= 15_000));
+    assert_eq!(outcome.delivered, 400);
+    assert!(flows.iter().any(|flow| flow.retransmissions > 0));
+}
+
+#[test]
+fn a_failure_loses_packets_until_it_is_repaired() {
+    let failure = "[[failure]]\nat = \"50 us\"\nnode = 5\nrepair = \"150 us\"\ndiscovery = \"10 us\"";
+    let (outcome, _) = outcome(&document(failure, &[]));
+    assert!(outcome.totals.drops.link_down + outcome.totals.drops.no_route > 0);
+    assert!(outcome.delivered > 300 && outcome.delivered < 400, "{}", outcome.delivered);
+}
+
+#[test]
+fn a_raised_flag_stops_the_run_early() {
+    let document = document("", &["workload.flows=20_000"]);
+    let stop = AtomicBool::new(true);
+    let control = Control { stop: &stop, progress: &mut |_| () };
+    let outcome = run(document.prepare().unwrap(), &mut |_| Ok(()), control).unwrap();
+    assert!(!outcome.complete);
+    assert!(outcome.delivered < outcome.flows);
+}
+
+#[test]
+fn sweeps_span_a_grid_whose_last_dimension_varies_fastest() {
+    let sweeps = "[[sweep]]\nname = \"seed\"\nkey = \"engine.seed\"\nvalues = [1, 2]\n\n\
+                  [[sweep]]\nname = \"gap\"\nkey = \"workload.arrivals.mean_gap\"\nvalues = [\"1 us\", \"10 us\"]";
+    let cells = document(sweeps, &[]).cells().unwrap();
+    let names: Vec<_> = cells.iter().map(raddle_lab::experiment::Cell::name).collect();
+    assert_eq!(names, ["1, 1 us", "1, 10 us", "2, 1 us", "2, 10 us"]);
+    let last = cells[3].document.experiment().unwrap();
+    assert_eq!(last.engine.seed, 2);
+    assert_eq!(last.resolved["workload"]["arrivals"]["mean_gap"].as_str(), Some("10 us"));
+}
+
+#[test]
+fn a_resolved_experiment_resolves_to_itself() {
+    let resolved = document("", &["scheme.r2c2.headroom=10%"]).experiment().unwrap().resolved.to_string();
+    let again = Document::parse("resolved.toml", resolved.clone(), PathBuf::new()).unwrap();
+    assert_eq!(again.experiment().unwrap().resolved.to_string(), resolved);
+}
