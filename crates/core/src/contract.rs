@@ -81,7 +81,7 @@ pub enum Output {
     },
     /// Tell the observer something.
     Report(Report),
-    /// Nothing now; poll again at this time, which replaces every earlier wish.
+    /// Nothing now; poll again at this time, which replaces every earlier wish. [`Time::NEVER`] is [`Output::Idle`].
     WakeAt(Time),
     /// Nothing until the next input.
     Idle,

@@ -13,8 +13,8 @@ mod stream;
 mod units;
 
 pub use contract::{
-    Admit, DropReason, Forwarder, Host, Input, Node, Output, PortAgent, PortState, Ports, Queue, Report, Signal,
-    Verdict,
+    Admit, DropReason, Forwarder, Host, Input, Node, Output, PortAgent, PortState, Ports, Queue, Report,
+    Signal, Verdict,
 };
 pub use flow::Flow;
 pub use ids::{FlowId, LinkId, NodeId, PortId};

@@ -269,8 +269,7 @@ impl fmt::Display for Rate {
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const UNITS: &[(u64, &str)] =
-            &[(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB"), (1, "B")];
+        const UNITS: &[(u64, &str)] = &[(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB"), (1, "B")];
         exact(f, self.0, UNITS)
     }
 }

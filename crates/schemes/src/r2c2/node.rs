@@ -42,6 +42,8 @@ pub struct R2c2Node {
     waiting: VecDeque<Flow>,
     phase: Duration,
     next_tick: Time,
+    /// Nothing is to be done before this, unless something comes in that clears it.
+    asleep_until: Option<Time>,
     /// The time of the last tick.
     computed: Time,
     paths: Stream,
@@ -83,6 +85,7 @@ impl R2c2Node {
             waiting: VecDeque::new(),
             phase: Duration::from_ps(phase),
             next_tick: Time::NEVER,
+            asleep_until: None,
             computed: Time::ZERO,
             paths: Stream::new(seed, id.0.into(), "r2c2/paths"),
             ports: Vec::new(),
@@ -265,6 +268,7 @@ impl R2c2Node {
     fn event_seen(&mut self, now: Time) {
         if self.params().rho == Duration::ZERO && !self.sending.is_empty() {
             self.next_tick = now;
+            self.asleep_until = None;
         }
     }
 
@@ -459,6 +463,14 @@ fn paced(key: u32, rate: f64) -> Output {
 
 impl Host for R2c2Node {
     fn handle(&mut self, now: Time, input: Input<'_>) {
+        // Data and broadcasts of others, the bulk of what comes in, change nothing in what this node may send when.
+        let others = matches!(
+            input,
+            Input::Packet { packet: Packet { header: Header::R2c2Data(_) | Header::R2c2Event(_), .. }, .. }
+        );
+        if !others {
+            self.asleep_until = None;
+        }
         match input {
             Input::Flow(flow) => {
                 self.start(now, *flow);
@@ -489,6 +501,11 @@ impl Host for R2c2Node {
             if let Some(output) = self.outbox.pop_front() {
                 return output;
             }
+            if let Some(until) = self.asleep_until
+                && now < until
+            {
+                return Output::WakeAt(until);
+            }
             if self.outdated {
                 self.renew_view(now);
                 continue;
@@ -518,10 +535,11 @@ impl Host for R2c2Node {
             let lid = if self.waiting.is_empty() { Time::NEVER } else { self.lids.next_free(now) };
             return match self.next_data(now, ports) {
                 Ok(send) => send,
-                Err(wake) => match wake.min(retry).min(lid).min(self.next_tick) {
-                    Time::NEVER => Output::Idle,
-                    wake => Output::WakeAt(wake),
-                },
+                Err(wake) => {
+                    let wake = wake.min(retry).min(lid).min(self.next_tick);
+                    self.asleep_until = Some(wake);
+                    Output::WakeAt(wake)
+                }
             };
         }
     }

@@ -127,7 +127,7 @@ pub(crate) fn assert_converged(rack: &Rack, dead: &[u32]) {
     let digests: Vec<u64> = alive().map(|node| node.lock().expect("no panic").table().digest()).collect();
     assert!(digests.iter().all(|digest| *digest == digests[0]), "{digests:?}");
     let rates = |node: &Arc<Mutex<R2c2Node>>| -> Vec<(u32, u64)> {
-        let mut node = node.lock().expect("no panic");
+        let node = node.lock().expect("no panic");
         node.compute_all().into_iter().map(|(key, rate)| (key, rate.to_bits())).collect()
     };
     let mut all = alive().map(rates);
