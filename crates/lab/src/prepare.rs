@@ -4,7 +4,7 @@ use crate::experiment::{
     At, Broken, Cause, Document, EngineKind, Experiment, Failure, Problem, Table, Value,
 };
 use crate::ideal::{Ideals, components};
-use raddle_core::{Bytes, Flow, LinkId};
+use raddle_core::{Bytes, Flow, LinkId, Time};
 use raddle_packet_sim::{Change, Config, PortSetup, Switching};
 use raddle_records::Framing;
 use raddle_schemes::registry::{Parts, Plan, Unfit};
@@ -32,14 +32,13 @@ impl Document {
         let experiment = self.experiment()?;
         let topology = experiment.topology.build()?;
         let flows = experiment.workload.flows(&topology, experiment.engine.seed)?;
-        let component = components(&topology);
-        if let Some(flow) =
-            flows.iter().find(|flow| component[flow.src.index()] != component[flow.dst.index()])
-        {
+        let changes = changes(&experiment.failures, &topology)?;
+        let component = components(&lasting(&topology, &changes));
+        let apart = |flow: &&Flow| component[flow.src.index()] != component[flow.dst.index()];
+        if let Some(flow) = flows.iter().find(apart) {
             let cause = Cause::Unreachable { src: flow.src.0, dst: flow.dst.0 };
             return Err(Problem::at(experiment.workload.place(flow.id), cause));
         }
-        let changes = changes(&experiment.failures, &topology)?;
         let scheme = &experiment.scheme;
         let plan = Plan {
             topology: &topology,
@@ -101,6 +100,16 @@ fn place(root: &Table, key: &str) -> At {
         }
     }
     at.clone()
+}
+
+/// The fabric without what is down from the start to the end.
+fn lasting(topology: &Topology, changes: &[Change]) -> Topology {
+    let repaired: Vec<_> =
+        changes.iter().filter(|change| change.up).flat_map(|change| &change.links).collect();
+    let broken = changes.iter().filter(|change| !change.up && change.at == Time::ZERO);
+    let down: Vec<_> =
+        broken.flat_map(|change| &change.links).filter(|link| !repaired.contains(link)).collect();
+    topology.surviving(|link| !down.contains(&&link))
 }
 
 /// Failures and repairs as the engine takes them.

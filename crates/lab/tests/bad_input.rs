@@ -145,6 +145,7 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
 /// (mistake, text before, text after), applied to [`LISTED`].
 const LISTED_MISTAKES: &[(&str, &str, &str)] = &[
     ("flow to itself", "dst = 5", "dst = 0"),
+    ("unreachable pair", "[scheme]", "[[failure]]\nat = \"0 ns\"\nnode = 5\n\n[scheme]"),
     ("node that is not there", "dst = 5", "dst = 16"),
     ("flow to a switch", "kind = \"torus\"\ndims = [4, 4]", "kind = \"single_switch\"\nhosts = 5"),
     (
