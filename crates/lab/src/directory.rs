@@ -39,6 +39,7 @@ pub fn run_into(
     let part = Part::create(directory)?;
     let seed = prepared.experiment.engine.seed;
     let resolved = prepared.experiment.resolved.clone();
+    let workload = prepared.facts();
     let keep_links = prepared.experiment.record.links;
     let mut writer = TableWriter::<FlowRecord>::create(&part.file("flows.parquet"))?;
     let mut summarizer = Summarizer::default();
@@ -56,7 +57,7 @@ pub fn run_into(
         outcome.links.iter().try_for_each(|link| links.push(link))?;
         links.finish(outcome.complete, &notes)?;
     }
-    let summary = summarizer.finish(title, seed, &outcome);
+    let summary = summarizer.finish(title, seed, workload, &outcome);
     part.write(EXPERIMENT, &resolved.to_string())?;
     part.write(SUMMARY, &format!("{:#}\n", summary.json()))?;
     let speed = outcome.totals.packet_hops() as f64 / outcome.seconds.max(1e-9);

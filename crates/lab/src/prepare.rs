@@ -9,6 +9,8 @@ use raddle_packet_sim::{Change, Config, PortSetup, Switching};
 use raddle_records::Framing;
 use raddle_schemes::registry::{Parts, Plan, Unfit};
 use raddle_topology::Topology;
+use raddle_topology::routing::Routing;
+use raddle_workload::Facts;
 use std::sync::Arc;
 
 /// An experiment that has been checked and can run.
@@ -169,6 +171,13 @@ impl Prepared {
             queue: (self.parts.queue)(link),
             agent: None,
         }
+    }
+
+    /// What the flows amount to: the load offered, the realised mean size.
+    #[must_use]
+    pub fn facts(&self) -> Facts {
+        let routing = Routing::new(Arc::clone(&self.topology));
+        Facts::of(&self.flows, &self.topology, |src, dst| routing.distance(src, dst).unwrap_or(0))
     }
 
     /// What flows could hope for.

@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::run::Outcome;
 use raddle_records::{FlowRecord, Totals, stats};
+use raddle_workload::Facts;
 use serde_json::{Value, json};
 use std::fmt::{self, Write as _};
 use std::path::Path;
@@ -62,7 +63,7 @@ impl Summarizer {
 
     /// The summary of the run.
     #[must_use]
-    pub fn finish(mut self, title: &str, seed: u64, outcome: &Outcome) -> Summary {
+    pub fn finish(mut self, title: &str, seed: u64, workload: Facts, outcome: &Outcome) -> Summary {
         // Flows come in the order in which they finish; a sum of floats must not depend on that.
         self.finished.sort_by_key(|flow| (flow.0, flow.1));
         // A port that ever sent held a packet then: where none did, nobody measured.
@@ -73,6 +74,7 @@ impl Summarizer {
         Summary {
             title: title.to_owned(),
             seed,
+            workload,
             classes: CLASSES.iter().map(|&class| self.class(class)).collect(),
             peak_queue_bytes: [50.0, 99.0, 100.0].map(|p| stats::percentile(&queues, p)),
             outcome: Outcome { links: Vec::new(), ..outcome.clone() },
@@ -85,6 +87,7 @@ impl Summarizer {
 pub struct Summary {
     title: String,
     seed: u64,
+    workload: Facts,
     classes: Vec<Class>,
     /// p50, p99 and maximum over ports of the most bytes each ever held.
     peak_queue_bytes: [Option<f64>; 3],
@@ -121,6 +124,11 @@ impl Summary {
             "flows": outcome.flows,
             "delivered": outcome.delivered,
             "unmatched_reports": outcome.unmatched,
+            "workload": {
+                "mean_size_bytes": self.workload.mean_size,
+                "host_load": self.workload.host_load,
+                "fabric_load": self.workload.fabric_load,
+            },
             "classes": classes,
             "peak_queue_p50_bytes": self.peak_queue_bytes[0],
             "peak_queue_p99_bytes": self.peak_queue_bytes[1],
@@ -153,6 +161,13 @@ impl fmt::Display for Summary {
         writeln!(f)?;
         f.write_str(&table(&self.rows()))?;
         f.write_str(DEFINITIONS)?;
+        let percent = |load: Option<f64>| load.map_or("-".to_owned(), |load| format!("{:.2}%", load * 100.0));
+        let Facts { mean_size, host_load, fabric_load, .. } = &self.workload;
+        let (host, fabric) = (percent(*host_load), percent(*fabric_load));
+        writeln!(
+            f,
+            "offered      mean size {mean_size:.0} B, {host} of the hosts' link rates, {fabric} of all links'"
+        )?;
         let Totals { data, drops, .. } = totals;
         let control = totals.control();
         writeln!(f, "packet-hops  {} data, {} control ({} B)", data.packets, control.packets, control.bytes)?;

@@ -4,8 +4,8 @@
 
 use raddle_lab::experiment::Document;
 use raddle_lab::run::run;
-use raddle_lab::{Control, Outcome};
-use raddle_records::FlowRecord;
+use raddle_lab::{Control, Outcome, run_into};
+use raddle_records::{FlowRecord, Table};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -112,4 +112,39 @@ fn a_resolved_experiment_resolves_to_itself() {
     let resolved = document("", &["scheme.r2c2.headroom=10%"]).experiment().unwrap().resolved.to_string();
     let again = Document::parse("resolved.toml", resolved.clone(), PathBuf::new()).unwrap();
     assert_eq!(again.experiment().unwrap().resolved.to_string(), resolved);
+}
+
+#[test]
+fn a_run_stopped_early_leaves_valid_tables_marked_as_partial() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join("run");
+    let notes = |stop: bool| {
+        let stop = AtomicBool::new(stop);
+        let control = Control { stop: &stop, progress: &mut |_| () };
+        let prepared = document("", &["workload.flows=5_000"]).prepare().unwrap();
+        run_into(prepared, &directory, "run", control).unwrap();
+        let flows = Table::read(&directory.join("flows.parquet")).unwrap();
+        (flows.metadata["raddle.complete"].clone(), flows.rows)
+    };
+    let (complete, rows) = notes(true);
+    assert_eq!(complete, "false");
+    assert!(rows > 0 && rows < 5_000, "{rows}");
+    assert_eq!(notes(false), ("true".to_owned(), 5_000));
+}
+
+#[test]
+fn a_flow_file_is_a_workload() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = RACK.split("[workload]").next().unwrap().to_owned()
+        + "[workload]\nfile = \"flows.txt\"\n\n[scheme]\ntransport = \"r2c2\"\n";
+    std::fs::write(folder.path().join("flows.txt"), "2\n0 5 3 100 30000 0.000001\n4 1 3 100 1 0\n").unwrap();
+    let document = Document::parse("rack.toml", text.clone(), folder.path().to_owned()).unwrap();
+    let (outcome, flows) = outcome(&document);
+    assert_eq!(outcome.delivered, 2);
+    assert_eq!((flows[0].src, flows[1].src, flows[1].start_ps), (4, 0, 1_000_000));
+    std::fs::write(folder.path().join("flows.txt"), "1\n0 0 3 100 30000 0\n").unwrap();
+    let problem =
+        Document::parse("rack.toml", text, folder.path().to_owned()).unwrap().prepare().err().unwrap();
+    let shown = problem.to_string();
+    assert_eq!(shown, "flows.txt is not a valid flow file: line 2, column 3: node 0 cannot send to itself");
 }
