@@ -1,7 +1,10 @@
 //! The schemes: sans-IO state machines, one folder each, and the registry that lists them.
 
 pub mod ecmp;
+mod lids;
 pub mod parameter;
+pub mod pfq;
 pub mod r2c2;
+mod reassembly;
 pub mod registry;
 pub mod tcp;

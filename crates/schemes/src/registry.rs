@@ -70,7 +70,7 @@ pub struct Scheme {
 }
 
 /// All schemes.
-pub const SCHEMES: &[Scheme] = &[crate::r2c2::SCHEME, crate::tcp::SCHEME];
+pub const SCHEMES: &[Scheme] = &[crate::r2c2::SCHEME, crate::pfq::SCHEME, crate::tcp::SCHEME];
 
 /// The scheme of that name.
 #[must_use]

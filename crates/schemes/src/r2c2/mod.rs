@@ -20,7 +20,6 @@ mod fabric;
 mod forwarder;
 mod node;
 mod rates;
-mod receiver;
 mod scheme;
 mod sender;
 mod table;

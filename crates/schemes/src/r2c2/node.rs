@@ -2,10 +2,11 @@
 
 use super::fabric::{Fabric, View};
 use super::rates;
-use super::receiver::Receiver;
 use super::sender::{Drawn, HEADER, Outgoing, on_wire};
 use super::table::{Entry, FlowTable, TOMBSTONE, handle};
 use super::{Params, StartPolicy};
+use crate::lids::Lids;
+use crate::reassembly::Receiver;
 use raddle_core::{
     Bytes, DropReason, Duration, Flow, Header, Host, Input, LinkId, NodeId, Output, Packet, PortId, Ports,
     Rate, Report, Stream, Time,
@@ -542,37 +543,5 @@ impl Host for R2c2Node {
                 }
             };
         }
-    }
-}
-
-/// A node's own flow numbers: 1 to 65,535, none used again within the tombstones' life.
-#[derive(Debug, Default)]
-struct Lids {
-    used: u16,
-    returned: VecDeque<(Time, u16)>,
-}
-
-impl Lids {
-    fn take(&mut self, now: Time) -> Option<u16> {
-        if let Some(&(at, lid)) = self.returned.front()
-            && at + TOMBSTONE < now
-        {
-            self.returned.pop_front();
-            return Some(lid);
-        }
-        self.used = self.used.checked_add(1)?;
-        Some(self.used)
-    }
-
-    fn give_back(&mut self, now: Time, lid: u16) {
-        self.returned.push_back((now, lid));
-    }
-
-    /// When a number will be free.
-    fn next_free(&self, now: Time) -> Time {
-        if self.used < u16::MAX {
-            return now;
-        }
-        self.returned.front().map_or(Time::NEVER, |&(at, _)| at + TOMBSTONE + Duration::from_ps(1))
     }
 }

@@ -1,12 +1,13 @@
 //! The global flow table, one a node (§3.2, §7.4 of the reconstruction).
 
+use crate::lids::QUARANTINE;
 use raddle_core::{Duration, Time};
 use raddle_wire::r2c2::{Event, EventKind};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
-/// How long a FINISH that came before its START is remembered: longer than any broadcast is retried.
-pub(super) const TOMBSTONE: Duration = Duration::from_ms(10);
+/// How long a FINISH that came before its START is remembered: as long as its flow's number rests.
+pub(super) const TOMBSTONE: Duration = QUARANTINE;
 
 /// A live flow, as its source announced it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,5 @@
-//! The receiving end of flows: in-order delivery is counted, nothing is acknowledged.
+//! The receiving end of flows whose packets carry R2C2's data header: in-order delivery is counted, nothing is
+//! acknowledged.
 
 use raddle_core::Report;
 use raddle_wire::r2c2::{Data, FLAG_LAST};
@@ -20,13 +21,13 @@ struct Incoming {
 
 /// All incoming flows of a node, by handle.
 #[derive(Debug, Default)]
-pub(super) struct Receiver {
+pub(crate) struct Receiver {
     flows: FxHashMap<u32, Incoming>,
 }
 
 impl Receiver {
     /// Takes a data packet; says so if it completes its flow.
-    pub(super) fn take(&mut self, data: &Data) -> Option<Report> {
+    pub(crate) fn take(&mut self, data: &Data) -> Option<Report> {
         let last = data.flags & FLAG_LAST != 0;
         if last && data.seq == 0 {
             return Some(Report::Delivered { key: data.flow.into(), reorder_peak: 0 });
@@ -45,7 +46,7 @@ impl Receiver {
     }
 
     /// Forgets a flow that will not be completed.
-    pub(super) fn forget(&mut self, key: u32) {
+    pub(crate) fn forget(&mut self, key: u32) {
         self.flows.remove(&key);
     }
 }

@@ -1,0 +1,98 @@
+//! One egress port: a queue a flow, deficit round robin among them (Shreedhar and Varghese, SIGCOMM 1995).
+
+use raddle_core::{Admit, Bytes, Header, Packet, Queue, Time};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// The queues of all flows at one port.
+#[derive(Debug)]
+pub struct FlowQueues {
+    quantum: u32,
+    flows: FxHashMap<u32, u32>,
+    queues: Vec<FlowQueue>,
+    idle: Vec<u32>,
+    /// Backlogged flows, the one in service first.
+    turn: VecDeque<u32>,
+    bytes: u64,
+}
+
+#[derive(Debug, Default)]
+struct FlowQueue {
+    flow: u32,
+    packets: VecDeque<(u32, u32)>,
+    deficit: u32,
+}
+
+impl FlowQueues {
+    /// Queues that serve `quantum` bytes of each flow in turn.
+    #[must_use]
+    pub fn new(quantum: u32) -> Self {
+        Self {
+            quantum,
+            flows: FxHashMap::default(),
+            queues: Vec::new(),
+            idle: Vec::new(),
+            turn: VecDeque::new(),
+            bytes: 0,
+        }
+    }
+
+    fn queue_of(&mut self, flow: u32) -> u32 {
+        if let Some(&place) = self.flows.get(&flow) {
+            return place;
+        }
+        let place = self.idle.pop().unwrap_or_else(|| {
+            self.queues.push(FlowQueue::default());
+            u32::try_from(self.queues.len() - 1).expect("fewer than 2^32 flows")
+        });
+        self.queues[place as usize].flow = flow;
+        self.flows.insert(flow, place);
+        self.turn.push_back(place);
+        place
+    }
+}
+
+/// The flow of a PFQ packet.
+pub(super) fn flow_of(packet: &Packet) -> Option<u32> {
+    match &packet.header {
+        Header::R2c2Data(data) => Some(data.flow),
+        _ => None,
+    }
+}
+
+impl Queue for FlowQueues {
+    fn push(&mut self, _: Time, slot: u32, packet: &Packet) -> Admit {
+        let Some(flow) = flow_of(packet) else { return Admit::Drop };
+        let place = self.queue_of(flow);
+        self.queues[place as usize].packets.push_back((slot, packet.size));
+        self.bytes += u64::from(packet.size);
+        Admit::Take
+    }
+
+    fn pop(&mut self, _: Time) -> Option<u32> {
+        loop {
+            let &place = self.turn.front()?;
+            let queue = &mut self.queues[place as usize];
+            let &(slot, size) = queue.packets.front().expect("only backlogged flows take turns");
+            if queue.deficit < size {
+                queue.deficit += self.quantum;
+                self.turn.rotate_left(1);
+                continue;
+            }
+            queue.deficit -= size;
+            queue.packets.pop_front();
+            self.bytes -= u64::from(size);
+            if queue.packets.is_empty() {
+                queue.deficit = 0;
+                self.turn.pop_front();
+                self.flows.remove(&queue.flow);
+                self.idle.push(place);
+            }
+            return Some(slot);
+        }
+    }
+
+    fn bytes(&self) -> Bytes {
+        Bytes(self.bytes)
+    }
+}

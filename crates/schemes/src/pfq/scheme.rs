@@ -1,0 +1,78 @@
+//! PFQ's entry in the registry.
+
+use super::host::HEADER;
+use super::{FlowQueues, Mode, PfqForwarder, PfqHost};
+use crate::parameter::{Parameter, Value};
+use crate::registry::{Info, Parts, Plan, Scheme, Unfit};
+use raddle_core::Node;
+use raddle_topology::routing::{Protocol, Routing};
+use std::sync::Arc;
+
+/// PFQ.
+pub const SCHEME: Scheme = Scheme { info: INFO, build };
+
+const INFO: Info = Info {
+    name: "pfq",
+    summary: "Per-flow queues at every port with hop-by-hop credits: an idealised upper bound that never drops",
+    source: "Costa, Ballani, Razavi, Kash: R2C2, SIGCOMM 2015, §5.1",
+    differs: &[
+        "the paper gives no parameters: a flow has buffers for 2 link delays and 2 packets at each link, at least 4",
+        "packets carry R2C2's data header, so that both put the same bytes on the wire",
+        "failures are not handled: packets for a dead link wait",
+    ],
+    routings: &["rps"],
+    parameters: &[
+        Parameter::choice(
+            "mode",
+            &["adaptive", "strict"],
+            "choose a port with credit at each hop, or keep to a path drawn at the source",
+        ),
+        Parameter::new("mtu", Value::Bytes(1_500), "payload bytes of a full packet").within(1.0, 9_000.0),
+        Parameter::new("hop_bits", Value::Count(3), "bits a hop in the source route of strict mode")
+            .within(3.0, 5.0),
+    ],
+};
+
+fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
+    let settings = plan.settings;
+    let nodes = plan.topology.node_count();
+    if nodes > 1 << 16 {
+        return Err(Unfit {
+            key: "topology".into(),
+            problem: format!("PFQ addresses 65,536 nodes; this fabric has {nodes}"),
+            hint: "choose a smaller fabric".into(),
+        });
+    }
+    let routing = Arc::new(Routing::new(Arc::clone(plan.topology)));
+    let mtu = u16::try_from(settings.count("mtu")).expect("the parameter's range");
+    let mode = match settings.choice("mode") {
+        "strict" => Mode::Strict { hop_bits: settings.count("hop_bits") as u32 },
+        _ => Mode::Adaptive,
+    };
+    if let Mode::Strict { hop_bits } = mode {
+        let (longest, room) = (routing.longest_route(Protocol::Rps), 128 / hop_bits as usize);
+        let ports = plan.topology.nodes().map(|node| plan.topology.port_count(node)).max().unwrap_or(0);
+        if longest > room || ports > 1 << hop_bits {
+            return Err(Unfit {
+                key: "scheme.pfq.hop_bits".into(),
+                problem: format!(
+                    "{hop_bits} bits a hop hold {room} hops by {} ports; this fabric has routes of {longest} hops \
+                     and nodes of {ports} ports",
+                    1 << hop_bits
+                ),
+                hint: "choose other `hop_bits`, or mode `adaptive`".into(),
+            });
+        }
+    }
+    let packet_bytes = u32::from(mtu) + HEADER;
+    let seed = plan.seed;
+    Ok(Parts {
+        node: Box::new(move |id| Node {
+            host: Some(Box::new(PfqHost::new(id, &routing, mode, mtu, seed))),
+            forwarder: Some(Box::new(PfqForwarder::new(id, &routing, mode, packet_bytes, seed))),
+        }),
+        queue: Box::new(move |_| Some(Box::new(FlowQueues::new(packet_bytes)))),
+        header_bytes: HEADER,
+        mtu: mtu.into(),
+    })
+}

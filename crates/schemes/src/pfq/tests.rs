@@ -1,0 +1,69 @@
+//! The parts by hand.
+
+use super::*;
+use raddle_core::{
+    Admit, Forwarder, Header, NodeId, Packet, PortId, PortState, Ports, Queue, Rate, Signal, Time, Verdict,
+};
+use raddle_topology::builders;
+use raddle_topology::routing::Routing;
+use raddle_wire::r2c2::{Data, Route};
+use std::sync::Arc;
+
+fn packet(flow: u32, dst: u16, size: u32) -> Packet {
+    let data = Data {
+        flow,
+        src: 0,
+        dst,
+        seq: 0,
+        plen: u16::try_from(size - 36).expect("a small packet"),
+        rlen: 0,
+        ridx: 0,
+        flags: 0,
+        route: Route::default(),
+    };
+    Packet { size, header: Header::R2c2Data(data) }
+}
+
+#[test]
+fn round_robin_is_fair_in_bytes() {
+    let mut queues = FlowQueues::new(1_536);
+    // Flow 1 has full packets in slots 0 to 9, flow 2 packets of half the size in slots 10 to 29.
+    for slot in 0..10 {
+        assert_eq!(queues.push(Time::ZERO, slot, &packet(1, 3, 1_536)), Admit::Take);
+    }
+    for slot in 10..30 {
+        queues.push(Time::ZERO, slot, &packet(2, 3, 768));
+    }
+    let order: Vec<u32> = std::iter::from_fn(|| queues.pop(Time::ZERO)).collect();
+    for served in (6..=24).step_by(6) {
+        let first = order[..served].iter().filter(|&&slot| slot < 10).count();
+        assert!(first.abs_diff(served / 3) <= 1, "{first} of {served}");
+    }
+    let of_one = |range: std::ops::Range<u32>| order.iter().copied().filter(move |slot| range.contains(slot));
+    assert!(of_one(0..10).is_sorted() && of_one(10..30).is_sorted(), "a flow stays in order");
+    assert_eq!(queues.bytes().0, 0);
+}
+
+#[test]
+fn credits_run_out_and_come_back() {
+    let delay = raddle_core::Duration::from_ns(100);
+    let topology = Arc::new(builders::torus(&[4, 4], Rate::from_gbps(10), delay).expect("valid dims"));
+    let routing = Arc::new(Routing::new(topology));
+    let mut forwarder = PfqForwarder::new(NodeId(0), &routing, Mode::Adaptive, 1_536, 1);
+    let states = [PortState { free_at: Time::ZERO, rate: Rate::from_gbps(10), up: true }; 4];
+    let ports = Ports(&states);
+    let mut forward = |flow, dst| forwarder.forward(Time::ZERO, &mut packet(flow, dst, 1_536), None, &ports);
+    // Node 1 is a neighbour: one port, four buffers.
+    for _ in 0..4 {
+        assert_eq!(forward(7, 1), Verdict::Forward(PortId(0)));
+    }
+    assert_eq!(forward(7, 1), Verdict::Hold);
+    assert_eq!(forward(8, 1), Verdict::Forward(PortId(0)), "another flow has its own");
+    // Node 5 is diagonal: the port without credit is avoided.
+    assert_eq!(forward(7, 5), Verdict::Forward(PortId(2)));
+    assert_eq!(forward(9, 0), Verdict::Deliver);
+    forwarder.signal(PortId(0), Signal(7));
+    assert_eq!(forwarder.credits_in_use(), 5);
+    let again = forwarder.forward(Time::ZERO, &mut packet(7, 1, 1_536), None, &ports);
+    assert_eq!(again, Verdict::Forward(PortId(0)));
+}
