@@ -135,7 +135,7 @@ fn changes(failures: &[Failure], topology: &Topology) -> Result<Vec<Change>, Pro
                 Broken::Link(a, b) => format!("no link joins node {a} and node {b}"),
                 Broken::Node(node) => format!("the topology has no node {node} with links"),
             };
-            let hint = "`raddle topo show` lists nodes and links".to_owned();
+            let hint = format!("the topology's nodes are 0 to {}", topology.node_count().saturating_sub(1));
             return Err(Problem::at(&failure.place, Cause::OutOfRange { what, hint }));
         }
         let discovery = failure.discovery;

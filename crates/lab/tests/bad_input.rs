@@ -137,6 +137,14 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
         &[("[engine]", "[[failure]]\nat = \"2 ms\"\nnode = 16\n\n[engine]")],
     ),
     (
+        "limit for queues of its own",
+        &[("\"r2c2\"", "\"pfq\""), ("\"fifo\" }", "\"fifo\", limit = \"9 KB\" }")],
+    ),
+    (
+        "queues of its own in lockstep",
+        &[("\"r2c2\"", "\"pfq\""), ("[engine]", "[engine]\nkind = \"lockstep\"")],
+    ),
+    (
         "queue limit in lockstep",
         &[("\"fifo\" }", "\"fifo\", limit = \"9 KB\" }"), ("[engine]", "[engine]\nkind = \"lockstep\"")],
     ),

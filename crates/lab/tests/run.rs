@@ -55,7 +55,9 @@ fn schemes_meet_the_same_flows() {
         let (_, flows) = outcome(&document("", &[transport]));
         flows.iter().map(|flow| (flow.src, flow.dst, flow.size_bytes, flow.start_ps)).collect::<Vec<_>>()
     };
-    assert_eq!(offered("scheme.transport=r2c2"), offered("scheme.transport=tcp-newreno"));
+    let r2c2 = offered("scheme.transport=r2c2");
+    assert_eq!(r2c2, offered("scheme.transport=tcp-newreno"));
+    assert_eq!(r2c2, offered("scheme.transport=pfq"));
 }
 
 #[test]
