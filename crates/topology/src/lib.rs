@@ -4,7 +4,9 @@
 pub mod builders;
 pub mod graph;
 pub mod grid;
+pub mod hops;
 pub mod routing;
 
 pub use graph::{Builder, Link, Shape, Topology};
 pub use grid::Grid;
+pub use hops::Hops;

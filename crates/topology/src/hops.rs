@@ -1,0 +1,153 @@
+//! How far apart hosts are, and by how many shortest paths: what a fabric's size and shape amount to.
+//!
+//! Breadth-first search from each host, every link one hop; a torus looks the same from all its nodes, so that one
+//! search is enough there. Parallel links are paths of their own.
+
+use crate::{Shape, Topology};
+use raddle_core::NodeId;
+use std::collections::BTreeMap;
+
+/// Hops and shortest paths over all ordered pairs of hosts.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Hops {
+    histogram: Vec<u64>,
+    /// Pairs of distinct hosts by shortest paths, keyed by the bits of the count: positive floats sort as their bits.
+    paths: BTreeMap<u64, u64>,
+    unreachable: Option<(NodeId, NodeId)>,
+}
+
+impl Hops {
+    /// Measures `topology`: O(hosts · links), or O(links) on a torus.
+    #[must_use]
+    pub fn of(topology: &Topology) -> Self {
+        let hosts: Vec<NodeId> = topology.hosts().collect();
+        let sources = match topology.shape() {
+            Shape::Torus(_) => &hosts[..hosts.len().min(1)],
+            Shape::Mesh(_) | Shape::General => &hosts[..],
+        };
+        let each = (hosts.len() / sources.len().max(1)) as u64;
+        let mut search = Search::default();
+        let mut hops = Self::default();
+        for &src in sources {
+            search.run(topology, src);
+            for &dst in &hosts {
+                let Some(distance) = search.hops[dst.index()] else {
+                    hops.unreachable.get_or_insert((src, dst));
+                    continue;
+                };
+                let distance = distance as usize;
+                if hops.histogram.len() <= distance {
+                    hops.histogram.resize(distance + 1, 0);
+                }
+                hops.histogram[distance] += each;
+                if dst != src {
+                    *hops.paths.entry(search.paths[dst.index()].to_bits()).or_insert(0) += each;
+                }
+            }
+        }
+        hops
+    }
+
+    /// Ordered pairs of hosts by their distance, pairs of a host with itself at 0.
+    #[must_use]
+    pub fn histogram(&self) -> &[u64] {
+        &self.histogram
+    }
+
+    /// Hops between the two hosts farthest apart; pairs that are not joined do not count.
+    #[must_use]
+    pub fn diameter(&self) -> usize {
+        self.histogram.len().saturating_sub(1)
+    }
+
+    /// Mean hops over ordered pairs, with those of a host with itself; none without hosts.
+    #[must_use]
+    pub fn mean_with_self(&self) -> Option<f64> {
+        self.mean_from(0)
+    }
+
+    /// Mean hops over ordered pairs of distinct hosts; none if no two are joined.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        self.mean_from(1)
+    }
+
+    fn mean_from(&self, least: usize) -> Option<f64> {
+        let pairs: u64 = self.histogram.iter().skip(least).sum();
+        let hops: u64 = self.histogram.iter().enumerate().map(|(d, &pairs)| d as u64 * pairs).sum();
+        (pairs > 0).then(|| hops as f64 / pairs as f64)
+    }
+
+    /// Mean number of shortest paths between distinct hosts; none if no two are joined.
+    #[must_use]
+    pub fn mean_paths(&self) -> Option<f64> {
+        let pairs: u64 = self.paths.values().sum();
+        let paths: f64 = self.paths.iter().map(|(&count, &pairs)| f64::from_bits(count) * pairs as f64).sum();
+        (pairs > 0).then(|| paths / pairs as f64)
+    }
+
+    /// The number of shortest paths that at least half of the pairs of distinct hosts do not exceed.
+    #[must_use]
+    pub fn median_paths(&self) -> Option<f64> {
+        let pairs: u64 = self.paths.values().sum();
+        let mut below = 0;
+        let median = self.paths.iter().find(|(_, pairs_here)| {
+            below += **pairs_here;
+            2 * below >= pairs
+        });
+        median.map(|(&count, _)| f64::from_bits(count))
+    }
+
+    /// The most shortest paths between two distinct hosts.
+    #[must_use]
+    pub fn most_paths(&self) -> Option<f64> {
+        self.paths.last_key_value().map(|(&count, _)| f64::from_bits(count))
+    }
+
+    /// The first two hosts that no path joins, if there are any.
+    #[must_use]
+    pub fn unreachable(&self) -> Option<(NodeId, NodeId)> {
+        self.unreachable
+    }
+}
+
+/// Breadth-first search whose memory the next one uses again.
+#[derive(Default)]
+struct Search {
+    /// Hops from the source, per node.
+    hops: Vec<Option<u32>>,
+    /// Shortest paths from the source, per node; meaningless where there are no hops.
+    paths: Vec<f64>,
+    order: Vec<NodeId>,
+}
+
+impl Search {
+    fn run(&mut self, topology: &Topology, src: NodeId) {
+        self.hops.clear();
+        self.hops.resize(topology.node_count(), None);
+        self.paths.clear();
+        self.paths.resize(topology.node_count(), 0.0);
+        self.order.clear();
+        self.order.push(src);
+        self.hops[src.index()] = Some(0);
+        self.paths[src.index()] = 1.0;
+        let mut next = 0;
+        while let Some(&at) = self.order.get(next) {
+            next += 1;
+            let farther = self.hops[at.index()].map(|hops| hops + 1);
+            for (_, link) in topology.links_from(at) {
+                let there = link.to.index();
+                if self.hops[there].is_none() {
+                    self.hops[there] = farther;
+                    self.order.push(link.to);
+                }
+                if self.hops[there] == farther {
+                    self.paths[there] += self.paths[at.index()];
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
