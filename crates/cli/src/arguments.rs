@@ -48,9 +48,9 @@ pub(crate) enum Command {
         /// Where figures and records go.
         #[arg(long, default_value = "out/reproduce")]
         out: PathBuf,
-        /// Threads to use; the packet engine uses one a run.
-        #[arg(long, default_value_t = 1)]
-        threads: usize,
+        /// Runs at a time; all cores if left out.
+        #[arg(long)]
+        threads: Option<usize>,
     },
     /// List what there is.
     List {

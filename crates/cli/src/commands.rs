@@ -1,13 +1,14 @@
 //! What each subcommand does.
 
 use crate::Ended;
-use crate::arguments::{Arguments, Command, Format, Listed, Run, Topo};
+use crate::arguments::{Arguments, Command, Format, Listed, Run, Scale, Topo};
 use crate::show::{self, Bars};
 use raddle_lab::experiment::Document;
-use raddle_lab::{Control, Error, catalogue, compare, run_into, sweep, topo};
+use raddle_lab::{Control, Error, Progress, catalogue, compare, figure, run_into, sweep, topo};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Does what the arguments ask for.
 pub(crate) fn execute(arguments: &Arguments, stop: &AtomicBool) -> Result<Ended, Error> {
@@ -22,7 +23,11 @@ pub(crate) fn execute(arguments: &Arguments, stop: &AtomicBool) -> Result<Ended,
                 Some(Listed::Schemes) => vec![catalogue::schemes()],
                 Some(Listed::Topologies) => vec![catalogue::topologies()],
                 Some(Listed::Workloads) => vec![catalogue::workloads()],
-                Some(Listed::Figures) => vec![],
+                Some(Listed::Figures) => {
+                    let names = figure::names();
+                    output.print(|| names.join("\n"), || json!({ "figures": names }));
+                    return Ok(Ended::Done);
+                }
             };
             output.print(|| catalogue::text(&parts), || catalogue::json(&parts));
             Ok(Ended::Done)
@@ -44,9 +49,17 @@ pub(crate) fn execute(arguments: &Arguments, stop: &AtomicBool) -> Result<Ended,
             output.print(|| text, || json);
             Ok(Ended::Done)
         }
-        Command::Reproduce { target, .. } => {
-            let what = format!("no figure `{}`", target.as_deref().unwrap_or("of any paper"));
-            Err(Error::Usage { what, hint: "see `raddle list figures`".to_owned() })
+        Command::Reproduce { target, scale, out, threads } => {
+            let options = figure::Options {
+                selector: target.clone(),
+                scale: match scale {
+                    Scale::Quick => figure::Scale::Quick,
+                    Scale::Full => figure::Scale::Full,
+                },
+                out: out.clone(),
+                threads: threads.unwrap_or_else(cores),
+            };
+            run_reproduce(&options, output, stop)
         }
     }
 }
@@ -135,6 +148,45 @@ fn run_sweep(run: &Run, output: Output, stop: &AtomicBool) -> Result<Ended, Erro
     let (text, json) = compare(&directories)?;
     output.print(|| text, || json);
     Ok(if stop.load(Ordering::Relaxed) { Ended::Interrupted } else { Ended::Done })
+}
+
+fn run_reproduce(options: &figure::Options, output: Output, stop: &AtomicBool) -> Result<Ended, Error> {
+    let watch = FigureBars { bars: Mutex::default(), quiet: output.quiet };
+    let done = figure::reproduce(options, stop, &watch)?;
+    let scale = options.scale.name();
+    let json = || done.outcomes.iter().map(|outcome| outcome.json(scale)).collect();
+    output.print(|| show::reproduction(&done, scale), json);
+    let failed = done.outcomes.iter().any(figure::Outcome::is_unexpected);
+    Ok(if failed { Ended::CheckFailed } else { Ended::Done })
+}
+
+/// The bars of the figure that is being run.
+struct FigureBars {
+    bars: Mutex<Option<Bars>>,
+    quiet: bool,
+}
+
+impl FigureBars {
+    fn with(&self, show: impl FnOnce(&Bars)) {
+        if let Some(bars) = self.bars.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            show(bars);
+        }
+    }
+}
+
+impl figure::Watch for FigureBars {
+    fn begin(&self, figure: &str, runs: &[String]) {
+        let names: Vec<String> = runs.iter().map(|run| format!("{figure}: {run}")).collect();
+        *self.bars.lock().unwrap_or_else(PoisonError::into_inner) = Some(Bars::new(&names, self.quiet));
+    }
+
+    fn progress(&self, run: usize, progress: &Progress) {
+        self.with(|bars| bars.update(run, progress));
+    }
+
+    fn end(&self) {
+        self.with(Bars::clear);
+    }
 }
 
 fn run_topo(command: &Topo, output: Output) -> Result<Ended, Error> {

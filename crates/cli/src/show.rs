@@ -3,12 +3,55 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is where the command prints")]
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use raddle_lab::figure::Reproduction;
 use raddle_lab::{Error, Progress};
 use std::io::IsTerminal;
 
 /// A result.
 pub(crate) fn result(text: &str) {
     println!("{}", text.trim_end());
+}
+
+/// What the paper says against what was measured, a line a claim, and the digest of the results.
+pub(crate) fn reproduction(done: &Reproduction, scale: &str) -> String {
+    let cell = |number: Option<f64>| number.map_or("-".to_owned(), figures);
+    let bound = |number: f64| if number.is_finite() { figures(number) } else { "any".to_owned() };
+    let mut rows = vec![
+        ["claim", "section", "paper", "measured", "accepted", "verdict", "the paper says"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    rows.extend(done.outcomes.iter().map(|outcome| {
+        vec![
+            outcome.claim.clone(),
+            outcome.section.clone(),
+            cell(outcome.paper),
+            cell(outcome.measured),
+            format!("{} to {}", bound(outcome.accept.0), bound(outcome.accept.1)),
+            outcome.verdict().to_owned(),
+            outcome.says.clone(),
+        ]
+    }));
+    let mut text = raddle_lab::table(&rows);
+    for outcome in done.outcomes.iter().filter(|outcome| !outcome.ok) {
+        let reason = outcome.known_deviation.as_deref().unwrap_or("see papers/*/README.md");
+        text.push_str(&format!("\n{} {}: {reason}", outcome.claim, outcome.verdict()));
+    }
+    for folder in &done.folders {
+        text.push_str(&format!("\nfigure   {}", folder.join("figure.svg").display()));
+    }
+    if done.unfinished > 0 {
+        text.push_str(&format!("\nunfinished flows, left out of all measures: {}", done.unfinished));
+    }
+    text.push_str(&format!("\nscale    {scale}\ndigest   {:032x}", done.digest));
+    text
+}
+
+/// A number to four figures.
+fn figures(number: f64) -> String {
+    let digits = if number == 0.0 { 0 } else { (3 - number.abs().log10().floor() as i32).clamp(0, 6) };
+    let text = format!("{number:.*}", digits as usize);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 /// A remark.

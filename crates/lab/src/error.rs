@@ -36,6 +36,9 @@ pub enum Error {
     /// A run broke off.
     #[error("the run failed: {0}")]
     Run(String),
+    /// The user ended what was going on.
+    #[error("interrupted")]
+    Interrupted,
 }
 
 impl From<Problem> for Error {
@@ -50,12 +53,13 @@ impl Error {
         move |source| Self::Io { action, path: path.to_owned(), source }
     }
 
-    /// The exit code that the command gives it: 2 for bad input, 3 for a run that failed.
+    /// The exit code that the command gives it: 2 for bad input, 3 for a run that failed, 130 for an interruption.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Problem(_) | Self::Usage { .. } => 2,
             Self::Io { .. } | Self::Records(_) | Self::Run(_) => 3,
+            Self::Interrupted => 130,
         }
     }
 }

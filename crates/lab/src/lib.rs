@@ -9,6 +9,7 @@ pub mod catalogue;
 pub mod directory;
 mod error;
 pub mod experiment;
+pub mod figure;
 mod ideal;
 mod prepare;
 pub mod run;

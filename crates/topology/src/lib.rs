@@ -5,6 +5,7 @@ pub mod builders;
 pub mod graph;
 pub mod grid;
 pub mod hops;
+pub mod io;
 pub mod routing;
 
 pub use graph::{Builder, Link, Shape, Topology};

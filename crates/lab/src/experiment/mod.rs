@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The tables of a figure, which [`crate::figure`] reads.
-const FIGURE_KEYS: [&str; 5] = ["sweep", "figure", "plot", "claim", "scale"];
+const FIGURE_KEYS: [&str; 6] = ["sweep", "figure", "plot", "claim", "scale", "compute"];
 
 /// The text of an experiment as a tree of values that know their places.
 #[derive(Debug, Clone)]
@@ -139,7 +139,7 @@ impl Experiment {
 }
 
 /// The elements of a list.
-fn list(item: &Item) -> Result<&[Item], Problem> {
+pub(crate) fn list(item: &Item) -> Result<&[Item], Problem> {
     let Value::Array(items) = &item.value else { return Err(section::wrong_type(item, "a list")) };
     Ok(items)
 }

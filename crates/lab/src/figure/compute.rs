@@ -1,0 +1,140 @@
+//! Figures that are arithmetic: throughput of oblivious routing, and allocations of small examples.
+
+use super::measure::{Data, Run};
+use crate::experiment::{Cause, Document, Item, Problem, Section, Value, list};
+use raddle_allocate::{Allocate, Flows, WaterFill};
+use raddle_core::{Duration, Rate};
+use raddle_topology::builders;
+use raddle_topology::routing::{Pattern, Protocol, Routing, throughput_fraction};
+use std::sync::Arc;
+
+const PATTERNS: [(&str, Pattern); 6] = [
+    ("nearest-neighbour", Pattern::NearestNeighbour),
+    ("uniform", Pattern::Uniform),
+    ("bit-complement", Pattern::BitComplement),
+    ("transpose", Pattern::Transpose),
+    ("tornado", Pattern::Tornado),
+    ("worst-case", Pattern::WorstCase),
+];
+
+/// The numbers of a computed figure, a run each.
+pub(super) fn compute(document: &Document) -> Result<Option<Vec<Run>>, Problem> {
+    let mut root = Section::new(&document.root, "");
+    let Some(mut section) = root.section("compute")? else { return Ok(None) };
+    for key in ["figure", "plot", "claim", "scale"] {
+        root.item(key);
+    }
+    root.finish()?;
+    let kinds = [("throughput-fraction", true), ("allocation", false)];
+    let runs = match section.choice("kind", "computation", &kinds, None)? {
+        true => throughput(&mut section)?,
+        false => allocation(&mut section)?,
+    };
+    section.finish()?;
+    Ok(Some(runs))
+}
+
+fn run(first: (&str, &str), second: (&str, &str), number: f64) -> Run {
+    let label = |(sweep, label): (&str, &str)| (sweep.to_owned(), label.to_owned());
+    Run { labels: vec![label(first), label(second)], data: Data::Number(number) }
+}
+
+fn needed<'a>(section: &mut Section<'a>, key: &str, example: &str) -> Result<&'a [Item], Problem> {
+    match section.item(key) {
+        Some(item) => list(item),
+        None => Err(section.missing(key, example)),
+    }
+}
+
+/// Every scheme under every pattern on a torus.
+fn throughput(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
+    let dims: Vec<u32> = section.required("dims")?;
+    let torus = builders::torus(&dims, Rate::from_gbps(1), Duration::ZERO).map_err(|error| {
+        let hint = "for example: dims = [8, 8]".to_owned();
+        Problem::at(section.at_key("dims"), Cause::OutOfRange { what: error.to_string(), hint })
+    })?;
+    let routing = Routing::new(Arc::new(torus));
+    let mut schemes = Vec::new();
+    for item in needed(section, "schemes", "[{ label = \"RPS\", protocol = \"romm\" }]")? {
+        let mut scheme = Section::of(item, "compute.schemes")?;
+        let label: String = scheme.required("label")?;
+        let names: Vec<(String, Protocol)> =
+            Protocol::all().map(|protocol| (protocol.to_string(), protocol)).collect();
+        let names: Vec<(&str, Protocol)> =
+            names.iter().map(|(name, protocol)| (name.as_str(), *protocol)).collect();
+        schemes.push((label, scheme.choice("protocol", "routing protocol", &names, None)?));
+        scheme.finish()?;
+    }
+    let mut patterns = Vec::new();
+    for item in needed(section, "patterns", "[{ label = \"UR\", pattern = \"uniform\" }]")? {
+        let mut pattern = Section::of(item, "compute.patterns")?;
+        let label: String = pattern.required("label")?;
+        patterns.push((label, pattern.choice("pattern", "pattern", &PATTERNS, None)?));
+        pattern.finish()?;
+    }
+    let mut runs = Vec::new();
+    for (scheme, protocol) in &schemes {
+        for (label, pattern) in &patterns {
+            let fraction = throughput_fraction(&routing, *protocol, *pattern);
+            runs.push(run(("scheme", scheme), ("pattern", label), fraction));
+        }
+    }
+    Ok(runs)
+}
+
+/// Max-min rates of small examples: capacities by link, and cases of flows with their splits.
+fn allocation(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
+    let mut links = Vec::new();
+    for item in needed(section, "links", "[{ label = \"1->4\", capacity = 1 }]")? {
+        let mut link = Section::of(item, "compute.links")?;
+        links.push((link.required::<String>("label")?, link.required::<f64>("capacity")?));
+        link.finish()?;
+    }
+    let capacities: Vec<f64> = links.iter().map(|&(_, capacity)| capacity).collect();
+    let mut runs = Vec::new();
+    for item in needed(section, "cases", "[{ label = \"…\", flows = […] }]")? {
+        let mut case = Section::of(item, "compute.cases")?;
+        let label: String = case.required("label")?;
+        let mut flows = Flows::default();
+        let mut names: Vec<String> = Vec::new();
+        for item in needed(&mut case, "flows", "[{ label = \"f1\", split = { \"1->4\" = 1 } }]")? {
+            let mut flow = Section::of(item, "compute.cases.flows")?;
+            names.push(flow.required("label")?);
+            let weight = flow.or("weight", 1.0)?;
+            let row = split(flow.item("split"), item, &links)?;
+            flows.push(weight, 0, f64::INFINITY, row);
+            flow.finish()?;
+        }
+        case.finish()?;
+        let mut rates = Vec::new();
+        WaterFill::default().allocate(&flows, &capacities, &mut rates);
+        runs.extend(names.iter().zip(rates).map(|(flow, rate)| run(("case", &label), ("flow", flow), rate)));
+    }
+    Ok(runs)
+}
+
+fn split(split: Option<&Item>, flow: &Item, links: &[(String, f64)]) -> Result<Vec<(u32, f32)>, Problem> {
+    let Some(Item { value: Value::Table(table), .. }) = split else {
+        let cause =
+            Cause::WrongType { expected: "a flow with split = { \"1->4\" = 1 }", found: flow.value.kind() };
+        return Err(Problem::at(&flow.at, cause));
+    };
+    let mut row = Vec::new();
+    for entry in &table.entries {
+        let Some(link) = links.iter().position(|(label, _)| *label == entry.key) else {
+            let known = links.iter().map(|(label, _)| label.clone()).collect();
+            let cause = Cause::UnknownName { what: "link", name: entry.key.clone(), known };
+            return Err(Problem::at(&entry.key_at, cause));
+        };
+        let share = match entry.item.value {
+            Value::Float(share) => share,
+            Value::Integer(share) => share as f64,
+            ref other => {
+                let cause = Cause::WrongType { expected: "a share", found: other.kind() };
+                return Err(Problem::at(&entry.item.at, cause));
+            }
+        };
+        row.push((u32::try_from(link).expect("few links"), share as f32));
+    }
+    Ok(row)
+}

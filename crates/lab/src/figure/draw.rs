@@ -1,0 +1,308 @@
+//! Drawing charts as SVG and PNG. Fonts come with the program: a fresh machine may have none.
+
+use crate::Error;
+use plotters::coord::Shift;
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged};
+use plotters::prelude::*;
+use plotters::style::{FontStyle, register_font};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Once;
+
+/// A curve.
+pub(super) struct Series {
+    pub(super) label: String,
+    pub(super) points: Vec<(f64, f64)>,
+}
+
+/// What is drawn.
+pub(super) enum Chart {
+    /// Curves over a number, or over named stops 0, 1, 2, ….
+    Lines {
+        title: String,
+        x_label: String,
+        y_label: String,
+        ticks: Option<Vec<String>>,
+        log_x: bool,
+        log_y: bool,
+        series: Vec<Series>,
+    },
+    /// Numbers in a table, the darker the larger.
+    Cells { title: String, rows: Vec<String>, columns: Vec<String>, cells: Vec<Vec<Option<f64>>> },
+}
+
+/// Okabe and Ito's palette, which readers who confuse red and green can tell apart.
+const PALETTE: [RGBColor; 6] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
+    RGBColor(86, 180, 233),
+];
+
+const SIZE: (u32, u32) = (760, 500);
+const MARGIN: u32 = 14;
+
+/// Draws charts side by side, two in a row, into `svg` and `png`.
+pub(super) fn draw(charts: &[Chart], svg: &Path, png: &Path) -> Result<(), Error> {
+    static FONT: Once = Once::new();
+    FONT.call_once(|| {
+        // The font is known to be one; a chart without words would still be drawn.
+        let _ = register_font("sans-serif", FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT);
+    });
+    let columns = charts.len().clamp(1, 2);
+    let rows = charts.len().div_ceil(columns).max(1);
+    let size = (SIZE.0 * columns as u32, SIZE.1 * rows as u32);
+    draw_on(&SVGBackend::new(svg, size).into_drawing_area(), (rows, columns), charts)?;
+    draw_on(&BitMapBackend::new(png, size).into_drawing_area(), (rows, columns), charts)
+}
+
+fn failed<E: std::fmt::Display>(error: E) -> Error {
+    Error::Run(format!("the figure cannot be drawn: {error}"))
+}
+
+fn draw_on<B: DrawingBackend>(
+    root: &DrawingArea<B, Shift>,
+    grid: (usize, usize),
+    charts: &[Chart],
+) -> Result<(), Error> {
+    root.fill(&WHITE).map_err(failed)?;
+    for (area, chart) in root.split_evenly(grid).iter().zip(charts) {
+        match chart {
+            Chart::Lines { .. } => lines(area, chart)?,
+            Chart::Cells { title, rows, columns, cells } => table(area, title, rows, columns, cells)?,
+        }
+    }
+    root.present().map_err(failed)
+}
+
+/// An axis: values as they are drawn (logarithms on a logarithmic axis), and the values that are named.
+struct Axis {
+    range: Range<f64>,
+    ticks: Vec<f64>,
+    log: bool,
+    names: Option<Vec<String>>,
+}
+
+impl Ranged for &Axis {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        let share = (value - self.range.start) / (self.range.end - self.range.start);
+        limit.0 + (f64::from(limit.1 - limit.0) * share).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
+        self.ticks.clone()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.range.clone()
+    }
+}
+
+impl plotters::coord::ranged1d::ValueFormatter<f64> for &Axis {
+    fn format_ext(&self, value: &f64) -> String {
+        self.name(*value)
+    }
+}
+
+impl Axis {
+    fn new(values: impl Iterator<Item = f64>, log: bool, names: Option<&[String]>) -> Self {
+        if let Some(names) = names {
+            let ticks = (0..names.len()).map(|i| i as f64).collect();
+            let range = -0.4..names.len() as f64 - 0.6;
+            return Self { range, ticks, log: false, names: Some(names.to_vec()) };
+        }
+        let values = values.filter(|value| value.is_finite());
+        let (least, most) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
+        if !least.is_finite() {
+            return Self { range: 0.0..1.0, ticks: vec![0.0, 1.0], log, names: None };
+        }
+        if log {
+            let (low, high) = (least.floor(), (most.ceil()).max(least.floor() + 1.0));
+            let ticks = (low as i64..=high as i64).map(|decade| decade as f64).collect();
+            return Self { range: low..high, ticks, log, names: None };
+        }
+        let (low, high) = (least.min(0.0), if most > 0.0 { most * 1.05 } else { 1.0 });
+        let step = nice((high - low) / 5.0);
+        let ticks = (0..=(high / step) as i64).map(|i| i as f64 * step).collect();
+        Self { range: low..high, ticks, log, names: None }
+    }
+
+    fn name(&self, tick: f64) -> String {
+        match &self.names {
+            Some(names) => names.get(tick.round().max(0.0) as usize).cloned().unwrap_or_default(),
+            None => number(if self.log { 10_f64.powf(tick) } else { tick }),
+        }
+    }
+}
+
+/// The step of 1, 2 or 5 times a power of ten that is next to `about`.
+fn nice(about: f64) -> f64 {
+    let decade = 10_f64.powf(about.log10().floor());
+    let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|factor| factor * decade >= about).unwrap_or(10.0);
+    factor * decade
+}
+
+fn number(value: f64) -> String {
+    let rounded = (value * 1e6).round() / 1e6;
+    if rounded != 0.0 && (rounded.abs() >= 1e7 || rounded.abs() < 1e-3) {
+        return format!("{value:.0e}");
+    }
+    let text = rounded.to_string();
+    let (whole, rest) = text.split_once('.').map_or((text.as_str(), ""), |(whole, rest)| (whole, rest));
+    let grouped: Vec<String> =
+        whole.as_bytes().rchunks(3).rev().map(|chunk| String::from_utf8_lossy(chunk).into_owned()).collect();
+    if rest.is_empty() { grouped.join(",") } else { format!("{}.{rest}", grouped.join(",")) }
+}
+
+fn lines<B: DrawingBackend>(area: &DrawingArea<B, Shift>, chart: &Chart) -> Result<(), Error> {
+    let Chart::Lines { title, x_label, y_label, ticks, log_x, log_y, series } = chart else { return Ok(()) };
+    let place = |value: f64, log: bool| if log { value.max(1e-12).log10() } else { value };
+    let drawn: Vec<Vec<(f64, f64)>> = series
+        .iter()
+        .map(|curve| curve.points.iter().map(|&(x, y)| (place(x, *log_x), place(y, *log_y))).collect())
+        .collect();
+    let x = Axis::new(drawn.iter().flatten().map(|point| point.0), *log_x, ticks.as_deref());
+    let y = Axis::new(drawn.iter().flatten().map(|point| point.1), *log_y, None);
+    let mut context = ChartBuilder::on(area)
+        .caption(title, ("sans-serif", 22))
+        .margin(MARGIN)
+        .x_label_area_size(52)
+        .y_label_area_size(76)
+        .build_cartesian_2d(&x, &y)
+        .map_err(failed)?;
+    context
+        .configure_mesh()
+        .x_desc(x_label)
+        .y_desc(y_label)
+        .axis_desc_style(("sans-serif", 18))
+        .label_style(("sans-serif", 15))
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(BLACK.mix(0.12))
+        .draw()
+        .map_err(failed)?;
+    for (i, (curve, points)) in series.iter().zip(&drawn).enumerate() {
+        let colour = PALETTE[i % PALETTE.len()];
+        let style = colour.stroke_width(2);
+        context
+            .draw_series(LineSeries::new(points.iter().copied(), style))
+            .map_err(failed)?
+            .label(&curve.label)
+            .legend(move |(x, y)| {
+                EmptyElement::at((x, y))
+                    + PathElement::new([(0, 0), (28, 0)], style)
+                    + marker(i, (14, 0), colour)
+            });
+        // A few markers tell curves apart where colours do not.
+        let every = points.len().div_ceil(9).max(1);
+        let marked = points.iter().skip(every / 2).step_by(every);
+        context
+            .draw_series(marked.map(|&at| EmptyElement::at(at) + marker(i, (0, 0), colour)))
+            .map_err(failed)?;
+    }
+    let position =
+        if ticks.is_some() { SeriesLabelPosition::UpperRight } else { SeriesLabelPosition::LowerRight };
+    context
+        .configure_series_labels()
+        .position(position)
+        .legend_area_size(36)
+        .background_style(WHITE.mix(0.85))
+        .border_style(BLACK.mix(0.3))
+        .label_font(("sans-serif", 16))
+        .draw()
+        .map_err(failed)
+}
+
+/// The marker of the i-th curve, in pixels: a square, a triangle, a diamond, and so on.
+fn marker(i: usize, at: (i32, i32), colour: RGBColor) -> Polygon<(i32, i32)> {
+    let shapes: [&[(i32, i32)]; 4] = [
+        &[(-4, 4), (4, 4), (4, -4), (-4, -4)],
+        &[(0, -6), (6, 5), (-6, 5)],
+        &[(0, -6), (6, 0), (0, 6), (-6, 0)],
+        &[(0, 6), (6, -5), (-6, -5)],
+    ];
+    let points: Vec<(i32, i32)> =
+        shapes[i % shapes.len()].iter().map(|&(x, y)| (at.0 + x, at.1 + y)).collect();
+    Polygon::new(points, colour.filled())
+}
+
+fn table<B: DrawingBackend>(
+    area: &DrawingArea<B, Shift>,
+    title: &str,
+    rows: &[String],
+    columns: &[String],
+    cells: &[Vec<Option<f64>>],
+) -> Result<(), Error> {
+    let area = area.titled(title, ("sans-serif", 22)).map_err(failed)?.margin(8, 16, 16, 16);
+    let (width, height) = area.dim_in_pixel();
+    let (cell_width, cell_height) =
+        (width as i32 / (columns.len() as i32 + 1), height as i32 / (rows.len() as i32 + 1));
+    let font = |size: i32| ("sans-serif", size).into_font();
+    let centred = |size, colour: RGBColor| {
+        use plotters::style::text_anchor::{HPos, Pos, VPos};
+        font(size).color(&colour).pos(Pos::new(HPos::Center, VPos::Center))
+    };
+    let most = cells.iter().flatten().flatten().copied().fold(f64::MIN_POSITIVE, f64::max);
+    let middle =
+        |column: i32, row: i32| (column * cell_width + cell_width / 2, row * cell_height + cell_height / 2);
+    for (i, column) in (1..).zip(columns) {
+        area.draw(&Text::new(column.clone(), middle(i, 0), centred(18, BLACK))).map_err(failed)?;
+    }
+    for ((j, row), numbers) in (1..).zip(rows).zip(cells) {
+        area.draw(&Text::new(row.clone(), middle(0, j), centred(18, BLACK))).map_err(failed)?;
+        for (i, value) in (1..).zip(numbers) {
+            let Some(value) = value else { continue };
+            let depth = (value / most).clamp(0.0, 1.0).sqrt();
+            let corner = (i * cell_width, j * cell_height);
+            let frame = [corner, (corner.0 + cell_width - 3, corner.1 + cell_height - 3)];
+            let shade = PALETTE[0].mix(0.08 + 0.82 * depth);
+            area.draw(&Rectangle::new(frame, shade.filled())).map_err(failed)?;
+            let ink = if depth > 0.6 { WHITE } else { BLACK };
+            area.draw(&Text::new(format!("{value:.3}"), middle(i, j), centred(18, ink))).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        let read = [0.0, 0.5, 1_000.0, 1_234_567.0, 2e7, 1e-5].map(number);
+        assert_eq!(read, ["0", "0.5", "1,000", "1,234,567", "2e7", "1e-5"]);
+    }
+
+    #[test]
+    fn steps_are_of_one_two_and_five() {
+        let steps = [0.9, 1.3, 3.0, 7.0].map(nice);
+        for (step, expected) in steps.into_iter().zip([1.0, 2.0, 5.0, 10.0]) {
+            assert!((step - expected).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn a_chart_is_drawn_with_its_words() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (svg, png) = (folder.path().join("a.svg"), folder.path().join("a.png"));
+        let series = vec![Series { label: "R2C2".into(), points: vec![(1.0, 0.1), (100.0, 1.0)] }];
+        let chart = Chart::Lines {
+            title: "A title".into(),
+            x_label: "x".into(),
+            y_label: "y".into(),
+            ticks: None,
+            log_x: true,
+            log_y: false,
+            series,
+        };
+        draw(&[chart], &svg, &png).expect("drawn");
+        let text = std::fs::read_to_string(svg).expect("text");
+        assert!(text.contains("A title") && text.contains("R2C2"));
+        assert!(std::fs::metadata(png).expect("a file").len() > 2_000);
+    }
+}

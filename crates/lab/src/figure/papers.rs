@@ -1,0 +1,58 @@
+//! The figures that come with the program: the files of `papers/`, one a figure.
+
+use crate::Error;
+
+/// A paper's figures.
+pub struct Paper {
+    /// Its name, and its folder in `papers/`.
+    pub name: &'static str,
+    figures: &'static [(&'static str, &'static str)],
+}
+
+macro_rules! figures {
+    ($paper:literal: $($figure:literal),*) => {
+        Paper {
+            name: $paper,
+            figures: &[$(($figure, include_str!(concat!("../../../../papers/", $paper, "/", $figure, ".toml")))),*],
+        }
+    };
+}
+
+const PAPERS: &[Paper] = &[figures!("r2c2": "fig2", "fig4", "fig10", "fig11", "fig12", "fig13", "fig14")];
+
+/// A figure's file, as it comes with the program.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct File {
+    pub(super) paper: &'static str,
+    pub(super) figure: &'static str,
+    pub(super) text: &'static str,
+}
+
+impl File {
+    pub(super) fn name(&self) -> String {
+        format!("{}/{}", self.paper, self.figure)
+    }
+}
+
+fn files() -> impl Iterator<Item = File> {
+    PAPERS.iter().flat_map(|paper| {
+        paper.figures.iter().map(|&(figure, text)| File { paper: paper.name, figure, text })
+    })
+}
+
+/// The names of all figures, such as `r2c2/fig10`.
+#[must_use]
+pub fn names() -> Vec<String> {
+    files().map(|file| file.name()).collect()
+}
+
+/// The figures that `selector` names: a figure, a paper, or all.
+pub(super) fn select(selector: Option<&str>) -> Result<Vec<File>, Error> {
+    let wanted = |file: &File| selector.is_none_or(|word| word == file.name() || word == file.paper);
+    let chosen: Vec<File> = files().filter(wanted).collect();
+    if chosen.is_empty() {
+        let what = format!("no figure `{}`", selector.unwrap_or("of any paper"));
+        return Err(Error::Usage { what, hint: format!("one of: {}", names().join(", ")) });
+    }
+    Ok(chosen)
+}

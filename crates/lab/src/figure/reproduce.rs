@@ -1,0 +1,221 @@
+//! Reproducing figures: run, measure, judge, draw, keep.
+
+use super::claim::Outcome;
+use super::measure::{Data, Records, Run};
+use super::papers::{File, select};
+use super::{Figure, compute::compute, draw::draw};
+use crate::experiment::{Cell, Document, Problem, Value, list};
+use crate::sweep::{slug, sweep};
+use crate::{Error, Progress, directory};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How large a figure's runs are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scale {
+    /// About a minute.
+    Quick,
+    /// The paper's size.
+    Full,
+}
+
+impl Scale {
+    /// `quick` or `full`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Quick => "quick",
+            Self::Full => "full",
+        }
+    }
+}
+
+/// What to reproduce and how.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// A figure (`r2c2/fig10`), a paper (`r2c2`), or everything.
+    pub selector: Option<String>,
+    /// How large.
+    pub scale: Scale,
+    /// Where figures and records go.
+    pub out: PathBuf,
+    /// Runs at a time.
+    pub threads: usize,
+}
+
+/// Whoever follows a reproduction.
+pub trait Watch: Sync {
+    /// A figure begins, with runs of these names.
+    fn begin(&self, figure: &str, runs: &[String]);
+    /// A run of the figure is so far.
+    fn progress(&self, run: usize, progress: &Progress);
+    /// The figure is done.
+    fn end(&self);
+}
+
+/// What a reproduction amounts to.
+#[derive(Debug, Clone)]
+pub struct Reproduction {
+    /// Every claim, in the order of the figures.
+    pub outcomes: Vec<Outcome>,
+    /// Of all results: runs' digests and computed numbers.
+    pub digest: u128,
+    /// The folder of each figure.
+    pub folders: Vec<PathBuf>,
+    /// Flows that never finished, of all runs, warm-up aside.
+    pub unfinished: usize,
+}
+
+/// Runs, draws and judges figures. A figure's folder is there only when it is whole.
+///
+/// # Errors
+/// If the selector names nothing, a figure's file is wrong, or a run fails or is stopped.
+pub fn reproduce(options: &Options, stop: &AtomicBool, watch: &dyn Watch) -> Result<Reproduction, Error> {
+    let mut all = Reproduction { outcomes: Vec::new(), digest: 0, folders: Vec::new(), unfinished: 0 };
+    // Figures that share an experiment share its run.
+    let mut kept: BTreeMap<String, PathBuf> = BTreeMap::new();
+    for file in select(options.selector.as_deref())? {
+        let folder = options.out.join(file.paper).join(file.figure);
+        let part = options.out.join(file.paper).join(format!(".{}.part-{}", file.figure, std::process::id()));
+        let result = one(&file, options, &part, &mut kept, stop, watch, &mut all);
+        if result.is_err() {
+            // What is half done is of no use; failing to remove it is no reason to hide why.
+            let _ = fs::remove_dir_all(&part);
+        }
+        result?;
+        if folder.exists() {
+            fs::remove_dir_all(&folder).map_err(Error::io("replace", &folder))?;
+        }
+        fs::rename(&part, &folder).map_err(Error::io("create", &folder))?;
+        for path in kept.values_mut() {
+            if let Ok(rest) = path.strip_prefix(&part) {
+                *path = folder.join(rest);
+            }
+        }
+        all.folders.push(folder);
+    }
+    Ok(all)
+}
+
+/// The figure's document at a scale.
+fn document(file: &File, scale: Scale) -> Result<Document, Problem> {
+    let name = format!("papers/{}.toml", file.name());
+    let mut document = Document::parse(&name, file.text.to_owned(), PathBuf::new())?;
+    let Some(scales) = document.root.get("scale").cloned() else { return Ok(document) };
+    if let Value::Table(scales) = &scales.value
+        && let Some(item) = scales.get(scale.name())
+        && let Value::Table(overrides) = &item.value
+    {
+        for entry in &overrides.entries {
+            document.root.set(&entry.key, &entry.key_at, entry.item.clone())?;
+        }
+    }
+    Ok(document)
+}
+
+fn one(
+    file: &File,
+    options: &Options,
+    part: &Path,
+    kept: &mut BTreeMap<String, PathBuf>,
+    stop: &AtomicBool,
+    watch: &dyn Watch,
+    all: &mut Reproduction,
+) -> Result<(), Error> {
+    let document = document(file, options.scale)?;
+    let figure = Figure::read(&document)?;
+    fs::create_dir_all(part).map_err(Error::io("create", part))?;
+    let runs = match compute(&document)? {
+        Some(runs) => {
+            for run in &runs {
+                if let Data::Number(number) = run.data {
+                    all.digest = mixed(all.digest, number.to_bits().into());
+                }
+            }
+            runs
+        }
+        None => simulated(&file.name(), &document, &figure, options, part, kept, stop, watch, all)?,
+    };
+    let borrowed: Vec<&Run> = runs.iter().collect();
+    if let Some(claims) = document.root.get("claim") {
+        for (claim, item) in figure.claims.iter().zip(list(claims)?) {
+            claim.check(item, &borrowed)?;
+        }
+    }
+    let outcomes: Vec<Outcome> = figure.claims.iter().map(|claim| claim.judge(&file.name(), &runs)).collect();
+    let charts: Vec<_> = figure.plots.iter().map(|plot| plot.chart(&runs)).collect();
+    draw(&charts, &part.join("figure.svg"), &part.join("figure.png"))?;
+    let claims: Vec<_> = outcomes.iter().map(|outcome| outcome.json(options.scale.name())).collect();
+    let path = part.join("claims.json");
+    let text = format!("{:#}\n", serde_json::json!({ "title": figure.title, "claims": claims }));
+    fs::write(&path, text).map_err(Error::io("write", &path))?;
+    all.outcomes.extend(outcomes);
+    Ok(())
+}
+
+#[expect(clippy::too_many_arguments, reason = "one step of `one`, on all that it has")]
+fn simulated(
+    name: &str,
+    document: &Document,
+    figure: &Figure,
+    options: &Options,
+    part: &Path,
+    kept: &mut BTreeMap<String, PathBuf>,
+    stop: &AtomicBool,
+    watch: &dyn Watch,
+    all: &mut Reproduction,
+) -> Result<Vec<Run>, Error> {
+    let cells = document.cells()?;
+    let folder = part.join("runs");
+    let place = |cell: &Cell| folder.join(slug(&cell.name()));
+    let mut missing = Vec::new();
+    let mut experiments = Vec::new();
+    for cell in &cells {
+        let resolved = cell.document.prepare()?.experiment.resolved.to_string();
+        match kept.get(&resolved) {
+            Some(run) => copy(run, &place(cell))?,
+            None => missing.push(cell.clone()),
+        }
+        experiments.push(resolved);
+    }
+    let names: Vec<String> = missing.iter().map(Cell::name).collect();
+    watch.begin(name, &names);
+    let done =
+        sweep(&missing, &folder, options.threads, stop, &|run, progress| watch.progress(run, progress));
+    watch.end();
+    done?;
+    if stop.load(Ordering::Relaxed) {
+        return Err(Error::Interrupted);
+    }
+    let mut runs = Vec::new();
+    for (cell, resolved) in cells.iter().zip(experiments) {
+        let run = place(cell);
+        let summary = run.join(directory::SUMMARY);
+        let text = fs::read_to_string(&summary).map_err(Error::io("read", &summary))?;
+        let summary: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+        let digest = summary["digest"].as_str().and_then(|hex| u128::from_str_radix(hex, 16).ok());
+        all.digest = mixed(all.digest, digest.unwrap_or(0));
+        let records = Records::read(&run, figure.warm_up)?;
+        all.unfinished += records.unfinished;
+        kept.insert(resolved, run);
+        runs.push(Run { labels: cell.labels.clone(), data: Data::Records(records) });
+    }
+    Ok(runs)
+}
+
+/// One digest of many, which depends on their order.
+fn mixed(digest: u128, next: u128) -> u128 {
+    digest.rotate_left(41).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835) ^ next
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), Error> {
+    fs::create_dir_all(to).map_err(Error::io("create", to))?;
+    for entry in fs::read_dir(from).map_err(Error::io("read", from))? {
+        let entry = entry.map_err(Error::io("read", from))?;
+        let target = to.join(entry.file_name());
+        fs::copy(entry.path(), &target).map_err(Error::io("write", &target))?;
+    }
+    Ok(())
+}
