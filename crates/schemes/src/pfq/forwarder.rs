@@ -98,7 +98,7 @@ impl Forwarder for PfqForwarder {
                 if port.index() >= ports.0.len() {
                     return Verdict::Drop(DropReason::NoRoute);
                 }
-                if !self.has_credit(data.flow, port) {
+                if !ports.get(port).up || !self.has_credit(data.flow, port) {
                     return Verdict::Hold;
                 }
                 data.ridx += 1;

@@ -46,6 +46,8 @@ impl FlowQueues {
             u32::try_from(self.queues.len() - 1).expect("fewer than 2^32 flows")
         });
         self.queues[place as usize].flow = flow;
+        // A flow's quantum is granted at the end of its turn; a newcomer has its first one at once.
+        self.queues[place as usize].deficit = self.quantum;
         self.flows.insert(flow, place);
         self.turn.push_back(place);
         place
@@ -83,7 +85,6 @@ impl Queue for FlowQueues {
             queue.packets.pop_front();
             self.bytes -= u64::from(size);
             if queue.packets.is_empty() {
-                queue.deficit = 0;
                 self.turn.pop_front();
                 self.flows.remove(&queue.flow);
                 self.idle.push(place);

@@ -67,3 +67,36 @@ fn credits_run_out_and_come_back() {
     let again = forwarder.forward(Time::ZERO, &mut packet(7, 1, 1_536), None, &ports);
     assert_eq!(again, Verdict::Forward(PortId(0)));
 }
+
+#[test]
+fn a_newcomer_is_served_at_its_first_turn() {
+    let mut queues = FlowQueues::new(1_536);
+    for slot in 0..9 {
+        queues.push(Time::ZERO, slot, &packet(slot % 3, 3, 1_536));
+    }
+    let mut order: Vec<u32> = (0..3).map_while(|_| queues.pop(Time::ZERO)).collect();
+    queues.push(Time::ZERO, 9, &packet(9, 3, 1_536));
+    order.extend((0..4).map_while(|_| queues.pop(Time::ZERO)));
+    assert!(order[3..].contains(&9), "{order:?}: one packet of each other flow at most goes before it");
+}
+
+#[test]
+fn strict_paths_wait_for_a_dead_link() {
+    let delay = raddle_core::Duration::from_ns(100);
+    let topology = Arc::new(builders::torus(&[4, 4], Rate::from_gbps(10), delay).expect("valid dims"));
+    let routing = Arc::new(Routing::new(topology));
+    let mut forwarder = PfqForwarder::new(NodeId(0), &routing, Mode::Strict { hop_bits: 3 }, 1_536, 1);
+    let mut states = [PortState { free_at: Time::ZERO, rate: Rate::from_gbps(10), up: true }; 4];
+    let mut packet = packet(7, 1, 1_536);
+    let Header::R2c2Data(data) = &mut packet.header else { unreachable!("just made") };
+    data.rlen = 1;
+    data.route = Route::from_ports([0_u16], 3).expect("one hop");
+    states[0].up = false;
+    assert_eq!(forwarder.forward(Time::ZERO, &mut packet, None, &Ports(&states)), Verdict::Hold);
+    assert_eq!(forwarder.credits_in_use(), 0);
+    states[0].up = true;
+    assert_eq!(
+        forwarder.forward(Time::ZERO, &mut packet, None, &Ports(&states)),
+        Verdict::Forward(PortId(0))
+    );
+}
