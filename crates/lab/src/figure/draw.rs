@@ -127,7 +127,7 @@ impl Axis {
             return Self { range: low..high, ticks, log, names: None };
         }
         let (low, high) = (least.min(0.0), if most > 0.0 { most * 1.05 } else { 1.0 });
-        let step = nice((high - low) / 5.0);
+        let step = nice((high - low) / 6.0);
         let ticks = (0..=(high / step) as i64).map(|i| i as f64 * step).collect();
         Self { range: low..high, ticks, log, names: None }
     }
@@ -171,6 +171,7 @@ fn lines<B: DrawingBackend>(area: &DrawingArea<B, Shift>, chart: &Chart) -> Resu
     let mut context = ChartBuilder::on(area)
         .caption(title, ("sans-serif", 22))
         .margin(MARGIN)
+        .margin_right(3 * MARGIN)
         .x_label_area_size(52)
         .y_label_area_size(76)
         .build_cartesian_2d(&x, &y)
@@ -237,10 +238,12 @@ fn table<B: DrawingBackend>(
     columns: &[String],
     cells: &[Vec<Option<f64>>],
 ) -> Result<(), Error> {
-    let area = area.titled(title, ("sans-serif", 22)).map_err(failed)?.margin(8, 16, 16, 16);
+    let area = area.margin(MARGIN, MARGIN, MARGIN, MARGIN);
+    let area = area.titled(title, ("sans-serif", 22)).map_err(failed)?;
     let (width, height) = area.dim_in_pixel();
-    let (cell_width, cell_height) =
-        (width as i32 / (columns.len() as i32 + 1), height as i32 / (rows.len() as i32 + 1));
+    // The names of rows take twice a cell's width.
+    let cell_width = width as i32 / (columns.len() as i32 + 2);
+    let cell_height = height as i32 / (rows.len() as i32 + 1);
     let font = |size: i32| ("sans-serif", size).into_font();
     let centred = |size, colour: RGBColor| {
         use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -257,7 +260,7 @@ fn table<B: DrawingBackend>(
         for (i, value) in (1..).zip(numbers) {
             let Some(value) = value else { continue };
             let depth = (value / most).clamp(0.0, 1.0).sqrt();
-            let corner = (i * cell_width, j * cell_height);
+            let corner = ((i + 1) * cell_width, j * cell_height);
             let frame = [corner, (corner.0 + cell_width - 3, corner.1 + cell_height - 3)];
             let shade = PALETTE[0].mix(0.08 + 0.82 * depth);
             area.draw(&Rectangle::new(frame, shade.filled())).map_err(failed)?;
