@@ -1,1 +1,216 @@
+use super::*;
+use crate::builders::{dumbbell, folded_clos, hypercube, mesh, torus};
+use crate::{Builder, Shape};
+use proptest::prelude::*;
+use raddle_core::{Duration, PortId, Rate};
 
+const RATE: Rate = Rate::from_gbps(10);
+const DELAY: Duration = Duration::from_ns(100);
+
+type Fields<'a> = (Vec<(bool, usize)>, Vec<Option<&'a Link>>);
+
+/// All that a topology is, but for its shape.
+fn fields(topology: &Topology) -> Fields<'_> {
+    let nodes = topology.nodes().map(|node| (topology.is_host(node), topology.port_count(node))).collect();
+    let slots = topology.nodes().flat_map(|node| {
+        (0..topology.port_count(node)).map(move |port| topology.link_at(node, PortId::of(port)))
+    });
+    (nodes, slots.collect())
+}
+
+fn survives_both_formats(topology: &Topology) {
+    let by_json = read_node_link(&write_node_link(topology).unwrap()).unwrap();
+    assert_eq!(fields(&by_json), fields(topology));
+    let by_xml = read_graphml(&write_graphml(topology).unwrap()).unwrap();
+    assert_eq!(fields(&by_xml), fields(topology));
+    assert_eq!(by_xml.shape(), &Shape::General);
+}
+
+#[test]
+fn builders_topologies_survive() {
+    survives_both_formats(&torus(&[4, 3, 2], RATE, DELAY).unwrap());
+    survives_both_formats(&mesh(&[3, 1, 4], RATE, DELAY).unwrap());
+    survives_both_formats(&hypercube(4, RATE, DELAY).unwrap());
+    survives_both_formats(&folded_clos(3, 2, 2, RATE, Rate::from_gbps(40), DELAY).unwrap());
+    survives_both_formats(&dumbbell(2, 3, RATE, Rate::from_bps(1), Duration::ZERO).unwrap());
+}
+
+proptest! {
+    #[test]
+    fn any_multigraph_survives(
+        nodes in prop::collection::vec((any::<bool>(), 0_usize..4), 2..8),
+        links in prop::collection::vec((0_usize..8, 1_usize..7, 1_u64..=u64::MAX, any::<u64>()), 0..24),
+    ) {
+        let mut builder = Builder::default();
+        for &(host, ports) in &nodes {
+            if host { builder.host(ports) } else { builder.switch(ports) };
+        }
+        for (a, step, rate, delay) in links {
+            let a = a % nodes.len();
+            let b = (a + 1 + (step - 1) % (nodes.len() - 1)) % nodes.len();
+            builder.join(NodeId::of(a), NodeId::of(b), Rate::from_bps(rate), Duration::from_ps(delay));
+        }
+        survives_both_formats(&builder.build(Shape::General));
+    }
+
+    #[test]
+    fn damaged_files_give_errors(at in 0_usize..2000, byte in 0x20_u8..0x7f) {
+        let topology = dumbbell(1, 2, RATE, RATE, DELAY).unwrap();
+        for (text, read) in [
+            (write_node_link(&topology).unwrap(), read_node_link as fn(&str) -> Result<Topology, ReadError>),
+            (write_graphml(&topology).unwrap(), read_graphml),
+        ] {
+            let at = at % text.len();
+            let mut damaged = text.clone().into_bytes();
+            damaged[at] = byte;
+            // Either may do; neither may panic.
+            let _ = read(std::str::from_utf8(&damaged).unwrap());
+            prop_assert!(at + 1 == text.len() || read(&text[..at]).is_err());
+        }
+    }
+}
+
+#[test]
+fn networkx_node_link_is_read() {
+    // What `networkx.node_link_data` of version 3.6 gives, and with `edges="links"`, the older name.
+    let written = r#"{"directed": false, "multigraph": true, "graph": {},
+        "nodes": [{"kind": "host", "pos": [0, 1], "id": "a"}, {"kind": "switch", "id": [0, 1]}],
+        "edges": [
+            {"rate_bps": 10000000000.0, "delay_ps": 100000, "source": "a", "target": [0, 1], "key": 0},
+            {"rate_bps": 40000000000, "delay_ps": 0, "source_port": 0, "source": "a", "target": [0, 1], "key": 1}
+        ]}"#;
+    for text in [written.to_owned(), written.replace("\"edges\"", "\"links\"")] {
+        let topology = read_node_link(&text).unwrap();
+        let rates: Vec<_> = topology.links_from(NodeId(0)).map(|(_, link)| link.rate.as_bps()).collect();
+        assert_eq!(
+            rates,
+            [40_000_000_000, 10_000_000_000],
+            "the chosen port is kept, the other edge takes the next"
+        );
+        assert_eq!((topology.is_host(NodeId(0)), topology.is_host(NodeId(1))), (true, false));
+    }
+}
+
+#[test]
+fn networkx_graphml_is_read() {
+    // What `networkx.generate_graphml` of version 3.6 gives, with a default added.
+    let topology = read_graphml(
+        r#"<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key id="d2" for="edge" attr.name="delay_ps" attr.type="long"><default>500</default></key>
+  <key id="d1" for="edge" attr.name="rate_bps" attr.type="double" />
+  <key id="d0" for="node" attr.name="kind" attr.type="string" />
+  <graph edgedefault="undirected"><!-- a comment -->
+    <node id="a&lt;b&#38;"><data key="d0"> &#104;ost </data></node>
+    <node id="s"><data key="d0"><![CDATA[switch]]></data></node>
+    <edge source="a&lt;b&amp;" target="s" id="0"><data key="d1">10000000000.0</data></edge>
+    <edge source="s" target="a&lt;b&#38;" id="1">
+      <data key="d1">1e9</data>
+      <data key="d2">100000</data>
+    </edge>
+  </graph>
+</graphml>"#,
+    )
+    .unwrap();
+    let links: Vec<_> = topology.links().map(|(_, link)| (link.rate.as_bps(), link.delay.as_ps())).collect();
+    assert_eq!(links, [(10_000_000_000, 500), (1_000_000_000, 100_000)].repeat(2));
+}
+
+#[test]
+fn node_link_errors_say_where() {
+    let node = |id: &str| format!(r#"{{"id": {id}, "kind": "host"}}"#);
+    let document = |nodes: &str, edges: &str| format!("{{\"nodes\": [{nodes}],\n \"edges\": [{edges}]}}");
+    let two = format!("{}, {}", node("1"), node("2"));
+    let edge = |rest: &str| format!(r#"{{"source": 1, "target": 2, "rate_bps": 1, "delay_ps": 0{rest}}}"#);
+    let cases = [
+        ("{\n  \"nodes\": [}".to_owned(), "line 2, column 13: expected value"),
+        ("{\"nodes\": []}".to_owned(), "line 1, column 13: missing field `edges`"),
+        (
+            r#"{"directed": true, "nodes": [], "edges": []}"#.to_owned(),
+            "directed: a fabric is an undirected graph: each edge is a link in both directions",
+        ),
+        (document("", ""), "nodes: the graph has no nodes"),
+        (document(&format!("{0}, {0}", node("1")), ""), "nodes[1]: a node 1 came before"),
+        (document(r#"{"id": 1}"#, ""), "nodes[0]: `kind` is missing"),
+        (
+            document(r#"{"id": 1, "kind": "router"}"#, ""),
+            "nodes[0]: `kind` is `router`, but must be `host` or `switch`",
+        ),
+        (document(r#"{"kind": "host"}"#, ""), "nodes[0]: `id` is missing"),
+        (document(&two, r#"{"source": 1, "target": "2"}"#), "edges[0]: there is no node \"2\""),
+        (document(&two, r#"{"source": 1, "target": 1}"#), "edges[0]: node 1 is joined to itself"),
+        (document(&two, r#"{"source": 1, "target": 2, "delay_ps": 0}"#), "edges[0]: `rate_bps` is missing"),
+        (
+            document(&two, r#"{"source": 1, "target": 2, "rate_bps": 0}"#),
+            "edges[0]: `rate_bps` is `0`, but must be a whole number of bits per second above 0",
+        ),
+        (
+            document(&two, r#"{"source": 1, "target": 2, "rate_bps": 1, "delay_ps": 0.5}"#),
+            "edges[0]: `delay_ps` is `0.5`, but must be a whole number of picoseconds",
+        ),
+        (
+            document(&two, &edge(r#", "source_port": 65536"#)),
+            "edges[0]: `source_port` is `65536`, but must be a whole number below 65536",
+        ),
+        (
+            document(&two, &[edge(r#", "target_port": 3"#), edge(r#", "target_port": 3"#)].join(",")),
+            "edges[1]: port 3 of node 2 has another edge",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(read_node_link(&text).unwrap_err().to_string(), expected, "{text}");
+    }
+}
+
+#[test]
+fn graphml_errors_say_where() {
+    let document = |inside: &str| {
+        format!(
+            "<graphml>\n<key id=\"k\" attr.name=\"kind\"/>\n<graph edgedefault=\"undirected\">\n{inside}</graph></graphml>"
+        )
+    };
+    let host = |id: &str| format!("<node id=\"{id}\"><data key=\"k\">host</data></node>\n");
+    let cases = [
+        (String::new(), "line 1, column 1: there is no `graph` in a `graphml`"),
+        (
+            "<graphml>\n<graph edgedefault=\"directed\"/></graphml>".to_owned(),
+            "line 2, column 1: a fabric is an undirected graph: each edge is a link in both directions",
+        ),
+        ("<graphml>\n <graph/></graphml>".to_owned(), "line 2, column 2: `edgedefault` is missing"),
+        (
+            "<graphml>\n <graph edgedefault=\"undirected\">".to_owned(),
+            "line 2, column 34: the file ends inside `graph`",
+        ),
+        (document(""), "line 3, column 1: the graph has no nodes"),
+        (document("<node id='a'/>"), "line 4, column 1: `kind` is missing"),
+        (document(&(host("a") + &host("a"))), "line 5, column 1: a node a came before"),
+        (document(&(host("a") + "  <edge source='a' target='b'/>")), "line 5, column 3: there is no node b"),
+        (document("<node id='a'><data key='no'>1</data></node>"), "line 4, column 14: there is no key `no`"),
+        (document("<node id='a'>&no;</node>"), "line 4, column 14: there is no entity `no`"),
+        (document("<hyperedge/>"), "line 4, column 1: a `hyperedge`"),
+        (document("<node id='a'><graph/></node>"), "line 4, column 14: a nested `graph`"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(read_graphml(&text).unwrap_err().to_string(), expected, "{text}");
+    }
+    let crossed = read_graphml("<graphml>\n<graph edgedefault=\"undirected\"></graphml>").unwrap_err();
+    assert_eq!(crossed.place, Place::Position { line: 2, column: 33 }, "{crossed}");
+}
+
+#[test]
+fn a_short_file_cannot_ask_for_all_memory() {
+    let node = |id: usize| format!(r#"{{"id": {id}, "kind": "host", "ports": 65535}}"#);
+    let nodes: Vec<_> = (0..300).map(node).collect();
+    let text = format!(r#"{{"nodes": [{}], "edges": []}}"#, nodes.join(","));
+    assert!(matches!(read_node_link(&text).unwrap_err().problem, Problem::TooMany(_)));
+}
+
+#[test]
+fn a_link_without_a_way_back_is_not_written() {
+    let ring = torus(&[3], RATE, DELAY).unwrap();
+    let gone = ring.link_id(NodeId(1), PortId(0));
+    let error = OneWay { from: NodeId(2), to: NodeId(1) };
+    assert_eq!(write_node_link(&ring.surviving(|link| link != gone)), Err(error));
+    assert_eq!(write_graphml(&ring.surviving(|link| link != gone)), Err(error));
+    let back = ring.reverse(gone);
+    survives_both_formats(&ring.surviving(|link| link != gone && link != back));
+}
