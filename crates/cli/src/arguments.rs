@@ -137,4 +137,11 @@ pub(crate) enum Topo {
         /// An experiment.
         file: PathBuf,
     },
+    /// Write an experiment's topology as a graph.
+    Convert {
+        /// An experiment.
+        file: PathBuf,
+        /// A file that ends in `.graphml` or `.json` (NetworkX node-link).
+        to: PathBuf,
+    },
 }

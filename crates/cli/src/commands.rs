@@ -190,9 +190,15 @@ impl figure::Watch for FigureBars {
 }
 
 fn run_topo(command: &Topo, output: Output) -> Result<Ended, Error> {
-    let (Topo::Show { file } | Topo::Check { file }) = command;
-    let facts = topo::Facts::of(&Document::load(file)?.topology()?);
+    let (Topo::Show { file } | Topo::Check { file } | Topo::Convert { file, .. }) = command;
+    let topology = Document::load(file)?.topology()?;
+    let facts = topo::Facts::of(&topology);
     match command {
+        Topo::Convert { to, .. } => {
+            topo::convert(&topology, to)?;
+            let to = to.display().to_string();
+            output.print(|| format!("{to}: {facts}"), || json!({ "written": to, "topology": facts.json() }));
+        }
         Topo::Show { .. } => output.print(|| facts.to_string(), || facts.json()),
         Topo::Check { .. } => {
             let text =

@@ -1,12 +1,14 @@
 //! Facts about a topology.
 
+use crate::Error;
 use crate::ideal::components;
 use raddle_core::Rate;
-use raddle_topology::Topology;
 use raddle_topology::routing::Routing;
+use raddle_topology::{Topology, io};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 /// What a topology amounts to.
@@ -105,4 +107,26 @@ impl fmt::Display for Facts {
             write!(f, "connected       no: {} parts", self.parts)
         }
     }
+}
+
+/// Writes a fabric as GraphML or node-link JSON, after the file's ending.
+///
+/// # Errors
+/// If the ending is neither, a link has no way back, or the file cannot be written.
+pub fn convert(topology: &Topology, to: &Path) -> Result<(), Error> {
+    let one_way = |error: io::OneWay| Error::Usage {
+        what: error.to_string(),
+        hint: "convert the fabric without its failed links".to_owned(),
+    };
+    let text = match to.extension().and_then(|ending| ending.to_str()) {
+        Some("graphml") => io::write_graphml(topology).map_err(one_way)?,
+        Some("json") => io::write_node_link(topology).map_err(one_way)?,
+        _ => {
+            let what = format!("{} has no ending that says what to write", to.display());
+            return Err(Error::Usage { what, hint: "end it in .graphml or .json".to_owned() });
+        }
+    };
+    let part = to.with_extension("part");
+    std::fs::write(&part, text).map_err(Error::io("write", &part))?;
+    std::fs::rename(&part, to).map_err(Error::io("write", to))
 }

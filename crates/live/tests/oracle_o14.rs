@@ -65,7 +65,7 @@ impl Rack {
     fn knowledge(&self) -> Vec<Knowledge> {
         let bits = |(key, rate): (u32, f64)| (key, rate.to_bits());
         let look = |node: &Shared| {
-            let mut node = node.0.lock().expect("no panic elsewhere");
+            let node = node.0.lock().expect("no panic elsewhere");
             let rates = node.compute_all().into_iter().map(bits).collect();
             let limits = node.limits().map(bits).collect();
             (node.table().digest(), node.table().len(), rates, limits)

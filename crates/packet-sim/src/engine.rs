@@ -243,7 +243,9 @@ impl<O: Observer> Simulation<O> {
         match event.kind() {
             Kind::Arrival => self.arrival(index, event.time()),
             Kind::Tail => {
-                if let Some(slot) = self.ports[index as usize].tail.take() {
+                // Otherwise the link went down in between.
+                let due = |slot: &mut u32| self.slab.origin(*slot).tail == event.time();
+                if let Some(slot) = self.ports[index as usize].tail.take_if(due) {
                     let node = self.ports[index as usize].to_node;
                     self.hand_over(node, slot, self.slab.origin(slot));
                     self.poll(node);

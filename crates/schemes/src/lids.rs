@@ -14,15 +14,18 @@ pub(crate) struct Lids {
 }
 
 impl Lids {
+    /// A number, a fresh one as long as there are any.
     pub(crate) fn take(&mut self, now: Time) -> Option<u16> {
-        if let Some(&(at, lid)) = self.returned.front()
-            && at + QUARANTINE < now
-        {
-            self.returned.pop_front();
-            return Some(lid);
+        if let Some(fresh) = self.used.checked_add(1) {
+            self.used = fresh;
+            return Some(fresh);
         }
-        self.used = self.used.checked_add(1)?;
-        Some(self.used)
+        let &(at, lid) = self.returned.front()?;
+        if at + QUARANTINE >= now {
+            return None;
+        }
+        self.returned.pop_front();
+        Some(lid)
     }
 
     pub(crate) fn give_back(&mut self, now: Time, lid: u16) {
@@ -35,5 +38,26 @@ impl Lids {
             return now;
         }
         self.returned.front().map_or(Time::NEVER, |&(at, _)| at + QUARANTINE + Duration::from_ps(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_used_again_only_when_all_are_used_up_and_rested() {
+        let mut lids = Lids::default();
+        let at = |us| Time::ZERO + Duration::from_us(us);
+        assert_eq!(lids.take(at(0)), Some(1));
+        lids.give_back(at(1), 1);
+        for lid in 2..=u16::MAX {
+            assert_eq!(lids.take(at(20_000)), Some(lid));
+        }
+        lids.give_back(at(20_000), 7);
+        assert_eq!(lids.take(at(20_000)), Some(1));
+        assert_eq!(lids.take(at(20_000)), None);
+        assert!(lids.next_free(at(20_000)) > at(30_000));
+        assert_eq!(lids.take(lids.next_free(at(20_000))), Some(7));
     }
 }

@@ -78,7 +78,7 @@ impl Document {
     /// If the table `[topology]` is not there, or wrong.
     pub fn topology(&self) -> Result<Arc<Topology>, Problem> {
         let mut root = Section::new(&self.root, "");
-        TopologySpec::read(needed(&mut root, "topology", "kind = \"torus\"")?)?.0.build()
+        TopologySpec::read(needed(&mut root, "topology", "kind = \"torus\"")?, &self.folder)?.0.build()
     }
 
     /// What it means.
@@ -118,7 +118,7 @@ impl Experiment {
         let folder = &document.folder;
         let absent = engine::absent(&document.root.at);
         let section = needed(&mut root, "topology", "kind = \"torus\"")?;
-        let (topology, resolved) = TopologySpec::read(section)?;
+        let (topology, resolved) = TopologySpec::read(section, folder)?;
         root.resolve("topology", resolved);
         let section = needed(&mut root, "workload", "flows = 1000")?;
         let (workload, resolved) = WorkloadSpec::read(section, folder)?;

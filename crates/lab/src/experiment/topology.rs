@@ -1,20 +1,23 @@
 //! `[topology]`: which fabric.
 
-use super::problem::Problem;
+use super::problem::{Cause, Problem};
 use super::section::{Section, out_of_range};
 use super::value::At;
+use super::workload::read_file;
 use raddle_core::{Duration, Rate};
-use raddle_topology::{Topology, builders};
+use raddle_topology::{Topology, builders, io};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The kinds of fabric, each with a line of description.
-const KINDS: [(&str, &str); 6] = [
+const KINDS: [(&str, &str); 7] = [
     ("torus", "wrap-around grid: dims = [8, 8, 8]"),
     ("mesh", "grid without wrap-around: dims = [8, 8]"),
     ("hypercube", "2^n nodes: dimensions = 9"),
     ("folded_clos", "leaves and spines: leaves = 32, spines = 16, hosts_per_leaf = 16"),
     ("dumbbell", "two switches and a bottleneck: left = 4, right = 4, bottleneck_rate = \"10 Gbps\""),
     ("single_switch", "hosts around one switch: hosts = 16"),
+    ("file", "a graph of your own, GraphML or node-link JSON: file = \"rack.graphml\""),
 ];
 
 /// The kinds of fabric, each with a line of description.
@@ -57,6 +60,8 @@ pub enum Fabric {
     },
     /// Hosts around one switch.
     SingleSwitch(u32),
+    /// Read from a file.
+    File(Arc<Topology>),
 }
 
 /// `[topology]`.
@@ -65,18 +70,23 @@ pub struct TopologySpec {
     /// Which fabric.
     pub fabric: Fabric,
     /// Rate of each link, unless the fabric says otherwise.
-    pub link_rate: Rate,
+    link_rate: Rate,
     /// Propagation delay of each link.
-    pub link_delay: Duration,
+    link_delay: Duration,
     /// Where the experiment chooses the kind.
     pub at: At,
 }
 
 impl TopologySpec {
-    pub(super) fn read(mut section: Section<'_>) -> Result<(Self, toml::Table), Problem> {
+    pub(super) fn read(mut section: Section<'_>, folder: &Path) -> Result<(Self, toml::Table), Problem> {
         let choices = KINDS.map(|(name, _)| (name, name));
         let kind = section.choice("kind", "kind of topology", &choices, None)?;
         let at = section.at_key("kind").clone();
+        if kind == "file" {
+            let fabric = Fabric::File(Arc::new(read_graph(&mut section, folder)?));
+            let spec = Self { fabric, link_rate: Rate::ZERO, link_delay: Duration::ZERO, at };
+            return Ok((spec, section.finish()?));
+        }
         let link_rate = positive_rate(&mut section, "link_rate", None)?;
         let link_delay = section.required("link_delay")?;
         let fabric = match kind {
@@ -124,11 +134,24 @@ impl TopologySpec {
                 builders::dumbbell(left, right, rate, bottleneck_rate, delay)
             }
             Fabric::SingleSwitch(hosts) => builders::single_switch(*hosts, rate, delay),
+            Fabric::File(topology) => return Ok(Arc::clone(topology)),
         };
         built
             .map(Arc::new)
             .map_err(|error| out_of_range(&self.at, error.to_string(), "choose a smaller fabric"))
     }
+}
+
+/// The graph in the file that the section names.
+fn read_graph(section: &mut Section<'_>, folder: &Path) -> Result<Topology, Problem> {
+    let at = section.at_key("file").clone();
+    let (file, text) = read_file(section, folder)?;
+    let (what, read) = if file.ends_with(".graphml") {
+        ("GraphML graph", io::read_graphml(&text))
+    } else {
+        ("node-link JSON graph", io::read_node_link(&text))
+    };
+    read.map_err(|error| Problem::at(&at, Cause::BadFile { file, what, why: error.to_string() }))
 }
 
 /// A rate above zero.

@@ -250,8 +250,10 @@ fn table<B: DrawingBackend>(
         font(size).color(&colour).pos(Pos::new(HPos::Center, VPos::Center))
     };
     let most = cells.iter().flatten().flatten().copied().fold(f64::MIN_POSITIVE, f64::max);
-    let middle =
-        |column: i32, row: i32| (column * cell_width + cell_width / 2, row * cell_height + cell_height / 2);
+    let middle = |column: i32, row: i32| {
+        let half = if column == 0 { cell_width } else { (2 * column + 3) * cell_width / 2 };
+        (half, row * cell_height + cell_height / 2)
+    };
     for (i, column) in (1..).zip(columns) {
         area.draw(&Text::new(column.clone(), middle(i, 0), centred(18, BLACK))).map_err(failed)?;
     }

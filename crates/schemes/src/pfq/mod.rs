@@ -15,6 +15,7 @@
 //! # Differs from the paper
 //! - The paper gives no parameters: buffers of 2 link delays and 2 packets, rounded up to at least 4 packets.
 //! - Packets carry R2C2's data header, so that both put the same bytes on the wire.
+//! - Failures are not recovered from: what a link loses, credits included, is lost for good. Waiting packets wait on.
 
 mod forwarder;
 mod host;

@@ -18,7 +18,7 @@ const INFO: Info = Info {
     differs: &[
         "the paper gives no parameters: a flow has buffers for 2 link delays and 2 packets at each link, at least 4",
         "packets carry R2C2's data header, so that both put the same bytes on the wire",
-        "failures are not handled: packets for a dead link wait",
+        "failures are not recovered from: packets and credits lost with a link are lost for good",
     ],
     routings: &["rps"],
     parameters: &[

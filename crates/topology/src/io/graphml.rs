@@ -70,6 +70,7 @@ struct Document {
     edges_at: Vec<usize>,
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` calls")]
 fn syntax(error: impl ToString) -> Problem {
     Problem::Syntax(error.to_string())
 }
@@ -196,7 +197,7 @@ impl Document {
 fn attribute(tag: &BytesStart<'_>, name: &str) -> Result<Option<String>, Problem> {
     let found = tag.try_get_attribute(name).map_err(syntax)?;
     let value =
-        found.map(|found| found.normalized_value(XmlVersion::Implicit1_0).map(|value| value.into_owned()));
+        found.map(|found| found.normalized_value(XmlVersion::Implicit1_0).map(std::borrow::Cow::into_owned));
     value.transpose().map_err(syntax)
 }
 
