@@ -280,7 +280,14 @@ impl Torus {
             _ => {
                 let row = self.row(protocol, self.offset(src, dst));
                 let moved = self.moved_from(src);
-                out.extend(row.iter().map(|&(node, port, weight)| (self.link(&moved, node, port), weight)));
+                // A node's entries stand together: it is moved once.
+                let (mut last, mut first_link) = (u32::MAX, 0);
+                out.extend(row.iter().map(|&(node, port, weight)| {
+                    if node != last {
+                        (last, first_link) = (node, self.link(&moved, node, 0).0);
+                    }
+                    (LinkId(first_link + u32::from(port)), weight)
+                }));
             }
         }
     }
