@@ -5,6 +5,7 @@
 //! | `experiment.toml` | the experiment with every default, which runs again as it is |
 //! | `flows.parquet` | a row a flow |
 //! | `links.parquet` | a row a directed link |
+//! | `queues.parquet` | with `record.queues`: a histogram of each port's queue |
 //! | `summary.json` | seed, version, digest, totals, percentiles |
 //! | `log.txt` | what was run, and what the run said at its end |
 //!
@@ -15,7 +16,7 @@ use crate::Error;
 use crate::prepare::Prepared;
 use crate::run::{Control, run};
 use crate::summary::{Summarizer, Summary};
-use raddle_records::{FlowRecord, LinkRecord, TableWriter};
+use raddle_records::{FlowRecord, LinkRecord, QueueRecord, TableWriter};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,6 +57,11 @@ pub fn run_into(
         let mut links = TableWriter::<LinkRecord>::create(&part.file("links.parquet"))?;
         outcome.links.iter().try_for_each(|link| links.push(link))?;
         links.finish(outcome.complete, &notes)?;
+    }
+    if !outcome.queues.is_empty() {
+        let mut queues = TableWriter::<QueueRecord>::create(&part.file("queues.parquet"))?;
+        outcome.queues.iter().try_for_each(|bin| queues.push(bin))?;
+        queues.finish(outcome.complete, &notes)?;
     }
     let summary = summarizer.finish(title, seed, workload, &outcome);
     part.write(EXPERIMENT, &resolved.to_string())?;

@@ -155,7 +155,8 @@ impl Prepared {
                 Switching::CutThrough { header: u32::try_from(header).expect("a header's size") }
             }
         };
-        Config { switching, changes: self.changes.clone(), time_limit: engine.time_limit }
+        let queue_depths = self.experiment.record.queues;
+        Config { switching, changes: self.changes.clone(), time_limit: engine.time_limit, queue_depths }
     }
 
     /// What a node must have of a packet before it passes it on, if not all.

@@ -5,8 +5,8 @@ use crate::experiment::EngineKind;
 use crate::prepare::Prepared;
 use raddle_core::{DropReason, LinkId, NodeId, Packet, PortId, Report, Time};
 use raddle_live::lockstep::{self, Lockstep};
-use raddle_packet_sim::{LinkStats, Simulation};
-use raddle_records::{Digest, FlowRecord, LinkRecord, Recorder, Totals};
+use raddle_packet_sim::{LinkStats, QueueDepths, Simulation};
+use raddle_records::{Digest, FlowRecord, LinkRecord, QueueRecord, Recorder, Totals};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,6 +54,8 @@ pub struct Control<'a> {
 pub struct Outcome {
     /// A row a directed link.
     pub links: Vec<LinkRecord>,
+    /// A row a bin that is not empty of each port's queue histogram, if the experiment asks for it.
+    pub queues: Vec<QueueRecord>,
     /// Packets by kind, losses by reason.
     pub totals: Totals,
     /// Of all rows.
@@ -107,6 +109,7 @@ pub fn run(
 struct Ended<'a> {
     gather: Gather<'a>,
     links: Vec<LinkStats>,
+    queues: Vec<QueueRecord>,
     events: u64,
     now: Time,
     complete: bool,
@@ -130,7 +133,19 @@ fn run_packets<'a>(
         return Err(Error::Run(format!("packets are not conserved: {totals:?}, {inside} inside")));
     }
     let (now, links) = (simulation.now(), simulation.link_stats().to_vec());
-    Ok(Ended { gather: simulation.into_observer(), links, events: totals.events, now, complete })
+    let queues = queues(simulation.queue_depths());
+    Ok(Ended { gather: simulation.into_observer(), links, queues, events: totals.events, now, complete })
+}
+
+/// The bins that are not empty.
+fn queues(depths: &[QueueDepths]) -> Vec<QueueRecord> {
+    let bins = |(link, depths): (usize, &QueueDepths)| {
+        let counted = (0_u32..).zip(depths.0).filter(|&(_, packets)| packets > 0);
+        let record =
+            |(bin, packets)| QueueRecord { link: LinkId::of(link).0, below_bytes: 1_u64 << bin, packets };
+        counted.map(record).collect::<Vec<_>>()
+    };
+    depths.iter().enumerate().flat_map(bins).collect()
 }
 
 /// Simulated time between two looks at a lockstep run.
@@ -158,11 +173,11 @@ fn run_lockstep<'a>(prepared: &mut Prepared, gather: Gather<'a>, watch: &mut Wat
     }
     let now = runtime.now();
     let Linked { gather, links } = runtime.into_observer();
-    Ended { gather, links, events: 0, now, complete }
+    Ended { gather, links, queues: Vec::new(), events: 0, now, complete }
 }
 
 fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Outcome, Error> {
-    let Ended { mut gather, links, events, now, complete } = ended;
+    let Ended { mut gather, links, queues, events, now, complete } = ended;
     for record in gather.recorder.finish(now) {
         gather.take(&record);
     }
@@ -192,7 +207,7 @@ fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Ou
     links.iter().for_each(|link| digest.add(link));
     digest.add(&totals);
     let seconds = watch.started.elapsed().as_secs_f64();
-    Ok(Outcome { links, totals, digest, flows: watch.flows, delivered, unmatched, complete, seconds })
+    Ok(Outcome { links, queues, totals, digest, flows: watch.flows, delivered, unmatched, complete, seconds })
 }
 
 /// Tells how far a run is, and whether to go on.

@@ -77,7 +77,7 @@ impl Summarizer {
             workload,
             classes: CLASSES.iter().map(|&class| self.class(class)).collect(),
             peak_queue_bytes: [50.0, 99.0, 100.0].map(|p| stats::percentile(&queues, p)),
-            outcome: Outcome { links: Vec::new(), ..outcome.clone() },
+            outcome: Outcome { links: Vec::new(), queues: Vec::new(), ..outcome.clone() },
         }
     }
 }
@@ -91,7 +91,7 @@ pub struct Summary {
     classes: Vec<Class>,
     /// p50, p99 and maximum over ports of the most bytes each ever held.
     peak_queue_bytes: [Option<f64>; 3],
-    /// Without its links.
+    /// Without its links and queues.
     outcome: Outcome,
 }
 

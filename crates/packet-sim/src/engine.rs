@@ -2,7 +2,7 @@
 
 use crate::events::{Event, EventQueue, Kind};
 use crate::failure::Change;
-use crate::port::{InService, LinkStats, Port, PortSetup, Travelling};
+use crate::port::{InService, LinkStats, Port, PortSetup, QueueDepths, Travelling};
 use crate::slab::{Origin, Slab};
 use raddle_core::{
     Admit, DropReason, Flow, Host, Input, LinkId, Node, NodeId, Output, Packet, PortId, PortState, Ports,
@@ -34,6 +34,8 @@ pub struct Config {
     pub changes: Vec<Change>,
     /// Stop here, if the fabric has not come to rest before.
     pub time_limit: Option<Time>,
+    /// Count how deep each port's queue was at every packet that joined it.
+    pub queue_depths: bool,
 }
 
 /// Whoever listens to a run. Unheard, it costs nothing.
@@ -90,6 +92,8 @@ pub struct Simulation<O> {
     states: Vec<PortState>,
     ports: Vec<Port>,
     stats: Vec<LinkStats>,
+    /// By link, or empty if nobody asked.
+    depths: Vec<QueueDepths>,
     slab: Slab,
     flows: Vec<Flow>,
     next_flow: usize,
@@ -157,13 +161,14 @@ impl<O: Observer> Simulation<O> {
         }
         Self {
             now: Time::ZERO,
-            config,
             events,
             nodes,
             states,
             departures: ports.iter().any(|port| port.served.is_some()),
             stats: vec![LinkStats::default(); ports.len()],
+            depths: vec![QueueDepths::default(); if config.queue_depths { ports.len() } else { 0 }],
             ports,
+            config,
             slab: Slab::default(),
             flows,
             next_flow: 0,
@@ -211,6 +216,11 @@ impl<O: Observer> Simulation<O> {
     /// What passed over each link, by [`LinkId`].
     pub fn link_stats(&self) -> &[LinkStats] {
         &self.stats
+    }
+
+    /// How deep each port's queue was, by [`LinkId`]; empty unless [`Config::queue_depths`] asked for it.
+    pub fn queue_depths(&self) -> &[QueueDepths] {
+        &self.depths
     }
 
     /// Packets now inside the fabric.
@@ -367,6 +377,9 @@ impl<O: Observer> Simulation<O> {
         port.queued += u64::from(size);
         let stats = &mut self.stats[link];
         stats.peak_queue = stats.peak_queue.max(port.queued);
+        if let Some(depths) = self.depths.get_mut(link) {
+            depths.count(port.queued);
+        }
         let start = self.states[link].free_at.max(self.now);
         self.launch(link, slot, start, origin.tail);
         false
@@ -418,6 +431,9 @@ impl<O: Observer> Simulation<O> {
             let waiting = served.queue.bytes().0 + u64::from(in_service);
             let stats = &mut self.stats[link];
             stats.peak_queue = stats.peak_queue.max(waiting);
+            if let Some(depths) = self.depths.get_mut(link) {
+                depths.count(waiting);
+            }
             let idle = served.serving.is_none();
             let busy = self.states[link].free_at.max(self.now);
             self.states[link].free_at = busy + port.serialisation(packet.size);

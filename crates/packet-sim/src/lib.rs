@@ -16,4 +16,4 @@ mod slab;
 
 pub use engine::{Config, Observer, Simulation, Switching, Totals};
 pub use failure::Change;
-pub use port::{LinkStats, PortSetup};
+pub use port::{LinkStats, PortSetup, QueueDepths};

@@ -35,6 +35,24 @@ pub struct LinkStats {
     pub peak_queue: u64,
 }
 
+/// How many packets found how much in a port's queue when they joined it: the i-th number counts those that found
+/// fewer than `2^i` bytes, themselves and the packet in service included, and not fewer than half of that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueDepths(pub [u64; 40]);
+
+impl Default for QueueDepths {
+    fn default() -> Self {
+        Self([0; 40])
+    }
+}
+
+impl QueueDepths {
+    pub(crate) fn count(&mut self, bytes: u64) {
+        let last = self.0.len() - 1;
+        self.0[((u64::BITS - bytes.leading_zeros()) as usize).min(last)] += 1;
+    }
+}
+
 /// A packet accepted by a port and not yet arrived at the link's far end.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Travelling {

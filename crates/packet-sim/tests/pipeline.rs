@@ -75,8 +75,11 @@ fn fifo(_: LinkId) -> PortSetup {
 #[test]
 fn store_and_forward_waits_for_the_last_bit_at_every_hop() {
     let flows = vec![flow(0, 0, 3, 1_500, Time::ZERO), flow(1, 0, 3, 1_500, Time::ZERO)];
-    let run = run(&chain(4), fifo, flows, Config::default());
+    let run = run(&chain(4), fifo, flows, Config { queue_depths: true, ..Config::default() });
     assert_eq!(arrivals(&run), [(ns(3 * 1_300), 0), (ns(3 * 1_300 + 1_200), 1)]);
+    // The first found itself alone: 1,500 B, below 2^11; the second found 3,000 B, below 2^12.
+    let depths = run.simulation.queue_depths()[0].0;
+    assert_eq!((depths[11], depths[12], depths.iter().sum()), (1, 1, 2_u64));
     assert_eq!(run.simulation.totals().packet_hops, 6);
     assert_eq!(run.simulation.link_stats()[0].peak_queue, 3_000);
     // One event a packet-hop, and one for both flows.

@@ -24,7 +24,7 @@ pub use digest::Digest;
 pub use error::RecordsError;
 pub use flow::FlowRecord;
 pub use ideal::{Framing, ideal_cut_through, ideal_store_and_forward};
-pub use link::{LinkRecord, QueueHistogram};
+pub use link::{LinkRecord, QueueRecord};
 pub use parquet::{SCHEMA_VERSION, Table, TableWriter, Values};
 pub use recorder::{Ideal, Recorder};
 pub use table::{Cell, Column, Kind, Row};

@@ -1,8 +1,6 @@
 //! What passed over links and waited in queues.
 
 use crate::{Cell, Column, Row};
-use hdrhistogram::Histogram;
-use raddle_core::{Bytes, Duration};
 
 /// What passed over one directed link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
@@ -59,37 +57,31 @@ impl Row for LinkRecord {
     }
 }
 
-/// Time-weighted distribution of a queue's bytes, of one port or of many merged, to 3 significant digits.
-#[derive(Debug, Clone)]
-pub struct QueueHistogram(Histogram<u64>);
-
-impl Default for QueueHistogram {
-    fn default() -> Self {
-        Self(Histogram::new(3).expect("3 digits are within the histogram's range"))
-    }
+/// A bin of a port's queue histogram: how many packets found that much in the queue when they joined it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub struct QueueRecord {
+    /// The directed link behind the port.
+    pub link: u32,
+    /// Bytes in the queue, the packet itself and the one in service included, were below this power of two, and not
+    /// below half of it.
+    pub below_bytes: u64,
+    /// Packets that found the queue so.
+    pub packets: u64,
 }
 
-impl QueueHistogram {
-    /// The queue held `bytes` for `span`.
-    pub fn record(&mut self, bytes: Bytes, span: Duration) {
-        self.0.record_n(bytes.0, span.as_ps()).expect("an auto-resizing histogram takes any value");
-    }
+impl Row for QueueRecord {
+    const TABLE: &'static str = "queues";
+    const COLUMNS: &'static [Column] = &[
+        Column::integer("link", "number of the directed link behind the port"),
+        Column::integer(
+            "below_bytes",
+            "a joining packet found fewer bytes than this power of two, itself included, and not below half of it",
+        ),
+        Column::integer("packets", "packets that found the queue so"),
+    ];
 
-    /// Takes in what another port's queue held.
-    pub fn merge(&mut self, other: &Self) {
-        self.0.add(&other.0).expect("an auto-resizing histogram takes any value");
-    }
-
-    /// The least number of bytes that the queue did not exceed for a share `q`, in `0..=1`, of the time.
-    #[must_use]
-    pub fn quantile(&self, q: f64) -> Bytes {
-        Bytes(self.0.value_at_quantile(q))
-    }
-
-    /// Most bytes held, to 3 digits.
-    #[must_use]
-    pub fn max(&self) -> Bytes {
-        Bytes(self.0.max())
+    fn cells(&self) -> impl AsRef<[Cell]> {
+        [self.link.into(), self.below_bytes.into(), self.packets.into()]
     }
 }
 
@@ -100,20 +92,6 @@ mod tests {
     #[test]
     fn a_row_has_a_cell_for_each_column() {
         assert_eq!(LinkRecord::default().cells().as_ref().len(), LinkRecord::COLUMNS.len());
-    }
-
-    #[test]
-    fn queues_are_weighted_by_time() {
-        let mut one = QueueHistogram::default();
-        one.record(Bytes(0), Duration::from_us(98));
-        one.record(Bytes(1_500), Duration::from_us(1));
-        let mut other = QueueHistogram::default();
-        other.record(Bytes(330_600), Duration::from_us(1));
-        one.merge(&other);
-        assert_eq!(one.quantile(0.5), Bytes(0));
-        assert_eq!(one.quantile(0.985), Bytes(1_500));
-        assert!(one.quantile(0.995).0.abs_diff(330_600) < 331);
-        assert!(one.max().0.abs_diff(330_600) < 331);
-        assert_eq!(QueueHistogram::default().max(), Bytes(0));
+        assert_eq!(QueueRecord::default().cells().as_ref().len(), QueueRecord::COLUMNS.len());
     }
 }

@@ -130,11 +130,13 @@ impl Failure {
 pub struct Record {
     /// A row a directed link.
     pub links: bool,
+    /// A histogram of each port's queue (packet engine).
+    pub queues: bool,
 }
 
 impl Record {
     pub(super) fn read(mut section: Section<'_>) -> Result<(Self, toml::Table), Problem> {
-        let record = Self { links: section.or("links", true)? };
+        let record = Self { links: section.or("links", true)?, queues: section.or("queues", false)? };
         Ok((record, section.finish()?))
     }
 }

@@ -1,9 +1,9 @@
 //! R2C2, the network stack for rack-scale computers (Costa, Ballani, Razavi, Kash, SIGCOMM 2015).
 //!
-//! Every flow start and finish is broadcast in 16 bytes over a shortest-path tree ([`trees`]), so each node holds
-//! the table of all flows ([`table`]). Every rho each node computes weighted max-min rates, where a flow's split over
-//! links is what its routing protocol implies ([`rates`]). Senders pace their flows at these rates and source-route
-//! each packet ([`sender`]); relays look at nothing but the next hop of the route ([`forwarder`]).
+//! Every flow start and finish is broadcast in 16 bytes over a shortest-path tree (`trees.rs`), so each node holds
+//! the table of all flows (`table.rs`). Every rho each node computes weighted max-min rates, where a flow's split over
+//! links is what its routing protocol implies (`rates.rs`). Senders pace their flows at these rates and source-route
+//! each packet (`sender.rs`); relays look at nothing but the next hop of the route (`forwarder.rs`).
 //!
 //! Cost: a data packet costs a relay one shift and mask; a broadcast costs each node one table update; a rate
 //! computation costs the links that the eligible flows touch, and only nodes that own one compute.
