@@ -101,7 +101,6 @@ fn measure(name: &str, flows: Vec<Flow>, warm_up: Option<Time>, limit: Option<Ti
         builders::torus(&[8, 8, 8], Rate::from_gbps(10), Duration::from_ns(100)).expect("valid dims"),
     );
     let links = topology.links().count();
-    let live_flows = flows.len();
     let before = LIVE.load(Ordering::Relaxed);
     let start = Instant::now();
     let mut simulation = simulate(&topology, flows, limit);
@@ -135,12 +134,16 @@ fn measure(name: &str, flows: Vec<Flow>, warm_up: Option<Time>, limit: Option<Ti
         at_rest / 1_000,
         at_rest / links
     );
-    println!(
-        "  {} KB after the run, {} flows, at most {} packets inside",
-        running / 1_000,
-        live_flows,
-        simulation.peak_packets_inside()
-    );
+    let packet = Simulation::<()>::BYTES_A_PACKET;
+    let peak = simulation.peak_packets_inside();
+    println!("  {packet} B a packet in flight, at most {peak} of them");
+    // What a run adds beside packets is for flows: senders, receivers, and an entry in every node's table.
+    let for_flows = running.saturating_sub(at_rest + peak * packet) as u64;
+    let alive = totals.flows_started - totals.flows_delivered;
+    println!("  {} KB for flows, {alive} alive at the end", for_flows / 1_000);
+    if let Some(bytes) = for_flows.checked_div(alive) {
+        println!("  {bytes} B a live flow, its entries in 512 tables included");
+    }
 }
 
 fn main() {

@@ -3,7 +3,7 @@
 use crate::events::{Event, EventQueue, Kind};
 use crate::failure::Change;
 use crate::port::{InService, LinkStats, Port, PortSetup, QueueDepths, Travelling};
-use crate::slab::{Origin, Slab};
+use crate::slab::{BYTES_A_PACKET, Origin, Slab};
 use raddle_core::{
     Admit, DropReason, Flow, Host, Input, LinkId, Node, NodeId, Output, Packet, PortId, PortState, Ports,
     Rate, Report, Signal, Time, Verdict,
@@ -116,6 +116,9 @@ struct NodeState {
 const EVENTS_A_CHECK: u64 = 1 << 16;
 
 impl<O: Observer> Simulation<O> {
+    /// Bytes of memory that a packet in flight takes, its place on a link included.
+    pub const BYTES_A_PACKET: usize = BYTES_A_PACKET + size_of::<Travelling>();
+
     /// A fabric at rest, before its first flow.
     ///
     /// `node` gives each node's parts, `port` each link's queue; `flows` are in order of start.

@@ -21,6 +21,9 @@ impl Origin {
 #[repr(align(64))]
 struct Slot(Packet);
 
+/// Bytes of memory that a packet in the slab takes.
+pub(crate) const BYTES_A_PACKET: usize = size_of::<Slot>() + size_of::<Origin>();
+
 #[derive(Debug, Default)]
 pub(crate) struct Slab {
     slots: Vec<Slot>,
