@@ -113,7 +113,8 @@ impl Axis {
     fn new(values: impl Iterator<Item = f64>, log: bool, names: Option<&[String]>) -> Self {
         if let Some(names) = names {
             let ticks = (0..names.len()).map(|i| i as f64).collect();
-            let range = -0.4..names.len() as f64 - 0.6;
+            // Room on the right for the legend.
+            let range = -0.4..names.len() as f64 + 0.2;
             return Self { range, ticks, log: false, names: Some(names.to_vec()) };
         }
         let values = values.filter(|value| value.is_finite());
