@@ -51,7 +51,8 @@ fn simulate(topology: &Arc<Topology>, flows: Vec<Flow>, limit: Option<Time>) -> 
         host: Some(Box::new(R2c2Node::new(&fabric, id, 1))),
         forwarder: Some(Box::new(SourceRoute::new(params.hop_bits))),
     };
-    let config = Config { time_limit: limit, ..Config::default() };
+    let threads = std::env::var("THREADS").map_or(1, |threads| threads.parse().expect("a number"));
+    let config = Config { time_limit: limit, threads, ..Config::default() };
     Simulation::new(topology, node, |_: LinkId| PortSetup::default(), flows, config, ())
 }
 
@@ -107,14 +108,14 @@ fn measure(name: &str, flows: Vec<Flow>, warm_up: Option<Time>, limit: Option<Ti
     let set_up = start.elapsed();
     let at_rest = LIVE.load(Ordering::Relaxed) - before;
     // Caches, rings and queues reach their size before the clock starts.
-    simulation.run(|now, _| match warm_up {
-        Some(end) if now < end => ControlFlow::Continue(()),
+    simulation.run(|progress| match warm_up {
+        Some(end) if progress.now < end => ControlFlow::Continue(()),
         _ => ControlFlow::Break(()),
     });
-    let warm = *simulation.totals();
+    let warm = simulation.totals();
     let calls = CALLS.load(Ordering::Relaxed);
     let start = Instant::now();
-    simulation.run(|_, _| ControlFlow::Continue(()));
+    simulation.run(|_| ControlFlow::Continue(()));
     let seconds = start.elapsed().as_secs_f64();
     let calls = CALLS.load(Ordering::Relaxed) - calls;
     let totals = simulation.totals();

@@ -92,7 +92,7 @@ pub(crate) struct Run {
     /// The engine, for `--set engine.kind=NAME`.
     #[arg(long)]
     pub(crate) engine: Option<String>,
-    /// Runs at a time; all cores if left out. The packet engine uses one thread a run.
+    /// Threads, all cores if left out: they share a run, or take one run of a sweep each. Results do not depend on it.
     #[arg(long)]
     pub(crate) threads: Option<usize>,
     /// The run's directory; `out/NAME` of `NAME.toml` if left out.

@@ -123,7 +123,8 @@ fn run_one(run: &Run, own: &[&str], output: Output, stop: &AtomicBool) -> Result
         return dry_run(&[(name, document)], output);
     }
     let bars = Bars::new(std::slice::from_ref(&name), output.quiet);
-    let control = Control { stop, progress: &mut |progress| bars.update(0, progress) };
+    let threads = run.threads.unwrap_or_else(cores);
+    let control = Control { stop, progress: &mut |progress| bars.update(0, progress), threads };
     let directory = directory(run);
     let summary = run_into(document.prepare()?, &directory, &name, control);
     bars.clear();

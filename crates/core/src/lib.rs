@@ -18,7 +18,7 @@ pub use contract::{
 };
 pub use flow::Flow;
 pub use ids::{FlowId, LinkId, NodeId, PortId};
-pub use packet::Packet;
+pub use packet::{Packet, PacketKind};
 pub use raddle_wire::Header;
 pub use stream::Stream;
 pub use units::{Bytes, Duration, Rate, Time};

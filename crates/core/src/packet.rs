@@ -12,7 +12,31 @@ pub struct Packet {
     pub header: Header,
 }
 
+/// What a packet is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PacketKind {
+    /// It carries application bytes.
+    Data,
+    /// An acknowledgement, or whatever else a transport sends without application bytes.
+    Ack,
+    /// A broadcast event.
+    Event,
+    /// A notice of a dropped broadcast.
+    Notice,
+}
+
 impl Packet {
+    /// What it is for.
+    #[must_use]
+    pub fn kind(&self) -> PacketKind {
+        match &self.header {
+            Header::R2c2Event(_) => PacketKind::Event,
+            Header::R2c2DropNotice(_) => PacketKind::Notice,
+            Header::R2c2Data(_) | Header::Tcp(_) if self.is_data() => PacketKind::Data,
+            Header::R2c2Data(_) | Header::Tcp(_) => PacketKind::Ack,
+        }
+    }
+
     /// The node that the header names as the packet's source.
     #[must_use]
     pub fn src(&self) -> NodeId {

@@ -7,7 +7,7 @@ use crate::ideal::{Ideals, components};
 use raddle_core::{Bytes, Flow, LinkId, Time};
 use raddle_packet_sim::{Change, Config, PortSetup, Switching};
 use raddle_records::Framing;
-use raddle_schemes::registry::{Parts, Plan, Unfit};
+use raddle_schemes::registry::{Parts, Plan, Unfit, View};
 use raddle_topology::Topology;
 use raddle_topology::routing::Routing;
 use raddle_workload::Facts;
@@ -147,7 +147,8 @@ fn changes(failures: &[Failure], topology: &Topology) -> Result<Vec<Change>, Pro
 }
 
 impl Prepared {
-    pub(crate) fn config(&self) -> Config {
+    /// How the packet engine runs it, on so many threads if the scheme allows it.
+    pub(crate) fn config(&self, threads: usize) -> Config {
         let engine = &self.experiment.engine;
         let switching = match self.lookahead() {
             None => Switching::StoreAndForward,
@@ -156,7 +157,11 @@ impl Prepared {
             }
         };
         let queue_depths = self.experiment.record.queues;
-        Config { switching, changes: self.changes.clone(), time_limit: engine.time_limit, queue_depths }
+        let threads = match self.experiment.scheme.transport.info.view {
+            View::Local => threads,
+            View::Global => 1,
+        };
+        Config { switching, changes: self.changes.clone(), time_limit: engine.time_limit, queue_depths, threads }
     }
 
     /// What a node must have of a packet before it passes it on, if not all.

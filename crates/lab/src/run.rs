@@ -6,7 +6,7 @@ use crate::prepare::Prepared;
 use raddle_core::{DropReason, LinkId, NodeId, Packet, PortId, Report, Time};
 use raddle_live::lockstep::{self, Lockstep};
 use raddle_packet_sim::{LinkStats, QueueDepths, Simulation};
-use raddle_records::{Digest, FlowRecord, LinkRecord, QueueRecord, Recorder, Totals};
+use raddle_records::{Count, Digest, FlowRecord, LinkRecord, QueueRecord, Recorder, Totals};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,6 +47,8 @@ pub struct Control<'a> {
     pub stop: &'a AtomicBool,
     /// Told now and then how far the run is.
     pub progress: &'a mut dyn FnMut(&Progress),
+    /// Threads that share the run; what comes out does not depend on them.
+    pub threads: usize,
 }
 
 /// What a run amounts to, flows aside.
@@ -120,32 +122,35 @@ fn run_packets<'a>(
     gather: Gather<'a>,
     watch: &mut Watch<'_>,
 ) -> Result<Ended<'a>, Error> {
-    let (topology, config) = (Arc::clone(&prepared.topology), prepared.config());
+    let (topology, config) = (Arc::clone(&prepared.topology), prepared.config(watch.control.threads));
     let setups: Vec<_> = (0..topology.link_slots()).map(|link| prepared.port(LinkId::of(link))).collect();
     let mut setups = setups.into_iter();
     let node = |id| (prepared.parts.node)(id);
     let port = |_| setups.next().unwrap_or_default();
-    let mut simulation = Simulation::new(&topology, node, port, prepared.flows.to_vec(), config, gather);
-    let complete = simulation.run(|now, totals| watch.look(now, totals.flows_delivered, totals.packet_hops));
-    let totals = *simulation.totals();
+    let mut simulation = Simulation::new(&topology, node, port, Arc::clone(&prepared.flows), config, gather);
+    let complete = simulation
+        .run(|progress| watch.look(progress.now, progress.flows_delivered, progress.packet_hops));
+    let totals = simulation.totals();
     let inside = simulation.packets_inside() as u64;
     if totals.sent != totals.delivered + totals.dropped + inside {
         return Err(Error::Run(format!("packets are not conserved: {totals:?}, {inside} inside")));
     }
-    let (now, links) = (simulation.now(), simulation.link_stats().to_vec());
-    let queues = queues(simulation.queue_depths());
-    Ok(Ended { gather: simulation.into_observer(), links, queues, events: totals.events, now, complete })
+    let (now, links) = (simulation.now(), simulation.link_stats());
+    let queues = queues(&simulation.queue_depths());
+    let mut gather = simulation.into_observer();
+    let [data, ack, event, notice] =
+        totals.kinds.map(|kind| Count { packets: kind.packets, bytes: kind.bytes });
+    gather.totals = Totals { data, ack, event, notice, ..gather.totals };
+    Ok(Ended { gather, links, queues, events: totals.events, now, complete })
 }
 
 /// The bins that are not empty.
-fn queues(depths: &[QueueDepths]) -> Vec<QueueRecord> {
-    let bins = |(link, depths): (usize, &QueueDepths)| {
+fn queues(depths: &[(LinkId, QueueDepths)]) -> Vec<QueueRecord> {
+    let bins = |&(link, depths): &(LinkId, QueueDepths)| {
         let counted = (0_u32..).zip(depths.0).filter(|&(_, packets)| packets > 0);
-        let record =
-            |(bin, packets)| QueueRecord { link: LinkId::of(link).0, below_bytes: 1_u64 << bin, packets };
-        counted.map(record).collect::<Vec<_>>()
+        counted.map(move |(bin, packets)| QueueRecord { link: link.0, below_bytes: 1_u64 << bin, packets })
     };
-    depths.iter().enumerate().flat_map(bins).collect()
+    depths.iter().flat_map(bins).collect()
 }
 
 /// Simulated time between two looks at a lockstep run.
@@ -257,10 +262,6 @@ impl Gather<'_> {
 impl raddle_packet_sim::Observer for Gather<'_> {
     fn report(&mut self, now: Time, node: NodeId, report: Report) {
         self.heard(now, node, report);
-    }
-
-    fn forwarded(&mut self, _sent: Time, _link: LinkId, packet: &Packet) {
-        self.totals.count(packet);
     }
 
     fn dropped(&mut self, _: Time, _: NodeId, _: Option<PortId>, _: &Packet, why: DropReason) {

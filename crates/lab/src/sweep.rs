@@ -26,8 +26,8 @@ pub fn slug(name: &str) -> String {
     words.join("-")
 }
 
-/// Runs the cells into folders of `out`, at most `threads` at a time, and leaves out those whose run is there and
-/// finished. All are checked before the first one runs. `progress` is told which cell is how far.
+/// Runs the cells into folders of `out`, on `threads` threads: as many cells at a time, or if there are fewer, several
+/// threads for each. Leaves out those whose run is there and finished. All are checked before the first one runs. `progress` is told which cell is how far.
 ///
 /// # Errors
 /// If a cell is wrong, two cells would share a folder, or a run fails; the others still end.
@@ -50,6 +50,7 @@ pub fn sweep(
         finished.push(directory::is_finished(&directory, &resolved));
         directories.push(directory);
     }
+    let workers = threads.clamp(1, cells.len().max(1));
     let next = AtomicUsize::new(0);
     let runs = Mutex::new(vec![None; cells.len()]);
     let work = || -> Result<(), Error> {
@@ -62,14 +63,15 @@ pub fn sweep(
             let summary = if finished[i] {
                 None
             } else {
-                let control = Control { stop, progress: &mut |state| progress(i, state) };
+                let threads = threads.max(1) / workers;
+                let control = Control { stop, progress: &mut |state| progress(i, state), threads };
                 Some(run_into(cells[i].document.prepare()?, &directory, &cells[i].name(), control)?)
             };
             runs.lock().unwrap_or_else(PoisonError::into_inner)[i] = Some(CellRun { directory, summary });
         }
     };
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.clamp(1, cells.len().max(1))).map(|_| scope.spawn(work)).collect();
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
         let results = workers.into_iter().map(|worker| worker.join().expect("a worker that does not panic"));
         results.collect::<Vec<_>>().into_iter().collect::<Result<(), Error>>()
     })?;

@@ -36,7 +36,7 @@ fn outcome(document: &Document) -> (Outcome, Vec<FlowRecord>) {
         flows.push(*flow);
         Ok(())
     };
-    let control = Control { stop: &AtomicBool::new(false), progress: &mut |_| () };
+    let control = Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads: 1 };
     let outcome = run(document.prepare().unwrap(), &mut take, control).unwrap();
     flows.sort_by_key(|flow| flow.id);
     (outcome, flows)
@@ -91,7 +91,7 @@ fn a_failure_loses_packets_until_it_is_repaired() {
 fn a_raised_flag_stops_the_run_early() {
     let document = document("", &["workload.flows=20_000"]);
     let stop = AtomicBool::new(true);
-    let control = Control { stop: &stop, progress: &mut |_| () };
+    let control = Control { stop: &stop, progress: &mut |_| (), threads: 1 };
     let outcome = run(document.prepare().unwrap(), &mut |_| Ok(()), control).unwrap();
     assert!(!outcome.complete);
     assert!(outcome.delivered < outcome.flows);
@@ -122,7 +122,7 @@ fn a_run_stopped_early_leaves_valid_tables_marked_as_partial() {
     let directory = folder.path().join("run");
     let notes = |stop: bool| {
         let stop = AtomicBool::new(stop);
-        let control = Control { stop: &stop, progress: &mut |_| () };
+        let control = Control { stop: &stop, progress: &mut |_| (), threads: 1 };
         let prepared = document("", &["workload.flows=5_000"]).prepare().unwrap();
         run_into(prepared, &directory, "run", control).unwrap();
         let flows = Table::read(&directory.join("flows.parquet")).unwrap();

@@ -41,7 +41,7 @@ const KINDS: [Kind; 8] = [
 const INDEX_BITS: u32 = 28;
 
 /// An event: ordered by time, then kind, then the link, node or change it is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Event {
     time: u64,
     target: u32,
@@ -114,13 +114,25 @@ impl EventQueue {
         }
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Event> {
+    /// The next event, if it comes before `end`.
+    pub(crate) fn pop_before(&mut self, end: Time) -> Option<Event> {
         loop {
-            if let Some(event) = self.serving.pop() {
+            if let Some(event) = self.serving.pop_if(|event| event.time < end.as_ps()) {
                 return Some(event);
+            }
+            if !self.serving.is_empty() {
+                return None;
             }
             self.advance()?;
         }
+    }
+
+    /// When the next event comes.
+    pub(crate) fn next_time(&mut self) -> Option<Time> {
+        if self.serving.is_empty() {
+            self.advance()?;
+        }
+        self.serving.last().map(|event| event.time())
     }
 
     /// Moves on to the next bucket that holds an event.
@@ -187,7 +199,7 @@ mod tests {
             let mut now = 0;
             for (magnitude, index, pop) in steps {
                 if pop {
-                    let event = queue.pop();
+                    let event = queue.pop_before(Time::NEVER);
                     prop_assert_eq!(event, model.pop().map(|Reverse(event)| event));
                     now = event.map_or(now, |event| event.time);
                 } else {
@@ -197,9 +209,9 @@ mod tests {
                 }
             }
             while let Some(Reverse(event)) = model.pop() {
-                prop_assert_eq!(queue.pop(), Some(event));
+                prop_assert_eq!(queue.pop_before(Time::NEVER), Some(event));
             }
-            prop_assert_eq!(queue.pop(), None);
+            prop_assert_eq!(queue.pop_before(Time::NEVER), None);
         }
     }
 }

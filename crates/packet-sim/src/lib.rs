@@ -1,19 +1,30 @@
 //! The packet engine: a discrete-event simulation of every packet on every link (docs: `docs/src/packet-engine.md`).
 //!
 //! - Time is integer picoseconds; the order of events is total: (time, kind, link or node). No insertion order, no
-//!   float and no hash decides anything, so a seed has one result.
+//!   float and no hash decides anything, so a seed has one result, on any number of threads.
 //! - A FIFO port costs one event a packet-hop: when a packet is queued its departure is known, so it goes straight
 //!   into its link's ring, and only the head of the ring stands in the event queue. Ports with a
 //!   [`Queue`](raddle_core::Queue) or a [`PortAgent`](raddle_core::PortAgent) cost a second event, the end of
 //!   transmission.
-//! - State is owned by node or by link, and links are the only contact between nodes.
+//! - State is owned by node or by link, and links are the only contact between nodes, so nodes can be divided among
+//!   threads that meet once in every window of simulated time.
 
-mod engine;
+mod barrier;
+mod divide;
 mod events;
 mod failure;
+mod mail;
+mod observer;
+mod partition;
 mod port;
+mod ring;
+mod simulation;
 mod slab;
+mod totals;
+mod windows;
 
-pub use engine::{Config, Observer, Simulation, Switching, Totals};
 pub use failure::Change;
+pub use observer::Observer;
 pub use port::{LinkStats, PortSetup, QueueDepths};
+pub use simulation::{Config, Progress, Simulation, Switching};
+pub use totals::{Count, Totals};

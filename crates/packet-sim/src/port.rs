@@ -1,9 +1,11 @@
 //! Egress ports and the links behind them.
 
+use crate::ring::Ring;
 use crate::slab::Origin;
 use raddle_core::{Admit, Bytes, Duration, Packet, PortAgent, Queue, Rate, Signal, Time};
 use raddle_topology::Link;
 use std::collections::VecDeque;
+use std::ops::AddAssign;
 
 /// How one egress port queues.
 #[derive(Default)]
@@ -35,6 +37,17 @@ pub struct LinkStats {
     pub peak_queue: u64,
 }
 
+impl AddAssign for LinkStats {
+    fn add_assign(&mut self, other: Self) {
+        self.data_packets += other.data_packets;
+        self.data_bytes += other.data_bytes;
+        self.control_packets += other.control_packets;
+        self.control_bytes += other.control_bytes;
+        self.drops += other.drops;
+        self.peak_queue = self.peak_queue.max(other.peak_queue);
+    }
+}
+
 /// How many packets found how much in a port's queue when they joined it: the i-th number counts those that found
 /// fewer than `2^i` bytes, themselves and the packet in service included, and not fewer than half of that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,13 +66,63 @@ impl QueueDepths {
     }
 }
 
-/// A packet accepted by a port and not yet arrived at the link's far end.
+/// What a hop touches of a port: one cache line.
+#[derive(Debug)]
+#[repr(align(64))]
+pub(crate) struct Port {
+    /// Packets accepted, in order of departure (of a served port: those that have begun to leave). On a link to another
+    /// partition, packets that have come in from there.
+    pub(crate) ring: Ring,
+    /// Which of the partition's [`Class`]es.
+    pub(crate) class: u32,
+    /// When everything accepted will have left.
+    pub(crate) free_at: Time,
+    /// Bytes that wait or are in service, as of the last [`Port::settle`].
+    pub(crate) queued: u64,
+    /// The node at the far end; nonsense if it belongs to another partition.
+    pub(crate) to_node: u32,
+    /// The link in the other direction.
+    pub(crate) reverse: u32,
+    pub(crate) up: bool,
+    /// Whether departures cost events of their own.
+    pub(crate) is_served: bool,
+    /// Whether departures are kept in a [`Special::ledger`], because the ring does not tell them.
+    pub(crate) has_ledger: bool,
+}
+
+/// What ports have in common: there are few kinds in a fabric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Class {
+    pub(crate) delay: Duration,
+    rate: Rate,
+    /// Picoseconds a byte, or zero if that is no whole number.
+    ps_per_byte: u64,
+    limit_bytes: u64,
+    limit_packets: usize,
+}
+
+/// What only some ports have.
+#[derive(Default)]
+pub(crate) struct Special {
+    pub(crate) served: Option<Served>,
+    /// Packets whose departure the ring does not tell: those that go to another partition, and any under cut-through.
+    pub(crate) ledger: VecDeque<Leaving>,
+    /// The partition at the far end, and the link's index there.
+    pub(crate) remote: Option<(usize, u32)>,
+    /// How often a link between partitions has been cut.
+    pub(crate) cuts: u32,
+    pub(crate) signals: VecDeque<(Time, Signal)>,
+    /// The packet whose last bit is still coming in at the far end, where it is to be delivered.
+    pub(crate) tail: Option<u32>,
+}
+
+/// A packet accepted by a port.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Travelling {
+pub(crate) struct Leaving {
     /// Its last bit leaves the port.
     pub(crate) sent: Time,
-    /// It arrives: its last bit, or its header under cut-through.
     pub(crate) arrives: Time,
+    /// On a link to another partition, this one's copy of the packet.
     pub(crate) slot: u32,
     pub(crate) size: u32,
 }
@@ -79,59 +142,17 @@ pub(crate) struct InService {
     pub(crate) sent: Time,
 }
 
-/// What a plain FIFO touches at every hop comes first and fills one cache line.
-#[repr(C, align(64))]
-pub(crate) struct Port {
-    /// Packets accepted, in order of departure (of a served port: those that have begun to leave).
-    pub(crate) ring: VecDeque<Travelling>,
-    pub(crate) delay: Duration,
-    /// Bytes that wait or are in service, as of the last [`Port::settle`].
-    pub(crate) queued: u64,
-    /// Picoseconds a byte, or zero if that is no whole number.
-    ps_per_byte: u32,
-    pub(crate) to_node: u32,
-    /// How many at the ring's head are known to have left.
-    left: u32,
-    pub(crate) to_port: u16,
-    limited: bool,
-    pub(crate) is_served: bool,
-    limit_bytes: u64,
-    limit_packets: usize,
-    rate: Rate,
-    pub(crate) served: Option<Box<Served>>,
-    pub(crate) signals: VecDeque<(Time, Signal)>,
-    /// The packet whose last bit is still coming in at the far end, where it is to be delivered.
-    pub(crate) tail: Option<u32>,
-}
-
-impl Port {
-    pub(crate) fn new(link: Option<&Link>, setup: PortSetup) -> Self {
+impl Class {
+    pub(crate) fn new(link: Option<&Link>, setup: &PortSetup) -> Self {
         let rate = link.map_or(Rate::ZERO, |link| link.rate);
         let byte_ps = 8_000_000_000_000_u64;
         let exact = rate.as_bps() > 0 && byte_ps.is_multiple_of(rate.as_bps());
-        let ps_per_byte = if exact { u32::try_from(byte_ps / rate.as_bps()).unwrap_or(0) } else { 0 };
-        let limit_bytes = setup.limit_bytes.unwrap_or(u64::MAX);
-        let limit_packets = setup.limit_packets.unwrap_or(usize::MAX);
-        let queue = setup.queue.or_else(|| {
-            let fifo = Fifo { limit_bytes, limit_packets, ..Fifo::default() };
-            setup.agent.is_some().then(|| Box::new(fifo) as Box<dyn Queue>)
-        });
         Self {
-            ring: VecDeque::new(),
             delay: link.map_or(Duration::ZERO, |link| link.delay),
-            queued: 0,
-            ps_per_byte,
-            to_node: link.map_or(0, |link| link.to.0),
-            left: 0,
-            to_port: link.map_or(0, |link| link.to_port.0),
-            limited: setup.limit_bytes.is_some() || setup.limit_packets.is_some(),
-            is_served: queue.is_some(),
-            limit_bytes,
-            limit_packets,
             rate,
-            served: queue.map(|queue| Box::new(Served { queue, agent: setup.agent, serving: None })),
-            signals: VecDeque::new(),
-            tail: None,
+            ps_per_byte: if exact { byte_ps / rate.as_bps() } else { 0 },
+            limit_bytes: setup.limit_bytes.unwrap_or(u64::MAX),
+            limit_packets: setup.limit_packets.unwrap_or(usize::MAX),
         }
     }
 
@@ -139,48 +160,37 @@ impl Port {
     #[inline]
     pub(crate) fn serialisation(&self, size: u32) -> Duration {
         if self.ps_per_byte > 0 {
-            Duration::from_ps(u64::from(self.ps_per_byte) * u64::from(size))
+            Duration::from_ps(self.ps_per_byte * u64::from(size))
         } else {
             self.rate.time_for(Bytes(size.into()))
         }
     }
+}
 
-    /// Brings `queued` of a FIFO port up to `now`.
+impl Port {
+    /// Brings `queued` of a port without ledger up to `now`.
     #[inline]
-    pub(crate) fn settle(&mut self, now: Time) {
-        while let Some(packet) = self.ring.get(self.left as usize)
-            && packet.sent <= now
-        {
-            self.queued -= u64::from(packet.size);
-            self.left += 1;
-        }
+    pub(crate) fn settle(&mut self, now: Time, class: &Class) {
+        self.queued -= self.ring.settle(now + class.delay);
     }
 
-    /// Whether a FIFO port, settled, takes `size` bytes more.
+    /// Whether a port with so many packets waiting takes `size` bytes more.
     #[inline]
-    pub(crate) fn has_room(&self, size: u32) -> bool {
-        !self.limited
-            || self.queued + u64::from(size) <= self.limit_bytes
-                && self.ring.len() - (self.left as usize) < self.limit_packets
+    pub(crate) fn has_room(&self, waiting: usize, size: u32, class: &Class) -> bool {
+        self.queued + u64::from(size) <= class.limit_bytes && waiting < class.limit_packets
     }
+}
 
-    /// Empties the ring.
-    pub(crate) fn cut(&mut self) -> Vec<Travelling> {
-        self.left = 0;
-        self.queued = 0;
-        self.ring.drain(..).collect()
-    }
-
-    /// Takes the packet that arrives off the ring.
-    #[inline]
-    pub(crate) fn arrive(&mut self) -> Option<Travelling> {
-        let packet = self.ring.pop_front()?;
-        if self.left > 0 {
-            self.left -= 1;
-        } else if !self.is_served {
-            self.queued -= u64::from(packet.size);
-        }
-        Some(packet)
+impl Special {
+    /// What the port of that setup has, if it is more than a plain FIFO.
+    pub(crate) fn new(setup: PortSetup, class: &Class) -> Option<Box<Self>> {
+        let queue = setup.queue.or_else(|| {
+            let (limit_bytes, limit_packets) = (class.limit_bytes, class.limit_packets);
+            let fifo = Fifo { limit_bytes, limit_packets, ..Fifo::default() };
+            setup.agent.is_some().then(|| Box::new(fifo) as Box<dyn Queue>)
+        });
+        let served = Served { queue: queue?, agent: setup.agent, serving: None };
+        Some(Box::new(Self { served: Some(served), ..Self::default() }))
     }
 }
 
@@ -218,10 +228,11 @@ impl Queue for Fifo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ring::Travelling;
 
     #[test]
-    fn what_a_fifo_touches_fits_a_cache_line() {
-        assert!(std::mem::offset_of!(Port, limit_bytes) <= 64);
-        assert_eq!(size_of::<Travelling>(), 24);
+    fn what_a_hop_touches_fits_a_cache_line() {
+        assert_eq!(size_of::<Port>(), 64);
+        assert_eq!(size_of::<Travelling>(), 16);
     }
 }

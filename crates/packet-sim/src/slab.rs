@@ -21,48 +21,67 @@ impl Origin {
 #[repr(align(64))]
 struct Slot(Packet);
 
-/// Bytes of memory that a packet in the slab takes.
-pub(crate) const BYTES_A_PACKET: usize = size_of::<Slot>() + size_of::<Origin>();
+/// Bytes of memory that a packet takes.
+pub(crate) const BYTES_A_PACKET: usize = size_of::<Slot>();
 
 #[derive(Debug, Default)]
 pub(crate) struct Slab {
     slots: Vec<Slot>,
     /// Where packets came from, kept up only for those that wait where it will matter.
     origins: Vec<Origin>,
+    /// When the last bits of packets reach the next node, kept up only under cut-through.
+    tails: Vec<Time>,
     free: Vec<u32>,
 }
 
 impl Slab {
+    #[inline]
     pub(crate) fn insert(&mut self, packet: Packet) -> u32 {
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = Slot(packet);
             slot
         } else {
             self.slots.push(Slot(packet));
-            self.origins.push(Origin::HERE);
             u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets in flight")
         }
     }
 
+    #[inline]
     pub(crate) fn remove(&mut self, slot: u32) -> Packet {
         self.free.push(slot);
         self.slots[slot as usize].0
     }
 
+    #[inline]
     pub(crate) fn get(&self, slot: u32) -> &Packet {
         &self.slots[slot as usize].0
     }
 
+    #[inline]
     pub(crate) fn get_mut(&mut self, slot: u32) -> &mut Packet {
         &mut self.slots[slot as usize].0
     }
 
     pub(crate) fn origin(&self, slot: u32) -> Origin {
-        self.origins[slot as usize]
+        self.origins.get(slot as usize).copied().unwrap_or(Origin::HERE)
     }
 
     pub(crate) fn set_origin(&mut self, slot: u32, origin: Origin) {
+        if self.origins.len() <= slot as usize {
+            self.origins.resize(self.slots.len(), Origin::HERE);
+        }
         self.origins[slot as usize] = origin;
+    }
+
+    pub(crate) fn tail(&self, slot: u32) -> Time {
+        self.tails[slot as usize]
+    }
+
+    pub(crate) fn set_tail(&mut self, slot: u32, tail: Time) {
+        if self.tails.len() <= slot as usize {
+            self.tails.resize(self.slots.len(), Time::ZERO);
+        }
+        self.tails[slot as usize] = tail;
     }
 
     /// Packets now in the fabric.

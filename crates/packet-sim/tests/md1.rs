@@ -26,7 +26,7 @@ fn mean_wait_ns(load: f64, packets: u32) -> f64 {
     };
     let mut simulation =
         Simulation::new(&topology, node, |_| PortSetup::default(), flows, Config::default(), ());
-    simulation.run(|_, _| ControlFlow::Continue(()));
+    simulation.run(|_| ControlFlow::Continue(()));
     let log = received.lock().expect("no panic");
     assert_eq!(log.len(), starts.len());
     let unloaded = Duration::from_ns(1_300);

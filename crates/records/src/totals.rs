@@ -1,7 +1,7 @@
 //! What a run amounts to: packets by kind, losses by reason.
 
 use crate::{Cell, Column, Row};
-use raddle_core::{DropReason, Duration, Header, Packet};
+use raddle_core::{DropReason, Duration, Packet, PacketKind};
 use std::ops::AddAssign;
 
 /// Packets and their bytes on the wire.
@@ -73,11 +73,11 @@ pub struct Totals {
 impl Totals {
     /// Counts a packet that is sent over a link.
     pub fn count(&mut self, packet: &Packet) {
-        let kind = match &packet.header {
-            Header::R2c2Event(_) => &mut self.event,
-            Header::R2c2DropNotice(_) => &mut self.notice,
-            Header::R2c2Data(_) | Header::Tcp(_) if packet.is_data() => &mut self.data,
-            Header::R2c2Data(_) | Header::Tcp(_) => &mut self.ack,
+        let kind = match packet.kind() {
+            PacketKind::Data => &mut self.data,
+            PacketKind::Ack => &mut self.ack,
+            PacketKind::Event => &mut self.event,
+            PacketKind::Notice => &mut self.notice,
         };
         *kind += Count { packets: 1, bytes: packet.size.into() };
     }

@@ -16,10 +16,21 @@ pub struct Info {
     pub source: &'static str,
     /// Where it differs from that, and why; a line each.
     pub differs: &'static [&'static str],
+    /// What its parts look at.
+    pub view: View,
     /// The values of `scheme.routing` that it takes, its default first.
     pub routings: &'static [&'static str],
     /// Its parameters, in the table `scheme.<name>`.
     pub parameters: &'static [Parameter],
+}
+
+/// What the parts of a scheme look at besides what packets and signals bring them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// Nothing that changes: a run may be divided among threads.
+    Local,
+    /// State of other nodes as it is at that instant, which only an oracle can see: one thread runs them all.
+    Global,
 }
 
 /// What a scheme is built from.

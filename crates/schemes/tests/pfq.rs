@@ -21,6 +21,8 @@ struct Heard {
 }
 
 impl Observer for Heard {
+    const FORWARDED: bool = true;
+
     fn report(&mut self, now: Time, _: NodeId, report: Report) {
         if let Report::Delivered { key, .. } = report {
             self.delivered.push((now, key));
@@ -51,7 +53,7 @@ fn run(mode: &'static str, flows: Vec<Flow>, limit: Option<Time>) -> Simulation<
     let port = |_| ports.next().expect("a setup a link");
     let mut simulation =
         Simulation::new(&topology, |id| (parts.node)(id), port, flows, config, Heard::default());
-    assert!(simulation.run(|_, _| ControlFlow::Continue(())));
+    assert!(simulation.run(|_| ControlFlow::Continue(())));
     simulation
 }
 

@@ -204,7 +204,7 @@ fn every_byte_arrives_and_every_flow_is_reported() {
     for protocol in [Protocol::Rps, Protocol::RpsPath, Protocol::Vlb, Protocol::Wlb, Protocol::Ecmp] {
         let params = Params { protocol, ..Params::default() };
         let rack = rack(&topology, params, flows.clone(), None, vec![], None);
-        let totals = *rack.simulation.totals();
+        let totals = rack.simulation.totals();
         assert_eq!((totals.delivered_bytes, totals.dropped, totals.flows_delivered), (bytes, 0, 2_000));
         assert_eq!(rack.simulation.packets_inside(), 0);
         assert_converged(&rack, &[]);

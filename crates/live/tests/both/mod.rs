@@ -16,6 +16,8 @@ pub(crate) struct Trace {
 }
 
 impl packet_sim::Observer for Trace {
+    const FORWARDED: bool = true;
+
     fn report(&mut self, now: Time, node: NodeId, report: Report) {
         self.reports.push((now, node, report));
     }
@@ -45,7 +47,7 @@ pub(crate) fn simulate(
     let config = Config { time_limit: Some(limit), ..Config::default() };
     let port = |_| PortSetup::default();
     let mut simulation = Simulation::new(topology, node, port, flows, config, Trace::default());
-    simulation.run(|_, _| ControlFlow::Continue(()));
+    simulation.run(|_| ControlFlow::Continue(()));
     simulation.into_observer()
 }
 

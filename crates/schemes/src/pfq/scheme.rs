@@ -3,7 +3,7 @@
 use super::host::HEADER;
 use super::{FlowQueues, Mode, PfqForwarder, PfqHost};
 use crate::parameter::{Parameter, Value};
-use crate::registry::{Info, Parts, Plan, Scheme, Unfit};
+use crate::registry::{Info, Parts, Plan, Scheme, Unfit, View};
 use raddle_core::Node;
 use raddle_topology::routing::{Protocol, Routing};
 use std::sync::Arc;
@@ -20,6 +20,7 @@ const INFO: Info = Info {
         "packets carry R2C2's data header, so that both put the same bytes on the wire",
         "failures are not recovered from: packets and credits lost with a link are lost for good",
     ],
+    view: View::Local,
     routings: &["rps"],
     parameters: &[
         Parameter::choice(

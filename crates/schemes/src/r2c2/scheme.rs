@@ -3,7 +3,7 @@
 use super::sender::HEADER;
 use super::{Fabric, Params, R2c2Node, SourceRoute, StartPolicy};
 use crate::parameter::{Parameter, Value};
-use crate::registry::{Info, Parts, Plan, Scheme, Unfit};
+use crate::registry::{Info, Parts, Plan, Scheme, Unfit, View};
 use raddle_core::{Duration, Node};
 use raddle_topology::routing::{Protocol, Routing};
 use std::sync::Arc;
@@ -20,6 +20,7 @@ const INFO: Info = Info {
         "demand is estimated from bytes released rather than from the allocation, which could never fall",
         "a node that owns no eligible flow skips the rate computation, whose result it would not install",
     ],
+    view: View::Local,
     routings: &["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "ecmp"],
     parameters: &[
         Parameter::new(

@@ -3,7 +3,7 @@
 use super::{Params, TcpHost};
 use crate::ecmp::{Ecmp, ShortestPaths};
 use crate::parameter::{Parameter, Value};
-use crate::registry::{Info, Parts, Plan, Scheme, Unfit};
+use crate::registry::{Info, Parts, Plan, Scheme, Unfit, View};
 use raddle_core::{Bytes, Duration, Node};
 
 /// TCP NewReno.
@@ -19,6 +19,7 @@ const INFO: Info = Info {
         "the receiving application reads at once, so the window offered never shrinks",
         "a sender never gives up, and does not slow-start again after an idle period",
     ],
+    view: View::Local,
     routings: &["ecmp"],
     parameters: &[
         Parameter::new("mss", Value::Bytes(1_460), "payload bytes of a full segment").within(1.0, 8_960.0),

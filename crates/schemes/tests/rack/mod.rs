@@ -20,6 +20,8 @@ pub(crate) struct Heard {
 }
 
 impl Observer for Heard {
+    const FORWARDED: bool = true;
+
     fn report(&mut self, now: Time, _: NodeId, report: Report) {
         self.reports.push((now, report));
     }
@@ -87,7 +89,7 @@ pub(crate) fn rack(
     let port = |_| PortSetup { limit_packets, ..PortSetup::default() };
     let config = Config { time_limit: limit, changes, ..Config::default() };
     let mut simulation = Simulation::new(topology, parts, port, flows, config, Heard::default());
-    assert!(simulation.run(|_, _| ControlFlow::Continue(())));
+    assert!(simulation.run(|_| ControlFlow::Continue(())));
     Rack { nodes, simulation }
 }
 

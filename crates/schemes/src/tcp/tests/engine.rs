@@ -18,7 +18,7 @@ fn simulation(topology: Topology, queue: usize, flows: Vec<Flow>) -> Simulation<
     };
     let port = |_| PortSetup { limit_packets: Some(queue), ..PortSetup::default() };
     let mut simulation = Simulation::new(&topology, node, port, flows, Config::default(), ());
-    assert!(simulation.run(|_, _| ControlFlow::Continue(())));
+    assert!(simulation.run(|_| ControlFlow::Continue(())));
     simulation
 }
 

@@ -1,0 +1,211 @@
+//! Divides a fabric among threads: parts of about equal load, few links between them, none of which is without delay.
+//!
+//! Recursive bisection. One half grows from a node at the rim, always by the node that shortens the border most, until
+//! it has its share of the load (greedy graph growing: Karypis and Kumar, SIAM J. Sci. Comput. 20(1), 1998). A node's
+//! load is that of its links, by their rates.
+
+use raddle_core::{Duration, LinkId, NodeId, PortId};
+use raddle_topology::Topology;
+use std::collections::BinaryHeap;
+
+/// Which partition each node belongs to, and the indices of nodes and links in it.
+#[derive(Debug)]
+pub(crate) struct Division {
+    home: Vec<u32>,
+    place: Vec<u32>,
+    /// By partition: the links that start or end there, in order of id, and the nodes they leave.
+    links: Vec<Vec<(LinkId, NodeId)>>,
+    /// The least delay of a link between two partitions.
+    lookahead: Duration,
+}
+
+impl Division {
+    /// Into at most so many parts: fewer where the fabric has not enough nodes that are apart in time.
+    pub(crate) fn new(topology: &Topology, parts: usize) -> Self {
+        let home = if parts > 1 { Growing::new(topology).divide(parts) } else { vec![0; topology.node_count()] };
+        let parts = home.iter().max().map_or(1, |&most| most as usize + 1);
+        let mut counts = vec![0; parts];
+        let place = home
+            .iter()
+            .map(|&home| {
+                counts[home as usize] += 1;
+                counts[home as usize] - 1
+            })
+            .collect();
+        let mut links = vec![Vec::new(); parts];
+        let mut lookahead = Duration::from_ps(u64::MAX);
+        for node in topology.nodes() {
+            let here = home[node.index()];
+            for port in (0..topology.port_count(node)).map(PortId::of) {
+                let id = topology.link_id(node, port);
+                links[here as usize].push((id, node));
+                let Some(link) = topology.link(id) else { continue };
+                let there = home[link.to.index()];
+                if there != here {
+                    links[there as usize].push((id, node));
+                    lookahead = lookahead.min(link.delay);
+                }
+            }
+        }
+        Self { home, place, links, lookahead }
+    }
+
+    /// How many parts there are.
+    pub(crate) fn parts(&self) -> usize {
+        self.links.len()
+    }
+
+    /// The partition of a node.
+    pub(crate) fn home(&self, node: NodeId) -> usize {
+        self.home[node.index()] as usize
+    }
+
+    /// A node's index in its partition.
+    pub(crate) fn place(&self, node: NodeId) -> u32 {
+        self.place[node.index()]
+    }
+
+    /// The links that start or end in a partition, in order of id, and the nodes they leave.
+    pub(crate) fn links(&self, part: usize) -> &[(LinkId, NodeId)] {
+        &self.links[part]
+    }
+
+    /// A link's index in a partition where it starts or ends.
+    pub(crate) fn place_of_link(&self, part: usize, link: LinkId) -> u32 {
+        let place = if self.parts() == 1 {
+            link.index()
+        } else {
+            self.links[part].binary_search_by_key(&link, |&(id, _)| id).expect("a link of this partition")
+        };
+        u32::try_from(place).expect("link ids fit 28 bits")
+    }
+
+    /// What happens in one partition concerns another only after this long.
+    pub(crate) fn lookahead(&self) -> Duration {
+        self.lookahead
+    }
+}
+
+/// Nodes that a link without delay joins stay together: a group moves as one.
+struct Growing {
+    /// The group of each node.
+    group: Vec<u32>,
+    load: Vec<u64>,
+    /// Neighbours of each group, and the rate of the links between, in Mbit/s.
+    neighbours: Vec<Vec<(u32, u64)>>,
+}
+
+impl Growing {
+    fn new(topology: &Topology) -> Self {
+        let mut leader: Vec<u32> = (0..).take(topology.node_count()).collect();
+        fn find(leader: &mut [u32], node: u32) -> u32 {
+            let mut at = node;
+            while leader[at as usize] != at {
+                leader[at as usize] = leader[leader[at as usize] as usize];
+                at = leader[at as usize];
+            }
+            at
+        }
+        for (_, link) in topology.links().filter(|(_, link)| link.delay == Duration::ZERO) {
+            let (a, b) = (find(&mut leader, link.from.0), find(&mut leader, link.to.0));
+            leader[a.max(b) as usize] = a.min(b);
+        }
+        let mut number = vec![u32::MAX; leader.len()];
+        let mut count = 0;
+        let group: Vec<u32> = (0..)
+            .take(leader.len())
+            .map(|node| {
+                let leader = find(&mut leader, node) as usize;
+                if number[leader] == u32::MAX {
+                    number[leader] = count;
+                    count += 1;
+                }
+                number[leader]
+            })
+            .collect();
+        let mut load = vec![0; count as usize];
+        let mut neighbours = vec![Vec::new(); count as usize];
+        for (_, link) in topology.links() {
+            let (from, to) = (group[link.from.index()], group[link.to.index()]);
+            let rate = (link.rate.as_bps() / 1_000_000).max(1);
+            load[from as usize] += rate;
+            if from != to {
+                neighbours[from as usize].push((to, rate));
+            }
+        }
+        Self { group, load, neighbours }
+    }
+
+    /// The part of each node.
+    fn divide(&self, parts: usize) -> Vec<u32> {
+        let mut part = vec![0; self.load.len()];
+        let all: Vec<u32> = (0..).take(self.load.len()).collect();
+        let mut next = 0;
+        self.bisect(all, parts, &mut next, &mut part);
+        self.group.iter().map(|&group| part[group as usize]).collect()
+    }
+
+    fn bisect(&self, groups: Vec<u32>, parts: usize, next: &mut u32, part: &mut [u32]) {
+        if parts <= 1 || groups.len() <= 1 {
+            for &group in &groups {
+                part[group as usize] = *next;
+            }
+            *next += u32::from(!groups.is_empty());
+            return;
+        }
+        let left = parts / 2;
+        let total: u64 = groups.iter().map(|&group| self.load[group as usize].max(1)).sum();
+        let share = u64::try_from(u128::from(total) * left as u128 / parts as u128).expect("less than the total");
+        let (a, b) = self.grow(&groups, share);
+        self.bisect(a, left, next, part);
+        self.bisect(b, parts - left, next, part);
+    }
+
+    /// Two halves of `groups`, the first with about `share` of the load.
+    fn grow(&self, groups: &[u32], share: u64) -> (Vec<u32>, Vec<u32>) {
+        #[derive(Clone, Copy, PartialEq)]
+        enum Side {
+            Outside,
+            Rest,
+            Grown,
+        }
+        let mut side = vec![Side::Outside; self.load.len()];
+        for &group in groups {
+            side[group as usize] = Side::Rest;
+        }
+        // What joining shortens the border by: the rate of links into what has grown, less that of the others.
+        let mut gain: Vec<i64> = vec![0; self.load.len()];
+        for &group in groups {
+            let inside = self.neighbours[group as usize].iter().filter(|&&(to, _)| side[to as usize] == Side::Rest);
+            gain[group as usize] = -inside.map(|&(_, rate)| rate as i64).sum::<i64>();
+        }
+        let mut heap = BinaryHeap::new();
+        let mut seeds = groups.iter();
+        let mut grown = 0;
+        let mut first = Vec::new();
+        while grown < share {
+            let (reached, group) = match heap.pop() {
+                Some((reached, std::cmp::Reverse(group))) => (reached, group),
+                // A part that no link joins to what has grown.
+                None => match seeds.find(|&&seed| side[seed as usize] == Side::Rest) {
+                    Some(&seed) => (gain[seed as usize], seed),
+                    None => break,
+                },
+            };
+            if side[group as usize] != Side::Rest || reached != gain[group as usize] {
+                continue; // joined, or listed again with a better gain
+            }
+            side[group as usize] = Side::Grown;
+            grown += self.load[group as usize].max(1);
+            first.push(group);
+            for &(to, rate) in &self.neighbours[group as usize] {
+                if side[to as usize] == Side::Rest {
+                    gain[to as usize] += 2 * rate as i64;
+                    heap.push((gain[to as usize], std::cmp::Reverse(to)));
+                }
+            }
+        }
+        let rest = groups.iter().copied().filter(|&group| side[group as usize] == Side::Rest).collect();
+        (first, rest)
+    }
+}

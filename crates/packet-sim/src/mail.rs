@@ -1,0 +1,21 @@
+//! What crosses from one partition to another.
+
+use raddle_core::{Packet, Signal, Time};
+
+/// Something on its way over a link between two partitions.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mail {
+    /// The link's index where it ends.
+    pub(crate) link: u32,
+    /// How often the link has been cut before: a cut that the mail does not know of has lost it.
+    pub(crate) cuts: u32,
+    pub(crate) arrives: Time,
+    pub(crate) content: Content,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Content {
+    /// A packet; its last bit arrives at `tail`.
+    Packet { tail: Time, packet: Packet },
+    Signal(Signal),
+}

@@ -1,0 +1,605 @@
+//! A part of the fabric with a clock and an event queue of its own: takes events in order and passes packets along the
+//! pipeline of each node. A run on one thread has one partition.
+//!
+//! A partition holds its nodes, the links that leave them, and of links that come in from elsewhere the far end, where
+//! packets arrive. Nodes and links have indices of their own here, in the order of their ids, so that events tie in the
+//! same order whatever the partition.
+
+mod failures;
+mod served;
+
+use crate::divide::Division;
+use crate::events::{Event, EventQueue, Kind};
+use crate::failure::Change;
+use crate::mail::{Content, Mail};
+use crate::observer::{Heard, Log};
+use crate::port::{Class, Leaving, LinkStats, Port, PortSetup, QueueDepths, Special};
+use crate::ring::{Ring, Travelling};
+use crate::simulation::{Config, Switching};
+use crate::slab::{Origin, Slab};
+use crate::totals::Totals;
+use raddle_core::{
+    DropReason, Flow, Input, LinkId, Node, NodeId, Output, Packet, PacketKind, PortId, PortState, Ports,
+    Rate, Report, Time, Verdict,
+};
+use raddle_topology::Topology;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+pub(crate) struct Partition {
+    /// Its number.
+    pub(crate) number: usize,
+    now: Time,
+    /// Bytes that a node must have seen to pass a packet on, if it need not have seen them all.
+    header: Option<u32>,
+    events: EventQueue,
+    pub(crate) nodes: Vec<NodeState>,
+    ports: Vec<Port>,
+    states: Vec<PortState>,
+    classes: Vec<Class>,
+    specials: Vec<Option<Box<Special>>>,
+    stats: Vec<LinkStats>,
+    /// By link, or empty if nobody asked.
+    depths: Vec<QueueDepths>,
+    /// The ids of links.
+    links: Vec<LinkId>,
+    slab: Slab,
+    flows: Arc<[Flow]>,
+    /// The places, in `flows`, of those that start here.
+    starting: Vec<u32>,
+    next_flow: usize,
+    changes: Arc<[Change]>,
+    topology: Arc<Topology>,
+    division: Arc<Division>,
+    /// Whether parts hear of packets that leave a node: only where some port is served.
+    departures: bool,
+    /// What goes to each partition.
+    pub(crate) outgoing: Vec<Vec<Mail>>,
+    /// When the first of that arrives.
+    first_outgoing: Time,
+    pub(crate) log: Log,
+    pub(crate) totals: Totals,
+}
+
+pub(crate) struct NodeState {
+    pub(crate) parts: Node,
+    pub(crate) id: NodeId,
+    first_link: u32,
+    ports: u32,
+    /// The wake-up that counts; events for other times are stale.
+    wake: Time,
+    held: Vec<u32>,
+}
+
+/// The parts of a fabric, and what happens to it.
+pub(crate) struct Plan<'a> {
+    pub(crate) topology: &'a Arc<Topology>,
+    pub(crate) division: &'a Arc<Division>,
+    pub(crate) config: &'a Config,
+    pub(crate) changes: &'a Arc<[Change]>,
+    pub(crate) flows: &'a Arc<[Flow]>,
+    pub(crate) forwarded: bool,
+}
+
+impl Partition {
+    /// Partition `number` of a fabric at rest, with the parts of its nodes and the ports of links that leave them.
+    pub(crate) fn new(
+        plan: &Plan<'_>,
+        number: usize,
+        nodes: Vec<(NodeId, Node)>,
+        mut setup: impl FnMut(LinkId) -> PortSetup,
+    ) -> Self {
+        let Plan { topology, division, config, .. } = plan;
+        let cut_through = matches!(config.switching, Switching::CutThrough { .. });
+        let place = |link| division.place_of_link(number, link);
+        let mut classes: Vec<Class> = Vec::new();
+        let mut known = FxHashMap::default();
+        let (mut ports, mut states, mut specials) = (Vec::new(), Vec::new(), Vec::new());
+        for &(id, from) in division.links(number) {
+            let link = topology.link(id);
+            let is_here = division.home(from) == number;
+            let setup = if is_here { setup(id) } else { PortSetup::default() };
+            let class = Class::new(link, &setup);
+            let mut special = Special::new(setup, &class);
+            let is_served = special.is_some();
+            let there = link.map(|link| division.home(link.to)).filter(|&there| there != number);
+            if let Some(there) = there {
+                let index = division.place_of_link(there, id);
+                special.get_or_insert_default().remote = Some((there, index));
+            } else if !is_here {
+                special = Some(Box::default());
+            }
+            let index = *known.entry(class).or_insert_with(|| {
+                classes.push(class);
+                u32::try_from(classes.len() - 1).expect("fewer classes than links")
+            });
+            ports.push(Port {
+                ring: Ring::default(),
+                class: index,
+                free_at: Time::ZERO,
+                queued: 0,
+                to_node: link.map_or(0, |link| division.place(link.to)),
+                reverse: link.map_or(0, |_| place(topology.reverse(id))),
+                up: link.is_some(),
+                is_served,
+                has_ledger: there.is_some() || !is_here || cut_through && !is_served,
+            });
+            specials.push(special);
+            states.push(PortState {
+                free_at: Time::ZERO,
+                rate: link.map_or(Rate::ZERO, |link| link.rate),
+                up: link.is_some(),
+            });
+        }
+        let nodes = nodes
+            .into_iter()
+            .map(|(id, parts)| NodeState {
+                parts,
+                id,
+                first_link: if topology.port_count(id) > 0 { place(topology.link_id(id, PortId(0))) } else { 0 },
+                ports: u32::try_from(topology.port_count(id)).expect("ports fit 32 bits"),
+                wake: Time::NEVER,
+                held: Vec::new(),
+            })
+            .collect();
+        let starting: Vec<u32> = (0..)
+            .zip(plan.flows.iter())
+            .filter_map(|(place, flow)| (division.home(flow.src) == number).then_some(place))
+            .collect();
+        let mut events = EventQueue::new(ports.len());
+        if let Some(&first) = starting.first() {
+            events.push(Event::new(plan.flows[first as usize].start, Kind::Flow, 0));
+        }
+        for (i, change) in plan.changes.iter().enumerate() {
+            let i = u32::try_from(i).expect("fewer than 2^28 changes");
+            events.push(Event::new(change.at, Kind::Change, i));
+            events.push(Event::new(change.at + change.discovery, Kind::Discovery, i));
+        }
+        Self {
+            number,
+            now: Time::ZERO,
+            header: match config.switching {
+                Switching::StoreAndForward => None,
+                Switching::CutThrough { header } => Some(header),
+            },
+            events,
+            nodes,
+            departures: specials.iter().flatten().any(|special: &Box<Special>| special.served.is_some()),
+            stats: vec![LinkStats::default(); ports.len()],
+            links: division.links(number).iter().map(|&(id, _)| id).collect(),
+            depths: vec![QueueDepths::default(); if config.queue_depths { ports.len() } else { 0 }],
+            ports,
+            states,
+            classes,
+            specials,
+            slab: Slab::default(),
+            flows: Arc::clone(plan.flows),
+            starting,
+            next_flow: 0,
+            changes: Arc::clone(plan.changes),
+            topology: Arc::clone(topology),
+            division: Arc::clone(division),
+            outgoing: (0..division.parts()).map(|_| Vec::new()).collect(),
+            first_outgoing: Time::NEVER,
+            log: Log::new(plan.forwarded),
+            totals: Totals::default(),
+        }
+    }
+
+    /// Takes events before `end`, at most so many. Returns whether none is left.
+    pub(crate) fn run(&mut self, end: Time, most: u64) -> bool {
+        for _ in 0..most {
+            let Some(event) = self.events.pop_before(end) else { return true };
+            debug_assert!(event.time() >= self.now, "time never runs backward");
+            self.now = event.time();
+            self.log.event = event;
+            self.totals.events += 1;
+            self.take(event);
+        }
+        false
+    }
+
+    /// The time of the last event.
+    pub(crate) fn now(&self) -> Time {
+        self.now
+    }
+
+    /// When the next event is due, here or, of what has been sent there since the last call, elsewhere.
+    pub(crate) fn next_event(&mut self) -> Time {
+        let elsewhere = std::mem::replace(&mut self.first_outgoing, Time::NEVER);
+        self.events.next_time().unwrap_or(Time::NEVER).min(elsewhere)
+    }
+
+    /// Packets now inside this part of the fabric.
+    pub(crate) fn packets_inside(&self) -> usize {
+        let copies = self.specials.iter().flatten().filter(|special| special.remote.is_some());
+        self.slab.live() - copies.map(|special| special.ledger.len()).sum::<usize>()
+    }
+
+    /// Most packets that were inside at once.
+    pub(crate) fn peak_packets_inside(&self) -> usize {
+        self.slab.peak()
+    }
+
+    /// Takes in what another partition has sent.
+    pub(crate) fn receive(&mut self, Mail { link, cuts, arrives, content }: Mail) {
+        if self.specials[link as usize].as_ref().is_some_and(|special| special.cuts != cuts) {
+            return; // the link went down as it was sent; who sent it knows
+        }
+        match content {
+            Content::Packet { tail, packet } => {
+                let slot = self.slab.insert(packet);
+                if self.header.is_some() {
+                    self.slab.set_tail(slot, tail);
+                }
+                self.travel(link, Travelling { arrives, slot, size: packet.size });
+            }
+            Content::Signal(signal) => self.signal_travels(link as usize, arrives, signal),
+        }
+    }
+
+    /// Sends something over a link to another partition.
+    fn post(&mut self, link: usize, arrives: Time, content: Content) {
+        let special = self.specials[link].as_ref().expect("a link to another partition");
+        let (there, link) = special.remote.expect("a link to another partition");
+        self.first_outgoing = self.first_outgoing.min(arrives);
+        self.outgoing[there].push(Mail { link, cuts: special.cuts, arrives, content });
+    }
+
+    /// Moves what was heard to the end of `all`, with the ids of the whole fabric.
+    pub(crate) fn drain_log(&mut self, all: &mut Vec<(Event, u64, Heard)>) {
+        let (links, nodes) = (&self.links, &self.nodes);
+        self.log.drain_into(all, |event| {
+            let index = event.index();
+            let id = match event.kind() {
+                Kind::Arrival | Kind::Tail | Kind::Sent | Kind::Signal => links[index as usize].0,
+                Kind::Wake => nodes[index as usize].id.0,
+                Kind::Flow | Kind::Change | Kind::Discovery => index,
+            };
+            Event::new(event.time(), event.kind(), id)
+        });
+    }
+
+    fn is_here(&self, node: NodeId) -> bool {
+        self.division.home(node) == self.number
+    }
+
+    /// What passed over each link.
+    pub(crate) fn link_stats(&self) -> impl Iterator<Item = (LinkId, &LinkStats)> {
+        self.links.iter().copied().zip(&self.stats)
+    }
+
+    /// How deep the queues of ports were, if anybody asked.
+    pub(crate) fn queue_depths(&self) -> impl Iterator<Item = (LinkId, &QueueDepths)> {
+        let is_here = |&(link, _): &(LinkId, _)| self.topology.link(link).is_some_and(|link| self.is_here(link.from));
+        self.links.iter().copied().zip(&self.depths).filter(is_here)
+    }
+
+    fn take(&mut self, event: Event) {
+        let index = event.index();
+        match event.kind() {
+            Kind::Arrival => self.arrival(index, event.time()),
+            Kind::Tail => {
+                // Otherwise the link went down in between.
+                let special = self.specials[index as usize].as_mut();
+                let slab = &self.slab;
+                let due = |slot: &mut u32| slab.origin(*slot).tail == event.time();
+                if let Some(slot) = special.and_then(|special| special.tail.take_if(due)) {
+                    let node = self.ports[index as usize].to_node;
+                    self.hand_over(node, slot, self.slab.origin(slot));
+                    self.poll(node);
+                }
+            }
+            Kind::Sent => self.transmission_ends(index),
+            Kind::Signal => self.signal_arrives(index),
+            Kind::Wake => {
+                if self.nodes[index as usize].wake == self.now {
+                    self.nodes[index as usize].wake = Time::NEVER;
+                    self.poll(index);
+                }
+            }
+            Kind::Flow => self.start_flows(),
+            Kind::Change | Kind::Discovery => {
+                // Every partition takes it; it counts once.
+                self.totals.events -= u64::from(self.number > 0);
+                if event.kind() == Kind::Change {
+                    self.change(index as usize);
+                } else {
+                    self.discover(index as usize);
+                }
+            }
+        }
+    }
+
+    /// The head of a link's ring comes in at the far end.
+    fn arrival(&mut self, link: u32, at: Time) {
+        let port = &mut self.ports[link as usize];
+        if port.ring.front().is_none_or(|head| head.arrives != at) {
+            return; // the link went down in between
+        }
+        let Some((travelled, unknown)) = port.ring.pop_front() else { return };
+        if let Some(head) = port.ring.front() {
+            self.events.push(Event::new(head.arrives, Kind::Arrival, link));
+        }
+        if unknown && !port.is_served && !port.has_ledger {
+            port.queued -= u64::from(travelled.size);
+        }
+        let (node, reverse) = (port.to_node, port.reverse);
+        let in_port = PortId((reverse - self.nodes[node as usize].first_link) as u16);
+        let tail = if self.header.is_some() { self.slab.tail(travelled.slot) } else { at };
+        self.totals.packet_hops += 1;
+        if self.departures {
+            self.meet_agent(reverse as usize, travelled.slot);
+        }
+        if self.route(node, travelled.slot, Origin { port: Some(in_port), tail }) {
+            self.poll(node);
+        }
+    }
+
+    fn local_link(&self, node: u32, port: PortId) -> usize {
+        (self.nodes[node as usize].first_link + u32::from(port.0)) as usize
+    }
+
+    /// Asks the node's forwarder about a packet and does what it says. Returns whether the node's host is due a poll,
+    /// because the packet was for it or was dropped.
+    fn route(&mut self, node: u32, slot: u32, origin: Origin) -> bool {
+        let state = &mut self.nodes[node as usize];
+        let verdict = match &mut state.parts.forwarder {
+            Some(forwarder) => {
+                let ports =
+                    &self.states[state.first_link as usize..(state.first_link + state.ports) as usize];
+                forwarder.forward(self.now, self.slab.get_mut(slot), origin.port, &Ports(ports))
+            }
+            None if origin.port.is_some() => Verdict::Deliver,
+            None => Verdict::Forward(PortId(0)),
+        };
+        match verdict {
+            Verdict::Forward(port) => self.enqueue(node, port, slot, origin),
+            Verdict::Deliver if origin.tail > self.now => {
+                let port = origin.port.expect("a packet still coming in has come by a port");
+                let link = self.ports[self.local_link(node, port)].reverse;
+                self.slab.set_origin(slot, origin);
+                self.specials[link as usize].get_or_insert_default().tail = Some(slot);
+                self.events.push(Event::new(origin.tail, Kind::Tail, link));
+                false
+            }
+            Verdict::Deliver => {
+                self.hand_over(node, slot, origin);
+                true
+            }
+            Verdict::Hold => {
+                self.slab.set_origin(slot, origin);
+                self.nodes[node as usize].held.push(slot);
+                false
+            }
+            Verdict::Drop(reason) => self.lose(node, None, slot, origin, reason),
+        }
+    }
+
+    /// Gives a packet to the node's host.
+    fn hand_over(&mut self, node: u32, slot: u32, origin: Origin) {
+        let packet = self.slab.remove(slot);
+        self.totals.delivered += 1;
+        self.totals.delivered_bytes += u64::from(packet.payload());
+        let port = origin.port.unwrap_or(PortId(0));
+        if let Some(host) = &mut self.nodes[node as usize].parts.host {
+            host.handle(self.now, Input::Packet { packet: &packet, port });
+        }
+        self.departed(node, &packet, origin);
+    }
+
+    /// Queues a packet at a port. Returns whether the host is now due a poll, because the packet was dropped.
+    fn enqueue(&mut self, node: u32, out: PortId, slot: u32, origin: Origin) -> bool {
+        let link = self.local_link(node, out);
+        let port = &mut self.ports[link];
+        if !port.up {
+            return self.lose(node, Some(out), slot, origin, DropReason::LinkDown);
+        }
+        if port.is_served {
+            return self.enqueue_served(node, out, slot, origin);
+        }
+        let class = &self.classes[port.class as usize];
+        let size = self.slab.get(slot).size;
+        let waiting = if port.has_ledger {
+            self.settle_ledger(link)
+        } else {
+            port.settle(self.now, class);
+            port.ring.waiting()
+        };
+        let port = &mut self.ports[link];
+        if !port.has_room(waiting, size, &self.classes[port.class as usize]) {
+            return self.lose(node, Some(out), slot, origin, DropReason::QueueFull);
+        }
+        port.queued += u64::from(size);
+        let stats = &mut self.stats[link];
+        stats.peak_queue = stats.peak_queue.max(port.queued);
+        if let Some(depths) = self.depths.get_mut(link) {
+            depths.count(port.queued);
+        }
+        let start = port.free_at.max(self.now);
+        self.launch(link, slot, start, origin.tail);
+        false
+    }
+
+    /// Brings `queued` of a port with a ledger up to now. Returns how many packets wait.
+    fn settle_ledger(&mut self, link: usize) -> usize {
+        let special = self.specials[link].get_or_insert_default();
+        let port = &mut self.ports[link];
+        while let Some(packet) = special.ledger.pop_front_if(|packet| packet.sent <= self.now) {
+            port.queued -= u64::from(packet.size);
+            if special.remote.is_some() {
+                self.slab.remove(packet.slot);
+            }
+        }
+        special.ledger.len()
+    }
+
+    /// Puts a packet, whose last bit is in at `tail`, on the wire behind a port from `start` on. Returns when its last
+    /// bit leaves.
+    fn launch(&mut self, link: usize, slot: u32, start: Time, tail: Time) -> Time {
+        let port = &mut self.ports[link];
+        let class = &self.classes[port.class as usize];
+        let packet = self.slab.get(slot);
+        let size = packet.size;
+        let sent = (start + class.serialisation(size)).max(tail);
+        let arrives = match self.header {
+            None => sent + class.delay,
+            Some(header) => start + class.serialisation(size.min(header)) + class.delay,
+        };
+        let arrived = sent + class.delay;
+        port.free_at = port.free_at.max(sent);
+        self.states[link].free_at = port.free_at;
+        let stats = &mut self.stats[link];
+        let kind = packet.kind();
+        if kind == PacketKind::Data {
+            stats.data_packets += 1;
+            stats.data_bytes += u64::from(size);
+        } else {
+            stats.control_packets += 1;
+            stats.control_bytes += u64::from(size);
+        }
+        self.totals.kinds[kind as usize].count(size);
+        if self.log.forwarded {
+            let heard = Heard::Forwarded { sent, link: self.links[link], packet: *packet };
+            self.log.push(heard);
+        }
+        if port.has_ledger || self.header.is_some() {
+            self.launch_apart(link, slot, Leaving { sent, arrives, slot, size }, arrived);
+        } else {
+            let index = u32::try_from(link).expect("link ids fit 28 bits");
+            self.travel(index, Travelling { arrives, slot, size });
+        }
+        sent
+    }
+
+    /// Puts a packet into a link's ring.
+    #[inline]
+    fn travel(&mut self, link: u32, packet: Travelling) {
+        let ring = &mut self.ports[link as usize].ring;
+        ring.push_back(packet);
+        if ring.len() == 1 {
+            self.events.push(Event::new(packet.arrives, Kind::Arrival, link));
+        }
+    }
+
+    /// Puts a packet on a link to another partition, or on any under cut-through.
+    fn launch_apart(&mut self, link: usize, slot: u32, leaving: Leaving, tail: Time) {
+        let port = &self.ports[link];
+        let special = self.specials[link].get_or_insert_default();
+        if port.has_ledger {
+            special.ledger.push_back(leaving);
+        }
+        if special.remote.is_some() {
+            let packet = *self.slab.get(slot);
+            self.post(link, leaving.arrives, Content::Packet { tail, packet });
+            return;
+        }
+        if self.header.is_some() {
+            self.slab.set_tail(slot, tail);
+        }
+        let index = u32::try_from(link).expect("link ids fit 28 bits");
+        self.travel(index, Travelling { arrives: leaving.arrives, slot, size: leaving.size });
+    }
+
+    /// Loses a packet. Returns whether the node has a host, which was told and is due a poll.
+    fn lose(
+        &mut self,
+        node: u32,
+        port: Option<PortId>,
+        slot: u32,
+        origin: Origin,
+        reason: DropReason,
+    ) -> bool {
+        let packet = self.slab.remove(slot);
+        let link = port.map(|port| self.local_link(node, port));
+        self.record_loss(self.nodes[node as usize].id, port, link, &packet, reason);
+        self.departed(node, &packet, origin);
+        let Some(host) = &mut self.nodes[node as usize].parts.host else { return false };
+        host.handle(self.now, Input::Dropped { packet: &packet, port: port.unwrap_or(PortId(0)), reason });
+        true
+    }
+
+    fn record_loss(
+        &mut self,
+        node: NodeId,
+        port: Option<PortId>,
+        link: Option<usize>,
+        packet: &Packet,
+        why: DropReason,
+    ) {
+        self.totals.dropped += 1;
+        self.totals.dropped_bytes += u64::from(packet.payload());
+        self.totals.drops[why as usize] += 1;
+        if let Some(link) = link {
+            self.stats[link].drops += 1;
+        }
+        self.log.push(Heard::Dropped { node, port, packet: *packet, why });
+    }
+
+    /// Puts a packet of the node's host on its way. Returns whether it was dropped, or delivered to the host itself.
+    fn send(&mut self, node: u32, packet: Packet, port: Option<PortId>) -> bool {
+        self.totals.sent += 1;
+        self.totals.sent_bytes += u64::from(packet.payload());
+        let slot = self.slab.insert(packet);
+        match port {
+            Some(port) => self.enqueue(node, port, slot, Origin::HERE),
+            None => self.route(node, slot, Origin::HERE),
+        }
+    }
+
+    /// Lets a node's host do all it wants to do now.
+    fn poll(&mut self, node: u32) {
+        loop {
+            let state = &mut self.nodes[node as usize];
+            let Some(host) = &mut state.parts.host else { return };
+            let ports = &self.states[state.first_link as usize..(state.first_link + state.ports) as usize];
+            match host.poll(self.now, &Ports(ports)) {
+                Output::Send { packet, port } => {
+                    self.send(node, packet, port);
+                }
+                Output::Report(report) => {
+                    if matches!(report, Report::Delivered { .. }) {
+                        self.totals.flows_delivered += 1;
+                    }
+                    let node = state.id;
+                    self.log.push(Heard::Report { node, report });
+                }
+                // What a host wants now it wants within this event: events of an instant follow their order.
+                Output::WakeAt(at) if at <= self.now => {}
+                Output::WakeAt(at) if at < Time::NEVER => {
+                    if state.wake != at {
+                        state.wake = at;
+                        self.events.push(Event::new(at, Kind::Wake, node));
+                    }
+                    return;
+                }
+                Output::WakeAt(_) | Output::Idle => {
+                    state.wake = Time::NEVER;
+                    return;
+                }
+            }
+        }
+    }
+
+    fn start_flows(&mut self) {
+        // One event each, however many start together in one partition.
+        self.totals.events -= 1;
+        while let Some(&place) = self.starting.get(self.next_flow) {
+            let flow = self.flows[place as usize];
+            if flow.start > self.now {
+                self.events.push(Event::new(flow.start, Kind::Flow, 0));
+                break;
+            }
+            self.next_flow += 1;
+            self.totals.flows_started += 1;
+            self.totals.events += 1;
+            self.log.step = place.into();
+            let node = self.division.place(flow.src);
+            if let Some(host) = &mut self.nodes[node as usize].parts.host {
+                host.handle(self.now, Input::Flow(&flow));
+            }
+            self.poll(node);
+        }
+        self.log.step = 0;
+    }
+}

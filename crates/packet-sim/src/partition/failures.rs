@@ -1,0 +1,149 @@
+//! Failures and repairs at run time.
+
+use super::Partition;
+use crate::failure::Change;
+use crate::slab::Origin;
+use raddle_core::{DropReason, Input, PortId};
+use raddle_topology::Link;
+
+/// The steps of a failure come in this order, whatever the partitions: what links lose, by link, then what nodes do
+/// about it, by node.
+const FIRST_NODE_STEP: u64 = 1 << 32;
+
+impl Partition {
+    /// Links go down or come up: what is queued on or travels over a dead link is lost.
+    pub(super) fn change(&mut self, index: usize) {
+        let changes = std::sync::Arc::clone(&self.changes);
+        let Change { links, up, .. } = &changes[index];
+        let mut here: Vec<usize> =
+            links.iter().filter_map(|link| self.links.binary_search(link).ok()).collect();
+        here.sort_unstable();
+        for &link in &here {
+            self.states[link].up = *up;
+            self.ports[link].up = *up;
+        }
+        if !up {
+            for &link in &here {
+                self.cut(link);
+            }
+            let ends = |&link: &usize| {
+                let far = self.ports[link].to_node;
+                let near = self.ports[self.ports[link].reverse as usize].to_node;
+                let Link { from, to, .. } = *self.topology.link(self.links[link]).expect("links fail, ports do not");
+                [(self.is_here(from), near), (self.is_here(to), far)]
+            };
+            let mut nodes: Vec<u32> =
+                here.iter().flat_map(ends).filter(|&(is_here, _)| is_here).map(|(_, node)| node).collect();
+            nodes.sort_unstable();
+            nodes.dedup();
+            for node in nodes {
+                self.log.step = FIRST_NODE_STEP + u64::from(self.nodes[node as usize].id.0);
+                self.poll(node);
+            }
+        }
+        self.log.step = 0;
+    }
+
+    /// Loses all that a link that went down carries, at whichever end is in this partition.
+    fn cut(&mut self, link: usize) {
+        let id = self.links[link];
+        let Link { from, from_port, to, .. } = *self.topology.link(id).expect("links fail, ports do not");
+        let mut waiting = Vec::new();
+        self.log.step = 2 * u64::from(id.0);
+        if self.is_here(to) {
+            self.cut_far_end(link, from, from_port, &mut waiting);
+        }
+        self.log.step += 1;
+        if self.is_here(from) {
+            self.cut_near_end(link, from_port, waiting);
+        }
+    }
+
+    /// What has left the port is lost on the way; what has not is `waiting`, if the port is in this partition too.
+    fn cut_far_end(
+        &mut self,
+        link: usize,
+        from: raddle_core::NodeId,
+        out: PortId,
+        waiting: &mut Vec<u32>,
+    ) {
+        let port = &mut self.ports[link];
+        let to_node = port.to_node;
+        let left_by_now = self.now + self.classes[port.class as usize].delay;
+        for packet in port.ring.clear() {
+            // Under cut-through the last bit may leave long after the first.
+            let tail = if self.header.is_some() { self.slab.tail(packet.slot) } else { packet.arrives };
+            if tail <= left_by_now {
+                let lost = self.slab.remove(packet.slot);
+                self.record_loss(from, Some(out), Some(link), &lost, DropReason::LinkDown);
+            } else if self.is_here(from) {
+                waiting.push(packet.slot);
+            } else {
+                self.slab.remove(packet.slot); // the port's partition has a copy, and loses it
+            }
+        }
+        if let Some(special) = &mut self.specials[link] {
+            special.cuts += 1;
+            special.signals.clear();
+            if let Some(slot) = special.tail.take() {
+                self.lose(to_node, None, slot, self.slab.origin(slot), DropReason::LinkDown);
+            }
+        }
+    }
+
+    /// What has not left the port is lost there.
+    fn cut_near_end(&mut self, link: usize, out: PortId, mut waiting: Vec<u32>) {
+        let node = self.owner(u32::try_from(link).expect("link ids fit 28 bits"));
+        let now = self.now;
+        let port = &mut self.ports[link];
+        port.free_at = now;
+        port.queued = 0;
+        self.states[link].free_at = now;
+        if let Some(special) = &mut self.specials[link] {
+            let is_remote = special.remote.is_some();
+            for packet in special.ledger.drain(..).filter(|_| is_remote) {
+                if packet.sent > now && packet.arrives > now {
+                    waiting.push(packet.slot);
+                } else {
+                    self.slab.remove(packet.slot); // it is on its way, or there
+                }
+            }
+            if is_remote {
+                special.cuts += 1;
+            }
+            if let Some(served) = &mut special.served {
+                served.serving = None;
+                while let Some(slot) = served.queue.pop(now) {
+                    waiting.push(slot);
+                }
+            }
+        }
+        let keeps_origins = self.ports[link].is_served;
+        for slot in waiting {
+            let origin = if keeps_origins { self.slab.origin(slot) } else { Origin::HERE };
+            self.lose(node, Some(out), slot, origin, DropReason::LinkDown);
+        }
+    }
+
+    /// Every node learns of a change.
+    pub(super) fn discover(&mut self, index: usize) {
+        let changes = std::sync::Arc::clone(&self.changes);
+        let Change { links, up, .. } = &changes[index];
+        for node in 0..self.nodes.len() {
+            let state = &mut self.nodes[node];
+            self.log.step = FIRST_NODE_STEP + u64::from(state.id.0);
+            for &link in links {
+                if let Some(forwarder) = &mut state.parts.forwarder {
+                    forwarder.link(link, *up);
+                }
+                if let Some(host) = &mut state.parts.host {
+                    host.handle(self.now, Input::Link { link, up: *up });
+                }
+            }
+            let node = u32::try_from(node).expect("node ids fit 32 bits");
+            self.retry_held(node);
+            self.poll(node);
+        }
+        self.log.step = 0;
+    }
+}

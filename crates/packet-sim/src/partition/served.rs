@@ -1,0 +1,184 @@
+//! Ports whose departures are not known when a packet is queued, and the answers that neighbours give each other.
+
+use super::Partition;
+use crate::events::{Event, Kind};
+use crate::mail::Content;
+use crate::port::InService;
+use crate::slab::Origin;
+use raddle_core::{Admit, DropReason, Duration, Input, Packet, PortId, Signal, Time};
+
+/// What a signal takes at least, so that none comes in the instant in which it was sent.
+const LEAST_SIGNAL_DELAY: Duration = Duration::from_ps(1);
+
+impl Partition {
+    /// Shows a packet that has come in to the port's agent.
+    #[inline(never)]
+    pub(super) fn meet_agent(&mut self, link: usize, slot: u32) {
+        if let Some(special) = &mut self.specials[link]
+            && let Some(served) = &mut special.served
+            && let Some(agent) = &mut served.agent
+        {
+            agent.arrive(self.now, self.slab.get_mut(slot), &self.states[link]);
+        }
+    }
+
+    pub(super) fn enqueue_served(&mut self, node: u32, out: PortId, slot: u32, origin: Origin) -> bool {
+        let link = self.local_link(node, out);
+        self.slab.set_origin(slot, origin);
+        let packet = self.slab.get_mut(slot);
+        let port = &mut self.ports[link];
+        let Some(served) = self.specials[link].as_mut().and_then(|special| special.served.as_mut()) else {
+            unreachable!("the caller has looked")
+        };
+        let notice =
+            served.agent.as_mut().and_then(|agent| agent.enqueue(self.now, packet, &self.states[link]));
+        let mut due = false;
+        if served.queue.push(self.now, slot, packet) == Admit::Drop {
+            due = self.lose(node, Some(out), slot, origin, DropReason::QueueFull);
+        } else {
+            let in_service = served.serving.as_ref().map_or(0, |serving| serving.packet.size);
+            let waiting = served.queue.bytes().0 + u64::from(in_service);
+            let stats = &mut self.stats[link];
+            stats.peak_queue = stats.peak_queue.max(waiting);
+            if let Some(depths) = self.depths.get_mut(link) {
+                depths.count(waiting);
+            }
+            let idle = served.serving.is_none();
+            let class = &self.classes[port.class as usize];
+            port.free_at = port.free_at.max(self.now) + class.serialisation(packet.size);
+            self.states[link].free_at = port.free_at;
+            if idle {
+                self.serve_next(link);
+            }
+        }
+        if let Some(packet) = notice {
+            due |= self.send(node, packet, None);
+        }
+        due
+    }
+
+    /// Begins the next transmission of a served port, if anything waits.
+    fn serve_next(&mut self, link: usize) {
+        let Some(served) = self.specials[link].as_mut().and_then(|special| special.served.as_mut()) else {
+            return;
+        };
+        let Some(slot) = served.queue.pop(self.now) else { return };
+        if let Some(agent) = &mut served.agent {
+            agent.dequeue(self.now, self.slab.get_mut(slot), &self.states[link]);
+        }
+        let (packet, origin) = (*self.slab.get(slot), self.slab.origin(slot));
+        let sent = self.launch(link, slot, self.now, origin.tail);
+        if let Some(served) = self.specials[link].as_mut().and_then(|special| special.served.as_mut()) {
+            served.serving = Some(InService { packet, origin, sent });
+        }
+        self.events.push(Event::new(sent, Kind::Sent, u32::try_from(link).expect("link ids fit 28 bits")));
+    }
+
+    pub(super) fn transmission_ends(&mut self, link: u32) {
+        let now = self.now;
+        let index = link as usize;
+        let Some(served) = self.specials[index].as_mut().and_then(|special| special.served.as_mut()) else {
+            return;
+        };
+        // Otherwise the link went down in between.
+        let Some(InService { packet, origin, .. }) = served.serving.take_if(|serving| serving.sent == now)
+        else {
+            return;
+        };
+        if self.ports[index].has_ledger {
+            self.settle_ledger(index);
+        }
+        self.serve_next(index);
+        let node = self.owner(link);
+        self.departed(node, &packet, origin);
+        if origin.port.is_none() {
+            if let Some(host) = &mut self.nodes[node as usize].parts.host {
+                host.handle(self.now, Input::Sent(&packet));
+            }
+            self.poll(node);
+        }
+    }
+
+    /// The node, of this partition, that a link leaves.
+    pub(super) fn owner(&self, link: u32) -> u32 {
+        self.ports[self.ports[link as usize].reverse as usize].to_node
+    }
+
+    /// Tells the forwarder that a packet has left its node, and sends its answer upstream.
+    pub(super) fn departed(&mut self, node: u32, packet: &Packet, origin: Origin) {
+        if !self.departures {
+            return;
+        }
+        let (Some(arrival), Some(forwarder)) = (origin.port, &mut self.nodes[node as usize].parts.forwarder)
+        else {
+            return;
+        };
+        if let Some(signal) = forwarder.departed(packet, arrival) {
+            self.send_signal(self.local_link(node, arrival), signal);
+        }
+    }
+
+    fn send_signal(&mut self, link: usize, signal: Signal) {
+        let port = &self.ports[link];
+        if !port.up {
+            return;
+        }
+        let delay = self.classes[port.class as usize].delay.max(LEAST_SIGNAL_DELAY);
+        let arrives = self.now + delay;
+        if self.specials[link].as_ref().is_some_and(|special| special.remote.is_some()) {
+            self.post(link, arrives, Content::Signal(signal));
+        } else {
+            self.signal_travels(link, arrives, signal);
+        }
+    }
+
+    /// Puts a signal onto a link of which this partition has the far end.
+    pub(super) fn signal_travels(&mut self, link: usize, arrives: Time, signal: Signal) {
+        let signals = &mut self.specials[link].get_or_insert_default().signals;
+        signals.push_back((arrives, signal));
+        if signals.len() == 1 {
+            let index = u32::try_from(link).expect("link ids fit 28 bits");
+            self.events.push(Event::new(arrives, Kind::Signal, index));
+        }
+    }
+
+    pub(super) fn signal_arrives(&mut self, link: u32) {
+        let port = &self.ports[link as usize];
+        let node = port.to_node;
+        let in_port = PortId((port.reverse - self.nodes[node as usize].first_link) as u16);
+        let now = self.now;
+        let mut heard = false;
+        let Some(special) = &mut self.specials[link as usize] else { return };
+        while let Some(&(arrives, signal)) = special.signals.front() {
+            if arrives > now {
+                self.events.push(Event::new(arrives, Kind::Signal, link));
+                break;
+            }
+            special.signals.pop_front();
+            heard = true;
+            if let Some(forwarder) = &mut self.nodes[node as usize].parts.forwarder {
+                forwarder.signal(in_port, signal);
+            }
+        }
+        if heard {
+            self.retry_held(node);
+        }
+    }
+
+    /// Asks again about every packet that waits in a node.
+    pub(super) fn retry_held(&mut self, node: u32) {
+        let mut due = false;
+        let held = std::mem::take(&mut self.nodes[node as usize].held);
+        for &slot in &held {
+            due |= self.route(node, slot, self.slab.origin(slot));
+        }
+        if self.nodes[node as usize].held.is_empty() {
+            let mut held = held;
+            held.clear();
+            self.nodes[node as usize].held = held;
+        }
+        if due {
+            self.poll(node);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! A simulation: a fabric in one or more partitions, run to its end.
+
+use crate::divide::Division;
+use crate::failure::Change;
+use crate::observer::{Observer, tell};
+use crate::partition::{Partition, Plan};
+use crate::port::{LinkStats, PortSetup, QueueDepths};
+use crate::ring::Travelling;
+use crate::slab::BYTES_A_PACKET;
+use crate::totals::Totals;
+use crate::windows::Windows;
+use raddle_core::{Duration, Flow, Host, LinkId, Node, NodeId, Time};
+use raddle_topology::Topology;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// When a node may begin to pass a packet on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Switching {
+    /// Once its last bit has come in.
+    #[default]
+    StoreAndForward,
+    /// Once its first so many bytes have come in.
+    CutThrough {
+        /// Bytes that a node must have seen to decide.
+        header: u32,
+    },
+}
+
+/// How a simulation runs.
+#[derive(Debug, Clone, Default)]
+pub struct Config {
+    /// Store-and-forward or cut-through.
+    pub switching: Switching,
+    /// Failures and repairs.
+    pub changes: Vec<Change>,
+    /// Stop here, if the fabric has not come to rest before.
+    pub time_limit: Option<Time>,
+    /// Count how deep each port's queue was at every packet that joined it.
+    pub queue_depths: bool,
+    /// Threads that share the work; the result is the same for any number. 0 is 1, and a fabric in which few nodes are
+    /// apart in time takes fewer.
+    pub threads: usize,
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// Packets of any kind that have crossed a link.
+    pub packet_hops: u64,
+    /// Flows whose last byte was delivered in order.
+    pub flows_delivered: u64,
+}
+
+/// A fabric, its parts and its flows, at a point in time.
+pub struct Simulation<O> {
+    division: Arc<Division>,
+    partitions: Vec<Partition>,
+    /// When links fail and recover, in order.
+    changes: Vec<Time>,
+    time_limit: Option<Time>,
+    /// The limit was reached before the fabric came to rest.
+    at_limit: bool,
+    link_slots: usize,
+    observer: O,
+}
+
+/// Between two events, how often [`Simulation::run`] asks whether to go on.
+const EVENTS_A_CHECK: u64 = 1 << 16;
+
+impl<O: Observer> Simulation<O> {
+    /// Bytes of memory that a packet in flight takes, its place on a link included.
+    pub const BYTES_A_PACKET: usize = BYTES_A_PACKET + size_of::<Travelling>();
+
+    /// A fabric at rest, before its first flow.
+    ///
+    /// `node` gives each node's parts, `port` each link's queue; `flows` are in order of start.
+    ///
+    /// # Panics
+    /// If the flows are not in order of start.
+    pub fn new(
+        topology: &Arc<Topology>,
+        mut node: impl FnMut(NodeId) -> Node,
+        mut port: impl FnMut(LinkId) -> PortSetup,
+        flows: impl Into<Arc<[Flow]>>,
+        config: Config,
+        observer: O,
+    ) -> Self {
+        let flows = flows.into();
+        assert!(flows.is_sorted_by_key(|flow| flow.start), "flows come in order of start");
+        let division = Arc::new(Division::new(topology, config.threads));
+        let mut nodes: Vec<Vec<_>> = (0..division.parts()).map(|_| Vec::new()).collect();
+        for id in topology.nodes() {
+            nodes[division.home(id)].push((id, node(id)));
+        }
+        let plan = Plan {
+            topology,
+            division: &division,
+            config: &config,
+            changes: &config.changes.as_slice().into(),
+            flows: &flows,
+            forwarded: O::FORWARDED,
+        };
+        let partitions = (0..).zip(nodes).map(|(number, nodes)| Partition::new(&plan, number, nodes, &mut port));
+        let partitions = partitions.collect();
+        let mut changes: Vec<Time> = config.changes.iter().map(|change| change.at).collect();
+        changes.sort_unstable();
+        let (time_limit, link_slots) = (config.time_limit, topology.link_slots());
+        Self { division, partitions, changes, time_limit, at_limit: false, link_slots, observer }
+    }
+
+    /// Runs until the fabric is at rest, the time limit is reached, or `check`, asked now and then, says stop.
+    /// Returns whether the run came to its own end.
+    pub fn run(&mut self, check: impl FnMut(&Progress) -> ControlFlow<()>) -> bool {
+        let ended = self.run_partitions(check);
+        self.at_limit = ended && self.partitions.iter_mut().any(|partition| partition.next_event() < Time::NEVER);
+        ended
+    }
+
+    fn run_partitions(&mut self, mut check: impl FnMut(&Progress) -> ControlFlow<()>) -> bool {
+        // What happens at the limit itself still happens.
+        let end = self.time_limit.map_or(Time::NEVER, |limit| limit + Duration::from_ps(1));
+        let observer = &mut self.observer;
+        if let [partition] = &mut self.partitions[..] {
+            let mut heard = Vec::new();
+            loop {
+                let ended = partition.run(end, EVENTS_A_CHECK);
+                partition.drain_log(&mut heard);
+                tell(observer, &mut heard);
+                if ended {
+                    return true;
+                }
+                let Totals { packet_hops, flows_delivered, .. } = partition.totals;
+                if check(&Progress { now: partition.now(), packet_hops, flows_delivered }).is_break() {
+                    return false;
+                }
+            }
+        }
+        Windows::new(self.partitions.len(), self.division.lookahead(), end, &self.changes).run(
+            &mut self.partitions,
+            |heard| tell(observer, heard),
+            check,
+        )
+    }
+
+    /// The time of the last event, or the limit if events are left beyond it.
+    pub fn now(&self) -> Time {
+        let last = self.partitions.iter().map(Partition::now).max().unwrap_or(Time::ZERO);
+        if self.at_limit { self.time_limit.unwrap_or(last) } else { last }
+    }
+
+    /// What has happened so far.
+    pub fn totals(&self) -> Totals {
+        let mut totals = Totals::default();
+        self.partitions.iter().for_each(|partition| totals += partition.totals);
+        totals
+    }
+
+    /// Threads that share the work.
+    pub fn threads(&self) -> usize {
+        self.partitions.len()
+    }
+
+    /// What passed over each link, by [`LinkId`].
+    pub fn link_stats(&self) -> Vec<LinkStats> {
+        let mut all = vec![LinkStats::default(); self.link_slots];
+        for (link, stats) in self.partitions.iter().flat_map(Partition::link_stats) {
+            all[link.index()] += *stats;
+        }
+        all
+    }
+
+    /// How deep each port's queue was, by [`LinkId`]; empty unless [`Config::queue_depths`] asked for it.
+    pub fn queue_depths(&self) -> Vec<(LinkId, QueueDepths)> {
+        let depths = self.partitions.iter().flat_map(Partition::queue_depths);
+        let mut depths: Vec<_> = depths.map(|(link, depths)| (link, *depths)).collect();
+        depths.sort_unstable_by_key(|&(link, _)| link);
+        depths
+    }
+
+    /// Packets now inside the fabric.
+    pub fn packets_inside(&self) -> usize {
+        self.partitions.iter().map(Partition::packets_inside).sum()
+    }
+
+    /// Most packets that were inside the fabric at once; with several threads, the sum of what each of them had most.
+    pub fn peak_packets_inside(&self) -> usize {
+        self.partitions.iter().map(Partition::peak_packets_inside).sum()
+    }
+
+    /// The host at `node`, to look into after a run.
+    pub fn host(&self, node: NodeId) -> Option<&dyn Host> {
+        let partition = &self.partitions[self.division.home(node)];
+        partition.nodes[self.division.place(node) as usize].parts.host.as_deref()
+    }
+
+    /// Whoever listened.
+    pub fn observer(&self) -> &O {
+        &self.observer
+    }
+
+    /// Whoever listened, for good.
+    pub fn into_observer(self) -> O {
+        self.observer
+    }
+}
