@@ -7,8 +7,6 @@ use raddle_core::{Packet, Signal, Time};
 pub(crate) struct Mail {
     /// The link's index where it ends.
     pub(crate) link: u32,
-    /// How often the link has been cut before: a cut that the mail does not know of has lost it.
-    pub(crate) cuts: u32,
     pub(crate) arrives: Time,
     pub(crate) content: Content,
 }
@@ -16,6 +14,9 @@ pub(crate) struct Mail {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Content {
     /// A packet; its last bit arrives at `tail`.
-    Packet { tail: Time, packet: Packet },
+    Packet {
+        tail: Time,
+        packet: Packet,
+    },
     Signal(Signal),
 }

@@ -29,7 +29,8 @@ impl Partition {
             let ends = |&link: &usize| {
                 let far = self.ports[link].to_node;
                 let near = self.ports[self.ports[link].reverse as usize].to_node;
-                let Link { from, to, .. } = *self.topology.link(self.links[link]).expect("links fail, ports do not");
+                let Link { from, to, .. } =
+                    *self.topology.link(self.links[link]).expect("links fail, ports do not");
                 [(self.is_here(from), near), (self.is_here(to), far)]
             };
             let mut nodes: Vec<u32> =
@@ -60,13 +61,7 @@ impl Partition {
     }
 
     /// What has left the port is lost on the way; what has not is `waiting`, if the port is in this partition too.
-    fn cut_far_end(
-        &mut self,
-        link: usize,
-        from: raddle_core::NodeId,
-        out: PortId,
-        waiting: &mut Vec<u32>,
-    ) {
+    fn cut_far_end(&mut self, link: usize, from: raddle_core::NodeId, out: PortId, waiting: &mut Vec<u32>) {
         let port = &mut self.ports[link];
         let to_node = port.to_node;
         let left_by_now = self.now + self.classes[port.class as usize].delay;
@@ -83,7 +78,6 @@ impl Partition {
             }
         }
         if let Some(special) = &mut self.specials[link] {
-            special.cuts += 1;
             special.signals.clear();
             if let Some(slot) = special.tail.take() {
                 self.lose(to_node, None, slot, self.slab.origin(slot), DropReason::LinkDown);
@@ -102,14 +96,11 @@ impl Partition {
         if let Some(special) = &mut self.specials[link] {
             let is_remote = special.remote.is_some();
             for packet in special.ledger.drain(..).filter(|_| is_remote) {
-                if packet.sent > now && packet.arrives > now {
+                if packet.sent > now && packet.arrives >= now {
                     waiting.push(packet.slot);
                 } else {
                     self.slab.remove(packet.slot); // it is on its way, or there
                 }
-            }
-            if is_remote {
-                special.cuts += 1;
             }
             if let Some(served) = &mut special.served {
                 served.serving = None;
