@@ -3,6 +3,8 @@
 //! At most one event stands for each link and one for each node's wake-up, so the queue holds few entries and
 //! nearly all of them lie within one packet time. A bucket is sorted when its turn comes.
 
+#[cfg(feature = "event-trace")]
+use crate::event_trace::Step;
 use raddle_core::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -43,8 +45,8 @@ const INDEX_BITS: u32 = 28;
 /// An event: ordered by time, then kind, then the link, node or change it is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Event {
-    time: u64,
-    target: u32,
+    pub(crate) time: u64,
+    pub(crate) target: u32,
 }
 
 impl Event {
@@ -83,6 +85,8 @@ pub(crate) struct EventQueue {
     occupied: [u64; WORDS],
     /// Events beyond the wheel when they were pushed.
     far: BinaryHeap<Reverse<Event>>,
+    #[cfg(feature = "event-trace")]
+    pub(crate) trace: Vec<Step>,
 }
 
 impl EventQueue {
@@ -97,10 +101,14 @@ impl EventQueue {
             wheel: (0..BUCKETS).map(|_| Vec::new()).collect(),
             occupied: [0; WORDS],
             far: BinaryHeap::new(),
+            #[cfg(feature = "event-trace")]
+            trace: Vec::new(),
         }
     }
 
     pub(crate) fn push(&mut self, event: Event) {
+        #[cfg(feature = "event-trace")]
+        self.trace.push(Step::Push { time: event.time, target: event.target });
         let bucket = event.time >> self.shift;
         if bucket <= self.current {
             let at = self.serving.partition_point(|&other| other > event);
@@ -118,6 +126,8 @@ impl EventQueue {
     pub(crate) fn pop_before(&mut self, end: Time) -> Option<Event> {
         loop {
             if let Some(event) = self.serving.pop_if(|event| event.time < end.as_ps()) {
+                #[cfg(feature = "event-trace")]
+                self.trace.push(Step::Pop);
                 return Some(event);
             }
             if !self.serving.is_empty() {

@@ -210,6 +210,12 @@ impl Partition {
         self.events.next_time().unwrap_or(Time::NEVER).min(elsewhere)
     }
 
+    /// What the event queue has been asked since the last call, or the start.
+    #[cfg(feature = "event-trace")]
+    pub(crate) fn take_event_trace(&mut self) -> Vec<crate::event_trace::Step> {
+        std::mem::take(&mut self.events.trace)
+    }
+
     /// Packets now inside this part of the fabric.
     pub(crate) fn packets_inside(&self) -> usize {
         let copies = self.specials.iter().flatten().filter(|special| special.remote.is_some());
