@@ -17,7 +17,7 @@ pub enum Step {
     Pop,
 }
 
-/// The engine's own event queue.
+/// The engine's own event queue, not recording.
 #[derive(Debug)]
 pub struct EngineQueue(EventQueue);
 
@@ -25,7 +25,9 @@ impl EngineQueue {
     /// As a partition with so many links has it.
     #[must_use]
     pub fn new(links: usize) -> Self {
-        Self(EventQueue::new(links))
+        let mut queue = EventQueue::new(links);
+        queue.trace = None;
+        Self(queue)
     }
 
     /// Puts an event in.
