@@ -161,7 +161,13 @@ impl Prepared {
             View::Local => threads,
             View::Global => 1,
         };
-        Config { switching, changes: self.changes.clone(), time_limit: engine.time_limit, queue_depths, threads }
+        Config {
+            switching,
+            changes: self.changes.clone(),
+            time_limit: engine.time_limit,
+            queue_depths,
+            threads,
+        }
     }
 
     /// What a node must have of a packet before it passes it on, if not all.

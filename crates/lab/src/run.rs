@@ -128,8 +128,8 @@ fn run_packets<'a>(
     let node = |id| (prepared.parts.node)(id);
     let port = |_| setups.next().unwrap_or_default();
     let mut simulation = Simulation::new(&topology, node, port, Arc::clone(&prepared.flows), config, gather);
-    let complete = simulation
-        .run(|progress| watch.look(progress.now, progress.flows_delivered, progress.packet_hops));
+    let complete =
+        simulation.run(|progress| watch.look(progress.now, progress.flows_delivered, progress.packet_hops));
     let totals = simulation.totals();
     let inside = simulation.packets_inside() as u64;
     if totals.sent != totals.delivered + totals.dropped + inside {

@@ -21,7 +21,12 @@ const SPINS: u32 = 100;
 
 impl Barrier {
     pub(crate) fn new(threads: usize) -> Self {
-        Self { threads, waiting: AtomicUsize::new(0), met: AtomicUsize::new(0), broken: AtomicBool::new(false) }
+        Self {
+            threads,
+            waiting: AtomicUsize::new(0),
+            met: AtomicUsize::new(0),
+            broken: AtomicBool::new(false),
+        }
     }
 
     /// Waits until all threads are here. What any of them wrote before, all can read after.

@@ -22,7 +22,8 @@ pub(crate) struct Division {
 impl Division {
     /// Into at most so many parts: fewer where the fabric has not enough nodes that are apart in time.
     pub(crate) fn new(topology: &Topology, parts: usize) -> Self {
-        let home = if parts > 1 { Growing::new(topology).divide(parts) } else { vec![0; topology.node_count()] };
+        let home =
+            if parts > 1 { Growing::new(topology).divide(parts) } else { vec![0; topology.node_count()] };
         let parts = home.iter().max().map_or(1, |&most| most as usize + 1);
         let mut counts = vec![0; parts];
         let place = home
@@ -155,7 +156,8 @@ impl Growing {
         }
         let left = parts / 2;
         let total: u64 = groups.iter().map(|&group| self.load[group as usize].max(1)).sum();
-        let share = u64::try_from(u128::from(total) * left as u128 / parts as u128).expect("less than the total");
+        let share =
+            u64::try_from(u128::from(total) * left as u128 / parts as u128).expect("less than the total");
         let (a, b) = self.grow(&groups, share);
         self.bisect(a, left, next, part);
         self.bisect(b, parts - left, next, part);
@@ -176,7 +178,8 @@ impl Growing {
         // What joining shortens the border by: the rate of links into what has grown, less that of the others.
         let mut gain: Vec<i64> = vec![0; self.load.len()];
         for &group in groups {
-            let inside = self.neighbours[group as usize].iter().filter(|&&(to, _)| side[to as usize] == Side::Rest);
+            let inside =
+                self.neighbours[group as usize].iter().filter(|&&(to, _)| side[to as usize] == Side::Rest);
             gain[group as usize] = -inside.map(|&(_, rate)| rate as i64).sum::<i64>();
         }
         let mut heap = BinaryHeap::new();

@@ -16,6 +16,9 @@ pub(crate) struct Mail {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Content {
     /// A packet; its last bit arrives at `tail`.
-    Packet { tail: Time, packet: Packet },
+    Packet {
+        tail: Time,
+        packet: Packet,
+    },
     Signal(Signal),
 }

@@ -136,7 +136,11 @@ impl Partition {
             .map(|(id, parts)| NodeState {
                 parts,
                 id,
-                first_link: if topology.port_count(id) > 0 { place(topology.link_id(id, PortId(0))) } else { 0 },
+                first_link: if topology.port_count(id) > 0 {
+                    place(topology.link_id(id, PortId(0)))
+                } else {
+                    0
+                },
                 ports: u32::try_from(topology.port_count(id)).expect("ports fit 32 bits"),
                 wake: Time::NEVER,
                 held: Vec::new(),
@@ -271,7 +275,8 @@ impl Partition {
 
     /// How deep the queues of ports were, if anybody asked.
     pub(crate) fn queue_depths(&self) -> impl Iterator<Item = (LinkId, &QueueDepths)> {
-        let is_here = |&(link, _): &(LinkId, _)| self.topology.link(link).is_some_and(|link| self.is_here(link.from));
+        let is_here =
+            |&(link, _): &(LinkId, _)| self.topology.link(link).is_some_and(|link| self.is_here(link.from));
         self.links.iter().copied().zip(&self.depths).filter(is_here)
     }
 

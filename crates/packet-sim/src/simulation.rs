@@ -103,7 +103,8 @@ impl<O: Observer> Simulation<O> {
             flows: &flows,
             forwarded: O::FORWARDED,
         };
-        let partitions = (0..).zip(nodes).map(|(number, nodes)| Partition::new(&plan, number, nodes, &mut port));
+        let partitions =
+            (0..).zip(nodes).map(|(number, nodes)| Partition::new(&plan, number, nodes, &mut port));
         let partitions = partitions.collect();
         let mut changes: Vec<Time> = config.changes.iter().map(|change| change.at).collect();
         changes.sort_unstable();
@@ -115,7 +116,8 @@ impl<O: Observer> Simulation<O> {
     /// Returns whether the run came to its own end.
     pub fn run(&mut self, check: impl FnMut(&Progress) -> ControlFlow<()>) -> bool {
         let ended = self.run_partitions(check);
-        self.at_limit = ended && self.partitions.iter_mut().any(|partition| partition.next_event() < Time::NEVER);
+        self.at_limit =
+            ended && self.partitions.iter_mut().any(|partition| partition.next_event() < Time::NEVER);
         ended
     }
 

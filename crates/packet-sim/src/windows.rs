@@ -63,13 +63,7 @@ impl<'a> Windows<'a> {
             stop: AtomicBool::new(false),
             mail: (0..parts).map(|_| (0..parts).map(|_| Mutex::default()).collect()).collect(),
         };
-        Self {
-            barrier: Barrier::new(parts),
-            lookahead,
-            end,
-            changes,
-            boxes: [boxes(), boxes()],
-        }
+        Self { barrier: Barrier::new(parts), lookahead, end, changes, boxes: [boxes(), boxes()] }
     }
 
     /// Runs partitions until none has an event before the end, or `check` says stop. The first of them runs on this

@@ -149,7 +149,11 @@ pub fn clos(size: ClosSize, rates: ClosRates, delay: Duration) -> Result<Topolog
     for node in (0..clos.nodes()).map(NodeId) {
         let level = clos.level(node);
         let ports = clos.ports(level) as usize;
-        if level == 0 { builder.host(ports) } else { builder.switch(ports) };
+        if level == 0 {
+            builder.host(ports)
+        } else {
+            builder.switch(ports)
+        };
     }
     for node in (0..clos.nodes()).map(NodeId) {
         let rate = [rates.host, rates.uplink, rates.core, Rate::ZERO][clos.level(node)];

@@ -190,7 +190,9 @@ impl Clos {
         match level {
             HOST if at == to => [0..0, 0..0],
             EDGE if self.edge(at, EDGE) == edge => only(to.0 % self.size.hosts),
-            AGGREGATION if self.pod(at, AGGREGATION) == edge / self.size.edges => only(edge % self.size.edges),
+            AGGREGATION if self.pod(at, AGGREGATION) == edge / self.size.edges => {
+                only(edge % self.size.edges)
+            }
             CORE => only(edge / self.size.edges),
             _ => [0..0, all_up],
         }
@@ -258,3 +260,6 @@ impl Clos {
 fn port_id(port: u32) -> PortId {
     PortId::of(port as usize)
 }
+
+#[cfg(test)]
+mod tests;

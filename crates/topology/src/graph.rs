@@ -140,6 +140,14 @@ impl Topology {
     }
 }
 
+#[cfg(test)]
+impl Topology {
+    /// The same links, with nothing known about their shape.
+    pub(crate) fn unshaped(&self) -> Self {
+        Self { shape: Shape::General, ..self.clone() }
+    }
+}
+
 /// Builds a [`Topology`] node by node and link by link.
 #[derive(Debug, Clone, Default)]
 pub struct Builder {

@@ -29,7 +29,8 @@ impl Partition {
             let ends = |&link: &usize| {
                 let far = self.ports[link].to_node;
                 let near = self.ports[self.ports[link].reverse as usize].to_node;
-                let Link { from, to, .. } = *self.topology.link(self.links[link]).expect("links fail, ports do not");
+                let Link { from, to, .. } =
+                    *self.topology.link(self.links[link]).expect("links fail, ports do not");
                 [(self.is_here(from), near), (self.is_here(to), far)]
             };
             let mut nodes: Vec<u32> =
@@ -60,13 +61,7 @@ impl Partition {
     }
 
     /// What has left the port is lost on the way; what has not is `waiting`, if the port is in this partition too.
-    fn cut_far_end(
-        &mut self,
-        link: usize,
-        from: raddle_core::NodeId,
-        out: PortId,
-        waiting: &mut Vec<u32>,
-    ) {
+    fn cut_far_end(&mut self, link: usize, from: raddle_core::NodeId, out: PortId, waiting: &mut Vec<u32>) {
         let port = &mut self.ports[link];
         let to_node = port.to_node;
         let left_by_now = self.now + self.classes[port.class as usize].delay;

@@ -30,7 +30,9 @@ impl General {
     pub(super) fn new(topology: Arc<Topology>) -> Self {
         let (hops, mesh) = match topology.shape() {
             Shape::Clos(size) => (Hops::Clos(Clos::new(*size)), None),
-            Shape::Mesh(dims) => (Hops::Search(Search::new(Arc::clone(&topology))), Some(Grid::new(dims, false))),
+            Shape::Mesh(dims) => {
+                (Hops::Search(Search::new(Arc::clone(&topology))), Some(Grid::new(dims, false)))
+            }
             Shape::Torus(_) | Shape::General => (Hops::Search(Search::new(Arc::clone(&topology))), None),
         };
         let nodes = topology.node_count();

@@ -141,7 +141,8 @@ impl Search {
         ends.iter_mut().for_each(|at| *at = &at[..at.len().min(2)]);
         let farthest = |there: &&[NodeId]| {
             let distances = self.search(self.place(there[0]));
-            let pairs = ends.iter().flat_map(|here| here.iter().flat_map(|&a| there.iter().map(move |&b| (a, b))));
+            let pairs =
+                ends.iter().flat_map(|here| here.iter().flat_map(|&a| there.iter().map(move |&b| (a, b))));
             pairs.filter_map(|(from, to)| self.hops(&distances, from, to)).max()
         };
         ends.iter().filter_map(farthest).max().unwrap_or(0) as usize
@@ -174,7 +175,8 @@ impl Search {
     pub(super) fn paths(&self, from: NodeId, to: NodeId) -> f64 {
         let paths = self.paths[self.place(to)].get_or_init(|| {
             let distances = self.distances(to);
-            let mut order: Vec<NodeId> = self.topology.nodes().filter(|node| !self.leaf[node.index()]).collect();
+            let mut order: Vec<NodeId> =
+                self.topology.nodes().filter(|node| !self.leaf[node.index()]).collect();
             order.sort_by_key(|&node| distances[self.place(node)]);
             let mut paths = vec![0.0; distances.len()];
             for node in order {
@@ -192,3 +194,6 @@ impl Search {
         paths[self.place(from)]
     }
 }
+
+#[cfg(test)]
+mod tests;
