@@ -4,6 +4,7 @@ use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate, Stream, Time};
 use raddle_packet_sim::{Config, PortSetup, Simulation};
 use raddle_schemes::parameter::Settings;
 use raddle_schemes::registry::{Plan, find};
+use raddle_topology::builders::ClosRates;
 use raddle_topology::{Topology, builders};
 use std::sync::Arc;
 
@@ -29,6 +30,26 @@ pub struct Work {
 /// The works.
 pub const WORKS: &[Work] = &[
     Work {
+        name: "fat-tree-8",
+        summary: "128 hosts, TCP NewReno + ECMP, a permutation of long flows",
+        warm_up: Duration::from_us(4_000),
+        end: Duration::from_us(24_000),
+        scheme: "tcp-newreno",
+        queue_packets: Some(100),
+        fabric: || fat_tree(8),
+        flows: || permutation(128),
+    },
+    Work {
+        name: "fat-tree-16",
+        summary: "1,024 hosts, likewise",
+        warm_up: Duration::from_us(2_000),
+        end: Duration::from_us(5_000),
+        scheme: "tcp-newreno",
+        queue_packets: Some(100),
+        fabric: || fat_tree(16),
+        flows: || permutation(1_024),
+    },
+    Work {
         name: "torus",
         summary: "8x8x8 torus, R2C2 + RPS, uniform at 50% load",
         warm_up: Duration::from_us(4_000),
@@ -47,16 +68,6 @@ pub const WORKS: &[Work] = &[
         queue_packets: None,
         fabric: torus,
         flows: setup_s,
-    },
-    Work {
-        name: "tcp-torus",
-        summary: "8x8x8 torus, TCP NewReno + ECMP, a permutation of long flows",
-        warm_up: Duration::from_us(2_000),
-        end: Duration::from_us(6_000),
-        scheme: "tcp-newreno",
-        queue_packets: Some(100),
-        fabric: torus,
-        flows: || permutation(512),
     },
     Work {
         name: "incast",
@@ -118,6 +129,12 @@ fn built(topology: Result<Topology, builders::BuildError>) -> Topology {
 
 fn torus() -> Topology {
     built(builders::torus(&[8, 8, 8], Rate::from_gbps(10), Duration::from_ns(100)))
+}
+
+fn fat_tree(k: u32) -> Topology {
+    let rate = Rate::from_gbps(10);
+    let rates = ClosRates { host: rate, uplink: rate, core: rate };
+    built(builders::fat_tree(k, rates, Duration::from_us(1)))
 }
 
 fn flow(id: u32, src: u64, dst: u64, size: u64, start_ps: u64, app_rate: Option<Rate>) -> Flow {
