@@ -23,6 +23,8 @@ pub struct Progress {
     pub packet_hops: u64,
     /// Simulated time.
     pub now: Time,
+    /// Simulated time at which the run ends at the latest.
+    pub limit: Option<Time>,
     /// Wall-clock seconds so far.
     pub seconds: f64,
 }
@@ -34,10 +36,13 @@ impl Progress {
         self.packet_hops as f64 / self.seconds.max(1e-9)
     }
 
-    /// Wall-clock seconds to go, if flows go on finishing as they have.
+    /// Wall-clock seconds to go, if flows go on finishing and time goes on passing as they have: whichever ends first.
     #[must_use]
     pub fn seconds_left(&self) -> Option<f64> {
-        (self.done > 0).then(|| self.seconds * (self.flows - self.done) as f64 / self.done as f64)
+        let flows = self.done as f64 / self.flows.max(1) as f64;
+        let time = self.limit.map_or(0.0, |limit| self.now.as_ps() as f64 / limit.as_ps() as f64);
+        let share = flows.max(time).min(1.0);
+        (share > 0.0).then(|| self.seconds * (1.0 - share) / share)
     }
 }
 
@@ -99,7 +104,8 @@ pub fn run(
         flow,
         result: Ok(()),
     };
-    let mut watch = Watch { control, started, flows: prepared.flows.len() as u64 };
+    let limit = prepared.experiment.engine.time_limit;
+    let mut watch = Watch { control, started, flows: prepared.flows.len() as u64, limit };
     let ended = match prepared.experiment.engine.kind {
         EngineKind::Packet => run_packets(&mut prepared, gather, &mut watch)?,
         EngineKind::Lockstep => run_lockstep(&mut prepared, gather, &mut watch),
@@ -220,12 +226,14 @@ struct Watch<'a> {
     control: Control<'a>,
     started: Instant,
     flows: u64,
+    limit: Option<Time>,
 }
 
 impl Watch<'_> {
     fn look(&mut self, now: Time, done: u64, packet_hops: u64) -> ControlFlow<()> {
+        let (flows, limit) = (self.flows, self.limit);
         let seconds = self.started.elapsed().as_secs_f64();
-        (self.control.progress)(&Progress { done, flows: self.flows, packet_hops, now, seconds });
+        (self.control.progress)(&Progress { done, flows, packet_hops, now, limit, seconds });
         if self.control.stop.load(Ordering::Relaxed) {
             ControlFlow::Break(())
         } else {
@@ -296,5 +304,24 @@ impl lockstep::Observer for Linked<'_> {
 
     fn dropped(&mut self, _: Time, _: NodeId, _: Option<PortId>, _: &Packet, why: DropReason) {
         self.gather.totals.drops.count(why);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn left(done: u64, now: u64, limit: Option<u64>) -> Option<f64> {
+        let (now, limit) = (Time::from_ps(now), limit.map(Time::from_ps));
+        Progress { done, flows: 100, packet_hops: 0, now, limit, seconds: 6.0 }.seconds_left()
+    }
+
+    #[test]
+    fn what_is_left_follows_flows_or_time_whichever_is_further() {
+        assert_eq!(left(0, 5, None), None);
+        assert_eq!(left(25, 5, None), Some(18.0));
+        assert_eq!(left(0, 50, Some(100)), Some(6.0));
+        assert_eq!(left(75, 50, Some(100)), Some(2.0));
+        assert_eq!(left(100, 100, Some(100)), Some(0.0));
     }
 }

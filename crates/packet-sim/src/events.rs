@@ -13,6 +13,8 @@ use std::collections::BinaryHeap;
 /// What an event is about. The order of the variants breaks ties in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
+    /// A link or node changes state: before all else, so that nothing is sent over a link in the instant of its failure.
+    Change,
     /// The packet at the head of a link's ring arrives.
     Arrival,
     /// The last bit of a packet for this node has come in by a link (cut-through only).
@@ -25,20 +27,18 @@ pub(crate) enum Kind {
     Wake,
     /// The next flows of the workload start.
     Flow,
-    /// A link or node changes state.
-    Change,
     /// Every node learns of a change.
     Discovery,
 }
 
 const KINDS: [Kind; 8] = [
+    Kind::Change,
     Kind::Arrival,
     Kind::Tail,
     Kind::Sent,
     Kind::Signal,
     Kind::Wake,
     Kind::Flow,
-    Kind::Change,
     Kind::Discovery,
 ];
 const INDEX_BITS: u32 = 28;

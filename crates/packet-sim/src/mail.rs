@@ -7,8 +7,6 @@ use raddle_core::{Packet, Signal, Time};
 pub(crate) struct Mail {
     /// The link's index where it ends.
     pub(crate) link: u32,
-    /// How often the link has been cut before: a cut that the mail does not know of has lost it.
-    pub(crate) cuts: u32,
     pub(crate) arrives: Time,
     pub(crate) content: Content,
 }

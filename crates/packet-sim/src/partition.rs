@@ -232,10 +232,7 @@ impl Partition {
     }
 
     /// Takes in what another partition has sent.
-    pub(crate) fn receive(&mut self, Mail { link, cuts, arrives, content }: Mail) {
-        if self.specials[link as usize].as_ref().is_some_and(|special| special.cuts != cuts) {
-            return; // the link went down as it was sent; who sent it knows
-        }
+    pub(crate) fn receive(&mut self, Mail { link, arrives, content }: Mail) {
         match content {
             Content::Packet { tail, packet } => {
                 let slot = self.slab.insert(packet);
@@ -253,7 +250,7 @@ impl Partition {
         let special = self.specials[link].as_ref().expect("a link to another partition");
         let (there, link) = special.remote.expect("a link to another partition");
         self.first_outgoing = self.first_outgoing.min(arrives);
-        self.outgoing[there].push(Mail { link, cuts: special.cuts, arrives, content });
+        self.outgoing[there].push(Mail { link, arrives, content });
     }
 
     /// Moves what was heard to the end of `all`, with the ids of the whole fabric.
@@ -437,7 +434,9 @@ impl Partition {
         let special = self.specials[link].get_or_insert_default();
         let port = &mut self.ports[link];
         while let Some(packet) = special.ledger.pop_front_if(|packet| packet.sent <= self.now) {
-            port.queued -= u64::from(packet.size);
+            if !port.is_served {
+                port.queued -= u64::from(packet.size); // a served port's queue counts its own bytes
+            }
             if special.remote.is_some() {
                 self.slab.remove(packet.slot);
             }

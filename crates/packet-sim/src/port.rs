@@ -109,8 +109,6 @@ pub(crate) struct Special {
     pub(crate) ledger: VecDeque<Leaving>,
     /// The partition at the far end, and the link's index there.
     pub(crate) remote: Option<(usize, u32)>,
-    /// How often a link between partitions has been cut.
-    pub(crate) cuts: u32,
     pub(crate) signals: VecDeque<(Time, Signal)>,
     /// The packet whose last bit is still coming in at the far end, where it is to be delivered.
     pub(crate) tail: Option<u32>,

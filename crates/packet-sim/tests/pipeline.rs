@@ -125,9 +125,9 @@ fn a_link_that_goes_down_loses_what_it_carries_and_what_comes_until_it_is_up() {
     flows.push(flow(3, 0, 1, 1_500, ns(5_000)));
     flows.push(flow(4, 0, 1, 1_500, ns(9_000)));
     let run = run(&chain(2), fifo, flows, Config { changes, ..Config::default() });
-    // Flows start before changes at the same time: the last packet finds the link still down.
-    assert_eq!(arrivals(&run), [(ns(1_300), 0)]);
-    assert_eq!(run.simulation.totals().dropped, 4);
+    // Changes come before all else at the same time: the last packet finds the link up.
+    assert_eq!(arrivals(&run), [(ns(1_300), 0), (ns(10_300), 4)]);
+    assert_eq!(run.simulation.totals().dropped, 3);
 }
 
 /// Serves the packet with the highest number first.

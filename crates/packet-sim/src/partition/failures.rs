@@ -78,7 +78,6 @@ impl Partition {
             }
         }
         if let Some(special) = &mut self.specials[link] {
-            special.cuts += 1;
             special.signals.clear();
             if let Some(slot) = special.tail.take() {
                 self.lose(to_node, None, slot, self.slab.origin(slot), DropReason::LinkDown);
@@ -97,14 +96,11 @@ impl Partition {
         if let Some(special) = &mut self.specials[link] {
             let is_remote = special.remote.is_some();
             for packet in special.ledger.drain(..).filter(|_| is_remote) {
-                if packet.sent > now && packet.arrives > now {
+                if packet.sent > now && packet.arrives >= now {
                     waiting.push(packet.slot);
                 } else {
                     self.slab.remove(packet.slot); // it is on its way, or there
                 }
-            }
-            if is_remote {
-                special.cuts += 1;
             }
             if let Some(served) = &mut special.served {
                 served.serving = None;

@@ -1,0 +1,125 @@
+//! The same bits on any number of threads: every scheme on every kind of fabric, plain and with failures, finite and
+//! measured queues, and cut-through.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
+use raddle_lab::experiment::Document;
+use raddle_lab::run::run;
+use raddle_lab::{Control, Outcome};
+use raddle_records::FlowRecord;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+const FABRICS: [&str; 6] = [
+    "kind = \"torus\"\ndims = [4, 4, 2]",
+    "kind = \"mesh\"\ndims = [4, 4]",
+    "kind = \"hypercube\"\ndimensions = 4",
+    "kind = \"folded_clos\"\nleaves = 4\nspines = 3\nhosts_per_leaf = 5",
+    "kind = \"dumbbell\"\nleft = 5\nright = 5\nbottleneck_rate = \"20 Gbps\"",
+    "kind = \"single_switch\"\nhosts = 8",
+];
+
+const SCHEMES: [&str; 3] = ["r2c2", "pfq", "tcp-newreno"];
+
+/// A link and a node that every fabric has, failing and recovering amid the traffic; discovery later and at once.
+fn failures(fabric: &str) -> String {
+    let node = 3;
+    let neighbour = match fabric.split('"').nth(1) {
+        Some("torus" | "mesh" | "hypercube") => 1,
+        Some("folded_clos") => 20,
+        Some("dumbbell") => 10,
+        _ => 8,
+    };
+    format!(
+        "[[failure]]\nat = \"20 us\"\nnode = {node}\nrepair = \"50 us\"\ndiscovery = \"3 us\"\n\
+         [[failure]]\nat = \"30 us\"\nlink = [0, {neighbour}]\nrepair = \"60 us\"\ndiscovery = \"0 us\"\n"
+    )
+}
+
+fn experiment(fabric: &str, scheme: &str, more: &str) -> Document {
+    let text = format!(
+        "[topology]\n{fabric}\nlink_rate = \"10 Gbps\"\nlink_delay = \"300 ns\"\n\n\
+         [workload]\narrivals = {{ kind = \"poisson\", mean_gap = \"500 ns\" }}\n\
+         sizes = {{ kind = \"pareto\", mean = \"20 KB\", shape = 1.2 }}\npairs = \"uniform\"\nflows = 150\n\n\
+         [scheme]\ntransport = \"{scheme}\"\n\n[engine]\ntime_limit = \"300 us\"\n\n[record]\nqueues = true\n\n{more}"
+    );
+    Document::parse("threads.toml", text, PathBuf::new()).unwrap()
+}
+
+/// What comes out, flows in the order in which they were handed out, and the threads' share in it left out.
+fn outcome(document: &Document, threads: usize) -> (Outcome, Vec<FlowRecord>) {
+    let mut flows = Vec::new();
+    let mut take = |flow: &FlowRecord| {
+        flows.push(*flow);
+        Ok(())
+    };
+    let control = Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads };
+    let outcome = run(document.prepare().unwrap(), &mut take, control).unwrap();
+    (Outcome { seconds: 0.0, ..outcome }, flows)
+}
+
+fn same_on_any_number_of_threads(document: &Document, what: &str) -> Outcome {
+    let one = outcome(document, 1);
+    for threads in [2, 3, 4, 8] {
+        let many = outcome(document, threads);
+        assert_eq!(many.0.digest, one.0.digest, "{what} on {threads} threads");
+        assert!(format!("{many:?}") == format!("{one:?}"), "{what} on {threads} threads");
+    }
+    one.0
+}
+
+fn on_every_fabric(set: &[&str], more: impl Fn(&str) -> String) -> Vec<Outcome> {
+    let mut outcomes = Vec::new();
+    for fabric in FABRICS {
+        for scheme in SCHEMES {
+            let document =
+                experiment(fabric, scheme, &more(fabric)).with_overrides(set.iter().copied()).unwrap();
+            outcomes
+                .push(same_on_any_number_of_threads(&document, &format!("{scheme} on {fabric}, {set:?}")));
+        }
+    }
+    outcomes
+}
+
+#[test]
+fn plain_runs() {
+    for outcome in on_every_fabric(&[], |_| String::new()) {
+        assert!(outcome.delivered > 100 && !outcome.queues.is_empty(), "{outcome:?}");
+    }
+}
+
+#[test]
+fn runs_with_failures() {
+    let outcomes = on_every_fabric(&[], failures);
+    assert!(outcomes.iter().all(|outcome| outcome.delivered > 20));
+    assert!(outcomes.iter().any(|outcome| outcome.totals.drops.link_down > 0));
+    assert!(outcomes.iter().any(|outcome| outcome.totals.drops.no_route > 0));
+}
+
+#[test]
+fn runs_with_cut_through_and_failures() {
+    on_every_fabric(&["engine.cut_through=true"], failures);
+}
+
+#[test]
+fn runs_with_finite_queues() {
+    let queue = "scheme.queue={ kind = \"fifo\", packets = 4 }";
+    let mut full = 0;
+    for fabric in FABRICS {
+        for scheme in ["r2c2", "tcp-newreno"] {
+            let document = experiment(fabric, scheme, "").with_overrides([queue]).unwrap();
+            full += same_on_any_number_of_threads(&document, &format!("{scheme} on {fabric}"))
+                .totals
+                .drops
+                .queue_full;
+        }
+    }
+    assert!(full > 0);
+}
+
+#[test]
+fn nodes_that_no_time_parts_share_a_thread() {
+    let document =
+        experiment(FABRICS[1], "tcp-newreno", "").with_overrides(["topology.link_delay=0 ns"]).unwrap();
+    same_on_any_number_of_threads(&document, "a mesh without delay");
+}

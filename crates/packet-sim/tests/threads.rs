@@ -1,0 +1,263 @@
+//! Everything that can be seen of a run is the same on any number of threads, and in pieces: on random fabrics, with
+//! packets that wander by what ports look like, ties in time at every turn, and links that fail and recover.
+
+#[expect(dead_code, reason = "a log of arrivals is for tests that look at nothing else")]
+mod toy;
+
+use proptest::prelude::*;
+use raddle_core::{
+    DropReason, Duration, Flow, Forwarder, Host, Input, LinkId, Node, NodeId, Output, Packet, PortId, Ports,
+    Rate, Report, Stream, Time, Verdict,
+};
+use raddle_packet_sim::{
+    Change, Config, LinkStats, Observer, PortSetup, QueueDepths, Simulation, Switching, Totals,
+};
+use raddle_topology::{Builder, Shape, Topology};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use toy::{flow, packet};
+
+/// Answers some packets at once, others at a round time; reports every one.
+struct Echo {
+    node: NodeId,
+    stream: Stream,
+    now: Vec<Output>,
+    later: Vec<(Time, Packet)>,
+}
+
+impl Host for Echo {
+    fn handle(&mut self, now: Time, input: Input<'_>) {
+        match input {
+            Input::Flow(flow) => {
+                let size = u32::try_from(flow.size.0).expect("a small flow");
+                let packet = packet(flow.src, flow.dst, flow.id.0, size);
+                self.now.push(Output::Send { packet, port: None });
+            }
+            Input::Packet { packet: got, .. } => {
+                self.now
+                    .push(Output::Report(Report::Delivered { key: u64::from(got.size), reorder_peak: 0 }));
+                let back = packet(self.node, got.src(), 0, got.size);
+                match self.stream.below(3) {
+                    0 => self.now.push(Output::Send { packet: back, port: None }),
+                    1 => {
+                        let round = now.as_ps() / 1_000_000 + 1;
+                        self.later.push((Time::ZERO + Duration::from_us(round), back));
+                    }
+                    _ => {}
+                }
+            }
+            Input::Dropped { packet, .. } => {
+                self.now
+                    .push(Output::Report(Report::Closed { key: u64::from(packet.size), retransmissions: 0 }));
+            }
+            _ => {}
+        }
+    }
+
+    fn poll(&mut self, now: Time, _: &Ports<'_>) -> Output {
+        if let Some(output) = self.now.pop() {
+            return output;
+        }
+        if let Some(due) = self.later.iter().position(|&(at, _)| at <= now) {
+            return Output::Send { packet: self.later.swap_remove(due).1, port: None };
+        }
+        self.later.iter().map(|&(at, _)| at).min().map_or(Output::Idle, Output::WakeAt)
+    }
+}
+
+/// Passes packets on by the port that is free first, until they are where they should be, or lost in the desert.
+struct Wander {
+    node: NodeId,
+    stream: Stream,
+}
+
+impl Forwarder for Wander {
+    fn forward(&mut self, _: Time, packet: &mut Packet, _: Option<PortId>, ports: &Ports<'_>) -> Verdict {
+        if packet.dst() == self.node {
+            return Verdict::Deliver;
+        }
+        if self.stream.below(40) == 0 {
+            return Verdict::Drop(DropReason::NoRoute);
+        }
+        let linked = (0..ports.0.len()).filter(|&port| ports.0[port].rate > Rate::ZERO);
+        let first = linked.min_by_key(|&port| ports.0[port].free_at).expect("no node is alone");
+        Verdict::Forward(PortId::of(first))
+    }
+}
+
+/// Writes down all that it hears.
+#[derive(Debug, Default, PartialEq)]
+struct Scribe(Vec<String>);
+
+impl Observer for Scribe {
+    const FORWARDED: bool = true;
+
+    fn report(&mut self, now: Time, node: NodeId, report: Report) {
+        self.0.push(format!("{now} {node} {report:?}"));
+    }
+
+    fn forwarded(&mut self, sent: Time, link: LinkId, packet: &Packet) {
+        self.0.push(format!("{sent} {link:?} {packet:?}"));
+    }
+
+    fn dropped(&mut self, now: Time, node: NodeId, port: Option<PortId>, packet: &Packet, why: DropReason) {
+        self.0.push(format!("{now} {node} {port:?} {packet:?} {why:?}"));
+    }
+}
+
+/// A fabric, its traffic and its failures.
+#[derive(Debug, Clone)]
+struct Case {
+    /// Each node joins an earlier one, with so many times 100 ns between them.
+    tree: Vec<(usize, u64)>,
+    /// Further links.
+    more: Vec<(usize, usize, u64)>,
+    /// Start (in units of 100 ns), source, destination, size.
+    flows: Vec<(u64, usize, usize, u64)>,
+    /// A node's links go down, come up again; nodes know after a while, all in units of 100 ns.
+    failures: Vec<(usize, u64, u64, u64)>,
+    cut_through: bool,
+    limit: Option<usize>,
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    // Which node, counted on beyond the last.
+    let index = || 0..1_000_usize;
+    (
+        prop::collection::vec((index(), 0..4_u64), 1..24),
+        prop::collection::vec((index(), index(), 0..4_u64), 0..24),
+        prop::collection::vec((0..100_u64, index(), index(), 1..3_u64), 1..60),
+        prop::collection::vec((index(), 0..200_u64, 1..100_u64, 0..20_u64), 0..4),
+        any::<bool>(),
+        prop::option::of(1..6_usize),
+    )
+        .prop_map(|(tree, more, flows, failures, cut_through, limit)| Case {
+            tree,
+            more,
+            flows,
+            failures,
+            cut_through,
+            limit,
+        })
+}
+
+impl Case {
+    fn topology(&self) -> Arc<Topology> {
+        let mut builder = Builder::default();
+        let nodes: Vec<_> = (0..=self.tree.len()).map(|_| builder.host(0)).collect();
+        let mut join = |a, b, delay| builder.join(a, b, Rate::from_gbps(10), Duration::from_ns(100 * delay));
+        for (i, (earlier, delay)) in self.tree.iter().enumerate() {
+            join(nodes[i + 1], nodes[earlier % (i + 1)], *delay);
+        }
+        for (a, b, delay) in &self.more {
+            let (a, b) = (nodes[a % nodes.len()], nodes[b % nodes.len()]);
+            if a != b {
+                join(a, b, *delay);
+            }
+        }
+        Arc::new(builder.build(Shape::General))
+    }
+
+    fn flows(&self) -> Vec<Flow> {
+        let nodes = self.tree.len() + 1;
+        let mut flows = self.flows.clone();
+        flows.sort_by_key(|flow| flow.0);
+        (0..)
+            .zip(flows)
+            .map(|(id, (start, src, dst, size))| {
+                let node = |index: usize| u32::try_from(index % nodes).expect("few nodes");
+                flow(id, node(src), node(dst), 500 * size, Time::ZERO + Duration::from_ns(100 * start))
+            })
+            .collect()
+    }
+
+    fn changes(&self, topology: &Topology) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for (node, at, down, discovery) in &self.failures {
+            let node = NodeId::of(node % topology.node_count());
+            let touches = |link: &raddle_topology::Link| link.from == node || link.to == node;
+            let links: Vec<_> =
+                topology.links().filter(|(_, link)| touches(link)).map(|(id, _)| id).collect();
+            for (at, up) in [(*at, false), (at + down, true)] {
+                let at = Time::ZERO + Duration::from_ns(100 * at);
+                let discovery = Duration::from_ns(100 * discovery);
+                changes.push(Change { at, links: links.clone(), up, discovery });
+            }
+        }
+        changes.sort_by_key(|change| change.at);
+        changes
+    }
+}
+
+#[derive(Debug, PartialEq)]
+struct Seen {
+    heard: Vec<String>,
+    totals: Totals,
+    now: Time,
+    links: Vec<LinkStats>,
+    depths: Vec<(LinkId, QueueDepths)>,
+    inside: usize,
+}
+
+/// Runs a case; `pieces` of it at a time.
+fn run(case: &Case, threads: usize, pieces: bool) -> (Seen, usize) {
+    let topology = case.topology();
+    let config = Config {
+        switching: if case.cut_through {
+            Switching::CutThrough { header: 100 }
+        } else {
+            Switching::StoreAndForward
+        },
+        changes: case.changes(&topology),
+        time_limit: Some(Time::ZERO + Duration::from_us(60)),
+        queue_depths: true,
+        threads,
+    };
+    let node = |node| Node {
+        host: Some(Box::new(Echo {
+            node,
+            stream: Stream::new(1, node.0.into(), "echo"),
+            now: vec![],
+            later: vec![],
+        })),
+        forwarder: Some(Box::new(Wander { node, stream: Stream::new(1, node.0.into(), "wander") })),
+    };
+    let port = |_| PortSetup { limit_packets: case.limit, ..PortSetup::default() };
+    let mut simulation = Simulation::new(&topology, node, port, case.flows(), config, Scribe::default());
+    let check = |pieces| if pieces { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    while !simulation.run(|_| check(pieces)) {}
+    let (totals, now, inside) = (simulation.totals(), simulation.now(), simulation.packets_inside());
+    let (links, depths, threads) = (simulation.link_stats(), simulation.queue_depths(), simulation.threads());
+    (Seen { heard: simulation.into_observer().0, totals, now, links, depths, inside }, threads)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(150) })]
+
+    #[test]
+    fn all_that_can_be_seen_is_the_same(case in case(), threads in 2..9_usize, pieces in any::<bool>()) {
+        let (one, _) = run(&case, 1, false);
+        let totals = one.totals;
+        prop_assert_eq!(totals.sent, totals.delivered + totals.dropped + one.inside as u64);
+        let (many, _) = run(&case, threads, pieces);
+        let differs = many.heard.iter().zip(&one.heard).position(|(many, one)| many != one);
+        prop_assert_eq!(differs.map(|i| (&many.heard[i], &one.heard[i])), None);
+        prop_assert_eq!(many.totals, one.totals);
+        prop_assert!(many == one);
+    }
+}
+
+#[test]
+fn a_fabric_of_nodes_apart_in_time_takes_the_threads_it_is_given() {
+    let case = Case {
+        tree: (0..12).map(|earlier| (earlier, 1)).collect(),
+        more: vec![],
+        flows: vec![],
+        failures: vec![],
+        cut_through: false,
+        limit: None,
+    };
+    for threads in [1, 2, 3, 8] {
+        assert_eq!(run(&case, threads, false).1, threads);
+    }
+}
