@@ -1,1 +1,3 @@
-//! Benchmarks of Raddle; see `benches/`. Run them with `cargo bench -p raddle-bench`.
+//! What the benchmarks in `benches/` share.
+
+pub mod works;

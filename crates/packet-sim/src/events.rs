@@ -1,8 +1,11 @@
-//! The event queue: a calendar of short buckets with a heap for what lies beyond it.
+//! The event queue: a calendar of short buckets with a heap for what lies beyond it (decision 6 has the alternatives).
 //!
 //! At most one event stands for each link and one for each node's wake-up, so the queue holds few entries and
-//! nearly all of them lie within one packet time. A bucket is sorted when its turn comes.
+//! nearly all of them lie within one packet time. A bucket is sorted when its turn comes; its entries are integers of
+//! 64 bits, which sort fast and keep the calendar of a busy fabric in the first-level cache.
 
+#[cfg(feature = "event-trace")]
+use crate::event_trace::Step;
 use raddle_core::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -43,8 +46,8 @@ const INDEX_BITS: u32 = 28;
 /// An event: ordered by time, then kind, then the link, node or change it is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Event {
-    time: u64,
-    target: u32,
+    pub(crate) time: u64,
+    pub(crate) target: u32,
 }
 
 impl Event {
@@ -66,8 +69,12 @@ impl Event {
     }
 }
 
-const BUCKETS: u64 = 4_096;
+const BUCKETS: u64 = 1_024;
 const WORDS: usize = (BUCKETS / 64) as usize;
+
+/// An event of a bucket: picoseconds since the bucket's start in the upper half, the target in the lower. The order of
+/// the integers is that of the events.
+type Entry = u64;
 
 #[derive(Debug)]
 pub(crate) struct EventQueue {
@@ -76,80 +83,133 @@ pub(crate) struct EventQueue {
     /// The bucket being served, counted from time zero.
     current: u64,
     /// The current bucket's events, latest first.
-    serving: Vec<Event>,
+    serving: Vec<Entry>,
     /// The `BUCKETS - 1` buckets after the current one, at their number modulo `BUCKETS`.
-    wheel: Vec<Vec<Event>>,
+    wheel: Vec<Vec<Entry>>,
     /// One bit a bucket that is not empty.
     occupied: [u64; WORDS],
     /// Events beyond the wheel when they were pushed.
     far: BinaryHeap<Reverse<Event>>,
+    #[cfg(feature = "event-trace")]
+    pub(crate) trace: Option<Vec<Step>>,
 }
 
 impl EventQueue {
     /// A queue for a fabric of about `links` links: the more, the narrower the buckets, but the wheel always spans
     /// several packet times and pacing gaps.
     pub(crate) fn new(links: usize) -> Self {
-        let width_ps = 8_000_000 / links.max(1) as u64;
+        let width_ps = 32_000_000 / links.max(1) as u64;
         Self {
-            shift: width_ps.clamp(1 << 11, 1 << 14).ilog2(),
+            shift: width_ps.clamp(1 << 13, 1 << 16).ilog2(),
             current: 0,
             serving: Vec::new(),
             wheel: (0..BUCKETS).map(|_| Vec::new()).collect(),
             occupied: [0; WORDS],
             far: BinaryHeap::new(),
+            #[cfg(feature = "event-trace")]
+            trace: Some(Vec::new()),
         }
     }
 
+    /// Puts in an event, none before the last one popped or the last `end` that nothing came before.
+    #[inline]
     pub(crate) fn push(&mut self, event: Event) {
-        let bucket = event.time >> self.shift;
-        if bucket <= self.current {
-            let at = self.serving.partition_point(|&other| other > event);
-            self.serving.insert(at, event);
-        } else if bucket - self.current < BUCKETS {
+        #[cfg(feature = "event-trace")]
+        self.record(Step::Push { time: event.time, target: event.target });
+        let bucket = self.bucket(event);
+        debug_assert!(bucket >= self.current, "time never runs backward");
+        if (1..BUCKETS).contains(&bucket.wrapping_sub(self.current)) {
             let index = (bucket % BUCKETS) as usize;
-            self.wheel[index].push(event);
+            let entry = self.entry(event);
+            self.wheel[index].push(entry);
             self.occupied[index / 64] |= 1 << (index % 64);
+        } else {
+            self.push_apart(event);
+        }
+    }
+
+    /// Puts in an event of the current bucket, or one beyond the wheel.
+    #[inline(never)]
+    fn push_apart(&mut self, event: Event) {
+        if self.bucket(event) == self.current {
+            let entry = self.entry(event);
+            let at = self.serving.partition_point(|&other| other > entry);
+            self.serving.insert(at, entry);
         } else {
             self.far.push(Reverse(event));
         }
     }
 
     /// The next event, if it comes before `end`.
+    #[inline]
     pub(crate) fn pop_before(&mut self, end: Time) -> Option<Event> {
-        loop {
-            if let Some(event) = self.serving.pop_if(|event| event.time < end.as_ps()) {
-                return Some(event);
-            }
-            if !self.serving.is_empty() {
-                return None;
-            }
-            self.advance()?;
+        if self.serving.is_empty() {
+            self.advance(end)?;
+        }
+        let event = self.event(self.current, *self.serving.last()?);
+        if event.time >= end.as_ps() {
+            return None;
+        }
+        self.serving.pop();
+        #[cfg(feature = "event-trace")]
+        self.record(Step::Pop);
+        Some(event)
+    }
+
+    #[cfg(feature = "event-trace")]
+    fn record(&mut self, step: Step) {
+        if let Some(trace) = &mut self.trace {
+            trace.push(step);
         }
     }
 
     /// When the next event comes.
-    pub(crate) fn next_time(&mut self) -> Option<Time> {
-        if self.serving.is_empty() {
-            self.advance()?;
+    pub(crate) fn next_time(&self) -> Option<Time> {
+        if let Some(&entry) = self.serving.last() {
+            return Some(self.event(self.current, entry).time());
         }
-        self.serving.last().map(|event| event.time())
+        let near = self.next_occupied().and_then(|bucket| {
+            let first = self.wheel[(bucket % BUCKETS) as usize].iter().min()?;
+            Some(self.event(bucket, *first))
+        });
+        let far = self.far.peek().map(|&Reverse(event)| event);
+        near.into_iter().chain(far).min().map(Event::time)
     }
 
-    /// Moves on to the next bucket that holds an event.
-    fn advance(&mut self) -> Option<()> {
-        let far = self.far.peek().map(|Reverse(event)| event.time >> self.shift);
+    fn bucket(&self, event: Event) -> u64 {
+        event.time >> self.shift
+    }
+
+    fn entry(&self, event: Event) -> Entry {
+        let since_start = event.time & ((1 << self.shift) - 1);
+        since_start << 32 | u64::from(event.target)
+    }
+
+    fn event(&self, bucket: u64, entry: Entry) -> Event {
+        Event { time: bucket << self.shift | entry >> 32, target: entry as u32 }
+    }
+
+    /// Moves on to the next bucket that holds an event, if it begins before `end`: nothing may be pushed for a bucket
+    /// that has gone by.
+    #[inline(never)]
+    fn advance(&mut self, end: Time) -> Option<()> {
+        let far = self.far.peek().map(|&Reverse(event)| self.bucket(event));
         let next = match (self.next_occupied(), far) {
             (Some(near), Some(far)) => near.min(far),
             (near, far) => near.or(far)?,
         };
+        if next << self.shift >= end.as_ps() {
+            return None;
+        }
         self.current = next;
         let index = (next % BUCKETS) as usize;
         std::mem::swap(&mut self.serving, &mut self.wheel[index]);
         self.occupied[index / 64] &= !(1 << (index % 64));
-        while let Some(Reverse(event)) = self.far.peek()
-            && event.time >> self.shift <= next
+        while let Some(&Reverse(event)) = self.far.peek()
+            && self.bucket(event) == next
         {
-            self.serving.push(*event);
+            let entry = self.entry(event);
+            self.serving.push(entry);
             self.far.pop();
         }
         self.serving.sort_unstable_by(|a, b| b.cmp(a));
@@ -158,21 +218,18 @@ impl EventQueue {
 
     /// The first bucket after the current one that is not empty.
     fn next_occupied(&self) -> Option<u64> {
-        let start = ((self.current + 1) % BUCKETS) as usize;
-        for step in 0..=WORDS {
-            let word = (start / 64 + step) % WORDS;
-            let mut bits = self.occupied[word];
-            if step == 0 {
-                bits &= !0 << (start % 64);
-            } else if step == WORDS {
-                bits &= !(!0 << (start % 64));
-            }
-            if bits != 0 {
-                let index = (word * 64) as u64 + u64::from(bits.trailing_zeros());
-                return Some(self.current + 1 + (index + BUCKETS - start as u64) % BUCKETS);
-            }
+        let after = self.current + 1;
+        let start = (after % BUCKETS) as usize;
+        let bits = self.occupied[start / 64] >> (start % 64);
+        if bits != 0 {
+            return Some(after + u64::from(bits.trailing_zeros()));
         }
-        None
+        // The word of `start` comes again last, for the buckets below `start`.
+        (1..=WORDS).find_map(|step| {
+            let bits = self.occupied[(start / 64 + step) % WORDS];
+            let ahead = (64 * step - start % 64) as u64 + u64::from(bits.trailing_zeros());
+            (bits != 0).then_some(after + ahead)
+        })
     }
 }
 
@@ -191,21 +248,38 @@ mod tests {
     }
 
     proptest! {
-        /// Against a heap: any mix of pushes (never into the past) and pops comes out in the same order.
+        /// Against a heap: any mix of pushes (never into the past), pops and looks ahead gives the same events.
         #[test]
-        fn pops_in_order(steps in proptest::collection::vec((0_u64..40, 0_u32..64, any::<bool>()), 1..400)) {
-            let mut queue = EventQueue::new(64);
+        fn pops_in_order(
+            links in 1_usize..10_000,
+            steps in proptest::collection::vec((0_u32..40, 0_u32..64, 0_u8..6), 1..400),
+        ) {
+            let mut queue = EventQueue::new(links);
             let mut model = BinaryHeap::new();
             let mut now = 0;
-            for (magnitude, index, pop) in steps {
-                if pop {
-                    let event = queue.pop_before(Time::NEVER);
-                    prop_assert_eq!(event, model.pop().map(|Reverse(event)| event));
-                    now = event.map_or(now, |event| event.time);
-                } else {
-                    let event = Event { time: now + (1 << magnitude) - 1, target: index };
-                    queue.push(event);
-                    model.push(Reverse(event));
+            for (magnitude, index, step) in steps {
+                let time = now + (1 << magnitude) - 1;
+                match step {
+                    0 => {
+                        let event = queue.pop_before(Time::NEVER);
+                        prop_assert_eq!(event, model.pop().map(|Reverse(event)| event));
+                        now = event.map_or(now, |event| event.time);
+                    }
+                    1 => {
+                        let next = model.peek().is_some_and(|&Reverse(event): &Reverse<Event>| event.time < time);
+                        let expected = next.then(|| model.pop()).flatten().map(|Reverse(event)| event);
+                        prop_assert_eq!(queue.pop_before(Time::from_ps(time)), expected);
+                        now = expected.map_or(time, |event| event.time);
+                    }
+                    2 => {
+                        let next = model.peek().map(|Reverse(event)| event.time());
+                        prop_assert_eq!(queue.next_time(), next);
+                    }
+                    _ => {
+                        let event = Event { time, target: index };
+                        queue.push(event);
+                        model.push(Reverse(event));
+                    }
                 }
             }
             while let Some(Reverse(event)) = model.pop() {

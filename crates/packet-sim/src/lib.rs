@@ -11,6 +11,8 @@
 
 mod barrier;
 mod divide;
+#[cfg(feature = "event-trace")]
+pub mod event_trace;
 mod events;
 mod failure;
 mod mail;

@@ -207,6 +207,12 @@ impl Partition {
         self.events.next_time().unwrap_or(Time::NEVER).min(elsewhere)
     }
 
+    /// What the event queue has been asked since the last call, or the start.
+    #[cfg(feature = "event-trace")]
+    pub(crate) fn take_event_trace(&mut self) -> Vec<crate::event_trace::Step> {
+        self.events.trace.replace(Vec::new()).unwrap_or_default()
+    }
+
     /// Packets now inside this part of the fabric.
     pub(crate) fn packets_inside(&self) -> usize {
         let copies = self

@@ -198,6 +198,12 @@ impl<O: Observer> Simulation<O> {
         partition.nodes[self.division.place(node) as usize].parts.host.as_deref()
     }
 
+    /// What the event queue of each partition has been asked since the last call, or the start.
+    #[cfg(feature = "event-trace")]
+    pub fn take_event_trace(&mut self) -> Vec<Vec<crate::event_trace::Step>> {
+        self.partitions.iter_mut().map(Partition::take_event_trace).collect()
+    }
+
     /// Whoever listened.
     pub fn observer(&self) -> &O {
         &self.observer

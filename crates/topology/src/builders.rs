@@ -1,6 +1,6 @@
 //! Builders of the field's topologies.
 
-use crate::{Builder, Grid, Shape, Topology};
+use crate::{Builder, Clos, ClosSize, Grid, Shape, Topology};
 use raddle_core::{Duration, NodeId, PortId, Rate};
 
 /// Why a topology cannot be built.
@@ -9,6 +9,9 @@ pub enum BuildError {
     /// A size is zero, or there is none.
     #[error("`{0}` must be at least 1")]
     Empty(&'static str),
+    /// A size that has to be even is not.
+    #[error("`{0}` must be even")]
+    Odd(&'static str),
     /// More nodes or ports than ids.
     #[error("{what} comes to {count}, more than {most}")]
     TooLarge {
@@ -96,11 +99,76 @@ fn grid(grid: &Grid, shape: Shape, rate: Rate, delay: Duration) -> Result<Topolo
     Ok(builder.build(shape))
 }
 
+/// The rates of a Clos network's links, by level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClosRates {
+    /// Between hosts and edge switches.
+    pub host: Rate,
+    /// Between edge and aggregation switches.
+    pub uplink: Rate,
+    /// Between aggregation switches and cores; meaningless without cores.
+    pub core: Rate,
+}
+
+impl ClosRates {
+    /// The same rate everywhere.
+    #[must_use]
+    pub const fn all(rate: Rate) -> Self {
+        Self { host: rate, uplink: rate, core: rate }
+    }
+}
+
+/// A Clos network of two or three levels of switches; [`ClosSize`] says what its ports lead to, [`Clos`] how its nodes
+/// are numbered.
+///
+/// # Errors
+/// If a number or a rate is zero, there are several pods without cores, or too many nodes or ports.
+pub fn clos(size: ClosSize, rates: ClosRates, delay: Duration) -> Result<Topology, BuildError> {
+    let ClosSize { pods, edges, aggregations, cores, hosts } = size;
+    check(
+        &[
+            ("pods", pods.into()),
+            ("edges", edges.into()),
+            ("aggregations", aggregations.into()),
+            ("hosts", hosts.into()),
+        ],
+        &[rates.host, rates.uplink, rates.core],
+    )?;
+    if pods > 1 && cores == 0 {
+        return Err(BuildError::Empty("cores"));
+    }
+    let most_ports = u64::from(u16::MAX);
+    at_most("the ports of an edge switch", u64::from(hosts) + u64::from(aggregations), most_ports)?;
+    at_most("the ports of an aggregation switch", u64::from(edges) + u64::from(cores), most_ports)?;
+    at_most("the ports of a core", pods.into(), most_ports)?;
+    let [pods, edges, aggregations, cores, hosts] = [pods, edges, aggregations, cores, hosts].map(u64::from);
+    let nodes = pods * (edges * (hosts + 1) + aggregations) + aggregations * cores;
+    at_most("the number of nodes", nodes, MOST_NODES)?;
+    let clos = Clos::new(size);
+    let mut builder = Builder::default();
+    for node in (0..clos.nodes()).map(NodeId) {
+        let level = clos.level(node);
+        let ports = clos.ports(level) as usize;
+        if level == 0 {
+            builder.host(ports)
+        } else {
+            builder.switch(ports)
+        };
+    }
+    for node in (0..clos.nodes()).map(NodeId) {
+        let rate = [rates.host, rates.uplink, rates.core, Rate::ZERO][clos.level(node)];
+        for (port, above, there) in clos.upward(node) {
+            builder.link((node, port), (above, there), rate, delay);
+        }
+    }
+    Ok(builder.build(Shape::Clos(size)))
+}
+
 /// A two-level folded Clos: hosts, then leaves, then spines. A leaf's first ports lead to its hosts, the others to the
 /// spines in order; a spine's port is the leaf's number.
 ///
 /// # Errors
-/// If a number or a rate is zero, or there are too many nodes.
+/// If a number or a rate is zero, or there are too many nodes or ports.
 pub fn folded_clos(
     leaves: u32,
     hosts_per_leaf: u32,
@@ -109,29 +177,21 @@ pub fn folded_clos(
     uplink_rate: Rate,
     delay: Duration,
 ) -> Result<Topology, BuildError> {
-    let (leaf_count, per_leaf, spine_count) =
-        (u64::from(leaves), u64::from(hosts_per_leaf), u64::from(spines));
-    check(
-        &[("leaves", leaf_count), ("hosts_per_leaf", per_leaf), ("spines", spine_count)],
-        &[host_rate, uplink_rate],
-    )?;
-    at_most("the number of nodes", leaf_count.saturating_mul(per_leaf + 1) + spine_count, MOST_NODES)?;
-    let leaf_ports = at_most("the ports of a leaf", per_leaf + spine_count, u16::MAX.into())?;
-    let spine_ports = at_most("the ports of a spine", leaf_count, u16::MAX.into())?;
-    let mut builder = Builder::default();
-    let hosts: Vec<NodeId> = (0..leaves * hosts_per_leaf).map(|_| builder.host(1)).collect();
-    let leaves: Vec<NodeId> = (0..leaves).map(|_| builder.switch(leaf_ports)).collect();
-    let spines: Vec<NodeId> = (0..spines).map(|_| builder.switch(spine_ports)).collect();
-    let per_leaf = hosts_per_leaf as usize;
-    for (i, &host) in hosts.iter().enumerate() {
-        builder.link((host, PortId(0)), (leaves[i / per_leaf], PortId::of(i % per_leaf)), host_rate, delay);
+    let rates = ClosRates { host: host_rate, uplink: uplink_rate, core: uplink_rate };
+    clos(ClosSize::leaf_spine(leaves, hosts_per_leaf, spines), rates, delay)
+}
+
+/// The three-level k-ary fat-tree, k even: k pods of k/2 edge and k/2 aggregation switches, (k/2)² cores, k³/4 hosts.
+/// Aggregation switch a of every pod leads to cores a·k/2 to a·k/2 + k/2 - 1 (Al-Fares et al., SIGCOMM 2008).
+///
+/// # Errors
+/// If k is zero or odd, a rate is zero, or there are too many nodes or ports.
+pub fn fat_tree(k: u32, rates: ClosRates, delay: Duration) -> Result<Topology, BuildError> {
+    if !k.is_multiple_of(2) {
+        return Err(BuildError::Odd("k"));
     }
-    for (l, &leaf) in leaves.iter().enumerate() {
-        for (s, &spine) in spines.iter().enumerate() {
-            builder.link((leaf, PortId::of(per_leaf + s)), (spine, PortId::of(l)), uplink_rate, delay);
-        }
-    }
-    Ok(builder.build(Shape::General))
+    check(&[("k", k.into())], &[])?;
+    clos(ClosSize::fat_tree(k), rates, delay)
 }
 
 /// Hosts on two switches that one link joins: hosts on the left, hosts on the right, the left switch, the right one.

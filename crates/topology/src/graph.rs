@@ -4,6 +4,7 @@
 //! uniform. A directed link is named by its egress port: `LinkId = first_link(node) + port`. Parallel links and
 //! mixed rates are allowed.
 
+use crate::ClosSize;
 use raddle_core::{Duration, LinkId, NodeId, PortId, Rate};
 
 /// A directed link.
@@ -30,6 +31,8 @@ pub enum Shape {
     Torus(Vec<u32>),
     /// Grid of these sizes without wrap-around; same ports.
     Mesh(Vec<u32>),
+    /// Clos network of two or three levels of switches, its nodes and ports numbered as [`crate::Clos`] does.
+    Clos(ClosSize),
     /// Nothing is known: failed links, read from a file, or of another kind.
     General,
 }
@@ -134,6 +137,14 @@ impl Topology {
             }
         }
         survivor
+    }
+}
+
+#[cfg(test)]
+impl Topology {
+    /// The same links, with nothing known about their shape.
+    pub(crate) fn unshaped(&self) -> Self {
+        Self { shape: Shape::General, ..self.clone() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! How far apart hosts are, and by how many shortest paths: what a fabric's size and shape amount to.
 //!
-//! Breadth-first search from each host, every link one hop; a torus looks the same from all its nodes, so that one
-//! search is enough there. Parallel links are paths of their own.
+//! Breadth-first search from each host, every link one hop; a torus or a Clos network looks the same from all its
+//! hosts, so that one search is enough there. Parallel links are paths of their own.
 
 use crate::{Shape, Topology};
 use raddle_core::NodeId;
@@ -17,12 +17,12 @@ pub struct Hops {
 }
 
 impl Hops {
-    /// Measures `topology`: O(hosts · links), or O(links) on a torus.
+    /// Measures `topology`: O(hosts · links), or O(links) on a torus or a Clos network.
     #[must_use]
     pub fn of(topology: &Topology) -> Self {
         let hosts: Vec<NodeId> = topology.hosts().collect();
         let sources = match topology.shape() {
-            Shape::Torus(_) => &hosts[..hosts.len().min(1)],
+            Shape::Torus(_) | Shape::Clos(_) => &hosts[..hosts.len().min(1)],
             Shape::Mesh(_) | Shape::General => &hosts[..],
         };
         let each = (hosts.len() / sources.len().max(1)) as u64;

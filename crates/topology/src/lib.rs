@@ -2,12 +2,14 @@
 //! routing over them (path samplers and the weights they imply).
 
 pub mod builders;
+pub mod clos;
 pub mod graph;
 pub mod grid;
 pub mod hops;
 pub mod io;
 pub mod routing;
 
+pub use clos::{Clos, ClosSize};
 pub use graph::{Builder, Link, Shape, Topology};
 pub use grid::Grid;
 pub use hops::Hops;

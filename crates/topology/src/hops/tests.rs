@@ -1,6 +1,6 @@
 use super::Hops;
-use crate::builders::{folded_clos, hypercube, mesh, single_switch, torus};
-use crate::{Builder, Shape, Topology};
+use crate::builders::{self, ClosRates, folded_clos, hypercube, mesh, single_switch, torus};
+use crate::{Builder, ClosSize, Shape, Topology};
 use raddle_core::{Duration, NodeId, Rate};
 
 const RATE: Rate = Rate::from_gbps(10);
@@ -81,17 +81,13 @@ fn oracle_o2_shortest_paths() {
 }
 
 #[test]
-fn one_search_on_a_torus_is_as_good_as_all() {
-    for dims in [&[2, 2, 2][..], &[4, 3], &[5], &[2, 6], &[1, 4]] {
-        let known = torus_of(dims);
-        let mut plain = Builder::default();
-        for node in known.nodes() {
-            plain.host(known.port_count(node));
-        }
-        for (_, link) in known.links().filter(|(_, l)| (l.from, l.from_port) < (l.to, l.to_port)) {
-            plain.link((link.from, link.from_port), (link.to, link.to_port), link.rate, link.delay);
-        }
-        assert_eq!(Hops::of(&known), Hops::of(&plain.build(Shape::General)), "{dims:?}");
+fn where_all_hosts_see_the_same_one_search_is_as_good_as_all() {
+    let tori = [&[2, 2, 2][..], &[4, 3], &[5], &[2, 6], &[1, 4]].map(torus_of);
+    let clos = ClosSize { pods: 3, edges: 2, aggregations: 2, cores: 3, hosts: 2 };
+    let clos = [clos, ClosSize::leaf_spine(3, 2, 4), ClosSize::fat_tree(4)]
+        .map(|size| builders::clos(size, ClosRates::all(RATE), DELAY).unwrap());
+    for known in tori.iter().chain(&clos) {
+        assert_eq!(Hops::of(known), Hops::of(&known.unshaped()), "{:?}", known.shape());
     }
 }
 

@@ -1,21 +1,17 @@
-//! Routing on any graph: by distances to the destination, found when it is first used.
+//! Routing on any graph, by distances to the destination: arithmetic on Clos networks, else found by search.
 
 use super::LEAST_WEIGHT;
 use super::protocol::{Protocol, Tie};
+use super::search::{Search, empty};
 use super::spread::{Split, spread};
-use crate::{Grid, Shape, Topology};
+use crate::{Clos, Grid, Shape, Topology};
 use raddle_core::{LinkId, NodeId, PortId, Stream};
 use std::sync::{Arc, OnceLock};
 
 #[derive(Debug)]
 pub(super) struct General {
     topology: Arc<Topology>,
-    /// Where links come from, per node.
-    incoming: Vec<Vec<NodeId>>,
-    /// Per destination, hops from every node; `u16::MAX` where there is no path.
-    distances: Vec<OnceLock<Box<[u16]>>>,
-    /// Per destination, shortest paths from every node.
-    paths: Vec<OnceLock<Box<[f64]>>>,
+    hops: Hops,
     /// Per node, what Valiant routing puts on each link on the way from it, and to it.
     scattered: Vec<OnceLock<Box<[f64]>>>,
     gathered: Vec<OnceLock<Box<[f64]>>>,
@@ -23,95 +19,76 @@ pub(super) struct General {
     mesh: Option<Grid>,
 }
 
-const UNREACHABLE: u16 = u16::MAX;
-
-fn empty<T>(count: usize) -> Vec<OnceLock<T>> {
-    (0..count).map(|_| OnceLock::new()).collect()
+/// How distances are known.
+#[derive(Debug)]
+enum Hops {
+    Clos(Clos),
+    Search(Search),
 }
 
 impl General {
     pub(super) fn new(topology: Arc<Topology>) -> Self {
-        let nodes = topology.node_count();
-        let mut incoming = vec![Vec::new(); nodes];
-        for (_, link) in topology.links() {
-            incoming[link.to.index()].push(link.from);
-        }
-        let mesh = match topology.shape() {
-            Shape::Mesh(dims) => Some(Grid::new(dims, false)),
-            _ => None,
-        };
-        Self {
-            incoming,
-            distances: empty(nodes),
-            paths: empty(nodes),
-            scattered: empty(nodes),
-            gathered: empty(nodes),
-            hosts: topology.hosts().collect(),
-            mesh,
-            topology,
-        }
-    }
-
-    fn distances(&self, to: NodeId) -> &[u16] {
-        self.distances[to.index()].get_or_init(|| {
-            let mut distance = vec![UNREACHABLE; self.incoming.len()];
-            distance[to.index()] = 0;
-            let mut order = vec![to];
-            let mut next = 0;
-            while let Some(&at) = order.get(next) {
-                next += 1;
-                for &from in &self.incoming[at.index()] {
-                    if distance[from.index()] == UNREACHABLE {
-                        distance[from.index()] = distance[at.index()] + 1;
-                        order.push(from);
-                    }
-                }
+        let (hops, mesh) = match topology.shape() {
+            Shape::Clos(size) => (Hops::Clos(Clos::new(*size)), None),
+            Shape::Mesh(dims) => {
+                (Hops::Search(Search::new(Arc::clone(&topology))), Some(Grid::new(dims, false)))
             }
-            distance.into()
-        })
+            Shape::Torus(_) | Shape::General => (Hops::Search(Search::new(Arc::clone(&topology))), None),
+        };
+        let nodes = topology.node_count();
+        let hosts = topology.hosts().collect();
+        Self { topology, hops, scattered: empty(nodes), gathered: empty(nodes), hosts, mesh }
     }
 
     pub(super) fn distance(&self, from: NodeId, to: NodeId) -> Option<u32> {
-        let hops = self.distances(to)[from.index()];
-        (hops != UNREACHABLE).then_some(hops.into())
+        match &self.hops {
+            Hops::Clos(clos) => Some(clos.distance(from, to)),
+            Hops::Search(search) => search.distance(from, to),
+        }
     }
 
     pub(super) fn diameter(&self) -> usize {
-        let hops = |&to: &NodeId| {
-            let distances = self.distances(to);
-            self.hosts.iter().map(|from| distances[from.index()]).filter(|&hops| hops != UNREACHABLE).max()
+        match (&self.hops, &self.mesh) {
+            (Hops::Clos(clos), _) => clos.diameter() as usize,
+            (_, Some(grid)) => grid.dims().iter().map(|&k| k as usize - 1).sum(),
+            (Hops::Search(search), None) => search.diameter(&self.hosts),
+        }
+    }
+
+    pub(super) fn productive(&self, at: NodeId, to: NodeId, visit: impl FnMut(PortId, NodeId)) {
+        match &self.hops {
+            Hops::Clos(clos) => clos.productive(at, to, visit),
+            Hops::Search(search) => search.productive(at, to, visit),
+        }
+    }
+
+    pub(super) fn choose(&self, at: NodeId, to: NodeId, pick: impl FnOnce(usize) -> usize) -> Option<PortId> {
+        let search = match &self.hops {
+            Hops::Clos(clos) => return clos.choose(at, to, pick),
+            Hops::Search(search) => search,
         };
-        self.hosts.iter().filter_map(hops).max().unwrap_or(0).into()
+        let mut count = 0;
+        search.productive(at, to, |_, _| count += 1);
+        if count == 0 {
+            return None;
+        }
+        let mut left = pick(count);
+        let mut chosen = None;
+        search.productive(at, to, |port, _| {
+            if left == 0 {
+                chosen = Some(port);
+            }
+            left = left.wrapping_sub(1);
+        });
+        chosen
     }
 
-    pub(super) fn productive(&self, at: NodeId, to: NodeId, mut port: impl FnMut(PortId, NodeId)) {
-        let distances = self.distances(to);
-        let here = distances[at.index()];
-        if here == UNREACHABLE {
-            return;
+    /// Number of shortest paths from `from` to `to`.
+    fn paths(&self, from: NodeId, to: NodeId) -> f64 {
+        match &self.hops {
+            Hops::Clos(clos) => clos.paths(from, to),
+            Hops::Search(search) => search.paths(from, to),
         }
-        for (_, link) in self.topology.links_from(at) {
-            if distances[link.to.index()] < here {
-                port(link.from_port, link.to);
-            }
-        }
-    }
-
-    /// Shortest paths to `to` from every node.
-    fn paths(&self, to: NodeId) -> &[f64] {
-        self.paths[to.index()].get_or_init(|| {
-            let distances = self.distances(to);
-            let mut order: Vec<NodeId> = self.topology.nodes().collect();
-            order.sort_by_key(|node| distances[node.index()]);
-            let mut paths = vec![0.0; distances.len()];
-            paths[to.index()] = 1.0;
-            for &node in order.iter().filter(|&&node| node != to) {
-                let mut count = 0.0;
-                self.productive(node, to, |_, next| count += paths[next.index()]);
-                paths[node.index()] = count;
-            }
-            paths.into()
-        })
     }
 
     fn minimal(&self, src: NodeId, dst: NodeId, split: Split, add: impl FnMut(LinkId, f64)) {
@@ -210,34 +187,24 @@ impl General {
     fn spray(&self, src: NodeId, dst: NodeId, rng: &mut Stream, out: &mut Vec<PortId>) {
         let mut at = src;
         while at != dst {
-            let mut count = 0;
-            self.productive(at, dst, |_, _| count += 1);
-            assert!(count > 0, "there is a path from {src} to {dst}");
-            let mut choice = if count > 1 { rng.below(count) } else { 0 };
-            let mut next = at;
-            self.productive(at, dst, |port, to| {
-                if choice == 0 {
-                    out.push(port);
-                    next = to;
-                }
-                choice = choice.wrapping_sub(1);
-            });
-            at = next;
+            let pick = |count: usize| if count > 1 { rng.below(count as u64) as usize } else { 0 };
+            let port = self.choose(at, dst, pick).expect("there is a path");
+            out.push(port);
+            at = self.topology.link_at(at, port).expect("a productive port has a link").to;
         }
     }
 
     fn spray_paths(&self, src: NodeId, dst: NodeId, rng: &mut Stream, out: &mut Vec<PortId>) {
-        let paths = self.paths(dst);
         let mut at = src;
         while at != dst {
-            let mut left = rng.unit() * paths[at.index()];
+            let mut left = rng.unit() * self.paths(at, dst);
             let mut chosen = None;
             self.productive(at, dst, |port, to| {
                 // Rounding may leave a little at the end: the last port takes it.
                 if left >= 0.0 {
                     chosen = Some((port, to));
                 }
-                left -= paths[to.index()];
+                left -= self.paths(to, dst);
             });
             let (port, next) = chosen.expect("there is a path");
             out.push(port);

@@ -1,12 +1,13 @@
 //! Routing: for each protocol a sampler that draws one packet's path, and the weights that it implies (the expected
 //! traversals of each link by a packet). The two must agree, or rates are allocated to links that packets do not use.
 //!
-//! On tori everything is arithmetic on coordinates, and weights are computed once an offset and translated. On other
-//! graphs distances are found by breadth-first search when a destination is first used.
+//! On tori everything is arithmetic on coordinates, and weights are computed once an offset and translated. On Clos
+//! networks distances are arithmetic; on other graphs they are found by search when a destination is first used.
 
 mod box_rows;
 mod general;
 mod protocol;
+mod search;
 mod spread;
 mod throughput;
 mod torus;
@@ -77,12 +78,9 @@ impl Routing {
     /// If it is not.
     pub fn supports(&self, protocol: Protocol) -> Result<(), RoutingError> {
         match (protocol, &self.metric, self.topology.shape()) {
-            (Protocol::Wlb | Protocol::WlbHop | Protocol::Romm, Metric::General(_), _) => {
-                Err(RoutingError::TorusOnly(protocol))
-            }
-            (Protocol::Dor(_), Metric::General(_), Shape::General | Shape::Torus(_)) => {
-                Err(RoutingError::GridOnly(protocol))
-            }
+            (_, Metric::Torus(_), _) | (Protocol::Dor(_), _, Shape::Mesh(_)) => Ok(()),
+            (Protocol::Wlb | Protocol::WlbHop | Protocol::Romm, ..) => Err(RoutingError::TorusOnly(protocol)),
+            (Protocol::Dor(_), ..) => Err(RoutingError::GridOnly(protocol)),
             _ => Ok(()),
         }
     }
@@ -102,6 +100,25 @@ impl Routing {
         match &self.metric {
             Metric::Torus(torus) => torus.productive(at, to, |port| out.push(port)),
             Metric::General(general) => general.productive(at, to, |port, _| out.push(port)),
+        }
+    }
+
+    /// One hop of shortest-path routing, without allocation: of the ports that [`Routing::productive`] lists, the one
+    /// whose place in the list `pick` returns when told how many there are. `None`, and `pick` is not called, if there
+    /// are none: no path, or `at` is `to`. Arithmetic on tori and Clos networks.
+    ///
+    /// # Panics
+    /// If `pick` returns a place that the list does not have.
+    #[inline]
+    pub fn choose(&self, at: NodeId, to: NodeId, pick: impl FnOnce(usize) -> usize) -> Option<PortId> {
+        let pick = |count| {
+            let choice = pick(count);
+            assert!(choice < count, "port {choice} of {count}");
+            choice
+        };
+        match &self.metric {
+            Metric::Torus(torus) => torus.choose(at, to, pick),
+            Metric::General(general) => general.choose(at, to, pick),
         }
     }
 

@@ -263,16 +263,7 @@ fn oracle_o3_translation_and_reflection() {
 fn oracle_o3_the_torus_equals_the_general_graph() {
     for dims in [&[4, 4, 4][..], &[5, 3], &[2, 4]] {
         let torus_topology = torus(dims);
-        // The same links, with nothing known about their shape.
-        let mut builder = crate::Builder::default();
-        for node in torus_topology.nodes() {
-            builder.host(torus_topology.port_count(node));
-        }
-        for (id, link) in torus_topology.links().filter(|(id, _)| *id < torus_topology.reverse(*id)) {
-            let _ = id;
-            builder.link((link.from, link.from_port), (link.to, link.to_port), link.rate, link.delay);
-        }
-        let general = routing(builder.build(Shape::General));
+        let general = routing(torus_topology.unshaped());
         let arithmetic = routing(torus_topology.clone());
         for protocol in [Protocol::Rps, Protocol::RpsPath, Protocol::Vlb] {
             for (src, dst) in pairs(&torus_topology, 40) {

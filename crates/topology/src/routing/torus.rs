@@ -113,6 +113,19 @@ impl Torus {
         }
     }
 
+    pub(super) fn choose(&self, at: NodeId, to: NodeId, pick: impl FnOnce(usize) -> usize) -> Option<PortId> {
+        // A bit a port: there are at most two in each of `MAX_DIMS` dimensions.
+        let mut ports = 0_u32;
+        self.productive(at, to, |port| ports |= 1 << port.0);
+        if ports == 0 {
+            return None;
+        }
+        for _ in 0..pick(ports.count_ones() as usize) {
+            ports &= ports - 1;
+        }
+        Some(PortId::of(ports.trailing_zeros() as usize))
+    }
+
     /// The shortest way in each dimension: both directions where they tie.
     fn shortest(&self, src: NodeId, dst: NodeId) -> [Way; MAX_DIMS] {
         let mut ways = [Way { ahead: 0, behind: 0 }; MAX_DIMS];

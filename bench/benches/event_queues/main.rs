@@ -1,0 +1,123 @@
+//! Structures for the packet engine's event queue, on what it is asked in works of the benchmark (`docs/src/decisions/
+//! 0006-event-queue.md` has the results).
+//!
+//! `cargo bench -p raddle-bench --features event-trace --bench event_queues [-- WORK [STRUCTURE]]`. Each work is run for
+//! a while and its calls recorded; then each structure answers them in turn, and must give the same events. Under
+//! `valgrind --tool=callgrind --toggle-collect='*answer*'` the instructions counted are those of the structure.
+
+mod heaps;
+mod radix;
+mod wheel;
+
+use raddle_bench::works::{WORKS, Work};
+use raddle_core::Duration;
+use raddle_packet_sim::event_trace::{EngineQueue, Step};
+use std::hint::black_box;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+/// An event: when it is due in picoseconds, and what it is about. Ordered as a tuple is.
+type Event = (u64, u32);
+
+/// A priority queue of events. None is pushed for a time before that of the last popped.
+trait Queue {
+    /// An empty queue for a fabric of so many links.
+    fn new(links: usize) -> Self;
+    fn push(&mut self, event: Event);
+    fn pop(&mut self) -> Option<Event>;
+}
+
+impl Queue for EngineQueue {
+    fn new(links: usize) -> Self {
+        Self::new(links)
+    }
+
+    fn push(&mut self, (time, target): Event) {
+        self.push(time, target);
+    }
+
+    fn pop(&mut self) -> Option<Event> {
+        self.pop()
+    }
+}
+
+type Answer = fn(usize, &[Step]) -> u64;
+
+const STRUCTURES: [(&str, Answer); 5] = [
+    ("binary-heap", answer::<heaps::Binary>),
+    ("4-ary-heap", answer::<heaps::Quaternary>),
+    ("radix-heap", answer::<radix::RadixHeap>),
+    ("timing-wheels", answer::<wheel::Wheels>),
+    ("engine", answer::<EngineQueue>),
+];
+
+/// How much simulated time of a work is recorded.
+fn recorded(work: &Work) -> Duration {
+    match work.name {
+        "fat-tree-16" => Duration::from_us(200),
+        "torus" | "pfq" => Duration::from_us(400),
+        "incast" => Duration::from_us(200_000),
+        _ => Duration::from_us(1_000),
+    }
+}
+
+/// Events popped in a measurement, more or less.
+const EVENTS: usize = 5_000_000;
+
+/// Answers a trace from an empty queue on. Returns a hash of the events in their order.
+#[inline(never)]
+fn answer<Q: Queue>(links: usize, steps: &[Step]) -> u64 {
+    let mut queue = Q::new(links);
+    let mut hash = 0_u64;
+    for step in steps {
+        match *step {
+            Step::Push { time, target } => queue.push((time, target)),
+            Step::Pop => {
+                let (time, target) = queue.pop().expect("what was popped had been pushed");
+                hash = (hash ^ time ^ u64::from(target) << 40).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            }
+        }
+    }
+    hash
+}
+
+#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+#[expect(clippy::print_stdout, reason = "a benchmark prints its result")]
+fn compare(work: &Work, only: Option<&str>) {
+    let mut simulation = work.simulation(1, recorded(work));
+    simulation.run(|_| ControlFlow::Continue(()));
+    let trace = simulation.take_event_trace().remove(0);
+    let links = simulation.link_stats().len();
+    let pops = trace.iter().filter(|step| **step == Step::Pop).count();
+    let mut waiting = 0_usize;
+    let mut most = 0;
+    for step in &trace {
+        waiting = if *step == Step::Pop { waiting - 1 } else { waiting + 1 };
+        most = most.max(waiting);
+    }
+    println!("{}: {pops} events, at most {most} at once, {links} links", work.name);
+    let mut expected = None;
+    for (name, answer) in STRUCTURES {
+        if only.is_some_and(|only| only != name) {
+            continue;
+        }
+        let repeats = EVENTS.div_ceil(pops);
+        let start = Instant::now();
+        let mut hash = 0;
+        for _ in 0..repeats {
+            hash = answer(links, black_box(&trace));
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        assert_eq!(*expected.get_or_insert(hash), hash, "{name} gives other events");
+        println!("  {name:13} {:6.1} ns an event", seconds * 1e9 / (repeats * pops) as f64);
+    }
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    for work in WORKS {
+        if words.first().is_none_or(|word| word == work.name) {
+            compare(work, words.get(1).map(String::as_str));
+        }
+    }
+}

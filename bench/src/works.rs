@@ -1,0 +1,226 @@
+//! The works that the packet engine is measured on: a fabric, its traffic, a scheme, and how long.
+
+use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate, Stream, Time};
+use raddle_packet_sim::{Config, PortSetup, Simulation};
+use raddle_schemes::parameter::Settings;
+use raddle_schemes::registry::{Plan, find};
+use raddle_topology::builders::ClosRates;
+use raddle_topology::{Topology, builders};
+use std::sync::Arc;
+
+/// A fabric, its traffic, a scheme, and how long.
+#[derive(Debug)]
+pub struct Work {
+    /// What it is called on the command line and in tables.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub summary: &'static str,
+    /// Simulated time until caches, rings and windows have reached their size and measuring begins.
+    pub warm_up: Duration,
+    /// Simulated time at which measuring ends.
+    pub end: Duration,
+    /// A name of the registry.
+    scheme: &'static str,
+    /// Packets that an egress port queues; `None` is unbounded.
+    queue_packets: Option<usize>,
+    fabric: fn() -> Topology,
+    flows: fn() -> Vec<Flow>,
+}
+
+/// The works.
+pub const WORKS: &[Work] = &[
+    Work {
+        name: "fat-tree-8",
+        summary: "128 hosts, TCP NewReno + ECMP, a permutation of long flows",
+        warm_up: Duration::from_us(4_000),
+        end: Duration::from_us(24_000),
+        scheme: "tcp-newreno",
+        queue_packets: Some(100),
+        fabric: || fat_tree(8),
+        flows: || permutation(128),
+    },
+    Work {
+        name: "fat-tree-16",
+        summary: "1,024 hosts, likewise",
+        warm_up: Duration::from_us(2_000),
+        end: Duration::from_us(5_000),
+        scheme: "tcp-newreno",
+        queue_packets: Some(100),
+        fabric: || fat_tree(16),
+        flows: || permutation(1_024),
+    },
+    Work {
+        name: "torus",
+        summary: "8x8x8 torus, R2C2 + RPS, uniform at 50% load",
+        warm_up: Duration::from_us(4_000),
+        end: Duration::from_us(24_000),
+        scheme: "r2c2",
+        queue_packets: None,
+        fabric: torus,
+        flows: uniform,
+    },
+    Work {
+        name: "setup-s",
+        summary: "8x8x8 torus, R2C2 + RPS, a flow a microsecond: most packet-hops are broadcasts",
+        warm_up: Duration::from_us(2_000),
+        end: Duration::from_us(20_000),
+        scheme: "r2c2",
+        queue_packets: None,
+        fabric: torus,
+        flows: setup_s,
+    },
+    Work {
+        name: "incast",
+        summary: "one switch, TCP NewReno, 64 hosts send 32 KB each to one, every 2 ms",
+        warm_up: Duration::from_us(200_000),
+        end: Duration::from_us(2_000_000),
+        scheme: "tcp-newreno",
+        queue_packets: Some(100),
+        fabric: || built(builders::single_switch(65, Rate::from_gbps(10), Duration::from_us(1))),
+        flows: incast,
+    },
+    Work {
+        name: "pfq",
+        summary: "8x8x8 torus, PFQ: lossless, two events and a credit a hop, uniform at 50% load",
+        warm_up: Duration::from_us(1_000),
+        end: Duration::from_us(5_000),
+        scheme: "pfq",
+        queue_packets: None,
+        fabric: torus,
+        flows: uniform,
+    },
+];
+
+/// The work of that name.
+#[must_use]
+pub fn work(name: &str) -> Option<&'static Work> {
+    WORKS.iter().find(|work| work.name == name)
+}
+
+impl Work {
+    /// Its fabric at rest, to run until `limit`.
+    ///
+    /// # Panics
+    /// If the scheme does not fit the fabric, which the tests rule out.
+    #[must_use]
+    pub fn simulation(&self, threads: usize, limit: Duration) -> Simulation<()> {
+        let topology = Arc::new((self.fabric)());
+        let scheme = find(self.scheme).expect("a scheme of the registry");
+        let plan = Plan {
+            topology: &topology,
+            routing: scheme.info.routings[0],
+            settings: &Settings::defaults(scheme.info.parameters),
+            seed: 1,
+        };
+        let mut parts = (scheme.build)(&plan).expect("a scheme that fits the fabric");
+        let port = |link| PortSetup {
+            queue: (parts.queue)(link),
+            limit_packets: self.queue_packets,
+            ..PortSetup::default()
+        };
+        let config = Config { time_limit: Some(Time::ZERO + limit), threads, ..Config::default() };
+        Simulation::new(&topology, parts.node, port, (self.flows)(), config, ())
+    }
+}
+
+fn built(topology: Result<Topology, builders::BuildError>) -> Topology {
+    topology.expect("sizes that are valid")
+}
+
+fn torus() -> Topology {
+    built(builders::torus(&[8, 8, 8], Rate::from_gbps(10), Duration::from_ns(100)))
+}
+
+fn fat_tree(k: u32) -> Topology {
+    let rate = Rate::from_gbps(10);
+    let rates = ClosRates { host: rate, uplink: rate, core: rate };
+    built(builders::fat_tree(k, rates, Duration::from_us(1)))
+}
+
+fn flow(id: u32, src: u64, dst: u64, size: u64, start_ps: u64, app_rate: Option<Rate>) -> Flow {
+    let node = |n| NodeId(u32::try_from(n).expect("a small fabric"));
+    let (src, dst, start) = (node(src), node(dst), Time::from_ps(start_ps));
+    Flow { id: FlowId(id), src, dst, size: Bytes(size), start, app_rate, weight: 1, priority: 0 }
+}
+
+/// A size that no run gets to the end of.
+const LONG: u64 = 1 << 50;
+
+/// Uniform load of 50% on every link of the torus: each node sends six open-loop flows of 1,500 B packets six hops
+/// away, to (1, 2, 3), its rotations and their opposites. They start at random within the first 100 us and do not end.
+fn uniform() -> Vec<Flow> {
+    let mut stream = Stream::new(1, 0, "bench/uniform");
+    let mut starts: Vec<u64> = (0..512 * 6).map(|_| stream.below(100_000_000)).collect();
+    starts.sort_unstable();
+    let offsets = [[1, 2, 3], [2, 3, 1], [3, 1, 2], [7, 6, 5], [6, 5, 7], [5, 7, 6]];
+    (0..512 * 6)
+        .zip(starts)
+        .map(|(id, start)| {
+            let src = u64::from(id) % 512;
+            let at = [src % 8, src / 8 % 8, src / 64];
+            let [x, y, z] = std::array::from_fn(|i| (at[i] + offsets[id as usize / 512][i]) % 8);
+            let rate = Some(Rate::from_bps(5_000_000_000 / 6));
+            flow(id, src, x + 8 * y + 64 * z, LONG, start, rate)
+        })
+        .collect()
+}
+
+/// R2C2's set-up S with a flow every microsecond: Poisson arrivals, Pareto sizes (1.05, mean 100 KB), uniform pairs.
+fn setup_s() -> Vec<Flow> {
+    let mut stream = Stream::new(1, 0, "bench/setup-s");
+    let mut at = 0.0;
+    (0..20_000)
+        .map(|id| {
+            at += -(1.0 - stream.unit()).ln() * 1e6;
+            let size = 4_761.9 * (1.0 - stream.unit()).powf(-1.0 / 1.05);
+            let src = stream.below(512);
+            let dst = (src + 1 + stream.below(511)) % 512;
+            flow(id, src, dst, size.ceil() as u64, at as u64, None)
+        })
+        .collect()
+}
+
+/// Each of so many hosts sends one long flow, and each receives one, in a cycle drawn at random (Sattolo's algorithm).
+/// They start at random within the first 10 us.
+fn permutation(hosts: usize) -> Vec<Flow> {
+    let mut stream = Stream::new(1, 0, "bench/permutation");
+    let mut to: Vec<u64> = (0..hosts as u64).collect();
+    for last in (1..hosts).rev() {
+        let other = stream.below(last as u64);
+        to.swap(last, usize::try_from(other).expect("a small fabric"));
+    }
+    let mut starts: Vec<u64> = to.iter().map(|_| stream.below(10_000_000)).collect();
+    starts.sort_unstable();
+    (0..).zip(to).zip(starts).map(|((id, dst), start)| flow(id, id.into(), dst, LONG, start, None)).collect()
+}
+
+/// 64 flows of 32 KB to host 64 at once, again every 2 ms.
+fn incast() -> Vec<Flow> {
+    (0..1_000 * 64)
+        .map(|id| flow(id, u64::from(id) % 64, 64, 32_768, u64::from(id / 64) * 2_000_000_000, None))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ops::ControlFlow;
+
+    #[test]
+    fn every_work_runs() {
+        for work in WORKS {
+            let mut simulation = work.simulation(1, Duration::from_us(30));
+            simulation.run(|_| ControlFlow::Continue(()));
+            assert!(simulation.totals().delivered > 0, "{}", work.name);
+        }
+    }
+
+    #[test]
+    fn a_permutation_has_no_fixed_point() {
+        let flows = permutation(128);
+        let mut to: Vec<u32> = flows.iter().map(|flow| flow.dst.0).collect();
+        assert!(flows.iter().all(|flow| flow.src != flow.dst));
+        to.sort_unstable();
+        assert!(to.into_iter().eq(0..128));
+    }
+}

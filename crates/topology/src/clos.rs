@@ -1,0 +1,265 @@
+//! Coordinates in Clos networks of two or three levels of switches: who neighbours whom, how far apart, by which ports.
+//!
+//! Levels from below: hosts, edge switches, aggregation switches, cores. Ids go level by level, and within a level from
+//! left to right. All is arithmetic on a node's id: there is no table.
+
+use raddle_core::{NodeId, PortId};
+use std::ops::Range;
+
+/// The numbers of a Clos network. One pod without cores is a leaf-spine; [`ClosSize::fat_tree`] is the k-ary fat-tree.
+///
+/// An edge switch's ports lead to its hosts, then to its pod's aggregation switches; an aggregation switch's to its
+/// pod's edge switches, then to the cores of its plane; a core's port is the pod's number. Plane j joins the j-th
+/// aggregation switches of all pods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClosSize {
+    /// Pods.
+    pub pods: u32,
+    /// Edge switches a pod.
+    pub edges: u32,
+    /// Aggregation switches a pod; as many planes.
+    pub aggregations: u32,
+    /// Cores a plane; none with one pod only.
+    pub cores: u32,
+    /// Hosts an edge switch.
+    pub hosts: u32,
+}
+
+impl ClosSize {
+    /// A folded Clos of two levels: a single pod whose aggregation switches are the spines.
+    #[must_use]
+    pub const fn leaf_spine(leaves: u32, hosts_per_leaf: u32, spines: u32) -> Self {
+        Self { pods: 1, edges: leaves, aggregations: spines, cores: 0, hosts: hosts_per_leaf }
+    }
+
+    /// The k-ary fat-tree of Al-Fares et al. (SIGCOMM 2008): k pods of k switches of k ports, k³/4 hosts.
+    #[must_use]
+    pub const fn fat_tree(k: u32) -> Self {
+        let half = k / 2;
+        Self { pods: k, edges: half, aggregations: half, cores: half, hosts: half }
+    }
+}
+
+/// The levels' numbers.
+const HOST: usize = 0;
+const EDGE: usize = 1;
+const AGGREGATION: usize = 2;
+const CORE: usize = 3;
+
+/// A Clos network's nodes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clos {
+    size: ClosSize,
+    /// The first node above each level.
+    end: [u32; 4],
+    /// Ports of a node of each level that lead down, the first ones, and up, the others.
+    down: [u32; 4],
+    up: [u32; 4],
+}
+
+/// Ports of a node that lead one hop closer, downwards and upwards.
+type Ways = [Range<u32>; 2];
+
+impl Clos {
+    /// A network of these numbers, which must not come to more nodes than there are ids.
+    #[must_use]
+    pub fn new(size: ClosSize) -> Self {
+        let ClosSize { pods, edges, aggregations, cores, hosts } = size;
+        let mut end = [pods * edges * hosts, pods * edges, pods * aggregations, aggregations * cores];
+        for level in EDGE..=CORE {
+            end[level] += end[level - 1];
+        }
+        Self { size, end, down: [0, hosts, edges, pods], up: [1, aggregations, cores, 0] }
+    }
+
+    /// Number of nodes.
+    #[must_use]
+    pub fn nodes(&self) -> u32 {
+        self.end[CORE]
+    }
+
+    /// Number of hosts, which are the first nodes.
+    #[must_use]
+    pub fn hosts(&self) -> u32 {
+        self.end[HOST]
+    }
+
+    /// The node's level: 0 for hosts, 1 for edge switches, 2 for aggregation switches, 3 for cores.
+    #[must_use]
+    pub fn level(&self, node: NodeId) -> usize {
+        self.end[..CORE].iter().filter(|&&end| node.0 >= end).count()
+    }
+
+    /// Ports of a node of that level.
+    #[must_use]
+    pub fn ports(&self, level: usize) -> u32 {
+        self.down[level] + self.up[level]
+    }
+
+    /// The links from `node` upwards: its port, the node there and the port there.
+    pub(crate) fn upward(&self, node: NodeId) -> impl Iterator<Item = (PortId, NodeId, PortId)> + '_ {
+        let level = self.level(node);
+        let there = match level {
+            HOST => node.0 % self.size.hosts,
+            EDGE => self.edge(node, EDGE) % self.size.edges,
+            _ => self.pod(node, level),
+        };
+        (self.down[level]..self.ports(level))
+            .map(move |port| (port_id(port), self.neighbour(node, level, port), port_id(there)))
+    }
+
+    fn neighbour(&self, node: NodeId, level: usize, port: u32) -> NodeId {
+        let ClosSize { edges, aggregations, cores, hosts, .. } = self.size;
+        let up = port.checked_sub(self.down[level]);
+        NodeId(match (level, up) {
+            (HOST, _) => self.end[HOST] + node.0 / hosts,
+            (EDGE, None) => self.edge(node, EDGE) * hosts + port,
+            (EDGE, Some(plane)) => self.end[EDGE] + self.pod(node, EDGE) * aggregations + plane,
+            (AGGREGATION, None) => self.end[HOST] + self.pod(node, AGGREGATION) * edges + port,
+            (AGGREGATION, Some(core)) => self.end[AGGREGATION] + self.plane(node, AGGREGATION) * cores + core,
+            _ => self.end[EDGE] + port * aggregations + self.plane(node, CORE),
+        })
+    }
+
+    /// The number of the edge switch that `node` is or hangs from, counted over all pods; levels 0 and 1.
+    fn edge(&self, node: NodeId, level: usize) -> u32 {
+        if level == HOST { node.0 / self.size.hosts } else { node.0 - self.end[HOST] }
+    }
+
+    /// The pod of a node that is in one: of levels 0 to 2.
+    fn pod(&self, node: NodeId, level: usize) -> u32 {
+        match level {
+            AGGREGATION => (node.0 - self.end[EDGE]) / self.size.aggregations,
+            _ => self.edge(node, level) / self.size.edges,
+        }
+    }
+
+    /// The plane of a node that is in one: of levels 2 and 3.
+    fn plane(&self, node: NodeId, level: usize) -> u32 {
+        match level {
+            AGGREGATION => (node.0 - self.end[EDGE]) % self.size.aggregations,
+            _ => (node.0 - self.end[AGGREGATION]) / self.size.cores,
+        }
+    }
+
+    /// Hops between two nodes.
+    ///
+    /// A path is a walk over levels. A step up from an edge switch chooses the plane, one down from a core the pod, one
+    /// down from an aggregation switch the edge switch: what two nodes differ in says which levels the walk between
+    /// them must touch, and from there it is the shortest walk that touches the lowest and the highest.
+    #[must_use]
+    pub fn distance(&self, from: NodeId, to: NodeId) -> u32 {
+        if from == to {
+            return 0;
+        }
+        let (a, b) = (self.level(from), self.level(to));
+        let (mut low, mut high) = (a.min(b), a.max(b));
+        if high <= AGGREGATION && self.pod(from, a) != self.pod(to, b) {
+            high = CORE;
+        } else if high <= EDGE && self.edge(from, a) != self.edge(to, b) {
+            high = AGGREGATION;
+        } else if high == HOST {
+            high = EDGE;
+        }
+        if low >= AGGREGATION && self.plane(from, a) != self.plane(to, b) {
+            low = EDGE;
+        } else if low == CORE {
+            low = AGGREGATION;
+        }
+        let down_first = (a - low) + (high - b);
+        let up_first = (high - a) + (b - low);
+        (high - low + down_first.min(up_first)) as u32
+    }
+
+    /// Hops between the two hosts farthest apart, which are the first and the last.
+    #[must_use]
+    pub fn diameter(&self) -> u32 {
+        self.distance(NodeId(0), NodeId(self.hosts() - 1))
+    }
+
+    /// The ports of `at` that lead one hop closer to `to`.
+    #[inline]
+    fn ways(&self, at: NodeId, to: NodeId) -> Ways {
+        let level = self.level(at);
+        if to.0 >= self.hosts() {
+            return self.ways_to_switch(at, level, to);
+        }
+        // Up to a switch above the host, from which one port leads down to it.
+        let (edge, all_up) = (to.0 / self.size.hosts, self.down[level]..self.ports(level));
+        let only = |port| [port..port + 1, 0..0];
+        match level {
+            HOST if at == to => [0..0, 0..0],
+            EDGE if self.edge(at, EDGE) == edge => only(to.0 % self.size.hosts),
+            AGGREGATION if self.pod(at, AGGREGATION) == edge / self.size.edges => {
+                only(edge % self.size.edges)
+            }
+            CORE => only(edge / self.size.edges),
+            _ => [0..0, all_up],
+        }
+    }
+
+    /// [`Clos::ways`] to a switch. All neighbours on one side are alike, but for the one that has a coordinate in common
+    /// with the switch: either all of them are closer, or that one, or none.
+    fn ways_to_switch(&self, at: NodeId, level: usize, to: NodeId) -> Ways {
+        let (left, there) = (self.distance(at, to), self.level(to));
+        let closer = |port| self.distance(self.neighbour(at, level, port), to) < left;
+        let below = match level {
+            AGGREGATION if there == EDGE => self.edge(to, EDGE) % self.size.edges,
+            CORE if there < CORE => self.pod(to, there),
+            _ => 0,
+        };
+        let above = match level {
+            EDGE if there >= AGGREGATION => self.plane(to, there),
+            AGGREGATION if there == CORE => (to.0 - self.end[AGGREGATION]) % self.size.cores,
+            _ => 0,
+        };
+        let down = self.down[level];
+        [(0..down, below), (down..self.ports(level), down + above)].map(|(all, alike)| {
+            let other = if alike == all.start { alike + 1 } else { all.start };
+            if !all.contains(&alike) || !closer(alike) {
+                0..0
+            } else if all.contains(&other) && closer(other) {
+                all
+            } else {
+                alike..alike + 1
+            }
+        })
+    }
+
+    /// Calls `visit` with the ports of `at` that lead one hop closer to `to`, in order, and the nodes they lead to.
+    pub(crate) fn productive(&self, at: NodeId, to: NodeId, mut visit: impl FnMut(PortId, NodeId)) {
+        let level = self.level(at);
+        for port in self.ways(at, to).into_iter().flatten() {
+            visit(port_id(port), self.neighbour(at, level, port));
+        }
+    }
+
+    /// One of the ports of [`Clos::productive`]: the one that `pick` names when told their number, if there are any.
+    pub(crate) fn choose(&self, at: NodeId, to: NodeId, pick: impl FnOnce(usize) -> usize) -> Option<PortId> {
+        let [down, up] = self.ways(at, to);
+        let count = down.len() + up.len();
+        if count == 0 {
+            return None;
+        }
+        let mut ports = down.chain(up);
+        ports.nth(pick(count)).map(port_id)
+    }
+
+    /// Number of shortest paths from `from` to `to`.
+    pub(crate) fn paths(&self, from: NodeId, to: NodeId) -> f64 {
+        if from == to {
+            return 1.0;
+        }
+        let level = self.level(from);
+        // All ports of a side that are closer are alike.
+        let sides = self.ways(from, to).into_iter().filter(|side| !side.is_empty());
+        sides.map(|side| side.len() as f64 * self.paths(self.neighbour(from, level, side.start), to)).sum()
+    }
+}
+
+fn port_id(port: u32) -> PortId {
+    PortId::of(port as usize)
+}
+
+#[cfg(test)]
+mod tests;

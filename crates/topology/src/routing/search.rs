@@ -1,0 +1,199 @@
+//! Distances on any graph, by a breadth-first search from each destination when it is first used.
+//!
+//! A leaf, a node with one duplex link, is where its only neighbour is and one hop: a search covers the other nodes
+//! alone, and all leaves of a switch share the switch's. That makes n hosts under s switches s² numbers instead of n².
+
+use crate::Topology;
+use raddle_core::{NodeId, PortId};
+use std::sync::{Arc, OnceLock};
+
+#[derive(Debug)]
+pub(super) struct Search {
+    topology: Arc<Topology>,
+    /// Per node, its number among those that are no leaves, or that of a leaf's neighbour.
+    place: Vec<u32>,
+    leaf: Vec<bool>,
+    /// The places from which links lead to place p: `from[first[p]..first[p + 1]]`.
+    first: Vec<u32>,
+    from: Vec<u32>,
+    /// Per destination's place, hops from every place; `u16::MAX` where there is no path.
+    distances: Vec<OnceLock<Box<[u16]>>>,
+    /// Per destination's place, shortest paths from every place.
+    paths: Vec<OnceLock<Box<[f64]>>>,
+}
+
+const UNREACHABLE: u16 = u16::MAX;
+
+pub(super) fn empty<T>(count: usize) -> Vec<OnceLock<T>> {
+    (0..count).map(|_| OnceLock::new()).collect()
+}
+
+/// The neighbour of each leaf.
+fn leaves(topology: &Topology) -> Vec<Option<NodeId>> {
+    let mut incoming = vec![0_u32; topology.node_count()];
+    topology.links().for_each(|(_, link)| incoming[link.to.index()] += 1);
+    let only_neighbour = |node: NodeId| {
+        let mut links = topology.links_from(node);
+        let (_, link) = links.next()?;
+        let back = topology.link_at(link.to, link.to_port)?;
+        (links.next().is_none() && incoming[node.index()] == 1 && back.to == node).then_some(link.to)
+    };
+    let mut leaves: Vec<Option<NodeId>> = Vec::with_capacity(incoming.len());
+    for node in topology.nodes() {
+        // Of two nodes that have only each other, the second is the leaf.
+        let neighbour = only_neighbour(node).filter(|&neighbour| match leaves.get(neighbour.index()) {
+            Some(known) => known.is_none(),
+            None => only_neighbour(neighbour).is_none(),
+        });
+        leaves.push(neighbour);
+    }
+    leaves
+}
+
+impl Search {
+    pub(super) fn new(topology: Arc<Topology>) -> Self {
+        let neighbours = leaves(&topology);
+        let mut place = vec![0; neighbours.len()];
+        let mut places = 0;
+        for node in topology.nodes().filter(|node| neighbours[node.index()].is_none()) {
+            place[node.index()] = places;
+            places += 1;
+        }
+        for (node, neighbour) in neighbours.iter().enumerate() {
+            if let Some(neighbour) = neighbour {
+                place[node] = place[neighbour.index()];
+            }
+        }
+        let leaf: Vec<bool> = neighbours.iter().map(Option::is_some).collect();
+        let between = || topology.links().filter(|(_, l)| !leaf[l.from.index()] && !leaf[l.to.index()]);
+        let mut first = vec![0; places as usize + 1];
+        between().for_each(|(_, link)| first[place[link.to.index()] as usize + 1] += 1);
+        for p in 0..places as usize {
+            first[p + 1] += first[p];
+        }
+        let mut from = vec![0; first[places as usize] as usize];
+        let mut next = first.clone();
+        for (_, link) in between() {
+            let slot = &mut next[place[link.to.index()] as usize];
+            from[*slot as usize] = place[link.from.index()];
+            *slot += 1;
+        }
+        Self {
+            place,
+            leaf,
+            first,
+            from,
+            distances: empty(places as usize),
+            paths: empty(places as usize),
+            topology,
+        }
+    }
+
+    fn place(&self, node: NodeId) -> usize {
+        self.place[node.index()] as usize
+    }
+
+    /// Hops from every place to `to`.
+    fn search(&self, to: usize) -> Box<[u16]> {
+        let mut distance = vec![UNREACHABLE; self.distances.len()];
+        distance[to] = 0;
+        let mut order = vec![to as u32];
+        let mut next = 0;
+        while let Some(&at) = order.get(next) {
+            next += 1;
+            let at = at as usize;
+            for &from in &self.from[self.first[at] as usize..self.first[at + 1] as usize] {
+                if distance[from as usize] == UNREACHABLE {
+                    distance[from as usize] = distance[at] + 1;
+                    order.push(from);
+                }
+            }
+        }
+        distance.into()
+    }
+
+    fn distances(&self, to: NodeId) -> &[u16] {
+        let to = self.place(to);
+        self.distances[to].get_or_init(|| self.search(to))
+    }
+
+    /// Hops between two nodes of which those between places are known.
+    fn hops(&self, distances: &[u16], from: NodeId, to: NodeId) -> Option<u32> {
+        let between = distances[self.place(from)];
+        let ends = u32::from(self.leaf[from.index()]) + u32::from(self.leaf[to.index()]);
+        match between {
+            _ if from == to => Some(0),
+            UNREACHABLE => None,
+            hops => Some(u32::from(hops) + ends),
+        }
+    }
+
+    pub(super) fn distance(&self, from: NodeId, to: NodeId) -> Option<u32> {
+        self.hops(self.distances(to), from, to)
+    }
+
+    /// Hops between the two of `hosts` that are farthest apart, of those that are joined. A search a place, none kept.
+    pub(super) fn diameter(&self, hosts: &[NodeId]) -> usize {
+        // Of the hosts at a place only two matter, so that a leaf has another; leaves are farther than the place itself.
+        let mut ends: Vec<NodeId> = hosts.to_vec();
+        ends.sort_by_key(|&host| (self.place(host), !self.leaf[host.index()]));
+        let mut ends: Vec<&[NodeId]> = ends.chunk_by(|a, b| self.place(*a) == self.place(*b)).collect();
+        ends.iter_mut().for_each(|at| *at = &at[..at.len().min(2)]);
+        let farthest = |there: &&[NodeId]| {
+            let distances = self.search(self.place(there[0]));
+            let pairs =
+                ends.iter().flat_map(|here| here.iter().flat_map(|&a| there.iter().map(move |&b| (a, b))));
+            pairs.filter_map(|(from, to)| self.hops(&distances, from, to)).max()
+        };
+        ends.iter().filter_map(farthest).max().unwrap_or(0) as usize
+    }
+
+    /// Calls `visit` with the ports of `at` that lead one hop closer to `to`, and the nodes they lead to.
+    #[inline]
+    pub(super) fn productive(&self, at: NodeId, to: NodeId, mut visit: impl FnMut(PortId, NodeId)) {
+        let distances = self.distances(to);
+        let here = distances[self.place(at)];
+        if here == UNREACHABLE || at == to {
+            return;
+        }
+        if self.leaf[at.index()] {
+            self.topology.links_from(at).for_each(|(_, link)| visit(link.from_port, link.to));
+        } else if here == 0 {
+            // `to` is a leaf of this node.
+            self.topology.links_from(to).for_each(|(_, link)| visit(link.to_port, to));
+        } else {
+            // Leaves are as far as their neighbour, and so never closer.
+            for (_, link) in self.topology.links_from(at) {
+                if distances[self.place(link.to)] < here {
+                    visit(link.from_port, link.to);
+                }
+            }
+        }
+    }
+
+    /// Number of shortest paths from `from` to `to`; 0 if there is none.
+    pub(super) fn paths(&self, from: NodeId, to: NodeId) -> f64 {
+        let paths = self.paths[self.place(to)].get_or_init(|| {
+            let distances = self.distances(to);
+            let mut order: Vec<NodeId> =
+                self.topology.nodes().filter(|node| !self.leaf[node.index()]).collect();
+            order.sort_by_key(|&node| distances[self.place(node)]);
+            let mut paths = vec![0.0; distances.len()];
+            for node in order {
+                paths[self.place(node)] = match distances[self.place(node)] {
+                    0 => 1.0,
+                    UNREACHABLE => 0.0,
+                    here => {
+                        let next = self.topology.links_from(node).map(|(_, link)| self.place(link.to));
+                        next.filter(|&next| distances[next] < here).map(|next| paths[next]).sum()
+                    }
+                };
+            }
+            paths.into()
+        });
+        paths[self.place(from)]
+    }
+}
+
+#[cfg(test)]
+mod tests;
