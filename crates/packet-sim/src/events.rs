@@ -15,7 +15,7 @@ use std::collections::BinaryHeap;
 pub(crate) enum Kind {
     /// A link or node changes state: before all else, so that nothing is sent over a link in the instant of its failure.
     Change,
-    /// The packet at the head of a link's ring arrives.
+    /// A link's next packet arrives.
     Arrival,
     /// The last bit of a packet for this node has come in by a link (cut-through only).
     Tail,
