@@ -140,6 +140,23 @@ impl EventQueue {
         }
     }
 
+    /// Moves on to the next bucket, if the current one is done and the next begins before `end`. Returns whether it did.
+    #[inline]
+    pub(crate) fn turn(&mut self, end: Time) -> bool {
+        self.serving.is_empty() && self.advance(end).is_some()
+    }
+
+    /// The events of the current bucket, so far.
+    pub(crate) fn present(&self) -> impl Iterator<Item = Event> {
+        self.serving.iter().rev().map(|&entry| self.event(self.current, entry))
+    }
+
+    /// The events of the bucket that follows, so far, in no order.
+    pub(crate) fn following(&self) -> impl Iterator<Item = Event> {
+        let bucket = self.current + 1;
+        self.wheel[(bucket % BUCKETS) as usize].iter().map(move |&entry| self.event(bucket, entry))
+    }
+
     /// The next event, if it comes before `end`.
     #[inline]
     pub(crate) fn pop_before(&mut self, end: Time) -> Option<Event> {

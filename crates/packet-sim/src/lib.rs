@@ -19,6 +19,7 @@ mod mail;
 mod observer;
 mod partition;
 mod port;
+mod prefetch;
 mod simulation;
 mod slab;
 mod totals;

@@ -14,6 +14,7 @@ use crate::failure::Change;
 use crate::mail::{Content, Mail};
 use crate::observer::{Heard, Log};
 use crate::port::{Class, Leaving, LinkStats, Port, PortSetup, QueueDepths, Special};
+use crate::prefetch::prefetch;
 use crate::simulation::{Config, Switching};
 use crate::slab::{Origin, Slab};
 use crate::totals::Totals;
@@ -186,6 +187,9 @@ impl Partition {
     /// Takes events before `end`, at most so many. Returns whether none is left.
     pub(crate) fn run(&mut self, end: Time, most: u64) -> bool {
         for _ in 0..most {
+            if self.events.turn(end) {
+                self.foresee();
+            }
             let Some(event) = self.events.pop_before(end) else { return true };
             debug_assert!(event.time() >= self.now, "time never runs backward");
             self.now = event.time();
@@ -194,6 +198,24 @@ impl Partition {
             self.take(event);
         }
         false
+    }
+
+    /// Brings in what the next events will read. What an arrival reads hangs together by its port, so that comes first.
+    fn foresee(&self) {
+        for event in self.events.following() {
+            if event.kind() == Kind::Arrival {
+                prefetch(&self.ports[event.index() as usize]);
+            }
+        }
+        for event in self.events.present() {
+            if event.kind() == Kind::Arrival
+                && let wire = &self.ports[event.index() as usize].wire
+                && let Some(next) = wire.front()
+            {
+                self.slab.foresee(next.slot);
+                prefetch(&self.nodes[wire.to_node as usize]);
+            }
+        }
     }
 
     /// The time of the last event.
