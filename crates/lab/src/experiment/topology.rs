@@ -189,7 +189,12 @@ fn clos_size(section: &mut Section<'_>, kind: &str) -> Result<ClosSize, Problem>
         "fat_tree" => {
             let k = count(section, "k")?;
             let hint = "half of them lead up, half down: give an even number, such as 8";
-            section.ensure(k.is_multiple_of(2), "k", "a fat-tree of switches with an odd number of ports", hint)?;
+            section.ensure(
+                k.is_multiple_of(2),
+                "k",
+                "a fat-tree of switches with an odd number of ports",
+                hint,
+            )?;
             Ok(ClosSize::fat_tree(k))
         }
         _ => {
