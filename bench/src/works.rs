@@ -6,6 +6,7 @@ use raddle_schemes::parameter::Settings;
 use raddle_schemes::registry::{Plan, find};
 use raddle_topology::builders::ClosRates;
 use raddle_topology::{Topology, builders};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// A fabric, its traffic, a scheme, and how long.
@@ -98,16 +99,33 @@ pub fn work(name: &str) -> Option<&'static Work> {
 }
 
 impl Work {
-    /// Its fabric at rest, to run until `limit`.
+    /// Its topology.
+    #[must_use]
+    pub fn fabric(&self) -> Topology {
+        (self.fabric)()
+    }
+
+    /// Its flows, in order of start.
+    #[must_use]
+    pub fn flows(&self) -> Vec<Flow> {
+        (self.flows)()
+    }
+
+    /// Its [`fabric`](Self::fabric) at rest before the first of its [`flows`](Self::flows), to run until `limit`.
     ///
     /// # Panics
     /// If the scheme does not fit the fabric, which the tests rule out.
     #[must_use]
-    pub fn simulation(&self, threads: usize, limit: Duration) -> Simulation<()> {
-        let topology = Arc::new((self.fabric)());
+    pub fn simulation(
+        &self,
+        topology: &Arc<Topology>,
+        flows: Vec<Flow>,
+        threads: usize,
+        limit: Duration,
+    ) -> Simulation<()> {
         let scheme = find(self.scheme).expect("a scheme of the registry");
         let plan = Plan {
-            topology: &topology,
+            topology,
             routing: scheme.info.routings[0],
             settings: &Settings::defaults(scheme.info.parameters),
             seed: 1,
@@ -119,7 +137,15 @@ impl Work {
             ..PortSetup::default()
         };
         let config = Config { time_limit: Some(Time::ZERO + limit), threads, ..Config::default() };
-        Simulation::new(&topology, parts.node, port, (self.flows)(), config, ())
+        Simulation::new(topology, parts.node, port, flows, config, ())
+    }
+
+    /// Its simulation on one thread, run to `limit`.
+    #[must_use]
+    pub fn run(&self, limit: Duration) -> Simulation<()> {
+        let mut simulation = self.simulation(&Arc::new(self.fabric()), self.flows(), 1, limit);
+        simulation.run(|_| ControlFlow::Continue(()));
+        simulation
     }
 }
 
@@ -204,14 +230,11 @@ fn incast() -> Vec<Flow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::ops::ControlFlow;
 
     #[test]
     fn every_work_runs() {
         for work in WORKS {
-            let mut simulation = work.simulation(1, Duration::from_us(30));
-            simulation.run(|_| ControlFlow::Continue(()));
-            assert!(simulation.totals().delivered > 0, "{}", work.name);
+            assert!(work.run(Duration::from_us(30)).totals().delivered > 0, "{}", work.name);
         }
     }
 
