@@ -20,6 +20,8 @@ pub struct Work {
     pub warm_up: Duration,
     /// Simulated time at which measuring ends.
     pub end: Duration,
+    /// Simulated times between which instructions are counted: about half a million packet-hops.
+    pub counted: [Duration; 2],
     /// A name of the registry.
     scheme: &'static str,
     /// Packets that an egress port queues; `None` is unbounded.
@@ -35,6 +37,7 @@ pub const WORKS: &[Work] = &[
         summary: "128 hosts, TCP NewReno + ECMP, a permutation of long flows",
         warm_up: Duration::from_us(4_000),
         end: Duration::from_us(24_000),
+        counted: [Duration::from_us(1_000), Duration::from_us(1_500)],
         scheme: "tcp-newreno",
         queue_packets: Some(100),
         fabric: || fat_tree(8),
@@ -45,6 +48,7 @@ pub const WORKS: &[Work] = &[
         summary: "1,024 hosts, likewise",
         warm_up: Duration::from_us(2_000),
         end: Duration::from_us(5_000),
+        counted: [Duration::from_us(100), Duration::from_us(200)],
         scheme: "tcp-newreno",
         queue_packets: Some(100),
         fabric: || fat_tree(16),
@@ -55,6 +59,7 @@ pub const WORKS: &[Work] = &[
         summary: "8x8x8 torus, R2C2 + RPS, uniform at 50% load",
         warm_up: Duration::from_us(4_000),
         end: Duration::from_us(24_000),
+        counted: [Duration::from_us(400), Duration::from_us(800)],
         scheme: "r2c2",
         queue_packets: None,
         fabric: torus,
@@ -65,6 +70,7 @@ pub const WORKS: &[Work] = &[
         summary: "8x8x8 torus, R2C2 + RPS, a flow a microsecond: most packet-hops are broadcasts",
         warm_up: Duration::from_us(2_000),
         end: Duration::from_us(20_000),
+        counted: [Duration::from_us(400), Duration::from_us(900)],
         scheme: "r2c2",
         queue_packets: None,
         fabric: torus,
@@ -75,6 +81,7 @@ pub const WORKS: &[Work] = &[
         summary: "one switch, TCP NewReno, 64 hosts send 32 KB each to one, every 2 ms",
         warm_up: Duration::from_us(200_000),
         end: Duration::from_us(2_000_000),
+        counted: [Duration::from_us(50_000), Duration::from_us(200_000)],
         scheme: "tcp-newreno",
         queue_packets: Some(100),
         fabric: || built(builders::single_switch(65, Rate::from_gbps(10), Duration::from_us(1))),
@@ -85,6 +92,7 @@ pub const WORKS: &[Work] = &[
         summary: "8x8x8 torus, PFQ: lossless, two events and a credit a hop, uniform at 50% load",
         warm_up: Duration::from_us(1_000),
         end: Duration::from_us(5_000),
+        counted: [Duration::from_us(300), Duration::from_us(700)],
         scheme: "pfq",
         queue_packets: None,
         fabric: torus,
