@@ -6,6 +6,7 @@ use raddle_schemes::parameter::Settings;
 use raddle_schemes::registry::{Plan, find};
 use raddle_topology::builders::ClosRates;
 use raddle_topology::{Topology, builders};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// A fabric, its traffic, a scheme, and how long.
@@ -19,6 +20,8 @@ pub struct Work {
     pub warm_up: Duration,
     /// Simulated time at which measuring ends.
     pub end: Duration,
+    /// Simulated times between which instructions are counted: about half a million packet-hops.
+    pub counted: [Duration; 2],
     /// A name of the registry.
     scheme: &'static str,
     /// Packets that an egress port queues; `None` is unbounded.
@@ -34,6 +37,7 @@ pub const WORKS: &[Work] = &[
         summary: "128 hosts, TCP NewReno + ECMP, a permutation of long flows",
         warm_up: Duration::from_us(4_000),
         end: Duration::from_us(24_000),
+        counted: [Duration::from_us(1_000), Duration::from_us(1_500)],
         scheme: "tcp-newreno",
         queue_packets: Some(100),
         fabric: || fat_tree(8),
@@ -44,6 +48,7 @@ pub const WORKS: &[Work] = &[
         summary: "1,024 hosts, likewise",
         warm_up: Duration::from_us(2_000),
         end: Duration::from_us(5_000),
+        counted: [Duration::from_us(100), Duration::from_us(200)],
         scheme: "tcp-newreno",
         queue_packets: Some(100),
         fabric: || fat_tree(16),
@@ -54,6 +59,7 @@ pub const WORKS: &[Work] = &[
         summary: "8x8x8 torus, R2C2 + RPS, uniform at 50% load",
         warm_up: Duration::from_us(4_000),
         end: Duration::from_us(24_000),
+        counted: [Duration::from_us(400), Duration::from_us(800)],
         scheme: "r2c2",
         queue_packets: None,
         fabric: torus,
@@ -64,6 +70,7 @@ pub const WORKS: &[Work] = &[
         summary: "8x8x8 torus, R2C2 + RPS, a flow a microsecond: most packet-hops are broadcasts",
         warm_up: Duration::from_us(2_000),
         end: Duration::from_us(20_000),
+        counted: [Duration::from_us(400), Duration::from_us(900)],
         scheme: "r2c2",
         queue_packets: None,
         fabric: torus,
@@ -74,6 +81,7 @@ pub const WORKS: &[Work] = &[
         summary: "one switch, TCP NewReno, 64 hosts send 32 KB each to one, every 2 ms",
         warm_up: Duration::from_us(200_000),
         end: Duration::from_us(2_000_000),
+        counted: [Duration::from_us(50_000), Duration::from_us(200_000)],
         scheme: "tcp-newreno",
         queue_packets: Some(100),
         fabric: || built(builders::single_switch(65, Rate::from_gbps(10), Duration::from_us(1))),
@@ -84,6 +92,7 @@ pub const WORKS: &[Work] = &[
         summary: "8x8x8 torus, PFQ: lossless, two events and a credit a hop, uniform at 50% load",
         warm_up: Duration::from_us(1_000),
         end: Duration::from_us(5_000),
+        counted: [Duration::from_us(300), Duration::from_us(700)],
         scheme: "pfq",
         queue_packets: None,
         fabric: torus,
@@ -98,16 +107,33 @@ pub fn work(name: &str) -> Option<&'static Work> {
 }
 
 impl Work {
-    /// Its fabric at rest, to run until `limit`.
+    /// Its topology.
+    #[must_use]
+    pub fn fabric(&self) -> Topology {
+        (self.fabric)()
+    }
+
+    /// Its flows, in order of start.
+    #[must_use]
+    pub fn flows(&self) -> Vec<Flow> {
+        (self.flows)()
+    }
+
+    /// Its [`fabric`](Self::fabric) at rest before the first of its [`flows`](Self::flows), to run until `limit`.
     ///
     /// # Panics
     /// If the scheme does not fit the fabric, which the tests rule out.
     #[must_use]
-    pub fn simulation(&self, threads: usize, limit: Duration) -> Simulation<()> {
-        let topology = Arc::new((self.fabric)());
+    pub fn simulation(
+        &self,
+        topology: &Arc<Topology>,
+        flows: Vec<Flow>,
+        threads: usize,
+        limit: Duration,
+    ) -> Simulation<()> {
         let scheme = find(self.scheme).expect("a scheme of the registry");
         let plan = Plan {
-            topology: &topology,
+            topology,
             routing: scheme.info.routings[0],
             settings: &Settings::defaults(scheme.info.parameters),
             seed: 1,
@@ -119,7 +145,15 @@ impl Work {
             ..PortSetup::default()
         };
         let config = Config { time_limit: Some(Time::ZERO + limit), threads, ..Config::default() };
-        Simulation::new(&topology, parts.node, port, (self.flows)(), config, ())
+        Simulation::new(topology, parts.node, port, flows, config, ())
+    }
+
+    /// Its simulation on one thread, run to `limit`.
+    #[must_use]
+    pub fn run(&self, limit: Duration) -> Simulation<()> {
+        let mut simulation = self.simulation(&Arc::new(self.fabric()), self.flows(), 1, limit);
+        simulation.run(|_| ControlFlow::Continue(()));
+        simulation
     }
 }
 
@@ -204,14 +238,11 @@ fn incast() -> Vec<Flow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::ops::ControlFlow;
 
     #[test]
     fn every_work_runs() {
         for work in WORKS {
-            let mut simulation = work.simulation(1, Duration::from_us(30));
-            simulation.run(|_| ControlFlow::Continue(()));
-            assert!(simulation.totals().delivered > 0, "{}", work.name);
+            assert!(work.run(Duration::from_us(30)).totals().delivered > 0, "{}", work.name);
         }
     }
 

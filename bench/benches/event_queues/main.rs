@@ -13,7 +13,6 @@ use raddle_bench::works::{WORKS, Work};
 use raddle_core::Duration;
 use raddle_packet_sim::event_trace::{EngineQueue, Step};
 use std::hint::black_box;
-use std::ops::ControlFlow;
 use std::time::Instant;
 
 /// An event: when it is due in picoseconds, and what it is about. Ordered as a tuple is.
@@ -84,8 +83,7 @@ fn answer<Q: Queue>(links: usize, steps: &[Step]) -> u64 {
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 #[expect(clippy::print_stdout, reason = "a benchmark prints its result")]
 fn compare(work: &Work, only: Option<&str>) {
-    let mut simulation = work.simulation(1, recorded(work));
-    simulation.run(|_| ControlFlow::Continue(()));
+    let mut simulation = work.run(recorded(work));
     let trace = simulation.take_event_trace().remove(0);
     let links = simulation.link_stats().len();
     let pops = trace.iter().filter(|step| **step == Step::Pop).count();

@@ -264,6 +264,19 @@ mod tests {
         assert_eq!(order[1].index(), 2);
     }
 
+    #[test]
+    fn the_calendar_wraps() {
+        let mut queue = EventQueue::new(10_000);
+        let at = |bucket: u64| Event { time: bucket << queue.shift, target: 1 };
+        let (first, last) = (at(5), at(5 + BUCKETS - 1));
+        queue.push(first);
+        assert_eq!(queue.pop_before(Time::NEVER), Some(first));
+        queue.push(last);
+        assert!(queue.far.is_empty());
+        assert_eq!(queue.pop_before(last.time()), None);
+        assert_eq!(queue.pop_before(Time::NEVER), Some(last));
+    }
+
     proptest! {
         /// Against a heap: any mix of pushes (never into the past), pops and looks ahead gives the same events.
         #[test]

@@ -1,0 +1,120 @@
+//! Guards the packet engine's speed where clocks cannot be trusted: instructions a packet-hop of each work, counted by
+//! valgrind, against the budgets in `bench/budgets.txt`.
+//!
+//! `make instructions` fails, with a table, if a work takes more than its budget and a margin; `make bench-baseline`
+//! writes what it counts as the new budgets. Each work is run for a shorter and a longer time, each in a process of
+//! its own, and the difference counted, so that set-up cancels. The count is the same on every run of a program; of
+//! another compiler or C library it may differ a little, which the margin allows for.
+
+use raddle_bench::works::{WORKS, Work, work};
+use raddle_core::Duration;
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::process::{Child, Command, ExitCode, Stdio};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// By how much a count may differ from its budget.
+const MARGIN: f64 = 0.03;
+const BUDGETS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/budgets.txt");
+const HEADER: &str = "# Instructions a packet-hop, by work. `make bench-baseline` writes this file, `make instructions` checks it.";
+
+/// Starts a run of this program under valgrind.
+fn start(work: &Work, limit: Duration) -> Outcome<Child> {
+    let child = Command::new("valgrind")
+        .args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"])
+        .arg(std::env::current_exe()?)
+        .args(["--run", work.name, &limit.as_ps().to_string()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    child.map_err(|error| format!("valgrind cannot be started ({error}); is it installed?").into())
+}
+
+/// The instructions and packet-hops of a run.
+fn finish(child: Child) -> Outcome<(u64, u64)> {
+    let output = child.wait_with_output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let counted = said.lines().find_map(|line| line.split_once("refs:"));
+    let (Some((_, instructions)), true) = (counted, output.status.success()) else {
+        return Err(format!("a run under valgrind failed:\n{said}").into());
+    };
+    let hops = String::from_utf8_lossy(&output.stdout).trim().parse()?;
+    Ok((instructions.trim().replace(',', "").parse()?, hops))
+}
+
+/// Instructions a packet-hop.
+fn count(work: &Work) -> Outcome<f64> {
+    let [short, long] = work.counted;
+    let (shorter, longer) = (start(work, short)?, start(work, long)?);
+    let (shorter, longer) = (finish(shorter)?, finish(longer)?);
+    Ok((longer.0 - shorter.0) as f64 / (longer.1 - shorter.1) as f64)
+}
+
+fn budgets() -> Outcome<BTreeMap<String, f64>> {
+    let text = std::fs::read_to_string(BUDGETS).map_err(|error| format!("{BUDGETS}: {error}"))?;
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let budget = |line: &str| {
+        let (name, budget) =
+            line.split_once(' ').ok_or_else(|| format!("{BUDGETS}: no budget in `{line}`"))?;
+        work(name).ok_or_else(|| format!("{BUDGETS}: no work is called `{name}`"))?;
+        Ok((name.to_owned(), budget.trim().parse()?))
+    };
+    lines.map(budget).collect()
+}
+
+/// Counts all works and compares. Returns whether all keep to their budgets.
+#[expect(clippy::print_stdout, reason = "a benchmark prints its result")]
+fn check() -> Outcome<bool> {
+    let budgets = budgets()?;
+    let mut kept = true;
+    println!("{:12} {:>12} {:>8}", "work", "instructions", "budget");
+    for work in WORKS {
+        let counted = count(work)?;
+        let verdict = match budgets.get(work.name) {
+            None => "has no budget: run `make bench-baseline`",
+            Some(budget) if counted > budget * (1.0 + MARGIN) => "OVER BUDGET",
+            Some(budget) if counted < budget * (1.0 - MARGIN) => "well below: run `make bench-baseline`",
+            Some(_) => "",
+        };
+        let budget = budgets.get(work.name).copied();
+        kept &= budget.is_some_and(|budget| counted <= budget * (1.0 + MARGIN));
+        println!("{:12} {counted:12.1} {:8.1} {verdict}", work.name, budget.unwrap_or(f64::NAN));
+    }
+    Ok(kept)
+}
+
+fn write() -> Outcome<()> {
+    let mut text = format!("{HEADER}\n");
+    for work in WORKS {
+        text += &format!("{} {:.1}\n", work.name, count(work)?);
+    }
+    Ok(std::fs::write(BUDGETS, text)?)
+}
+
+#[expect(clippy::print_stdout, reason = "the counting process reads it")]
+fn run(name: &str, limit: &str) -> Outcome<()> {
+    let work = work(name).ok_or("no such work")?;
+    println!("{}", work.run(Duration::from_ps(limit.parse()?)).totals().packet_hops);
+    Ok(())
+}
+
+#[expect(clippy::print_stderr, reason = "a benchmark says what is wrong")]
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let outcome = match words[..] {
+        [] => check(),
+        ["--write"] => write().map(|()| true),
+        ["--run", name, limit] => run(name, limit).map(|()| true),
+        _ => Err("usage: instructions [--write]".into()),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
