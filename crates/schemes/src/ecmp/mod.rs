@@ -5,8 +5,7 @@
 //! and the choices of successive hops are independent (no polarisation). Acknowledgements are hashed by their own
 //! identity, so they need not return along the path of the data.
 //!
-//! Cost a hop: one look-up of the productive ports, which is arithmetic on a torus, and at most three multiplicative
-//! mixes.
+//! Cost a hop: two multiplicative mixes and [`Routing::choose`], which is arithmetic on tori and Clos networks.
 //!
 //! Between a failure and its discovery, packets bound for the dead link are lost; from then on paths are those of
 //! the surviving fabric.
@@ -58,8 +57,6 @@ pub struct Ecmp {
     down: BTreeSet<LinkId>,
     /// Whether `routing` does not yet know of `down`.
     outdated: bool,
-    /// Scratch: the ports to choose from.
-    productive: Vec<PortId>,
 }
 
 impl Ecmp {
@@ -74,7 +71,6 @@ impl Ecmp {
             paths: Arc::clone(paths),
             down,
             outdated: false,
-            productive: Vec::new(),
         }
     }
 }
@@ -88,15 +84,12 @@ impl Forwarder for Ecmp {
         if std::mem::take(&mut self.outdated) {
             self.routing = self.paths.without(&self.down);
         }
-        self.productive.clear();
-        self.routing.productive(self.node, to, &mut self.productive);
-        match self.productive[..] {
-            [] => Verdict::Drop(DropReason::NoRoute),
-            [only] => Verdict::Forward(only),
-            ref ports => {
-                let hash = flow_hash(packet, self.salt) >> 32;
-                Verdict::Forward(ports[(hash as usize * ports.len()) >> 32])
-            }
+        let salt = self.salt;
+        // The upper half of the hash, as a fraction of 2^32, picks among the ports.
+        let pick = |ports: usize| ((flow_hash(packet, salt) >> 32) as usize * ports) >> 32;
+        match self.routing.choose(self.node, to, pick) {
+            Some(port) => Verdict::Forward(port),
+            None => Verdict::Drop(DropReason::NoRoute),
         }
     }
 
