@@ -47,7 +47,7 @@ impl TcpHost {
             params,
             senders: Table::new(),
             receivers: Table::new(),
-            due: VecDeque::new(),
+            due: VecDeque::with_capacity(2), // what a packet or a flow may lead to
             node,
             flows_sent: 0,
             finished: Finished::default(),
@@ -161,7 +161,7 @@ impl Host for TcpHost {
             match self.due.front() {
                 Some(&Due::Data(slot)) => {
                     let sender = self.senders.flow(slot);
-                    if let Some(packet) = sender.next_packet(now, &self.params) {
+                    if let Some(packet) = sender.next_packet(now, self.node, &self.params) {
                         return Output::Send { packet, port: None };
                     }
                     let at = sender.next_expiry();

@@ -5,7 +5,7 @@ use super::reno::Reno;
 use super::rtt::RttEstimator;
 use super::scoreboard::DUP_THRESH;
 use super::{Params, WINDOW_SCALE, packet, unwrap_sequence, wrap_sequence};
-use raddle_core::{Bytes, Flow, Packet, Rate, Time};
+use raddle_core::{Bytes, Flow, NodeId, Packet, Rate, Time};
 use raddle_wire::tcp::{ACK, FIN, SYN, Segment};
 use std::num::NonZeroU64;
 
@@ -15,7 +15,6 @@ const DATA: u64 = 1;
 /// A flow that this host sends.
 #[derive(Debug)]
 pub(super) struct Sender {
-    src: u32,
     dst: u32,
     src_port: u16,
     dst_port: u16,
@@ -58,7 +57,6 @@ impl Sender {
             .app_rate
             .map(|rate| Box::new(Application { start: flow.start, rate, produced_at: Time::NEVER }));
         Self {
-            src: flow.src.0,
             dst: flow.dst.0,
             src_port: ports.0,
             dst_port: ports.1,
@@ -212,8 +210,8 @@ impl Sender {
         self.deadline = now + self.rtt.timeout(params);
     }
 
-    /// The next packet to send now, if there is one.
-    pub(super) fn next_packet(&mut self, now: Time, params: &Params) -> Option<Packet> {
+    /// The next packet to send now from `src`, the flow's host, if there is one.
+    pub(super) fn next_packet(&mut self, now: Time, src: NodeId, params: &Params) -> Option<Packet> {
         let (from, to) = if self.loss.is_some() {
             self.next_amid_losses(now, params)?
         } else if self.has_room(params) {
@@ -221,7 +219,7 @@ impl Sender {
         } else {
             return None;
         };
-        Some(self.segment(now, from, to, params))
+        Some(self.segment(now, src, from, to, params))
     }
 
     /// The next segment, new or not, of a flow that knows of losses.
@@ -314,7 +312,7 @@ impl Sender {
     }
 
     /// Sends `[from, to)`.
-    fn segment(&mut self, now: Time, from: u64, to: u64, params: &Params) -> Packet {
+    fn segment(&mut self, now: Time, src: NodeId, from: u64, to: u64, params: &Params) -> Packet {
         debug_assert!(self.una <= from && from < to && to <= self.end, "a segment within the window");
         if from < self.max {
             self.retransmissions += 1;
@@ -335,7 +333,7 @@ impl Sender {
             flags |= FIN;
         }
         packet(Segment {
-            src: self.src,
+            src: src.0,
             dst: self.dst,
             src_port: self.src_port,
             dst_port: self.dst_port,

@@ -112,14 +112,10 @@ impl<T> Table<T> {
     }
 }
 
-/// Bytes of memory that a flow's place takes.
-#[cfg(test)]
-pub(super) const fn bytes_a_flow<T>() -> usize {
-    size_of::<Slot<T>>()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::receiver::Receiver;
+    use super::super::sender::Sender;
     use super::*;
 
     #[test]
@@ -134,6 +130,24 @@ mod tests {
         assert_eq!(table.expired(Time::from_ps(30)), Some(slot));
         assert_eq!(table.expired(Time::from_ps(30)), None, "the entry at 10 is stale");
         assert_eq!(table.next_expiry(), Time::NEVER);
+    }
+
+    #[test]
+    fn a_flow_takes_three_cache_lines_and_an_entry_at_each_end() {
+        assert_eq!(size_of::<Slot<Sender>>(), 128);
+        assert_eq!(size_of::<Slot<Receiver>>(), 64);
+        // Entries of a hash map that has just grown, and of the timers, which may have: 512 B with what losses add.
+        let map_entry = (size_of::<(u64, u32)>() + 1) * 16 / 7;
+        assert!((128 + 64) * 5 / 4 + 2 * map_entry + 2 * size_of::<Reverse<(Time, u32)>>() <= 352);
+    }
+
+    #[test]
+    fn slots_grow_by_little() {
+        let mut table = Table::new();
+        for key in 0..1_000 {
+            table.insert(key, ());
+            assert!(table.slots.capacity() <= table.slots.len() * 5 / 4 + 1);
+        }
     }
 
     #[test]
