@@ -347,3 +347,58 @@ impl Sender {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_core::FlowId;
+
+    #[test]
+    fn losses_are_forgotten_once_they_are_repaired() {
+        for sack in [true, false] {
+            let params = Params { sack, ..Params::default() };
+            let (src, mss) = (NodeId(0), u32::from(params.mss));
+            let flow = Flow {
+                id: FlowId(0),
+                src,
+                dst: NodeId(1),
+                size: Bytes(1 << 30),
+                start: Time::ZERO,
+                app_rate: None,
+                weight: 1,
+                priority: 0,
+            };
+            let mut sender = Sender::new(&flow, (1, 2), &params);
+            let mut send = |sender: &mut Sender| {
+                std::iter::from_fn(|| sender.next_packet(Time::ZERO, src, &params)).count()
+            };
+            let answer = |ack, sack: Option<(u32, u32)>| Segment {
+                src: 1,
+                dst: 0,
+                src_port: 2,
+                dst_port: 1,
+                seq: 1,
+                ack,
+                flags: ACK,
+                sack_count: u8::from(sack.is_some()),
+                window: params.window_field(),
+                plen: 0,
+                sack: [sack.unwrap_or_default(), (0, 0), (0, 0)],
+            };
+            assert_eq!(send(&mut sender), 10);
+            assert!(sender.loss.is_none());
+            for duplicate in 2..=4 {
+                let block = sack.then_some((1 + mss, 1 + duplicate * mss));
+                sender.acknowledge(Time::ZERO, &answer(1, block), &params);
+            }
+            assert!(sender.is_recovering(), "sack {sack}");
+            let sent = 10 + send(&mut sender) as u32 - 1;
+            assert_eq!(sender.retransmissions(), 1);
+            sender.acknowledge(Time::ZERO, &answer(1 + sent * mss, None), &params);
+            assert!(!sender.is_recovering());
+            send(&mut sender);
+            sender.acknowledge(Time::ZERO, &answer(1 + (sent + 1) * mss, None), &params);
+            assert!(sender.loss.is_none(), "sack {sack}");
+        }
+    }
+}
