@@ -20,7 +20,8 @@ pub struct Work {
     pub warm_up: Duration,
     /// Simulated time at which measuring ends.
     pub end: Duration,
-    /// Simulated times between which instructions are counted: about half a million packet-hops.
+    /// Simulated times between which instructions are counted: half a million packet-hops, more or less, and under R2C2
+    /// a whole interval of its rate computation.
     pub counted: [Duration; 2],
     /// A name of the registry.
     scheme: &'static str,
@@ -59,7 +60,7 @@ pub const WORKS: &[Work] = &[
         summary: "8x8x8 torus, R2C2 + RPS, uniform at 50% load",
         warm_up: Duration::from_us(4_000),
         end: Duration::from_us(24_000),
-        counted: [Duration::from_us(400), Duration::from_us(800)],
+        counted: [Duration::from_us(500), Duration::from_us(1_000)],
         scheme: "r2c2",
         queue_packets: None,
         fabric: torus,
