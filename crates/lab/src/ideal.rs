@@ -21,16 +21,15 @@ impl Ideals {
 
     /// A shortest path, by the fastest link at each hop, as rates and delays. Empty if there is none.
     fn best(&self, src: NodeId, dst: NodeId) -> Vec<(Rate, Duration)> {
-        let hops = self.routing.distance(src, dst).unwrap_or(0);
-        let mut at = src;
-        let path = (0..hops).rev().map(|left| {
-            let links = self.routing.topology().links_from(at).map(|(_, link)| link);
-            let closer = links.filter(|link| self.routing.distance(link.to, dst) == Some(left));
-            let link = closer.max_by_key(|link| link.rate).expect("a shortest path goes on to its end");
+        let topology = self.routing.topology();
+        let (mut at, mut path, mut ports) = (src, Vec::new(), Vec::new());
+        loop {
+            self.routing.productive(at, dst, &mut ports);
+            let links = ports.iter().filter_map(|&port| topology.link_at(at, port));
+            let Some(link) = links.max_by_key(|link| link.rate) else { return path };
+            path.push((link.rate, link.delay));
             at = link.to;
-            (link.rate, link.delay)
-        });
-        path.collect()
+        }
     }
 
     pub(crate) fn of(&self, flow: &Flow) -> Ideal {

@@ -4,13 +4,14 @@ use crate::experiment::{
     At, Broken, Cause, Document, EngineKind, Experiment, Failure, Problem, Table, Value,
 };
 use crate::ideal::{Ideals, components};
-use raddle_core::{Bytes, Flow, LinkId, Time};
+use raddle_core::{Bytes, Flow, LinkId, NodeId, Time};
 use raddle_packet_sim::{Change, Config, PortSetup, Switching};
 use raddle_records::Framing;
 use raddle_schemes::registry::{Parts, Plan, Unfit, View};
 use raddle_topology::Topology;
 use raddle_topology::routing::Routing;
 use raddle_workload::Facts;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// An experiment that has been checked and can run.
@@ -106,29 +107,21 @@ fn place(root: &Table, key: &str) -> At {
 
 /// The fabric without what is down from the start to the end.
 fn lasting(topology: &Topology, changes: &[Change]) -> Topology {
-    let repaired: Vec<_> =
-        changes.iter().filter(|change| change.up).flat_map(|change| &change.links).collect();
+    let repaired = changes.iter().filter(|change| change.up).flat_map(|change| &change.links);
+    let repaired: BTreeSet<LinkId> = repaired.copied().collect();
     let broken = changes.iter().filter(|change| !change.up && change.at == Time::ZERO);
-    let down: Vec<_> =
-        broken.flat_map(|change| &change.links).filter(|link| !repaired.contains(link)).collect();
-    topology.surviving(|link| !down.contains(&&link))
+    let down = broken.flat_map(|change| &change.links).filter(|link| !repaired.contains(link));
+    let down: BTreeSet<LinkId> = down.copied().collect();
+    topology.surviving(|link| !down.contains(&link))
 }
 
 /// Failures and repairs as the engine takes them.
 fn changes(failures: &[Failure], topology: &Topology) -> Result<Vec<Change>, Problem> {
     let mut changes = Vec::new();
     for failure in failures {
-        let links: Vec<LinkId> = match failure.broken {
-            Broken::Link(a, b) => topology
-                .links()
-                .filter(|(_, link)| [(a, b), (b, a)].contains(&(link.from, link.to)))
-                .map(|(id, _)| id)
-                .collect(),
-            Broken::Node(node) => topology
-                .links()
-                .filter(|(_, link)| link.from == node || link.to == node)
-                .map(|(id, _)| id)
-                .collect(),
+        let links = match failure.broken {
+            Broken::Link(a, b) => links_at(topology, a, |other| other == b),
+            Broken::Node(node) => links_at(topology, node, |_| true),
         };
         if links.is_empty() {
             let what = match failure.broken {
@@ -144,6 +137,18 @@ fn changes(failures: &[Failure], topology: &Topology) -> Result<Vec<Change>, Pro
     }
     changes.sort_by_key(|change| change.at);
     Ok(changes)
+}
+
+/// The links, in both directions and by id, between `node` and those of its neighbours that `other` accepts.
+fn links_at(topology: &Topology, node: NodeId, other: impl Fn(NodeId) -> bool) -> Vec<LinkId> {
+    if node.index() >= topology.node_count() {
+        return Vec::new();
+    }
+    let links = topology.links_from(node).filter(|(_, link)| other(link.to));
+    let mut links: Vec<LinkId> = links.flat_map(|(id, _)| [id, topology.reverse(id)]).collect();
+    links.sort_unstable();
+    links.dedup();
+    links
 }
 
 impl Prepared {

@@ -3,13 +3,11 @@
 use crate::Error;
 use crate::ideal::components;
 use raddle_core::Rate;
-use raddle_topology::routing::Routing;
-use raddle_topology::{Topology, io};
+use raddle_topology::{Hops, Topology, io};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 
 /// What a topology amounts to.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,13 +22,13 @@ pub struct Facts {
     parts: usize,
     /// Hops between the two hosts farthest apart, and between two distinct hosts on average; over pairs that are
     /// joined at all.
-    hops: Option<(u32, f64)>,
+    hops: Option<(usize, f64)>,
 }
 
 impl Facts {
     /// The facts of `topology`.
     #[must_use]
-    pub fn of(topology: &Arc<Topology>) -> Self {
+    pub fn of(topology: &Topology) -> Self {
         let mut links = BTreeMap::new();
         for (_, link) in topology.links() {
             *links.entry(link.rate).or_insert(0) += 1;
@@ -38,17 +36,7 @@ impl Facts {
         let mut parts = components(topology);
         parts.sort_unstable();
         parts.dedup();
-        let routing = Routing::new(Arc::clone(topology));
-        let (mut diameter, mut sum, mut pairs) = (0, 0_u64, 0_u64);
-        for src in topology.hosts() {
-            for dst in topology.hosts().filter(|&dst| dst != src) {
-                if let Some(hops) = routing.distance(src, dst) {
-                    diameter = diameter.max(hops);
-                    sum += u64::from(hops);
-                    pairs += 1;
-                }
-            }
-        }
+        let hops = Hops::of(topology);
         let hosts = topology.hosts().count();
         Self {
             hosts,
@@ -56,7 +44,7 @@ impl Facts {
             links,
             most_ports: topology.nodes().map(|node| topology.links_from(node).count()).max().unwrap_or(0),
             parts: parts.len(),
-            hops: (pairs > 0).then(|| (diameter, sum as f64 / pairs as f64)),
+            hops: hops.mean().map(|mean| (hops.diameter(), mean)),
         }
     }
 

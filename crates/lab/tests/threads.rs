@@ -10,11 +10,12 @@ use raddle_records::FlowRecord;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-const FABRICS: [&str; 6] = [
+const FABRICS: [&str; 7] = [
     "kind = \"torus\"\ndims = [4, 4, 2]",
     "kind = \"mesh\"\ndims = [4, 4]",
     "kind = \"hypercube\"\ndimensions = 4",
     "kind = \"folded_clos\"\nleaves = 4\nspines = 3\nhosts_per_leaf = 5",
+    "kind = \"fat_tree\"\nk = 4",
     "kind = \"dumbbell\"\nleft = 5\nright = 5\nbottleneck_rate = \"20 Gbps\"",
     "kind = \"single_switch\"\nhosts = 8",
 ];
@@ -27,6 +28,7 @@ fn failures(fabric: &str) -> String {
     let neighbour = match fabric.split('"').nth(1) {
         Some("torus" | "mesh" | "hypercube") => 1,
         Some("folded_clos") => 20,
+        Some("fat_tree") => 16,
         Some("dumbbell") => 10,
         _ => 8,
     };

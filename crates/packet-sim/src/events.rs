@@ -15,7 +15,7 @@ use std::collections::BinaryHeap;
 pub(crate) enum Kind {
     /// A link or node changes state: before all else, so that nothing is sent over a link in the instant of its failure.
     Change,
-    /// The packet at the head of a link's ring arrives.
+    /// A link's next packet arrives.
     Arrival,
     /// The last bit of a packet for this node has come in by a link (cut-through only).
     Tail,
@@ -138,6 +138,23 @@ impl EventQueue {
         } else {
             self.far.push(Reverse(event));
         }
+    }
+
+    /// Moves on to the next bucket, if the current one is done and the next begins before `end`. Returns whether it did.
+    #[inline]
+    pub(crate) fn turn(&mut self, end: Time) -> bool {
+        self.serving.is_empty() && self.advance(end).is_some()
+    }
+
+    /// The events of the current bucket, so far.
+    pub(crate) fn present(&self) -> impl Iterator<Item = Event> {
+        self.serving.iter().rev().map(|&entry| self.event(self.current, entry))
+    }
+
+    /// The events of the bucket that follows, so far, in no order.
+    pub(crate) fn following(&self) -> impl Iterator<Item = Event> {
+        let bucket = self.current + 1;
+        self.wheel[(bucket % BUCKETS) as usize].iter().map(move |&entry| self.event(bucket, entry))
     }
 
     /// The next event, if it comes before `end`.

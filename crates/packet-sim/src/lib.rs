@@ -3,7 +3,7 @@
 //! - Time is integer picoseconds; the order of events is total: (time, kind, link or node). No insertion order, no
 //!   float and no hash decides anything, so a seed has one result, on any number of threads.
 //! - A FIFO port costs one event a packet-hop: when a packet is queued its departure is known, so it goes straight
-//!   into its link's ring, and only the head of the ring stands in the event queue. Ports with a
+//!   onto its link, and only the next packet of a link stands in the event queue. Ports with a
 //!   [`Queue`](raddle_core::Queue) or a [`PortAgent`](raddle_core::PortAgent) cost a second event, the end of
 //!   transmission.
 //! - State is owned by node or by link, and links are the only contact between nodes, so nodes can be divided among
@@ -19,11 +19,12 @@ mod mail;
 mod observer;
 mod partition;
 mod port;
-mod ring;
+mod prefetch;
 mod simulation;
 mod slab;
 mod totals;
 mod windows;
+mod wire;
 
 pub use failure::Change;
 pub use observer::Observer;

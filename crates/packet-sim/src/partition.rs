@@ -14,10 +14,11 @@ use crate::failure::Change;
 use crate::mail::{Content, Mail};
 use crate::observer::{Heard, Log};
 use crate::port::{Class, Leaving, LinkStats, Port, PortSetup, QueueDepths, Special};
-use crate::ring::{Ring, Travelling};
+use crate::prefetch::prefetch;
 use crate::simulation::{Config, Switching};
 use crate::slab::{Origin, Slab};
 use crate::totals::Totals;
+use crate::wire::{Travelling, Wire};
 use raddle_core::{
     DropReason, Flow, Input, LinkId, Node, NodeId, Output, Packet, PacketKind, PortId, PortState, Ports,
     Rate, Report, Time, Verdict,
@@ -37,12 +38,8 @@ pub(crate) struct Partition {
     ports: Vec<Port>,
     states: Vec<PortState>,
     classes: Vec<Class>,
-    specials: Vec<Option<Box<Special>>>,
-    stats: Vec<LinkStats>,
     /// By link, or empty if nobody asked.
     depths: Vec<QueueDepths>,
-    /// The ids of links.
-    links: Vec<LinkId>,
     slab: Slab,
     flows: Arc<[Flow]>,
     /// The places, in `flows`, of those that start here.
@@ -94,7 +91,7 @@ impl Partition {
         let place = |link| division.place_of_link(number, link);
         let mut classes: Vec<Class> = Vec::new();
         let mut known = FxHashMap::default();
-        let (mut ports, mut states, mut specials) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut ports, mut states): (Vec<Port>, Vec<PortState>) = (Vec::new(), Vec::new());
         for &(id, from) in division.links(number) {
             let link = topology.link(id);
             let is_here = division.home(from) == number;
@@ -114,17 +111,17 @@ impl Partition {
                 u32::try_from(classes.len() - 1).expect("fewer classes than links")
             });
             ports.push(Port {
-                ring: Ring::default(),
-                class: index,
-                free_at: Time::ZERO,
+                wire: Wire::to(link.map_or(0, |link| division.place(link.to))),
                 queued: 0,
-                to_node: link.map_or(0, |link| division.place(link.to)),
-                reverse: link.map_or(0, |_| place(topology.reverse(id))),
-                up: link.is_some(),
+                class: index,
+                to_port: link.map_or(PortId(0), |link| link.to_port),
                 is_served,
                 has_ledger: there.is_some() || !is_here || cut_through && !is_served,
+                stats: LinkStats::default(),
+                special,
+                id,
+                reverse: link.map_or(0, |_| place(topology.reverse(id))),
             });
-            specials.push(special);
             states.push(PortState {
                 free_at: Time::ZERO,
                 rate: link.map_or(Rate::ZERO, |link| link.rate),
@@ -168,14 +165,11 @@ impl Partition {
             },
             events,
             nodes,
-            departures: specials.iter().flatten().any(|special: &Box<Special>| special.served.is_some()),
-            stats: vec![LinkStats::default(); ports.len()],
-            links: division.links(number).iter().map(|&(id, _)| id).collect(),
+            departures: ports.iter().any(|port| port.is_served),
             depths: vec![QueueDepths::default(); if config.queue_depths { ports.len() } else { 0 }],
             ports,
             states,
             classes,
-            specials,
             slab: Slab::default(),
             flows: Arc::clone(plan.flows),
             starting,
@@ -193,6 +187,9 @@ impl Partition {
     /// Takes events before `end`, at most so many. Returns whether none is left.
     pub(crate) fn run(&mut self, end: Time, most: u64) -> bool {
         for _ in 0..most {
+            if self.events.turn(end) {
+                self.foresee();
+            }
             let Some(event) = self.events.pop_before(end) else { return true };
             debug_assert!(event.time() >= self.now, "time never runs backward");
             self.now = event.time();
@@ -201,6 +198,24 @@ impl Partition {
             self.take(event);
         }
         false
+    }
+
+    /// Brings in what the next events will read. What an arrival reads hangs together by its port, so that comes first.
+    fn foresee(&self) {
+        for event in self.events.following() {
+            if event.kind() == Kind::Arrival {
+                prefetch(&self.ports[event.index() as usize]);
+            }
+        }
+        for event in self.events.present() {
+            if event.kind() == Kind::Arrival
+                && let wire = &self.ports[event.index() as usize].wire
+                && let Some(next) = wire.front()
+            {
+                self.slab.foresee(next.slot);
+                prefetch(&self.nodes[wire.to_node as usize]);
+            }
+        }
     }
 
     /// The time of the last event.
@@ -222,7 +237,11 @@ impl Partition {
 
     /// Packets now inside this part of the fabric.
     pub(crate) fn packets_inside(&self) -> usize {
-        let copies = self.specials.iter().flatten().filter(|special| special.remote.is_some());
+        let copies = self
+            .ports
+            .iter()
+            .filter_map(|port| port.special.as_ref())
+            .filter(|special| special.remote.is_some());
         self.slab.live() - copies.map(|special| special.ledger.len()).sum::<usize>()
     }
 
@@ -247,7 +266,7 @@ impl Partition {
 
     /// Sends something over a link to another partition.
     fn post(&mut self, link: usize, arrives: Time, content: Content) {
-        let special = self.specials[link].as_ref().expect("a link to another partition");
+        let special = self.ports[link].special.as_ref().expect("a link to another partition");
         let (there, link) = special.remote.expect("a link to another partition");
         self.first_outgoing = self.first_outgoing.min(arrives);
         self.outgoing[there].push(Mail { link, arrives, content });
@@ -255,11 +274,11 @@ impl Partition {
 
     /// Moves what was heard to the end of `all`, with the ids of the whole fabric.
     pub(crate) fn drain_log(&mut self, all: &mut Vec<(Event, u64, Heard)>) {
-        let (links, nodes) = (&self.links, &self.nodes);
+        let (ports, nodes) = (&self.ports, &self.nodes);
         self.log.drain_into(all, |event| {
             let index = event.index();
             let id = match event.kind() {
-                Kind::Arrival | Kind::Tail | Kind::Sent | Kind::Signal => links[index as usize].0,
+                Kind::Arrival | Kind::Tail | Kind::Sent | Kind::Signal => ports[index as usize].id.0,
                 Kind::Wake => nodes[index as usize].id.0,
                 Kind::Flow | Kind::Change | Kind::Discovery => index,
             };
@@ -273,14 +292,14 @@ impl Partition {
 
     /// What passed over each link.
     pub(crate) fn link_stats(&self) -> impl Iterator<Item = (LinkId, &LinkStats)> {
-        self.links.iter().copied().zip(&self.stats)
+        self.ports.iter().map(|port| (port.id, &port.stats))
     }
 
     /// How deep the queues of ports were, if anybody asked.
     pub(crate) fn queue_depths(&self) -> impl Iterator<Item = (LinkId, &QueueDepths)> {
         let is_here =
             |&(link, _): &(LinkId, _)| self.topology.link(link).is_some_and(|link| self.is_here(link.from));
-        self.links.iter().copied().zip(&self.depths).filter(is_here)
+        self.ports.iter().map(|port| port.id).zip(&self.depths).filter(is_here)
     }
 
     fn take(&mut self, event: Event) {
@@ -289,11 +308,11 @@ impl Partition {
             Kind::Arrival => self.arrival(index, event.time()),
             Kind::Tail => {
                 // Otherwise the link went down in between.
-                let special = self.specials[index as usize].as_mut();
+                let port = &mut self.ports[index as usize];
                 let slab = &self.slab;
                 let due = |slot: &mut u32| slab.origin(*slot).tail == event.time();
-                if let Some(slot) = special.and_then(|special| special.tail.take_if(due)) {
-                    let node = self.ports[index as usize].to_node;
+                if let Some(slot) = port.special.as_mut().and_then(|special| special.tail.take_if(due)) {
+                    let node = port.wire.to_node;
                     self.hand_over(node, slot, self.slab.origin(slot));
                     self.poll(node);
                 }
@@ -319,21 +338,20 @@ impl Partition {
         }
     }
 
-    /// The head of a link's ring comes in at the far end.
+    /// A link's next packet comes in at the far end.
     fn arrival(&mut self, link: u32, at: Time) {
         let port = &mut self.ports[link as usize];
-        if port.ring.front().is_none_or(|head| head.arrives != at) {
+        if port.wire.front().is_none_or(|head| head.arrives != at) {
             return; // the link went down in between
         }
-        let Some((travelled, unknown)) = port.ring.pop_front() else { return };
-        if let Some(head) = port.ring.front() {
+        let Some((travelled, unknown)) = port.wire.pop_front() else { return };
+        if let Some(head) = port.wire.front() {
             self.events.push(Event::new(head.arrives, Kind::Arrival, link));
         }
         if unknown && !port.is_served && !port.has_ledger {
             port.queued -= u64::from(travelled.size);
         }
-        let (node, reverse) = (port.to_node, port.reverse);
-        let in_port = PortId((reverse - self.nodes[node as usize].first_link) as u16);
+        let (node, in_port, reverse) = (port.wire.to_node, port.to_port, port.reverse);
         let tail = if self.header.is_some() { self.slab.tail(travelled.slot) } else { at };
         self.totals.packet_hops += 1;
         if self.departures {
@@ -367,7 +385,7 @@ impl Partition {
                 let port = origin.port.expect("a packet still coming in has come by a port");
                 let link = self.ports[self.local_link(node, port)].reverse;
                 self.slab.set_origin(slot, origin);
-                self.specials[link as usize].get_or_insert_default().tail = Some(slot);
+                self.ports[link as usize].special.get_or_insert_default().tail = Some(slot);
                 self.events.push(Event::new(origin.tail, Kind::Tail, link));
                 false
             }
@@ -400,7 +418,7 @@ impl Partition {
     fn enqueue(&mut self, node: u32, out: PortId, slot: u32, origin: Origin) -> bool {
         let link = self.local_link(node, out);
         let port = &mut self.ports[link];
-        if !port.up {
+        if !self.states[link].up {
             return self.lose(node, Some(out), slot, origin, DropReason::LinkDown);
         }
         if port.is_served {
@@ -412,27 +430,27 @@ impl Partition {
             self.settle_ledger(link)
         } else {
             port.settle(self.now, class);
-            port.ring.waiting()
+            port.wire.waiting()
         };
         let port = &mut self.ports[link];
         if !port.has_room(waiting, size, &self.classes[port.class as usize]) {
             return self.lose(node, Some(out), slot, origin, DropReason::QueueFull);
         }
         port.queued += u64::from(size);
-        let stats = &mut self.stats[link];
+        let stats = &mut port.stats;
         stats.peak_queue = stats.peak_queue.max(port.queued);
         if let Some(depths) = self.depths.get_mut(link) {
             depths.count(port.queued);
         }
-        let start = port.free_at.max(self.now);
+        let start = self.states[link].free_at.max(self.now);
         self.launch(link, slot, start, origin.tail);
         false
     }
 
     /// Brings `queued` of a port with a ledger up to now. Returns how many packets wait.
     fn settle_ledger(&mut self, link: usize) -> usize {
-        let special = self.specials[link].get_or_insert_default();
         let port = &mut self.ports[link];
+        let special = port.special.get_or_insert_default();
         while let Some(packet) = special.ledger.pop_front_if(|packet| packet.sent <= self.now) {
             if !port.is_served {
                 port.queued -= u64::from(packet.size); // a served port's queue counts its own bytes
@@ -457,9 +475,9 @@ impl Partition {
             Some(header) => start + class.serialisation(size.min(header)) + class.delay,
         };
         let arrived = sent + class.delay;
-        port.free_at = port.free_at.max(sent);
-        self.states[link].free_at = port.free_at;
-        let stats = &mut self.stats[link];
+        let state = &mut self.states[link];
+        state.free_at = state.free_at.max(sent);
+        let stats = &mut port.stats;
         let kind = packet.kind();
         if kind == PacketKind::Data {
             stats.data_packets += 1;
@@ -470,7 +488,7 @@ impl Partition {
         }
         self.totals.kinds[kind as usize].count(size);
         if self.log.forwarded {
-            let heard = Heard::Forwarded { sent, link: self.links[link], packet: *packet };
+            let heard = Heard::Forwarded { sent, link: port.id, packet: *packet };
             self.log.push(heard);
         }
         if port.has_ledger || self.header.is_some() {
@@ -482,20 +500,20 @@ impl Partition {
         sent
     }
 
-    /// Puts a packet into a link's ring.
+    /// Puts a packet on a link.
     #[inline]
     fn travel(&mut self, link: u32, packet: Travelling) {
-        let ring = &mut self.ports[link as usize].ring;
-        ring.push_back(packet);
-        if ring.len() == 1 {
+        let wire = &mut self.ports[link as usize].wire;
+        wire.push_back(packet);
+        if wire.len() == 1 {
             self.events.push(Event::new(packet.arrives, Kind::Arrival, link));
         }
     }
 
     /// Puts a packet on a link to another partition, or on any under cut-through.
     fn launch_apart(&mut self, link: usize, slot: u32, leaving: Leaving, tail: Time) {
-        let port = &self.ports[link];
-        let special = self.specials[link].get_or_insert_default();
+        let port = &mut self.ports[link];
+        let special = port.special.get_or_insert_default();
         if port.has_ledger {
             special.ledger.push_back(leaving);
         }
@@ -541,7 +559,7 @@ impl Partition {
         self.totals.dropped_bytes += u64::from(packet.payload());
         self.totals.drops[why as usize] += 1;
         if let Some(link) = link {
-            self.stats[link].drops += 1;
+            self.ports[link].stats.drops += 1;
         }
         self.log.push(Heard::Dropped { node, port, packet: *packet, why });
     }

@@ -1,8 +1,8 @@
 //! Egress ports and the links behind them.
 
-use crate::ring::Ring;
 use crate::slab::Origin;
-use raddle_core::{Admit, Bytes, Duration, Packet, PortAgent, Queue, Rate, Signal, Time};
+use crate::wire::Wire;
+use raddle_core::{Admit, Bytes, Duration, LinkId, Packet, PortAgent, PortId, Queue, Rate, Signal, Time};
 use raddle_topology::Link;
 use std::collections::VecDeque;
 use std::ops::AddAssign;
@@ -66,28 +66,28 @@ impl QueueDepths {
     }
 }
 
-/// What a hop touches of a port: one cache line.
-#[derive(Debug)]
-#[repr(align(64))]
+/// A port and its link: a cache line that every hop reads, and one that it mostly writes.
+#[repr(C, align(128))]
 pub(crate) struct Port {
-    /// Packets accepted, in order of departure (of a served port: those that have begun to leave). On a link to another
-    /// partition, packets that have come in from there.
-    pub(crate) ring: Ring,
-    /// Which of the partition's [`Class`]es.
-    pub(crate) class: u32,
-    /// When everything accepted will have left.
-    pub(crate) free_at: Time,
+    /// Packets accepted (of a served port: those that have begun to leave). On a link to another partition, packets that
+    /// have come in from there.
+    pub(crate) wire: Wire,
     /// Bytes that wait or are in service, as of the last [`Port::settle`].
     pub(crate) queued: u64,
-    /// The node at the far end; nonsense if it belongs to another partition.
-    pub(crate) to_node: u32,
-    /// The link in the other direction.
-    pub(crate) reverse: u32,
-    pub(crate) up: bool,
+    /// Which of the partition's [`Class`]es.
+    pub(crate) class: u32,
+    /// The port at the far end.
+    pub(crate) to_port: PortId,
     /// Whether departures cost events of their own.
     pub(crate) is_served: bool,
-    /// Whether departures are kept in a [`Special::ledger`], because the ring does not tell them.
+    /// Whether departures are kept in a [`Special::ledger`], because the wire does not tell them.
     pub(crate) has_ledger: bool,
+    pub(crate) stats: LinkStats,
+    /// What only some ports have.
+    pub(crate) special: Option<Box<Special>>,
+    pub(crate) id: LinkId,
+    /// The link in the other direction.
+    pub(crate) reverse: u32,
 }
 
 /// What ports have in common: there are few kinds in a fabric.
@@ -105,7 +105,7 @@ pub(crate) struct Class {
 #[derive(Default)]
 pub(crate) struct Special {
     pub(crate) served: Option<Served>,
-    /// Packets whose departure the ring does not tell: those that go to another partition, and any under cut-through.
+    /// Packets whose departure the wire does not tell: those that go to another partition, and any under cut-through.
     pub(crate) ledger: VecDeque<Leaving>,
     /// The partition at the far end, and the link's index there.
     pub(crate) remote: Option<(usize, u32)>,
@@ -169,7 +169,7 @@ impl Port {
     /// Brings `queued` of a port without ledger up to `now`.
     #[inline]
     pub(crate) fn settle(&mut self, now: Time, class: &Class) {
-        self.queued -= self.ring.settle(now + class.delay);
+        self.queued -= self.wire.settle(now + class.delay);
     }
 
     /// Whether a port with so many packets waiting takes `size` bytes more.
@@ -226,11 +226,12 @@ impl Queue for Fifo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ring::Travelling;
+    use crate::wire::Travelling;
 
     #[test]
-    fn what_a_hop_touches_fits_a_cache_line() {
-        assert_eq!(size_of::<Port>(), 64);
+    fn what_a_hop_reads_of_a_port_fits_a_cache_line() {
+        assert_eq!(size_of::<Port>(), 128);
+        assert_eq!(std::mem::offset_of!(Port, stats), 64);
         assert_eq!(size_of::<Travelling>(), 16);
     }
 }

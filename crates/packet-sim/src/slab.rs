@@ -1,5 +1,6 @@
 //! Packets in the fabric, in reused slots named by `u32`.
 
+use crate::prefetch::prefetch;
 use raddle_core::{Packet, PortId, Time};
 
 /// How a packet came into its present node.
@@ -55,6 +56,12 @@ impl Slab {
     #[inline]
     pub(crate) fn get(&self, slot: u32) -> &Packet {
         &self.slots[slot as usize].0
+    }
+
+    /// Says that a packet will be read soon.
+    #[inline]
+    pub(crate) fn foresee(&self, slot: u32) {
+        prefetch(&self.slots[slot as usize]);
     }
 
     #[inline]

@@ -142,6 +142,26 @@ impl Clos {
         }
     }
 
+    /// Where hosts are, seen from `node`.
+    pub(crate) fn below(&self, node: NodeId) -> Below {
+        let level = self.level(node);
+        let ClosSize { edges, hosts, .. } = self.size;
+        let (first, count, each) = match level {
+            HOST => (node.0, 1, 1),
+            EDGE => (self.edge(node, EDGE) * hosts, hosts, 1),
+            AGGREGATION => (self.pod(node, AGGREGATION) * edges * hosts, edges * hosts, hosts),
+            _ => (0, self.hosts(), edges * hosts),
+        };
+        Below {
+            hosts: self.hosts(),
+            first,
+            count,
+            each,
+            up: port_id(self.down[level]),
+            ups: self.up[level] as u16,
+        }
+    }
+
     /// Hops between two nodes.
     ///
     /// A path is a walk over levels. A step up from an edge switch chooses the plane, one down from a core the pod, one
@@ -254,6 +274,39 @@ impl Clos {
         // All ports of a side that are closer are alike.
         let sides = self.ways(from, to).into_iter().filter(|side| !side.is_empty());
         sides.map(|side| side.len() as f64 * self.paths(self.neighbour(from, level, side.start), to)).sum()
+    }
+}
+
+/// Where hosts are, seen from a node: below it, each by one port, or elsewhere, by any port that leads up.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Below {
+    /// Hosts in all, the first nodes.
+    hosts: u32,
+    /// The first host below the node, and how many there are, each port leading to `each` of them.
+    first: u32,
+    count: u32,
+    each: u32,
+    /// The first port up, and how many there are.
+    up: PortId,
+    ups: u16,
+}
+
+impl Below {
+    /// Whether `to` is a host.
+    pub(crate) fn knows(&self, to: NodeId) -> bool {
+        to.0 < self.hosts
+    }
+
+    /// The port towards a host other than the node itself; if there are several, the one that `pick` names.
+    #[inline]
+    pub(crate) fn choose(&self, to: NodeId, pick: impl FnOnce(usize) -> usize) -> PortId {
+        let place = to.0.wrapping_sub(self.first);
+        if place < self.count {
+            return PortId((place / self.each) as u16);
+        }
+        let choice = pick(self.ups.into());
+        assert!(choice < self.ups.into(), "port {choice} of {}", self.ups);
+        PortId(self.up.0 + choice as u16)
     }
 }
 

@@ -126,6 +126,22 @@ impl Topology {
         self.link_id(link.to, link.to_port)
     }
 
+    /// For each node with a single duplex link, a leaf, the node at its other end; of two nodes that have only each other
+    /// the second is the leaf. All leaves of a node look alike from elsewhere.
+    pub(crate) fn leaves(&self) -> Vec<Option<NodeId>> {
+        let mut incoming = vec![0_u32; self.node_count()];
+        self.links().for_each(|(_, link)| incoming[link.to.index()] += 1);
+        let only_neighbour = |node: NodeId| {
+            let mut links = self.links_from(node);
+            let (_, link) = links.next()?;
+            let back = self.link_at(link.to, link.to_port)?;
+            (links.next().is_none() && incoming[node.index()] == 1 && back.to == node).then_some(link.to)
+        };
+        let leaf =
+            |node| only_neighbour(node).filter(|&other| node > other || only_neighbour(other).is_none());
+        self.nodes().map(leaf).collect()
+    }
+
     /// The same fabric without the links for which `up` is false; ids and ports stay as they are.
     #[must_use]
     pub fn surviving(&self, up: impl Fn(LinkId) -> bool) -> Self {

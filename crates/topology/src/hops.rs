@@ -1,10 +1,11 @@
 //! How far apart hosts are, and by how many shortest paths: what a fabric's size and shape amount to.
 //!
 //! Breadth-first search from each host, every link one hop; a torus or a Clos network looks the same from all its
-//! hosts, so that one search is enough there. Parallel links are paths of their own.
+//! hosts, so that one search is enough there, and any fabric from all hosts that hang from one switch. Parallel links are paths of their own.
 
 use crate::{Shape, Topology};
 use raddle_core::NodeId;
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
 /// Hops and shortest paths over all ordered pairs of hosts.
@@ -17,18 +18,14 @@ pub struct Hops {
 }
 
 impl Hops {
-    /// Measures `topology`: O(hosts · links), or O(links) on a torus or a Clos network.
+    /// Measures `topology`: O(links) on a torus or a Clos network, else O(links) for each switch with hosts and each host
+    /// with several links.
     #[must_use]
     pub fn of(topology: &Topology) -> Self {
         let hosts: Vec<NodeId> = topology.hosts().collect();
-        let sources = match topology.shape() {
-            Shape::Torus(_) | Shape::Clos(_) => &hosts[..hosts.len().min(1)],
-            Shape::Mesh(_) | Shape::General => &hosts[..],
-        };
-        let each = (hosts.len() / sources.len().max(1)) as u64;
         let mut search = Search::default();
         let mut hops = Self::default();
-        for &src in sources {
+        for (src, each) in sources(topology, &hosts) {
             search.run(topology, src);
             for &dst in &hosts {
                 let Some(distance) = search.hops[dst.index()] else {
@@ -109,6 +106,25 @@ impl Hops {
     pub fn unreachable(&self) -> Option<(NodeId, NodeId)> {
         self.unreachable
     }
+}
+
+/// Hosts that between them see all there is to see, in order, and how many see the same as each.
+fn sources(topology: &Topology, hosts: &[NodeId]) -> Vec<(NodeId, u64)> {
+    if let (Shape::Torus(_) | Shape::Clos(_), Some(&first)) = (topology.shape(), hosts.first()) {
+        return vec![(first, hosts.len() as u64)];
+    }
+    let leaves = topology.leaves();
+    let mut sources: Vec<(NodeId, u64)> = Vec::new();
+    let mut places = FxHashMap::default();
+    for &host in hosts {
+        let alike = leaves[host.index()].map_or((host, false), |neighbour| (neighbour, true));
+        let place = *places.entry(alike).or_insert(sources.len());
+        if place == sources.len() {
+            sources.push((host, 0));
+        }
+        sources[place].1 += 1;
+    }
+    sources
 }
 
 /// Breadth-first search whose memory the next one uses again.

@@ -5,16 +5,23 @@ use super::section::{Section, out_of_range};
 use super::value::At;
 use super::workload::read_file;
 use raddle_core::{Duration, Rate};
-use raddle_topology::{Topology, builders, io};
+use raddle_topology::builders::{self, ClosRates};
+use raddle_topology::{ClosSize, Topology, io};
 use std::path::Path;
 use std::sync::Arc;
 
 /// The kinds of fabric, each with a line of description.
-const KINDS: [(&str, &str); 7] = [
+const KINDS: [(&str, &str); 9] = [
     ("torus", "wrap-around grid: dims = [8, 8, 8]"),
     ("mesh", "grid without wrap-around: dims = [8, 8]"),
     ("hypercube", "2^n nodes: dimensions = 9"),
     ("folded_clos", "leaves and spines: leaves = 32, spines = 16, hosts_per_leaf = 16"),
+    ("fat_tree", "k-ary fat-tree of three levels of switches, k^3 / 4 hosts: k = 8"),
+    (
+        "clos",
+        "three levels of switches: pods = 12, edges_per_pod = 6, aggregations_per_pod = 6, cores_per_plane = 3, \
+         hosts_per_edge = 6",
+    ),
     ("dumbbell", "two switches and a bottleneck: left = 4, right = 4, bottleneck_rate = \"10 Gbps\""),
     ("single_switch", "hosts around one switch: hosts = 16"),
     ("file", "a graph of your own, GraphML or node-link JSON: file = \"rack.graphml\""),
@@ -38,16 +45,12 @@ pub enum Fabric {
     Mesh(Vec<u32>),
     /// 2^n nodes.
     Hypercube(u32),
-    /// Two-level folded Clos.
-    FoldedClos {
-        /// Leaf switches.
-        leaves: u32,
-        /// Spine switches.
-        spines: u32,
-        /// Hosts at each leaf.
-        hosts_per_leaf: u32,
-        /// Rate of the links between leaves and spines.
-        uplink_rate: Rate,
+    /// Two or three levels of switches.
+    Clos {
+        /// Its numbers.
+        size: ClosSize,
+        /// Its rates.
+        rates: ClosRates,
     },
     /// Two switches joined by one link.
     Dumbbell {
@@ -97,13 +100,14 @@ impl TopologySpec {
                 section.ensure(dimensions <= 24, "dimensions", "too many nodes", "at most 24 dimensions")?;
                 Fabric::Hypercube(dimensions)
             }
-            "folded_clos" => {
-                let (leaves, spines) = (count(&mut section, "leaves")?, count(&mut section, "spines")?);
-                let hosts_per_leaf = count(&mut section, "hosts_per_leaf")?;
-                let nodes = u64::from(leaves) * (1 + u64::from(hosts_per_leaf)) + u64::from(spines);
-                section.ensure(nodes <= MOST_NODES, "leaves", "too many nodes", "at most 2^24 nodes")?;
-                let uplink_rate = positive_rate(&mut section, "uplink_rate", Some(link_rate))?;
-                Fabric::FoldedClos { leaves, spines, hosts_per_leaf, uplink_rate }
+            "folded_clos" | "fat_tree" | "clos" => {
+                let size = clos_size(&mut section, kind)?;
+                let uplink = positive_rate(&mut section, "uplink_rate", Some(link_rate))?;
+                let core = match kind {
+                    "folded_clos" => uplink,
+                    _ => positive_rate(&mut section, "core_rate", Some(uplink))?,
+                };
+                Fabric::Clos { size, rates: ClosRates { host: link_rate, uplink, core } }
             }
             "dumbbell" => Fabric::Dumbbell {
                 left: count(&mut section, "left")?,
@@ -127,9 +131,7 @@ impl TopologySpec {
             Fabric::Torus(dims) => builders::torus(dims, rate, delay),
             Fabric::Mesh(dims) => builders::mesh(dims, rate, delay),
             Fabric::Hypercube(order) => builders::hypercube(*order, rate, delay),
-            &Fabric::FoldedClos { leaves, spines, hosts_per_leaf, uplink_rate } => {
-                builders::folded_clos(leaves, hosts_per_leaf, spines, rate, uplink_rate, delay)
-            }
+            &Fabric::Clos { size, rates } => builders::clos(size, rates, delay),
             &Fabric::Dumbbell { left, right, bottleneck_rate } => {
                 builders::dumbbell(left, right, rate, bottleneck_rate, delay)
             }
@@ -175,6 +177,37 @@ fn count(section: &mut Section<'_>, key: &str) -> Result<u32, Problem> {
     section.ensure(count > 0, key, "there must be at least one", "give a number above zero")?;
     section.ensure(u64::from(count) < MOST_NODES, key, "too many nodes", "at most 2^24 nodes")?;
     Ok(count)
+}
+
+/// The numbers of a Clos network of that kind.
+fn clos_size(section: &mut Section<'_>, kind: &str) -> Result<ClosSize, Problem> {
+    match kind {
+        "folded_clos" => {
+            let (leaves, spines) = (count(section, "leaves")?, count(section, "spines")?);
+            Ok(ClosSize::leaf_spine(leaves, count(section, "hosts_per_leaf")?, spines))
+        }
+        "fat_tree" => {
+            let k = count(section, "k")?;
+            let hint = "half of them lead up, half down: give an even number, such as 8";
+            section.ensure(
+                k.is_multiple_of(2),
+                "k",
+                "a fat-tree of switches with an odd number of ports",
+                hint,
+            )?;
+            Ok(ClosSize::fat_tree(k))
+        }
+        _ => {
+            let pods = count(section, "pods")?;
+            let edges = count(section, "edges_per_pod")?;
+            let aggregations = count(section, "aggregations_per_pod")?;
+            let cores = section.required("cores_per_plane")?;
+            let hint = "give a number above zero; without cores there can be one pod only";
+            section.ensure(pods == 1 || cores > 0, "cores_per_plane", "nothing joins the pods", hint)?;
+            let hosts = count(section, "hosts_per_edge")?;
+            Ok(ClosSize { pods, edges, aggregations, cores, hosts })
+        }
+    }
 }
 
 fn dims(section: &mut Section<'_>) -> Result<Vec<u32>, Problem> {

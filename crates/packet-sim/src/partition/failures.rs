@@ -15,22 +15,23 @@ impl Partition {
     pub(super) fn change(&mut self, index: usize) {
         let changes = std::sync::Arc::clone(&self.changes);
         let Change { links, up, .. } = &changes[index];
-        let mut here: Vec<usize> =
-            links.iter().filter_map(|link| self.links.binary_search(link).ok()).collect();
+        let mut here: Vec<usize> = links
+            .iter()
+            .filter_map(|&link| self.ports.binary_search_by_key(&link, |port| port.id).ok())
+            .collect();
         here.sort_unstable();
         for &link in &here {
             self.states[link].up = *up;
-            self.ports[link].up = *up;
         }
         if !up {
             for &link in &here {
                 self.cut(link);
             }
             let ends = |&link: &usize| {
-                let far = self.ports[link].to_node;
-                let near = self.ports[self.ports[link].reverse as usize].to_node;
-                let Link { from, to, .. } =
-                    *self.topology.link(self.links[link]).expect("links fail, ports do not");
+                let port = &self.ports[link];
+                let far = port.wire.to_node;
+                let near = self.ports[port.reverse as usize].wire.to_node;
+                let Link { from, to, .. } = *self.topology.link(port.id).expect("links fail, ports do not");
                 [(self.is_here(from), near), (self.is_here(to), far)]
             };
             let mut nodes: Vec<u32> =
@@ -47,7 +48,7 @@ impl Partition {
 
     /// Loses all that a link that went down carries, at whichever end is in this partition.
     fn cut(&mut self, link: usize) {
-        let id = self.links[link];
+        let id = self.ports[link].id;
         let Link { from, from_port, to, .. } = *self.topology.link(id).expect("links fail, ports do not");
         let mut waiting = Vec::new();
         self.log.step = 2 * u64::from(id.0);
@@ -63,9 +64,9 @@ impl Partition {
     /// What has left the port is lost on the way; what has not is `waiting`, if the port is in this partition too.
     fn cut_far_end(&mut self, link: usize, from: raddle_core::NodeId, out: PortId, waiting: &mut Vec<u32>) {
         let port = &mut self.ports[link];
-        let to_node = port.to_node;
+        let to_node = port.wire.to_node;
         let left_by_now = self.now + self.classes[port.class as usize].delay;
-        for packet in port.ring.clear() {
+        for packet in port.wire.clear() {
             // Under cut-through the last bit may leave long after the first.
             let tail = if self.header.is_some() { self.slab.tail(packet.slot) } else { packet.arrives };
             if tail <= left_by_now {
@@ -77,7 +78,7 @@ impl Partition {
                 self.slab.remove(packet.slot); // the port's partition has a copy, and loses it
             }
         }
-        if let Some(special) = &mut self.specials[link] {
+        if let Some(special) = &mut self.ports[link].special {
             special.signals.clear();
             if let Some(slot) = special.tail.take() {
                 self.lose(to_node, None, slot, self.slab.origin(slot), DropReason::LinkDown);
@@ -90,10 +91,9 @@ impl Partition {
         let node = self.owner(u32::try_from(link).expect("link ids fit 28 bits"));
         let now = self.now;
         let port = &mut self.ports[link];
-        port.free_at = now;
         port.queued = 0;
         self.states[link].free_at = now;
-        if let Some(special) = &mut self.specials[link] {
+        if let Some(special) = &mut port.special {
             let is_remote = special.remote.is_some();
             for packet in special.ledger.drain(..).filter(|_| is_remote) {
                 if packet.sent > now && packet.arrives >= now {

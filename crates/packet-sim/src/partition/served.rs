@@ -14,7 +14,7 @@ impl Partition {
     /// Shows a packet that has come in to the port's agent.
     #[inline(never)]
     pub(super) fn meet_agent(&mut self, link: usize, slot: u32) {
-        if let Some(special) = &mut self.specials[link]
+        if let Some(special) = &mut self.ports[link].special
             && let Some(served) = &mut special.served
             && let Some(agent) = &mut served.agent
         {
@@ -27,7 +27,7 @@ impl Partition {
         self.slab.set_origin(slot, origin);
         let packet = self.slab.get_mut(slot);
         let port = &mut self.ports[link];
-        let Some(served) = self.specials[link].as_mut().and_then(|special| special.served.as_mut()) else {
+        let Some(served) = port.special.as_mut().and_then(|special| special.served.as_mut()) else {
             unreachable!("the caller has looked")
         };
         let notice =
@@ -38,15 +38,15 @@ impl Partition {
         } else {
             let in_service = served.serving.as_ref().map_or(0, |serving| serving.packet.size);
             let waiting = served.queue.bytes().0 + u64::from(in_service);
-            let stats = &mut self.stats[link];
+            let stats = &mut port.stats;
             stats.peak_queue = stats.peak_queue.max(waiting);
             if let Some(depths) = self.depths.get_mut(link) {
                 depths.count(waiting);
             }
             let idle = served.serving.is_none();
             let class = &self.classes[port.class as usize];
-            port.free_at = port.free_at.max(self.now) + class.serialisation(packet.size);
-            self.states[link].free_at = port.free_at;
+            let state = &mut self.states[link];
+            state.free_at = state.free_at.max(self.now) + class.serialisation(packet.size);
             if idle {
                 self.serve_next(link);
             }
@@ -59,7 +59,8 @@ impl Partition {
 
     /// Begins the next transmission of a served port, if anything waits.
     fn serve_next(&mut self, link: usize) {
-        let Some(served) = self.specials[link].as_mut().and_then(|special| special.served.as_mut()) else {
+        let Some(served) = self.ports[link].special.as_mut().and_then(|special| special.served.as_mut())
+        else {
             return;
         };
         let Some(slot) = served.queue.pop(self.now) else { return };
@@ -68,7 +69,7 @@ impl Partition {
         }
         let (packet, origin) = (*self.slab.get(slot), self.slab.origin(slot));
         let sent = self.launch(link, slot, self.now, origin.tail);
-        if let Some(served) = self.specials[link].as_mut().and_then(|special| special.served.as_mut()) {
+        if let Some(served) = self.ports[link].special.as_mut().and_then(|special| special.served.as_mut()) {
             served.serving = Some(InService { packet, origin, sent });
         }
         self.events.push(Event::new(sent, Kind::Sent, u32::try_from(link).expect("link ids fit 28 bits")));
@@ -77,7 +78,8 @@ impl Partition {
     pub(super) fn transmission_ends(&mut self, link: u32) {
         let now = self.now;
         let index = link as usize;
-        let Some(served) = self.specials[index].as_mut().and_then(|special| special.served.as_mut()) else {
+        let Some(served) = self.ports[index].special.as_mut().and_then(|special| special.served.as_mut())
+        else {
             return;
         };
         // Otherwise the link went down in between.
@@ -101,7 +103,7 @@ impl Partition {
 
     /// The node, of this partition, that a link leaves.
     pub(super) fn owner(&self, link: u32) -> u32 {
-        self.ports[self.ports[link as usize].reverse as usize].to_node
+        self.ports[self.ports[link as usize].reverse as usize].wire.to_node
     }
 
     /// Tells the forwarder that a packet has left its node, and sends its answer upstream.
@@ -120,12 +122,12 @@ impl Partition {
 
     fn send_signal(&mut self, link: usize, signal: Signal) {
         let port = &self.ports[link];
-        if !port.up {
+        if !self.states[link].up {
             return;
         }
         let delay = self.classes[port.class as usize].delay.max(LEAST_SIGNAL_DELAY);
         let arrives = self.now + delay;
-        if self.specials[link].as_ref().is_some_and(|special| special.remote.is_some()) {
+        if port.special.as_ref().is_some_and(|special| special.remote.is_some()) {
             self.post(link, arrives, Content::Signal(signal));
         } else {
             self.signal_travels(link, arrives, signal);
@@ -134,7 +136,7 @@ impl Partition {
 
     /// Puts a signal onto a link of which this partition has the far end.
     pub(super) fn signal_travels(&mut self, link: usize, arrives: Time, signal: Signal) {
-        let signals = &mut self.specials[link].get_or_insert_default().signals;
+        let signals = &mut self.ports[link].special.get_or_insert_default().signals;
         signals.push_back((arrives, signal));
         if signals.len() == 1 {
             let index = u32::try_from(link).expect("link ids fit 28 bits");
@@ -143,12 +145,11 @@ impl Partition {
     }
 
     pub(super) fn signal_arrives(&mut self, link: u32) {
-        let port = &self.ports[link as usize];
-        let node = port.to_node;
-        let in_port = PortId((port.reverse - self.nodes[node as usize].first_link) as u16);
+        let port = &mut self.ports[link as usize];
+        let (node, in_port) = (port.wire.to_node, port.to_port);
         let now = self.now;
         let mut heard = false;
-        let Some(special) = &mut self.specials[link as usize] else { return };
+        let Some(special) = &mut port.special else { return };
         while let Some(&(arrives, signal)) = special.signals.front() {
             if arrives > now {
                 self.events.push(Event::new(arrives, Kind::Signal, link));

@@ -5,15 +5,15 @@
 //! and the choices of successive hops are independent (no polarisation). Acknowledgements are hashed by their own
 //! identity, so they need not return along the path of the data.
 //!
-//! Cost a hop: one look-up of the productive ports, which is arithmetic on a torus, and at most three multiplicative
-//! mixes.
+//! Cost a hop: [`LocalRouting::choose`], which is arithmetic on tori and Clos networks, and where there is a choice two
+//! multiplicative mixes.
 //!
 //! Between a failure and its discovery, packets bound for the dead link are lost; from then on paths are those of
 //! the surviving fabric.
 
 use raddle_core::{DropReason, Forwarder, Header, LinkId, NodeId, Packet, PortId, Ports, Time, Verdict};
 use raddle_topology::Topology;
-use raddle_topology::routing::Routing;
+use raddle_topology::routing::{LocalRouting, Routing};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -47,66 +47,63 @@ impl ShortestPaths {
     }
 }
 
-/// The forwarder of one node.
+/// The forwarder of one node; what a packet needs is on one cache line.
 #[derive(Debug)]
+#[repr(align(64))]
 pub struct Ecmp {
-    node: NodeId,
     /// Of the seed and the node.
     salt: u64,
+    /// By what the node knows; none if it has heard of a failure or a repair since it last looked.
+    routing: Option<LocalRouting>,
+    known: Box<Known>,
+}
+
+/// What a node knows of the fabric.
+#[derive(Debug)]
+struct Known {
+    node: NodeId,
     paths: Arc<ShortestPaths>,
-    routing: Arc<Routing>,
     down: BTreeSet<LinkId>,
-    /// Whether `routing` does not yet know of `down`.
-    outdated: bool,
-    /// Scratch: the ports to choose from.
-    productive: Vec<PortId>,
+}
+
+impl Known {
+    #[cold]
+    fn routing(&self) -> LocalRouting {
+        LocalRouting::new(self.paths.without(&self.down), self.node)
+    }
 }
 
 impl Ecmp {
     /// The forwarder of `node`.
     #[must_use]
     pub fn new(node: NodeId, paths: &Arc<ShortestPaths>, seed: u64) -> Self {
-        let down = BTreeSet::new();
-        Self {
-            node,
-            salt: mix(mix(seed) ^ u64::from(node.0)),
-            routing: paths.without(&down),
-            paths: Arc::clone(paths),
-            down,
-            outdated: false,
-            productive: Vec::new(),
-        }
+        let known = Box::new(Known { node, paths: Arc::clone(paths), down: BTreeSet::new() });
+        Self { salt: mix(mix(seed) ^ u64::from(node.0)), routing: Some(known.routing()), known }
     }
 }
 
 impl Forwarder for Ecmp {
     fn forward(&mut self, _: Time, packet: &mut Packet, _: Option<PortId>, _: &Ports<'_>) -> Verdict {
+        let routing = self.routing.get_or_insert_with(|| self.known.routing());
         let to = packet.dst();
-        if to == self.node {
+        if to == routing.node() {
             return Verdict::Deliver;
         }
-        if std::mem::take(&mut self.outdated) {
-            self.routing = self.paths.without(&self.down);
-        }
-        self.productive.clear();
-        self.routing.productive(self.node, to, &mut self.productive);
-        match self.productive[..] {
-            [] => Verdict::Drop(DropReason::NoRoute),
-            [only] => Verdict::Forward(only),
-            ref ports => {
-                let hash = flow_hash(packet, self.salt) >> 32;
-                Verdict::Forward(ports[(hash as usize * ports.len()) >> 32])
-            }
+        // The upper half of the hash, as a fraction of 2^32, picks among the ports.
+        let pick = |ports: usize| ((flow_hash(packet, self.salt) >> 32) as usize * ports) >> 32;
+        match routing.choose(to, pick) {
+            Some(port) => Verdict::Forward(port),
+            None => Verdict::Drop(DropReason::NoRoute),
         }
     }
 
     fn link(&mut self, link: LinkId, up: bool) {
         if up {
-            self.down.remove(&link);
+            self.known.down.remove(&link);
         } else {
-            self.down.insert(link);
+            self.known.down.insert(link);
         }
-        self.outdated = true;
+        self.routing = None;
     }
 }
 

@@ -22,7 +22,9 @@
 //! - A sender never gives up, and does not slow-start again after an idle period (RFC 5681 §4.1).
 //! - Packets lost in the host's own queue are not noticed in any other way than those lost elsewhere.
 
+mod finished;
 mod host;
+mod loss;
 mod ranges;
 mod receiver;
 mod reno;

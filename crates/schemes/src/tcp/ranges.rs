@@ -34,7 +34,12 @@ impl Ranges {
             (Some(&(start, _)), Some(&(_, end))) => (start.min(from), end.max(to)),
             _ => (from, to),
         };
-        self.list.splice(first..last, [merged]);
+        if first == last {
+            self.list.insert(first, merged);
+        } else {
+            self.list[first] = merged;
+            self.list.drain(first + 1..last);
+        }
         let added = merged.1 - merged.0 - old;
         self.total += added;
         added

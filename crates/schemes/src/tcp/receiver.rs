@@ -4,23 +4,33 @@ use super::ranges::Ranges;
 use super::{Params, WINDOW_SCALE, packet, unwrap_sequence, wrap_sequence};
 use raddle_core::{Packet, Time};
 use raddle_wire::tcp::{ACK, FIN, SYN, Segment};
+use std::num::NonZeroU64;
 
 /// A flow that this host receives.
 #[derive(Debug)]
 pub(super) struct Receiver {
-    /// What every acknowledgement of the flow's has in common.
-    template: Segment,
+    /// This host, and the flow's sender.
+    src: u32,
+    dst: u32,
+    src_port: u16,
+    dst_port: u16,
+    reorder_peak: u32,
     /// Next number expected.
     nxt: u64,
     /// One past the FIN, once it is known.
-    end: Option<u64>,
-    /// What has come in beyond `nxt`.
-    waiting: Ranges,
-    /// A number in each of the ranges that changed last, the latest first.
-    recent: [u64; 3],
-    reorder_peak: u32,
+    end: Option<NonZeroU64>,
+    /// What has come in beyond `nxt`, while there is any.
+    waiting: Option<Box<Waiting>>,
     /// When a delayed acknowledgement is due; [`Time::NEVER`] if none is owed.
     ack_due: Time,
+}
+
+/// What has come in too early.
+#[derive(Debug, Default)]
+struct Waiting {
+    ranges: Ranges,
+    /// A number in each of the ranges that changed last, the latest first.
+    recent: [u64; 3],
 }
 
 /// Whether a segment is to be acknowledged.
@@ -36,19 +46,21 @@ impl Receiver {
     /// A receiver that has seen nothing; `first` is any segment of the flow's.
     pub(super) fn new(first: &Segment, params: &Params) -> Self {
         Self {
-            template: answer(first, 0, params),
+            src: first.dst,
+            dst: first.src,
+            src_port: first.dst_port,
+            dst_port: first.src_port,
+            reorder_peak: 0,
             nxt: u64::from(!params.handshake),
             end: None,
-            waiting: Ranges::default(),
-            recent: [0; 3],
-            reorder_peak: 0,
+            waiting: None,
             ack_due: Time::NEVER,
         }
     }
 
     /// Whether everything has come in, the FIN included.
     pub(super) fn is_complete(&self) -> bool {
-        self.end == Some(self.nxt)
+        self.end.is_some_and(|end| end.get() == self.nxt)
     }
 
     /// Most packets that waited for an earlier one.
@@ -73,43 +85,31 @@ impl Receiver {
             return Acknowledge::Now; // seen before, or beyond the window
         };
         if fin {
-            self.end = Some(to);
+            self.end = NonZeroU64::new(to);
         }
         if from > self.nxt {
-            self.waiting.insert(from, to);
-            self.remember(from);
-            self.count_waiting(params);
+            let waiting = self.waiting.get_or_insert_default();
+            waiting.insert(from, to);
+            let bytes = waiting.ranges.total() - u64::from(self.end.is_some());
+            let packets = u32::try_from(bytes.div_ceil(params.mss.into())).unwrap_or(u32::MAX);
+            self.reorder_peak = self.reorder_peak.max(packets);
             return Acknowledge::Now;
         }
-        let in_order = self.waiting.total() == 0;
-        self.nxt = self.waiting.gap(to).0;
-        self.waiting.remove_below(self.nxt);
-        if !in_order || fin || syn || self.ack_due != Time::NEVER {
+        self.nxt = to;
+        if let Some(waiting) = &mut self.waiting {
+            self.nxt = waiting.ranges.gap(to).0;
+            waiting.ranges.remove_below(self.nxt);
+            if waiting.ranges.total() == 0 {
+                self.waiting = None;
+            }
+            return Acknowledge::Now;
+        }
+        if fin || syn || self.ack_due != Time::NEVER {
             return Acknowledge::Now;
         }
         let Some(delay) = params.delayed_ack else { return Acknowledge::Now };
         self.ack_due = now + delay;
         Acknowledge::Later
-    }
-
-    /// The range around `at` changed last.
-    fn remember(&mut self, at: u64) {
-        let changed = self.waiting.containing(at);
-        let mut recent = [at, 0, 0];
-        let others = self.recent.iter().filter(|&&old| {
-            let range = self.waiting.containing(old);
-            range.is_some() && range != changed
-        });
-        for (to, &old) in recent[1..].iter_mut().zip(others) {
-            *to = old;
-        }
-        self.recent = recent;
-    }
-
-    fn count_waiting(&mut self, params: &Params) {
-        let fin = u64::from(self.end.is_some());
-        let packets = (self.waiting.total() - fin).div_ceil(params.mss.into());
-        self.reorder_peak = self.reorder_peak.max(u32::try_from(packets).unwrap_or(u32::MAX));
     }
 
     /// The number acknowledged, as the wire shows it.
@@ -120,11 +120,10 @@ impl Receiver {
     /// The acknowledgement of all that has come in.
     pub(super) fn ack(&mut self, params: &Params) -> Packet {
         self.ack_due = Time::NEVER;
-        let wrap = |sequence| wrap_sequence(sequence, params.initial_sequence);
-        let mut segment = Segment { ack: self.acknowledged(params), ..self.template };
-        if params.sack && self.waiting.total() > 0 {
-            // RFC 2018 §4: the range that changed last comes first.
-            for (from, to) in self.recent.iter().filter_map(|&at| self.waiting.containing(at)) {
+        let mut segment = self.acknowledgement(params);
+        if let Some(waiting) = self.waiting.as_ref().filter(|_| params.sack) {
+            let wrap = |sequence| wrap_sequence(sequence, params.initial_sequence);
+            for (from, to) in waiting.blocks() {
                 segment.sack[usize::from(segment.sack_count)] = (wrap(from), wrap(to));
                 segment.sack_count += 1;
             }
@@ -135,17 +134,48 @@ impl Receiver {
     /// The SYN-ACK.
     pub(super) fn syn_ack(&self, params: &Params) -> Packet {
         let [syn, next] = [0, 1].map(|sequence| wrap_sequence(sequence, params.initial_sequence));
-        packet(Segment { flags: SYN | ACK, seq: syn, ack: next, ..self.template })
+        packet(Segment { flags: SYN | ACK, seq: syn, ack: next, ..self.acknowledgement(params) })
+    }
+
+    fn acknowledgement(&self, params: &Params) -> Segment {
+        acknowledgement(
+            (self.src, self.src_port),
+            (self.dst, self.dst_port),
+            self.acknowledged(params),
+            params,
+        )
     }
 }
 
-/// A pure acknowledgement up to `ack`, sent back to where `segment` came from.
-pub(super) fn answer(segment: &Segment, ack: u32, params: &Params) -> Segment {
+impl Waiting {
+    /// Takes in `[from, to)`.
+    fn insert(&mut self, from: u64, to: u64) {
+        self.ranges.insert(from, to);
+        let changed = self.ranges.containing(from);
+        let mut recent = [from, 0, 0];
+        let others = self.recent.iter().filter(|&&old| {
+            let range = self.ranges.containing(old);
+            range.is_some() && range != changed
+        });
+        for (to, &old) in recent[1..].iter_mut().zip(others) {
+            *to = old;
+        }
+        self.recent = recent;
+    }
+
+    /// The ranges to report: the one that changed last comes first (RFC 2018 §4).
+    fn blocks(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.recent.iter().filter_map(|&at| self.ranges.containing(at))
+    }
+}
+
+/// A pure acknowledgement up to `ack`, from one address and port to the other.
+pub(super) fn acknowledgement(from: (u32, u16), to: (u32, u16), ack: u32, params: &Params) -> Segment {
     Segment {
-        src: segment.dst,
-        dst: segment.src,
-        src_port: segment.dst_port,
-        dst_port: segment.src_port,
+        src: from.0,
+        dst: to.0,
+        src_port: from.1,
+        dst_port: to.1,
         seq: wrap_sequence(1, params.initial_sequence),
         ack,
         flags: ACK,

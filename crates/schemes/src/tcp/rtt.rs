@@ -9,37 +9,40 @@ const GRANULARITY: Duration = Duration::from_us(1);
 /// Smoothed round-trip time, its variation, and the back-off of the timeout.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RttEstimator {
-    smoothed: Option<Duration>,
+    /// Zero before the first sample: a round trip takes time.
+    smoothed: Duration,
     variation: Duration,
-    backoff: u32,
+    backoff: u8,
 }
 
 impl RttEstimator {
     /// Takes in a measured round trip, which ends any back-off (§5, last paragraph).
     pub(super) fn sample(&mut self, rtt: Duration) {
         self.backoff = 0;
-        let Some(smoothed) = self.smoothed else {
-            self.smoothed = Some(rtt); // §2.2
+        let smoothed = self.smoothed;
+        if smoothed == Duration::ZERO {
+            self.smoothed = rtt; // §2.2
             self.variation = rtt / 2;
             return;
-        };
+        }
         let error = if rtt > smoothed { rtt - smoothed } else { smoothed - rtt };
         self.variation = (self.variation * 3 + error) / 4; // §2.3, beta = 1/4
-        self.smoothed = Some((smoothed * 7 + rtt) / 8); // alpha = 1/8
+        self.smoothed = (smoothed * 7 + rtt) / 8; // alpha = 1/8
     }
 
     /// The timer has expired: twice as long from now on (§5.5).
     pub(super) fn back_off(&mut self) {
-        self.backoff += 1;
+        self.backoff = self.backoff.saturating_add(1);
     }
 
     /// The timeout now.
     pub(super) fn timeout(&self, params: &Params) -> Duration {
-        let base = match self.smoothed {
-            None => params.initial_rto,
-            Some(smoothed) => (smoothed + (self.variation * 4).max(GRANULARITY)).max(params.min_rto),
+        let base = if self.smoothed == Duration::ZERO {
+            params.initial_rto
+        } else {
+            (self.smoothed + (self.variation * 4).max(GRANULARITY)).max(params.min_rto)
         };
-        (base * 1_u64.checked_shl(self.backoff).unwrap_or(u64::MAX)).min(params.max_rto)
+        (base * 1_u64.checked_shl(self.backoff.into()).unwrap_or(u64::MAX)).min(params.max_rto)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::ecmp::{Ecmp, ShortestPaths};
 use crate::parameter::{Parameter, Value};
 use crate::registry::{Info, Parts, Plan, Scheme, Unfit, View};
 use raddle_core::{Bytes, Duration, Node};
+use std::sync::Arc;
 
 /// TCP NewReno.
 pub const SCHEME: Scheme = Scheme { info: INFO, build };
@@ -70,9 +71,10 @@ fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
     let topology = plan.topology.clone();
     let paths = ShortestPaths::new(&topology);
     let seed = plan.seed;
+    let shared = Arc::new(params);
     Ok(Parts {
         node: Box::new(move |id| Node {
-            host: topology.is_host(id).then(|| Box::new(TcpHost::new(id, params)) as _),
+            host: topology.is_host(id).then(|| Box::new(TcpHost::new(id, Arc::clone(&shared))) as _),
             forwarder: Some(Box::new(Ecmp::new(id, &paths, seed))),
         }),
         queue: Box::new(|_| None),

@@ -12,6 +12,8 @@ pub(super) struct Scoreboard {
     sacked: Ranges,
     /// One past the highest sequence number repeated in this recovery (`HighRxt`).
     high_rxt: u64,
+    /// Numbers SACKed below `high_rxt`.
+    sacked_below_rxt: u64,
     /// Whether this recovery has used its rescue retransmission.
     rescued: bool,
 }
@@ -19,12 +21,20 @@ pub(super) struct Scoreboard {
 impl Scoreboard {
     /// Takes in a SACK block. Returns how many bytes of it are news.
     pub(super) fn sack(&mut self, from: u64, to: u64) -> u64 {
-        self.sacked.insert(from, to)
+        let news = self.sacked.insert(from, to);
+        if to <= self.high_rxt {
+            self.sacked_below_rxt += news;
+        } else if from < self.high_rxt {
+            self.set_high_rxt(self.high_rxt);
+        }
+        news
     }
 
     /// All below `una` is acknowledged.
     pub(super) fn advance(&mut self, una: u64) {
+        let before = self.sacked.total();
         self.sacked.remove_below(una);
+        self.sacked_below_rxt = self.sacked_below_rxt.saturating_sub(before - self.sacked.total());
     }
 
     /// What the receiver has.
@@ -32,36 +42,53 @@ impl Scoreboard {
         &self.sacked
     }
 
+    /// Whether the receiver has reported nothing that is not acknowledged.
+    pub(super) fn is_empty(&self) -> bool {
+        self.sacked.total() == 0
+    }
+
     /// A recovery begins.
     pub(super) fn start(&mut self, una: u64) {
-        self.high_rxt = una;
+        self.set_high_rxt(una);
         self.rescued = false;
     }
 
     /// `[from, to)` has been repeated; beyond what is SACKed that is the rescue, which does not count.
     pub(super) fn repeated(&mut self, from: u64, to: u64) {
         if from < self.sacked.end() {
-            self.high_rxt = to;
+            self.set_high_rxt(to);
         }
+    }
+
+    fn set_high_rxt(&mut self, to: u64) {
+        self.high_rxt = to;
+        self.sacked_below_rxt = self.sacked.covered_below(to);
     }
 
     /// What is not SACKed below this is lost: at least three ranges, or more than two segments' bytes, are SACKed
     /// above it (`IsLost`, which can only turn from true to false as sequence numbers rise).
     pub(super) fn lost_below(&self, mss: u64) -> u64 {
+        self.loss(mss).map_or(0, |(below, _)| below)
+    }
+
+    /// [`lost_below`](Self::lost_below), and how much is SACKed from there on.
+    fn loss(&self, mss: u64) -> Option<(u64, u64)> {
         let mut bytes = 0;
         for (ranges, &(from, to)) in (1..).zip(self.sacked.list().iter().rev()) {
             bytes += to - from;
             if ranges >= DUP_THRESH || bytes > u64::from(DUP_THRESH - 1) * mss {
-                return from;
+                return Some((from, bytes));
             }
         }
-        0
+        None
     }
 
     /// Bytes between `una` and `max` thought to be in the network (`SetPipe`).
     pub(super) fn pipe(&self, una: u64, max: u64, mss: u64) -> u64 {
-        let missing_below = |at: u64| at.saturating_sub(una) - self.sacked.covered_below(at);
-        missing_below(max) - missing_below(self.lost_below(mss)) + missing_below(self.high_rxt)
+        let total = self.sacked.total();
+        let lost = self.loss(mss).map_or(0, |(below, above)| below - una - (total - above));
+        let repeated = self.high_rxt.saturating_sub(una) - self.sacked_below_rxt;
+        max - una - total - lost + repeated
     }
 
     /// The next hole to repeat, if it is lost (`NextSeg`, rule 1).

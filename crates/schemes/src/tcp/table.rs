@@ -12,12 +12,18 @@ use std::collections::BinaryHeap;
 #[derive(Debug)]
 pub(super) struct Table<T> {
     by_key: FxHashMap<u64, u32>,
+    /// The flow found last and its slot: packets come in trains.
+    last: (u64, u32),
     slots: Vec<Slot<T>>,
     free: Vec<u32>,
     timers: BinaryHeap<Reverse<(Time, u32)>>,
 }
 
+/// No flow's key: those begin with a node of 24 bits.
+const NO_KEY: u64 = u64::MAX;
+
 #[derive(Debug)]
+#[repr(align(64))]
 struct Slot<T> {
     flow: T,
     /// The flow's valid heap entry; any other entry for this slot is stale.
@@ -26,12 +32,21 @@ struct Slot<T> {
 
 impl<T> Table<T> {
     pub(super) fn new() -> Self {
-        Self { by_key: FxHashMap::default(), slots: Vec::new(), free: Vec::new(), timers: BinaryHeap::new() }
+        Self {
+            by_key: FxHashMap::default(),
+            last: (NO_KEY, 0),
+            slots: Vec::new(),
+            free: Vec::new(),
+            timers: BinaryHeap::new(),
+        }
     }
 
     /// The slot of the flow called `key`.
-    pub(super) fn find(&self, key: u64) -> Option<u32> {
-        self.by_key.get(&key).copied()
+    pub(super) fn find(&mut self, key: u64) -> Option<u32> {
+        if self.last.0 != key {
+            self.last = (key, *self.by_key.get(&key)?);
+        }
+        Some(self.last.1)
     }
 
     /// The flow in a slot; of one already removed, its last state until the slot is used again.
@@ -46,6 +61,10 @@ impl<T> Table<T> {
             self.slots[slot as usize] = state;
             slot
         } else {
+            if self.slots.len() == self.slots.capacity() {
+                // Flows are large and hosts many: grow by a quarter, not to twice the size.
+                self.slots.reserve_exact(self.slots.len() / 4 + 1);
+            }
             self.slots.push(state);
             u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 live flows")
         };
@@ -56,6 +75,7 @@ impl<T> Table<T> {
     /// Removes the flow called `key`, if it is there.
     pub(super) fn remove(&mut self, key: u64) {
         if let Some(slot) = self.by_key.remove(&key) {
+            self.last.0 = NO_KEY;
             self.slots[slot as usize].armed = Time::NEVER;
             self.free.push(slot);
         }
@@ -90,6 +110,12 @@ impl<T> Table<T> {
     pub(super) fn next_expiry(&self) -> Time {
         self.timers.peek().map_or(Time::NEVER, |&Reverse((at, _))| at)
     }
+}
+
+/// Bytes of memory that a flow's place takes.
+#[cfg(test)]
+pub(super) const fn bytes_a_flow<T>() -> usize {
+    size_of::<Slot<T>>()
 }
 
 #[cfg(test)]

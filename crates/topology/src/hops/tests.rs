@@ -92,6 +92,19 @@ fn where_all_hosts_see_the_same_one_search_is_as_good_as_all() {
 }
 
 #[test]
+fn hosts_of_one_switch_are_searched_once() {
+    let tree = builders::fat_tree(4, ClosRates::all(RATE), DELAY).unwrap();
+    let hosts: Vec<NodeId> = tree.hosts().collect();
+    let sources = super::sources(&tree.unshaped(), &hosts);
+    assert_eq!(sources, (0..16).step_by(2).map(|host| (NodeId(host), 2)).collect::<Vec<_>>());
+    assert_eq!(Hops::of(&tree).histogram(), [16, 0, 16, 0, 32, 0, 192]);
+    // A host that has lost its link is a source of its own.
+    let lost = tree.surviving(|link| link.0 != 0 && link != tree.reverse(raddle_core::LinkId(0)));
+    assert_eq!(super::sources(&lost, &hosts)[..2], [(NodeId(0), 1), (NodeId(1), 1)]);
+    assert_eq!(Hops::of(&lost).unreachable(), Some((NodeId(0), NodeId(1))));
+}
+
+#[test]
 fn a_cut_is_found_and_its_pairs_left_out() {
     let ring = torus_of(&[4]);
     // Node 2 loses both of its links.

@@ -6,12 +6,14 @@
 
 mod box_rows;
 mod general;
+mod local;
 mod protocol;
 mod search;
 mod spread;
 mod throughput;
 mod torus;
 
+pub use local::LocalRouting;
 pub use protocol::{Protocol, Tie, UnknownProtocol};
 pub use throughput::{Pattern, throughput_fraction};
 

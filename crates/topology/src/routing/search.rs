@@ -1,6 +1,6 @@
 //! Distances on any graph, by a breadth-first search from each destination when it is first used.
 //!
-//! A leaf, a node with one duplex link, is where its only neighbour is and one hop: a search covers the other nodes
+//! A leaf ([`Topology::leaves`]) is where its only neighbour is and one hop: a search covers the other nodes
 //! alone, and all leaves of a switch share the switch's. That makes n hosts under s switches s² numbers instead of n².
 
 use crate::Topology;
@@ -28,31 +28,9 @@ pub(super) fn empty<T>(count: usize) -> Vec<OnceLock<T>> {
     (0..count).map(|_| OnceLock::new()).collect()
 }
 
-/// The neighbour of each leaf.
-fn leaves(topology: &Topology) -> Vec<Option<NodeId>> {
-    let mut incoming = vec![0_u32; topology.node_count()];
-    topology.links().for_each(|(_, link)| incoming[link.to.index()] += 1);
-    let only_neighbour = |node: NodeId| {
-        let mut links = topology.links_from(node);
-        let (_, link) = links.next()?;
-        let back = topology.link_at(link.to, link.to_port)?;
-        (links.next().is_none() && incoming[node.index()] == 1 && back.to == node).then_some(link.to)
-    };
-    let mut leaves: Vec<Option<NodeId>> = Vec::with_capacity(incoming.len());
-    for node in topology.nodes() {
-        // Of two nodes that have only each other, the second is the leaf.
-        let neighbour = only_neighbour(node).filter(|&neighbour| match leaves.get(neighbour.index()) {
-            Some(known) => known.is_none(),
-            None => only_neighbour(neighbour).is_none(),
-        });
-        leaves.push(neighbour);
-    }
-    leaves
-}
-
 impl Search {
     pub(super) fn new(topology: Arc<Topology>) -> Self {
-        let neighbours = leaves(&topology);
+        let neighbours = topology.leaves();
         let mut place = vec![0; neighbours.len()];
         let mut places = 0;
         for node in topology.nodes().filter(|node| neighbours[node.index()].is_none()) {

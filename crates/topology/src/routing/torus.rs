@@ -348,29 +348,30 @@ impl Torus {
 
     fn row_from_zero(&self, protocol: Protocol, offset: u32) -> Box<[Entry]> {
         let ports = 2 * self.dims().len();
-        let mut load = vec![0.0; self.coordinates.len() * ports];
+        let entry = |link: usize, weight: f64| {
+            (weight >= LEAST_WEIGHT).then_some(((link / ports) as u32, (link % ports) as u16, weight as f32))
+        };
         let split = match protocol {
-            Protocol::Rps => Some(Split::Ports),
-            Protocol::RpsPath => Some(Split::Paths),
-            _ => None,
-        };
-        match split {
-            Some(split) => {
-                let dst = NodeId(offset);
-                let mut closer = |at: NodeId, out: &mut Vec<(LinkId, NodeId)>| {
-                    self.productive(at, dst, |port| {
-                        let next = self.grid.neighbour(at, port).expect("a productive port has a link");
-                        out.push((LinkId::of(at.index() * ports + port.index()), next));
-                    });
-                };
-                spread(NodeId(0), dst, split, &mut closer, |link, weight| load[link.index()] += weight);
+            Protocol::Rps => Split::Ports,
+            Protocol::RpsPath => Split::Paths,
+            _ => {
+                let mut load = vec![0.0; self.coordinates.len() * ports];
+                box_row(protocol, &self.grid, &self.coordinates[offset as usize], &mut load);
+                return load.iter().enumerate().filter_map(|(link, &weight)| entry(link, weight)).collect();
             }
-            None => box_row(protocol, &self.grid, &self.coordinates[offset as usize], &mut load),
-        }
-        let entry = |(link, &weight): (usize, &f64)| {
-            (weight >= LEAST_WEIGHT).then(|| ((link / ports) as u32, (link % ports) as u16, weight as f32))
         };
-        load.iter().enumerate().filter_map(entry).collect()
+        let dst = NodeId(offset);
+        let mut closer = |at: NodeId, out: &mut Vec<(LinkId, NodeId)>| {
+            self.productive(at, dst, |port| {
+                let next = self.grid.neighbour(at, port).expect("a productive port has a link");
+                out.push((LinkId::of(at.index() * ports + port.index()), next));
+            });
+        };
+        // Each link is met once, and only those between the two nodes: no array over the whole torus.
+        let mut row = Vec::new();
+        spread(NodeId(0), dst, split, &mut closer, |link, weight| row.extend(entry(link.index(), weight)));
+        row.sort_unstable_by_key(|&(node, port, _)| (node, port));
+        row.into()
     }
 
     fn dimension_order_weights(&self, tie: Tie, src: NodeId, dst: NodeId, out: &mut Vec<(LinkId, f32)>) {

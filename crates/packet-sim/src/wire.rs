@@ -1,4 +1,4 @@
-//! The packets between a port and the far end of its link.
+//! The link behind a port, with the packets on it.
 
 use raddle_core::Time;
 
@@ -11,61 +11,81 @@ pub(crate) struct Travelling {
     pub(crate) size: u32,
 }
 
-/// Packets in order of departure, which is that of arrival, in a buffer that grows to the most there have been.
+/// A link: its packets in order of departure, which is that of arrival, and where it leads. The packet that arrives next
+/// stands apart, so that a link that seldom has two at once never touches the buffer, which grows to the most there have
+/// been.
 #[derive(Debug, Default)]
-pub(crate) struct Ring {
+pub(crate) struct Wire {
+    front: Travelling,
     /// As many as a power of two, or none.
-    entries: Box<[Travelling]>,
+    rest: Box<[Travelling]>,
     head: u32,
+    /// Packets in all.
     len: u32,
-    /// How many at the head are known to have left the port.
+    /// How many of the first are known to have left the port.
     left: u32,
+    /// The node at the far end; nonsense if it belongs to another partition.
+    pub(crate) to_node: u32,
 }
 
 const FIRST_CAPACITY: usize = 4;
 
-impl Ring {
+impl Wire {
+    pub(crate) fn to(to_node: u32) -> Self {
+        Self { to_node, ..Self::default() }
+    }
+
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.len as usize
     }
 
     #[inline]
-    fn entry(&self, i: u32) -> &Travelling {
-        &self.entries[(self.head.wrapping_add(i)) as usize & (self.entries.len() - 1)]
+    fn packet(&self, i: u32) -> &Travelling {
+        match i {
+            0 => &self.front,
+            _ => &self.rest[self.head.wrapping_add(i - 1) as usize & (self.rest.len() - 1)],
+        }
     }
 
     #[inline]
     pub(crate) fn front(&self) -> Option<&Travelling> {
-        (self.len > 0).then(|| self.entry(0))
+        (self.len > 0).then_some(&self.front)
     }
 
     #[inline]
     pub(crate) fn push_back(&mut self, packet: Travelling) {
-        if self.len() == self.entries.len() {
-            self.grow();
+        if self.len == 0 {
+            self.front = packet;
+        } else {
+            if self.len() > self.rest.len() {
+                self.grow();
+            }
+            let mask = self.rest.len() - 1;
+            self.rest[self.head.wrapping_add(self.len - 1) as usize & mask] = packet;
         }
-        let mask = self.entries.len() - 1;
-        self.entries[self.head.wrapping_add(self.len) as usize & mask] = packet;
         self.len += 1;
     }
 
     #[cold]
     fn grow(&mut self) {
-        let capacity = (2 * self.entries.len()).max(FIRST_CAPACITY);
-        let mut entries = Vec::with_capacity(capacity);
-        entries.extend((0..self.len).map(|i| *self.entry(i)));
-        entries.resize(capacity, Travelling::default());
-        self.entries = entries.into();
+        let capacity = (2 * self.rest.len()).max(FIRST_CAPACITY);
+        let mut rest = Vec::with_capacity(capacity);
+        rest.extend((1..self.len).map(|i| *self.packet(i)));
+        rest.resize(capacity, Travelling::default());
+        self.rest = rest.into();
         self.head = 0;
     }
 
-    /// Takes the head off. Returns it, and whether it was not known to have left.
+    /// Takes the packet off that arrives next. Returns it, and whether it was not known to have left.
     #[inline]
     pub(crate) fn pop_front(&mut self) -> Option<(Travelling, bool)> {
         let packet = *self.front()?;
-        self.head = self.head.wrapping_add(1);
         self.len -= 1;
+        if self.len > 0 {
+            self.front = self.rest[self.head as usize & (self.rest.len() - 1)];
+            self.head = self.head.wrapping_add(1);
+        }
         let unknown = self.left == 0;
         self.left -= u32::from(!unknown);
         Some((packet, unknown))
@@ -76,7 +96,7 @@ impl Ring {
     pub(crate) fn settle(&mut self, arrived: Time) -> u64 {
         let mut bytes = 0;
         while self.left < self.len {
-            let packet = self.entry(self.left);
+            let packet = self.packet(self.left);
             if packet.arrives > arrived {
                 break;
             }
@@ -92,9 +112,9 @@ impl Ring {
         (self.len - self.left) as usize
     }
 
-    /// Empties the ring.
+    /// Takes all packets off.
     pub(crate) fn clear(&mut self) -> Vec<Travelling> {
-        let packets = (0..self.len).map(|i| *self.entry(i)).collect();
+        let packets = (0..self.len).map(|i| *self.packet(i)).collect();
         (self.head, self.len, self.left) = (0, 0, 0);
         packets
     }
@@ -113,32 +133,32 @@ mod tests {
     proptest! {
         /// Against a deque: any mix of pushes, pops and settlements.
         #[test]
-        fn a_ring_is_a_queue(steps in prop::collection::vec(0_u32..4, 1..300)) {
-            let (mut ring, mut model, mut left) = (Ring::default(), VecDeque::new(), 0);
+        fn a_link_is_a_queue(steps in prop::collection::vec(0_u32..4, 1..300)) {
+            let (mut wire, mut model, mut left) = (Wire::default(), VecDeque::new(), 0);
             for (step, n) in steps.into_iter().zip(0_u32..) {
                 match step {
                     0 | 1 => {
-                        ring.push_back(Travelling { arrives: at(u64::from(n) + 5), slot: n, size: 1 });
+                        wire.push_back(Travelling { arrives: at(u64::from(n) + 5), slot: n, size: 1 });
                         model.push_back(n);
                     }
                     2 => {
-                        let popped = ring.pop_front().map(|(packet, unknown)| (packet.slot, unknown));
+                        let popped = wire.pop_front().map(|(packet, unknown)| (packet.slot, unknown));
                         prop_assert_eq!(popped, model.pop_front().map(|n| (n, left == 0)));
                         left -= usize::from(left > 0);
                     }
                     _ => {
                         let gone = model.iter().skip(left).take_while(|&&packet| packet + 5 <= n).count();
-                        prop_assert_eq!(ring.settle(at(n.into())), gone as u64);
+                        prop_assert_eq!(wire.settle(at(n.into())), gone as u64);
                         left += gone;
                     }
                 }
-                prop_assert_eq!(ring.len(), model.len());
-                prop_assert_eq!(ring.waiting(), model.len() - left);
-                prop_assert_eq!(ring.front().map(|packet| packet.slot), model.front().copied());
+                prop_assert_eq!(wire.len(), model.len());
+                prop_assert_eq!(wire.waiting(), model.len() - left);
+                prop_assert_eq!(wire.front().map(|packet| packet.slot), model.front().copied());
             }
-            let rest: Vec<u32> = ring.clear().iter().map(|packet| packet.slot).collect();
+            let rest: Vec<u32> = wire.clear().iter().map(|packet| packet.slot).collect();
             prop_assert_eq!(rest, Vec::from(model));
-            prop_assert_eq!(ring.len(), 0);
+            prop_assert_eq!(wire.len(), 0);
         }
     }
 }

@@ -1,0 +1,52 @@
+//! Shortest-path routing as one node sees it: what is the same for all its packets is worked out beforehand.
+
+use super::Routing;
+use crate::clos::Below;
+use crate::{Clos, Shape};
+use raddle_core::{NodeId, PortId};
+use std::sync::Arc;
+
+/// [`Routing::choose`] at one node, which in a Clos network needs nothing but a few numbers of its own.
+#[derive(Debug, Clone)]
+pub struct LocalRouting {
+    node: NodeId,
+    /// In a Clos network.
+    below: Option<Below>,
+    routing: Arc<Routing>,
+}
+
+impl LocalRouting {
+    /// Routing at `node`.
+    #[must_use]
+    pub fn new(routing: Arc<Routing>, node: NodeId) -> Self {
+        let below = match routing.topology().shape() {
+            &Shape::Clos(size) => Some(Clos::new(size).below(node)),
+            _ => None,
+        };
+        Self { node, below, routing }
+    }
+
+    /// The node.
+    #[must_use]
+    pub fn node(&self) -> NodeId {
+        self.node
+    }
+
+    /// One hop towards `to`: what [`Routing::choose`] returns; where there is but one port, `pick` may not be asked.
+    ///
+    /// # Panics
+    /// If `pick` returns a place that the list of ports does not have.
+    #[inline]
+    pub fn choose(&self, to: NodeId, pick: impl FnOnce(usize) -> usize) -> Option<PortId> {
+        match &self.below {
+            Some(below) if below.knows(to) && to != self.node => Some(below.choose(to, pick)),
+            _ => self.choose_by_all(to, pick),
+        }
+    }
+
+    /// Apart, so that the short way stays short.
+    #[inline(never)]
+    fn choose_by_all(&self, to: NodeId, pick: impl FnOnce(usize) -> usize) -> Option<PortId> {
+        self.routing.choose(self.node, to, pick)
+    }
+}
