@@ -1,15 +1,30 @@
 # What CI runs, and what the README tells a newcomer to run.
 
-.PHONY: test bench fuzz
+.PHONY: test instructions bench-baseline bench event-queues fuzz
 
 test:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy -p raddle-bench --all-targets --features event-trace --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+	$(MAKE) instructions
 	cargo test --workspace --locked
 
+# Instructions a packet-hop of each work, against bench/budgets.txt. Needs valgrind.
+instructions:
+	cargo run -p raddle-bench --bin instructions --profile count --locked
+
+# Makes what they are now the budgets.
+bench-baseline:
+	cargo run -p raddle-bench --bin instructions --profile count --locked -- --write
+
+# One table; `make bench WORKS="torus pfq" THREADS=8` for some works on more threads.
 bench:
-	cargo bench -p raddle-bench
+	cargo bench -p raddle-bench --bench table --locked -- $(WORKS) $(if $(THREADS),--threads $(THREADS))
+
+# Structures for the event queue on recorded traces.
+event-queues:
+	cargo bench -p raddle-bench --bench event_queues --features event-trace --locked -- $(WORKS)
 
 # Needs a nightly toolchain and cargo-fuzz.
 fuzz:

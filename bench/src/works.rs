@@ -20,8 +20,9 @@ pub struct Work {
     pub warm_up: Duration,
     /// Simulated time at which measuring ends.
     pub end: Duration,
-    /// Simulated times between which instructions are counted: about half a million packet-hops.
-    pub counted: [Duration; 2],
+    /// Simulated times between which instructions are counted, half a million packet-hops apart or so; `None` if that
+    /// would take too long.
+    pub counted: Option<[Duration; 2]>,
     /// A name of the registry.
     scheme: &'static str,
     /// Packets that an egress port queues; `None` is unbounded.
@@ -37,7 +38,7 @@ pub const WORKS: &[Work] = &[
         summary: "128 hosts, TCP NewReno + ECMP, a permutation of long flows",
         warm_up: Duration::from_us(4_000),
         end: Duration::from_us(24_000),
-        counted: [Duration::from_us(1_000), Duration::from_us(1_500)],
+        counted: Some([Duration::from_us(1_000), Duration::from_us(1_500)]),
         scheme: "tcp-newreno",
         queue_packets: Some(100),
         fabric: || fat_tree(8),
@@ -48,7 +49,7 @@ pub const WORKS: &[Work] = &[
         summary: "1,024 hosts, likewise",
         warm_up: Duration::from_us(2_000),
         end: Duration::from_us(5_000),
-        counted: [Duration::from_us(100), Duration::from_us(200)],
+        counted: Some([Duration::from_us(100), Duration::from_us(200)]),
         scheme: "tcp-newreno",
         queue_packets: Some(100),
         fabric: || fat_tree(16),
@@ -59,21 +60,32 @@ pub const WORKS: &[Work] = &[
         summary: "8x8x8 torus, R2C2 + RPS, uniform at 50% load",
         warm_up: Duration::from_us(4_000),
         end: Duration::from_us(24_000),
-        counted: [Duration::from_us(400), Duration::from_us(800)],
+        counted: None,
         scheme: "r2c2",
         queue_packets: None,
-        fabric: torus,
-        flows: uniform,
+        fabric: || torus(8),
+        flows: || uniform(8),
+    },
+    Work {
+        name: "torus-4",
+        summary: "4x4x4 torus, likewise, at 33% load",
+        warm_up: Duration::from_us(4_000),
+        end: Duration::from_us(64_000),
+        counted: Some([Duration::from_us(4_000), Duration::from_us(8_000)]),
+        scheme: "r2c2",
+        queue_packets: None,
+        fabric: || torus(4),
+        flows: || uniform(4),
     },
     Work {
         name: "setup-s",
         summary: "8x8x8 torus, R2C2 + RPS, a flow a microsecond: most packet-hops are broadcasts",
         warm_up: Duration::from_us(2_000),
         end: Duration::from_us(20_000),
-        counted: [Duration::from_us(400), Duration::from_us(900)],
+        counted: Some([Duration::from_us(400), Duration::from_us(900)]),
         scheme: "r2c2",
         queue_packets: None,
-        fabric: torus,
+        fabric: || torus(8),
         flows: setup_s,
     },
     Work {
@@ -81,7 +93,7 @@ pub const WORKS: &[Work] = &[
         summary: "one switch, TCP NewReno, 64 hosts send 32 KB each to one, every 2 ms",
         warm_up: Duration::from_us(200_000),
         end: Duration::from_us(2_000_000),
-        counted: [Duration::from_us(50_000), Duration::from_us(200_000)],
+        counted: Some([Duration::from_us(50_000), Duration::from_us(200_000)]),
         scheme: "tcp-newreno",
         queue_packets: Some(100),
         fabric: || built(builders::single_switch(65, Rate::from_gbps(10), Duration::from_us(1))),
@@ -92,11 +104,11 @@ pub const WORKS: &[Work] = &[
         summary: "8x8x8 torus, PFQ: lossless, two events and a credit a hop, uniform at 50% load",
         warm_up: Duration::from_us(1_000),
         end: Duration::from_us(5_000),
-        counted: [Duration::from_us(300), Duration::from_us(700)],
+        counted: Some([Duration::from_us(300), Duration::from_us(700)]),
         scheme: "pfq",
         queue_packets: None,
-        fabric: torus,
-        flows: uniform,
+        fabric: || torus(8),
+        flows: || uniform(8),
     },
 ];
 
@@ -161,8 +173,8 @@ fn built(topology: Result<Topology, builders::BuildError>) -> Topology {
     topology.expect("sizes that are valid")
 }
 
-fn torus() -> Topology {
-    built(builders::torus(&[8, 8, 8], Rate::from_gbps(10), Duration::from_ns(100)))
+fn torus(side: u32) -> Topology {
+    built(builders::torus(&[side; 3], Rate::from_gbps(10), Duration::from_ns(100)))
 }
 
 fn fat_tree(k: u32) -> Topology {
@@ -180,21 +192,25 @@ fn flow(id: u32, src: u64, dst: u64, size: u64, start_ps: u64, app_rate: Option<
 /// A size that no run gets to the end of.
 const LONG: u64 = 1 << 50;
 
-/// Uniform load of 50% on every link of the torus: each node sends six open-loop flows of 1,500 B packets six hops
-/// away, to (1, 2, 3), its rotations and their opposites. They start at random within the first 100 us and do not end.
-fn uniform() -> Vec<Flow> {
+/// Uniform load on every link of a torus: each node sends six open-loop flows of 1,500 B packets at a twelfth of a
+/// link's rate, to the node at (1, 2, 3) from it, its rotations and their opposites, which on a torus of 8x8x8 are six
+/// hops away and make 50%. They start at random within the first 100 us and do not end.
+fn uniform(side: u64) -> Vec<Flow> {
+    let nodes = side.pow(3);
     let mut stream = Stream::new(1, 0, "bench/uniform");
-    let mut starts: Vec<u64> = (0..512 * 6).map(|_| stream.below(100_000_000)).collect();
+    let mut starts: Vec<u64> = (0..nodes * 6).map(|_| stream.below(100_000_000)).collect();
     starts.sort_unstable();
-    let offsets = [[1, 2, 3], [2, 3, 1], [3, 1, 2], [7, 6, 5], [6, 5, 7], [5, 7, 6]];
-    (0..512 * 6)
+    let (one, two, three) = (side - 1, side - 2, side - 3);
+    let offsets = [[1, 2, 3], [2, 3, 1], [3, 1, 2], [one, two, three], [two, three, one], [three, one, two]];
+    (0..)
         .zip(starts)
         .map(|(id, start)| {
-            let src = u64::from(id) % 512;
-            let at = [src % 8, src / 8 % 8, src / 64];
-            let [x, y, z] = std::array::from_fn(|i| (at[i] + offsets[id as usize / 512][i]) % 8);
+            let src = u64::from(id) % nodes;
+            let offset = offsets[(u64::from(id) / nodes) as usize];
+            let at = [src % side, src / side % side, src / (side * side)];
+            let [x, y, z] = std::array::from_fn(|i| (at[i] + offset[i]) % side);
             let rate = Some(Rate::from_bps(5_000_000_000 / 6));
-            flow(id, src, x + 8 * y + 64 * z, LONG, start, rate)
+            flow(id, src, x + side * (y + side * z), LONG, start, rate)
         })
         .collect()
 }
