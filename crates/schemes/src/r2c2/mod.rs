@@ -16,6 +16,7 @@
 //! - A node that owns no eligible flow skips the computation, whose result it would not install.
 
 mod demand;
+mod entries;
 mod fabric;
 mod forwarder;
 mod node;
@@ -30,7 +31,7 @@ pub use forwarder::SourceRoute;
 pub use node::R2c2Node;
 pub use scheme::SCHEME;
 pub use table::FlowTable;
-pub use trees::Trees;
+pub use trees::{PortSet, Trees};
 
 use raddle_core::Duration;
 use raddle_topology::routing::Protocol;

@@ -1,10 +1,11 @@
 //! A rack node: sends and receives its own flows, relays broadcasts, and computes its rates.
 
+use super::entries::Entry;
 use super::fabric::{Fabric, View};
 use super::rates;
 use super::sender::{Drawn, HEADER, Outgoing, on_wire};
-use super::table::{Entry, FlowTable, TOMBSTONE, handle};
-use super::{Params, StartPolicy};
+use super::table::{FlowTable, TOMBSTONE, handle};
+use super::{Params, PortSet, StartPolicy};
 use crate::lids::Lids;
 use crate::reassembly::Receiver;
 use raddle_core::{
@@ -36,7 +37,7 @@ pub struct R2c2Node {
     /// The flow in `sending` whose turn it is.
     turn: usize,
     receiver: Receiver,
-    outbox: VecDeque<Output>,
+    outbox: VecDeque<Pending>,
     retries: Vec<Retry>,
     lids: Lids,
     /// Flows that wait for a free lid.
@@ -49,6 +50,15 @@ pub struct R2c2Node {
     computed: Time,
     paths: Stream,
     ports: Vec<PortId>,
+}
+
+/// What this node is about to say.
+#[derive(Debug)]
+enum Pending {
+    /// Copies of a broadcast, one a port.
+    Copies(Event, PortSet),
+    Notice(Box<DropNotice>),
+    Report(Report),
 }
 
 /// A broadcast of this node that somebody dropped.
@@ -70,13 +80,14 @@ impl R2c2Node {
         } else {
             Stream::new(seed, id.0.into(), "r2c2/phase").below(rho)
         };
+        let lasting = if fabric.params.only_lasting { fabric.params.rho } else { Duration::ZERO };
         Self {
             id,
             view: fabric.view(&BTreeSet::new()),
             fabric: Arc::clone(fabric),
             down: BTreeSet::new(),
             outdated: false,
-            table: FlowTable::default(),
+            table: FlowTable::new(lasting),
             sending: Vec::new(),
             turn: 0,
             receiver: Receiver::default(),
@@ -102,9 +113,9 @@ impl R2c2Node {
     /// The rates of all flows in the table as this node would compute them now, by handle, in bit/s.
     #[must_use]
     pub fn compute_all(&self) -> Vec<(u32, f64)> {
-        let all = self.table.select(|_| true);
+        let all = self.table.all();
         let rates = rates::rates(&self.fabric.params, &self.view, &all);
-        all.iter().map(|&(key, _)| key).zip(rates.iter().copied()).collect()
+        all.iter().map(Entry::key).zip(rates.iter().copied()).collect()
     }
 
     /// The rate that limits each flow this node sends, by handle, in bit/s; flows without a limiter are left out.
@@ -126,7 +137,7 @@ impl R2c2Node {
             return;
         };
         self.outbox
-            .push_back(Output::Report(Report::Opened { flow: flow.id, key: self.handle_of(lid).into() }));
+            .push_back(Pending::Report(Report::Opened { flow: flow.id, key: self.handle_of(lid).into() }));
         let mut outgoing = Outgoing::new(flow, lid, self.params().mtu);
         self.broadcast(now, EventKind::Start, &outgoing, UNLIMITED_KBPS);
         self.limit_at_start(now, &mut outgoing);
@@ -144,10 +155,9 @@ impl R2c2Node {
             StartPolicy::Line => return,
             StartPolicy::Local => self.compute_all().into_iter().find(|&(other, _)| other == key),
             StartPolicy::Residual => {
-                let mut others = self.table.select(|_| true);
-                others.retain(|&(other, _)| other != key);
-                self.table.get(key).map(|entry| {
-                    let newcomer = (key, entry);
+                let mut others = self.table.all();
+                others.retain(|other| other.key() != key);
+                self.table.get(key).map(|newcomer| {
                     (key, rates::residual(&self.fabric.params, &self.view, &others, newcomer))
                 })
             }
@@ -169,24 +179,20 @@ impl R2c2Node {
     fn tick(&mut self, now: Time) {
         let rho = self.params().rho;
         self.estimate_demands(now);
-        let known_before = Time::from_ps(now.as_ps().saturating_sub(rho.as_ps()));
-        let lasting = self.params().only_lasting && rho > Duration::ZERO;
+        self.table.age(now);
         let before = std::mem::replace(&mut self.computed, now);
-        if lasting && self.table.changed() + rho <= before {
+        if self.params().only_lasting && rho > Duration::ZERO && self.table.changed() + rho <= before {
             return; // the last computation counted just the same flows
         }
-        let counts = |entry: &Entry| !lasting || entry.learned <= known_before;
-        let owns_one =
-            self.sending.iter().any(|flow| self.table.get(self.handle_of(flow.lid)).is_some_and(counts));
-        if !owns_one {
+        if !self.sending.iter().any(|flow| self.table.counts(self.handle_of(flow.lid))) {
             return;
         }
-        let eligible = self.table.select(counts);
+        let eligible = self.table.counted();
         let rates = rates::rates(&self.fabric.params, &self.view, &eligible);
         let mtu = self.params().mtu;
         for flow in &mut self.sending {
             let key = self.id.0 << 16 | u32::from(flow.lid);
-            let Ok(place) = eligible.binary_search_by_key(&key, |&(key, _)| key) else { continue };
+            let Ok(place) = eligible.binary_search_by_key(&key, Entry::key) else { continue };
             let rate = rates[place];
             if flow.rate().is_none_or(|old| old.to_bits() != rate.to_bits()) {
                 flow.limit(now, rate, mtu);
@@ -246,11 +252,35 @@ impl R2c2Node {
 
     /// Queues a copy for each child of this node in the event's tree.
     fn pass_on(&mut self, event: &Event) {
-        let packet = Packet { size: EVENT_BYTES, header: Header::R2c2Event(*event) };
-        let outbox = &mut self.outbox;
-        self.view.trees.children(NodeId(event.src.into()), event.tree, self.id, |port| {
-            outbox.push_back(Output::Send { packet, port: Some(port) });
-        });
+        let ports = self.view.trees.children(NodeId(event.src.into()), event.tree, self.id);
+        if !ports.is_empty() {
+            self.outbox.push_back(Pending::Copies(*event, ports));
+        }
+    }
+
+    /// The next thing that is to be said.
+    fn next_pending(&mut self) -> Option<Output> {
+        let (header, size, port) = match self.outbox.front_mut()? {
+            Pending::Copies(event, ports) => {
+                let port = ports.next();
+                let header = Header::R2c2Event(*event);
+                if ports.is_empty() {
+                    self.outbox.pop_front();
+                }
+                (header, EVENT_BYTES, port)
+            }
+            Pending::Notice(notice) => {
+                let header = Header::R2c2DropNotice(**notice);
+                self.outbox.pop_front();
+                (header, HEADER as u32 + u32::from(NOTICE_PAYLOAD), None)
+            }
+            Pending::Report(report) => {
+                let report = *report;
+                self.outbox.pop_front();
+                return Some(Output::Report(report));
+            }
+        };
+        Some(Output::Send { packet: Packet { size, header }, port })
     }
 
     fn take_event(&mut self, now: Time, event: &Event) {
@@ -297,9 +327,7 @@ impl R2c2Node {
         let reason =
             if reason == DropReason::LinkDown { NoticeReason::LinkDown } else { NoticeReason::QueueFull };
         let notice = DropNotice { data, dropped: *event, node: at.0, port: at.1, reason };
-        let size = HEADER as u32 + u32::from(NOTICE_PAYLOAD);
-        let packet = Packet { size, header: Header::R2c2DropNotice(notice) };
-        self.outbox.push_back(Output::Send { packet, port: None });
+        self.outbox.push_back(Pending::Notice(Box::new(notice)));
     }
 
     fn retry(&mut self, now: Time, event: &Event, at: (u16, u8)) {
@@ -361,7 +389,8 @@ impl R2c2Node {
         self.view = self.fabric.view(&self.down);
         let routing = &self.view.routing;
         let receiver = &mut self.receiver;
-        self.table.retain(now, |key, entry| {
+        self.table.retain(now, |entry| {
+            let key = entry.key();
             let alive = routing.distance(NodeId(key >> 16), NodeId(entry.dst.into())).is_some();
             if !alive {
                 receiver.forget(key);
@@ -449,7 +478,7 @@ impl R2c2Node {
         self.broadcast(now, EventKind::Finish, &flow, 0);
         self.lids.give_back(now, flow.lid);
         let key = self.handle_of(flow.lid).into();
-        self.outbox.push_back(Output::Report(Report::Closed { key, retransmissions: 0 }));
+        self.outbox.push_back(Pending::Report(Report::Closed { key, retransmissions: 0 }));
         if self.sending.is_empty() {
             self.next_tick = Time::NEVER;
         } else {
@@ -458,8 +487,8 @@ impl R2c2Node {
     }
 }
 
-fn paced(key: u32, rate: f64) -> Output {
-    Output::Report(Report::Paced { key: key.into(), rate: Rate::from_bps(rate as u64) })
+fn paced(key: u32, rate: f64) -> Pending {
+    Pending::Report(Report::Paced { key: key.into(), rate: Rate::from_bps(rate as u64) })
 }
 
 impl Host for R2c2Node {
@@ -479,7 +508,7 @@ impl Host for R2c2Node {
             }
             Input::Packet { packet, .. } => match &packet.header {
                 Header::R2c2Data(data) => {
-                    self.outbox.extend(self.receiver.take(data).map(Output::Report));
+                    self.outbox.extend(self.receiver.take(data).map(Pending::Report));
                 }
                 Header::R2c2Event(event) => self.take_event(now, event),
                 Header::R2c2DropNotice(notice) => {
@@ -499,7 +528,7 @@ impl Host for R2c2Node {
 
     fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output {
         loop {
-            if let Some(output) = self.outbox.pop_front() {
+            if let Some(output) = self.next_pending() {
                 return output;
             }
             if let Some(until) = self.asleep_until

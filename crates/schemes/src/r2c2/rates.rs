@@ -1,8 +1,8 @@
 //! Rate computation (§3.3): weighted max-min of the flows in the table, each split as its routing protocol says.
 
 use super::Params;
+use super::entries::Entry;
 use super::fabric::View;
-use super::table::Entry;
 use raddle_allocate::{Allocate, Flows, WaterFill};
 use raddle_core::{LinkId, NodeId};
 use raddle_topology::routing::Protocol;
@@ -18,7 +18,7 @@ pub(super) struct RateMemo {
 }
 
 /// What a computation was given and what it gave.
-type Remembered = (Vec<(u32, Entry)>, Arc<[f64]>);
+type Remembered = (Vec<Entry>, Arc<[f64]>);
 
 const REMEMBERED: usize = 16;
 
@@ -45,14 +45,13 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The rates of `table`'s flows in bit/s, in its order, which is that of handles.
-pub(super) fn rates(params: &Params, view: &View, table: &[(u32, Entry)]) -> Arc<[f64]> {
-    let same = |known: &[(u32, Entry)]| {
-        known.len() == table.len()
-            && known.iter().zip(table).all(|(a, b)| (a.0, Entry { learned: b.1.learned, ..a.1 }) == *b)
-    };
+pub(super) fn rates(params: &Params, view: &View, table: &[Entry]) -> Arc<[f64]> {
     let memo = &view.memo;
-    let known =
-        locked(&memo.known).iter().rev().find(|(known, _)| same(known)).map(|(_, rates)| Arc::clone(rates));
+    let known = locked(&memo.known)
+        .iter()
+        .rev()
+        .find(|(known, _)| known == table)
+        .map(|(_, rates)| Arc::clone(rates));
     if let Some(rates) = known {
         return rates;
     }
@@ -68,40 +67,40 @@ pub(super) fn rates(params: &Params, view: &View, table: &[(u32, Entry)]) -> Arc
 }
 
 /// What `table`'s flows leave of the links of one more flow, in bit/s: at least a hundredth of its slowest link.
-pub(super) fn residual(params: &Params, view: &View, table: &[(u32, Entry)], newcomer: (u32, &Entry)) -> f64 {
+pub(super) fn residual(params: &Params, view: &View, table: &[Entry], newcomer: &Entry) -> f64 {
     let rates = rates(params, view, table);
     let mut free = view.usable.clone();
     let mut row = Vec::new();
-    for (&(key, entry), rate) in table.iter().zip(&*rates) {
-        weights(params, view, key, &entry, &mut row);
+    for (entry, rate) in table.iter().zip(&*rates) {
+        weights(params, view, entry, &mut row);
         for &(link, weight) in &row {
             free[link.index()] -= rate * f64::from(weight);
         }
     }
-    weights(params, view, newcomer.0, newcomer.1, &mut row);
+    weights(params, view, newcomer, &mut row);
     let left = row.iter().map(|&(link, weight)| free[link.index()] / f64::from(weight));
     let slowest = row.iter().map(|&(link, _)| view.usable[link.index()]);
     left.fold(f64::INFINITY, f64::min).max(slowest.fold(f64::INFINITY, f64::min) / 100.0)
 }
 
 /// How a flow splits over links; nothing if its ends are cut off from each other.
-fn weights(params: &Params, view: &View, key: u32, entry: &Entry, row: &mut Vec<(LinkId, f32)>) {
-    let (src, dst) = (NodeId(key >> 16), NodeId(entry.dst.into()));
-    let protocol = protocol(params, entry.protocol).unwrap_or(params.protocol);
+fn weights(params: &Params, view: &View, entry: &Entry, row: &mut Vec<(LinkId, f32)>) {
+    let (src, dst) = (NodeId(entry.key() >> 16), NodeId(entry.dst.into()));
+    let protocol = protocol(params, entry.protocol()).unwrap_or(params.protocol);
     row.clear();
     if view.routing.distance(src, dst).is_some() {
-        view.routing.weights(protocol, src, dst, key.into(), row);
+        view.routing.weights(protocol, src, dst, entry.key().into(), row);
     }
 }
 
 impl RateComputation {
-    fn compute(&mut self, params: &Params, view: &View, table: &[(u32, Entry)]) -> &[f64] {
+    fn compute(&mut self, params: &Params, view: &View, table: &[Entry]) -> &[f64] {
         self.flows.clear();
-        for &(key, entry) in table {
-            weights(params, view, key, &entry, &mut self.row);
+        for entry in table {
+            weights(params, view, entry, &mut self.row);
             self.flows.push(
                 f64::from(entry.weight.max(1)),
-                entry.priority,
+                entry.priority(),
                 demand_bps(entry.demand_kbps),
                 self.row.iter().map(|&(link, weight)| (link.0, weight)),
             );

@@ -1,30 +1,22 @@
 //! The global flow table, one a node (§3.2, §7.4 of the reconstruction).
 
+use super::entries::{Entries, Entry};
 use crate::lids::QUARANTINE;
 use raddle_core::{Duration, Time};
 use raddle_wire::r2c2::{Event, EventKind};
-use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 /// How long a FINISH that came before its START is remembered: as long as its flow's number rests.
 pub(super) const TOMBSTONE: Duration = QUARANTINE;
 
-/// A live flow, as its source announced it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) dst: u16,
-    pub(super) weight: u8,
-    pub(super) priority: u8,
-    pub(super) protocol: u8,
-    pub(super) demand_kbps: u32,
-    /// When this node first heard of the flow.
-    pub(super) learned: Time,
-}
-
 /// All flows that a node knows to be alive, by handle.
 #[derive(Debug, Default)]
 pub struct FlowTable {
-    flows: FxHashMap<u32, Entry>,
+    entries: Entries,
+    /// A flow is young until it has been known for this long.
+    lasting: Duration,
+    /// When young flows were learned, in order; some may be gone by now.
+    young: VecDeque<(Time, u32)>,
     finished_early: VecDeque<(Time, u32)>,
     digest: u64,
     /// When a flow was last added, changed or removed.
@@ -37,13 +29,21 @@ pub(super) fn handle(event: &Event) -> u32 {
 }
 
 impl FlowTable {
+    /// An empty table, in which flows count once they have been known for `lasting`.
+    pub(super) fn new(lasting: Duration) -> Self {
+        Self { lasting, ..Self::default() }
+    }
+
     /// Applies a broadcast event. Applying it again changes nothing.
     pub(super) fn apply(&mut self, now: Time, event: &Event) {
         let key = handle(event);
+        if event.lid == 0 {
+            return; // no sender gives that number
+        }
         if event.kind == EventKind::Finish {
-            match self.flows.remove(&key) {
+            match self.entries.remove(key) {
                 Some(entry) => {
-                    self.digest = self.digest.wrapping_sub(entry.digest(key));
+                    self.digest = self.digest.wrapping_sub(entry.digest());
                     self.changed = now;
                 }
                 None => self.finished_early.push_back((now, key)),
@@ -53,23 +53,17 @@ impl FlowTable {
         if self.is_finished(now, key) {
             return;
         }
-        let fresh = Entry {
-            dst: event.dst,
-            weight: event.weight,
-            priority: event.priority,
-            protocol: event.protocol,
-            demand_kbps: event.demand_kbps,
-            learned: now,
-        };
-        let entry = self.flows.entry(key).or_insert(Entry { learned: Time::NEVER, ..fresh });
-        if entry.learned == Time::NEVER {
-            *entry = fresh;
-        } else {
-            self.digest = self.digest.wrapping_sub(entry.digest(key));
+        let entry = Entry::new(event);
+        match self.entries.insert(entry) {
             // Said again or changed, a flow keeps its age.
-            *entry = Entry { learned: entry.learned, ..fresh };
+            Some(before) => self.digest = self.digest.wrapping_sub(before.digest()),
+            None if self.lasting > Duration::ZERO => {
+                self.age(now);
+                self.young.push_back((now, key));
+            }
+            None => {}
         }
-        self.digest = self.digest.wrapping_add(entry.digest(key));
+        self.digest = self.digest.wrapping_add(entry.digest());
         self.changed = now;
     }
 
@@ -81,24 +75,46 @@ impl FlowTable {
     }
 
     /// Forgets the flows for which `keep` is false.
-    pub(super) fn retain(&mut self, now: Time, mut keep: impl FnMut(u32, &Entry) -> bool) {
-        let digest = &mut self.digest;
+    pub(super) fn retain(&mut self, now: Time, mut keep: impl FnMut(&Entry) -> bool) {
         self.changed = now;
-        self.flows.retain(|&key, entry| {
-            let kept = keep(key, entry);
-            if !kept {
-                *digest = digest.wrapping_sub(entry.digest(key));
-            }
-            kept
-        });
+        let gone: Vec<Entry> = self.entries.iter().copied().filter(|entry| !keep(entry)).collect();
+        for entry in gone {
+            self.entries.remove(entry.key());
+            self.digest = self.digest.wrapping_sub(entry.digest());
+        }
     }
 
-    /// The flows for which `keep` holds, in order of handle, the order in which all nodes compute.
-    pub(super) fn select(&self, keep: impl Fn(&Entry) -> bool) -> Vec<(u32, Entry)> {
-        let kept = self.flows.iter().filter(|(_, entry)| keep(entry));
-        let mut selected: Vec<_> = kept.map(|(&key, &entry)| (key, entry)).collect();
-        selected.sort_unstable_by_key(|&(key, _)| key);
-        selected
+    /// Lets flows that have been known for long enough count.
+    pub(super) fn age(&mut self, now: Time) {
+        let known_before = Time::from_ps(now.as_ps().saturating_sub(self.lasting.as_ps()));
+        while self.young.pop_front_if(|&mut (learned, _)| learned <= known_before).is_some() {}
+    }
+
+    /// Whether a flow is known and counted as of the last [`age`](Self::age).
+    pub(super) fn counts(&self, key: u32) -> bool {
+        self.entries.get(key).is_some() && !self.young.iter().any(|&(_, young)| young == key)
+    }
+
+    /// The flows that count as of the last [`age`](Self::age), in order of handle, the order in which all nodes
+    /// compute.
+    pub(super) fn counted(&self) -> Vec<Entry> {
+        let mut young: Vec<u32> = self.young.iter().map(|&(_, key)| key).collect();
+        young.sort_unstable();
+        let mut counted = self.all();
+        let mut young = young.into_iter().peekable();
+        counted.retain(|entry| {
+            while young.next_if(|&key| key < entry.key()).is_some() {}
+            young.peek() != Some(&entry.key())
+        });
+        counted
+    }
+
+    /// All flows, in order of handle.
+    pub(super) fn all(&self) -> Vec<Entry> {
+        let mut all: Vec<Entry> = Vec::with_capacity(self.entries.len());
+        all.extend(self.entries.iter());
+        all.sort_unstable_by_key(Entry::key);
+        all
     }
 
     /// When a flow was last added, changed or removed.
@@ -107,19 +123,19 @@ impl FlowTable {
     }
 
     pub(super) fn get(&self, key: u32) -> Option<&Entry> {
-        self.flows.get(&key)
+        self.entries.get(key)
     }
 
     /// Live flows known.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.flows.len()
+        self.entries.len()
     }
 
     /// Whether no live flow is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.flows.is_empty()
+        self.len() == 0
     }
 
     /// A hash of the table's content, whatever its history: equal on all nodes at quiescence.
@@ -130,12 +146,12 @@ impl FlowTable {
 }
 
 impl Entry {
-    fn digest(&self, key: u32) -> u64 {
-        let low = u64::from(key) << 32 | u64::from(self.demand_kbps);
+    fn digest(&self) -> u64 {
+        let low = u64::from(self.key()) << 32 | u64::from(self.demand_kbps);
         let high = u64::from(self.dst) << 24
             | u64::from(self.weight) << 16
-            | u64::from(self.priority) << 8
-            | u64::from(self.protocol);
+            | u64::from(self.priority()) << 8
+            | u64::from(self.protocol());
         let mixed = (low ^ low >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ high;
         (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
     }
@@ -165,13 +181,38 @@ mod tests {
 
     #[test]
     fn events_are_idempotent_and_a_flow_keeps_its_age() {
-        let mut table = FlowTable::default();
+        let mut table = FlowTable::new(Duration::from_us(10));
         table.apply(at(1), &event(EventKind::Start, 1));
         let digest = table.digest();
         table.apply(at(2), &event(EventKind::Start, 1));
         table.apply(at(3), &event(EventKind::Refresh, 1));
         assert_eq!((table.len(), table.digest()), (1, digest));
-        assert_eq!(table.get(5 << 16 | 1).map(|entry| entry.learned), Some(at(1)));
+        table.age(at(10));
+        assert_eq!((table.counts(5 << 16 | 1), table.counted().len()), (false, 0));
+        table.age(at(11));
+        assert_eq!((table.counts(5 << 16 | 1), table.counted().len()), (true, 1));
+    }
+
+    #[test]
+    fn a_flow_forgotten_and_learned_again_is_young_again() {
+        let mut table = FlowTable::new(Duration::from_us(10));
+        table.apply(at(1), &event(EventKind::Start, 2));
+        table.apply(at(1), &event(EventKind::Start, 1));
+        table.retain(at(5), |entry| entry.key() != 5 << 16 | 1);
+        table.apply(at(5), &event(EventKind::Refresh, 1));
+        table.age(at(11));
+        let counted: Vec<u32> = table.counted().iter().map(Entry::key).collect();
+        assert_eq!(counted, [5 << 16 | 2]);
+        table.age(at(15));
+        assert_eq!(table.counted(), table.all());
+    }
+
+    #[test]
+    fn a_flow_without_a_number_is_ignored() {
+        let mut table = FlowTable::default();
+        table.apply(at(1), &event(EventKind::Start, 0));
+        table.apply(at(1), &event(EventKind::Finish, 0));
+        assert_eq!((table.len(), table.digest()), (0, 0));
     }
 
     #[test]
@@ -196,7 +237,7 @@ mod tests {
             other.apply(at(7), &event(EventKind::Start, lid));
         }
         assert_eq!(one.digest(), other.digest());
-        other.retain(at(8), |key, _| key != 5 << 16 | 1);
+        other.retain(at(8), |entry| entry.key() != 5 << 16 | 1);
         assert_ne!(one.digest(), other.digest());
     }
 }

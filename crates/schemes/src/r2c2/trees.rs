@@ -2,7 +2,7 @@
 //!
 //! On a torus tree `t` is a dimension-order tree: dimensions are taken in the cyclic order that starts at `t / 2`,
 //! and odd trees are the mirror image. Averaged over the `2m` images of a cube every link carries the same. The tree
-//! looks alike from every source, so one mask of child ports an offset serves all. Elsewhere a node's parent is the
+//! looks alike from every source, so one set of child ports an offset serves all. Elsewhere a node's parent is the
 //! neighbour closer to the source that a hash picks, and the tree of a source is built when it first broadcasts.
 
 use raddle_core::{NodeId, PortId};
@@ -19,20 +19,43 @@ pub struct Trees {
 
 #[derive(Debug)]
 enum Kind {
-    /// Per tree and offset from the source, a mask of child ports.
-    Symmetric { dims: Vec<u32>, coordinates: Vec<[u8; MAX_DIMS]>, masks: Vec<Vec<u32>> },
-    /// Per source and tree, on demand.
-    General(Vec<OnceLock<Tree>>),
+    /// By tree and offset from the source.
+    Symmetric { dims: Vec<u32>, coordinates: Vec<[u8; MAX_DIMS]>, children: Vec<PortSet> },
+    /// Per source and tree, by node, on demand.
+    General(Vec<OnceLock<Vec<PortSet>>>),
+}
+
+/// Ports of a node, which yields them in order: a source route names 32 at most.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PortSet(u32);
+
+impl PortSet {
+    fn insert(&mut self, port: usize) {
+        assert!(port < 32, "a source route names 32 ports");
+        self.0 |= 1 << port;
+    }
+
+    /// Whether no port is left.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl Iterator for PortSet {
+    type Item = PortId;
+
+    fn next(&mut self) -> Option<PortId> {
+        if self.is_empty() {
+            return None;
+        }
+        let port = PortId::of(self.0.trailing_zeros() as usize);
+        self.0 &= self.0 - 1;
+        Some(port)
+    }
 }
 
 const MAX_DIMS: usize = 8;
-
-/// Child ports of every node: `ports[starts[v]..starts[v + 1]]`.
-#[derive(Debug)]
-struct Tree {
-    starts: Vec<u32>,
-    ports: Vec<PortId>,
-}
 
 impl Trees {
     /// `count` trees a source.
@@ -55,11 +78,12 @@ impl Trees {
         self.count
     }
 
-    /// Calls `child` with each port by which node `at` passes on a broadcast of `source` over tree `tree`.
-    pub fn children(&self, source: NodeId, tree: u8, at: NodeId, mut child: impl FnMut(PortId)) {
+    /// The ports by which node `at` passes on a broadcast of `source` over tree `tree`.
+    #[must_use]
+    pub fn children(&self, source: NodeId, tree: u8, at: NodeId) -> PortSet {
         let tree = usize::from(tree % self.count);
         match &self.kind {
-            Kind::Symmetric { dims, coordinates, masks } => {
+            Kind::Symmetric { dims, coordinates, children } => {
                 let (from, to) = (&coordinates[source.index()], &coordinates[at.index()]);
                 let mut offset = 0;
                 let mut stride = 1;
@@ -68,17 +92,12 @@ impl Trees {
                     offset += stride * if b >= a { b - a } else { b + k - a };
                     stride *= k;
                 }
-                let mut mask = masks[tree][offset as usize];
-                while mask != 0 {
-                    child(PortId::of(mask.trailing_zeros() as usize));
-                    mask &= mask - 1;
-                }
+                children[tree * coordinates.len() + offset as usize]
             }
             Kind::General(trees) => {
                 let tree = trees[source.index() * usize::from(self.count) + tree]
                     .get_or_init(|| general(&self.topology, source, tree));
-                let range = tree.starts[at.index()] as usize..tree.starts[at.index() + 1] as usize;
-                tree.ports[range].iter().copied().for_each(child);
+                tree[at.index()]
             }
         }
     }
@@ -97,18 +116,18 @@ fn symmetric(dims: &[u32], count: u8) -> Kind {
             at
         })
         .collect();
-    let masks = (0..usize::from(count))
-        .map(|tree| (0..nodes).map(|offset| child_ports(dims, tree, &coordinates[offset as usize])).collect())
+    let children = (0..usize::from(count))
+        .flat_map(|tree| coordinates.iter().map(move |at| child_ports(dims, tree, at)))
         .collect();
-    Kind::Symmetric { dims: dims.to_vec(), coordinates, masks }
+    Kind::Symmetric { dims: dims.to_vec(), coordinates, children }
 }
 
 /// Where tree `tree` goes on from offset `at`: further in the last dimension taken, and off in any later one.
-fn child_ports(dims: &[u32], tree: usize, at: &[u8; MAX_DIMS]) -> u32 {
+fn child_ports(dims: &[u32], tree: usize, at: &[u8; MAX_DIMS]) -> PortSet {
     let mirrored = tree % 2 == 1;
     let order: Vec<usize> = (0..dims.len()).map(|i| (tree / 2 + i) % dims.len()).collect();
     let last = order.iter().rposition(|&i| at[i] != 0);
-    let mut mask = 0;
+    let mut children = PortSet::default();
     for (place, &i) in order.iter().enumerate() {
         if last.is_some_and(|last| place < last) {
             continue;
@@ -118,17 +137,17 @@ fn child_ports(dims: &[u32], tree: usize, at: &[u8; MAX_DIMS]) -> u32 {
         let ahead = if mirrored && k > 2 { (k - 1) / 2 } else { k / 2 };
         let x = u32::from(at[i]);
         if x < ahead {
-            mask |= 1 << (2 * i);
+            children.insert(2 * i);
         }
         let behind = (k - x) % k;
         if behind < k - 1 - ahead && (x == 0 || x > ahead) {
-            mask |= 1 << (2 * i + 1);
+            children.insert(2 * i + 1);
         }
     }
-    mask
+    children
 }
 
-fn general(topology: &Topology, source: NodeId, tree: usize) -> Tree {
+fn general(topology: &Topology, source: NodeId, tree: usize) -> Vec<PortSet> {
     let mut depth = vec![u32::MAX; topology.node_count()];
     depth[source.index()] = 0;
     let mut order = vec![source];
@@ -142,7 +161,7 @@ fn general(topology: &Topology, source: NodeId, tree: usize) -> Tree {
             }
         }
     }
-    let mut children: Vec<Vec<PortId>> = vec![Vec::new(); topology.node_count()];
+    let mut children = vec![PortSet::default(); topology.node_count()];
     for &node in &order[1..] {
         // The links out of `node` are, reversed, the links into it.
         let parent = topology
@@ -152,17 +171,10 @@ fn general(topology: &Topology, source: NodeId, tree: usize) -> Tree {
             .min_by_key(|(_, link)| mix(source, node, tree, link.to_port))
             .map(|(_, link)| (link.to, link.to_port));
         if let Some((parent, port)) = parent {
-            children[parent.index()].push(port);
+            children[parent.index()].insert(port.index());
         }
     }
-    let mut starts = vec![0];
-    let mut ports = Vec::new();
-    for mut list in children {
-        list.sort_unstable();
-        ports.append(&mut list);
-        starts.push(u32::try_from(ports.len()).expect("ports fit 32 bits"));
-    }
-    Tree { starts, ports }
+    children
 }
 
 /// A hash that every node computes alike.
@@ -187,13 +199,13 @@ mod tests {
         let mut next = 0;
         while let Some(&at) = order.get(next) {
             next += 1;
-            trees.children(source, tree, at, |port| {
+            for port in trees.children(source, tree, at) {
                 let to = topology.link_at(at, port).expect("a tree uses links").to;
                 assert_eq!(depth[to.index()], u32::MAX, "each node is reached once");
                 depth[to.index()] = depth[at.index()] + 1;
                 used[port.index()] += 1;
                 order.push(to);
-            });
+            }
         }
         assert_eq!(order.len(), topology.node_count(), "every node is reached");
         (depth, used)

@@ -1,0 +1,182 @@
+//! Live flows by handle, in 12 bytes each: every node of a rack keeps every flow, so that a broadcast costs each node
+//! a cache miss or two here, and hardly anything else.
+//!
+//! An open-addressed table with linear probing: a flow lies at or soon after the slot its handle hashes to, without a
+//! gap in between.
+
+use raddle_wire::r2c2::Event;
+
+/// A live flow, as its source announced it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Zero in a slot without a flow: no sender gives that number.
+    lid: u16,
+    src: u16,
+    pub(super) dst: u16,
+    pub(super) weight: u8,
+    /// Priority in the high nibble and protocol in the low one, as on the wire.
+    class: u8,
+    pub(super) demand_kbps: u32,
+}
+
+const EMPTY: Entry = Entry { lid: 0, src: 0, dst: 0, weight: 0, class: 0, demand_kbps: 0 };
+
+/// Slots of the smallest table.
+const FEWEST_SLOTS: usize = 16;
+
+impl Entry {
+    pub(super) fn new(event: &Event) -> Self {
+        debug_assert!(event.priority < 16 && event.protocol < 16, "{event:?}");
+        Self {
+            lid: event.lid,
+            src: event.src,
+            dst: event.dst,
+            weight: event.weight,
+            class: event.priority << 4 | event.protocol,
+            demand_kbps: event.demand_kbps,
+        }
+    }
+
+    /// The handle of the flow.
+    pub(super) fn key(&self) -> u32 {
+        u32::from(self.src) << 16 | u32::from(self.lid)
+    }
+
+    pub(super) fn priority(&self) -> u8 {
+        self.class >> 4
+    }
+
+    pub(super) fn protocol(&self) -> u8 {
+        self.class & 0x0f
+    }
+}
+
+/// The entries of one node's table.
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    /// Nothing, or a power of two of them, a quarter empty at least.
+    slots: Vec<Entry>,
+    live: usize,
+}
+
+impl Entries {
+    pub(super) fn len(&self) -> usize {
+        self.live
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.slots.iter().filter(|entry| entry.lid != 0)
+    }
+
+    /// Where a handle's probing begins.
+    fn home(&self, key: u32) -> usize {
+        let mixed = u64::from(key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> 32) as usize & (self.slots.len() - 1)
+    }
+
+    fn after(&self, place: usize) -> usize {
+        (place + 1) & (self.slots.len() - 1)
+    }
+
+    /// The slot of a flow, or the empty one where it would go; there must be slots.
+    fn place(&self, key: u32) -> usize {
+        let mut place = self.home(key);
+        while self.slots[place].lid != 0 && self.slots[place].key() != key {
+            place = self.after(place);
+        }
+        place
+    }
+
+    pub(super) fn get(&self, key: u32) -> Option<&Entry> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        Some(&self.slots[self.place(key)]).filter(|entry| entry.lid != 0)
+    }
+
+    /// Puts a flow in. Returns what was known of it.
+    pub(super) fn insert(&mut self, entry: Entry) -> Option<Entry> {
+        if (self.live + 1) * 4 > self.slots.len() * 3 {
+            self.grow();
+        }
+        let place = self.place(entry.key());
+        let before = std::mem::replace(&mut self.slots[place], entry);
+        if before.lid != 0 {
+            return Some(before);
+        }
+        self.live += 1;
+        None
+    }
+
+    fn grow(&mut self) {
+        let slots = (2 * self.slots.len()).max(FEWEST_SLOTS);
+        for entry in std::mem::replace(&mut self.slots, vec![EMPTY; slots]) {
+            if entry.lid != 0 {
+                let place = self.place(entry.key());
+                self.slots[place] = entry;
+            }
+        }
+    }
+
+    /// Takes a flow out.
+    pub(super) fn remove(&mut self, key: u32) -> Option<Entry> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        let mut gap = self.place(key);
+        let removed = std::mem::replace(&mut self.slots[gap], EMPTY);
+        if removed.lid == 0 {
+            return None;
+        }
+        self.live -= 1;
+        // Those behind close up, unless that would put them before their home.
+        let mut next = self.after(gap);
+        while self.slots[next].lid != 0 {
+            let home = self.home(self.slots[next].key());
+            let mask = self.slots.len() - 1;
+            if next.wrapping_sub(home) & mask >= next.wrapping_sub(gap) & mask {
+                self.slots.swap(gap, next);
+                gap = next;
+            }
+            next = self.after(next);
+        }
+        Some(removed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_core::Stream;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn an_entry_is_twelve_bytes() {
+        assert_eq!(size_of::<Entry>(), 12);
+    }
+
+    #[test]
+    fn entries_are_those_of_a_map() {
+        let mut stream = Stream::new(1, 0, "entries");
+        let mut draw = |below: u64| u16::try_from(stream.below(below)).expect("small");
+        let mut map = BTreeMap::new();
+        let mut entries = Entries::default();
+        assert_eq!(entries.get(1), None);
+        assert_eq!(entries.remove(1), None);
+        for round in 0..20_000 {
+            // First mostly grows, then mostly shrinks.
+            let entry = Entry { src: draw(64), lid: 1 + draw(64), dst: draw(500), ..EMPTY };
+            if usize::from(draw(10)) < if round < 10_000 { 7 } else { 3 } {
+                assert_eq!(entries.insert(entry), map.insert(entry.key(), entry));
+            } else {
+                assert_eq!(entries.remove(entry.key()), map.remove(&entry.key()));
+            }
+            assert_eq!(entries.len(), map.len());
+            let key = u32::from(draw(64)) << 16 | u32::from(1 + draw(64));
+            assert_eq!(entries.get(key), map.get(&key));
+        }
+        let mut left: Vec<Entry> = entries.iter().copied().collect();
+        left.sort_unstable_by_key(Entry::key);
+        assert_eq!(left, map.into_values().collect::<Vec<_>>());
+    }
+}
