@@ -171,6 +171,12 @@ pub trait Forwarder: Send {
         ports: &Ports<'_>,
     ) -> Verdict;
 
+    /// The port that [`forward`](Self::forward) will probably choose for a packet that is about to arrive. Nothing
+    /// depends on it but speed: an engine may bring in what it will need there.
+    fn foresee(&self, _packet: &Packet) -> Option<PortId> {
+        None
+    }
+
     /// A packet that had arrived by `arrival` has left this node's buffers; the answer goes to the neighbour at
     /// that port. Called only if some port has a [`Queue`] of its own.
     fn departed(&mut self, _packet: &Packet, _arrival: PortId) -> Option<Signal> {

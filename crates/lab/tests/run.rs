@@ -4,6 +4,7 @@
 
 use raddle_lab::experiment::Document;
 use raddle_lab::run::run;
+use raddle_lab::topo::convert;
 use raddle_lab::{Control, Outcome, run_into};
 use raddle_records::{FlowRecord, Table};
 use std::path::PathBuf;
@@ -85,6 +86,45 @@ fn a_failure_loses_packets_until_it_is_repaired() {
     let (outcome, _) = outcome(&document(failure, &[]));
     assert!(outcome.totals.drops.link_down + outcome.totals.drops.no_route > 0);
     assert!(outcome.delivered > 300 && outcome.delivered < 400, "{}", outcome.delivered);
+}
+
+#[test]
+fn a_fat_tree_read_from_a_file_gives_the_same_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tree.graphml");
+    let built =
+        RACK.replace("kind = \"torus\"\ndims = [4, 4]", "kind = \"fat_tree\"\nk = 4\ncore_rate = \"5 Gbps\"");
+    let (_, rest) = built.split_once("[workload]").unwrap();
+    let read = format!("[topology]\nkind = \"file\"\nfile = \"tree.graphml\"\n\n[workload]{rest}");
+    // Between an aggregation switch and a core, under way and repaired.
+    let failure = "[[failure]]\nat = \"50 us\"\nlink = [24, 32]\nrepair = \"150 us\"\ndiscovery = \"10 us\"";
+    let document = |text: &str, scheme| {
+        let document =
+            Document::parse("tree.toml", format!("{text}\n{failure}"), folder.path().into()).unwrap();
+        document.with_overrides([scheme]).unwrap()
+    };
+    convert(&document(&built, "scheme.transport=r2c2").topology().unwrap(), &file).unwrap();
+    for scheme in ["scheme.transport=r2c2", "scheme.transport=pfq", "scheme.transport=tcp-newreno"] {
+        let (known, searched) = (outcome(&document(&built, scheme)).0, outcome(&document(&read, scheme)).0);
+        assert_eq!((known.digest, known.links), (searched.digest, searched.links), "{scheme}");
+        assert!(known.delivered > 350, "{scheme}: {}", known.delivered);
+        assert!(known.totals.drops.link_down + known.totals.drops.no_route > 0, "{scheme}");
+    }
+}
+
+#[test]
+fn the_examples_are_experiments() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples");
+    let mut hosts: Vec<usize> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|file| {
+            let document = Document::load(&file.unwrap().path()).unwrap();
+            document.experiment().unwrap();
+            document.topology().unwrap().hosts().count()
+        })
+        .collect();
+    hosts.sort_unstable();
+    assert_eq!(hosts, [32_768, 65_536]);
 }
 
 #[test]

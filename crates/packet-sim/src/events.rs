@@ -157,6 +157,13 @@ impl EventQueue {
         self.wheel[(bucket % BUCKETS) as usize].iter().map(move |&entry| self.event(bucket, entry))
     }
 
+    /// The event so many after the next, if it is of the current bucket and known.
+    #[inline]
+    pub(crate) fn ahead(&self, distance: usize) -> Option<Event> {
+        let i = self.serving.len().checked_sub(distance + 1)?;
+        Some(self.event(self.current, self.serving[i]))
+    }
+
     /// The next event, if it comes before `end`.
     #[inline]
     pub(crate) fn pop_before(&mut self, end: Time) -> Option<Event> {

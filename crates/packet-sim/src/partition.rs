@@ -6,6 +6,7 @@
 //! same order whatever the partition.
 
 mod failures;
+mod foresight;
 mod served;
 
 use crate::divide::Division;
@@ -14,7 +15,6 @@ use crate::failure::Change;
 use crate::mail::{Content, Mail};
 use crate::observer::{Heard, Log};
 use crate::port::{Class, Leaving, LinkStats, Port, PortSetup, QueueDepths, Special};
-use crate::prefetch::prefetch;
 use crate::simulation::{Config, Switching};
 use crate::slab::{Origin, Slab};
 use crate::totals::Totals;
@@ -36,7 +36,11 @@ pub(crate) struct Partition {
     events: EventQueue,
     pub(crate) nodes: Vec<NodeState>,
     ports: Vec<Port>,
+    /// What hosts and forwarders see of the ports.
     states: Vec<PortState>,
+    specials: Vec<Option<Box<Special>>>,
+    /// The ids of links.
+    links: Vec<LinkId>,
     classes: Vec<Class>,
     /// By link, or empty if nobody asked.
     depths: Vec<QueueDepths>,
@@ -56,6 +60,8 @@ pub(crate) struct Partition {
     first_outgoing: Time,
     pub(crate) log: Log,
     pub(crate) totals: Totals,
+    /// The port by which the event after the next will probably send a packet on.
+    guess: Option<u32>,
 }
 
 pub(crate) struct NodeState {
@@ -91,7 +97,7 @@ impl Partition {
         let place = |link| division.place_of_link(number, link);
         let mut classes: Vec<Class> = Vec::new();
         let mut known = FxHashMap::default();
-        let (mut ports, mut states): (Vec<Port>, Vec<PortState>) = (Vec::new(), Vec::new());
+        let (mut ports, mut states, mut specials) = (Vec::new(), Vec::new(), Vec::new());
         for &(id, from) in division.links(number) {
             let link = topology.link(id);
             let is_here = division.home(from) == number;
@@ -112,16 +118,17 @@ impl Partition {
             });
             ports.push(Port {
                 wire: Wire::to(link.map_or(0, |link| division.place(link.to))),
+                free_at: Time::ZERO,
                 queued: 0,
+                stats: LinkStats::default(),
                 class: index,
+                reverse: link.map_or(0, |_| place(topology.reverse(id))),
                 to_port: link.map_or(PortId(0), |link| link.to_port),
+                up: link.is_some(),
                 is_served,
                 has_ledger: there.is_some() || !is_here || cut_through && !is_served,
-                stats: LinkStats::default(),
-                special,
-                id,
-                reverse: link.map_or(0, |_| place(topology.reverse(id))),
             });
+            specials.push(special);
             states.push(PortState {
                 free_at: Time::ZERO,
                 rate: link.map_or(Rate::ZERO, |link| link.rate),
@@ -165,7 +172,9 @@ impl Partition {
             },
             events,
             nodes,
-            departures: ports.iter().any(|port| port.is_served),
+            departures: ports.iter().any(|port: &Port| port.is_served),
+            links: division.links(number).iter().map(|&(id, _)| id).collect(),
+            specials,
             depths: vec![QueueDepths::default(); if config.queue_depths { ports.len() } else { 0 }],
             ports,
             states,
@@ -181,6 +190,7 @@ impl Partition {
             first_outgoing: Time::NEVER,
             log: Log::new(plan.forwarded),
             totals: Totals::default(),
+            guess: None,
         }
     }
 
@@ -188,9 +198,10 @@ impl Partition {
     pub(crate) fn run(&mut self, end: Time, most: u64) -> bool {
         for _ in 0..most {
             if self.events.turn(end) {
-                self.foresee();
+                self.foresee_bucket();
             }
             let Some(event) = self.events.pop_before(end) else { return true };
+            self.foresee_next();
             debug_assert!(event.time() >= self.now, "time never runs backward");
             self.now = event.time();
             self.log.event = event;
@@ -198,24 +209,6 @@ impl Partition {
             self.take(event);
         }
         false
-    }
-
-    /// Brings in what the next events will read. What an arrival reads hangs together by its port, so that comes first.
-    fn foresee(&self) {
-        for event in self.events.following() {
-            if event.kind() == Kind::Arrival {
-                prefetch(&self.ports[event.index() as usize]);
-            }
-        }
-        for event in self.events.present() {
-            if event.kind() == Kind::Arrival
-                && let wire = &self.ports[event.index() as usize].wire
-                && let Some(next) = wire.front()
-            {
-                self.slab.foresee(next.slot);
-                prefetch(&self.nodes[wire.to_node as usize]);
-            }
-        }
     }
 
     /// The time of the last event.
@@ -237,11 +230,7 @@ impl Partition {
 
     /// Packets now inside this part of the fabric.
     pub(crate) fn packets_inside(&self) -> usize {
-        let copies = self
-            .ports
-            .iter()
-            .filter_map(|port| port.special.as_ref())
-            .filter(|special| special.remote.is_some());
+        let copies = self.specials.iter().flatten().filter(|special| special.remote.is_some());
         self.slab.live() - copies.map(|special| special.ledger.len()).sum::<usize>()
     }
 
@@ -266,7 +255,7 @@ impl Partition {
 
     /// Sends something over a link to another partition.
     fn post(&mut self, link: usize, arrives: Time, content: Content) {
-        let special = self.ports[link].special.as_ref().expect("a link to another partition");
+        let special = self.specials[link].as_ref().expect("a link to another partition");
         let (there, link) = special.remote.expect("a link to another partition");
         self.first_outgoing = self.first_outgoing.min(arrives);
         self.outgoing[there].push(Mail { link, arrives, content });
@@ -274,11 +263,11 @@ impl Partition {
 
     /// Moves what was heard to the end of `all`, with the ids of the whole fabric.
     pub(crate) fn drain_log(&mut self, all: &mut Vec<(Event, u64, Heard)>) {
-        let (ports, nodes) = (&self.ports, &self.nodes);
+        let (links, nodes) = (&self.links, &self.nodes);
         self.log.drain_into(all, |event| {
             let index = event.index();
             let id = match event.kind() {
-                Kind::Arrival | Kind::Tail | Kind::Sent | Kind::Signal => ports[index as usize].id.0,
+                Kind::Arrival | Kind::Tail | Kind::Sent | Kind::Signal => links[index as usize].0,
                 Kind::Wake => nodes[index as usize].id.0,
                 Kind::Flow | Kind::Change | Kind::Discovery => index,
             };
@@ -292,14 +281,14 @@ impl Partition {
 
     /// What passed over each link.
     pub(crate) fn link_stats(&self) -> impl Iterator<Item = (LinkId, &LinkStats)> {
-        self.ports.iter().map(|port| (port.id, &port.stats))
+        self.links.iter().copied().zip(self.ports.iter().map(|port| &port.stats))
     }
 
     /// How deep the queues of ports were, if anybody asked.
     pub(crate) fn queue_depths(&self) -> impl Iterator<Item = (LinkId, &QueueDepths)> {
         let is_here =
             |&(link, _): &(LinkId, _)| self.topology.link(link).is_some_and(|link| self.is_here(link.from));
-        self.ports.iter().map(|port| port.id).zip(&self.depths).filter(is_here)
+        self.links.iter().copied().zip(&self.depths).filter(is_here)
     }
 
     fn take(&mut self, event: Event) {
@@ -308,11 +297,11 @@ impl Partition {
             Kind::Arrival => self.arrival(index, event.time()),
             Kind::Tail => {
                 // Otherwise the link went down in between.
-                let port = &mut self.ports[index as usize];
+                let special = self.specials[index as usize].as_mut();
                 let slab = &self.slab;
                 let due = |slot: &mut u32| slab.origin(*slot).tail == event.time();
-                if let Some(slot) = port.special.as_mut().and_then(|special| special.tail.take_if(due)) {
-                    let node = port.wire.to_node;
+                if let Some(slot) = special.and_then(|special| special.tail.take_if(due)) {
+                    let node = self.ports[index as usize].wire.to_node;
                     self.hand_over(node, slot, self.slab.origin(slot));
                     self.poll(node);
                 }
@@ -385,7 +374,7 @@ impl Partition {
                 let port = origin.port.expect("a packet still coming in has come by a port");
                 let link = self.ports[self.local_link(node, port)].reverse;
                 self.slab.set_origin(slot, origin);
-                self.ports[link as usize].special.get_or_insert_default().tail = Some(slot);
+                self.specials[link as usize].get_or_insert_default().tail = Some(slot);
                 self.events.push(Event::new(origin.tail, Kind::Tail, link));
                 false
             }
@@ -418,7 +407,7 @@ impl Partition {
     fn enqueue(&mut self, node: u32, out: PortId, slot: u32, origin: Origin) -> bool {
         let link = self.local_link(node, out);
         let port = &mut self.ports[link];
-        if !self.states[link].up {
+        if !port.up {
             return self.lose(node, Some(out), slot, origin, DropReason::LinkDown);
         }
         if port.is_served {
@@ -442,7 +431,7 @@ impl Partition {
         if let Some(depths) = self.depths.get_mut(link) {
             depths.count(port.queued);
         }
-        let start = self.states[link].free_at.max(self.now);
+        let start = port.free_at.max(self.now);
         self.launch(link, slot, start, origin.tail);
         false
     }
@@ -450,7 +439,7 @@ impl Partition {
     /// Brings `queued` of a port with a ledger up to now. Returns how many packets wait.
     fn settle_ledger(&mut self, link: usize) -> usize {
         let port = &mut self.ports[link];
-        let special = port.special.get_or_insert_default();
+        let special = self.specials[link].get_or_insert_default();
         while let Some(packet) = special.ledger.pop_front_if(|packet| packet.sent <= self.now) {
             if !port.is_served {
                 port.queued -= u64::from(packet.size); // a served port's queue counts its own bytes
@@ -475,8 +464,8 @@ impl Partition {
             Some(header) => start + class.serialisation(size.min(header)) + class.delay,
         };
         let arrived = sent + class.delay;
-        let state = &mut self.states[link];
-        state.free_at = state.free_at.max(sent);
+        port.free_at = port.free_at.max(sent);
+        self.states[link].free_at = port.free_at;
         let stats = &mut port.stats;
         let kind = packet.kind();
         if kind == PacketKind::Data {
@@ -488,7 +477,7 @@ impl Partition {
         }
         self.totals.kinds[kind as usize].count(size);
         if self.log.forwarded {
-            let heard = Heard::Forwarded { sent, link: port.id, packet: *packet };
+            let heard = Heard::Forwarded { sent, link: self.links[link], packet: *packet };
             self.log.push(heard);
         }
         if port.has_ledger || self.header.is_some() {
@@ -513,7 +502,7 @@ impl Partition {
     /// Puts a packet on a link to another partition, or on any under cut-through.
     fn launch_apart(&mut self, link: usize, slot: u32, leaving: Leaving, tail: Time) {
         let port = &mut self.ports[link];
-        let special = port.special.get_or_insert_default();
+        let special = self.specials[link].get_or_insert_default();
         if port.has_ledger {
             special.ledger.push_back(leaving);
         }

@@ -1,8 +1,9 @@
 //! Egress ports and the links behind them.
 
+use crate::prefetch::prefetch;
 use crate::slab::Origin;
 use crate::wire::Wire;
-use raddle_core::{Admit, Bytes, Duration, LinkId, Packet, PortAgent, PortId, Queue, Rate, Signal, Time};
+use raddle_core::{Admit, Bytes, Duration, Packet, PortAgent, PortId, Queue, Rate, Signal, Time};
 use raddle_topology::Link;
 use std::collections::VecDeque;
 use std::ops::AddAssign;
@@ -66,28 +67,28 @@ impl QueueDepths {
     }
 }
 
-/// A port and its link: a cache line that every hop reads, and one that it mostly writes.
+/// A port and its link: two cache lines, of which a hop mostly reads the first and mostly writes the second.
 #[repr(C, align(128))]
 pub(crate) struct Port {
     /// Packets accepted (of a served port: those that have begun to leave). On a link to another partition, packets that
     /// have come in from there.
     pub(crate) wire: Wire,
+    /// When everything accepted will have left.
+    pub(crate) free_at: Time,
     /// Bytes that wait or are in service, as of the last [`Port::settle`].
     pub(crate) queued: u64,
+    pub(crate) stats: LinkStats,
     /// Which of the partition's [`Class`]es.
     pub(crate) class: u32,
+    /// The link in the other direction.
+    pub(crate) reverse: u32,
     /// The port at the far end.
     pub(crate) to_port: PortId,
+    pub(crate) up: bool,
     /// Whether departures cost events of their own.
     pub(crate) is_served: bool,
     /// Whether departures are kept in a [`Special::ledger`], because the wire does not tell them.
     pub(crate) has_ledger: bool,
-    pub(crate) stats: LinkStats,
-    /// What only some ports have.
-    pub(crate) special: Option<Box<Special>>,
-    pub(crate) id: LinkId,
-    /// The link in the other direction.
-    pub(crate) reverse: u32,
 }
 
 /// What ports have in common: there are few kinds in a fabric.
@@ -166,6 +167,13 @@ impl Class {
 }
 
 impl Port {
+    /// Says that the port will be used soon.
+    #[inline]
+    pub(crate) fn foresee(&self) {
+        prefetch(self);
+        prefetch(&self.stats);
+    }
+
     /// Brings `queued` of a port without ledger up to `now`.
     #[inline]
     pub(crate) fn settle(&mut self, now: Time, class: &Class) {
@@ -229,7 +237,7 @@ mod tests {
     use crate::wire::Travelling;
 
     #[test]
-    fn what_a_hop_reads_of_a_port_fits_a_cache_line() {
+    fn a_port_fits_two_cache_lines() {
         assert_eq!(size_of::<Port>(), 128);
         assert_eq!(std::mem::offset_of!(Port, stats), 64);
         assert_eq!(size_of::<Travelling>(), 16);

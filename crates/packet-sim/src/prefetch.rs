@@ -2,7 +2,7 @@
 
 /// Asks for the first cache line of `place`, which is about to be read. Does nothing where that cannot be asked.
 #[inline(always)]
-pub(crate) fn prefetch<T>(place: &T) {
+pub(crate) fn prefetch<T: ?Sized>(place: &T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     #[expect(unsafe_code, reason = "the only way to ask")]
     // SAFETY: a prefetch is a hint. It reads and writes nothing that a program could see, and cannot fault.

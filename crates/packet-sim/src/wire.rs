@@ -1,5 +1,6 @@
 //! The link behind a port, with the packets on it.
 
+use crate::prefetch::prefetch;
 use raddle_core::Time;
 
 /// A packet accepted by a port and not yet arrived at the link's far end.
@@ -15,6 +16,7 @@ pub(crate) struct Travelling {
 /// stands apart, so that a link that seldom has two at once never touches the buffer, which grows to the most there have
 /// been.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct Wire {
     front: Travelling,
     /// As many as a power of two, or none.
@@ -104,6 +106,23 @@ impl Wire {
             self.left += 1;
         }
         bytes
+    }
+
+    /// Says that the packet after the next will be read soon.
+    #[inline]
+    pub(crate) fn foresee_second(&self) {
+        if self.len > 1 {
+            prefetch(self.packet(1));
+        }
+    }
+
+    /// Says that a packet will be put here soon.
+    #[inline]
+    pub(crate) fn foresee_last(&self) {
+        if self.len > 1 {
+            prefetch(self.packet(self.left));
+            prefetch(self.packet(self.len));
+        }
     }
 
     /// Packets not known to have left.

@@ -15,13 +15,12 @@ impl Partition {
     pub(super) fn change(&mut self, index: usize) {
         let changes = std::sync::Arc::clone(&self.changes);
         let Change { links, up, .. } = &changes[index];
-        let mut here: Vec<usize> = links
-            .iter()
-            .filter_map(|&link| self.ports.binary_search_by_key(&link, |port| port.id).ok())
-            .collect();
+        let mut here: Vec<usize> =
+            links.iter().filter_map(|link| self.links.binary_search(link).ok()).collect();
         here.sort_unstable();
         for &link in &here {
             self.states[link].up = *up;
+            self.ports[link].up = *up;
         }
         if !up {
             for &link in &here {
@@ -31,7 +30,8 @@ impl Partition {
                 let port = &self.ports[link];
                 let far = port.wire.to_node;
                 let near = self.ports[port.reverse as usize].wire.to_node;
-                let Link { from, to, .. } = *self.topology.link(port.id).expect("links fail, ports do not");
+                let Link { from, to, .. } =
+                    *self.topology.link(self.links[link]).expect("links fail, ports do not");
                 [(self.is_here(from), near), (self.is_here(to), far)]
             };
             let mut nodes: Vec<u32> =
@@ -48,7 +48,7 @@ impl Partition {
 
     /// Loses all that a link that went down carries, at whichever end is in this partition.
     fn cut(&mut self, link: usize) {
-        let id = self.ports[link].id;
+        let id = self.links[link];
         let Link { from, from_port, to, .. } = *self.topology.link(id).expect("links fail, ports do not");
         let mut waiting = Vec::new();
         self.log.step = 2 * u64::from(id.0);
@@ -78,7 +78,7 @@ impl Partition {
                 self.slab.remove(packet.slot); // the port's partition has a copy, and loses it
             }
         }
-        if let Some(special) = &mut self.ports[link].special {
+        if let Some(special) = &mut self.specials[link] {
             special.signals.clear();
             if let Some(slot) = special.tail.take() {
                 self.lose(to_node, None, slot, self.slab.origin(slot), DropReason::LinkDown);
@@ -91,9 +91,10 @@ impl Partition {
         let node = self.owner(u32::try_from(link).expect("link ids fit 28 bits"));
         let now = self.now;
         let port = &mut self.ports[link];
+        port.free_at = now;
         port.queued = 0;
         self.states[link].free_at = now;
-        if let Some(special) = &mut port.special {
+        if let Some(special) = &mut self.specials[link] {
             let is_remote = special.remote.is_some();
             for packet in special.ledger.drain(..).filter(|_| is_remote) {
                 if packet.sent > now && packet.arrives >= now {

@@ -14,7 +14,7 @@ impl Partition {
     /// Shows a packet that has come in to the port's agent.
     #[inline(never)]
     pub(super) fn meet_agent(&mut self, link: usize, slot: u32) {
-        if let Some(special) = &mut self.ports[link].special
+        if let Some(special) = &mut self.specials[link]
             && let Some(served) = &mut special.served
             && let Some(agent) = &mut served.agent
         {
@@ -27,7 +27,7 @@ impl Partition {
         self.slab.set_origin(slot, origin);
         let packet = self.slab.get_mut(slot);
         let port = &mut self.ports[link];
-        let Some(served) = port.special.as_mut().and_then(|special| special.served.as_mut()) else {
+        let Some(served) = self.specials[link].as_mut().and_then(|special| special.served.as_mut()) else {
             unreachable!("the caller has looked")
         };
         let notice =
@@ -45,8 +45,8 @@ impl Partition {
             }
             let idle = served.serving.is_none();
             let class = &self.classes[port.class as usize];
-            let state = &mut self.states[link];
-            state.free_at = state.free_at.max(self.now) + class.serialisation(packet.size);
+            port.free_at = port.free_at.max(self.now) + class.serialisation(packet.size);
+            self.states[link].free_at = port.free_at;
             if idle {
                 self.serve_next(link);
             }
@@ -59,8 +59,7 @@ impl Partition {
 
     /// Begins the next transmission of a served port, if anything waits.
     fn serve_next(&mut self, link: usize) {
-        let Some(served) = self.ports[link].special.as_mut().and_then(|special| special.served.as_mut())
-        else {
+        let Some(served) = self.specials[link].as_mut().and_then(|special| special.served.as_mut()) else {
             return;
         };
         let Some(slot) = served.queue.pop(self.now) else { return };
@@ -69,7 +68,7 @@ impl Partition {
         }
         let (packet, origin) = (*self.slab.get(slot), self.slab.origin(slot));
         let sent = self.launch(link, slot, self.now, origin.tail);
-        if let Some(served) = self.ports[link].special.as_mut().and_then(|special| special.served.as_mut()) {
+        if let Some(served) = self.specials[link].as_mut().and_then(|special| special.served.as_mut()) {
             served.serving = Some(InService { packet, origin, sent });
         }
         self.events.push(Event::new(sent, Kind::Sent, u32::try_from(link).expect("link ids fit 28 bits")));
@@ -78,8 +77,7 @@ impl Partition {
     pub(super) fn transmission_ends(&mut self, link: u32) {
         let now = self.now;
         let index = link as usize;
-        let Some(served) = self.ports[index].special.as_mut().and_then(|special| special.served.as_mut())
-        else {
+        let Some(served) = self.specials[index].as_mut().and_then(|special| special.served.as_mut()) else {
             return;
         };
         // Otherwise the link went down in between.
@@ -122,12 +120,12 @@ impl Partition {
 
     fn send_signal(&mut self, link: usize, signal: Signal) {
         let port = &self.ports[link];
-        if !self.states[link].up {
+        if !port.up {
             return;
         }
         let delay = self.classes[port.class as usize].delay.max(LEAST_SIGNAL_DELAY);
         let arrives = self.now + delay;
-        if port.special.as_ref().is_some_and(|special| special.remote.is_some()) {
+        if self.specials[link].as_ref().is_some_and(|special| special.remote.is_some()) {
             self.post(link, arrives, Content::Signal(signal));
         } else {
             self.signal_travels(link, arrives, signal);
@@ -136,7 +134,7 @@ impl Partition {
 
     /// Puts a signal onto a link of which this partition has the far end.
     pub(super) fn signal_travels(&mut self, link: usize, arrives: Time, signal: Signal) {
-        let signals = &mut self.ports[link].special.get_or_insert_default().signals;
+        let signals = &mut self.specials[link].get_or_insert_default().signals;
         signals.push_back((arrives, signal));
         if signals.len() == 1 {
             let index = u32::try_from(link).expect("link ids fit 28 bits");
@@ -145,11 +143,11 @@ impl Partition {
     }
 
     pub(super) fn signal_arrives(&mut self, link: u32) {
-        let port = &mut self.ports[link as usize];
+        let port = &self.ports[link as usize];
         let (node, in_port) = (port.wire.to_node, port.to_port);
         let now = self.now;
         let mut heard = false;
-        let Some(special) = &mut port.special else { return };
+        let Some(special) = &mut self.specials[link as usize] else { return };
         while let Some(&(arrives, signal)) = special.signals.front() {
             if arrives > now {
                 self.events.push(Event::new(arrives, Kind::Signal, link));

@@ -85,16 +85,18 @@ impl Ecmp {
 impl Forwarder for Ecmp {
     fn forward(&mut self, _: Time, packet: &mut Packet, _: Option<PortId>, _: &Ports<'_>) -> Verdict {
         let routing = self.routing.get_or_insert_with(|| self.known.routing());
-        let to = packet.dst();
-        if to == routing.node() {
+        if packet.dst() == routing.node() {
             return Verdict::Deliver;
         }
-        // The upper half of the hash, as a fraction of 2^32, picks among the ports.
-        let pick = |ports: usize| ((flow_hash(packet, self.salt) >> 32) as usize * ports) >> 32;
-        match routing.choose(to, pick) {
+        match choose(routing, packet, self.salt) {
             Some(port) => Verdict::Forward(port),
             None => Verdict::Drop(DropReason::NoRoute),
         }
+    }
+
+    fn foresee(&self, packet: &Packet) -> Option<PortId> {
+        let routing = self.routing.as_ref().filter(|routing| packet.dst() != routing.node())?;
+        choose(routing, packet, self.salt)
     }
 
     fn link(&mut self, link: LinkId, up: bool) {
@@ -105,6 +107,13 @@ impl Forwarder for Ecmp {
         }
         self.routing = None;
     }
+}
+
+/// The port for a packet on its way.
+#[inline]
+fn choose(routing: &LocalRouting, packet: &Packet, salt: u64) -> Option<PortId> {
+    // The upper half of the hash, as a fraction of 2^32, picks among the ports.
+    routing.choose(packet.dst(), |ports| ((flow_hash(packet, salt) >> 32) as usize * ports) >> 32)
 }
 
 /// A hash of the flow that a packet belongs to: TCP's addresses and ports, R2C2's flow handle.

@@ -30,4 +30,13 @@ impl Forwarder for SourceRoute {
         data.ridx += 1;
         if port.index() < ports.0.len() { Verdict::Forward(port) } else { Verdict::Drop(DropReason::NoRoute) }
     }
+
+    fn foresee(&self, packet: &Packet) -> Option<PortId> {
+        match &packet.header {
+            Header::R2c2Data(data) if data.ridx < data.rlen => {
+                Some(PortId(data.route.port(data.ridx, self.hop_bits)))
+            }
+            _ => None,
+        }
+    }
 }

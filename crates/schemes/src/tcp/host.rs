@@ -10,8 +10,9 @@ use raddle_wire::tcp::{SYN, Segment};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A host of TCP flows, both ways.
+/// A host of TCP flows, both ways, on three cache lines.
 #[derive(Debug)]
+#[repr(align(64))]
 pub struct TcpHost {
     params: Arc<Params>,
     senders: Table<Sender>,
@@ -20,11 +21,12 @@ pub struct TcpHost {
     due: VecDeque<Due>,
     node: NodeId,
     flows_sent: u64,
-    finished: Finished,
+    finished: Box<Finished>,
 }
 
-/// Something to hand out.
+/// Something to hand out, on a cache line.
 #[derive(Debug)]
+#[repr(align(64))]
 enum Due {
     /// An acknowledgement.
     Packet(Packet),
@@ -47,10 +49,10 @@ impl TcpHost {
             params,
             senders: Table::new(),
             receivers: Table::new(),
-            due: VecDeque::new(),
+            due: VecDeque::with_capacity(2), // what a packet or a flow may lead to
             node,
             flows_sent: 0,
-            finished: Finished::default(),
+            finished: Box::default(),
         }
     }
 
@@ -161,7 +163,7 @@ impl Host for TcpHost {
             match self.due.front() {
                 Some(&Due::Data(slot)) => {
                     let sender = self.senders.flow(slot);
-                    if let Some(packet) = sender.next_packet(now, &self.params) {
+                    if let Some(packet) = sender.next_packet(now, self.node, &self.params) {
                         return Output::Send { packet, port: None };
                     }
                     let at = sender.next_expiry();
@@ -197,4 +199,15 @@ fn ports(number: u64) -> (u16, u16) {
     let src = FIRST_SOURCE + number % SOURCES;
     let dst = FIRST_DESTINATION + number / SOURCES % DESTINATIONS;
     (src as u16, dst as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_takes_three_cache_lines_and_one_for_what_is_due() {
+        assert_eq!(size_of::<TcpHost>(), 3 * 64);
+        assert_eq!(size_of::<Due>(), 64);
+    }
 }

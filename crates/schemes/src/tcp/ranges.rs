@@ -27,7 +27,11 @@ impl Ranges {
     pub(super) fn insert(&mut self, from: u64, to: u64) -> u64 {
         debug_assert!(from < to, "a range has numbers");
         let first = self.list.partition_point(|&(_, end)| end < from);
-        let last = first + self.list[first..].partition_point(|&(start, _)| start <= to);
+        if self.list.get(first).is_some_and(|&(start, end)| start <= from && to <= end) {
+            return 0; // as most SACK blocks are, which are sent again and again
+        }
+        // What is touched is merged, so that walking over it is cheap.
+        let last = first + self.list[first..].iter().take_while(|&&(start, _)| start <= to).count();
         let touched = &self.list[first..last];
         let old: u64 = touched.iter().map(|&(from, to)| to - from).sum();
         let merged = match (touched.first(), touched.last()) {
@@ -35,6 +39,9 @@ impl Ranges {
             _ => (from, to),
         };
         if first == last {
+            if self.list.capacity() == 0 {
+                self.list.reserve_exact(2); // few losses tear more holes
+            }
             self.list.insert(first, merged);
         } else {
             self.list[first] = merged;

@@ -114,6 +114,7 @@ impl Scoreboard {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const MSS: u64 = 100;
 
@@ -164,5 +165,37 @@ mod tests {
         board.repeated(900, 1_000);
         board.sack(850, 900);
         assert_eq!(board.hole(0), Some((750, 850)), "the rescue does not hide what comes to light before it");
+    }
+    proptest! {
+        #[test]
+        fn pipe_is_what_a_walk_over_all_segments_finds(
+            operations in prop::collection::vec((0_u8..4, 0_u64..40, 1_u64..6), 1..60),
+        ) {
+            const SEGMENT: u64 = 100;
+            const MAX: u64 = 50 * SEGMENT;
+            let mut board = Scoreboard::default();
+            let mut una = 0;
+            for (operation, at, count) in operations {
+                let (from, to) = (at * SEGMENT, (at + count) * SEGMENT);
+                match operation {
+                    0 | 1 if from > una => {
+                        board.sack(from, to);
+                    }
+                    2 => {
+                        una = una.max(from);
+                        board.advance(una);
+                    }
+                    _ => board.repeated(from.max(una), to.max(una)),
+                }
+                // RFC 6675 §4, SetPipe, segment by segment.
+                let is_sacked = |from: u64| board.sacked().containing(from).is_some();
+                let missing = (una..MAX).step_by(SEGMENT as usize).filter(|&from| !is_sacked(from));
+                let lost = board.lost_below(SEGMENT);
+                let pipe: u64 = missing
+                    .map(|from| SEGMENT * (u64::from(from >= lost) + u64::from(from < board.high_rxt)))
+                    .sum();
+                prop_assert_eq!(board.pipe(una, MAX, SEGMENT), pipe);
+            }
+        }
     }
 }

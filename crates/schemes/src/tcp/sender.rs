@@ -5,7 +5,7 @@ use super::reno::Reno;
 use super::rtt::RttEstimator;
 use super::scoreboard::DUP_THRESH;
 use super::{Params, WINDOW_SCALE, packet, unwrap_sequence, wrap_sequence};
-use raddle_core::{Bytes, Flow, Packet, Rate, Time};
+use raddle_core::{Bytes, Flow, NodeId, Packet, Rate, Time};
 use raddle_wire::tcp::{ACK, FIN, SYN, Segment};
 use std::num::NonZeroU64;
 
@@ -15,7 +15,6 @@ const DATA: u64 = 1;
 /// A flow that this host sends.
 #[derive(Debug)]
 pub(super) struct Sender {
-    src: u32,
     dst: u32,
     src_port: u16,
     dst_port: u16,
@@ -58,7 +57,6 @@ impl Sender {
             .app_rate
             .map(|rate| Box::new(Application { start: flow.start, rate, produced_at: Time::NEVER }));
         Self {
-            src: flow.src.0,
             dst: flow.dst.0,
             src_port: ports.0,
             dst_port: ports.1,
@@ -212,8 +210,8 @@ impl Sender {
         self.deadline = now + self.rtt.timeout(params);
     }
 
-    /// The next packet to send now, if there is one.
-    pub(super) fn next_packet(&mut self, now: Time, params: &Params) -> Option<Packet> {
+    /// The next packet to send now from `src`, the flow's host, if there is one.
+    pub(super) fn next_packet(&mut self, now: Time, src: NodeId, params: &Params) -> Option<Packet> {
         let (from, to) = if self.loss.is_some() {
             self.next_amid_losses(now, params)?
         } else if self.has_room(params) {
@@ -221,7 +219,7 @@ impl Sender {
         } else {
             return None;
         };
-        Some(self.segment(now, from, to, params))
+        Some(self.segment(now, src, from, to, params))
     }
 
     /// The next segment, new or not, of a flow that knows of losses.
@@ -314,7 +312,7 @@ impl Sender {
     }
 
     /// Sends `[from, to)`.
-    fn segment(&mut self, now: Time, from: u64, to: u64, params: &Params) -> Packet {
+    fn segment(&mut self, now: Time, src: NodeId, from: u64, to: u64, params: &Params) -> Packet {
         debug_assert!(self.una <= from && from < to && to <= self.end, "a segment within the window");
         if from < self.max {
             self.retransmissions += 1;
@@ -335,7 +333,7 @@ impl Sender {
             flags |= FIN;
         }
         packet(Segment {
-            src: self.src,
+            src: src.0,
             dst: self.dst,
             src_port: self.src_port,
             dst_port: self.dst_port,
@@ -347,5 +345,60 @@ impl Sender {
             plen: u16::try_from(to.min(self.end - 1) - from.max(DATA)).expect("at most one MSS"),
             sack: [(0, 0); 3],
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_core::FlowId;
+
+    #[test]
+    fn losses_are_forgotten_once_they_are_repaired() {
+        for sack in [true, false] {
+            let params = Params { sack, ..Params::default() };
+            let (src, mss) = (NodeId(0), u32::from(params.mss));
+            let flow = Flow {
+                id: FlowId(0),
+                src,
+                dst: NodeId(1),
+                size: Bytes(1 << 30),
+                start: Time::ZERO,
+                app_rate: None,
+                weight: 1,
+                priority: 0,
+            };
+            let mut sender = Sender::new(&flow, (1, 2), &params);
+            let mut send = |sender: &mut Sender| {
+                std::iter::from_fn(|| sender.next_packet(Time::ZERO, src, &params)).count()
+            };
+            let answer = |ack, sack: Option<(u32, u32)>| Segment {
+                src: 1,
+                dst: 0,
+                src_port: 2,
+                dst_port: 1,
+                seq: 1,
+                ack,
+                flags: ACK,
+                sack_count: u8::from(sack.is_some()),
+                window: params.window_field(),
+                plen: 0,
+                sack: [sack.unwrap_or_default(), (0, 0), (0, 0)],
+            };
+            assert_eq!(send(&mut sender), 10);
+            assert!(sender.loss.is_none());
+            for duplicate in 2..=4 {
+                let block = sack.then_some((1 + mss, 1 + duplicate * mss));
+                sender.acknowledge(Time::ZERO, &answer(1, block), &params);
+            }
+            assert!(sender.is_recovering(), "sack {sack}");
+            let sent = 10 + send(&mut sender) as u32 - 1;
+            assert_eq!(sender.retransmissions(), 1);
+            sender.acknowledge(Time::ZERO, &answer(1 + sent * mss, None), &params);
+            assert!(!sender.is_recovering());
+            send(&mut sender);
+            sender.acknowledge(Time::ZERO, &answer(1 + (sent + 1) * mss, None), &params);
+            assert!(sender.loss.is_none(), "sack {sack}");
+        }
     }
 }

@@ -9,12 +9,21 @@ use std::collections::BinaryHeap;
 ///
 /// A flow's heap entry is lazy: it stands for the earliest wish made since it last expired, so a deadline that moves
 /// later, as a retransmission timer does at every acknowledgement, costs nothing.
+///
+/// A packet of the flow found last needs what is here and the flow's slot; the rest is elsewhere, so that the hosts of a
+/// large fabric stay in the cache.
 #[derive(Debug)]
 pub(super) struct Table<T> {
-    by_key: FxHashMap<u64, u32>,
+    slots: Vec<Slot<T>>,
     /// The flow found last and its slot: packets come in trains.
     last: (u64, u32),
-    slots: Vec<Slot<T>>,
+    next_expiry: Time,
+    index: Box<Index>,
+}
+
+#[derive(Debug, Default)]
+struct Index {
+    by_key: FxHashMap<u64, u32>,
     free: Vec<u32>,
     timers: BinaryHeap<Reverse<(Time, u32)>>,
 }
@@ -32,19 +41,13 @@ struct Slot<T> {
 
 impl<T> Table<T> {
     pub(super) fn new() -> Self {
-        Self {
-            by_key: FxHashMap::default(),
-            last: (NO_KEY, 0),
-            slots: Vec::new(),
-            free: Vec::new(),
-            timers: BinaryHeap::new(),
-        }
+        Self { slots: Vec::new(), last: (NO_KEY, 0), next_expiry: Time::NEVER, index: Box::default() }
     }
 
     /// The slot of the flow called `key`.
     pub(super) fn find(&mut self, key: u64) -> Option<u32> {
         if self.last.0 != key {
-            self.last = (key, *self.by_key.get(&key)?);
+            self.last = (key, *self.index.by_key.get(&key)?);
         }
         Some(self.last.1)
     }
@@ -57,7 +60,7 @@ impl<T> Table<T> {
     /// Adds a flow.
     pub(super) fn insert(&mut self, key: u64, flow: T) -> u32 {
         let state = Slot { flow, armed: Time::NEVER };
-        let slot = if let Some(slot) = self.free.pop() {
+        let slot = if let Some(slot) = self.index.free.pop() {
             self.slots[slot as usize] = state;
             slot
         } else {
@@ -68,16 +71,16 @@ impl<T> Table<T> {
             self.slots.push(state);
             u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 live flows")
         };
-        self.by_key.insert(key, slot);
+        self.index.by_key.insert(key, slot);
         slot
     }
 
     /// Removes the flow called `key`, if it is there.
     pub(super) fn remove(&mut self, key: u64) {
-        if let Some(slot) = self.by_key.remove(&key) {
+        if let Some(slot) = self.index.by_key.remove(&key) {
             self.last.0 = NO_KEY;
             self.slots[slot as usize].armed = Time::NEVER;
-            self.free.push(slot);
+            self.index.free.push(slot);
         }
     }
 
@@ -86,17 +89,17 @@ impl<T> Table<T> {
         let armed = &mut self.slots[slot as usize].armed;
         if at < *armed {
             *armed = at;
-            self.timers.push(Reverse((at, slot)));
+            self.index.timers.push(Reverse((at, slot)));
+            self.next_expiry = self.next_expiry.min(at);
         }
     }
 
     /// The next flow that was armed for `now` or before; it is then no longer armed.
     pub(super) fn expired(&mut self, now: Time) -> Option<u32> {
-        while let Some(&Reverse((at, slot))) = self.timers.peek() {
-            if at > now {
-                break;
-            }
-            self.timers.pop();
+        while self.next_expiry <= now
+            && let Some(Reverse((at, slot))) = self.index.timers.pop()
+        {
+            self.next_expiry = self.index.timers.peek().map_or(Time::NEVER, |&Reverse((at, _))| at);
             let armed = &mut self.slots[slot as usize].armed;
             if *armed == at {
                 *armed = Time::NEVER;
@@ -108,18 +111,14 @@ impl<T> Table<T> {
 
     /// When to ask for expired flows again; [`Time::NEVER`] if no flow is armed.
     pub(super) fn next_expiry(&self) -> Time {
-        self.timers.peek().map_or(Time::NEVER, |&Reverse((at, _))| at)
+        self.next_expiry
     }
-}
-
-/// Bytes of memory that a flow's place takes.
-#[cfg(test)]
-pub(super) const fn bytes_a_flow<T>() -> usize {
-    size_of::<Slot<T>>()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::receiver::Receiver;
+    use super::super::sender::Sender;
     use super::*;
 
     #[test]
@@ -128,12 +127,30 @@ mod tests {
         let slot = table.insert(7, ());
         table.arm(slot, Time::from_ps(10));
         table.arm(slot, Time::from_ps(20));
-        assert_eq!(table.timers.len(), 1);
+        assert_eq!(table.index.timers.len(), 1);
         table.arm(slot, Time::from_ps(5));
         assert_eq!(table.next_expiry(), Time::from_ps(5));
         assert_eq!(table.expired(Time::from_ps(30)), Some(slot));
         assert_eq!(table.expired(Time::from_ps(30)), None, "the entry at 10 is stale");
         assert_eq!(table.next_expiry(), Time::NEVER);
+    }
+
+    #[test]
+    fn a_flow_takes_three_cache_lines_and_an_entry_at_each_end() {
+        assert_eq!(size_of::<Slot<Sender>>(), 128);
+        assert_eq!(size_of::<Slot<Receiver>>(), 64);
+        // Entries of a hash map that has just grown, and of the timers, which may have: 512 B with what losses add.
+        let map_entry = (size_of::<(u64, u32)>() + 1) * 16 / 7;
+        assert!((128 + 64) * 5 / 4 + 2 * map_entry + 2 * size_of::<Reverse<(Time, u32)>>() <= 352);
+    }
+
+    #[test]
+    fn slots_grow_by_little() {
+        let mut table = Table::new();
+        for key in 0..1_000 {
+            table.insert(key, ());
+            assert!(table.slots.capacity() <= table.slots.len() * 5 / 4 + 1);
+        }
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Weights of the protocols that pick a direction in each dimension and then stay inside the box that these span.
 
 use super::protocol::Protocol;
-use super::torus::{Coordinates, MAX_DIMS};
+use super::torus::MAX_DIMS;
 use crate::Grid;
 use raddle_core::{NodeId, PortId};
 
 /// Adds to `load` (by node and port) what a packet from node 0 to the node at `offset` puts on each link.
-pub(super) fn box_row(protocol: Protocol, grid: &Grid, offset: &Coordinates, load: &mut [f64]) {
+pub(super) fn box_row(protocol: Protocol, grid: &Grid, offset: &[u8], load: &mut [f64]) {
     let dims = grid.dims();
     // Each dimension moves up or down, with its probability.
     for choice in 0..1_u32 << dims.len() {

@@ -13,9 +13,6 @@ pub(super) const MAX_DIMS: usize = 16;
 /// Greatest size of a dimension.
 const MAX_SIZE: u32 = 256;
 
-/// Coordinates of a node, or steps in each dimension.
-pub(super) type Coordinates = [u8; MAX_DIMS];
-
 /// What a packet from node 0 puts on a link: the link's node and port, and the expected traversals.
 pub(super) type Entry = (u32, u16, f32);
 
@@ -28,7 +25,8 @@ type Valiant = (Box<[f64]>, Box<[f64]>);
 #[derive(Debug)]
 pub(super) struct Torus {
     grid: Grid,
-    coordinates: Vec<Coordinates>,
+    /// Of each node, a byte a dimension, side by side: 32 x 32 x 32 nodes fit a core's cache.
+    coordinates: Vec<u8>,
     /// Per dimension, `moved[s * k + x]` is the stride times `(x + s) mod k`.
     moved: Vec<Vec<u32>>,
     /// Rows from node 0 to each offset, per protocol that uses them.
@@ -51,14 +49,10 @@ impl Torus {
 
     pub(super) fn new(dims: &[u32]) -> Self {
         let grid = Grid::new(dims, true);
+        let coordinate = |node, i| u8::try_from(grid.coordinate(node, i)).expect("sizes up to 256");
         let coordinates = (0..grid.nodes())
-            .map(|node| {
-                let mut at = [0; MAX_DIMS];
-                for (i, x) in at.iter_mut().enumerate().take(dims.len()) {
-                    *x = u8::try_from(grid.coordinate(NodeId(node), i)).expect("sizes up to 256");
-                }
-                at
-            })
+            .map(NodeId)
+            .flat_map(|node| (0..dims.len()).map(move |i| coordinate(node, i)))
             .collect();
         let mut stride = 1;
         let moved = dims
@@ -86,23 +80,27 @@ impl Torus {
         self.dims().iter().map(|&k| k as usize / 2).sum()
     }
 
-    /// Steps up from `from` to `to` in dimension `i`.
-    fn up(&self, from: NodeId, to: NodeId, i: usize) -> u32 {
-        let (a, b) = (self.coordinates[from.index()][i], self.coordinates[to.index()][i]);
-        if b >= a { u32::from(b - a) } else { u32::from(b) + self.dims()[i] - u32::from(a) }
+    /// Where `node` is, a coordinate a dimension.
+    fn place(&self, node: NodeId) -> &[u8] {
+        let dims = self.dims().len();
+        &self.coordinates[node.index() * dims..][..dims]
+    }
+
+    /// Each dimension's size, and the steps up from `from` to `to` in it.
+    fn ups(&self, from: NodeId, to: NodeId) -> impl Iterator<Item = (u32, u32)> {
+        let ends = self.place(from).iter().zip(self.place(to));
+        self.dims().iter().zip(ends).map(|(&k, (&a, &b))| {
+            let up = if b >= a { u32::from(b - a) } else { u32::from(b) + k - u32::from(a) };
+            (k, up)
+        })
     }
 
     pub(super) fn distance(&self, from: NodeId, to: NodeId) -> u32 {
-        let hops = |(i, &k): (usize, &u32)| {
-            let up = self.up(from, to, i);
-            up.min(k - up)
-        };
-        self.dims().iter().enumerate().map(hops).sum()
+        self.ups(from, to).map(|(k, up)| up.min(k - up)).sum()
     }
 
     pub(super) fn productive(&self, at: NodeId, to: NodeId, mut port: impl FnMut(PortId)) {
-        for (i, &k) in self.dims().iter().enumerate() {
-            let up = self.up(at, to, i);
+        for (i, (k, up)) in self.ups(at, to).enumerate() {
             if up > 0 && 2 * up <= k {
                 port(PortId::of(2 * i));
             }
@@ -129,8 +127,7 @@ impl Torus {
     /// The shortest way in each dimension: both directions where they tie.
     fn shortest(&self, src: NodeId, dst: NodeId) -> [Way; MAX_DIMS] {
         let mut ways = [Way { ahead: 0, behind: 0 }; MAX_DIMS];
-        for (i, &k) in self.dims().iter().enumerate() {
-            let up = self.up(src, dst, i);
+        for (i, (k, up)) in self.ups(src, dst).enumerate() {
             let steps = |hops: u32| u8::try_from(hops).expect("at most half of 256");
             if 2 * up <= k {
                 ways[i].ahead = steps(up);
@@ -165,7 +162,7 @@ impl Torus {
                 }
             }
             Protocol::Vlb => {
-                let waypoint = NodeId::of(rng.below(self.coordinates.len() as u64) as usize);
+                let waypoint = NodeId::of(rng.below(self.grid.nodes().into()) as usize);
                 self.spray(src, waypoint, rng, out);
                 self.spray(waypoint, dst, rng, out);
             }
@@ -189,7 +186,7 @@ impl Torus {
     fn goes_up(&self, tie: Tie, src: NodeId, i: usize, rng: &mut Stream, way: &Way) -> bool {
         way.behind == 0
             || match tie {
-                Tie::Parity => self.coordinates[src.index()][i].is_multiple_of(2),
+                Tie::Parity => self.place(src)[i].is_multiple_of(2),
                 Tie::Split => rng.coin(),
                 Tie::Plus => true,
             }
@@ -210,8 +207,7 @@ impl Torus {
     /// Directions of locality-aware balance: up with probability (k - D) / k for a distance of D up.
     fn balanced(&self, src: NodeId, dst: NodeId, rng: &mut Stream) -> [Way; MAX_DIMS] {
         let mut ways = [Way { ahead: 0, behind: 0 }; MAX_DIMS];
-        for (i, &k) in self.dims().iter().enumerate() {
-            let up = self.up(src, dst, i);
+        for (i, (k, up)) in self.ups(src, dst).enumerate() {
             let steps = |hops: u32| u8::try_from(hops).expect("less than 256");
             if up == 0 {
                 continue;
@@ -309,8 +305,8 @@ impl Torus {
     fn offset(&self, src: NodeId, dst: NodeId) -> u32 {
         let mut stride = 1;
         let mut offset = 0;
-        for (i, &k) in self.dims().iter().enumerate() {
-            offset += stride * self.up(src, dst, i);
+        for (k, up) in self.ups(src, dst) {
+            offset += stride * up;
             stride *= k;
         }
         offset
@@ -318,7 +314,7 @@ impl Torus {
 
     /// Per dimension, where each coordinate goes when node 0 goes to `src`.
     fn moved_from(&self, src: NodeId) -> [&[u32]; MAX_DIMS] {
-        let at = &self.coordinates[src.index()];
+        let at = self.place(src);
         let mut moved: [&[u32]; MAX_DIMS] = [&[]; MAX_DIMS];
         for (i, &k) in self.dims().iter().enumerate() {
             moved[i] = &self.moved[i][usize::from(at[i]) * k as usize..][..k as usize];
@@ -327,9 +323,9 @@ impl Torus {
     }
 
     fn link(&self, moved: &[&[u32]; MAX_DIMS], node: u32, port: u16) -> LinkId {
-        let at = &self.coordinates[node as usize];
+        let at = self.place(NodeId(node));
         let dims = self.dims().len();
-        let node: u32 = moved.iter().zip(at).take(dims).map(|(moved, &x)| moved[usize::from(x)]).sum();
+        let node: u32 = moved.iter().zip(at).map(|(moved, &x)| moved[usize::from(x)]).sum();
         LinkId(node * (2 * dims as u32) + u32::from(port))
     }
 
@@ -355,8 +351,8 @@ impl Torus {
             Protocol::Rps => Split::Ports,
             Protocol::RpsPath => Split::Paths,
             _ => {
-                let mut load = vec![0.0; self.coordinates.len() * ports];
-                box_row(protocol, &self.grid, &self.coordinates[offset as usize], &mut load);
+                let mut load = vec![0.0; self.grid.nodes() as usize * ports];
+                box_row(protocol, &self.grid, self.place(NodeId(offset)), &mut load);
                 return load.iter().enumerate().filter_map(|(link, &weight)| entry(link, weight)).collect();
             }
         };
@@ -380,7 +376,7 @@ impl Torus {
         for (i, way) in self.shortest(src, dst).iter().enumerate().take(self.dims().len()) {
             let up = match (way.ahead > 0, way.behind > 0) {
                 (true, true) => match tie {
-                    Tie::Parity => f32::from(u8::from(self.coordinates[src.index()][i].is_multiple_of(2))),
+                    Tie::Parity => f32::from(u8::from(self.place(src)[i].is_multiple_of(2))),
                     Tie::Split => 0.5,
                     Tie::Plus => 1.0,
                 },
@@ -423,9 +419,9 @@ impl Torus {
 
     fn valiant_from_zero(&self) -> Valiant {
         let ports = 2 * self.dims().len();
-        let mut scattered = vec![0.0; self.coordinates.len() * ports];
+        let mut scattered = vec![0.0; self.grid.nodes() as usize * ports];
         let mut gathered = scattered.clone();
-        let share = 1.0 / self.coordinates.len() as f64;
+        let share = 1.0 / f64::from(self.grid.nodes());
         for waypoint in (0..self.grid.nodes()).map(NodeId) {
             for &(node, port, weight) in self.row(Protocol::Rps, waypoint.0) {
                 scattered[node as usize * ports + usize::from(port)] += share * f64::from(weight);

@@ -1,0 +1,63 @@
+//! Bringing in what the next events will read, while the present one is taken. Nothing else depends on it.
+//!
+//! What an arrival reads hangs together: its port leads to the packet and the node, the node to its parts, these and the
+//! packet to the port by which it leaves, and that to what waits there. Each is asked for when what leads to it should
+//! have come.
+
+use super::{NodeState, Partition};
+use crate::events::Kind;
+use crate::prefetch::prefetch;
+
+impl Partition {
+    /// A new bucket of events begins.
+    pub(super) fn foresee_bucket(&self) {
+        for event in self.events.following() {
+            if event.kind() == Kind::Arrival {
+                self.ports[event.index() as usize].foresee();
+            }
+        }
+        for event in self.events.present() {
+            if event.kind() == Kind::Arrival
+                && let wire = &self.ports[event.index() as usize].wire
+                && let Some(next) = wire.front()
+            {
+                self.slab.foresee(next.slot);
+                wire.foresee_second();
+                prefetch(&self.nodes[wire.to_node as usize]);
+            }
+        }
+    }
+
+    /// An event is about to be taken.
+    #[inline]
+    pub(super) fn foresee_next(&mut self) {
+        if let Some(link) = self.guess.take() {
+            self.ports[link as usize].wire.foresee_last();
+        }
+        if let Some((node, slot)) = self.arrival_ahead(1)
+            && let Some(forwarder) = &node.parts.forwarder
+            && let Some(port) = forwarder.foresee(self.slab.get(slot))
+        {
+            let link = node.first_link + u32::from(port.0);
+            if let Some(port) = self.ports.get(link as usize) {
+                port.foresee();
+                self.guess = Some(link);
+            }
+        }
+        if let Some((node, _)) = self.arrival_ahead(2) {
+            if let Some(forwarder) = &node.parts.forwarder {
+                prefetch(&**forwarder);
+            } else if let Some(host) = &node.parts.host {
+                prefetch(&**host);
+            }
+        }
+    }
+
+    /// Where, and in which slot, a packet will arrive so many events after the next, as far as is known.
+    #[inline]
+    fn arrival_ahead(&self, distance: usize) -> Option<(&NodeState, u32)> {
+        let event = self.events.ahead(distance).filter(|event| event.kind() == Kind::Arrival)?;
+        let wire = &self.ports[event.index() as usize].wire;
+        Some((&self.nodes[wire.to_node as usize], wire.front()?.slot))
+    }
+}
