@@ -106,3 +106,8 @@ fn paths_avoid_failed_links_once_they_are_known_and_return_after_repair() {
     tell(&mut nodes, &out, true);
     assert_eq!(route(&topology, &mut nodes, &mut packet(0, 1, 7)), before);
 }
+
+#[test]
+fn what_a_packet_needs_is_on_one_cache_line() {
+    assert_eq!(size_of::<Ecmp>(), 64);
+}

@@ -369,7 +369,7 @@ mod tests {
                 priority: 0,
             };
             let mut sender = Sender::new(&flow, (1, 2), &params);
-            let mut send = |sender: &mut Sender| {
+            let send = |sender: &mut Sender| {
                 std::iter::from_fn(|| sender.next_packet(Time::ZERO, src, &params)).count()
             };
             let answer = |ack, sack: Option<(u32, u32)>| Segment {
