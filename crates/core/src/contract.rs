@@ -137,8 +137,9 @@ pub enum Verdict {
     Forward(PortId),
     /// It is for this node's host.
     Deliver,
-    /// It waits in this node, and is asked about again after the next [`Forwarder::signal`].
-    Hold,
+    /// It waits in this node under a key of the forwarder's choice. It is asked about again when
+    /// [`Forwarder::signal`] answers with that key, and when discovery reports a change.
+    Hold(u64),
     /// It is lost.
     Drop(DropReason),
 }
@@ -183,8 +184,10 @@ pub trait Forwarder: Send {
         None
     }
 
-    /// The neighbour at `port` answered.
-    fn signal(&mut self, _port: PortId, _signal: Signal) {}
+    /// The neighbour at `port` answered. Returns the key of held packets that may now go on, if any.
+    fn signal(&mut self, _port: PortId, _signal: Signal) -> Option<u64> {
+        None
+    }
 
     /// Topology discovery reports that a link, anywhere, went down or came up.
     fn link(&mut self, _link: LinkId, _up: bool) {}

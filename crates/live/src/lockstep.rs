@@ -283,7 +283,7 @@ impl<O: Observer> Lockstep<O> {
                 self.tell(node, Input::Packet { packet: &packet, port: arrival.unwrap_or(PortId(0)) })
             }
             Verdict::Drop(reason) => self.lose(node, None, &packet, reason),
-            Verdict::Hold => panic!("node {node} holds a packet, which no signal could release"),
+            Verdict::Hold(_) => panic!("node {node} holds a packet, which no signal could release"),
         }
     }
 

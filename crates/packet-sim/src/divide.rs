@@ -142,13 +142,13 @@ impl Growing {
         let mut part = vec![0; self.load.len()];
         let all: Vec<u32> = (0..).take(self.load.len()).collect();
         let mut next = 0;
-        self.bisect(all, parts, &mut next, &mut part);
+        self.bisect(&all, parts, &mut next, &mut part);
         self.group.iter().map(|&group| part[group as usize]).collect()
     }
 
-    fn bisect(&self, groups: Vec<u32>, parts: usize, next: &mut u32, part: &mut [u32]) {
+    fn bisect(&self, groups: &[u32], parts: usize, next: &mut u32, part: &mut [u32]) {
         if parts <= 1 || groups.len() <= 1 {
-            for &group in &groups {
+            for &group in groups {
                 part[group as usize] = *next;
             }
             *next += u32::from(!groups.is_empty());
@@ -158,9 +158,9 @@ impl Growing {
         let total: u64 = groups.iter().map(|&group| self.load[group as usize].max(1)).sum();
         let share =
             u64::try_from(u128::from(total) * left as u128 / parts as u128).expect("less than the total");
-        let (a, b) = self.grow(&groups, share);
-        self.bisect(a, left, next, part);
-        self.bisect(b, parts - left, next, part);
+        let (a, b) = self.grow(groups, share);
+        self.bisect(&a, left, next, part);
+        self.bisect(&b, parts - left, next, part);
     }
 
     /// Two halves of `groups`, the first with about `share` of the load.

@@ -54,6 +54,8 @@ pub(crate) struct Partition {
     division: Arc<Division>,
     /// Whether parts hear of packets that leave a node: only where some port is served.
     departures: bool,
+    /// Keys that the signals of one instant free; here only to keep its room.
+    freed: Vec<u64>,
     /// What goes to each partition.
     pub(crate) outgoing: Vec<Vec<Mail>>,
     /// When the first of that arrives.
@@ -71,7 +73,8 @@ pub(crate) struct NodeState {
     ports: u32,
     /// The wake-up that counts; events for other times are stale.
     wake: Time,
-    held: Vec<u32>,
+    /// Packets that wait, with the keys they wait under, in the order in which they came.
+    held: Vec<(u64, u32)>,
 }
 
 /// The parts of a fabric, and what happens to it.
@@ -191,6 +194,7 @@ impl Partition {
             log: Log::new(plan.forwarded),
             totals: Totals::default(),
             guess: None,
+            freed: Vec::new(),
         }
     }
 
@@ -358,8 +362,15 @@ impl Partition {
     /// Asks the node's forwarder about a packet and does what it says. Returns whether the node's host is due a poll,
     /// because the packet was for it or was dropped.
     fn route(&mut self, node: u32, slot: u32, origin: Origin) -> bool {
+        let verdict = self.ask(node, slot, origin);
+        self.follow(verdict, node, slot, origin)
+    }
+
+    /// Asks the node's forwarder about a packet.
+    #[inline]
+    fn ask(&mut self, node: u32, slot: u32, origin: Origin) -> Verdict {
         let state = &mut self.nodes[node as usize];
-        let verdict = match &mut state.parts.forwarder {
+        match &mut state.parts.forwarder {
             Some(forwarder) => {
                 let ports =
                     &self.states[state.first_link as usize..(state.first_link + state.ports) as usize];
@@ -367,7 +378,12 @@ impl Partition {
             }
             None if origin.port.is_some() => Verdict::Deliver,
             None => Verdict::Forward(PortId(0)),
-        };
+        }
+    }
+
+    /// Does what the forwarder said.
+    #[inline]
+    fn follow(&mut self, verdict: Verdict, node: u32, slot: u32, origin: Origin) -> bool {
         match verdict {
             Verdict::Forward(port) => self.enqueue(node, port, slot, origin),
             Verdict::Deliver if origin.tail > self.now => {
@@ -382,9 +398,9 @@ impl Partition {
                 self.hand_over(node, slot, origin);
                 true
             }
-            Verdict::Hold => {
+            Verdict::Hold(key) => {
                 self.slab.set_origin(slot, origin);
-                self.nodes[node as usize].held.push(slot);
+                self.nodes[node as usize].held.push((key, slot));
                 false
             }
             Verdict::Drop(reason) => self.lose(node, None, slot, origin, reason),

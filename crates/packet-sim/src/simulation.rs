@@ -85,7 +85,7 @@ impl<O: Observer> Simulation<O> {
         mut node: impl FnMut(NodeId) -> Node,
         mut port: impl FnMut(LinkId) -> PortSetup,
         flows: impl Into<Arc<[Flow]>>,
-        config: Config,
+        mut config: Config,
         observer: O,
     ) -> Self {
         let flows = flows.into();
@@ -95,18 +95,19 @@ impl<O: Observer> Simulation<O> {
         for id in topology.nodes() {
             nodes[division.home(id)].push((id, node(id)));
         }
+        let changes: Arc<[Change]> = std::mem::take(&mut config.changes).into();
         let plan = Plan {
             topology,
             division: &division,
             config: &config,
-            changes: &config.changes.as_slice().into(),
+            changes: &changes,
             flows: &flows,
             forwarded: O::FORWARDED,
         };
         let partitions =
             (0..).zip(nodes).map(|(number, nodes)| Partition::new(&plan, number, nodes, &mut port));
         let partitions = partitions.collect();
-        let mut changes: Vec<Time> = config.changes.iter().map(|change| change.at).collect();
+        let mut changes: Vec<Time> = changes.iter().map(|change| change.at).collect();
         changes.sort_unstable();
         let (time_limit, link_slots) = (config.time_limit, topology.link_slots());
         Self { division, partitions, changes, time_limit, at_limit: false, link_slots, observer }

@@ -178,7 +178,7 @@ impl Forwarder for OneCredit {
         let verdict = self.rightward.forward(now, packet, from, ports);
         match verdict {
             Verdict::Forward(_) if self.credit => self.credit = false,
-            Verdict::Forward(_) => return Verdict::Hold,
+            Verdict::Forward(_) => return Verdict::Hold(0),
             _ => {}
         }
         verdict
@@ -188,8 +188,9 @@ impl Forwarder for OneCredit {
         Some(Signal(1))
     }
 
-    fn signal(&mut self, _: PortId, _: Signal) {
+    fn signal(&mut self, _: PortId, _: Signal) -> Option<u64> {
         self.credit = true;
+        Some(0)
     }
 }
 

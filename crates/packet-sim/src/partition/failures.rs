@@ -133,7 +133,7 @@ impl Partition {
                 }
             }
             let node = u32::try_from(node).expect("node ids fit 32 bits");
-            self.retry_held(node);
+            self.retry_held(node, |_| true);
             self.poll(node);
         }
         self.log.step = 0;

@@ -5,7 +5,7 @@ use crate::events::{Event, Kind};
 use crate::mail::Content;
 use crate::port::InService;
 use crate::slab::Origin;
-use raddle_core::{Admit, DropReason, Duration, Input, Packet, PortId, Signal, Time};
+use raddle_core::{Admit, DropReason, Duration, Input, Packet, PortId, Signal, Time, Verdict};
 
 /// What a signal takes at least, so that none comes in the instant in which it was sent.
 const LEAST_SIGNAL_DELAY: Duration = Duration::from_ps(1);
@@ -146,35 +146,46 @@ impl Partition {
         let port = &self.ports[link as usize];
         let (node, in_port) = (port.wire.to_node, port.to_port);
         let now = self.now;
-        let mut heard = false;
         let Some(special) = &mut self.specials[link as usize] else { return };
+        let mut freed = std::mem::take(&mut self.freed);
         while let Some(&(arrives, signal)) = special.signals.front() {
             if arrives > now {
                 self.events.push(Event::new(arrives, Kind::Signal, link));
                 break;
             }
             special.signals.pop_front();
-            heard = true;
             if let Some(forwarder) = &mut self.nodes[node as usize].parts.forwarder {
-                forwarder.signal(in_port, signal);
+                freed.extend(forwarder.signal(in_port, signal));
             }
         }
-        if heard {
-            self.retry_held(node);
+        if !freed.is_empty() {
+            self.retry_held(node, |key| freed.contains(&key));
+            freed.clear();
         }
+        self.freed = freed;
     }
 
-    /// Asks again about every packet that waits in a node.
-    pub(super) fn retry_held(&mut self, node: u32) {
+    /// Asks again about the packets that wait in a node under keys for which `is_freed` holds, in the order in which
+    /// they came.
+    pub(super) fn retry_held(&mut self, node: u32, is_freed: impl Fn(u64) -> bool) {
         let mut due = false;
-        let held = std::mem::take(&mut self.nodes[node as usize].held);
-        for &slot in &held {
-            due |= self.route(node, slot, self.slab.origin(slot));
-        }
-        if self.nodes[node as usize].held.is_empty() {
-            let mut held = held;
-            held.clear();
-            self.nodes[node as usize].held = held;
+        let mut place = 0;
+        while let Some(&(key, slot)) = self.nodes[node as usize].held.get(place) {
+            if !is_freed(key) {
+                place += 1;
+                continue;
+            }
+            let origin = self.slab.origin(slot);
+            match self.ask(node, slot, origin) {
+                Verdict::Hold(key) => {
+                    self.nodes[node as usize].held[place].0 = key;
+                    place += 1;
+                }
+                verdict => {
+                    self.nodes[node as usize].held.remove(place);
+                    due |= self.follow(verdict, node, slot, origin);
+                }
+            }
         }
         if due {
             self.poll(node);

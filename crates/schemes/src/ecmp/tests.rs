@@ -40,7 +40,7 @@ fn route(topology: &Topology, nodes: &mut [Ecmp], packet: &mut Packet) -> Result
                 route.push(port);
                 at = topology.link_at(at, port).expect("a link").to;
             }
-            Verdict::Hold => panic!("ECMP holds nothing"),
+            Verdict::Hold(_) => panic!("ECMP holds nothing"),
         }
     }
 }

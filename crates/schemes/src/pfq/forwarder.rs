@@ -90,7 +90,7 @@ impl Forwarder for PfqForwarder {
             Mode::Adaptive if NodeId(data.dst.into()) == self.id => return Verdict::Deliver,
             Mode::Adaptive => match self.adaptive(data.flow, NodeId(data.dst.into()), ports) {
                 Some(port) => port,
-                None => return Verdict::Hold,
+                None => return Verdict::Hold(data.flow.into()),
             },
             Mode::Strict { .. } if data.ridx == data.rlen => return Verdict::Deliver,
             Mode::Strict { hop_bits } => {
@@ -99,7 +99,7 @@ impl Forwarder for PfqForwarder {
                     return Verdict::Drop(DropReason::NoRoute);
                 }
                 if !ports.get(port).up || !self.has_credit(data.flow, port) {
-                    return Verdict::Hold;
+                    return Verdict::Hold(data.flow.into());
                 }
                 data.ridx += 1;
                 port
@@ -113,14 +113,15 @@ impl Forwarder for PfqForwarder {
         flow_of(packet).map(|flow| Signal(flow.into()))
     }
 
-    fn signal(&mut self, port: PortId, Signal(flow): Signal) {
-        let Ok(flow) = u32::try_from(flow) else { return };
-        if let Some(used) = self.in_use.get_mut(&(flow, port)) {
-            *used -= 1;
-            if *used == 0 {
-                self.in_use.remove(&(flow, port));
-            }
+    /// Only a port that had no credit left can have kept a packet waiting.
+    fn signal(&mut self, port: PortId, Signal(flow): Signal) -> Option<u64> {
+        let used = self.in_use.get_mut(&(u32::try_from(flow).ok()?, port))?;
+        let was_full = *used == self.buffers[port.index()];
+        *used -= 1;
+        if *used == 0 {
+            self.in_use.remove(&(flow as u32, port));
         }
+        was_full.then_some(flow)
     }
 
     /// Failures are outside what PFQ idealises: packets for a dead link wait.
