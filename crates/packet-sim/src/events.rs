@@ -2,7 +2,7 @@
 //!
 //! At most one event stands for each link and one for each node's wake-up, so the queue holds few entries and
 //! nearly all of them lie within one packet time. A bucket is sorted when its turn comes; its entries are integers of
-//! 64 bits, which sort fast and keep the calendar of a busy fabric in the first-level cache.
+//! 64 bits, which sort fast and take half the memory of events.
 
 #[cfg(feature = "event-trace")]
 use crate::event_trace::Step;
