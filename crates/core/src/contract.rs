@@ -125,6 +125,12 @@ pub trait Host: Send {
     /// Takes in what happened. The engine then calls [`poll`](Self::poll).
     fn handle(&mut self, now: Time, input: Input<'_>);
 
+    /// Where in memory this host will look first for a packet that is about to be delivered to it. Nothing depends on it
+    /// but speed: an engine may bring in what is there.
+    fn foresee(&self, _packet: &Packet) -> Option<*const u8> {
+        None
+    }
+
     /// Says what the host wants. The engine calls it after every input and at every wake-up, again and again until
     /// it answers [`Output::WakeAt`] or [`Output::Idle`].
     fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output;

@@ -6,7 +6,7 @@
 
 use super::{NodeState, Partition};
 use crate::events::Kind;
-use crate::prefetch::prefetch;
+use crate::prefetch::{prefetch, prefetch_at};
 
 impl Partition {
     /// A new bucket of events begins.
@@ -34,20 +34,24 @@ impl Partition {
         if let Some(link) = self.guess.take() {
             self.ports[link as usize].wire.foresee_last();
         }
-        if let Some((node, slot)) = self.arrival_ahead(1)
-            && let Some(forwarder) = &node.parts.forwarder
-            && let Some(port) = forwarder.foresee(self.slab.get(slot))
-        {
-            let link = node.first_link + u32::from(port.0);
-            if let Some(port) = self.ports.get(link as usize) {
-                port.foresee();
-                self.guess = Some(link);
+        if let Some((node, slot)) = self.arrival_ahead(1) {
+            let packet = self.slab.get(slot);
+            let (forwarder, host) = (node.parts.forwarder.as_ref(), node.parts.host.as_ref());
+            if let Some(out) = forwarder.and_then(|forwarder| forwarder.foresee(packet)) {
+                let link = node.first_link + u32::from(out.0);
+                if let Some(port) = self.ports.get(link as usize) {
+                    port.foresee();
+                    self.guess = Some(link);
+                }
+            } else if let Some(place) = host.and_then(|host| host.foresee(packet)) {
+                prefetch_at(place);
             }
         }
         if let Some((node, _)) = self.arrival_ahead(2) {
             if let Some(forwarder) = &node.parts.forwarder {
                 prefetch(&**forwarder);
-            } else if let Some(host) = &node.parts.host {
+            }
+            if let Some(host) = &node.parts.host {
                 prefetch(&**host);
             }
         }

@@ -5,7 +5,6 @@ use raddle_core::{
     DropReason, Forwarder, Header, LinkId, NodeId, Packet, PortId, Ports, Signal, Stream, Time, Verdict,
 };
 use raddle_topology::routing::Routing;
-use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// How a packet finds its way.
@@ -27,8 +26,8 @@ pub struct PfqForwarder {
     mode: Mode,
     /// Packet buffers of a flow at the far end of each port's link.
     buffers: Vec<u32>,
-    /// Credits in use, by flow and port; flows with none in use are not here.
-    in_use: FxHashMap<(u32, PortId), u32>,
+    /// By port: flows with credits in use, and how many. A port has few, the packets of a round trip.
+    in_use: Vec<Vec<(u32, u32)>>,
     choices: Stream,
     productive: Vec<PortId>,
 }
@@ -46,13 +45,13 @@ impl PfqForwarder {
                     u32::try_from(packets.max(4)).expect("a link holds fewer than 2^32 packets")
                 })
             })
-            .collect();
+            .collect::<Vec<u32>>();
         Self {
             id,
             routing: Arc::clone(routing),
             mode,
             buffers,
-            in_use: FxHashMap::default(),
+            in_use: vec![Vec::new(); topology.port_count(id)],
             choices: Stream::new(seed, id.0.into(), "pfq/choices"),
             productive: Vec::new(),
         }
@@ -61,11 +60,12 @@ impl PfqForwarder {
     /// Packets of all flows that this node has put into its neighbours' buffers.
     #[must_use]
     pub fn credits_in_use(&self) -> u32 {
-        self.in_use.values().sum()
+        self.in_use.iter().flatten().map(|&(_, used)| used).sum()
     }
 
     fn has_credit(&self, flow: u32, port: PortId) -> bool {
-        self.in_use.get(&(flow, port)).is_none_or(|&used| used < self.buffers[port.index()])
+        let used = self.in_use[port.index()].iter().find(|of| of.0 == flow);
+        used.is_none_or(|&(_, used)| used < self.buffers[port.index()])
     }
 
     /// The next hop of a packet that is not at its end, if there is room for it.
@@ -105,7 +105,11 @@ impl Forwarder for PfqForwarder {
                 port
             }
         };
-        *self.in_use.entry((data.flow, port)).or_insert(0) += 1;
+        let in_use = &mut self.in_use[port.index()];
+        match in_use.iter_mut().find(|of| of.0 == data.flow) {
+            Some((_, used)) => *used += 1,
+            None => in_use.push((data.flow, 1)),
+        }
         Verdict::Forward(port)
     }
 
@@ -115,11 +119,13 @@ impl Forwarder for PfqForwarder {
 
     /// Only a port that had no credit left can have kept a packet waiting.
     fn signal(&mut self, port: PortId, Signal(flow): Signal) -> Option<u64> {
-        let used = self.in_use.get_mut(&(u32::try_from(flow).ok()?, port))?;
+        let in_use = &mut self.in_use[port.index()];
+        let place = in_use.iter().position(|of| u64::from(of.0) == flow)?;
+        let used = &mut in_use[place].1;
         let was_full = *used == self.buffers[port.index()];
         *used -= 1;
         if *used == 0 {
-            self.in_use.remove(&(flow as u32, port));
+            in_use.swap_remove(place);
         }
         was_full.then_some(flow)
     }

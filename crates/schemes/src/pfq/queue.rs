@@ -8,6 +8,8 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub struct FlowQueues {
     quantum: u32,
+    /// A packet that waits alone: its flow, slot and size. Its flow is a newcomer and done after it, so it needs no queue.
+    lone: Option<(u32, u32, u32)>,
     flows: FxHashMap<u32, u32>,
     queues: Vec<FlowQueue>,
     idle: Vec<u32>,
@@ -29,12 +31,18 @@ impl FlowQueues {
     pub fn new(quantum: u32) -> Self {
         Self {
             quantum,
+            lone: None,
             flows: FxHashMap::default(),
             queues: Vec::new(),
             idle: Vec::new(),
             turn: VecDeque::new(),
             bytes: 0,
         }
+    }
+
+    fn enqueue(&mut self, flow: u32, slot: u32, size: u32) {
+        let place = self.queue_of(flow);
+        self.queues[place as usize].packets.push_back((slot, size));
     }
 
     fn queue_of(&mut self, flow: u32) -> u32 {
@@ -65,13 +73,22 @@ pub(super) fn flow_of(packet: &Packet) -> Option<u32> {
 impl Queue for FlowQueues {
     fn push(&mut self, _: Time, slot: u32, packet: &Packet) -> Admit {
         let Some(flow) = flow_of(packet) else { return Admit::Drop };
-        let place = self.queue_of(flow);
-        self.queues[place as usize].packets.push_back((slot, packet.size));
         self.bytes += u64::from(packet.size);
+        if let Some((flow, slot, size)) = self.lone.take() {
+            self.enqueue(flow, slot, size);
+        } else if self.turn.is_empty() {
+            self.lone = Some((flow, slot, packet.size));
+            return Admit::Take;
+        }
+        self.enqueue(flow, slot, packet.size);
         Admit::Take
     }
 
     fn pop(&mut self, _: Time) -> Option<u32> {
+        if let Some((_, slot, size)) = self.lone.take() {
+            self.bytes -= u64::from(size);
+            return Some(slot);
+        }
         loop {
             let &place = self.turn.front()?;
             let queue = &mut self.queues[place as usize];

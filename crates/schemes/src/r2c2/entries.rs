@@ -87,6 +87,11 @@ impl Entries {
         place
     }
 
+    /// Where a flow's entry is, or near it.
+    pub(super) fn whereabouts(&self, key: u32) -> Option<&Entry> {
+        (!self.slots.is_empty()).then(|| &self.slots[self.home(key)])
+    }
+
     pub(super) fn get(&self, key: u32) -> Option<&Entry> {
         if self.slots.is_empty() {
             return None;

@@ -526,6 +526,13 @@ impl Host for R2c2Node {
         }
     }
 
+    fn foresee(&self, packet: &Packet) -> Option<*const u8> {
+        match &packet.header {
+            Header::R2c2Event(event) => self.table.whereabouts(event),
+            _ => None,
+        }
+    }
+
     fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output {
         loop {
             if let Some(output) = self.next_pending() {

@@ -34,6 +34,11 @@ impl FlowTable {
         Self { lasting, ..Self::default() }
     }
 
+    /// Where an event's flow is, or near it.
+    pub(super) fn whereabouts(&self, event: &Event) -> Option<*const u8> {
+        self.entries.whereabouts(handle(event)).map(|entry| std::ptr::from_ref(entry).cast())
+    }
+
     /// Applies a broadcast event. Applying it again changes nothing.
     pub(super) fn apply(&mut self, now: Time, event: &Event) {
         let key = handle(event);
