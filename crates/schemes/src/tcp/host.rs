@@ -158,16 +158,6 @@ impl Host for TcpHost {
         }
     }
 
-    fn foresee(&self, packet: &Packet) -> Option<*const u8> {
-        match &packet.header {
-            Header::Tcp(segment) if segment.from_data_sender() => {
-                self.receivers.whereabouts(segment.flow_key())
-            }
-            Header::Tcp(segment) => self.senders.whereabouts(segment.flow_key()),
-            _ => None,
-        }
-    }
-
     fn poll(&mut self, now: Time, _: &Ports<'_>) -> Output {
         loop {
             match self.due.front() {

@@ -52,11 +52,6 @@ impl<T> Table<T> {
         Some(self.last.1)
     }
 
-    /// Where the flow called `key` is, if it is the one found last.
-    pub(super) fn whereabouts(&self, key: u64) -> Option<*const u8> {
-        (self.last.0 == key).then(|| std::ptr::from_ref(&self.slots[self.last.1 as usize]).cast())
-    }
-
     /// The flow in a slot; of one already removed, its last state until the slot is used again.
     pub(super) fn flow(&mut self, slot: u32) -> &mut T {
         &mut self.slots[slot as usize].flow
