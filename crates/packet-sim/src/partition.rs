@@ -41,6 +41,10 @@ pub(crate) struct Partition {
     specials: Vec<Option<Box<Special>>>,
     /// The ids of links.
     links: Vec<LinkId>,
+    /// By link: the partition at the far end and the link's index there. Empty if there is no other.
+    far: Vec<(u32, u32)>,
+    /// Whether packets for other partitions are kept here until they have left: links may fail under them.
+    keeps_copies: bool,
     classes: Vec<Class>,
     /// By link, or empty if nobody asked.
     depths: Vec<QueueDepths>,
@@ -101,19 +105,19 @@ impl Partition {
         let mut classes: Vec<Class> = Vec::new();
         let mut known = FxHashMap::default();
         let (mut ports, mut states, mut specials) = (Vec::new(), Vec::new(), Vec::new());
+        let mut far = Vec::new();
         for &(id, from) in division.links(number) {
             let link = topology.link(id);
             let is_here = division.home(from) == number;
             let setup = if is_here { setup(id) } else { PortSetup::default() };
             let class = Class::new(link, &setup);
-            let mut special = Special::new(setup, &class);
+            let special = Special::new(setup, &class);
             let is_served = special.is_some();
-            let there = link.map(|link| division.home(link.to)).filter(|&there| there != number);
-            if let Some(there) = there {
-                let index = division.place_of_link(there, id);
-                special.get_or_insert_default().remote = Some((there, index));
-            } else if !is_here {
-                special = Some(Box::default());
+            let there = link.map_or(number, |link| division.home(link.to));
+            let is_remote = there != number;
+            if division.parts() > 1 {
+                let part = u32::try_from(there).expect("few partitions");
+                far.push((part, division.place_of_link(there, id)));
             }
             let index = *known.entry(class).or_insert_with(|| {
                 classes.push(class);
@@ -129,7 +133,9 @@ impl Partition {
                 to_port: link.map_or(PortId(0), |link| link.to_port),
                 up: link.is_some(),
                 is_served,
-                has_ledger: there.is_some() || !is_here || cut_through && !is_served,
+                is_remote,
+                has_ledger: is_here && cut_through && (is_remote || !is_served),
+                settles_late: is_here && !is_remote && !is_served && !cut_through,
             });
             specials.push(special);
             states.push(PortState {
@@ -194,6 +200,8 @@ impl Partition {
             log: Log::new(plan.forwarded),
             totals: Totals::default(),
             guess: None,
+            far,
+            keeps_copies: !plan.changes.is_empty() || cut_through,
             freed: Vec::new(),
         }
     }
@@ -234,8 +242,11 @@ impl Partition {
 
     /// Packets now inside this part of the fabric.
     pub(crate) fn packets_inside(&self) -> usize {
-        let copies = self.specials.iter().flatten().filter(|special| special.remote.is_some());
-        self.slab.live() - copies.map(|special| special.ledger.len()).sum::<usize>()
+        let remote =
+            self.ports.iter().zip(&self.specials).filter(|(port, _)| port.is_remote && self.keeps_copies);
+        let ledger =
+            |special: &Option<Box<Special>>| special.as_ref().map_or(0, |special| special.ledger.len());
+        self.slab.live() - remote.map(|(port, special)| port.wire.len() + ledger(special)).sum::<usize>()
     }
 
     /// Most packets that were inside at once.
@@ -259,10 +270,9 @@ impl Partition {
 
     /// Sends something over a link to another partition.
     fn post(&mut self, link: usize, arrives: Time, content: Content) {
-        let special = self.specials[link].as_ref().expect("a link to another partition");
-        let (there, link) = special.remote.expect("a link to another partition");
+        let (there, link) = self.far[link];
         self.first_outgoing = self.first_outgoing.min(arrives);
-        self.outgoing[there].push(Mail { link, arrives, content });
+        self.outgoing[there as usize].push(Mail { link, arrives, content });
     }
 
     /// Moves what was heard to the end of `all`, with the ids of the whole fabric.
@@ -341,7 +351,7 @@ impl Partition {
         if let Some(head) = port.wire.front() {
             self.events.push(Event::new(head.arrives, Kind::Arrival, link));
         }
-        if unknown && !port.is_served && !port.has_ledger {
+        if unknown && port.settles_late {
             port.queued -= u64::from(travelled.size);
         }
         let (node, in_port, reverse) = (port.wire.to_node, port.to_port, port.reverse);
@@ -433,6 +443,8 @@ impl Partition {
         let size = self.slab.get(slot).size;
         let waiting = if port.has_ledger {
             self.settle_ledger(link)
+        } else if port.is_remote {
+            self.settle_remote(link)
         } else {
             port.settle(self.now, class);
             port.wire.waiting()
@@ -460,11 +472,24 @@ impl Partition {
             if !port.is_served {
                 port.queued -= u64::from(packet.size); // a served port's queue counts its own bytes
             }
-            if special.remote.is_some() {
+            if port.is_remote {
                 self.slab.remove(packet.slot);
             }
         }
         special.ledger.len()
+    }
+
+    /// Forgets what has left a port to another partition. Returns how many packets wait.
+    fn settle_remote(&mut self, link: usize) -> usize {
+        let port = &mut self.ports[link];
+        let left = port.wire.settle(self.now + self.classes[port.class as usize].delay);
+        port.queued -= if port.is_served { 0 } else { left };
+        while let Some(packet) = port.wire.pop_left() {
+            if self.keeps_copies {
+                self.slab.remove(packet.slot);
+            }
+        }
+        port.wire.len()
     }
 
     /// Puts a packet, whose last bit is in at `tail`, on the wire behind a port from `start` on. Returns when its last
@@ -496,7 +521,7 @@ impl Partition {
             let heard = Heard::Forwarded { sent, link: self.links[link], packet: *packet };
             self.log.push(heard);
         }
-        if port.has_ledger || self.header.is_some() {
+        if port.is_remote || self.header.is_some() {
             self.launch_apart(link, slot, Leaving { sent, arrives, slot, size }, arrived);
         } else {
             let index = u32::try_from(link).expect("link ids fit 28 bits");
@@ -518,12 +543,14 @@ impl Partition {
     /// Puts a packet on a link to another partition, or on any under cut-through.
     fn launch_apart(&mut self, link: usize, slot: u32, leaving: Leaving, tail: Time) {
         let port = &mut self.ports[link];
-        let special = self.specials[link].get_or_insert_default();
+        let travelling = Travelling { arrives: leaving.arrives, slot, size: leaving.size };
         if port.has_ledger {
-            special.ledger.push_back(leaving);
+            self.specials[link].get_or_insert_default().ledger.push_back(leaving);
+        } else if port.is_remote {
+            port.wire.push_back(travelling);
         }
-        if special.remote.is_some() {
-            let packet = *self.slab.get(slot);
+        if port.is_remote {
+            let packet = if self.keeps_copies { *self.slab.get(slot) } else { self.slab.remove(slot) };
             self.post(link, leaving.arrives, Content::Packet { tail, packet });
             return;
         }
@@ -531,7 +558,7 @@ impl Partition {
             self.slab.set_tail(slot, tail);
         }
         let index = u32::try_from(link).expect("link ids fit 28 bits");
-        self.travel(index, Travelling { arrives: leaving.arrives, slot, size: leaving.size });
+        self.travel(index, travelling);
     }
 
     /// Loses a packet. Returns whether the node has a host, which was told and is due a poll.

@@ -70,8 +70,8 @@ impl QueueDepths {
 /// A port and its link: two cache lines, of which a hop mostly reads the first and mostly writes the second.
 #[repr(C, align(128))]
 pub(crate) struct Port {
-    /// Packets accepted (of a served port: those that have begun to leave). On a link to another partition, packets that
-    /// have come in from there.
+    /// Packets accepted (of a served port: those that have begun to leave). Of a link to another partition, this end has
+    /// those that have not left the port yet, and the far end those that have been sent.
     pub(crate) wire: Wire,
     /// When everything accepted will have left.
     pub(crate) free_at: Time,
@@ -87,8 +87,12 @@ pub(crate) struct Port {
     pub(crate) up: bool,
     /// Whether departures cost events of their own.
     pub(crate) is_served: bool,
-    /// Whether departures are kept in a [`Special::ledger`], because the wire does not tell them.
+    /// Whether the link leads to another partition.
+    pub(crate) is_remote: bool,
+    /// Whether departures are kept in a [`Special::ledger`], because under cut-through the wire does not tell them.
     pub(crate) has_ledger: bool,
+    /// Whether an arrival may find its own departure not settled.
+    pub(crate) settles_late: bool,
 }
 
 /// What ports have in common: there are few kinds in a fabric.
@@ -106,10 +110,8 @@ pub(crate) struct Class {
 #[derive(Default)]
 pub(crate) struct Special {
     pub(crate) served: Option<Served>,
-    /// Packets whose departure the wire does not tell: those that go to another partition, and any under cut-through.
+    /// Under cut-through, packets that have not left the port.
     pub(crate) ledger: VecDeque<Leaving>,
-    /// The partition at the far end, and the link's index there.
-    pub(crate) remote: Option<(usize, u32)>,
     pub(crate) signals: VecDeque<(Time, Signal)>,
     /// The packet whose last bit is still coming in at the far end, where it is to be delivered.
     pub(crate) tail: Option<u32>,

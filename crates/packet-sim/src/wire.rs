@@ -93,6 +93,15 @@ impl Wire {
         Some((packet, unknown))
     }
 
+    /// Takes the next packet off if it is known to have left.
+    #[inline]
+    pub(crate) fn pop_left(&mut self) -> Option<Travelling> {
+        if self.left == 0 {
+            return None;
+        }
+        self.pop_front().map(|(packet, _)| packet)
+    }
+
     /// The bytes of packets that arrive by `arrived` and were not known to have left: from now on they are.
     #[inline]
     pub(crate) fn settle(&mut self, arrived: Time) -> u64 {

@@ -91,11 +91,21 @@ impl Partition {
         let node = self.owner(u32::try_from(link).expect("link ids fit 28 bits"));
         let now = self.now;
         let port = &mut self.ports[link];
+        let is_remote = port.is_remote;
+        if is_remote {
+            let left_by_now = now + self.classes[port.class as usize].delay;
+            for packet in port.wire.clear() {
+                if packet.arrives > left_by_now {
+                    waiting.push(packet.slot);
+                } else {
+                    self.slab.remove(packet.slot); // it is on its way
+                }
+            }
+        }
         port.free_at = now;
         port.queued = 0;
         self.states[link].free_at = now;
         if let Some(special) = &mut self.specials[link] {
-            let is_remote = special.remote.is_some();
             for packet in special.ledger.drain(..).filter(|_| is_remote) {
                 if packet.sent > now && packet.arrives >= now {
                     waiting.push(packet.slot);

@@ -85,8 +85,11 @@ impl Partition {
         else {
             return;
         };
-        if self.ports[index].has_ledger {
+        let port = &self.ports[index];
+        if port.has_ledger {
             self.settle_ledger(index);
+        } else if port.is_remote {
+            self.settle_remote(index);
         }
         self.serve_next(index);
         let node = self.owner(link);
@@ -125,7 +128,7 @@ impl Partition {
         }
         let delay = self.classes[port.class as usize].delay.max(LEAST_SIGNAL_DELAY);
         let arrives = self.now + delay;
-        if self.specials[link].as_ref().is_some_and(|special| special.remote.is_some()) {
+        if port.is_remote {
             self.post(link, arrives, Content::Signal(signal));
         } else {
             self.signal_travels(link, arrives, signal);
