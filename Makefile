@@ -1,6 +1,10 @@
 # What CI runs, and what the README tells a newcomer to run.
 
-.PHONY: test instructions bench-baseline bench event-queues fuzz
+.PHONY: setup test instructions bench-baseline bench event-queues fuzz
+
+# What the tests need beside cargo (Debian; needs root if it is missing).
+setup:
+	command -v valgrind >/dev/null || { apt-get update -q && apt-get install -qy --no-install-recommends valgrind; }
 
 test:
 	cargo fmt --all --check

@@ -17,7 +17,7 @@ use std::time::Instant;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-const COLUMNS: usize = 10;
+const COLUMNS: usize = 11;
 
 /// What is measured, in the order of the table.
 #[derive(Clone, Copy)]
@@ -30,6 +30,7 @@ const HEADS: [(&str, usize); COLUMNS] = [
     ("events/hop", 3),
     ("allocs/hop", 4),
     ("B/link", 0),
+    ("B/link, all", 0),
     ("B/live flow", 0),
     ("B/packet", 0),
     ("set-up ms", 1),
@@ -37,7 +38,7 @@ const HEADS: [(&str, usize); COLUMNS] = [
     ("threads", 0),
 ];
 const RATE: usize = 0;
-const THREADS: usize = 9;
+const THREADS: usize = 10;
 const REPEATS: usize = 3;
 
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
@@ -73,6 +74,7 @@ fn measure(work: &Work, threads: usize) -> Numbers {
         (data(&totals) - data(&warm)) as f64 / seconds / 1e6,
         (totals.events - warm.events) as f64 / hops,
         calls as f64 / hops,
+        Simulation::<()>::BYTES_A_LINK as f64,
         at_rest as f64 / topology.links().count() as f64,
         for_flows as f64 / alive as f64,
         packet as f64,

@@ -70,6 +70,10 @@ pub(crate) struct Partition {
     guess: Option<u32>,
 }
 
+/// Bytes of memory that a link takes.
+pub(crate) const BYTES_A_LINK: usize =
+    size_of::<Port>() + size_of::<PortState>() + size_of::<Option<Box<Special>>>() + size_of::<LinkId>();
+
 pub(crate) struct NodeState {
     pub(crate) parts: Node,
     pub(crate) id: NodeId,

@@ -3,7 +3,7 @@
 use crate::divide::Division;
 use crate::failure::Change;
 use crate::observer::{Observer, tell};
-use crate::partition::{Partition, Plan};
+use crate::partition::{BYTES_A_LINK, Partition, Plan};
 use crate::port::{LinkStats, PortSetup, QueueDepths};
 use crate::slab::BYTES_A_PACKET;
 use crate::totals::Totals;
@@ -71,6 +71,8 @@ pub struct Simulation<O> {
 const EVENTS_A_CHECK: u64 = 1 << 16;
 
 impl<O: Observer> Simulation<O> {
+    /// Bytes of memory that a directed link and its port take, before two packets at once travel on it.
+    pub const BYTES_A_LINK: usize = BYTES_A_LINK;
     /// Bytes of memory that a packet in flight takes, its place on a link included.
     pub const BYTES_A_PACKET: usize = BYTES_A_PACKET + size_of::<Travelling>();
 

@@ -93,6 +93,10 @@ impl FlowTable {
     pub(super) fn age(&mut self, now: Time) {
         let known_before = Time::from_ps(now.as_ps().saturating_sub(self.lasting.as_ps()));
         while self.young.pop_front_if(|&mut (learned, _)| learned <= known_before).is_some() {}
+        if self.young.len() < self.young.capacity() / 8 {
+            // Many flows have started at once, which every node of the rack need not remember.
+            self.young.shrink_to(2 * self.young.len());
+        }
     }
 
     /// Whether a flow is known and counted as of the last [`age`](Self::age).
