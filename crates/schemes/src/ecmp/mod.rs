@@ -16,13 +16,13 @@ use raddle_topology::Topology;
 use raddle_topology::routing::{LocalRouting, Routing};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// Shortest paths of a fabric, shared by its nodes, and those of every state that failures have led to.
+/// Shortest paths of a fabric, shared by its nodes, and those of each state after failures that some node still goes by.
 #[derive(Debug)]
 pub struct ShortestPaths {
     topology: Arc<Topology>,
-    surviving: Mutex<FxHashMap<Vec<LinkId>, Arc<Routing>>>,
+    surviving: Mutex<FxHashMap<Vec<LinkId>, Weak<Routing>>>,
 }
 
 impl ShortestPaths {
@@ -36,14 +36,18 @@ impl ShortestPaths {
     fn without(&self, down: &BTreeSet<LinkId>) -> Arc<Routing> {
         let key: Vec<LinkId> = down.iter().copied().collect();
         let mut surviving = self.surviving.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(surviving.entry(key).or_insert_with(|| {
-            let topology = if down.is_empty() {
-                Arc::clone(&self.topology)
-            } else {
-                Arc::new(self.topology.surviving(|link| !down.contains(&link)))
-            };
-            Arc::new(Routing::new(topology))
-        }))
+        if let Some(known) = surviving.get(&key).and_then(Weak::upgrade) {
+            return known;
+        }
+        let topology = if down.is_empty() {
+            Arc::clone(&self.topology)
+        } else {
+            Arc::new(self.topology.surviving(|link| !down.contains(&link)))
+        };
+        let routing = Arc::new(Routing::new(topology));
+        surviving.retain(|_, routing| routing.strong_count() > 0);
+        surviving.insert(key, Arc::downgrade(&routing));
+        routing
     }
 }
 
