@@ -17,7 +17,7 @@ pub(crate) struct Barrier {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Broken;
 
-const SPINS: u32 = 100;
+const SPINS: u32 = 1_000;
 
 impl Barrier {
     pub(crate) fn new(threads: usize) -> Self {

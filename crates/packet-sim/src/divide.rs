@@ -2,7 +2,7 @@
 //!
 //! Recursive bisection. One half grows from a node at the rim, always by the node that shortens the border most, until
 //! it has its share of the load (greedy graph growing: Karypis and Kumar, SIAM J. Sci. Comput. 20(1), 1998). A node's
-//! load is that of its links, by their rates.
+//! load is that of its links, by their rates, and more at hosts.
 
 use raddle_core::{Duration, LinkId, NodeId, PortId};
 use raddle_topology::Topology;
@@ -87,6 +87,9 @@ impl Division {
     }
 }
 
+/// A packet that ends at a host, and sets off others, costs about as much as one that passes so many switches.
+const HOST_LOAD: u64 = 3;
+
 /// Nodes that a link without delay joins stay together: a group moves as one.
 struct Growing {
     /// The group of each node.
@@ -129,7 +132,7 @@ impl Growing {
         for (_, link) in topology.links() {
             let (from, to) = (group[link.from.index()], group[link.to.index()]);
             let rate = (link.rate.as_bps() / 1_000_000).max(1);
-            load[from as usize] += rate;
+            load[from as usize] += rate * if topology.is_host(link.from) { HOST_LOAD } else { 1 };
             if from != to {
                 neighbours[from as usize].push((to, rate));
             }
@@ -210,5 +213,69 @@ impl Growing {
         }
         let rest = groups.iter().copied().filter(|&group| side[group as usize] == Side::Rest).collect();
         (first, rest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_core::Rate;
+    use raddle_topology::builders::{ClosRates, dumbbell, fat_tree, torus};
+
+    const RATE: Rate = Rate::from_gbps(10);
+    const DELAY: Duration = Duration::from_ns(100);
+
+    fn loads(topology: &Topology, division: &Division) -> Vec<u64> {
+        let mut loads = vec![0; division.parts()];
+        for (_, link) in topology.links() {
+            loads[division.home(link.from)] += if topology.is_host(link.from) { HOST_LOAD } else { 1 };
+        }
+        loads
+    }
+
+    #[test]
+    fn parts_are_of_about_equal_load_and_few_links_are_cut() {
+        let rates = ClosRates { host: RATE, uplink: RATE, core: RATE };
+        // A plane cuts a torus of 8x8x8 twice, 128 links each; half of a fat-tree's pods have 128 links to cores elsewhere.
+        let fabrics = [(torus(&[8, 8, 8], RATE, DELAY), 400), (fat_tree(8, rates, DELAY), 160)];
+        for (topology, most_cut) in fabrics {
+            let topology = topology.expect("valid sizes");
+            for parts in 1..=8 {
+                let division = Division::new(&topology, parts);
+                let loads = loads(&topology, &division);
+                let share = loads.iter().sum::<u64>() / parts as u64;
+                assert_eq!(loads.len(), parts);
+                assert!(loads.iter().all(|load| load.abs_diff(share) < share / 5), "{loads:?}");
+                if parts == 2 {
+                    let is_cut =
+                        |link: &raddle_topology::Link| division.home(link.from) != division.home(link.to);
+                    let cut = topology.links().filter(|(_, link)| is_cut(link)).count();
+                    assert!((1..=most_cut).contains(&cut), "{cut} links are cut");
+                    assert_eq!(division.lookahead(), DELAY);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_no_time_parts_stays_together() {
+        let topology = dumbbell(4, 4, RATE, RATE, Duration::ZERO).expect("valid sizes");
+        assert_eq!(Division::new(&topology, 4).parts(), 1);
+    }
+
+    #[test]
+    fn nodes_and_links_keep_their_order() {
+        let topology = torus(&[4, 4], RATE, DELAY).expect("valid sizes");
+        let division = Division::new(&topology, 3);
+        for part in 0..3 {
+            let links = division.links(part);
+            assert!(links.is_sorted_by_key(|&(link, _)| link));
+            for (place, &(link, _)) in (0..).zip(links) {
+                assert_eq!(division.place_of_link(part, link), place);
+            }
+            let places =
+                topology.nodes().filter(|&node| division.home(node) == part).map(|node| division.place(node));
+            assert!(places.enumerate().all(|(i, place)| i == place as usize));
+        }
     }
 }
