@@ -162,7 +162,7 @@ fn a_run_stopped_early_leaves_valid_tables_marked_as_partial() {
     let directory = folder.path().join("run");
     let notes = |stop: bool| {
         let stop = AtomicBool::new(stop);
-        let control = Control { stop: &stop, progress: &mut |_| (), threads: 1 };
+        let control = Control { stop: &stop, progress: &mut |_| (), threads: 2 };
         let prepared = document("", &["workload.flows=5_000"]).prepare().unwrap();
         run_into(prepared, &directory, "run", control).unwrap();
         let flows = Table::read(&directory.join("flows.parquet")).unwrap();

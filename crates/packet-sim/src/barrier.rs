@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 #[derive(Debug)]
 pub(crate) struct Barrier {
     threads: usize,
+    /// How long a thread waits for the others before it lets somebody else have its core.
+    spins: u32,
     waiting: AtomicUsize,
     /// How often all have met.
     met: AtomicUsize,
@@ -17,12 +19,16 @@ pub(crate) struct Barrier {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Broken;
 
-const SPINS: u32 = 1_000;
+const SPINS: u32 = 10_000;
+/// With more threads than cores, those waited for need a core.
+const SPINS_IN_A_CROWD: u32 = 100;
 
 impl Barrier {
     pub(crate) fn new(threads: usize) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             threads,
+            spins: if threads > cores { SPINS_IN_A_CROWD } else { SPINS },
             waiting: AtomicUsize::new(0),
             met: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
@@ -44,7 +50,7 @@ impl Barrier {
                 return Err(Broken);
             }
             spins += 1;
-            if spins < SPINS {
+            if spins < self.spins {
                 std::hint::spin_loop();
             } else {
                 std::thread::yield_now();

@@ -2,10 +2,10 @@
 //!
 //! Recursive bisection. One half grows from a node at the rim, always by the node that shortens the border most, until
 //! it has its share of the load (greedy graph growing: Karypis and Kumar, SIAM J. Sci. Comput. 20(1), 1998). A node's
-//! load is that of its links, by their rates, and more at hosts.
+//! load is that of its links, by their rates, and more at hosts. A Clos network is dealt out by pods where that is even.
 
 use raddle_core::{Duration, LinkId, NodeId, PortId};
-use raddle_topology::Topology;
+use raddle_topology::{Clos, Shape, Topology};
 use std::collections::BinaryHeap;
 
 /// Which partition each node belongs to, and the indices of nodes and links in it.
@@ -22,8 +22,10 @@ pub(crate) struct Division {
 impl Division {
     /// Into at most so many parts: fewer where the fabric has not enough nodes that are apart in time.
     pub(crate) fn new(topology: &Topology, parts: usize) -> Self {
-        let home =
-            if parts > 1 { Growing::new(topology).divide(parts) } else { vec![0; topology.node_count()] };
+        let home = match parts {
+            0 | 1 => vec![0; topology.node_count()],
+            _ => pods(topology, parts).unwrap_or_else(|| Growing::new(topology).divide(parts)),
+        };
         let parts = home.iter().max().map_or(1, |&most| most as usize + 1);
         let mut counts = vec![0; parts];
         let place = home
@@ -85,6 +87,26 @@ impl Division {
     pub(crate) fn lookahead(&self) -> Duration {
         self.lookahead
     }
+}
+
+/// The part of each node of a Clos network whose pods (with one pod, its edge switches) can be dealt out evenly: no
+/// growth finds that every part then has the same of each level. None if it cannot be, or some link has no delay.
+fn pods(topology: &Topology, parts: usize) -> Option<Vec<u32>> {
+    let &Shape::Clos(size) = topology.shape() else { return None };
+    let units = if size.pods > 1 { size.pods } else { size.edges };
+    if !(units as usize).is_multiple_of(parts)
+        || topology.links().any(|(_, link)| link.delay == Duration::ZERO)
+    {
+        return None;
+    }
+    let clos = Clos::new(size);
+    let levels: Vec<usize> = topology.nodes().map(|node| clos.level(node)).collect();
+    // Nodes of a level are numbered pod by pod.
+    let mut home = Vec::with_capacity(levels.len());
+    for level in levels.chunk_by(usize::eq) {
+        home.extend((0..level.len()).map(|i| u32::try_from(i * parts / level.len()).expect("few parts")));
+    }
+    Some(home)
 }
 
 /// A packet that ends at a host, and sets off others, costs about as much as one that passes so many switches.
@@ -237,7 +259,7 @@ mod tests {
     fn parts_are_of_about_equal_load_and_few_links_are_cut() {
         let rates = ClosRates { host: RATE, uplink: RATE, core: RATE };
         // A plane cuts a torus of 8x8x8 twice, 128 links each; half of a fat-tree's pods have 128 links to cores elsewhere.
-        let fabrics = [(torus(&[8, 8, 8], RATE, DELAY), 400), (fat_tree(8, rates, DELAY), 160)];
+        let fabrics = [(torus(&[8, 8, 8], RATE, DELAY), 256), (fat_tree(8, rates, DELAY), 128)];
         for (topology, most_cut) in fabrics {
             let topology = topology.expect("valid sizes");
             for parts in 1..=8 {

@@ -58,6 +58,8 @@ pub(crate) struct Partition {
     division: Arc<Division>,
     /// Whether parts hear of packets that leave a node: only where some port is served.
     departures: bool,
+    /// Whether some port has an agent.
+    agents: bool,
     /// Keys that the signals of one instant free; here only to keep its room.
     freed: Vec<u64>,
     /// What goes to each partition.
@@ -186,6 +188,9 @@ impl Partition {
             events,
             nodes,
             departures: ports.iter().any(|port: &Port| port.is_served),
+            agents: specials
+                .iter()
+                .any(|special: &Option<Box<Special>>| special.as_ref().is_some_and(|s| s.has_agent())),
             links: division.links(number).iter().map(|&(id, _)| id).collect(),
             specials,
             depths: vec![QueueDepths::default(); if config.queue_depths { ports.len() } else { 0 }],
@@ -361,7 +366,7 @@ impl Partition {
         let (node, in_port, reverse) = (port.wire.to_node, port.to_port, port.reverse);
         let tail = if self.header.is_some() { self.slab.tail(travelled.slot) } else { at };
         self.totals.packet_hops += 1;
-        if self.departures {
+        if self.agents {
             self.meet_agent(reverse as usize, travelled.slot);
         }
         if self.route(node, travelled.slot, Origin { port: Some(in_port), tail }) {
@@ -423,13 +428,14 @@ impl Partition {
 
     /// Gives a packet to the node's host.
     fn hand_over(&mut self, node: u32, slot: u32, origin: Origin) {
-        let packet = self.slab.remove(slot);
+        let packet = self.slab.get(slot);
         self.totals.delivered += 1;
         self.totals.delivered_bytes += u64::from(packet.payload());
         let port = origin.port.unwrap_or(PortId(0));
         if let Some(host) = &mut self.nodes[node as usize].parts.host {
-            host.handle(self.now, Input::Packet { packet: &packet, port });
+            host.handle(self.now, Input::Packet { packet, port });
         }
+        let packet = self.slab.remove(slot);
         self.departed(node, &packet, origin);
     }
 

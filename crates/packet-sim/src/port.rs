@@ -190,6 +190,10 @@ impl Port {
 }
 
 impl Special {
+    pub(crate) fn has_agent(&self) -> bool {
+        self.served.as_ref().is_some_and(|served| served.agent.is_some())
+    }
+
     /// What the port of that setup has, if it is more than a plain FIFO.
     pub(crate) fn new(setup: PortSetup, class: &Class) -> Option<Box<Self>> {
         let queue = setup.queue.or_else(|| {
