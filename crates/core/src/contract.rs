@@ -70,7 +70,7 @@ pub enum Input<'a> {
 }
 
 /// What a host wants next.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Output {
     /// Send a packet, by the port named, or by the one that this node's forwarder picks.
     Send {

@@ -4,7 +4,7 @@ use crate::NodeId;
 use raddle_wire::Header;
 
 /// A packet: its size on the wire and its typed header. Payload bytes are counted, not kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet {
     /// Bytes on the wire, headers included.
     pub size: u32,

@@ -3,7 +3,7 @@
 use raddle_core::{Packet, Signal, Time};
 
 /// Something on its way over a link between two partitions.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Mail {
     /// The link's index where it ends.
     pub(crate) link: u32,
@@ -11,7 +11,7 @@ pub(crate) struct Mail {
     pub(crate) content: Content,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) enum Content {
     /// A packet; its last bit arrives at `tail`.
     Packet {

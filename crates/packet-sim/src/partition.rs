@@ -267,11 +267,12 @@ impl Partition {
     pub(crate) fn receive(&mut self, Mail { link, arrives, content }: Mail) {
         match content {
             Content::Packet { tail, packet } => {
+                let size = packet.size;
                 let slot = self.slab.insert(packet);
                 if self.header.is_some() {
                     self.slab.set_tail(slot, tail);
                 }
-                self.travel(link, Travelling { arrives, slot, size: packet.size });
+                self.travel(link, Travelling { arrives, slot, size });
             }
             Content::Signal(signal) => self.signal_travels(link as usize, arrives, signal),
         }
@@ -528,7 +529,7 @@ impl Partition {
         }
         self.totals.kinds[kind as usize].count(size);
         if self.log.forwarded {
-            let heard = Heard::Forwarded { sent, link: self.links[link], packet: *packet };
+            let heard = Heard::Forwarded { sent, link: self.links[link], packet: packet.clone() };
             self.log.push(heard);
         }
         if port.is_remote || self.header.is_some() {
@@ -560,7 +561,7 @@ impl Partition {
             port.wire.push_back(travelling);
         }
         if port.is_remote {
-            let packet = if self.keeps_copies { *self.slab.get(slot) } else { self.slab.remove(slot) };
+            let packet = if self.keeps_copies { self.slab.get(slot).clone() } else { self.slab.remove(slot) };
             self.post(link, leaving.arrives, Content::Packet { tail, packet });
             return;
         }
@@ -603,7 +604,7 @@ impl Partition {
         if let Some(link) = link {
             self.ports[link].stats.drops += 1;
         }
-        self.log.push(Heard::Dropped { node, port, packet: *packet, why });
+        self.log.push(Heard::Dropped { node, port, packet: packet.clone(), why });
     }
 
     /// Puts a packet of the node's host on its way. Returns whether it was dropped, or delivered to the host itself.

@@ -17,10 +17,13 @@ impl Origin {
     pub(crate) const HERE: Self = Self { port: None, tail: Time::ZERO };
 }
 
-/// A packet on a cache line of its own.
-#[derive(Debug, Clone, Copy)]
+/// A packet on a cache line of its own, or room for one.
+#[derive(Debug)]
 #[repr(align(64))]
-struct Slot(Packet);
+struct Slot(Option<Packet>);
+
+/// What is true of every slot that somebody names.
+const PRESENT: &str = "a packet in flight";
 
 /// Bytes of memory that a packet takes.
 pub(crate) const BYTES_A_PACKET: usize = size_of::<Slot>();
@@ -39,10 +42,10 @@ impl Slab {
     #[inline]
     pub(crate) fn insert(&mut self, packet: Packet) -> u32 {
         if let Some(slot) = self.free.pop() {
-            self.slots[slot as usize] = Slot(packet);
+            self.slots[slot as usize].0 = Some(packet);
             slot
         } else {
-            self.slots.push(Slot(packet));
+            self.slots.push(Slot(Some(packet)));
             u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets in flight")
         }
     }
@@ -50,12 +53,12 @@ impl Slab {
     #[inline]
     pub(crate) fn remove(&mut self, slot: u32) -> Packet {
         self.free.push(slot);
-        self.slots[slot as usize].0
+        self.slots[slot as usize].0.take().expect(PRESENT)
     }
 
     #[inline]
     pub(crate) fn get(&self, slot: u32) -> &Packet {
-        &self.slots[slot as usize].0
+        self.slots[slot as usize].0.as_ref().expect(PRESENT)
     }
 
     /// Says that a packet will be read soon.
@@ -66,7 +69,7 @@ impl Slab {
 
     #[inline]
     pub(crate) fn get_mut(&mut self, slot: u32) -> &mut Packet {
-        &mut self.slots[slot as usize].0
+        self.slots[slot as usize].0.as_mut().expect(PRESENT)
     }
 
     pub(crate) fn origin(&self, slot: u32) -> Origin {

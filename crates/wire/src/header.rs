@@ -3,7 +3,7 @@
 use crate::{Error, r2c2, tcp};
 
 /// The header of a packet, whichever protocol it speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Header {
     /// R2C2's source-routed data header (also PFQ's, whose adaptive mode leaves the route empty).
     R2c2Data(r2c2::Data),
@@ -107,6 +107,7 @@ impl Header {
             }
             _ => return Err(Error::UnknownType(kind)),
         };
-        Ok((header, header.wire_len()))
+        let len = header.wire_len();
+        Ok((header, len))
     }
 }

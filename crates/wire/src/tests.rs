@@ -376,7 +376,7 @@ proptest! {
         let mut bytes = bytes_of(&header);
         prop_assert_eq!(bytes.len(), header.wire_len() + header.payload_len());
         bytes.resize(bytes.len() + trailer, 0xAA);
-        prop_assert_eq!(Header::decode(&bytes), Ok((header, header.wire_len())));
+        prop_assert_eq!(Header::decode(&bytes), Ok((header.clone(), header.wire_len())));
     }
 
     #[test]

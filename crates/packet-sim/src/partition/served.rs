@@ -66,7 +66,7 @@ impl Partition {
         if let Some(agent) = &mut served.agent {
             agent.dequeue(self.now, self.slab.get_mut(slot), &self.states[link]);
         }
-        let (packet, origin) = (*self.slab.get(slot), self.slab.origin(slot));
+        let (packet, origin) = (self.slab.get(slot).clone(), self.slab.origin(slot));
         let sent = self.launch(link, slot, self.now, origin.tail);
         if let Some(served) = self.specials[link].as_mut().and_then(|special| special.served.as_mut()) {
             served.serving = Some(InService { packet, origin, sent });

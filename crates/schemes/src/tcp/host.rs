@@ -160,24 +160,18 @@ impl Host for TcpHost {
 
     fn poll(&mut self, now: Time, _: &Ports<'_>) -> Output {
         loop {
-            match self.due.front() {
-                Some(&Due::Data(slot)) => {
+            match self.due.pop_front() {
+                Some(Due::Data(slot)) => {
                     let sender = self.senders.flow(slot);
                     if let Some(packet) = sender.next_packet(now, self.node, &self.params) {
+                        self.due.push_front(Due::Data(slot));
                         return Output::Send { packet, port: None };
                     }
                     let at = sender.next_expiry();
                     self.senders.arm(slot, at);
-                    self.due.pop_front();
                 }
-                Some(&Due::Packet(packet)) => {
-                    self.due.pop_front();
-                    return Output::Send { packet, port: None };
-                }
-                Some(&Due::Report(report)) => {
-                    self.due.pop_front();
-                    return Output::Report(report);
-                }
+                Some(Due::Packet(packet)) => return Output::Send { packet, port: None },
+                Some(Due::Report(report)) => return Output::Report(report),
                 None => {
                     let at = self.senders.next_expiry().min(self.receivers.next_expiry());
                     if at > now {

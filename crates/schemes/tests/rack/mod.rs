@@ -30,7 +30,7 @@ impl Observer for Heard {
         if let Header::R2c2Data(data) = &packet.header
             && data.ridx == 1
         {
-            self.sent.push((sent, link, *packet));
+            self.sent.push((sent, link, packet.clone()));
         }
     }
 
