@@ -2,8 +2,8 @@
 //!
 //! Every flow start and finish is broadcast in 16 bytes over a shortest-path tree (`trees.rs`), so each node holds
 //! the table of all flows (`table.rs`). Every rho each node computes weighted max-min rates, where a flow's split over
-//! links is what its routing protocol implies (`rates.rs`). Senders pace their flows at these rates and source-route
-//! each packet (`sender.rs`); relays look at nothing but the next hop of the route (`forwarder.rs`).
+//! links is what its routing protocol implies (`rates.rs`). Senders pace their flows at these rates (`outgoing.rs`)
+//! and source-route each packet (`sender.rs`); relays look at nothing but the next hop of the route (`forwarder.rs`).
 //!
 //! Cost: a data packet costs a relay one shift and mask; a broadcast costs each node one table update; a rate
 //! computation costs the links that the eligible flows touch, and only nodes that own one compute.
@@ -20,7 +20,10 @@ mod entries;
 mod fabric;
 mod forwarder;
 mod node;
+mod outbox;
+mod outgoing;
 mod rates;
+mod retries;
 mod scheme;
 mod sender;
 mod table;

@@ -2,27 +2,22 @@
 
 use super::entries::Entry;
 use super::fabric::{Fabric, View};
+use super::outbox::Outbox;
+use super::outgoing::{Outgoing, on_wire};
 use super::rates;
-use super::sender::{Drawn, HEADER, Outgoing, on_wire};
-use super::table::{FlowTable, TOMBSTONE, handle};
-use super::{Params, PortSet, StartPolicy};
+use super::retries::Retries;
+use super::sender::{Departure, Sender};
+use super::table::{FlowTable, handle};
+use super::{Params, StartPolicy};
 use crate::lids::Lids;
 use crate::reassembly::Receiver;
 use raddle_core::{
-    Bytes, DropReason, Duration, Flow, Header, Host, Input, LinkId, NodeId, Output, Packet, PortId, Ports,
-    Rate, Report, Stream, Time,
+    DropReason, Duration, Flow, Header, Host, Input, LinkId, NodeId, Output, Packet, PortId, Ports, Report,
+    Stream, Time,
 };
-use raddle_wire::r2c2::{
-    Data, DropNotice, Event, EventKind, FLAG_LAST, FLAG_PAYLOAD_COVERED, NoticeReason, Route, UNLIMITED_KBPS,
-};
+use raddle_wire::r2c2::{DropNotice, Event, EventKind, NoticeReason, UNLIMITED_KBPS, flow_handle};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
-
-const EVENT_BYTES: u32 = 16;
-const NOTICE_PAYLOAD: u16 = 20;
-/// A dropped broadcast is sent again after this, then after twice as long, and so on.
-const FIRST_RETRY: Duration = Duration::from_us(50);
-const MOST_TRIES: u32 = 7;
 
 /// One node of an R2C2 rack.
 pub struct R2c2Node {
@@ -33,12 +28,10 @@ pub struct R2c2Node {
     /// Discovery has reported changes that `view` does not show yet.
     outdated: bool,
     table: FlowTable,
-    sending: Vec<Outgoing>,
-    /// The flow in `sending` whose turn it is.
-    turn: usize,
+    sender: Sender,
     receiver: Receiver,
-    outbox: VecDeque<Pending>,
-    retries: Vec<Retry>,
+    outbox: Outbox,
+    retries: Retries,
     lids: Lids,
     /// Flows that wait for a free lid.
     waiting: VecDeque<Flow>,
@@ -48,26 +41,6 @@ pub struct R2c2Node {
     asleep_until: Option<Time>,
     /// The time of the last tick.
     computed: Time,
-    paths: Stream,
-    ports: Vec<PortId>,
-}
-
-/// What this node is about to say.
-#[derive(Debug)]
-enum Pending {
-    /// Copies of a broadcast, one a port.
-    Copies(Event, PortSet),
-    Notice(Box<DropNotice>),
-    Report(Report),
-}
-
-/// A broadcast of this node that somebody dropped.
-struct Retry {
-    event: Event,
-    tries: u32,
-    due: Option<Time>,
-    dropped_at: (u16, u8),
-    forget: Time,
 }
 
 impl R2c2Node {
@@ -88,19 +61,16 @@ impl R2c2Node {
             down: BTreeSet::new(),
             outdated: false,
             table: FlowTable::new(lasting),
-            sending: Vec::new(),
-            turn: 0,
+            sender: Sender::new(id, seed),
             receiver: Receiver::default(),
-            outbox: VecDeque::new(),
-            retries: Vec::new(),
+            outbox: Outbox::default(),
+            retries: Retries::default(),
             lids: Lids::default(),
             waiting: VecDeque::new(),
             phase: Duration::from_ps(phase),
             next_tick: Time::NEVER,
             asleep_until: None,
             computed: Time::ZERO,
-            paths: Stream::new(seed, id.0.into(), "r2c2/paths"),
-            ports: Vec::new(),
         }
     }
 
@@ -120,15 +90,11 @@ impl R2c2Node {
 
     /// The rate that limits each flow this node sends, by handle, in bit/s; flows without a limiter are left out.
     pub fn limits(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
-        self.sending.iter().filter_map(|flow| Some((self.handle_of(flow.lid), flow.rate()?)))
+        self.sender.flows().iter().filter_map(|flow| Some((self.sender.handle(flow.lid), flow.rate()?)))
     }
 
     fn params(&self) -> &Params {
         &self.fabric.params
-    }
-
-    fn handle_of(&self, lid: u16) -> u32 {
-        self.id.0 << 16 | u32::from(lid)
     }
 
     fn start(&mut self, now: Time, flow: Flow) {
@@ -136,12 +102,11 @@ impl R2c2Node {
             self.waiting.push_back(flow);
             return;
         };
-        self.outbox
-            .push_back(Pending::Report(Report::Opened { flow: flow.id, key: self.handle_of(lid).into() }));
-        let mut outgoing = Outgoing::new(flow, lid, self.params().mtu);
+        self.outbox.report(Report::Opened { flow: flow.id, key: self.sender.handle(lid).into() });
+        let mut outgoing = Outgoing::new(flow, lid, self.params());
         self.broadcast(now, EventKind::Start, &outgoing, UNLIMITED_KBPS);
         self.limit_at_start(now, &mut outgoing);
-        self.sending.push(outgoing);
+        self.sender.push(outgoing);
         if self.next_tick == Time::NEVER && self.params().rho > Duration::ZERO {
             self.next_tick = self.tick_after(now);
         }
@@ -149,7 +114,7 @@ impl R2c2Node {
 
     /// Applies the start policy to a flow that this node has just announced.
     fn limit_at_start(&mut self, now: Time, outgoing: &mut Outgoing) {
-        let key = self.handle_of(outgoing.lid);
+        let key = self.sender.handle(outgoing.lid);
         let mtu = self.params().mtu;
         let rate = match self.params().start {
             StartPolicy::Line => return,
@@ -164,7 +129,7 @@ impl R2c2Node {
         };
         if let Some((_, rate)) = rate {
             outgoing.limit(now, rate, mtu);
-            self.outbox.push_back(paced(key, rate));
+            self.outbox.paced(key, rate);
         }
     }
 
@@ -184,19 +149,19 @@ impl R2c2Node {
         if self.params().only_lasting && rho > Duration::ZERO && self.table.changed() + rho <= before {
             return; // the last computation counted just the same flows
         }
-        if !self.sending.iter().any(|flow| self.table.counts(self.handle_of(flow.lid))) {
+        if !self.sender.flows().iter().any(|flow| self.table.counts(self.sender.handle(flow.lid))) {
             return;
         }
         let eligible = self.table.counted();
         let rates = rates::rates(&self.fabric.params, &self.view, &eligible);
         let mtu = self.params().mtu;
-        for flow in &mut self.sending {
-            let key = self.id.0 << 16 | u32::from(flow.lid);
+        for flow in self.sender.flows_mut() {
+            let key = flow_handle(self.id.0 as u16, flow.lid);
             let Ok(place) = eligible.binary_search_by_key(&key, Entry::key) else { continue };
             let rate = rates[place];
             if flow.rate().is_none_or(|old| old.to_bits() != rate.to_bits()) {
                 flow.limit(now, rate, mtu);
-                self.outbox.push_back(paced(key, rate));
+                self.outbox.paced(key, rate);
             }
         }
     }
@@ -206,7 +171,7 @@ impl R2c2Node {
         let period_s = self.params().rho.as_secs_f64();
         let mtu = self.params().mtu;
         let mut announce = Vec::new();
-        for flow in self.sending.iter_mut().filter(|flow| flow.flow.app_rate.is_some()) {
+        for flow in self.sender.flows_mut().iter_mut().filter(|flow| flow.flow.app_rate.is_some()) {
             // In bytes on the wire, as rates and limiters count.
             let released = on_wire(flow.released - flow.released_before, mtu);
             flow.released_before = flow.released;
@@ -226,7 +191,7 @@ impl R2c2Node {
 
     fn event(&self, kind: EventKind, flow: &Outgoing, demand_kbps: u32) -> Event {
         let node = |id: NodeId| u16::try_from(id.0).expect("R2C2 addresses 65,536 nodes");
-        let key = self.handle_of(flow.lid);
+        let key = self.sender.handle(flow.lid);
         let mixed = (key ^ key >> 15).wrapping_mul(0x9e37_79b1);
         let tree = (mixed >> 16) % u32::from(self.view.trees.count());
         Event {
@@ -236,7 +201,7 @@ impl R2c2Node {
             dst: node(flow.flow.dst),
             weight: flow.flow.weight,
             priority: flow.flow.priority,
-            protocol: self.params().protocol.number(),
+            protocol: flow.protocol.number(),
             demand_kbps,
             lid: flow.lid,
         }
@@ -253,34 +218,7 @@ impl R2c2Node {
     /// Queues a copy for each child of this node in the event's tree.
     fn pass_on(&mut self, event: &Event) {
         let ports = self.view.trees.children(NodeId(event.src.into()), event.tree, self.id);
-        if !ports.is_empty() {
-            self.outbox.push_back(Pending::Copies(*event, ports));
-        }
-    }
-
-    /// The next thing that is to be said.
-    fn next_pending(&mut self) -> Option<Output> {
-        let (header, size, port) = match self.outbox.front_mut()? {
-            Pending::Copies(event, ports) => {
-                let port = ports.next();
-                let header = Header::R2c2Event(*event);
-                if ports.is_empty() {
-                    self.outbox.pop_front();
-                }
-                (header, EVENT_BYTES, port)
-            }
-            Pending::Notice(notice) => {
-                let header = Header::R2c2DropNotice(**notice);
-                self.outbox.pop_front();
-                (header, HEADER as u32 + u32::from(NOTICE_PAYLOAD), None)
-            }
-            Pending::Report(report) => {
-                let report = *report;
-                self.outbox.pop_front();
-                return Some(Output::Report(report));
-            }
-        };
-        Some(Output::Send { packet: Packet { size, header }, port })
+        self.outbox.copies(event, ports);
     }
 
     fn take_event(&mut self, now: Time, event: &Event) {
@@ -297,7 +235,7 @@ impl R2c2Node {
 
     /// With rho = 0 rates follow every event.
     fn event_seen(&mut self, now: Time) {
-        if self.params().rho == Duration::ZERO && !self.sending.is_empty() {
+        if self.params().rho == Duration::ZERO && !self.sender.is_empty() {
             self.next_tick = now;
             self.asleep_until = None;
         }
@@ -306,81 +244,28 @@ impl R2c2Node {
     /// This node dropped a packet: if it was a broadcast, its source must know.
     fn take_drop(&mut self, now: Time, packet: &Packet, port: PortId, reason: DropReason) {
         let Header::R2c2Event(event) = &packet.header else { return };
-        let at = (self.id.0 as u16, port.0 as u8);
+        let (node, port) = (self.id.0 as u16, port.0 as u8);
         if NodeId(event.src.into()) == self.id {
-            self.retry(now, event, at);
+            self.retries.dropped(now, event, (node, port), self.view.trees.count());
             return;
         }
-        let source = NodeId(event.src.into());
-        let Some(drawn) = self.draw(source, 0) else { return };
-        let data = Data {
-            flow: handle(event),
-            src: self.id.0 as u16,
-            dst: event.src,
-            seq: 0,
-            plen: NOTICE_PAYLOAD,
-            rlen: drawn.hops,
-            ridx: 0,
-            flags: FLAG_PAYLOAD_COVERED,
-            route: drawn.route,
-        };
+        let payload = DropNotice::PAYLOAD_LEN;
+        let (view, params) = (&self.view, &self.fabric.params);
+        let Some(data) = self.sender.control(view, params, event.src, handle(event), payload) else { return };
         let reason =
             if reason == DropReason::LinkDown { NoticeReason::LinkDown } else { NoticeReason::QueueFull };
-        let notice = DropNotice { data, dropped: *event, node: at.0, port: at.1, reason };
-        self.outbox.push_back(Pending::Notice(Box::new(notice)));
-    }
-
-    fn retry(&mut self, now: Time, event: &Event, at: (u16, u8)) {
-        self.retries.retain(|retry| retry.due.is_some() || retry.forget > now);
-        let same = |retry: &Retry| retry.event.kind == event.kind && retry.event.lid == event.lid;
-        let place = self.retries.iter().position(same).unwrap_or_else(|| {
-            let fresh =
-                Retry { event: *event, tries: 0, due: None, dropped_at: (u16::MAX, u8::MAX), forget: now };
-            self.retries.push(fresh);
-            self.retries.len() - 1
-        });
-        let retry = &mut self.retries[place];
-        if retry.due.is_some() {
-            return; // several nodes may drop copies of one broadcast
-        }
-        if retry.dropped_at == at {
-            retry.event.tree = (retry.event.tree + 1) % self.view.trees.count();
-        }
-        retry.dropped_at = at;
-        if retry.tries == MOST_TRIES {
-            self.retries.remove(place);
-            return;
-        }
-        retry.due = Some(now + FIRST_RETRY * (1 << retry.tries));
-        retry.tries += 1;
-        retry.forget = now + TOMBSTONE;
+        self.outbox.notice(DropNotice { data, dropped: *event, node, port, reason });
     }
 
     /// Sends again what is due. The START of a finished flow is not: it would come after its FINISH.
     fn retry_due(&mut self, now: Time) {
-        for place in 0..self.retries.len() {
-            if self.retries[place].due.is_some_and(|due| due <= now) {
-                self.retries[place].due = None;
-                let event = self.retries[place].event;
-                let live = self.sending.iter().any(|flow| flow.lid == event.lid);
-                if live || event.kind == EventKind::Finish {
-                    self.pass_on(&event);
-                }
+        let Self { retries, sender, view, outbox, id, .. } = self;
+        for event in retries.due(now) {
+            let live = sender.flows().iter().any(|flow| flow.lid == event.lid);
+            if live || event.kind == EventKind::Finish {
+                outbox.copies(&event, view.trees.children(*id, event.tree, *id));
             }
         }
-    }
-
-    /// Draws a route to `dst` for a packet of flow `key`; `None` if there is none.
-    fn draw(&mut self, dst: NodeId, key: u32) -> Option<Drawn> {
-        self.view.routing.distance(self.id, dst)?;
-        let protocol = self.fabric.params.protocol;
-        self.view.routing.sample(protocol, self.id, dst, key.into(), &mut self.paths, &mut self.ports);
-        let first = *self.ports.first()?;
-        // Set-up has checked that every route fits; around failed links a detour may not.
-        let route =
-            Route::from_ports(self.ports.iter().map(|port| port.0), self.fabric.params.hop_bits).ok()?;
-        let hops = u8::try_from(self.ports.len()).expect("routes of at most 42 hops");
-        Some(Drawn { route, hops, first })
     }
 
     /// The failure sequence (§3.2): new routes and trees, dead flows forgotten, live flows announced again.
@@ -397,98 +282,26 @@ impl R2c2Node {
             }
             alive
         });
-        self.sending.retain(|flow| routing.distance(self.id, flow.flow.dst).is_some());
-        self.turn = 0;
-        for place in 0..self.sending.len() {
-            self.sending[place].drawn = None;
-            let flow = self.sending[place].clone();
-            let known = self.table.get(self.handle_of(flow.lid)).map(|entry| entry.demand_kbps);
+        self.sender.reroute(&self.view);
+        for place in 0..self.sender.flows().len() {
+            let flow = self.sender.flows()[place].clone();
+            let known = self.table.get(self.sender.handle(flow.lid)).map(|entry| entry.demand_kbps);
             self.broadcast(now, EventKind::Refresh, &flow, known.unwrap_or(UNLIMITED_KBPS));
         }
         self.event_seen(now);
     }
 
-    /// The next data packet that a flow may send, or when to look again.
-    fn next_data(&mut self, now: Time, ports: &Ports<'_>) -> Result<Output, Time> {
-        let mut wake = Time::NEVER;
-        let mtu = self.params().mtu;
-        let nic_packets = self.params().nic_packets;
-        for step in 0..self.sending.len() {
-            let place = (self.turn + step) % self.sending.len();
-            let flow = &self.sending[place];
-            let ready = flow.ready_at();
-            if ready > now {
-                wake = wake.min(ready);
-                continue;
-            }
-            let (dst, key) = (flow.flow.dst, self.handle_of(flow.lid));
-            let drawn = match flow.drawn {
-                Some(drawn) => drawn,
-                None => {
-                    let Some(drawn) = self.draw(dst, key) else { continue };
-                    self.sending[place].drawn = Some(drawn);
-                    drawn
-                }
-            };
-            let port = ports.get(drawn.first);
-            if !port.up {
-                continue; // a node sees its own dead link; discovery will bring new routes
-            }
-            if !self.sending[place].is_limited() {
-                let most = port.rate.time_for(Bytes((nic_packets - 1) * (u64::from(mtu) + HEADER)));
-                if port.backlog(now) > most {
-                    wake = wake.min(Time::from_ps(port.free_at.as_ps() - most.as_ps()));
-                    continue;
-                }
-            }
-            return Ok(self.send(now, place, &drawn));
-        }
-        Err(wake)
-    }
-
-    fn send(&mut self, now: Time, place: usize, drawn: &Drawn) -> Output {
-        let mtu = self.params().mtu;
-        let flow = &mut self.sending[place];
-        let payload = flow.next_payload(mtu);
-        let last = flow.is_last(payload);
-        let data = Data {
-            flow: self.id.0 << 16 | u32::from(flow.lid),
-            src: self.id.0 as u16,
-            dst: flow.flow.dst.0 as u16,
-            seq: flow.seq,
-            plen: payload,
-            rlen: drawn.hops,
-            ridx: 0,
-            flags: if last { FLAG_LAST } else { 0 },
-            route: drawn.route,
-        };
-        flow.release(now, payload, mtu);
-        if last {
-            self.finish(now, place);
-        } else {
-            self.turn = place + 1;
-        }
-        let packet = Packet { size: HEADER as u32 + u32::from(payload), header: Header::R2c2Data(data) };
-        Output::Send { packet, port: None }
-    }
-
-    fn finish(&mut self, now: Time, place: usize) {
-        let flow = self.sending.remove(place);
-        self.turn = place;
-        self.broadcast(now, EventKind::Finish, &flow, 0);
+    fn finish(&mut self, now: Time, flow: &Outgoing) {
+        self.broadcast(now, EventKind::Finish, flow, 0);
         self.lids.give_back(now, flow.lid);
-        let key = self.handle_of(flow.lid).into();
-        self.outbox.push_back(Pending::Report(Report::Closed { key, retransmissions: 0 }));
-        if self.sending.is_empty() {
+        let key = self.sender.handle(flow.lid).into();
+        self.outbox.report(Report::Closed { key, retransmissions: 0 });
+        if self.sender.is_empty() {
             self.next_tick = Time::NEVER;
         } else {
             self.event_seen(now);
         }
     }
-}
-
-fn paced(key: u32, rate: f64) -> Pending {
-    Pending::Report(Report::Paced { key: key.into(), rate: Rate::from_bps(rate as u64) })
 }
 
 impl Host for R2c2Node {
@@ -508,12 +321,15 @@ impl Host for R2c2Node {
             }
             Input::Packet { packet, .. } => match &packet.header {
                 Header::R2c2Data(data) => {
-                    self.outbox.extend(self.receiver.take(data).map(Pending::Report));
+                    if let Some(delivered) = self.receiver.take(data) {
+                        self.outbox.report(delivered);
+                    }
                 }
                 Header::R2c2Event(event) => self.take_event(now, event),
                 Header::R2c2DropNotice(notice) => {
                     if NodeId(notice.dropped.src.into()) == self.id {
-                        self.retry(now, &notice.dropped, (notice.node, notice.port));
+                        let at = (notice.node, notice.port);
+                        self.retries.dropped(now, &notice.dropped, at, self.view.trees.count());
                     }
                 }
                 Header::Tcp(_) => {}
@@ -535,7 +351,7 @@ impl Host for R2c2Node {
 
     fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output {
         loop {
-            if let Some(output) = self.next_pending() {
+            if let Some(output) = self.outbox.next() {
                 return output;
             }
             if let Some(until) = self.asleep_until
@@ -547,7 +363,7 @@ impl Host for R2c2Node {
                 self.renew_view(now);
                 continue;
             }
-            if self.sending.is_empty() && self.retries.is_empty() && self.waiting.is_empty() {
+            if self.sender.is_empty() && self.retries.is_empty() && self.waiting.is_empty() {
                 return Output::Idle;
             }
             if let Some(flow) = self.waiting.front()
@@ -568,12 +384,16 @@ impl Host for R2c2Node {
             if !self.outbox.is_empty() {
                 continue;
             }
-            let retry = self.retries.iter().filter_map(|retry| retry.due).min().unwrap_or(Time::NEVER);
-            let lid = if self.waiting.is_empty() { Time::NEVER } else { self.lids.next_free(now) };
-            return match self.next_data(now, ports) {
-                Ok(send) => send,
+            return match self.sender.next(now, ports, &self.view, &self.fabric.params) {
+                Ok(Departure { packet, finished }) => {
+                    if let Some(flow) = finished {
+                        self.finish(now, &flow);
+                    }
+                    Output::Send { packet, port: None }
+                }
                 Err(wake) => {
-                    let wake = wake.min(retry).min(lid).min(self.next_tick);
+                    let lid = if self.waiting.is_empty() { Time::NEVER } else { self.lids.next_free(now) };
+                    let wake = wake.min(self.retries.next_due()).min(lid).min(self.next_tick);
                     self.asleep_until = Some(wake);
                     Output::WakeAt(wake)
                 }

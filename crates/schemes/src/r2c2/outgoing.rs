@@ -1,8 +1,10 @@
 //! The sending end of one flow: what it may send when (§3.5: a token bucket a flow, here as the time of the next
 //! departure).
 
+use super::Params;
 use super::demand::Demand;
 use raddle_core::{Bytes, Duration, Flow, PortId, Rate, Time};
+use raddle_topology::routing::Protocol;
 use raddle_wire::r2c2::Route;
 
 /// Bytes of the data header.
@@ -28,6 +30,8 @@ pub(super) struct Drawn {
 pub(super) struct Outgoing {
     pub(super) flow: Flow,
     pub(super) lid: u16,
+    /// How it chooses paths.
+    pub(super) protocol: Protocol,
     /// Payload bytes sent.
     pub(super) released: u64,
     /// Packets sent.
@@ -46,10 +50,11 @@ pub(super) struct Outgoing {
 }
 
 impl Outgoing {
-    pub(super) fn new(flow: Flow, lid: u16, mtu: u16) -> Self {
+    pub(super) fn new(flow: Flow, lid: u16, params: &Params) -> Self {
         let mut outgoing = Self {
             flow,
             lid,
+            protocol: params.protocol,
             released: 0,
             seq: 0,
             drawn: None,
@@ -59,7 +64,7 @@ impl Outgoing {
             refilled: Time::ZERO,
             ready: Time::ZERO,
         };
-        outgoing.set_ready(mtu);
+        outgoing.set_ready(params.mtu);
         outgoing
     }
 

@@ -1,6 +1,6 @@
 //! R2C2's entry in the registry.
 
-use super::sender::HEADER;
+use super::outgoing::HEADER;
 use super::{Fabric, Params, R2c2Node, SourceRoute, StartPolicy};
 use crate::parameter::{Parameter, Value};
 use crate::registry::{Info, Parts, Plan, Scheme, Unfit, View};

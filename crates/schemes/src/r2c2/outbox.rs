@@ -1,0 +1,70 @@
+//! What a node is about to say, in order.
+
+use super::PortSet;
+use super::outgoing::HEADER;
+use raddle_core::{Header, Output, Packet, Rate, Report};
+use raddle_wire::r2c2::{DropNotice, Event};
+use std::collections::VecDeque;
+
+/// Copies of broadcasts, unicast control packets, and reports to the observer.
+#[derive(Debug, Default)]
+pub(super) struct Outbox(VecDeque<Pending>);
+
+#[derive(Debug)]
+enum Pending {
+    /// Copies of a broadcast, one a port.
+    Copies(Event, PortSet),
+    Notice(Box<DropNotice>),
+    Report(Report),
+}
+
+impl Outbox {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Copies of a broadcast, one for each of `ports`.
+    pub(super) fn copies(&mut self, event: &Event, ports: PortSet) {
+        if !ports.is_empty() {
+            self.0.push_back(Pending::Copies(*event, ports));
+        }
+    }
+
+    pub(super) fn notice(&mut self, notice: DropNotice) {
+        self.0.push_back(Pending::Notice(Box::new(notice)));
+    }
+
+    pub(super) fn report(&mut self, report: Report) {
+        self.0.push_back(Pending::Report(report));
+    }
+
+    /// Reports that a flow now has this rate, in bit/s.
+    pub(super) fn paced(&mut self, key: u32, rate: f64) {
+        self.report(Report::Paced { key: key.into(), rate: Rate::from_bps(rate as u64) });
+    }
+
+    /// The next thing that is to be said.
+    pub(super) fn next(&mut self) -> Option<Output> {
+        let (header, size, port) = match self.0.front_mut()? {
+            Pending::Copies(event, ports) => {
+                let port = ports.next();
+                let header = Header::R2c2Event(*event);
+                if ports.is_empty() {
+                    self.0.pop_front();
+                }
+                (header, Event::LEN as u32, port)
+            }
+            Pending::Notice(notice) => {
+                let header = Header::R2c2DropNotice(**notice);
+                self.0.pop_front();
+                (header, HEADER as u32 + u32::from(DropNotice::PAYLOAD_LEN), None)
+            }
+            Pending::Report(report) => {
+                let report = *report;
+                self.0.pop_front();
+                return Some(Output::Report(report));
+            }
+        };
+        Some(Output::Send { packet: Packet { size, header }, port })
+    }
+}
