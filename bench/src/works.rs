@@ -186,7 +186,7 @@ fn fat_tree(k: u32) -> Topology {
 fn flow(id: u32, src: u64, dst: u64, size: u64, start_ps: u64, app_rate: Option<Rate>) -> Flow {
     let node = |n| NodeId(u32::try_from(n).expect("a small fabric"));
     let (src, dst, start) = (node(src), node(dst), Time::from_ps(start_ps));
-    Flow { id: FlowId(id), src, dst, size: Bytes(size), start, app_rate, weight: 1, priority: 0 }
+    Flow { app_rate, ..Flow::new(FlowId(id), src, dst, Bytes(size), start) }
 }
 
 /// A size that no run gets to the end of.

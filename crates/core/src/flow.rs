@@ -1,6 +1,6 @@
 //! A flow of the workload.
 
-use crate::{Bytes, FlowId, NodeId, Rate, Time};
+use crate::{Bytes, Duration, FlowId, NodeId, Rate, Time};
 
 /// What an application asks of the transport: `size` bytes from `src` to `dst`, from `start` on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,4 +21,20 @@ pub struct Flow {
     pub weight: u8,
     /// Priority class, 0 to 15, 0 served first.
     pub priority: u8,
+    /// How long after its start it should be complete, if that matters.
+    pub deadline: Option<Duration>,
+}
+
+impl Flow {
+    /// A flow whose bytes are all there at the start, with weight 1, in class 0, without a deadline.
+    #[must_use]
+    pub const fn new(id: FlowId, src: NodeId, dst: NodeId, size: Bytes, start: Time) -> Self {
+        Self { id, src, dst, size, start, app_rate: None, weight: 1, priority: 0, deadline: None }
+    }
+
+    /// When it should be complete; [`Time::NEVER`] if that does not matter.
+    #[must_use]
+    pub fn due(&self) -> Time {
+        self.deadline.map_or(Time::NEVER, |deadline| self.start + deadline)
+    }
 }

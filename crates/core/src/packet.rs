@@ -40,22 +40,22 @@ impl Packet {
     /// The node that the header names as the packet's source.
     #[must_use]
     pub fn src(&self) -> NodeId {
-        match &self.header {
-            Header::R2c2Data(data) => NodeId(data.src.into()),
-            Header::R2c2Event(event) => NodeId(event.src.into()),
-            Header::R2c2DropNotice(notice) => NodeId(notice.data.src.into()),
-            Header::Tcp(segment) => NodeId(segment.src),
-        }
+        self.ends().0
     }
 
     /// The node that the header names as the packet's destination (of a broadcast event: its flow's).
     #[must_use]
     pub fn dst(&self) -> NodeId {
+        self.ends().1
+    }
+
+    fn ends(&self) -> (NodeId, NodeId) {
+        let node = |id: u16| NodeId(id.into());
         match &self.header {
-            Header::R2c2Data(data) => NodeId(data.dst.into()),
-            Header::R2c2Event(event) => NodeId(event.dst.into()),
-            Header::R2c2DropNotice(notice) => NodeId(notice.data.dst.into()),
-            Header::Tcp(segment) => NodeId(segment.dst),
+            Header::R2c2Data(data) => (node(data.src), node(data.dst)),
+            Header::R2c2Event(event) => (node(event.src), node(event.dst)),
+            Header::R2c2DropNotice(notice) => (node(notice.data.src), node(notice.data.dst)),
+            Header::Tcp(segment) => (NodeId(segment.src), NodeId(segment.dst)),
         }
     }
 

@@ -92,16 +92,7 @@ impl Forwarder for Walk {
 }
 
 fn flow(id: u32, src: u32, start: u64) -> Flow {
-    Flow {
-        id: FlowId(id),
-        src: NodeId(src),
-        dst: NodeId(0),
-        size: Bytes(1),
-        start: Time::ZERO + GRID * start,
-        app_rate: None,
-        weight: 1,
-        priority: 0,
-    }
+    Flow::new(FlowId(id), NodeId(src), NodeId(0), Bytes(1), Time::ZERO + GRID * start)
 }
 
 fn ring(nodes: u32) -> Arc<Topology> {

@@ -88,14 +88,16 @@ fn trace() -> Vec<Flow> {
         let src = random.below(16);
         let dst = (src + 1 + random.below(15)) % 16;
         Flow {
-            id: FlowId(id),
-            src: NodeId(src as u32),
-            dst: NodeId(dst as u32),
-            size: Bytes(1 + random.below(100_000)),
-            start,
             app_rate: (id % 5 == 0).then(|| Rate::from_gbps(1)),
             weight: 1 + random.below(4) as u8,
             priority: random.below(2) as u8,
+            ..Flow::new(
+                FlowId(id),
+                NodeId(src as u32),
+                NodeId(dst as u32),
+                Bytes(1 + random.below(100_000)),
+                start,
+            )
         }
     };
     (0..FLOWS).map(flow).collect()

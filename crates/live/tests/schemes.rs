@@ -20,16 +20,7 @@ fn flows(nodes: u64) -> Vec<Flow> {
         start += Duration::from_ps(random.below(2_000_000));
         let src = random.below(nodes);
         let dst = (src + 1 + random.below(nodes - 1)) % nodes;
-        Flow {
-            id: FlowId(id),
-            src: NodeId(src as u32),
-            dst: NodeId(dst as u32),
-            size: Bytes(1 + random.below(60_000)),
-            start,
-            app_rate: None,
-            weight: 1,
-            priority: 0,
-        }
+        Flow::new(FlowId(id), NodeId(src as u32), NodeId(dst as u32), Bytes(1 + random.below(60_000)), start)
     };
     (0..60).map(flow).collect()
 }

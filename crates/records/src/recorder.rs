@@ -186,16 +186,7 @@ mod tests {
 
     /// Flow `i` starts at `10 i` us, all from `SRC` to `DST`.
     fn recorder(flows: u32) -> Recorder {
-        let flow = |i| Flow {
-            id: FlowId(i),
-            src: SRC,
-            dst: DST,
-            size: Bytes(1_000),
-            start: at(10 * u64::from(i)),
-            app_rate: None,
-            weight: 1,
-            priority: 0,
-        };
+        let flow = |i| Flow::new(FlowId(i), SRC, DST, Bytes(1_000), at(10 * u64::from(i)));
         let ideal = Ideal { fct: Duration::from_us(2), hops: 1, line_rate: Rate::from_gbps(10) };
         Recorder::new((0..flows).map(flow).collect(), move |_| ideal)
     }

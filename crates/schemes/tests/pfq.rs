@@ -58,16 +58,7 @@ fn run(mode: &'static str, flows: Vec<Flow>, limit: Option<Time>) -> Simulation<
 }
 
 fn flow(id: u32, src: u32, dst: u32, size: u64, start: Time) -> Flow {
-    Flow {
-        id: FlowId(id),
-        src: NodeId(src),
-        dst: NodeId(dst),
-        size: Bytes(size),
-        start,
-        app_rate: None,
-        weight: 1,
-        priority: 0,
-    }
+    Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(size), start)
 }
 
 /// Far more at once than the fabric can carry.

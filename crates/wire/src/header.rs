@@ -38,6 +38,26 @@ impl Header {
         }
     }
 
+    /// The source-routed header in front, which R2C2's data and unicast control packets have.
+    #[must_use]
+    pub const fn routed(&self) -> Option<&r2c2::Data> {
+        match self {
+            Self::R2c2Data(data) => Some(data),
+            Self::R2c2DropNotice(notice) => Some(&notice.data),
+            Self::R2c2Event(_) | Self::Tcp(_) => None,
+        }
+    }
+
+    /// [`routed`](Self::routed), for the relay that moves it on.
+    #[must_use]
+    pub const fn routed_mut(&mut self) -> Option<&mut r2c2::Data> {
+        match self {
+            Self::R2c2Data(data) => Some(data),
+            Self::R2c2DropNotice(notice) => Some(&mut notice.data),
+            Self::R2c2Event(_) | Self::Tcp(_) => None,
+        }
+    }
+
     /// The flow's name, on which sender and receiver agree: R2C2's handle, or
     /// [`tcp::Segment::flow_key`]. Of a drop notice, the flow whose event was dropped.
     #[must_use]

@@ -1,6 +1,6 @@
 //! A workload, and the flows it stands for.
 
-use crate::{Arrivals, Pairs, Sizes, WorkloadError};
+use crate::{Arrivals, Deadlines, Pairs, Sizes, WorkloadError};
 use raddle_core::{Bytes, Duration, Flow, FlowId, Rate, Stream};
 use raddle_topology::Topology;
 
@@ -21,6 +21,8 @@ pub struct Workload {
     pub weight: u8,
     /// Each flow's priority class, 0 to 15, 0 served first.
     pub priority: u8,
+    /// By when each should be complete.
+    pub deadlines: Deadlines,
 }
 
 impl Workload {
@@ -36,6 +38,7 @@ impl Workload {
             app_rate: None,
             weight: 1,
             priority: 0,
+            deadlines: Deadlines::None,
         }
     }
 
@@ -47,24 +50,24 @@ impl Workload {
         self.check()?;
         let starts = self.arrivals.starts(Stream::new(seed, 0, "workload/arrivals"))?;
         let mut sizes = Stream::new(seed, 0, "workload/sizes");
+        let mut deadlines = Stream::new(seed, 0, "workload/deadlines");
         let pairs =
             self.pairs.draw(topology, self.arrivals.random(), Stream::new(seed, 0, "workload/pairs"))?;
-        let flows = starts.zip(pairs).take(self.flows).enumerate().map(|(i, (start, (src, dst)))| Flow {
-            id: FlowId::of(i),
-            src,
-            dst,
-            size: self.sizes.draw(&mut sizes),
-            start,
+        let flow = |(i, (start, (src, dst)))| Flow {
             app_rate: self.app_rate,
             weight: self.weight,
             priority: self.priority,
-        });
+            deadline: self.deadlines.draw(&mut deadlines),
+            ..Flow::new(FlowId::of(i), src, dst, self.sizes.draw(&mut sizes), start)
+        };
+        let flows = starts.zip(pairs).take(self.flows).enumerate().map(flow);
         Ok(flows.collect())
     }
 
     fn check(&self) -> Result<(), WorkloadError> {
         let bad = WorkloadError::parameter;
         self.sizes.check()?;
+        self.deadlines.check()?;
         if self.weight == 0 {
             return Err(bad("weight", &0, "1 to 255"));
         }

@@ -57,14 +57,8 @@ fn flow(words: &[text::Word<'_>], topology: &Topology) -> Result<Flow, WorkloadE
         return Err(start.error(format!("{seconds} s is not between 0 and 10,000,000 s")));
     }
     Ok(Flow {
-        id: FlowId(0),
-        src: from,
-        dst: to,
-        size: Bytes(bytes),
-        start: Time::from_ps((seconds * 1e12).round() as u64),
-        app_rate: None,
-        weight: 1,
         priority: class,
+        ..Flow::new(FlowId(0), from, to, Bytes(bytes), Time::from_ps((seconds * 1e12).round() as u64))
     })
 }
 

@@ -25,6 +25,7 @@
 
 mod arrivals;
 mod cdf;
+mod deadlines;
 mod error;
 mod facts;
 mod generate;
@@ -37,6 +38,7 @@ mod text;
 
 pub use arrivals::Arrivals;
 pub use cdf::SizeCdf;
+pub use deadlines::Deadlines;
 pub use error::WorkloadError;
 pub use facts::Facts;
 pub use generate::Workload;

@@ -6,11 +6,11 @@ use super::section::{Fraction, Read, Section, out_of_range, wrong_type};
 use super::value::{At, Entry, Item, Table, Value};
 use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate, Time};
 use raddle_topology::Topology;
-use raddle_workload::{Arrivals, Pairs, SizeCdf, Sizes, Workload, WorkloadError, read_hpcc};
+use raddle_workload::{Arrivals, Deadlines, Pairs, SizeCdf, Sizes, Workload, WorkloadError, read_hpcc};
 use std::path::Path;
 
 /// The kinds of arrivals, sizes and pairs, each with a line of description.
-const KINDS: [(&str, &str); 17] = [
+const KINDS: [(&str, &str); 20] = [
     ("arrivals poisson", "random starts over the whole fabric: mean_gap = \"1 us\""),
     ("arrivals fixed", "evenly spaced starts: gap = \"1 us\""),
     ("arrivals all_at_once", "every flow at time 0"),
@@ -27,6 +27,9 @@ const KINDS: [(&str, &str); 17] = [
     ("pairs tornado", "grids: just under half way round the first dimension"),
     ("pairs stride", "host i to host i + by"),
     ("pairs incast", "several to one: senders = 8, receiver = 0 (random if left out)"),
+    ("deadlines none", "it does not matter when flows are complete"),
+    ("deadlines fixed", "the same time after the start for all: deadline = \"1 ms\""),
+    ("deadlines exponential", "mean = \"20 ms\", raised to min = \"3 ms\""),
     ("list", "flows one by one: list = [{ src = 0, dst = 1, size = \"1 MB\", start = \"0 ns\" }]"),
 ];
 
@@ -168,8 +171,16 @@ fn read_generated(section: &mut Section<'_>, folder: &Path) -> Result<Workload, 
     section.resolve("pairs", resolved);
     let flows: u32 = section.required("flows")?;
     section.ensure(flows > 0, "flows", "a workload without flows", "give a number above zero")?;
+    let deadlines = section.item("deadlines").map(kinded).transpose()?;
+    let (deadlines, resolved) = match &deadlines {
+        Some(table) => read_deadlines(Section::new(table, "workload.deadlines"))?,
+        None => (Deadlines::None, toml::Table::new()),
+    };
+    if deadlines != Deadlines::None {
+        section.resolve("deadlines", resolved);
+    }
     let (app_rate, weight, priority) = read_class(section)?;
-    Ok(Workload { arrivals, sizes, pairs, flows: flows as usize, app_rate, weight, priority })
+    Ok(Workload { arrivals, sizes, pairs, flows: flows as usize, app_rate, weight, priority, deadlines })
 }
 
 /// What flows may have besides ends, size and start.
@@ -223,6 +234,18 @@ fn read_sizes(mut section: Section<'_>, folder: &Path) -> Result<(Sizes, toml::T
         }
     };
     Ok((sizes, section.finish()?))
+}
+
+fn read_deadlines(mut section: Section<'_>) -> Result<(Deadlines, toml::Table), Problem> {
+    let deadlines = match section.choice("kind", "kind of deadlines", &names("deadlines"), None)? {
+        "fixed" => Deadlines::Fixed(positive(&mut section, "deadline")?),
+        "exponential" => {
+            let mean = positive(&mut section, "mean")?;
+            Deadlines::Exponential { mean, min: section.or("min", Duration::ZERO)? }
+        }
+        _ => Deadlines::None,
+    };
+    Ok((deadlines, section.finish()?))
 }
 
 fn read_pairs(mut section: Section<'_>) -> Result<(Pairs, toml::Table), Problem> {
@@ -291,6 +314,9 @@ fn read_flow(mut section: Section<'_>) -> Result<(Flow, toml::Table), Problem> {
     let start = Time::ZERO + section.or("start", Duration::ZERO)?;
     let (app_rate, weight, priority) = read_class(&mut section)?;
     let (src, dst) = (NodeId(src), NodeId(dst));
-    let flow = Flow { id: FlowId(0), src, dst, size, start, app_rate, weight, priority };
+    let deadline = section.optional("deadline")?;
+    let hint = "leave `deadline` out if it does not matter";
+    section.ensure(deadline != Some(Duration::ZERO), "deadline", "a deadline that nobody meets", hint)?;
+    let flow = Flow { app_rate, weight, priority, deadline, ..Flow::new(FlowId(0), src, dst, size, start) };
     Ok((flow, section.finish()?))
 }

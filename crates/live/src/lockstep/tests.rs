@@ -95,16 +95,7 @@ fn packet(route: &[u16], seq: u32) -> Packet {
 }
 
 fn flow(id: u32, src: u32, start_ns: u64) -> Flow {
-    Flow {
-        id: FlowId(id),
-        src: NodeId(src),
-        dst: NodeId(0),
-        size: Bytes(1_464),
-        start: Time::ZERO + Duration::from_ns(start_ns),
-        app_rate: None,
-        weight: 1,
-        priority: 0,
-    }
+    Flow::new(FlowId(id), NodeId(src), NodeId(0), Bytes(1_464), Time::ZERO + Duration::from_ns(start_ns))
 }
 
 /// Leaves 1 to `leaves` around node 0; 10 Gbps, 100 ns. A packet of 1,500 bytes takes 1,300 ns.

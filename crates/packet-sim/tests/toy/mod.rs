@@ -61,16 +61,7 @@ impl Host for Toy {
 
 /// A flow of one packet.
 pub(crate) fn flow(id: u32, src: u32, dst: u32, size: u64, start: Time) -> Flow {
-    Flow {
-        id: FlowId(id),
-        src: NodeId(src),
-        dst: NodeId(dst),
-        size: Bytes(size),
-        start,
-        app_rate: None,
-        weight: 1,
-        priority: 0,
-    }
+    Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(size), start)
 }
 
 /// Nodes in a row, 10 Gbps and 100 ns between neighbours; port 0 leads right, except at the last.

@@ -18,11 +18,7 @@ impl SourceRoute {
 
 impl Forwarder for SourceRoute {
     fn forward(&mut self, _: Time, packet: &mut Packet, _: Option<PortId>, ports: &Ports<'_>) -> Verdict {
-        let data = match &mut packet.header {
-            Header::R2c2Data(data) => data,
-            Header::R2c2DropNotice(notice) => &mut notice.data,
-            Header::R2c2Event(_) | Header::Tcp(_) => return Verdict::Deliver,
-        };
+        let Some(data) = packet.header.routed_mut() else { return Verdict::Deliver };
         if data.ridx == data.rlen {
             return Verdict::Deliver;
         }

@@ -358,16 +358,7 @@ mod tests {
         for sack in [true, false] {
             let params = Params { sack, ..Params::default() };
             let (src, mss) = (NodeId(0), u32::from(params.mss));
-            let flow = Flow {
-                id: FlowId(0),
-                src,
-                dst: NodeId(1),
-                size: Bytes(1 << 30),
-                start: Time::ZERO,
-                app_rate: None,
-                weight: 1,
-                priority: 0,
-            };
+            let flow = Flow::new(FlowId(0), src, NodeId(1), Bytes(1 << 30), Time::ZERO);
             let mut sender = Sender::new(&flow, (1, 2), &params);
             let send = |sender: &mut Sender| {
                 std::iter::from_fn(|| sender.next_packet(Time::ZERO, src, &params)).count()

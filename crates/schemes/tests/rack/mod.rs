@@ -94,16 +94,7 @@ pub(crate) fn rack(
 }
 
 pub(crate) fn flow(id: u32, src: u32, dst: u32, size: u64, start: Time) -> Flow {
-    Flow {
-        id: FlowId(id),
-        src: NodeId(src),
-        dst: NodeId(dst),
-        size: Bytes(size),
-        start,
-        app_rate: None,
-        weight: 1,
-        priority: 0,
-    }
+    Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(size), start)
 }
 
 pub(crate) fn us(us: u64) -> Time {

@@ -23,16 +23,7 @@ fn simulation(topology: Topology, queue: usize, flows: Vec<Flow>) -> Simulation<
 }
 
 fn flow(id: u32, src: u32, dst: u32, size: u64, start_us: u64) -> Flow {
-    Flow {
-        id: FlowId(id),
-        src: NodeId(src),
-        dst: NodeId(dst),
-        size: Bytes(size),
-        start: Time::ZERO + Duration::from_us(start_us),
-        app_rate: None,
-        weight: 1,
-        priority: 0,
-    }
+    Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(size), Time::ZERO + Duration::from_us(start_us))
 }
 
 #[test]

@@ -86,14 +86,8 @@ impl Pair {
 
     pub(super) fn open(&mut self, from: u32, size: u64, app_rate: Option<Rate>) {
         let flow = Flow {
-            id: FlowId::of(self.sizes.len()),
-            src: NodeId(from),
-            dst: NodeId(1 - from),
-            size: Bytes(size),
-            start: self.now,
             app_rate,
-            weight: 1,
-            priority: 0,
+            ..Flow::new(FlowId::of(self.sizes.len()), NodeId(from), NodeId(1 - from), Bytes(size), self.now)
         };
         self.sizes.push(size);
         self.hosts[from as usize].handle(self.now, Input::Flow(&flow));
