@@ -11,7 +11,7 @@ use raddle_wire::r2c2::Event;
 pub(super) struct Entry {
     /// Zero in a slot without a flow: no sender gives that number.
     lid: u16,
-    src: u16,
+    pub(super) src: u16,
     pub(super) dst: u16,
     pub(super) weight: u8,
     /// Priority in the high nibble and protocol in the low one, as on the wire.

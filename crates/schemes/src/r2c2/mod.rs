@@ -22,6 +22,7 @@ mod forwarder;
 mod node;
 mod outbox;
 mod outgoing;
+mod policy;
 mod rates;
 mod retries;
 mod scheme;
@@ -32,6 +33,7 @@ mod trees;
 pub use fabric::Fabric;
 pub use forwarder::SourceRoute;
 pub use node::R2c2Node;
+pub use policy::Policy;
 pub use scheme::SCHEME;
 pub use table::FlowTable;
 pub use trees::{PortSet, Trees};
@@ -63,6 +65,8 @@ pub struct Params {
     pub only_lasting: bool,
     /// All nodes compute at the same instants, rather than each at a phase of its own.
     pub synchronous: bool,
+    /// What decides a flow's weight.
+    pub policy: Policy,
     /// Before the first computation.
     pub start: StartPolicy,
     /// Payload bytes of a full packet.
@@ -83,6 +87,7 @@ impl Default for Params {
             headroom: 0.05,
             only_lasting: true,
             synchronous: false,
+            policy: Policy::Weights,
             start: StartPolicy::Line,
             mtu: 1_500,
             nic_packets: 2,

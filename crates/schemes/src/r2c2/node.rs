@@ -4,11 +4,12 @@ use super::entries::Entry;
 use super::fabric::{Fabric, View};
 use super::outbox::Outbox;
 use super::outgoing::{Outgoing, on_wire};
+use super::policy::is_news;
 use super::rates;
 use super::retries::Retries;
 use super::sender::{Departure, Sender};
 use super::table::{FlowTable, handle};
-use super::{Params, StartPolicy};
+use super::{Params, Policy, StartPolicy};
 use crate::lids::Lids;
 use crate::reassembly::Receiver;
 use raddle_core::{
@@ -104,6 +105,9 @@ impl R2c2Node {
         };
         self.outbox.report(Report::Opened { flow: flow.id, key: self.sender.handle(lid).into() });
         let mut outgoing = Outgoing::new(flow, lid, self.params());
+        if self.params().policy == Policy::Deadline {
+            outgoing.weight = outgoing.urgency(now, self.params().mtu, self.view.fastest_link(self.id));
+        }
         self.broadcast(now, EventKind::Start, &outgoing, UNLIMITED_KBPS);
         self.limit_at_start(now, &mut outgoing);
         self.sender.push(outgoing);
@@ -144,6 +148,7 @@ impl R2c2Node {
     fn tick(&mut self, now: Time) {
         let rho = self.params().rho;
         self.estimate_demands(now);
+        self.follow_deadlines(now);
         self.table.age(now);
         let before = std::mem::replace(&mut self.computed, now);
         if self.params().only_lasting && rho > Duration::ZERO && self.table.changed() + rho <= before {
@@ -189,6 +194,31 @@ impl R2c2Node {
         }
     }
 
+    /// Announces the weights of flows that have become more or less urgent.
+    fn follow_deadlines(&mut self, now: Time) {
+        if self.params().policy != Policy::Deadline {
+            return;
+        }
+        let (mtu, link) = (self.params().mtu, self.view.fastest_link(self.id));
+        let mut announce = Vec::new();
+        for flow in self.sender.flows_mut() {
+            let weight = flow.urgency(now, mtu, link);
+            if is_news(weight, flow.weight) {
+                flow.weight = weight;
+                announce.push(flow.clone());
+            }
+        }
+        for flow in announce {
+            self.broadcast(now, EventKind::Demand, &flow, self.announced_demand(&flow));
+        }
+    }
+
+    /// The demand of a flow as this node announced it last.
+    fn announced_demand(&self, flow: &Outgoing) -> u32 {
+        let known = self.table.get(self.sender.handle(flow.lid));
+        known.map_or(UNLIMITED_KBPS, |entry| entry.demand_kbps)
+    }
+
     fn event(&self, kind: EventKind, flow: &Outgoing, demand_kbps: u32) -> Event {
         let node = |id: NodeId| u16::try_from(id.0).expect("R2C2 addresses 65,536 nodes");
         let key = self.sender.handle(flow.lid);
@@ -199,7 +229,7 @@ impl R2c2Node {
             tree: u8::try_from(tree).expect("fewer than 256 trees"),
             src: node(self.id),
             dst: node(flow.flow.dst),
-            weight: flow.flow.weight,
+            weight: flow.weight,
             priority: flow.flow.priority,
             protocol: flow.protocol.number(),
             demand_kbps,
@@ -285,8 +315,7 @@ impl R2c2Node {
         self.sender.reroute(&self.view);
         for place in 0..self.sender.flows().len() {
             let flow = self.sender.flows()[place].clone();
-            let known = self.table.get(self.sender.handle(flow.lid)).map(|entry| entry.demand_kbps);
-            self.broadcast(now, EventKind::Refresh, &flow, known.unwrap_or(UNLIMITED_KBPS));
+            self.broadcast(now, EventKind::Refresh, &flow, self.announced_demand(&flow));
         }
         self.event_seen(now);
     }

@@ -3,6 +3,7 @@
 
 use super::Params;
 use super::demand::Demand;
+use super::policy::urgency;
 use raddle_core::{Bytes, Duration, Flow, PortId, Rate, Time};
 use raddle_topology::routing::Protocol;
 use raddle_wire::r2c2::Route;
@@ -30,6 +31,8 @@ pub(super) struct Drawn {
 pub(super) struct Outgoing {
     pub(super) flow: Flow,
     pub(super) lid: u16,
+    /// Its weight as announced.
+    pub(super) weight: u8,
     /// How it chooses paths.
     pub(super) protocol: Protocol,
     /// Payload bytes sent.
@@ -54,6 +57,7 @@ impl Outgoing {
         let mut outgoing = Self {
             flow,
             lid,
+            weight: flow.weight,
             protocol: params.protocol,
             released: 0,
             seq: 0,
@@ -108,6 +112,12 @@ impl Outgoing {
             None => self.flow.size.0,
         };
         produced.saturating_sub(self.released)
+    }
+
+    /// The weight that the time left to its deadline gives it, at a node whose links have this rate.
+    pub(super) fn urgency(&self, now: Time, mtu: u16, link: Rate) -> u8 {
+        let left = self.flow.deadline.map(|_| self.flow.due().since(now));
+        urgency(on_wire(self.flow.size.0 - self.released, mtu), left, link)
     }
 
     /// Limits the flow to `rate` bit/s from `now` on; saved tokens and debts stay what they are in bytes.

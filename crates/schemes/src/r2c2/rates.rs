@@ -96,10 +96,10 @@ fn weights(params: &Params, view: &View, entry: &Entry, row: &mut Vec<(LinkId, f
 impl RateComputation {
     fn compute(&mut self, params: &Params, view: &View, table: &[Entry]) -> &[f64] {
         self.flows.clear();
-        for entry in table {
+        for (entry, weight) in table.iter().zip(params.policy.weights(table)) {
             weights(params, view, entry, &mut self.row);
             self.flows.push(
-                f64::from(entry.weight.max(1)),
+                weight,
                 entry.priority(),
                 demand_bps(entry.demand_kbps),
                 self.row.iter().map(|&(link, weight)| (link.0, weight)),

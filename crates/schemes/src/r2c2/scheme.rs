@@ -1,7 +1,7 @@
 //! R2C2's entry in the registry.
 
 use super::outgoing::HEADER;
-use super::{Fabric, Params, R2c2Node, SourceRoute, StartPolicy};
+use super::{Fabric, Params, Policy, R2c2Node, SourceRoute, StartPolicy};
 use crate::parameter::{Parameter, Value};
 use crate::registry::{Info, Parts, Plan, Scheme, Unfit, View};
 use raddle_core::{Duration, Node};
@@ -33,6 +33,13 @@ const INFO: Info = Info {
         Parameter::new("only_lasting", Value::Flag(true), "count only flows known for a whole interval"),
         Parameter::new("synchronous", Value::Flag(false), "all nodes compute at the same instants"),
         Parameter::choice(
+            "policy",
+            &["weights", "deadline", "tenant"],
+            "what decides a flow's share: its own weight, its deadline, its tenant",
+        ),
+        Parameter::new("tenants", Value::Count(2), "tenants; node n belongs to tenant n modulo their number")
+            .within(1.0, 65_535.0),
+        Parameter::choice(
             "start",
             &["line", "local", "residual"],
             "what a flow may send before its first computation",
@@ -58,6 +65,13 @@ fn params(plan: &Plan<'_>, protocol: Protocol) -> Params {
         headroom: settings.fraction("headroom"),
         only_lasting: settings.flag("only_lasting"),
         synchronous: settings.flag("synchronous"),
+        policy: match settings.choice("policy") {
+            "deadline" => Policy::Deadline,
+            "tenant" => {
+                Policy::Tenant(u16::try_from(settings.count("tenants")).expect("the parameter's range"))
+            }
+            _ => Policy::Weights,
+        },
         start: match settings.choice("start") {
             "local" => StartPolicy::Local,
             "residual" => StartPolicy::Residual,
