@@ -7,6 +7,7 @@
 mod check;
 mod flows;
 mod reference;
+pub mod selection;
 mod water_fill;
 
 pub use check::{Violation, check};
