@@ -28,7 +28,7 @@ mod trees;
 
 pub use fabric::Fabric;
 pub use forwarder::SourceRoute;
-pub use node::R2c2Node;
+pub use node::{EVENT_BYTES, R2c2Node};
 pub use scheme::SCHEME;
 pub use table::FlowTable;
 pub use trees::{PortSet, Trees};

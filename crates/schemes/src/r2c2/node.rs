@@ -18,7 +18,8 @@ use raddle_wire::r2c2::{
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-const EVENT_BYTES: u32 = 16;
+/// Bytes of a flow event on the wire (§3.2).
+pub const EVENT_BYTES: u32 = 16;
 const NOTICE_PAYLOAD: u16 = 20;
 /// A dropped broadcast is sent again after this, then after twice as long, and so on.
 const FIRST_RETRY: Duration = Duration::from_us(50);
