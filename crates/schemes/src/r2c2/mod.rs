@@ -40,6 +40,10 @@ pub use trees::{PortSet, Trees};
 
 use raddle_core::Duration;
 use raddle_topology::routing::Protocol;
+use raddle_wire::r2c2::Event;
+
+/// Bytes of a flow event on the wire (§3.2).
+pub const EVENT_BYTES: u32 = Event::LEN as u32;
 
 /// What a sender does with a flow that no rate computation has included yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! What a node is about to say, in order.
 
-use super::PortSet;
+use super::{EVENT_BYTES, PortSet};
 use super::outgoing::HEADER;
 use raddle_core::{Header, Output, Packet, Rate, Report};
 use raddle_wire::r2c2::{DropNotice, Event};
@@ -52,7 +52,7 @@ impl Outbox {
                 if ports.is_empty() {
                     self.0.pop_front();
                 }
-                (header, Event::LEN as u32, port)
+                (header, EVENT_BYTES, port)
             }
             Pending::Notice(notice) => {
                 let header = Header::R2c2DropNotice(**notice);
