@@ -363,7 +363,7 @@ impl Host for R2c2Node {
                 }
                 Header::Tcp(_) => {}
             },
-            Input::Sent(_) => {}
+            Input::Sent(_) | Input::Corrupted { .. } => {}
             Input::Dropped { packet, port, reason } => self.take_drop(now, packet, port, reason),
             Input::Link { link, up } => {
                 self.outdated |= if up { self.down.remove(&link) } else { self.down.insert(link) };

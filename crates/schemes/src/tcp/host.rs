@@ -154,7 +154,11 @@ impl Host for TcpHost {
                     self.acknowledged(now, segment);
                 }
             }
-            Input::Packet { .. } | Input::Sent(_) | Input::Dropped { .. } | Input::Link { .. } => {}
+            Input::Packet { .. }
+            | Input::Corrupted { .. }
+            | Input::Sent(_)
+            | Input::Dropped { .. }
+            | Input::Link { .. } => {}
         }
     }
 
