@@ -19,7 +19,7 @@ pub enum PacketKind {
     Data,
     /// An acknowledgement, or whatever else a transport sends without application bytes.
     Ack,
-    /// A broadcast event.
+    /// A broadcast event or announcement.
     Event,
     /// A notice of a dropped broadcast.
     Notice,
@@ -30,7 +30,7 @@ impl Packet {
     #[must_use]
     pub fn kind(&self) -> PacketKind {
         match &self.header {
-            Header::R2c2Event(_) => PacketKind::Event,
+            Header::R2c2Event(_) | Header::R2c2Announcement(..) => PacketKind::Event,
             Header::R2c2DropNotice(_) => PacketKind::Notice,
             Header::R2c2Data(_) | Header::Tcp(_) if self.is_data() => PacketKind::Data,
             Header::R2c2Data(_) | Header::Tcp(_) => PacketKind::Ack,
@@ -43,7 +43,8 @@ impl Packet {
         self.ends().0
     }
 
-    /// The node that the header names as the packet's destination (of a broadcast event: its flow's).
+    /// The node that the header names as the packet's destination (of a broadcast event: its flow's; of an
+    /// announcement, which is for all: its source).
     #[must_use]
     pub fn dst(&self) -> NodeId {
         self.ends().1
@@ -55,6 +56,7 @@ impl Packet {
             Header::R2c2Data(data) => (node(data.src), node(data.dst)),
             Header::R2c2Event(event) => (node(event.src), node(event.dst)),
             Header::R2c2DropNotice(notice) => (node(notice.data.src), node(notice.data.dst)),
+            Header::R2c2Announcement(announcement, _) => (node(announcement.src), node(announcement.src)),
             Header::Tcp(segment) => (NodeId(segment.src), NodeId(segment.dst)),
         }
     }
@@ -64,7 +66,7 @@ impl Packet {
     pub fn payload(&self) -> u32 {
         match &self.header {
             Header::R2c2Data(data) => data.plen.into(),
-            Header::R2c2Event(_) | Header::R2c2DropNotice(_) => 0,
+            Header::R2c2Event(_) | Header::R2c2DropNotice(_) | Header::R2c2Announcement(..) => 0,
             Header::Tcp(segment) => segment.plen.into(),
         }
     }

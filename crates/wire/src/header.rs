@@ -1,6 +1,7 @@
 //! The header of any packet that engines carry.
 
 use crate::{Error, r2c2, tcp};
+use std::sync::Arc;
 
 /// The header of a packet, whichever protocol it speaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,19 +12,24 @@ pub enum Header {
     R2c2Event(r2c2::Event),
     /// R2C2's notice to a source that one of its broadcasts was dropped.
     R2c2DropNotice(r2c2::DropNotice),
+    /// R2C2's announcement of routing protocols, with its assignments, which copies share.
+    R2c2Announcement(r2c2::Announcement, Arc<[r2c2::Assignment]>),
     /// A TCP segment in its IPv4 packet.
     Tcp(tcp::Segment),
 }
 
 impl Header {
     /// Bytes of the header on the wire: of a data packet 36, of an event 16, of a drop notice 56 (which is all of
-    /// it), of a TCP segment 40 and its SACK option.
+    /// it), of an announcement 12 and 5 an assignment (which is all of it), of a TCP segment 40 and its SACK option.
     #[must_use]
-    pub const fn wire_len(&self) -> usize {
+    pub fn wire_len(&self) -> usize {
         match self {
             Self::R2c2Data(_) => r2c2::Data::LEN,
             Self::R2c2Event(_) => r2c2::Event::LEN,
             Self::R2c2DropNotice(_) => r2c2::DropNotice::LEN,
+            Self::R2c2Announcement(_, assignments) => {
+                r2c2::Announcement::LEN + assignments.len() * r2c2::Assignment::LEN
+            }
             Self::Tcp(segment) => segment.wire_len(),
         }
     }
@@ -33,7 +39,7 @@ impl Header {
     pub const fn payload_len(&self) -> usize {
         match self {
             Self::R2c2Data(data) => data.plen as usize,
-            Self::R2c2Event(_) | Self::R2c2DropNotice(_) => 0,
+            Self::R2c2Event(_) | Self::R2c2DropNotice(_) | Self::R2c2Announcement(..) => 0,
             Self::Tcp(segment) => segment.plen as usize,
         }
     }
@@ -44,7 +50,7 @@ impl Header {
         match self {
             Self::R2c2Data(data) => Some(data),
             Self::R2c2DropNotice(notice) => Some(&notice.data),
-            Self::R2c2Event(_) | Self::Tcp(_) => None,
+            Self::R2c2Event(_) | Self::R2c2Announcement(..) | Self::Tcp(_) => None,
         }
     }
 
@@ -54,18 +60,19 @@ impl Header {
         match self {
             Self::R2c2Data(data) => Some(data),
             Self::R2c2DropNotice(notice) => Some(&mut notice.data),
-            Self::R2c2Event(_) | Self::Tcp(_) => None,
+            Self::R2c2Event(_) | Self::R2c2Announcement(..) | Self::Tcp(_) => None,
         }
     }
 
     /// The flow's name, on which sender and receiver agree: R2C2's handle, or
-    /// [`tcp::Segment::flow_key`]. Of a drop notice, the flow whose event was dropped.
+    /// [`tcp::Segment::flow_key`]. Of a drop notice, the flow whose event was dropped; of an announcement, 0.
     #[must_use]
     pub const fn flow_key(&self) -> u64 {
         match self {
             Self::R2c2Data(data) => data.flow as u64,
             Self::R2c2Event(event) => event.flow() as u64,
             Self::R2c2DropNotice(notice) => notice.dropped.flow() as u64,
+            Self::R2c2Announcement(..) => 0,
             Self::Tcp(segment) => segment.flow_key(),
         }
     }
@@ -104,14 +111,16 @@ impl Header {
             Self::R2c2Data(data) => out.extend_from_slice(&data.encode(payload)),
             Self::R2c2Event(event) => out.extend_from_slice(&event.encode()),
             Self::R2c2DropNotice(notice) => out.extend_from_slice(&notice.encode()),
+            Self::R2c2Announcement(announcement, assignments) => {
+                announcement.encode(assignments, out).expect("at most 300 assignments, protocols below 16");
+            }
             Self::Tcp(segment) => segment.encode(payload, out),
         }
     }
 
     /// The header in front of `bytes`, and its length in them. The payload follows; what comes after it is ignored.
     ///
-    /// Announcements and controller packets, which engines do not carry, are unknown here: their own `decode` in
-    /// [`r2c2`] reads them.
+    /// Controller packets, which engines do not carry, are unknown here: their own `decode` in [`r2c2`] reads them.
     ///
     /// # Errors
     /// [`Error`], if the bytes are no such packet or lack some of its payload.
@@ -120,6 +129,10 @@ impl Header {
         let header = match kind {
             r2c2::Data::TYPE => Self::R2c2Data(r2c2::Data::decode(bytes)?),
             r2c2::DropNotice::TYPE => Self::R2c2DropNotice(r2c2::DropNotice::decode(bytes)?),
+            r2c2::Announcement::TYPE => {
+                let (announcement, assignments) = r2c2::Announcement::decode(bytes)?;
+                Self::R2c2Announcement(announcement, assignments.collect())
+            }
             0x20..=0x2F => Self::R2c2Event(r2c2::Event::decode(bytes)?),
             tcp::Segment::TYPE => {
                 let (segment, len) = tcp::Segment::decode(bytes)?;

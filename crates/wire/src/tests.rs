@@ -328,6 +328,15 @@ fn any_notice() -> impl Strategy<Value = DropNotice> {
         .prop_map(|(data, dropped, (node, port), reason)| DropNotice { data, dropped, node, port, reason })
 }
 
+fn any_announcement() -> impl Strategy<Value = Header> {
+    let assignment = (any::<u32>(), 0_u8..16).prop_map(|(flow, protocol)| Assignment { flow, protocol });
+    (any::<(u8, u16, u16)>(), proptest::collection::vec(assignment, 0..=300)).prop_map(
+        |((tree, src, epoch), assignments)| {
+            Header::R2c2Announcement(Announcement { tree, src, epoch }, assignments.into())
+        },
+    )
+}
+
 fn any_segment() -> impl Strategy<Value = Segment> {
     let node = 0_u32..1 << 24;
     let sack = proptest::collection::vec(any::<(u32, u32)>(), 0..=3);
@@ -346,6 +355,7 @@ fn any_header() -> impl Strategy<Value = Header> {
         any_data(0_u16..9_000).prop_map(Header::R2c2Data),
         any_event().prop_map(Header::R2c2Event),
         any_notice().prop_map(Header::R2c2DropNotice),
+        any_announcement(),
         any_segment().prop_map(Header::Tcp),
     ]
 }

@@ -49,6 +49,10 @@ impl Entry {
     pub(super) fn protocol(&self) -> u8 {
         self.class & 0x0f
     }
+
+    pub(super) fn set_protocol(&mut self, protocol: u8) {
+        self.class = self.class & 0xf0 | protocol & 0x0f;
+    }
 }
 
 /// The entries of one node's table.

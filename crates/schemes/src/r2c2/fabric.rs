@@ -7,7 +7,7 @@ use super::rates::RateMemo;
 use super::{Params, Trees};
 use raddle_core::{LinkId, NodeId, Rate};
 use raddle_topology::Topology;
-use raddle_topology::routing::Routing;
+use raddle_topology::routing::{Protocol, Routing};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,6 +23,11 @@ pub(super) struct View {
 }
 
 impl View {
+    /// The protocol by which flows of `wanted` go here: per-hop random where failures have left no torus or mesh for it.
+    pub(super) fn feasible(&self, wanted: Protocol) -> Protocol {
+        if self.routing.supports(wanted).is_ok() { wanted } else { Protocol::Rps }
+    }
+
     /// The rate of a node's fastest link.
     pub(super) fn fastest_link(&self, node: NodeId) -> Rate {
         self.routing.topology().links_from(node).map(|(_, link)| link.rate).max().unwrap_or(Rate::ZERO)

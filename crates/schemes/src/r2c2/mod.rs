@@ -26,6 +26,7 @@ mod policy;
 mod rates;
 mod retries;
 mod scheme;
+mod selection;
 mod sender;
 mod table;
 mod trees;
@@ -35,6 +36,7 @@ pub use forwarder::SourceRoute;
 pub use node::R2c2Node;
 pub use policy::Policy;
 pub use scheme::SCHEME;
+pub use selection::{Selecting, Selection};
 pub use table::FlowTable;
 pub use trees::{PortSet, Trees};
 
@@ -77,6 +79,8 @@ pub struct Params {
     pub mtu: u16,
     /// Packets that an unlimited flow may leave waiting at its first hop.
     pub nic_packets: u64,
+    /// Whether and how routing protocols are chosen for long flows.
+    pub selection: Option<Selection>,
     /// Broadcast trees a source.
     pub trees: u8,
     /// Bits a hop in the source route: 3, 4 or 5.
@@ -95,6 +99,7 @@ impl Default for Params {
             start: StartPolicy::Line,
             mtu: 1_500,
             nic_packets: 2,
+            selection: None,
             trees: 6,
             hop_bits: 3,
         }

@@ -7,16 +7,19 @@ use super::outgoing::{Outgoing, on_wire};
 use super::policy::is_news;
 use super::rates;
 use super::retries::Retries;
+use super::selection::Selector;
 use super::sender::{Departure, Sender};
-use super::table::{FlowTable, handle};
-use super::{Params, Policy, StartPolicy};
+use super::table::{FlowTable, TOMBSTONE, handle};
+use super::{Params, Policy, PortSet, StartPolicy};
 use crate::lids::Lids;
 use crate::reassembly::Receiver;
 use raddle_core::{
     DropReason, Duration, Flow, Header, Host, Input, LinkId, NodeId, Output, Packet, PortId, Ports, Report,
     Stream, Time,
 };
-use raddle_wire::r2c2::{DropNotice, Event, EventKind, NoticeReason, UNLIMITED_KBPS, flow_handle};
+use raddle_wire::r2c2::{
+    Announcement, Assignment, DropNotice, Event, EventKind, NoticeReason, UNLIMITED_KBPS, flow_handle,
+};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -33,6 +36,7 @@ pub struct R2c2Node {
     receiver: Receiver,
     outbox: Outbox,
     retries: Retries,
+    selector: Option<Selector>,
     lids: Lids,
     /// Flows that wait for a free lid.
     waiting: VecDeque<Flow>,
@@ -42,6 +46,8 @@ pub struct R2c2Node {
     asleep_until: Option<Time>,
     /// The time of the last tick.
     computed: Time,
+    /// When the last change of the fabric was taken in.
+    renewed: Option<Time>,
 }
 
 impl R2c2Node {
@@ -66,12 +72,14 @@ impl R2c2Node {
             receiver: Receiver::default(),
             outbox: Outbox::default(),
             retries: Retries::default(),
+            selector: fabric.params.selection.map(|selection| Selector::new(id, selection, seed)),
             lids: Lids::default(),
             waiting: VecDeque::new(),
             phase: Duration::from_ps(phase),
             next_tick: Time::NEVER,
             asleep_until: None,
             computed: Time::ZERO,
+            renewed: None,
         }
     }
 
@@ -243,6 +251,7 @@ impl R2c2Node {
         let event = self.event(kind, flow, demand_kbps);
         self.table.apply(now, &event);
         self.pass_on(&event);
+        self.mind_selection(now);
     }
 
     /// Queues a copy for each child of this node in the event's tree.
@@ -261,6 +270,7 @@ impl R2c2Node {
         self.table.apply(now, event);
         self.pass_on(event);
         self.event_seen(now);
+        self.mind_selection(now);
     }
 
     /// With rho = 0 rates follow every event.
@@ -273,7 +283,14 @@ impl R2c2Node {
 
     /// This node dropped a packet: if it was a broadcast, its source must know.
     fn take_drop(&mut self, now: Time, packet: &Packet, port: PortId, reason: DropReason) {
-        let Header::R2c2Event(event) = &packet.header else { return };
+        let event = match &packet.header {
+            Header::R2c2Event(event) => event,
+            Header::R2c2Announcement(..) if reason == DropReason::QueueFull => {
+                self.retries.refused(now, packet, port);
+                return;
+            }
+            _ => return,
+        };
         let (node, port) = (self.id.0 as u16, port.0 as u8);
         if NodeId(event.src.into()) == self.id {
             self.retries.dropped(now, event, (node, port), self.view.trees.count());
@@ -296,6 +313,80 @@ impl R2c2Node {
                 outbox.copies(&event, view.trees.children(*id, event.tree, *id));
             }
         }
+        while let Some((packet, port)) = retries.due_copy(now) {
+            outbox.announce(packet, PortSet::of(port));
+        }
+    }
+
+    /// Looks whether there is something to choose a routing protocol for.
+    fn mind_selection(&mut self, now: Time) {
+        if let Some(selector) = &mut self.selector {
+            if self.table.is_empty() {
+                selector.end();
+            } else if selector.wake() == Time::NEVER {
+                selector.begin(now, &self.fabric.params, &self.view);
+                self.asleep_until = None;
+            }
+        }
+    }
+
+    /// Chooses routing protocols if it is this node's turn, and announces them.
+    fn select(&mut self, now: Time) {
+        let Some(selector) = &mut self.selector else { return };
+        let Some((epoch, changes)) = selector.due(now, &self.table, &self.fabric.params, &self.view) else {
+            return;
+        };
+        // An empty announcement hands on the token.
+        let parts = changes.chunks(Announcement::MAX_ASSIGNMENTS);
+        let parts: Vec<Arc<[Assignment]>> =
+            if changes.is_empty() { vec![Arc::default()] } else { parts.map(Arc::from).collect() };
+        let src = self.id.0 as u16;
+        for assignments in parts {
+            let tree = (epoch % u16::from(self.view.trees.count())) as u8;
+            self.take_announcement(now, Announcement { tree, src, epoch }, &assignments);
+        }
+    }
+
+    /// Applies an announcement and passes it on.
+    fn take_announcement(&mut self, now: Time, announcement: Announcement, assignments: &Arc<[Assignment]>) {
+        let Announcement { tree, src, epoch } = announcement;
+        let source = NodeId(src.into());
+        if source.index() >= self.view.routing.topology().node_count() {
+            return; // no node of this fabric said that
+        }
+        let header = Header::R2c2Announcement(announcement, Arc::clone(assignments));
+        let packet = Packet { size: header.wire_len() as u32, header };
+        self.outbox.announce(packet, self.view.trees.children(source, tree, self.id));
+        let mut own = Vec::new();
+        for &Assignment { flow, protocol: number } in &**assignments {
+            let Some(protocol) = rates::protocol(&self.fabric.params, number) else { continue };
+            if self.selector.as_mut().is_some_and(|selector| selector.counts(epoch, src, flow)) {
+                self.table.reroute(now, flow, number);
+                if self.sender.set_protocol(flow, protocol) {
+                    own.push(flow);
+                }
+            }
+        }
+        if let Some(selector) = &mut self.selector {
+            selector.hear(now, epoch, src, &self.fabric.params, &self.view);
+            selector.tidy(&self.table);
+        }
+        self.asleep_until = None;
+        self.event_seen(now);
+        if self.renewed.is_some_and(|renewed| now < renewed + TOMBSTONE) {
+            // What was said then may come after the announcement somewhere.
+            self.say_again(now, EventKind::Route, |flow| own.contains(&flow));
+        }
+    }
+
+    /// Broadcasts what holds of own flows, of those whose handle is wanted.
+    fn say_again(&mut self, now: Time, kind: EventKind, wanted: impl Fn(u32) -> bool) {
+        for place in 0..self.sender.flows().len() {
+            let flow = self.sender.flows()[place].clone();
+            if wanted(self.sender.handle(flow.lid)) {
+                self.broadcast(now, kind, &flow, self.announced_demand(&flow));
+            }
+        }
     }
 
     /// The failure sequence (§3.2): new routes and trees, dead flows forgotten, live flows announced again.
@@ -313,10 +404,12 @@ impl R2c2Node {
             alive
         });
         self.sender.reroute(&self.view);
-        for place in 0..self.sender.flows().len() {
-            let flow = self.sender.flows()[place].clone();
-            self.broadcast(now, EventKind::Refresh, &flow, self.announced_demand(&flow));
+        self.say_again(now, EventKind::Refresh, |_| true);
+        self.renewed = Some(now);
+        if let Some(selector) = &mut self.selector {
+            selector.set_timer(now, &self.fabric.params, &self.view);
         }
+        self.mind_selection(now);
         self.event_seen(now);
     }
 
@@ -361,6 +454,9 @@ impl Host for R2c2Node {
                         self.retries.dropped(now, &notice.dropped, at, self.view.trees.count());
                     }
                 }
+                Header::R2c2Announcement(announcement, assignments) => {
+                    self.take_announcement(now, *announcement, assignments);
+                }
                 Header::Tcp(_) => {}
             },
             Input::Sent(_) | Input::Corrupted { .. } => {}
@@ -392,8 +488,17 @@ impl Host for R2c2Node {
                 self.renew_view(now);
                 continue;
             }
-            if self.sender.is_empty() && self.retries.is_empty() && self.waiting.is_empty() {
+            let selection = self.selector.as_ref().map_or(Time::NEVER, Selector::wake);
+            if self.sender.is_empty()
+                && self.retries.is_empty()
+                && self.waiting.is_empty()
+                && selection == Time::NEVER
+            {
                 return Output::Idle;
+            }
+            if selection <= now {
+                self.select(now);
+                continue;
             }
             if let Some(flow) = self.waiting.front()
                 && self.lids.next_free(now) <= now
@@ -422,7 +527,7 @@ impl Host for R2c2Node {
                 }
                 Err(wake) => {
                     let lid = if self.waiting.is_empty() { Time::NEVER } else { self.lids.next_free(now) };
-                    let wake = wake.min(self.retries.next_due()).min(lid).min(self.next_tick);
+                    let wake = wake.min(self.retries.next_due()).min(lid).min(self.next_tick).min(selection);
                     self.asleep_until = Some(wake);
                     Output::WakeAt(wake)
                 }

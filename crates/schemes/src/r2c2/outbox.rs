@@ -1,7 +1,7 @@
 //! What a node is about to say, in order.
 
-use super::{EVENT_BYTES, PortSet};
 use super::outgoing::HEADER;
+use super::{EVENT_BYTES, PortSet};
 use raddle_core::{Header, Output, Packet, Rate, Report};
 use raddle_wire::r2c2::{DropNotice, Event};
 use std::collections::VecDeque;
@@ -15,6 +15,8 @@ enum Pending {
     /// Copies of a broadcast, one a port.
     Copies(Event, PortSet),
     Notice(Box<DropNotice>),
+    /// Copies of an announcement, one a port.
+    Announcement(Box<Packet>, PortSet),
     Report(Report),
 }
 
@@ -27,6 +29,13 @@ impl Outbox {
     pub(super) fn copies(&mut self, event: &Event, ports: PortSet) {
         if !ports.is_empty() {
             self.0.push_back(Pending::Copies(*event, ports));
+        }
+    }
+
+    /// Copies of an announcement, one for each of `ports`.
+    pub(super) fn announce(&mut self, packet: Packet, ports: PortSet) {
+        if !ports.is_empty() {
+            self.0.push_back(Pending::Announcement(Box::new(packet), ports));
         }
     }
 
@@ -53,6 +62,13 @@ impl Outbox {
                     self.0.pop_front();
                 }
                 (header, EVENT_BYTES, port)
+            }
+            Pending::Announcement(packet, ports) => {
+                let (packet, port) = (Packet::clone(packet), ports.next());
+                if ports.is_empty() {
+                    self.0.pop_front();
+                }
+                return Some(Output::Send { packet, port });
             }
             Pending::Notice(notice) => {
                 let header = Header::R2c2DropNotice(**notice);

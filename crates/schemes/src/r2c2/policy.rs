@@ -41,19 +41,24 @@ pub(super) fn is_news(weight: u8, announced: u8) -> bool {
 }
 
 impl Policy {
+    /// The tenant of a flow; 0 if there is but one.
+    pub(super) fn tenant(self, entry: &Entry) -> u16 {
+        if let Self::Tenant(tenants) = self { entry.src % tenants } else { 0 }
+    }
+
     /// The weights with which the flows of a table share, in its order.
     pub(super) fn weights<'a>(self, table: &'a [Entry]) -> impl Iterator<Item = f64> + 'a {
         let mut of_tenant = vec![0_u32; if let Self::Tenant(tenants) = self { tenants.into() } else { 0 }];
-        if let Self::Tenant(tenants) = self {
+        if let Self::Tenant(_) = self {
             for entry in table {
-                of_tenant[usize::from(entry.src % tenants)] += u32::from(entry.weight);
+                of_tenant[usize::from(self.tenant(entry))] += u32::from(entry.weight);
             }
         }
         table.iter().map(move |entry| {
             let own = f64::from(entry.weight.max(1));
             match self {
                 Self::Weights | Self::Deadline => own,
-                Self::Tenant(tenants) => own / f64::from(of_tenant[usize::from(entry.src % tenants)].max(1)),
+                Self::Tenant(_) => own / f64::from(of_tenant[usize::from(self.tenant(entry))].max(1)),
             }
         })
     }

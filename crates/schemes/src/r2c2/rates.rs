@@ -36,7 +36,7 @@ pub(super) fn protocol(params: &Params, number: u8) -> Option<Protocol> {
     if number == params.protocol.number() { Some(params.protocol) } else { Protocol::from_number(number) }
 }
 
-fn demand_bps(kbps: u32) -> f64 {
+pub(super) fn demand_bps(kbps: u32) -> f64 {
     if kbps == UNLIMITED_KBPS { f64::INFINITY } else { f64::from(kbps) * 1e3 }
 }
 
@@ -89,7 +89,7 @@ fn weights(params: &Params, view: &View, entry: &Entry, row: &mut Vec<(LinkId, f
     let protocol = protocol(params, entry.protocol()).unwrap_or(params.protocol);
     row.clear();
     if view.routing.distance(src, dst).is_some() {
-        view.routing.weights(protocol, src, dst, entry.key().into(), row);
+        view.routing.weights(view.feasible(protocol), src, dst, entry.key().into(), row);
     }
 }
 

@@ -1,9 +1,11 @@
 //! R2C2's entry in the registry.
 
 use super::outgoing::HEADER;
-use super::{Fabric, Params, Policy, R2c2Node, SourceRoute, StartPolicy};
-use crate::parameter::{Parameter, Value};
+use super::selection::LASTING_TICKS;
+use super::{Fabric, Params, Policy, R2c2Node, Selecting, Selection, SourceRoute, StartPolicy};
+use crate::parameter::{Parameter, Settings, Value};
 use crate::registry::{Info, Parts, Plan, Scheme, Unfit, View};
+use raddle_allocate::selection::Utility;
 use raddle_core::{Duration, Node};
 use raddle_topology::routing::{Protocol, Routing};
 use std::sync::Arc;
@@ -51,6 +53,28 @@ const INFO: Info = Info {
             "packets an unlimited flow may leave waiting at its first hop",
         )
         .within(1.0, 1_000.0),
+        Parameter::choice(
+            "select",
+            &["off", "one", "random", "token"],
+            "who chooses routing protocols for long flows: nobody, the lowest host, hosts at random times, a token's holder",
+        ),
+        Parameter::new(
+            "select_period",
+            Value::Duration(Duration::from_ms(1_000)),
+            "time between two selections",
+        ),
+        Parameter::choice("select_among", &["rps_vlb", "rps_vlb_wlb"], "the protocols to choose from"),
+        Parameter::choice(
+            "utility",
+            &["aggregate", "minimum", "tenant"],
+            "what selection makes as large as it can",
+        ),
+        Parameter::new(
+            "select_evaluations",
+            Value::Count(5_000),
+            "assignments that one selection may evaluate",
+        )
+        .within(1.0, 1e9),
         Parameter::new("trees", Value::Count(6), "broadcast trees a source").within(1.0, 64.0),
         Parameter::new("hop_bits", Value::Count(3), "bits a hop in the source route").within(3.0, 5.0),
     ],
@@ -72,6 +96,7 @@ fn params(plan: &Plan<'_>, protocol: Protocol) -> Params {
             }
             _ => Policy::Weights,
         },
+        selection: selection(settings),
         start: match settings.choice("start") {
             "local" => StartPolicy::Local,
             "residual" => StartPolicy::Residual,
@@ -84,6 +109,45 @@ fn params(plan: &Plan<'_>, protocol: Protocol) -> Params {
     }
 }
 
+/// Protocols that flows may be given, by the parameter `select_among`.
+fn among(settings: &Settings) -> &'static [Protocol] {
+    match settings.choice("select_among") {
+        "rps_vlb_wlb" => &[Protocol::Rps, Protocol::Vlb, Protocol::Wlb],
+        _ => &[Protocol::Rps, Protocol::Vlb],
+    }
+}
+
+fn selection(settings: &Settings) -> Option<Selection> {
+    let by = match settings.choice("select") {
+        "one" => Selecting::One,
+        "random" => Selecting::Random,
+        "token" => Selecting::Token,
+        _ => return None,
+    };
+    let utility = match settings.choice("utility") {
+        "minimum" => Utility::Minimum,
+        "tenant" => Utility::PerTenant,
+        _ => Utility::Aggregate,
+    };
+    let (period, evaluations) = (settings.duration("select_period"), settings.count("select_evaluations"));
+    Some(Selection { by, period, among: among(settings), utility, evaluations })
+}
+
+/// Refuses a protocol that is not defined on the fabric, or whose routes do not fit the header.
+fn check_route(routing: &Routing, params: &Params, protocol: Protocol, key: &str) -> Result<(), Unfit> {
+    let unfit = |problem: String, hint: &str| Unfit { key: key.into(), problem, hint: hint.into() };
+    if let Err(error) = routing.supports(protocol) {
+        return Err(unfit(error.to_string(), "`rps` works on every fabric"));
+    }
+    let (longest, room) = (routing.longest_route(protocol), 128 / params.hop_bits as usize);
+    if longest > room {
+        let problem =
+            format!("a route of `{protocol}` can take {longest} hops here; the header holds {room}");
+        return Err(unfit(problem, "choose a protocol with shorter routes, such as `rps`"));
+    }
+    Ok(())
+}
+
 fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
     let unfit = |key: &str, problem: String, hint: String| Unfit { key: key.into(), problem, hint };
     let protocol: Protocol = plan.routing.parse().expect("one of the scheme's routings");
@@ -94,24 +158,27 @@ fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
         return Err(unfit("topology", problem, "choose a smaller fabric".into()));
     }
     let routing = Routing::new(Arc::clone(plan.topology));
-    if let Err(error) = routing.supports(protocol) {
-        return Err(unfit("scheme.routing", error.to_string(), "`rps` works on every fabric".into()));
-    }
     let ports = plan.topology.nodes().map(|node| plan.topology.port_count(node)).max().unwrap_or(0);
     if ports > 1 << params.hop_bits {
         let problem =
             format!("{} bits a hop name {} ports; a node has {ports}", params.hop_bits, 1 << params.hop_bits);
         return Err(unfit("scheme.r2c2.hop_bits", problem, "raise `hop_bits` (at most 5: 32 ports)".into()));
     }
-    let (longest, room) = (routing.longest_route(protocol), 128 / params.hop_bits as usize);
-    if longest > room {
-        let problem =
-            format!("a route of `{}` can take {longest} hops here; the header holds {room}", plan.routing);
-        return Err(unfit(
-            "scheme.routing",
-            problem,
-            "choose a protocol with shorter routes, such as `rps`".into(),
-        ));
+    check_route(&routing, &params, protocol, "scheme.routing")?;
+    if let Some(selection) = params.selection {
+        if !selection.among.contains(&protocol) {
+            let problem = format!("flows start with `{protocol}`, which selection cannot choose");
+            return Err(unfit("scheme.routing", problem, "choose `rps`, or leave `select` off".into()));
+        }
+        let lasting = params.rho * LASTING_TICKS;
+        if selection.period < lasting || selection.period == Duration::ZERO {
+            let problem =
+                format!("only flows that have lasted {lasting} are selected for, longer than a period");
+            return Err(unfit("scheme.r2c2.select_period", problem, "choose a longer period".into()));
+        }
+        for &protocol in selection.among {
+            check_route(&routing, &params, protocol, "scheme.r2c2.select_among")?;
+        }
     }
     let fabric = Fabric::new(plan.topology, params);
     let seed = plan.seed;
