@@ -79,10 +79,8 @@ impl Genetic {
             };
             all.push(start.iter().map(gene).collect());
         }
-        let mut population: Vec<_> = all
-            .into_iter()
-            .map(|genes| Individual { utility: objective.utility(&genes), genes })
-            .collect();
+        let mut population: Vec<_> =
+            all.into_iter().map(|genes| Individual { utility: objective.utility(&genes), genes }).collect();
         rank(&mut population);
         population
     }
@@ -102,7 +100,8 @@ impl Genetic {
                 &population[draws.min().expect("a tournament has players") as usize]
             };
             let (mother, father) = (parent(), parent());
-            let genes = self.child(&mother.genes, &father.genes, objective.problem().protocols().len(), stream);
+            let genes =
+                self.child(&mother.genes, &father.genes, objective.problem().protocols().len(), stream);
             next.push(Individual { utility: objective.utility(&genes), genes });
         }
         rank(&mut next);
