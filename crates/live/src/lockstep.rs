@@ -279,7 +279,7 @@ impl<O: Observer> Lockstep<O> {
                 Output::Send { packet, port } => {
                     self.totals.sent += 1;
                     match port {
-                        Some(port) => self.enqueue(node, port, packet),
+                        Some(port) => self.enqueue(node, port, &packet),
                         None => self.pass(node, packet, None),
                     };
                 }
@@ -312,7 +312,7 @@ impl<O: Observer> Lockstep<O> {
             None => Verdict::Forward(PortId(0)),
         };
         match verdict {
-            Verdict::Forward(port) => self.enqueue(node, port, packet),
+            Verdict::Forward(port) => self.enqueue(node, port, &packet),
             Verdict::Deliver => {
                 self.totals.delivered += 1;
                 self.tell(node, Input::Packet { packet: &packet, port: arrival.unwrap_or(PortId(0)) })
@@ -323,11 +323,11 @@ impl<O: Observer> Lockstep<O> {
     }
 
     /// Puts a packet on the link behind a port. Returns whether it was lost and the host is due a poll.
-    fn enqueue(&mut self, node: NodeId, port: PortId, packet: Packet) -> bool {
+    fn enqueue(&mut self, node: NodeId, port: PortId, packet: &Packet) -> bool {
         let link = self.topology.link_id(node, port);
         let exists = port.index() < self.nodes[node.index()].ports;
         let Some(wire) = exists.then(|| self.topology.link(link)).flatten() else {
-            return self.lose(node, Some(port), &packet, DropReason::LinkDown);
+            return self.lose(node, Some(port), packet, DropReason::LinkDown);
         };
         let state = &mut self.ports[link.index()];
         state.free_at = state.free_at.max(self.now) + wire.rate.time_for(Bytes(packet.size.into()));
