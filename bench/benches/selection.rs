@@ -5,7 +5,9 @@
 //! `evaluator` is what searches use, on the same assignments, and must find the same utilities. `drawn` are assignments
 //! that have nothing to do with each other, as the first of a genetic search; `search` is a whole genetic search.
 
-use raddle_allocate::selection::{Assignment, Evaluator, Genetic, LongFlow, Objective, Problem, Search, Utility};
+use raddle_allocate::selection::{
+    Assignment, Evaluator, Genetic, LongFlow, Objective, Problem, Search, Utility,
+};
 use raddle_allocate::{Allocate, Flows, WaterFill, usable};
 use raddle_core::{Duration, NodeId, Rate, Stream};
 use raddle_topology::builders;
@@ -81,7 +83,11 @@ fn measure(name: &str, routing: &Routing, usable: &[f64], flows: Vec<LongFlow>) 
     let mut objective = Objective::new(&problem, Utility::Aggregate);
     let (searches, searched) = per_second(1, |_| {
         let mut stream = Stream::new(1, 3, "bench/selection");
-        Genetic { generations: 60, ..Genetic::default() }.search(&mut objective, &problem.uniform(0), &mut stream)
+        Genetic { generations: 60, ..Genetic::default() }.search(
+            &mut objective,
+            &problem.uniform(0),
+            &mut stream,
+        )
     });
     let search = searches * searched[0].evaluations as f64;
     println!(
