@@ -150,7 +150,7 @@ fn add_dense(sum: &mut [f64], terms: &[Term<'_>]) {
 struct Fill<'a> {
     problem: &'a Problem,
     rates: Vec<f64>,
-    /// Per flow, whether it has no rate yet.
+    /// Per flow, whether it is of the class and has no rate yet.
     rises: Vec<bool>,
     /// Per link: the capacity that flows with a rate leave.
     left: Vec<f64>,
@@ -187,7 +187,7 @@ impl<'a> Fill<'a> {
     fn run(&mut self, assignment: &[u8], loads: &[Load]) {
         let problem = self.problem;
         self.rises.clear();
-        self.rises.resize(assignment.len(), true);
+        self.rises.resize(assignment.len(), false);
         self.left.clear();
         self.left.extend_from_slice(problem.capacity());
         for (at, (members, load)) in problem.classes().iter().zip(loads).enumerate() {
@@ -207,10 +207,11 @@ impl<'a> Fill<'a> {
         self.dense.clone_from(&load.dense);
         self.rising.clear();
         self.rising.extend(load.sparse.iter().zip(&load.dense).map(|(sparse, dense)| sparse + dense));
-        self.levels.reset(&self.rising);
+        self.levels.reset(self.rising.len());
         self.dense_flows.clear();
         self.demands.clear();
         for &flow in members {
+            self.rises[flow as usize] = true;
             let LongFlow { weight, demand_bps, .. } = self.problem.flows()[flow as usize];
             if demand_bps.is_finite() {
                 self.demands.push((demand_bps / weight, flow));
@@ -240,10 +241,15 @@ impl<'a> Fill<'a> {
                 }
                 (Some((full, link)), _) => {
                     level = level.max(full);
-                    to_go -= self.stop_at(link, level, assignment);
+                    let stopped = self.stop_at(link, level, assignment);
+                    to_go -= stopped;
+                    if stopped == 0 {
+                        // All its flows have stopped: what still rises is rounding error of fractional weights.
+                        self.rising[link] = 0.0;
+                    }
                 }
                 (None, _) => {
-                    // What is left of them on every link is rounding error.
+                    // Their weights are lost in rounding errors on every link.
                     for &flow in members.iter().filter(|&&flow| self.rises[flow as usize]) {
                         self.rates[flow as usize] = level * self.problem.flows()[flow as usize].weight;
                     }

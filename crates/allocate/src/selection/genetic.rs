@@ -1,6 +1,6 @@
 //! The paper's search: a genetic algorithm whose individuals are assignments, a gene of a few bits for each flow.
 
-use super::{Assignment, Found, Objective, Search};
+use super::{Assignment, Found, Objective, Search, another};
 use raddle_core::Stream;
 
 /// The genetic algorithm and its parameters.
@@ -34,9 +34,50 @@ struct Individual {
     utility: f64,
 }
 
-/// The best first, earlier ones before equal ones.
-fn rank(population: &mut [Individual]) {
-    population.sort_by(|a, b| b.utility.total_cmp(&a.utility));
+/// A generation in the making. Its individuals are all different: none is evaluated twice in a generation, and few
+/// flows do not end with a hundred times the same.
+struct Generation {
+    members: Vec<Individual>,
+    room: usize,
+}
+
+impl Generation {
+    /// Room for `population`, or for as many as can be different.
+    fn new(population: usize, objective: &Objective<'_>) -> Self {
+        let different = objective.problem().assignments().and_then(|count| usize::try_from(count).ok());
+        Self { members: Vec::new(), room: population.min(different.unwrap_or(usize::MAX)) }
+    }
+
+    fn has_room(&self) -> bool {
+        self.members.len() < self.room
+    }
+
+    fn has(&self, genes: &[u8]) -> bool {
+        self.members.iter().any(|member| member.genes == genes)
+    }
+
+    /// Adds an individual, unless it is there already.
+    fn add(&mut self, objective: &mut Objective<'_>, genes: Assignment) {
+        if !self.has(&genes) {
+            self.members.push(Individual { utility: objective.utility(&genes), genes });
+        }
+    }
+
+    /// Adds an individual; if it is there already, with random genes changed until it is not. There must be room.
+    fn add_other(&mut self, objective: &mut Objective<'_>, mut genes: Assignment, stream: &mut Stream) {
+        let protocols = objective.problem().protocols().len();
+        while self.has(&genes) {
+            let flow = stream.below(genes.len() as u64) as usize;
+            genes[flow] = another(genes[flow], protocols, stream);
+        }
+        self.add(objective, genes);
+    }
+
+    /// The best first, earlier ones before equal ones.
+    fn ranked(mut self) -> Vec<Individual> {
+        self.members.sort_by(|a, b| b.utility.total_cmp(&a.utility));
+        self.members
+    }
 }
 
 impl Search for Genetic {
@@ -67,22 +108,22 @@ impl Genetic {
     ) -> Vec<Individual> {
         let problem = objective.problem();
         let protocols = problem.protocols().len();
-        let mut all: Vec<Assignment> = vec![start.to_vec()];
-        all.extend((0..=u8::MAX).take(protocols).map(|protocol| problem.uniform(protocol)));
-        all.dedup();
+        let mut population = Generation::new(self.population, objective);
+        population.add(objective, start.to_vec());
+        for protocol in (0..=u8::MAX).take(protocols) {
+            population.add(objective, problem.uniform(protocol));
+        }
         let bits = bits(protocols);
-        while all.len() < self.population {
+        while population.has_room() {
             let bias = stream.unit();
             let gene = |_| {
                 let draw = (0..bits).fold(0, |gene, _| gene << 1 | usize::from(stream.unit() < bias));
                 (draw % protocols) as u8
             };
-            all.push(start.iter().map(gene).collect());
+            let genes = start.iter().map(gene).collect();
+            population.add_other(objective, genes, stream);
         }
-        let mut population: Vec<_> =
-            all.into_iter().map(|genes| Individual { utility: objective.utility(&genes), genes }).collect();
-        rank(&mut population);
-        population
+        population.ranked()
     }
 
     /// The best of `population`, and children of it.
@@ -92,20 +133,20 @@ impl Genetic {
         population: &[Individual],
         stream: &mut Stream,
     ) -> Vec<Individual> {
-        let mut next = population[..self.elite.clamp(1, population.len())].to_vec();
-        while next.len() < self.population && !objective.is_spent() {
+        let protocols = objective.problem().protocols().len();
+        let mut next = Generation::new(self.population, objective);
+        next.members.extend_from_slice(&population[..self.elite.clamp(1, population.len())]);
+        while next.has_room() && !objective.is_spent() {
             let mut parent = || {
                 let draws = (0..TOURNAMENT).map(|_| stream.below(population.len() as u64));
                 // The population is ranked.
-                &population[draws.min().expect("a tournament has players") as usize]
+                &population[draws.min().expect("a tournament has players") as usize].genes
             };
             let (mother, father) = (parent(), parent());
-            let genes =
-                self.child(&mother.genes, &father.genes, objective.problem().protocols().len(), stream);
-            next.push(Individual { utility: objective.utility(&genes), genes });
+            let genes = self.child(mother, father, protocols, stream);
+            next.add_other(objective, genes, stream);
         }
-        rank(&mut next);
-        next
+        next.ranked()
     }
 
     /// Each gene is either parent's, and each of its bits may flip.
