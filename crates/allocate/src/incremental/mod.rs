@@ -31,6 +31,9 @@ const CAPACITY_BITS: u64 = 52;
 /// Bits behind the point of weight times traversals.
 const WEIGHT_BITS: u32 = 40;
 
+/// Guesses at what freezes before a link is full, before it is found by sorting.
+const GUESSES: u32 = 3;
+
 /// Below this power of two of its capacity, what earlier classes leave of a link is nothing.
 const NOTHING_BITS: u32 = 30;
 
@@ -49,12 +52,10 @@ pub struct Incremental {
     vacant: Vec<u32>,
     /// Flows of each class, where there are any.
     classes: BTreeMap<u8, usize>,
-    /// Links where flows may have to stop elsewhere than they do, each once.
-    suspects: Vec<u32>,
-    /// The first stop of each link and class that is wrong: there or missing.
-    wrong: BinaryHeap<Reverse<Stop>>,
-    /// Working memory: what stops before a link is full, with its weight there.
-    before: Vec<(Stop, u64)>,
+    /// Links to be looked at, by when: no stop there before that is wrong or missing.
+    doubts: BinaryHeap<Reverse<Stop>>,
+    /// Working memory: stops elsewhere of a link's flows, with their weight there.
+    elsewhere: Vec<(Stop, u64)>,
     /// Working memory: flows to be moved.
     moved: Vec<u32>,
 }
@@ -69,7 +70,10 @@ struct Link {
     room: i128,
     /// Flows that stop here.
     stopping: u32,
-    suspect: bool,
+    /// No flow stops here before this, if any does.
+    full: Stop,
+    /// Its entry among the doubts, others being outdated, or [`Stop::NONE`].
+    doubt: Stop,
     uses: Vec<Use>,
 }
 
@@ -97,7 +101,7 @@ impl Incremental {
         let links = links.iter().map(|&bps| {
             let capacity = u128::from((bps / unit_bps) as u64) << WEIGHT_BITS;
             let room = (capacity - (capacity >> NOTHING_BITS)) as i128;
-            Link { capacity, room, stopping: 0, suspect: false, uses: Vec::new() }
+            Link { capacity, room, stopping: 0, full: Stop::never(0), doubt: Stop::NONE, uses: Vec::new() }
         });
         Self {
             unit_bps,
@@ -106,9 +110,8 @@ impl Incremental {
             flows: Vec::new(),
             vacant: Vec::new(),
             classes: BTreeMap::new(),
-            suspects: Vec::new(),
-            wrong: BinaryHeap::new(),
-            before: Vec::new(),
+            doubts: BinaryHeap::new(),
+            elsewhere: Vec::new(),
             moved: Vec::new(),
         }
     }
@@ -174,18 +177,32 @@ impl Incremental {
 
     /// Works out the rates of the flows that there are.
     pub fn settle(&mut self) {
-        self.examine_suspects();
-        while let Some(Reverse(stop)) = self.wrong.pop() {
-            let link = stop.slot();
-            let full = self.fills_at(link, stop.class());
-            let Some(first) = self.first_wrong(link, full) else { continue };
-            if first > stop {
-                self.wrong.push(Reverse(first));
-                continue;
+        while let Some(Reverse(doubt)) = self.doubts.pop() {
+            let slot = doubt.slot();
+            if self.links[slot as usize].doubt == doubt {
+                self.links[slot as usize].doubt = Stop::NONE;
+                self.look_at(slot, doubt);
             }
-            let mut moved = std::mem::take(&mut self.moved);
-            let here = self.links[link as usize].uses.iter().map(|using| using.flow);
-            moved.extend(here.filter(|&flow| is_wrong(self.stops[flow as usize], link, full)));
+        }
+    }
+
+    /// Puts right where a link stops the flows of a class, unless something may have to be put right before.
+    fn look_at(&mut self, slot: u32, doubt: Stop) {
+        let class = doubt.class();
+        let full = self.fills_at(slot, class);
+        let mut moved = std::mem::take(&mut self.moved);
+        let mut first = Stop::NONE;
+        for &Use { flow, .. } in &self.links[slot as usize].uses {
+            let stop = self.stops[flow as usize];
+            if stop.class() == class && (stop > full || stop.slot() == slot && stop < full) {
+                first = first.min(stop.min(full));
+                moved.push(flow);
+            }
+        }
+        if first > doubt && first != Stop::NONE {
+            moved.clear();
+            self.doubt(slot, first);
+        } else {
             for flow in moved.drain(..) {
                 if self.stops[flow as usize] > full {
                     self.lower(flow, full);
@@ -193,9 +210,13 @@ impl Incremental {
                     self.raise(flow);
                 }
             }
-            self.moved = moved;
-            self.examine_suspects();
+            let link = &mut self.links[slot as usize];
+            if first == Stop::NONE && full.at().is_some() && link.full.class() == class {
+                link.full = full;
+            }
+            self.doubt_class_after(slot, class);
         }
+        self.moved = moved;
     }
 
     /// The rate of the flow in a slot as of the last [`settle`](Self::settle), in bit/s.
@@ -211,83 +232,88 @@ impl Incremental {
         }
     }
 
-    /// The level at which a link is full for a class, if what stops its flows elsewhere does: these freeze in their
-    /// order for as long as the link's own level is above theirs.
+    /// When a link is full for a class, if its flows stop elsewhere when they do: these freeze in the order of their
+    /// stops for as long as what is left, divided among the rest, comes after the next of them.
     fn fills_at(&mut self, slot: u32, class: u8) -> Stop {
         let link = &self.links[slot as usize];
         let mut left = link.capacity;
-        let (mut rising, mut earlier) = (0, false);
-        self.before.clear();
+        let (mut here, mut earlier) = (0, false);
+        self.elsewhere.clear();
         for &Use { flow, weight } in &link.uses {
             let stop = self.stops[flow as usize];
             if stop.class() < class {
                 // Before the repair is done, earlier classes may take more than there is.
-                left = left.saturating_sub(u128::from(stop.level()) * u128::from(weight));
+                left = left.saturating_sub(product(stop.level(), weight));
                 earlier = true;
             } else if stop.class() == class {
-                rising += weight;
-                if stop.slot() != slot {
-                    self.before.push((stop, weight));
+                if stop.slot() == slot {
+                    here += weight;
+                } else {
+                    self.elsewhere.push((stop, weight));
                 }
             }
         }
         if earlier && left < link.capacity >> NOTHING_BITS {
             left = 0;
         }
-        self.before.sort_unstable();
-        for &(stop, weight) in &self.before {
-            // Whether (left / rising, rounded down, and this slot) comes before the stop.
+        let mut guess =
+            if link.stopping > 0 && link.full.class() == class { link.full } else { Stop::never(class) };
+        for _ in 0..GUESSES {
+            match guessed(slot, left, here, &self.elsewhere, guess) {
+                Ok(full) => return full,
+                Err(Some(better)) => guess = better,
+                Err(None) => break,
+            }
+        }
+        self.elsewhere.sort_unstable();
+        let mut rising = here + self.elsewhere.iter().map(|&(_, weight)| weight).sum::<u64>();
+        for &(stop, weight) in &self.elsewhere {
+            // Whether the link is full before the stop, ties in order of slots.
             let least = u128::from(stop.level()) + u128::from(slot < stop.slot());
             if left < least * u128::from(rising) {
                 break;
             }
-            left -= u128::from(stop.level()) * u128::from(weight);
+            left -= product(stop.level(), weight);
             rising -= weight;
         }
-        if rising == 0 {
-            return Stop::never(class);
+        full_at(slot, class, left, rising)
+    }
+
+    /// Has a link looked at for a stop that may be wrong.
+    fn doubt(&mut self, slot: u32, stop: Stop) {
+        let doubt = &mut self.links[slot as usize].doubt;
+        if stop < *doubt {
+            *doubt = stop;
+            self.doubts.push(Reverse(stop));
         }
-        let level = left / u128::from(rising);
-        Stop::link(class, u64::try_from(level).map_or(u64::MAX - 1, |level| level.min(u64::MAX - 1)), slot)
     }
 
-    /// The first level at which a link has flows stop that should not, or fails to stop flows that it should.
-    fn first_wrong(&self, link: u32, full: Stop) -> Option<Stop> {
-        let stops = self.links[link as usize].uses.iter().map(|using| self.stops[using.flow as usize]);
-        stops.filter(|&stop| is_wrong(stop, link, full)).map(|stop| stop.min(full)).min()
-    }
-
-    /// Looks at the links that changes have cast doubt on.
-    fn examine_suspects(&mut self) {
-        while let Some(link) = self.suspects.pop() {
-            self.links[link as usize].suspect = false;
-            let mut class = self.class_from(link, 0);
-            while let Some(this) = class {
-                let full = self.fills_at(link, this);
-                self.wrong.extend(self.first_wrong(link, full).map(Reverse));
-                class = this.checked_add(1).and_then(|next| self.class_from(link, next));
+    /// Has a link looked at for the next class that it carries after this one.
+    fn doubt_class_after(&mut self, slot: u32, class: u8) {
+        if self.classes.keys().next_back().is_some_and(|&last| last > class) {
+            let uses = self.links[slot as usize].uses.iter();
+            let classes = uses.map(|using| self.stops[using.flow as usize].class());
+            if let Some(next) = classes.filter(|&other| other > class).min() {
+                self.doubt(slot, Stop::link(next, 0, slot));
             }
         }
     }
 
-    /// The first class from this one on that a link carries.
-    fn class_from(&self, link: u32, least: u8) -> Option<u8> {
-        let uses = self.links[link as usize].uses.iter();
-        uses.map(|using| self.stops[using.flow as usize].class()).filter(|&class| class >= least).min()
-    }
-
-    /// Lets a flow stop earlier. Links that have room and stop nobody keep it.
+    /// Lets a flow stop earlier. Links that stop nobody have had room, and keep it.
     fn lower(&mut self, flow: u32, stop: Stop) {
         let old = std::mem::replace(&mut self.stops[flow as usize], stop);
         self.count(old, stop);
-        let fall = i128::from(old.level() - stop.level());
-        for &(slot, weight) in &self.flows[flow as usize].row {
+        let fall = old.level() - stop.level();
+        let row = std::mem::take(&mut self.flows[flow as usize].row);
+        for &(slot, weight) in &row {
             let link = &mut self.links[slot as usize];
-            link.room += fall * i128::from(weight);
-            if link.stopping > 0 {
-                suspect(slot, link, &mut self.suspects);
+            link.room += product(fall, weight) as i128;
+            if link.stopping > 0 && slot != stop.slot() {
+                let full = link.full;
+                self.doubt(slot, full);
             }
         }
+        self.flows[flow as usize].row = row;
     }
 
     /// Lets a flow rise until its demand or the first of its links stops it.
@@ -299,25 +325,22 @@ impl Incremental {
         let demand = demand_bps / (weight * self.unit_bps);
         let mut stop = Stop::demand(class, if demand.is_finite() { demand as u64 } else { u64::MAX });
         self.stops[at] = stop;
-        let many_classes = self.classes.len() > 1;
         let row = std::mem::take(&mut self.flows[at].row);
         for &(slot, weight) in &row {
-            let link = &mut self.links[slot as usize];
+            let link = &self.links[slot as usize];
             let more = i128::from(stop.level()) - i128::from(old.level());
-            if many_classes {
-                suspect(slot, link, &mut self.suspects);
-            } else if link.stopping == 0 && more * i128::from(weight) <= link.room {
-                continue;
-            }
-            let full = self.fills_at(slot, class);
-            if full.at().is_some() {
-                // Whether it is full changes with where this flow stops in the end.
-                suspect(slot, &mut self.links[slot as usize], &mut self.suspects);
-            }
-            if full < stop {
-                stop = full;
+            if link.stopping > 0 || more * i128::from(weight) > link.room {
+                let full = self.fills_at(slot, class);
+                if full.at().is_some() {
+                    // This flow may stop elsewhere before, but that only makes it later.
+                    let link = &self.links[slot as usize];
+                    let first = if link.stopping > 0 { full.min(link.full) } else { full };
+                    self.doubt(slot, first);
+                }
+                stop = stop.min(full);
                 self.stops[at] = stop;
             }
+            self.doubt_class_after(slot, class);
         }
         self.count(old, stop);
         let more = i128::from(stop.level()) - i128::from(old.level());
@@ -333,9 +356,56 @@ impl Incremental {
             self.links[link as usize].stopping -= 1;
         }
         if let Some(link) = new.at() {
-            self.links[link as usize].stopping += 1;
+            let link = &mut self.links[link as usize];
+            link.full = if link.stopping > 0 { link.full.min(new) } else { new };
+            link.stopping += 1;
         }
     }
+}
+
+/// A flow's use of a link, or a link's when it is full at a level.
+fn product(level: u64, weight: u64) -> u128 {
+    u128::from(level) * u128::from(weight)
+}
+
+/// When what is left of a link is used up by flows that rise with this weight.
+fn full_at(slot: u32, class: u8, left: u128, rising: u64) -> Stop {
+    if rising == 0 {
+        return Stop::never(class);
+    }
+    let most = u64::MAX - 1;
+    Stop::link(class, u64::try_from(left / u128::from(rising)).map_or(most, |level| level.min(most)), slot)
+}
+
+/// When a link is full if just those of its flows freeze before that stop `elsewhere` before the guess.
+///
+/// # Errors
+/// With a better guess, if there is one, where that is not so, or may not be so by the rounding of levels.
+fn guessed(
+    slot: u32,
+    left: u128,
+    here: u64,
+    elsewhere: &[(Stop, u64)],
+    guess: Stop,
+) -> Result<Stop, Option<Stop>> {
+    let (mut used, mut rising, mut rounding, mut last) = (0, here, 0, 0);
+    let mut next = Stop::never(guess.class());
+    for &(stop, weight) in elsewhere {
+        if stop < guess {
+            used += product(stop.level(), weight);
+            rounding += u128::from(weight);
+            last = last.max(stop.level());
+        } else {
+            rising += weight;
+            next = next.min(stop);
+        }
+    }
+    let left = left.checked_sub(used).ok_or(None)?;
+    let full = full_at(slot, guess.class(), left, rising);
+    // Had the link been full before one of those that froze, too little would be left for the rest to reach its level;
+    // rounding down can hide no more than a unit of level of each.
+    let frozen_before = left >= (u128::from(last) + 1) * u128::from(rising) + rounding;
+    if frozen_before && full <= next { Ok(full) } else { Err(Some(full).filter(|full| full.at().is_some())) }
 }
 
 /// The power of two of which the largest capacity has [`CAPACITY_BITS`] bits.
@@ -343,19 +413,6 @@ fn unit(largest_bps: f64) -> f64 {
     const FRACTION_BITS: u32 = f64::MANTISSA_DIGITS - 1;
     let exponent = largest_bps.to_bits() >> FRACTION_BITS;
     f64::from_bits((exponent + 1).saturating_sub(CAPACITY_BITS).max(1) << FRACTION_BITS)
-}
-
-/// Whether a flow on a link should stop elsewhere than it does, given when the link is full.
-fn is_wrong(stop: Stop, link: u32, full: Stop) -> bool {
-    stop.class() == full.class() && (stop > full || (stop.slot() == link && stop != full))
-}
-
-/// Puts a link among the suspects unless it is there.
-fn suspect(slot: u32, link: &mut Link, suspects: &mut Vec<u32>) {
-    if !link.suspect {
-        link.suspect = true;
-        suspects.push(slot);
-    }
 }
 
 #[cfg(test)]

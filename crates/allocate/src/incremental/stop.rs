@@ -10,6 +10,9 @@ const DEMAND: u32 = u32::MAX;
 pub(super) struct Stop(u128);
 
 impl Stop {
+    /// After all stops.
+    pub(super) const NONE: Self = Self(u128::MAX);
+
     /// A link is full at a level.
     pub(super) fn link(class: u8, level: u64, link: u32) -> Self {
         Self(u128::from(class) << 96 | u128::from(level) << 32 | u128::from(link))
