@@ -9,23 +9,25 @@ mod errors;
 mod failures;
 mod foresight;
 mod served;
+mod setup;
+mod transmit;
+
+pub(crate) use setup::Plan;
 
 use crate::divide::Division;
 use crate::events::{Event, EventQueue, Kind};
 use crate::failure::Change;
 use crate::mail::{Content, Mail};
 use crate::observer::{Heard, Log};
-use crate::port::{Class, Leaving, LinkStats, Port, PortSetup, QueueDepths, Special};
-use crate::simulation::{Config, Switching};
+use crate::port::{Class, LinkStats, Port, QueueDepths, Special};
 use crate::slab::{Origin, Slab};
 use crate::totals::Totals;
-use crate::wire::{Travelling, Wire};
+use crate::wire::Travelling;
 use raddle_core::{
-    DropReason, Flow, Input, LinkId, Node, NodeId, Output, Packet, PacketKind, PortId, PortState, Ports,
-    Rate, Report, Time, Verdict,
+    DropReason, Flow, Input, LinkId, Node, NodeId, Output, Packet, PortId, PortState, Ports, Report, Time,
+    Verdict,
 };
 use raddle_topology::Topology;
-use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 pub(crate) struct Partition {
@@ -88,139 +90,7 @@ pub(crate) struct NodeState {
     held: Vec<(u64, u32)>,
 }
 
-/// The parts of a fabric, and what happens to it.
-pub(crate) struct Plan<'a> {
-    pub(crate) topology: &'a Arc<Topology>,
-    pub(crate) division: &'a Arc<Division>,
-    pub(crate) config: &'a Config,
-    pub(crate) changes: &'a Arc<[Change]>,
-    pub(crate) flows: &'a Arc<[Flow]>,
-    pub(crate) forwarded: bool,
-}
-
 impl Partition {
-    /// Partition `number` of a fabric at rest, with the parts of its nodes and the ports of links that leave them.
-    pub(crate) fn new(
-        plan: &Plan<'_>,
-        number: usize,
-        nodes: Vec<(NodeId, Node)>,
-        mut setup: impl FnMut(LinkId) -> PortSetup,
-    ) -> Self {
-        let Plan { topology, division, config, .. } = plan;
-        let cut_through = matches!(config.switching, Switching::CutThrough { .. });
-        let place = |link| division.place_of_link(number, link);
-        let mut classes: Vec<Class> = Vec::new();
-        let mut known = FxHashMap::default();
-        let (mut ports, mut states, mut specials) = (Vec::new(), Vec::new(), Vec::new());
-        let mut far = Vec::new();
-        for &(id, from) in division.links(number) {
-            let link = topology.link(id);
-            let is_here = division.home(from) == number;
-            let setup = if is_here { setup(id) } else { PortSetup::default() };
-            let class = Class::new(link, &setup);
-            let mut special = Special::new(setup, &class);
-            let is_served = special.is_some();
-            let there = link.map_or(number, |link| division.home(link.to));
-            if there == number
-                && let noise @ Some(_) = link.and_then(|_| config.errors.on(id))
-            {
-                special.get_or_insert_default().noise = noise;
-            }
-            let is_remote = there != number;
-            if division.parts() > 1 {
-                let part = u32::try_from(there).expect("few partitions");
-                far.push((part, division.place_of_link(there, id)));
-            }
-            let index = *known.entry(class).or_insert_with(|| {
-                classes.push(class);
-                u32::try_from(classes.len() - 1).expect("fewer classes than links")
-            });
-            ports.push(Port {
-                wire: Wire::to(link.map_or(0, |link| division.place(link.to))),
-                free_at: Time::ZERO,
-                queued: 0,
-                stats: LinkStats::default(),
-                class: index,
-                reverse: link.map_or(0, |_| place(topology.reverse(id))),
-                to_port: link.map_or(PortId(0), |link| link.to_port),
-                up: link.is_some(),
-                is_served,
-                is_remote,
-                has_ledger: is_here && cut_through && (is_remote || !is_served),
-                settles_late: is_here && !is_remote && !is_served && !cut_through,
-            });
-            specials.push(special);
-            states.push(PortState {
-                free_at: Time::ZERO,
-                rate: link.map_or(Rate::ZERO, |link| link.rate),
-                up: link.is_some(),
-            });
-        }
-        let nodes = nodes
-            .into_iter()
-            .map(|(id, parts)| NodeState {
-                parts,
-                id,
-                first_link: if topology.port_count(id) > 0 {
-                    place(topology.link_id(id, PortId(0)))
-                } else {
-                    0
-                },
-                ports: u32::try_from(topology.port_count(id)).expect("ports fit 32 bits"),
-                wake: Time::NEVER,
-                held: Vec::new(),
-            })
-            .collect();
-        let starting: Vec<u32> = (0..)
-            .zip(plan.flows.iter())
-            .filter_map(|(place, flow)| (division.home(flow.src) == number).then_some(place))
-            .collect();
-        let mut events = EventQueue::new(ports.len());
-        if let Some(&first) = starting.first() {
-            events.push(Event::new(plan.flows[first as usize].start, Kind::Flow, 0));
-        }
-        for (i, change) in plan.changes.iter().enumerate() {
-            let i = u32::try_from(i).expect("fewer than 2^28 changes");
-            events.push(Event::new(change.at, Kind::Change, i));
-            events.push(Event::new(change.at + change.discovery, Kind::Discovery, i));
-        }
-        Self {
-            number,
-            now: Time::ZERO,
-            header: match config.switching {
-                Switching::StoreAndForward => None,
-                Switching::CutThrough { header } => Some(header),
-            },
-            events,
-            nodes,
-            departures: ports.iter().any(|port: &Port| port.is_served),
-            inspects: specials.iter().any(|special: &Option<Box<Special>>| {
-                special.as_ref().is_some_and(|s| s.inspects_arrivals())
-            }),
-            links: division.links(number).iter().map(|&(id, _)| id).collect(),
-            specials,
-            depths: vec![QueueDepths::default(); if config.queue_depths { ports.len() } else { 0 }],
-            ports,
-            states,
-            classes,
-            slab: Slab::default(),
-            flows: Arc::clone(plan.flows),
-            starting,
-            next_flow: 0,
-            changes: Arc::clone(plan.changes),
-            topology: Arc::clone(topology),
-            division: Arc::clone(division),
-            outgoing: (0..division.parts()).map(|_| Vec::new()).collect(),
-            first_outgoing: Time::NEVER,
-            log: Log::new(plan.forwarded),
-            totals: Totals::default(),
-            guess: None,
-            far,
-            keeps_copies: !plan.changes.is_empty() || cut_through,
-            freed: Vec::new(),
-        }
-    }
-
     /// Takes events before `end`, at most so many. Returns whether none is left.
     pub(crate) fn run(&mut self, end: Time, most: u64) -> bool {
         for _ in 0..most {
@@ -444,138 +314,6 @@ impl Partition {
         }
         let packet = self.slab.remove(slot);
         self.departed(node, &packet, origin);
-    }
-
-    /// Queues a packet at a port. Returns whether the host is now due a poll, because the packet was dropped.
-    fn enqueue(&mut self, node: u32, out: PortId, slot: u32, origin: Origin) -> bool {
-        let link = self.local_link(node, out);
-        let port = &mut self.ports[link];
-        if !port.up {
-            return self.lose(node, Some(out), slot, origin, DropReason::LinkDown);
-        }
-        if port.is_served {
-            return self.enqueue_served(node, out, slot, origin);
-        }
-        let class = &self.classes[port.class as usize];
-        let size = self.slab.get(slot).size;
-        let waiting = if port.has_ledger {
-            self.settle_ledger(link)
-        } else if port.is_remote {
-            self.settle_remote(link)
-        } else {
-            port.settle(self.now, class);
-            port.wire.waiting()
-        };
-        let port = &mut self.ports[link];
-        if !port.has_room(waiting, size, &self.classes[port.class as usize]) {
-            return self.lose(node, Some(out), slot, origin, DropReason::QueueFull);
-        }
-        port.queued += u64::from(size);
-        let stats = &mut port.stats;
-        stats.peak_queue = stats.peak_queue.max(port.queued);
-        if let Some(depths) = self.depths.get_mut(link) {
-            depths.count(port.queued);
-        }
-        let start = port.free_at.max(self.now);
-        self.launch(link, slot, start, origin.tail);
-        false
-    }
-
-    /// Brings `queued` of a port with a ledger up to now. Returns how many packets wait.
-    fn settle_ledger(&mut self, link: usize) -> usize {
-        let port = &mut self.ports[link];
-        let special = self.specials[link].get_or_insert_default();
-        while let Some(packet) = special.ledger.pop_front_if(|packet| packet.sent <= self.now) {
-            if !port.is_served {
-                port.queued -= u64::from(packet.size); // a served port's queue counts its own bytes
-            }
-            if port.is_remote {
-                self.slab.remove(packet.slot);
-            }
-        }
-        special.ledger.len()
-    }
-
-    /// Forgets what has left a port to another partition. Returns how many packets wait.
-    fn settle_remote(&mut self, link: usize) -> usize {
-        let port = &mut self.ports[link];
-        let left = port.wire.settle(self.now + self.classes[port.class as usize].delay);
-        port.queued -= if port.is_served { 0 } else { left };
-        while let Some(packet) = port.wire.pop_left() {
-            if self.keeps_copies {
-                self.slab.remove(packet.slot);
-            }
-        }
-        port.wire.len()
-    }
-
-    /// Puts a packet, whose last bit is in at `tail`, on the wire behind a port from `start` on. Returns when its last
-    /// bit leaves.
-    fn launch(&mut self, link: usize, slot: u32, start: Time, tail: Time) -> Time {
-        let port = &mut self.ports[link];
-        let class = &self.classes[port.class as usize];
-        let packet = self.slab.get(slot);
-        let size = packet.size;
-        let sent = (start + class.serialisation(size)).max(tail);
-        let arrives = match self.header {
-            None => sent + class.delay,
-            Some(header) => start + class.serialisation(size.min(header)) + class.delay,
-        };
-        let arrived = sent + class.delay;
-        port.free_at = port.free_at.max(sent);
-        self.states[link].free_at = port.free_at;
-        let stats = &mut port.stats;
-        let kind = packet.kind();
-        if kind == PacketKind::Data {
-            stats.data_packets += 1;
-            stats.data_bytes += u64::from(size);
-        } else {
-            stats.control_packets += 1;
-            stats.control_bytes += u64::from(size);
-        }
-        self.totals.kinds[kind as usize].count(size);
-        if self.log.forwarded {
-            let heard = Heard::Forwarded { sent, link: self.links[link], packet: packet.clone() };
-            self.log.push(heard);
-        }
-        if port.is_remote || self.header.is_some() {
-            self.launch_apart(link, slot, Leaving { sent, arrives, slot, size }, arrived);
-        } else {
-            let index = u32::try_from(link).expect("link ids fit 28 bits");
-            self.travel(index, Travelling { arrives, slot, size });
-        }
-        sent
-    }
-
-    /// Puts a packet on a link.
-    #[inline]
-    fn travel(&mut self, link: u32, packet: Travelling) {
-        let wire = &mut self.ports[link as usize].wire;
-        wire.push_back(packet);
-        if wire.len() == 1 {
-            self.events.push(Event::new(packet.arrives, Kind::Arrival, link));
-        }
-    }
-
-    /// Puts a packet on a link to another partition, or on any under cut-through.
-    fn launch_apart(&mut self, link: usize, slot: u32, leaving: Leaving, tail: Time) {
-        let port = &mut self.ports[link];
-        let travelling = Travelling { arrives: leaving.arrives, slot, size: leaving.size };
-        if port.has_ledger {
-            self.specials[link].get_or_insert_default().ledger.push_back(leaving);
-        } else if port.is_remote {
-            port.wire.push_back(travelling);
-        }
-        if port.is_remote {
-            let packet = if self.keeps_copies { self.slab.get(slot).clone() } else { self.slab.remove(slot) };
-            self.post(link, leaving.arrives, Content::Packet { tail, packet });
-            return;
-        }
-        if self.header.is_some() {
-            self.slab.set_tail(slot, tail);
-        }
-        let index = u32::try_from(link).expect("link ids fit 28 bits");
-        self.travel(index, travelling);
     }
 
     /// Loses a packet. Returns whether the node has a host, which was told and is due a poll.

@@ -1,0 +1,144 @@
+//! Egress: packets wait for their port, cross the link, and are handed to the partition at its far end.
+
+use super::Partition;
+use crate::events::{Event, Kind};
+use crate::mail::Content;
+use crate::observer::Heard;
+use crate::port::Leaving;
+use crate::slab::Origin;
+use crate::wire::Travelling;
+use raddle_core::{DropReason, PacketKind, PortId, Time};
+
+impl Partition {
+    /// Queues a packet at a port. Returns whether the host is now due a poll, because the packet was dropped.
+    pub(super) fn enqueue(&mut self, node: u32, out: PortId, slot: u32, origin: Origin) -> bool {
+        let link = self.local_link(node, out);
+        let port = &mut self.ports[link];
+        if !port.up {
+            return self.lose(node, Some(out), slot, origin, DropReason::LinkDown);
+        }
+        if port.is_served {
+            return self.enqueue_served(node, out, slot, origin);
+        }
+        let class = &self.classes[port.class as usize];
+        let size = self.slab.get(slot).size;
+        let waiting = if port.has_ledger {
+            self.settle_ledger(link)
+        } else if port.is_remote {
+            self.settle_remote(link)
+        } else {
+            port.settle(self.now, class);
+            port.wire.waiting()
+        };
+        let port = &mut self.ports[link];
+        if !port.has_room(waiting, size, &self.classes[port.class as usize]) {
+            return self.lose(node, Some(out), slot, origin, DropReason::QueueFull);
+        }
+        port.queued += u64::from(size);
+        let stats = &mut port.stats;
+        stats.peak_queue = stats.peak_queue.max(port.queued);
+        if let Some(depths) = self.depths.get_mut(link) {
+            depths.count(port.queued);
+        }
+        let start = port.free_at.max(self.now);
+        self.launch(link, slot, start, origin.tail);
+        false
+    }
+
+    /// Brings `queued` of a port with a ledger up to now. Returns how many packets wait.
+    pub(super) fn settle_ledger(&mut self, link: usize) -> usize {
+        let port = &mut self.ports[link];
+        let special = self.specials[link].get_or_insert_default();
+        while let Some(packet) = special.ledger.pop_front_if(|packet| packet.sent <= self.now) {
+            if !port.is_served {
+                port.queued -= u64::from(packet.size); // a served port's queue counts its own bytes
+            }
+            if port.is_remote {
+                self.slab.remove(packet.slot);
+            }
+        }
+        special.ledger.len()
+    }
+
+    /// Forgets what has left a port to another partition. Returns how many packets wait.
+    pub(super) fn settle_remote(&mut self, link: usize) -> usize {
+        let port = &mut self.ports[link];
+        let left = port.wire.settle(self.now + self.classes[port.class as usize].delay);
+        port.queued -= if port.is_served { 0 } else { left };
+        while let Some(packet) = port.wire.pop_left() {
+            if self.keeps_copies {
+                self.slab.remove(packet.slot);
+            }
+        }
+        port.wire.len()
+    }
+
+    /// Puts a packet, whose last bit is in at `tail`, on the wire behind a port from `start` on. Returns when its last
+    /// bit leaves.
+    pub(super) fn launch(&mut self, link: usize, slot: u32, start: Time, tail: Time) -> Time {
+        let port = &mut self.ports[link];
+        let class = &self.classes[port.class as usize];
+        let packet = self.slab.get(slot);
+        let size = packet.size;
+        let sent = (start + class.serialisation(size)).max(tail);
+        let arrives = match self.header {
+            None => sent + class.delay,
+            Some(header) => start + class.serialisation(size.min(header)) + class.delay,
+        };
+        let arrived = sent + class.delay;
+        port.free_at = port.free_at.max(sent);
+        self.states[link].free_at = port.free_at;
+        let stats = &mut port.stats;
+        let kind = packet.kind();
+        if kind == PacketKind::Data {
+            stats.data_packets += 1;
+            stats.data_bytes += u64::from(size);
+        } else {
+            stats.control_packets += 1;
+            stats.control_bytes += u64::from(size);
+        }
+        self.totals.kinds[kind as usize].count(size);
+        if self.log.forwarded {
+            let heard = Heard::Forwarded { sent, link: self.links[link], packet: packet.clone() };
+            self.log.push(heard);
+        }
+        if port.is_remote || self.header.is_some() {
+            self.launch_apart(link, slot, Leaving { sent, arrives, slot, size }, arrived);
+        } else {
+            let index = u32::try_from(link).expect("link ids fit 28 bits");
+            self.travel(index, Travelling { arrives, slot, size });
+        }
+        sent
+    }
+
+    /// Puts a packet on a link.
+    #[inline]
+    pub(super) fn travel(&mut self, link: u32, packet: Travelling) {
+        let wire = &mut self.ports[link as usize].wire;
+        wire.push_back(packet);
+        if wire.len() == 1 {
+            self.events.push(Event::new(packet.arrives, Kind::Arrival, link));
+        }
+    }
+
+    /// Puts a packet on a link to another partition, or on any under cut-through.
+    fn launch_apart(&mut self, link: usize, slot: u32, leaving: Leaving, tail: Time) {
+        let port = &mut self.ports[link];
+        let travelling = Travelling { arrives: leaving.arrives, slot, size: leaving.size };
+        if port.has_ledger {
+            self.specials[link].get_or_insert_default().ledger.push_back(leaving);
+        } else if port.is_remote {
+            port.wire.push_back(travelling);
+        }
+        if port.is_remote {
+            let packet = if self.keeps_copies { self.slab.get(slot).clone() } else { self.slab.remove(slot) };
+            self.post(link, leaving.arrives, Content::Packet { tail, packet });
+            return;
+        }
+        if self.header.is_some() {
+            self.slab.set_tail(slot, tail);
+        }
+        let index = u32::try_from(link).expect("link ids fit 28 bits");
+        self.travel(index, travelling);
+    }
+}
