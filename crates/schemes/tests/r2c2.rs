@@ -8,7 +8,9 @@ use rack::{assert_converged, flow, rack, random_flows, rate, torus, us};
 use raddle_core::{Duration, Header, LinkId, NodeId, PortId, Rate, Report, Time};
 use raddle_packet_sim::Change;
 use raddle_schemes::r2c2::Params;
+use raddle_topology::builders;
 use raddle_topology::routing::Protocol;
+use std::sync::Arc;
 
 const LONG: u64 = 1 << 40;
 
@@ -98,6 +100,19 @@ fn oracle_o10_a_broadcast_costs_sixteen_bytes_a_tree_edge() {
     let rack = rack(&topology, Params::default(), vec![flow(0, 7, 90, 1, Time::ZERO)], None, vec![], None);
     let control: u64 = rack.simulation.link_stats().iter().map(|link| link.control_bytes).sum();
     assert_eq!(control, 2 * 8_176, "one START and one FINISH");
+}
+
+#[test]
+fn oracle_o10_a_broadcast_of_a_folded_clos_crosses_544_links() {
+    let rate = Rate::from_gbps(10);
+    let clos = builders::folded_clos(32, 16, 16, rate, rate, Duration::from_ns(100)).expect("valid sizes");
+    let params = Params { hop_bits: 5, ..Params::default() };
+    for flow in [flow(0, 7, 490, 1, Time::ZERO), flow(0, 300, 301, 1, Time::ZERO)] {
+        let rack = rack(&Arc::new(clos.clone()), params, vec![flow], None, vec![], None);
+        let control: u64 = rack.simulation.link_stats().iter().map(|link| link.control_bytes).sum();
+        // To the leaf, to its other hosts, to one spine, to the other leaves, to their hosts.
+        assert_eq!(control, 2 * 16 * (1 + 15 + 1 + 31 + 31 * 16), "one START and one FINISH");
+    }
 }
 
 #[test]

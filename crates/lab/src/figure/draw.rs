@@ -206,17 +206,31 @@ fn lines<B: DrawingBackend>(area: &DrawingArea<B, Shift>, chart: &Chart) -> Resu
             .draw_series(marked.map(|&at| EmptyElement::at(at) + marker(i, (0, 0), colour)))
             .map_err(failed)?;
     }
-    let position =
-        if ticks.is_some() { SeriesLabelPosition::UpperRight } else { SeriesLabelPosition::LowerRight };
+    let legend = if ticks.is_some() { SeriesLabelPosition::UpperRight } else { free_corner(&x, &y, &drawn) };
     context
         .configure_series_labels()
-        .position(position)
+        .position(legend)
         .legend_area_size(36)
         .background_style(WHITE.mix(0.85))
         .border_style(BLACK.mix(0.3))
         .label_font(("sans-serif", 16))
         .draw()
         .map_err(failed)
+}
+
+/// The corner where a legend hides the fewest points.
+fn free_corner(x: &Axis, y: &Axis, drawn: &[Vec<(f64, f64)>]) -> SeriesLabelPosition {
+    let share = |axis: &Axis, value: f64| (value - axis.range.start) / (axis.range.end - axis.range.start);
+    let hidden = |right: bool, upper: bool| {
+        let beside = |x: f64| if right { x > 0.6 } else { x < 0.4 };
+        let level = |y: f64| if upper { y > 0.75 } else { y < 0.25 };
+        drawn.iter().flatten().filter(|point| beside(share(x, point.0)) && level(share(y, point.1))).count()
+    };
+    if hidden(true, false) <= hidden(false, true) {
+        SeriesLabelPosition::LowerRight
+    } else {
+        SeriesLabelPosition::UpperLeft
+    }
 }
 
 /// The marker of the i-th curve, in pixels: a square, a triangle, a diamond, and so on.

@@ -219,3 +219,6 @@ fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

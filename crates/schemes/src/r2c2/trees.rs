@@ -3,7 +3,9 @@
 //! On a torus tree `t` is a dimension-order tree: dimensions are taken in the cyclic order that starts at `t / 2`,
 //! and odd trees are the mirror image. Averaged over the `2m` images of a cube every link carries the same. The tree
 //! looks alike from every source, so one set of child ports an offset serves all. Elsewhere a node's parent is the
-//! neighbour closer to the source that a hash picks, and the tree of a source is built when it first broadcasts.
+//! neighbour closer to the source that a hash of the neighbour picks: nodes with the same choice agree, and a broadcast
+//! enters few switches. A switch that leads to no host is left out. The tree of a source is built when it first
+//! broadcasts.
 
 use raddle_core::{NodeId, PortId};
 use raddle_topology::{Shape, Topology};
@@ -170,13 +172,20 @@ fn general(topology: &Topology, source: NodeId, tree: usize) -> Vec<PortSet> {
         }
     }
     let mut children = vec![PortSet::default(); topology.node_count()];
-    for &node in &order[1..] {
+    // From the far end, so that a switch's children are known before it is asked for its parent.
+    for &node in order[1..].iter().rev() {
+        if !topology.is_host(node) && children[node.index()].is_empty() {
+            continue;
+        }
         // The links out of `node` are, reversed, the links into it.
         let parent = topology
             .links_from(node)
             .filter(|(_, link)| depth[link.to.index()] + 1 == depth[node.index()])
             .filter(|(id, _)| topology.link(topology.reverse(*id)).is_some())
-            .min_by_key(|(_, link)| mix(source, node, tree, link.to_port))
+            // Of parallel links each node picks its own.
+            .min_by_key(|(_, link)| {
+                (mix(source, link.to, tree, PortId(0)), mix(source, node, tree, link.to_port))
+            })
             .map(|(_, link)| (link.to, link.to_port));
         if let Some((parent, port)) = parent {
             children[parent.index()].insert(port.index());
@@ -215,7 +224,7 @@ mod tests {
                 order.push(to);
             }
         }
-        assert_eq!(order.len(), topology.node_count(), "every node is reached");
+        assert!(topology.hosts().all(|host| depth[host.index()] != u32::MAX), "every host is reached");
         (depth, used)
     }
 
@@ -255,6 +264,24 @@ mod tests {
             sum.iter_mut().zip(used).for_each(|(sum, used)| *sum += used);
         }
         assert_eq!(sum, [511; 6]);
+    }
+
+    #[test]
+    fn oracle_o6_a_tree_of_a_folded_clos_has_544_edges() {
+        let rate = Rate::from_gbps(10);
+        let clos = raddle_topology::builders::folded_clos(32, 16, 16, rate, rate, Duration::from_ns(100));
+        let clos = Arc::new(clos.expect("valid sizes"));
+        let trees = Trees::new(&clos, 6);
+        let mut spines = std::collections::BTreeSet::new();
+        for tree in 0..6 {
+            for source in [NodeId(0), NodeId(77), NodeId(511)] {
+                let (depth, used) = walk(&clos, &trees, source, tree);
+                assert_eq!(used.iter().sum::<u32>(), 1 + 15 + 1 + 31 + 31 * 16);
+                assert_eq!(depth.iter().filter(|&&depth| depth != u32::MAX).max(), Some(&4));
+                spines.extend((544..560).filter(|&spine| depth[spine] != u32::MAX));
+            }
+        }
+        assert!(spines.len() > 6, "sources and trees spread over spines: {spines:?}");
     }
 
     #[test]

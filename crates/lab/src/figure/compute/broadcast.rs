@@ -46,3 +46,75 @@ fn size(section: &mut Section<'_>, key: &str) -> Result<f64, Problem> {
     section.ensure(size > Bytes(0), key, "a flow without bytes", "for example: \"10 KB\"")?;
     Ok(size.0 as f64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Document;
+    use crate::figure::compute::compute;
+    use crate::figure::measure::Data;
+    use crate::run::{Control, run as simulate};
+    use std::path::PathBuf;
+    use std::sync::atomic::AtomicBool;
+
+    fn document(text: &str) -> Document {
+        Document::parse("figure.toml", text.to_owned(), PathBuf::new()).expect("a document")
+    }
+
+    /// Overheads of Figure 9 by share, for one fabric.
+    fn overheads(fabric: &str, shares: &str) -> Vec<f64> {
+        let text = format!(
+            "[compute]\nkind = \"broadcast-overhead\"\nsmall = \"10 KiB\"\nlarge = \"35 MiB\"\nshares = {shares}\n\
+             fabrics = [{{ label = \"it\", {fabric} }}]\n"
+        );
+        let runs = compute(&document(&text)).expect("a computation").expect("one");
+        let number = |run: Run| match run.data {
+            Data::Number(number) => number,
+            Data::Records(_) => panic!("no simulation"),
+        };
+        runs.into_iter().map(number).collect()
+    }
+
+    #[test]
+    fn oracle_o10_figure_9_table() {
+        let table = [
+            ("fabric = \"torus\", dims = [8, 8, 8]", [0.0074, 1.335, 26.563]),
+            ("fabric = \"mesh\", dims = [8, 8, 8]", [0.0056, 1.017, 20.238]),
+            ("fabric = \"torus\", dims = [16, 32]", [0.0037, 0.668, 13.281]),
+        ];
+        for (fabric, percents) in table {
+            for (overhead, percent) in overheads(fabric, "[0, 0.05, 1]").into_iter().zip(percents) {
+                let digit = if percent < 0.1 { 1e-4 } else { 1e-3 };
+                assert!(
+                    (100.0 * overhead - percent).abs() < 0.51 * digit,
+                    "{fabric}: {overhead} for {percent}%"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_overhead_is_linear_in_the_share() {
+        let at = overheads("fabric = \"torus\", dims = [4, 4]", "[0, 0.25, 0.5, 1]");
+        assert!(((at[1] - at[0]) * 4.0 - (at[3] - at[0])).abs() < 1e-12);
+        assert!(((at[2] - at[1]) * 4.0 - (at[3] - at[0])).abs() < 1e-12);
+    }
+
+    #[test]
+    fn oracle_o10_a_simulated_flow_broadcasts_what_the_formula_counts() {
+        for fabric in ["kind = \"torus\"\ndims = [8, 8, 8]", "kind = \"mesh\"\ndims = [5, 3, 4]"] {
+            let text = format!(
+                "[topology]\n{fabric}\nlink_rate = \"10 Gbps\"\nlink_delay = \"100 ns\"\n\
+                 [workload]\nlist = [{{ src = 7, dst = 31, size = \"10 KB\" }}]\n\
+                 [scheme]\ntransport = \"r2c2\"\n"
+            );
+            let document = document(&text);
+            let control = Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads: 1 };
+            let outcome =
+                simulate(document.prepare().expect("sound"), &mut |_| Ok(()), control).expect("a run");
+            let counted: u64 = outcome.links.iter().map(|link| link.control_bytes).sum();
+            let formula = EVENTS * bytes_a_broadcast(&document.topology().expect("sound"));
+            assert!((counted as f64 - formula).abs() < 0.5, "{fabric}: {counted} for {formula}");
+        }
+    }
+}

@@ -41,3 +41,50 @@ pub(super) fn overhead(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     }
     Ok(runs)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::experiment::Document;
+    use crate::figure::compute::compute;
+    use crate::figure::measure::Data;
+    use std::path::PathBuf;
+
+    /// What Figure 19 computes, by the value of `label` under `sweep`.
+    fn numbers(sweep: &str, label: &str) -> Vec<f64> {
+        let text = "[compute]\nkind = \"controller-overhead\"\ndims = [8, 8, 8]\nheader = \"12 B\"\nrate = \"4 B\"\n\
+                    interval = \"500 us\"\nmean_gap = \"1 us\"\nflows = [1, 2, 4, 6, 8, 10]\n";
+        let document = Document::parse("figure.toml", text.to_owned(), PathBuf::new()).expect("a document");
+        let runs = compute(&document).expect("a computation").expect("one");
+        let chosen = runs.iter().filter(|run| run.label(sweep) == Some(label));
+        let number = |run: &super::Run| match run.data {
+            Data::Number(number) => number,
+            Data::Records(_) => panic!("no simulation"),
+        };
+        chosen.map(number).collect()
+    }
+
+    fn assert_about(numbers: &[f64], expected: [f64; 6], digit: f64) {
+        assert_eq!(numbers.len(), 6);
+        for (number, expected) in numbers.iter().zip(expected) {
+            assert!((number - expected).abs() < 0.51 * digit, "{numbers:?}");
+        }
+    }
+
+    #[test]
+    fn oracle_o10_figure_19_ratios() {
+        let every_event = numbers("rates are sent", "upon every event");
+        assert_about(&every_event, [6.02, 7.53, 10.53, 13.54, 16.54, 19.55], 1e-2);
+        // A START or a FINISH every 500 ns: a thousand of them share what the controller sends.
+        let every_interval = numbers("rates are sent", "every interval");
+        let expected = every_event.iter().map(|ratio| (ratio * 8_176.0 - 96.0) / 1e3 + 96.0);
+        let expected: Vec<f64> = expected.map(|bytes| bytes / 8_176.0).collect();
+        assert_about(&every_interval, expected.try_into().expect("six"), 1e-9);
+    }
+
+    #[test]
+    fn oracle_o10_a_controller_is_no_dearer_for_few_sources() {
+        let limits = numbers("limit", "share of nodes with flows");
+        assert!((limits[0] - 0.164).abs() < 5e-4, "{limits:?}");
+        assert_eq!((512.0 * limits[0]) as u32, 84);
+    }
+}
