@@ -110,7 +110,10 @@ impl Fabric {
             }
             for (slot, rate) in slots.iter().zip(&rates) {
                 let kept = incremental.rate(*slot);
-                assert!((kept - rate).abs() <= 1e-9 * rate, "{kept} bit/s after changes, {rate} from scratch");
+                assert!(
+                    (kept - rate).abs() <= 1e-9 * rate,
+                    "{kept} bit/s after changes, {rate} from scratch"
+                );
             }
         }
         let (rows, fill) = (percentile(&mut copying, 50), percentile(&mut filling, 50));
@@ -136,8 +139,7 @@ fn main() {
     for (id, link) in topology.links() {
         capacity[id.index()] = link.rate;
     }
-    let fabric =
-        Fabric { usable: usable(&capacity, HEADROOM), routing: Routing::new(Arc::new(topology)) };
+    let fabric = Fabric { usable: usable(&capacity, HEADROOM), routing: Routing::new(Arc::new(topology)) };
     for (flows, repeats) in [(2, 2_000), (25, 500), (500, 20)] {
         fabric.measure(Case { protocol: Protocol::Rps, flows, repeats });
     }

@@ -12,6 +12,7 @@ pub mod experiment;
 pub mod figure;
 mod ideal;
 mod prepare;
+pub mod rate_overhead;
 pub mod run;
 mod summary;
 pub mod sweep;

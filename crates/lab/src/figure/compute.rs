@@ -1,6 +1,8 @@
-//! Figures that are arithmetic: throughput of oblivious routing, and allocations of small examples.
+//! Figures that no experiment stands behind: throughput of oblivious routing, allocations of small examples, and the
+//! time that computations take.
 
 use super::measure::{Data, Run};
+use super::overhead::rate_overhead;
 use crate::experiment::{Cause, Document, Item, Problem, Section, Value, list};
 use raddle_allocate::{Allocate, Flows, WaterFill};
 use raddle_core::{Duration, Rate};
@@ -25,21 +27,23 @@ pub(super) fn compute(document: &Document) -> Result<Option<Vec<Run>>, Problem> 
         root.item(key);
     }
     root.finish()?;
-    let kinds = [("throughput-fraction", true), ("allocation", false)];
+    let kinds = [("throughput-fraction", 0), ("allocation", 1), ("rate-overhead", 2)];
     let runs = match section.choice("kind", "computation", &kinds, None)? {
-        true => throughput(&mut section)?,
-        false => allocation(&mut section)?,
+        0 => throughput(&mut section)?,
+        1 => allocation(&mut section)?,
+        _ => rate_overhead(&mut section, &document.folder)?,
     };
     section.finish()?;
     Ok(Some(runs))
 }
 
-fn run(first: (&str, &str), second: (&str, &str), number: f64) -> Run {
-    let label = |(sweep, label): (&str, &str)| (sweep.to_owned(), label.to_owned());
-    Run { labels: vec![label(first), label(second)], data: Data::Number(number) }
+/// A run of these sweeps' labels.
+pub(super) fn run(labels: &[(&str, &str)], data: Data) -> Run {
+    Run { labels: labels.iter().map(|&(sweep, label)| (sweep.to_owned(), label.to_owned())).collect(), data }
 }
 
-fn needed<'a>(section: &mut Section<'a>, key: &str, example: &str) -> Result<&'a [Item], Problem> {
+/// The elements of a list that must be there.
+pub(super) fn needed<'a>(section: &mut Section<'a>, key: &str, example: &str) -> Result<&'a [Item], Problem> {
     match section.item(key) {
         Some(item) => list(item),
         None => Err(section.missing(key, example)),
@@ -76,7 +80,7 @@ fn throughput(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     for (scheme, protocol) in &schemes {
         for (label, pattern) in &patterns {
             let fraction = throughput_fraction(&routing, *protocol, *pattern);
-            runs.push(run(("scheme", scheme), ("pattern", label), fraction));
+            runs.push(run(&[("scheme", scheme), ("pattern", label)], Data::Number(fraction)));
         }
     }
     Ok(runs)
@@ -108,7 +112,8 @@ fn allocation(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
         case.finish()?;
         let mut rates = Vec::new();
         WaterFill::default().allocate(&flows, &capacities, &mut rates);
-        runs.extend(names.iter().zip(rates).map(|(flow, rate)| run(("case", &label), ("flow", flow), rate)));
+        let rates = names.iter().zip(rates);
+        runs.extend(rates.map(|(flow, rate)| run(&[("case", &label), ("flow", flow)], Data::Number(rate))));
     }
     Ok(runs)
 }

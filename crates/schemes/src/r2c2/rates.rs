@@ -1,12 +1,12 @@
 //! Rate computation (§3.3): weighted max-min of the flows in the table, each split as its routing protocol says.
 //!
 //! Tables that are computed one after the other differ by few flows, so a computation starts from the last one. Rates
-//! are a function of the table all the same, to the bit: [`Incremental`] sees to that.
+//! are a function of the table all the same, to the bit.
 
 use super::Params;
 use super::entries::Entry;
 use super::fabric::View;
-use raddle_allocate::Incremental;
+use raddle_allocate::RateTable;
 use raddle_core::{LinkId, NodeId};
 use raddle_topology::routing::Protocol;
 use raddle_wire::r2c2::UNLIMITED_KBPS;
@@ -25,11 +25,10 @@ type Remembered = (Vec<Entry>, Arc<[f64]>);
 
 const REMEMBERED: usize = 16;
 
-/// The flows of the last computation, by handle, with their slots there.
+/// A computation, which starts from the table of the one before.
 #[derive(Debug)]
 struct RateComputation {
-    flows: Vec<(Entry, usize)>,
-    incremental: Incremental,
+    rates: RateTable<Entry>,
     row: Vec<(LinkId, f32)>,
 }
 
@@ -98,37 +97,21 @@ fn weights(params: &Params, view: &View, entry: &Entry, row: &mut Vec<(LinkId, f
 
 impl RateComputation {
     fn new(view: &View) -> Self {
-        Self { flows: Vec::new(), incremental: Incremental::new(&view.usable), row: Vec::new() }
+        Self { rates: RateTable::new(&view.usable), row: Vec::new() }
     }
 
     fn compute(&mut self, params: &Params, view: &View, table: &[Entry]) -> Arc<[f64]> {
-        debug_assert!(table.is_sorted_by_key(Entry::key));
-        let mut wanted = table.iter().peekable();
-        self.flows.retain(|(entry, slot)| {
-            while wanted.next_if(|wanted| wanted.key() < entry.key()).is_some() {}
-            let stays = wanted.peek() == Some(&entry);
-            if !stays {
-                self.incremental.remove(*slot);
-            }
-            stays
-        });
-        let mut kept = std::mem::take(&mut self.flows).into_iter().peekable();
-        for entry in table {
-            let slot = match kept.next_if(|(kept, _)| kept == entry) {
-                Some((_, slot)) => slot,
-                None => {
-                    weights(params, view, entry, &mut self.row);
-                    self.incremental.insert(
-                        f64::from(entry.weight.max(1)),
-                        entry.priority(),
-                        demand_bps(entry.demand_kbps),
-                        self.row.iter().map(|&(link, weight)| (link.0, weight)),
-                    )
-                }
-            };
-            self.flows.push((*entry, slot));
-        }
-        self.incremental.settle();
-        self.flows.iter().map(|&(_, slot)| self.incremental.rate(slot)).collect()
+        let Self { rates, row } = self;
+        rates
+            .rates(table, |entry, flows| {
+                weights(params, view, entry, row);
+                flows.insert(
+                    f64::from(entry.weight.max(1)),
+                    entry.priority(),
+                    demand_bps(entry.demand_kbps),
+                    row.iter().map(|&(link, weight)| (link.0, weight)),
+                )
+            })
+            .collect()
     }
 }
