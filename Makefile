@@ -1,6 +1,6 @@
 # What CI runs, and what the README tells a newcomer to run.
 
-.PHONY: setup test instructions bench-baseline bench event-queues fuzz
+.PHONY: setup test instructions bench-baseline bench rate-overhead event-queues fuzz
 
 # What the tests need beside cargo (Debian; needs root if it is missing).
 setup:
@@ -25,6 +25,10 @@ bench-baseline:
 # One table; `make bench WORKS="torus pfq" THREADS=8` for some works on more threads.
 bench:
 	cargo bench -p raddle-bench --bench table --locked -- $(WORKS) $(if $(THREADS),--threads $(THREADS))
+
+# What R2C2's rate computations take as a share of the interval between them.
+rate-overhead:
+	cargo bench -p raddle-bench --bench rate_overhead --locked
 
 # Structures for the event queue on recorded traces.
 event-queues:

@@ -13,7 +13,7 @@ mod water_fill;
 
 pub use check::{Violation, check};
 pub use flows::Flows;
-pub use incremental::Incremental;
+pub use incremental::{Incremental, RateTable};
 pub use reference::Reference;
 pub use water_fill::WaterFill;
 

@@ -13,6 +13,7 @@ mod faults;
 pub mod figure;
 mod ideal;
 mod prepare;
+pub mod rate_overhead;
 pub mod run;
 mod summary;
 pub mod sweep;

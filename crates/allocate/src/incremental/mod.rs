@@ -18,7 +18,10 @@
 //! Cost: a flow that comes, goes, or rises touches each of its links once, O(1) where the link has room; one that
 //! falls too. Other links are looked at only if they are full.
 
+mod rate_table;
 mod stop;
+
+pub use rate_table::RateTable;
 
 use std::cmp::Reverse;
 use std::collections::btree_map::Entry;

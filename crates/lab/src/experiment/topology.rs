@@ -81,7 +81,7 @@ pub struct TopologySpec {
 }
 
 impl TopologySpec {
-    pub(super) fn read(mut section: Section<'_>, folder: &Path) -> Result<(Self, toml::Table), Problem> {
+    pub(crate) fn read(mut section: Section<'_>, folder: &Path) -> Result<(Self, toml::Table), Problem> {
         let choices = KINDS.map(|(name, _)| (name, name));
         let kind = section.choice("kind", "kind of topology", &choices, None)?;
         let at = section.at_key("kind").clone();

@@ -57,7 +57,7 @@ enum Flows {
 }
 
 impl WorkloadSpec {
-    pub(super) fn read(mut section: Section<'_>, folder: &Path) -> Result<(Self, toml::Table), Problem> {
+    pub(crate) fn read(mut section: Section<'_>, folder: &Path) -> Result<(Self, toml::Table), Problem> {
         let key =
             ["list", "file", "pairs"].into_iter().find(|key| section.item(key).is_some()).unwrap_or("flows");
         let at = section.at_key(key).clone();

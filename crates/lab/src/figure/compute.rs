@@ -1,16 +1,18 @@
-//! Figures that are arithmetic: throughput of oblivious routing, allocations of small examples, and what control
-//! traffic costs.
+//! Figures that no experiment stands behind: throughput of oblivious routing, allocations of small examples, what
+//! control traffic costs, and the time that computations take.
 
 mod broadcast;
 mod controller;
 
 use super::measure::{Data, Run};
+use super::overhead::rate_overhead;
 use crate::experiment::{Cause, Document, Item, Problem, Section, Value, list};
 use raddle_allocate::{Allocate, Flows, WaterFill};
 use raddle_core::{Duration, Rate};
 use raddle_topology::builders::{self, BuildError};
 use raddle_topology::routing::{Pattern, Protocol, Routing, throughput_fraction};
 use raddle_topology::{Hops, Topology};
+use std::path::Path;
 use std::sync::Arc;
 
 const PATTERNS: [(&str, Pattern); 6] = [
@@ -22,14 +24,15 @@ const PATTERNS: [(&str, Pattern); 6] = [
     ("worst-case", Pattern::WorstCase),
 ];
 
-/// A kind of computation: what it gives, read from its section.
-type Kind = fn(&mut Section<'_>) -> Result<Vec<Run>, Problem>;
+/// A kind of computation: what it gives, read from its section. The files it names are in the folder.
+type Kind = fn(&mut Section<'_>, &Path) -> Result<Vec<Run>, Problem>;
 
-const KINDS: [(&str, Kind); 4] = [
-    ("throughput-fraction", throughput),
-    ("allocation", allocation),
-    ("broadcast-overhead", broadcast::overhead),
-    ("controller-overhead", controller::overhead),
+const KINDS: [(&str, Kind); 5] = [
+    ("throughput-fraction", |section, _| throughput(section)),
+    ("allocation", |section, _| allocation(section)),
+    ("broadcast-overhead", |section, _| broadcast::overhead(section)),
+    ("controller-overhead", |section, _| controller::overhead(section)),
+    ("rate-overhead", rate_overhead),
 ];
 
 /// The numbers of a computed figure, a run each.
@@ -40,17 +43,19 @@ pub(super) fn compute(document: &Document) -> Result<Option<Vec<Run>>, Problem> 
         root.item(key);
     }
     root.finish()?;
-    let runs = section.choice("kind", "computation", &KINDS, None)?(&mut section)?;
+    let compute = section.choice("kind", "computation", &KINDS, None)?;
+    let runs = compute(&mut section, &document.folder)?;
     section.finish()?;
     Ok(Some(runs))
 }
 
-fn run(first: (&str, &str), second: (&str, &str), number: f64) -> Run {
-    let label = |(sweep, label): (&str, &str)| (sweep.to_owned(), label.to_owned());
-    Run { labels: vec![label(first), label(second)], data: Data::Number(number) }
+/// A run of these sweeps' labels.
+pub(super) fn run(labels: &[(&str, &str)], data: Data) -> Run {
+    Run { labels: labels.iter().map(|&(sweep, label)| (sweep.to_owned(), label.to_owned())).collect(), data }
 }
 
-fn needed<'a>(section: &mut Section<'a>, key: &str, example: &str) -> Result<&'a [Item], Problem> {
+/// The elements of a list that must be there.
+pub(super) fn needed<'a>(section: &mut Section<'a>, key: &str, example: &str) -> Result<&'a [Item], Problem> {
     match section.item(key) {
         Some(item) => list(item),
         None => Err(section.missing(key, example)),
@@ -107,7 +112,7 @@ fn throughput(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     for (scheme, protocol) in &schemes {
         for (label, pattern) in &patterns {
             let fraction = throughput_fraction(&routing, *protocol, *pattern);
-            runs.push(run(("scheme", scheme), ("pattern", label), fraction));
+            runs.push(run(&[("scheme", scheme), ("pattern", label)], Data::Number(fraction)));
         }
     }
     Ok(runs)
@@ -139,7 +144,8 @@ fn allocation(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
         case.finish()?;
         let mut rates = Vec::new();
         WaterFill::default().allocate(&flows, &capacities, &mut rates);
-        runs.extend(names.iter().zip(rates).map(|(flow, rate)| run(("case", &label), ("flow", flow), rate)));
+        let rates = names.iter().zip(rates);
+        runs.extend(rates.map(|(flow, rate)| run(&[("case", &label), ("flow", flow)], Data::Number(rate))));
     }
     Ok(runs)
 }

@@ -1,13 +1,14 @@
 //! Figures: an experiment with a sweep, plots, and claims that hold a paper's words against what was measured.
 //!
 //! A figure's file is an experiment's file with more tables: `[figure]`, `[[sweep]]`, `[[plot]]`, `[[claim]]`,
-//! `[scale.quick]` and `[scale.full]` with overrides, and `[compute]` in place of the experiment where a figure is
-//! arithmetic. [`reproduce()`] runs, draws and judges it.
+//! `[scale.quick]` and `[scale.full]` with overrides, and `[compute]` in place of the experiment where there
+//! is nothing to simulate. [`reproduce()`] runs, draws and judges it.
 
 mod claim;
 mod compute;
 mod draw;
 mod measure;
+mod overhead;
 mod papers;
 mod plot;
 mod reproduce;

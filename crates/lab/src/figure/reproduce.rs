@@ -130,6 +130,7 @@ fn one(
     let runs = match compute(&document)? {
         Some(runs) => {
             for run in &runs {
+                // Timings differ from run to run, so they have no place in a digest.
                 if let Data::Number(number) = run.data {
                     all.digest = mixed(all.digest, number.to_bits().into());
                 }

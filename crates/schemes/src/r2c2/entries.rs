@@ -6,12 +6,12 @@
 
 use raddle_wire::r2c2::Event;
 
-/// A live flow, as its source announced it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A live flow, as its source announced it. Ordered by handle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Entry {
+    pub(super) src: u16,
     /// Zero in a slot without a flow: no sender gives that number.
     lid: u16,
-    pub(super) src: u16,
     pub(super) dst: u16,
     pub(super) weight: u8,
     /// Priority in the high nibble and protocol in the low one, as on the wire.

@@ -1,12 +1,12 @@
 //! Rate computation (§3.3): weighted max-min of the flows in the table, each split as its routing protocol says.
 //!
 //! Tables that are computed one after the other differ by few flows, so a computation starts from the last one. Rates
-//! are a function of the table all the same, to the bit: [`Incremental`] sees to that.
+//! are a function of the table all the same, to the bit.
 
 use super::Params;
 use super::entries::Entry;
 use super::fabric::View;
-use raddle_allocate::Incremental;
+use raddle_allocate::RateTable;
 use raddle_core::{LinkId, NodeId};
 use raddle_topology::routing::Protocol;
 use raddle_wire::r2c2::UNLIMITED_KBPS;
@@ -25,11 +25,11 @@ type Remembered = (Vec<Entry>, Arc<[f64]>);
 
 const REMEMBERED: usize = 16;
 
-/// The flows of the last computation with their weights, by handle, and their slots there.
+/// A computation, which starts from the table of the one before.
 #[derive(Debug)]
 struct RateComputation {
-    flows: Vec<((Entry, f64), usize)>,
-    incremental: Incremental,
+    /// By entry, and the bits of its weight under the policy.
+    rates: RateTable<(Entry, u64)>,
     row: Vec<(LinkId, f32)>,
 }
 
@@ -98,36 +98,23 @@ fn weights(params: &Params, view: &View, entry: &Entry, row: &mut Vec<(LinkId, f
 
 impl RateComputation {
     fn new(view: &View) -> Self {
-        Self { flows: Vec::new(), incremental: Incremental::new(&view.usable), row: Vec::new() }
+        Self { rates: RateTable::new(&view.usable), row: Vec::new() }
     }
 
     fn compute(&mut self, params: &Params, view: &View, table: &[Entry]) -> Arc<[f64]> {
-        debug_assert!(table.is_sorted_by_key(Entry::key));
-        let wanted: Vec<(Entry, f64)> = table.iter().copied().zip(params.policy.weights(table)).collect();
-        let mut next = wanted.iter().peekable();
-        self.flows.retain(|(flow, slot)| {
-            while next.next_if(|(next, _)| next.key() < flow.0.key()).is_some() {}
-            let stays = next.peek() == Some(&flow);
-            if !stays {
-                self.incremental.remove(*slot);
-            }
-            stays
-        });
-        let mut kept = std::mem::take(&mut self.flows).into_iter().peekable();
-        for flow in wanted {
-            let slot = match kept.next_if(|(kept, _)| *kept == flow) {
-                Some((_, slot)) => slot,
-                None => {
-                    let (entry, weight) = &flow;
-                    weights(params, view, entry, &mut self.row);
-                    let row = self.row.iter().map(|&(link, weight)| (link.0, weight));
-                    let demand = demand_bps(entry.demand_kbps);
-                    self.incremental.insert(*weight, entry.priority(), demand, row)
-                }
-            };
-            self.flows.push((flow, slot));
-        }
-        self.incremental.settle();
-        self.flows.iter().map(|&(_, slot)| self.incremental.rate(slot)).collect()
+        let Self { rates, row } = self;
+        let weighed = table.iter().copied().zip(params.policy.weights(table).map(f64::to_bits));
+        let flows: Vec<(Entry, u64)> = weighed.collect();
+        rates
+            .rates(&flows, |(entry, weight), flows| {
+                weights(params, view, entry, row);
+                flows.insert(
+                    f64::from_bits(*weight),
+                    entry.priority(),
+                    demand_bps(entry.demand_kbps),
+                    row.iter().map(|&(link, weight)| (link.0, weight)),
+                )
+            })
+            .collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Build, grid, mean_hops, needed, run};
 use crate::experiment::{Fraction, Problem, Section};
-use crate::figure::measure::Run;
+use crate::figure::measure::{Data, Run};
 use raddle_core::Bytes;
 use raddle_schemes::r2c2::EVENT_BYTES;
 use raddle_topology::{Hops, Topology, builders};
@@ -35,7 +35,7 @@ pub(super) fn overhead(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
         let a_flow = EVENTS * bytes_a_broadcast(&topology);
         for &Fraction(share) in &shares {
             let overhead = a_flow / hops * (share / small + (1.0 - share) / large);
-            runs.push(run(("fabric", &label), ("share", &share.to_string()), overhead));
+            runs.push(run(&[("fabric", &label), ("share", &share.to_string())], Data::Number(overhead)));
         }
     }
     Ok(runs)
@@ -70,7 +70,7 @@ mod tests {
         let runs = compute(&document(&text)).expect("a computation").expect("one");
         let number = |run: Run| match run.data {
             Data::Number(number) => number,
-            Data::Records(_) => panic!("no simulation"),
+            _ => panic!("no computed number"),
         };
         runs.into_iter().map(number).collect()
     }

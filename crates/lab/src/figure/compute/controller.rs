@@ -6,7 +6,7 @@
 use super::broadcast::bytes_a_broadcast;
 use super::{grid, mean_hops, run};
 use crate::experiment::{Problem, Section};
-use crate::figure::measure::Run;
+use crate::figure::measure::{Data, Run};
 use raddle_core::{Bytes, Duration};
 use raddle_schemes::r2c2::EVENT_BYTES;
 use raddle_topology::{Hops, builders};
@@ -34,7 +34,7 @@ pub(super) fn overhead(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
         let to_all = hops * torus.node_count() as f64 * message;
         let events_an_interval = EVENTS * interval.as_secs_f64() / gap.as_secs_f64();
         let label = flows.to_string();
-        let mut put = |kind, number| runs.push(run(kind, ("flows", &label), number));
+        let mut put = |kind, number| runs.push(run(&[kind, ("flows", &label)], Data::Number(number)));
         put(("rates are sent", "upon every event"), (to_controller + to_all) / broadcast);
         put(("rates are sent", "every interval"), (to_controller + to_all / events_an_interval) / broadcast);
         put(("limit", "share of nodes with flows"), (broadcast - to_controller) / to_all);
@@ -58,7 +58,7 @@ mod tests {
         let chosen = runs.iter().filter(|run| run.label(sweep) == Some(label));
         let number = |run: &super::Run| match run.data {
             Data::Number(number) => number,
-            Data::Records(_) => panic!("no simulation"),
+            _ => panic!("no computed number"),
         };
         chosen.map(number).collect()
     }

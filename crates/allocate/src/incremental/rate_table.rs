@@ -1,0 +1,75 @@
+//! Flows by key, edited into the flows that are wanted next.
+
+use super::Incremental;
+
+/// A table's flows and their rates. Tables that come one after the other differ by few flows, so each is computed from
+/// the last; rates are a function of the table all the same, to the bit.
+#[derive(Debug, Clone)]
+pub struct RateTable<K> {
+    /// In order of keys, each with its slot.
+    flows: Vec<(K, usize)>,
+    /// Working memory: the last table's flows that stay.
+    kept: Vec<(K, usize)>,
+    incremental: Incremental,
+}
+
+impl<K: Ord + Copy> RateTable<K> {
+    /// An empty table over links with these usable capacities, in bit/s.
+    #[must_use]
+    pub fn new(links: &[f64]) -> Self {
+        Self { flows: Vec::new(), kept: Vec::new(), incremental: Incremental::new(links) }
+    }
+
+    /// The rates of the flows with these keys, in bit/s and in their order, which must be ascending. A key stands for
+    /// all that is to be known of a flow; `insert` inserts the flow of a key that the last table did not have, and
+    /// returns its slot.
+    pub fn rates(
+        &mut self,
+        keys: &[K],
+        mut insert: impl FnMut(&K, &mut Incremental) -> usize,
+    ) -> impl ExactSizeIterator<Item = f64> {
+        debug_assert!(keys.is_sorted());
+        let mut wanted = keys.iter().peekable();
+        self.kept.clear();
+        for (key, slot) in self.flows.drain(..) {
+            while wanted.next_if(|&&wanted| wanted < key).is_some() {}
+            if wanted.peek() == Some(&&key) {
+                self.kept.push((key, slot));
+            } else {
+                self.incremental.remove(slot);
+            }
+        }
+        let mut kept = self.kept.iter().peekable();
+        for key in keys {
+            let slot = match kept.next_if(|(kept, _)| kept == key) {
+                Some(&(_, slot)) => slot,
+                None => insert(key, &mut self.incremental),
+            };
+            self.flows.push((*key, slot));
+        }
+        self.incremental.settle();
+        self.flows.iter().map(|&(_, slot)| self.incremental.rate(slot))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_edited_into_the_next() {
+        let mut table = RateTable::new(&[1.0, 2.0]);
+        let mut inserted = Vec::new();
+        let mut rates = |keys: &[u32]| -> Vec<f64> {
+            let mut insert = |key: &u32, flows: &mut Incremental| {
+                inserted.push(*key);
+                flows.insert(1.0, 0, f64::INFINITY, [(key % 2, 1.0)])
+            };
+            table.rates(keys, &mut insert).collect()
+        };
+        assert_eq!(rates(&[2, 3, 5]), [1.0, 1.0, 1.0]);
+        assert_eq!(rates(&[1, 3, 4, 8]), [1.0, 1.0, 0.5, 0.5]);
+        assert_eq!(rates(&[1]), [2.0]);
+        assert_eq!(inserted, [2, 3, 5, 1, 4, 8], "what stays is not inserted again");
+    }
+}

@@ -1,0 +1,253 @@
+//! What rate computations cost a node (R2C2, §5.1, Fig. 8): the time that each takes, as a share of the interval.
+//!
+//! A trace of flows is replayed as one node sees it: a tick every interval, which counts the flows that were there at
+//! the tick before and still are. Three algorithms compute the rates of each tick, from the flows' ends to the list of
+//! rates, weights included: [`Algorithm`].
+
+mod trace;
+
+pub use trace::Lifetime;
+
+use raddle_allocate::{Allocate, Flows, RateTable, Reference, WaterFill, usable};
+use raddle_core::{Duration, LinkId, Rate, Time};
+use raddle_records::stats;
+use raddle_topology::Topology;
+use raddle_topology::routing::{Protocol, Routing};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// How rates are computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Algorithm {
+    /// The textbook's progressive filling.
+    Reference,
+    /// Water-filling with a heap, from scratch.
+    Efficient,
+    /// Water-filling that starts from the tick before.
+    Incremental,
+}
+
+impl Algorithm {
+    /// All of them, the slowest first.
+    pub const ALL: [Self; 3] = [Self::Reference, Self::Efficient, Self::Incremental];
+
+    /// Its name: `reference`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reference => "reference",
+            Self::Efficient => "efficient",
+            Self::Incremental => "incremental",
+        }
+    }
+}
+
+/// How many computations are timed at an interval.
+#[derive(Debug, Clone, Copy)]
+pub struct Samples {
+    /// Ticks, which the efficient and the incremental algorithm compute.
+    pub ticks: usize,
+    /// Those of them that the reference computes too, evenly spread.
+    pub reference: usize,
+}
+
+/// A fabric on which traces are replayed.
+#[derive(Debug)]
+pub struct Replay {
+    routing: Routing,
+    protocol: Protocol,
+    usable: Vec<f64>,
+}
+
+/// Relative difference at which two algorithms' rates are not the same.
+const DISAGREEMENT: f64 = 1e-9;
+
+impl Replay {
+    /// Flows routed by `protocol` on `topology`, of whose links a share, `headroom`, is kept free.
+    #[must_use]
+    pub fn new(topology: Arc<Topology>, protocol: Protocol, headroom: f64) -> Self {
+        let mut capacity = vec![Rate::ZERO; topology.link_slots()];
+        for (id, link) in topology.links() {
+            capacity[id.index()] = link.rate;
+        }
+        Self { usable: usable(&capacity, headroom), routing: Routing::new(topology), protocol }
+    }
+
+    /// What each tick's computation takes, in percent of the interval `rho`, by algorithm in the order of
+    /// [`Algorithm::ALL`], sorted. `trace` is in order of start.
+    ///
+    /// Ticks lie between the first tenth of the trace and its last start, or the end of half of its flows if that is
+    /// later. Where they are too few, several nodes' ticks are replayed one after the other, each with a phase of its
+    /// own; a node's first is not counted.
+    ///
+    /// # Panics
+    /// If two algorithms' rates differ by more than 1e-9.
+    #[must_use]
+    pub fn overheads(&self, trace: &[Lifetime], rho: Duration, samples: Samples) -> [Vec<f64>; 3] {
+        let mut overheads = [const { Vec::new() }; 3];
+        let (from, until) = window(trace);
+        let a_node = usize::try_from(until.since(from).as_ps() / rho.as_ps()).unwrap_or(usize::MAX);
+        let nodes = samples.ticks.div_ceil(a_node.saturating_sub(1).max(1)) as u64;
+        let every = samples.ticks.div_ceil(samples.reference.max(1)).max(1);
+        for node in 0..nodes {
+            let phase = Duration::from_ps(rho.as_ps() / nodes * node);
+            let mut computations = Computations::new(self);
+            let mut ticks = Ticks::new(trace, from + phase, rho);
+            computations.tick(trace, ticks.next_flows(), true);
+            while ticks.now + rho < until && overheads[1].len() < samples.ticks {
+                let with_reference = overheads[1].len().is_multiple_of(every);
+                let times = computations.tick(trace, ticks.next_flows(), with_reference);
+                for (overheads, time) in overheads.iter_mut().zip(times) {
+                    overheads.extend(time.map(|seconds| 100.0 * seconds / rho.as_secs_f64()));
+                }
+            }
+        }
+        overheads.iter_mut().for_each(|sample| stats::sort(sample));
+        overheads
+    }
+}
+
+/// From when to when ticks are replayed.
+fn window(trace: &[Lifetime]) -> (Time, Time) {
+    let mut ends: Vec<Time> = trace.iter().map(|flow| flow.end).collect();
+    ends.sort_unstable();
+    let starts = || trace.iter().map(|flow| flow.start);
+    let first = starts().next().unwrap_or(Time::ZERO);
+    let until = starts().last().max(ends.get(ends.len() / 2).copied()).unwrap_or(first);
+    (first + Duration::from_ps(until.since(first).as_ps() / 10), until)
+}
+
+/// The ticks of a node.
+struct Ticks<'a> {
+    trace: &'a [Lifetime],
+    now: Time,
+    rho: Duration,
+    /// Flows of the trace that have been there for an interval, and those of them that have not ended.
+    seen: usize,
+    counted: Vec<u32>,
+}
+
+impl<'a> Ticks<'a> {
+    fn new(trace: &'a [Lifetime], now: Time, rho: Duration) -> Self {
+        Self { trace, now, rho, seen: 0, counted: Vec::new() }
+    }
+
+    /// The flows, by their place in the trace, that the next tick counts.
+    fn next_flows(&mut self) -> &[u32] {
+        let new = self.trace[self.seen..].iter().take_while(|flow| flow.start <= self.now).count();
+        self.now = self.now + self.rho;
+        let places = self.seen..self.seen + new;
+        self.counted.extend(places.map(|place| u32::try_from(place).expect("fewer than 2^32 flows")));
+        self.seen += new;
+        self.counted.retain(|&place| self.trace[place as usize].end > self.now);
+        &self.counted
+    }
+}
+
+/// A node's computations, by each algorithm.
+struct Computations<'a> {
+    replay: &'a Replay,
+    flows: Flows,
+    row: Vec<(LinkId, f32)>,
+    water_fill: WaterFill,
+    table: RateTable<u32>,
+    /// By algorithm.
+    rates: [Vec<f64>; 3],
+}
+
+impl<'a> Computations<'a> {
+    fn new(replay: &'a Replay) -> Self {
+        Self {
+            replay,
+            flows: Flows::default(),
+            row: Vec::new(),
+            water_fill: WaterFill::default(),
+            table: RateTable::new(&replay.usable),
+            rates: Default::default(),
+        }
+    }
+
+    /// Seconds that each algorithm needs for the rates of the flows in these places of the trace.
+    fn tick(&mut self, trace: &[Lifetime], places: &[u32], with_reference: bool) -> [Option<f64>; 3] {
+        let Self { replay, flows, row, water_fill, table, rates: [slow, fast, kept] } = self;
+        let Replay { routing, protocol, usable } = *replay;
+        let weights = |place: u32, row: &mut Vec<(LinkId, f32)>| {
+            let Lifetime { src, dst, .. } = trace[place as usize];
+            routing.weights(*protocol, src, dst, place.into(), row);
+        };
+        let mut from_scratch = |algorithm: &mut dyn Allocate, rates: &mut Vec<f64>| {
+            timed(|| {
+                flows.clear();
+                for &place in places {
+                    weights(place, row);
+                    flows.push(1.0, 0, f64::INFINITY, row.iter().map(|&(link, weight)| (link.0, weight)));
+                }
+                algorithm.allocate(flows, usable, rates);
+            })
+        };
+        let reference = with_reference.then(|| from_scratch(&mut Reference, slow));
+        let efficient = from_scratch(water_fill, fast);
+        let incremental = timed(|| {
+            kept.clear();
+            kept.extend(table.rates(places, |&place, flows| {
+                weights(place, row);
+                flows.insert(1.0, 0, f64::INFINITY, row.iter().map(|&(link, weight)| (link.0, weight)))
+            }));
+        });
+        assert_agree(fast, kept);
+        if with_reference {
+            assert_agree(slow, kept);
+        }
+        [reference, Some(efficient), Some(incremental)]
+    }
+}
+
+fn assert_agree(rates: &[f64], others: &[f64]) {
+    assert_eq!(rates.len(), others.len());
+    for (rate, other) in rates.iter().zip(others) {
+        assert!((rate - other).abs() <= DISAGREEMENT * rate, "{rate} and {other} bit/s for one flow");
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "what is measured is the time that computations take here")]
+fn timed(work: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    work();
+    start.elapsed().as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_core::NodeId;
+    use raddle_topology::builders;
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Duration::from_us(us)
+    }
+
+    fn lifetime(start: u64, end: u64) -> Lifetime {
+        Lifetime { src: NodeId(0), dst: NodeId(3), start: at(start), end: at(end) }
+    }
+
+    #[test]
+    fn ticks_count_flows_that_have_lasted_an_interval() {
+        let trace = [lifetime(1, 100), lifetime(10, 25), lifetime(11, 30), lifetime(12, 31)];
+        let mut ticks = Ticks::new(&trace, at(0), Duration::from_us(10));
+        let counted: Vec<Vec<u32>> = (0..4).map(|_| ticks.next_flows().to_vec()).collect();
+        assert_eq!(counted, [vec![], vec![0, 1], vec![0, 3], vec![0]]);
+    }
+
+    #[test]
+    fn as_many_ticks_are_timed_as_asked_for() {
+        let torus = builders::torus(&[4, 4], Rate::from_gbps(10), Duration::ZERO).expect("valid dims");
+        let replay = Replay::new(Arc::new(torus), Protocol::Rps, 0.05);
+        let trace: Vec<Lifetime> = (0..100).map(|i| lifetime(i, i + 40)).collect();
+        let samples = Samples { ticks: 50, reference: 10 };
+        for rho in [1, 7, 60] {
+            let overheads = replay.overheads(&trace, Duration::from_us(rho), samples);
+            assert_eq!(overheads.each_ref().map(Vec::len), [10, 50, 50], "{rho} us");
+            assert!(overheads.iter().flatten().all(|&percent| percent > 0.0));
+        }
+    }
+}
