@@ -84,7 +84,8 @@ impl Pairs {
             return Err(WorkloadError::TooFewHosts { hosts: hosts.len() });
         }
         if *self == Self::Uniform {
-            let from = |&src: &NodeId| hosts.iter().filter(move |&&dst| dst != src).map(move |&dst| (src, dst));
+            let from =
+                |&src: &NodeId| hosts.iter().filter(move |&&dst| dst != src).map(move |&dst| (src, dst));
             return Ok(hosts.iter().flat_map(from).collect());
         }
         self.list(topology, &hosts, stream)

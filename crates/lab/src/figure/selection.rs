@@ -37,7 +37,12 @@ pub(super) fn selection(section: &mut Section<'_>, threads: usize) -> Result<Vec
     let positive = !fractions.is_empty() && fractions.iter().all(|fraction| fraction.0 > 0.0);
     section.ensure(positive, "fractions", "a permutation of no nodes", hint)?;
     let headroom = section.or("headroom", Fraction(0.0))?.0;
-    section.ensure(headroom < 1.0, "headroom", "headroom that leaves nothing", "a share below 1, such as 0.05")?;
+    section.ensure(
+        headroom < 1.0,
+        "headroom",
+        "headroom that leaves nothing",
+        "a share below 1, such as 0.05",
+    )?;
     let instances: u64 = section.required("instances")?;
     section.ensure(instances > 0, "instances", "no instances to take a mean of", "at least 1")?;
     let topology = routing.topology();
@@ -54,7 +59,8 @@ pub(super) fn selection(section: &mut Section<'_>, threads: usize) -> Result<Vec
         seed: section.or("seed", 1)?,
         search: Genetic { generations: section.or("generations", 60)?, ..Genetic::default() },
     };
-    let labels: Vec<&str> = schemes.iter().map(|(label, _)| label.as_str()).chain([RANDOM, ADAPTIVE]).collect();
+    let labels: Vec<&str> =
+        schemes.iter().map(|(label, _)| label.as_str()).chain([RANDOM, ADAPTIVE]).collect();
     let sums = permutations.sums(threads).map_err(|error| section.contradiction("schemes", error, hint))?;
     Ok(runs(&labels, &permutations, &sums))
 }
@@ -103,7 +109,8 @@ impl Permutations<'_> {
         };
         std::thread::scope(|scope| {
             let workers: Vec<_> = (0..threads.clamp(1, count)).map(|_| scope.spawn(work)).collect();
-            let results = workers.into_iter().map(|worker| worker.join().expect("a worker that does not panic"));
+            let results =
+                workers.into_iter().map(|worker| worker.join().expect("a worker that does not panic"));
             results.collect::<Vec<_>>().into_iter().collect::<Result<(), String>>()
         })?;
         Ok(sums.into_inner().unwrap_or_else(PoisonError::into_inner))
