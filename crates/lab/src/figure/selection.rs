@@ -103,7 +103,8 @@ impl Permutations<'_> {
                 if i >= count {
                     return Ok(());
                 }
-                let found = self.instance(self.fractions[i / self.instances as usize], i as u64)?;
+                let (share, number) = (i / self.instances as usize, i as u64 % self.instances);
+                let found = self.instance(share, number)?;
                 sums.lock().unwrap_or_else(PoisonError::into_inner)[i] = found;
             }
         };
@@ -117,9 +118,11 @@ impl Permutations<'_> {
     }
 
     /// The sums under each protocol alone, at random, and as the search finds it.
-    fn instance(&self, fraction: f64, number: u64) -> Result<Vec<f64>, String> {
-        let mut stream = Stream::new(self.seed, number, "figure/permutation");
-        let pairs = Pairs::Permutation { fraction }.each(self.routing.topology(), &mut stream);
+    fn instance(&self, share: usize, number: u64) -> Result<Vec<f64>, String> {
+        // Few instances are the first of many.
+        let mut stream = Stream::new(self.seed, (share as u64) << 32 | number, "figure/permutation");
+        let pattern = Pairs::Permutation { fraction: self.fractions[share] };
+        let pairs = pattern.each(self.routing.topology(), &mut stream);
         let pairs = pairs.map_err(|error| error.to_string())?;
         let flows = pairs.into_iter().map(|(src, dst)| LongFlow::new(src, dst)).collect();
         let problem = selection::Problem::new(self.routing, &self.usable, flows, &self.protocols);
