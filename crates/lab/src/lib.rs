@@ -15,6 +15,7 @@ mod ideal;
 mod prepare;
 pub mod rate_overhead;
 pub mod run;
+pub mod select;
 mod summary;
 pub mod sweep;
 pub mod topo;

@@ -1,11 +1,12 @@
 //! Figures that no experiment stands behind: throughput of oblivious routing, allocations of small examples, what
-//! control traffic costs, and the time that computations take.
+//! control traffic costs, the time that computations take, and what routing selection finds.
 
 mod broadcast;
 mod controller;
+mod rate_overhead;
+mod selection;
 
 use super::measure::{Data, Run};
-use super::overhead::rate_overhead;
 use crate::experiment::{Cause, Document, Item, Problem, Section, Value, list};
 use raddle_allocate::{Allocate, Flows, WaterFill};
 use raddle_core::{Duration, Rate};
@@ -24,19 +25,28 @@ const PATTERNS: [(&str, Pattern); 6] = [
     ("worst-case", Pattern::WorstCase),
 ];
 
-/// A kind of computation: what it gives, read from its section. The files it names are in the folder.
-type Kind = fn(&mut Section<'_>, &Path) -> Result<Vec<Run>, Problem>;
+/// What a computation may use beside its section.
+struct Context<'a> {
+    /// Where the files are that it names.
+    folder: &'a Path,
+    /// How many may share the work.
+    threads: usize,
+}
 
-const KINDS: [(&str, Kind); 5] = [
+/// A kind of computation: what it gives, read from its section.
+type Kind = fn(&mut Section<'_>, &Context<'_>) -> Result<Vec<Run>, Problem>;
+
+const KINDS: [(&str, Kind); 6] = [
     ("throughput-fraction", |section, _| throughput(section)),
     ("allocation", |section, _| allocation(section)),
     ("broadcast-overhead", |section, _| broadcast::overhead(section)),
     ("controller-overhead", |section, _| controller::overhead(section)),
-    ("rate-overhead", rate_overhead),
+    ("rate-overhead", |section, context| rate_overhead::measure(section, context.folder)),
+    ("selection", |section, context| selection::compare(section, context.threads)),
 ];
 
-/// The numbers of a computed figure, a run each.
-pub(super) fn compute(document: &Document) -> Result<Option<Vec<Run>>, Problem> {
+/// The numbers of a computed figure, a run each; `threads` share the work.
+pub(super) fn compute(document: &Document, threads: usize) -> Result<Option<Vec<Run>>, Problem> {
     let mut root = Section::new(&document.root, "");
     let Some(mut section) = root.section("compute")? else { return Ok(None) };
     for key in ["figure", "plot", "claim", "scale"] {
@@ -44,18 +54,18 @@ pub(super) fn compute(document: &Document) -> Result<Option<Vec<Run>>, Problem> 
     }
     root.finish()?;
     let compute = section.choice("kind", "computation", &KINDS, None)?;
-    let runs = compute(&mut section, &document.folder)?;
+    let runs = compute(&mut section, &Context { folder: &document.folder, threads })?;
     section.finish()?;
     Ok(Some(runs))
 }
 
 /// A run of these sweeps' labels.
-pub(super) fn run(labels: &[(&str, &str)], data: Data) -> Run {
+fn run(labels: &[(&str, &str)], data: Data) -> Run {
     Run { labels: labels.iter().map(|&(sweep, label)| (sweep.to_owned(), label.to_owned())).collect(), data }
 }
 
 /// The elements of a list that must be there.
-pub(super) fn needed<'a>(section: &mut Section<'a>, key: &str, example: &str) -> Result<&'a [Item], Problem> {
+fn needed<'a>(section: &mut Section<'a>, key: &str, example: &str) -> Result<&'a [Item], Problem> {
     match section.item(key) {
         Some(item) => list(item),
         None => Err(section.missing(key, example)),
@@ -87,9 +97,13 @@ fn mean_hops(
     })
 }
 
-/// Every scheme under every pattern on a torus.
-fn throughput(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
-    let routing = Routing::new(Arc::new(grid(section, builders::torus)?));
+/// The torus of the key `dims`, with links of 1 Gbps.
+fn torus(section: &mut Section<'_>) -> Result<Routing, Problem> {
+    Ok(Routing::new(Arc::new(grid(section, builders::torus)?)))
+}
+
+/// The routing protocols of the key `schemes`, with their labels.
+fn schemes(section: &mut Section<'_>) -> Result<Vec<(String, Protocol)>, Problem> {
     let mut schemes = Vec::new();
     for item in needed(section, "schemes", "[{ label = \"RPS\", protocol = \"romm\" }]")? {
         let mut scheme = Section::of(item, "compute.schemes")?;
@@ -101,6 +115,13 @@ fn throughput(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
         schemes.push((label, scheme.choice("protocol", "routing protocol", &names, None)?));
         scheme.finish()?;
     }
+    Ok(schemes)
+}
+
+/// Every scheme under every pattern on a torus.
+fn throughput(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
+    let routing = torus(section)?;
+    let schemes = schemes(section)?;
     let mut patterns = Vec::new();
     for item in needed(section, "patterns", "[{ label = \"UR\", pattern = \"uniform\" }]")? {
         let mut pattern = Section::of(item, "compute.patterns")?;

@@ -8,7 +8,6 @@ mod claim;
 mod compute;
 mod draw;
 mod measure;
-mod overhead;
 mod papers;
 mod plot;
 mod reproduce;

@@ -1,15 +1,15 @@
 //! `[compute] kind = "rate-overhead"`: what rate computations take, as a share of the interval between them.
 
-use super::compute::{needed, run};
-use super::measure::{Data, Run};
+use super::{needed, run};
 use crate::experiment::{Fraction, Problem, Section, TopologySpec, WorkloadSpec};
+use crate::figure::measure::{Data, Run};
 use crate::rate_overhead::{Algorithm, Lifetime, Replay, Samples};
 use raddle_core::Duration;
 use raddle_topology::routing::Protocol;
 use std::path::Path;
 
 /// Every algorithm on every trace at every interval.
-pub(super) fn rate_overhead(section: &mut Section<'_>, folder: &Path) -> Result<Vec<Run>, Problem> {
+pub(super) fn measure(section: &mut Section<'_>, folder: &Path) -> Result<Vec<Run>, Problem> {
     let Some(fabric) = section.section("topology")? else {
         return Err(section.missing("topology", "{ kind = \"torus\", dims = [8, 8, 8] }"));
     };
