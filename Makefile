@@ -1,6 +1,6 @@
 # What CI runs, and what the README tells a newcomer to run.
 
-.PHONY: setup test instructions bench-baseline bench event-queues fuzz
+.PHONY: setup test instructions bench-baseline bench event-queues selection fuzz
 
 # What the tests need beside cargo (Debian; needs root if it is missing).
 setup:
@@ -29,6 +29,10 @@ bench:
 # Structures for the event queue on recorded traces.
 event-queues:
 	cargo bench -p raddle-bench --bench event_queues --features event-trace --locked -- $(WORKS)
+
+# Routing selection: assignments evaluated a second, against the plain water-filling.
+selection:
+	cargo bench -p raddle-bench --bench selection --locked
 
 # Needs a nightly toolchain and cargo-fuzz.
 fuzz:

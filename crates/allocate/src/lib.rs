@@ -1,4 +1,5 @@
-//! Pure algorithms on rates: weighted max-min allocation of flows whose split over links is fixed.
+//! Pure algorithms on rates: weighted max-min allocation of flows whose split over links is fixed, and the
+//! [selection] of the protocols that fix it.
 //!
 //! Flow f uses `rate * w(f, l)` of link l. Classes are served in order; within a class rates are max-min fair relative
 //! to the flows' weights, and none exceeds its demand (Costa et al., SIGCOMM 2015, §3.3; Bertsekas and Gallager, Data
