@@ -70,6 +70,27 @@ impl Pairs {
         }))
     }
 
+    /// Each of the pattern's pairs once, in an order of its own; of `Uniform`, every ordered pair of distinct hosts.
+    ///
+    /// # Errors
+    /// If the fabric has too few hosts, or is not what the pattern is for.
+    pub fn each(
+        &self,
+        topology: &Topology,
+        stream: &mut Stream,
+    ) -> Result<Vec<(NodeId, NodeId)>, WorkloadError> {
+        let hosts: Vec<NodeId> = topology.hosts().collect();
+        if hosts.len() < 2 {
+            return Err(WorkloadError::TooFewHosts { hosts: hosts.len() });
+        }
+        if *self == Self::Uniform {
+            let from =
+                |&src: &NodeId| hosts.iter().filter(move |&&dst| dst != src).map(move |&dst| (src, dst));
+            return Ok(hosts.iter().flat_map(from).collect());
+        }
+        self.list(topology, &hosts, stream)
+    }
+
     /// The pattern's pairs, at least one.
     fn list(
         &self,

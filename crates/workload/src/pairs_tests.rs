@@ -41,6 +41,18 @@ fn a_permutation_sends_and_receives_once_a_host_and_never_to_itself() {
     assert_eq!(again[..16], again[16..], "regular arrivals take the pairs in turn");
 }
 
+#[test]
+fn each_pair_of_a_pattern_can_be_had_once() {
+    let each = |pairs: &Pairs, topology: &Topology| pairs.each(topology, &mut Stream::new(1, 0, "test"));
+    let uniform = each(&Pairs::Uniform, &star(5)).unwrap();
+    assert_eq!(uniform.iter().collect::<std::collections::BTreeSet<_>>().len(), 20);
+    assert!(uniform.len() == 20 && uniform.iter().all(|(src, dst)| src != dst));
+    let torus = torus(&[4, 4, 4]);
+    assert_eq!(each(&Pairs::Permutation { fraction: 0.25 }, &torus).unwrap().len(), 16);
+    assert_eq!(each(&Pairs::Tornado, &torus).unwrap().len(), 64);
+    assert!(each(&Pairs::Permutation { fraction: 1.5 }, &torus).is_err());
+}
+
 /// The patterns of specs/r2c2.md §2.3 on the 8-ary 2-cube, from node (2, 1).
 #[test]
 fn grid_patterns_map_coordinates_as_specified() {
