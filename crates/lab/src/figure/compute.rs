@@ -1,6 +1,7 @@
 //! Figures that are arithmetic: throughput of oblivious routing, and allocations of small examples.
 
 use super::measure::{Data, Run};
+use super::selection::selection;
 use crate::experiment::{Cause, Document, Item, Problem, Section, Value, list};
 use raddle_allocate::{Allocate, Flows, WaterFill};
 use raddle_core::{Duration, Rate};
@@ -17,18 +18,19 @@ const PATTERNS: [(&str, Pattern); 6] = [
     ("worst-case", Pattern::WorstCase),
 ];
 
-/// The numbers of a computed figure, a run each.
-pub(super) fn compute(document: &Document) -> Result<Option<Vec<Run>>, Problem> {
+/// The numbers of a computed figure, a run each; `threads` share the work.
+pub(super) fn compute(document: &Document, threads: usize) -> Result<Option<Vec<Run>>, Problem> {
     let mut root = Section::new(&document.root, "");
     let Some(mut section) = root.section("compute")? else { return Ok(None) };
     for key in ["figure", "plot", "claim", "scale"] {
         root.item(key);
     }
     root.finish()?;
-    let kinds = [("throughput-fraction", true), ("allocation", false)];
+    let kinds = [("throughput-fraction", 0), ("allocation", 1), ("selection", 2)];
     let runs = match section.choice("kind", "computation", &kinds, None)? {
-        true => throughput(&mut section)?,
-        false => allocation(&mut section)?,
+        0 => throughput(&mut section)?,
+        1 => allocation(&mut section)?,
+        _ => selection(&mut section, threads)?,
     };
     section.finish()?;
     Ok(Some(runs))
@@ -39,21 +41,27 @@ fn run(first: (&str, &str), second: (&str, &str), number: f64) -> Run {
     Run { labels: vec![label(first), label(second)], data: Data::Number(number) }
 }
 
-fn needed<'a>(section: &mut Section<'a>, key: &str, example: &str) -> Result<&'a [Item], Problem> {
+pub(super) fn needed<'a>(section: &mut Section<'a>, key: &str, example: &str) -> Result<&'a [Item], Problem> {
     match section.item(key) {
         Some(item) => list(item),
         None => Err(section.missing(key, example)),
     }
 }
 
-/// Every scheme under every pattern on a torus.
-fn throughput(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
+/// The torus of the key `dims`, with links of 1 Gbps.
+pub(super) fn torus(section: &mut Section<'_>) -> Result<Routing, Problem> {
     let dims: Vec<u32> = section.required("dims")?;
+    let some = !dims.is_empty() && !dims.contains(&0);
+    section.ensure(some, "dims", "a torus without nodes", "for example: dims = [8, 8]")?;
     let torus = builders::torus(&dims, Rate::from_gbps(1), Duration::ZERO).map_err(|error| {
         let hint = "for example: dims = [8, 8]".to_owned();
         Problem::at(section.at_key("dims"), Cause::OutOfRange { what: error.to_string(), hint })
     })?;
-    let routing = Routing::new(Arc::new(torus));
+    Ok(Routing::new(Arc::new(torus)))
+}
+
+/// The routing protocols of the key `schemes`, with their labels.
+pub(super) fn schemes(section: &mut Section<'_>) -> Result<Vec<(String, Protocol)>, Problem> {
     let mut schemes = Vec::new();
     for item in needed(section, "schemes", "[{ label = \"RPS\", protocol = \"romm\" }]")? {
         let mut scheme = Section::of(item, "compute.schemes")?;
@@ -65,6 +73,13 @@ fn throughput(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
         schemes.push((label, scheme.choice("protocol", "routing protocol", &names, None)?));
         scheme.finish()?;
     }
+    Ok(schemes)
+}
+
+/// Every scheme under every pattern on a torus.
+fn throughput(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
+    let routing = torus(section)?;
+    let schemes = schemes(section)?;
     let mut patterns = Vec::new();
     for item in needed(section, "patterns", "[{ label = \"UR\", pattern = \"uniform\" }]")? {
         let mut pattern = Section::of(item, "compute.patterns")?;

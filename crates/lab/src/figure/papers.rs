@@ -18,7 +18,8 @@ macro_rules! figures {
     };
 }
 
-const PAPERS: &[Paper] = &[figures!("r2c2": "fig2", "fig4", "fig10", "fig11", "fig12", "fig13", "fig14")];
+const PAPERS: &[Paper] =
+    &[figures!("r2c2": "fig2", "fig4", "fig10", "fig11", "fig12", "fig13", "fig14", "fig18")];
 
 /// A figure's file, as it comes with the program.
 #[derive(Debug, Clone, Copy)]

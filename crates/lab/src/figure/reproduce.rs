@@ -127,7 +127,7 @@ fn one(
     let document = document(file, options.scale)?;
     let figure = Figure::read(&document)?;
     fs::create_dir_all(part).map_err(Error::io("create", part))?;
-    let runs = match compute(&document)? {
+    let runs = match compute(&document, options.threads)? {
         Some(runs) => {
             for run in &runs {
                 if let Data::Number(number) = run.data {
