@@ -38,6 +38,26 @@ pub(crate) enum Command {
     Sweep(Run),
     /// Run the live runtime (lockstep) on an experiment.
     Live(Run),
+    /// Choose a routing protocol for each flow of an experiment, all taken as live at once (R2C2, §3.4).
+    Select {
+        /// The experiment, a TOML file.
+        file: PathBuf,
+        /// Override a key: `--set workload.flows=512`; again for more.
+        #[arg(long, value_name = "KEY=VALUE")]
+        set: Vec<String>,
+        /// The seed, for `--set engine.seed=N`.
+        #[arg(long)]
+        seed: Option<u64>,
+        /// What rates are worth: aggregate, minimum, or tenant.
+        #[arg(long, default_value = "aggregate")]
+        utility: String,
+        /// How to look for the best: genetic, hill-climbing, log-linear, annealing, random, or exhaustive.
+        #[arg(long, default_value = "genetic")]
+        search: String,
+        /// Write the flows' protocols and rates to this CSV file.
+        #[arg(long)]
+        out: Option<PathBuf>,
+    },
     /// Run a paper's figures and hold them against what it claims.
     Reproduce {
         /// The paper, or one of its figures: `r2c2`, `r2c2/fig10`; everything if left out.

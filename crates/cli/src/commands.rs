@@ -4,7 +4,7 @@ use crate::Ended;
 use crate::arguments::{Arguments, Command, Format, Listed, Run, Scale, Topo};
 use crate::show::{self, Bars};
 use raddle_lab::experiment::Document;
-use raddle_lab::{Control, Error, Progress, catalogue, compare, figure, run_into, sweep, topo};
+use raddle_lab::{Control, Error, Progress, catalogue, compare, figure, run_into, select, sweep, topo};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,6 +49,14 @@ pub(crate) fn execute(arguments: &Arguments, stop: &AtomicBool) -> Result<Ended,
             output.print(|| text, || json);
             Ok(Ended::Done)
         }
+        Command::Select { file, set, seed, utility, search, out } => {
+            let selection = select::select(&document(file, set, *seed)?, utility, search)?;
+            if let Some(out) = out {
+                selection.write(out)?;
+            }
+            output.print(|| selection.to_string(), || selection.json());
+            Ok(Ended::Done)
+        }
         Command::Reproduce { target, scale, out, threads } => {
             let options = figure::Options {
                 selector: target.clone(),
@@ -80,13 +88,18 @@ impl Output {
     }
 }
 
+/// An experiment with overrides and a seed.
+fn document(file: &Path, set: &[String], seed: Option<u64>) -> Result<Document, Error> {
+    let seed = seed.map(|seed| format!("engine.seed={seed}"));
+    let overrides = set.iter().chain(&seed).map(String::as_str);
+    Ok(Document::load(file)?.with_overrides(overrides)?)
+}
+
 /// The experiment with all overrides; the command's own come last.
 fn load(run: &Run, own: &[&str]) -> Result<Document, Error> {
-    let mut overrides = run.set.clone();
-    overrides.extend(run.seed.map(|seed| format!("engine.seed={seed}")));
-    overrides.extend(run.engine.as_ref().map(|engine| format!("engine.kind={engine}")));
-    overrides.extend(own.iter().map(|&assignment| assignment.to_owned()));
-    Ok(Document::load(&run.file)?.with_overrides(overrides.iter().map(String::as_str))?)
+    let engine = run.engine.as_ref().map(|engine| format!("engine.kind={engine}"));
+    let overrides = engine.as_deref().into_iter().chain(own.iter().copied());
+    Ok(document(&run.file, &run.set, run.seed)?.with_overrides(overrides)?)
 }
 
 /// The experiment's name, after its file.

@@ -13,6 +13,7 @@ pub mod figure;
 mod ideal;
 mod prepare;
 pub mod run;
+pub mod select;
 mod summary;
 pub mod sweep;
 pub mod topo;

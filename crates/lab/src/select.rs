@@ -1,0 +1,219 @@
+//! Routing selection for an experiment's flows, taken as all live at once: what a search finds, and what it is held
+//! against.
+
+use crate::experiment::Document;
+use crate::{Error, Prepared, table};
+use raddle_allocate::selection::{
+    Annealing, Exhaustive, Found, Genetic, HillClimbing, LogLinear, LongFlow, Objective, Random, Search,
+    Uniform, Utility, is_significant,
+};
+use raddle_allocate::{selection, usable};
+use raddle_core::{LinkId, Rate, Stream};
+use raddle_schemes::parameter::Value as Setting;
+use raddle_topology::routing::{Protocol, Routing};
+use serde_json::{Value, json};
+use std::ffi::OsString;
+use std::fmt::{self, Write as _};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The protocols to choose from, as in the paper's experiments (§5.2); the first is what new flows start with.
+const PROTOCOLS: [Protocol; 2] = [Protocol::Rps, Protocol::Vlb];
+
+/// Makes a search with its default parameters.
+type NewSearch = fn() -> Box<dyn Search>;
+
+/// Searches by name; the first is the paper's.
+const SEARCHES: [(&str, NewSearch); 6] = [
+    ("genetic", || Box::new(Genetic::default())),
+    ("hill-climbing", || Box::new(HillClimbing)),
+    ("log-linear", || Box::new(LogLinear::default())),
+    ("annealing", || Box::new(Annealing::default())),
+    ("random", || Box::new(Random)),
+    ("exhaustive", || Box::new(Exhaustive)),
+];
+
+/// Utilities by name, with their units.
+const UTILITIES: [(&str, Utility, &str); 3] = [
+    ("aggregate", Utility::Aggregate, "sum of rates, Gbps"),
+    ("minimum", Utility::Minimum, "least rate by weight, Gbps"),
+    ("tenant", Utility::PerTenant, "sum over sources of the root of their Gbps"),
+];
+
+/// Most bytes of rows: an experiment may list more flows than anyone would have live at once.
+const MOST_BYTES: usize = 4 << 30;
+
+fn named<T: Copy>(what: &str, name: &str, known: &[(&'static str, T)]) -> Result<(&'static str, T), Error> {
+    known.iter().find(|(known, _)| *known == name).copied().ok_or_else(|| {
+        let names: Vec<&str> = known.iter().map(|&(name, _)| name).collect();
+        Error::Usage {
+            what: format!("unknown {what} `{name}`"),
+            hint: format!("one of: {}", names.join(", ")),
+        }
+    })
+}
+
+/// What is chosen for the flows of an experiment, and what it is worth.
+#[derive(Debug, Clone)]
+pub struct Selection {
+    flows: Vec<LongFlow>,
+    /// Of the assignment found, bit/s.
+    rates: Vec<f64>,
+    search: &'static str,
+    utility: &'static str,
+    unit: &'static str,
+    /// Name and worth of what the search is held against, in `unit`.
+    baselines: Vec<(String, f64)>,
+    /// Its worth in `unit`.
+    found: Found,
+    seed: u64,
+}
+
+/// Looks for the routing of an experiment's flows that is worth most by `utility`: `aggregate`, `minimum` or `tenant`,
+/// where each source is a tenant. Failures in the experiment are not looked at. `search` is `genetic`, `hill-climbing`, `log-linear`, `annealing`, `random` or
+/// `exhaustive`. Searches begin with all flows on RPS, as new flows do.
+///
+/// # Errors
+/// If the experiment is wrong, a name is none of these, or there are too many flows for an exhaustive search.
+pub fn select(document: &Document, utility: &str, search: &str) -> Result<Selection, Error> {
+    let utilities = UTILITIES.map(|(name, utility, unit)| (name, (utility, unit)));
+    let (utility_name, (utility, unit)) = named("utility", utility, &utilities)?;
+    let (search_name, search) = named("search", search, &SEARCHES)?;
+    let prepared = document.prepare()?;
+    let topology = Arc::clone(&prepared.topology);
+    let flow = |flow: &raddle_core::Flow| LongFlow {
+        key: u64::from(flow.id.0),
+        weight: flow.weight.into(),
+        class: flow.priority,
+        demand_bps: flow.app_rate.map_or(f64::INFINITY, Rate::as_bps_f64),
+        tenant: flow.src.0,
+        ..LongFlow::new(flow.src, flow.dst)
+    };
+    let flows: Vec<LongFlow> = prepared.flows.iter().map(flow).collect();
+    let rate = |slot| topology.link(LinkId::of(slot)).map_or(Rate::ZERO, |link| link.rate);
+    let rates: Vec<Rate> = (0..topology.link_slots()).map(rate).collect();
+    let links = usable(&rates, headroom(&prepared)?);
+    if flows.len().saturating_mul(links.len()) > MOST_BYTES / size_of::<f32>() {
+        let what = format!("{} flows are too many to be live at once on {} links", flows.len(), links.len());
+        return Err(Error::Usage { what, hint: "for example: --set workload.flows=512".to_owned() });
+    }
+    let routing = Routing::new(topology);
+    let problem = selection::Problem::new(&routing, &links, flows, &PROTOCOLS)
+        .map_err(|error| Error::Run(error.to_string()))?;
+    if search_name == "exhaustive" && !Exhaustive::fits(&problem) {
+        let what = format!("{} flows are too many to try every assignment", problem.flows().len());
+        let hint = "exhaustive search takes at most 16 flows; try --search genetic".to_owned();
+        return Err(Error::Usage { what, hint });
+    }
+    let seed = prepared.experiment.engine.seed;
+    let mut objective = Objective::new(&problem, utility);
+    let start = problem.uniform(0);
+    let mut stream = Stream::new(seed, 0, "select/baselines");
+    let mut run = |search: &dyn Search, stream: &mut Stream| {
+        let mut found = search.search(&mut objective, &start, stream);
+        found.utility =
+            if utility == Utility::PerTenant { found.utility / 1e9_f64.sqrt() } else { found.utility / 1e9 };
+        found
+    };
+    let mut baselines: Vec<(String, f64)> = Vec::new();
+    for (place, protocol) in (0..).zip(PROTOCOLS) {
+        baselines.push((format!("all {protocol}"), run(&Uniform(place), &mut stream).utility));
+    }
+    baselines.push(("random".to_owned(), run(&Random, &mut stream).utility));
+    let found = run(search().as_ref(), &mut Stream::new(seed, 0, "select/search"));
+    let rates = objective.rates(&found.assignment).to_vec();
+    let flows = problem.flows().to_vec();
+    Ok(Selection { flows, rates, search: search_name, utility: utility_name, unit, baselines, found, seed })
+}
+
+/// The share of links that the experiment's scheme leaves free.
+fn headroom(prepared: &Prepared) -> Result<f64, Error> {
+    let scheme = &prepared.experiment.scheme;
+    let found = scheme.settings.iter().find_map(|(parameter, value)| match value {
+        Setting::Fraction(headroom) if parameter.name == "headroom" => Some(headroom),
+        _ => None,
+    });
+    found.ok_or_else(|| {
+        let what = format!(
+            "routing is selected for flows with allocated rates, and {} allocates none",
+            scheme.transport.info.name
+        );
+        Error::Usage { what, hint: "for example: --set scheme.transport=r2c2".to_owned() }
+    })
+}
+
+impl Selection {
+    /// Flows on each protocol.
+    fn counts(&self) -> impl Iterator<Item = (Protocol, usize)> {
+        let count = |place| self.found.assignment.iter().filter(|&&protocol| protocol == place).count();
+        (0..).zip(PROTOCOLS).map(move |(place, protocol)| (protocol, count(place)))
+    }
+
+    /// Whether the assignment found is worth a change from all flows on RPS.
+    fn is_significant(&self) -> bool {
+        is_significant(self.baselines[0].1, self.found.utility)
+    }
+
+    /// The selection as a JSON document, without its flows.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let numbers = |pairs: &[(String, f64)]| {
+            Value::Object(pairs.iter().map(|(name, worth)| (name.clone(), json!(worth))).collect())
+        };
+        let counts: serde_json::Map<_, _> =
+            self.counts().map(|(protocol, count)| (protocol.to_string(), json!(count))).collect();
+        json!({
+            "flows": self.flows.len(), "seed": self.seed, "search": self.search, "utility": self.utility,
+            "unit": self.unit, "baselines": numbers(&self.baselines), "found": self.found.utility,
+            "significant": self.is_significant(), "evaluations": self.found.evaluations, "protocols": counts,
+        })
+    }
+
+    /// Writes a line a flow: its number, source, destination, protocol, and rate under the assignment found. The file
+    /// gets its name when it is whole.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), Error> {
+        let mut text = "flow,src,dst,protocol,rate_bps\n".to_owned();
+        let rows = self.flows.iter().zip(&self.found.assignment).zip(&self.rates).enumerate();
+        for (i, ((LongFlow { src, dst, .. }, &protocol), rate)) in rows {
+            let protocol = PROTOCOLS[usize::from(protocol)];
+            writeln!(text, "{i},{},{},{protocol},{rate:.0}", src.0, dst.0).expect("a string takes any text");
+        }
+        let mut part = OsString::from(path.as_os_str());
+        part.push(format!(".part-{}", std::process::id()));
+        let part = PathBuf::from(part);
+        fs::write(&part, text).map_err(Error::io("write", &part))?;
+        fs::rename(&part, path).map_err(|error| {
+            // What cannot get its name is of no use; failing to remove it is no reason to hide why.
+            let _ = fs::remove_file(&part);
+            Error::io("create", path)(error)
+        })
+    }
+}
+
+impl fmt::Display for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rows = vec![vec!["assignment".to_owned(), self.unit.to_owned()]];
+        let found = std::iter::once((self.search, self.found.utility));
+        let all = self.baselines.iter().map(|(name, worth)| (name.as_str(), *worth)).chain(found);
+        rows.extend(all.map(|(name, worth)| vec![name.to_owned(), format!("{worth:.3}")]));
+        writeln!(
+            f,
+            "routing of {} flows, all live at once, by {} utility\n",
+            self.flows.len(),
+            self.utility
+        )?;
+        writeln!(f, "{}", table(&rows))?;
+        let share = |count: usize| 100.0 * count as f64 / self.flows.len().max(1) as f64;
+        let counts =
+            self.counts().map(|(protocol, count)| format!("{protocol} {count} ({:.1}%)", share(count)));
+        writeln!(f, "protocols    {}", counts.collect::<Vec<_>>().join(", "))?;
+        let verdict = if self.is_significant() { "worth a change" } else { "not worth a change" };
+        writeln!(f, "from rps     {verdict}: at least {:.0}% counts", selection::SIGNIFICANT * 100.0)?;
+        writeln!(f, "evaluations  {}", self.found.evaluations)?;
+        write!(f, "seed         {}", self.seed)
+    }
+}
