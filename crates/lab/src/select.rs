@@ -21,8 +21,11 @@ use std::sync::Arc;
 /// The protocols to choose from, as in the paper's experiments (§5.2); the first is what new flows start with.
 const PROTOCOLS: [Protocol; 2] = [Protocol::Rps, Protocol::Vlb];
 
+/// Makes a search with its default parameters.
+type NewSearch = fn() -> Box<dyn Search>;
+
 /// Searches by name; the first is the paper's.
-const SEARCHES: [(&str, fn() -> Box<dyn Search>); 6] = [
+const SEARCHES: [(&str, NewSearch); 6] = [
     ("genetic", || Box::new(Genetic::default())),
     ("hill-climbing", || Box::new(HillClimbing)),
     ("log-linear", || Box::new(LogLinear::default())),

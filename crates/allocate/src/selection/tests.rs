@@ -226,7 +226,7 @@ fn oracle_o13_the_genetic_search_is_never_below_its_seeds() {
         for utility in [Utility::Aggregate, Utility::Minimum, Utility::PerTenant] {
             let mut objective = Objective::new(&problem, utility);
             let start = drawn(&problem, &mut stream);
-            let hasty = Genetic { generations: 2, ..Genetic::default() };
+            let hasty = Genetic { population: 3, generations: 2, ..Genetic::default() };
             let found = hasty.search(&mut objective, &start, &mut stream);
             for seeded in [start, problem.uniform(0), problem.uniform(1)] {
                 assert!(found.utility >= objective.utility(&seeded), "{utility:?}, seed {seed}");

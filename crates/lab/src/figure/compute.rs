@@ -75,6 +75,8 @@ fn needed<'a>(section: &mut Section<'a>, key: &str, example: &str) -> Result<&'a
 /// The grid of a section's `dims`, around which it is a torus or not. Rates and delays do not matter.
 fn grid(section: &mut Section<'_>, build: Build) -> Result<Topology, Problem> {
     let dims: Vec<u32> = section.required("dims")?;
+    let some = !dims.is_empty() && !dims.contains(&0);
+    section.ensure(some, "dims", "a grid without nodes", "for example: dims = [8, 8]")?;
     build(&dims, Rate::from_gbps(1), Duration::ZERO).map_err(|error| {
         let hint = "for example: dims = [8, 8]".to_owned();
         Problem::at(section.at_key("dims"), Cause::OutOfRange { what: error.to_string(), hint })

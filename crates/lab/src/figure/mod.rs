@@ -11,6 +11,7 @@ mod measure;
 mod papers;
 mod plot;
 mod reproduce;
+mod selection;
 
 pub use claim::Outcome;
 pub use papers::{Paper, names};

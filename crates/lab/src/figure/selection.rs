@@ -1,0 +1,198 @@
+//! Figures of routing selection: what a genetic search finds for the long flows of random permutations, against one
+//! protocol for all and against chance.
+
+use super::compute::{schemes, torus};
+use super::measure::{Data, Labels, Run};
+use crate::experiment::{Fraction, Problem, Section};
+use raddle_allocate::selection::{Genetic, LongFlow, Objective, Random, Search, Uniform, Utility};
+use raddle_allocate::{selection, usable};
+use raddle_core::{LinkId, Rate, Stream};
+use raddle_topology::routing::{Protocol, Routing};
+use raddle_workload::Pairs;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// What the labels call the assignments that are not of one protocol.
+const RANDOM: &str = "Random";
+const ADAPTIVE: &str = "Adaptive";
+
+/// Permutations of shares of the nodes, several of each.
+struct Permutations<'a> {
+    routing: &'a Routing,
+    usable: Vec<f64>,
+    protocols: Vec<Protocol>,
+    fractions: Vec<f64>,
+    instances: u64,
+    seed: u64,
+    search: Genetic,
+}
+
+/// Sums of rates in units of a link's rate, means over instances, by sweeps `scheme` and `L`; what `Adaptive` is `over`
+/// the others, by `L`; and the least that it is over each in any instance, by `least over`.
+pub(super) fn selection(section: &mut Section<'_>, threads: usize) -> Result<Vec<Run>, Problem> {
+    let routing = torus(section)?;
+    let schemes = schemes(section)?;
+    let fractions: Vec<Fraction> = section.required("fractions")?;
+    let hint = "a share of the nodes above 0 and up to 1, such as 0.5";
+    let positive = !fractions.is_empty() && fractions.iter().all(|fraction| fraction.0 > 0.0);
+    section.ensure(positive, "fractions", "a permutation of no nodes", hint)?;
+    let headroom = section.or("headroom", Fraction(0.0))?.0;
+    section.ensure(
+        headroom < 1.0,
+        "headroom",
+        "headroom that leaves nothing",
+        "a share below 1, such as 0.05",
+    )?;
+    let instances: u64 = section.required("instances")?;
+    section.ensure(instances > 0, "instances", "no instances to take a mean of", "at least 1")?;
+    let topology = routing.topology();
+    let rate = |slot| topology.link(LinkId::of(slot)).map_or(Rate::ZERO, |link| link.rate);
+    let rates: Vec<Rate> = (0..topology.link_slots()).map(rate).collect();
+    let unit = rates.iter().map(|rate| rate.as_bps_f64()).fold(0.0, f64::max);
+    let permutations = Permutations {
+        routing: &routing,
+        // In units of a link's rate.
+        usable: usable(&rates, headroom).into_iter().map(|capacity| capacity / unit).collect(),
+        protocols: schemes.iter().map(|&(_, protocol)| protocol).collect(),
+        fractions: fractions.iter().map(|fraction| fraction.0).collect(),
+        instances,
+        seed: section.or("seed", 1)?,
+        search: Genetic { generations: section.or("generations", 60)?, ..Genetic::default() },
+    };
+    let labels: Vec<&str> =
+        schemes.iter().map(|(label, _)| label.as_str()).chain([RANDOM, ADAPTIVE]).collect();
+    let sums = permutations.sums(threads).map_err(|error| section.contradiction("schemes", error, hint))?;
+    Ok(runs(&labels, &permutations, &sums))
+}
+
+/// The sums of all instances as numbers of the figure.
+fn runs(labels: &[&str], permutations: &Permutations<'_>, sums: &[Vec<f64>]) -> Vec<Run> {
+    let run = |labels: &[(&str, &str)], number| {
+        let labels: Labels = labels.iter().map(|&(a, b)| (a.to_owned(), b.to_owned())).collect();
+        Run { labels, data: Data::Number(number) }
+    };
+    let adaptive = labels.len() - 1;
+    let count = permutations.instances as usize;
+    let mut runs = Vec::new();
+    for (fraction, sums) in permutations.fractions.iter().zip(sums.chunks(count)) {
+        let share = fraction.to_string();
+        let mean = |scheme: usize| sums.iter().map(|sums| sums[scheme]).sum::<f64>() / count as f64;
+        for (i, label) in labels.iter().enumerate() {
+            runs.push(run(&[("scheme", label), ("L", &share)], mean(i)));
+        }
+        for (i, label) in labels[..adaptive].iter().enumerate() {
+            runs.push(run(&[("over", label), ("L", &share)], mean(adaptive) / mean(i)));
+        }
+    }
+    for (i, label) in labels[..adaptive].iter().enumerate() {
+        let least = sums.iter().map(|sums| sums[adaptive] / sums[i]).fold(f64::INFINITY, f64::min);
+        runs.push(run(&[("least over", label)], least));
+    }
+    runs
+}
+
+impl Permutations<'_> {
+    /// For each fraction and instance, the sum of rates under each scheme; in an order that does not depend on threads.
+    fn sums(&self, threads: usize) -> Result<Vec<Vec<f64>>, String> {
+        let count = self.fractions.len() * self.instances as usize;
+        let next = AtomicUsize::new(0);
+        let sums = Mutex::new(vec![Vec::new(); count]);
+        let work = || {
+            loop {
+                let i = next.fetch_add(1, Ordering::Relaxed);
+                if i >= count {
+                    return Ok(());
+                }
+                let (share, number) = (i / self.instances as usize, i as u64 % self.instances);
+                let found = self.instance(share, number)?;
+                sums.lock().unwrap_or_else(PoisonError::into_inner)[i] = found;
+            }
+        };
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads.clamp(1, count)).map(|_| scope.spawn(work)).collect();
+            let results =
+                workers.into_iter().map(|worker| worker.join().expect("a worker that does not panic"));
+            results.collect::<Vec<_>>().into_iter().collect::<Result<(), String>>()
+        })?;
+        Ok(sums.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The sums under each protocol alone, at random, and as the search finds it.
+    fn instance(&self, share: usize, number: u64) -> Result<Vec<f64>, String> {
+        // Few instances are the first of many.
+        let mut stream = Stream::new(self.seed, (share as u64) << 32 | number, "figure/permutation");
+        let pattern = Pairs::Permutation { fraction: self.fractions[share] };
+        let pairs = pattern.each(self.routing.topology(), &mut stream);
+        let pairs = pairs.map_err(|error| error.to_string())?;
+        let flows = pairs.into_iter().map(|(src, dst)| LongFlow::new(src, dst)).collect();
+        let problem = selection::Problem::new(self.routing, &self.usable, flows, &self.protocols);
+        let problem = problem.map_err(|error| error.to_string())?;
+        let mut objective = Objective::new(&problem, Utility::Aggregate);
+        let start = problem.uniform(0);
+        let mut sum = |search: &dyn Search| search.search(&mut objective, &start, &mut stream).utility;
+        let uniform = (0..=u8::MAX).take(self.protocols.len());
+        let mut sums: Vec<f64> = uniform.map(|protocol| sum(&Uniform(protocol))).collect();
+        sums.push(sum(&Random));
+        sums.push(sum(&self.search));
+        Ok(sums)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::compute::compute;
+    use super::*;
+    use crate::experiment::Document;
+    use std::path::PathBuf;
+
+    const SMALL: &str = r#"[compute]
+kind = "selection"
+dims = [3, 3]
+schemes = [{ label = "RPS", protocol = "rps" }, { label = "VLB", protocol = "vlb" }]
+fractions = [0.5, 1]
+instances = 3
+generations = 5
+"#;
+
+    fn numbers(text: &str, threads: usize) -> Result<Vec<(Labels, f64)>, Problem> {
+        let document = Document::parse("test", text.to_owned(), PathBuf::new())?;
+        let runs = compute(&document, threads)?.unwrap();
+        let number = |run: Run| match run.data {
+            Data::Number(number) => (run.labels, number),
+            Data::Records(_) => panic!("computed figures are numbers"),
+        };
+        Ok(runs.into_iter().map(number).collect())
+    }
+
+    #[test]
+    fn the_search_is_never_below_the_others_at_any_number_of_threads() {
+        let found = numbers(SMALL, 1).unwrap();
+        assert_eq!(found, numbers(SMALL, 3).unwrap());
+        let labels = |sweep| found.iter().filter(move |(labels, _)| labels[0].0 == sweep);
+        assert_eq!(labels("scheme").count(), 8);
+        assert_eq!(labels("over").count(), 6);
+        assert_eq!(labels("least over").count(), 3);
+        assert!(labels("least over").all(|&(_, least)| least >= 1.0), "{found:?}");
+        assert!(
+            labels("scheme").all(|&(_, sum)| sum > 0.5 && sum < 36.0),
+            "in units of a link's rate: {found:?}"
+        );
+    }
+
+    #[test]
+    fn mistakes_point_into_the_text() {
+        for (right, wrong) in [
+            ("instances = 3", "instances = 0"),
+            ("[0.5, 1]", "[0]"),
+            ("[0.5, 1]", "[]"),
+            ("[3, 3]", "[0]"),
+            (
+                "schemes = [{ label = \"RPS\", protocol = \"rps\" }, { label = \"VLB\", protocol = \"vlb\" }]",
+                "schemes = []",
+            ),
+        ] {
+            let problem = numbers(&SMALL.replace(right, wrong), 1).unwrap_err();
+            assert!(!problem.at.span.is_empty(), "{wrong}: {problem}");
+        }
+    }
+}
