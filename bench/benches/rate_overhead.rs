@@ -23,8 +23,7 @@ fn main() {
     let topology = Arc::new(topology);
     let replay = Replay::new(Arc::clone(&topology), Protocol::Rps, HEADROOM);
     let heavy_tailed = Workload::new(Pairs::Uniform, 100_000);
-    let long =
-        Workload { sizes: Sizes::Fixed(Bytes(10_000_000)), ..Workload::new(Pairs::Uniform, 500) };
+    let long = Workload { sizes: Sizes::Fixed(Bytes(10_000_000)), ..Workload::new(Pairs::Uniform, 500) };
     let traces = [
         ("Pareto, mean 100 KB", heavy_tailed, Samples { ticks: 2_000, reference: 2_000 }),
         ("10 MB", long, Samples { ticks: 500, reference: 5 }),
