@@ -11,7 +11,6 @@ mod measure;
 mod papers;
 mod plot;
 mod reproduce;
-mod selection;
 
 pub use claim::Outcome;
 pub use papers::{Paper, names};

@@ -78,16 +78,16 @@ impl Replay {
     ///
     /// Ticks lie between the first tenth of the trace and its last start, or the end of half of its flows if that is
     /// later. Where they are too few, several nodes' ticks are replayed one after the other, each with a phase of its
-    /// own; a node's first is not counted.
+    /// own; a node's first is not counted. A trace that does not last for three intervals has fewer than asked for.
     ///
     /// # Panics
-    /// If two algorithms' rates differ by more than 1e-9.
+    /// If two algorithms' rates differ by more than 1e-9, or `rho` is zero.
     #[must_use]
     pub fn overheads(&self, trace: &[Lifetime], rho: Duration, samples: Samples) -> [Vec<f64>; 3] {
         let mut overheads = [const { Vec::new() }; 3];
         let (from, until) = window(trace);
         let a_node = usize::try_from(until.since(from).as_ps() / rho.as_ps()).unwrap_or(usize::MAX);
-        let nodes = samples.ticks.div_ceil(a_node.saturating_sub(1).max(1)) as u64;
+        let nodes = samples.ticks.div_ceil(a_node.saturating_sub(2).max(1)) as u64;
         let every = samples.ticks.div_ceil(samples.reference.max(1)).max(1);
         for node in 0..nodes {
             let phase = Duration::from_ps(rho.as_ps() / nodes * node);
@@ -111,9 +111,9 @@ impl Replay {
 fn window(trace: &[Lifetime]) -> (Time, Time) {
     let mut ends: Vec<Time> = trace.iter().map(|flow| flow.end).collect();
     ends.sort_unstable();
-    let starts = || trace.iter().map(|flow| flow.start);
-    let first = starts().next().unwrap_or(Time::ZERO);
-    let until = starts().last().max(ends.get(ends.len() / 2).copied()).unwrap_or(first);
+    let first = trace.first().map_or(Time::ZERO, |flow| flow.start);
+    let last = trace.last().map_or(first, |flow| flow.start);
+    let until = ends.get(ends.len() / 2).map_or(last, |&half| half.max(last));
     (first + Duration::from_ps(until.since(first).as_ps() / 10), until)
 }
 
@@ -135,7 +135,7 @@ impl<'a> Ticks<'a> {
     /// The flows, by their place in the trace, that the next tick counts.
     fn next_flows(&mut self) -> &[u32] {
         let new = self.trace[self.seen..].iter().take_while(|flow| flow.start <= self.now).count();
-        self.now = self.now + self.rho;
+        self.now += self.rho;
         let places = self.seen..self.seen + new;
         self.counted.extend(places.map(|place| u32::try_from(place).expect("fewer than 2^32 flows")));
         self.seen += new;
@@ -244,7 +244,7 @@ mod tests {
         let replay = Replay::new(Arc::new(torus), Protocol::Rps, 0.05);
         let trace: Vec<Lifetime> = (0..100).map(|i| lifetime(i, i + 40)).collect();
         let samples = Samples { ticks: 50, reference: 10 };
-        for rho in [1, 7, 60] {
+        for rho in [1, 7, 25] {
             let overheads = replay.overheads(&trace, Duration::from_us(rho), samples);
             assert_eq!(overheads.each_ref().map(Vec::len), [10, 50, 50], "{rho} us");
             assert!(overheads.iter().flatten().all(|&percent| percent > 0.0));

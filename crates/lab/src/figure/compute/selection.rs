@@ -137,3 +137,62 @@ impl Permutations<'_> {
         Ok(sums)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::compute;
+    use super::*;
+    use crate::experiment::Document;
+    use std::path::PathBuf;
+
+    const SMALL: &str = r#"[compute]
+kind = "selection"
+dims = [3, 3]
+schemes = [{ label = "RPS", protocol = "rps" }, { label = "VLB", protocol = "vlb" }]
+fractions = [0.5, 1]
+instances = 3
+generations = 5
+"#;
+
+    fn numbers(text: &str, threads: usize) -> Result<Vec<(Labels, f64)>, Problem> {
+        let document = Document::parse("test", text.to_owned(), PathBuf::new())?;
+        let runs = compute(&document, threads)?.unwrap();
+        let number = |run: Run| match run.data {
+            Data::Number(number) => (run.labels, number),
+            _ => panic!("computed figures are numbers"),
+        };
+        Ok(runs.into_iter().map(number).collect())
+    }
+
+    #[test]
+    fn the_search_is_never_below_the_others_at_any_number_of_threads() {
+        let found = numbers(SMALL, 1).unwrap();
+        assert_eq!(found, numbers(SMALL, 3).unwrap());
+        let labels = |sweep| found.iter().filter(move |(labels, _)| labels[0].0 == sweep);
+        assert_eq!(labels("scheme").count(), 8);
+        assert_eq!(labels("over").count(), 6);
+        assert_eq!(labels("least over").count(), 3);
+        assert!(labels("least over").all(|&(_, least)| least >= 1.0), "{found:?}");
+        assert!(
+            labels("scheme").all(|&(_, sum)| sum > 0.5 && sum < 36.0),
+            "in units of a link's rate: {found:?}"
+        );
+    }
+
+    #[test]
+    fn mistakes_point_into_the_text() {
+        for (right, wrong) in [
+            ("instances = 3", "instances = 0"),
+            ("[0.5, 1]", "[0]"),
+            ("[0.5, 1]", "[]"),
+            ("[3, 3]", "[0]"),
+            (
+                "schemes = [{ label = \"RPS\", protocol = \"rps\" }, { label = \"VLB\", protocol = \"vlb\" }]",
+                "schemes = []",
+            ),
+        ] {
+            let problem = numbers(&SMALL.replace(right, wrong), 1).unwrap_err();
+            assert!(!problem.at.span.is_empty(), "{wrong}: {problem}");
+        }
+    }
+}
