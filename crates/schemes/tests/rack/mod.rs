@@ -79,6 +79,17 @@ pub(crate) fn rack(
     changes: Vec<Change>,
     limit_packets: Option<usize>,
 ) -> Rack {
+    let config = Config { time_limit: limit, changes, ..Config::default() };
+    rack_in(topology, params, flows, limit_packets, config)
+}
+
+pub(crate) fn rack_in(
+    topology: &Arc<Topology>,
+    params: Params,
+    flows: Vec<Flow>,
+    limit_packets: Option<usize>,
+    config: Config,
+) -> Rack {
     let fabric = Fabric::new(topology, params);
     let nodes: Nodes =
         topology.nodes().map(|id| Arc::new(Mutex::new(R2c2Node::new(&fabric, id, 1)))).collect();
@@ -87,7 +98,6 @@ pub(crate) fn rack(
         forwarder: Some(Box::new(SourceRoute::new(params.hop_bits))),
     };
     let port = |_| PortSetup { limit_packets, ..PortSetup::default() };
-    let config = Config { time_limit: limit, changes, ..Config::default() };
     let mut simulation = Simulation::new(topology, parts, port, flows, config, Heard::default());
     assert!(simulation.run(|_| ControlFlow::Continue(())));
     Rack { nodes, simulation }
