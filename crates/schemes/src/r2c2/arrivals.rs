@@ -205,3 +205,117 @@ impl Complete {
         Answer { key: data.flow, seq: data.seq, next: self.packets, from: 0, arrived: [0; 8] }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_wire::r2c2::{FLAG_LAST, Route, UNLIMITED_KBPS};
+
+    const KEY: u32 = 5 << 16 | 7;
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Duration::from_us(us)
+    }
+
+    fn packet(seq: u32, flags: u8) -> Data {
+        Data { flow: KEY, src: 5, dst: 1, seq, plen: 1, rlen: 0, ridx: 0, flags, route: Route::default() }
+    }
+
+    fn event(kind: EventKind) -> Event {
+        let (src, lid) = (5, 7);
+        Event {
+            kind,
+            tree: 0,
+            src,
+            dst: 1,
+            weight: 1,
+            priority: 0,
+            protocol: 0,
+            demand_kbps: UNLIMITED_KBPS,
+            lid,
+        }
+    }
+
+    /// A flow of one packet has come in by 1 us.
+    fn complete() -> Arrivals {
+        let mut arrivals = Arrivals::new(100);
+        let taken = arrivals.take(at(1), &packet(0, FLAG_LAST));
+        assert_eq!(taken.delivered, Some(Report::Delivered { key: KEY.into(), reorder_peak: 0 }));
+        assert_eq!(taken.answer, Some(Answer { key: KEY, seq: 0, next: 1, from: 0, arrived: [0; 8] }));
+        arrivals
+    }
+
+    #[test]
+    fn an_answer_waits_for_four_packets_or_twenty_microseconds() {
+        let mut arrivals = Arrivals::new(100);
+        let answered = [0, 1, 3, 4].map(|seq| arrivals.take(at(seq.into()), &packet(seq, 0)).answer);
+        assert_eq!(answered[..3], [None; 3]);
+        let answer = answered[3].expect("four packets");
+        assert_eq!((answer.seq, answer.next, answer.from), (4, 2, 0));
+        assert_eq!(u64::from_be_bytes(answer.arrived), 0b011 << 61, "3 and 4 are here, 2 is not");
+        assert_eq!(arrivals.take(at(10), &packet(2, 0)).answer, None);
+        assert_eq!(arrivals.next_answer(at(29)), None, "that of 0 to 4 is given");
+        assert_eq!(arrivals.due(), at(30));
+        assert_eq!(arrivals.next_answer(at(30)).map(|answer| (answer.seq, answer.next)), Some((2, 5)));
+        assert_eq!(arrivals.due(), Time::NEVER);
+    }
+
+    #[test]
+    fn a_packet_that_is_here_already_or_finds_no_room_is_answered_at_once() {
+        let mut arrivals = Arrivals::new(10);
+        assert_eq!(arrivals.take(at(0), &packet(0, 0)).answer, None);
+        assert_eq!(arrivals.take(at(0), &packet(0, 0)).answer.map(|answer| answer.next), Some(1));
+        assert_eq!(arrivals.take(at(1), &packet(11, 0)).answer.map(|answer| answer.arrived), Some([0; 8]));
+        assert_eq!(arrivals.take(at(1), &packet(10, 0)).answer, None, "the last within the window");
+    }
+
+    #[test]
+    fn an_answer_tells_of_64_packets_up_to_the_highest_news() {
+        let mut arrivals = Arrivals::new(1_000);
+        let mut last = None;
+        for seq in (1..=200).filter(|seq| seq % 100 != 0 || *seq == 200) {
+            last = arrivals.take(at(0), &packet(seq, 0)).answer.or(last);
+        }
+        let answer = last.expect("many packets");
+        let data = packet(answer.seq, 0);
+        let Answer { next, from, arrived, .. } = answer;
+        let packets: Vec<u32> = Acknowledgement { data, next, window: 0, from, arrived }.packets().collect();
+        assert_eq!(packets.len(), 64);
+        assert!(packets.last() > Some(&195), "{packets:?}");
+    }
+
+    #[test]
+    fn a_complete_flow_is_answered_until_its_source_has_known_for_a_while() {
+        let mut arrivals = complete();
+        let again = |arrivals: &mut Arrivals, us| arrivals.take(at(us), &packet(0, FLAG_LAST));
+        let known =
+            |taken: Taken| taken.delivered.is_none() && taken.answer.is_some_and(|answer| answer.next == 1);
+        assert!(known(again(&mut arrivals, 1_000_000)));
+        // A retry of its own START, and a REFRESH after a repair.
+        arrivals.announced(at(100), &event(EventKind::Start));
+        arrivals.announced(at(1_000_000), &event(EventKind::Refresh));
+        assert!(known(again(&mut arrivals, 1_000_001)));
+        arrivals.announced(at(2_000_000), &event(EventKind::Finish));
+        assert!(known(again(&mut arrivals, 2_004_999)));
+        assert!(again(&mut arrivals, 2_005_000).delivered.is_some(), "another flow of that name");
+    }
+
+    #[test]
+    fn another_flow_of_the_same_name_is_one_even_if_the_end_of_the_first_was_never_heard() {
+        let mut arrivals = complete();
+        arrivals.announced(at(20_000), &event(EventKind::Start));
+        assert!(arrivals.take(at(20_001), &packet(0, FLAG_LAST)).delivered.is_some());
+    }
+
+    #[test]
+    fn a_flow_whose_source_is_silent_after_a_repair_is_forgotten() {
+        let mut arrivals = complete();
+        arrivals.fabric_changed(at(10), |_| true);
+        arrivals.fabric_changed(at(1_000), |_| false);
+        assert!(arrivals.take(at(1_001), &packet(0, FLAG_LAST)).delivered.is_none());
+        arrivals.announced(at(1_002), &event(EventKind::Refresh));
+        assert!(arrivals.take(at(90_000), &packet(0, FLAG_LAST)).delivered.is_none(), "it is not silent");
+        arrivals.fabric_changed(at(100_000), |_| false);
+        assert!(arrivals.take(at(105_000), &packet(0, FLAG_LAST)).delivered.is_some());
+    }
+}

@@ -19,6 +19,9 @@ const TIMEOUTS: TimeoutBounds = TimeoutBounds {
     greatest: Duration::from_ms(10),
 };
 
+/// A flow that has repeated packets without need waits longer before the next, up to so many times (RFC 8985 §6.2, step 4).
+const MOST_PATIENCE: u64 = 8;
+
 /// A packet's place in its flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Piece {
@@ -65,6 +68,8 @@ pub(super) struct Unacknowledged {
     shortest_rtt: Duration,
     /// The latest time at which a packet was sent that has arrived.
     newest: Time,
+    /// How many long round trips a packet may be overtaken by.
+    patience: u64,
     /// If nothing is heard until then, the oldest packet in flight is lost.
     deadline: Time,
     repeats: u32,
@@ -84,6 +89,7 @@ impl Unacknowledged {
             rtt: RttEstimator::default(),
             shortest_rtt: Duration::from_ps(u64::MAX),
             newest: Time::ZERO,
+            patience: 1,
             deadline: Time::NEVER,
             repeats: 0,
             repeated_bytes: 0,
@@ -201,13 +207,15 @@ impl Unacknowledged {
         // What comes too soon for the repeat answers the original (RFC 8985 §6.2, step 2).
         if !sent.repeated || now.since(sent.at) >= self.shortest_rtt {
             self.newest = self.newest.max(sent.at);
+        } else {
+            self.patience = (self.patience + 1).min(MOST_PATIENCE);
         }
         true
     }
 
     /// Finds the packets that much younger ones have overtaken.
     fn find_losses(&mut self) {
-        let patience = self.rtt.bound().unwrap_or(TIMEOUTS.initial);
+        let patience = self.rtt.bound().unwrap_or(TIMEOUTS.initial).max(TIMEOUTS.least) * self.patience;
         while let Some(at) = self.oldest_in_flight()
             && at + patience <= self.newest
         {
@@ -275,4 +283,134 @@ impl Unacknowledged {
 /// Whether packet `a` comes before packet `b`; numbers wrap.
 fn is_before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_wire::r2c2::{Data, Route};
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Duration::from_us(us)
+    }
+
+    fn piece(seq: u32) -> Piece {
+        Piece { seq, payload: 100, last: false, repeated: false }
+    }
+
+    /// Everything before `next` is here, and the packets of `beyond`, which begin at `next`; `seq` is answered.
+    fn ack(seq: u32, next: u32, beyond: &[u32]) -> Acknowledgement {
+        let bits = beyond.iter().fold(0, |bits, ahead| bits | 1_u64 << 63 >> ahead);
+        let data = Data {
+            flow: 1,
+            src: 0,
+            dst: 0,
+            seq,
+            plen: 16,
+            rlen: 0,
+            ridx: 0,
+            flags: 0,
+            route: Route::default(),
+        };
+        Acknowledgement { data, next, window: 1_000, from: 0, arrived: bits.to_be_bytes() }
+    }
+
+    /// Packets up to `count` sent, one a microsecond.
+    fn sent(count: u32) -> Unacknowledged {
+        let mut flow = Unacknowledged::new(1_000);
+        (0..count).for_each(|seq| flow.sent(at(seq.into()), &piece(seq)));
+        flow
+    }
+
+    #[test]
+    fn a_packet_is_lost_only_if_one_sent_much_later_has_arrived() {
+        let mut flow = sent(200);
+        // Round trips of 20 us; the first packet is missing.
+        for seq in 1..100 {
+            flow.acknowledge(
+                at(u64::from(seq) + 20),
+                &Acknowledgement { from: seq as u16, ..ack(seq, 0, &[0]) },
+            );
+            assert_eq!(flow.to_repeat(), None, "overtaken by one sent {seq} us later");
+        }
+        flow.acknowledge(at(120), &Acknowledgement { from: 100, ..ack(100, 0, &[0]) });
+        assert_eq!(flow.to_repeat(), Some(Piece { repeated: true, ..piece(0) }));
+        assert_eq!(flow.lost.len(), 1, "no others are so old");
+    }
+
+    #[test]
+    fn silence_costs_one_packet_at_a_time_and_longer_each_time() {
+        let mut flow = sent(3);
+        assert!(!flow.time_out(at(499)));
+        assert!(flow.time_out(at(500)));
+        assert_eq!(flow.to_repeat().map(|piece| piece.seq), Some(0));
+        assert_eq!(flow.deadline(), at(1_500), "twice the initial timeout");
+        flow.sent(at(510), &flow.to_repeat().expect("lost"));
+        assert_eq!((flow.repeats(), flow.repeated_bytes()), (1, 100));
+        // The repeat's answer is evidence on those sent long before it.
+        flow.acknowledge(at(530), &ack(0, 1, &[]));
+        assert_eq!(flow.to_repeat(), None, "500 us are the measure before a round trip is known");
+        assert!(flow.time_out(flow.deadline()));
+        assert_eq!(flow.to_repeat().map(|piece| piece.seq), Some(1));
+    }
+
+    #[test]
+    fn an_answer_to_the_original_is_no_evidence_and_teaches_patience() {
+        let mut flow = sent(5);
+        flow.acknowledge(at(20), &ack(0, 1, &[]));
+        assert!(flow.time_out(flow.deadline()));
+        let repeat = flow.to_repeat().expect("the oldest");
+        flow.sent(at(1_000), &repeat);
+        flow.acknowledge(at(1_001), &ack(1, 2, &[]));
+        assert_eq!((flow.to_repeat(), flow.patience), (None, 2));
+    }
+
+    #[test]
+    fn a_closed_window_lets_one_packet_out() {
+        let mut flow = Unacknowledged::new(2);
+        for seq in 0..2 {
+            assert!(flow.allows(seq));
+            flow.sent(at(0), &piece(seq));
+        }
+        assert!(!flow.allows(2));
+        flow.acknowledge(at(20), &Acknowledgement { window: 0, ..ack(1, 2, &[]) });
+        assert!(flow.is_empty() && flow.allows(2));
+        flow.sent(at(30), &piece(2));
+        assert!(!flow.allows(3));
+        flow.acknowledge(at(40), &Acknowledgement { window: 2, ..ack(2, 3, &[]) });
+        assert!(flow.allows(4) && flow.is_empty());
+    }
+
+    #[test]
+    fn numbers_wrap() {
+        let mut flow = Unacknowledged { first: u32::MAX, limit: 3, ..Unacknowledged::new(0) };
+        for seq in [u32::MAX, 0, 1, 2] {
+            assert!(flow.allows(seq));
+            flow.sent(at(0), &piece(seq));
+        }
+        assert!(!flow.allows(3));
+        flow.acknowledge(at(10), &ack(1, u32::MAX, &[2]));
+        flow.acknowledge(at(11), &ack(0, 2, &[]));
+        assert_eq!((flow.first, flow.in_flight), (2, 1));
+    }
+
+    #[test]
+    fn nonsense_changes_nothing() {
+        let mut flow = sent(3);
+        for next in [4, 1 << 31, u32::MAX] {
+            flow.acknowledge(at(9), &ack(7, next, &[]));
+            assert_eq!((flow.first, flow.in_flight), (0, 3), "{next}");
+        }
+    }
+
+    #[test]
+    fn what_was_on_its_way_to_a_node_cut_off_is_sent_again_unless_it_has_arrived() {
+        let mut flow = sent(4);
+        flow.lose_all();
+        assert_eq!((flow.deadline(), flow.in_flight, flow.bytes_to_repeat(100)), (Time::NEVER, 0, 400));
+        flow.acknowledge(at(30), &ack(2, 1, &[1]));
+        assert_eq!(flow.to_repeat().map(|piece| piece.seq), Some(1));
+        flow.sent(at(40), &flow.to_repeat().expect("lost"));
+        assert_eq!(flow.to_repeat().map(|piece| piece.seq), Some(3), "2 has arrived");
+    }
 }

@@ -71,6 +71,7 @@ pub(crate) fn torus(dims: &[u32]) -> Arc<Topology> {
     Arc::new(builders::torus(dims, Rate::from_gbps(10), Duration::from_ns(100)).expect("valid dims"))
 }
 
+#[allow(dead_code, reason = "not every test that shares this file needs it")]
 pub(crate) fn rack(
     topology: &Arc<Topology>,
     params: Params,
