@@ -227,7 +227,7 @@ proptest! {
     ) {
         let topology = torus(&[3, 3]);
         let flows = random_flows(9, 60, 60_000, 5_000, seed);
-        let errors = LinkErrors { seed, loss, ..LinkErrors::default() };
+        let errors = LinkErrors { seed, loss, corruption: loss, ..LinkErrors::default() };
         let changes = isolation(&topology, node, us(outages.0), us(outages.0 + outages.1)).into();
         let config = Config { errors, changes, ..Config::default() };
         let rack = rack_in(&topology, Params { window, ..RELIABLE() }, flows.clone(), queue, config);

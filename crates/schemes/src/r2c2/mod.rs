@@ -15,8 +15,8 @@
 //!   never fall below the allocation, and the rule would never fire (§3.3.2).
 //! - A node that owns no eligible flow skips the computation, whose result it would not install.
 //! - Reliability, which the paper leaves for later, is an option (`arrivals.rs`, `unacknowledged.rs`). Acknowledgements
-//!   are not paced and use headroom. A flow ends, for the rates of all, once everything has arrived. Its checksum over
-//!   all bytes is left out: simulation carries no payload, and the checksum of each packet may cover its own.
+//!   are not paced and use headroom. A flow ends, for the rates of all, once everything has arrived. A
+//!   checksum over all bytes of a flow is left out: the one of each packet covers its payload.
 
 mod arrivals;
 mod demand;

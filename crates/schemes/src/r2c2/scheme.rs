@@ -21,7 +21,7 @@ const INFO: Info = Info {
         "byte layouts, broadcast trees, recovery of lost broadcasts and the start policy are reconstructions",
         "demand is estimated from bytes released rather than from the allocation, which could never fall",
         "a node that owns no eligible flow skips the rate computation, whose result it would not install",
-        "reliability, which the paper leaves for later, is an option, without a checksum over all bytes of a flow",
+        "reliability, which the paper leaves for later, is an option; checksums cover packets, not whole flows",
     ],
     view: View::Local,
     routings: &["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "ecmp"],

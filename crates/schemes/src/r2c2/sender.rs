@@ -179,17 +179,17 @@ impl Sender {
                     continue;
                 }
             }
-            if let Some(departure) = self.send(now, place, &drawn, params.mtu) {
+            if let Some(departure) = self.send(now, place, &drawn, params) {
                 return Ok(departure);
             }
         }
         Err(wake)
     }
 
-    fn send(&mut self, now: Time, place: usize, drawn: &Drawn, mtu: u16) -> Option<Departure> {
+    fn send(&mut self, now: Time, place: usize, drawn: &Drawn, params: &Params) -> Option<Departure> {
         let id = self.id;
         let flow = &mut self.flows[place];
-        let piece = flow.next_piece(mtu)?;
+        let piece = flow.next_piece(params.mtu)?;
         let data = Data {
             flow: flow_handle(id, flow.lid),
             src: id,
@@ -198,10 +198,12 @@ impl Sender {
             plen: piece.payload,
             rlen: drawn.hops,
             ridx: 0,
-            flags: if piece.last { FLAG_LAST } else { 0 },
+            // What is damaged is to be sent again.
+            flags: if piece.last { FLAG_LAST } else { 0 }
+                | if params.reliable { FLAG_PAYLOAD_COVERED } else { 0 },
             route: drawn.route,
         };
-        flow.release(now, &piece, mtu);
+        flow.release(now, &piece, params.mtu);
         let done = flow.is_done();
         let finished = done.then(|| self.flows.remove(place));
         self.turn = if done { place } else { place + 1 };

@@ -15,8 +15,9 @@ impl R2c2Node {
             }
             return;
         };
-        if usize::from(data.src) >= nodes || u32::from(data.src) != data.flow >> 16 {
-            return; // nobody could be answered
+        let is_whole = usize::from(data.src) < nodes && u32::from(data.src) == data.flow >> 16;
+        if !is_whole || NodeId(data.dst.into()) != self.id {
+            return; // no checksum covers the hop index: it took a wrong turn, or nobody could be answered
         }
         let Taken { delivered, answer } = arrivals.take(now, data);
         if let Some(delivered) = delivered {
