@@ -15,7 +15,8 @@ fn check(bytes: &[u8]) {
         let payload = &bytes[len..len + header.payload_len()];
         let mut again = Vec::new();
         header.encode_with(payload, &mut again).expect("the payload is as long as the header says");
-        assert_eq!(Header::decode(&again), Ok((header, header.wire_len())));
+        let len = header.wire_len();
+        assert_eq!(Header::decode(&again), Ok((header, len)));
     }
     if let Ok((header, assignments)) = Announcement::decode(bytes) {
         let assignments: Vec<_> = assignments.collect();
@@ -41,10 +42,10 @@ fn repaired(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     let word = |bytes: &[u8], at| usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
     match (bytes.first(), bytes.len()) {
-        (Some(0x10 | 0x41..=0x43), 36..) => {
+        (Some(0x10 | 0x41..=0x43 | 0x48), 36..) => {
             let covered = if bytes[3] & 1 == 1 { word(&bytes, 18) } else { 0 };
             let ridx = std::mem::take(&mut bytes[2]);
-            if bytes[0] != 0x10 && bytes.len() >= 52 {
+            if (0x41..=0x43).contains(&bytes[0]) && bytes.len() >= 52 {
                 seal(&mut bytes, 36..52, 50, 0); // the event within
             }
             seal(&mut bytes, 0..36 + covered, 16, 0);

@@ -33,7 +33,7 @@ impl Packet {
             Header::R2c2Event(_) | Header::R2c2Announcement(..) => PacketKind::Event,
             Header::R2c2DropNotice(_) => PacketKind::Notice,
             Header::R2c2Data(_) | Header::Tcp(_) if self.is_data() => PacketKind::Data,
-            Header::R2c2Data(_) | Header::Tcp(_) => PacketKind::Ack,
+            Header::R2c2Data(_) | Header::R2c2Acknowledgement(_) | Header::Tcp(_) => PacketKind::Ack,
         }
     }
 
@@ -56,6 +56,7 @@ impl Packet {
             Header::R2c2Data(data) => (node(data.src), node(data.dst)),
             Header::R2c2Event(event) => (node(event.src), node(event.dst)),
             Header::R2c2DropNotice(notice) => (node(notice.data.src), node(notice.data.dst)),
+            Header::R2c2Acknowledgement(ack) => (node(ack.data.src), node(ack.data.dst)),
             Header::R2c2Announcement(announcement, _) => (node(announcement.src), node(announcement.src)),
             Header::Tcp(segment) => (NodeId(segment.src), NodeId(segment.dst)),
         }
@@ -66,7 +67,10 @@ impl Packet {
     pub fn payload(&self) -> u32 {
         match &self.header {
             Header::R2c2Data(data) => data.plen.into(),
-            Header::R2c2Event(_) | Header::R2c2DropNotice(_) | Header::R2c2Announcement(..) => 0,
+            Header::R2c2Event(_)
+            | Header::R2c2DropNotice(_)
+            | Header::R2c2Announcement(..)
+            | Header::R2c2Acknowledgement(_) => 0,
             Header::Tcp(segment) => segment.plen.into(),
         }
     }

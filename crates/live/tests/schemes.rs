@@ -8,7 +8,7 @@ use raddle_core::{
     Bytes, Duration, Flow, FlowId, Header, LinkErrors, LinkId, NodeId, Rate, Report, Stream, Time,
 };
 use raddle_live::lockstep::{Lockstep, Observer};
-use raddle_schemes::parameter::Settings;
+use raddle_schemes::parameter::{Settings, Value};
 use raddle_schemes::registry::{Parts, Plan, SCHEMES, Scheme, find};
 use raddle_topology::{Topology, builders};
 use std::sync::Arc;
@@ -29,8 +29,12 @@ fn flows(nodes: u64) -> Vec<Flow> {
 
 /// The scheme's parts on this fabric; `None` if some port needs a queue of its own.
 fn parts(scheme: &Scheme, topology: &Arc<Topology>) -> Option<Parts> {
-    let settings = Settings::defaults(scheme.info.parameters);
-    let plan = Plan { topology, routing: scheme.info.routings[0], settings: &settings, seed: SEED };
+    parts_with(scheme, topology, &Settings::defaults(scheme.info.parameters))
+}
+
+/// The same, with parameters other than the defaults.
+fn parts_with(scheme: &Scheme, topology: &Arc<Topology>, settings: &Settings) -> Option<Parts> {
+    let plan = Plan { topology, routing: scheme.info.routings[0], settings, seed: SEED };
     let mut parts = (scheme.build)(&plan).expect("defaults suit a small torus");
     (0..topology.link_slots()).all(|link| (parts.queue)(LinkId::of(link)).is_none()).then_some(parts)
 }
@@ -58,6 +62,29 @@ fn every_scheme_on_fifo_ports_sends_the_same_bytes_in_both_engines() {
         compared += 1;
     }
     assert!(compared >= 2, "R2C2 and TCP at least");
+}
+
+#[test]
+fn reliable_r2c2_sends_the_same_bytes_in_both_engines_over_noisy_links() {
+    let torus = builders::torus(&[4, 4], Rate::from_gbps(10), Duration::from_ns(100));
+    let topology = Arc::new(torus.expect("a 4x4 torus"));
+    let scheme = find("r2c2").expect("R2C2 is in the registry");
+    let mut settings = Settings::defaults(scheme.info.parameters);
+    settings.set("reliable", Value::Flag(true));
+    let node = || parts_with(scheme, &topology, &settings).expect("R2C2 needs FIFO ports").node;
+    let flows = flows(16);
+    let end = Time::ZERO + Duration::from_ms(100);
+    let errors = LinkErrors { seed: SEED, loss: 0.01, corruption: 0.01, ..LinkErrors::default() };
+    let simulated = simulate(&topology, node(), flows.clone(), end, &errors);
+    let moved = run_in_lockstep(&topology, node(), flows.clone(), end, &errors);
+    let repeats = moved.reports.iter().filter_map(|(.., report)| match report {
+        Report::Closed { retransmissions, .. } => Some(*retransmissions),
+        _ => None,
+    });
+    assert_eq!(repeats.clone().count(), flows.len(), "every flow is known to have arrived");
+    assert!(repeats.sum::<u32>() > 20);
+    assert_eq!(simulated.reports, moved.reports);
+    assert!(simulated.packets == moved.packets, "other packets");
 }
 
 /// Damages every fortieth packet, and counts what is delivered and what carries SACK blocks.

@@ -7,4 +7,5 @@ pub mod pfq;
 pub mod r2c2;
 mod reassembly;
 pub mod registry;
+mod rtt;
 pub mod tcp;

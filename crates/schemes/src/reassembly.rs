@@ -1,5 +1,4 @@
-//! The receiving end of flows whose packets carry R2C2's data header: in-order delivery is counted, nothing is
-//! acknowledged.
+//! The receiving end of flows whose packets carry R2C2's data header: puts them in order.
 
 use raddle_core::Report;
 use raddle_wire::r2c2::{Data, FLAG_LAST};
@@ -8,7 +7,7 @@ use std::collections::VecDeque;
 
 /// One incoming flow.
 #[derive(Debug, Default)]
-struct Incoming {
+pub(crate) struct Incoming {
     /// Every packet before this one is here.
     next: u32,
     /// Whether packets `next + 1`, `next + 2`, … are here.
@@ -19,7 +18,7 @@ struct Incoming {
     length: Option<u32>,
 }
 
-/// All incoming flows of a node, by handle.
+/// All incoming flows of a node, by handle, where nothing is acknowledged.
 #[derive(Debug, Default)]
 pub(crate) struct Receiver {
     flows: FxHashMap<u32, Incoming>,
@@ -33,14 +32,11 @@ impl Receiver {
             return Some(Report::Delivered { key: data.flow.into(), reorder_peak: 0 });
         }
         let flow = self.flows.entry(data.flow).or_default();
-        if last {
-            flow.length = Some(data.seq.wrapping_add(1));
-        }
-        flow.take(data.seq);
-        if flow.length != Some(flow.next) {
+        flow.take(data);
+        if !flow.is_complete() {
             return None;
         }
-        let reorder_peak = flow.peak;
+        let reorder_peak = flow.reorder_peak();
         self.flows.remove(&data.flow);
         Some(Report::Delivered { key: data.flow.into(), reorder_peak })
     }
@@ -52,23 +48,49 @@ impl Receiver {
 }
 
 impl Incoming {
-    fn take(&mut self, seq: u32) {
-        let ahead = seq.wrapping_sub(self.next);
+    /// Every packet before this one is here.
+    pub(crate) fn next(&self) -> u32 {
+        self.next
+    }
+
+    /// Whether the packet that lies `ahead` after the next one is here.
+    pub(crate) fn has_ahead(&self, ahead: u32) -> bool {
+        ahead > 0 && self.early.get(ahead as usize - 1) == Some(&true)
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        self.length == Some(self.next)
+    }
+
+    /// Most packets that waited for an earlier one.
+    pub(crate) fn reorder_peak(&self) -> u32 {
+        self.peak
+    }
+
+    /// Takes a packet; says whether it is one that was missing.
+    pub(crate) fn take(&mut self, data: &Data) -> bool {
+        if data.flags & FLAG_LAST != 0 {
+            self.length = Some(data.seq.wrapping_add(1));
+        }
+        let ahead = data.seq.wrapping_sub(self.next);
         if ahead == 0 {
             self.next = self.next.wrapping_add(1);
             while self.early.pop_front() == Some(true) {
                 self.next = self.next.wrapping_add(1);
                 self.waiting -= 1;
             }
+            true
         } else if ahead <= u32::MAX / 2 {
             let place = ahead as usize - 1;
             if self.early.len() <= place {
                 self.early.resize(place + 1, false);
             }
-            if !std::mem::replace(&mut self.early[place], true) {
-                self.waiting += 1;
-                self.peak = self.peak.max(self.waiting);
-            }
+            let is_new = !std::mem::replace(&mut self.early[place], true);
+            self.waiting += u32::from(is_new);
+            self.peak = self.peak.max(self.waiting);
+            is_new
+        } else {
+            false
         }
     }
 }

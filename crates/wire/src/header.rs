@@ -12,6 +12,8 @@ pub enum Header {
     R2c2Event(r2c2::Event),
     /// R2C2's notice to a source that one of its broadcasts was dropped.
     R2c2DropNotice(r2c2::DropNotice),
+    /// R2C2's acknowledgement of a flow's packets.
+    R2c2Acknowledgement(r2c2::Acknowledgement),
     /// R2C2's announcement of routing protocols, with its assignments, which copies share.
     R2c2Announcement(r2c2::Announcement, Arc<[r2c2::Assignment]>),
     /// A TCP segment in its IPv4 packet.
@@ -19,14 +21,16 @@ pub enum Header {
 }
 
 impl Header {
-    /// Bytes of the header on the wire: of a data packet 36, of an event 16, of a drop notice 56 (which is all of
-    /// it), of an announcement 12 and 5 an assignment (which is all of it), of a TCP segment 40 and its SACK option.
+    /// Bytes of the header on the wire: of a data packet 36, of an event 16, of a drop notice 56, of an acknowledgement
+    /// 52, of an announcement 12 and 5 an assignment (which is all of each of them), of a TCP segment 40 and its SACK
+    /// option.
     #[must_use]
     pub fn wire_len(&self) -> usize {
         match self {
             Self::R2c2Data(_) => r2c2::Data::LEN,
             Self::R2c2Event(_) => r2c2::Event::LEN,
             Self::R2c2DropNotice(_) => r2c2::DropNotice::LEN,
+            Self::R2c2Acknowledgement(_) => r2c2::Acknowledgement::LEN,
             Self::R2c2Announcement(_, assignments) => {
                 r2c2::Announcement::LEN + assignments.len() * r2c2::Assignment::LEN
             }
@@ -39,7 +43,10 @@ impl Header {
     pub const fn payload_len(&self) -> usize {
         match self {
             Self::R2c2Data(data) => data.plen as usize,
-            Self::R2c2Event(_) | Self::R2c2DropNotice(_) | Self::R2c2Announcement(..) => 0,
+            Self::R2c2Event(_)
+            | Self::R2c2DropNotice(_)
+            | Self::R2c2Announcement(..)
+            | Self::R2c2Acknowledgement(_) => 0,
             Self::Tcp(segment) => segment.plen as usize,
         }
     }
@@ -50,6 +57,7 @@ impl Header {
         match self {
             Self::R2c2Data(data) => Some(data),
             Self::R2c2DropNotice(notice) => Some(&notice.data),
+            Self::R2c2Acknowledgement(ack) => Some(&ack.data),
             Self::R2c2Event(_) | Self::R2c2Announcement(..) | Self::Tcp(_) => None,
         }
     }
@@ -60,6 +68,7 @@ impl Header {
         match self {
             Self::R2c2Data(data) => Some(data),
             Self::R2c2DropNotice(notice) => Some(&mut notice.data),
+            Self::R2c2Acknowledgement(ack) => Some(&mut ack.data),
             Self::R2c2Event(_) | Self::R2c2Announcement(..) | Self::Tcp(_) => None,
         }
     }
@@ -72,6 +81,7 @@ impl Header {
             Self::R2c2Data(data) => data.flow as u64,
             Self::R2c2Event(event) => event.flow() as u64,
             Self::R2c2DropNotice(notice) => notice.dropped.flow() as u64,
+            Self::R2c2Acknowledgement(ack) => ack.data.flow as u64,
             Self::R2c2Announcement(..) => 0,
             Self::Tcp(segment) => segment.flow_key(),
         }
@@ -111,6 +121,7 @@ impl Header {
             Self::R2c2Data(data) => out.extend_from_slice(&data.encode(payload)),
             Self::R2c2Event(event) => out.extend_from_slice(&event.encode()),
             Self::R2c2DropNotice(notice) => out.extend_from_slice(&notice.encode()),
+            Self::R2c2Acknowledgement(ack) => out.extend_from_slice(&ack.encode()),
             Self::R2c2Announcement(announcement, assignments) => {
                 announcement.encode(assignments, out).expect("at most 300 assignments, protocols below 16");
             }
@@ -129,6 +140,7 @@ impl Header {
         let header = match kind {
             r2c2::Data::TYPE => Self::R2c2Data(r2c2::Data::decode(bytes)?),
             r2c2::DropNotice::TYPE => Self::R2c2DropNotice(r2c2::DropNotice::decode(bytes)?),
+            r2c2::Acknowledgement::TYPE => Self::R2c2Acknowledgement(r2c2::Acknowledgement::decode(bytes)?),
             r2c2::Announcement::TYPE => {
                 let (announcement, assignments) = r2c2::Announcement::decode(bytes)?;
                 Self::R2c2Announcement(announcement, assignments.collect())

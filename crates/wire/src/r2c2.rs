@@ -4,6 +4,7 @@
 //! 3 announcement, 4 unicast control), its low nibble the packet within it. A flow handle is `src << 16 | lid`,
 //! where `lid` is the sender's own 16-bit number for the flow.
 
+mod acknowledgement;
 mod announcement;
 mod controller;
 mod data;
@@ -11,6 +12,7 @@ mod event;
 mod notice;
 mod route;
 
+pub use acknowledgement::Acknowledgement;
 pub use announcement::{Announcement, Assignment};
 pub use controller::{ControllerEvent, ControllerRates, FlowRate};
 pub use data::{Data, FLAG_LAST, FLAG_PAYLOAD_COVERED};

@@ -70,6 +70,12 @@ fn notice() -> DropNotice {
     DropNotice { data, dropped: start(), node: 9, port: 2, reason: NoticeReason::LinkDown }
 }
 
+/// Packets up to 99, 103 and 104 are here.
+fn acknowledgement() -> Acknowledgement {
+    let data = Data { plen: Acknowledgement::PAYLOAD_LEN, seq: 104, ..short_data() };
+    Acknowledgement { data, next: 100, window: 500, from: 3, arrived: [0xc0, 0, 0, 0, 0, 0, 0, 0] }
+}
+
 pub(crate) fn segment() -> Segment {
     Segment {
         src: 1,
@@ -200,6 +206,7 @@ fn oracle_o7_single_bit_flips_are_detected() {
     assert_flips_are_noticed(&hex(SHORT_DATA), &[2], decodes);
     assert_flips_are_noticed(&hex(LONG_DATA), &[2], decodes);
     assert_flips_are_noticed(&notice().encode(), &[2], decodes);
+    assert_flips_are_noticed(&acknowledgement().encode(), &[2], decodes);
     let mut sacked = Segment { flags: ACK, sack_count: 2, ..segment() };
     sacked.sack[0] = (5, 9);
     assert_flips_are_noticed(&bytes_of(&Header::Tcp(sacked)), &[], decodes);
@@ -222,6 +229,7 @@ fn every_prefix_of_a_packet_is_truncated() {
         Header::R2c2Data(short_data()),
         Header::R2c2Event(start()),
         Header::R2c2DropNotice(notice()),
+        Header::R2c2Acknowledgement(acknowledgement()),
         Header::Tcp(segment()),
     ];
     for bytes in packets.map(|header| bytes_of(&header)) {
@@ -273,9 +281,34 @@ fn controller_rates_come_back_in_order() {
 }
 
 #[test]
-fn events_and_notices_name_the_flow_they_are_about() {
+fn oracle_o7_acknowledgement_vector() {
+    let bytes = hex("48 04 00 01 00 00 00 07 00 00 00 4a 00 00 00 68 f3 95 00 10 01 40 \
+                     00 00 00 00 00 00 00 00 00 00 00 00 00 00 \
+                     00 00 00 64 01 f4 00 03 c0 00 00 00 00 00 00 00");
+    assert_eq!(acknowledgement().encode()[..], bytes);
+    assert_eq!(Acknowledgement::decode(&bytes), Ok(acknowledgement()));
+    let mut longer = bytes.clone();
+    longer[3] = 0;
+    longer[16..18].copy_from_slice(&[0, 0]);
+    assert_eq!(
+        refused_field(longer[..Data::LEN].to_vec(), 19, 0, 16),
+        Error::Invalid { field: "plen", value: 0 }
+    );
+}
+
+#[test]
+fn an_acknowledgement_names_the_packets_beyond_the_next() {
+    assert_eq!(acknowledgement().packets().collect::<Vec<_>>(), [103, 104]);
+    let at_the_end =
+        Acknowledgement { next: u32::MAX - 1, arrived: [0, 0, 0, 0, 0, 0, 0, 1], ..acknowledgement() };
+    assert_eq!(at_the_end.packets().collect::<Vec<_>>(), [64], "numbers wrap");
+}
+
+#[test]
+fn control_packets_name_the_flow_they_are_about() {
     assert_eq!(Header::R2c2Event(start()).flow_key(), 5 << 16 | 1);
     assert_eq!(Header::R2c2DropNotice(notice()).flow_key(), 5 << 16 | 1);
+    assert_eq!(Header::R2c2Acknowledgement(acknowledgement()).flow_key(), 7);
 }
 
 fn any_event() -> impl Strategy<Value = Event> {
@@ -337,6 +370,12 @@ fn any_announcement() -> impl Strategy<Value = Header> {
     )
 }
 
+fn any_acknowledgement() -> impl Strategy<Value = Acknowledgement> {
+    (any_data(Just(Acknowledgement::PAYLOAD_LEN)), any::<(u32, u16, u16, [u8; 8])>()).prop_map(
+        |(data, (next, window, from, arrived))| Acknowledgement { data, next, window, from, arrived },
+    )
+}
+
 fn any_segment() -> impl Strategy<Value = Segment> {
     let node = 0_u32..1 << 24;
     let sack = proptest::collection::vec(any::<(u32, u32)>(), 0..=3);
@@ -356,13 +395,14 @@ fn any_header() -> impl Strategy<Value = Header> {
         any_event().prop_map(Header::R2c2Event),
         any_notice().prop_map(Header::R2c2DropNotice),
         any_announcement(),
+        any_acknowledgement().prop_map(Header::R2c2Acknowledgement),
         any_segment().prop_map(Header::Tcp),
     ]
 }
 
 /// Bytes of any kind, half of them behind a first byte that some decoder takes up.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
-    let types = proptest::sample::select(vec![0x10_u8, 0x21, 0x25, 0x31, 0x41, 0x42, 0x43, 0x45]);
+    let types = proptest::sample::select(vec![0x10_u8, 0x21, 0x25, 0x31, 0x41, 0x42, 0x43, 0x45, 0x48]);
     (proptest::option::of(types), proptest::collection::vec(any::<u8>(), 0..120)).prop_map(
         |(kind, mut bytes)| {
             if let (Some(kind), Some(first)) = (kind, bytes.first_mut()) {

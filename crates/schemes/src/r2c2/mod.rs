@@ -14,7 +14,11 @@
 //! - Demand is estimated from the bytes really released, not from the allocation: with the latter an estimate could
 //!   never fall below the allocation, and the rule would never fire (§3.3.2).
 //! - A node that owns no eligible flow skips the computation, whose result it would not install.
+//! - Reliability, which the paper leaves for later, is an option (`arrivals.rs`, `unacknowledged.rs`). Acknowledgements
+//!   are not paced and use headroom. A flow ends, for the rates of all, once everything has arrived. A
+//!   checksum over all bytes of a flow is left out: the one of each packet covers its payload.
 
+mod arrivals;
 mod demand;
 mod entries;
 mod fabric;
@@ -30,6 +34,7 @@ mod selection;
 mod sender;
 mod table;
 mod trees;
+mod unacknowledged;
 
 pub use fabric::Fabric;
 pub use forwarder::SourceRoute;
@@ -85,6 +90,10 @@ pub struct Params {
     pub trees: u8,
     /// Bits a hop in the source route: 3, 4 or 5.
     pub hop_bits: u32,
+    /// Receivers acknowledge, and senders repeat what is lost.
+    pub reliable: bool,
+    /// Packets that a receiver of reliable flows takes from the first missing one on, at least 1.
+    pub window: u16,
 }
 
 impl Default for Params {
@@ -102,6 +111,8 @@ impl Default for Params {
             selection: None,
             trees: 6,
             hop_bits: 3,
+            reliable: false,
+            window: u16::MAX,
         }
     }
 }

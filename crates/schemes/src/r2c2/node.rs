@@ -1,5 +1,6 @@
 //! A rack node: sends and receives its own flows, relays broadcasts, and computes its rates.
 
+use super::arrivals::Arrivals;
 use super::entries::Entry;
 use super::fabric::{Fabric, View};
 use super::outbox::Outbox;
@@ -23,6 +24,8 @@ use raddle_wire::r2c2::{
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
+mod reliability;
+
 /// One node of an R2C2 rack.
 pub struct R2c2Node {
     id: NodeId,
@@ -34,6 +37,8 @@ pub struct R2c2Node {
     table: FlowTable,
     sender: Sender,
     receiver: Receiver,
+    /// Receives in place of `receiver` if flows are reliable.
+    arrivals: Option<Arrivals>,
     outbox: Outbox,
     retries: Retries,
     selector: Option<Selector>,
@@ -70,6 +75,7 @@ impl R2c2Node {
             table: FlowTable::new(lasting),
             sender: Sender::new(id, seed),
             receiver: Receiver::default(),
+            arrivals: fabric.params.reliable.then(|| Arrivals::new(fabric.params.window)),
             outbox: Outbox::default(),
             retries: Retries::default(),
             selector: fabric.params.selection.map(|selection| Selector::new(id, selection, seed)),
@@ -116,8 +122,11 @@ impl R2c2Node {
         if self.params().policy == Policy::Deadline {
             outgoing.weight = outgoing.urgency(now, self.params().mtu, self.view.fastest_link(self.id));
         }
-        self.broadcast(now, EventKind::Start, &outgoing, UNLIMITED_KBPS);
-        self.limit_at_start(now, &mut outgoing);
+        outgoing.cut_off = self.has_to_wait(&outgoing);
+        if !outgoing.cut_off {
+            self.broadcast(now, EventKind::Start, &outgoing, UNLIMITED_KBPS);
+            self.limit_at_start(now, &mut outgoing);
+        }
         self.sender.push(outgoing);
         if self.next_tick == Time::NEVER && self.params().rho > Duration::ZERO {
             self.next_tick = self.tick_after(now);
@@ -184,12 +193,13 @@ impl R2c2Node {
         let period_s = self.params().rho.as_secs_f64();
         let mtu = self.params().mtu;
         let mut announce = Vec::new();
-        for flow in self.sender.flows_mut().iter_mut().filter(|flow| flow.flow.app_rate.is_some()) {
+        let limited = |flow: &&mut Outgoing| flow.flow.app_rate.is_some() && !flow.cut_off;
+        for flow in self.sender.flows_mut().iter_mut().filter(limited) {
             // In bytes on the wire, as rates and limiters count.
-            let released = on_wire(flow.released - flow.released_before, mtu);
-            flow.released_before = flow.released;
+            let released = on_wire(flow.sent() - flow.sent_before, mtu);
+            flow.sent_before = flow.sent();
             let Some(rate) = flow.rate() else { continue };
-            let queued = on_wire(flow.backlog(now), mtu);
+            let queued = on_wire(flow.backlog(now, mtu), mtu);
             let few = 2 * on_wire(mtu.into(), mtu);
             if let Some(demand) = flow.demand.period(released, queued, few, period_s, rate) {
                 announce.push((flow.clone(), demand));
@@ -209,7 +219,7 @@ impl R2c2Node {
         }
         let (mtu, link) = (self.params().mtu, self.view.fastest_link(self.id));
         let mut announce = Vec::new();
-        for flow in self.sender.flows_mut() {
+        for flow in self.sender.flows_mut().iter_mut().filter(|flow| !flow.cut_off) {
             let weight = flow.urgency(now, mtu, link);
             if is_news(weight, flow.weight) {
                 flow.weight = weight;
@@ -268,6 +278,7 @@ impl R2c2Node {
             return; // no node of this fabric said that
         }
         self.table.apply(now, event);
+        self.note_announcement(now, event);
         self.pass_on(event);
         self.event_seen(now);
         self.mind_selection(now);
@@ -379,11 +390,11 @@ impl R2c2Node {
         }
     }
 
-    /// Broadcasts what holds of own flows, of those whose handle is wanted.
+    /// Broadcasts what holds of own flows that have a way, of those whose handle is wanted.
     fn say_again(&mut self, now: Time, kind: EventKind, wanted: impl Fn(u32) -> bool) {
         for place in 0..self.sender.flows().len() {
             let flow = self.sender.flows()[place].clone();
-            if wanted(self.sender.handle(flow.lid)) {
+            if !flow.cut_off && wanted(self.sender.handle(flow.lid)) {
                 self.broadcast(now, kind, &flow, self.announced_demand(&flow));
             }
         }
@@ -403,7 +414,8 @@ impl R2c2Node {
             }
             alive
         });
-        self.sender.reroute(&self.view);
+        self.sender.reroute(&self.view, &self.fabric.params);
+        self.keep_waiting(now);
         self.say_again(now, EventKind::Refresh, |_| true);
         self.renewed = Some(now);
         if let Some(selector) = &mut self.selector {
@@ -417,7 +429,7 @@ impl R2c2Node {
         self.broadcast(now, EventKind::Finish, flow, 0);
         self.lids.give_back(now, flow.lid);
         let key = self.sender.handle(flow.lid).into();
-        self.outbox.report(Report::Closed { key, retransmissions: 0 });
+        self.outbox.report(Report::Closed { key, retransmissions: flow.repeats() });
         if self.sender.is_empty() {
             self.next_tick = Time::NEVER;
         } else {
@@ -442,11 +454,8 @@ impl Host for R2c2Node {
                 self.event_seen(now);
             }
             Input::Packet { packet, .. } => match &packet.header {
-                Header::R2c2Data(data) => {
-                    if let Some(delivered) = self.receiver.take(data) {
-                        self.outbox.report(delivered);
-                    }
-                }
+                Header::R2c2Data(data) => self.take_data(now, data),
+                Header::R2c2Acknowledgement(ack) => self.take_acknowledgement(now, ack),
                 Header::R2c2Event(event) => self.take_event(now, event),
                 Header::R2c2DropNotice(notice) => {
                     if NodeId(notice.dropped.src.into()) == self.id {
@@ -476,13 +485,14 @@ impl Host for R2c2Node {
 
     fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output {
         loop {
+            self.acknowledge_due(now);
             if let Some(output) = self.outbox.next() {
                 return output;
             }
             if let Some(until) = self.asleep_until
                 && now < until
             {
-                return Output::WakeAt(until);
+                return Output::WakeAt(until.min(self.next_acknowledgement()));
             }
             if self.outdated {
                 self.renew_view(now);
@@ -494,7 +504,7 @@ impl Host for R2c2Node {
                 && self.waiting.is_empty()
                 && selection == Time::NEVER
             {
-                return Output::Idle;
+                return Output::WakeAt(self.next_acknowledgement());
             }
             if selection <= now {
                 self.select(now);
@@ -510,7 +520,8 @@ impl Host for R2c2Node {
             }
             if self.next_tick <= now {
                 let rho = self.params().rho;
-                self.next_tick = if rho == Duration::ZERO { Time::NEVER } else { self.tick_after(now) };
+                let idle = rho == Duration::ZERO || self.sender.is_cut_off();
+                self.next_tick = if idle { Time::NEVER } else { self.tick_after(now) };
                 self.tick(now);
                 continue;
             }
@@ -529,7 +540,7 @@ impl Host for R2c2Node {
                     let lid = if self.waiting.is_empty() { Time::NEVER } else { self.lids.next_free(now) };
                     let wake = wake.min(self.retries.next_due()).min(lid).min(self.next_tick).min(selection);
                     self.asleep_until = Some(wake);
-                    Output::WakeAt(wake)
+                    Output::WakeAt(wake.min(self.next_acknowledgement()))
                 }
             };
         }

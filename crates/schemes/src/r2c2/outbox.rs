@@ -3,7 +3,7 @@
 use super::outgoing::HEADER;
 use super::{EVENT_BYTES, PortSet};
 use raddle_core::{Header, Output, Packet, Rate, Report};
-use raddle_wire::r2c2::{DropNotice, Event};
+use raddle_wire::r2c2::{Acknowledgement, DropNotice, Event};
 use std::collections::VecDeque;
 
 /// Copies of broadcasts, unicast control packets, and reports to the observer.
@@ -17,6 +17,7 @@ enum Pending {
     Notice(Box<DropNotice>),
     /// Copies of an announcement, one a port.
     Announcement(Box<Packet>, PortSet),
+    Acknowledgement(Box<Acknowledgement>),
     Report(Report),
 }
 
@@ -41,6 +42,10 @@ impl Outbox {
 
     pub(super) fn notice(&mut self, notice: DropNotice) {
         self.0.push_back(Pending::Notice(Box::new(notice)));
+    }
+
+    pub(super) fn acknowledgement(&mut self, ack: Acknowledgement) {
+        self.0.push_back(Pending::Acknowledgement(Box::new(ack)));
     }
 
     pub(super) fn report(&mut self, report: Report) {
@@ -74,6 +79,11 @@ impl Outbox {
                 let header = Header::R2c2DropNotice(**notice);
                 self.0.pop_front();
                 (header, HEADER as u32 + u32::from(DropNotice::PAYLOAD_LEN), None)
+            }
+            Pending::Acknowledgement(ack) => {
+                let header = Header::R2c2Acknowledgement(**ack);
+                self.0.pop_front();
+                (header, Acknowledgement::LEN as u32, None)
             }
             Pending::Report(report) => {
                 let report = *report;

@@ -4,9 +4,10 @@
 use super::Params;
 use super::demand::Demand;
 use super::policy::urgency;
+use super::unacknowledged::{Piece, Unacknowledged};
 use raddle_core::{Bytes, Duration, Flow, PortId, Rate, Time};
 use raddle_topology::routing::Protocol;
-use raddle_wire::r2c2::Route;
+use raddle_wire::r2c2::{Acknowledgement, Route};
 
 /// Bytes of the data header.
 pub(super) const HEADER: u64 = 36;
@@ -35,15 +36,19 @@ pub(super) struct Outgoing {
     pub(super) weight: u8,
     /// How it chooses paths.
     pub(super) protocol: Protocol,
-    /// Payload bytes sent.
+    /// Payload bytes sent, each counted once.
     pub(super) released: u64,
-    /// Packets sent.
+    /// Packets sent, each counted once.
     pub(super) seq: u32,
     /// Kept while its first hop is busy, so that waiting does not bias the choice of paths.
     pub(super) drawn: Option<Drawn>,
     pub(super) demand: Demand,
-    /// `released` when the demand's last period ended.
-    pub(super) released_before: u64,
+    /// [`sent`](Self::sent) when the demand's last period ended.
+    pub(super) sent_before: u64,
+    /// Whether no way leads to the destination, in a reliable flow, which waits for one.
+    pub(super) cut_off: bool,
+    /// Of a reliable flow.
+    unacknowledged: Option<Box<Unacknowledged>>,
     /// `None` until a computation has included the flow, under [`super::StartPolicy::Line`].
     rate: Option<f64>,
     /// When the bucket holds enough for the next packet.
@@ -63,7 +68,9 @@ impl Outgoing {
             seq: 0,
             drawn: None,
             demand: Demand::default(),
-            released_before: 0,
+            sent_before: 0,
+            cut_off: false,
+            unacknowledged: params.reliable.then(|| Box::new(Unacknowledged::new(params.window))),
             rate: None,
             refilled: Time::ZERO,
             ready: Time::ZERO,
@@ -80,13 +87,73 @@ impl Outgoing {
         self.rate
     }
 
-    /// Payload bytes of the next packet.
-    pub(super) fn next_payload(&self, mtu: u16) -> u16 {
-        u16::try_from((self.flow.size.0 - self.released).min(mtu.into())).expect("at most the MTU")
+    /// The packet to send next, if there is one that the receiver takes.
+    pub(super) fn next_piece(&self, mtu: u16) -> Option<Piece> {
+        if let Some(unacknowledged) = &self.unacknowledged {
+            if let Some(lost) = unacknowledged.to_repeat() {
+                return Some(lost);
+            }
+            if !unacknowledged.allows(self.seq) {
+                return None;
+            }
+        }
+        let left = self.flow.size.0 - self.released;
+        let payload = u16::try_from(left.min(mtu.into())).expect("at most the MTU");
+        (left > 0).then(|| Piece {
+            seq: self.seq,
+            payload,
+            last: u64::from(payload) == left,
+            repeated: false,
+        })
     }
 
-    pub(super) fn is_last(&self, payload: u16) -> bool {
-        self.released + u64::from(payload) == self.flow.size.0
+    /// Whether nothing is left to do: the last packet is sent and, in a reliable flow, all have arrived.
+    pub(super) fn is_done(&self) -> bool {
+        self.released == self.flow.size.0
+            && self.unacknowledged.as_ref().is_none_or(|unacknowledged| unacknowledged.is_empty())
+    }
+
+    /// Payload bytes sent, repeats included.
+    pub(super) fn sent(&self) -> u64 {
+        self.released
+            + self.unacknowledged.as_ref().map_or(0, |unacknowledged| unacknowledged.repeated_bytes())
+    }
+
+    /// Packets sent more than once.
+    pub(super) fn repeats(&self) -> u32 {
+        self.unacknowledged.as_ref().map_or(0, |unacknowledged| unacknowledged.repeats())
+    }
+
+    /// Takes in what the receiver of a reliable flow has.
+    pub(super) fn acknowledge(&mut self, now: Time, ack: &Acknowledgement, mtu: u16) {
+        if let Some(unacknowledged) = &mut self.unacknowledged {
+            unacknowledged.acknowledge(now, ack);
+            self.set_ready(mtu);
+        }
+    }
+
+    /// When [`time_out`](Self::time_out) has something to do.
+    pub(super) fn deadline(&self) -> Time {
+        self.unacknowledged.as_ref().map_or(Time::NEVER, |unacknowledged| unacknowledged.deadline())
+    }
+
+    /// Gives up waiting for an acknowledgement that is overdue.
+    pub(super) fn time_out(&mut self, now: Time, mtu: u16) {
+        if let Some(unacknowledged) = &mut self.unacknowledged
+            && unacknowledged.time_out(now)
+        {
+            self.set_ready(mtu);
+        }
+    }
+
+    /// The ways to the destination have changed; the flow is reliable if there is none.
+    pub(super) fn reroute(&mut self, cut_off: bool, mtu: u16) {
+        self.drawn = None;
+        self.cut_off = cut_off;
+        if let Some(unacknowledged) = self.unacknowledged.as_mut().filter(|_| cut_off) {
+            unacknowledged.lose_all();
+            self.set_ready(mtu);
+        }
     }
 
     /// When limiter and application allow the next packet.
@@ -95,23 +162,25 @@ impl Outgoing {
     }
 
     fn set_ready(&mut self, mtu: u16) {
-        let produced = match self.flow.app_rate {
-            Some(rate) => {
-                let needed = self.released + u64::from(self.next_payload(mtu));
-                self.flow.start + rate.time_for(Bytes(needed))
+        let produced = match (self.next_piece(mtu), self.flow.app_rate) {
+            (None, _) => Time::NEVER,
+            (Some(piece), Some(rate)) if !piece.repeated => {
+                self.flow.start + rate.time_for(Bytes(self.released + u64::from(piece.payload)))
             }
-            None => Time::ZERO,
+            _ => Time::ZERO,
         };
         self.ready = produced.max(self.refilled);
     }
 
-    /// Bytes that the application has produced and the flow has not sent.
-    pub(super) fn backlog(&self, now: Time) -> u64 {
+    /// Bytes that the application has produced and the flow has not sent, or has to send again.
+    pub(super) fn backlog(&self, now: Time, mtu: u16) -> u64 {
         let produced = match self.flow.app_rate {
             Some(rate) => rate.bytes_in(now.since(self.flow.start)).0.min(self.flow.size.0),
             None => self.flow.size.0,
         };
-        produced.saturating_sub(self.released)
+        let lost =
+            self.unacknowledged.as_ref().map_or(0, |unacknowledged| unacknowledged.bytes_to_repeat(mtu));
+        produced.saturating_sub(self.released) + lost
     }
 
     /// The weight that the time left to its deadline gives it, at a node whose links have this rate.
@@ -160,10 +229,16 @@ impl Outgoing {
         }
     }
 
-    /// Accounts for a packet with `payload` bytes that leaves now.
-    pub(super) fn release(&mut self, now: Time, payload: u16, mtu: u16) {
-        self.released += u64::from(payload);
-        self.seq = self.seq.wrapping_add(1);
+    /// Accounts for the packet that [`next_piece`](Self::next_piece) has named, which leaves now.
+    pub(super) fn release(&mut self, now: Time, piece: &Piece, mtu: u16) {
+        let payload = piece.payload;
+        if !piece.repeated {
+            self.released += u64::from(payload);
+            self.seq = self.seq.wrapping_add(1);
+        }
+        if let Some(unacknowledged) = &mut self.unacknowledged {
+            unacknowledged.sent(now, piece);
+        }
         self.drawn = None;
         if self.rate.is_some() {
             let cost = self.transmission(u64::from(payload) + HEADER);

@@ -21,6 +21,7 @@ const INFO: Info = Info {
         "byte layouts, broadcast trees, recovery of lost broadcasts and the start policy are reconstructions",
         "demand is estimated from bytes released rather than from the allocation, which could never fall",
         "a node that owns no eligible flow skips the rate computation, whose result it would not install",
+        "reliability, which the paper leaves for later, is an option; checksums cover packets, not whole flows",
     ],
     view: View::Local,
     routings: &["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "ecmp"],
@@ -77,6 +78,17 @@ const INFO: Info = Info {
         .within(1.0, 1e9),
         Parameter::new("trees", Value::Count(6), "broadcast trees a source").within(1.0, 64.0),
         Parameter::new("hop_bits", Value::Count(3), "bits a hop in the source route").within(3.0, 5.0),
+        Parameter::new(
+            "reliable",
+            Value::Flag(false),
+            "receivers acknowledge, and senders repeat what is lost",
+        ),
+        Parameter::new(
+            "window",
+            Value::Count(65_535),
+            "packets that a receiver of reliable flows takes from the first missing one on",
+        )
+        .within(1.0, 65_535.0),
     ],
 };
 
@@ -106,6 +118,8 @@ fn params(plan: &Plan<'_>, protocol: Protocol) -> Params {
         nic_packets: settings.count("nic_packets"),
         trees: small("trees"),
         hop_bits: small("hop_bits").into(),
+        reliable: settings.flag("reliable"),
+        window: u16::try_from(settings.count("window")).expect("the parameter's range"),
     }
 }
 

@@ -5,7 +5,7 @@ use super::fabric::View;
 use super::outgoing::{Drawn, HEADER, Outgoing};
 use raddle_core::{Bytes, Header, NodeId, Packet, PortId, Ports, Stream, Time};
 use raddle_topology::routing::Protocol;
-use raddle_wire::r2c2::{Data, FLAG_LAST, FLAG_PAYLOAD_COVERED, Route, flow_handle};
+use raddle_wire::r2c2::{Acknowledgement, Data, FLAG_LAST, FLAG_PAYLOAD_COVERED, Route, flow_handle};
 
 /// The sending side of a node. Flows take turns, a packet each.
 #[derive(Debug)]
@@ -68,12 +68,32 @@ impl Sender {
         true
     }
 
-    /// After a change of the fabric: forgets flows whose destination is cut off, and routes drawn before.
-    pub(super) fn reroute(&mut self, view: &View) {
+    /// After a change of the fabric: forgets routes drawn before, and flows whose destination is cut off unless they
+    /// are reliable, which wait.
+    pub(super) fn reroute(&mut self, view: &View, params: &Params) {
         let at = NodeId(self.id.into());
-        self.flows.retain(|flow| view.routing.distance(at, flow.flow.dst).is_some());
-        self.flows.iter_mut().for_each(|flow| flow.drawn = None);
+        self.flows.retain_mut(|flow| {
+            let cut_off = view.routing.distance(at, flow.flow.dst).is_none();
+            flow.reroute(cut_off, params.mtu);
+            !cut_off || params.reliable
+        });
         self.turn = 0;
+    }
+
+    /// Whether there are flows, and all wait for a way to their destination.
+    pub(super) fn is_cut_off(&self) -> bool {
+        !self.flows.is_empty() && self.flows.iter().all(|flow| flow.cut_off)
+    }
+
+    /// Takes in an acknowledgement. Returns its flow if it is done.
+    pub(super) fn acknowledge(&mut self, now: Time, ack: &Acknowledgement, mtu: u16) -> Option<Outgoing> {
+        let place = self.flows.iter().position(|flow| self.handle(flow.lid) == ack.data.flow)?;
+        self.flows[place].acknowledge(now, ack, mtu);
+        if !self.flows[place].is_done() {
+            return None;
+        }
+        self.turn -= usize::from(place < self.turn);
+        Some(self.flows.remove(place))
     }
 
     /// The header of a control packet with `plen` bytes of payload, about flow `flow`; `None` if there is no way.
@@ -129,7 +149,9 @@ impl Sender {
         let mut wake = Time::NEVER;
         for step in 0..self.flows.len() {
             let place = (self.turn + step) % self.flows.len();
-            let flow = &self.flows[place];
+            let flow = &mut self.flows[place];
+            flow.time_out(now, params.mtu);
+            wake = wake.min(flow.deadline());
             let ready = flow.ready_at();
             if ready > now {
                 wake = wake.min(ready);
@@ -138,6 +160,7 @@ impl Sender {
             let drawn = match flow.drawn {
                 Some(drawn) => drawn,
                 None => {
+                    let flow = &self.flows[place];
                     let (dst, protocol, key) = (flow.flow.dst, flow.protocol, self.handle(flow.lid));
                     let Some(drawn) = self.draw(view, params, protocol, dst, key) else { continue };
                     self.flows[place].drawn = Some(drawn);
@@ -156,31 +179,36 @@ impl Sender {
                     continue;
                 }
             }
-            return Ok(self.send(now, place, &drawn, params.mtu));
+            if let Some(departure) = self.send(now, place, &drawn, params) {
+                return Ok(departure);
+            }
         }
         Err(wake)
     }
 
-    fn send(&mut self, now: Time, place: usize, drawn: &Drawn, mtu: u16) -> Departure {
+    fn send(&mut self, now: Time, place: usize, drawn: &Drawn, params: &Params) -> Option<Departure> {
         let id = self.id;
         let flow = &mut self.flows[place];
-        let payload = flow.next_payload(mtu);
-        let last = flow.is_last(payload);
+        let piece = flow.next_piece(params.mtu)?;
         let data = Data {
             flow: flow_handle(id, flow.lid),
             src: id,
             dst: flow.flow.dst.0 as u16,
-            seq: flow.seq,
-            plen: payload,
+            seq: piece.seq,
+            plen: piece.payload,
             rlen: drawn.hops,
             ridx: 0,
-            flags: if last { FLAG_LAST } else { 0 },
+            // What is damaged is to be sent again.
+            flags: if piece.last { FLAG_LAST } else { 0 }
+                | if params.reliable { FLAG_PAYLOAD_COVERED } else { 0 },
             route: drawn.route,
         };
-        flow.release(now, payload, mtu);
-        let finished = last.then(|| self.flows.remove(place));
-        self.turn = if last { place } else { place + 1 };
-        let packet = Packet { size: HEADER as u32 + u32::from(payload), header: Header::R2c2Data(data) };
-        Departure { packet, finished }
+        flow.release(now, &piece, params.mtu);
+        let done = flow.is_done();
+        let finished = done.then(|| self.flows.remove(place));
+        self.turn = if done { place } else { place + 1 };
+        let packet =
+            Packet { size: HEADER as u32 + u32::from(piece.payload), header: Header::R2c2Data(data) };
+        Some(Departure { packet, finished })
     }
 }

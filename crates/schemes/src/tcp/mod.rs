@@ -29,7 +29,6 @@ mod loss;
 mod ranges;
 mod receiver;
 mod reno;
-mod rtt;
 mod scheme;
 mod scoreboard;
 mod sender;
@@ -38,6 +37,7 @@ mod table;
 pub use host::TcpHost;
 pub use scheme::SCHEME;
 
+use crate::rtt::TimeoutBounds;
 use raddle_core::{Bytes, Duration, Header, Packet};
 use raddle_wire::tcp::Segment;
 
@@ -88,6 +88,10 @@ impl Params {
     /// The offered window as the header has it.
     fn window_field(&self) -> u16 {
         u16::try_from(self.receive_window.0 >> WINDOW_SCALE).expect("a window less than 64 MiB")
+    }
+
+    fn timeouts(&self) -> TimeoutBounds {
+        TimeoutBounds { initial: self.initial_rto, least: self.min_rto, greatest: self.max_rto }
     }
 }
 

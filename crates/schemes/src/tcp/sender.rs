@@ -2,9 +2,9 @@
 
 use super::loss::Loss;
 use super::reno::Reno;
-use super::rtt::RttEstimator;
 use super::scoreboard::DUP_THRESH;
 use super::{Params, WINDOW_SCALE, packet, unwrap_sequence, wrap_sequence};
+use crate::rtt::RttEstimator;
 use raddle_core::{Bytes, Flow, NodeId, Packet, Rate, Time};
 use raddle_wire::tcp::{ACK, FIN, SYN, Segment};
 use std::num::NonZeroU64;
@@ -134,7 +134,8 @@ impl Sender {
         }
         self.una = ack;
         self.nxt = self.nxt.max(ack);
-        self.deadline = if self.una == self.max { Time::NEVER } else { now + self.rtt.timeout(params) };
+        self.deadline =
+            if self.una == self.max { Time::NEVER } else { now + self.rtt.timeout(&params.timeouts()) };
         if may_grow {
             self.reno.acked(acked, params.mss);
         }
@@ -207,7 +208,7 @@ impl Sender {
         loss.duplicates = 0;
         self.nxt = self.una;
         self.rtt.back_off();
-        self.deadline = now + self.rtt.timeout(params);
+        self.deadline = now + self.rtt.timeout(&params.timeouts());
     }
 
     /// The next packet to send now from `src`, the flow's host, if there is one.
@@ -326,7 +327,7 @@ impl Sender {
         self.nxt = self.nxt.max(to);
         self.max = self.max.max(to);
         if self.deadline == Time::NEVER {
-            self.deadline = now + self.rtt.timeout(params);
+            self.deadline = now + self.rtt.timeout(&params.timeouts());
         }
         let mut flags = if from == 0 { SYN } else { ACK };
         if to == self.end {

@@ -71,6 +71,7 @@ pub(crate) fn torus(dims: &[u32]) -> Arc<Topology> {
     Arc::new(builders::torus(dims, Rate::from_gbps(10), Duration::from_ns(100)).expect("valid dims"))
 }
 
+#[allow(dead_code, reason = "not every test that shares this file needs it")]
 pub(crate) fn rack(
     topology: &Arc<Topology>,
     params: Params,
@@ -78,6 +79,17 @@ pub(crate) fn rack(
     limit: Option<Time>,
     changes: Vec<Change>,
     limit_packets: Option<usize>,
+) -> Rack {
+    let config = Config { time_limit: limit, changes, ..Config::default() };
+    rack_in(topology, params, flows, limit_packets, config)
+}
+
+pub(crate) fn rack_in(
+    topology: &Arc<Topology>,
+    params: Params,
+    flows: Vec<Flow>,
+    limit_packets: Option<usize>,
+    config: Config,
 ) -> Rack {
     let fabric = Fabric::new(topology, params);
     let nodes: Nodes =
@@ -87,7 +99,6 @@ pub(crate) fn rack(
         forwarder: Some(Box::new(SourceRoute::new(params.hop_bits))),
     };
     let port = |_| PortSetup { limit_packets, ..PortSetup::default() };
-    let config = Config { time_limit: limit, changes, ..Config::default() };
     let mut simulation = Simulation::new(topology, parts, port, flows, config, Heard::default());
     assert!(simulation.run(|_| ControlFlow::Continue(())));
     Rack { nodes, simulation }

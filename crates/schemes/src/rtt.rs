@@ -1,14 +1,24 @@
 //! The retransmission timeout (RFC 6298).
 
-use super::Params;
 use raddle_core::Duration;
 
 /// Clock granularity G: timeouts exceed the smoothed round trip by at least this.
 const GRANULARITY: Duration = Duration::from_us(1);
 
+/// What timeouts may be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TimeoutBounds {
+    /// Before the first sample.
+    pub(crate) initial: Duration,
+    /// Least, before any back-off.
+    pub(crate) least: Duration,
+    /// Greatest, after any back-off.
+    pub(crate) greatest: Duration,
+}
+
 /// Smoothed round-trip time, its variation, and the back-off of the timeout.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct RttEstimator {
+pub(crate) struct RttEstimator {
     /// Zero before the first sample: a round trip takes time.
     smoothed: Duration,
     variation: Duration,
@@ -17,7 +27,7 @@ pub(super) struct RttEstimator {
 
 impl RttEstimator {
     /// Takes in a measured round trip, which ends any back-off (§5, last paragraph).
-    pub(super) fn sample(&mut self, rtt: Duration) {
+    pub(crate) fn sample(&mut self, rtt: Duration) {
         self.backoff = 0;
         let smoothed = self.smoothed;
         if smoothed == Duration::ZERO {
@@ -31,18 +41,19 @@ impl RttEstimator {
     }
 
     /// The timer has expired: twice as long from now on (§5.5).
-    pub(super) fn back_off(&mut self) {
+    pub(crate) fn back_off(&mut self) {
         self.backoff = self.backoff.saturating_add(1);
     }
 
+    /// What few round trips exceed; `None` before the first sample.
+    pub(crate) fn bound(&self) -> Option<Duration> {
+        (self.smoothed > Duration::ZERO).then(|| self.smoothed + (self.variation * 4).max(GRANULARITY))
+    }
+
     /// The timeout now.
-    pub(super) fn timeout(&self, params: &Params) -> Duration {
-        let base = if self.smoothed == Duration::ZERO {
-            params.initial_rto
-        } else {
-            (self.smoothed + (self.variation * 4).max(GRANULARITY)).max(params.min_rto)
-        };
-        (base * 1_u64.checked_shl(self.backoff.into()).unwrap_or(u64::MAX)).min(params.max_rto)
+    pub(crate) fn timeout(&self, bounds: &TimeoutBounds) -> Duration {
+        let base = self.bound().map_or(bounds.initial, |bound| bound.max(bounds.least));
+        (base * 1_u64.checked_shl(self.backoff.into()).unwrap_or(u64::MAX)).min(bounds.greatest)
     }
 }
 
@@ -50,16 +61,20 @@ impl RttEstimator {
 mod tests {
     use super::*;
 
-    const PARAMS: fn() -> Params = || Params { min_rto: Duration::from_us(10), ..Params::default() };
+    const BOUNDS: TimeoutBounds = TimeoutBounds {
+        initial: Duration::from_ms(5),
+        least: Duration::from_us(10),
+        greatest: Duration::from_ms(60_000),
+    };
 
     #[test]
     fn timeout_follows_the_rfc_s_recurrences() {
         let mut rtt = RttEstimator::default();
-        assert_eq!(rtt.timeout(&PARAMS()), Duration::from_ms(5));
+        assert_eq!(rtt.timeout(&BOUNDS), Duration::from_ms(5));
         rtt.sample(Duration::from_us(80));
-        assert_eq!(rtt.timeout(&PARAMS()), Duration::from_us(80 + 4 * 40));
+        assert_eq!(rtt.timeout(&BOUNDS), Duration::from_us(80 + 4 * 40));
         rtt.sample(Duration::from_us(160)); // variation (3·40 + 80)/4 = 50, smoothed (7·80 + 160)/8 = 90
-        assert_eq!(rtt.timeout(&PARAMS()), Duration::from_us(90 + 4 * 50));
+        assert_eq!(rtt.timeout(&BOUNDS), Duration::from_us(90 + 4 * 50));
     }
 
     #[test]
@@ -68,8 +83,9 @@ mod tests {
         for _ in 0..200 {
             rtt.sample(Duration::from_us(80));
         }
-        assert_eq!(rtt.timeout(&PARAMS()), Duration::from_us(81));
-        assert_eq!(rtt.timeout(&Params::default()), Duration::from_ms(1));
+        assert_eq!(rtt.timeout(&BOUNDS), Duration::from_us(81));
+        let least = Duration::from_ms(1);
+        assert_eq!(rtt.timeout(&TimeoutBounds { least, ..BOUNDS }), least);
     }
 
     #[test]
@@ -77,12 +93,12 @@ mod tests {
         let mut rtt = RttEstimator::default();
         rtt.sample(Duration::from_us(80));
         rtt.back_off();
-        assert_eq!(rtt.timeout(&PARAMS()), Duration::from_us(2 * 240));
+        assert_eq!(rtt.timeout(&BOUNDS), Duration::from_us(2 * 240));
         for _ in 0..99 {
             rtt.back_off();
         }
-        assert_eq!(rtt.timeout(&PARAMS()), PARAMS().max_rto);
+        assert_eq!(rtt.timeout(&BOUNDS), BOUNDS.greatest);
         rtt.sample(Duration::from_us(80));
-        assert_eq!(rtt.timeout(&PARAMS()), Duration::from_us(80 + 4 * 30));
+        assert_eq!(rtt.timeout(&BOUNDS), Duration::from_us(80 + 4 * 30));
     }
 }

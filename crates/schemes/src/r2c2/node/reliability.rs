@@ -1,0 +1,87 @@
+//! What a node does for reliable flows.
+
+use super::super::arrivals::{Answer, Arrivals, Taken};
+use super::super::outgoing::Outgoing;
+use super::R2c2Node;
+use raddle_core::{Duration, NodeId, Time};
+use raddle_wire::r2c2::{Acknowledgement, Data, Event};
+
+impl R2c2Node {
+    pub(super) fn take_data(&mut self, now: Time, data: &Data) {
+        let nodes = self.view.routing.topology().node_count();
+        let Some(arrivals) = &mut self.arrivals else {
+            if let Some(delivered) = self.receiver.take(data) {
+                self.outbox.report(delivered);
+            }
+            return;
+        };
+        let is_whole = usize::from(data.src) < nodes && u32::from(data.src) == data.flow >> 16;
+        if !is_whole || NodeId(data.dst.into()) != self.id {
+            return; // no checksum covers the hop index: it took a wrong turn, or nobody could be answered
+        }
+        let Taken { delivered, answer } = arrivals.take(now, data);
+        if let Some(delivered) = delivered {
+            self.outbox.report(delivered);
+        }
+        if let Some(answer) = answer {
+            self.send_answer(&answer);
+        }
+    }
+
+    /// Answers a flow's source. If no way leads there, it will ask when there is one.
+    fn send_answer(&mut self, answer: &Answer) {
+        let &Answer { key, seq, next, from, arrived } = answer;
+        let (src, plen) = ((key >> 16) as u16, Acknowledgement::PAYLOAD_LEN);
+        let params = &self.fabric.params;
+        if let Some(data) = self.sender.control(&self.view, params, src, key, plen) {
+            let data = Data { seq, ..data };
+            self.outbox.acknowledgement(Acknowledgement { data, next, window: params.window, from, arrived });
+        }
+    }
+
+    /// Answers the packets that have waited long enough.
+    pub(super) fn acknowledge_due(&mut self, now: Time) {
+        while let Some(answer) = self.arrivals.as_mut().and_then(|arrivals| arrivals.next_answer(now)) {
+            self.send_answer(&answer);
+        }
+    }
+
+    /// When packets will have waited long enough.
+    pub(super) fn next_acknowledgement(&self) -> Time {
+        self.arrivals.as_ref().map_or(Time::NEVER, Arrivals::due)
+    }
+
+    pub(super) fn take_acknowledgement(&mut self, now: Time, ack: &Acknowledgement) {
+        if let Some(flow) = self.sender.acknowledge(now, ack, self.fabric.params.mtu) {
+            self.finish(now, &flow);
+        }
+    }
+
+    /// A broadcast may be about a flow that this node receives.
+    pub(super) fn note_announcement(&mut self, now: Time, event: &Event) {
+        if let Some(arrivals) = &mut self.arrivals
+            && NodeId(event.dst.into()) == self.id
+        {
+            arrivals.announced(now, event);
+        }
+    }
+
+    /// Whether a new flow has to wait for a way to its destination.
+    pub(super) fn has_to_wait(&self, flow: &Outgoing) -> bool {
+        self.arrivals.is_some() && self.view.routing.distance(self.id, flow.flow.dst).is_none()
+    }
+
+    /// After a change of the fabric: flows that are cut off wait, at both ends, and others go on.
+    pub(super) fn keep_waiting(&mut self, now: Time) {
+        let (routing, table, at) = (&self.view.routing, &self.table, self.id);
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.fabric_changed(now, |key| {
+                table.get(key).is_some() || routing.distance(NodeId(key >> 16), at).is_none()
+            });
+        }
+        let ticks = self.next_tick < Time::NEVER || self.params().rho == Duration::ZERO;
+        if !ticks && !self.sender.is_empty() && !self.sender.is_cut_off() {
+            self.next_tick = self.tick_after(now);
+        }
+    }
+}

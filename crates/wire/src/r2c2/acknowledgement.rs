@@ -1,0 +1,84 @@
+//! The acknowledgement: a receiver tells a source which packets of a flow it has.
+
+use super::Data;
+use crate::Error;
+use crate::field::{get16, get32, put16, put32};
+
+/// An acknowledgement: a data header of type 0x48 whose 16-byte payload says what has come in.
+///
+/// | payload bytes | field |
+/// |---|---|
+/// | 0-3 | next |
+/// | 4-5 | window |
+/// | 6-7 | from |
+/// | 8-15 | arrived |
+///
+/// The header goes from the flow's destination to its source and names the flow; its `seq` is the packet answered.
+/// The payload is protected if the header says [`FLAG_PAYLOAD_COVERED`](super::FLAG_PAYLOAD_COVERED).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Acknowledgement {
+    /// The header that carries it to the flow's source; `plen` is 16.
+    pub data: Data,
+    /// Every packet before this one is here.
+    pub next: u32,
+    /// From `next` on, the receiver takes so many packets.
+    pub window: u16,
+    /// How far after `next` the packets begin that `arrived` is about.
+    pub from: u16,
+    /// Whether packets `next + from`, `next + from + 1`, … are here: a bit each, the most significant one first.
+    pub arrived: [u8; 8],
+}
+
+impl Acknowledgement {
+    /// The type byte.
+    pub const TYPE: u8 = 0x48;
+    /// What `data.plen` is.
+    pub const PAYLOAD_LEN: u16 = 16;
+    /// Bytes on the wire.
+    pub const LEN: usize = Data::LEN + Self::PAYLOAD_LEN as usize;
+    /// Packets that `arrived` is about.
+    pub const SPAN: u16 = 64;
+
+    /// The packets that `arrived` says are here, in order.
+    pub fn packets(&self) -> impl Iterator<Item = u32> + use<> {
+        let (first, bits) = (self.next.wrapping_add(self.from.into()), u64::from_be_bytes(self.arrived));
+        (0..u32::from(Self::SPAN)).filter(move |&i| bits << i >> 63 == 1).map(move |i| first.wrapping_add(i))
+    }
+
+    /// The acknowledgement's bytes.
+    ///
+    /// # Panics
+    /// In debug builds, if `data.plen` is not 16.
+    #[must_use]
+    pub fn encode(&self) -> [u8; Self::LEN] {
+        debug_assert_eq!(self.data.plen, Self::PAYLOAD_LEN);
+        let mut bytes = [0; Self::LEN];
+        let (header, payload) = bytes.split_at_mut(Data::LEN);
+        put32(payload, 0, self.next);
+        put16(payload, 4, self.window);
+        put16(payload, 6, self.from);
+        payload[8..].copy_from_slice(&self.arrived);
+        header.copy_from_slice(&self.data.encode_as(Self::TYPE, payload));
+        bytes
+    }
+
+    /// The acknowledgement in front of `bytes`.
+    ///
+    /// # Errors
+    /// [`Error`], if the bytes are no acknowledgement.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        let (data, payload) = Data::decode_as(Self::TYPE, bytes)?;
+        if data.plen != Self::PAYLOAD_LEN {
+            return Err(Error::Invalid { field: "plen", value: data.plen.into() });
+        }
+        let mut arrived = [0; 8];
+        arrived.copy_from_slice(&payload[8..16]);
+        Ok(Self {
+            data,
+            next: get32(payload, 0),
+            window: get16(payload, 4),
+            from: get16(payload, 6),
+            arrived,
+        })
+    }
+}
