@@ -19,9 +19,9 @@ pub enum PacketKind {
     Data,
     /// An acknowledgement, or whatever else a transport sends without application bytes.
     Ack,
-    /// A broadcast event.
+    /// An event, broadcast or told to a controller.
     Event,
-    /// A notice of a dropped broadcast.
+    /// What one node is told of its own: that a broadcast was dropped, or the rates that a controller computed.
     Notice,
 }
 
@@ -30,8 +30,8 @@ impl Packet {
     #[must_use]
     pub fn kind(&self) -> PacketKind {
         match &self.header {
-            Header::R2c2Event(_) => PacketKind::Event,
-            Header::R2c2DropNotice(_) => PacketKind::Notice,
+            Header::R2c2Event(_) | Header::R2c2ControllerEvent(_) => PacketKind::Event,
+            Header::R2c2DropNotice(_) | Header::R2c2ControllerRates(_) => PacketKind::Notice,
             Header::R2c2Data(_) | Header::Tcp(_) if self.is_data() => PacketKind::Data,
             Header::R2c2Data(_) | Header::Tcp(_) => PacketKind::Ack,
         }
@@ -55,6 +55,8 @@ impl Packet {
             Header::R2c2Data(data) => (node(data.src), node(data.dst)),
             Header::R2c2Event(event) => (node(event.src), node(event.dst)),
             Header::R2c2DropNotice(notice) => (node(notice.data.src), node(notice.data.dst)),
+            Header::R2c2ControllerEvent(packet) => (node(packet.data.src), node(packet.data.dst)),
+            Header::R2c2ControllerRates(packet) => (node(packet.data.src), node(packet.data.dst)),
             Header::Tcp(segment) => (NodeId(segment.src), NodeId(segment.dst)),
         }
     }
@@ -64,7 +66,10 @@ impl Packet {
     pub fn payload(&self) -> u32 {
         match &self.header {
             Header::R2c2Data(data) => data.plen.into(),
-            Header::R2c2Event(_) | Header::R2c2DropNotice(_) => 0,
+            Header::R2c2Event(_)
+            | Header::R2c2DropNotice(_)
+            | Header::R2c2ControllerEvent(_)
+            | Header::R2c2ControllerRates(_) => 0,
             Header::Tcp(segment) => segment.plen.into(),
         }
     }

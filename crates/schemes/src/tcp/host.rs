@@ -18,15 +18,19 @@ pub struct TcpHost {
     senders: Table<Sender>,
     receivers: Table<Receiver>,
     /// What to hand out next, in order.
-    due: VecDeque<Due>,
+    due: VecDeque<Line>,
     node: NodeId,
     flows_sent: u64,
     finished: Box<Finished>,
 }
 
-/// Something to hand out, on a cache line.
+/// Something to hand out, on a cache line. (The enum itself, if aligned, would not fit one: the compiler would no
+/// longer tell its variants apart by the values that a packet leaves unused.)
 #[derive(Debug)]
 #[repr(align(64))]
+struct Line(Due);
+
+#[derive(Debug)]
 enum Due {
     /// An acknowledgement.
     Packet(Packet),
@@ -61,8 +65,8 @@ impl TcpHost {
         self.flows_sent += 1;
         let key = u64::from(self.node.0) << 32 | u64::from(src_port) << 16 | u64::from(dst_port);
         let slot = self.senders.insert(key, Sender::new(flow, ports, &self.params));
-        self.due.push_back(Due::Report(Report::Opened { flow: flow.id, key }));
-        self.due.push_back(Due::Data(slot));
+        self.due.push_back(Line(Due::Report(Report::Opened { flow: flow.id, key })));
+        self.due.push_back(Line(Due::Data(slot)));
     }
 
     /// Takes in a segment of a flow that this host receives.
@@ -81,12 +85,12 @@ impl TcpHost {
             return; // no flow ends with a delayed acknowledgement
         };
         let is_complete = receiver.is_complete();
-        self.due.push_back(Due::Packet(reply));
+        self.due.push_back(Line(Due::Packet(reply)));
         if is_complete {
             let (reorder_peak, ack) = (receiver.reorder_peak(), receiver.acknowledged(&self.params));
             self.finished.insert(now, key, ack);
             self.receivers.remove(key);
-            self.due.push_back(Due::Report(Report::Delivered { key, reorder_peak }));
+            self.due.push_back(Line(Due::Report(Report::Delivered { key, reorder_peak })));
         }
     }
 
@@ -100,7 +104,7 @@ impl TcpHost {
                 ack,
                 &self.params,
             );
-            self.due.push_back(Due::Packet(packet(answer)));
+            self.due.push_back(Line(Due::Packet(packet(answer))));
             return None;
         }
         if self.params.handshake && segment.flags & SYN == 0 {
@@ -118,9 +122,9 @@ impl TcpHost {
         if sender.is_closed() {
             let retransmissions = sender.retransmissions();
             self.senders.remove(key);
-            self.due.push_back(Due::Report(Report::Closed { key, retransmissions }));
+            self.due.push_back(Line(Due::Report(Report::Closed { key, retransmissions })));
         } else {
-            self.due.push_back(Due::Data(slot));
+            self.due.push_back(Line(Due::Data(slot)));
         }
     }
 
@@ -129,12 +133,12 @@ impl TcpHost {
     fn expire(&mut self, now: Time) {
         if let Some(slot) = self.senders.expired(now) {
             self.senders.flow(slot).expire(now, &self.params);
-            self.due.push_back(Due::Data(slot));
+            self.due.push_back(Line(Due::Data(slot)));
         } else if let Some(slot) = self.receivers.expired(now) {
             let receiver = self.receivers.flow(slot);
             if receiver.ack_due() <= now {
                 let ack = receiver.ack(&self.params);
-                self.due.push_back(Due::Packet(ack));
+                self.due.push_back(Line(Due::Packet(ack)));
             } else {
                 let due = receiver.ack_due();
                 self.receivers.arm(slot, due);
@@ -160,11 +164,11 @@ impl Host for TcpHost {
 
     fn poll(&mut self, now: Time, _: &Ports<'_>) -> Output {
         loop {
-            match self.due.pop_front() {
+            match self.due.pop_front().map(|Line(due)| due) {
                 Some(Due::Data(slot)) => {
                     let sender = self.senders.flow(slot);
                     if let Some(packet) = sender.next_packet(now, self.node, &self.params) {
-                        self.due.push_front(Due::Data(slot));
+                        self.due.push_front(Line(Due::Data(slot)));
                         return Output::Send { packet, port: None };
                     }
                     let at = sender.next_expiry();
@@ -202,6 +206,6 @@ mod tests {
     #[test]
     fn a_host_takes_three_cache_lines_and_one_for_what_is_due() {
         assert_eq!(size_of::<TcpHost>(), 3 * 64);
-        assert_eq!(size_of::<Due>(), 64);
+        assert_eq!(size_of::<Line>(), 64);
     }
 }
