@@ -4,6 +4,7 @@
 //! An open-addressed table with linear probing: a flow lies at or soon after the slot its handle hashes to, without a
 //! gap in between.
 
+use raddle_core::NodeId;
 use raddle_wire::r2c2::Event;
 
 /// A live flow, as its source announced it.
@@ -40,6 +41,11 @@ impl Entry {
     /// The handle of the flow.
     pub(super) fn key(&self) -> u32 {
         u32::from(self.src) << 16 | u32::from(self.lid)
+    }
+
+    /// The node that sends the flow.
+    pub(super) fn src(&self) -> NodeId {
+        NodeId(self.src.into())
     }
 
     pub(super) fn priority(&self) -> u8 {

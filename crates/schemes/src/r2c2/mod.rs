@@ -27,6 +27,7 @@ mod retries;
 mod scheme;
 mod sender;
 mod table;
+mod ticks;
 mod trees;
 
 pub use fabric::Fabric;

@@ -1,9 +1,8 @@
 //! What a node is about to say, in order.
 
 use super::PortSet;
-use super::outgoing::HEADER;
 use raddle_core::{Header, Output, Packet, Rate, Report};
-use raddle_wire::r2c2::{DropNotice, Event};
+use raddle_wire::r2c2::Event;
 use std::collections::VecDeque;
 
 /// Copies of broadcasts, unicast control packets, and reports to the observer.
@@ -14,7 +13,7 @@ pub(super) struct Outbox(VecDeque<Pending>);
 enum Pending {
     /// Copies of a broadcast, one a port.
     Copies(Event, PortSet),
-    Notice(Box<DropNotice>),
+    Control(Box<Header>),
     Report(Report),
 }
 
@@ -30,8 +29,9 @@ impl Outbox {
         }
     }
 
-    pub(super) fn notice(&mut self, notice: DropNotice) {
-        self.0.push_back(Pending::Notice(Box::new(notice)));
+    /// A unicast control packet, all of which is its header.
+    pub(super) fn control(&mut self, header: Header) {
+        self.0.push_back(Pending::Control(Box::new(header)));
     }
 
     pub(super) fn report(&mut self, report: Report) {
@@ -54,10 +54,11 @@ impl Outbox {
                 }
                 (header, Event::LEN as u32, port)
             }
-            Pending::Notice(notice) => {
-                let header = Header::R2c2DropNotice(**notice);
+            Pending::Control(header) => {
+                let header = Header::clone(header);
                 self.0.pop_front();
-                (header, HEADER as u32 + u32::from(DropNotice::PAYLOAD_LEN), None)
+                let size = header.wire_len() as u32;
+                (header, size, None)
             }
             Pending::Report(report) => {
                 let report = *report;

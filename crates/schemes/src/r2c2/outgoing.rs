@@ -3,9 +3,9 @@
 
 use super::Params;
 use super::demand::Demand;
-use raddle_core::{Bytes, Duration, Flow, PortId, Rate, Time};
+use raddle_core::{Bytes, Duration, Flow, NodeId, PortId, Rate, Time};
 use raddle_topology::routing::Protocol;
-use raddle_wire::r2c2::Route;
+use raddle_wire::r2c2::{Event, EventKind, Route, UNLIMITED_KBPS};
 
 /// Bytes of the data header.
 pub(super) const HEADER: u64 = 36;
@@ -13,7 +13,7 @@ pub(super) const HEADER: u64 = 36;
 const BUCKET: Duration = Duration::from_us(10);
 
 /// Bytes on the wire that carry `payload` bytes in packets as full as they can be.
-pub(super) fn on_wire(payload: u64, mtu: u16) -> u64 {
+fn on_wire(payload: u64, mtu: u16) -> u64 {
     payload + payload.div_ceil(mtu.into()) * HEADER
 }
 
@@ -38,9 +38,9 @@ pub(super) struct Outgoing {
     pub(super) seq: u32,
     /// Kept while its first hop is busy, so that waiting does not bias the choice of paths.
     pub(super) drawn: Option<Drawn>,
-    pub(super) demand: Demand,
+    demand: Demand,
     /// `released` when the demand's last period ended.
-    pub(super) released_before: u64,
+    released_before: u64,
     /// `None` until a computation has included the flow, under [`super::StartPolicy::Line`].
     rate: Option<f64>,
     /// When the bucket holds enough for the next packet.
@@ -101,8 +101,43 @@ impl Outgoing {
         self.ready = produced.max(self.refilled);
     }
 
+    /// What its source says of it; if it broadcasts that, it also chooses the tree.
+    pub(super) fn event(&self, kind: EventKind) -> Event {
+        let node = |id: NodeId| u16::try_from(id.0).expect("R2C2 addresses 65,536 nodes");
+        Event {
+            kind,
+            tree: 0,
+            src: node(self.flow.src),
+            dst: node(self.flow.dst),
+            weight: self.flow.weight,
+            priority: self.flow.priority,
+            protocol: self.protocol.number(),
+            demand_kbps: match kind {
+                EventKind::Start => UNLIMITED_KBPS,
+                EventKind::Finish => 0,
+                EventKind::Demand | EventKind::Route | EventKind::Refresh => self.demand.announced_kbps(),
+            },
+            lid: self.lid,
+        }
+    }
+
+    /// Ends a demand period of `period`, if the application may be the bottleneck (§3.3.2). Returns whether there is a
+    /// new demand to announce.
+    pub(super) fn end_demand_period(&mut self, now: Time, period: Duration, mtu: u16) -> bool {
+        if self.flow.app_rate.is_none() {
+            return false;
+        }
+        // In bytes on the wire, as rates and limiters count.
+        let released = on_wire(self.released - self.released_before, mtu);
+        self.released_before = self.released;
+        let Some(rate) = self.rate else { return false };
+        let queued = on_wire(self.backlog(now), mtu);
+        let few = 2 * on_wire(mtu.into(), mtu);
+        self.demand.period(released, queued, few, period.as_secs_f64(), rate)
+    }
+
     /// Bytes that the application has produced and the flow has not sent.
-    pub(super) fn backlog(&self, now: Time) -> u64 {
+    fn backlog(&self, now: Time) -> u64 {
         let produced = match self.flow.app_rate {
             Some(rate) => rate.bytes_in(now.since(self.flow.start)).0.min(self.flow.size.0),
             None => self.flow.size.0,

@@ -85,7 +85,7 @@ pub(super) fn residual(params: &Params, view: &View, table: &[Entry], newcomer: 
 
 /// How a flow splits over links; nothing if its ends are cut off from each other.
 fn weights(params: &Params, view: &View, entry: &Entry, row: &mut Vec<(LinkId, f32)>) {
-    let (src, dst) = (NodeId(entry.key() >> 16), NodeId(entry.dst.into()));
+    let (src, dst) = (entry.src(), NodeId(entry.dst.into()));
     let protocol = protocol(params, entry.protocol()).unwrap_or(params.protocol);
     row.clear();
     if view.routing.distance(src, dst).is_some() {

@@ -5,7 +5,7 @@ use super::fabric::View;
 use super::outgoing::{Drawn, HEADER, Outgoing};
 use raddle_core::{Bytes, Header, NodeId, Packet, PortId, Ports, Stream, Time};
 use raddle_topology::routing::Protocol;
-use raddle_wire::r2c2::{Data, FLAG_LAST, FLAG_PAYLOAD_COVERED, Route, flow_handle};
+use raddle_wire::r2c2::{Data, Event, EventKind, FLAG_LAST, FLAG_PAYLOAD_COVERED, Route, flow_handle};
 
 /// The sending side of a node. Flows take turns, a packet each.
 #[derive(Debug)]
@@ -66,16 +66,18 @@ impl Sender {
         self.turn = 0;
     }
 
-    /// The header of a control packet with `plen` bytes of payload, about flow `flow`; `None` if there is no way.
+    /// The header of a control packet with `plen` bytes of payload, about flow `flow`, on a path that `protocol` draws;
+    /// `None` if there is no way.
     pub(super) fn control(
         &mut self,
         view: &View,
         params: &Params,
+        protocol: Protocol,
         dst: u16,
         flow: u32,
         plen: u16,
     ) -> Option<Data> {
-        let drawn = self.draw(view, params, params.protocol, NodeId(dst.into()), 0)?;
+        let drawn = self.draw(view, params, protocol, NodeId(dst.into()), flow)?;
         Some(Data {
             flow,
             src: self.id,
@@ -106,6 +108,14 @@ impl Sender {
         let route = Route::from_ports(self.ports.iter().map(|port| port.0), params.hop_bits).ok()?;
         let hops = u8::try_from(self.ports.len()).expect("routes of at most 42 hops");
         Some(Drawn { route, hops, first })
+    }
+
+    /// Ends a demand period of every flow. Returns what is to be said of those whose demand has changed.
+    pub(super) fn end_demand_period(&mut self, now: Time, params: &Params) -> Vec<Event> {
+        let changed = |flow: &mut Outgoing| {
+            flow.end_demand_period(now, params.rho, params.mtu).then(|| flow.event(EventKind::Demand))
+        };
+        self.flows.iter_mut().filter_map(changed).collect()
     }
 
     /// The next data packet that a flow may send, or when to look again.
