@@ -9,11 +9,11 @@ use raddle_wire::r2c2::Event;
 
 /// A live flow, as its source announced it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     /// Zero in a slot without a flow: no sender gives that number.
     lid: u16,
     src: u16,
-    pub(super) dst: u16,
+    pub(crate) dst: u16,
     pub(super) weight: u8,
     /// Priority in the high nibble and protocol in the low one, as on the wire.
     class: u8,
@@ -39,12 +39,12 @@ impl Entry {
     }
 
     /// The handle of the flow.
-    pub(super) fn key(&self) -> u32 {
+    pub(crate) fn key(&self) -> u32 {
         u32::from(self.src) << 16 | u32::from(self.lid)
     }
 
     /// The node that sends the flow.
-    pub(super) fn src(&self) -> NodeId {
+    pub(crate) fn src(&self) -> NodeId {
         NodeId(self.src.into())
     }
 

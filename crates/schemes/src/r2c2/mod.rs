@@ -16,18 +16,19 @@
 //! - A node that owns no eligible flow skips the computation, whose result it would not install.
 
 mod demand;
-mod entries;
-mod fabric;
+pub(crate) mod entries;
+pub(crate) mod fabric;
 mod forwarder;
 mod node;
-mod outbox;
-mod outgoing;
-mod rates;
+pub(crate) mod outbox;
+pub(crate) mod outgoing;
+pub(crate) mod rates;
 mod retries;
 mod scheme;
-mod sender;
-mod table;
-mod ticks;
+pub(crate) mod sender;
+pub(crate) mod setup;
+pub(crate) mod table;
+pub(crate) mod ticks;
 mod trees;
 
 pub use fabric::Fabric;

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 /// Copies of broadcasts, unicast control packets, and reports to the observer.
 #[derive(Debug, Default)]
-pub(super) struct Outbox(VecDeque<Pending>);
+pub(crate) struct Outbox(VecDeque<Pending>);
 
 #[derive(Debug)]
 enum Pending {
@@ -30,21 +30,21 @@ impl Outbox {
     }
 
     /// A unicast control packet, all of which is its header.
-    pub(super) fn control(&mut self, header: Header) {
+    pub(crate) fn control(&mut self, header: Header) {
         self.0.push_back(Pending::Control(Box::new(header)));
     }
 
-    pub(super) fn report(&mut self, report: Report) {
+    pub(crate) fn report(&mut self, report: Report) {
         self.0.push_back(Pending::Report(report));
     }
 
     /// Reports that a flow now has this rate, in bit/s.
-    pub(super) fn paced(&mut self, key: u32, rate: f64) {
+    pub(crate) fn paced(&mut self, key: u32, rate: f64) {
         self.report(Report::Paced { key: key.into(), rate: Rate::from_bps(rate as u64) });
     }
 
     /// The next thing that is to be said.
-    pub(super) fn next(&mut self) -> Option<Output> {
+    pub(crate) fn next(&mut self) -> Option<Output> {
         let (header, size, port) = match self.0.front_mut()? {
             Pending::Copies(event, ports) => {
                 let port = ports.next();

@@ -8,7 +8,7 @@ use raddle_topology::routing::Protocol;
 use raddle_wire::r2c2::{Event, EventKind, Route, UNLIMITED_KBPS};
 
 /// Bytes of the data header.
-pub(super) const HEADER: u64 = 36;
+pub(crate) const HEADER: u64 = 36;
 /// A limiter saves up tokens for this long at most, or for two packets.
 const BUCKET: Duration = Duration::from_us(10);
 
@@ -27,9 +27,9 @@ pub(super) struct Drawn {
 
 /// A flow that is being sent.
 #[derive(Debug, Clone)]
-pub(super) struct Outgoing {
-    pub(super) flow: Flow,
-    pub(super) lid: u16,
+pub(crate) struct Outgoing {
+    pub(crate) flow: Flow,
+    pub(crate) lid: u16,
     /// How it chooses paths.
     pub(super) protocol: Protocol,
     /// Payload bytes sent.
@@ -50,7 +50,7 @@ pub(super) struct Outgoing {
 }
 
 impl Outgoing {
-    pub(super) fn new(flow: Flow, lid: u16, params: &Params) -> Self {
+    pub(crate) fn new(flow: Flow, lid: u16, params: &Params) -> Self {
         let mut outgoing = Self {
             flow,
             lid,
@@ -72,7 +72,7 @@ impl Outgoing {
         self.rate.is_some()
     }
 
-    pub(super) fn rate(&self) -> Option<f64> {
+    pub(crate) fn rate(&self) -> Option<f64> {
         self.rate
     }
 
@@ -102,7 +102,7 @@ impl Outgoing {
     }
 
     /// What its source says of it; if it broadcasts that, it also chooses the tree.
-    pub(super) fn event(&self, kind: EventKind) -> Event {
+    pub(crate) fn event(&self, kind: EventKind) -> Event {
         let node = |id: NodeId| u16::try_from(id.0).expect("R2C2 addresses 65,536 nodes");
         Event {
             kind,
@@ -146,7 +146,7 @@ impl Outgoing {
     }
 
     /// Limits the flow to `rate` bit/s from `now` on; saved tokens and debts stay what they are in bytes.
-    pub(super) fn limit(&mut self, now: Time, rate: f64, mtu: u16) {
+    pub(crate) fn limit(&mut self, now: Time, rate: f64, mtu: u16) {
         let debt_bytes = match self.rate {
             Some(old) if self.refilled > now && self.refilled < Time::NEVER => {
                 self.refilled.since(now).as_secs_f64() * old / 8.0

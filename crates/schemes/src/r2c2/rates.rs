@@ -32,7 +32,7 @@ struct RateComputation {
 }
 
 /// The protocol of a flow, by its number on the wire; the fabric's own protocol says how it breaks ties.
-pub(super) fn protocol(params: &Params, number: u8) -> Option<Protocol> {
+pub(crate) fn protocol(params: &Params, number: u8) -> Option<Protocol> {
     if number == params.protocol.number() { Some(params.protocol) } else { Protocol::from_number(number) }
 }
 
@@ -45,7 +45,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The rates of `table`'s flows in bit/s, in its order, which is that of handles.
-pub(super) fn rates(params: &Params, view: &View, table: &[Entry]) -> Arc<[f64]> {
+pub(crate) fn rates(params: &Params, view: &View, table: &[Entry]) -> Arc<[f64]> {
     let memo = &view.memo;
     let known = locked(&memo.known)
         .iter()

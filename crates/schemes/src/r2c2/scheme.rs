@@ -1,12 +1,10 @@
 //! R2C2's entry in the registry.
 
 use super::outgoing::HEADER;
-use super::{Fabric, Params, R2c2Node, SourceRoute, StartPolicy};
+use super::{Fabric, Params, R2c2Node, SourceRoute, StartPolicy, setup};
 use crate::parameter::{Parameter, Value};
 use crate::registry::{Info, Parts, Plan, Scheme, Unfit, View};
 use raddle_core::{Duration, Node};
-use raddle_topology::routing::{Protocol, Routing};
-use std::sync::Arc;
 
 /// R2C2.
 pub const SCHEME: Scheme = Scheme { info: INFO, build };
@@ -21,84 +19,44 @@ const INFO: Info = Info {
         "a node that owns no eligible flow skips the rate computation, whose result it would not install",
     ],
     view: View::Local,
-    routings: &["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "ecmp"],
+    routings: setup::ROUTINGS,
     parameters: &[
         Parameter::new(
             "rho",
             Value::Duration(Duration::from_us(500)),
             "interval between rate computations; 0 recomputes at every event",
         ),
-        Parameter::new("headroom", Value::Fraction(0.05), "share of each link that rates leave free")
-            .within(0.0, 0.99),
-        Parameter::new("only_lasting", Value::Flag(true), "count only flows known for a whole interval"),
-        Parameter::new("synchronous", Value::Flag(false), "all nodes compute at the same instants"),
+        setup::HEADROOM,
+        setup::ONLY_LASTING,
+        setup::SYNCHRONOUS,
         Parameter::choice(
             "start",
             &["line", "local", "residual"],
             "what a flow may send before its first computation",
         ),
-        Parameter::new("mtu", Value::Bytes(1_500), "payload bytes of a full packet").within(1.0, 9_000.0),
-        Parameter::new(
-            "nic_packets",
-            Value::Count(2),
-            "packets an unlimited flow may leave waiting at its first hop",
-        )
-        .within(1.0, 1_000.0),
+        setup::MTU,
+        setup::NIC_PACKETS,
         Parameter::new("trees", Value::Count(6), "broadcast trees a source").within(1.0, 64.0),
-        Parameter::new("hop_bits", Value::Count(3), "bits a hop in the source route").within(3.0, 5.0),
+        setup::HOP_BITS,
     ],
 };
 
-fn params(plan: &Plan<'_>, protocol: Protocol) -> Params {
+fn params(plan: &Plan<'_>) -> Params {
     let settings = plan.settings;
-    let small = |name| u8::try_from(settings.count(name)).expect("the parameter's range");
     Params {
-        protocol,
-        rho: settings.duration("rho"),
-        headroom: settings.fraction("headroom"),
-        only_lasting: settings.flag("only_lasting"),
-        synchronous: settings.flag("synchronous"),
         start: match settings.choice("start") {
             "local" => StartPolicy::Local,
             "residual" => StartPolicy::Residual,
             _ => StartPolicy::Line,
         },
-        mtu: u16::try_from(settings.count("mtu")).expect("the parameter's range"),
-        nic_packets: settings.count("nic_packets"),
-        trees: small("trees"),
-        hop_bits: small("hop_bits").into(),
+        trees: u8::try_from(settings.count("trees")).expect("the parameter's range"),
+        ..setup::params(plan)
     }
 }
 
 fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
-    let unfit = |key: &str, problem: String, hint: String| Unfit { key: key.into(), problem, hint };
-    let protocol: Protocol = plan.routing.parse().expect("one of the scheme's routings");
-    let params = params(plan, protocol);
-    let nodes = plan.topology.node_count();
-    if nodes > 1 << 16 {
-        let problem = format!("R2C2 addresses 65,536 nodes; this fabric has {nodes}");
-        return Err(unfit("topology", problem, "choose a smaller fabric".into()));
-    }
-    let routing = Routing::new(Arc::clone(plan.topology));
-    if let Err(error) = routing.supports(protocol) {
-        return Err(unfit("scheme.routing", error.to_string(), "`rps` works on every fabric".into()));
-    }
-    let ports = plan.topology.nodes().map(|node| plan.topology.port_count(node)).max().unwrap_or(0);
-    if ports > 1 << params.hop_bits {
-        let problem =
-            format!("{} bits a hop name {} ports; a node has {ports}", params.hop_bits, 1 << params.hop_bits);
-        return Err(unfit("scheme.r2c2.hop_bits", problem, "raise `hop_bits` (at most 5: 32 ports)".into()));
-    }
-    let (longest, room) = (routing.longest_route(protocol), 128 / params.hop_bits as usize);
-    if longest > room {
-        let problem =
-            format!("a route of `{}` can take {longest} hops here; the header holds {room}", plan.routing);
-        return Err(unfit(
-            "scheme.routing",
-            problem,
-            "choose a protocol with shorter routes, such as `rps`".into(),
-        ));
-    }
+    let params = params(plan);
+    setup::check(plan, INFO.name, &params)?;
     let fabric = Fabric::new(plan.topology, params);
     let seed = plan.seed;
     Ok(Parts {
