@@ -1,10 +1,11 @@
-//! Rate computation (R2C2, §3.3) on one core: microseconds for random RPS flows on 8x8x8 at 10 Gbps, rows included.
+//! Rate computation (R2C2, §3.3) on one core: microseconds for random flows on 8x8x8 at 10 Gbps, rows included.
 //!
-//! Each line is the median of many computations over 20 sets of flows: `rows` copies the flows' weights from
-//! [`Routing::weights`] into [`Flows`], `fill` allocates. Rows from node 0 are known before the clock starts.
+//! Each line is the median of many computations over 20 sets of flows. From scratch, `rows` copies the flows' weights
+//! from [`Routing::weights`] into [`Flows`] and `fill` allocates; rows from node 0 are known before the clock starts.
+//! Incremental, one flow goes or one comes, and all rates are right again.
 
-use raddle_allocate::{Allocate, Flows, WaterFill, usable};
-use raddle_core::{Duration, NodeId, Rate, Stream};
+use raddle_allocate::{Allocate, Flows, Incremental, WaterFill, usable};
+use raddle_core::{Duration, LinkId, NodeId, Rate, Stream};
 use raddle_topology::builders;
 use raddle_topology::routing::{Protocol, Routing};
 use std::sync::Arc;
@@ -12,6 +13,20 @@ use std::time::Instant;
 
 const SETS: u64 = 20;
 const HEADROOM: f64 = 0.05;
+
+/// A fabric and the usable capacity of its links, in bit/s.
+struct Fabric {
+    routing: Routing,
+    usable: Vec<f64>,
+}
+
+/// Flows of a computation: protocol and how many.
+#[derive(Clone, Copy)]
+struct Case {
+    protocol: Protocol,
+    flows: usize,
+    repeats: usize,
+}
 
 /// Pairs of different nodes, uniform.
 fn pairs(set: u64, count: usize, nodes: u64) -> Vec<(NodeId, NodeId)> {
@@ -25,45 +40,96 @@ fn pairs(set: u64, count: usize, nodes: u64) -> Vec<(NodeId, NodeId)> {
         .collect()
 }
 
-fn median(mut samples: Vec<f64>) -> f64 {
+fn percentile(samples: &mut [f64], p: usize) -> f64 {
     samples.sort_by(f64::total_cmp);
-    samples[samples.len() / 2]
+    samples[(samples.len() * p / 100).min(samples.len() - 1)]
 }
 
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
-#[expect(clippy::print_stdout, reason = "a benchmark prints its result")]
-fn measure(routing: &Routing, usable: &[f64], count: usize, repeats: usize) {
-    let nodes = routing.topology().node_count() as u64;
-    let (mut flows, mut water_fill) = (Flows::default(), WaterFill::default());
-    let (mut row, mut rates) = (Vec::new(), Vec::new());
-    let (mut copying, mut filling) = (Vec::new(), Vec::new());
-    let mut entries = 0;
-    for set in 0..SETS {
-        let pairs = pairs(set, count, nodes);
-        // The first computation finds rows and grows working memory.
-        for repeat in 0..=repeats {
-            let start = Instant::now();
-            flows.clear();
-            for &(src, dst) in &pairs {
-                routing.weights(Protocol::Rps, src, dst, 0, &mut row);
-                flows.push(1.0, 0, f64::INFINITY, row.iter().map(|&(link, weight)| (link.0, weight)));
+fn timed<T>(samples: &mut Vec<f64>, work: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let done = work();
+    samples.push(start.elapsed().as_secs_f64() * 1e6);
+    done
+}
+
+impl Fabric {
+    fn row(&self, case: Case, id: usize, (src, dst): (NodeId, NodeId), row: &mut Vec<(LinkId, f32)>) {
+        self.routing.weights(case.protocol, src, dst, id as u64, row);
+    }
+
+    #[expect(clippy::print_stdout, reason = "a benchmark prints its result")]
+    fn measure(&self, case: Case) {
+        let nodes = self.routing.topology().node_count() as u64;
+        let (mut flows, mut water_fill) = (Flows::default(), WaterFill::default());
+        let (mut row, mut rates) = (Vec::new(), Vec::new());
+        let (mut copying, mut filling) = (Vec::new(), Vec::new());
+        let (mut going, mut coming) = (Vec::new(), Vec::new());
+        let mut entries = 0;
+        for set in 0..SETS {
+            let pairs = pairs(set, case.flows, nodes);
+            // The first computation finds rows and grows working memory.
+            for repeat in 0..=case.repeats {
+                let mut unused = Vec::new();
+                let first = repeat == 0;
+                timed(if first { &mut unused } else { &mut copying }, || {
+                    flows.clear();
+                    for (id, &pair) in pairs.iter().enumerate() {
+                        self.row(case, id, pair, &mut row);
+                        flows.push(1.0, 0, f64::INFINITY, row.iter().map(|&(link, weight)| (link.0, weight)));
+                    }
+                });
+                timed(if first { &mut unused } else { &mut filling }, || {
+                    water_fill.allocate(&flows, &self.usable, &mut rates);
+                });
             }
-            let copied = start.elapsed();
-            water_fill.allocate(&flows, usable, &mut rates);
-            let filled = start.elapsed();
-            if repeat > 0 {
-                copying.push(copied.as_secs_f64() * 1e6);
-                filling.push((filled - copied).as_secs_f64() * 1e6);
+            entries += (0..case.flows).map(|flow| flows.row(flow).len()).sum::<usize>();
+
+            let mut incremental = Incremental::new(&self.usable);
+            let mut slots: Vec<usize> = Vec::new();
+            for (id, &pair) in pairs.iter().enumerate() {
+                self.row(case, id, pair, &mut row);
+                let links = row.iter().map(|&(link, weight)| (link.0, weight));
+                slots.push(incremental.insert(1.0, 0, f64::INFINITY, links));
+            }
+            incremental.settle();
+            let mut which = Stream::new(1, set, "bench/rates/changes");
+            for _ in 0..case.repeats {
+                let id = which.below(case.flows as u64) as usize;
+                timed(&mut going, || {
+                    incremental.remove(slots[id]);
+                    incremental.settle();
+                });
+                slots[id] = timed(&mut coming, || {
+                    self.row(case, id, pairs[id], &mut row);
+                    let links = row.iter().map(|&(link, weight)| (link.0, weight));
+                    let slot = incremental.insert(1.0, 0, f64::INFINITY, links);
+                    incremental.settle();
+                    slot
+                });
+            }
+            for (slot, rate) in slots.iter().zip(&rates) {
+                let kept = incremental.rate(*slot);
+                assert!(
+                    (kept - rate).abs() <= 1e-9 * rate,
+                    "{kept} bit/s after changes, {rate} from scratch"
+                );
             }
         }
-        entries += (0..count).map(|flow| flows.row(flow).len()).sum::<usize>();
+        let (rows, fill) = (percentile(&mut copying, 50), percentile(&mut filling, 50));
+        println!(
+            "{} {} flows, {} weights a flow: from scratch {:.1} us: rows {rows:.1}, fill {fill:.1}; \
+             one goes {:.2} us (p99 {:.1}), one comes {:.2} us (p99 {:.1})",
+            case.flows,
+            case.protocol,
+            entries / case.flows / SETS as usize,
+            rows + fill,
+            percentile(&mut going, 50),
+            percentile(&mut going, 99),
+            percentile(&mut coming, 50),
+            percentile(&mut coming, 99),
+        );
     }
-    let (rows, fill) = (median(copying), median(filling));
-    println!(
-        "{count} flows, {} weights a flow: {:.1} us: rows {rows:.1}, fill {fill:.1}",
-        entries / count / SETS as usize,
-        rows + fill
-    );
 }
 
 fn main() {
@@ -73,9 +139,11 @@ fn main() {
     for (id, link) in topology.links() {
         capacity[id.index()] = link.rate;
     }
-    let usable = usable(&capacity, HEADROOM);
-    let routing = Routing::new(Arc::new(topology));
-    for (count, repeats) in [(2, 2_000), (25, 500), (500, 20)] {
-        measure(&routing, &usable, count, repeats);
+    let fabric = Fabric { usable: usable(&capacity, HEADROOM), routing: Routing::new(Arc::new(topology)) };
+    for (flows, repeats) in [(2, 2_000), (25, 500), (500, 20)] {
+        fabric.measure(Case { protocol: Protocol::Rps, flows, repeats });
+    }
+    for (flows, repeats) in [(1_000, 50), (5_000, 20)] {
+        fabric.measure(Case { protocol: Protocol::Ecmp, flows, repeats });
     }
 }

@@ -6,11 +6,14 @@
 
 mod check;
 mod flows;
+mod incremental;
 mod reference;
+pub mod selection;
 mod water_fill;
 
 pub use check::{Violation, check};
 pub use flows::Flows;
+pub use incremental::Incremental;
 pub use reference::Reference;
 pub use water_fill::WaterFill;
 

@@ -17,16 +17,30 @@ fn flows(specs: &[Spec]) -> Flows {
     flows
 }
 
-/// Rates by both algorithms, which must agree and pass the checks.
+/// Rates of flows that come one after the other.
+fn incremental(specs: &[Spec], links: &[f64]) -> Vec<f64> {
+    let mut incremental = Incremental::new(links);
+    let slots: Vec<usize> = specs
+        .iter()
+        .map(|(weight, class, demand, row)| incremental.insert(*weight, *class, *demand, row.iter().copied()))
+        .collect();
+    incremental.settle();
+    slots.into_iter().map(|slot| incremental.rate(slot)).collect()
+}
+
+/// Rates by all algorithms, which must agree and pass the checks.
 fn rates(specs: &[Spec], links: &[f64]) -> Vec<f64> {
     let flows = flows(specs);
     let (mut slow, mut fast) = (Vec::new(), Vec::new());
     Reference.allocate(&flows, links, &mut slow);
     WaterFill::default().allocate(&flows, links, &mut fast);
-    for (a, b) in slow.iter().zip(&fast) {
-        assert!((a - b).abs() <= 1e-9 * a.abs().max(1e-3), "{slow:?} {fast:?}");
+    let kept = incremental(specs, links);
+    for rates in [&fast, &kept] {
+        for (a, b) in slow.iter().zip(rates) {
+            assert!((a - b).abs() <= 1e-9 * a.abs().max(1e-3), "{slow:?} {rates:?}");
+        }
+        check(&flows, links, rates).expect("invariants hold");
     }
-    check(&flows, links, &fast).expect("invariants hold");
     fast
 }
 

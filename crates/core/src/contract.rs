@@ -60,6 +60,11 @@ pub enum Input<'a> {
         /// Why.
         reason: DropReason,
     },
+    /// Bytes have come in by a port that are no packet. Nothing they say can be trusted.
+    Corrupted {
+        /// The port they came in by.
+        port: PortId,
+    },
     /// Topology discovery reports that a link, anywhere, went down or came up.
     Link {
         /// The directed link.
@@ -161,6 +166,8 @@ pub enum DropReason {
     NoRoute,
     /// The bytes were not a valid packet.
     Malformed,
+    /// It vanished on the link.
+    Lost,
 }
 
 /// A flow-control word between neighbours: it takes the link's delay and none of its bandwidth (a credit).

@@ -8,6 +8,7 @@
 mod contract;
 mod flow;
 mod ids;
+mod link_errors;
 mod packet;
 mod stream;
 mod units;
@@ -18,6 +19,7 @@ pub use contract::{
 };
 pub use flow::Flow;
 pub use ids::{FlowId, LinkId, NodeId, PortId};
+pub use link_errors::{Fate, LinkErrors, LinkNoise};
 pub use packet::{Packet, PacketKind};
 pub use raddle_wire::Header;
 pub use stream::Stream;

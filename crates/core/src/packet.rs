@@ -19,7 +19,7 @@ pub enum PacketKind {
     Data,
     /// An acknowledgement, or whatever else a transport sends without application bytes.
     Ack,
-    /// An event, broadcast or told to a controller.
+    /// An event, broadcast or told to a controller, or an announcement.
     Event,
     /// What one node is told of its own: that a broadcast was dropped, or the rates that a controller computed.
     Notice,
@@ -30,7 +30,9 @@ impl Packet {
     #[must_use]
     pub fn kind(&self) -> PacketKind {
         match &self.header {
-            Header::R2c2Event(_) | Header::R2c2ControllerEvent(_) => PacketKind::Event,
+            Header::R2c2Event(_) | Header::R2c2Announcement(..) | Header::R2c2ControllerEvent(_) => {
+                PacketKind::Event
+            }
             Header::R2c2DropNotice(_) | Header::R2c2ControllerRates(_) => PacketKind::Notice,
             Header::R2c2Data(_) | Header::Tcp(_) if self.is_data() => PacketKind::Data,
             Header::R2c2Data(_) | Header::Tcp(_) => PacketKind::Ack,
@@ -43,7 +45,8 @@ impl Packet {
         self.ends().0
     }
 
-    /// The node that the header names as the packet's destination (of a broadcast event: its flow's).
+    /// The node that the header names as the packet's destination (of a broadcast event: its flow's; of an
+    /// announcement, which is for all: its source).
     #[must_use]
     pub fn dst(&self) -> NodeId {
         self.ends().1
@@ -55,6 +58,7 @@ impl Packet {
             Header::R2c2Data(data) => (node(data.src), node(data.dst)),
             Header::R2c2Event(event) => (node(event.src), node(event.dst)),
             Header::R2c2DropNotice(notice) => (node(notice.data.src), node(notice.data.dst)),
+            Header::R2c2Announcement(announcement, _) => (node(announcement.src), node(announcement.src)),
             Header::R2c2ControllerEvent(packet) => (node(packet.data.src), node(packet.data.dst)),
             Header::R2c2ControllerRates(packet) => (node(packet.data.src), node(packet.data.dst)),
             Header::Tcp(segment) => (NodeId(segment.src), NodeId(segment.dst)),
@@ -68,6 +72,7 @@ impl Packet {
             Header::R2c2Data(data) => data.plen.into(),
             Header::R2c2Event(_)
             | Header::R2c2DropNotice(_)
+            | Header::R2c2Announcement(..)
             | Header::R2c2ControllerEvent(_)
             | Header::R2c2ControllerRates(_) => 0,
             Header::Tcp(segment) => segment.plen.into(),

@@ -9,6 +9,7 @@ pub mod catalogue;
 pub mod directory;
 mod error;
 pub mod experiment;
+mod faults;
 pub mod figure;
 mod ideal;
 mod prepare;

@@ -1,17 +1,15 @@
 //! From an experiment to what an engine takes, and the checks that need all of it at once.
 
-use crate::experiment::{
-    At, Broken, Cause, Document, EngineKind, Experiment, Failure, Problem, Table, Value,
-};
+use crate::experiment::{At, Cause, Document, EngineKind, Experiment, Problem, Table, Value};
+use crate::faults;
 use crate::ideal::{Ideals, components};
-use raddle_core::{Bytes, Flow, LinkId, NodeId, Time};
+use raddle_core::{Bytes, Flow, LinkErrors, LinkId};
 use raddle_packet_sim::{Change, Config, PortSetup, Switching};
 use raddle_records::Framing;
 use raddle_schemes::registry::{Parts, Plan, Unfit, View};
 use raddle_topology::Topology;
 use raddle_topology::routing::Routing;
 use raddle_workload::Facts;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// An experiment that has been checked and can run.
@@ -24,6 +22,7 @@ pub struct Prepared {
     pub flows: Arc<[Flow]>,
     pub(crate) parts: Parts,
     pub(crate) changes: Vec<Change>,
+    pub(crate) errors: LinkErrors,
 }
 
 impl Document {
@@ -35,8 +34,10 @@ impl Document {
         let experiment = self.experiment()?;
         let topology = experiment.topology.build()?;
         let flows = experiment.workload.flows(&topology, experiment.engine.seed)?;
-        let changes = changes(&experiment.failures, &topology)?;
-        let component = components(&lasting(&topology, &changes));
+        let Experiment { failures, faults: random, errors, engine, .. } = &experiment;
+        let changes = faults::changes(failures, random.as_ref(), &topology, engine.seed)?;
+        let errors = faults::link_errors(errors.as_ref(), &topology, engine.seed)?;
+        let component = components(&faults::lasting(&topology, &changes));
         let apart = |flow: &&Flow| component[flow.src.index()] != component[flow.dst.index()];
         if let Some(flow) = flows.iter().find(apart) {
             let cause = Cause::Unreachable { src: flow.src.0, dst: flow.dst.0 };
@@ -50,7 +51,7 @@ impl Document {
             seed: experiment.engine.seed,
         };
         let parts = (scheme.transport.build)(&plan).map_err(|unfit| self.unfit(unfit))?;
-        let mut prepared = Prepared { experiment, topology, flows: flows.into(), parts, changes };
+        let mut prepared = Prepared { experiment, topology, flows: flows.into(), parts, changes, errors };
         self.check_queues(&mut prepared)?;
         Ok(prepared)
     }
@@ -84,7 +85,8 @@ impl Document {
                 return contradiction("scheme.queue", "lockstep queues are unbounded".to_owned(), hint);
             }
             if !changes.is_empty() {
-                return contradiction("failure", "nothing fails in lockstep".to_owned(), hint);
+                let key = if experiment.failures.is_empty() { "faults" } else { "failure" };
+                return contradiction(key, "nothing fails in lockstep".to_owned(), hint);
             }
         }
         Ok(())
@@ -105,52 +107,6 @@ fn place(root: &Table, key: &str) -> At {
     at.clone()
 }
 
-/// The fabric without what is down from the start to the end.
-fn lasting(topology: &Topology, changes: &[Change]) -> Topology {
-    let repaired = changes.iter().filter(|change| change.up).flat_map(|change| &change.links);
-    let repaired: BTreeSet<LinkId> = repaired.copied().collect();
-    let broken = changes.iter().filter(|change| !change.up && change.at == Time::ZERO);
-    let down = broken.flat_map(|change| &change.links).filter(|link| !repaired.contains(link));
-    let down: BTreeSet<LinkId> = down.copied().collect();
-    topology.surviving(|link| !down.contains(&link))
-}
-
-/// Failures and repairs as the engine takes them.
-fn changes(failures: &[Failure], topology: &Topology) -> Result<Vec<Change>, Problem> {
-    let mut changes = Vec::new();
-    for failure in failures {
-        let links = match failure.broken {
-            Broken::Link(a, b) => links_at(topology, a, |other| other == b),
-            Broken::Node(node) => links_at(topology, node, |_| true),
-        };
-        if links.is_empty() {
-            let what = match failure.broken {
-                Broken::Link(a, b) => format!("no link joins node {a} and node {b}"),
-                Broken::Node(node) => format!("the topology has no node {node} with links"),
-            };
-            let hint = format!("the topology's nodes are 0 to {}", topology.node_count().saturating_sub(1));
-            return Err(Problem::at(&failure.place, Cause::OutOfRange { what, hint }));
-        }
-        let discovery = failure.discovery;
-        changes.push(Change { at: failure.at, links: links.clone(), up: false, discovery });
-        changes.extend(failure.repair.map(|at| Change { at, links, up: true, discovery }));
-    }
-    changes.sort_by_key(|change| change.at);
-    Ok(changes)
-}
-
-/// The links, in both directions and by id, between `node` and those of its neighbours that `other` accepts.
-fn links_at(topology: &Topology, node: NodeId, other: impl Fn(NodeId) -> bool) -> Vec<LinkId> {
-    if node.index() >= topology.node_count() {
-        return Vec::new();
-    }
-    let links = topology.links_from(node).filter(|(_, link)| other(link.to));
-    let mut links: Vec<LinkId> = links.flat_map(|(id, _)| [id, topology.reverse(id)]).collect();
-    links.sort_unstable();
-    links.dedup();
-    links
-}
-
 impl Prepared {
     /// How the packet engine runs it, on so many threads if the scheme allows it.
     pub(crate) fn config(&self, threads: usize) -> Config {
@@ -169,6 +125,7 @@ impl Prepared {
         Config {
             switching,
             changes: self.changes.clone(),
+            errors: self.errors.clone(),
             time_limit: engine.time_limit,
             queue_depths,
             threads,

@@ -7,6 +7,7 @@ use raddle_core::{DropReason, LinkId, NodeId, Packet, PortId, Report, Time};
 use raddle_live::lockstep::{self, Lockstep};
 use raddle_packet_sim::{LinkStats, QueueDepths, Simulation};
 use raddle_records::{Count, Digest, FlowRecord, LinkRecord, QueueRecord, Recorder, Totals};
+use raddle_topology::Topology;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -164,9 +165,11 @@ const LOCKSTEP_SLICE: raddle_core::Duration = raddle_core::Duration::from_us(100
 
 fn run_lockstep<'a>(prepared: &mut Prepared, gather: Gather<'a>, watch: &mut Watch<'_>) -> Ended<'a> {
     let topology = Arc::clone(&prepared.topology);
-    let observer = Linked { gather, links: vec![LinkStats::default(); topology.link_slots()] };
+    let links = vec![LinkStats::default(); topology.link_slots()];
+    let observer = Linked { gather, topology: Arc::clone(&topology), links };
     let node = |id| (prepared.parts.node)(id);
-    let mut runtime = Lockstep::new(&topology, node, prepared.flows.to_vec(), observer);
+    let runtime = Lockstep::new(&topology, node, prepared.flows.to_vec(), observer);
+    let mut runtime = runtime.with_errors(&prepared.errors);
     let limit = prepared.experiment.engine.time_limit.unwrap_or(Time::NEVER);
     let mut complete = true;
     let mut until = Time::ZERO;
@@ -183,7 +186,7 @@ fn run_lockstep<'a>(prepared: &mut Prepared, gather: Gather<'a>, watch: &mut Wat
         }
     }
     let now = runtime.now();
-    let Linked { gather, links } = runtime.into_observer();
+    let Linked { gather, links, .. } = runtime.into_observer();
     Ended { gather, links, queues: Vec::new(), events: 0, now, complete }
 }
 
@@ -280,6 +283,7 @@ impl raddle_packet_sim::Observer for Gather<'_> {
 /// A listener that counts what passes over links, which the lockstep runtime does not.
 struct Linked<'a> {
     gather: Gather<'a>,
+    topology: Arc<Topology>,
     links: Vec<LinkStats>,
 }
 
@@ -302,8 +306,16 @@ impl lockstep::Observer for Linked<'_> {
         *bytes += size;
     }
 
-    fn dropped(&mut self, _: Time, _: NodeId, _: Option<PortId>, _: &Packet, why: DropReason) {
+    fn dropped(&mut self, _: Time, node: NodeId, port: Option<PortId>, _: &Packet, why: DropReason) {
         self.gather.totals.drops.count(why);
+        if let Some(port) = port.filter(|port| port.index() < self.topology.port_count(node)) {
+            self.links[self.topology.link_id(node, port).index()].drops += 1;
+        }
+    }
+
+    fn malformed(&mut self, _: Time, link: LinkId, _: &[u8], _: raddle_wire::Error) {
+        self.gather.totals.drops.count(DropReason::Malformed);
+        self.links[link.index()].drops += 1;
     }
 }
 

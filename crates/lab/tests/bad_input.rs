@@ -108,6 +108,26 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     ("failure of nothing", "[engine]", "[[failure]]\nat = \"2 ms\"\n\n[engine]"),
     ("failure of two things", "[engine]", "[[failure]]\nat = \"2 ms\"\nlink = [0, 1]\nnode = 3\n\n[engine]"),
+    ("link of three nodes", "[engine]", "[errors]\nlinks = [[0, 1, 2]]\n\n[engine]"),
+    ("errors above one", "[engine]", "[errors]\nloss = 0.5\ncorruption = 0.6\n\n[engine]"),
+    ("loss above one", "[engine]", "[errors]\nloss = 1.5\n\n[engine]"),
+    ("frequency without unit", "[engine]", "[faults]\nnode_failures = \"1.2\"\n\n[engine]"),
+    (
+        "misspelt frequency",
+        "[engine]",
+        "[faults]\nlink_failures = \"3 / yaer\"\nrepair = \"1 ms\"\nuntil = \"9 ms\"\n\n[engine]",
+    ),
+    ("time for a frequency", "[engine]", "[faults]\nnode_failures = 7\n\n[engine]"),
+    (
+        "faults without repair",
+        "[engine]",
+        "[faults]\nnode_failures = \"1 / ms\"\nuntil = \"9 ms\"\n\n[engine]",
+    ),
+    (
+        "repair in no time",
+        "[engine]",
+        "[faults]\nnode_failures = \"1 / ms\"\nuntil = \"9 ms\"\nrepair = \"0 ms\"\n\n[engine]",
+    ),
     ("lockstep cannot cut through", "seed = 1", "kind = \"lockstep\"\ncut_through = true"),
     (
         "sweep of one name twice",
@@ -149,6 +169,24 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
     (
         "failure of a node that is not there",
         &[("[engine]", "[[failure]]\nat = \"2 ms\"\nnode = 16\n\n[engine]")],
+    ),
+    (
+        "errors on a link that is not there",
+        &[("[engine]", "[errors]\nloss = 0.1\nlinks = [[0, 1], [0, 2]]\n\n[engine]")],
+    ),
+    (
+        "more faults than anybody wants",
+        &[(
+            "[engine]",
+            "[faults]\nlink_failures = \"1 / us\"\nuntil = \"100 ms\"\nrepair = \"1 us\"\n\n[engine]",
+        )],
+    ),
+    (
+        "faults in lockstep",
+        &[(
+            "[engine]",
+            "[faults]\nlink_failures = \"1 / ms\"\nuntil = \"9 ms\"\nrepair = \"1 us\"\n\n[engine]\nkind = \"lockstep\"",
+        )],
     ),
     (
         "limit for queues of its own",

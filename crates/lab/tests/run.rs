@@ -89,6 +89,44 @@ fn a_failure_loses_packets_until_it_is_repaired() {
 }
 
 #[test]
+fn a_seed_draws_its_faults_and_everything_is_repaired() {
+    let faults = "[faults]\nlink_failures = \"1 / ms\"\nnode_failures = \"2 / ms\"\nrepair = \"50 us\"\n\
+                  discovery = \"10 us\"\nuntil = \"400 us\"";
+    let (faulty, _) = outcome(&document(faults, &["scheme.transport=tcp-newreno"]));
+    assert!(faulty.totals.drops.link_down > 0);
+    assert_eq!(faulty.delivered, 400, "TCP goes on after every repair");
+    let digest = |overrides: &[&str]| {
+        let overrides = [&["scheme.transport=tcp-newreno"], overrides].concat();
+        outcome(&document(faults, &overrides)).0.digest
+    };
+    assert_eq!(digest(&[]), faulty.digest);
+    assert_ne!(digest(&["faults.node_failures=0 / s"]), faulty.digest);
+}
+
+#[test]
+fn links_err_alike_in_both_engines() {
+    let errors = "[errors]\nloss = 0.003\ncorruption = 0.01\nuntil = \"500 us\"";
+    for scheme in ["scheme.transport=r2c2", "scheme.transport=tcp-newreno"] {
+        let of = |kind| outcome(&document(errors, &[scheme, kind]));
+        let (simulated, moved) = (of("engine.kind=packet"), of("engine.kind=lockstep"));
+        let drops = simulated.0.totals.drops;
+        assert!(drops.lost > 10 && drops.malformed > 10, "{drops:?}");
+        assert_eq!(drops, moved.0.totals.drops, "{scheme}");
+        assert_eq!(simulated.1, moved.1, "{scheme}");
+        let losses = |outcome: &Outcome| outcome.links.iter().map(|link| link.drops).collect::<Vec<_>>();
+        assert_eq!(losses(&simulated.0), losses(&moved.0), "{scheme}");
+    }
+}
+
+#[test]
+fn errors_may_be_of_some_links_only() {
+    let errors = "[errors]\nloss = \"10%\"\nlinks = [[0, 1], [5, 6]]";
+    let (outcome, _) = outcome(&document(errors, &[]));
+    let of_those = |from, to| [(0, 1), (1, 0), (5, 6), (6, 5)].contains(&(from, to));
+    assert!(outcome.links.iter().all(|link| (link.drops > 0) == of_those(link.from, link.to)));
+}
+
+#[test]
 fn a_fat_tree_read_from_a_file_gives_the_same_results() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("tree.graphml");

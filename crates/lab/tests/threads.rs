@@ -99,6 +99,16 @@ fn runs_with_failures() {
 }
 
 #[test]
+fn runs_with_random_faults_and_errors() {
+    let faults = "[faults]\nlink_failures = \"1 / ms\"\nnode_failures = \"1 / ms\"\nrepair = \"20 us\"\n\
+                  discovery = \"2 us\"\nuntil = \"200 us\"\n\n[errors]\nloss = 0.001\ncorruption = 0.01\n";
+    let outcomes = on_every_fabric(&[], |_| faults.to_owned());
+    let drops = || outcomes.iter().map(|outcome| outcome.totals.drops);
+    assert!(drops().any(|drops| drops.link_down > 0) && drops().any(|drops| drops.no_route > 0));
+    assert!(drops().any(|drops| drops.lost > 0) && drops().any(|drops| drops.malformed > 0));
+}
+
+#[test]
 fn runs_with_cut_through_and_failures() {
     on_every_fabric(&["engine.cut_through=true"], failures);
 }

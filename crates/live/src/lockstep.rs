@@ -9,16 +9,18 @@
 //!   `max(now, free_at)`, frees the port a serialisation time later, and arrives a propagation delay after that.
 //! - At equal times come first arrivals, in order of the link they came by; then wake-ups, in order of the node; then
 //!   flows, in their own order.
+//! - A noisy link loses and damages packets as they arrive. One that is still a packet, though another than was sent,
+//!   goes on as that; of one that is none the node's host hears.
 //! - A packet that arrives at a node is given to its forwarder, which says whether it is for this node's host. A node
 //!   without a forwarder delivers whatever arrives and sends by port 0.
 //!
 //! An event costs a heap operation, a hop one encoding and one decoding; buffers are used again.
 
 use raddle_core::{
-    Bytes, DropReason, Flow, Header, Input, LinkId, Node, NodeId, Output, Packet, PortId, PortState, Ports,
-    Rate, Report, Time, Verdict,
+    Bytes, DropReason, Fate, Flow, Header, Input, LinkErrors, LinkId, LinkNoise, Node, NodeId, Output,
+    Packet, PortId, PortState, Ports, Rate, Report, Time, Verdict,
 };
-use raddle_topology::Topology;
+use raddle_topology::{Link, Topology};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -32,7 +34,7 @@ pub trait Observer {
     /// their number.
     fn transmitted(&mut self, _sent: Time, _link: LinkId, _bytes: &mut [u8]) {}
 
-    /// A packet was lost at a node, on its way to a port if it had one.
+    /// A packet was lost at a node, on its way to a port if it had one; or on the link behind that port.
     fn dropped(
         &mut self,
         _now: Time,
@@ -58,7 +60,7 @@ pub struct Totals {
     pub packet_hops: u64,
     /// Packets delivered to hosts.
     pub delivered: u64,
-    /// Packets lost at nodes.
+    /// Packets lost at nodes and on links.
     pub dropped: u64,
     /// Packets lost because their bytes did not decode.
     pub malformed: u64,
@@ -92,6 +94,8 @@ pub struct Lockstep<O> {
     /// By [`LinkId`], as the next two.
     ports: Vec<PortState>,
     under_way: Vec<VecDeque<(Time, Vec<u8>)>>,
+    /// By [`LinkId`]; empty if no link errs.
+    noise: Vec<Option<LinkNoise>>,
     spare_buffers: Vec<Vec<u8>>,
     events: BinaryHeap<Reverse<(Time, Event)>>,
     flows: VecDeque<Flow>,
@@ -128,6 +132,7 @@ impl<O: Observer> Lockstep<O> {
             nodes: nodes.collect(),
             ports: ports.collect(),
             under_way: vec![VecDeque::new(); topology.link_slots()],
+            noise: Vec::new(),
             topology: Arc::clone(topology),
             spare_buffers: Vec::new(),
             events: flows.first().map(|flow| Reverse((flow.start, Event::Flows))).into_iter().collect(),
@@ -135,6 +140,14 @@ impl<O: Observer> Lockstep<O> {
             totals: Totals::default(),
             observer,
         }
+    }
+
+    /// Makes links lose and damage packets from now on.
+    #[must_use]
+    pub fn with_errors(mut self, errors: &LinkErrors) -> Self {
+        let links = 0..self.topology.link_slots();
+        self.noise = links.map(|link| errors.on(LinkId::of(link))).collect();
+        self
     }
 
     /// Runs until nothing is left to do, or to the end of `limit`. Returns whether nothing is left.
@@ -187,26 +200,48 @@ impl<O: Observer> Lockstep<O> {
 
     fn arrive(&mut self, link: LinkId) {
         let queue = &mut self.under_way[link.index()];
-        let (_, bytes) = queue.pop_front().expect("an arrival is pushed for a packet under way");
+        let (_, mut bytes) = queue.pop_front().expect("an arrival is pushed for a packet under way");
         if let Some(&(arrives, _)) = queue.front() {
             self.events.push(Reverse((arrives, Event::Arrival(link))));
         }
+        let noise = self.noise.get_mut(link.index()).and_then(Option::as_mut);
+        match noise.map_or(Fate::Whole, |noise| noise.pass(self.now, &mut bytes)) {
+            Fate::Lost => self.vanish(link, &bytes),
+            Fate::Whole | Fate::Damaged => self.receive(link, &bytes),
+        }
+        self.spare_buffers.push(bytes);
+    }
+
+    /// A node reads what has come in by a link.
+    fn receive(&mut self, link: LinkId, bytes: &[u8]) {
+        let end = self.topology.link(link).expect("packets travel on links");
+        let (node, port) = (end.to, end.to_port);
         self.totals.packet_hops += 1;
-        match Header::decode(&bytes) {
+        let due = match Header::decode(bytes) {
             Ok((header, _)) => {
                 let size = u32::try_from(bytes.len()).expect("a packet's size fits 32 bits");
-                let end = self.topology.link(link).expect("packets travel on links");
-                let (node, port) = (end.to, end.to_port);
-                if self.pass(node, Packet { size, header }, Some(port)) {
-                    self.poll(node);
-                }
+                self.pass(node, Packet { size, header }, Some(port))
             }
             Err(error) => {
                 self.totals.malformed += 1;
-                self.observer.malformed(self.now, link, &bytes, error);
+                self.observer.malformed(self.now, link, bytes, error);
+                self.tell(node, Input::Corrupted { port })
             }
+        };
+        if due {
+            self.poll(node);
         }
-        self.spare_buffers.push(bytes);
+    }
+
+    /// A packet is lost on a link.
+    fn vanish(&mut self, link: LinkId, bytes: &[u8]) {
+        let &Link { from, from_port, .. } = self.topology.link(link).expect("packets travel on links");
+        self.totals.dropped += 1;
+        if let Ok((header, _)) = Header::decode(bytes) {
+            let size = u32::try_from(bytes.len()).expect("a packet's size fits 32 bits");
+            let (packet, why) = (Packet { size, header }, DropReason::Lost);
+            self.observer.dropped(self.now, from, Some(from_port), &packet, why);
+        }
     }
 
     fn wake(&mut self, node: NodeId) {
@@ -244,7 +279,7 @@ impl<O: Observer> Lockstep<O> {
                 Output::Send { packet, port } => {
                     self.totals.sent += 1;
                     match port {
-                        Some(port) => self.enqueue(node, port, packet),
+                        Some(port) => self.enqueue(node, port, &packet),
                         None => self.pass(node, packet, None),
                     };
                 }
@@ -277,7 +312,7 @@ impl<O: Observer> Lockstep<O> {
             None => Verdict::Forward(PortId(0)),
         };
         match verdict {
-            Verdict::Forward(port) => self.enqueue(node, port, packet),
+            Verdict::Forward(port) => self.enqueue(node, port, &packet),
             Verdict::Deliver => {
                 self.totals.delivered += 1;
                 self.tell(node, Input::Packet { packet: &packet, port: arrival.unwrap_or(PortId(0)) })
@@ -288,11 +323,11 @@ impl<O: Observer> Lockstep<O> {
     }
 
     /// Puts a packet on the link behind a port. Returns whether it was lost and the host is due a poll.
-    fn enqueue(&mut self, node: NodeId, port: PortId, packet: Packet) -> bool {
+    fn enqueue(&mut self, node: NodeId, port: PortId, packet: &Packet) -> bool {
         let link = self.topology.link_id(node, port);
         let exists = port.index() < self.nodes[node.index()].ports;
         let Some(wire) = exists.then(|| self.topology.link(link)).flatten() else {
-            return self.lose(node, Some(port), &packet, DropReason::LinkDown);
+            return self.lose(node, Some(port), packet, DropReason::LinkDown);
         };
         let state = &mut self.ports[link.index()];
         state.free_at = state.free_at.max(self.now) + wire.rate.time_for(Bytes(packet.size.into()));

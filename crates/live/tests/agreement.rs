@@ -1,13 +1,13 @@
 //! Lockstep against the packet engine: hosts that send, answer and wake at random, on times so coarse that most events
-//! tie, put the same packets on the same links at the same times.
+//! tie, put the same packets on the same links at the same times, and noisy links lose and damage the same ones.
 
 mod both;
 
 use both::{run_in_lockstep, simulate};
 use proptest::prelude::*;
 use raddle_core::{
-    Bytes, Duration, Flow, FlowId, Forwarder, Header, Host, Input, Node, NodeId, Output, Packet, PortId,
-    Ports, Rate, Stream, Time, Verdict,
+    Bytes, Duration, Flow, FlowId, Forwarder, Header, Host, Input, LinkErrors, Node, NodeId, Output, Packet,
+    PortId, Ports, Rate, Stream, Time, Verdict,
 };
 use raddle_topology::{Builder, Shape, Topology};
 use raddle_wire::r2c2::{Data, Route};
@@ -113,7 +113,9 @@ proptest! {
         seed in any::<u64>(),
         nodes in 3_u32..8,
         mut starts in proptest::collection::vec(0_u64..20, 1..12),
+        (loss, corruption) in prop_oneof![Just((0.0, 0.0)), (0.0..0.2, 0.0..0.5)],
     ) {
+        let errors = LinkErrors { seed, loss, corruption, ..LinkErrors::default() };
         starts.sort_unstable();
         let flows: Vec<_> = (0..).zip(starts).map(|(id, start)| flow(id, id % nodes, start)).collect();
         let chatterbox = |id: NodeId| Node {
@@ -126,8 +128,8 @@ proptest! {
             forwarder: Some(Box::new(Walk)),
         };
         let ring = ring(nodes);
-        let simulated = simulate(&ring, chatterbox, flows.clone(), Time::NEVER);
-        let moved = run_in_lockstep(&ring, chatterbox, flows, Time::NEVER);
+        let simulated = simulate(&ring, chatterbox, flows.clone(), Time::NEVER, &errors);
+        let moved = run_in_lockstep(&ring, chatterbox, flows, Time::NEVER, &errors);
         prop_assert!(!simulated.packets.is_empty());
         prop_assert_eq!(simulated, moved);
     }

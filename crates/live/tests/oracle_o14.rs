@@ -6,8 +6,8 @@ mod both;
 
 use both::{Trace, run_in_lockstep, simulate};
 use raddle_core::{
-    Bytes, Duration, Flow, FlowId, Header, Host, Input, Node, NodeId, Output, Ports, Rate, Report, Stream,
-    Time,
+    Bytes, Duration, Flow, FlowId, Header, Host, Input, LinkErrors, Node, NodeId, Output, Ports, Rate,
+    Report, Stream, Time,
 };
 use raddle_schemes::r2c2::{Fabric, Params, R2c2Node, SourceRoute};
 use raddle_topology::{Topology, builders};
@@ -55,11 +55,11 @@ impl Rack {
     }
 
     fn simulate(&self, flows: &[Flow], limit: Time) -> Trace {
-        simulate(&self.topology, |id| self.parts(id), flows.to_vec(), limit)
+        simulate(&self.topology, |id| self.parts(id), flows.to_vec(), limit, &LinkErrors::default())
     }
 
     fn run_in_lockstep(&self, flows: &[Flow], limit: Time) -> Trace {
-        run_in_lockstep(&self.topology, |id| self.parts(id), flows.to_vec(), limit)
+        run_in_lockstep(&self.topology, |id| self.parts(id), flows.to_vec(), limit, &LinkErrors::default())
     }
 
     fn knowledge(&self) -> Vec<Knowledge> {

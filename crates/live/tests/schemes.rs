@@ -4,7 +4,9 @@
 mod both;
 
 use both::{run_in_lockstep, simulate};
-use raddle_core::{Bytes, Duration, Flow, FlowId, Header, LinkId, NodeId, Rate, Report, Stream, Time};
+use raddle_core::{
+    Bytes, Duration, Flow, FlowId, Header, LinkErrors, LinkId, NodeId, Rate, Report, Stream, Time,
+};
 use raddle_live::lockstep::{Lockstep, Observer};
 use raddle_schemes::parameter::Settings;
 use raddle_schemes::registry::{Parts, Plan, SCHEMES, Scheme, find};
@@ -45,8 +47,8 @@ fn every_scheme_on_fifo_ports_sends_the_same_bytes_in_both_engines() {
             continue;
         };
         let name = scheme.info.name;
-        let simulated = simulate(&topology, simulated.node, flows.clone(), end);
-        let moved = run_in_lockstep(&topology, moved.node, flows.clone(), end);
+        let simulated = simulate(&topology, simulated.node, flows.clone(), end, &LinkErrors::default());
+        let moved = run_in_lockstep(&topology, moved.node, flows.clone(), end, &LinkErrors::default());
         let delivered =
             moved.reports.iter().filter(|(.., report)| matches!(report, Report::Delivered { .. }));
         assert_eq!(delivered.count(), flows.len(), "{name}");

@@ -1,6 +1,7 @@
 //! Failures and repairs as data: at a given time a set of links changes state, and some time later all nodes know.
 
 use raddle_core::{Duration, LinkId, Time};
+use std::collections::BTreeMap;
 
 /// Directed links that go down or come up together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,4 +14,84 @@ pub struct Change {
     pub up: bool,
     /// How long topology discovery takes to tell every node.
     pub discovery: Duration,
+}
+
+/// What a link has been through.
+#[derive(Default)]
+struct History {
+    /// Failures that have not been repaired.
+    failures: u32,
+    /// When nodes know its last change.
+    known: Time,
+}
+
+/// The changes in order of time, and of each the links that really change their state: a link is down from the first
+/// of failures that overlap to the last of their repairs. Nodes hear of a link's changes in the order in which they
+/// happen, so a quick discovery waits for a slow one before it.
+pub(crate) fn effective(mut changes: Vec<Change>) -> Vec<Change> {
+    // A link that fails in the instant of another failure's repair stays down.
+    changes.sort_by_key(|change| (change.at, change.up));
+    let mut histories: BTreeMap<LinkId, History> = BTreeMap::new();
+    for change in &mut changes {
+        change.links.retain(|&link| {
+            let failures = &mut histories.entry(link).or_default().failures;
+            let before = *failures;
+            *failures = if change.up { before.saturating_sub(1) } else { before + 1 };
+            (before == 0) != (*failures == 0)
+        });
+        let known_before = change.links.iter().map(|link| histories[link].known).max();
+        let known = known_before.unwrap_or_default().max(change.at + change.discovery);
+        change.discovery = known.since(change.at);
+        for link in &change.links {
+            histories.entry(*link).or_default().known = known;
+        }
+    }
+    changes.retain(|change| !change.links.is_empty());
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(at_us: u64, links: &[u32], up: bool, discovery_us: u64) -> Change {
+        Change {
+            at: Time::ZERO + Duration::from_us(at_us),
+            links: links.iter().copied().map(LinkId).collect(),
+            up,
+            discovery: Duration::from_us(discovery_us),
+        }
+    }
+
+    #[test]
+    fn a_link_with_two_failures_is_up_when_both_are_repaired() {
+        let changes = vec![
+            change(1, &[0], false, 0),       // a link
+            change(2, &[0, 1, 2], false, 0), // a node of it
+            change(3, &[0], true, 0),
+            change(4, &[0, 1, 2], true, 0),
+        ];
+        let expected =
+            [change(1, &[0], false, 0), change(2, &[1, 2], false, 0), change(4, &[0, 1, 2], true, 0)];
+        assert_eq!(effective(changes), expected);
+    }
+
+    #[test]
+    fn a_failure_in_the_instant_of_a_repair_leaves_the_link_down() {
+        let changes = vec![change(1, &[0], false, 0), change(2, &[0], true, 0), change(2, &[0], false, 0)];
+        assert_eq!(effective(changes), [change(1, &[0], false, 0)]);
+    }
+
+    #[test]
+    fn a_repair_of_what_works_changes_nothing() {
+        assert_eq!(effective(vec![change(1, &[0], true, 0)]), []);
+    }
+
+    #[test]
+    fn changes_of_a_link_are_discovered_in_order() {
+        let changes =
+            vec![change(1, &[0], false, 10), change(2, &[0, 1], true, 3), change(2, &[1], false, 3)];
+        let expected = [change(1, &[0], false, 10), change(2, &[1], false, 3), change(2, &[0, 1], true, 9)];
+        assert_eq!(effective(changes), expected);
+    }
 }

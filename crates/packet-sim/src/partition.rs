@@ -5,6 +5,7 @@
 //! packets arrive. Nodes and links have indices of their own here, in the order of their ids, so that events tie in the
 //! same order whatever the partition.
 
+mod errors;
 mod failures;
 mod foresight;
 mod served;
@@ -58,8 +59,8 @@ pub(crate) struct Partition {
     division: Arc<Division>,
     /// Whether parts hear of packets that leave a node: only where some port is served.
     departures: bool,
-    /// Whether some port has an agent.
-    agents: bool,
+    /// Whether some port has an agent, or some link noise.
+    inspects: bool,
     /// Keys that the signals of one instant free; here only to keep its room.
     freed: Vec<u64>,
     /// What goes to each partition.
@@ -117,9 +118,14 @@ impl Partition {
             let is_here = division.home(from) == number;
             let setup = if is_here { setup(id) } else { PortSetup::default() };
             let class = Class::new(link, &setup);
-            let special = Special::new(setup, &class);
+            let mut special = Special::new(setup, &class);
             let is_served = special.is_some();
             let there = link.map_or(number, |link| division.home(link.to));
+            if there == number
+                && let noise @ Some(_) = link.and_then(|_| config.errors.on(id))
+            {
+                special.get_or_insert_default().noise = noise;
+            }
             let is_remote = there != number;
             if division.parts() > 1 {
                 let part = u32::try_from(there).expect("few partitions");
@@ -188,9 +194,9 @@ impl Partition {
             events,
             nodes,
             departures: ports.iter().any(|port: &Port| port.is_served),
-            agents: specials
-                .iter()
-                .any(|special: &Option<Box<Special>>| special.as_ref().is_some_and(|s| s.has_agent())),
+            inspects: specials.iter().any(|special: &Option<Box<Special>>| {
+                special.as_ref().is_some_and(|s| s.inspects_arrivals())
+            }),
             links: division.links(number).iter().map(|&(id, _)| id).collect(),
             specials,
             depths: vec![QueueDepths::default(); if config.queue_depths { ports.len() } else { 0 }],
@@ -366,10 +372,10 @@ impl Partition {
         }
         let (node, in_port, reverse) = (port.wire.to_node, port.to_port, port.reverse);
         let tail = if self.header.is_some() { self.slab.tail(travelled.slot) } else { at };
-        self.totals.packet_hops += 1;
-        if self.agents {
-            self.meet_agent(reverse as usize, travelled.slot);
+        if self.inspects && !self.inspect(link, reverse, travelled.slot) {
+            return;
         }
+        self.totals.packet_hops += 1;
         if self.route(node, travelled.slot, Origin { port: Some(in_port), tail }) {
             self.poll(node);
         }

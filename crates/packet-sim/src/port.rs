@@ -3,7 +3,7 @@
 use crate::prefetch::prefetch;
 use crate::slab::Origin;
 use crate::wire::Wire;
-use raddle_core::{Admit, Bytes, Duration, Packet, PortAgent, PortId, Queue, Rate, Signal, Time};
+use raddle_core::{Admit, Bytes, Duration, LinkNoise, Packet, PortAgent, PortId, Queue, Rate, Signal, Time};
 use raddle_topology::Link;
 use std::collections::VecDeque;
 use std::ops::AddAssign;
@@ -115,6 +115,8 @@ pub(crate) struct Special {
     pub(crate) signals: VecDeque<(Time, Signal)>,
     /// The packet whose last bit is still coming in at the far end, where it is to be delivered.
     pub(crate) tail: Option<u32>,
+    /// What happens to packets on the way, known at the far end.
+    pub(crate) noise: Option<LinkNoise>,
 }
 
 /// A packet accepted by a port.
@@ -190,8 +192,9 @@ impl Port {
 }
 
 impl Special {
-    pub(crate) fn has_agent(&self) -> bool {
-        self.served.as_ref().is_some_and(|served| served.agent.is_some())
+    /// Whether packets that arrive by the link, or at the port, are not simply passed on.
+    pub(crate) fn inspects_arrivals(&self) -> bool {
+        self.noise.is_some() || self.served.as_ref().is_some_and(|served| served.agent.is_some())
     }
 
     /// What the port of that setup has, if it is more than a plain FIFO.

@@ -1,7 +1,7 @@
 //! A simulation: a fabric in one or more partitions, run to its end.
 
 use crate::divide::Division;
-use crate::failure::Change;
+use crate::failure::{self, Change};
 use crate::observer::{Observer, tell};
 use crate::partition::{BYTES_A_LINK, Partition, Plan};
 use crate::port::{LinkStats, PortSetup, QueueDepths};
@@ -9,7 +9,7 @@ use crate::slab::BYTES_A_PACKET;
 use crate::totals::Totals;
 use crate::windows::Windows;
 use crate::wire::Travelling;
-use raddle_core::{Duration, Flow, Host, LinkId, Node, NodeId, Time};
+use raddle_core::{Duration, Flow, Host, LinkErrors, LinkId, Node, NodeId, Time};
 use raddle_topology::Topology;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -32,8 +32,10 @@ pub enum Switching {
 pub struct Config {
     /// Store-and-forward or cut-through.
     pub switching: Switching,
-    /// Failures and repairs.
+    /// Failures and repairs. A link that has failed more than once is up when it has been repaired as often.
     pub changes: Vec<Change>,
+    /// What links do to packets.
+    pub errors: LinkErrors,
     /// Stop here, if the fabric has not come to rest before.
     pub time_limit: Option<Time>,
     /// Count how deep each port's queue was at every packet that joined it.
@@ -97,7 +99,7 @@ impl<O: Observer> Simulation<O> {
         for id in topology.nodes() {
             nodes[division.home(id)].push((id, node(id)));
         }
-        let changes: Arc<[Change]> = std::mem::take(&mut config.changes).into();
+        let changes: Arc<[Change]> = failure::effective(std::mem::take(&mut config.changes)).into();
         let plan = Plan {
             topology,
             division: &division,
@@ -109,8 +111,7 @@ impl<O: Observer> Simulation<O> {
         let partitions =
             (0..).zip(nodes).map(|(number, nodes)| Partition::new(&plan, number, nodes, &mut port));
         let partitions = partitions.collect();
-        let mut changes: Vec<Time> = changes.iter().map(|change| change.at).collect();
-        changes.sort_unstable();
+        let changes: Vec<Time> = changes.iter().map(|change| change.at).collect();
         let (time_limit, link_slots) = (config.time_limit, topology.link_slots());
         Self { division, partitions, changes, time_limit, at_limit: false, link_slots, observer }
     }

@@ -34,7 +34,7 @@ pub struct Totals {
     /// Packets lost.
     pub dropped: u64,
     /// Packets lost, by [`DropReason`](raddle_core::DropReason).
-    pub drops: [u64; 4],
+    pub drops: [u64; 5],
     /// Application bytes that hosts sent, repeats included.
     pub sent_bytes: u64,
     /// Application bytes delivered to hosts.

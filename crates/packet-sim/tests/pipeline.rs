@@ -3,8 +3,8 @@
 mod toy;
 
 use raddle_core::{
-    Admit, Bytes, DropReason, Duration, Forwarder, LinkId, Node, NodeId, Packet, PortId, Ports, Queue,
-    Signal, Time, Verdict,
+    Admit, Bytes, DropReason, Duration, Forwarder, LinkErrors, LinkId, Node, NodeId, Packet, PortId, Ports,
+    Queue, Signal, Time, Verdict,
 };
 use raddle_packet_sim::{Change, Config, Observer, PortSetup, Simulation, Switching};
 use raddle_topology::Topology;
@@ -128,6 +128,31 @@ fn a_link_that_goes_down_loses_what_it_carries_and_what_comes_until_it_is_up() {
     // Changes come before all else at the same time: the last packet finds the link up.
     assert_eq!(arrivals(&run), [(ns(1_300), 0), (ns(10_300), 4)]);
     assert_eq!(run.simulation.totals().dropped, 3);
+}
+
+#[test]
+fn a_noisy_link_loses_some_packets_and_damages_others_and_nothing_else_does() {
+    let flows = || (0..2_000).map(|id| flow(id, 0, 2, 100, Time::ZERO)).collect::<Vec<_>>();
+    let errors = LinkErrors {
+        seed: 1,
+        loss: 0.1,
+        corruption: 0.2,
+        links: Some([LinkId(0)].into()),
+        ..LinkErrors::default()
+    };
+    let run = run(&chain(3), fifo, flows(), Config { errors, ..Config::default() });
+    let losses = &run.simulation.observer().0;
+    let of =
+        |node, why| losses.iter().filter(|&&(_, at, reason)| (at, reason) == (NodeId(node), why)).count();
+    let (lost, damaged) = (of(0, DropReason::Lost), of(1, DropReason::Malformed));
+    assert!(lost.abs_diff(200) < 40 && damaged.abs_diff(400) < 60, "{lost} {damaged}");
+    assert_eq!(lost + damaged, losses.len());
+    assert_eq!(arrivals(&run).len(), 2_000 - losses.len());
+    let links = run.simulation.link_stats();
+    assert_eq!(links[0].drops, losses.len() as u64);
+    assert!(links[1..].iter().all(|link| link.drops == 0));
+    // A lost packet has not crossed the link; a damaged one has.
+    assert_eq!(run.simulation.totals().packet_hops, (2_000 - lost + 2_000 - losses.len()) as u64);
 }
 
 /// Serves the packet with the highest number first.

@@ -6,8 +6,8 @@ mod toy;
 
 use proptest::prelude::*;
 use raddle_core::{
-    DropReason, Duration, Flow, Forwarder, Host, Input, LinkId, Node, NodeId, Output, Packet, PortId, Ports,
-    Rate, Report, Stream, Time, Verdict,
+    DropReason, Duration, Flow, Forwarder, Host, Input, LinkErrors, LinkId, Node, NodeId, Output, Packet,
+    PortId, Ports, Rate, Report, Stream, Time, Verdict,
 };
 use raddle_packet_sim::{
     Change, Config, LinkStats, Observer, PortSetup, QueueDepths, Simulation, Switching, Totals,
@@ -49,6 +49,10 @@ impl Host for Echo {
             Input::Dropped { packet, .. } => {
                 self.now
                     .push(Output::Report(Report::Closed { key: u64::from(packet.size), retransmissions: 0 }));
+            }
+            Input::Corrupted { port } => {
+                let key = u64::from(port.0);
+                self.now.push(Output::Report(Report::Opened { flow: raddle_core::FlowId(0), key }));
             }
             _ => {}
         }
@@ -118,6 +122,8 @@ struct Case {
     failures: Vec<(usize, u64, u64, u64)>,
     cut_through: bool,
     limit: Option<usize>,
+    /// Loss and corruption, in percent.
+    errors: (u8, u8),
 }
 
 fn case() -> impl Strategy<Value = Case> {
@@ -130,14 +136,16 @@ fn case() -> impl Strategy<Value = Case> {
         prop::collection::vec((index(), 0..200_u64, 1..100_u64, 0..20_u64), 0..4),
         any::<bool>(),
         prop::option::of(1..6_usize),
+        prop_oneof![Just((0, 0)), (0..20_u8, 0..20_u8)],
     )
-        .prop_map(|(tree, more, flows, failures, cut_through, limit)| Case {
+        .prop_map(|(tree, more, flows, failures, cut_through, limit, errors)| Case {
             tree,
             more,
             flows,
             failures,
             cut_through,
             limit,
+            errors,
         })
 }
 
@@ -209,6 +217,12 @@ fn run(case: &Case, threads: usize, pieces: bool) -> (Seen, usize) {
             Switching::StoreAndForward
         },
         changes: case.changes(&topology),
+        errors: LinkErrors {
+            seed: 1,
+            loss: f64::from(case.errors.0) / 100.0,
+            corruption: f64::from(case.errors.1) / 100.0,
+            ..LinkErrors::default()
+        },
         time_limit: Some(Time::ZERO + Duration::from_us(60)),
         queue_depths: true,
         threads,
@@ -256,6 +270,7 @@ fn a_fabric_of_nodes_apart_in_time_takes_the_threads_it_is_given() {
         failures: vec![],
         cut_through: false,
         limit: None,
+        errors: (0, 0),
     };
     for threads in [1, 2, 3, 8] {
         assert_eq!(run(&case, threads, false).1, threads);

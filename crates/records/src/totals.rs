@@ -31,6 +31,8 @@ pub struct Drops {
     pub no_route: u64,
     /// The bytes were not a valid packet.
     pub malformed: u64,
+    /// It vanished on a link.
+    pub lost: u64,
 }
 
 impl Drops {
@@ -41,13 +43,14 @@ impl Drops {
             DropReason::LinkDown => &mut self.link_down,
             DropReason::NoRoute => &mut self.no_route,
             DropReason::Malformed => &mut self.malformed,
+            DropReason::Lost => &mut self.lost,
         } += 1;
     }
 
     /// All losses.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.queue_full + self.link_down + self.no_route + self.malformed
+        self.queue_full + self.link_down + self.no_route + self.malformed + self.lost
     }
 }
 
@@ -104,6 +107,7 @@ impl Totals {
     }
 }
 
+/// What vanished on links is in the rows of these links, and not here again.
 impl Row for Totals {
     const TABLE: &'static str = "totals";
     const COLUMNS: &'static [Column] = &[
@@ -161,11 +165,11 @@ mod tests {
     #[test]
     fn losses_are_counted_by_reason() {
         let mut drops = Drops::default();
-        for reason in [DropReason::QueueFull, DropReason::NoRoute, DropReason::QueueFull] {
+        for reason in [DropReason::QueueFull, DropReason::NoRoute, DropReason::Lost, DropReason::QueueFull] {
             drops.count(reason);
         }
-        assert_eq!(drops, Drops { queue_full: 2, no_route: 1, ..Drops::default() });
-        assert_eq!(drops.total(), 3);
+        assert_eq!(drops, Drops { queue_full: 2, no_route: 1, lost: 1, ..Drops::default() });
+        assert_eq!(drops.total(), 4);
     }
 
     #[test]

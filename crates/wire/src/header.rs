@@ -1,8 +1,9 @@
 //! The header of any packet that engines carry.
 
 use crate::{Error, r2c2, tcp};
+use std::sync::Arc;
 
-/// The header of a packet, whichever protocol it speaks. What is large and rare is boxed, so that packets stay small.
+/// The header of a packet, whichever protocol it speaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Header {
     /// R2C2's source-routed data header (also PFQ's, whose adaptive mode leaves the route empty).
@@ -10,24 +11,30 @@ pub enum Header {
     /// R2C2's 16-byte broadcast event.
     R2c2Event(r2c2::Event),
     /// R2C2's notice to a source that one of its broadcasts was dropped.
-    R2c2DropNotice(Box<r2c2::DropNotice>),
+    R2c2DropNotice(r2c2::DropNotice),
+    /// R2C2's announcement of routing protocols, with its assignments, which copies share.
+    R2c2Announcement(r2c2::Announcement, Arc<[r2c2::Assignment]>),
     /// What a node tells R2C2's centralised controller.
     R2c2ControllerEvent(r2c2::ControllerEvent),
-    /// The rates that R2C2's centralised controller tells a node.
+    /// The rates that R2C2's centralised controller tells a node, boxed to keep packets small.
     R2c2ControllerRates(Box<r2c2::ControllerRates>),
     /// A TCP segment in its IPv4 packet.
     Tcp(tcp::Segment),
 }
 
 impl Header {
-    /// Bytes of the header on the wire: of a data packet 36, of an event 16, of a drop notice 56, of a controller's
-    /// event 52 and of its rates 36 and 6 a rate (which is all of them), of a TCP segment 40 and its SACK option.
+    /// Bytes of the header on the wire: of a data packet 36, of an event 16, of a TCP segment 40 and its SACK option;
+    /// of packets that are all header, a drop notice's 56, an announcement's 12 and 5 an assignment, a controller
+    /// event's 52, and a controller's rates' 36 and 6 a rate.
     #[must_use]
     pub fn wire_len(&self) -> usize {
         match self {
             Self::R2c2Data(_) => r2c2::Data::LEN,
             Self::R2c2Event(_) => r2c2::Event::LEN,
             Self::R2c2DropNotice(_) => r2c2::DropNotice::LEN,
+            Self::R2c2Announcement(_, assignments) => {
+                r2c2::Announcement::LEN + assignments.len() * r2c2::Assignment::LEN
+            }
             Self::R2c2ControllerEvent(_) => r2c2::ControllerEvent::LEN,
             Self::R2c2ControllerRates(packet) => packet.wire_len(),
             Self::Tcp(segment) => segment.wire_len(),
@@ -41,6 +48,7 @@ impl Header {
             Self::R2c2Data(data) => data.plen as usize,
             Self::R2c2Event(_)
             | Self::R2c2DropNotice(_)
+            | Self::R2c2Announcement(..)
             | Self::R2c2ControllerEvent(_)
             | Self::R2c2ControllerRates(_) => 0,
             Self::Tcp(segment) => segment.plen as usize,
@@ -55,7 +63,7 @@ impl Header {
             Self::R2c2DropNotice(notice) => Some(&notice.data),
             Self::R2c2ControllerEvent(packet) => Some(&packet.data),
             Self::R2c2ControllerRates(packet) => Some(&packet.data),
-            Self::R2c2Event(_) | Self::Tcp(_) => None,
+            Self::R2c2Event(_) | Self::R2c2Announcement(..) | Self::Tcp(_) => None,
         }
     }
 
@@ -67,19 +75,20 @@ impl Header {
             Self::R2c2DropNotice(notice) => Some(&mut notice.data),
             Self::R2c2ControllerEvent(packet) => Some(&mut packet.data),
             Self::R2c2ControllerRates(packet) => Some(&mut packet.data),
-            Self::R2c2Event(_) | Self::Tcp(_) => None,
+            Self::R2c2Event(_) | Self::R2c2Announcement(..) | Self::Tcp(_) => None,
         }
     }
 
     /// The flow's name, on which sender and receiver agree: R2C2's handle, or
-    /// [`tcp::Segment::flow_key`]. Of a drop notice, the flow whose event was dropped; of a controller's rates, the
-    /// handle that its data header names, although they are about several flows.
+    /// [`tcp::Segment::flow_key`]. Of a drop notice, the flow whose event was dropped; of an announcement, 0; of a
+    /// controller's rates, the handle that its data header names, although they are about several flows.
     #[must_use]
     pub fn flow_key(&self) -> u64 {
         match self {
             Self::R2c2Data(data) => data.flow.into(),
             Self::R2c2Event(event) => event.flow().into(),
             Self::R2c2DropNotice(notice) => notice.dropped.flow().into(),
+            Self::R2c2Announcement(..) => 0,
             Self::R2c2ControllerEvent(packet) => packet.event.flow().into(),
             Self::R2c2ControllerRates(packet) => packet.data.flow.into(),
             Self::Tcp(segment) => segment.flow_key(),
@@ -120,6 +129,9 @@ impl Header {
             Self::R2c2Data(data) => out.extend_from_slice(&data.encode(payload)),
             Self::R2c2Event(event) => out.extend_from_slice(&event.encode()),
             Self::R2c2DropNotice(notice) => out.extend_from_slice(&notice.encode()),
+            Self::R2c2Announcement(announcement, assignments) => {
+                announcement.encode(assignments, out).expect("at most 300 assignments, protocols below 16");
+            }
             Self::R2c2ControllerEvent(packet) => out.extend_from_slice(&packet.encode()),
             Self::R2c2ControllerRates(packet) => packet.encode(out),
             Self::Tcp(segment) => segment.encode(payload, out),
@@ -128,15 +140,17 @@ impl Header {
 
     /// The header in front of `bytes`, and its length in them. The payload follows; what comes after it is ignored.
     ///
-    /// Announcements, which engines do not carry, are unknown here: [`r2c2::Announcement::decode`] reads them.
-    ///
     /// # Errors
     /// [`Error`], if the bytes are no such packet or lack some of its payload.
     pub fn decode(bytes: &[u8]) -> Result<(Self, usize), Error> {
         let &kind = bytes.first().ok_or(Error::Truncated { have: 0, need: 1 })?;
         let header = match kind {
             r2c2::Data::TYPE => Self::R2c2Data(r2c2::Data::decode(bytes)?),
-            r2c2::DropNotice::TYPE => Self::R2c2DropNotice(Box::new(r2c2::DropNotice::decode(bytes)?)),
+            r2c2::DropNotice::TYPE => Self::R2c2DropNotice(r2c2::DropNotice::decode(bytes)?),
+            r2c2::Announcement::TYPE => {
+                let (announcement, assignments) = r2c2::Announcement::decode(bytes)?;
+                Self::R2c2Announcement(announcement, assignments.collect())
+            }
             r2c2::ControllerEvent::TYPE => Self::R2c2ControllerEvent(r2c2::ControllerEvent::decode(bytes)?),
             r2c2::ControllerRates::TYPE => {
                 Self::R2c2ControllerRates(Box::new(r2c2::ControllerRates::decode(bytes)?))

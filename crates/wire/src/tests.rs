@@ -261,7 +261,7 @@ fn every_prefix_of_a_packet_is_truncated() {
     let packets = [
         Header::R2c2Data(short_data()),
         Header::R2c2Event(start()),
-        Header::R2c2DropNotice(notice().into()),
+        Header::R2c2DropNotice(notice()),
         Header::R2c2ControllerEvent(controller_event()),
         Header::R2c2ControllerRates(controller_rates().into()),
         Header::Tcp(segment()),
@@ -306,7 +306,7 @@ fn values_that_the_formats_forbid_are_refused() {
 #[test]
 fn events_and_notices_name_the_flow_they_are_about() {
     assert_eq!(Header::R2c2Event(start()).flow_key(), 5 << 16 | 1);
-    assert_eq!(Header::R2c2DropNotice(notice().into()).flow_key(), 5 << 16 | 1);
+    assert_eq!(Header::R2c2DropNotice(notice()).flow_key(), 5 << 16 | 1);
     assert_eq!(Header::R2c2ControllerEvent(controller_event()).flow_key(), 5 << 16 | 1);
 }
 
@@ -373,6 +373,15 @@ fn any_controller_rates() -> impl Strategy<Value = ControllerRates> {
     })
 }
 
+fn any_announcement() -> impl Strategy<Value = Header> {
+    let assignment = (any::<u32>(), 0_u8..16).prop_map(|(flow, protocol)| Assignment { flow, protocol });
+    (any::<(u8, u16, u16)>(), proptest::collection::vec(assignment, 0..=300)).prop_map(
+        |((tree, src, epoch), assignments)| {
+            Header::R2c2Announcement(Announcement { tree, src, epoch }, assignments.into())
+        },
+    )
+}
+
 fn any_segment() -> impl Strategy<Value = Segment> {
     let node = 0_u32..1 << 24;
     let sack = proptest::collection::vec(any::<(u32, u32)>(), 0..=3);
@@ -390,7 +399,8 @@ fn any_header() -> impl Strategy<Value = Header> {
     prop_oneof![
         any_data(0_u16..9_000).prop_map(Header::R2c2Data),
         any_event().prop_map(Header::R2c2Event),
-        any_notice().prop_map(|notice| Header::R2c2DropNotice(notice.into())),
+        any_notice().prop_map(Header::R2c2DropNotice),
+        any_announcement(),
         any_controller_event().prop_map(Header::R2c2ControllerEvent),
         any_controller_rates().prop_map(|packet| Header::R2c2ControllerRates(packet.into())),
         any_segment().prop_map(Header::Tcp),

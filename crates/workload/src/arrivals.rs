@@ -1,6 +1,6 @@
 //! When flows start.
 
-use crate::WorkloadError;
+use crate::{WorkloadError, exponential};
 use raddle_core::{Duration, Stream, Time};
 
 /// When flows start, over the whole fabric.
@@ -33,20 +33,20 @@ impl Arrivals {
             Self::Poisson { mean_gap: gap } | Self::Fixed { gap } if gap == Duration::ZERO => {
                 return Err(WorkloadError::parameter("gap", &gap, "more than 0"));
             }
-            Self::Poisson { mean_gap } => (exponential(&mut stream, mean_gap), mean_gap),
+            Self::Poisson { mean_gap } => (random_gap(&mut stream, mean_gap), mean_gap),
             Self::Fixed { gap } => (Duration::ZERO, gap),
             Self::AllAtOnce => (Duration::ZERO, Duration::ZERO),
         };
         let random = self.random();
         Ok(std::iter::successors(Some(Time::ZERO + first), move |&start| {
-            Some(start + if random { exponential(&mut stream, mean_gap) } else { mean_gap })
+            Some(start + if random { random_gap(&mut stream, mean_gap) } else { mean_gap })
         }))
     }
 }
 
 /// An exponentially distributed gap, to the nearest picosecond.
-fn exponential(stream: &mut Stream, mean: Duration) -> Duration {
-    Duration::from_ps((-libm::log1p(-stream.unit()) * mean.as_ps() as f64).round() as u64)
+fn random_gap(stream: &mut Stream, mean: Duration) -> Duration {
+    Duration::from_ps(exponential(stream, mean.as_ps() as f64).round() as u64)
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! [`Problem`] is what is wrong with it.
 
 mod engine;
+mod faults;
+mod frequency;
 mod problem;
 pub mod quantity;
 mod scheme;
@@ -13,7 +15,9 @@ mod topology;
 mod value;
 mod workload;
 
-pub use engine::{Broken, Engine, EngineKind, Failure, Record};
+pub use engine::{Engine, EngineKind, Record};
+pub use faults::{Broken, Errors, Failure, Faults};
+pub use frequency::Frequency;
 pub use problem::{Cause, Problem};
 pub use scheme::Scheme;
 pub use section::{Fraction, Read, Section};
@@ -101,8 +105,12 @@ pub struct Experiment {
     pub scheme: Scheme,
     /// The runtime.
     pub engine: Engine,
-    /// What breaks on the way.
+    /// What breaks on the way, at known times.
     pub failures: Vec<Failure>,
+    /// What breaks on the way, at random times.
+    pub faults: Option<Faults>,
+    /// What links do to packets.
+    pub errors: Option<Errors>,
     /// What is kept.
     pub record: Record,
     /// All of it as TOML, defaults included.
@@ -130,11 +138,21 @@ impl Experiment {
         let (engine, resolved) = Engine::read(section)?;
         root.resolve("engine", resolved);
         let failures = Failure::read_all(&mut root)?;
+        let faults = root.section("faults")?.map(Faults::read).transpose()?;
+        let faults = faults.map(|(faults, resolved)| {
+            root.resolve("faults", resolved);
+            faults
+        });
+        let errors = root.section("errors")?.map(Errors::read).transpose()?;
+        let errors = errors.map(|(errors, resolved)| {
+            root.resolve("errors", resolved);
+            errors
+        });
         let section = root.section("record")?.unwrap_or_else(|| Section::new(&absent, "record"));
         let (record, resolved) = Record::read(section)?;
         root.resolve("record", resolved);
         let resolved = root.finish()?;
-        Ok(Self { topology, workload, scheme, engine, failures, record, resolved })
+        Ok(Self { topology, workload, scheme, engine, failures, faults, errors, record, resolved })
     }
 }
 

@@ -121,17 +121,22 @@ impl Claim {
         let here: Vec<&Run> = runs.iter().filter(|run| run.is_at(&self.at)).collect();
         let number = |sweep: &str, label: &str| {
             let run = here.iter().find(|run| run.label(sweep) == Some(label))?;
-            self.measure.number(run)
+            self.measure.number(run, runs)
         };
         let measured = match &self.kind {
-            Kind::Plain => here.first().and_then(|run| self.measure.number(run)),
+            Kind::Plain => here.first().and_then(|run| self.measure.number(run, runs)),
             Kind::Ratio { sweep, labels: [over, under] } => {
                 number(sweep, over).zip(number(sweep, under)).map(|(over, under)| over / under)
             }
             Kind::Order { sweep, labels } => {
                 let numbers: Option<Vec<f64>> = labels.iter().map(|label| number(sweep, label)).collect();
                 numbers.map(|numbers| {
-                    numbers.windows(2).map(|pair| pair[0] / pair[1]).fold(f64::INFINITY, f64::min)
+                    let ratios = numbers.windows(2).map(|pair| pair[0] / pair[1]);
+                    // What is no number, such as 0 / 0, is no order.
+                    ratios.fold(
+                        f64::INFINITY,
+                        |least, next| if next < least || next.is_nan() { next } else { least },
+                    )
                 })
             }
         };
@@ -160,7 +165,8 @@ impl Claim {
                 labels.iter().map(|label| (sweep.as_str(), label.as_str())).collect()
             }
         };
-        let at = self.at.iter().map(|(sweep, label)| (sweep.as_str(), label.as_str()));
+        let at = self.at.iter().chain(&self.measure.against);
+        let at = at.map(|(sweep, label)| (sweep.as_str(), label.as_str()));
         for (sweep, label) in asked.into_iter().chain(at) {
             let known = labels_of(runs, sweep);
             if !known.iter().any(|other| other == label) {

@@ -1,11 +1,16 @@
-//! Figures that are arithmetic: throughput of oblivious routing, and allocations of small examples.
+//! Figures that are arithmetic: throughput of oblivious routing, allocations of small examples, and what control
+//! traffic costs.
+
+mod broadcast;
+mod controller;
 
 use super::measure::{Data, Run};
 use crate::experiment::{Cause, Document, Item, Problem, Section, Value, list};
 use raddle_allocate::{Allocate, Flows, WaterFill};
 use raddle_core::{Duration, Rate};
-use raddle_topology::builders;
+use raddle_topology::builders::{self, BuildError};
 use raddle_topology::routing::{Pattern, Protocol, Routing, throughput_fraction};
+use raddle_topology::{Hops, Topology};
 use std::sync::Arc;
 
 const PATTERNS: [(&str, Pattern); 6] = [
@@ -17,6 +22,16 @@ const PATTERNS: [(&str, Pattern); 6] = [
     ("worst-case", Pattern::WorstCase),
 ];
 
+/// A kind of computation: what it gives, read from its section.
+type Kind = fn(&mut Section<'_>) -> Result<Vec<Run>, Problem>;
+
+const KINDS: [(&str, Kind); 4] = [
+    ("throughput-fraction", throughput),
+    ("allocation", allocation),
+    ("broadcast-overhead", broadcast::overhead),
+    ("controller-overhead", controller::overhead),
+];
+
 /// The numbers of a computed figure, a run each.
 pub(super) fn compute(document: &Document) -> Result<Option<Vec<Run>>, Problem> {
     let mut root = Section::new(&document.root, "");
@@ -25,11 +40,7 @@ pub(super) fn compute(document: &Document) -> Result<Option<Vec<Run>>, Problem> 
         root.item(key);
     }
     root.finish()?;
-    let kinds = [("throughput-fraction", true), ("allocation", false)];
-    let runs = match section.choice("kind", "computation", &kinds, None)? {
-        true => throughput(&mut section)?,
-        false => allocation(&mut section)?,
-    };
+    let runs = section.choice("kind", "computation", &KINDS, None)?(&mut section)?;
     section.finish()?;
     Ok(Some(runs))
 }
@@ -46,14 +57,34 @@ fn needed<'a>(section: &mut Section<'a>, key: &str, example: &str) -> Result<&'a
     }
 }
 
-/// Every scheme under every pattern on a torus.
-fn throughput(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
+/// The grid of a section's `dims`, around which it is a torus or not. Rates and delays do not matter.
+fn grid(section: &mut Section<'_>, build: Build) -> Result<Topology, Problem> {
     let dims: Vec<u32> = section.required("dims")?;
-    let torus = builders::torus(&dims, Rate::from_gbps(1), Duration::ZERO).map_err(|error| {
+    build(&dims, Rate::from_gbps(1), Duration::ZERO).map_err(|error| {
         let hint = "for example: dims = [8, 8]".to_owned();
         Problem::at(section.at_key("dims"), Cause::OutOfRange { what: error.to_string(), hint })
-    })?;
-    let routing = Routing::new(Arc::new(torus));
+    })
+}
+
+/// The builder of a torus or a mesh.
+type Build = fn(&[u32], Rate, Duration) -> Result<Topology, BuildError>;
+
+/// Mean hops between nodes of a section's grid, by `mean`, which needs two nodes.
+fn mean_hops(
+    section: &Section<'_>,
+    topology: &Topology,
+    mean: fn(&Hops) -> Option<f64>,
+) -> Result<f64, Problem> {
+    mean(&Hops::of(topology)).filter(|&hops| hops > 0.0).ok_or_else(|| {
+        let what = "one node has nobody to talk to".to_owned();
+        let hint = "for example: dims = [8, 8]".to_owned();
+        Problem::at(section.at_key("dims"), Cause::OutOfRange { what, hint })
+    })
+}
+
+/// Every scheme under every pattern on a torus.
+fn throughput(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
+    let routing = Routing::new(Arc::new(grid(section, builders::torus)?));
     let mut schemes = Vec::new();
     for item in needed(section, "schemes", "[{ label = \"RPS\", protocol = \"romm\" }]")? {
         let mut scheme = Section::of(item, "compute.schemes")?;

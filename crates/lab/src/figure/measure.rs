@@ -1,7 +1,7 @@
 //! Measures: a number out of a run's records.
 
 use crate::Error;
-use crate::experiment::{At, Cause, Item, Problem, Section, Value, quantity};
+use crate::experiment::{At, Cause, Item, Problem, Read, Section, Value, list, quantity};
 use raddle_core::Bytes;
 use raddle_records::{Table, stats};
 use std::path::Path;
@@ -23,12 +23,15 @@ pub(super) enum Data {
     Number(f64),
 }
 
-/// A flow's place in the order of arrivals, its size, FCT in us, and reorder peak.
+/// A flow's place in the order of arrivals, its size, FCT in us, reorder peak, and the mean over its life of the rate
+/// that it was assigned in Gbps, if it ever was.
 #[derive(Debug, Clone, Copy)]
 struct FlowRow {
+    id: u64,
     size: u64,
     fct_us: f64,
     reorder: f64,
+    assigned_gbps: Option<f64>,
 }
 
 #[derive(Default)]
@@ -46,13 +49,17 @@ impl Records {
         let first = (table.rows as f64 * warm_up) as u64;
         let (ids, sizes) = (table.integers("flow")?, table.integers("size_bytes")?);
         let (fcts, reorder) = (table.integers("fct_ps")?, table.integers("reorder_peak_packets")?);
+        let assigned = table.floats("average_rate_bps")?;
         let mut records = Self::default();
-        for row in (0..table.rows).filter(|&row| ids[row].is_some_and(|id| id >= first)) {
+        for row in 0..table.rows {
+            let Some(id) = ids[row].filter(|&id| id >= first) else { continue };
             match fcts[row] {
                 Some(fct) => records.flows.push(FlowRow {
+                    id,
                     size: sizes[row].unwrap_or(0),
                     fct_us: fct as f64 / 1e6,
                     reorder: reorder[row].unwrap_or(0) as f64,
+                    assigned_gbps: assigned[row].map(|bps| bps / 1e9),
                 }),
                 None => records.unfinished += 1,
             }
@@ -69,28 +76,32 @@ impl Records {
 pub(super) enum Of {
     Fct,
     Goodput,
+    /// Of flows that were assigned one.
+    AssignedRate,
     ReorderPeak,
     PeakQueue,
     Value,
 }
 
 impl Of {
-    const NAMES: [(&'static str, Self); 5] = [
+    const NAMES: [(&'static str, Self); 6] = [
         ("fct", Self::Fct),
         ("goodput", Self::Goodput),
+        ("assigned_rate", Self::AssignedRate),
         ("reorder_peak", Self::ReorderPeak),
         ("peak_queue", Self::PeakQueue),
         ("value", Self::Value),
     ];
 
-    /// What it is and its unit, for an axis.
-    pub(super) fn label(self) -> &'static str {
+    /// What it is, and its unit.
+    fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::Fct => "flow completion time (us)",
-            Self::Goodput => "mean throughput of a flow (Gbps)",
-            Self::ReorderPeak => "reorder buffer (packets)",
-            Self::PeakQueue => "largest queue of a port (bytes)",
-            Self::Value => "value",
+            Self::Fct => ("flow completion time", "us"),
+            Self::Goodput => ("mean throughput of a flow", "Gbps"),
+            Self::AssignedRate => ("mean rate assigned to a flow", "Gbps"),
+            Self::ReorderPeak => ("reorder buffer", "packets"),
+            Self::PeakQueue => ("largest queue of a port", "bytes"),
+            Self::Value => ("value", ""),
         }
     }
 }
@@ -110,6 +121,22 @@ impl Stat {
         ("p99", Self::Percentile(99)),
         ("max", Self::Percentile(100)),
     ];
+
+    /// Reads the list at the key `stats`: statistics by name; none if the key is not there.
+    pub(super) fn list(section: &mut Section<'_>) -> Result<Vec<(String, Self)>, Problem> {
+        let Some(item) = section.item("stats") else { return Ok(Vec::new()) };
+        let stat = |item: &Item| {
+            let name = String::read(item)?;
+            match Self::NAMES.iter().find(|(known, _)| *known == name) {
+                Some(&(_, stat)) => Ok((name, stat)),
+                None => {
+                    let known = Self::NAMES.map(|(name, _)| name.to_owned()).into();
+                    Err(Problem::at(&item.at, Cause::UnknownName { what: "statistic", name, known }))
+                }
+            }
+        };
+        list(item)?.iter().map(stat).collect()
+    }
 }
 
 /// `size < 100 KB` or `size > 1 MB`.
@@ -147,48 +174,98 @@ impl Where {
 /// A number out of a run.
 #[derive(Debug, Clone)]
 pub(super) struct Measure {
-    pub(super) of: Of,
+    of: Of,
     stat: Stat,
     wanted: Option<Where>,
+    /// If not empty, what is measured of each flow or link is how far it is, as a share, from what it is in the run
+    /// with these labels and otherwise the same ones.
+    pub(super) against: Labels,
 }
 
 impl Measure {
-    /// Reads the keys `of`, `stat` and `where` of a section.
+    /// Reads the keys `of`, `stat`, `where` and `against` of a section.
     pub(super) fn read(section: &mut Section<'_>) -> Result<Self, Problem> {
         let of = section.choice("of", "measure", &Of::NAMES, Some("value"))?;
         let stat = section.choice("stat", "statistic", &Stat::NAMES, Some("mean"))?;
         let wanted = section.optional::<String>("where")?;
         let wanted = wanted.map(|text| Where::read(&text, section.at_key("where"))).transpose()?;
-        Ok(Self { of, stat, wanted })
+        let against = read_labels(section.item("against"))?;
+        Ok(Self { of, stat, wanted, against })
     }
 
-    /// The sample, sorted.
-    pub(super) fn sample(&self, run: &Run) -> Vec<f64> {
-        let records = match &run.data {
-            Data::Number(number) => return vec![*number],
-            Data::Records(records) => records,
-        };
-        let flows =
-            records.flows.iter().filter(|flow| self.wanted.is_none_or(|wanted| wanted.holds(flow.size)));
-        let mut sample: Vec<f64> = match self.of {
-            Of::Fct => flows.map(|flow| flow.fct_us).collect(),
-            Of::Goodput => flows.map(|flow| flow.size as f64 * 8.0 / flow.fct_us / 1e3).collect(),
-            Of::ReorderPeak => flows.map(|flow| flow.reorder).collect(),
-            Of::PeakQueue => records.peak_queue_bytes.clone(),
-            Of::Value => Vec::new(),
+    /// The same of another statistic.
+    pub(super) fn with(&self, stat: Stat) -> Self {
+        Self { stat, ..self.clone() }
+    }
+
+    /// What it is and its unit, for an axis.
+    pub(super) fn label(&self) -> String {
+        let (what, unit) = self.of.words();
+        if !self.against.is_empty() {
+            let base: Vec<_> =
+                self.against.iter().map(|(sweep, label)| format!("{sweep} = {label}")).collect();
+            return format!("{what}: difference from {}, as a share", base.join(", "));
+        }
+        if unit.is_empty() { what.to_owned() } else { format!("{what} ({unit})") }
+    }
+
+    /// The sample of `run`, one of a figure's `runs`, sorted.
+    pub(super) fn sample(&self, run: &Run, runs: &[Run]) -> Vec<f64> {
+        let values = self.values(run);
+        let mut sample: Vec<f64> = if self.against.is_empty() {
+            values.into_iter().map(|(_, value)| value).collect()
+        } else {
+            let mut base = self.base(run, runs).map_or(Vec::new(), |base| self.values(base));
+            base.sort_unstable_by_key(|&(id, _)| id);
+            let pair = |(id, value)| {
+                let place = base.binary_search_by_key(&id, |&(id, _)| id).ok()?;
+                Some(deviation(value, base[place].1))
+            };
+            values.into_iter().filter_map(pair).collect()
         };
         stats::sort(&mut sample);
         sample
     }
 
-    /// The statistic; `None` if no flow was measured.
-    pub(super) fn number(&self, run: &Run) -> Option<f64> {
-        let sample = self.sample(run);
+    /// What is measured of each flow or link of a run, by its number.
+    fn values(&self, run: &Run) -> Vec<(u64, f64)> {
+        let records = match &run.data {
+            Data::Number(number) => return vec![(0, *number)],
+            Data::Records(records) => records,
+        };
+        let flows =
+            records.flows.iter().filter(|flow| self.wanted.is_none_or(|wanted| wanted.holds(flow.size)));
+        match self.of {
+            Of::Fct => flows.map(|flow| (flow.id, flow.fct_us)).collect(),
+            Of::Goodput => flows.map(|flow| (flow.id, flow.size as f64 * 8.0 / flow.fct_us / 1e3)).collect(),
+            Of::AssignedRate => flows.filter_map(|flow| Some((flow.id, flow.assigned_gbps?))).collect(),
+            Of::ReorderPeak => flows.map(|flow| (flow.id, flow.reorder)).collect(),
+            Of::PeakQueue => (0..).zip(records.peak_queue_bytes.iter().copied()).collect(),
+            Of::Value => Vec::new(),
+        }
+    }
+
+    /// The run that `run` is measured against.
+    fn base<'a>(&self, run: &Run, runs: &'a [Run]) -> Option<&'a Run> {
+        let replaced = |sweep: &String| self.against.iter().any(|(other, _)| other == sweep);
+        let kept: Labels = run.labels.iter().filter(|(sweep, _)| !replaced(sweep)).cloned().collect();
+        runs.iter().find(|other| other.is_at(&self.against) && other.is_at(&kept))
+    }
+
+    /// The statistic over `run`, one of a figure's `runs`; `None` if nothing was measured.
+    pub(super) fn number(&self, run: &Run, runs: &[Run]) -> Option<f64> {
+        let sample = self.sample(run, runs);
         match self.stat {
             Stat::Mean => stats::mean(&sample),
             Stat::Percentile(p) => stats::percentile(&sample, p.into()),
         }
     }
+}
+
+/// How far `value` is from `base`, as a share of it.
+fn deviation(value: f64, base: f64) -> f64 {
+    let difference = (value - base).abs();
+    if difference == 0.0 { 0.0 } else { difference / base.abs() }
 }
 
 /// Labels that a run must have, such as `{ tau = "1 us" }`.
@@ -227,4 +304,49 @@ pub(super) fn labels_of(runs: &[&Run], sweep: &str) -> Vec<String> {
         }
     }
     labels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(scheme: &str, rho: &str, rates: &[(u64, Option<f64>)]) -> Run {
+        let flow =
+            |&(id, assigned_gbps)| FlowRow { id, size: 1 + id, fct_us: 1.0, reorder: 0.0, assigned_gbps };
+        let records = Records { flows: rates.iter().map(flow).collect(), ..Records::default() };
+        let labels = [("scheme", scheme), ("rho", rho)].map(|(sweep, label)| (sweep.into(), label.into()));
+        Run { labels: labels.into(), data: Data::Records(records) }
+    }
+
+    fn against(rho: &str, wanted: Option<Where>) -> Measure {
+        let against = vec![("rho".to_owned(), rho.to_owned())];
+        Measure { of: Of::AssignedRate, stat: Stat::Percentile(50), wanted, against }
+    }
+
+    #[test]
+    fn flows_are_compared_with_themselves_in_the_other_run() {
+        let runs = [
+            run("A", "0", &[(3, Some(4.0)), (1, Some(10.0)), (2, None), (5, Some(0.0))]),
+            run("B", "0", &[(1, Some(1.0))]),
+            run(
+                "A",
+                "1 ms",
+                &[(1, Some(8.0)), (2, Some(7.0)), (3, Some(6.0)), (4, Some(1.0)), (5, Some(0.0))],
+            ),
+        ];
+        // Flow 2 has no rate in one run, flow 4 is not in it.
+        assert_eq!(against("0", None).sample(&runs[2], &runs), [0.0, 0.2, 0.5]);
+        assert_eq!(against("0", None).number(&runs[2], &runs), Some(0.2));
+        assert_eq!(against("0", Some(Where::Below(4))).sample(&runs[2], &runs), [0.2]);
+        assert_eq!(against("0", None).sample(&runs[0], &runs), [0.0; 3]);
+        assert_eq!(against("5 ms", None).number(&runs[2], &runs), None);
+    }
+
+    #[test]
+    fn an_axis_says_what_is_compared() {
+        assert_eq!(
+            against("0", None).label(),
+            "mean rate assigned to a flow: difference from rho = 0, as a share"
+        );
+    }
 }

@@ -11,6 +11,7 @@ enum Seen {
     Woke { node: u32 },
     Started { node: u32, flow: u32 },
     Dropped { node: u32, port: u16, reason: DropReason },
+    Corrupted { node: u32, port: u16 },
 }
 
 type Log = Arc<Mutex<Vec<(u64, Seen)>>>;
@@ -45,6 +46,7 @@ impl Host for Toy {
             Input::Dropped { port, reason, .. } => {
                 self.write(now, Seen::Dropped { node, port: port.0, reason });
             }
+            Input::Corrupted { port } => self.write(now, Seen::Corrupted { node, port: port.0 }),
             Input::Sent(_) | Input::Link { .. } => panic!("lockstep says no such thing"),
         }
     }
@@ -225,6 +227,8 @@ fn damaged_bytes_are_counted_and_go_no_further() {
     }
     let run = run(&star(1), &[0], &[], (0..4).map(|id| flow(id, 1, 0)).collect(), BadLink(0));
     assert_eq!(run.totals, Totals { sent: 4, packet_hops: 4, delivered: 2, dropped: 0, malformed: 2 });
+    let told = Seen::Corrupted { node: 0, port: 0 };
+    assert_eq!(run.log.iter().filter(|(_, seen)| *seen == told).count(), 2, "the host hears of them");
 }
 
 #[test]

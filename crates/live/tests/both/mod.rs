@@ -1,18 +1,19 @@
 //! The same nodes under the packet engine and under lockstep.
 
-use raddle_core::{Flow, LinkId, Node, NodeId, Packet, Report, Time};
+use raddle_core::{DropReason, Flow, LinkErrors, LinkId, Node, NodeId, Packet, PortId, Report, Time};
 use raddle_live::lockstep::{self, Lockstep};
 use raddle_packet_sim::{self as packet_sim, Config, PortSetup, Simulation};
 use raddle_topology::Topology;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// What passed over the links and what hosts reported, in order.
+/// What passed over the links, what hosts reported and what was lost, in order.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Trace {
     /// (when the last bit left, link, bytes).
     pub(crate) packets: Vec<(Time, LinkId, Vec<u8>)>,
     pub(crate) reports: Vec<(Time, NodeId, Report)>,
+    pub(crate) losses: Vec<(Time, DropReason)>,
 }
 
 impl packet_sim::Observer for Trace {
@@ -26,6 +27,9 @@ impl packet_sim::Observer for Trace {
         packet.header.encode(&mut bytes);
         self.packets.push((sent, link, bytes));
     }
+    fn dropped(&mut self, now: Time, _: NodeId, _: Option<PortId>, _: &Packet, why: DropReason) {
+        self.losses.push((now, why));
+    }
 }
 
 impl lockstep::Observer for Trace {
@@ -35,6 +39,12 @@ impl lockstep::Observer for Trace {
     fn transmitted(&mut self, sent: Time, link: LinkId, bytes: &mut [u8]) {
         self.packets.push((sent, link, bytes.to_vec()));
     }
+    fn dropped(&mut self, now: Time, _: NodeId, _: Option<PortId>, _: &Packet, why: DropReason) {
+        self.losses.push((now, why));
+    }
+    fn malformed(&mut self, now: Time, _: LinkId, _: &[u8], _: raddle_wire::Error) {
+        self.losses.push((now, DropReason::Malformed));
+    }
 }
 
 /// Runs `flows` up to `limit` under the packet engine.
@@ -43,8 +53,9 @@ pub(crate) fn simulate(
     node: impl FnMut(NodeId) -> Node,
     flows: Vec<Flow>,
     limit: Time,
+    errors: &LinkErrors,
 ) -> Trace {
-    let config = Config { time_limit: Some(limit), ..Config::default() };
+    let config = Config { time_limit: Some(limit), errors: errors.clone(), ..Config::default() };
     let port = |_| PortSetup::default();
     let mut simulation = Simulation::new(topology, node, port, flows, config, Trace::default());
     simulation.run(|_| ControlFlow::Continue(()));
@@ -57,9 +68,10 @@ pub(crate) fn run_in_lockstep(
     node: impl FnMut(NodeId) -> Node,
     flows: Vec<Flow>,
     limit: Time,
+    errors: &LinkErrors,
 ) -> Trace {
-    let mut live = Lockstep::new(topology, node, flows, Trace::default());
+    let mut live = Lockstep::new(topology, node, flows, Trace::default()).with_errors(errors);
     live.run(limit);
-    assert_eq!(live.totals().malformed, 0);
+    assert!(live.totals().malformed == 0 || errors.corruption > 0.0);
     live.into_observer()
 }

@@ -12,7 +12,6 @@ const LEAST_SIGNAL_DELAY: Duration = Duration::from_ps(1);
 
 impl Partition {
     /// Shows a packet that has come in to the port's agent.
-    #[inline(never)]
     pub(super) fn meet_agent(&mut self, link: usize, slot: u32) {
         if let Some(special) = &mut self.specials[link]
             && let Some(served) = &mut special.served

@@ -128,6 +128,7 @@ fn flow_hash(packet: &Packet, salt: u64) -> u64 {
         Header::R2c2Data(data) => data.flow,
         Header::R2c2Event(_)
         | Header::R2c2DropNotice(_)
+        | Header::R2c2Announcement(..)
         | Header::R2c2ControllerEvent(_)
         | Header::R2c2ControllerRates(_) => 0,
     };

@@ -153,7 +153,11 @@ impl Host for PfqHost {
             {
                 self.sent(now, data);
             }
-            Input::Packet { .. } | Input::Sent(_) | Input::Dropped { .. } | Input::Link { .. } => {}
+            Input::Packet { .. }
+            | Input::Corrupted { .. }
+            | Input::Sent(_)
+            | Input::Dropped { .. }
+            | Input::Link { .. } => {}
         }
     }
 

@@ -12,7 +12,7 @@ use raddle_wire::r2c2::Event;
 pub(crate) struct Entry {
     /// Zero in a slot without a flow: no sender gives that number.
     lid: u16,
-    src: u16,
+    pub(super) src: u16,
     pub(crate) dst: u16,
     pub(super) weight: u8,
     /// Priority in the high nibble and protocol in the low one, as on the wire.
@@ -54,6 +54,10 @@ impl Entry {
 
     pub(super) fn protocol(&self) -> u8 {
         self.class & 0x0f
+    }
+
+    pub(super) fn set_protocol(&mut self, protocol: u8) {
+        self.class = self.class & 0xf0 | protocol & 0x0f;
     }
 }
 

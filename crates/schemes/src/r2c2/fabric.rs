@@ -5,9 +5,9 @@
 
 use super::rates::RateMemo;
 use super::{Params, Trees};
-use raddle_core::LinkId;
+use raddle_core::{LinkId, NodeId, Rate};
 use raddle_topology::Topology;
-use raddle_topology::routing::Routing;
+use raddle_topology::routing::{Protocol, Routing};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,6 +20,18 @@ pub(crate) struct View {
     /// Capacity of each link slot that flows may use, bit/s.
     pub(super) usable: Vec<f64>,
     pub(super) memo: RateMemo,
+}
+
+impl View {
+    /// The protocol by which flows of `wanted` go here: per-hop random where failures have left no torus or mesh for it.
+    pub(super) fn feasible(&self, wanted: Protocol) -> Protocol {
+        if self.routing.supports(wanted).is_ok() { wanted } else { Protocol::Rps }
+    }
+
+    /// The rate of a node's fastest link.
+    pub(super) fn fastest_link(&self, node: NodeId) -> Rate {
+        self.routing.topology().links_from(node).map(|(_, link)| link.rate).max().unwrap_or(Rate::ZERO)
+    }
 }
 
 /// The fabric as built, and every view of it that failures have led to.
@@ -48,7 +60,7 @@ impl Fabric {
                 Arc::new(self.topology.surviving(|link| !down.contains(&link)))
             };
             let rates: Vec<_> = (0..topology.link_slots())
-                .map(|i| topology.link(LinkId::of(i)).map_or(raddle_core::Rate::ZERO, |link| link.rate))
+                .map(|i| topology.link(LinkId::of(i)).map_or(Rate::ZERO, |link| link.rate))
                 .collect();
             Arc::new(View {
                 trees: Trees::new(&topology, self.params.trees),

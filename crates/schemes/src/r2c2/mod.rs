@@ -22,9 +22,11 @@ mod forwarder;
 mod node;
 pub(crate) mod outbox;
 pub(crate) mod outgoing;
+mod policy;
 pub(crate) mod rates;
 mod retries;
 mod scheme;
+mod selection;
 pub(crate) mod sender;
 pub(crate) mod setup;
 pub(crate) mod table;
@@ -34,12 +36,18 @@ mod trees;
 pub use fabric::Fabric;
 pub use forwarder::SourceRoute;
 pub use node::R2c2Node;
+pub use policy::Policy;
 pub use scheme::SCHEME;
+pub use selection::{Selecting, Selection};
 pub use table::FlowTable;
 pub use trees::{PortSet, Trees};
 
 use raddle_core::Duration;
 use raddle_topology::routing::Protocol;
+use raddle_wire::r2c2::Event;
+
+/// Bytes of a flow event on the wire (§3.2).
+pub const EVENT_BYTES: u32 = Event::LEN as u32;
 
 /// What a sender does with a flow that no rate computation has included yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,12 +73,16 @@ pub struct Params {
     pub only_lasting: bool,
     /// All nodes compute at the same instants, rather than each at a phase of its own.
     pub synchronous: bool,
+    /// What decides a flow's weight.
+    pub policy: Policy,
     /// Before the first computation.
     pub start: StartPolicy,
     /// Payload bytes of a full packet.
     pub mtu: u16,
     /// Packets that an unlimited flow may leave waiting at its first hop.
     pub nic_packets: u64,
+    /// Whether and how routing protocols are chosen for long flows.
+    pub selection: Option<Selection>,
     /// Broadcast trees a source.
     pub trees: u8,
     /// Bits a hop in the source route: 3, 4 or 5.
@@ -85,9 +97,11 @@ impl Default for Params {
             headroom: 0.05,
             only_lasting: true,
             synchronous: false,
+            policy: Policy::Weights,
             start: StartPolicy::Line,
             mtu: 1_500,
             nic_packets: 2,
+            selection: None,
             trees: 6,
             hop_bits: 3,
         }

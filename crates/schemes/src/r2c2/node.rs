@@ -4,19 +4,21 @@ use super::entries::Entry;
 use super::fabric::{Fabric, View};
 use super::outbox::Outbox;
 use super::outgoing::Outgoing;
+use super::policy::is_news;
 use super::rates;
 use super::retries::Retries;
+use super::selection::Selector;
 use super::sender::{Departure, Sender};
-use super::table::{FlowTable, handle};
+use super::table::{FlowTable, TOMBSTONE, handle};
 use super::ticks::Ticks;
-use super::{Params, StartPolicy};
+use super::{Params, Policy, PortSet, StartPolicy};
 use crate::lids::Lids;
 use crate::reassembly::Receiver;
 use raddle_core::{
     DropReason, Duration, Flow, Header, Host, Input, LinkId, NodeId, Output, Packet, PortId, Ports, Report,
     Time,
 };
-use raddle_wire::r2c2::{DropNotice, Event, EventKind, NoticeReason, flow_handle};
+use raddle_wire::r2c2::{Announcement, Assignment, DropNotice, Event, EventKind, NoticeReason, flow_handle};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -33,12 +35,15 @@ pub struct R2c2Node {
     receiver: Receiver,
     outbox: Outbox,
     retries: Retries,
+    selector: Option<Selector>,
     lids: Lids,
     ticks: Ticks,
     /// Nothing is to be done before this, unless something comes in that clears it.
     asleep_until: Option<Time>,
     /// The time of the last tick.
     computed: Time,
+    /// When the last change of the fabric was taken in.
+    renewed: Option<Time>,
 }
 
 impl R2c2Node {
@@ -57,10 +62,12 @@ impl R2c2Node {
             receiver: Receiver::default(),
             outbox: Outbox::default(),
             retries: Retries::default(),
+            selector: fabric.params.selection.map(|selection| Selector::new(id, selection, seed)),
             lids: Lids::default(),
             ticks: Ticks::new(&fabric.params, id, seed),
             asleep_until: None,
             computed: Time::ZERO,
+            renewed: None,
         }
     }
 
@@ -91,6 +98,9 @@ impl R2c2Node {
         let Some(lid) = self.lids.take(now, &flow) else { return };
         self.outbox.report(Report::Opened { flow: flow.id, key: self.sender.handle(lid).into() });
         let mut outgoing = Outgoing::new(flow, lid, self.params());
+        if self.params().policy == Policy::Deadline {
+            outgoing.weight = outgoing.urgency(now, self.params().mtu, self.view.fastest_link(self.id));
+        }
         self.broadcast(now, outgoing.event(EventKind::Start));
         self.limit_at_start(now, &mut outgoing);
         self.sender.push(outgoing);
@@ -124,6 +134,7 @@ impl R2c2Node {
         for event in self.sender.end_demand_period(now, &self.fabric.params) {
             self.broadcast(now, event);
         }
+        self.follow_deadlines(now);
         self.table.age(now);
         let before = std::mem::replace(&mut self.computed, now);
         if self.params().only_lasting && rho > Duration::ZERO && self.table.changed() + rho <= before {
@@ -146,6 +157,25 @@ impl R2c2Node {
         }
     }
 
+    /// Announces the weights of flows that have become more or less urgent.
+    fn follow_deadlines(&mut self, now: Time) {
+        if self.params().policy != Policy::Deadline {
+            return;
+        }
+        let (mtu, link) = (self.params().mtu, self.view.fastest_link(self.id));
+        let mut announce = Vec::new();
+        for flow in self.sender.flows_mut() {
+            let weight = flow.urgency(now, mtu, link);
+            if is_news(weight, flow.weight) {
+                flow.weight = weight;
+                announce.push(flow.event(EventKind::Demand));
+            }
+        }
+        for event in announce {
+            self.broadcast(now, event);
+        }
+    }
+
     /// Announces something about an own flow, to this node's table first. All events of a flow use one tree, on
     /// which none can overtake another.
     fn broadcast(&mut self, now: Time, mut event: Event) {
@@ -155,6 +185,7 @@ impl R2c2Node {
         event.tree = u8::try_from(tree).expect("fewer than 256 trees");
         self.table.apply(now, &event);
         self.pass_on(&event);
+        self.mind_selection(now);
     }
 
     /// Queues a copy for each child of this node in the event's tree.
@@ -173,6 +204,7 @@ impl R2c2Node {
         self.table.apply(now, event);
         self.pass_on(event);
         self.event_seen(now);
+        self.mind_selection(now);
     }
 
     /// With rho = 0 rates follow every event.
@@ -185,7 +217,14 @@ impl R2c2Node {
 
     /// This node dropped a packet: if it was a broadcast, its source must know.
     fn take_drop(&mut self, now: Time, packet: &Packet, port: PortId, reason: DropReason) {
-        let Header::R2c2Event(event) = &packet.header else { return };
+        let event = match &packet.header {
+            Header::R2c2Event(event) => event,
+            Header::R2c2Announcement(..) if reason == DropReason::QueueFull => {
+                self.retries.refused(now, packet, port);
+                return;
+            }
+            _ => return,
+        };
         let (node, port) = (self.id.0 as u16, port.0 as u8);
         if NodeId(event.src.into()) == self.id {
             self.retries.dropped(now, event, (node, port), self.view.trees.count());
@@ -199,7 +238,7 @@ impl R2c2Node {
         let reason =
             if reason == DropReason::LinkDown { NoticeReason::LinkDown } else { NoticeReason::QueueFull };
         let notice = DropNotice { data, dropped: *event, node, port, reason };
-        self.outbox.control(Header::R2c2DropNotice(Box::new(notice)));
+        self.outbox.control(Header::R2c2DropNotice(notice));
     }
 
     /// Sends again what is due. The START of a finished flow is not: it would come after its FINISH.
@@ -211,6 +250,78 @@ impl R2c2Node {
                 outbox.copies(&event, view.trees.children(*id, event.tree, *id));
             }
         }
+        while let Some((packet, port)) = retries.due_copy(now) {
+            outbox.announce(packet, PortSet::of(port));
+        }
+    }
+
+    /// Looks whether there is something to choose a routing protocol for.
+    fn mind_selection(&mut self, now: Time) {
+        if let Some(selector) = &mut self.selector {
+            if self.table.is_empty() {
+                selector.end();
+            } else if selector.wake() == Time::NEVER {
+                selector.begin(now, &self.fabric.params, &self.view);
+                self.asleep_until = None;
+            }
+        }
+    }
+
+    /// Chooses routing protocols if it is this node's turn, and announces them.
+    fn select(&mut self, now: Time) {
+        let Some(selector) = &mut self.selector else { return };
+        let Some((epoch, changes)) = selector.due(now, &self.table, &self.fabric.params, &self.view) else {
+            return;
+        };
+        // An empty announcement hands on the token.
+        let parts = changes.chunks(Announcement::MAX_ASSIGNMENTS);
+        let parts: Vec<Arc<[Assignment]>> =
+            if changes.is_empty() { vec![Arc::default()] } else { parts.map(Arc::from).collect() };
+        let src = self.id.0 as u16;
+        for assignments in parts {
+            let tree = (epoch % u16::from(self.view.trees.count())) as u8;
+            self.take_announcement(now, Announcement { tree, src, epoch }, &assignments);
+        }
+    }
+
+    /// Applies an announcement and passes it on.
+    fn take_announcement(&mut self, now: Time, announcement: Announcement, assignments: &Arc<[Assignment]>) {
+        let Announcement { tree, src, epoch } = announcement;
+        let source = NodeId(src.into());
+        if source.index() >= self.view.routing.topology().node_count() {
+            return; // no node of this fabric said that
+        }
+        let header = Header::R2c2Announcement(announcement, Arc::clone(assignments));
+        let packet = Packet { size: header.wire_len() as u32, header };
+        self.outbox.announce(packet, self.view.trees.children(source, tree, self.id));
+        let mut own = Vec::new();
+        for &Assignment { flow, protocol: number } in &**assignments {
+            let Some(protocol) = rates::protocol(&self.fabric.params, number) else { continue };
+            if self.selector.as_mut().is_some_and(|selector| selector.counts(epoch, src, flow)) {
+                self.table.reroute(now, flow, number);
+                if self.sender.set_protocol(flow, protocol) {
+                    own.push(flow);
+                }
+            }
+        }
+        if let Some(selector) = &mut self.selector {
+            selector.hear(now, epoch, src, &self.fabric.params, &self.view);
+            selector.tidy(&self.table);
+        }
+        self.asleep_until = None;
+        self.event_seen(now);
+        if self.renewed.is_some_and(|renewed| now < renewed + TOMBSTONE) {
+            // What was said then may come after the announcement somewhere.
+            self.say_again(now, EventKind::Route, |flow| own.contains(&flow));
+        }
+    }
+
+    /// Broadcasts what holds of own flows, of those whose handle is wanted.
+    fn say_again(&mut self, now: Time, kind: EventKind, wanted: impl Fn(u32) -> bool) {
+        let live = self.sender.flows().iter().map(|flow| flow.event(kind));
+        for event in live.filter(|event| wanted(event.flow())).collect::<Vec<_>>() {
+            self.broadcast(now, event);
+        }
     }
 
     /// The failure sequence (§3.2): new routes and trees, dead flows forgotten, live flows announced again.
@@ -221,10 +332,12 @@ impl R2c2Node {
         self.table.retain(now, |entry| routing.distance(entry.src(), NodeId(entry.dst.into())).is_some());
         self.receiver.retain(|src| routing.distance(src, self.id).is_some());
         self.sender.reroute(&self.view);
-        let live: Vec<_> = self.sender.flows().iter().map(|flow| flow.event(EventKind::Refresh)).collect();
-        for event in live {
-            self.broadcast(now, event);
+        self.say_again(now, EventKind::Refresh, |_| true);
+        self.renewed = Some(now);
+        if let Some(selector) = &mut self.selector {
+            selector.set_timer(now, &self.fabric.params, &self.view);
         }
+        self.mind_selection(now);
         self.event_seen(now);
     }
 
@@ -269,9 +382,12 @@ impl Host for R2c2Node {
                         self.retries.dropped(now, &notice.dropped, at, self.view.trees.count());
                     }
                 }
+                Header::R2c2Announcement(announcement, assignments) => {
+                    self.take_announcement(now, *announcement, assignments);
+                }
                 Header::R2c2ControllerEvent(_) | Header::R2c2ControllerRates(_) | Header::Tcp(_) => {}
             },
-            Input::Sent(_) => {}
+            Input::Sent(_) | Input::Corrupted { .. } => {}
             Input::Dropped { packet, port, reason } => self.take_drop(now, packet, port, reason),
             Input::Link { link, up } => {
                 self.outdated |= if up { self.down.remove(&link) } else { self.down.insert(link) };
@@ -300,8 +416,17 @@ impl Host for R2c2Node {
                 self.renew_view(now);
                 continue;
             }
-            if self.sender.is_empty() && self.retries.is_empty() && self.lids.next_due() == Time::NEVER {
+            let selection = self.selector.as_ref().map_or(Time::NEVER, Selector::wake);
+            if self.sender.is_empty()
+                && self.retries.is_empty()
+                && self.lids.next_due() == Time::NEVER
+                && selection == Time::NEVER
+            {
                 return Output::Idle;
+            }
+            if selection <= now {
+                self.select(now);
+                continue;
             }
             if let Some(flow) = self.lids.due(now) {
                 self.start(now, flow);
@@ -323,8 +448,9 @@ impl Host for R2c2Node {
                     Output::Send { packet, port: None }
                 }
                 Err(wake) => {
-                    let wake =
-                        wake.min(self.retries.next_due()).min(self.lids.next_due()).min(self.ticks.next());
+                    let timers =
+                        [self.retries.next_due(), self.lids.next_due(), self.ticks.next(), selection];
+                    let wake = timers.into_iter().fold(wake, Time::min);
                     self.asleep_until = Some(wake);
                     Output::WakeAt(wake)
                 }

@@ -1,6 +1,6 @@
 //! What a node is about to say, in order.
 
-use super::PortSet;
+use super::{EVENT_BYTES, PortSet};
 use raddle_core::{Header, Output, Packet, Rate, Report};
 use raddle_wire::r2c2::Event;
 use std::collections::VecDeque;
@@ -14,6 +14,8 @@ enum Pending {
     /// Copies of a broadcast, one a port.
     Copies(Event, PortSet),
     Control(Box<Header>),
+    /// Copies of an announcement, one a port.
+    Announcement(Box<Packet>, PortSet),
     Report(Report),
 }
 
@@ -26,6 +28,13 @@ impl Outbox {
     pub(super) fn copies(&mut self, event: &Event, ports: PortSet) {
         if !ports.is_empty() {
             self.0.push_back(Pending::Copies(*event, ports));
+        }
+    }
+
+    /// Copies of an announcement, one for each of `ports`.
+    pub(super) fn announce(&mut self, packet: Packet, ports: PortSet) {
+        if !ports.is_empty() {
+            self.0.push_back(Pending::Announcement(Box::new(packet), ports));
         }
     }
 
@@ -52,7 +61,14 @@ impl Outbox {
                 if ports.is_empty() {
                     self.0.pop_front();
                 }
-                (header, Event::LEN as u32, port)
+                (header, EVENT_BYTES, port)
+            }
+            Pending::Announcement(packet, ports) => {
+                let (packet, port) = (Packet::clone(packet), ports.next());
+                if ports.is_empty() {
+                    self.0.pop_front();
+                }
+                return Some(Output::Send { packet, port });
             }
             Pending::Control(header) => {
                 let header = Header::clone(header);

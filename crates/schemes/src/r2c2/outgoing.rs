@@ -3,6 +3,7 @@
 
 use super::Params;
 use super::demand::Demand;
+use super::policy::urgency;
 use raddle_core::{Bytes, Duration, Flow, NodeId, PortId, Rate, Time};
 use raddle_topology::routing::Protocol;
 use raddle_wire::r2c2::{Event, EventKind, Route, UNLIMITED_KBPS};
@@ -30,6 +31,8 @@ pub(super) struct Drawn {
 pub(crate) struct Outgoing {
     pub(crate) flow: Flow,
     pub(crate) lid: u16,
+    /// Its weight as announced.
+    pub(super) weight: u8,
     /// How it chooses paths.
     pub(super) protocol: Protocol,
     /// Payload bytes sent.
@@ -54,6 +57,7 @@ impl Outgoing {
         let mut outgoing = Self {
             flow,
             lid,
+            weight: flow.weight,
             protocol: params.protocol,
             released: 0,
             seq: 0,
@@ -109,7 +113,7 @@ impl Outgoing {
             tree: 0,
             src: node(self.flow.src),
             dst: node(self.flow.dst),
-            weight: self.flow.weight,
+            weight: self.weight,
             priority: self.flow.priority,
             protocol: self.protocol.number(),
             demand_kbps: match kind {
@@ -143,6 +147,12 @@ impl Outgoing {
             None => self.flow.size.0,
         };
         produced.saturating_sub(self.released)
+    }
+
+    /// The weight that the time left to its deadline gives it, at a node whose links have this rate.
+    pub(super) fn urgency(&self, now: Time, mtu: u16, link: Rate) -> u8 {
+        let left = self.flow.deadline.map(|_| self.flow.due().since(now));
+        urgency(on_wire(self.flow.size.0 - self.released, mtu), left, link)
     }
 
     /// Limits the flow to `rate` bit/s from `now` on; saved tokens and debts stay what they are in bytes.

@@ -1,16 +1,19 @@
 //! Rate computation (§3.3): weighted max-min of the flows in the table, each split as its routing protocol says.
+//!
+//! Tables that are computed one after the other differ by few flows, so a computation starts from the last one. Rates
+//! are a function of the table all the same, to the bit: [`Incremental`] sees to that.
 
 use super::Params;
 use super::entries::Entry;
 use super::fabric::View;
-use raddle_allocate::{Allocate, Flows, WaterFill};
+use raddle_allocate::Incremental;
 use raddle_core::{LinkId, NodeId};
 use raddle_topology::routing::Protocol;
 use raddle_wire::r2c2::UNLIMITED_KBPS;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Allocations that nodes with equal tables have computed lately, and the working memory of computations.
+/// Allocations that nodes with equal tables have computed lately, and the computations that go on from there.
 #[derive(Debug, Default)]
 pub(super) struct RateMemo {
     known: Mutex<VecDeque<Remembered>>,
@@ -22,13 +25,12 @@ type Remembered = (Vec<Entry>, Arc<[f64]>);
 
 const REMEMBERED: usize = 16;
 
-/// The working memory of a computation.
-#[derive(Debug, Default)]
+/// The flows of the last computation with their weights, by handle, and their slots there.
+#[derive(Debug)]
 struct RateComputation {
-    flows: Flows,
+    flows: Vec<((Entry, f64), usize)>,
+    incremental: Incremental,
     row: Vec<(LinkId, f32)>,
-    water_fill: WaterFill,
-    rates: Vec<f64>,
 }
 
 /// The protocol of a flow, by its number on the wire; the fabric's own protocol says how it breaks ties.
@@ -36,7 +38,7 @@ pub(crate) fn protocol(params: &Params, number: u8) -> Option<Protocol> {
     if number == params.protocol.number() { Some(params.protocol) } else { Protocol::from_number(number) }
 }
 
-fn demand_bps(kbps: u32) -> f64 {
+pub(super) fn demand_bps(kbps: u32) -> f64 {
     if kbps == UNLIMITED_KBPS { f64::INFINITY } else { f64::from(kbps) * 1e3 }
 }
 
@@ -55,8 +57,9 @@ pub(crate) fn rates(params: &Params, view: &View, table: &[Entry]) -> Arc<[f64]>
     if let Some(rates) = known {
         return rates;
     }
-    let mut computation = locked(&memo.idle).pop().unwrap_or_default();
-    let rates: Arc<[f64]> = computation.compute(params, view, table).into();
+    let idle = locked(&memo.idle).pop();
+    let mut computation = idle.unwrap_or_else(|| RateComputation::new(view));
+    let rates = computation.compute(params, view, table);
     locked(&memo.idle).push(computation);
     let mut known = locked(&memo.known);
     if known.len() == REMEMBERED {
@@ -89,23 +92,42 @@ fn weights(params: &Params, view: &View, entry: &Entry, row: &mut Vec<(LinkId, f
     let protocol = protocol(params, entry.protocol()).unwrap_or(params.protocol);
     row.clear();
     if view.routing.distance(src, dst).is_some() {
-        view.routing.weights(protocol, src, dst, entry.key().into(), row);
+        view.routing.weights(view.feasible(protocol), src, dst, entry.key().into(), row);
     }
 }
 
 impl RateComputation {
-    fn compute(&mut self, params: &Params, view: &View, table: &[Entry]) -> &[f64] {
-        self.flows.clear();
-        for entry in table {
-            weights(params, view, entry, &mut self.row);
-            self.flows.push(
-                f64::from(entry.weight.max(1)),
-                entry.priority(),
-                demand_bps(entry.demand_kbps),
-                self.row.iter().map(|&(link, weight)| (link.0, weight)),
-            );
+    fn new(view: &View) -> Self {
+        Self { flows: Vec::new(), incremental: Incremental::new(&view.usable), row: Vec::new() }
+    }
+
+    fn compute(&mut self, params: &Params, view: &View, table: &[Entry]) -> Arc<[f64]> {
+        debug_assert!(table.is_sorted_by_key(Entry::key));
+        let wanted: Vec<(Entry, f64)> = table.iter().copied().zip(params.policy.weights(table)).collect();
+        let mut next = wanted.iter().peekable();
+        self.flows.retain(|(flow, slot)| {
+            while next.next_if(|(next, _)| next.key() < flow.0.key()).is_some() {}
+            let stays = next.peek() == Some(&flow);
+            if !stays {
+                self.incremental.remove(*slot);
+            }
+            stays
+        });
+        let mut kept = std::mem::take(&mut self.flows).into_iter().peekable();
+        for flow in wanted {
+            let slot = match kept.next_if(|(kept, _)| *kept == flow) {
+                Some((_, slot)) => slot,
+                None => {
+                    let (entry, weight) = &flow;
+                    weights(params, view, entry, &mut self.row);
+                    let row = self.row.iter().map(|&(link, weight)| (link.0, weight));
+                    let demand = demand_bps(entry.demand_kbps);
+                    self.incremental.insert(*weight, entry.priority(), demand, row)
+                }
+            };
+            self.flows.push((flow, slot));
         }
-        self.water_fill.allocate(&self.flows, &view.usable, &mut self.rates);
-        &self.rates
+        self.incremental.settle();
+        self.flows.iter().map(|&(_, slot)| self.incremental.rate(slot)).collect()
     }
 }

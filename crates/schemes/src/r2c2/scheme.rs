@@ -1,10 +1,14 @@
 //! R2C2's entry in the registry.
 
 use super::outgoing::HEADER;
-use super::{Fabric, Params, R2c2Node, SourceRoute, StartPolicy, setup};
-use crate::parameter::{Parameter, Value};
+use super::selection::LASTING_TICKS;
+use super::{Fabric, Params, Policy, R2c2Node, Selecting, Selection, SourceRoute, StartPolicy, setup};
+use crate::parameter::{Parameter, Settings, Value};
 use crate::registry::{Info, Parts, Plan, Scheme, Unfit, View};
+use raddle_allocate::selection::Utility;
 use raddle_core::{Duration, Node};
+use raddle_topology::routing::{Protocol, Routing};
+use std::sync::Arc;
 
 /// R2C2.
 pub const SCHEME: Scheme = Scheme { info: INFO, build };
@@ -30,12 +34,41 @@ const INFO: Info = Info {
         setup::ONLY_LASTING,
         setup::SYNCHRONOUS,
         Parameter::choice(
+            "policy",
+            &["weights", "deadline", "tenant"],
+            "what decides a flow's share: its own weight, its deadline, its tenant",
+        ),
+        Parameter::new("tenants", Value::Count(2), "tenants; node n belongs to tenant n modulo their number")
+            .within(1.0, 65_535.0),
+        Parameter::choice(
             "start",
             &["line", "local", "residual"],
             "what a flow may send before its first computation",
         ),
         setup::MTU,
         setup::NIC_PACKETS,
+        Parameter::choice(
+            "select",
+            &["off", "one", "random", "token"],
+            "who chooses routing protocols for long flows: nobody, the lowest host, hosts at random times, a token's holder",
+        ),
+        Parameter::new(
+            "select_period",
+            Value::Duration(Duration::from_ms(1_000)),
+            "time between two selections",
+        ),
+        Parameter::choice("select_among", &["rps_vlb", "rps_vlb_wlb"], "the protocols to choose from"),
+        Parameter::choice(
+            "utility",
+            &["aggregate", "minimum", "tenant"],
+            "what selection makes as large as it can",
+        ),
+        Parameter::new(
+            "select_evaluations",
+            Value::Count(5_000),
+            "assignments that one selection may evaluate",
+        )
+        .within(1.0, 1e9),
         Parameter::new("trees", Value::Count(6), "broadcast trees a source").within(1.0, 64.0),
         setup::HOP_BITS,
     ],
@@ -44,6 +77,14 @@ const INFO: Info = Info {
 fn params(plan: &Plan<'_>) -> Params {
     let settings = plan.settings;
     Params {
+        policy: match settings.choice("policy") {
+            "deadline" => Policy::Deadline,
+            "tenant" => {
+                Policy::Tenant(u16::try_from(settings.count("tenants")).expect("the parameter's range"))
+            }
+            _ => Policy::Weights,
+        },
+        selection: selection(settings),
         start: match settings.choice("start") {
             "local" => StartPolicy::Local,
             "residual" => StartPolicy::Residual,
@@ -54,9 +95,50 @@ fn params(plan: &Plan<'_>) -> Params {
     }
 }
 
+/// Protocols that flows may be given, by the parameter `select_among`.
+fn among(settings: &Settings) -> &'static [Protocol] {
+    match settings.choice("select_among") {
+        "rps_vlb_wlb" => &[Protocol::Rps, Protocol::Vlb, Protocol::Wlb],
+        _ => &[Protocol::Rps, Protocol::Vlb],
+    }
+}
+
+fn selection(settings: &Settings) -> Option<Selection> {
+    let by = match settings.choice("select") {
+        "one" => Selecting::One,
+        "random" => Selecting::Random,
+        "token" => Selecting::Token,
+        _ => return None,
+    };
+    let utility = match settings.choice("utility") {
+        "minimum" => Utility::Minimum,
+        "tenant" => Utility::PerTenant,
+        _ => Utility::Aggregate,
+    };
+    let (period, evaluations) = (settings.duration("select_period"), settings.count("select_evaluations"));
+    Some(Selection { by, period, among: among(settings), utility, evaluations })
+}
+
 fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
     let params = params(plan);
     setup::check(plan, INFO.name, &params)?;
+    if let Some(selection) = params.selection {
+        let unfit = |key: &str, problem: String, hint: String| Unfit { key: key.into(), problem, hint };
+        let (protocol, routing) = (params.protocol, Routing::new(Arc::clone(plan.topology)));
+        if !selection.among.contains(&protocol) {
+            let problem = format!("flows start with `{protocol}`, which selection cannot choose");
+            return Err(unfit("scheme.routing", problem, "choose `rps`, or leave `select` off".into()));
+        }
+        let lasting = params.rho * LASTING_TICKS;
+        if selection.period < lasting || selection.period == Duration::ZERO {
+            let problem =
+                format!("only flows that have lasted {lasting} are selected for, longer than a period");
+            return Err(unfit("scheme.r2c2.select_period", problem, "choose a longer period".into()));
+        }
+        for &protocol in selection.among {
+            setup::check_route(&routing, &params, protocol, "scheme.r2c2.select_among")?;
+        }
+    }
     let fabric = Fabric::new(plan.topology, params);
     let seed = plan.seed;
     Ok(Parts {

@@ -58,6 +58,16 @@ impl Sender {
         self.flows.push(flow);
     }
 
+    /// Sets how a flow chooses paths. Returns whether it is one of this node's.
+    pub(super) fn set_protocol(&mut self, key: u32, protocol: Protocol) -> bool {
+        let Some(place) = self.flows.iter().position(|flow| flow_handle(self.id, flow.lid) == key) else {
+            return false;
+        };
+        self.flows[place].protocol = protocol;
+        self.flows[place].drawn = None;
+        true
+    }
+
     /// After a change of the fabric: forgets flows whose destination is cut off, and routes drawn before.
     pub(crate) fn reroute(&mut self, view: &View) {
         let at = NodeId(self.id.into());
@@ -102,7 +112,7 @@ impl Sender {
     ) -> Option<Drawn> {
         let at = NodeId(self.id.into());
         view.routing.distance(at, dst)?;
-        view.routing.sample(protocol, at, dst, key.into(), &mut self.paths, &mut self.ports);
+        view.routing.sample(view.feasible(protocol), at, dst, key.into(), &mut self.paths, &mut self.ports);
         let first = *self.ports.first()?;
         // Set-up has checked that every route fits; around failed links a detour may not.
         let route = Route::from_ports(self.ports.iter().map(|port| port.0), params.hop_bits).ok()?;

@@ -52,11 +52,6 @@ pub(crate) fn check(plan: &Plan<'_>, name: &str, params: &Params) -> Result<(), 
         let problem = format!("R2C2 addresses 65,536 nodes; this fabric has {nodes}");
         return Err(unfit("topology", problem, "choose a smaller fabric"));
     }
-    let protocol: Protocol = params.protocol;
-    let routing = Routing::new(Arc::clone(plan.topology));
-    if let Err(error) = routing.supports(protocol) {
-        return Err(unfit("scheme.routing", error.to_string(), "`rps` works on every fabric"));
-    }
     let (bits, ports) = (params.hop_bits, plan.topology.nodes().map(|node| plan.topology.port_count(node)));
     let ports = ports.max().unwrap_or(0);
     if ports > 1 << bits {
@@ -64,11 +59,25 @@ pub(crate) fn check(plan: &Plan<'_>, name: &str, params: &Params) -> Result<(), 
         let key = format!("scheme.{name}.{}", HOP_BITS.name);
         return Err(unfit(&key, problem, "raise `hop_bits` (at most 5: 32 ports)"));
     }
-    let (longest, room) = (routing.longest_route(protocol), 128 / bits as usize);
+    check_route(&Routing::new(Arc::clone(plan.topology)), params, params.protocol, "scheme.routing")
+}
+
+/// Refuses a protocol that is not defined on the fabric, or whose routes do not fit the header.
+pub(crate) fn check_route(
+    routing: &Routing,
+    params: &Params,
+    protocol: Protocol,
+    key: &str,
+) -> Result<(), Unfit> {
+    let unfit = |problem: String, hint: &str| Unfit { key: key.into(), problem, hint: hint.into() };
+    if let Err(error) = routing.supports(protocol) {
+        return Err(unfit(error.to_string(), "`rps` works on every fabric"));
+    }
+    let (longest, room) = (routing.longest_route(protocol), 128 / params.hop_bits as usize);
     if longest > room {
         let problem =
-            format!("a route of `{}` can take {longest} hops here; the header holds {room}", plan.routing);
-        return Err(unfit("scheme.routing", problem, "choose a protocol with shorter routes, such as `rps`"));
+            format!("a route of `{protocol}` can take {longest} hops here; the header holds {room}");
+        return Err(unfit(problem, "choose a protocol with shorter routes, such as `rps`"));
     }
     Ok(())
 }

@@ -58,7 +58,13 @@ impl FlowTable {
         if self.is_finished(now, key) {
             return;
         }
-        let entry = Entry::new(event);
+        let mut entry = Entry::new(event);
+        if event.kind == EventKind::Demand
+            && let Some(known) = self.entries.get(key)
+        {
+            // Its source may not have heard yet of the protocol that was chosen for it.
+            entry.set_protocol(known.protocol());
+        }
         match self.entries.insert(entry) {
             // Said again or changed, a flow keeps its age.
             Some(before) => self.digest = self.digest.wrapping_sub(before.digest()),
@@ -70,6 +76,19 @@ impl FlowTable {
         }
         self.digest = self.digest.wrapping_add(entry.digest());
         self.changed = now;
+    }
+
+    /// Sets a flow's protocol, if the flow is known.
+    pub(super) fn reroute(&mut self, now: Time, key: u32, protocol: u8) {
+        if let Some(&before) = self.entries.get(key)
+            && before.protocol() != protocol
+        {
+            let mut entry = before;
+            entry.set_protocol(protocol);
+            self.entries.insert(entry);
+            self.digest = self.digest.wrapping_sub(before.digest()).wrapping_add(entry.digest());
+            self.changed = now;
+        }
     }
 
     fn is_finished(&mut self, now: Time, key: u32) -> bool {

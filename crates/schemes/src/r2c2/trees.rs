@@ -35,6 +35,14 @@ impl PortSet {
         self.0 |= 1 << port;
     }
 
+    /// One port.
+    #[must_use]
+    pub fn of(port: PortId) -> Self {
+        let mut set = Self::default();
+        set.insert(port.index());
+        set
+    }
+
     /// Whether no port is left.
     #[must_use]
     pub fn is_empty(self) -> bool {

@@ -12,7 +12,8 @@
 //! - The paper gives neither the controller's messages nor when it sends them. Ours have R2C2's data header of 36 bytes,
 //!   where some 12 would fit the numbers of Fig. 19, and name the flow of each rate, in 6 bytes for some 4.
 //! - Rates travel in Kbit/s, rounded down.
-//! - A flow sends without a limiter until its first rate comes. R2C2's other start policies need the table of all flows.
+//! - A flow sends without a limiter until its first rate comes: R2C2's other start policies need the table of all flows.
+//!   Shares by deadline or tenant and the selection of routing protocols are left to R2C2.
 //! - Messages between the controller and a node take one shortest path, on which none overtakes another.
 //! - Lost messages are not sent again at once. When discovery reports a change, nodes tell of all their live flows
 //!   again; and a node that is told the rate of a flow it does not have says once more that this flow is finished. An
@@ -41,8 +42,7 @@ pub enum Push {
 /// The scheme's parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Params {
-    /// Those that it has in common with R2C2. There are no broadcast trees, and the start policy is always
-    /// [`Line`](r2c2::StartPolicy::Line).
+    /// R2C2's; those that the scheme does not have in common with it, such as the start policy, say nothing here.
     pub r2c2: r2c2::Params,
     /// The node that computes; it sends and receives flows like the others.
     pub controller: NodeId,

@@ -232,9 +232,12 @@ impl Host for CentralNode {
                 }
                 Header::R2c2ControllerEvent(packet) => self.take_event(now, &packet.event),
                 Header::R2c2ControllerRates(packet) => self.take_rates(now, packet.data.seq, &packet.rates),
-                Header::R2c2Event(_) | Header::R2c2DropNotice(_) | Header::Tcp(_) => {}
+                Header::R2c2Event(_)
+                | Header::R2c2DropNotice(_)
+                | Header::R2c2Announcement(..)
+                | Header::Tcp(_) => {}
             },
-            Input::Sent(_) | Input::Dropped { .. } => {}
+            Input::Sent(_) | Input::Dropped { .. } | Input::Corrupted { .. } => {}
             Input::Link { link, up } => {
                 self.outdated |= if up { self.down.remove(&link) } else { self.down.insert(link) };
             }

@@ -24,12 +24,12 @@ pub struct TcpHost {
     finished: Box<Finished>,
 }
 
-/// Something to hand out, on a cache line. (The enum itself, if aligned, would not fit one: the compiler would no
-/// longer tell its variants apart by the values that a packet leaves unused.)
+/// Something on a cache line of its own.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Line(Due);
 
+/// Something to hand out.
 #[derive(Debug)]
 enum Due {
     /// An acknowledgement.
@@ -158,7 +158,11 @@ impl Host for TcpHost {
                     self.acknowledged(now, segment);
                 }
             }
-            Input::Packet { .. } | Input::Sent(_) | Input::Dropped { .. } | Input::Link { .. } => {}
+            Input::Packet { .. }
+            | Input::Corrupted { .. }
+            | Input::Sent(_)
+            | Input::Dropped { .. }
+            | Input::Link { .. } => {}
         }
     }
 

@@ -140,6 +140,7 @@ pub(crate) fn assert_converged(rack: &Rack, dead: &[u32]) {
 }
 
 /// Random flows of a fixed size.
+#[allow(dead_code, reason = "not every test that shares this file needs it")]
 pub(crate) fn random_flows(nodes: u64, count: u32, size: u64, gap_ns: u64, seed: u64) -> Vec<Flow> {
     let mut stream = Stream::new(seed, 0, "test/flows");
     let mut at = Time::ZERO;

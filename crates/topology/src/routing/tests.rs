@@ -260,6 +260,25 @@ fn oracle_o3_translation_and_reflection() {
 }
 
 #[test]
+fn valiant_rows_are_a_part_of_the_source_and_a_part_of_the_destination() {
+    let routing = routing(torus(&[4, 4, 4]));
+    let dense = |src, dst| {
+        let mut row = vec![0.0; routing.topology().link_slots()];
+        for (link, weight) in sorted(&routing, Protocol::Vlb, NodeId(src), NodeId(dst)) {
+            row[link.index()] = weight;
+        }
+        row
+    };
+    // If w(s, d) = out(s) + in(d), what another destination changes does not depend on the source.
+    let [near, far] = [7, 50].map(|src| {
+        let ends = dense(src, 33).into_iter().zip(dense(src, 12));
+        ends.map(|(a, b)| a - b).collect::<Vec<f32>>()
+    });
+    assert!(near.iter().zip(&far).all(|(a, b)| (a - b).abs() < 1e-6));
+    assert!(near.iter().any(|change| change.abs() > 1e-2), "and it does change");
+}
+
+#[test]
 fn oracle_o3_the_torus_equals_the_general_graph() {
     for dims in [&[4, 4, 4][..], &[5, 3], &[2, 4]] {
         let torus_topology = torus(dims);

@@ -1,0 +1,419 @@
+//! Water-filling that keeps its flows: a change costs what it touches.
+//!
+//! Rates are a function of the set of flows and the capacities alone, **to the bit**, whatever flows came and went
+//! before and in whatever order: every node of a rack gets the same rates from the same flows. Two things make it so.
+//!
+//! *Sums do not depend on order.* Capacities and levels are integers, multiples of a unit 2^-52 or so of the largest
+//! capacity; a flow's weight times its traversals of a link is an integer, a multiple of 2^-40. A flow frozen at a
+//! level takes level * weight of a link, exactly. The only rounding is that a link's level is rounded down, so that
+//! levels rise as flows freeze (specification of R2C2, §4.3) without any tolerance.
+//!
+//! *The stops are unique.* Each flow has a [`Stop`]: the first of its links to fill up, or its demand. A link fills
+//! up at the level at which what its flows that stop elsewhere before leave is divided among the rest
+//! ([`Incremental::fills_at`]). By induction over the order of stops one assignment alone has every flow stop at
+//! the first such level among its links, and water-filling from scratch finds it. So it does not matter how it is
+//! found, and after a change it is found by repair: links whose level no longer is what their flows stop at are put
+//! right, the lowest first. What a repair at one level changes lies above it, so this ends.
+//!
+//! Cost: a flow that comes, goes, or rises touches each of its links once, O(1) where the link has room; one that
+//! falls too. Other links are looked at only if they are full.
+
+mod stop;
+
+use std::cmp::Reverse;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BinaryHeap};
+use stop::Stop;
+
+/// Bits of the largest capacity, in units of rate.
+const CAPACITY_BITS: u64 = 52;
+
+/// Bits behind the point of weight times traversals.
+const WEIGHT_BITS: u32 = 40;
+
+/// Guesses at what freezes before a link is full, before it is found by sorting.
+const GUESSES: u32 = 3;
+
+/// Below this power of two of its capacity, what earlier classes leave of a link is nothing.
+const NOTHING_BITS: u32 = 30;
+
+/// Flows that come and go, and their weighted max-min rates.
+#[derive(Debug, Clone)]
+pub struct Incremental {
+    /// A unit of rate in bit/s, a power of two.
+    unit_bps: f64,
+    /// Per link slot.
+    links: Vec<Link>,
+    /// Per flow slot: where it stops, if the repair has come so far.
+    stops: Vec<Stop>,
+    /// Per flow slot.
+    flows: Vec<Member>,
+    /// Flow slots that are free.
+    vacant: Vec<u32>,
+    /// Flows of each class, where there are any.
+    classes: BTreeMap<u8, usize>,
+    /// Links to be looked at, by when: no stop there before that is wrong or missing.
+    doubts: BinaryHeap<Reverse<Stop>>,
+    /// Working memory: stops elsewhere of a link's flows, with their weight there.
+    elsewhere: Vec<(Stop, u64)>,
+    /// Working memory: flows to be moved.
+    moved: Vec<u32>,
+}
+
+/// A link and the flows on it.
+#[derive(Debug, Clone)]
+struct Link {
+    /// Rate units times weight units.
+    capacity: u128,
+    /// What the capacity has left after all flows, [`NOTHING_BITS`] and a level's rounding: if it is not negative and
+    /// no flow stops here, the link cannot be full.
+    room: i128,
+    /// Flows that stop here.
+    stopping: u32,
+    /// No flow stops here before this, if any does.
+    full: Stop,
+    /// Its entry among the doubts, others being outdated, or [`Stop::NONE`].
+    doubt: Stop,
+    uses: Vec<Use>,
+}
+
+/// A flow on a link: its weight times its traversals.
+#[derive(Debug, Clone, Copy)]
+struct Use {
+    flow: u32,
+    weight: u64,
+}
+
+/// A flow.
+#[derive(Debug, Clone)]
+struct Member {
+    weight: f64,
+    demand_bps: f64,
+    /// Its links, with its weight times its traversals.
+    row: Vec<(u32, u64)>,
+}
+
+impl Incremental {
+    /// No flows over links with these usable capacities, in bit/s.
+    #[must_use]
+    pub fn new(links: &[f64]) -> Self {
+        let unit_bps = unit(links.iter().copied().fold(0.0, f64::max));
+        let links = links.iter().map(|&bps| {
+            let capacity = u128::from((bps / unit_bps) as u64) << WEIGHT_BITS;
+            let room = (capacity - (capacity >> NOTHING_BITS)) as i128;
+            Link { capacity, room, stopping: 0, full: Stop::never(0), doubt: Stop::NONE, uses: Vec::new() }
+        });
+        Self {
+            unit_bps,
+            links: links.collect(),
+            stops: Vec::new(),
+            flows: Vec::new(),
+            vacant: Vec::new(),
+            classes: BTreeMap::new(),
+            doubts: BinaryHeap::new(),
+            elsewhere: Vec::new(),
+            moved: Vec::new(),
+        }
+    }
+
+    /// Adds a flow, as [`Flows::push`](crate::Flows::push) does, and returns its slot, which stays its own until it is
+    /// removed. A flow that changes is removed and added again.
+    ///
+    /// Weight times traversals is kept in multiples of 2^-40 and must stay below 2^24, summed over a link; a flow's rate over its
+    /// weight, below 2^12 times the largest capacity.
+    pub fn insert(
+        &mut self,
+        weight: f64,
+        class: u8,
+        demand_bps: f64,
+        row: impl IntoIterator<Item = (u32, f32)>,
+    ) -> usize {
+        debug_assert!(weight > 0.0 && demand_bps >= 0.0);
+        let slot = self.vacant.pop().unwrap_or_else(|| {
+            self.flows.push(Member { weight, demand_bps, row: Vec::new() });
+            self.stops.push(Stop::never(class));
+            u32::try_from(self.flows.len() - 1).expect("fewer than 2^32 flows")
+        });
+        let flow = &mut self.flows[slot as usize];
+        (flow.weight, flow.demand_bps) = (weight, demand_bps);
+        let fine = weight * f64::from(1 << (WEIGHT_BITS / 2)) * f64::from(1 << (WEIGHT_BITS / 2));
+        flow.row.clear();
+        flow.row.extend(
+            row.into_iter().map(|(link, share)| (link, ((fine * f64::from(share)).round() as u64).max(1))),
+        );
+        for &(link, weight) in &flow.row {
+            let link = &mut self.links[link as usize];
+            link.uses.push(Use { flow: slot, weight });
+            link.room -= i128::from(weight);
+        }
+        *self.classes.entry(class).or_default() += 1;
+        self.stops[slot as usize] = Stop::demand(class, 0);
+        self.raise(slot);
+        slot as usize
+    }
+
+    /// Removes the flow in a slot.
+    ///
+    /// # Panics
+    /// If there never was one.
+    pub fn remove(&mut self, slot: usize) {
+        let flow = u32::try_from(slot).expect("a slot that was given out");
+        self.lower(flow, Stop::demand(self.stops[slot].class(), 0));
+        for &(link, weight) in &self.flows[slot].row {
+            let link = &mut self.links[link as usize];
+            let at = link.uses.iter().position(|using| using.flow == flow).expect("it is on its links");
+            link.uses.swap_remove(at);
+            link.room += i128::from(weight);
+        }
+        if let Entry::Occupied(mut of_class) = self.classes.entry(self.stops[slot].class()) {
+            *of_class.get_mut() -= 1;
+            if *of_class.get() == 0 {
+                of_class.remove();
+            }
+        }
+        self.flows[slot].row.clear();
+        self.vacant.push(flow);
+    }
+
+    /// Works out the rates of the flows that there are.
+    pub fn settle(&mut self) {
+        while let Some(Reverse(doubt)) = self.doubts.pop() {
+            let slot = doubt.slot();
+            if self.links[slot as usize].doubt == doubt {
+                self.links[slot as usize].doubt = Stop::NONE;
+                self.look_at(slot, doubt);
+            }
+        }
+    }
+
+    /// Puts right where a link stops the flows of a class, unless something may have to be put right before.
+    fn look_at(&mut self, slot: u32, doubt: Stop) {
+        let class = doubt.class();
+        let full = self.fills_at(slot, class);
+        let mut moved = std::mem::take(&mut self.moved);
+        let mut first = Stop::NONE;
+        for &Use { flow, .. } in &self.links[slot as usize].uses {
+            let stop = self.stops[flow as usize];
+            if stop.class() == class && (stop > full || stop.slot() == slot && stop < full) {
+                first = first.min(stop.min(full));
+                moved.push(flow);
+            }
+        }
+        if first > doubt && first != Stop::NONE {
+            moved.clear();
+            self.doubt(slot, first);
+        } else {
+            for flow in moved.drain(..) {
+                if self.stops[flow as usize] > full {
+                    self.lower(flow, full);
+                } else {
+                    self.raise(flow);
+                }
+            }
+            let link = &mut self.links[slot as usize];
+            if first == Stop::NONE && full.at().is_some() && link.full.class() == class {
+                link.full = full;
+            }
+            self.doubt_class_after(slot, class);
+        }
+        self.moved = moved;
+    }
+
+    /// The rate of the flow in a slot as of the last [`settle`](Self::settle), in bit/s.
+    ///
+    /// # Panics
+    /// If there never was one.
+    #[must_use]
+    pub fn rate(&self, slot: usize) -> f64 {
+        let (flow, stop) = (&self.flows[slot], self.stops[slot]);
+        match stop.at() {
+            Some(_) => (stop.level() as f64 * self.unit_bps * flow.weight).min(flow.demand_bps),
+            None => flow.demand_bps,
+        }
+    }
+
+    /// When a link is full for a class, if its flows stop elsewhere when they do: these freeze in the order of their
+    /// stops for as long as what is left, divided among the rest, comes after the next of them.
+    fn fills_at(&mut self, slot: u32, class: u8) -> Stop {
+        let link = &self.links[slot as usize];
+        let mut left = link.capacity;
+        let (mut here, mut earlier) = (0, false);
+        self.elsewhere.clear();
+        for &Use { flow, weight } in &link.uses {
+            let stop = self.stops[flow as usize];
+            if stop.class() < class {
+                // Before the repair is done, earlier classes may take more than there is.
+                left = left.saturating_sub(product(stop.level(), weight));
+                earlier = true;
+            } else if stop.class() == class {
+                if stop.slot() == slot {
+                    here += weight;
+                } else {
+                    self.elsewhere.push((stop, weight));
+                }
+            }
+        }
+        if earlier && left < link.capacity >> NOTHING_BITS {
+            left = 0;
+        }
+        let mut guess =
+            if link.stopping > 0 && link.full.class() == class { link.full } else { Stop::never(class) };
+        for _ in 0..GUESSES {
+            match guessed(slot, left, here, &self.elsewhere, guess) {
+                Ok(full) => return full,
+                Err(Some(better)) => guess = better,
+                Err(None) => break,
+            }
+        }
+        self.elsewhere.sort_unstable();
+        let mut rising = here + self.elsewhere.iter().map(|&(_, weight)| weight).sum::<u64>();
+        for &(stop, weight) in &self.elsewhere {
+            // Whether the link is full before the stop, ties in order of slots.
+            let least = u128::from(stop.level()) + u128::from(slot < stop.slot());
+            if left < least * u128::from(rising) {
+                break;
+            }
+            left -= product(stop.level(), weight);
+            rising -= weight;
+        }
+        full_at(slot, class, left, rising)
+    }
+
+    /// Has a link looked at for a stop that may be wrong.
+    fn doubt(&mut self, slot: u32, stop: Stop) {
+        let doubt = &mut self.links[slot as usize].doubt;
+        if stop < *doubt {
+            *doubt = stop;
+            self.doubts.push(Reverse(stop));
+        }
+    }
+
+    /// Has a link looked at for the next class that it carries after this one.
+    fn doubt_class_after(&mut self, slot: u32, class: u8) {
+        if self.classes.keys().next_back().is_some_and(|&last| last > class) {
+            let uses = self.links[slot as usize].uses.iter();
+            let classes = uses.map(|using| self.stops[using.flow as usize].class());
+            if let Some(next) = classes.filter(|&other| other > class).min() {
+                self.doubt(slot, Stop::link(next, 0, slot));
+            }
+        }
+    }
+
+    /// Lets a flow stop earlier. Links that stop nobody have had room, and keep it.
+    fn lower(&mut self, flow: u32, stop: Stop) {
+        let old = std::mem::replace(&mut self.stops[flow as usize], stop);
+        self.count(old, stop);
+        let fall = old.level() - stop.level();
+        let row = std::mem::take(&mut self.flows[flow as usize].row);
+        for &(slot, weight) in &row {
+            let link = &mut self.links[slot as usize];
+            link.room += product(fall, weight) as i128;
+            if link.stopping > 0 && slot != stop.slot() {
+                let full = link.full;
+                self.doubt(slot, full);
+            }
+        }
+        self.flows[flow as usize].row = row;
+    }
+
+    /// Lets a flow rise until its demand or the first of its links stops it.
+    fn raise(&mut self, flow: u32) {
+        let at = flow as usize;
+        let old = self.stops[at];
+        let class = old.class();
+        let Member { weight, demand_bps, .. } = self.flows[at];
+        let demand = demand_bps / (weight * self.unit_bps);
+        let mut stop = Stop::demand(class, if demand.is_finite() { demand as u64 } else { u64::MAX });
+        self.stops[at] = stop;
+        let row = std::mem::take(&mut self.flows[at].row);
+        for &(slot, weight) in &row {
+            let link = &self.links[slot as usize];
+            let more = i128::from(stop.level()) - i128::from(old.level());
+            if link.stopping > 0 || more * i128::from(weight) > link.room {
+                let full = self.fills_at(slot, class);
+                if full.at().is_some() {
+                    // This flow may stop elsewhere before, but that only makes it later.
+                    let link = &self.links[slot as usize];
+                    let first = if link.stopping > 0 { full.min(link.full) } else { full };
+                    self.doubt(slot, first);
+                }
+                stop = stop.min(full);
+                self.stops[at] = stop;
+            }
+            self.doubt_class_after(slot, class);
+        }
+        self.count(old, stop);
+        let more = i128::from(stop.level()) - i128::from(old.level());
+        for &(slot, weight) in &row {
+            self.links[slot as usize].room -= more * i128::from(weight);
+        }
+        self.flows[at].row = row;
+    }
+
+    /// Counts a flow where it stops now.
+    fn count(&mut self, old: Stop, new: Stop) {
+        if let Some(link) = old.at() {
+            self.links[link as usize].stopping -= 1;
+        }
+        if let Some(link) = new.at() {
+            let link = &mut self.links[link as usize];
+            link.full = if link.stopping > 0 { link.full.min(new) } else { new };
+            link.stopping += 1;
+        }
+    }
+}
+
+/// A flow's use of a link, or a link's when it is full at a level.
+fn product(level: u64, weight: u64) -> u128 {
+    u128::from(level) * u128::from(weight)
+}
+
+/// When what is left of a link is used up by flows that rise with this weight.
+fn full_at(slot: u32, class: u8, left: u128, rising: u64) -> Stop {
+    if rising == 0 {
+        return Stop::never(class);
+    }
+    let most = u64::MAX - 1;
+    Stop::link(class, u64::try_from(left / u128::from(rising)).map_or(most, |level| level.min(most)), slot)
+}
+
+/// When a link is full if just those of its flows freeze before that stop `elsewhere` before the guess.
+///
+/// # Errors
+/// With a better guess, if there is one, where that is not so, or may not be so by the rounding of levels.
+fn guessed(
+    slot: u32,
+    left: u128,
+    here: u64,
+    elsewhere: &[(Stop, u64)],
+    guess: Stop,
+) -> Result<Stop, Option<Stop>> {
+    let (mut used, mut rising, mut rounding, mut last) = (0, here, 0, 0);
+    let mut next = Stop::never(guess.class());
+    for &(stop, weight) in elsewhere {
+        if stop < guess {
+            used += product(stop.level(), weight);
+            rounding += u128::from(weight);
+            last = last.max(stop.level());
+        } else {
+            rising += weight;
+            next = next.min(stop);
+        }
+    }
+    let left = left.checked_sub(used).ok_or(None)?;
+    let full = full_at(slot, guess.class(), left, rising);
+    // Had the link been full before one of those that froze, too little would be left for the rest to reach its level;
+    // rounding down can hide no more than a unit of level of each.
+    let frozen_before = left >= (u128::from(last) + 1) * u128::from(rising) + rounding;
+    if frozen_before && full <= next { Ok(full) } else { Err(Some(full).filter(|full| full.at().is_some())) }
+}
+
+/// The power of two of which the largest capacity has [`CAPACITY_BITS`] bits.
+fn unit(largest_bps: f64) -> f64 {
+    const FRACTION_BITS: u32 = f64::MANTISSA_DIGITS - 1;
+    let exponent = largest_bps.to_bits() >> FRACTION_BITS;
+    f64::from_bits((exponent + 1).saturating_sub(CAPACITY_BITS).max(1) << FRACTION_BITS)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! Flows that come and go: whatever the history, the bits are those of flows that were there from the start.
+
+use super::Incremental;
+use crate::{Allocate, Flows, Reference, WaterFill, check};
+use proptest::prelude::*;
+
+/// A flow: weight, class, demand, row.
+type Spec = (f64, u8, f64, Vec<(u32, f32)>);
+
+const LINKS: u32 = 12;
+
+fn flow() -> impl Strategy<Value = Spec> {
+    let share = prop_oneof![3 => Just(1.0_f32), 1 => Just(0.5), 1 => Just(1.0 / 3.0), 2 => 0.1..1.0_f32];
+    let row = proptest::collection::btree_map(0..LINKS, share, 0..6);
+    let weight = prop_oneof![3 => Just(1.0), 1 => (1..=255_u8).prop_map(f64::from)];
+    let class = prop_oneof![3 => Just(0_u8), 1 => 0..4_u8];
+    (weight, class, prop_oneof![Just(f64::INFINITY), 0.0..2e9_f64], row).prop_map(
+        |(weight, class, demand, row)| {
+            // Reference and efficient algorithm have no rate for a flow that nothing stops.
+            let demand = if row.is_empty() { demand.min(1e9) } else { demand };
+            (weight, class, demand, row.into_iter().collect())
+        },
+    )
+}
+
+fn capacities() -> impl Strategy<Value = Vec<f64>> {
+    let capacity = prop_oneof![4 => Just(1e9), 1 => 1e8..4e9_f64, 1 => Just(0.0)];
+    proptest::collection::vec(capacity, LINKS as usize)
+}
+
+fn insert(incremental: &mut Incremental, (weight, class, demand, row): &Spec) -> usize {
+    incremental.insert(*weight, *class, *demand, row.iter().copied())
+}
+
+/// Rates of flows that are all there at once, in bits.
+fn from_scratch<'a>(flows: impl Iterator<Item = &'a Spec>, links: &[f64]) -> Vec<u64> {
+    let mut incremental = Incremental::new(links);
+    let slots: Vec<usize> = flows.map(|flow| insert(&mut incremental, flow)).collect();
+    incremental.settle();
+    slots.into_iter().map(|slot| incremental.rate(slot).to_bits()).collect()
+}
+
+proptest! {
+    /// A step removes some flows, adds others, and settles.
+    #[test]
+    fn history_leaves_no_trace(
+        links in capacities(),
+        steps in proptest::collection::vec(
+            (proptest::collection::vec(any::<prop::sample::Index>(), 0..5), proptest::collection::vec(flow(), 0..8)),
+            1..12,
+        ),
+    ) {
+        let mut incremental = Incremental::new(&links);
+        let mut live: Vec<(usize, Spec)> = Vec::new();
+        for (gone, come) in steps {
+            for which in gone {
+                if !live.is_empty() {
+                    let (slot, _) = live.swap_remove(which.index(live.len()));
+                    incremental.remove(slot);
+                }
+            }
+            for flow in come {
+                live.push((insert(&mut incremental, &flow), flow));
+            }
+            incremental.settle();
+            let rates: Vec<f64> = live.iter().map(|&(slot, _)| incremental.rate(slot)).collect();
+            let bits: Vec<u64> = rates.iter().map(|rate| rate.to_bits()).collect();
+            prop_assert_eq!(&bits, &from_scratch(live.iter().map(|(_, flow)| flow), &links));
+            let mut reversed = from_scratch(live.iter().rev().map(|(_, flow)| flow), &links);
+            reversed.reverse();
+            prop_assert_eq!(&bits, &reversed);
+
+            let mut flows = Flows::default();
+            for (_, (weight, class, demand, row)) in &live {
+                flows.push(*weight, *class, *demand, row.iter().copied());
+            }
+            prop_assert_eq!(check(&flows, &links, &rates), Ok(()));
+            let mut expected = Vec::new();
+            Reference.allocate(&flows, &links, &mut expected);
+            let mut efficient = Vec::new();
+            WaterFill::default().allocate(&flows, &links, &mut efficient);
+            for (rate, (slow, fast)) in rates.iter().zip(expected.iter().zip(&efficient)) {
+                // What earlier classes leave is a small difference of large numbers, so an error relative to links counts.
+                let scale = 1e-9 * slow.max(1e6);
+                prop_assert!((rate - slow).abs() <= scale && (rate - fast).abs() <= scale, "{rate} {slow} {fast}");
+            }
+        }
+    }
+}
+
+#[test]
+fn links_that_fill_up_together_do_so_in_one_order() {
+    // A ring of equal links: every level ties with every other, and rounds.
+    let links = vec![1e10; 30];
+    let ring: Vec<Spec> =
+        (0..30).map(|i| (1.0, 0, f64::INFINITY, (0..3).map(|hop| ((i + hop) % 30, 1.0)).collect())).collect();
+    let mut incremental = Incremental::new(&links);
+    let slots: Vec<usize> = ring.iter().map(|flow| insert(&mut incremental, flow)).collect();
+    incremental.settle();
+    for (i, flow) in ring.iter().enumerate() {
+        incremental.remove(slots[i]);
+        incremental.settle();
+        assert_eq!(insert(&mut incremental, flow), slots[i], "a slot is used again");
+        incremental.settle();
+        let rates: Vec<u64> = slots.iter().map(|&slot| incremental.rate(slot).to_bits()).collect();
+        assert_eq!(rates, from_scratch(ring.iter(), &links));
+        assert!(rates.iter().all(|&bits| (f64::from_bits(bits) - 1e10 / 3.0).abs() < 1.0));
+    }
+}
+
+#[test]
+fn a_flow_that_nothing_stops_has_no_bound() {
+    let mut incremental = Incremental::new(&[1.0]);
+    let slot = insert(&mut incremental, &(1.0, 0, f64::INFINITY, vec![]));
+    incremental.settle();
+    assert!(incremental.rate(slot).is_infinite());
+}

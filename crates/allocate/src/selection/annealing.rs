@@ -1,0 +1,52 @@
+//! Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983): changes of one flow, taken if they improve, and otherwise
+//! with a probability that falls as it cools. The paper found it too sensitive to its parameters.
+
+use super::{Best, Found, Objective, Search, another};
+use raddle_core::Stream;
+
+/// Simulated annealing and its parameters.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Annealing {
+    /// At first, what is worth this share of the start's utility less is accepted with probability 1/e.
+    pub hot: f64,
+    /// The same share at the end; from the first to the last step it falls by a constant factor.
+    pub cold: f64,
+    /// Changes tried.
+    pub steps: u64,
+}
+
+impl Default for Annealing {
+    /// From changes of a hundredth down to those of one flow's rounding, within about as many evaluations as
+    /// [`Genetic`](super::Genetic) takes.
+    fn default() -> Self {
+        Self { hot: 1e-2, cold: 1e-5, steps: 10_000 }
+    }
+}
+
+impl Search for Annealing {
+    fn search(&self, objective: &mut Objective<'_>, start: &[u8], stream: &mut Stream) -> Found {
+        let protocols = objective.problem().protocols().len();
+        let mut best = Best::begin(objective, start);
+        let mut here = start.to_vec();
+        let mut present = best.found.utility;
+        let mut temperature = self.hot * present.max(f64::MIN_POSITIVE);
+        let cooling = libm::pow(self.cold / self.hot, 1.0 / self.steps.max(1) as f64);
+        for _ in 0..self.steps {
+            if here.is_empty() || protocols < 2 || objective.is_spent() {
+                break;
+            }
+            let flow = stream.below(here.len() as u64) as usize;
+            let old = here[flow];
+            here[flow] = another(old, protocols, stream);
+            let utility = objective.utility(&here);
+            best.offer(&here, utility);
+            if utility >= present || stream.unit() < libm::exp((utility - present) / temperature) {
+                present = utility;
+            } else {
+                here[flow] = old;
+            }
+            temperature *= cooling;
+        }
+        best.end(objective)
+    }
+}

@@ -1,0 +1,343 @@
+//! The hot loop of every search: the rates under one assignment.
+//!
+//! It is the water-filling of [`WaterFill`](crate::WaterFill) for flows that stay while their protocols change. What all
+//! flows put on each link is not summed anew but changed from the nearest assignment whose sum is known: the last one,
+//! or one protocol for all. A long row (Valiant routing uses three quarters of all links) is an array over links,
+//! and flows with such rows are stopped together, as the first full link stops most of them.
+
+use super::levels::Levels;
+use super::problem::{LongFlow, Problem, Row};
+use crate::NOTHING;
+
+/// What the flows of a class put on each link while all rise: weight times expected traversals.
+#[derive(Debug, Clone)]
+struct Load {
+    sparse: Vec<f64>,
+    dense: Vec<f64>,
+}
+
+/// Assignments whose load is known.
+#[derive(Debug, Clone)]
+struct Known {
+    assignment: Vec<u8>,
+    /// Per class.
+    loads: Vec<Load>,
+}
+
+/// Computes rates under assignments, one after the other; keeps what they have in common.
+///
+/// With integer weights of flows, what it returns does not depend on what was computed before.
+#[derive(Debug, Clone)]
+pub struct Evaluator<'a> {
+    problem: &'a Problem,
+    /// All flows on one protocol, for each.
+    uniform: Vec<Known>,
+    last: Known,
+    /// Class by flow, as a place among the classes.
+    class: Vec<usize>,
+    fill: Fill<'a>,
+}
+
+impl<'a> Evaluator<'a> {
+    /// An evaluator with the sums of each uniform assignment.
+    #[must_use]
+    pub fn new(problem: &'a Problem) -> Self {
+        let links = problem.capacity().len();
+        let mut class = vec![0; problem.flows().len()];
+        for (at, members) in problem.classes().iter().enumerate() {
+            members.iter().for_each(|&flow| class[flow as usize] = at);
+        }
+        let empty = Load { sparse: vec![0.0; links], dense: vec![0.0; links] };
+        let uniform: Vec<Known> = (0..=u8::MAX)
+            .take(problem.protocols().len())
+            .map(|protocol| {
+                let mut loads = vec![empty.clone(); problem.classes().len()];
+                for (flow, &class) in class.iter().enumerate() {
+                    loads[class].add(problem.flows()[flow].weight, problem.row(flow, protocol));
+                }
+                Known { assignment: problem.uniform(protocol), loads }
+            })
+            .collect();
+        let last = uniform[0].clone();
+        Self { problem, uniform, last, class, fill: Fill::new(problem) }
+    }
+
+    /// The problem.
+    #[must_use]
+    pub fn problem(&self) -> &'a Problem {
+        self.problem
+    }
+
+    /// The flows' rates under `assignment`, in bit/s and their order.
+    ///
+    /// # Panics
+    /// If the assignment is not one of the problem's.
+    pub fn rates(&mut self, assignment: &[u8]) -> &[f64] {
+        assert_eq!(assignment.len(), self.problem.flows().len(), "a protocol for each flow");
+        self.turn_to(assignment);
+        self.fill.run(assignment, &self.last.loads);
+        &self.fill.rates
+    }
+
+    /// Makes the loads those of `assignment`.
+    fn turn_to(&mut self, assignment: &[u8]) {
+        let apart = |known: &Known| known.assignment.iter().zip(assignment).filter(|(a, b)| a != b).count();
+        let nearest = self.uniform.iter().min_by_key(|known| apart(known)).expect("at least one protocol");
+        if apart(nearest) < apart(&self.last) {
+            self.last.assignment.copy_from_slice(&nearest.assignment);
+            for (load, known) in self.last.loads.iter_mut().zip(&nearest.loads) {
+                load.sparse.copy_from_slice(&known.sparse);
+                load.dense.copy_from_slice(&known.dense);
+            }
+        }
+        let problem = self.problem;
+        let mut changes: Vec<Vec<Term<'_>>> = vec![Vec::new(); self.last.loads.len()];
+        for (flow, (old, &new)) in self.last.assignment.iter_mut().zip(assignment).enumerate() {
+            if *old == new {
+                continue;
+            }
+            let (class, weight) = (self.class[flow], problem.flows()[flow].weight);
+            for (row, weight) in [(problem.row(flow, *old), -weight), (problem.row(flow, new), weight)] {
+                match row {
+                    Row::Sparse(row) => add_sparse(&mut self.last.loads[class].sparse, weight, row),
+                    Row::Dense(row) => changes[class].push((weight, row)),
+                }
+            }
+            *old = new;
+        }
+        for (load, changes) in self.last.loads.iter_mut().zip(&changes) {
+            add_dense(&mut load.dense, changes);
+        }
+    }
+}
+
+impl Load {
+    fn add(&mut self, weight: f64, row: Row<'_>) {
+        match row {
+            Row::Sparse(row) => add_sparse(&mut self.sparse, weight, row),
+            Row::Dense(row) => add_dense(&mut self.dense, &[(weight, row)]),
+        }
+    }
+}
+
+/// A row and what it is multiplied by.
+type Term<'a> = (f64, &'a [f32]);
+
+fn add_sparse(sum: &mut [f64], weight: f64, row: &[(u32, f32)]) {
+    for &(link, share) in row {
+        sum[link as usize] += weight * f64::from(share);
+    }
+}
+
+/// Four at a time: the sum is read and written a quarter as often.
+fn add_dense(sum: &mut [f64], terms: &[Term<'_>]) {
+    let (fours, rest) = terms.as_chunks::<4>();
+    for &[(a, row_a), (b, row_b), (c, row_c), (d, row_d)] in fours {
+        let rows = row_a.iter().zip(row_b).zip(row_c).zip(row_d);
+        for (sum, (((&w, &x), &y), &z)) in sum.iter_mut().zip(rows) {
+            *sum += (a * f64::from(w) + b * f64::from(x)) + (c * f64::from(y) + d * f64::from(z));
+        }
+    }
+    for &(weight, row) in rest {
+        for (sum, &share) in sum.iter_mut().zip(row) {
+            *sum += weight * f64::from(share);
+        }
+    }
+}
+
+/// One water-filling, with working memory that is used again.
+#[derive(Debug, Clone)]
+struct Fill<'a> {
+    problem: &'a Problem,
+    rates: Vec<f64>,
+    /// Per flow, whether it is of the class and has no rate yet.
+    rises: Vec<bool>,
+    /// Per link: the capacity that flows with a rate leave.
+    left: Vec<f64>,
+    /// Per link: the weight of the flows of the class that still rise.
+    rising: Vec<f64>,
+    /// The part of `rising` that dense rows make up.
+    dense: Vec<f64>,
+    /// Flows of the class with dense rows that still rise.
+    dense_flows: Vec<u32>,
+    /// What a group of dense rows adds up to.
+    group: Vec<f64>,
+    /// Demand over weight of the class's flows, greatest first.
+    demands: Vec<(f64, u32)>,
+    levels: Levels,
+}
+
+impl<'a> Fill<'a> {
+    fn new(problem: &'a Problem) -> Self {
+        let links = problem.capacity().len();
+        Self {
+            problem,
+            rates: vec![0.0; problem.flows().len()],
+            rises: Vec::new(),
+            left: Vec::with_capacity(links),
+            rising: Vec::with_capacity(links),
+            dense: Vec::with_capacity(links),
+            dense_flows: Vec::new(),
+            group: vec![0.0; links],
+            demands: Vec::new(),
+            levels: Levels::default(),
+        }
+    }
+
+    fn run(&mut self, assignment: &[u8], loads: &[Load]) {
+        let problem = self.problem;
+        self.rises.clear();
+        self.rises.resize(assignment.len(), false);
+        self.left.clear();
+        self.left.extend_from_slice(problem.capacity());
+        for (at, (members, load)) in problem.classes().iter().zip(loads).enumerate() {
+            if at > 0 {
+                for (left, capacity) in self.left.iter_mut().zip(problem.capacity()) {
+                    if *left < NOTHING * capacity {
+                        *left = 0.0;
+                    }
+                }
+            }
+            self.enter(assignment, members, load);
+            self.rise(assignment, members);
+        }
+    }
+
+    fn enter(&mut self, assignment: &[u8], members: &[u32], load: &Load) {
+        self.dense.clone_from(&load.dense);
+        self.rising.clear();
+        self.rising.extend(load.sparse.iter().zip(&load.dense).map(|(sparse, dense)| sparse + dense));
+        self.levels.reset(self.rising.len());
+        self.dense_flows.clear();
+        self.demands.clear();
+        for &flow in members {
+            self.rises[flow as usize] = true;
+            let LongFlow { weight, demand_bps, .. } = self.problem.flows()[flow as usize];
+            if demand_bps.is_finite() {
+                self.demands.push((demand_bps / weight, flow));
+            }
+            if let Row::Dense(_) = self.problem.row(flow as usize, assignment[flow as usize]) {
+                self.dense_flows.push(flow);
+            }
+        }
+        self.demands.sort_by(|a, b| b.0.total_cmp(&a.0));
+    }
+
+    /// Raises the level until every flow of the class is stopped.
+    fn rise(&mut self, assignment: &[u8], members: &[u32]) {
+        let mut to_go = members.len();
+        let mut level = 0.0_f64;
+        while to_go > 0 {
+            let full = self.levels.lowest(&self.left, &self.rising);
+            let met = self.demands.last().copied();
+            match (full, met) {
+                (full, Some((demand, flow))) if full.is_none_or(|(full, _)| demand <= full) => {
+                    self.demands.pop();
+                    if self.rises[flow as usize] {
+                        level = level.max(demand);
+                        self.satisfy(flow, assignment[flow as usize]);
+                        to_go -= 1;
+                    }
+                }
+                (Some((full, link)), _) => {
+                    level = level.max(full);
+                    let stopped = self.stop_at(link, level, assignment);
+                    to_go -= stopped;
+                    if stopped == 0 {
+                        // All its flows have stopped: what still rises is rounding error of fractional weights.
+                        self.rising[link] = 0.0;
+                    }
+                }
+                (None, _) => {
+                    // Their weights are lost in rounding errors on every link.
+                    for &flow in members.iter().filter(|&&flow| self.rises[flow as usize]) {
+                        self.rates[flow as usize] = level * self.problem.flows()[flow as usize].weight;
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Gives a flow its demand.
+    fn satisfy(&mut self, flow: u32, protocol: u8) {
+        let LongFlow { weight, demand_bps, .. } = self.problem.flows()[flow as usize];
+        match self.problem.row(flow as usize, protocol) {
+            Row::Sparse(row) => self.take_sparse(flow, demand_bps, row),
+            Row::Dense(row) => {
+                self.dense_flows.retain(|&other| other != flow);
+                self.group.fill(0.0);
+                add_dense(&mut self.group, &[(weight, row)]);
+                self.take_group(demand_bps / weight);
+            }
+        }
+        self.rates[flow as usize] = demand_bps;
+        self.rises[flow as usize] = false;
+    }
+
+    /// Stops all flows that use a full link, and says how many.
+    fn stop_at(&mut self, link: usize, level: f64, assignment: &[u8]) -> usize {
+        let problem = self.problem;
+        let mut stopped = 0;
+        for &(flow, protocol) in problem.users(link) {
+            if self.rises[flow as usize]
+                && assignment[flow as usize] == protocol
+                && let Row::Sparse(row) = problem.row(flow as usize, protocol)
+            {
+                self.rises[flow as usize] = false;
+                self.take_sparse(flow, level * problem.flows()[flow as usize].weight, row);
+                stopped += 1;
+            }
+        }
+        stopped + self.stop_dense_at(link, level, assignment)
+    }
+
+    fn take_sparse(&mut self, flow: u32, rate: f64, row: &[(u32, f32)]) {
+        self.rates[flow as usize] = rate;
+        let weight = self.problem.flows()[flow as usize].weight;
+        for &(link, share) in row {
+            let share = f64::from(share);
+            self.rising[link as usize] -= weight * share;
+            self.left[link as usize] -= rate * share;
+        }
+    }
+
+    fn stop_dense_at(&mut self, link: usize, level: f64, assignment: &[u8]) -> usize {
+        let problem = self.problem;
+        let term = |&flow: &u32| match problem.row(flow as usize, assignment[flow as usize]) {
+            Row::Dense(row) => (problem.flows()[flow as usize].weight, row),
+            Row::Sparse(_) => unreachable!("only flows with dense rows are listed"),
+        };
+        let (stopping, staying): (Vec<u32>, Vec<u32>) =
+            self.dense_flows.iter().partition(|&flow| term(flow).1[link] > 0.0);
+        if stopping.is_empty() {
+            return 0;
+        }
+        // The smaller group is added up: the other is what is left of all.
+        if stopping.len() <= staying.len() {
+            self.group.fill(0.0);
+            add_dense(&mut self.group, &stopping.iter().map(term).collect::<Vec<_>>());
+        } else {
+            self.group.clone_from(&self.dense);
+            let terms: Vec<_> = staying.iter().map(term).map(|(weight, row)| (-weight, row)).collect();
+            add_dense(&mut self.group, &terms);
+        }
+        for &flow in &stopping {
+            self.rises[flow as usize] = false;
+            self.rates[flow as usize] = level * problem.flows()[flow as usize].weight;
+        }
+        self.take_group(level);
+        self.dense_flows = staying;
+        stopping.len()
+    }
+
+    /// Stops what `group` adds up to at `level`.
+    fn take_group(&mut self, level: f64) {
+        let links = self.left.iter_mut().zip(&mut self.rising).zip(&mut self.dense).zip(&self.group);
+        for (((left, rising), dense), group) in links {
+            *left -= level * group;
+            *rising -= group;
+            *dense -= group;
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Every assignment there is: the oracle of the other searches on few flows.
+
+use super::{Best, Found, Objective, Problem, Search};
+use raddle_core::Stream;
+
+/// Exhaustive search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Exhaustive;
+
+impl Exhaustive {
+    /// Most assignments that are tried: those of 16 flows between two protocols.
+    pub const MOST: u64 = 1 << 16;
+
+    /// Whether the problem is small enough.
+    #[must_use]
+    pub fn fits(problem: &Problem) -> bool {
+        problem.assignments().is_some_and(|count| count <= Self::MOST)
+    }
+}
+
+impl Search for Exhaustive {
+    /// # Panics
+    /// If the problem has more than [`Exhaustive::MOST`] assignments.
+    fn search(&self, objective: &mut Objective<'_>, start: &[u8], _: &mut Stream) -> Found {
+        assert!(Self::fits(objective.problem()), "at most {} assignments", Self::MOST);
+        let last = (objective.problem().protocols().len() - 1) as u8;
+        let mut best = Best::begin(objective, start);
+        // An odometer, the first flow turning fastest.
+        let mut here = objective.problem().uniform(0);
+        loop {
+            best.offer(&here, objective.utility(&here));
+            let Some(flow) = here.iter().position(|&protocol| protocol < last) else { break };
+            here[flow] += 1;
+            here[..flow].fill(0);
+            if objective.is_spent() {
+                break;
+            }
+        }
+        best.end(objective)
+    }
+}

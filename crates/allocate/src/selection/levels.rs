@@ -1,0 +1,70 @@
+//! The link that fills up first. Links are looked at in blocks: as levels only rise, what a block's lowest level was is
+//! a bound, and a block is looked at again only when its bound is the lowest of all.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
+/// Links looked at together.
+const BLOCK: usize = 16;
+/// Levels compared side by side.
+const LANES: usize = 8;
+
+/// Bounds on the levels at which links fill up.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Levels {
+    /// The bits of a bound, which have its order as it is not negative, and the block.
+    bounds: BinaryHeap<Reverse<(u64, usize)>>,
+}
+
+impl Levels {
+    /// Begins anew, with so many links.
+    pub(super) fn reset(&mut self, links: usize) {
+        self.bounds.clear();
+        self.bounds.extend((0..links.div_ceil(BLOCK)).map(|block| Reverse((0, block))));
+    }
+
+    /// The lowest level at which a link fills up, and the first such link of its block, if weight rises on any. `left` is
+    /// the capacity that each link has left, `rising` the weight that rises on it; no level may have fallen since the
+    /// last call.
+    pub(super) fn lowest(&mut self, left: &[f64], rising: &[f64]) -> Option<(f64, usize)> {
+        loop {
+            let mut lowest = self.bounds.peek_mut()?;
+            let block = lowest.0.1;
+            let links = block * BLOCK..rising.len().min((block + 1) * BLOCK);
+            let level = lowest_in(&left[links.clone()], &rising[links.clone()]);
+            if level == f64::INFINITY {
+                PeekMut::pop(lowest);
+                continue;
+            }
+            let bound = Reverse((level.to_bits(), block));
+            *lowest = bound;
+            drop(lowest);
+            if self.bounds.peek() == Some(&bound) {
+                let full = |&link: &usize| full_at(left[link], rising[link]) <= level;
+                return links.clone().find(full).map(|link| (level, link));
+            }
+        }
+    }
+}
+
+/// The lowest level at which one of a block's links fills up.
+fn lowest_in(left: &[f64], rising: &[f64]) -> f64 {
+    let lower = |a: f64, b: f64| if a < b { a } else { b };
+    let mut lowest = [f64::INFINITY; LANES];
+    let (lefts, last_left) = left.as_chunks::<LANES>();
+    let (risings, last_rising) = rising.as_chunks::<LANES>();
+    for (left, rising) in lefts.iter().zip(risings) {
+        for lane in 0..LANES {
+            lowest[lane] = lower(full_at(left[lane], rising[lane]), lowest[lane]);
+        }
+    }
+    let last = last_left.iter().zip(last_rising).map(|(&left, &rising)| full_at(left, rising));
+    last.chain(lowest).fold(f64::INFINITY, lower)
+}
+
+/// The level at which a link is full if no more flows stop; infinite if none rises.
+fn full_at(left: f64, rising: f64) -> f64 {
+    let left = if left > 0.0 { left } else { 0.0 };
+    if rising > 0.0 { left / rising } else { f64::INFINITY }
+}

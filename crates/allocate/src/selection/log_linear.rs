@@ -1,0 +1,62 @@
+//! Log-linear learning (Blume 1993): one flow at a time, drawn at random, chooses anew, a protocol the more likely
+//! the more it is worth. The paper found it too sensitive to its temperature.
+
+use super::{Best, Found, Objective, Search};
+use raddle_core::Stream;
+
+/// Log-linear learning and its parameters.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LogLinear {
+    /// What is worth this share of the start's utility more is chosen e times as often.
+    pub temperature: f64,
+    /// Choices of a flow, each of which evaluates every protocol but its present one.
+    pub steps: u64,
+}
+
+impl Default for LogLinear {
+    /// So that small improvements count, within about as many evaluations as [`Genetic`](super::Genetic) takes.
+    fn default() -> Self {
+        Self { temperature: 3e-4, steps: 10_000 }
+    }
+}
+
+impl Search for LogLinear {
+    fn search(&self, objective: &mut Objective<'_>, start: &[u8], stream: &mut Stream) -> Found {
+        let protocols = objective.problem().protocols().len();
+        let mut best = Best::begin(objective, start);
+        let mut here = start.to_vec();
+        let mut present = best.found.utility;
+        let temperature = self.temperature * present.max(f64::MIN_POSITIVE);
+        let mut utilities = vec![0.0; protocols];
+        for _ in 0..self.steps {
+            if here.is_empty() || objective.is_spent() {
+                break;
+            }
+            let flow = stream.below(here.len() as u64) as usize;
+            let old = here[flow];
+            for (protocol, utility) in (0..=u8::MAX).zip(&mut utilities) {
+                here[flow] = protocol;
+                *utility = if protocol == old { present } else { objective.utility(&here) };
+                best.offer(&here, *utility);
+            }
+            let chosen = softmax(&utilities, temperature, stream);
+            here[flow] = chosen;
+            present = utilities[usize::from(chosen)];
+        }
+        best.end(objective)
+    }
+}
+
+/// A place in `utilities`, drawn in proportion to e to the power of its utility over the temperature.
+fn softmax(utilities: &[f64], temperature: f64, stream: &mut Stream) -> u8 {
+    let most = utilities.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let chance = |utility: &f64| libm::exp((utility - most) / temperature);
+    let mut draw = stream.unit() * utilities.iter().map(chance).sum::<f64>();
+    for (protocol, utility) in (0..).zip(utilities) {
+        draw -= chance(utility);
+        if draw < 0.0 {
+            return protocol;
+        }
+    }
+    utilities.iter().position(|&utility| utility >= most).expect("one is the greatest") as u8
+}

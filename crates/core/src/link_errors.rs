@@ -1,0 +1,175 @@
+//! Links that lose packets, and links that damage them.
+//!
+//! Engines ask about every packet that arrives by such a link, in the order in which they arrive. What they are told
+//! comes from the link's own stream, so it depends neither on the engine nor on its threads.
+
+use crate::{Header, LinkId, Stream, Time};
+use std::collections::BTreeSet;
+
+/// How often links lose packets and how often they damage them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LinkErrors {
+    /// The seed of the run.
+    pub seed: u64,
+    /// Probability that a packet vanishes on a link.
+    pub loss: f64,
+    /// Probability that one bit of it arrives flipped. Together with `loss` at most 1.
+    pub corruption: f64,
+    /// The links that do so; `None` is all of them.
+    pub links: Option<BTreeSet<LinkId>>,
+    /// No errors happen from this time on, if ever.
+    pub until: Option<Time>,
+}
+
+impl LinkErrors {
+    /// The noise on a link, if there is any.
+    #[must_use]
+    pub fn on(&self, link: LinkId) -> Option<LinkNoise> {
+        let is_noisy = self.loss + self.corruption > 0.0
+            && self.links.as_ref().is_none_or(|links| links.contains(&link));
+        is_noisy.then(|| LinkNoise {
+            stream: Stream::new(self.seed, link.0.into(), "link/noise"),
+            loss: self.loss,
+            corruption: self.corruption,
+            until: self.until.unwrap_or(Time::NEVER),
+        })
+    }
+}
+
+/// What becomes of a packet on a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It arrives as it was sent.
+    Whole,
+    /// It does not arrive, and nobody is told.
+    Lost,
+    /// It arrives with a bit flipped.
+    Damaged,
+}
+
+/// The noise on one link.
+#[derive(Debug, Clone)]
+pub struct LinkNoise {
+    stream: Stream,
+    loss: f64,
+    corruption: f64,
+    until: Time,
+}
+
+impl LinkNoise {
+    /// What becomes of the next packet, which arrives now. If it is damaged, ask next
+    /// what is [read](Self::damaged) in it.
+    pub fn fate(&mut self, now: Time) -> Fate {
+        if now >= self.until {
+            return Fate::Whole;
+        }
+        let draw = self.stream.unit();
+        if draw < self.loss {
+            Fate::Lost
+        } else if draw < self.loss + self.corruption {
+            Fate::Damaged
+        } else {
+            Fate::Whole
+        }
+    }
+
+    /// What becomes of the next packet, which arrives now; a damaged one's bytes are.
+    pub fn pass(&mut self, now: Time, bytes: &mut [u8]) -> Fate {
+        let fate = self.fate(now);
+        if fate == Fate::Damaged {
+            self.flip(bytes);
+        }
+        fate
+    }
+
+    fn flip(&mut self, bytes: &mut [u8]) {
+        let bit = self.stream.below(8 * bytes.len() as u64) as usize;
+        bytes[bit / 8] ^= 0x80 >> (bit % 8);
+    }
+
+    /// What the receiver reads in a damaged packet. Not every bit is covered by a checksum: a flipped one in an
+    /// uncovered payload goes unnoticed, one in a field that relays change is taken for what it says.
+    ///
+    /// # Errors
+    /// [`raddle_wire::Error`], if the bytes are no packet any more.
+    pub fn damaged(&mut self, header: &Header) -> Result<Header, raddle_wire::Error> {
+        let mut bytes = Vec::new();
+        header.encode(&mut bytes);
+        self.flip(&mut bytes);
+        Header::decode(&bytes).map(|(header, _)| header)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Duration;
+    use raddle_wire::r2c2::{Data, Event, EventKind, Route};
+
+    fn noise(loss: f64, corruption: f64) -> LinkNoise {
+        LinkErrors { seed: 1, loss, corruption, ..LinkErrors::default() }.on(LinkId(3)).expect("noise")
+    }
+
+    #[test]
+    fn fates_come_as_often_as_asked_for() {
+        let mut noise = noise(0.1, 0.2);
+        let mut counts = [0_u32; 3];
+        for _ in 0..100_000 {
+            counts[noise.fate(Time::ZERO) as usize] += 1;
+        }
+        for (count, expected) in counts.into_iter().zip([70_000, 10_000, 20_000]) {
+            assert!(count.abs_diff(expected) < 600, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn a_link_that_is_not_named_has_no_noise_and_none_has_any_when_it_is_over() {
+        let second = Time::ZERO + Duration::from_ms(1_000);
+        let errors = LinkErrors {
+            loss: 1.0,
+            links: Some([LinkId(3)].into()),
+            until: Some(second),
+            ..LinkErrors::default()
+        };
+        assert!(errors.on(LinkId(4)).is_none());
+        assert!(LinkErrors::default().on(LinkId(3)).is_none());
+        let mut noise = errors.on(LinkId(3)).expect("noise");
+        assert_eq!((noise.fate(Time::ZERO), noise.fate(second)), (Fate::Lost, Fate::Whole));
+    }
+
+    #[test]
+    fn every_flipped_bit_of_an_event_is_noticed_and_few_of_a_data_header_are_not() {
+        let event = Event {
+            kind: EventKind::Start,
+            tree: 0,
+            src: 5,
+            dst: 300,
+            weight: 1,
+            priority: 8,
+            protocol: 0,
+            demand_kbps: u32::MAX,
+            lid: 1,
+        };
+        let mut noise = noise(0.0, 1.0);
+        assert!((0..2_000).all(|_| noise.damaged(&Header::R2c2Event(event)).is_err()));
+        let data = Data {
+            flow: 7,
+            src: 0,
+            dst: 74,
+            seq: 1,
+            plen: 0,
+            rlen: 42,
+            ridx: 1,
+            flags: 0,
+            route: Route::default(),
+        };
+        let read: Vec<Header> =
+            (0..2_000).filter_map(|_| noise.damaged(&Header::R2c2Data(data)).ok()).collect();
+        assert!(!read.is_empty() && read.len() < 100, "8 of 288 bits, some beyond the route: {}", read.len());
+        let ridx_aside = |header: &Header| match header {
+            Header::R2c2Data(read) => Data { ridx: 1, ..*read } == data && read.ridx != 1,
+            _ => false,
+        };
+        assert!(read.iter().all(ridx_aside));
+    }
+}

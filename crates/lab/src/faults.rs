@@ -1,0 +1,140 @@
+//! What breaks, as engines take it: from the failures, faults and errors of an experiment to links and times.
+
+use crate::experiment::{At, Broken, Cause, Errors, Failure, Faults, Problem};
+use raddle_core::{Duration, LinkErrors, LinkId, NodeId, Stream, Time};
+use raddle_packet_sim::Change;
+use raddle_topology::Topology;
+use raddle_workload::exponential;
+use std::collections::BTreeSet;
+
+/// More random failures than this are a mistake in a unit.
+const MOST_FAULTS: f64 = 100_000.0;
+
+/// The fabric without what is down from the start to the end.
+pub(crate) fn lasting(topology: &Topology, changes: &[Change]) -> Topology {
+    let repaired = changes.iter().filter(|change| change.up).flat_map(|change| &change.links);
+    let repaired: BTreeSet<LinkId> = repaired.copied().collect();
+    let broken = changes.iter().filter(|change| !change.up && change.at == Time::ZERO);
+    let down = broken.flat_map(|change| &change.links).filter(|link| !repaired.contains(link));
+    let down: BTreeSet<LinkId> = down.copied().collect();
+    topology.surviving(|link| !down.contains(&link))
+}
+
+/// Failures and repairs, those that an experiment lists and those that its seed draws, in order of time.
+pub(crate) fn changes(
+    failures: &[Failure],
+    faults: Option<&Faults>,
+    topology: &Topology,
+    seed: u64,
+) -> Result<Vec<Change>, Problem> {
+    let mut changes = Vec::new();
+    for failure in failures {
+        let links = match failure.broken {
+            Broken::Link(a, b) => links_between(topology, a, b, &failure.place)?,
+            Broken::Node(node) => links_at(topology, node, |_| true),
+        };
+        if let (Broken::Node(node), []) = (failure.broken, &links[..]) {
+            let what = format!("the topology has no node {node} with links");
+            return Err(no_such(&failure.place, what, topology));
+        }
+        outage(&mut changes, links, failure.at, failure.repair, failure.discovery);
+    }
+    if let Some(faults) = faults {
+        draw(&mut changes, faults, topology, seed)?;
+    }
+    changes.sort_by_key(|change| change.at);
+    Ok(changes)
+}
+
+/// Links that go down, and perhaps come up again.
+fn outage(
+    changes: &mut Vec<Change>,
+    links: Vec<LinkId>,
+    at: Time,
+    repair: Option<Time>,
+    discovery: Duration,
+) {
+    changes.push(Change { at, links: links.clone(), up: false, discovery });
+    changes.extend(repair.map(|at| Change { at, links, up: true, discovery }));
+}
+
+/// Draws the random failures: of each link and of each node a renewal process of its own, so that neither another
+/// link nor another frequency moves them.
+fn draw(changes: &mut Vec<Change>, faults: &Faults, topology: &Topology, seed: u64) -> Result<(), Problem> {
+    let cables: Vec<(LinkId, LinkId)> =
+        topology.links().map(|(id, _)| (id, topology.reverse(id))).filter(|(id, back)| id < back).collect();
+    let span = faults.until.since(Time::ZERO);
+    let expected = cables.len() as f64 * faults.link_failures.expected_in(span)
+        + topology.node_count() as f64 * faults.node_failures.expected_in(span);
+    if expected > MOST_FAULTS {
+        let what = format!("{expected:.0} failures to be expected");
+        let hint = format!("at most {MOST_FAULTS}: less often, or `until` an earlier time");
+        return Err(Problem::at(&faults.place, Cause::OutOfRange { what, hint }));
+    }
+    let mut renew = |mut stream: Stream, mean_gap_ps: f64, links: &[LinkId]| {
+        // Casts saturate: what never happens happens after the end.
+        let mut after = |from: Time, mean: f64| {
+            Time::from_ps(from.as_ps().saturating_add(exponential(&mut stream, mean).round() as u64))
+        };
+        let mut at = after(Time::ZERO, mean_gap_ps);
+        while at < faults.until {
+            let repair = after(at, faults.repair.as_ps() as f64);
+            outage(changes, links.to_vec(), at, Some(repair), faults.discovery);
+            at = after(repair, mean_gap_ps);
+        }
+    };
+    if faults.link_failures.per_second() > 0.0 {
+        for (there, back) in cables {
+            let stream = Stream::new(seed, there.0.into(), "faults/link");
+            renew(stream, faults.link_failures.mean_gap_ps(), &[there, back]);
+        }
+    }
+    if faults.node_failures.per_second() > 0.0 {
+        for node in topology.nodes() {
+            let stream = Stream::new(seed, node.0.into(), "faults/node");
+            renew(stream, faults.node_failures.mean_gap_ps(), &links_at(topology, node, |_| true));
+        }
+    }
+    Ok(())
+}
+
+/// What links do to packets.
+pub(crate) fn link_errors(
+    errors: Option<&Errors>,
+    topology: &Topology,
+    seed: u64,
+) -> Result<LinkErrors, Problem> {
+    let Some(Errors { loss, corruption, links, until }) = errors else { return Ok(LinkErrors::default()) };
+    let links = links.as_ref().map(|links| {
+        let links = links.iter().map(|((a, b), place)| links_between(topology, *a, *b, place));
+        let links: Result<Vec<_>, Problem> = links.collect();
+        links.map(|links| links.into_iter().flatten().collect())
+    });
+    Ok(LinkErrors { seed, loss: *loss, corruption: *corruption, links: links.transpose()?, until: *until })
+}
+
+fn no_such(place: &At, what: String, topology: &Topology) -> Problem {
+    let hint = format!("the topology's nodes are 0 to {}", topology.node_count().saturating_sub(1));
+    Problem::at(place, Cause::OutOfRange { what, hint })
+}
+
+/// The links between two nodes, in both directions; there must be some.
+fn links_between(topology: &Topology, a: NodeId, b: NodeId, place: &At) -> Result<Vec<LinkId>, Problem> {
+    let links = links_at(topology, a, |other| other == b);
+    if links.is_empty() {
+        return Err(no_such(place, format!("no link joins node {a} and node {b}"), topology));
+    }
+    Ok(links)
+}
+
+/// The links, in both directions and by id, between `node` and those of its neighbours that `other` accepts.
+fn links_at(topology: &Topology, node: NodeId, other: impl Fn(NodeId) -> bool) -> Vec<LinkId> {
+    if node.index() >= topology.node_count() {
+        return Vec::new();
+    }
+    let links = topology.links_from(node).filter(|(_, link)| other(link.to));
+    let mut links: Vec<LinkId> = links.flat_map(|(id, _)| [id, topology.reverse(id)]).collect();
+    links.sort_unstable();
+    links.dedup();
+    links
+}

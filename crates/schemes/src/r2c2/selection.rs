@@ -1,0 +1,268 @@
+//! Routing selection in a running rack (§3.4): which node looks for a better assignment of protocols to long flows,
+//! when, and how announcements of several nodes go together.
+//!
+//! An announcement carries an epoch, one more than the highest that its node has heard of. Of several assignments for
+//! one flow the one with the highest epoch counts, and among equals the one of the node with the highest number, so
+//! that all nodes come to agree in whatever order they hear. A search takes no simulated time.
+
+use super::entries::Entry;
+use super::fabric::View;
+use super::table::FlowTable;
+use super::{Params, rates};
+use raddle_allocate::selection::{Genetic, LongFlow, Objective, Problem, Search, Utility, is_significant};
+use raddle_core::{Duration, NodeId, Stream, Time};
+use raddle_topology::routing::Protocol;
+use raddle_wire::r2c2::Assignment;
+use rustc_hash::FxHashMap;
+
+/// A flow takes part in selection after this many rate computations.
+pub(super) const LASTING_TICKS: u64 = 10;
+
+/// Which node looks for a better assignment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Selecting {
+    /// The live host with the lowest number, once a period.
+    One,
+    /// Each host after a random time around as many periods as there are hosts, begun anew when another announces.
+    Random,
+    /// A token goes round the hosts, one a period. An announcement, maybe an empty one, hands it on; whoever has not
+    /// heard one for too long takes over.
+    Token,
+}
+
+/// Routing selection's parameters.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Selection {
+    /// Who looks for a better assignment.
+    pub by: Selecting,
+    /// How often.
+    pub period: Duration,
+    /// Protocols to choose from.
+    pub among: &'static [Protocol],
+    /// What rates are worth.
+    pub utility: Utility,
+    /// Evaluations a search may take.
+    pub evaluations: u64,
+}
+
+/// Orders announcements: by epoch, which wraps, then by node.
+type Stamp = (u16, u16);
+
+fn is_later(one: Stamp, other: Stamp) -> bool {
+    let ahead = one.0.wrapping_sub(other.0).cast_signed();
+    ahead > 0 || ahead == 0 && one.1 > other.1
+}
+
+/// One node's part in routing selection.
+#[derive(Debug)]
+pub(super) struct Selector {
+    id: NodeId,
+    settings: Selection,
+    stream: Stream,
+    /// The highest stamp heard of.
+    last: Stamp,
+    /// When the last announcement was heard, or the first flow.
+    heard: Time,
+    /// When this node looks at which flows there are, to tell in `next` which have lasted.
+    look: Time,
+    /// When this node searches.
+    next: Time,
+    /// The flows there were at `look`, in order of handle.
+    seen: Vec<u32>,
+    /// The stamp of each flow's assignment.
+    assigned: FxHashMap<u32, Stamp>,
+}
+
+impl Selector {
+    /// For node `id`, in a run with this seed.
+    pub(super) fn new(id: NodeId, settings: Selection, seed: u64) -> Self {
+        Self {
+            id,
+            settings,
+            stream: Stream::new(seed, id.0.into(), "r2c2/selection"),
+            last: (0, 0),
+            heard: Time::ZERO,
+            look: Time::NEVER,
+            next: Time::NEVER,
+            seen: Vec::new(),
+            assigned: FxHashMap::default(),
+        }
+    }
+
+    /// When this node has something to do here.
+    pub(super) fn wake(&self) -> Time {
+        self.look.min(self.next)
+    }
+
+    /// The first flow has come: timers run.
+    pub(super) fn begin(&mut self, now: Time, params: &Params, view: &View) {
+        if self.next == Time::NEVER {
+            self.heard = now;
+            self.set_timer(now, params, view);
+        }
+    }
+
+    /// No flow is left, and nothing to choose.
+    pub(super) fn end(&mut self) {
+        (self.look, self.next) = (Time::NEVER, Time::NEVER);
+    }
+
+    /// Sets when this node searches next, if nobody does before.
+    pub(super) fn set_timer(&mut self, now: Time, params: &Params, view: &View) {
+        let topology = view.routing.topology();
+        let takes_part =
+            |&node: &NodeId| topology.is_host(node) && view.routing.distance(self.id, node).is_some();
+        let period = self.settings.period;
+        let wait = match self.settings.by {
+            _ if !topology.is_host(self.id) => None,
+            Selecting::One => (topology.nodes().find(takes_part) == Some(self.id)).then_some(period),
+            Selecting::Random => {
+                let periods = topology.nodes().filter(takes_part).count() as f64 * (0.5 + self.stream.unit());
+                Some(Duration::from_ps((period.as_ps() as f64 * periods).round() as u64))
+            }
+            Selecting::Token => {
+                // Of those after the last announcer, each waits one period longer than the one before.
+                let after = |node: NodeId| {
+                    (node.0 + topology.node_count() as u32 - u32::from(self.last.1) - 1)
+                        % topology.node_count() as u32
+                };
+                let before_me = |node: &NodeId| after(*node) < after(self.id);
+                let earlier = topology.nodes().filter(takes_part).filter(before_me).count();
+                Some(period * (1 + earlier as u64))
+            }
+        };
+        self.next = wait.map_or(Time::NEVER, |wait| (self.heard + wait).max(now));
+        let lasting = (params.rho * LASTING_TICKS).as_ps();
+        self.look = if self.next == Time::NEVER {
+            Time::NEVER
+        } else {
+            Time::from_ps(self.next.as_ps().saturating_sub(lasting)).max(now)
+        };
+    }
+
+    /// Hears of an announcement.
+    pub(super) fn hear(&mut self, now: Time, epoch: u16, src: u16, params: &Params, view: &View) {
+        if is_later((epoch, src), self.last) {
+            self.last = (epoch, src);
+        }
+        self.heard = now;
+        self.set_timer(now, params, view);
+    }
+
+    /// Whether an assignment for a flow counts, which is then remembered.
+    pub(super) fn counts(&mut self, epoch: u16, src: u16, flow: u32) -> bool {
+        let counts = self.assigned.get(&flow).is_none_or(|&known| is_later((epoch, src), known));
+        if counts {
+            self.assigned.insert(flow, (epoch, src));
+        }
+        counts
+    }
+
+    /// Forgets flows that are no more.
+    pub(super) fn tidy(&mut self, table: &FlowTable) {
+        if self.assigned.len() > 2 * table.len() + 64 {
+            self.assigned.retain(|&flow, _| table.get(flow).is_some());
+        }
+    }
+
+    /// Does what is due. Returns an epoch and the flows whose protocol is to change, if that is to be announced.
+    pub(super) fn due(
+        &mut self,
+        now: Time,
+        table: &FlowTable,
+        params: &Params,
+        view: &View,
+    ) -> Option<(u16, Vec<Assignment>)> {
+        if self.look <= now {
+            self.look = Time::NEVER;
+            self.seen = table.all().iter().map(Entry::key).collect();
+        }
+        if self.next > now {
+            return None;
+        }
+        let changes = self.search(table, params, view);
+        let epoch = self.last.0.wrapping_add(1);
+        if changes.is_empty() && self.settings.by != Selecting::Token {
+            self.heard = now;
+            self.set_timer(now, params, view);
+            return None;
+        }
+        Some((epoch, changes))
+    }
+
+    /// The flows that should change their protocol, if that is significantly better for all.
+    fn search(&mut self, table: &FlowTable, params: &Params, view: &View) -> Vec<Assignment> {
+        let among = self.settings.among;
+        let mut entries = table.all();
+        entries.retain(|entry| {
+            let (src, dst) = (NodeId(entry.src.into()), NodeId(entry.dst.into()));
+            self.seen.binary_search(&entry.key()).is_ok() && view.routing.distance(src, dst).is_some()
+        });
+        let place = |entry: &Entry| among.iter().position(|one| one.number() == entry.protocol());
+        entries.retain(|entry| place(entry).is_some());
+        let start: Vec<u8> = entries.iter().filter_map(place).map(|place| place as u8).collect();
+        let flow = |(entry, weight): (&Entry, f64)| LongFlow {
+            src: NodeId(entry.src.into()),
+            dst: NodeId(entry.dst.into()),
+            key: entry.key().into(),
+            weight,
+            class: entry.priority(),
+            demand_bps: rates::demand_bps(entry.demand_kbps),
+            tenant: params.policy.tenant(entry).into(),
+        };
+        let flows: Vec<LongFlow> = entries.iter().zip(params.policy.weights(&entries)).map(flow).collect();
+        let Ok(problem) = Problem::new(&view.routing, &view.usable, flows, among) else {
+            return Vec::new(); // failures have left no fabric for some protocol
+        };
+        let mut objective =
+            Objective::new(&problem, self.settings.utility).limited_to(self.settings.evaluations);
+        let present = objective.utility(&start);
+        let found = Genetic::default().search(&mut objective, &start, &mut self.stream);
+        if !is_significant(present, found.utility) {
+            return Vec::new();
+        }
+        let chosen = entries.iter().zip(found.assignment.iter().zip(&start));
+        chosen
+            .filter(|(_, (chosen, present))| chosen != present)
+            .map(|(entry, (&chosen, _))| Assignment {
+                flow: entry.key(),
+                protocol: among[usize::from(chosen)].number(),
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn epochs_wrap_and_nodes_break_ties() {
+        assert!(is_later((1, 0), (0, 9)) && !is_later((0, 9), (1, 0)));
+        assert!(is_later((0, 0), (u16::MAX, 0)) && !is_later((u16::MAX, 0), (0, 0)));
+        assert!(is_later((5, 3), (5, 2)) && !is_later((5, 2), (5, 2)));
+    }
+
+    #[test]
+    fn in_whatever_order_assignments_are_heard_the_same_ones_count() {
+        let settings = Selection {
+            by: Selecting::One,
+            period: Duration::from_ms(1),
+            among: &[Protocol::Rps, Protocol::Vlb],
+            utility: Utility::Aggregate,
+            evaluations: 1,
+        };
+        // Two nodes have announced at the same time, and then one of them again.
+        let heard = [(7, 3, 0), (7, 8, 1), (8, 3, 2)];
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let mut selector = Selector::new(NodeId(0), settings, 1);
+            let mut protocol = None;
+            for (epoch, src, says) in order.map(|i: usize| heard[i]) {
+                if selector.counts(epoch, src, 1) {
+                    protocol = Some(says);
+                }
+            }
+            assert_eq!(protocol, Some(2), "{order:?}");
+        }
+    }
+}
