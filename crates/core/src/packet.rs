@@ -19,9 +19,9 @@ pub enum PacketKind {
     Data,
     /// An acknowledgement, or whatever else a transport sends without application bytes.
     Ack,
-    /// A broadcast event or announcement.
+    /// An event, broadcast or told to a controller, or an announcement.
     Event,
-    /// A notice of a dropped broadcast.
+    /// What one node is told of its own: that a broadcast was dropped, or the rates that a controller computed.
     Notice,
 }
 
@@ -30,8 +30,10 @@ impl Packet {
     #[must_use]
     pub fn kind(&self) -> PacketKind {
         match &self.header {
-            Header::R2c2Event(_) | Header::R2c2Announcement(..) => PacketKind::Event,
-            Header::R2c2DropNotice(_) => PacketKind::Notice,
+            Header::R2c2Event(_) | Header::R2c2Announcement(..) | Header::R2c2ControllerEvent(_) => {
+                PacketKind::Event
+            }
+            Header::R2c2DropNotice(_) | Header::R2c2ControllerRates(_) => PacketKind::Notice,
             Header::R2c2Data(_) | Header::Tcp(_) if self.is_data() => PacketKind::Data,
             Header::R2c2Data(_) | Header::R2c2Acknowledgement(_) | Header::Tcp(_) => PacketKind::Ack,
         }
@@ -58,6 +60,8 @@ impl Packet {
             Header::R2c2DropNotice(notice) => (node(notice.data.src), node(notice.data.dst)),
             Header::R2c2Acknowledgement(ack) => (node(ack.data.src), node(ack.data.dst)),
             Header::R2c2Announcement(announcement, _) => (node(announcement.src), node(announcement.src)),
+            Header::R2c2ControllerEvent(packet) => (node(packet.data.src), node(packet.data.dst)),
+            Header::R2c2ControllerRates(packet) => (node(packet.data.src), node(packet.data.dst)),
             Header::Tcp(segment) => (NodeId(segment.src), NodeId(segment.dst)),
         }
     }
@@ -70,7 +74,9 @@ impl Packet {
             Header::R2c2Event(_)
             | Header::R2c2DropNotice(_)
             | Header::R2c2Announcement(..)
-            | Header::R2c2Acknowledgement(_) => 0,
+            | Header::R2c2Acknowledgement(_)
+            | Header::R2c2ControllerEvent(_)
+            | Header::R2c2ControllerRates(_) => 0,
             Header::Tcp(segment) => segment.plen.into(),
         }
     }

@@ -20,7 +20,7 @@ const FABRICS: [&str; 7] = [
     "kind = \"single_switch\"\nhosts = 8",
 ];
 
-const SCHEMES: [&str; 3] = ["r2c2", "pfq", "tcp-newreno"];
+const SCHEMES: [&str; 4] = ["r2c2", "r2c2-central", "pfq", "tcp-newreno"];
 
 /// A link and a node that every fabric has, failing and recovering amid the traffic; discovery later and at once.
 fn failures(fabric: &str) -> String {
@@ -118,7 +118,7 @@ fn runs_with_finite_queues() {
     let queue = "scheme.queue={ kind = \"fifo\", packets = 4 }";
     let mut full = 0;
     for fabric in FABRICS {
-        for scheme in ["r2c2", "tcp-newreno"] {
+        for scheme in ["r2c2", "r2c2-central", "tcp-newreno"] {
             let document = experiment(fabric, scheme, "").with_overrides([queue]).unwrap();
             full += same_on_any_number_of_threads(&document, &format!("{scheme} on {fabric}"))
                 .totals

@@ -61,9 +61,9 @@ pub struct Totals {
     pub data: Count,
     /// Acknowledgements, and whatever else a transport sends without application bytes.
     pub ack: Count,
-    /// Broadcast events.
+    /// Events, broadcast or told to a controller.
     pub event: Count,
-    /// Notices of dropped broadcasts.
+    /// Notices of dropped broadcasts, and a controller's rates.
     pub notice: Count,
     /// Packets lost, once each.
     pub drops: Drops,
@@ -115,9 +115,9 @@ impl Row for Totals {
         Column::integer("data_bytes", "their bytes, headers included"),
         Column::integer("ack_packets", "transport packets without application bytes, likewise"),
         Column::integer("ack_bytes", "their bytes"),
-        Column::integer("event_packets", "broadcast events, likewise"),
+        Column::integer("event_packets", "events, broadcast or told to a controller, likewise"),
         Column::integer("event_bytes", "their bytes"),
-        Column::integer("notice_packets", "notices of dropped broadcasts, likewise"),
+        Column::integer("notice_packets", "notices of dropped broadcasts and a controller's rates, likewise"),
         Column::integer("notice_bytes", "their bytes"),
         Column::integer("drops_queue_full", "packets lost to full queues"),
         Column::integer("drops_link_down", "packets lost to links that were down"),

@@ -5,6 +5,7 @@ mod lids;
 pub mod parameter;
 pub mod pfq;
 pub mod r2c2;
+pub mod r2c2_central;
 mod reassembly;
 pub mod registry;
 mod rtt;

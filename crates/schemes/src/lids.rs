@@ -1,21 +1,30 @@
 //! Numbers that a sender gives its flows on the wire.
 
-use raddle_core::{Duration, Time};
+use raddle_core::{Duration, Flow, Time};
 use std::collections::VecDeque;
 
 /// How long a finished flow's number rests: longer than anything about the flow is in the fabric.
 pub(crate) const QUARANTINE: Duration = Duration::from_ms(10);
 
-/// A node's own flow numbers: 1 to 65,535, none used again within a quarantine.
+/// A node's own flow numbers, 1 to 65,535, none used again within a quarantine, and the flows that wait for one.
 #[derive(Debug, Default)]
 pub(crate) struct Lids {
     used: u16,
     returned: VecDeque<(Time, u16)>,
+    waiting: VecDeque<Flow>,
 }
 
 impl Lids {
-    /// A number, a fresh one as long as there are any.
-    pub(crate) fn take(&mut self, now: Time) -> Option<u16> {
+    /// A number for `flow`, a fresh one as long as there are any. Without one the flow waits.
+    pub(crate) fn take(&mut self, now: Time, flow: &Flow) -> Option<u16> {
+        let lid = self.free(now);
+        if lid.is_none() {
+            self.waiting.push_back(*flow);
+        }
+        lid
+    }
+
+    fn free(&mut self, now: Time) -> Option<u16> {
         if let Some(fresh) = self.used.checked_add(1) {
             self.used = fresh;
             return Some(fresh);
@@ -32,10 +41,15 @@ impl Lids {
         self.returned.push_back((now, lid));
     }
 
-    /// When a number will be free.
-    pub(crate) fn next_free(&self, now: Time) -> Time {
-        if self.used < u16::MAX {
-            return now;
+    /// The flow that has waited longest, if there is a number for it now.
+    pub(crate) fn due(&mut self, now: Time) -> Option<Flow> {
+        if self.next_due() <= now { self.waiting.pop_front() } else { None }
+    }
+
+    /// When a waiting flow can have a number; [`Time::NEVER`] if none waits.
+    pub(crate) fn next_due(&self) -> Time {
+        if self.waiting.is_empty() {
+            return Time::NEVER;
         }
         self.returned.front().map_or(Time::NEVER, |&(at, _)| at + QUARANTINE + Duration::from_ps(1))
     }
@@ -44,20 +58,26 @@ impl Lids {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use raddle_core::{Bytes, FlowId, NodeId};
 
     #[test]
     fn numbers_are_used_again_only_when_all_are_used_up_and_rested() {
         let mut lids = Lids::default();
         let at = |us| Time::ZERO + Duration::from_us(us);
-        assert_eq!(lids.take(at(0)), Some(1));
+        let flow = Flow::new(FlowId(9), NodeId(0), NodeId(1), Bytes(1), at(0));
+        assert_eq!(lids.take(at(0), &flow), Some(1));
         lids.give_back(at(1), 1);
         for lid in 2..=u16::MAX {
-            assert_eq!(lids.take(at(20_000)), Some(lid));
+            assert_eq!(lids.take(at(20_000), &flow), Some(lid));
         }
         lids.give_back(at(20_000), 7);
-        assert_eq!(lids.take(at(20_000)), Some(1));
-        assert_eq!(lids.take(at(20_000)), None);
-        assert!(lids.next_free(at(20_000)) > at(30_000));
-        assert_eq!(lids.take(lids.next_free(at(20_000))), Some(7));
+        assert_eq!(lids.take(at(20_000), &flow), Some(1));
+        assert_eq!(lids.next_due(), Time::NEVER);
+        assert_eq!(lids.take(at(20_000), &flow), None);
+        let due = lids.next_due();
+        assert!(due > at(30_000) && due < at(30_001), "{due:?}");
+        assert_eq!(lids.due(at(30_000)), None);
+        assert_eq!(lids.due(due), Some(flow));
+        assert_eq!(lids.take(due, &flow), Some(7));
     }
 }

@@ -1,6 +1,6 @@
 //! The receiving end of flows whose packets carry R2C2's data header: puts them in order.
 
-use raddle_core::Report;
+use raddle_core::{NodeId, Report};
 use raddle_wire::r2c2::{Data, FLAG_LAST};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -41,9 +41,9 @@ impl Receiver {
         Some(Report::Delivered { key: data.flow.into(), reorder_peak })
     }
 
-    /// Forgets a flow that will not be completed.
-    pub(crate) fn forget(&mut self, key: u32) {
-        self.flows.remove(&key);
+    /// Forgets the flows of sources for which `reaches` is false: they will not be completed.
+    pub(crate) fn retain(&mut self, reaches: impl Fn(NodeId) -> bool) {
+        self.flows.retain(|&handle, _| reaches(NodeId(handle >> 16)));
     }
 }
 

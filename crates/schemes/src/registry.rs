@@ -81,7 +81,8 @@ pub struct Scheme {
 }
 
 /// All schemes.
-pub const SCHEMES: &[Scheme] = &[crate::r2c2::SCHEME, crate::pfq::SCHEME, crate::tcp::SCHEME];
+pub const SCHEMES: &[Scheme] =
+    &[crate::r2c2::SCHEME, crate::r2c2_central::SCHEME, crate::pfq::SCHEME, crate::tcp::SCHEME];
 
 /// The scheme of that name.
 #[must_use]

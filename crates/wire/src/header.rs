@@ -16,14 +16,18 @@ pub enum Header {
     R2c2Acknowledgement(r2c2::Acknowledgement),
     /// R2C2's announcement of routing protocols, with its assignments, which copies share.
     R2c2Announcement(r2c2::Announcement, Arc<[r2c2::Assignment]>),
+    /// What a node tells R2C2's centralised controller.
+    R2c2ControllerEvent(r2c2::ControllerEvent),
+    /// The rates that R2C2's centralised controller tells a node, boxed to keep packets small.
+    R2c2ControllerRates(Box<r2c2::ControllerRates>),
     /// A TCP segment in its IPv4 packet.
     Tcp(tcp::Segment),
 }
 
 impl Header {
-    /// Bytes of the header on the wire: of a data packet 36, of an event 16, of a drop notice 56, of an acknowledgement
-    /// 52, of an announcement 12 and 5 an assignment (which is all of each of them), of a TCP segment 40 and its SACK
-    /// option.
+    /// Bytes of the header on the wire: of a data packet 36, of an event 16, of a TCP segment 40 and its SACK option;
+    /// of packets that are all header, a drop notice's 56, an acknowledgement's 52, an announcement's 12 and 5 an
+    /// assignment, a controller event's 52, and a controller's rates' 36 and 6 a rate.
     #[must_use]
     pub fn wire_len(&self) -> usize {
         match self {
@@ -34,6 +38,8 @@ impl Header {
             Self::R2c2Announcement(_, assignments) => {
                 r2c2::Announcement::LEN + assignments.len() * r2c2::Assignment::LEN
             }
+            Self::R2c2ControllerEvent(_) => r2c2::ControllerEvent::LEN,
+            Self::R2c2ControllerRates(packet) => packet.wire_len(),
             Self::Tcp(segment) => segment.wire_len(),
         }
     }
@@ -46,43 +52,52 @@ impl Header {
             Self::R2c2Event(_)
             | Self::R2c2DropNotice(_)
             | Self::R2c2Announcement(..)
-            | Self::R2c2Acknowledgement(_) => 0,
+            | Self::R2c2Acknowledgement(_)
+            | Self::R2c2ControllerEvent(_)
+            | Self::R2c2ControllerRates(_) => 0,
             Self::Tcp(segment) => segment.plen as usize,
         }
     }
 
     /// The source-routed header in front, which R2C2's data and unicast control packets have.
     #[must_use]
-    pub const fn routed(&self) -> Option<&r2c2::Data> {
+    pub fn routed(&self) -> Option<&r2c2::Data> {
         match self {
             Self::R2c2Data(data) => Some(data),
             Self::R2c2DropNotice(notice) => Some(&notice.data),
             Self::R2c2Acknowledgement(ack) => Some(&ack.data),
+            Self::R2c2ControllerEvent(packet) => Some(&packet.data),
+            Self::R2c2ControllerRates(packet) => Some(&packet.data),
             Self::R2c2Event(_) | Self::R2c2Announcement(..) | Self::Tcp(_) => None,
         }
     }
 
     /// [`routed`](Self::routed), for the relay that moves it on.
     #[must_use]
-    pub const fn routed_mut(&mut self) -> Option<&mut r2c2::Data> {
+    pub fn routed_mut(&mut self) -> Option<&mut r2c2::Data> {
         match self {
             Self::R2c2Data(data) => Some(data),
             Self::R2c2DropNotice(notice) => Some(&mut notice.data),
             Self::R2c2Acknowledgement(ack) => Some(&mut ack.data),
+            Self::R2c2ControllerEvent(packet) => Some(&mut packet.data),
+            Self::R2c2ControllerRates(packet) => Some(&mut packet.data),
             Self::R2c2Event(_) | Self::R2c2Announcement(..) | Self::Tcp(_) => None,
         }
     }
 
     /// The flow's name, on which sender and receiver agree: R2C2's handle, or
-    /// [`tcp::Segment::flow_key`]. Of a drop notice, the flow whose event was dropped; of an announcement, 0.
+    /// [`tcp::Segment::flow_key`]. Of a drop notice, the flow whose event was dropped; of an announcement, 0; of a
+    /// controller's rates, the handle that its data header names, although they are about several flows.
     #[must_use]
-    pub const fn flow_key(&self) -> u64 {
+    pub fn flow_key(&self) -> u64 {
         match self {
-            Self::R2c2Data(data) => data.flow as u64,
-            Self::R2c2Event(event) => event.flow() as u64,
-            Self::R2c2DropNotice(notice) => notice.dropped.flow() as u64,
-            Self::R2c2Acknowledgement(ack) => ack.data.flow as u64,
+            Self::R2c2Data(data) => data.flow.into(),
+            Self::R2c2Event(event) => event.flow().into(),
+            Self::R2c2DropNotice(notice) => notice.dropped.flow().into(),
+            Self::R2c2Acknowledgement(ack) => ack.data.flow.into(),
             Self::R2c2Announcement(..) => 0,
+            Self::R2c2ControllerEvent(packet) => packet.event.flow().into(),
+            Self::R2c2ControllerRates(packet) => packet.data.flow.into(),
             Self::Tcp(segment) => segment.flow_key(),
         }
     }
@@ -125,13 +140,13 @@ impl Header {
             Self::R2c2Announcement(announcement, assignments) => {
                 announcement.encode(assignments, out).expect("at most 300 assignments, protocols below 16");
             }
+            Self::R2c2ControllerEvent(packet) => out.extend_from_slice(&packet.encode()),
+            Self::R2c2ControllerRates(packet) => packet.encode(out),
             Self::Tcp(segment) => segment.encode(payload, out),
         }
     }
 
     /// The header in front of `bytes`, and its length in them. The payload follows; what comes after it is ignored.
-    ///
-    /// Controller packets, which engines do not carry, are unknown here: their own `decode` in [`r2c2`] reads them.
     ///
     /// # Errors
     /// [`Error`], if the bytes are no such packet or lack some of its payload.
@@ -144,6 +159,10 @@ impl Header {
             r2c2::Announcement::TYPE => {
                 let (announcement, assignments) = r2c2::Announcement::decode(bytes)?;
                 Self::R2c2Announcement(announcement, assignments.collect())
+            }
+            r2c2::ControllerEvent::TYPE => Self::R2c2ControllerEvent(r2c2::ControllerEvent::decode(bytes)?),
+            r2c2::ControllerRates::TYPE => {
+                Self::R2c2ControllerRates(Box::new(r2c2::ControllerRates::decode(bytes)?))
             }
             0x20..=0x2F => Self::R2c2Event(r2c2::Event::decode(bytes)?),
             tcp::Segment::TYPE => {

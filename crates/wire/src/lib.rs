@@ -1,6 +1,6 @@
 //! Byte-exact headers: typed structs, their encoding, decoding and checksums. No behaviour.
 //!
-//! One file a header. A header is a `Copy` struct; the simulator passes the struct, the live runtime and pcapng
+//! One file a header. A header is a small struct; the simulator passes the struct, the live runtime and pcapng
 //! pass its bytes, and both mean the same. Decoding never panics on any bytes: a malformed packet is data, and
 //! what is wrong with it is an [`Error`]. Encoding expects fields within their documented ranges.
 //!

@@ -165,7 +165,7 @@ impl Claim {
                 labels.iter().map(|label| (sweep.as_str(), label.as_str())).collect()
             }
         };
-        let at = self.at.iter().chain(&self.measure.against);
+        let at = self.at.iter().chain(&self.measure.against).chain(&self.measure.beyond);
         let at = at.map(|(sweep, label)| (sweep.as_str(), label.as_str()));
         for (sweep, label) in asked.into_iter().chain(at) {
             let known = labels_of(runs, sweep);

@@ -40,6 +40,7 @@ struct FlowRow {
 pub(super) struct Records {
     flows: Vec<FlowRow>,
     peak_queue_bytes: Vec<f64>,
+    control_bytes: Vec<f64>,
     /// Flows after the warm-up that never finished.
     pub(super) unfinished: usize,
 }
@@ -67,8 +68,11 @@ impl Records {
             }
         }
         let links = Table::read(&directory.join("links.parquet"))?;
-        records.peak_queue_bytes =
-            links.integers("peak_queue_bytes")?.iter().map(|peak| peak.unwrap_or(0) as f64).collect();
+        let column = |name: &str| -> Result<Vec<f64>, Error> {
+            Ok(links.integers(name)?.iter().map(|value| value.unwrap_or(0) as f64).collect())
+        };
+        records.peak_queue_bytes = column("peak_queue_bytes")?;
+        records.control_bytes = column("control_bytes")?;
         Ok(records)
     }
 }
@@ -82,16 +86,19 @@ pub(super) enum Of {
     AssignedRate,
     ReorderPeak,
     PeakQueue,
+    /// Of packets without application bytes, on each link.
+    ControlBytes,
     Value,
 }
 
 impl Of {
-    const NAMES: [(&'static str, Self); 6] = [
+    const NAMES: [(&'static str, Self); 7] = [
         ("fct", Self::Fct),
         ("goodput", Self::Goodput),
         ("assigned_rate", Self::AssignedRate),
         ("reorder_peak", Self::ReorderPeak),
         ("peak_queue", Self::PeakQueue),
+        ("control_bytes", Self::ControlBytes),
         ("value", Self::Value),
     ];
 
@@ -103,6 +110,7 @@ impl Of {
             Self::AssignedRate => ("mean rate assigned to a flow", "Gbps"),
             Self::ReorderPeak => ("reorder buffer", "packets"),
             Self::PeakQueue => ("largest queue of a port", "bytes"),
+            Self::ControlBytes => ("control traffic of a link", "bytes"),
             Self::Value => ("value", ""),
         }
     }
@@ -112,12 +120,14 @@ impl Of {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stat {
     Mean,
+    Total,
     Percentile(u8),
 }
 
 impl Stat {
-    const NAMES: [(&'static str, Self); 5] = [
+    const NAMES: [(&'static str, Self); 6] = [
         ("mean", Self::Mean),
+        ("total", Self::Total),
         ("p50", Self::Percentile(50)),
         ("p95", Self::Percentile(95)),
         ("p99", Self::Percentile(99)),
@@ -182,17 +192,20 @@ pub(super) struct Measure {
     /// If not empty, what is measured of each flow or link is how far it is, as a share, from what it is in the run
     /// with these labels and otherwise the same ones.
     pub(super) against: Labels,
+    /// If not empty, the statistic is what it is beyond that of the run with these labels and otherwise the same ones.
+    pub(super) beyond: Labels,
 }
 
 impl Measure {
-    /// Reads the keys `of`, `stat`, `where` and `against` of a section.
+    /// Reads the keys `of`, `stat`, `where`, `against` and `beyond` of a section.
     pub(super) fn read(section: &mut Section<'_>) -> Result<Self, Problem> {
         let of = section.choice("of", "measure", &Of::NAMES, Some("value"))?;
         let stat = section.choice("stat", "statistic", &Stat::NAMES, Some("mean"))?;
         let wanted = section.optional::<String>("where")?;
         let wanted = wanted.map(|text| Where::read(&text, section.at_key("where"))).transpose()?;
         let against = read_labels(section.item("against"))?;
-        Ok(Self { of, stat, wanted, against })
+        let beyond = read_labels(section.item("beyond"))?;
+        Ok(Self { of, stat, wanted, against, beyond })
     }
 
     /// The same of another statistic.
@@ -217,7 +230,7 @@ impl Measure {
         let mut sample: Vec<f64> = if self.against.is_empty() {
             values.into_iter().map(|(_, value)| value).collect()
         } else {
-            let mut base = self.base(run, runs).map_or(Vec::new(), |base| self.values(base));
+            let mut base = base(&self.against, run, runs).map_or(Vec::new(), |base| self.values(base));
             base.sort_unstable_by_key(|&(id, _)| id);
             let pair = |(id, value)| {
                 let place = base.binary_search_by_key(&id, |&(id, _)| id).ok()?;
@@ -244,25 +257,35 @@ impl Measure {
             Of::AssignedRate => flows.filter_map(|flow| Some((flow.id, flow.assigned_gbps?))).collect(),
             Of::ReorderPeak => flows.map(|flow| (flow.id, flow.reorder)).collect(),
             Of::PeakQueue => (0..).zip(records.peak_queue_bytes.iter().copied()).collect(),
+            Of::ControlBytes => (0..).zip(records.control_bytes.iter().copied()).collect(),
             Of::Value => Vec::new(),
         }
     }
 
-    /// The run that `run` is measured against.
-    fn base<'a>(&self, run: &Run, runs: &'a [Run]) -> Option<&'a Run> {
-        let replaced = |sweep: &String| self.against.iter().any(|(other, _)| other == sweep);
-        let kept: Labels = run.labels.iter().filter(|(sweep, _)| !replaced(sweep)).cloned().collect();
-        runs.iter().find(|other| other.is_at(&self.against) && other.is_at(&kept))
-    }
-
     /// The statistic over `run`, one of a figure's `runs`; `None` if nothing was measured.
     pub(super) fn number(&self, run: &Run, runs: &[Run]) -> Option<f64> {
+        let number = self.statistic(run, runs)?;
+        if self.beyond.is_empty() {
+            return Some(number);
+        }
+        Some(number - self.statistic(base(&self.beyond, run, runs)?, runs)?)
+    }
+
+    fn statistic(&self, run: &Run, runs: &[Run]) -> Option<f64> {
         let sample = self.sample(run, runs);
         match self.stat {
             Stat::Mean => stats::mean(&sample),
+            Stat::Total => (!sample.is_empty()).then(|| sample.iter().sum()),
             Stat::Percentile(p) => stats::percentile(&sample, p.into()),
         }
     }
+}
+
+/// The run that `run` is measured against: the one with these labels, and otherwise the same.
+fn base<'a>(labels: &[(String, String)], run: &Run, runs: &'a [Run]) -> Option<&'a Run> {
+    let replaced = |sweep: &String| labels.iter().any(|(other, _)| other == sweep);
+    let kept: Labels = run.labels.iter().filter(|(sweep, _)| !replaced(sweep)).cloned().collect();
+    runs.iter().find(|other| other.is_at(labels) && other.is_at(&kept))
 }
 
 /// How far `value` is from `base`, as a share of it.
@@ -323,7 +346,7 @@ mod tests {
 
     fn against(rho: &str, wanted: Option<Where>) -> Measure {
         let against = vec![("rho".to_owned(), rho.to_owned())];
-        Measure { of: Of::AssignedRate, stat: Stat::Percentile(50), wanted, against }
+        Measure { of: Of::AssignedRate, stat: Stat::Percentile(50), wanted, against, beyond: Labels::new() }
     }
 
     #[test]
@@ -343,6 +366,22 @@ mod tests {
         assert_eq!(against("0", Some(Where::Below(4))).sample(&runs[2], &runs), [0.2]);
         assert_eq!(against("0", None).sample(&runs[0], &runs), [0.0; 3]);
         assert_eq!(against("5 ms", None).number(&runs[2], &runs), None);
+    }
+
+    #[test]
+    fn a_total_may_be_what_it_is_beyond_that_of_another_run() {
+        let loaded = |rho, bytes: &[f64]| {
+            let control_bytes = bytes.to_vec();
+            let data = Data::Records(Records { control_bytes, ..Records::default() });
+            Run { data, ..run("A", rho, &[]) }
+        };
+        let runs = [loaded("0", &[5.0, 7.0]), loaded("1 ms", &[20.0, 8.0])];
+        let mut measure = Measure { of: Of::ControlBytes, stat: Stat::Total, ..against("0", None) };
+        measure.beyond = std::mem::take(&mut measure.against);
+        assert_eq!(measure.number(&runs[1], &runs), Some(16.0));
+        assert_eq!(measure.number(&runs[0], &runs), Some(0.0));
+        measure.beyond[0].1 = "5 ms".to_owned();
+        assert_eq!(measure.number(&runs[1], &runs), None);
     }
 
     #[test]

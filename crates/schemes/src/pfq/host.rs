@@ -20,7 +20,6 @@ pub struct PfqHost {
     mtu: u16,
     sending: Vec<Outgoing>,
     turn: usize,
-    waiting: VecDeque<Flow>,
     lids: Lids,
     receiver: Receiver,
     outbox: VecDeque<Report>,
@@ -50,7 +49,6 @@ impl PfqHost {
             mtu,
             sending: Vec::new(),
             turn: 0,
-            waiting: VecDeque::new(),
             lids: Lids::default(),
             receiver: Receiver::default(),
             outbox: VecDeque::new(),
@@ -64,10 +62,7 @@ impl PfqHost {
     }
 
     fn start(&mut self, now: Time, flow: Flow) {
-        let Some(lid) = self.lids.take(now) else {
-            self.waiting.push_back(flow);
-            return;
-        };
+        let Some(lid) = self.lids.take(now, &flow) else { return };
         self.outbox.push_back(Report::Opened { flow: flow.id, key: self.handle_of(lid).into() });
         self.routing.productive(self.id, flow.dst, &mut self.ports);
         let most_inside = 2 * self.ports.len();
@@ -170,17 +165,15 @@ impl Host for PfqHost {
         if let Some(report) = self.outbox.pop_front() {
             return Output::Report(report);
         }
-        while !self.waiting.is_empty() && self.lids.next_free(now) <= now {
-            let flow = self.waiting.pop_front().expect("not empty");
+        while let Some(flow) = self.lids.due(now) {
             self.start(now, flow);
         }
         if let Some(report) = self.outbox.pop_front() {
             return Output::Report(report);
         }
-        let lid = if self.waiting.is_empty() { Time::NEVER } else { self.lids.next_free(now) };
         match self.next_packet(now) {
             Ok(packet) => Output::Send { packet, port: None },
-            Err(wake) => Output::WakeAt(wake.min(lid)),
+            Err(wake) => Output::WakeAt(wake.min(self.lids.next_due())),
         }
     }
 }

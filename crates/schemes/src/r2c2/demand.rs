@@ -36,7 +36,13 @@ impl Default for Demand {
 }
 
 impl Demand {
-    /// Ends a period. Returns the demand to announce, if there is something to announce.
+    /// The demand last announced, in Kbit/s, as it stands on the wire: rounded up, so that an estimate never starves
+    /// its flow, and the largest number if it is unlimited.
+    pub(super) fn announced_kbps(&self) -> u32 {
+        (self.announced / 1e3).ceil() as u32
+    }
+
+    /// Ends a period. Returns whether there is a new demand to announce.
     ///
     /// A backlog of up to `few` bytes, or a quarter of what was released, is the noise of pacing and estimation.
     pub(super) fn period(
@@ -46,7 +52,7 @@ impl Demand {
         few: u64,
         period_s: f64,
         allocation: f64,
-    ) -> Option<f64> {
+    ) -> bool {
         let newest = sample(released, queued, period_s);
         self.smoothed =
             if self.smoothed.is_finite() { (1.0 - GAIN) * self.smoothed + GAIN * newest } else { newest };
@@ -54,7 +60,7 @@ impl Demand {
             if queued > few.max(released / 4) { self.backlogged_periods + 1 } else { 0 };
         self.periods_since = self.periods_since.saturating_add(1);
         if self.periods_since < PERIODS_BETWEEN {
-            return None;
+            return false;
         }
         let announce = if self.announced.is_finite() {
             if self.backlogged_periods >= 2 {
@@ -62,22 +68,23 @@ impl Demand {
             } else if (self.smoothed - self.announced).abs() > CHANGE * self.announced {
                 self.smoothed
             } else {
-                return None;
+                return false;
             }
         } else if self.smoothed < BELOW_ALLOCATION * allocation {
             self.smoothed
         } else {
-            return None;
+            return false;
         };
         self.announced = announce;
         self.periods_since = 0;
-        Some(announce)
+        true
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use raddle_wire::r2c2::UNLIMITED_KBPS;
 
     #[test]
     fn samples_match_the_worked_examples() {
@@ -98,10 +105,11 @@ mod tests {
     #[test]
     fn a_starved_source_announces_once_and_takes_it_back_under_backlog() {
         let mut demand = Demand::default();
-        let said = demand.period(25_000, 0, 3_000, 1e-3, 475e6);
-        assert_eq!(said, Some(200e6));
-        assert_eq!(demand.period(25_000, 0, 3_000, 1e-3, 200e6), None);
-        let later: Vec<_> = (0..4).filter_map(|_| demand.period(25_000, 9_000, 3_000, 1e-3, 200e6)).collect();
-        assert_eq!(later, [f64::INFINITY]);
+        assert_eq!(demand.announced_kbps(), UNLIMITED_KBPS);
+        assert!(demand.period(25_000, 0, 3_000, 1e-3, 475e6));
+        assert_eq!(demand.announced_kbps(), 200_000);
+        assert!(!demand.period(25_000, 0, 3_000, 1e-3, 200e6));
+        let later = (0..4).filter(|_| demand.period(25_000, 9_000, 3_000, 1e-3, 200e6)).count();
+        assert_eq!((later, demand.announced_kbps()), (1, UNLIMITED_KBPS));
     }
 }

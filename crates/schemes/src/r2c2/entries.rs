@@ -4,15 +4,16 @@
 //! An open-addressed table with linear probing: a flow lies at or soon after the slot its handle hashes to, without a
 //! gap in between.
 
+use raddle_core::NodeId;
 use raddle_wire::r2c2::Event;
 
 /// A live flow, as its source announced it. Ordered by handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     pub(super) src: u16,
     /// Zero in a slot without a flow: no sender gives that number.
     lid: u16,
-    pub(super) dst: u16,
+    pub(crate) dst: u16,
     pub(super) weight: u8,
     /// Priority in the high nibble and protocol in the low one, as on the wire.
     class: u8,
@@ -38,8 +39,13 @@ impl Entry {
     }
 
     /// The handle of the flow.
-    pub(super) fn key(&self) -> u32 {
+    pub(crate) fn key(&self) -> u32 {
         u32::from(self.src) << 16 | u32::from(self.lid)
+    }
+
+    /// The node that sends the flow.
+    pub(crate) fn src(&self) -> NodeId {
+        NodeId(self.src.into())
     }
 
     pub(super) fn priority(&self) -> u8 {

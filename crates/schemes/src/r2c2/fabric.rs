@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The fabric with a given set of links down.
 #[derive(Debug)]
-pub(super) struct View {
-    pub(super) routing: Routing,
+pub(crate) struct View {
+    pub(crate) routing: Routing,
     pub(super) trees: Trees,
     /// Capacity of each link slot that flows may use, bit/s.
     pub(super) usable: Vec<f64>,
@@ -37,7 +37,7 @@ impl View {
 /// The fabric as built, and every view of it that failures have led to.
 #[derive(Debug)]
 pub struct Fabric {
-    pub(super) params: Params,
+    pub(crate) params: Params,
     topology: Arc<Topology>,
     views: Mutex<FxHashMap<Vec<LinkId>, Arc<View>>>,
 }
@@ -50,7 +50,7 @@ impl Fabric {
     }
 
     /// The fabric without the links in `down`.
-    pub(super) fn view(&self, down: &BTreeSet<LinkId>) -> Arc<View> {
+    pub(crate) fn view(&self, down: &BTreeSet<LinkId>) -> Arc<View> {
         let key: Vec<LinkId> = down.iter().copied().collect();
         let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(views.entry(key).or_insert_with(|| {

@@ -20,19 +20,21 @@
 
 mod arrivals;
 mod demand;
-mod entries;
-mod fabric;
+pub(crate) mod entries;
+pub(crate) mod fabric;
 mod forwarder;
 mod node;
-mod outbox;
-mod outgoing;
+pub(crate) mod outbox;
+pub(crate) mod outgoing;
 mod policy;
-mod rates;
+pub(crate) mod rates;
 mod retries;
 mod scheme;
 mod selection;
-mod sender;
-mod table;
+pub(crate) mod sender;
+pub(crate) mod setup;
+pub(crate) mod table;
+pub(crate) mod ticks;
 mod trees;
 mod unacknowledged;
 

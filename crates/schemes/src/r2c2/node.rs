@@ -4,24 +4,23 @@ use super::arrivals::Arrivals;
 use super::entries::Entry;
 use super::fabric::{Fabric, View};
 use super::outbox::Outbox;
-use super::outgoing::{Outgoing, on_wire};
+use super::outgoing::Outgoing;
 use super::policy::is_news;
 use super::rates;
 use super::retries::Retries;
 use super::selection::Selector;
 use super::sender::{Departure, Sender};
 use super::table::{FlowTable, TOMBSTONE, handle};
+use super::ticks::Ticks;
 use super::{Params, Policy, PortSet, StartPolicy};
 use crate::lids::Lids;
 use crate::reassembly::Receiver;
 use raddle_core::{
     DropReason, Duration, Flow, Header, Host, Input, LinkId, NodeId, Output, Packet, PortId, Ports, Report,
-    Stream, Time,
+    Time,
 };
-use raddle_wire::r2c2::{
-    Announcement, Assignment, DropNotice, Event, EventKind, NoticeReason, UNLIMITED_KBPS, flow_handle,
-};
-use std::collections::{BTreeSet, VecDeque};
+use raddle_wire::r2c2::{Announcement, Assignment, DropNotice, Event, EventKind, NoticeReason, flow_handle};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 mod reliability;
@@ -43,10 +42,7 @@ pub struct R2c2Node {
     retries: Retries,
     selector: Option<Selector>,
     lids: Lids,
-    /// Flows that wait for a free lid.
-    waiting: VecDeque<Flow>,
-    phase: Duration,
-    next_tick: Time,
+    ticks: Ticks,
     /// Nothing is to be done before this, unless something comes in that clears it.
     asleep_until: Option<Time>,
     /// The time of the last tick.
@@ -59,12 +55,6 @@ impl R2c2Node {
     /// The node `id` of `fabric`, in a run with this seed.
     #[must_use]
     pub fn new(fabric: &Arc<Fabric>, id: NodeId, seed: u64) -> Self {
-        let rho = fabric.params.rho.as_ps();
-        let phase = if fabric.params.synchronous || rho == 0 {
-            0
-        } else {
-            Stream::new(seed, id.0.into(), "r2c2/phase").below(rho)
-        };
         let lasting = if fabric.params.only_lasting { fabric.params.rho } else { Duration::ZERO };
         Self {
             id,
@@ -80,9 +70,7 @@ impl R2c2Node {
             retries: Retries::default(),
             selector: fabric.params.selection.map(|selection| Selector::new(id, selection, seed)),
             lids: Lids::default(),
-            waiting: VecDeque::new(),
-            phase: Duration::from_ps(phase),
-            next_tick: Time::NEVER,
+            ticks: Ticks::new(&fabric.params, id, seed),
             asleep_until: None,
             computed: Time::ZERO,
             renewed: None,
@@ -113,10 +101,7 @@ impl R2c2Node {
     }
 
     fn start(&mut self, now: Time, flow: Flow) {
-        let Some(lid) = self.lids.take(now) else {
-            self.waiting.push_back(flow);
-            return;
-        };
+        let Some(lid) = self.lids.take(now, &flow) else { return };
         self.outbox.report(Report::Opened { flow: flow.id, key: self.sender.handle(lid).into() });
         let mut outgoing = Outgoing::new(flow, lid, self.params());
         if self.params().policy == Policy::Deadline {
@@ -124,13 +109,11 @@ impl R2c2Node {
         }
         outgoing.cut_off = self.has_to_wait(&outgoing);
         if !outgoing.cut_off {
-            self.broadcast(now, EventKind::Start, &outgoing, UNLIMITED_KBPS);
+            self.broadcast(now, outgoing.event(EventKind::Start));
             self.limit_at_start(now, &mut outgoing);
         }
         self.sender.push(outgoing);
-        if self.next_tick == Time::NEVER && self.params().rho > Duration::ZERO {
-            self.next_tick = self.tick_after(now);
-        }
+        self.ticks.start(now);
     }
 
     /// Applies the start policy to a flow that this node has just announced.
@@ -154,17 +137,12 @@ impl R2c2Node {
         }
     }
 
-    fn tick_after(&self, now: Time) -> Time {
-        let rho = self.params().rho;
-        let phase = Time::ZERO + self.phase;
-        let ticks = now.since(phase).as_ps() / rho.as_ps() + u64::from(now >= phase);
-        phase + rho * ticks
-    }
-
     /// Computes rates from the flows that have lasted, and installs those of this node (§3.3.1).
     fn tick(&mut self, now: Time) {
         let rho = self.params().rho;
-        self.estimate_demands(now);
+        for event in self.sender.end_demand_period(now, &self.fabric.params) {
+            self.broadcast(now, event);
+        }
         self.follow_deadlines(now);
         self.table.age(now);
         let before = std::mem::replace(&mut self.computed, now);
@@ -188,30 +166,6 @@ impl R2c2Node {
         }
     }
 
-    /// Ends a demand period of every flow whose application may be the bottleneck (§3.3.2).
-    fn estimate_demands(&mut self, now: Time) {
-        let period_s = self.params().rho.as_secs_f64();
-        let mtu = self.params().mtu;
-        let mut announce = Vec::new();
-        let limited = |flow: &&mut Outgoing| flow.flow.app_rate.is_some() && !flow.cut_off;
-        for flow in self.sender.flows_mut().iter_mut().filter(limited) {
-            // In bytes on the wire, as rates and limiters count.
-            let released = on_wire(flow.sent() - flow.sent_before, mtu);
-            flow.sent_before = flow.sent();
-            let Some(rate) = flow.rate() else { continue };
-            let queued = on_wire(flow.backlog(now, mtu), mtu);
-            let few = 2 * on_wire(mtu.into(), mtu);
-            if let Some(demand) = flow.demand.period(released, queued, few, period_s, rate) {
-                announce.push((flow.clone(), demand));
-            }
-        }
-        for (flow, demand) in announce {
-            // Rounded up, so that an estimate never starves its flow; infinity becomes the largest number.
-            let kbps = (demand / 1e3).ceil() as u32;
-            self.broadcast(now, EventKind::Demand, &flow, kbps);
-        }
-    }
-
     /// Announces the weights of flows that have become more or less urgent.
     fn follow_deadlines(&mut self, now: Time) {
         if self.params().policy != Policy::Deadline {
@@ -223,42 +177,21 @@ impl R2c2Node {
             let weight = flow.urgency(now, mtu, link);
             if is_news(weight, flow.weight) {
                 flow.weight = weight;
-                announce.push(flow.clone());
+                announce.push(flow.event(EventKind::Demand));
             }
         }
-        for flow in announce {
-            self.broadcast(now, EventKind::Demand, &flow, self.announced_demand(&flow));
-        }
-    }
-
-    /// The demand of a flow as this node announced it last.
-    fn announced_demand(&self, flow: &Outgoing) -> u32 {
-        let known = self.table.get(self.sender.handle(flow.lid));
-        known.map_or(UNLIMITED_KBPS, |entry| entry.demand_kbps)
-    }
-
-    fn event(&self, kind: EventKind, flow: &Outgoing, demand_kbps: u32) -> Event {
-        let node = |id: NodeId| u16::try_from(id.0).expect("R2C2 addresses 65,536 nodes");
-        let key = self.sender.handle(flow.lid);
-        let mixed = (key ^ key >> 15).wrapping_mul(0x9e37_79b1);
-        let tree = (mixed >> 16) % u32::from(self.view.trees.count());
-        Event {
-            kind,
-            tree: u8::try_from(tree).expect("fewer than 256 trees"),
-            src: node(self.id),
-            dst: node(flow.flow.dst),
-            weight: flow.weight,
-            priority: flow.flow.priority,
-            protocol: flow.protocol.number(),
-            demand_kbps,
-            lid: flow.lid,
+        for event in announce {
+            self.broadcast(now, event);
         }
     }
 
     /// Announces something about an own flow, to this node's table first. All events of a flow use one tree, on
     /// which none can overtake another.
-    fn broadcast(&mut self, now: Time, kind: EventKind, flow: &Outgoing, demand_kbps: u32) {
-        let event = self.event(kind, flow, demand_kbps);
+    fn broadcast(&mut self, now: Time, mut event: Event) {
+        let key = event.flow();
+        let mixed = (key ^ key >> 15).wrapping_mul(0x9e37_79b1);
+        let tree = (mixed >> 16) % u32::from(self.view.trees.count());
+        event.tree = u8::try_from(tree).expect("fewer than 256 trees");
         self.table.apply(now, &event);
         self.pass_on(&event);
         self.mind_selection(now);
@@ -287,7 +220,7 @@ impl R2c2Node {
     /// With rho = 0 rates follow every event.
     fn event_seen(&mut self, now: Time) {
         if self.params().rho == Duration::ZERO && !self.sender.is_empty() {
-            self.next_tick = now;
+            self.ticks.at_once(now);
             self.asleep_until = None;
         }
     }
@@ -309,10 +242,13 @@ impl R2c2Node {
         }
         let payload = DropNotice::PAYLOAD_LEN;
         let (view, params) = (&self.view, &self.fabric.params);
-        let Some(data) = self.sender.control(view, params, event.src, handle(event), payload) else { return };
+        let (protocol, src) = (params.protocol, event.src);
+        let data = self.sender.control(view, params, protocol, src, handle(event), payload);
+        let Some(data) = data else { return };
         let reason =
             if reason == DropReason::LinkDown { NoticeReason::LinkDown } else { NoticeReason::QueueFull };
-        self.outbox.notice(DropNotice { data, dropped: *event, node, port, reason });
+        let notice = DropNotice { data, dropped: *event, node, port, reason };
+        self.outbox.control(Header::R2c2DropNotice(notice));
     }
 
     /// Sends again what is due. The START of a finished flow is not: it would come after its FINISH.
@@ -392,11 +328,9 @@ impl R2c2Node {
 
     /// Broadcasts what holds of own flows that have a way, of those whose handle is wanted.
     fn say_again(&mut self, now: Time, kind: EventKind, wanted: impl Fn(u32) -> bool) {
-        for place in 0..self.sender.flows().len() {
-            let flow = self.sender.flows()[place].clone();
-            if !flow.cut_off && wanted(self.sender.handle(flow.lid)) {
-                self.broadcast(now, kind, &flow, self.announced_demand(&flow));
-            }
+        let live = self.sender.flows().iter().filter(|flow| !flow.cut_off).map(|flow| flow.event(kind));
+        for event in live.filter(|event| wanted(event.flow())).collect::<Vec<_>>() {
+            self.broadcast(now, event);
         }
     }
 
@@ -405,15 +339,8 @@ impl R2c2Node {
         self.outdated = false;
         self.view = self.fabric.view(&self.down);
         let routing = &self.view.routing;
-        let receiver = &mut self.receiver;
-        self.table.retain(now, |entry| {
-            let key = entry.key();
-            let alive = routing.distance(NodeId(key >> 16), NodeId(entry.dst.into())).is_some();
-            if !alive {
-                receiver.forget(key);
-            }
-            alive
-        });
+        self.table.retain(now, |entry| routing.distance(entry.src(), NodeId(entry.dst.into())).is_some());
+        self.receiver.retain(|src| routing.distance(src, self.id).is_some());
         self.sender.reroute(&self.view, &self.fabric.params);
         self.keep_waiting(now);
         self.say_again(now, EventKind::Refresh, |_| true);
@@ -426,12 +353,12 @@ impl R2c2Node {
     }
 
     fn finish(&mut self, now: Time, flow: &Outgoing) {
-        self.broadcast(now, EventKind::Finish, flow, 0);
+        self.broadcast(now, flow.event(EventKind::Finish));
         self.lids.give_back(now, flow.lid);
         let key = self.sender.handle(flow.lid).into();
         self.outbox.report(Report::Closed { key, retransmissions: flow.repeats() });
         if self.sender.is_empty() {
-            self.next_tick = Time::NEVER;
+            self.ticks.stop();
         } else {
             self.event_seen(now);
         }
@@ -466,7 +393,7 @@ impl Host for R2c2Node {
                 Header::R2c2Announcement(announcement, assignments) => {
                     self.take_announcement(now, *announcement, assignments);
                 }
-                Header::Tcp(_) => {}
+                Header::R2c2ControllerEvent(_) | Header::R2c2ControllerRates(_) | Header::Tcp(_) => {}
             },
             Input::Sent(_) | Input::Corrupted { .. } => {}
             Input::Dropped { packet, port, reason } => self.take_drop(now, packet, port, reason),
@@ -501,7 +428,7 @@ impl Host for R2c2Node {
             let selection = self.selector.as_ref().map_or(Time::NEVER, Selector::wake);
             if self.sender.is_empty()
                 && self.retries.is_empty()
-                && self.waiting.is_empty()
+                && self.lids.next_due() == Time::NEVER
                 && selection == Time::NEVER
             {
                 return Output::WakeAt(self.next_acknowledgement());
@@ -510,18 +437,14 @@ impl Host for R2c2Node {
                 self.select(now);
                 continue;
             }
-            if let Some(flow) = self.waiting.front()
-                && self.lids.next_free(now) <= now
-            {
-                let flow = *flow;
-                self.waiting.pop_front();
+            if let Some(flow) = self.lids.due(now) {
                 self.start(now, flow);
                 continue;
             }
-            if self.next_tick <= now {
-                let rho = self.params().rho;
-                let idle = rho == Duration::ZERO || self.sender.is_cut_off();
-                self.next_tick = if idle { Time::NEVER } else { self.tick_after(now) };
+            if self.ticks.take(now) {
+                if self.sender.is_cut_off() {
+                    self.ticks.stop();
+                }
                 self.tick(now);
                 continue;
             }
@@ -537,8 +460,9 @@ impl Host for R2c2Node {
                     Output::Send { packet, port: None }
                 }
                 Err(wake) => {
-                    let lid = if self.waiting.is_empty() { Time::NEVER } else { self.lids.next_free(now) };
-                    let wake = wake.min(self.retries.next_due()).min(lid).min(self.next_tick).min(selection);
+                    let timers =
+                        [self.retries.next_due(), self.lids.next_due(), self.ticks.next(), selection];
+                    let wake = timers.into_iter().fold(wake, Time::min);
                     self.asleep_until = Some(wake);
                     Output::WakeAt(wake.min(self.next_acknowledgement()))
                 }

@@ -1,23 +1,21 @@
 //! What a node is about to say, in order.
 
-use super::outgoing::HEADER;
 use super::{EVENT_BYTES, PortSet};
 use raddle_core::{Header, Output, Packet, Rate, Report};
-use raddle_wire::r2c2::{Acknowledgement, DropNotice, Event};
+use raddle_wire::r2c2::Event;
 use std::collections::VecDeque;
 
 /// Copies of broadcasts, unicast control packets, and reports to the observer.
 #[derive(Debug, Default)]
-pub(super) struct Outbox(VecDeque<Pending>);
+pub(crate) struct Outbox(VecDeque<Pending>);
 
 #[derive(Debug)]
 enum Pending {
     /// Copies of a broadcast, one a port.
     Copies(Event, PortSet),
-    Notice(Box<DropNotice>),
+    Control(Box<Header>),
     /// Copies of an announcement, one a port.
     Announcement(Box<Packet>, PortSet),
-    Acknowledgement(Box<Acknowledgement>),
     Report(Report),
 }
 
@@ -40,25 +38,22 @@ impl Outbox {
         }
     }
 
-    pub(super) fn notice(&mut self, notice: DropNotice) {
-        self.0.push_back(Pending::Notice(Box::new(notice)));
+    /// A unicast control packet, all of which is its header.
+    pub(crate) fn control(&mut self, header: Header) {
+        self.0.push_back(Pending::Control(Box::new(header)));
     }
 
-    pub(super) fn acknowledgement(&mut self, ack: Acknowledgement) {
-        self.0.push_back(Pending::Acknowledgement(Box::new(ack)));
-    }
-
-    pub(super) fn report(&mut self, report: Report) {
+    pub(crate) fn report(&mut self, report: Report) {
         self.0.push_back(Pending::Report(report));
     }
 
     /// Reports that a flow now has this rate, in bit/s.
-    pub(super) fn paced(&mut self, key: u32, rate: f64) {
+    pub(crate) fn paced(&mut self, key: u32, rate: f64) {
         self.report(Report::Paced { key: key.into(), rate: Rate::from_bps(rate as u64) });
     }
 
     /// The next thing that is to be said.
-    pub(super) fn next(&mut self) -> Option<Output> {
+    pub(crate) fn next(&mut self) -> Option<Output> {
         let (header, size, port) = match self.0.front_mut()? {
             Pending::Copies(event, ports) => {
                 let port = ports.next();
@@ -75,15 +70,11 @@ impl Outbox {
                 }
                 return Some(Output::Send { packet, port });
             }
-            Pending::Notice(notice) => {
-                let header = Header::R2c2DropNotice(**notice);
+            Pending::Control(header) => {
+                let header = Header::clone(header);
                 self.0.pop_front();
-                (header, HEADER as u32 + u32::from(DropNotice::PAYLOAD_LEN), None)
-            }
-            Pending::Acknowledgement(ack) => {
-                let header = Header::R2c2Acknowledgement(**ack);
-                self.0.pop_front();
-                (header, Acknowledgement::LEN as u32, None)
+                let size = header.wire_len() as u32;
+                (header, size, None)
             }
             Pending::Report(report) => {
                 let report = *report;

@@ -5,17 +5,17 @@ use super::Params;
 use super::demand::Demand;
 use super::policy::urgency;
 use super::unacknowledged::{Piece, Unacknowledged};
-use raddle_core::{Bytes, Duration, Flow, PortId, Rate, Time};
+use raddle_core::{Bytes, Duration, Flow, NodeId, PortId, Rate, Time};
 use raddle_topology::routing::Protocol;
-use raddle_wire::r2c2::{Acknowledgement, Route};
+use raddle_wire::r2c2::{Acknowledgement, Event, EventKind, Route, UNLIMITED_KBPS};
 
 /// Bytes of the data header.
-pub(super) const HEADER: u64 = 36;
+pub(crate) const HEADER: u64 = 36;
 /// A limiter saves up tokens for this long at most, or for two packets.
 const BUCKET: Duration = Duration::from_us(10);
 
 /// Bytes on the wire that carry `payload` bytes in packets as full as they can be.
-pub(super) fn on_wire(payload: u64, mtu: u16) -> u64 {
+fn on_wire(payload: u64, mtu: u16) -> u64 {
     payload + payload.div_ceil(mtu.into()) * HEADER
 }
 
@@ -29,9 +29,9 @@ pub(super) struct Drawn {
 
 /// A flow that is being sent.
 #[derive(Debug, Clone)]
-pub(super) struct Outgoing {
-    pub(super) flow: Flow,
-    pub(super) lid: u16,
+pub(crate) struct Outgoing {
+    pub(crate) flow: Flow,
+    pub(crate) lid: u16,
     /// Its weight as announced.
     pub(super) weight: u8,
     /// How it chooses paths.
@@ -42,9 +42,9 @@ pub(super) struct Outgoing {
     pub(super) seq: u32,
     /// Kept while its first hop is busy, so that waiting does not bias the choice of paths.
     pub(super) drawn: Option<Drawn>,
-    pub(super) demand: Demand,
+    demand: Demand,
     /// [`sent`](Self::sent) when the demand's last period ended.
-    pub(super) sent_before: u64,
+    sent_before: u64,
     /// Whether no way leads to the destination, in a reliable flow, which waits for one.
     pub(super) cut_off: bool,
     /// Of a reliable flow.
@@ -58,7 +58,7 @@ pub(super) struct Outgoing {
 }
 
 impl Outgoing {
-    pub(super) fn new(flow: Flow, lid: u16, params: &Params) -> Self {
+    pub(crate) fn new(flow: Flow, lid: u16, params: &Params) -> Self {
         let mut outgoing = Self {
             flow,
             lid,
@@ -83,7 +83,7 @@ impl Outgoing {
         self.rate.is_some()
     }
 
-    pub(super) fn rate(&self) -> Option<f64> {
+    pub(crate) fn rate(&self) -> Option<f64> {
         self.rate
     }
 
@@ -172,8 +172,43 @@ impl Outgoing {
         self.ready = produced.max(self.refilled);
     }
 
+    /// What its source says of it; if it broadcasts that, it also chooses the tree.
+    pub(crate) fn event(&self, kind: EventKind) -> Event {
+        let node = |id: NodeId| u16::try_from(id.0).expect("R2C2 addresses 65,536 nodes");
+        Event {
+            kind,
+            tree: 0,
+            src: node(self.flow.src),
+            dst: node(self.flow.dst),
+            weight: self.weight,
+            priority: self.flow.priority,
+            protocol: self.protocol.number(),
+            demand_kbps: match kind {
+                EventKind::Start => UNLIMITED_KBPS,
+                EventKind::Finish => 0,
+                EventKind::Demand | EventKind::Route | EventKind::Refresh => self.demand.announced_kbps(),
+            },
+            lid: self.lid,
+        }
+    }
+
+    /// Ends a demand period of `period`, if the application may be the bottleneck (§3.3.2). Returns whether there is a
+    /// new demand to announce.
+    pub(super) fn end_demand_period(&mut self, now: Time, period: Duration, mtu: u16) -> bool {
+        if self.flow.app_rate.is_none() || self.cut_off {
+            return false;
+        }
+        // In bytes on the wire, as rates and limiters count.
+        let released = on_wire(self.sent() - self.sent_before, mtu);
+        self.sent_before = self.sent();
+        let Some(rate) = self.rate else { return false };
+        let queued = on_wire(self.backlog(now, mtu), mtu);
+        let few = 2 * on_wire(mtu.into(), mtu);
+        self.demand.period(released, queued, few, period.as_secs_f64(), rate)
+    }
+
     /// Bytes that the application has produced and the flow has not sent, or has to send again.
-    pub(super) fn backlog(&self, now: Time, mtu: u16) -> u64 {
+    fn backlog(&self, now: Time, mtu: u16) -> u64 {
         let produced = match self.flow.app_rate {
             Some(rate) => rate.bytes_in(now.since(self.flow.start)).0.min(self.flow.size.0),
             None => self.flow.size.0,
@@ -190,7 +225,7 @@ impl Outgoing {
     }
 
     /// Limits the flow to `rate` bit/s from `now` on; saved tokens and debts stay what they are in bytes.
-    pub(super) fn limit(&mut self, now: Time, rate: f64, mtu: u16) {
+    pub(crate) fn limit(&mut self, now: Time, rate: f64, mtu: u16) {
         let debt_bytes = match self.rate {
             Some(old) if self.refilled > now && self.refilled < Time::NEVER => {
                 self.refilled.since(now).as_secs_f64() * old / 8.0

@@ -34,7 +34,7 @@ struct RateComputation {
 }
 
 /// The protocol of a flow, by its number on the wire; the fabric's own protocol says how it breaks ties.
-pub(super) fn protocol(params: &Params, number: u8) -> Option<Protocol> {
+pub(crate) fn protocol(params: &Params, number: u8) -> Option<Protocol> {
     if number == params.protocol.number() { Some(params.protocol) } else { Protocol::from_number(number) }
 }
 
@@ -47,7 +47,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The rates of `table`'s flows in bit/s, in its order, which is that of handles.
-pub(super) fn rates(params: &Params, view: &View, table: &[Entry]) -> Arc<[f64]> {
+pub(crate) fn rates(params: &Params, view: &View, table: &[Entry]) -> Arc<[f64]> {
     let memo = &view.memo;
     let known = locked(&memo.known)
         .iter()
@@ -88,7 +88,7 @@ pub(super) fn residual(params: &Params, view: &View, table: &[Entry], newcomer: 
 
 /// How a flow splits over links; nothing if its ends are cut off from each other.
 fn weights(params: &Params, view: &View, entry: &Entry, row: &mut Vec<(LinkId, f32)>) {
-    let (src, dst) = (NodeId(entry.key() >> 16), NodeId(entry.dst.into()));
+    let (src, dst) = (entry.src(), NodeId(entry.dst.into()));
     let protocol = protocol(params, entry.protocol()).unwrap_or(params.protocol);
     row.clear();
     if view.routing.distance(src, dst).is_some() {

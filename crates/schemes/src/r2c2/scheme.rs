@@ -2,7 +2,7 @@
 
 use super::outgoing::HEADER;
 use super::selection::LASTING_TICKS;
-use super::{Fabric, Params, Policy, R2c2Node, Selecting, Selection, SourceRoute, StartPolicy};
+use super::{Fabric, Params, Policy, R2c2Node, Selecting, Selection, SourceRoute, StartPolicy, setup};
 use crate::parameter::{Parameter, Settings, Value};
 use crate::registry::{Info, Parts, Plan, Scheme, Unfit, View};
 use raddle_allocate::selection::Utility;
@@ -24,17 +24,16 @@ const INFO: Info = Info {
         "reliability, which the paper leaves for later, is an option; checksums cover packets, not whole flows",
     ],
     view: View::Local,
-    routings: &["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "ecmp"],
+    routings: setup::ROUTINGS,
     parameters: &[
         Parameter::new(
             "rho",
             Value::Duration(Duration::from_us(500)),
             "interval between rate computations; 0 recomputes at every event",
         ),
-        Parameter::new("headroom", Value::Fraction(0.05), "share of each link that rates leave free")
-            .within(0.0, 0.99),
-        Parameter::new("only_lasting", Value::Flag(true), "count only flows known for a whole interval"),
-        Parameter::new("synchronous", Value::Flag(false), "all nodes compute at the same instants"),
+        setup::HEADROOM,
+        setup::ONLY_LASTING,
+        setup::SYNCHRONOUS,
         Parameter::choice(
             "policy",
             &["weights", "deadline", "tenant"],
@@ -47,13 +46,8 @@ const INFO: Info = Info {
             &["line", "local", "residual"],
             "what a flow may send before its first computation",
         ),
-        Parameter::new("mtu", Value::Bytes(1_500), "payload bytes of a full packet").within(1.0, 9_000.0),
-        Parameter::new(
-            "nic_packets",
-            Value::Count(2),
-            "packets an unlimited flow may leave waiting at its first hop",
-        )
-        .within(1.0, 1_000.0),
+        setup::MTU,
+        setup::NIC_PACKETS,
         Parameter::choice(
             "select",
             &["off", "one", "random", "token"],
@@ -77,7 +71,7 @@ const INFO: Info = Info {
         )
         .within(1.0, 1e9),
         Parameter::new("trees", Value::Count(6), "broadcast trees a source").within(1.0, 64.0),
-        Parameter::new("hop_bits", Value::Count(3), "bits a hop in the source route").within(3.0, 5.0),
+        setup::HOP_BITS,
         Parameter::new(
             "reliable",
             Value::Flag(false),
@@ -92,15 +86,9 @@ const INFO: Info = Info {
     ],
 };
 
-fn params(plan: &Plan<'_>, protocol: Protocol) -> Params {
+fn params(plan: &Plan<'_>) -> Params {
     let settings = plan.settings;
-    let small = |name| u8::try_from(settings.count(name)).expect("the parameter's range");
     Params {
-        protocol,
-        rho: settings.duration("rho"),
-        headroom: settings.fraction("headroom"),
-        only_lasting: settings.flag("only_lasting"),
-        synchronous: settings.flag("synchronous"),
         policy: match settings.choice("policy") {
             "deadline" => Policy::Deadline,
             "tenant" => {
@@ -114,12 +102,10 @@ fn params(plan: &Plan<'_>, protocol: Protocol) -> Params {
             "residual" => StartPolicy::Residual,
             _ => StartPolicy::Line,
         },
-        mtu: u16::try_from(settings.count("mtu")).expect("the parameter's range"),
-        nic_packets: settings.count("nic_packets"),
-        trees: small("trees"),
-        hop_bits: small("hop_bits").into(),
+        trees: u8::try_from(settings.count("trees")).expect("the parameter's range"),
         reliable: settings.flag("reliable"),
         window: u16::try_from(settings.count("window")).expect("the parameter's range"),
+        ..setup::params(plan)
     }
 }
 
@@ -147,39 +133,12 @@ fn selection(settings: &Settings) -> Option<Selection> {
     Some(Selection { by, period, among: among(settings), utility, evaluations })
 }
 
-/// Refuses a protocol that is not defined on the fabric, or whose routes do not fit the header.
-fn check_route(routing: &Routing, params: &Params, protocol: Protocol, key: &str) -> Result<(), Unfit> {
-    let unfit = |problem: String, hint: &str| Unfit { key: key.into(), problem, hint: hint.into() };
-    if let Err(error) = routing.supports(protocol) {
-        return Err(unfit(error.to_string(), "`rps` works on every fabric"));
-    }
-    let (longest, room) = (routing.longest_route(protocol), 128 / params.hop_bits as usize);
-    if longest > room {
-        let problem =
-            format!("a route of `{protocol}` can take {longest} hops here; the header holds {room}");
-        return Err(unfit(problem, "choose a protocol with shorter routes, such as `rps`"));
-    }
-    Ok(())
-}
-
 fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
-    let unfit = |key: &str, problem: String, hint: String| Unfit { key: key.into(), problem, hint };
-    let protocol: Protocol = plan.routing.parse().expect("one of the scheme's routings");
-    let params = params(plan, protocol);
-    let nodes = plan.topology.node_count();
-    if nodes > 1 << 16 {
-        let problem = format!("R2C2 addresses 65,536 nodes; this fabric has {nodes}");
-        return Err(unfit("topology", problem, "choose a smaller fabric".into()));
-    }
-    let routing = Routing::new(Arc::clone(plan.topology));
-    let ports = plan.topology.nodes().map(|node| plan.topology.port_count(node)).max().unwrap_or(0);
-    if ports > 1 << params.hop_bits {
-        let problem =
-            format!("{} bits a hop name {} ports; a node has {ports}", params.hop_bits, 1 << params.hop_bits);
-        return Err(unfit("scheme.r2c2.hop_bits", problem, "raise `hop_bits` (at most 5: 32 ports)".into()));
-    }
-    check_route(&routing, &params, protocol, "scheme.routing")?;
+    let params = params(plan);
+    setup::check(plan, INFO.name, &params)?;
     if let Some(selection) = params.selection {
+        let unfit = |key: &str, problem: String, hint: String| Unfit { key: key.into(), problem, hint };
+        let (protocol, routing) = (params.protocol, Routing::new(Arc::clone(plan.topology)));
         if !selection.among.contains(&protocol) {
             let problem = format!("flows start with `{protocol}`, which selection cannot choose");
             return Err(unfit("scheme.routing", problem, "choose `rps`, or leave `select` off".into()));
@@ -191,7 +150,7 @@ fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
             return Err(unfit("scheme.r2c2.select_period", problem, "choose a longer period".into()));
         }
         for &protocol in selection.among {
-            check_route(&routing, &params, protocol, "scheme.r2c2.select_among")?;
+            setup::check_route(&routing, &params, protocol, "scheme.r2c2.select_among")?;
         }
     }
     let fabric = Fabric::new(plan.topology, params);

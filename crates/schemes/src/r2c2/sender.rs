@@ -5,11 +5,13 @@ use super::fabric::View;
 use super::outgoing::{Drawn, HEADER, Outgoing};
 use raddle_core::{Bytes, Header, NodeId, Packet, PortId, Ports, Stream, Time};
 use raddle_topology::routing::Protocol;
-use raddle_wire::r2c2::{Acknowledgement, Data, FLAG_LAST, FLAG_PAYLOAD_COVERED, Route, flow_handle};
+use raddle_wire::r2c2::{
+    Acknowledgement, Data, Event, EventKind, FLAG_LAST, FLAG_PAYLOAD_COVERED, Route, flow_handle,
+};
 
 /// The sending side of a node. Flows take turns, a packet each.
 #[derive(Debug)]
-pub(super) struct Sender {
+pub(crate) struct Sender {
     id: u16,
     flows: Vec<Outgoing>,
     /// The flow whose turn it is.
@@ -20,14 +22,14 @@ pub(super) struct Sender {
 
 /// A packet that is to leave now, and its flow if this was its last.
 #[derive(Debug)]
-pub(super) struct Departure {
-    pub(super) packet: Packet,
-    pub(super) finished: Option<Outgoing>,
+pub(crate) struct Departure {
+    pub(crate) packet: Packet,
+    pub(crate) finished: Option<Outgoing>,
 }
 
 impl Sender {
     /// No flows, at the node `id` of a run with this seed.
-    pub(super) fn new(id: NodeId, seed: u64) -> Self {
+    pub(crate) fn new(id: NodeId, seed: u64) -> Self {
         Self {
             id: u16::try_from(id.0).expect("R2C2 addresses 65,536 nodes"),
             flows: Vec::new(),
@@ -38,23 +40,23 @@ impl Sender {
     }
 
     /// The handle of the flow that this node calls `lid`.
-    pub(super) fn handle(&self, lid: u16) -> u32 {
+    pub(crate) fn handle(&self, lid: u16) -> u32 {
         flow_handle(self.id, lid)
     }
 
-    pub(super) fn flows(&self) -> &[Outgoing] {
+    pub(crate) fn flows(&self) -> &[Outgoing] {
         &self.flows
     }
 
-    pub(super) fn flows_mut(&mut self) -> &mut [Outgoing] {
+    pub(crate) fn flows_mut(&mut self) -> &mut [Outgoing] {
         &mut self.flows
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.flows.is_empty()
     }
 
-    pub(super) fn push(&mut self, flow: Outgoing) {
+    pub(crate) fn push(&mut self, flow: Outgoing) {
         self.flows.push(flow);
     }
 
@@ -70,7 +72,7 @@ impl Sender {
 
     /// After a change of the fabric: forgets routes drawn before, and flows whose destination is cut off unless they
     /// are reliable, which wait.
-    pub(super) fn reroute(&mut self, view: &View, params: &Params) {
+    pub(crate) fn reroute(&mut self, view: &View, params: &Params) {
         let at = NodeId(self.id.into());
         self.flows.retain_mut(|flow| {
             let cut_off = view.routing.distance(at, flow.flow.dst).is_none();
@@ -96,16 +98,18 @@ impl Sender {
         Some(self.flows.remove(place))
     }
 
-    /// The header of a control packet with `plen` bytes of payload, about flow `flow`; `None` if there is no way.
-    pub(super) fn control(
+    /// The header of a control packet with `plen` bytes of payload, about flow `flow`, on a path that `protocol` draws;
+    /// `None` if there is no way.
+    pub(crate) fn control(
         &mut self,
         view: &View,
         params: &Params,
+        protocol: Protocol,
         dst: u16,
         flow: u32,
         plen: u16,
     ) -> Option<Data> {
-        let drawn = self.draw(view, params, params.protocol, NodeId(dst.into()), 0)?;
+        let drawn = self.draw(view, params, protocol, NodeId(dst.into()), flow)?;
         Some(Data {
             flow,
             src: self.id,
@@ -138,8 +142,16 @@ impl Sender {
         Some(Drawn { route, hops, first })
     }
 
+    /// Ends a demand period of every flow. Returns what is to be said of those whose demand has changed.
+    pub(crate) fn end_demand_period(&mut self, now: Time, params: &Params) -> Vec<Event> {
+        let changed = |flow: &mut Outgoing| {
+            flow.end_demand_period(now, params.rho, params.mtu).then(|| flow.event(EventKind::Demand))
+        };
+        self.flows.iter_mut().filter_map(changed).collect()
+    }
+
     /// The next data packet that a flow may send, or when to look again.
-    pub(super) fn next(
+    pub(crate) fn next(
         &mut self,
         now: Time,
         ports: &Ports<'_>,

@@ -30,7 +30,7 @@ pub(super) fn handle(event: &Event) -> u32 {
 
 impl FlowTable {
     /// An empty table, in which flows count once they have been known for `lasting`.
-    pub(super) fn new(lasting: Duration) -> Self {
+    pub(crate) fn new(lasting: Duration) -> Self {
         Self { lasting, ..Self::default() }
     }
 
@@ -40,7 +40,7 @@ impl FlowTable {
     }
 
     /// Applies a broadcast event. Applying it again changes nothing.
-    pub(super) fn apply(&mut self, now: Time, event: &Event) {
+    pub(crate) fn apply(&mut self, now: Time, event: &Event) {
         let key = handle(event);
         if event.lid == 0 {
             return; // no sender gives that number
@@ -99,7 +99,7 @@ impl FlowTable {
     }
 
     /// Forgets the flows for which `keep` is false.
-    pub(super) fn retain(&mut self, now: Time, mut keep: impl FnMut(&Entry) -> bool) {
+    pub(crate) fn retain(&mut self, now: Time, mut keep: impl FnMut(&Entry) -> bool) {
         self.changed = now;
         let gone: Vec<Entry> = self.entries.iter().copied().filter(|entry| !keep(entry)).collect();
         for entry in gone {
@@ -109,7 +109,7 @@ impl FlowTable {
     }
 
     /// Lets flows that have been known for long enough count.
-    pub(super) fn age(&mut self, now: Time) {
+    pub(crate) fn age(&mut self, now: Time) {
         let known_before = Time::from_ps(now.as_ps().saturating_sub(self.lasting.as_ps()));
         while self.young.pop_front_if(|&mut (learned, _)| learned <= known_before).is_some() {}
         if self.young.len() < self.young.capacity() / 8 {
@@ -125,7 +125,7 @@ impl FlowTable {
 
     /// The flows that count as of the last [`age`](Self::age), in order of handle, the order in which all nodes
     /// compute.
-    pub(super) fn counted(&self) -> Vec<Entry> {
+    pub(crate) fn counted(&self) -> Vec<Entry> {
         let mut young: Vec<u32> = self.young.iter().map(|&(_, key)| key).collect();
         young.sort_unstable();
         let mut counted = self.all();
@@ -138,7 +138,7 @@ impl FlowTable {
     }
 
     /// All flows, in order of handle.
-    pub(super) fn all(&self) -> Vec<Entry> {
+    pub(crate) fn all(&self) -> Vec<Entry> {
         let mut all: Vec<Entry> = Vec::with_capacity(self.entries.len());
         all.extend(self.entries.iter());
         all.sort_unstable_by_key(Entry::key);
@@ -150,7 +150,7 @@ impl FlowTable {
         self.changed
     }
 
-    pub(super) fn get(&self, key: u32) -> Option<&Entry> {
+    pub(crate) fn get(&self, key: u32) -> Option<&Entry> {
         self.entries.get(key)
     }
 

@@ -1,7 +1,7 @@
-//! An R2C2 rack in the packet engine.
+//! A rack of R2C2 nodes, or of others with R2C2's data plane, in the packet engine.
 
 use raddle_core::{
-    Bytes, Duration, Flow, FlowId, Header, LinkId, Node, NodeId, Packet, Rate, Report, Stream, Time,
+    Bytes, Duration, Flow, FlowId, Header, Host, LinkId, Node, NodeId, Packet, Rate, Report, Stream, Time,
 };
 use raddle_packet_sim::{Change, Config, Observer, PortSetup, Simulation};
 use raddle_schemes::r2c2::{Fabric, Params, R2c2Node, SourceRoute};
@@ -48,11 +48,11 @@ impl Observer for Heard {
 }
 
 /// Nodes that the test can look into while the engine owns them.
-pub(crate) type Nodes = Vec<Arc<Mutex<R2c2Node>>>;
+pub(crate) type Nodes<H> = Vec<Arc<Mutex<H>>>;
 
-struct Shared(Arc<Mutex<R2c2Node>>);
+struct Shared<H>(Arc<Mutex<H>>);
 
-impl raddle_core::Host for Shared {
+impl<H: Host> Host for Shared<H> {
     fn handle(&mut self, now: Time, input: raddle_core::Input<'_>) {
         self.0.lock().expect("no panic").handle(now, input);
     }
@@ -62,8 +62,8 @@ impl raddle_core::Host for Shared {
     }
 }
 
-pub(crate) struct Rack {
-    pub(crate) nodes: Nodes,
+pub(crate) struct Rack<H = R2c2Node> {
+    pub(crate) nodes: Nodes<H>,
     pub(crate) simulation: Simulation<Heard>,
 }
 
@@ -92,11 +92,22 @@ pub(crate) fn rack_in(
     config: Config,
 ) -> Rack {
     let fabric = Fabric::new(topology, params);
-    let nodes: Nodes =
-        topology.nodes().map(|id| Arc::new(Mutex::new(R2c2Node::new(&fabric, id, 1)))).collect();
+    rack_of(topology, |id| R2c2Node::new(&fabric, id, 1), params.hop_bits, flows, limit_packets, config)
+}
+
+/// A rack of any nodes whose routes have so many bits a hop.
+pub(crate) fn rack_of<H: Host + 'static>(
+    topology: &Arc<Topology>,
+    node: impl Fn(NodeId) -> H,
+    hop_bits: u32,
+    flows: Vec<Flow>,
+    limit_packets: Option<usize>,
+    config: Config,
+) -> Rack<H> {
+    let nodes: Nodes<H> = topology.nodes().map(|id| Arc::new(Mutex::new(node(id)))).collect();
     let parts = |id: NodeId| Node {
         host: Some(Box::new(Shared(Arc::clone(&nodes[id.index()])))),
-        forwarder: Some(Box::new(SourceRoute::new(params.hop_bits))),
+        forwarder: Some(Box::new(SourceRoute::new(hop_bits))),
     };
     let port = |_| PortSetup { limit_packets, ..PortSetup::default() };
     let mut simulation = Simulation::new(topology, parts, port, flows, config, Heard::default());

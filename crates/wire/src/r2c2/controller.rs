@@ -3,6 +3,7 @@
 use super::{Data, Event};
 use crate::Error;
 use crate::field::{get16, get32};
+use std::sync::Arc;
 
 /// A node tells the controller of an event: a data header of type 0x42 whose payload is the 16-byte event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,47 +66,52 @@ impl FlowRate {
 ///
 /// A rate carries its flow's lid, since controller and node may for a while disagree on which flows there are.
 /// The paper's own message, of which only the total size can be inferred, seems to need 4 bytes a rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ControllerRates {
     /// The header that carries them; `plen` is 6 times their number.
     pub data: Data,
+    /// The rates, which copies of the packet share.
+    pub rates: Arc<[FlowRate]>,
 }
 
 impl ControllerRates {
     /// The type byte.
     pub const TYPE: u8 = 0x43;
 
+    /// Bytes on the wire.
+    #[must_use]
+    pub const fn wire_len(&self) -> usize {
+        Data::LEN + self.data.plen as usize
+    }
+
     /// Appends the packet's bytes to `out`.
     ///
-    /// # Errors
-    /// [`Error::Invalid`] if `data.plen` is not the length of the rates.
-    pub fn encode(&self, rates: &[FlowRate], out: &mut Vec<u8>) -> Result<(), Error> {
-        if usize::from(self.data.plen) != rates.len() * FlowRate::LEN {
-            return Err(Error::Invalid { field: "plen", value: self.data.plen.into() });
-        }
+    /// # Panics
+    /// In debug builds, if `data.plen` is not the length of the rates.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        debug_assert_eq!(usize::from(self.data.plen), self.rates.len() * FlowRate::LEN);
         let start = out.len();
         let payload = start + Data::LEN;
         out.resize(payload, 0);
-        for rate in rates {
+        for rate in &*self.rates {
             out.extend_from_slice(&rate.lid.to_be_bytes());
             out.extend_from_slice(&rate.kbps.to_be_bytes());
         }
         let header = self.data.encode_as(Self::TYPE, &out[payload..]);
         out[start..payload].copy_from_slice(&header);
-        Ok(())
     }
 
-    /// The packet in front of `bytes`, and its rates.
+    /// The packet in front of `bytes`.
     ///
     /// # Errors
     /// [`Error`], if the bytes are no such packet.
-    pub fn decode(bytes: &[u8]) -> Result<(Self, impl ExactSizeIterator<Item = FlowRate>), Error> {
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let (data, payload) = Data::decode_as(Self::TYPE, bytes)?;
         let (rates, rest) = payload.as_chunks::<{ FlowRate::LEN }>();
         if !rest.is_empty() {
             return Err(Error::Invalid { field: "plen", value: data.plen.into() });
         }
         let rates = rates.iter().map(|rate| FlowRate { lid: get16(rate, 0), kbps: get32(rate, 2) });
-        Ok((Self { data }, rates))
+        Ok(Self { data, rates: rates.collect() })
     }
 }

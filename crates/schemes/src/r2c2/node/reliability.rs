@@ -3,7 +3,7 @@
 use super::super::arrivals::{Answer, Arrivals, Taken};
 use super::super::outgoing::Outgoing;
 use super::R2c2Node;
-use raddle_core::{Duration, NodeId, Time};
+use raddle_core::{Header, NodeId, Time};
 use raddle_wire::r2c2::{Acknowledgement, Data, Event};
 
 impl R2c2Node {
@@ -33,9 +33,10 @@ impl R2c2Node {
         let &Answer { key, seq, next, from, arrived } = answer;
         let (src, plen) = ((key >> 16) as u16, Acknowledgement::PAYLOAD_LEN);
         let params = &self.fabric.params;
-        if let Some(data) = self.sender.control(&self.view, params, src, key, plen) {
-            let data = Data { seq, ..data };
-            self.outbox.acknowledgement(Acknowledgement { data, next, window: params.window, from, arrived });
+        if let Some(data) = self.sender.control(&self.view, params, params.protocol, src, key, plen) {
+            let (data, window) = (Data { seq, ..data }, params.window);
+            let ack = Acknowledgement { data, next, window, from, arrived };
+            self.outbox.control(Header::R2c2Acknowledgement(ack));
         }
     }
 
@@ -79,9 +80,8 @@ impl R2c2Node {
                 table.get(key).is_some() || routing.distance(NodeId(key >> 16), at).is_none()
             });
         }
-        let ticks = self.next_tick < Time::NEVER || self.params().rho == Duration::ZERO;
-        if !ticks && !self.sender.is_empty() && !self.sender.is_cut_off() {
-            self.next_tick = self.tick_after(now);
+        if !self.sender.is_empty() && !self.sender.is_cut_off() {
+            self.ticks.start(now);
         }
     }
 }

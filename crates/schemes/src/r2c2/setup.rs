@@ -1,0 +1,83 @@
+//! What schemes with R2C2's data plane declare and check alike.
+
+use super::Params;
+use crate::parameter::{Parameter, Value};
+use crate::registry::{Plan, Unfit};
+use raddle_topology::routing::{Protocol, Routing};
+use std::sync::Arc;
+
+pub(crate) const ROUTINGS: &[&str] =
+    &["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "ecmp"];
+
+pub(crate) const HEADROOM: Parameter =
+    Parameter::new("headroom", Value::Fraction(0.05), "share of each link that rates leave free")
+        .within(0.0, 0.99);
+pub(crate) const ONLY_LASTING: Parameter =
+    Parameter::new("only_lasting", Value::Flag(true), "count only flows known for a whole interval");
+pub(crate) const SYNCHRONOUS: Parameter =
+    Parameter::new("synchronous", Value::Flag(false), "all nodes compute at the same instants");
+pub(crate) const MTU: Parameter =
+    Parameter::new("mtu", Value::Bytes(1_500), "payload bytes of a full packet").within(1.0, 9_000.0);
+pub(crate) const NIC_PACKETS: Parameter = Parameter::new(
+    "nic_packets",
+    Value::Count(2),
+    "packets an unlimited flow may leave waiting at its first hop",
+)
+.within(1.0, 1_000.0);
+pub(crate) const HOP_BITS: Parameter =
+    Parameter::new("hop_bits", Value::Count(3), "bits a hop in the source route").within(3.0, 5.0);
+
+/// The plan's routing and the parameters above, and R2C2's `rho`; the others at their defaults.
+pub(crate) fn params(plan: &Plan<'_>) -> Params {
+    let settings = plan.settings;
+    Params {
+        protocol: plan.routing.parse().expect("one of the scheme's routings"),
+        rho: settings.duration("rho"),
+        headroom: settings.fraction(HEADROOM.name),
+        only_lasting: settings.flag(ONLY_LASTING.name),
+        synchronous: settings.flag(SYNCHRONOUS.name),
+        mtu: u16::try_from(settings.count(MTU.name)).expect("the parameter's range"),
+        nic_packets: settings.count(NIC_PACKETS.name),
+        hop_bits: u32::try_from(settings.count(HOP_BITS.name)).expect("the parameter's range"),
+        ..Params::default()
+    }
+}
+
+/// Whether the fabric's addresses and routes fit the header of the scheme `name`.
+pub(crate) fn check(plan: &Plan<'_>, name: &str, params: &Params) -> Result<(), Unfit> {
+    let unfit =
+        |key: &str, problem: String, hint: &str| Unfit { key: key.into(), problem, hint: hint.into() };
+    let nodes = plan.topology.node_count();
+    if nodes > 1 << 16 {
+        let problem = format!("R2C2 addresses 65,536 nodes; this fabric has {nodes}");
+        return Err(unfit("topology", problem, "choose a smaller fabric"));
+    }
+    let (bits, ports) = (params.hop_bits, plan.topology.nodes().map(|node| plan.topology.port_count(node)));
+    let ports = ports.max().unwrap_or(0);
+    if ports > 1 << bits {
+        let problem = format!("{bits} bits a hop name {} ports; a node has {ports}", 1 << bits);
+        let key = format!("scheme.{name}.{}", HOP_BITS.name);
+        return Err(unfit(&key, problem, "raise `hop_bits` (at most 5: 32 ports)"));
+    }
+    check_route(&Routing::new(Arc::clone(plan.topology)), params, params.protocol, "scheme.routing")
+}
+
+/// Refuses a protocol that is not defined on the fabric, or whose routes do not fit the header.
+pub(crate) fn check_route(
+    routing: &Routing,
+    params: &Params,
+    protocol: Protocol,
+    key: &str,
+) -> Result<(), Unfit> {
+    let unfit = |problem: String, hint: &str| Unfit { key: key.into(), problem, hint: hint.into() };
+    if let Err(error) = routing.supports(protocol) {
+        return Err(unfit(error.to_string(), "`rps` works on every fabric"));
+    }
+    let (longest, room) = (routing.longest_route(protocol), 128 / params.hop_bits as usize);
+    if longest > room {
+        let problem =
+            format!("a route of `{protocol}` can take {longest} hops here; the header holds {room}");
+        return Err(unfit(problem, "choose a protocol with shorter routes, such as `rps`"));
+    }
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! When a node computes: every rho, at a phase of its own (§3.3.1).
+
+use super::Params;
+use raddle_core::{Duration, NodeId, Stream, Time};
+
+/// The ticks of one node, while it has something to compute for.
+#[derive(Debug)]
+pub(crate) struct Ticks {
+    rho: Duration,
+    phase: Duration,
+    next: Time,
+}
+
+impl Ticks {
+    /// No ticks yet, at the node `id` of a run with this seed.
+    pub(crate) fn new(params: &Params, id: NodeId, seed: u64) -> Self {
+        let rho = params.rho.as_ps();
+        let phase = if params.synchronous || rho == 0 {
+            0
+        } else {
+            Stream::new(seed, id.0.into(), "r2c2/phase").below(rho)
+        };
+        Self { rho: params.rho, phase: Duration::from_ps(phase), next: Time::NEVER }
+    }
+
+    /// From now on there are ticks, unless rho is zero.
+    pub(crate) fn start(&mut self, now: Time) {
+        if self.next == Time::NEVER && self.rho > Duration::ZERO {
+            self.next = self.after(now);
+        }
+    }
+
+    /// There are no more ticks until the next start.
+    pub(crate) fn stop(&mut self) {
+        self.next = Time::NEVER;
+    }
+
+    /// There is a tick now, whatever rho is.
+    pub(crate) fn at_once(&mut self, now: Time) {
+        self.next = now;
+    }
+
+    /// When the next tick is.
+    pub(crate) fn next(&self) -> Time {
+        self.next
+    }
+
+    /// Whether there is a tick now, which is then over.
+    pub(crate) fn take(&mut self, now: Time) -> bool {
+        let is_due = self.next <= now;
+        if is_due {
+            self.next = if self.rho == Duration::ZERO { Time::NEVER } else { self.after(now) };
+        }
+        is_due
+    }
+
+    fn after(&self, now: Time) -> Time {
+        let phase = Time::ZERO + self.phase;
+        let ticks = now.since(phase).as_ps() / self.rho.as_ps() + u64::from(now >= phase);
+        phase + self.rho * ticks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Duration::from_us(us)
+    }
+
+    #[test]
+    fn ticks_come_every_rho_while_wanted() {
+        let params = Params { synchronous: true, ..Params::default() };
+        let mut ticks = Ticks::new(&params, NodeId(3), 1);
+        assert!(!ticks.take(at(10_000)), "not wanted");
+        ticks.start(at(600));
+        assert_eq!(ticks.next(), at(1_000));
+        ticks.start(at(999));
+        assert!(!ticks.take(at(999)) && ticks.take(at(1_000)) && !ticks.take(at(1_000)));
+        assert_eq!(ticks.next(), at(1_500));
+        ticks.stop();
+        assert_eq!(ticks.next(), Time::NEVER);
+    }
+
+    #[test]
+    fn nodes_have_phases_of_their_own_unless_all_tick_at_once() {
+        let first = |id| {
+            let mut ticks = Ticks::new(&Params::default(), NodeId(id), 1);
+            ticks.start(Time::ZERO);
+            ticks.next()
+        };
+        assert!(first(0) < at(500) && first(0) != first(1));
+    }
+
+    #[test]
+    fn without_an_interval_there_are_ticks_on_demand_only() {
+        let mut ticks = Ticks::new(&Params { rho: Duration::ZERO, ..Params::default() }, NodeId(0), 1);
+        ticks.start(at(1));
+        assert_eq!(ticks.next(), Time::NEVER);
+        ticks.at_once(at(2));
+        assert!(ticks.take(at(2)) && !ticks.take(at(3)));
+    }
+}
