@@ -41,10 +41,10 @@ fn repaired(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     let word = |bytes: &[u8], at| usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
     match (bytes.first(), bytes.len()) {
-        (Some(0x10 | 0x41..=0x43), 36..) => {
+        (Some(0x10 | 0x41..=0x44 | 0x47 | 0x48), 36..) => {
             let covered = if bytes[3] & 1 == 1 { word(&bytes, 18) } else { 0 };
             let ridx = std::mem::take(&mut bytes[2]);
-            if bytes[0] != 0x10 && bytes.len() >= 52 {
+            if matches!(bytes[0], 0x41..=0x43) && bytes.len() >= 52 {
                 seal(&mut bytes, 36..52, 50, 0); // the event within
             }
             seal(&mut bytes, 0..36 + covered, 16, 0);

@@ -19,9 +19,9 @@ pub enum PacketKind {
     Data,
     /// An acknowledgement, or whatever else a transport sends without application bytes.
     Ack,
-    /// A broadcast event or announcement.
+    /// A broadcast event, announcement or digest.
     Event,
-    /// A notice of a dropped broadcast.
+    /// A unicast that mends broadcasts: a notice that one was dropped, a request, a snapshot.
     Notice,
 }
 
@@ -30,8 +30,10 @@ impl Packet {
     #[must_use]
     pub fn kind(&self) -> PacketKind {
         match &self.header {
-            Header::R2c2Event(_) | Header::R2c2Announcement(..) => PacketKind::Event,
-            Header::R2c2DropNotice(_) => PacketKind::Notice,
+            Header::R2c2Event(_) | Header::R2c2Announcement(..) | Header::R2c2Digest(_) => PacketKind::Event,
+            Header::R2c2DropNotice(_) | Header::R2c2Request(_) | Header::R2c2Snapshot(_) => {
+                PacketKind::Notice
+            }
             Header::R2c2Data(_) | Header::Tcp(_) if self.is_data() => PacketKind::Data,
             Header::R2c2Data(_) | Header::Tcp(_) => PacketKind::Ack,
         }
@@ -44,7 +46,7 @@ impl Packet {
     }
 
     /// The node that the header names as the packet's destination (of a broadcast event: its flow's; of an
-    /// announcement, which is for all: its source).
+    /// announcement or a digest, which are for all: its source).
     #[must_use]
     pub fn dst(&self) -> NodeId {
         self.ends().1
@@ -57,6 +59,9 @@ impl Packet {
             Header::R2c2Event(event) => (node(event.src), node(event.dst)),
             Header::R2c2DropNotice(notice) => (node(notice.data.src), node(notice.data.dst)),
             Header::R2c2Announcement(announcement, _) => (node(announcement.src), node(announcement.src)),
+            Header::R2c2Digest(digest) => (node(digest.src), node(digest.src)),
+            Header::R2c2Request(request) => (node(request.data.src), node(request.data.dst)),
+            Header::R2c2Snapshot(snapshot) => (node(snapshot.data.src), node(snapshot.data.dst)),
             Header::Tcp(segment) => (NodeId(segment.src), NodeId(segment.dst)),
         }
     }
@@ -66,7 +71,12 @@ impl Packet {
     pub fn payload(&self) -> u32 {
         match &self.header {
             Header::R2c2Data(data) => data.plen.into(),
-            Header::R2c2Event(_) | Header::R2c2DropNotice(_) | Header::R2c2Announcement(..) => 0,
+            Header::R2c2Event(_)
+            | Header::R2c2DropNotice(_)
+            | Header::R2c2Announcement(..)
+            | Header::R2c2Digest(_)
+            | Header::R2c2Request(_)
+            | Header::R2c2Snapshot(_) => 0,
             Header::Tcp(segment) => segment.plen.into(),
         }
     }

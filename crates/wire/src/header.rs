@@ -14,13 +14,20 @@ pub enum Header {
     R2c2DropNotice(r2c2::DropNotice),
     /// R2C2's announcement of routing protocols, with its assignments, which copies share.
     R2c2Announcement(r2c2::Announcement, Arc<[r2c2::Assignment]>),
+    /// R2C2's digest of a node's flows.
+    R2c2Digest(r2c2::Digest),
+    /// R2C2's request to say something again.
+    R2c2Request(r2c2::Request),
+    /// R2C2's list of a node's flows, which copies share.
+    R2c2Snapshot(r2c2::Snapshot),
     /// A TCP segment in its IPv4 packet.
     Tcp(tcp::Segment),
 }
 
 impl Header {
     /// Bytes of the header on the wire: of a data packet 36, of an event 16, of a drop notice 56 (which is all of
-    /// it), of an announcement 12 and 5 an assignment (which is all of it), of a TCP segment 40 and its SACK option.
+    /// it), of an announcement 12 and 5 an assignment (which is all of it), of a digest 16, of a request 36, of a snapshot
+    /// 48 and 10 a flow (which is all of it), of a TCP segment 40 and its SACK option.
     #[must_use]
     pub fn wire_len(&self) -> usize {
         match self {
@@ -30,6 +37,9 @@ impl Header {
             Self::R2c2Announcement(_, assignments) => {
                 r2c2::Announcement::LEN + assignments.len() * r2c2::Assignment::LEN
             }
+            Self::R2c2Digest(_) => r2c2::Digest::LEN,
+            Self::R2c2Request(_) => r2c2::Request::LEN,
+            Self::R2c2Snapshot(snapshot) => snapshot.wire_len(),
             Self::Tcp(segment) => segment.wire_len(),
         }
     }
@@ -39,7 +49,12 @@ impl Header {
     pub const fn payload_len(&self) -> usize {
         match self {
             Self::R2c2Data(data) => data.plen as usize,
-            Self::R2c2Event(_) | Self::R2c2DropNotice(_) | Self::R2c2Announcement(..) => 0,
+            Self::R2c2Event(_)
+            | Self::R2c2DropNotice(_)
+            | Self::R2c2Announcement(..)
+            | Self::R2c2Digest(_)
+            | Self::R2c2Request(_)
+            | Self::R2c2Snapshot(_) => 0,
             Self::Tcp(segment) => segment.plen as usize,
         }
     }
@@ -50,7 +65,9 @@ impl Header {
         match self {
             Self::R2c2Data(data) => Some(data),
             Self::R2c2DropNotice(notice) => Some(&notice.data),
-            Self::R2c2Event(_) | Self::R2c2Announcement(..) | Self::Tcp(_) => None,
+            Self::R2c2Request(request) => Some(&request.data),
+            Self::R2c2Snapshot(snapshot) => Some(&snapshot.data),
+            Self::R2c2Event(_) | Self::R2c2Announcement(..) | Self::R2c2Digest(_) | Self::Tcp(_) => None,
         }
     }
 
@@ -60,19 +77,25 @@ impl Header {
         match self {
             Self::R2c2Data(data) => Some(data),
             Self::R2c2DropNotice(notice) => Some(&mut notice.data),
-            Self::R2c2Event(_) | Self::R2c2Announcement(..) | Self::Tcp(_) => None,
+            Self::R2c2Request(request) => Some(&mut request.data),
+            Self::R2c2Snapshot(snapshot) => Some(&mut snapshot.data),
+            Self::R2c2Event(_) | Self::R2c2Announcement(..) | Self::R2c2Digest(_) | Self::Tcp(_) => None,
         }
     }
 
     /// The flow's name, on which sender and receiver agree: R2C2's handle, or
-    /// [`tcp::Segment::flow_key`]. Of a drop notice, the flow whose event was dropped; of an announcement, 0.
+    /// [`tcp::Segment::flow_key`]. Of a drop notice, the flow whose event was dropped; of what is
+    /// about no single flow, 0.
     #[must_use]
     pub const fn flow_key(&self) -> u64 {
         match self {
             Self::R2c2Data(data) => data.flow as u64,
             Self::R2c2Event(event) => event.flow() as u64,
             Self::R2c2DropNotice(notice) => notice.dropped.flow() as u64,
-            Self::R2c2Announcement(..) => 0,
+            Self::R2c2Announcement(..)
+            | Self::R2c2Digest(_)
+            | Self::R2c2Request(_)
+            | Self::R2c2Snapshot(_) => 0,
             Self::Tcp(segment) => segment.flow_key(),
         }
     }
@@ -114,6 +137,9 @@ impl Header {
             Self::R2c2Announcement(announcement, assignments) => {
                 announcement.encode(assignments, out).expect("at most 300 assignments, protocols below 16");
             }
+            Self::R2c2Digest(digest) => out.extend_from_slice(&digest.encode()),
+            Self::R2c2Request(request) => out.extend_from_slice(&request.encode()),
+            Self::R2c2Snapshot(snapshot) => snapshot.encode(out),
             Self::Tcp(segment) => segment.encode(payload, out),
         }
     }
@@ -133,6 +159,11 @@ impl Header {
                 let (announcement, assignments) = r2c2::Announcement::decode(bytes)?;
                 Self::R2c2Announcement(announcement, assignments.collect())
             }
+            r2c2::Digest::TYPE => Self::R2c2Digest(r2c2::Digest::decode(bytes)?),
+            r2c2::Request::RESEND | r2c2::Request::SNAPSHOT => {
+                Self::R2c2Request(r2c2::Request::decode(bytes)?)
+            }
+            r2c2::Snapshot::TYPE => Self::R2c2Snapshot(r2c2::Snapshot::decode(bytes)?),
             0x20..=0x2F => Self::R2c2Event(r2c2::Event::decode(bytes)?),
             tcp::Segment::TYPE => {
                 let (segment, len) = tcp::Segment::decode(bytes)?;
