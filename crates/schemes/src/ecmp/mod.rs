@@ -126,7 +126,12 @@ fn flow_hash(packet: &Packet, salt: u64) -> u64 {
     let within = match &packet.header {
         Header::Tcp(segment) => u32::from(segment.src_port) << 16 | u32::from(segment.dst_port),
         Header::R2c2Data(data) => data.flow,
-        Header::R2c2Event(_) | Header::R2c2DropNotice(_) | Header::R2c2Announcement(..) => 0,
+        Header::R2c2Event(_)
+        | Header::R2c2DropNotice(_)
+        | Header::R2c2Announcement(..)
+        | Header::R2c2Digest(_)
+        | Header::R2c2Request(_)
+        | Header::R2c2Snapshot(_) => 0,
     };
     mix(mix(ends ^ salt) ^ u64::from(within))
 }

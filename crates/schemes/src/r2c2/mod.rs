@@ -15,6 +15,7 @@
 //!   never fall below the allocation, and the rule would never fire (§3.3.2).
 //! - A node that owns no eligible flow skips the computation, whose result it would not install.
 
+mod anti_entropy;
 mod demand;
 mod entries;
 mod fabric;
@@ -24,6 +25,7 @@ mod outbox;
 mod outgoing;
 mod policy;
 mod rates;
+mod resends;
 mod retries;
 mod scheme;
 mod selection;
@@ -31,6 +33,7 @@ mod sender;
 mod table;
 mod trees;
 
+pub use anti_entropy::Doubt;
 pub use fabric::Fabric;
 pub use forwarder::SourceRoute;
 pub use node::R2c2Node;
@@ -81,6 +84,12 @@ pub struct Params {
     pub nic_packets: u64,
     /// Whether and how routing protocols are chosen for long flows.
     pub selection: Option<Selection>,
+    /// When nodes doubt that they know the same flows.
+    pub doubt: Doubt,
+    /// How often nodes in doubt compare what they know; never, if zero.
+    pub digest_period: Duration,
+    /// Broadcasts over a link that a node can say again to a neighbour that got one damaged.
+    pub resends: u8,
     /// Broadcast trees a source.
     pub trees: u8,
     /// Bits a hop in the source route: 3, 4 or 5.
@@ -100,6 +109,9 @@ impl Default for Params {
             mtu: 1_500,
             nic_packets: 2,
             selection: None,
+            doubt: Doubt::AfterFaults,
+            digest_period: Duration::from_ms(10),
+            resends: 8,
             trees: 6,
             hop_bits: 3,
         }

@@ -1,11 +1,15 @@
 //! A rack node: sends and receives its own flows, relays broadcasts, and computes its rates.
 
+mod recovery;
+
+use super::anti_entropy::AntiEntropy;
 use super::entries::Entry;
 use super::fabric::{Fabric, View};
 use super::outbox::Outbox;
 use super::outgoing::{Outgoing, on_wire};
 use super::policy::is_news;
 use super::rates;
+use super::resends::Resends;
 use super::retries::Retries;
 use super::selection::Selector;
 use super::sender::{Departure, Sender};
@@ -36,10 +40,16 @@ pub struct R2c2Node {
     receiver: Receiver,
     outbox: Outbox,
     retries: Retries,
+    resends: Resends,
+    anti_entropy: AntiEntropy,
+    /// Digests broadcast so far.
+    digests: u32,
     selector: Option<Selector>,
     lids: Lids,
     /// Flows that wait for a free lid.
     waiting: VecDeque<Flow>,
+    /// Flows whose destination was cut off when they came.
+    cut_off: Vec<Flow>,
     phase: Duration,
     next_tick: Time,
     /// Nothing is to be done before this, unless something comes in that clears it.
@@ -61,9 +71,13 @@ impl R2c2Node {
             Stream::new(seed, id.0.into(), "r2c2/phase").below(rho)
         };
         let lasting = if fabric.params.only_lasting { fabric.params.rho } else { Duration::ZERO };
+        let view = fabric.view(&BTreeSet::new());
+        let links = view.routing.topology().port_count(id);
+        let number = u16::try_from(id.0).expect("R2C2 addresses 65,536 nodes");
+        let Params { doubt, digest_period, resends, .. } = fabric.params;
         Self {
             id,
-            view: fabric.view(&BTreeSet::new()),
+            view,
             fabric: Arc::clone(fabric),
             down: BTreeSet::new(),
             outdated: false,
@@ -72,9 +86,13 @@ impl R2c2Node {
             receiver: Receiver::default(),
             outbox: Outbox::default(),
             retries: Retries::default(),
+            resends: Resends::new(resends.into(), links),
+            anti_entropy: AntiEntropy::new(doubt, digest_period, number, seed),
+            digests: 0,
             selector: fabric.params.selection.map(|selection| Selector::new(id, selection, seed)),
             lids: Lids::default(),
             waiting: VecDeque::new(),
+            cut_off: Vec::new(),
             phase: Duration::from_ps(phase),
             next_tick: Time::NEVER,
             asleep_until: None,
@@ -107,6 +125,10 @@ impl R2c2Node {
     }
 
     fn start(&mut self, now: Time, flow: Flow) {
+        if self.view.routing.distance(self.id, flow.dst).is_none() {
+            self.cut_off.push(flow);
+            return;
+        }
         let Some(lid) = self.lids.take(now) else {
             self.waiting.push_back(flow);
             return;
@@ -250,27 +272,29 @@ impl R2c2Node {
     fn broadcast(&mut self, now: Time, kind: EventKind, flow: &Outgoing, demand_kbps: u32) {
         let event = self.event(kind, flow, demand_kbps);
         self.table.apply(now, &event);
-        self.pass_on(&event);
+        self.pass_on(now, &event);
         self.mind_selection(now);
+        self.mind_doubt(now);
     }
 
     /// Queues a copy for each child of this node in the event's tree.
-    fn pass_on(&mut self, event: &Event) {
+    fn pass_on(&mut self, now: Time, event: &Event) {
         let ports = self.view.trees.children(NodeId(event.src.into()), event.tree, self.id);
+        if !ports.is_empty() {
+            self.resends.said(now, event);
+        }
         self.outbox.copies(event, ports);
     }
 
     fn take_event(&mut self, now: Time, event: &Event) {
-        let nodes = self.view.routing.topology().node_count();
-        let known = |node: u16| usize::from(node) < nodes;
-        if !known(event.src) || !known(event.dst) || rates::protocol(self.params(), event.protocol).is_none()
-        {
-            return; // no node of this fabric said that
+        if !self.is_credible(event.src, event.dst, event.protocol) {
+            return;
         }
         self.table.apply(now, event);
-        self.pass_on(event);
+        self.pass_on(now, event);
         self.event_seen(now);
         self.mind_selection(now);
+        self.mind_doubt(now);
     }
 
     /// With rho = 0 rates follow every event.
@@ -285,7 +309,8 @@ impl R2c2Node {
     fn take_drop(&mut self, now: Time, packet: &Packet, port: PortId, reason: DropReason) {
         let event = match &packet.header {
             Header::R2c2Event(event) => event,
-            Header::R2c2Announcement(..) if reason == DropReason::QueueFull => {
+            Header::R2c2Data(_) | Header::Tcp(_) => return,
+            _ if reason == DropReason::QueueFull => {
                 self.retries.refused(now, packet, port);
                 return;
             }
@@ -294,6 +319,7 @@ impl R2c2Node {
         let (node, port) = (self.id.0 as u16, port.0 as u8);
         if NodeId(event.src.into()) == self.id {
             self.retries.dropped(now, event, (node, port), self.view.trees.count());
+            self.anti_entropy.own_dropped(now);
             return;
         }
         let payload = DropNotice::PAYLOAD_LEN;
@@ -301,20 +327,23 @@ impl R2c2Node {
         let Some(data) = self.sender.control(view, params, event.src, handle(event), payload) else { return };
         let reason =
             if reason == DropReason::LinkDown { NoticeReason::LinkDown } else { NoticeReason::QueueFull };
-        self.outbox.notice(DropNotice { data, dropped: *event, node, port, reason });
+        self.outbox.control(Header::R2c2DropNotice(DropNotice { data, dropped: *event, node, port, reason }));
     }
 
     /// Sends again what is due. The START of a finished flow is not: it would come after its FINISH.
     fn retry_due(&mut self, now: Time) {
-        let Self { retries, sender, view, outbox, id, .. } = self;
-        for event in retries.due(now) {
+        let Self { retries, sender, table, view, outbox, id, .. } = self;
+        for mut event in retries.due(now) {
             let live = sender.flows().iter().any(|flow| flow.lid == event.lid);
             if live || event.kind == EventKind::Finish {
+                if let Some(known) = table.get(event.flow()) {
+                    event = known.event(event.kind, event.tree); // something may have changed since it was dropped
+                }
                 outbox.copies(&event, view.trees.children(*id, event.tree, *id));
             }
         }
         while let Some((packet, port)) = retries.due_copy(now) {
-            outbox.announce(packet, PortSet::of(port));
+            outbox.packet(packet, PortSet::of(port));
         }
     }
 
@@ -356,7 +385,7 @@ impl R2c2Node {
         }
         let header = Header::R2c2Announcement(announcement, Arc::clone(assignments));
         let packet = Packet { size: header.wire_len() as u32, header };
-        self.outbox.announce(packet, self.view.trees.children(source, tree, self.id));
+        self.outbox.packet(packet, self.view.trees.children(source, tree, self.id));
         let mut own = Vec::new();
         for &Assignment { flow, protocol: number } in &**assignments {
             let Some(protocol) = rates::protocol(&self.fabric.params, number) else { continue };
@@ -403,9 +432,17 @@ impl R2c2Node {
             }
             alive
         });
-        self.sender.reroute(&self.view);
+        for flow in self.sender.reroute(&self.view) {
+            self.lids.give_back(now, flow.lid);
+        }
         self.say_again(now, EventKind::Refresh, |_| true);
         self.renewed = Some(now);
+        let number = self.id.0 as u16;
+        let others = self.table.sources().into_iter().filter(|&source| source != number);
+        self.anti_entropy.fabric_changed(now, others);
+        for flow in std::mem::take(&mut self.cut_off) {
+            self.start(now, flow);
+        }
         if let Some(selector) = &mut self.selector {
             selector.set_timer(now, &self.fabric.params, &self.view);
         }
@@ -441,7 +478,10 @@ impl Host for R2c2Node {
                 self.start(now, *flow);
                 self.event_seen(now);
             }
-            Input::Packet { packet, .. } => match &packet.header {
+            // A damaged hop counter has led it astray.
+            Input::Packet { packet, .. }
+                if packet.header.routed().is_some_and(|data| NodeId(data.dst.into()) != self.id) => {}
+            Input::Packet { packet, port } => match &packet.header {
                 Header::R2c2Data(data) => {
                     if let Some(delivered) = self.receiver.take(data) {
                         self.outbox.report(delivered);
@@ -452,14 +492,19 @@ impl Host for R2c2Node {
                     if NodeId(notice.dropped.src.into()) == self.id {
                         let at = (notice.node, notice.port);
                         self.retries.dropped(now, &notice.dropped, at, self.view.trees.count());
+                        self.anti_entropy.own_dropped(now);
                     }
                 }
                 Header::R2c2Announcement(announcement, assignments) => {
                     self.take_announcement(now, *announcement, assignments);
                 }
+                Header::R2c2Digest(digest) => self.take_digest(now, *digest),
+                Header::R2c2Request(request) => self.take_request(now, request, port),
+                Header::R2c2Snapshot(snapshot) => self.take_snapshot(now, snapshot),
                 Header::Tcp(_) => {}
             },
-            Input::Sent(_) | Input::Corrupted { .. } => {}
+            Input::Sent(_) => {}
+            Input::Corrupted { port } => self.resends.damaged(now, port),
             Input::Dropped { packet, port, reason } => self.take_drop(now, packet, port, reason),
             Input::Link { link, up } => {
                 self.outdated |= if up { self.down.remove(&link) } else { self.down.insert(link) };
@@ -489,15 +534,25 @@ impl Host for R2c2Node {
                 continue;
             }
             let selection = self.selector.as_ref().map_or(Time::NEVER, Selector::wake);
+            let recovery = self.anti_entropy.next().min(self.resends.next_due());
             if self.sender.is_empty()
                 && self.retries.is_empty()
                 && self.waiting.is_empty()
                 && selection == Time::NEVER
+                && recovery == Time::NEVER
             {
                 return Output::Idle;
             }
             if selection <= now {
                 self.select(now);
+                continue;
+            }
+            if self.anti_entropy.next() <= now {
+                self.compare(now);
+                continue;
+            }
+            if let Some(port) = self.resends.due(now) {
+                self.ask_neighbour(port);
                 continue;
             }
             if let Some(flow) = self.waiting.front()
@@ -527,7 +582,12 @@ impl Host for R2c2Node {
                 }
                 Err(wake) => {
                     let lid = if self.waiting.is_empty() { Time::NEVER } else { self.lids.next_free(now) };
-                    let wake = wake.min(self.retries.next_due()).min(lid).min(self.next_tick).min(selection);
+                    let wake = wake
+                        .min(self.retries.next_due())
+                        .min(lid)
+                        .min(self.next_tick)
+                        .min(selection)
+                        .min(recovery);
                     self.asleep_until = Some(wake);
                     Output::WakeAt(wake)
                 }

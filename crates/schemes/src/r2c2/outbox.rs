@@ -1,9 +1,8 @@
 //! What a node is about to say, in order.
 
-use super::outgoing::HEADER;
 use super::{EVENT_BYTES, PortSet};
 use raddle_core::{Header, Output, Packet, Rate, Report};
-use raddle_wire::r2c2::{DropNotice, Event};
+use raddle_wire::r2c2::Event;
 use std::collections::VecDeque;
 
 /// Copies of broadcasts, unicast control packets, and reports to the observer.
@@ -14,9 +13,9 @@ pub(super) struct Outbox(VecDeque<Pending>);
 enum Pending {
     /// Copies of a broadcast, one a port.
     Copies(Event, PortSet),
-    Notice(Box<DropNotice>),
-    /// Copies of an announcement, one a port.
-    Announcement(Box<Packet>, PortSet),
+    Control(Box<Header>),
+    /// Copies of another packet, one a port.
+    Packet(Box<Packet>, PortSet),
     Report(Report),
 }
 
@@ -32,15 +31,16 @@ impl Outbox {
         }
     }
 
-    /// Copies of an announcement, one for each of `ports`.
-    pub(super) fn announce(&mut self, packet: Packet, ports: PortSet) {
+    /// Copies of a packet, one for each of `ports`.
+    pub(super) fn packet(&mut self, packet: Packet, ports: PortSet) {
         if !ports.is_empty() {
-            self.0.push_back(Pending::Announcement(Box::new(packet), ports));
+            self.0.push_back(Pending::Packet(Box::new(packet), ports));
         }
     }
 
-    pub(super) fn notice(&mut self, notice: DropNotice) {
-        self.0.push_back(Pending::Notice(Box::new(notice)));
+    /// A unicast control packet, all of which is its header.
+    pub(super) fn control(&mut self, header: Header) {
+        self.0.push_back(Pending::Control(Box::new(header)));
     }
 
     pub(super) fn report(&mut self, report: Report) {
@@ -63,17 +63,18 @@ impl Outbox {
                 }
                 (header, EVENT_BYTES, port)
             }
-            Pending::Announcement(packet, ports) => {
+            Pending::Packet(packet, ports) => {
                 let (packet, port) = (Packet::clone(packet), ports.next());
                 if ports.is_empty() {
                     self.0.pop_front();
                 }
                 return Some(Output::Send { packet, port });
             }
-            Pending::Notice(notice) => {
-                let header = Header::R2c2DropNotice(**notice);
+            Pending::Control(header) => {
+                let header = Header::clone(header);
                 self.0.pop_front();
-                (header, HEADER as u32 + u32::from(DropNotice::PAYLOAD_LEN), None)
+                let size = header.wire_len() as u32;
+                (header, size, None)
             }
             Pending::Report(report) => {
                 let report = *report;

@@ -2,7 +2,7 @@
 
 use super::outgoing::HEADER;
 use super::selection::LASTING_TICKS;
-use super::{Fabric, Params, Policy, R2c2Node, Selecting, Selection, SourceRoute, StartPolicy};
+use super::{Doubt, Fabric, Params, Policy, R2c2Node, Selecting, Selection, SourceRoute, StartPolicy};
 use crate::parameter::{Parameter, Settings, Value};
 use crate::registry::{Info, Parts, Plan, Scheme, Unfit, View};
 use raddle_allocate::selection::Utility;
@@ -75,6 +75,22 @@ const INFO: Info = Info {
             "assignments that one selection may evaluate",
         )
         .within(1.0, 1e9),
+        Parameter::choice(
+            "doubt",
+            &["after_faults", "always"],
+            "when nodes compare the flows they know: after failures and noticed drops, or always (for lossy links)",
+        ),
+        Parameter::new(
+            "digest_period",
+            Value::Duration(Duration::from_ms(10)),
+            "how often they do so while in doubt; 0 is never",
+        ),
+        Parameter::new(
+            "resends",
+            Value::Count(8),
+            "last broadcasts of a link that a neighbour says again when one arrives damaged",
+        )
+        .within(0.0, 255.0),
         Parameter::new("trees", Value::Count(6), "broadcast trees a source").within(1.0, 64.0),
         Parameter::new("hop_bits", Value::Count(3), "bits a hop in the source route").within(3.0, 5.0),
     ],
@@ -104,6 +120,12 @@ fn params(plan: &Plan<'_>, protocol: Protocol) -> Params {
         },
         mtu: u16::try_from(settings.count("mtu")).expect("the parameter's range"),
         nic_packets: settings.count("nic_packets"),
+        doubt: match settings.choice("doubt") {
+            "always" => Doubt::Always,
+            _ => Doubt::AfterFaults,
+        },
+        digest_period: settings.duration("digest_period"),
+        resends: small("resends"),
         trees: small("trees"),
         hop_bits: small("hop_bits").into(),
     }

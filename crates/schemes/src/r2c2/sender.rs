@@ -68,12 +68,13 @@ impl Sender {
         true
     }
 
-    /// After a change of the fabric: forgets flows whose destination is cut off, and routes drawn before.
-    pub(super) fn reroute(&mut self, view: &View) {
+    /// After a change of the fabric: forgets routes drawn before, and flows whose destination is cut off, which it
+    /// returns.
+    pub(super) fn reroute(&mut self, view: &View) -> Vec<Outgoing> {
         let at = NodeId(self.id.into());
-        self.flows.retain(|flow| view.routing.distance(at, flow.flow.dst).is_some());
-        self.flows.iter_mut().for_each(|flow| flow.drawn = None);
         self.turn = 0;
+        self.flows.iter_mut().for_each(|flow| flow.drawn = None);
+        self.flows.extract_if(.., |flow| view.routing.distance(at, flow.flow.dst).is_none()).collect()
     }
 
     /// The header of a control packet with `plen` bytes of payload, about flow `flow`; `None` if there is no way.
@@ -86,17 +87,27 @@ impl Sender {
         plen: u16,
     ) -> Option<Data> {
         let drawn = self.draw(view, params, params.protocol, NodeId(dst.into()), 0)?;
-        Some(Data {
+        Some(self.control_along(drawn.route, drawn.hops, dst, flow, plen))
+    }
+
+    /// The header of a control packet without payload to the neighbour at a port; `None` if routes cannot name it.
+    pub(super) fn one_hop(&self, params: &Params, port: PortId, neighbour: u16) -> Option<Data> {
+        let route = Route::from_ports([port.0], params.hop_bits).ok()?;
+        Some(self.control_along(route, 1, neighbour, 0, 0))
+    }
+
+    fn control_along(&self, route: Route, hops: u8, dst: u16, flow: u32, plen: u16) -> Data {
+        Data {
             flow,
             src: self.id,
             dst,
             seq: 0,
             plen,
-            rlen: drawn.hops,
+            rlen: hops,
             ridx: 0,
             flags: FLAG_PAYLOAD_COVERED,
-            route: drawn.route,
-        })
+            route,
+        }
     }
 
     /// Draws a route to `dst` for a packet of flow `key`; `None` if there is none.
