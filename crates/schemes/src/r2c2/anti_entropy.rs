@@ -3,7 +3,8 @@
 //! A node is the authority on its own flows. While there is reason for doubt, each node takes rounds, one a period. In a
 //! round it broadcasts a digest of its flows. Whoever knows other flows of it asks for a snapshot, which replaces them.
 //! Whoever has known flows of a node for some rounds and heard no digest that confirms them asks too: the node may have
-//! no flows any more, and then it sends no digests. So rounds end by themselves where nobody has flows, and whatever is
+//! no flows any more, and then it sends no digests. An event that comes between request and snapshot may be newer than
+//! the snapshot, which is then ignored. So rounds end by themselves where nobody has flows, and whatever is
 //! lost, of digests, requests or snapshots, a later round makes good for.
 
 use raddle_core::{Duration, Stream, Time};
@@ -19,8 +20,10 @@ pub enum Doubt {
     Always,
 }
 
-/// Rounds that a fault is followed by.
-const ROUNDS: u32 = 3;
+/// Rounds that a fault is followed by: some of them after [`SETTLING`].
+const ROUNDS: u32 = 4;
+/// Periods after a change of the fabric in which broadcasts from before may still come in.
+const SETTLING: u64 = 2;
 /// A node is asked when nothing has confirmed what is known of it for so many periods: one digest may be lost.
 const PATIENCE: u64 = 3;
 
@@ -46,10 +49,13 @@ pub(super) struct AntiEntropy {
     left: u32,
     /// Whether it was an own broadcast that was lost: the others may not know that there is anything to ask for.
     must_speak: bool,
-    /// When the fabric last changed.
-    since: Time,
+    /// When the fabric last changed, if it ever has.
+    changed: Option<Time>,
     /// When what is known of the flows of a node was confirmed, or learned.
     confirmed: BTreeMap<u16, Time>,
+    /// The number of the last request to each node of which no event has come since.
+    asked: BTreeMap<u16, u32>,
+    requests: u32,
 }
 
 impl AntiEntropy {
@@ -66,8 +72,10 @@ impl AntiEntropy {
             next: Time::NEVER,
             left: 0,
             must_speak: false,
-            since: Time::ZERO,
+            changed: None,
             confirmed: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            requests: 0,
         }
     }
 
@@ -84,7 +92,7 @@ impl AntiEntropy {
 
     /// The fabric has changed, while flows of these nodes were known.
     pub(super) fn fabric_changed(&mut self, now: Time, sources: impl Iterator<Item = u16>) {
-        self.since = now;
+        self.changed = Some(now);
         self.left = ROUNDS;
         self.confirmed = sources.map(|source| (source, now)).collect();
         self.begin(now);
@@ -113,13 +121,34 @@ impl AntiEntropy {
         }
     }
 
+    /// A node is being asked for a snapshot. Returns the number of the request.
+    pub(super) fn ask(&mut self, source: u16) -> u32 {
+        self.requests = self.requests.wrapping_add(1);
+        self.asked.insert(source, self.requests);
+        self.requests
+    }
+
+    /// An event of a node has come. A snapshot asked for before may be older, and would undo it.
+    pub(super) fn heard(&mut self, source: u16) {
+        if !self.asked.is_empty() {
+            self.asked.remove(&source);
+        }
+    }
+
+    /// Whether the answer to a request is news.
+    pub(super) fn is_news(&self, source: u16, request: u32) -> bool {
+        self.asked.get(&source) == Some(&request)
+    }
+
     /// Takes a round, with flows of its own or not, and knowing flows of the other nodes in `sources`.
     pub(super) fn round(&mut self, now: Time, has_flows: bool, sources: &BTreeSet<u16>) -> Round {
         self.confirmed.retain(|source, _| sources.contains(source));
         for &source in sources {
             self.confirmed.entry(source).or_insert(now);
         }
-        let doubted = |at: Time| self.doubt == Doubt::Always || at <= self.since;
+        // What was on its way when the fabric changed may speak of flows that nobody will ever end.
+        let settled = self.changed.map(|changed| changed + self.period * SETTLING);
+        let doubted = |at: Time| self.doubt == Doubt::Always || settled.is_some_and(|settled| at <= settled);
         let overdue = |&(_, &at): &(&u16, &Time)| doubted(at) && at + self.period * PATIENCE <= now;
         let ask = self.confirmed.iter().filter(overdue).map(|(&source, _)| source).collect();
         let speak = has_flows || self.must_speak;

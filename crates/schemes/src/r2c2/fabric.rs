@@ -28,6 +28,11 @@ impl View {
         if self.routing.supports(wanted).is_ok() { wanted } else { Protocol::Rps }
     }
 
+    /// Whether flows from `src` to `dst` can be, and matter to node `at`: all three can reach each other.
+    pub(super) fn concerns(&self, at: NodeId, src: NodeId, dst: NodeId) -> bool {
+        self.routing.distance(src, dst).is_some() && self.routing.distance(at, dst).is_some()
+    }
+
     /// The rate of a node's fastest link.
     pub(super) fn fastest_link(&self, node: NodeId) -> Rate {
         self.routing.topology().links_from(node).map(|(_, link)| link.rate).max().unwrap_or(Rate::ZERO)

@@ -290,6 +290,7 @@ impl R2c2Node {
         if !self.is_credible(event.src, event.dst, event.protocol) {
             return;
         }
+        self.anti_entropy.heard(event.src);
         self.table.apply(now, event);
         self.pass_on(now, event);
         self.event_seen(now);
@@ -309,7 +310,13 @@ impl R2c2Node {
     fn take_drop(&mut self, now: Time, packet: &Packet, port: PortId, reason: DropReason) {
         let event = match &packet.header {
             Header::R2c2Event(event) => event,
-            Header::R2c2Data(_) | Header::Tcp(_) => return,
+            Header::R2c2Data(data) => {
+                if NodeId(data.src.into()) == self.id && reason == DropReason::QueueFull {
+                    self.sender.refused(now, port);
+                }
+                return;
+            }
+            Header::Tcp(_) => return,
             _ if reason == DropReason::QueueFull => {
                 self.retries.refused(now, packet, port);
                 return;
@@ -422,15 +429,13 @@ impl R2c2Node {
     fn renew_view(&mut self, now: Time) {
         self.outdated = false;
         self.view = self.fabric.view(&self.down);
-        let routing = &self.view.routing;
-        let receiver = &mut self.receiver;
+        let (view, id, receiver) = (&self.view, self.id, &mut self.receiver);
         self.table.retain(now, |entry| {
-            let key = entry.key();
-            let alive = routing.distance(NodeId(key >> 16), NodeId(entry.dst.into())).is_some();
-            if !alive {
-                receiver.forget(key);
+            let stays = view.concerns(id, entry.src(), NodeId(entry.dst.into()));
+            if !stays {
+                receiver.forget(entry.key());
             }
-            alive
+            stays
         });
         for flow in self.sender.reroute(&self.view) {
             self.lids.give_back(now, flow.lid);

@@ -6,6 +6,7 @@ use super::outgoing::{Drawn, HEADER, Outgoing};
 use raddle_core::{Bytes, Header, NodeId, Packet, PortId, Ports, Stream, Time};
 use raddle_topology::routing::Protocol;
 use raddle_wire::r2c2::{Data, FLAG_LAST, FLAG_PAYLOAD_COVERED, Route, flow_handle};
+use std::collections::BTreeMap;
 
 /// The sending side of a node. Flows take turns, a packet each.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub(super) struct Sender {
     turn: usize,
     paths: Stream,
     ports: Vec<PortId>,
+    /// The ports of this node whose queues had no room for a data packet, and when they last had none.
+    full: BTreeMap<PortId, Time>,
 }
 
 /// A packet that is to leave now, and its flow if this was its last.
@@ -34,6 +37,7 @@ impl Sender {
             turn: 0,
             paths: Stream::new(seed, id.0.into(), "r2c2/paths"),
             ports: Vec::new(),
+            full: BTreeMap::new(),
         }
     }
 
@@ -66,6 +70,11 @@ impl Sender {
         self.flows[place].protocol = protocol;
         self.flows[place].drawn = None;
         true
+    }
+
+    /// This node's own queue at `port` had no room for a data packet.
+    pub(super) fn refused(&mut self, now: Time, port: PortId) {
+        self.full.insert(port, now);
     }
 
     /// After a change of the fabric: forgets routes drawn before, and flows whose destination is cut off, which it
@@ -158,6 +167,10 @@ impl Sender {
             let port = ports.get(drawn.first);
             if !port.up {
                 continue; // a node sees its own dead link; discovery will bring new routes
+            }
+            if self.full.get(&drawn.first) == Some(&now) {
+                wake = wake.min(port.free_at); // an instant is too short to lose a flow in
+                continue;
             }
             if !self.flows[place].is_limited() {
                 let most =

@@ -12,7 +12,7 @@ pub enum Wanted {
     Snapshot,
 }
 
-/// A request: a data header of type 0x44 or 0x47 without payload.
+/// A request: a data header of type 0x44 or 0x47 without payload. A snapshot repeats the `seq` of its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     /// The header that carries it; `plen` is 0.

@@ -24,7 +24,7 @@ impl R2c2Node {
             && self.is_node(dst)
             && from != self.id
             && rates::protocol(self.params(), protocol).is_some()
-            && (self.down.is_empty() || self.view.routing.distance(from, to).is_some())
+            && (self.down.is_empty() || self.view.concerns(self.id, from, to))
     }
 
     /// There are flows, of whomever.
@@ -73,7 +73,8 @@ impl R2c2Node {
     /// Asks a node for its flows.
     fn ask(&mut self, source: u16) {
         let data = self.sender.control(&self.view, &self.fabric.params, source, 0, 0);
-        if let Some(data) = data {
+        if let Some(mut data) = data {
+            data.seq = self.anti_entropy.ask(source);
             self.outbox.control(Header::R2c2Request(Request { data, wanted: Wanted::Snapshot }));
         }
     }
@@ -91,7 +92,7 @@ impl R2c2Node {
     /// Answers a request that has come by a port.
     pub(super) fn take_request(&mut self, now: Time, request: &Request, port: PortId) {
         match request.wanted {
-            Wanted::Snapshot => self.send_snapshot(request.data.src),
+            Wanted::Snapshot => self.send_snapshot(request.data.src, request.data.seq),
             Wanted::Resend => {
                 let most = usize::from(self.params().resends);
                 let (trees, id) = (&self.view.trees, self.id);
@@ -105,8 +106,8 @@ impl R2c2Node {
         }
     }
 
-    /// Tells a node all own flows.
-    fn send_snapshot(&mut self, dst: u16) {
+    /// Tells a node all own flows, in answer to a request with this number.
+    fn send_snapshot(&mut self, dst: u16, request: u32) {
         let hash = self.table.digest_of(self.id);
         let flows: Vec<FlowState> = self.table.of(self.id).iter().map(|entry| entry.state()).collect();
         let parts = flows.chunks(Snapshot::MAX_FLOWS).map(<[_]>::to_vec);
@@ -120,7 +121,8 @@ impl R2c2Node {
                 if place + 1 == count { u16::MAX } else { flows.last().map_or(u16::MAX, |flow| flow.lid) };
             let plen = Snapshot::plen(flows.len());
             let data = self.sender.control(&self.view, &self.fabric.params, dst, 0, plen);
-            let Some(data) = data else { return };
+            let Some(mut data) = data else { return };
+            data.seq = request;
             let body = SnapshotBody { hash, first, last, flows };
             self.outbox.control(Header::R2c2Snapshot(Snapshot { data, body: body.into() }));
             first = last.wrapping_add(1);
@@ -131,8 +133,8 @@ impl R2c2Node {
     pub(super) fn take_snapshot(&mut self, now: Time, snapshot: &Snapshot) {
         let (src, body) = (snapshot.data.src, &*snapshot.body);
         let is_credible = |flow: &FlowState| self.is_credible(src, flow.dst, flow.protocol);
-        if !self.is_node(src) || NodeId(src.into()) == self.id || !body.flows.iter().all(is_credible) {
-            return; // the fabric has changed under it
+        if !self.anti_entropy.is_news(src, snapshot.data.seq) || !body.flows.iter().all(is_credible) {
+            return; // something has changed under it
         }
         self.table.replace(now, src, body);
         if self.table.digest_of(NodeId(src.into())) == body.hash {
