@@ -32,7 +32,7 @@ fn repaired(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     let word = |bytes: &[u8], at| usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
     match (bytes.first(), bytes.len()) {
-        (Some(0x10 | 0x41..=0x43 | 0x48), 36..) => {
+        (Some(0x10 | 0x41..=0x44 | 0x47..=0x49), 36..) => {
             let covered = if bytes[3] & 1 == 1 { word(&bytes, 18) } else { 0 };
             let ridx = std::mem::take(&mut bytes[2]);
             if matches!(bytes[0], 0x41 | 0x42) && bytes.len() >= 52 {

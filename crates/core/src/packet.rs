@@ -19,9 +19,10 @@ pub enum PacketKind {
     Data,
     /// An acknowledgement, or whatever else a transport sends without application bytes.
     Ack,
-    /// An event, broadcast or told to a controller, or an announcement.
+    /// An event, broadcast or told to a controller, an announcement, or a digest.
     Event,
-    /// What one node is told of its own: that a broadcast was dropped, or the rates that a controller computed.
+    /// What one node is told of its own, a notice that a broadcast was dropped or the rates that a controller computed;
+    /// and what mends broadcasts, requests and snapshots.
     Notice,
 }
 
@@ -30,10 +31,14 @@ impl Packet {
     #[must_use]
     pub fn kind(&self) -> PacketKind {
         match &self.header {
-            Header::R2c2Event(_) | Header::R2c2Announcement(..) | Header::R2c2ControllerEvent(_) => {
-                PacketKind::Event
-            }
-            Header::R2c2DropNotice(_) | Header::R2c2ControllerRates(_) => PacketKind::Notice,
+            Header::R2c2Event(_)
+            | Header::R2c2Announcement(..)
+            | Header::R2c2ControllerEvent(_)
+            | Header::R2c2Digest(_) => PacketKind::Event,
+            Header::R2c2DropNotice(_)
+            | Header::R2c2ControllerRates(_)
+            | Header::R2c2Request(_)
+            | Header::R2c2Snapshot(_) => PacketKind::Notice,
             Header::R2c2Data(_) | Header::Tcp(_) if self.is_data() => PacketKind::Data,
             Header::R2c2Data(_) | Header::R2c2Acknowledgement(_) | Header::Tcp(_) => PacketKind::Ack,
         }
@@ -46,7 +51,7 @@ impl Packet {
     }
 
     /// The node that the header names as the packet's destination (of a broadcast event: its flow's; of an
-    /// announcement, which is for all: its source).
+    /// announcement or a digest, which are for all: its source).
     #[must_use]
     pub fn dst(&self) -> NodeId {
         self.ends().1
@@ -62,6 +67,9 @@ impl Packet {
             Header::R2c2Announcement(announcement, _) => (node(announcement.src), node(announcement.src)),
             Header::R2c2ControllerEvent(packet) => (node(packet.data.src), node(packet.data.dst)),
             Header::R2c2ControllerRates(packet) => (node(packet.data.src), node(packet.data.dst)),
+            Header::R2c2Digest(digest) => (node(digest.src), node(digest.src)),
+            Header::R2c2Request(request) => (node(request.data.src), node(request.data.dst)),
+            Header::R2c2Snapshot(snapshot) => (node(snapshot.data.src), node(snapshot.data.dst)),
             Header::Tcp(segment) => (NodeId(segment.src), NodeId(segment.dst)),
         }
     }
@@ -76,7 +84,10 @@ impl Packet {
             | Header::R2c2Announcement(..)
             | Header::R2c2Acknowledgement(_)
             | Header::R2c2ControllerEvent(_)
-            | Header::R2c2ControllerRates(_) => 0,
+            | Header::R2c2ControllerRates(_)
+            | Header::R2c2Digest(_)
+            | Header::R2c2Request(_)
+            | Header::R2c2Snapshot(_) => 0,
             Header::Tcp(segment) => segment.plen.into(),
         }
     }

@@ -3,7 +3,7 @@
 mod rack;
 
 use proptest::prelude::{Just, ProptestConfig, any, prop_oneof, proptest};
-use rack::{Rack, assert_converged, flow, rack_in, random_flows, rate, torus, us};
+use rack::{Rack, assert_converged, flow, rack_under, random_flows, rate, torus, us};
 use raddle_core::{Duration, Flow, Header, LinkErrors, LinkId, NodeId, PortId, Report, Time};
 use raddle_packet_sim::{Change, Config};
 use raddle_schemes::r2c2::Params;
@@ -82,7 +82,7 @@ fn hardly_anything_is_repeated_where_nothing_is_lost() {
         let flows = random_flows(64, 1_000, 60_000, gap_ns, 9);
         for protocol in [Protocol::Rps, Protocol::Vlb, Protocol::Ecmp] {
             let params = Params { protocol, ..RELIABLE() };
-            let rack = rack_in(&topology, params, flows.clone(), None, Config::default());
+            let rack = rack_under(&topology, params, flows.clone(), Config::default(), None);
             let repeats = assert_all_arrived(&rack, &flows);
             let packets = rack.simulation.observer().sent.len() as u64;
             assert!(repeats * 1_000 <= packets, "{protocol:?}: {repeats} of {packets}");
@@ -95,7 +95,7 @@ fn hardly_anything_is_repeated_where_nothing_is_lost() {
 fn every_byte_arrives_through_queues_of_few_packets() {
     let topology = torus(&[4, 4]);
     let flows = random_flows(16, 400, 30_000, 2_000, 3);
-    let rack = rack_in(&topology, RELIABLE(), flows.clone(), Some(8), Config::default());
+    let rack = rack_under(&topology, RELIABLE(), flows.clone(), Config::default(), Some(8));
     assert!(assert_all_arrived(&rack, &flows) > 20, "queues of 8 packets lose some");
     assert!(needless(&rack, &flows) < 0.01);
     assert_converged(&rack, &[]);
@@ -107,7 +107,7 @@ fn every_byte_arrives_over_noisy_links() {
     let topology = torus(&[4, 4]);
     let flows = random_flows(16, 300, 200_000, 20_000, 5);
     let errors = LinkErrors { seed: 7, loss: 0.01, corruption: 0.01, ..LinkErrors::default() };
-    let rack = rack_in(&topology, RELIABLE(), flows.clone(), None, Config { errors, ..Config::default() });
+    let rack = rack_under(&topology, RELIABLE(), flows.clone(), Config { errors, ..Config::default() }, None);
     assert!(assert_all_arrived(&rack, &flows) > 500, "a packet in 25 is lost");
     assert!(needless(&rack, &flows) < 0.005);
 }
@@ -120,10 +120,10 @@ fn any_window_lets_everything_through() {
     for window in [1, 2, 7] {
         let params = Params { window, ..RELIABLE() };
         let config = Config { errors: errors.clone(), ..Config::default() };
-        let rack = rack_in(&topology, params, flows.clone(), None, config);
+        let rack = rack_under(&topology, params, flows.clone(), config, None);
         assert_all_arrived(&rack, &flows);
-        let most_early = rack.simulation.observer().reports.iter().filter_map(|(_, report)| match report {
-            Report::Delivered { reorder_peak, .. } => Some(*reorder_peak),
+        let most_early = rack.simulation.observer().reports.iter().filter_map(|&(_, report)| match report {
+            Report::Delivered { reorder_peak, .. } => Some(reorder_peak),
             _ => None,
         });
         assert_eq!(most_early.max(), Some(u32::from(window) - 1), "the first missing one has room too");
@@ -140,7 +140,8 @@ fn flows_go_on_when_their_links_are_back() {
         // Node 6 is away for twice as long as numbers rest, with flows to it and from it half done.
         changes.extend(isolation(&topology, 6, us(1_000), us(21_000)));
         let params = Params { protocol, ..RELIABLE() };
-        let rack = rack_in(&topology, params, flows.clone(), None, Config { changes, ..Config::default() });
+        let rack =
+            rack_under(&topology, params, flows.clone(), Config { changes, ..Config::default() }, None);
         assert!(assert_all_arrived(&rack, &flows) > 0);
         let heard = rack.simulation.observer();
         let away = (us(3_000), us(21_000));
@@ -157,7 +158,7 @@ fn a_flow_to_a_node_that_never_returns_waits_without_end_and_costs_nothing() {
     let flows = vec![flow(0, 0, 6, 10_000_000, us(0)), flow(1, 0, 6, 10_000, us(5_000))];
     let [down, _] = isolation(&topology, 6, us(1_000), us(0));
     let config = Config { changes: vec![down], ..Config::default() };
-    let rack = rack_in(&topology, RELIABLE(), flows, None, config);
+    let rack = rack_under(&topology, RELIABLE(), flows, config, None);
     // The run came to rest by itself.
     let reports = &rack.simulation.observer().reports;
     assert!(!reports.iter().any(|(_, report)| matches!(report, Report::Closed { .. })));
@@ -173,7 +174,7 @@ fn rates_are_those_of_unreliable_flows() {
         let params = Params { rho: Duration::from_us(20), reliable, ..Params::default() };
         let errors = LinkErrors { seed: 1, loss, ..LinkErrors::default() };
         let config = Config { time_limit: Some(us(4_000)), errors, ..Config::default() };
-        let rack = rack_in(&topology, params, flows.clone(), None, config);
+        let rack = rack_under(&topology, params, flows.clone(), config, None);
         let limits: Vec<(u32, u64)> = rack
             .nodes
             .iter()
@@ -206,7 +207,7 @@ fn threads_change_nothing() {
         let errors = LinkErrors { seed: 5, loss: 0.01, ..LinkErrors::default() };
         let changes = outage(duplex(&topology, 5, 0), us(50), us(400)).into();
         let config = Config { errors, changes, threads, ..Config::default() };
-        let rack = rack_in(&topology, RELIABLE(), flows.clone(), Some(40), config);
+        let rack = rack_under(&topology, RELIABLE(), flows.clone(), config, Some(40));
         (assert_all_arrived(&rack, &flows), rack.simulation.totals(), rack.simulation.into_observer().reports)
     };
     let alone = run(1);
@@ -230,7 +231,7 @@ proptest! {
         let errors = LinkErrors { seed, loss, corruption: loss, ..LinkErrors::default() };
         let changes = isolation(&topology, node, us(outages.0), us(outages.0 + outages.1)).into();
         let config = Config { errors, changes, ..Config::default() };
-        let rack = rack_in(&topology, Params { window, ..RELIABLE() }, flows.clone(), queue, config);
+        let rack = rack_under(&topology, Params { window, ..RELIABLE() }, flows.clone(), config, queue);
         assert_all_arrived(&rack, &flows);
     }
 }

@@ -20,14 +20,21 @@ pub enum Header {
     R2c2ControllerEvent(r2c2::ControllerEvent),
     /// The rates that R2C2's centralised controller tells a node, boxed to keep packets small.
     R2c2ControllerRates(Box<r2c2::ControllerRates>),
+    /// R2C2's digest of a node's flows.
+    R2c2Digest(r2c2::Digest),
+    /// R2C2's request to say something again.
+    R2c2Request(r2c2::Request),
+    /// R2C2's list of a node's flows, which copies share.
+    R2c2Snapshot(r2c2::Snapshot),
     /// A TCP segment in its IPv4 packet.
     Tcp(tcp::Segment),
 }
 
 impl Header {
-    /// Bytes of the header on the wire: of a data packet 36, of an event 16, of a TCP segment 40 and its SACK option;
-    /// of packets that are all header, a drop notice's 56, an acknowledgement's 52, an announcement's 12 and 5 an
-    /// assignment, a controller event's 52, and a controller's rates' 36 and 6 a rate.
+    /// Bytes of the header on the wire: of a data packet 36, of an event or a digest 16, of a TCP segment 40 and its SACK
+    /// option; of packets that are all header, a request's 36, a drop notice's 56, an acknowledgement's 52, an
+    /// announcement's 12 and 5 an assignment, a snapshot's 48 and 10 a flow, a controller event's 52, and a
+    /// controller's rates' 36 and 6 a rate.
     #[must_use]
     pub fn wire_len(&self) -> usize {
         match self {
@@ -40,6 +47,9 @@ impl Header {
             }
             Self::R2c2ControllerEvent(_) => r2c2::ControllerEvent::LEN,
             Self::R2c2ControllerRates(packet) => packet.wire_len(),
+            Self::R2c2Digest(_) => r2c2::Digest::LEN,
+            Self::R2c2Request(_) => r2c2::Request::LEN,
+            Self::R2c2Snapshot(snapshot) => snapshot.wire_len(),
             Self::Tcp(segment) => segment.wire_len(),
         }
     }
@@ -54,7 +64,10 @@ impl Header {
             | Self::R2c2Announcement(..)
             | Self::R2c2Acknowledgement(_)
             | Self::R2c2ControllerEvent(_)
-            | Self::R2c2ControllerRates(_) => 0,
+            | Self::R2c2ControllerRates(_)
+            | Self::R2c2Digest(_)
+            | Self::R2c2Request(_)
+            | Self::R2c2Snapshot(_) => 0,
             Self::Tcp(segment) => segment.plen as usize,
         }
     }
@@ -68,7 +81,9 @@ impl Header {
             Self::R2c2Acknowledgement(ack) => Some(&ack.data),
             Self::R2c2ControllerEvent(packet) => Some(&packet.data),
             Self::R2c2ControllerRates(packet) => Some(&packet.data),
-            Self::R2c2Event(_) | Self::R2c2Announcement(..) | Self::Tcp(_) => None,
+            Self::R2c2Request(request) => Some(&request.data),
+            Self::R2c2Snapshot(snapshot) => Some(&snapshot.data),
+            Self::R2c2Event(_) | Self::R2c2Announcement(..) | Self::R2c2Digest(_) | Self::Tcp(_) => None,
         }
     }
 
@@ -81,13 +96,15 @@ impl Header {
             Self::R2c2Acknowledgement(ack) => Some(&mut ack.data),
             Self::R2c2ControllerEvent(packet) => Some(&mut packet.data),
             Self::R2c2ControllerRates(packet) => Some(&mut packet.data),
-            Self::R2c2Event(_) | Self::R2c2Announcement(..) | Self::Tcp(_) => None,
+            Self::R2c2Request(request) => Some(&mut request.data),
+            Self::R2c2Snapshot(snapshot) => Some(&mut snapshot.data),
+            Self::R2c2Event(_) | Self::R2c2Announcement(..) | Self::R2c2Digest(_) | Self::Tcp(_) => None,
         }
     }
 
     /// The flow's name, on which sender and receiver agree: R2C2's handle, or
-    /// [`tcp::Segment::flow_key`]. Of a drop notice, the flow whose event was dropped; of an announcement, 0; of a
-    /// controller's rates, the handle that its data header names, although they are about several flows.
+    /// [`tcp::Segment::flow_key`]. Of a drop notice, the flow whose event was dropped; of what is about no single flow, 0;
+    /// of a controller's rates, the handle that its data header names, although they are about several flows.
     #[must_use]
     pub fn flow_key(&self) -> u64 {
         match self {
@@ -95,9 +112,12 @@ impl Header {
             Self::R2c2Event(event) => event.flow().into(),
             Self::R2c2DropNotice(notice) => notice.dropped.flow().into(),
             Self::R2c2Acknowledgement(ack) => ack.data.flow.into(),
-            Self::R2c2Announcement(..) => 0,
             Self::R2c2ControllerEvent(packet) => packet.event.flow().into(),
             Self::R2c2ControllerRates(packet) => packet.data.flow.into(),
+            Self::R2c2Announcement(..)
+            | Self::R2c2Digest(_)
+            | Self::R2c2Request(_)
+            | Self::R2c2Snapshot(_) => 0,
             Self::Tcp(segment) => segment.flow_key(),
         }
     }
@@ -142,6 +162,9 @@ impl Header {
             }
             Self::R2c2ControllerEvent(packet) => out.extend_from_slice(&packet.encode()),
             Self::R2c2ControllerRates(packet) => packet.encode(out),
+            Self::R2c2Digest(digest) => out.extend_from_slice(&digest.encode()),
+            Self::R2c2Request(request) => out.extend_from_slice(&request.encode()),
+            Self::R2c2Snapshot(snapshot) => snapshot.encode(out),
             Self::Tcp(segment) => segment.encode(payload, out),
         }
     }
@@ -164,6 +187,11 @@ impl Header {
             r2c2::ControllerRates::TYPE => {
                 Self::R2c2ControllerRates(Box::new(r2c2::ControllerRates::decode(bytes)?))
             }
+            r2c2::Digest::TYPE => Self::R2c2Digest(r2c2::Digest::decode(bytes)?),
+            r2c2::Request::RESEND | r2c2::Request::SNAPSHOT => {
+                Self::R2c2Request(r2c2::Request::decode(bytes)?)
+            }
+            r2c2::Snapshot::TYPE => Self::R2c2Snapshot(r2c2::Snapshot::decode(bytes)?),
             0x20..=0x2F => Self::R2c2Event(r2c2::Event::decode(bytes)?),
             tcp::Segment::TYPE => {
                 let (segment, len) = tcp::Segment::decode(bytes)?;

@@ -8,17 +8,23 @@ mod acknowledgement;
 mod announcement;
 mod controller;
 mod data;
+mod digest;
 mod event;
 mod notice;
+mod request;
 mod route;
+mod snapshot;
 
 pub use acknowledgement::Acknowledgement;
 pub use announcement::{Announcement, Assignment};
 pub use controller::{ControllerEvent, ControllerRates, FlowRate};
 pub use data::{Data, FLAG_LAST, FLAG_PAYLOAD_COVERED};
+pub use digest::Digest;
 pub use event::{Event, EventKind, UNLIMITED_KBPS};
 pub use notice::{DropNotice, NoticeReason};
+pub use request::{Request, Wanted};
 pub use route::{MAX_HOPS_3_BITS, Route};
+pub use snapshot::{FlowState, Snapshot, SnapshotBody};
 
 /// The handle of the flow that node `src` calls `lid`.
 #[must_use]

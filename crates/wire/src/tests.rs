@@ -72,6 +72,33 @@ const CONTROLLER_RATES: &str = "43 04 00 01 00 00 00 07 00 00 00 4a 00 00 00 01 
                                 00 00 00 00 00 00 00 00 00 00 00 00 00 00 \
                                 00 01 00 98 96 80 00 09 00 00 00 00";
 
+const DIGEST: &str = "26 03 01 ff 01 23 45 67 89 ab cd ef 00 00 39 d8";
+const SNAPSHOT_REQUEST: &str = "47 04 00 01 00 00 00 07 00 00 00 4a 00 00 00 01 b7 68 00 00 01 40 \
+                                00 00 00 00 00 00 00 00 00 00 00 00 00 00";
+const RESEND_REQUEST: &str = "44 04 00 01 00 00 00 07 00 00 00 4a 00 00 00 01 ba 68 00 00 01 40 \
+                              00 00 00 00 00 00 00 00 00 00 00 00 00 00";
+const SNAPSHOT: &str = "49 04 00 01 00 00 00 07 00 00 00 4a 00 00 00 01 d9 2b 00 20 01 40 \
+                        00 00 00 00 00 00 00 00 00 00 00 00 00 00 01 23 45 67 89 ab cd ef 00 01 ff ff \
+                        00 07 00 4a 01 80 ff ff ff ff 12 34 00 09 04 22 00 26 25 a0";
+
+fn request(wanted: Wanted) -> Request {
+    Request { data: Data { plen: 0, ..short_data() }, wanted }
+}
+
+fn snapshot(first: u16, flows: Vec<FlowState>) -> Snapshot {
+    let data = Data { plen: Snapshot::plen(flows.len()), ..short_data() };
+    let body = SnapshotBody { hash: 0x0123_4567_89ab_cdef, first, last: u16::MAX, flows };
+    Snapshot { data, body: body.into() }
+}
+
+fn two_flows() -> Vec<FlowState> {
+    let flow =
+        FlowState { lid: 7, dst: 74, weight: 1, priority: 8, protocol: 0, demand_kbps: UNLIMITED_KBPS };
+    let other =
+        FlowState { lid: 0x1234, dst: 9, weight: 4, priority: 2, protocol: 2, demand_kbps: 2_500_000 };
+    vec![flow, other]
+}
+
 fn notice() -> DropNotice {
     let data = Data { plen: DropNotice::PAYLOAD_LEN, ..short_data() };
     DropNotice { data, dropped: start(), node: 9, port: 2, reason: NoticeReason::LinkDown }
@@ -240,6 +267,28 @@ fn assert_flips_are_noticed(bytes: &[u8], free: &[usize], decodes: impl Fn(&[u8]
 }
 
 #[test]
+fn packets_that_mend_broadcasts_match_their_vectors() {
+    let digest = Digest { tree: 3, src: 511, hash: 0x0123_4567_89ab_cdef };
+    for (header, vector) in [
+        (Header::R2c2Digest(digest), DIGEST),
+        (Header::R2c2Request(request(Wanted::Resend)), RESEND_REQUEST),
+        (Header::R2c2Request(request(Wanted::Snapshot)), SNAPSHOT_REQUEST),
+        (Header::R2c2Snapshot(snapshot(1, two_flows())), SNAPSHOT),
+    ] {
+        assert_eq!(bytes_of(&header), hex(vector));
+        assert_eq!(Header::decode(&hex(vector)), Ok((header, hex(vector).len())));
+    }
+}
+
+#[test]
+fn a_full_snapshot_fits_a_packet_of_1500_bytes() {
+    let full = snapshot(0, vec![two_flows()[0]; Snapshot::MAX_FLOWS]);
+    let bytes = bytes_of(&Header::R2c2Snapshot(full.clone()));
+    assert!(bytes.len() <= 1_500 && bytes.len() + FlowState::LEN > 1_500, "{}", bytes.len());
+    assert_eq!(Snapshot::decode(&bytes), Ok(full));
+}
+
+#[test]
 fn oracle_o7_single_bit_flips_are_detected() {
     let decodes = |bytes: &[u8]| Header::decode(bytes).is_ok();
     assert_flips_are_noticed(&start().encode(), &[], decodes);
@@ -247,6 +296,10 @@ fn oracle_o7_single_bit_flips_are_detected() {
     assert_flips_are_noticed(&hex(LONG_DATA), &[2], decodes);
     assert_flips_are_noticed(&notice().encode(), &[2], decodes);
     assert_flips_are_noticed(&acknowledgement().encode(), &[2], decodes);
+    assert_flips_are_noticed(&hex(DIGEST), &[], decodes);
+    for vector in [RESEND_REQUEST, SNAPSHOT_REQUEST, SNAPSHOT] {
+        assert_flips_are_noticed(&hex(vector), &[2], decodes);
+    }
     let mut sacked = Segment { flags: ACK, sack_count: 2, ..segment() };
     sacked.sack[0] = (5, 9);
     assert_flips_are_noticed(&bytes_of(&Header::Tcp(sacked)), &[], decodes);
@@ -272,6 +325,10 @@ fn every_prefix_of_a_packet_is_truncated() {
         Header::R2c2Acknowledgement(acknowledgement()),
         Header::R2c2ControllerEvent(controller_event()),
         Header::R2c2ControllerRates(controller_rates().into()),
+        Header::R2c2Digest(Digest { tree: 0, src: 1, hash: 2 }),
+        Header::R2c2Request(request(Wanted::Resend)),
+        Header::R2c2Request(request(Wanted::Snapshot)),
+        Header::R2c2Snapshot(snapshot(1, two_flows())),
         Header::Tcp(segment()),
     ];
     for bytes in packets.map(|header| bytes_of(&header)) {
@@ -307,6 +364,20 @@ fn values_that_the_formats_forbid_are_refused() {
     let mut strange = unprotected.encode();
     strange[Data::LEN + 19] = 2;
     assert_eq!(DropNotice::decode(&strange), Err(invalid("reason", 2)));
+    assert_eq!(refused_field(hex(DIGEST), 13, 1, 14), invalid("zero", 1));
+    let mut unprotected = snapshot(1, two_flows());
+    unprotected.data.flags = 0;
+    for (at, field, value) in [(16, "weight", 0), (9, "lid", 7)] {
+        let mut strange = bytes_of(&Header::R2c2Snapshot(unprotected.clone()));
+        strange[Data::LEN + at] = if field == "lid" { 8 } else { 0 };
+        assert_eq!(Header::decode(&strange), Err(invalid(field, value)));
+    }
+    for (kind, plen) in [(0x44, 1), (0x47, 1), (0x48, 11), (0x48, 13)] {
+        let mut bytes = hex(SNAPSHOT);
+        (bytes[0], bytes[3], bytes[19]) = (kind, 0, plen);
+        bytes[Data::LEN..].fill(0); // so that a checksum over all is one over the header
+        assert_eq!(refused_field(bytes, 19, plen, 16), invalid("plen", plen.into()), "{kind:#x}");
+    }
     assert_eq!(Header::decode(&[0x11; 64]), Err(Error::UnknownType(0x11)));
     assert_eq!(Header::decode(&[0x46; 64]), Err(Error::UnknownType(0x46)), "IPv4 options are not spoken");
 }
@@ -421,6 +492,35 @@ fn any_acknowledgement() -> impl Strategy<Value = Acknowledgement> {
     )
 }
 
+fn any_digest() -> impl Strategy<Value = Digest> {
+    any::<(u8, u16, u64)>().prop_map(|(tree, src, hash)| Digest { tree, src, hash })
+}
+
+fn any_request() -> impl Strategy<Value = Request> {
+    let wanted = prop_oneof![Just(Wanted::Resend), Just(Wanted::Snapshot)];
+    (any_data(Just(0)), wanted).prop_map(|(data, wanted)| Request { data, wanted })
+}
+
+fn any_snapshot() -> impl Strategy<Value = Snapshot> {
+    let flow = (any::<(u16, u16, u32)>(), 1_u8.., 0_u8..16, 0_u8..16).prop_map(
+        |((lid, dst, demand_kbps), weight, priority, protocol)| FlowState {
+            lid,
+            dst,
+            weight,
+            priority,
+            protocol,
+            demand_kbps,
+        },
+    );
+    let flows = proptest::collection::vec(flow, 0..8);
+    (any_data(Just(0)), any::<u64>(), flows).prop_map(|(data, hash, flows)| {
+        let lids = || flows.iter().map(|flow| flow.lid);
+        let (first, last) = (lids().min().unwrap_or(0), lids().max().unwrap_or(0));
+        let data = Data { plen: Snapshot::plen(flows.len()), ..data };
+        Snapshot { data, body: SnapshotBody { hash, first, last, flows }.into() }
+    })
+}
+
 fn any_segment() -> impl Strategy<Value = Segment> {
     let node = 0_u32..1 << 24;
     let sack = proptest::collection::vec(any::<(u32, u32)>(), 0..=3);
@@ -443,13 +543,18 @@ fn any_header() -> impl Strategy<Value = Header> {
         any_acknowledgement().prop_map(Header::R2c2Acknowledgement),
         any_controller_event().prop_map(Header::R2c2ControllerEvent),
         any_controller_rates().prop_map(|packet| Header::R2c2ControllerRates(packet.into())),
+        any_digest().prop_map(Header::R2c2Digest),
+        any_request().prop_map(Header::R2c2Request),
+        any_snapshot().prop_map(Header::R2c2Snapshot),
         any_segment().prop_map(Header::Tcp),
     ]
 }
 
 /// Bytes of any kind, half of them behind a first byte that some decoder takes up.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
-    let types = proptest::sample::select(vec![0x10_u8, 0x21, 0x25, 0x31, 0x41, 0x42, 0x43, 0x45, 0x48]);
+    let types = proptest::sample::select(vec![
+        0x10_u8, 0x21, 0x25, 0x26, 0x31, 0x41, 0x42, 0x43, 0x44, 0x45, 0x47, 0x48, 0x49,
+    ]);
     (proptest::option::of(types), proptest::collection::vec(any::<u8>(), 0..120)).prop_map(
         |(kind, mut bytes)| {
             if let (Some(kind), Some(first)) = (kind, bytes.first_mut()) {

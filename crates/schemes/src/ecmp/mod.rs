@@ -131,7 +131,10 @@ fn flow_hash(packet: &Packet, salt: u64) -> u64 {
         | Header::R2c2DropNotice(_)
         | Header::R2c2Announcement(..)
         | Header::R2c2ControllerEvent(_)
-        | Header::R2c2ControllerRates(_) => 0,
+        | Header::R2c2ControllerRates(_)
+        | Header::R2c2Digest(_)
+        | Header::R2c2Request(_)
+        | Header::R2c2Snapshot(_) => 0,
     };
     mix(mix(ends ^ salt) ^ u64::from(within))
 }

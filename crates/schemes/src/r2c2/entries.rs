@@ -5,7 +5,7 @@
 //! gap in between.
 
 use raddle_core::NodeId;
-use raddle_wire::r2c2::Event;
+use raddle_wire::r2c2::{Event, EventKind, FlowState};
 
 /// A live flow, as its source announced it. Ordered by handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,6 +46,37 @@ impl Entry {
     /// The node that sends the flow.
     pub(crate) fn src(&self) -> NodeId {
         NodeId(self.src.into())
+    }
+
+    pub(super) fn lid(&self) -> u16 {
+        self.lid
+    }
+
+    /// The event that would announce the flow as it is known.
+    pub(super) fn event(&self, kind: EventKind, tree: u8) -> Event {
+        Event {
+            kind,
+            tree,
+            src: self.src,
+            dst: self.dst,
+            weight: self.weight,
+            priority: self.priority(),
+            protocol: self.protocol(),
+            demand_kbps: self.demand_kbps,
+            lid: self.lid,
+        }
+    }
+
+    /// The flow in its source's snapshot.
+    pub(super) fn state(&self) -> FlowState {
+        FlowState {
+            lid: self.lid,
+            dst: self.dst,
+            weight: self.weight,
+            priority: self.priority(),
+            protocol: self.protocol(),
+            demand_kbps: self.demand_kbps,
+        }
     }
 
     pub(super) fn priority(&self) -> u8 {

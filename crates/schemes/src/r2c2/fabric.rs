@@ -10,7 +10,7 @@ use raddle_topology::Topology;
 use raddle_topology::routing::{Protocol, Routing};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// The fabric with a given set of links down.
 #[derive(Debug)]
@@ -28,18 +28,23 @@ impl View {
         if self.routing.supports(wanted).is_ok() { wanted } else { Protocol::Rps }
     }
 
+    /// Whether flows from `src` to `dst` can be, and matter to node `at`: all three can reach each other.
+    pub(super) fn concerns(&self, at: NodeId, src: NodeId, dst: NodeId) -> bool {
+        self.routing.distance(src, dst).is_some() && self.routing.distance(at, dst).is_some()
+    }
+
     /// The rate of a node's fastest link.
     pub(super) fn fastest_link(&self, node: NodeId) -> Rate {
         self.routing.topology().links_from(node).map(|(_, link)| link.rate).max().unwrap_or(Rate::ZERO)
     }
 }
 
-/// The fabric as built, and every view of it that failures have led to.
+/// The fabric as built, and those views of it after failures that some node still goes by.
 #[derive(Debug)]
 pub struct Fabric {
     pub(crate) params: Params,
     topology: Arc<Topology>,
-    views: Mutex<FxHashMap<Vec<LinkId>, Arc<View>>>,
+    views: Mutex<FxHashMap<Vec<LinkId>, Weak<View>>>,
 }
 
 impl Fabric {
@@ -53,21 +58,25 @@ impl Fabric {
     pub(crate) fn view(&self, down: &BTreeSet<LinkId>) -> Arc<View> {
         let key: Vec<LinkId> = down.iter().copied().collect();
         let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(views.entry(key).or_insert_with(|| {
-            let topology = if down.is_empty() {
-                Arc::clone(&self.topology)
-            } else {
-                Arc::new(self.topology.surviving(|link| !down.contains(&link)))
-            };
-            let rates: Vec<_> = (0..topology.link_slots())
-                .map(|i| topology.link(LinkId::of(i)).map_or(Rate::ZERO, |link| link.rate))
-                .collect();
-            Arc::new(View {
-                trees: Trees::new(&topology, self.params.trees),
-                usable: raddle_allocate::usable(&rates, self.params.headroom),
-                routing: Routing::new(topology),
-                memo: RateMemo::default(),
-            })
-        }))
+        if let Some(known) = views.get(&key).and_then(Weak::upgrade) {
+            return known;
+        }
+        let topology = if down.is_empty() {
+            Arc::clone(&self.topology)
+        } else {
+            Arc::new(self.topology.surviving(|link| !down.contains(&link)))
+        };
+        let rates: Vec<_> = (0..topology.link_slots())
+            .map(|i| topology.link(LinkId::of(i)).map_or(Rate::ZERO, |link| link.rate))
+            .collect();
+        let view = Arc::new(View {
+            trees: Trees::new(&topology, self.params.trees),
+            usable: raddle_allocate::usable(&rates, self.params.headroom),
+            routing: Routing::new(topology),
+            memo: RateMemo::default(),
+        });
+        views.retain(|_, view| view.strong_count() > 0);
+        views.insert(key, Arc::downgrade(&view));
+        view
     }
 }

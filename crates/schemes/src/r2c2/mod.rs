@@ -18,6 +18,7 @@
 //!   are not paced and use headroom. A flow ends, for the rates of all, once everything has arrived. A
 //!   checksum over all bytes of a flow is left out: the one of each packet covers its payload.
 
+mod anti_entropy;
 mod arrivals;
 mod demand;
 pub(crate) mod entries;
@@ -28,6 +29,7 @@ pub(crate) mod outbox;
 pub(crate) mod outgoing;
 mod policy;
 pub(crate) mod rates;
+mod resends;
 mod retries;
 mod scheme;
 mod selection;
@@ -38,6 +40,7 @@ pub(crate) mod ticks;
 mod trees;
 mod unacknowledged;
 
+pub use anti_entropy::Doubt;
 pub use fabric::Fabric;
 pub use forwarder::SourceRoute;
 pub use node::R2c2Node;
@@ -88,6 +91,12 @@ pub struct Params {
     pub nic_packets: u64,
     /// Whether and how routing protocols are chosen for long flows.
     pub selection: Option<Selection>,
+    /// When nodes doubt that they know the same flows.
+    pub doubt: Doubt,
+    /// How often nodes in doubt compare what they know; never, if zero.
+    pub digest_period: Duration,
+    /// Broadcasts over a link that a node can say again to a neighbour that got one damaged.
+    pub resends: u8,
     /// Broadcast trees a source.
     pub trees: u8,
     /// Bits a hop in the source route: 3, 4 or 5.
@@ -111,6 +120,9 @@ impl Default for Params {
             mtu: 1_500,
             nic_packets: 2,
             selection: None,
+            doubt: Doubt::AfterFaults,
+            digest_period: Duration::from_ms(10),
+            resends: 8,
             trees: 6,
             hop_bits: 3,
             reliable: false,

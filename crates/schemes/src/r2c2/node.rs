@@ -1,5 +1,9 @@
 //! A rack node: sends and receives its own flows, relays broadcasts, and computes its rates.
 
+mod recovery;
+mod reliability;
+
+use super::anti_entropy::AntiEntropy;
 use super::arrivals::Arrivals;
 use super::entries::Entry;
 use super::fabric::{Fabric, View};
@@ -7,6 +11,7 @@ use super::outbox::Outbox;
 use super::outgoing::Outgoing;
 use super::policy::is_news;
 use super::rates;
+use super::resends::Resends;
 use super::retries::Retries;
 use super::selection::Selector;
 use super::sender::{Departure, Sender};
@@ -23,8 +28,6 @@ use raddle_wire::r2c2::{Announcement, Assignment, DropNotice, Event, EventKind, 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-mod reliability;
-
 /// One node of an R2C2 rack.
 pub struct R2c2Node {
     id: NodeId,
@@ -40,8 +43,14 @@ pub struct R2c2Node {
     arrivals: Option<Arrivals>,
     outbox: Outbox,
     retries: Retries,
+    resends: Resends,
+    anti_entropy: AntiEntropy,
+    /// Digests broadcast so far.
+    digests: u32,
     selector: Option<Selector>,
     lids: Lids,
+    /// Flows whose destination was cut off when they came.
+    cut_off: Vec<Flow>,
     ticks: Ticks,
     /// Nothing is to be done before this, unless something comes in that clears it.
     asleep_until: Option<Time>,
@@ -56,9 +65,13 @@ impl R2c2Node {
     #[must_use]
     pub fn new(fabric: &Arc<Fabric>, id: NodeId, seed: u64) -> Self {
         let lasting = if fabric.params.only_lasting { fabric.params.rho } else { Duration::ZERO };
+        let view = fabric.view(&BTreeSet::new());
+        let links = view.routing.topology().port_count(id);
+        let number = u16::try_from(id.0).expect("R2C2 addresses 65,536 nodes");
+        let Params { doubt, digest_period, resends, .. } = fabric.params;
         Self {
             id,
-            view: fabric.view(&BTreeSet::new()),
+            view,
             fabric: Arc::clone(fabric),
             down: BTreeSet::new(),
             outdated: false,
@@ -68,8 +81,12 @@ impl R2c2Node {
             arrivals: fabric.params.reliable.then(|| Arrivals::new(fabric.params.window)),
             outbox: Outbox::default(),
             retries: Retries::default(),
+            resends: Resends::new(resends.into(), links),
+            anti_entropy: AntiEntropy::new(doubt, digest_period, number, seed),
+            digests: 0,
             selector: fabric.params.selection.map(|selection| Selector::new(id, selection, seed)),
             lids: Lids::default(),
+            cut_off: Vec::new(),
             ticks: Ticks::new(&fabric.params, id, seed),
             asleep_until: None,
             computed: Time::ZERO,
@@ -101,17 +118,18 @@ impl R2c2Node {
     }
 
     fn start(&mut self, now: Time, flow: Flow) {
+        if self.view.routing.distance(self.id, flow.dst).is_none() {
+            self.cut_off.push(flow);
+            return;
+        }
         let Some(lid) = self.lids.take(now, &flow) else { return };
         self.outbox.report(Report::Opened { flow: flow.id, key: self.sender.handle(lid).into() });
         let mut outgoing = Outgoing::new(flow, lid, self.params());
         if self.params().policy == Policy::Deadline {
             outgoing.weight = outgoing.urgency(now, self.params().mtu, self.view.fastest_link(self.id));
         }
-        outgoing.cut_off = self.has_to_wait(&outgoing);
-        if !outgoing.cut_off {
-            self.broadcast(now, outgoing.event(EventKind::Start));
-            self.limit_at_start(now, &mut outgoing);
-        }
+        self.broadcast(now, outgoing.event(EventKind::Start));
+        self.limit_at_start(now, &mut outgoing);
         self.sender.push(outgoing);
         self.ticks.start(now);
     }
@@ -193,28 +211,31 @@ impl R2c2Node {
         let tree = (mixed >> 16) % u32::from(self.view.trees.count());
         event.tree = u8::try_from(tree).expect("fewer than 256 trees");
         self.table.apply(now, &event);
-        self.pass_on(&event);
+        self.pass_on(now, &event);
         self.mind_selection(now);
+        self.mind_doubt(now);
     }
 
     /// Queues a copy for each child of this node in the event's tree.
-    fn pass_on(&mut self, event: &Event) {
+    fn pass_on(&mut self, now: Time, event: &Event) {
         let ports = self.view.trees.children(NodeId(event.src.into()), event.tree, self.id);
+        if !ports.is_empty() {
+            self.resends.said(now, event);
+        }
         self.outbox.copies(event, ports);
     }
 
     fn take_event(&mut self, now: Time, event: &Event) {
-        let nodes = self.view.routing.topology().node_count();
-        let known = |node: u16| usize::from(node) < nodes;
-        if !known(event.src) || !known(event.dst) || rates::protocol(self.params(), event.protocol).is_none()
-        {
-            return; // no node of this fabric said that
+        if !self.is_credible(event.src, event.dst, event.protocol) {
+            return;
         }
+        self.anti_entropy.heard(event.src);
         self.table.apply(now, event);
         self.note_announcement(now, event);
-        self.pass_on(event);
+        self.pass_on(now, event);
         self.event_seen(now);
         self.mind_selection(now);
+        self.mind_doubt(now);
     }
 
     /// With rho = 0 rates follow every event.
@@ -229,7 +250,14 @@ impl R2c2Node {
     fn take_drop(&mut self, now: Time, packet: &Packet, port: PortId, reason: DropReason) {
         let event = match &packet.header {
             Header::R2c2Event(event) => event,
-            Header::R2c2Announcement(..) if reason == DropReason::QueueFull => {
+            Header::R2c2Data(data) => {
+                if NodeId(data.src.into()) == self.id && reason == DropReason::QueueFull {
+                    self.sender.refused(now, port);
+                }
+                return;
+            }
+            Header::Tcp(_) => return,
+            _ if reason == DropReason::QueueFull => {
                 self.retries.refused(now, packet, port);
                 return;
             }
@@ -238,6 +266,7 @@ impl R2c2Node {
         let (node, port) = (self.id.0 as u16, port.0 as u8);
         if NodeId(event.src.into()) == self.id {
             self.retries.dropped(now, event, (node, port), self.view.trees.count());
+            self.anti_entropy.own_dropped(now);
             return;
         }
         let payload = DropNotice::PAYLOAD_LEN;
@@ -253,15 +282,18 @@ impl R2c2Node {
 
     /// Sends again what is due. The START of a finished flow is not: it would come after its FINISH.
     fn retry_due(&mut self, now: Time) {
-        let Self { retries, sender, view, outbox, id, .. } = self;
-        for event in retries.due(now) {
+        let Self { retries, sender, table, view, outbox, id, .. } = self;
+        for mut event in retries.due(now) {
             let live = sender.flows().iter().any(|flow| flow.lid == event.lid);
             if live || event.kind == EventKind::Finish {
+                if let Some(known) = table.get(event.flow()) {
+                    event = known.event(event.kind, event.tree); // something may have changed since it was dropped
+                }
                 outbox.copies(&event, view.trees.children(*id, event.tree, *id));
             }
         }
         while let Some((packet, port)) = retries.due_copy(now) {
-            outbox.announce(packet, PortSet::of(port));
+            outbox.packet(packet, PortSet::of(port));
         }
     }
 
@@ -303,7 +335,7 @@ impl R2c2Node {
         }
         let header = Header::R2c2Announcement(announcement, Arc::clone(assignments));
         let packet = Packet { size: header.wire_len() as u32, header };
-        self.outbox.announce(packet, self.view.trees.children(source, tree, self.id));
+        self.outbox.packet(packet, self.view.trees.children(source, tree, self.id));
         let mut own = Vec::new();
         for &Assignment { flow, protocol: number } in &**assignments {
             let Some(protocol) = rates::protocol(&self.fabric.params, number) else { continue };
@@ -338,13 +370,21 @@ impl R2c2Node {
     fn renew_view(&mut self, now: Time) {
         self.outdated = false;
         self.view = self.fabric.view(&self.down);
-        let routing = &self.view.routing;
-        self.table.retain(now, |entry| routing.distance(entry.src(), NodeId(entry.dst.into())).is_some());
-        self.receiver.retain(|src| routing.distance(src, self.id).is_some());
-        self.sender.reroute(&self.view, &self.fabric.params);
+        let (view, id) = (&self.view, self.id);
+        self.table.retain(now, |entry| view.concerns(id, entry.src(), NodeId(entry.dst.into())));
+        self.receiver.retain(|src| view.routing.distance(src, id).is_some());
+        for flow in self.sender.reroute(&self.view, &self.fabric.params) {
+            self.lids.give_back(now, flow.lid);
+        }
         self.keep_waiting(now);
         self.say_again(now, EventKind::Refresh, |_| true);
         self.renewed = Some(now);
+        let number = self.id.0 as u16;
+        let others = self.table.sources().into_iter().filter(|&source| source != number);
+        self.anti_entropy.fabric_changed(now, others);
+        for flow in std::mem::take(&mut self.cut_off) {
+            self.start(now, flow);
+        }
         if let Some(selector) = &mut self.selector {
             selector.set_timer(now, &self.fabric.params, &self.view);
         }
@@ -380,7 +420,10 @@ impl Host for R2c2Node {
                 self.start(now, *flow);
                 self.event_seen(now);
             }
-            Input::Packet { packet, .. } => match &packet.header {
+            // A damaged hop counter has led it astray.
+            Input::Packet { packet, .. }
+                if packet.header.routed().is_some_and(|data| NodeId(data.dst.into()) != self.id) => {}
+            Input::Packet { packet, port } => match &packet.header {
                 Header::R2c2Data(data) => self.take_data(now, data),
                 Header::R2c2Acknowledgement(ack) => self.take_acknowledgement(now, ack),
                 Header::R2c2Event(event) => self.take_event(now, event),
@@ -388,14 +431,19 @@ impl Host for R2c2Node {
                     if NodeId(notice.dropped.src.into()) == self.id {
                         let at = (notice.node, notice.port);
                         self.retries.dropped(now, &notice.dropped, at, self.view.trees.count());
+                        self.anti_entropy.own_dropped(now);
                     }
                 }
                 Header::R2c2Announcement(announcement, assignments) => {
                     self.take_announcement(now, *announcement, assignments);
                 }
+                Header::R2c2Digest(digest) => self.take_digest(now, *digest),
+                Header::R2c2Request(request) => self.take_request(now, request, port),
+                Header::R2c2Snapshot(snapshot) => self.take_snapshot(now, snapshot),
                 Header::R2c2ControllerEvent(_) | Header::R2c2ControllerRates(_) | Header::Tcp(_) => {}
             },
-            Input::Sent(_) | Input::Corrupted { .. } => {}
+            Input::Sent(_) => {}
+            Input::Corrupted { port } => self.resends.damaged(now, port),
             Input::Dropped { packet, port, reason } => self.take_drop(now, packet, port, reason),
             Input::Link { link, up } => {
                 self.outdated |= if up { self.down.remove(&link) } else { self.down.insert(link) };
@@ -426,15 +474,25 @@ impl Host for R2c2Node {
                 continue;
             }
             let selection = self.selector.as_ref().map_or(Time::NEVER, Selector::wake);
+            let recovery = self.anti_entropy.next().min(self.resends.next_due());
             if self.sender.is_empty()
                 && self.retries.is_empty()
                 && self.lids.next_due() == Time::NEVER
                 && selection == Time::NEVER
+                && recovery == Time::NEVER
             {
                 return Output::WakeAt(self.next_acknowledgement());
             }
             if selection <= now {
                 self.select(now);
+                continue;
+            }
+            if self.anti_entropy.next() <= now {
+                self.compare(now);
+                continue;
+            }
+            if let Some(port) = self.resends.due(now) {
+                self.ask_neighbour(port);
                 continue;
             }
             if let Some(flow) = self.lids.due(now) {
@@ -460,8 +518,13 @@ impl Host for R2c2Node {
                     Output::Send { packet, port: None }
                 }
                 Err(wake) => {
-                    let timers =
-                        [self.retries.next_due(), self.lids.next_due(), self.ticks.next(), selection];
+                    let timers = [
+                        self.retries.next_due(),
+                        self.lids.next_due(),
+                        self.ticks.next(),
+                        selection,
+                        recovery,
+                    ];
                     let wake = timers.into_iter().fold(wake, Time::min);
                     self.asleep_until = Some(wake);
                     Output::WakeAt(wake.min(self.next_acknowledgement()))

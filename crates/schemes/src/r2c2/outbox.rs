@@ -14,8 +14,8 @@ enum Pending {
     /// Copies of a broadcast, one a port.
     Copies(Event, PortSet),
     Control(Box<Header>),
-    /// Copies of an announcement, one a port.
-    Announcement(Box<Packet>, PortSet),
+    /// Copies of another packet, one a port.
+    Packet(Box<Packet>, PortSet),
     Report(Report),
 }
 
@@ -31,10 +31,10 @@ impl Outbox {
         }
     }
 
-    /// Copies of an announcement, one for each of `ports`.
-    pub(super) fn announce(&mut self, packet: Packet, ports: PortSet) {
+    /// Copies of a packet, one for each of `ports`.
+    pub(super) fn packet(&mut self, packet: Packet, ports: PortSet) {
         if !ports.is_empty() {
-            self.0.push_back(Pending::Announcement(Box::new(packet), ports));
+            self.0.push_back(Pending::Packet(Box::new(packet), ports));
         }
     }
 
@@ -63,7 +63,7 @@ impl Outbox {
                 }
                 (header, EVENT_BYTES, port)
             }
-            Pending::Announcement(packet, ports) => {
+            Pending::Packet(packet, ports) => {
                 let (packet, port) = (Packet::clone(packet), ports.next());
                 if ports.is_empty() {
                     self.0.pop_front();

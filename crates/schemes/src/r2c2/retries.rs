@@ -1,5 +1,5 @@
 //! Broadcasts that were dropped, and when to send them again (§3.2): an event by its source, to which the dropper
-//! has sent a notice; a copy of an announcement, which no notice could hold, by the dropper.
+//! has sent a notice; anything else, which no notice could hold, and the notice itself, by the dropper.
 
 use super::table::TOMBSTONE;
 use raddle_core::{Duration, Packet, PortId, Time};
@@ -17,7 +17,7 @@ pub(super) type Place = (u16, u8);
 pub(super) struct Retries {
     /// Of events of this node.
     events: Vec<Retry>,
-    /// Of announcements, with the port each was to leave by.
+    /// Of other packets, with the port each was to leave by.
     copies: VecDeque<(Time, Packet, PortId)>,
 }
 
@@ -67,12 +67,12 @@ impl Retries {
         retry.forget = now + TOMBSTONE;
     }
 
-    /// This node's own queue at `port` had no room for a copy of an announcement.
+    /// This node's own queue at `port` had no room for a packet other than an event.
     pub(super) fn refused(&mut self, now: Time, packet: &Packet, port: PortId) {
         self.copies.push_back((now + FIRST_RETRY, packet.clone(), port));
     }
 
-    /// The next copy of an announcement that is to be sent again now, and its port.
+    /// The next packet other than an event that is to be sent again now, and its port.
     pub(super) fn due_copy(&mut self, now: Time) -> Option<(Packet, PortId)> {
         self.copies.pop_front_if(|(due, ..)| *due <= now).map(|(_, packet, port)| (packet, port))
     }

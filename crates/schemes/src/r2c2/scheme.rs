@@ -2,7 +2,7 @@
 
 use super::outgoing::HEADER;
 use super::selection::LASTING_TICKS;
-use super::{Fabric, Params, Policy, R2c2Node, Selecting, Selection, SourceRoute, StartPolicy, setup};
+use super::{Doubt, Fabric, Params, Policy, R2c2Node, Selecting, Selection, SourceRoute, StartPolicy, setup};
 use crate::parameter::{Parameter, Settings, Value};
 use crate::registry::{Info, Parts, Plan, Scheme, Unfit, View};
 use raddle_allocate::selection::Utility;
@@ -70,6 +70,22 @@ const INFO: Info = Info {
             "assignments that one selection may evaluate",
         )
         .within(1.0, 1e9),
+        Parameter::choice(
+            "doubt",
+            &["after_faults", "always"],
+            "when nodes compare the flows they know: after failures and noticed drops, or always (for lossy links)",
+        ),
+        Parameter::new(
+            "digest_period",
+            Value::Duration(Duration::from_ms(10)),
+            "how often they do so while in doubt; 0 is never",
+        ),
+        Parameter::new(
+            "resends",
+            Value::Count(8),
+            "last broadcasts of a link that a neighbour says again when one arrives damaged",
+        )
+        .within(0.0, 255.0),
         Parameter::new("trees", Value::Count(6), "broadcast trees a source").within(1.0, 64.0),
         setup::HOP_BITS,
         Parameter::new(
@@ -102,6 +118,12 @@ fn params(plan: &Plan<'_>) -> Params {
             "residual" => StartPolicy::Residual,
             _ => StartPolicy::Line,
         },
+        doubt: match settings.choice("doubt") {
+            "always" => Doubt::Always,
+            _ => Doubt::AfterFaults,
+        },
+        digest_period: settings.duration("digest_period"),
+        resends: u8::try_from(settings.count("resends")).expect("the parameter's range"),
         trees: u8::try_from(settings.count("trees")).expect("the parameter's range"),
         reliable: settings.flag("reliable"),
         window: u16::try_from(settings.count("window")).expect("the parameter's range"),

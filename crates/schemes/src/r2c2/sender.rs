@@ -8,6 +8,7 @@ use raddle_topology::routing::Protocol;
 use raddle_wire::r2c2::{
     Acknowledgement, Data, Event, EventKind, FLAG_LAST, FLAG_PAYLOAD_COVERED, Route, flow_handle,
 };
+use std::collections::BTreeMap;
 
 /// The sending side of a node. Flows take turns, a packet each.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub(crate) struct Sender {
     turn: usize,
     paths: Stream,
     ports: Vec<PortId>,
+    /// The ports of this node whose queues had no room for a data packet, and when they last had none.
+    full: BTreeMap<PortId, Time>,
 }
 
 /// A packet that is to leave now, and its flow if this was its last.
@@ -36,6 +39,7 @@ impl Sender {
             turn: 0,
             paths: Stream::new(seed, id.0.into(), "r2c2/paths"),
             ports: Vec::new(),
+            full: BTreeMap::new(),
         }
     }
 
@@ -70,16 +74,21 @@ impl Sender {
         true
     }
 
+    /// This node's own queue at `port` had no room for a data packet.
+    pub(super) fn refused(&mut self, now: Time, port: PortId) {
+        self.full.insert(port, now);
+    }
+
     /// After a change of the fabric: forgets routes drawn before, and flows whose destination is cut off unless they
-    /// are reliable, which wait.
-    pub(crate) fn reroute(&mut self, view: &View, params: &Params) {
+    /// are reliable, which wait. Returns those forgotten.
+    pub(crate) fn reroute(&mut self, view: &View, params: &Params) -> Vec<Outgoing> {
         let at = NodeId(self.id.into());
-        self.flows.retain_mut(|flow| {
+        for flow in &mut self.flows {
             let cut_off = view.routing.distance(at, flow.flow.dst).is_none();
             flow.reroute(cut_off, params.mtu);
-            !cut_off || params.reliable
-        });
+        }
         self.turn = 0;
+        self.flows.extract_if(.., |flow| flow.cut_off && !params.reliable).collect()
     }
 
     /// Whether there are flows, and all wait for a way to their destination.
@@ -110,17 +119,27 @@ impl Sender {
         plen: u16,
     ) -> Option<Data> {
         let drawn = self.draw(view, params, protocol, NodeId(dst.into()), flow)?;
-        Some(Data {
+        Some(self.control_along(drawn.route, drawn.hops, dst, flow, plen))
+    }
+
+    /// The header of a control packet without payload to the neighbour at a port; `None` if routes cannot name it.
+    pub(super) fn one_hop(&self, params: &Params, port: PortId, neighbour: u16) -> Option<Data> {
+        let route = Route::from_ports([port.0], params.hop_bits).ok()?;
+        Some(self.control_along(route, 1, neighbour, 0, 0))
+    }
+
+    fn control_along(&self, route: Route, hops: u8, dst: u16, flow: u32, plen: u16) -> Data {
+        Data {
             flow,
             src: self.id,
             dst,
             seq: 0,
             plen,
-            rlen: drawn.hops,
+            rlen: hops,
             ridx: 0,
             flags: FLAG_PAYLOAD_COVERED,
-            route: drawn.route,
-        })
+            route,
+        }
     }
 
     /// Draws a route to `dst` for a packet of flow `key`; `None` if there is none.
@@ -182,6 +201,10 @@ impl Sender {
             let port = ports.get(drawn.first);
             if !port.up {
                 continue; // a node sees its own dead link; discovery will bring new routes
+            }
+            if self.full.get(&drawn.first) == Some(&now) {
+                wake = wake.min(port.free_at); // an instant is too short to lose a flow in
+                continue;
             }
             if !self.flows[place].is_limited() {
                 let most =

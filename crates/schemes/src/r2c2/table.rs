@@ -1,13 +1,12 @@
 //! The global flow table, one a node (§3.2, §7.4 of the reconstruction).
 
 use super::entries::{Entries, Entry};
-use crate::lids::QUARANTINE;
-use raddle_core::{Duration, Time};
-use raddle_wire::r2c2::{Event, EventKind};
-use std::collections::VecDeque;
+use raddle_core::{Duration, NodeId, Time};
+use raddle_wire::r2c2::{Event, EventKind, SnapshotBody};
+use std::collections::{BTreeSet, VecDeque};
 
-/// How long a FINISH that came before its START is remembered: as long as its flow's number rests.
-pub(super) const TOMBSTONE: Duration = QUARANTINE;
+/// How long a FINISH that came before its START is remembered.
+pub(super) const TOMBSTONE: Duration = Duration::from_ms(10);
 
 /// All flows that a node knows to be alive, by handle.
 #[derive(Debug, Default)]
@@ -106,6 +105,47 @@ impl FlowTable {
             self.entries.remove(entry.key());
             self.digest = self.digest.wrapping_sub(entry.digest());
         }
+    }
+
+    /// Replaces all flows of a source whose lids lie in the range of a snapshot by those that it names.
+    pub(super) fn replace(&mut self, now: Time, src: u16, snapshot: &SnapshotBody) {
+        let range = snapshot.first..=snapshot.last;
+        let named: BTreeSet<u16> = snapshot.flows.iter().map(|flow| flow.lid).collect();
+        self.retain(now, |entry| {
+            entry.src() != NodeId(src.into()) || !range.contains(&entry.lid()) || named.contains(&entry.lid())
+        });
+        for flow in &snapshot.flows {
+            let event = Event {
+                kind: EventKind::Refresh,
+                tree: 0,
+                src,
+                dst: flow.dst,
+                weight: flow.weight,
+                priority: flow.priority,
+                protocol: flow.protocol,
+                demand_kbps: flow.demand_kbps,
+                lid: flow.lid,
+            };
+            self.apply(now, &event);
+        }
+    }
+
+    /// All flows of a source, in order of lid.
+    pub(super) fn of(&self, src: NodeId) -> Vec<Entry> {
+        let mut flows: Vec<Entry> = self.entries.iter().filter(|entry| entry.src() == src).copied().collect();
+        flows.sort_unstable_by_key(Entry::lid);
+        flows
+    }
+
+    /// A hash of the flows of a source, as in its digests: 0 if none is known.
+    pub(super) fn digest_of(&self, src: NodeId) -> u64 {
+        let flows = self.entries.iter().filter(|entry| entry.src() == src);
+        flows.fold(0, |sum: u64, entry| sum.wrapping_add(entry.digest()))
+    }
+
+    /// The nodes of which flows are known.
+    pub(super) fn sources(&self) -> BTreeSet<u16> {
+        self.entries.iter().map(|entry| (entry.key() >> 16) as u16).collect()
     }
 
     /// Lets flows that have been known for long enough count.

@@ -187,7 +187,9 @@ impl CentralNode {
         self.view = self.fabric.view(&self.down);
         let routing = &self.view.routing;
         self.receiver.retain(|src| routing.distance(src, self.id).is_some());
-        self.sender.reroute(&self.view, &self.fabric.params);
+        for flow in self.sender.reroute(&self.view, &self.fabric.params) {
+            self.lids.give_back(now, flow.lid);
+        }
         if let Some(controller) = &mut self.controller {
             controller.renew(now, &self.view, self.id);
         }
@@ -236,6 +238,9 @@ impl Host for CentralNode {
                 | Header::R2c2DropNotice(_)
                 | Header::R2c2Announcement(..)
                 | Header::R2c2Acknowledgement(_)
+                | Header::R2c2Digest(_)
+                | Header::R2c2Request(_)
+                | Header::R2c2Snapshot(_)
                 | Header::Tcp(_) => {}
             },
             Input::Sent(_) | Input::Dropped { .. } | Input::Corrupted { .. } => {}

@@ -1,11 +1,13 @@
 //! A rack of R2C2 nodes, or of others with R2C2's data plane, in the packet engine.
 
 use raddle_core::{
-    Bytes, Duration, Flow, FlowId, Header, Host, LinkId, Node, NodeId, Packet, Rate, Report, Stream, Time,
+    Bytes, DropReason, Duration, Flow, FlowId, Header, Host, LinkId, Node, NodeId, Packet, PortId, Rate,
+    Report, Stream, Time,
 };
 use raddle_packet_sim::{Change, Config, Observer, PortSetup, Simulation};
 use raddle_schemes::r2c2::{Fabric, Params, R2c2Node, SourceRoute};
 use raddle_topology::{Topology, builders};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
@@ -17,6 +19,10 @@ pub(crate) struct Heard {
     pub(crate) reports: Vec<(Time, Report)>,
     pub(crate) lost: u64,
     pub(crate) lost_events: u64,
+    /// Data packets lost at a dead link: when, where.
+    pub(crate) dead_ends: Vec<(Time, NodeId, PortId)>,
+    /// Why anything was lost.
+    pub(crate) reasons: BTreeMap<String, u64>,
 }
 
 impl Observer for Heard {
@@ -27,6 +33,13 @@ impl Observer for Heard {
     }
 
     fn forwarded(&mut self, sent: Time, link: LinkId, packet: &Packet) {
+        if let Ok(t) = std::env::var("TRACE") {
+            if let Header::R2c2Event(e) = &packet.header {
+                if format!("{}", e.flow()) == t {
+                    eprintln!("{sent} {link:?} {:?} tree {}", e.kind, e.tree);
+                }
+            }
+        }
         if let Header::R2c2Data(data) = &packet.header
             && data.ridx == 1
         {
@@ -34,14 +47,11 @@ impl Observer for Heard {
         }
     }
 
-    fn dropped(
-        &mut self,
-        _: Time,
-        _: NodeId,
-        _: Option<raddle_core::PortId>,
-        packet: &Packet,
-        _: raddle_core::DropReason,
-    ) {
+    fn dropped(&mut self, now: Time, node: NodeId, port: Option<PortId>, packet: &Packet, why: DropReason) {
+        if let (DropReason::LinkDown, Some(port), true) = (why, port, packet.is_data()) {
+            self.dead_ends.push((now, node, port));
+        }
+        *self.reasons.entry(format!("{why:?}")).or_default() += 1;
         self.lost += 1;
         self.lost_events += u64::from(matches!(packet.header, Header::R2c2Event(_)));
     }
@@ -64,6 +74,7 @@ impl<H: Host> Host for Shared<H> {
 
 pub(crate) struct Rack<H = R2c2Node> {
     pub(crate) nodes: Nodes<H>,
+    pub(crate) hosts: Vec<NodeId>,
     pub(crate) simulation: Simulation<Heard>,
 }
 
@@ -81,15 +92,16 @@ pub(crate) fn rack(
     limit_packets: Option<usize>,
 ) -> Rack {
     let config = Config { time_limit: limit, changes, ..Config::default() };
-    rack_in(topology, params, flows, limit_packets, config)
+    rack_under(topology, params, flows, config, limit_packets)
 }
 
-pub(crate) fn rack_in(
+/// A rack in which more can happen.
+pub(crate) fn rack_under(
     topology: &Arc<Topology>,
     params: Params,
     flows: Vec<Flow>,
-    limit_packets: Option<usize>,
     config: Config,
+    limit_packets: Option<usize>,
 ) -> Rack {
     let fabric = Fabric::new(topology, params);
     rack_of(topology, |id| R2c2Node::new(&fabric, id, 1), params.hop_bits, flows, limit_packets, config)
@@ -111,8 +123,13 @@ pub(crate) fn rack_of<H: Host + 'static>(
     };
     let port = |_| PortSetup { limit_packets, ..PortSetup::default() };
     let mut simulation = Simulation::new(topology, parts, port, flows, config, Heard::default());
-    assert!(simulation.run(|_| ControlFlow::Continue(())));
-    Rack { nodes, simulation }
+    assert!(simulation.run(|p| {
+        if std::env::var("PROG").is_ok() {
+            eprintln!("{p:?}");
+        }
+        ControlFlow::Continue(())
+    }));
+    Rack { nodes, hosts: topology.hosts().collect(), simulation }
 }
 
 pub(crate) fn flow(id: u32, src: u32, dst: u32, size: u64, start: Time) -> Flow {
@@ -134,20 +151,24 @@ pub(crate) fn rate(heard: &Heard, from: Time, to: Time, which: impl Fn(&Packet) 
     bytes as f64 * 8.0 / to.since(from).as_secs_f64()
 }
 
-/// Table digests and rate vectors must be the same everywhere at quiescence.
+/// Table digests and rate vectors must be the same at all hosts at quiescence. A switch hears of the flows alone whose
+/// trees it is on.
 pub(crate) fn assert_converged(rack: &Rack, dead: &[u32]) {
-    let alive = || {
-        rack.nodes.iter().enumerate().filter(|(id, _)| !dead.contains(&(*id as u32))).map(|(_, node)| node)
-    };
-    let digests: Vec<u64> = alive().map(|node| node.lock().expect("no panic").table().digest()).collect();
-    assert!(digests.iter().all(|digest| *digest == digests[0]), "{digests:?}");
-    let rates = |node: &Arc<Mutex<R2c2Node>>| -> Vec<(u32, u64)> {
-        let node = node.lock().expect("no panic");
+    let alive = rack.hosts.iter().filter(|host| !dead.contains(&host.0));
+    assert_alike(alive.map(|host| &rack.nodes[host.index()]), "");
+}
+
+/// Nodes that can reach each other must have the same table digests and rate vectors at quiescence.
+pub(crate) fn assert_alike<'a>(nodes: impl Iterator<Item = &'a Arc<Mutex<R2c2Node>>>, what: &str) {
+    let nodes: Vec<_> = nodes.map(|node| node.lock().expect("no panic")).collect();
+    let digests: Vec<u64> = nodes.iter().map(|node| node.table().digest()).collect();
+    assert!(digests.iter().all(|digest| *digest == digests[0]), "{what} {digests:?}");
+    let rates = |node: &R2c2Node| -> Vec<(u32, u64)> {
         node.compute_all().into_iter().map(|(key, rate)| (key, rate.to_bits())).collect()
     };
-    let mut all = alive().map(rates);
+    let mut all = nodes.iter().map(|node| rates(node));
     let first = all.next().expect("a node alive");
-    assert!(all.all(|other| other == first), "rate vectors differ");
+    assert!(all.all(|other| other == first), "rate vectors differ {what}");
 }
 
 /// Random flows of a fixed size.

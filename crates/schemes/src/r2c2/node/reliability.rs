@@ -1,7 +1,6 @@
 //! What a node does for reliable flows.
 
 use super::super::arrivals::{Answer, Arrivals, Taken};
-use super::super::outgoing::Outgoing;
 use super::R2c2Node;
 use raddle_core::{Header, NodeId, Time};
 use raddle_wire::r2c2::{Acknowledgement, Data, Event};
@@ -65,11 +64,6 @@ impl R2c2Node {
         {
             arrivals.announced(now, event);
         }
-    }
-
-    /// Whether a new flow has to wait for a way to its destination.
-    pub(super) fn has_to_wait(&self, flow: &Outgoing) -> bool {
-        self.arrivals.is_some() && self.view.routing.distance(self.id, flow.flow.dst).is_none()
     }
 
     /// After a change of the fabric: flows that are cut off wait, at both ends, and others go on.

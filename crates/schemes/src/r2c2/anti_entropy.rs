@@ -1,0 +1,163 @@
+//! Anti-entropy (§3.2): when broadcasts have been lost, nodes find out that they know different things, and agree again.
+//!
+//! A node is the authority on its own flows. While there is reason for doubt, each node takes rounds, one a period. In a
+//! round it broadcasts a digest of its flows. Whoever knows other flows of it asks for a snapshot, which replaces them.
+//! Whoever has known flows of a node for some rounds and heard no digest that confirms them asks too: the node may have
+//! no flows any more, and then it sends no digests. An event that comes between request and snapshot may be newer than
+//! the snapshot, which is then ignored. So rounds end by themselves where nobody has flows, and whatever is
+//! lost, of digests, requests or snapshots, a later round makes good for.
+
+use raddle_core::{Duration, Stream, Time};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// When nodes doubt that they know the same flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubt {
+    /// For some rounds after a failure, a repair, or a notice that a broadcast was dropped: enough where every loss is
+    /// noticed.
+    AfterFaults,
+    /// As long as there are flows: for links that lose packets.
+    Always,
+}
+
+/// Rounds that a fault is followed by: some of them after [`SETTLING`].
+const ROUNDS: u32 = 4;
+/// Periods after a change of the fabric in which broadcasts from before may still come in.
+const SETTLING: u64 = 2;
+/// A node is asked when nothing has confirmed what is known of it for so many periods: one digest may be lost.
+const PATIENCE: u64 = 3;
+
+/// What is to be done in a round.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Round {
+    /// The nodes to ask for a snapshot.
+    pub(super) ask: Vec<u16>,
+    /// Whether to broadcast a digest.
+    pub(super) speak: bool,
+}
+
+/// The rounds of one node.
+#[derive(Debug)]
+pub(super) struct AntiEntropy {
+    doubt: Doubt,
+    /// Zero if there are no rounds at all.
+    period: Duration,
+    /// Nodes take their rounds apart from each other.
+    phase: Duration,
+    next: Time,
+    /// Rounds that are due after the last fault.
+    left: u32,
+    /// Whether it was an own broadcast that was lost: the others may not know that there is anything to ask for.
+    must_speak: bool,
+    /// When the fabric last changed, if it ever has.
+    changed: Option<Time>,
+    /// When what is known of the flows of a node was confirmed, or learned.
+    confirmed: BTreeMap<u16, Time>,
+    /// The number of the last request to each node of which no event has come since.
+    asked: BTreeMap<u16, u32>,
+    requests: u32,
+}
+
+impl AntiEntropy {
+    /// At rest, with a round a `period`.
+    pub(super) fn new(doubt: Doubt, period: Duration, node: u16, seed: u64) -> Self {
+        let phase = match period {
+            Duration::ZERO => 0,
+            period => Stream::new(seed, node.into(), "r2c2/rounds").below(period.as_ps()),
+        };
+        Self {
+            doubt,
+            period,
+            phase: Duration::from_ps(phase),
+            next: Time::NEVER,
+            left: 0,
+            must_speak: false,
+            changed: None,
+            confirmed: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            requests: 0,
+        }
+    }
+
+    /// When the next round is due, if ever.
+    pub(super) fn next(&self) -> Time {
+        self.next
+    }
+
+    fn begin(&mut self, now: Time) {
+        if self.next == Time::NEVER && self.period > Duration::ZERO {
+            self.next = now + self.period + self.phase;
+        }
+    }
+
+    /// The fabric has changed, while flows of these nodes were known.
+    pub(super) fn fabric_changed(&mut self, now: Time, sources: impl Iterator<Item = u16>) {
+        self.changed = Some(now);
+        self.left = ROUNDS;
+        self.confirmed = sources.map(|source| (source, now)).collect();
+        self.begin(now);
+    }
+
+    /// An own broadcast was dropped.
+    pub(super) fn own_dropped(&mut self, now: Time) {
+        self.left = ROUNDS;
+        self.must_speak = true;
+        self.begin(now);
+    }
+
+    /// There are flows. Returns whether rounds begin with that.
+    pub(super) fn flows_known(&mut self, now: Time) -> bool {
+        let begins = self.doubt == Doubt::Always && self.next == Time::NEVER;
+        if begins {
+            self.begin(now);
+        }
+        begins
+    }
+
+    /// What is known of a node's flows is right.
+    pub(super) fn confirm(&mut self, now: Time, source: u16) {
+        if self.next < Time::NEVER {
+            self.confirmed.insert(source, now);
+        }
+    }
+
+    /// A node is being asked for a snapshot. Returns the number of the request.
+    pub(super) fn ask(&mut self, source: u16) -> u32 {
+        self.requests = self.requests.wrapping_add(1);
+        self.asked.insert(source, self.requests);
+        self.requests
+    }
+
+    /// An event of a node has come. A snapshot asked for before may be older, and would undo it.
+    pub(super) fn heard(&mut self, source: u16) {
+        if !self.asked.is_empty() {
+            self.asked.remove(&source);
+        }
+    }
+
+    /// Whether the answer to a request is news.
+    pub(super) fn is_news(&self, source: u16, request: u32) -> bool {
+        self.asked.get(&source) == Some(&request)
+    }
+
+    /// Takes a round, with flows of its own or not, and knowing flows of the other nodes in `sources`.
+    pub(super) fn round(&mut self, now: Time, has_flows: bool, sources: &BTreeSet<u16>) -> Round {
+        self.confirmed.retain(|source, _| sources.contains(source));
+        for &source in sources {
+            self.confirmed.entry(source).or_insert(now);
+        }
+        // What was on its way when the fabric changed may speak of flows that nobody will ever end.
+        let settled = self.changed.map(|changed| changed + self.period * SETTLING);
+        let doubted = |at: Time| self.doubt == Doubt::Always || settled.is_some_and(|settled| at <= settled);
+        let overdue = |&(_, &at): &(&u16, &Time)| doubted(at) && at + self.period * PATIENCE <= now;
+        let ask = self.confirmed.iter().filter(overdue).map(|(&source, _)| source).collect();
+        let speak = has_flows || self.must_speak;
+        self.left = self.left.saturating_sub(1);
+        self.must_speak &= self.left > 0;
+        let goes_on = self.left > 0
+            || self.confirmed.values().any(|&at| doubted(at))
+            || has_flows && self.doubt == Doubt::Always;
+        self.next = if goes_on { now + self.period } else { Time::NEVER };
+        Round { ask, speak }
+    }
+}

@@ -1,0 +1,148 @@
+//! How a node learns what broadcasts did not tell it (§3.2): rounds of anti-entropy, snapshots, resends.
+
+use super::super::PortSet;
+use super::super::rates;
+use super::super::resends::is_among;
+use super::R2c2Node;
+use raddle_core::{Header, NodeId, Packet, PortId, Time};
+use raddle_wire::r2c2::{Digest, FlowState, Request, Snapshot, SnapshotBody, Wanted};
+
+impl R2c2Node {
+    fn number(&self) -> u16 {
+        u16::try_from(self.id.0).expect("R2C2 addresses 65,536 nodes")
+    }
+
+    fn is_node(&self, number: u16) -> bool {
+        usize::from(number) < self.view.routing.topology().node_count()
+    }
+
+    /// Whether another node can have a flow from `src` to `dst`. What was on its way when the fabric changed may speak of
+    /// flows that are cut off since.
+    pub(super) fn is_credible(&self, src: u16, dst: u16, protocol: u8) -> bool {
+        let (from, to) = (NodeId(src.into()), NodeId(dst.into()));
+        self.is_node(src)
+            && self.is_node(dst)
+            && from != self.id
+            && rates::protocol(self.params(), protocol).is_some()
+            && (self.down.is_empty() || self.view.concerns(self.id, from, to))
+    }
+
+    /// There are flows, of whomever.
+    pub(super) fn mind_doubt(&mut self, now: Time) {
+        if self.anti_entropy.flows_known(now) {
+            self.asleep_until = None;
+        }
+    }
+
+    /// Takes a round of anti-entropy.
+    pub(super) fn compare(&mut self, now: Time) {
+        let mut sources = self.table.sources();
+        let number = self.number();
+        let has_flows = sources.remove(&number);
+        let round = self.anti_entropy.round(now, has_flows, &sources);
+        if round.speak {
+            let tree = (self.digests % u32::from(self.view.trees.count())) as u8;
+            self.digests = self.digests.wrapping_add(1);
+            self.pass_digest_on(Digest { tree, src: number, hash: self.table.digest_of(self.id) });
+        }
+        for source in round.ask {
+            self.ask(source);
+        }
+    }
+
+    fn pass_digest_on(&mut self, digest: Digest) {
+        let ports = self.view.trees.children(NodeId(digest.src.into()), digest.tree, self.id);
+        let header = Header::R2c2Digest(digest);
+        self.outbox.packet(Packet { size: header.wire_len() as u32, header }, ports);
+    }
+
+    /// Compares what another node says of its flows with what is known of them.
+    pub(super) fn take_digest(&mut self, now: Time, digest: Digest) {
+        let source = NodeId(digest.src.into());
+        if !self.is_node(digest.src) || source == self.id {
+            return; // no other node of this fabric said that
+        }
+        self.pass_digest_on(digest);
+        if self.table.digest_of(source) == digest.hash {
+            self.anti_entropy.confirm(now, digest.src);
+        } else {
+            self.ask(digest.src);
+        }
+    }
+
+    /// Asks a node for its flows.
+    fn ask(&mut self, source: u16) {
+        let (view, params) = (&self.view, &self.fabric.params);
+        if let Some(mut data) = self.sender.control(view, params, params.protocol, source, 0, 0) {
+            data.seq = self.anti_entropy.ask(source);
+            self.outbox.control(Header::R2c2Request(Request { data, wanted: Wanted::Snapshot }));
+        }
+    }
+
+    /// Asks the neighbour at a port, by which something damaged has come, to say its last broadcasts again.
+    pub(super) fn ask_neighbour(&mut self, port: PortId) {
+        let topology = self.view.routing.topology();
+        let Some(link) = topology.link(topology.link_id(self.id, port)) else { return };
+        let neighbour = u16::try_from(link.to.0).expect("R2C2 addresses 65,536 nodes");
+        if let Some(data) = self.sender.one_hop(&self.fabric.params, port, neighbour) {
+            self.outbox.control(Header::R2c2Request(Request { data, wanted: Wanted::Resend }));
+        }
+    }
+
+    /// Answers a request that has come by a port.
+    pub(super) fn take_request(&mut self, now: Time, request: &Request, port: PortId) {
+        match request.wanted {
+            Wanted::Snapshot => self.send_snapshot(request.data.src, request.data.seq),
+            Wanted::Resend => {
+                let most = usize::from(self.params().resends);
+                let (trees, id) = (&self.view.trees, self.id);
+                let answer = self.resends.answer(now, most, &self.table, |event| {
+                    is_among(port, trees.children(NodeId(event.src.into()), event.tree, id))
+                });
+                for event in answer {
+                    self.outbox.copies(&event, PortSet::of(port));
+                }
+            }
+        }
+    }
+
+    /// Tells a node all own flows, in answer to a request with this number.
+    fn send_snapshot(&mut self, dst: u16, request: u32) {
+        let hash = self.table.digest_of(self.id);
+        let flows: Vec<FlowState> = self.table.of(self.id).iter().map(|entry| entry.state()).collect();
+        let parts = flows.chunks(Snapshot::MAX_FLOWS).map(<[_]>::to_vec);
+        let mut parts: Vec<_> = parts.collect();
+        parts.resize_with(parts.len().max(1), Vec::new);
+        // Ranges that leave no lid out.
+        let mut first = 0;
+        let count = parts.len();
+        for (place, flows) in parts.into_iter().enumerate() {
+            let last =
+                if place + 1 == count { u16::MAX } else { flows.last().map_or(u16::MAX, |flow| flow.lid) };
+            let plen = Snapshot::plen(flows.len());
+            let (view, params) = (&self.view, &self.fabric.params);
+            let data = self.sender.control(view, params, params.protocol, dst, 0, plen);
+            let Some(mut data) = data else { return };
+            data.seq = request;
+            let body = SnapshotBody { hash, first, last, flows };
+            self.outbox.control(Header::R2c2Snapshot(Snapshot { data, body: body.into() }));
+            first = last.wrapping_add(1);
+        }
+    }
+
+    /// Takes over what a node says of its flows.
+    pub(super) fn take_snapshot(&mut self, now: Time, snapshot: &Snapshot) {
+        let (src, body) = (snapshot.data.src, &*snapshot.body);
+        let is_credible = |flow: &FlowState| self.is_credible(src, flow.dst, flow.protocol);
+        if !self.anti_entropy.is_news(src, snapshot.data.seq) || !body.flows.iter().all(is_credible) {
+            return; // something has changed under it
+        }
+        self.table.replace(now, src, body);
+        if self.table.digest_of(NodeId(src.into())) == body.hash {
+            self.anti_entropy.confirm(now, src);
+        }
+        self.event_seen(now);
+        self.mind_selection(now);
+        self.mind_doubt(now);
+    }
+}

@@ -1,0 +1,63 @@
+//! The digest: what a node's own flows amount to, so that others notice if they know otherwise.
+
+use crate::field::{first, get16, get32, put16, put32};
+use crate::{Error, checksum};
+
+/// The broadcast digest of a node's flows, 16 bytes on the wire. Others compare it with what they know of these flows.
+///
+/// | bytes | field |
+/// |---|---|
+/// | 0 | type, 0x26 |
+/// | 1 | tree |
+/// | 2-3 | src |
+/// | 4-11 | hash of the node's flows |
+/// | 12-13 | zero |
+/// | 14-15 | checksum |
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Digest {
+    /// Broadcast tree.
+    pub tree: u8,
+    /// The node whose flows these are, and that broadcasts.
+    pub src: u16,
+    /// Hash of its flows; 0 if it has none. The scheme says how it is made.
+    pub hash: u64,
+}
+
+impl Digest {
+    /// The type byte.
+    pub const TYPE: u8 = 0x26;
+    /// Bytes on the wire.
+    pub const LEN: usize = 16;
+
+    /// The digest's bytes.
+    #[must_use]
+    pub fn encode(&self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        bytes[0] = Self::TYPE;
+        bytes[1] = self.tree;
+        put16(&mut bytes, 2, self.src);
+        put32(&mut bytes, 4, (self.hash >> 32) as u32);
+        put32(&mut bytes, 8, self.hash as u32);
+        let sum = checksum::sum(&bytes);
+        put16(&mut bytes, 14, !checksum::fold(sum));
+        bytes
+    }
+
+    /// The digest in front of `bytes`.
+    ///
+    /// # Errors
+    /// [`Error`], if the bytes are no digest.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        let bytes: &[u8; Self::LEN] = first(bytes)?;
+        if bytes[0] != Self::TYPE {
+            return Err(Error::UnknownType(bytes[0]));
+        }
+        checksum::verify(checksum::sum(bytes))?;
+        let zero = get16(bytes, 12);
+        if zero != 0 {
+            return Err(Error::Invalid { field: "zero", value: zero.into() });
+        }
+        let hash = u64::from(get32(bytes, 4)) << 32 | u64::from(get32(bytes, 8));
+        Ok(Self { tree: bytes[1], src: get16(bytes, 2), hash })
+    }
+}

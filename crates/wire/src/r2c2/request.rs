@@ -1,0 +1,61 @@
+//! The request: a node asks another to say something again.
+
+use super::Data;
+use crate::Error;
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// The last broadcasts that the neighbour sent over this link, one of which arrived damaged (type 0x44).
+    Resend,
+    /// A [`Snapshot`](super::Snapshot) of the node's own flows (type 0x47; 0x45 begins an IPv4 packet).
+    Snapshot,
+}
+
+/// A request: a data header of type 0x44 or 0x47 without payload. A snapshot repeats the `seq` of its request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// The header that carries it; `plen` is 0.
+    pub data: Data,
+    /// What is asked for.
+    pub wanted: Wanted,
+}
+
+impl Request {
+    /// The type byte of a request for a resend.
+    pub const RESEND: u8 = 0x44;
+    /// The type byte of a request for a snapshot.
+    pub const SNAPSHOT: u8 = 0x47;
+    /// Bytes on the wire.
+    pub const LEN: usize = Data::LEN;
+
+    /// The request's bytes.
+    ///
+    /// # Panics
+    /// In debug builds, if `data.plen` is not 0.
+    #[must_use]
+    pub fn encode(&self) -> [u8; Self::LEN] {
+        debug_assert_eq!(self.data.plen, 0);
+        let kind = match self.wanted {
+            Wanted::Resend => Self::RESEND,
+            Wanted::Snapshot => Self::SNAPSHOT,
+        };
+        self.data.encode_as(kind, &[])
+    }
+
+    /// The request in front of `bytes`.
+    ///
+    /// # Errors
+    /// [`Error`], if the bytes are no request.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        let (kind, wanted) = match bytes.first() {
+            Some(&Self::SNAPSHOT) => (Self::SNAPSHOT, Wanted::Snapshot),
+            _ => (Self::RESEND, Wanted::Resend),
+        };
+        let (data, payload) = Data::decode_as(kind, bytes)?;
+        if !payload.is_empty() {
+            return Err(Error::Invalid { field: "plen", value: data.plen.into() });
+        }
+        Ok(Self { data, wanted })
+    }
+}

@@ -1,0 +1,141 @@
+//! The snapshot: a node tells another which flows it has, and so which it has not.
+
+use super::Data;
+use crate::Error;
+use crate::field::{get16, get32};
+use std::sync::Arc;
+
+/// A flow of the node that sends a snapshot, as its last event announced it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowState {
+    /// The sender's own number for the flow.
+    pub lid: u16,
+    /// Destination node.
+    pub dst: u16,
+    /// Allocation weight, 1 to 255.
+    pub weight: u8,
+    /// Priority class, 0 to 15, 0 served first.
+    pub priority: u8,
+    /// Routing protocol's number, 0 to 15.
+    pub protocol: u8,
+    /// Demand in Kbit/s; [`UNLIMITED_KBPS`](super::UNLIMITED_KBPS) means unlimited.
+    pub demand_kbps: u32,
+}
+
+impl FlowState {
+    /// Bytes on the wire.
+    pub const LEN: usize = 10;
+}
+
+/// A snapshot: a data header of type 0x49 before all flows of its source whose lids lie in a range. Flows in the range
+/// that are not there have ended.
+///
+/// | payload bytes | field |
+/// |---|---|
+/// | 0-7 | hash of all flows of the source, as in its [`Digest`](super::Digest) |
+/// | 8-9, 10-11 | first and last lid of the range |
+/// | 12.. | flows: {lid (2), dst (2), weight (1), priority and protocol (a nibble each), demand (4)} |
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The header that carries it; `plen` is [`plen`](Self::plen) of the number of flows.
+    pub data: Data,
+    /// What it says.
+    pub body: Arc<SnapshotBody>,
+}
+
+/// What a [`Snapshot`] says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SnapshotBody {
+    /// Hash of all flows of the source.
+    pub hash: u64,
+    /// First lid of the range.
+    pub first: u16,
+    /// Last lid of the range.
+    pub last: u16,
+    /// The flows, with lids in the range.
+    pub flows: Vec<FlowState>,
+}
+
+const FIXED: usize = 12;
+
+impl Snapshot {
+    /// The type byte.
+    pub const TYPE: u8 = 0x49;
+    /// Most flows in one packet, which then has 1,498 bytes.
+    pub const MAX_FLOWS: usize = 145;
+
+    /// Payload bytes of a snapshot with so many flows.
+    ///
+    /// # Panics
+    /// If there are more than [`MAX_FLOWS`](Self::MAX_FLOWS).
+    #[must_use]
+    pub const fn plen(flows: usize) -> u16 {
+        assert!(flows <= Self::MAX_FLOWS);
+        (FIXED + flows * FlowState::LEN) as u16
+    }
+
+    /// Bytes on the wire.
+    #[must_use]
+    pub const fn wire_len(&self) -> usize {
+        Data::LEN + self.data.plen as usize
+    }
+
+    /// Appends the snapshot's bytes to `out`.
+    ///
+    /// # Panics
+    /// In debug builds, if `data.plen` is not that of the flows, or a field of a flow is out of its range.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let SnapshotBody { hash, first, last, flows } = &*self.body;
+        debug_assert_eq!(self.data.plen, Self::plen(flows.len()));
+        let start = out.len();
+        let payload = start + Data::LEN;
+        out.resize(payload, 0);
+        out.extend_from_slice(&hash.to_be_bytes());
+        out.extend_from_slice(&first.to_be_bytes());
+        out.extend_from_slice(&last.to_be_bytes());
+        for flow in flows {
+            debug_assert!(flow.weight > 0 && flow.priority < 16 && flow.protocol < 16, "{flow:?}");
+            out.extend_from_slice(&flow.lid.to_be_bytes());
+            out.extend_from_slice(&flow.dst.to_be_bytes());
+            out.extend_from_slice(&[flow.weight, flow.priority << 4 | flow.protocol & 0x0F]);
+            out.extend_from_slice(&flow.demand_kbps.to_be_bytes());
+        }
+        let header = self.data.encode_as(Self::TYPE, &out[payload..]);
+        out[start..payload].copy_from_slice(&header);
+    }
+
+    /// The snapshot in front of `bytes`.
+    ///
+    /// # Errors
+    /// [`Error`], if the bytes are no snapshot.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        let (data, payload) = Data::decode_as(Self::TYPE, bytes)?;
+        let invalid = |field, value: u16| Error::Invalid { field, value: value.into() };
+        let (fixed, flows) = payload.split_at_checked(FIXED).ok_or(invalid("plen", data.plen))?;
+        let (flows, rest) = flows.as_chunks::<{ FlowState::LEN }>();
+        if !rest.is_empty() || flows.len() > Self::MAX_FLOWS {
+            return Err(invalid("plen", data.plen));
+        }
+        let (first, last) = (get16(fixed, 8), get16(fixed, 10));
+        let flow = |bytes: &[u8; FlowState::LEN]| {
+            let flow = FlowState {
+                lid: get16(bytes, 0),
+                dst: get16(bytes, 2),
+                weight: bytes[4],
+                priority: bytes[5] >> 4,
+                protocol: bytes[5] & 0x0F,
+                demand_kbps: get32(bytes, 6),
+            };
+            if flow.weight == 0 {
+                return Err(invalid("weight", 0));
+            }
+            if !(first..=last).contains(&flow.lid) {
+                return Err(invalid("lid", flow.lid));
+            }
+            Ok(flow)
+        };
+        let flows = flows.iter().map(flow).collect::<Result<_, _>>()?;
+        let hash = u64::from(get32(fixed, 0)) << 32 | u64::from(get32(fixed, 4));
+        Ok(Self { data, body: Arc::new(SnapshotBody { hash, first, last, flows }) })
+    }
+}
