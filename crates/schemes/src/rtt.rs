@@ -45,6 +45,11 @@ impl RttEstimator {
         self.backoff = self.backoff.saturating_add(1);
     }
 
+    /// The other end has been heard of, if not in a way that measures the round trip: the back-off ends.
+    pub(crate) fn forgive(&mut self) {
+        self.backoff = 0;
+    }
+
     /// What few round trips exceed; `None` before the first sample.
     pub(crate) fn bound(&self) -> Option<Duration> {
         (self.smoothed > Duration::ZERO).then(|| self.smoothed + (self.variation * 4).max(GRANULARITY))

@@ -4,11 +4,15 @@ mod rack;
 
 use proptest::prelude::{Just, ProptestConfig, any, prop_oneof, proptest};
 use rack::{Rack, assert_converged, flow, rack_under, random_flows, rate, torus, us};
-use raddle_core::{Duration, Flow, Header, LinkErrors, LinkId, NodeId, PortId, Report, Time};
+use raddle_core::{
+    Duration, Flow, Header, Host as _, Input, LinkErrors, LinkId, NodeId, Output, Packet, PortId, Ports,
+    Report, Time,
+};
 use raddle_packet_sim::{Change, Config};
-use raddle_schemes::r2c2::Params;
+use raddle_schemes::r2c2::{Fabric, Params, R2c2Node};
 use raddle_topology::Topology;
 use raddle_topology::routing::Protocol;
+use raddle_wire::r2c2::{Data, FLAG_LAST, Route, flow_handle};
 use std::collections::{BTreeMap, BTreeSet};
 
 const LONG: u64 = 1 << 40;
@@ -16,7 +20,7 @@ const LONG: u64 = 1 << 40;
 const RELIABLE: fn() -> Params = || Params { reliable: true, ..Params::default() };
 
 /// How often packets were sent again, if every byte of every flow has arrived and both ends of each flow know.
-fn assert_all_arrived(rack: &Rack, flows: &[Flow]) -> u64 {
+fn assert_all_arrived(topology: &Topology, rack: &Rack, flows: &[Flow]) -> u64 {
     let heard = rack.simulation.observer();
     let mut opened = BTreeMap::new();
     let (mut delivered, mut closed) = (BTreeSet::new(), BTreeMap::new());
@@ -34,8 +38,11 @@ fn assert_all_arrived(rack: &Rack, flows: &[Flow]) -> u64 {
     assert_eq!((opened.len(), delivered.len(), closed.len()), (flows.len(), flows.len(), flows.len()));
     // Each packet carries the same bytes whenever it is sent, and together they are the flow.
     let mut packets: BTreeMap<u64, BTreeMap<u32, (u64, u32)>> = BTreeMap::new();
-    for (_, _, packet) in &heard.sent {
+    for (_, link, packet) in &heard.sent {
         let Header::R2c2Data(data) = &packet.header else { continue };
+        if topology.link(*link).map(|link| link.from) != Some(packet.src()) {
+            continue; // its hop index was damaged on the way
+        }
         let (bytes, times) = packets.entry(data.flow.into()).or_default().entry(data.seq).or_default();
         assert!(*times == 0 || *bytes == u64::from(data.plen), "packet {} has changed", data.seq);
         *bytes = data.plen.into();
@@ -83,7 +90,7 @@ fn hardly_anything_is_repeated_where_nothing_is_lost() {
         for protocol in [Protocol::Rps, Protocol::Vlb, Protocol::Ecmp] {
             let params = Params { protocol, ..RELIABLE() };
             let rack = rack_under(&topology, params, flows.clone(), Config::default(), None);
-            let repeats = assert_all_arrived(&rack, &flows);
+            let repeats = assert_all_arrived(&topology, &rack, &flows);
             let packets = rack.simulation.observer().sent.len() as u64;
             assert!(repeats * 1_000 <= packets, "{protocol:?}: {repeats} of {packets}");
             assert_converged(&rack, &[]);
@@ -96,7 +103,7 @@ fn every_byte_arrives_through_queues_of_few_packets() {
     let topology = torus(&[4, 4]);
     let flows = random_flows(16, 400, 30_000, 2_000, 3);
     let rack = rack_under(&topology, RELIABLE(), flows.clone(), Config::default(), Some(8));
-    assert!(assert_all_arrived(&rack, &flows) > 20, "queues of 8 packets lose some");
+    assert!(assert_all_arrived(&topology, &rack, &flows) > 20, "queues of 8 packets lose some");
     assert!(needless(&rack, &flows) < 0.01);
     assert_converged(&rack, &[]);
     assert!(rack.nodes[0].lock().expect("no panic").table().is_empty());
@@ -108,7 +115,7 @@ fn every_byte_arrives_over_noisy_links() {
     let flows = random_flows(16, 300, 200_000, 20_000, 5);
     let errors = LinkErrors { seed: 7, loss: 0.01, corruption: 0.01, ..LinkErrors::default() };
     let rack = rack_under(&topology, RELIABLE(), flows.clone(), Config { errors, ..Config::default() }, None);
-    assert!(assert_all_arrived(&rack, &flows) > 500, "a packet in 25 is lost");
+    assert!(assert_all_arrived(&topology, &rack, &flows) > 500, "a packet in 25 is lost");
     assert!(needless(&rack, &flows) < 0.005);
 }
 
@@ -121,7 +128,7 @@ fn any_window_lets_everything_through() {
         let params = Params { window, ..RELIABLE() };
         let config = Config { errors: errors.clone(), ..Config::default() };
         let rack = rack_under(&topology, params, flows.clone(), config, None);
-        assert_all_arrived(&rack, &flows);
+        assert_all_arrived(&topology, &rack, &flows);
         let most_early = rack.simulation.observer().reports.iter().filter_map(|&(_, report)| match report {
             Report::Delivered { reorder_peak, .. } => Some(reorder_peak),
             _ => None,
@@ -142,13 +149,15 @@ fn flows_go_on_when_their_links_are_back() {
         let params = Params { protocol, ..RELIABLE() };
         let rack =
             rack_under(&topology, params, flows.clone(), Config { changes, ..Config::default() }, None);
-        assert!(assert_all_arrived(&rack, &flows) > 0);
+        assert!(assert_all_arrived(&topology, &rack, &flows) > 0);
         let heard = rack.simulation.observer();
         let away = (us(3_000), us(21_000));
         let sent = rate(heard, away.0, away.1, |packet| [packet.src(), packet.dst()].contains(&NodeId(6)));
         assert!(sent < 1.0, "{protocol:?}: nothing is sent to where no way leads");
         // What is still to come ends soon after.
-        assert!(rack.simulation.now() < us(30_000), "{protocol:?}");
+        let last = heard.sent.last().expect("packets").0;
+        assert!(last < us(30_000), "{protocol:?} {last}");
+        assert_converged(&rack, &[]);
     }
 }
 
@@ -208,15 +217,37 @@ fn threads_change_nothing() {
         let changes = outage(duplex(&topology, 5, 0), us(50), us(400)).into();
         let config = Config { errors, changes, threads, ..Config::default() };
         let rack = rack_under(&topology, RELIABLE(), flows.clone(), config, Some(40));
-        (assert_all_arrived(&rack, &flows), rack.simulation.totals(), rack.simulation.into_observer().reports)
+        (
+            assert_all_arrived(&topology, &rack, &flows),
+            rack.simulation.totals(),
+            rack.simulation.into_observer().reports,
+        )
     };
     let alone = run(1);
     assert!(alone.0 > 100);
     assert!(alone == run(3), "another number of threads, another result");
 }
 
+#[test]
+fn a_packet_that_took_a_wrong_turn_is_not_acknowledged() {
+    let fabric = Fabric::new(&torus(&[4, 4]), RELIABLE());
+    let answer = |dst| {
+        let mut node = R2c2Node::new(&fabric, NodeId(1), 1);
+        let (src, seq, flags) = (5, 1, FLAG_LAST);
+        let (flow, route) = (flow_handle(src, 7), Route::default());
+        let data = Data { flow, src, dst, seq, plen: 1, rlen: 0, ridx: 0, flags, route };
+        let packet = Packet { size: 37, header: Header::R2c2Data(data) };
+        node.handle(us(1), Input::Packet { packet: &packet, port: PortId(0) });
+        node.poll(us(100), &Ports(&[]))
+    };
+    assert_eq!(answer(2), Output::WakeAt(Time::NEVER));
+    let Output::Send { packet, port: None } = answer(1) else { panic!("an answer") };
+    let Header::R2c2Acknowledgement(ack) = packet.header else { panic!("an acknowledgement") };
+    assert_eq!((packet.dst(), ack.next, ack.packets().collect::<Vec<_>>()), (NodeId(5), 0, vec![1]));
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
     #[test]
     fn every_byte_arrives_whatever_happens(
         seed in any::<u64>(),
@@ -232,6 +263,6 @@ proptest! {
         let changes = isolation(&topology, node, us(outages.0), us(outages.0 + outages.1)).into();
         let config = Config { errors, changes, ..Config::default() };
         let rack = rack_under(&topology, Params { window, ..RELIABLE() }, flows.clone(), config, queue);
-        assert_all_arrived(&rack, &flows);
+        assert_all_arrived(&topology, &rack, &flows);
     }
 }

@@ -182,6 +182,7 @@ impl Unacknowledged {
         }
         self.skip_arrived();
         self.find_losses();
+        self.rtt.forgive();
         self.restart(now);
     }
 
@@ -350,6 +351,7 @@ mod tests {
         // The repeat's answer is evidence on those sent long before it.
         flow.acknowledge(at(530), &ack(0, 1, &[]));
         assert_eq!(flow.to_repeat(), None, "500 us are the measure before a round trip is known");
+        assert_eq!(flow.deadline(), at(1_030), "the back-off has ended");
         assert!(flow.time_out(flow.deadline()));
         assert_eq!(flow.to_repeat().map(|piece| piece.seq), Some(1));
     }

@@ -33,13 +33,6 @@ impl Observer for Heard {
     }
 
     fn forwarded(&mut self, sent: Time, link: LinkId, packet: &Packet) {
-        if let Ok(t) = std::env::var("TRACE") {
-            if let Header::R2c2Event(e) = &packet.header {
-                if format!("{}", e.flow()) == t {
-                    eprintln!("{sent} {link:?} {:?} tree {}", e.kind, e.tree);
-                }
-            }
-        }
         if let Header::R2c2Data(data) = &packet.header
             && data.ridx == 1
         {
@@ -123,12 +116,7 @@ pub(crate) fn rack_of<H: Host + 'static>(
     };
     let port = |_| PortSetup { limit_packets, ..PortSetup::default() };
     let mut simulation = Simulation::new(topology, parts, port, flows, config, Heard::default());
-    assert!(simulation.run(|p| {
-        if std::env::var("PROG").is_ok() {
-            eprintln!("{p:?}");
-        }
-        ControlFlow::Continue(())
-    }));
+    assert!(simulation.run(|_| ControlFlow::Continue(())));
     Rack { nodes, hosts: topology.hosts().collect(), simulation }
 }
 

@@ -1,6 +1,7 @@
 //! How a node learns what broadcasts did not tell it (§3.2): rounds of anti-entropy, snapshots, resends.
 
 use super::super::PortSet;
+use super::super::entries::Entry;
 use super::super::rates;
 use super::super::resends::is_among;
 use super::R2c2Node;
@@ -109,7 +110,7 @@ impl R2c2Node {
     /// Tells a node all own flows, in answer to a request with this number.
     fn send_snapshot(&mut self, dst: u16, request: u32) {
         let hash = self.table.digest_of(self.id);
-        let flows: Vec<FlowState> = self.table.of(self.id).iter().map(|entry| entry.state()).collect();
+        let flows: Vec<FlowState> = self.table.of(self.id).iter().map(Entry::state).collect();
         let parts = flows.chunks(Snapshot::MAX_FLOWS).map(<[_]>::to_vec);
         let mut parts: Vec<_> = parts.collect();
         parts.resize_with(parts.len().max(1), Vec::new);
