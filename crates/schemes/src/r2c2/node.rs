@@ -283,14 +283,18 @@ impl R2c2Node {
     /// Sends again what is due. The START of a finished flow is not: it would come after its FINISH.
     fn retry_due(&mut self, now: Time) {
         let Self { retries, sender, table, view, outbox, id, .. } = self;
-        for mut event in retries.due(now) {
+        for event in retries.due(now) {
             let live = sender.flows().iter().any(|flow| flow.lid == event.lid);
-            if live || event.kind == EventKind::Finish {
-                if let Some(known) = table.get(event.flow()) {
-                    event = known.event(event.kind, event.tree); // something may have changed since it was dropped
+            let event = match table.get(event.flow()) {
+                // Something may have changed since it was dropped.
+                Some(known) if live && event.kind == EventKind::Finish => {
+                    known.event(EventKind::Refresh, event.tree)
                 }
-                outbox.copies(&event, view.trees.children(*id, event.tree, *id));
-            }
+                Some(known) if live => known.event(event.kind, event.tree),
+                _ if event.kind == EventKind::Finish => event,
+                _ => continue,
+            };
+            outbox.copies(&event, view.trees.children(*id, event.tree, *id));
         }
         while let Some((packet, port)) = retries.due_copy(now) {
             outbox.packet(packet, PortSet::of(port));
@@ -377,6 +381,9 @@ impl R2c2Node {
             self.lids.give_back(now, flow.lid);
         }
         self.keep_waiting(now);
+        if self.sender.is_empty() {
+            self.ticks.stop();
+        }
         self.say_again(now, EventKind::Refresh, |_| true);
         self.renewed = Some(now);
         let number = self.id.0 as u16;
@@ -476,7 +483,7 @@ impl Host for R2c2Node {
             let selection = self.selector.as_ref().map_or(Time::NEVER, Selector::wake);
             let recovery = self.anti_entropy.next().min(self.resends.next_due());
             if self.sender.is_empty()
-                && self.retries.is_empty()
+                && self.retries.next_due() == Time::NEVER
                 && self.lids.next_due() == Time::NEVER
                 && selection == Time::NEVER
                 && recovery == Time::NEVER

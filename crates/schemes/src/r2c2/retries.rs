@@ -31,11 +31,7 @@ struct Retry {
 }
 
 impl Retries {
-    pub(super) fn is_empty(&self) -> bool {
-        self.events.is_empty() && self.copies.is_empty()
-    }
-
-    /// When the next broadcast is to be sent again.
+    /// When the next broadcast is to be sent again, if any is.
     pub(super) fn next_due(&self) -> Time {
         let event = self.events.iter().filter_map(|retry| retry.due).min().unwrap_or(Time::NEVER);
         self.copies.front().map_or(event, |&(due, ..)| due.min(event))
