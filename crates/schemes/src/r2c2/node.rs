@@ -306,8 +306,7 @@ impl R2c2Node {
         if let Some(selector) = &mut self.selector {
             if self.table.is_empty() {
                 selector.end();
-            } else if selector.wake() == Time::NEVER {
-                selector.begin(now, &self.fabric.params, &self.view);
+            } else if selector.begin(now, &self.fabric.params, &self.view) {
                 self.asleep_until = None;
             }
         }
@@ -315,6 +314,7 @@ impl R2c2Node {
 
     /// Chooses routing protocols if it is this node's turn, and announces them.
     fn select(&mut self, now: Time) {
+        self.mind_selection(now);
         let Some(selector) = &mut self.selector else { return };
         let Some((epoch, changes)) = selector.due(now, &self.table, &self.fabric.params, &self.view) else {
             return;

@@ -59,6 +59,8 @@ pub(super) struct Selector {
     id: NodeId,
     settings: Selection,
     stream: Stream,
+    /// Whether there are flows, and timers run.
+    active: bool,
     /// The highest stamp heard of.
     last: Stamp,
     /// When the last announcement was heard, or the first flow.
@@ -80,6 +82,7 @@ impl Selector {
             id,
             settings,
             stream: Stream::new(seed, id.0.into(), "r2c2/selection"),
+            active: false,
             last: (0, 0),
             heard: Time::ZERO,
             look: Time::NEVER,
@@ -94,21 +97,28 @@ impl Selector {
         self.look.min(self.next)
     }
 
-    /// The first flow has come: timers run.
-    pub(super) fn begin(&mut self, now: Time, params: &Params, view: &View) {
-        if self.next == Time::NEVER {
+    /// The first flow has come: timers run. Returns whether they did not run before.
+    pub(super) fn begin(&mut self, now: Time, params: &Params, view: &View) -> bool {
+        let begins = !self.active;
+        if begins {
+            self.active = true;
             self.heard = now;
             self.set_timer(now, params, view);
         }
+        begins
     }
 
     /// No flow is left, and nothing to choose.
     pub(super) fn end(&mut self) {
+        self.active = false;
         (self.look, self.next) = (Time::NEVER, Time::NEVER);
     }
 
-    /// Sets when this node searches next, if nobody does before.
+    /// Sets when this node searches next, if there are flows and nobody does before.
     pub(super) fn set_timer(&mut self, now: Time, params: &Params, view: &View) {
+        if !self.active {
+            return;
+        }
         let topology = view.routing.topology();
         let takes_part =
             |&node: &NodeId| topology.is_host(node) && view.routing.distance(self.id, node).is_some();
