@@ -410,6 +410,60 @@ impl R2c2Node {
             self.event_seen(now);
         }
     }
+
+    /// Does one thing that is due; the answer is what this node wants, or nothing if it must be asked again. Apart, so
+    /// that a relay's short way stays short.
+    #[inline(never)]
+    fn work(&mut self, now: Time, ports: &Ports<'_>) -> Option<Output> {
+        if self.outdated {
+            self.renew_view(now);
+            return None;
+        }
+        let selection = self.selector.as_ref().map_or(Time::NEVER, Selector::wake);
+        let recovery = self.anti_entropy.next().min(self.resends.next_due());
+        if selection <= now {
+            self.select(now);
+            return None;
+        }
+        if self.anti_entropy.next() <= now {
+            self.compare(now);
+            return None;
+        }
+        if let Some(port) = self.resends.due(now) {
+            self.ask_neighbour(port);
+            return None;
+        }
+        if let Some(flow) = self.lids.due(now) {
+            self.start(now, flow);
+            return None;
+        }
+        if self.ticks.take(now) {
+            if self.sender.is_cut_off() {
+                self.ticks.stop();
+            }
+            self.tick(now);
+            return None;
+        }
+        self.retry_due(now);
+        if !self.outbox.is_empty() {
+            return None;
+        }
+        Some(match self.sender.next(now, ports, &self.view, &self.fabric.params) {
+            Ok(Departure { packet, finished }) => {
+                if let Some(flow) = finished {
+                    self.finish(now, &flow);
+                }
+                Output::Send { packet, port: None }
+            }
+            Err(wake) => {
+                let timers =
+                    [self.retries.next_due(), self.lids.next_due(), self.ticks.next(), selection, recovery];
+                let wake = timers.into_iter().fold(wake, Time::min);
+                self.asleep_until = Some(wake);
+                Output::WakeAt(wake.min(self.next_acknowledgement()))
+            }
+        })
+    }
 }
 
 impl Host for R2c2Node {
@@ -467,7 +521,9 @@ impl Host for R2c2Node {
 
     fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output {
         loop {
-            self.acknowledge_due(now);
+            if self.arrivals.is_some() {
+                self.acknowledge_due(now);
+            }
             if let Some(output) = self.outbox.next() {
                 return output;
             }
@@ -476,67 +532,9 @@ impl Host for R2c2Node {
             {
                 return Output::WakeAt(until.min(self.next_acknowledgement()));
             }
-            if self.outdated {
-                self.renew_view(now);
-                continue;
+            if let Some(output) = self.work(now, ports) {
+                return output;
             }
-            let selection = self.selector.as_ref().map_or(Time::NEVER, Selector::wake);
-            let recovery = self.anti_entropy.next().min(self.resends.next_due());
-            if self.sender.is_empty()
-                && self.retries.next_due() == Time::NEVER
-                && self.lids.next_due() == Time::NEVER
-                && selection == Time::NEVER
-                && recovery == Time::NEVER
-            {
-                return Output::WakeAt(self.next_acknowledgement());
-            }
-            if selection <= now {
-                self.select(now);
-                continue;
-            }
-            if self.anti_entropy.next() <= now {
-                self.compare(now);
-                continue;
-            }
-            if let Some(port) = self.resends.due(now) {
-                self.ask_neighbour(port);
-                continue;
-            }
-            if let Some(flow) = self.lids.due(now) {
-                self.start(now, flow);
-                continue;
-            }
-            if self.ticks.take(now) {
-                if self.sender.is_cut_off() {
-                    self.ticks.stop();
-                }
-                self.tick(now);
-                continue;
-            }
-            self.retry_due(now);
-            if !self.outbox.is_empty() {
-                continue;
-            }
-            return match self.sender.next(now, ports, &self.view, &self.fabric.params) {
-                Ok(Departure { packet, finished }) => {
-                    if let Some(flow) = finished {
-                        self.finish(now, &flow);
-                    }
-                    Output::Send { packet, port: None }
-                }
-                Err(wake) => {
-                    let timers = [
-                        self.retries.next_due(),
-                        self.lids.next_due(),
-                        self.ticks.next(),
-                        selection,
-                        recovery,
-                    ];
-                    let wake = timers.into_iter().fold(wake, Time::min);
-                    self.asleep_until = Some(wake);
-                    Output::WakeAt(wake.min(self.next_acknowledgement()))
-                }
-            };
         }
     }
 }
