@@ -31,7 +31,7 @@ const PATIENCE: u64 = 3;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Round {
     /// The nodes to ask for a snapshot.
-    pub(super) ask: Vec<u16>,
+    pub(super) ask: BTreeSet<u16>,
     /// Whether to broadcast a digest.
     pub(super) speak: bool,
 }
@@ -53,6 +53,8 @@ pub(super) struct AntiEntropy {
     changed: Option<Time>,
     /// When what is known of the flows of a node was confirmed, or learned.
     confirmed: BTreeMap<u16, Time>,
+    /// The nodes that have said that something else is right, and nothing since that it is not so.
+    contradicted: BTreeSet<u16>,
     /// The number of the requests to each node of which no event has come since the first of them.
     asked: BTreeMap<u16, u32>,
     requests: u32,
@@ -74,6 +76,7 @@ impl AntiEntropy {
             must_speak: false,
             changed: None,
             confirmed: BTreeMap::new(),
+            contradicted: BTreeSet::new(),
             asked: BTreeMap::new(),
             requests: 0,
         }
@@ -95,6 +98,7 @@ impl AntiEntropy {
         self.changed = Some(now);
         self.left = ROUNDS;
         self.confirmed = sources.map(|source| (source, now)).collect();
+        self.contradicted.clear(); // who can still be reached speaks anew
         self.begin(now);
     }
 
@@ -118,7 +122,14 @@ impl AntiEntropy {
     pub(super) fn confirm(&mut self, now: Time, source: u16) {
         if self.next < Time::NEVER {
             self.confirmed.insert(source, now);
+            self.contradicted.remove(&source);
         }
+    }
+
+    /// What is known of a node's flows is wrong.
+    pub(super) fn contradict(&mut self, now: Time, source: u16) {
+        self.contradicted.insert(source);
+        self.begin(now);
     }
 
     /// A node is being asked for a snapshot. Returns the number of the request, which is that of an earlier one if that
@@ -152,11 +163,13 @@ impl AntiEntropy {
         let settled = self.changed.map(|changed| changed + self.period * SETTLING);
         let doubted = |at: Time| self.doubt == Doubt::Always || settled.is_some_and(|settled| at <= settled);
         let overdue = |&(_, &at): &(&u16, &Time)| doubted(at) && at + self.period * PATIENCE <= now;
-        let ask = self.confirmed.iter().filter(overdue).map(|(&source, _)| source).collect();
+        let mut ask = self.contradicted.clone();
+        ask.extend(self.confirmed.iter().filter(overdue).map(|(source, _)| source));
         let speak = has_flows || self.must_speak;
         self.left = self.left.saturating_sub(1);
         self.must_speak &= self.left > 0;
         let goes_on = self.left > 0
+            || !self.contradicted.is_empty()
             || self.confirmed.values().any(|&at| doubted(at))
             || has_flows && self.doubt == Doubt::Always;
         self.next = if goes_on { now + self.period } else { Time::NEVER };
@@ -195,9 +208,9 @@ mod tests {
         node.fabric_changed(at(0), [7, 9].into_iter());
         assert_eq!(rounds(&mut node, true, &[7, 9], at(250)).len(), 2);
         node.confirm(at(260), 7);
-        let asked: Vec<Vec<u16>> =
+        let asked: Vec<BTreeSet<u16>> =
             rounds(&mut node, true, &[7, 9], at(650)).into_iter().map(|(_, round)| round.ask).collect();
-        assert_eq!(asked, [vec![9], vec![9], vec![9], vec![9]]);
+        assert_eq!(asked, [[9]; 4].map(BTreeSet::from));
         node.confirm(at(660), 9);
         assert_eq!(rounds(&mut node, true, &[7, 9], at(5_000)).len(), 1, "everybody agrees");
         assert_eq!(node.next(), Time::NEVER);
@@ -209,7 +222,7 @@ mod tests {
         node.fabric_changed(at(0), std::iter::empty());
         let taken = rounds(&mut node, false, &[7], at(450));
         let asked: Vec<Time> =
-            taken.into_iter().filter(|(_, round)| round.ask == [7]).map(|(now, _)| now).collect();
+            taken.into_iter().filter(|(_, round)| round.ask == [7].into()).map(|(now, _)| now).collect();
         assert_eq!(asked, [at(400)], "first seen at 100, and three periods later not confirmed");
     }
 
@@ -220,6 +233,16 @@ mod tests {
         let spoken: Vec<bool> =
             rounds(&mut node, false, &[7], at(5_000)).iter().map(|(_, round)| round.speak).collect();
         assert_eq!(spoken, [true; ROUNDS as usize]);
+    }
+
+    #[test]
+    fn a_node_that_contradicts_is_asked_until_it_agrees() {
+        let mut node = node(Doubt::AfterFaults);
+        node.contradict(at(0), 7);
+        let taken = rounds(&mut node, false, &[], at(350));
+        assert!(taken.len() == 3 && taken.iter().all(|(_, round)| round.ask == [7].into()), "{taken:?}");
+        node.confirm(at(360), 7);
+        assert_eq!(rounds(&mut node, false, &[7], at(5_000)).len(), 1);
     }
 
     #[test]

@@ -210,16 +210,18 @@ impl R2c2Node {
         let mixed = (key ^ key >> 15).wrapping_mul(0x9e37_79b1);
         let tree = (mixed >> 16) % u32::from(self.view.trees.count());
         event.tree = u8::try_from(tree).expect("fewer than 256 trees");
-        self.table.apply(now, &event);
-        self.pass_on(now, &event);
+        self.apply_and_pass_on(now, &event);
         self.mind_selection(now);
         self.mind_doubt(now);
     }
 
-    /// Queues a copy for each child of this node in the event's tree.
-    fn pass_on(&mut self, now: Time, event: &Event) {
+    /// Takes an event into the table, and queues a copy for each child of this node in its tree.
+    fn apply_and_pass_on(&mut self, now: Time, event: &Event) {
+        let before = self.table.digest();
+        self.table.apply(now, event);
         let ports = self.view.trees.children(NodeId(event.src.into()), event.tree, self.id);
-        if !ports.is_empty() {
+        // What is no news here was said before, and must not be said for ever.
+        if !ports.is_empty() && self.table.digest() != before {
             self.resends.said(now, event);
         }
         self.outbox.copies(event, ports);
@@ -230,9 +232,8 @@ impl R2c2Node {
             return;
         }
         self.anti_entropy.heard(event.src);
-        self.table.apply(now, event);
+        self.apply_and_pass_on(now, event);
         self.note_announcement(now, event);
-        self.pass_on(now, event);
         self.event_seen(now);
         self.mind_selection(now);
         self.mind_doubt(now);

@@ -55,8 +55,7 @@ impl Retries {
         }
         retry.dropped_at = Some(at);
         if retry.tries == MOST_TRIES {
-            self.events.remove(place);
-            return;
+            return; // for as long as this is remembered
         }
         retry.due = Some(now + FIRST_RETRY * (1 << retry.tries));
         retry.tries += 1;

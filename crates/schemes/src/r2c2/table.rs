@@ -50,6 +50,7 @@ impl FlowTable {
                     self.digest = self.digest.wrapping_sub(entry.digest());
                     self.changed = now;
                 }
+                None if self.is_finished(now, key) => {}
                 None => self.finished_early.push_back((now, key)),
             }
             return;
