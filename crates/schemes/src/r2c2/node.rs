@@ -302,8 +302,7 @@ impl R2c2Node {
         if let Some(selector) = &mut self.selector {
             if self.table.is_empty() {
                 selector.end();
-            } else if selector.wake() == Time::NEVER {
-                selector.begin(now, &self.fabric.params, &self.view);
+            } else if selector.begin(now, &self.fabric.params, &self.view) {
                 self.asleep_until = None;
             }
         }
@@ -386,7 +385,7 @@ impl R2c2Node {
             self.start(now, flow);
         }
         if let Some(selector) = &mut self.selector {
-            selector.set_timer(now, &self.fabric.params, &self.view);
+            selector.renew(now, &self.fabric.params, &self.view);
         }
         self.mind_selection(now);
         self.event_seen(now);
