@@ -371,7 +371,7 @@ impl R2c2Node {
         self.view = self.fabric.view(&self.down);
         let (view, id) = (&self.view, self.id);
         self.table.retain(now, |entry| view.concerns(id, entry.src(), NodeId(entry.dst.into())));
-        self.receiver.retain(|src| view.routing.distance(src, id).is_some());
+        self.receiver.retain(|src| view.is_way(src, id));
         for flow in self.sender.reroute(&self.view, &self.fabric.params) {
             self.lids.give_back(now, flow.lid);
         }
