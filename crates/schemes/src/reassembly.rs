@@ -5,6 +5,9 @@ use raddle_wire::r2c2::{Data, FLAG_LAST};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
+/// No packet overtakes so many others. One that claims to must not cost a byte for each of them.
+const FARTHEST: u32 = 1 << 20;
+
 /// One incoming flow.
 #[derive(Debug, Default)]
 pub(crate) struct Incoming {
@@ -80,7 +83,7 @@ impl Incoming {
                 self.waiting -= 1;
             }
             true
-        } else if ahead <= u32::MAX / 2 {
+        } else if ahead <= FARTHEST {
             let place = ahead as usize - 1;
             if self.early.len() <= place {
                 self.early.resize(place + 1, false);

@@ -33,6 +33,12 @@ impl View {
         self.routing.distance(src, dst).is_some() && self.routing.distance(at, dst).is_some()
     }
 
+    /// Whether a way leads from `from` to `to`, which a packet may have named without there being such nodes.
+    pub(crate) fn is_way(&self, from: NodeId, to: NodeId) -> bool {
+        let nodes = self.routing.topology().node_count();
+        from.index().max(to.index()) < nodes && self.routing.distance(from, to).is_some()
+    }
+
     /// The rate of a node's fastest link.
     pub(super) fn fastest_link(&self, node: NodeId) -> Rate {
         self.routing.topology().links_from(node).map(|(_, link)| link.rate).max().unwrap_or(Rate::ZERO)

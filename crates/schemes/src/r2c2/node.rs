@@ -377,7 +377,7 @@ impl R2c2Node {
         self.view = self.fabric.view(&self.down);
         let (view, id) = (&self.view, self.id);
         self.table.retain(now, |entry| view.concerns(id, entry.src(), NodeId(entry.dst.into())));
-        self.receiver.retain(|src| view.routing.distance(src, id).is_some());
+        self.receiver.retain(|src| view.is_way(src, id));
         for flow in self.sender.reroute(&self.view, &self.fabric.params) {
             self.lids.give_back(now, flow.lid);
         }
@@ -394,7 +394,7 @@ impl R2c2Node {
             self.start(now, flow);
         }
         if let Some(selector) = &mut self.selector {
-            selector.set_timer(now, &self.fabric.params, &self.view);
+            selector.renew(now, &self.fabric.params, &self.view);
         }
         self.mind_selection(now);
         self.event_seen(now);

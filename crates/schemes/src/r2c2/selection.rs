@@ -59,12 +59,10 @@ pub(super) struct Selector {
     id: NodeId,
     settings: Selection,
     stream: Stream,
-    /// Whether there are flows, and timers run.
-    active: bool,
     /// The highest stamp heard of.
     last: Stamp,
-    /// When the last announcement was heard, or the first flow.
-    heard: Time,
+    /// When the last announcement was heard, or the first flow; `None` while there are no flows.
+    heard: Option<Time>,
     /// When this node looks at which flows there are, to tell in `next` which have lasted.
     look: Time,
     /// When this node searches.
@@ -82,9 +80,8 @@ impl Selector {
             id,
             settings,
             stream: Stream::new(seed, id.0.into(), "r2c2/selection"),
-            active: false,
             last: (0, 0),
-            heard: Time::ZERO,
+            heard: None,
             look: Time::NEVER,
             next: Time::NEVER,
             seen: Vec::new(),
@@ -97,12 +94,11 @@ impl Selector {
         self.look.min(self.next)
     }
 
-    /// The first flow has come: timers run. Returns whether they did not run before.
+    /// There are flows: timers run. Returns whether they did not before.
     pub(super) fn begin(&mut self, now: Time, params: &Params, view: &View) -> bool {
-        let begins = !self.active;
+        let begins = self.heard.is_none();
         if begins {
-            self.active = true;
-            self.heard = now;
+            self.heard = Some(now);
             self.set_timer(now, params, view);
         }
         begins
@@ -110,15 +106,19 @@ impl Selector {
 
     /// No flow is left, and nothing to choose.
     pub(super) fn end(&mut self) {
-        self.active = false;
-        (self.look, self.next) = (Time::NEVER, Time::NEVER);
+        (self.heard, self.look, self.next) = (None, Time::NEVER, Time::NEVER);
     }
 
-    /// Sets when this node searches next, if there are flows and nobody does before.
-    pub(super) fn set_timer(&mut self, now: Time, params: &Params, view: &View) {
-        if !self.active {
-            return;
-        }
+    /// The fabric has changed, and sources say again which protocols their flows have. Parts of the fabric that were cut
+    /// off from each other have numbered their announcements apart, so older stamps mean nothing any more.
+    pub(super) fn renew(&mut self, now: Time, params: &Params, view: &View) {
+        self.assigned.clear();
+        self.set_timer(now, params, view);
+    }
+
+    /// Sets when this node searches next, if nobody does before.
+    fn set_timer(&mut self, now: Time, params: &Params, view: &View) {
+        let Some(heard) = self.heard else { return };
         let topology = view.routing.topology();
         let takes_part =
             |&node: &NodeId| topology.is_host(node) && view.routing.distance(self.id, node).is_some();
@@ -141,7 +141,7 @@ impl Selector {
                 Some(period * (1 + earlier as u64))
             }
         };
-        self.next = wait.map_or(Time::NEVER, |wait| (self.heard + wait).max(now));
+        self.next = wait.map_or(Time::NEVER, |wait| (heard + wait).max(now));
         let lasting = (params.rho * LASTING_TICKS).as_ps();
         self.look = if self.next == Time::NEVER {
             Time::NEVER
@@ -150,13 +150,18 @@ impl Selector {
         };
     }
 
+    /// Waits anew, while there are flows: an announcement that comes after their end starts nothing.
+    fn wait_on(&mut self, now: Time, params: &Params, view: &View) {
+        self.heard = self.heard.map(|_| now);
+        self.set_timer(now, params, view);
+    }
+
     /// Hears of an announcement.
     pub(super) fn hear(&mut self, now: Time, epoch: u16, src: u16, params: &Params, view: &View) {
         if is_later((epoch, src), self.last) {
             self.last = (epoch, src);
         }
-        self.heard = now;
-        self.set_timer(now, params, view);
+        self.wait_on(now, params, view);
     }
 
     /// Whether an assignment for a flow counts, which is then remembered.
@@ -193,8 +198,7 @@ impl Selector {
         let changes = self.search(table, params, view);
         let epoch = self.last.0.wrapping_add(1);
         if changes.is_empty() && self.settings.by != Selecting::Token {
-            self.heard = now;
-            self.set_timer(now, params, view);
+            self.wait_on(now, params, view);
             return None;
         }
         Some((epoch, changes))
@@ -244,7 +248,20 @@ impl Selector {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Fabric;
     use super::*;
+    use raddle_core::Rate;
+    use raddle_topology::builders;
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    const SETTINGS: Selection = Selection {
+        by: Selecting::One,
+        period: Duration::from_ms(1),
+        among: &[Protocol::Rps, Protocol::Vlb],
+        utility: Utility::Aggregate,
+        evaluations: 1,
+    };
 
     #[test]
     fn epochs_wrap_and_nodes_break_ties() {
@@ -254,18 +271,31 @@ mod tests {
     }
 
     #[test]
+    fn timers_run_while_there_are_flows() {
+        let topology =
+            builders::torus(&[2, 2], Rate::from_gbps(1), Duration::from_ns(100)).expect("valid dims");
+        let params = Params::default();
+        let view = &Fabric::new(&Arc::new(topology), params).view(&BTreeSet::new());
+        let at = |ms| Time::ZERO + Duration::from_ms(ms);
+        for by in [Selecting::One, Selecting::Random, Selecting::Token] {
+            let mut selector = Selector::new(NodeId(0), Selection { by, ..SETTINGS }, 1);
+            selector.hear(at(1), 1, 3, &params, view);
+            assert_eq!(selector.wake(), Time::NEVER, "{by:?}: nothing to choose");
+            assert!(selector.begin(at(2), &params, view) && !selector.begin(at(3), &params, view));
+            assert!(selector.wake() < Time::NEVER, "{by:?}");
+            selector.end();
+            selector.hear(at(4), 2, 3, &params, view);
+            selector.renew(at(5), &params, view);
+            assert_eq!(selector.wake(), Time::NEVER, "{by:?}: the flows have ended");
+        }
+    }
+
+    #[test]
     fn in_whatever_order_assignments_are_heard_the_same_ones_count() {
-        let settings = Selection {
-            by: Selecting::One,
-            period: Duration::from_ms(1),
-            among: &[Protocol::Rps, Protocol::Vlb],
-            utility: Utility::Aggregate,
-            evaluations: 1,
-        };
         // Two nodes have announced at the same time, and then one of them again.
         let heard = [(7, 3, 0), (7, 8, 1), (8, 3, 2)];
         for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
-            let mut selector = Selector::new(NodeId(0), settings, 1);
+            let mut selector = Selector::new(NodeId(0), SETTINGS, 1);
             let mut protocol = None;
             for (epoch, src, says) in order.map(|i: usize| heard[i]) {
                 if selector.counts(epoch, src, 1) {

@@ -118,7 +118,11 @@ impl Sender {
         flow: u32,
         plen: u16,
     ) -> Option<Data> {
-        let drawn = self.draw(view, params, protocol, NodeId(dst.into()), flow)?;
+        let to = NodeId(dst.into());
+        if !view.is_way(NodeId(self.id.into()), to) {
+            return None;
+        }
+        let drawn = self.draw(view, params, protocol, to, flow)?;
         Some(self.control_along(drawn.route, drawn.hops, dst, flow, plen))
     }
 

@@ -185,8 +185,7 @@ impl CentralNode {
     fn renew_view(&mut self, now: Time) {
         self.outdated = false;
         self.view = self.fabric.view(&self.down);
-        let routing = &self.view.routing;
-        self.receiver.retain(|src| routing.distance(src, self.id).is_some());
+        self.receiver.retain(|src| self.view.is_way(src, self.id));
         for flow in self.sender.reroute(&self.view, &self.fabric.params) {
             self.lids.give_back(now, flow.lid);
         }
