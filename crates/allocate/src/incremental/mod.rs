@@ -40,6 +40,9 @@ const GUESSES: u32 = 3;
 /// Below this power of two of its capacity, what earlier classes leave of a link is nothing.
 const NOTHING_BITS: u32 = 30;
 
+/// Uses that a link has memory for at first.
+const FEW_USES: usize = 4;
+
 /// Flows that come and go, and their weighted max-min rates.
 #[derive(Debug, Clone)]
 pub struct Incremental {
@@ -104,7 +107,14 @@ impl Incremental {
         let links = links.iter().map(|&bps| {
             let capacity = u128::from((bps / unit_bps) as u64) << WEIGHT_BITS;
             let room = (capacity - (capacity >> NOTHING_BITS)) as i128;
-            Link { capacity, room, stopping: 0, full: Stop::never(0), doubt: Stop::NONE, uses: Vec::new() }
+            Link {
+                capacity,
+                room,
+                stopping: 0,
+                full: Stop::never(0),
+                doubt: Stop::NONE,
+                uses: Vec::with_capacity(FEW_USES),
+            }
         });
         Self {
             unit_bps,
@@ -142,7 +152,7 @@ impl Incremental {
         let fine = weight * f64::from(1 << (WEIGHT_BITS / 2)) * f64::from(1 << (WEIGHT_BITS / 2));
         flow.row.clear();
         flow.row.extend(
-            row.into_iter().map(|(link, share)| (link, ((fine * f64::from(share)).round() as u64).max(1))),
+            row.into_iter().map(|(link, share)| (link, ((fine * f64::from(share) + 0.5) as u64).max(1))),
         );
         for &(link, weight) in &flow.row {
             let link = &mut self.links[link as usize];
@@ -324,6 +334,7 @@ impl Incremental {
         let at = flow as usize;
         let old = self.stops[at];
         let class = old.class();
+        let carries_later = self.classes.keys().next_back() > Some(&class);
         let Member { weight, demand_bps, .. } = self.flows[at];
         let demand = demand_bps / (weight * self.unit_bps);
         let mut stop = Stop::demand(class, if demand.is_finite() { demand as u64 } else { u64::MAX });
@@ -343,7 +354,9 @@ impl Incremental {
                 stop = stop.min(full);
                 self.stops[at] = stop;
             }
-            self.doubt_class_after(slot, class);
+            if carries_later {
+                self.doubt_class_after(slot, class);
+            }
         }
         self.count(old, stop);
         let more = i128::from(stop.level()) - i128::from(old.level());
