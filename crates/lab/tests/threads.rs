@@ -129,6 +129,31 @@ fn runs_with_finite_queues() {
     assert!(full > 0);
 }
 
+/// What nodes of R2C2 do besides: choose protocols for flows that last, repeat what is lost, follow deadlines.
+#[test]
+fn runs_of_r2c2_with_its_options() {
+    let lasting = ["scheme.r2c2.rho=5 us", "workload.sizes={ kind = \"fixed\", size = \"40 KB\" }"];
+    let options: [&[&str]; 4] = [
+        &[],
+        &["scheme.r2c2.select=\"token\"", "scheme.r2c2.select_period=50 us"],
+        &["scheme.r2c2.reliable=true"],
+        &[
+            "scheme.r2c2.policy=\"deadline\"",
+            "workload.deadlines={ kind = \"exponential\", mean = \"100 us\", min = \"20 us\" }",
+        ],
+    ];
+    let fabric = FABRICS[0];
+    let mut plain = None;
+    for set in options {
+        let set = [lasting.as_slice(), set].concat();
+        let document = experiment(fabric, "r2c2", &failures(fabric));
+        let document = document.with_overrides(set.iter().copied()).unwrap();
+        let outcome = same_on_any_number_of_threads(&document, &format!("{set:?}"));
+        assert_ne!(plain, Some(outcome.digest), "{set:?} does nothing");
+        plain.get_or_insert(outcome.digest);
+    }
+}
+
 #[test]
 fn nodes_that_no_time_parts_share_a_thread() {
     let document =

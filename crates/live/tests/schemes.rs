@@ -87,6 +87,33 @@ fn reliable_r2c2_sends_the_same_bytes_in_both_engines_over_noisy_links() {
     assert!(simulated.packets == moved.packets, "other packets");
 }
 
+#[test]
+fn r2c2_chooses_protocols_alike_in_both_engines() {
+    let torus = builders::torus(&[4, 4], Rate::from_gbps(10), Duration::from_ns(100));
+    let topology = Arc::new(torus.expect("a 4x4 torus"));
+    let scheme = find("r2c2").expect("R2C2 is in the registry");
+    for by in ["token", "random"] {
+        let mut settings = Settings::defaults(scheme.info.parameters);
+        settings.set("rho", Value::Duration(Duration::from_us(10)));
+        settings.set("select", Value::Choice(by));
+        settings.set("select_period", Value::Duration(Duration::from_us(100)));
+        let node = || parts_with(scheme, &topology, &settings).expect("R2C2 needs FIFO ports").node;
+        let flow =
+            |(id, src, dst)| Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(4_000_000), Time::ZERO);
+        let flows = [(0, 0, 1), (1, 10, 11)].map(flow).to_vec();
+        let end = Time::ZERO + Duration::from_ms(10);
+        let simulated = simulate(&topology, node(), flows.clone(), end, &LinkErrors::default());
+        let moved = run_in_lockstep(&topology, node(), flows.clone(), end, &LinkErrors::default());
+        let paced = moved.reports.iter().filter_map(|(.., report)| match report {
+            Report::Paced { rate, .. } => Some(*rate),
+            _ => None,
+        });
+        assert!(paced.max() > Some(Rate::from_gbps(10)), "{by}: two links at least for each flow");
+        assert_eq!(simulated.reports, moved.reports, "{by}");
+        assert!(simulated.packets == moved.packets, "{by}: other packets");
+    }
+}
+
 /// Damages every fortieth packet, and counts what is delivered and what carries SACK blocks.
 #[derive(Default)]
 struct BadLinks {

@@ -343,7 +343,7 @@ impl Incremental {
         for &(slot, weight) in &row {
             let link = &mut self.links[slot as usize];
             link.room += product(fall, weight) as i128;
-            if link.stopping > 0 && slot != stop.slot() {
+            if link.stopping > 0 {
                 let full = link.full;
                 self.doubt(slot, full);
             }

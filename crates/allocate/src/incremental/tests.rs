@@ -1,6 +1,6 @@
 //! Flows that come and go: whatever the history, the bits are those of flows that were there from the start.
 
-use super::Incremental;
+use super::{Incremental, RateTable};
 use crate::{Allocate, Flows, Reference, WaterFill, check};
 use proptest::prelude::*;
 
@@ -149,4 +149,30 @@ fn a_flow_that_nothing_stops_has_no_bound() {
     let slot = insert(&mut incremental, &(1.0, 0, f64::INFINITY, vec![]));
     incremental.settle();
     assert!(incremental.rate(slot).is_infinite());
+}
+
+#[test]
+fn a_link_that_others_leave_lets_its_flows_rise() {
+    // Found in a rack with weights by deadline: one flow kept the level of a link that had room again.
+    let row = |row: &[(u32, u8)]| row.iter().map(|&(link, parts)| (link, f32::from(parts) / 12.0)).collect();
+    let flow = |weight: u8, parts: &[(u32, u8)]| -> Spec { (weight.into(), 0, f64::INFINITY, row(parts)) };
+    let flows = [
+        flow(11, &[(0, 12)]),
+        flow(24, &[(0, 12)]),
+        flow(44, &[(0, 4), (1, 4)]),
+        flow(61, &[(3, 4)]),
+        flow(24, &[(1, 1), (3, 1)]),
+        flow(1, &[(2, 4)]),
+        flow(16, &[(2, 12)]),
+        flow(70, &[(1, 6), (2, 6)]),
+        flow(158, &[(2, 1)]),
+        flow(127, &[(0, 12)]),
+    ];
+    let links = [9.5e9; 4];
+    let mut table = RateTable::new(&links);
+    for wanted in [&[1, 2, 6, 7, 9][..], &[0, 1, 2, 3, 4, 5, 6, 7, 8]] {
+        let rates = table.rates(wanted, |&at, incremental| insert(incremental, &flows[at]));
+        let rates: Vec<u64> = rates.map(f64::to_bits).collect();
+        assert_eq!(rates, from_scratch(wanted.iter().map(|&at| &flows[at]), &links));
+    }
 }

@@ -1,7 +1,9 @@
 //! A rack node: sends and receives its own flows, relays broadcasts, and computes its rates.
 
+mod pacing;
 mod recovery;
 mod reliability;
+mod selecting;
 
 use super::anti_entropy::AntiEntropy;
 use super::arrivals::Arrivals;
@@ -9,22 +11,21 @@ use super::entries::Entry;
 use super::fabric::{Fabric, View};
 use super::outbox::Outbox;
 use super::outgoing::Outgoing;
-use super::policy::is_news;
 use super::rates;
 use super::resends::Resends;
 use super::retries::Retries;
 use super::selection::Selector;
 use super::sender::{Departure, Sender};
-use super::table::{FlowTable, TOMBSTONE, handle};
+use super::table::{FlowTable, handle};
 use super::ticks::Ticks;
-use super::{Params, Policy, PortSet, StartPolicy};
+use super::{Params, Policy, PortSet};
 use crate::lids::Lids;
 use crate::reassembly::Receiver;
 use raddle_core::{
     DropReason, Duration, Flow, Header, Host, Input, LinkId, NodeId, Output, Packet, PortId, Ports, Report,
     Time,
 };
-use raddle_wire::r2c2::{Announcement, Assignment, DropNotice, Event, EventKind, NoticeReason, flow_handle};
+use raddle_wire::r2c2::{DropNotice, Event, EventKind, NoticeReason};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -134,75 +135,6 @@ impl R2c2Node {
         self.ticks.start(now);
     }
 
-    /// Applies the start policy to a flow that this node has just announced.
-    fn limit_at_start(&mut self, now: Time, outgoing: &mut Outgoing) {
-        let key = self.sender.handle(outgoing.lid);
-        let mtu = self.params().mtu;
-        let rate = match self.params().start {
-            StartPolicy::Line => return,
-            StartPolicy::Local => self.compute_all().into_iter().find(|&(other, _)| other == key),
-            StartPolicy::Residual => {
-                let mut others = self.table.all();
-                others.retain(|other| other.key() != key);
-                self.table.get(key).map(|newcomer| {
-                    (key, rates::residual(&self.fabric.params, &self.view, &others, newcomer))
-                })
-            }
-        };
-        if let Some((_, rate)) = rate {
-            outgoing.limit(now, rate, mtu);
-            self.outbox.paced(key, rate);
-        }
-    }
-
-    /// Computes rates from the flows that have lasted, and installs those of this node (§3.3.1).
-    fn tick(&mut self, now: Time) {
-        let rho = self.params().rho;
-        for event in self.sender.end_demand_period(now, &self.fabric.params) {
-            self.broadcast(now, event);
-        }
-        self.follow_deadlines(now);
-        self.table.age(now);
-        let before = std::mem::replace(&mut self.computed, now);
-        if self.params().only_lasting && rho > Duration::ZERO && self.table.changed() + rho <= before {
-            return; // the last computation counted just the same flows
-        }
-        if !self.sender.flows().iter().any(|flow| self.table.counts(self.sender.handle(flow.lid))) {
-            return;
-        }
-        let eligible = self.table.counted();
-        let rates = rates::rates(&self.fabric.params, &self.view, &eligible);
-        let mtu = self.params().mtu;
-        for flow in self.sender.flows_mut() {
-            let key = flow_handle(self.id.0 as u16, flow.lid);
-            let Ok(place) = eligible.binary_search_by_key(&key, Entry::key) else { continue };
-            let rate = rates[place];
-            if flow.rate().is_none_or(|old| old.to_bits() != rate.to_bits()) {
-                flow.limit(now, rate, mtu);
-                self.outbox.paced(key, rate);
-            }
-        }
-    }
-
-    /// Announces the weights of flows that have become more or less urgent.
-    fn follow_deadlines(&mut self, now: Time) {
-        if self.params().policy != Policy::Deadline {
-            return;
-        }
-        let (mtu, link) = (self.params().mtu, self.view.fastest_link(self.id));
-        let mut announce = Vec::new();
-        for flow in self.sender.flows_mut().iter_mut().filter(|flow| !flow.cut_off) {
-            let weight = flow.urgency(now, mtu, link);
-            if is_news(weight, flow.weight) {
-                flow.weight = weight;
-                announce.push(flow.event(EventKind::Demand));
-            }
-        }
-        for event in announce {
-            self.broadcast(now, event);
-        }
-    }
-
     /// Announces something about an own flow, to this node's table first. All events of a flow use one tree, on
     /// which none can overtake another.
     fn broadcast(&mut self, now: Time, mut event: Event) {
@@ -299,67 +231,6 @@ impl R2c2Node {
         }
         while let Some((packet, port)) = retries.due_copy(now) {
             outbox.packet(packet, PortSet::of(port));
-        }
-    }
-
-    /// Looks whether there is something to choose a routing protocol for.
-    fn mind_selection(&mut self, now: Time) {
-        if let Some(selector) = &mut self.selector {
-            if self.table.is_empty() {
-                selector.end();
-            } else if selector.begin(now, &self.fabric.params, &self.view) {
-                self.asleep_until = None;
-            }
-        }
-    }
-
-    /// Chooses routing protocols if it is this node's turn, and announces them.
-    fn select(&mut self, now: Time) {
-        self.mind_selection(now);
-        let Some(selector) = &mut self.selector else { return };
-        let Some((epoch, changes)) = selector.due(now, &self.table, &self.fabric.params, &self.view) else {
-            return;
-        };
-        // An empty announcement hands on the token.
-        let parts = changes.chunks(Announcement::MAX_ASSIGNMENTS);
-        let parts: Vec<Arc<[Assignment]>> =
-            if changes.is_empty() { vec![Arc::default()] } else { parts.map(Arc::from).collect() };
-        let src = self.id.0 as u16;
-        for assignments in parts {
-            let tree = (epoch % u16::from(self.view.trees.count())) as u8;
-            self.take_announcement(now, Announcement { tree, src, epoch }, &assignments);
-        }
-    }
-
-    /// Applies an announcement and passes it on.
-    fn take_announcement(&mut self, now: Time, announcement: Announcement, assignments: &Arc<[Assignment]>) {
-        let Announcement { tree, src, epoch } = announcement;
-        let source = NodeId(src.into());
-        if source.index() >= self.view.routing.topology().node_count() {
-            return; // no node of this fabric said that
-        }
-        let header = Header::R2c2Announcement(announcement, Arc::clone(assignments));
-        let packet = Packet { size: header.wire_len() as u32, header };
-        self.outbox.packet(packet, self.view.trees.children(source, tree, self.id));
-        let mut own = Vec::new();
-        for &Assignment { flow, protocol: number } in &**assignments {
-            let Some(protocol) = rates::protocol(&self.fabric.params, number) else { continue };
-            if self.selector.as_mut().is_some_and(|selector| selector.counts(epoch, src, flow)) {
-                self.table.reroute(now, flow, number);
-                if self.sender.set_protocol(flow, protocol) {
-                    own.push(flow);
-                }
-            }
-        }
-        if let Some(selector) = &mut self.selector {
-            selector.hear(now, epoch, src, &self.fabric.params, &self.view);
-            selector.tidy(&self.table);
-        }
-        self.asleep_until = None;
-        self.event_seen(now);
-        if self.renewed.is_some_and(|renewed| now < renewed + TOMBSTONE) {
-            // What was said then may come after the announcement somewhere.
-            self.say_again(now, EventKind::Route, |flow| own.contains(&flow));
         }
     }
 

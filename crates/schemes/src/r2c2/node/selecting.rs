@@ -1,0 +1,76 @@
+//! What a node does to choose routing protocols for flows, and to follow what others choose (§3.4).
+
+use super::super::rates;
+use super::super::table::TOMBSTONE;
+use super::R2c2Node;
+use raddle_core::{Header, NodeId, Packet, Time};
+use raddle_wire::r2c2::{Announcement, Assignment, EventKind};
+use std::sync::Arc;
+
+impl R2c2Node {
+    /// Looks whether there is something to choose a routing protocol for.
+    pub(super) fn mind_selection(&mut self, now: Time) {
+        if let Some(selector) = &mut self.selector {
+            if self.table.is_empty() {
+                selector.end();
+            } else if selector.begin(now, &self.fabric.params, &self.view) {
+                self.asleep_until = None;
+            }
+        }
+    }
+
+    /// Chooses routing protocols if it is this node's turn, and announces them.
+    pub(super) fn select(&mut self, now: Time) {
+        self.mind_selection(now);
+        let Some(selector) = &mut self.selector else { return };
+        let Some((epoch, changes)) = selector.due(now, &self.table, &self.fabric.params, &self.view) else {
+            return;
+        };
+        // An empty announcement hands on the token.
+        let parts = changes.chunks(Announcement::MAX_ASSIGNMENTS);
+        let parts: Vec<Arc<[Assignment]>> =
+            if changes.is_empty() { vec![Arc::default()] } else { parts.map(Arc::from).collect() };
+        let src = self.id.0 as u16;
+        for assignments in parts {
+            let tree = (epoch % u16::from(self.view.trees.count())) as u8;
+            self.take_announcement(now, Announcement { tree, src, epoch }, &assignments);
+        }
+    }
+
+    /// Applies an announcement and passes it on.
+    pub(super) fn take_announcement(
+        &mut self,
+        now: Time,
+        announcement: Announcement,
+        assignments: &Arc<[Assignment]>,
+    ) {
+        let Announcement { tree, src, epoch } = announcement;
+        let source = NodeId(src.into());
+        if source.index() >= self.view.routing.topology().node_count() {
+            return; // no node of this fabric said that
+        }
+        let header = Header::R2c2Announcement(announcement, Arc::clone(assignments));
+        let packet = Packet { size: header.wire_len() as u32, header };
+        self.outbox.packet(packet, self.view.trees.children(source, tree, self.id));
+        let mut own = Vec::new();
+        for &Assignment { flow, protocol: number } in &**assignments {
+            let Some(protocol) = rates::protocol(&self.fabric.params, number) else { continue };
+            if self.selector.as_mut().is_some_and(|selector| selector.counts(epoch, src, flow)) {
+                self.table.reroute(now, flow, number);
+                if self.sender.set_protocol(flow, protocol) {
+                    own.push(flow);
+                }
+            }
+        }
+        if let Some(selector) = &mut self.selector {
+            selector.hear(now, epoch, src, &self.fabric.params, &self.view);
+            selector.tidy(&self.table);
+        }
+        self.asleep_until = None;
+        self.event_seen(now);
+        if self.renewed.is_some_and(|renewed| now < renewed + TOMBSTONE) {
+            // What was said then may come after the announcement somewhere.
+            self.say_again(now, EventKind::Route, |flow| own.contains(&flow));
+        }
+    }
+}
