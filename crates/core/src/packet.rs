@@ -46,54 +46,52 @@ impl Packet {
 
     /// The node that the header names as the packet's source.
     #[must_use]
+    #[inline]
     pub fn src(&self) -> NodeId {
-        self.ends().0
-    }
-
-    /// The node that the header names as the packet's destination (of a broadcast event: its flow's; of an
-    /// announcement or a digest, which are for all: its source).
-    #[must_use]
-    pub fn dst(&self) -> NodeId {
-        self.ends().1
-    }
-
-    fn ends(&self) -> (NodeId, NodeId) {
-        let node = |id: u16| NodeId(id.into());
         match &self.header {
-            Header::R2c2Data(data) => (node(data.src), node(data.dst)),
-            Header::R2c2Event(event) => (node(event.src), node(event.dst)),
-            Header::R2c2DropNotice(notice) => (node(notice.data.src), node(notice.data.dst)),
-            Header::R2c2Acknowledgement(ack) => (node(ack.data.src), node(ack.data.dst)),
-            Header::R2c2Announcement(announcement, _) => (node(announcement.src), node(announcement.src)),
-            Header::R2c2ControllerEvent(packet) => (node(packet.data.src), node(packet.data.dst)),
-            Header::R2c2ControllerRates(packet) => (node(packet.data.src), node(packet.data.dst)),
-            Header::R2c2Digest(digest) => (node(digest.src), node(digest.src)),
-            Header::R2c2Request(request) => (node(request.data.src), node(request.data.dst)),
-            Header::R2c2Snapshot(snapshot) => (node(snapshot.data.src), node(snapshot.data.dst)),
-            Header::Tcp(segment) => (NodeId(segment.src), NodeId(segment.dst)),
+            Header::Tcp(segment) => NodeId(segment.src),
+            Header::R2c2Data(data) => NodeId(data.src.into()),
+            _ => self.ends_of_control().0,
         }
+    }
+
+    /// The node that the header names as the packet's destination (of a broadcast event: its flow's; of other
+    /// broadcasts, which are for all: their source).
+    #[must_use]
+    #[inline]
+    pub fn dst(&self) -> NodeId {
+        match &self.header {
+            Header::Tcp(segment) => NodeId(segment.dst),
+            Header::R2c2Data(data) => NodeId(data.dst.into()),
+            _ => self.ends_of_control().1,
+        }
+    }
+
+    /// Apart, so that the short way of data stays short.
+    fn ends_of_control(&self) -> (NodeId, NodeId) {
+        let (src, dst) = match &self.header {
+            Header::R2c2Event(event) => (event.src, event.dst),
+            Header::R2c2Announcement(announcement, _) => (announcement.src, announcement.src),
+            Header::R2c2Digest(digest) => (digest.src, digest.src),
+            header => header.routed().map_or((0, 0), |data| (data.src, data.dst)),
+        };
+        (NodeId(src.into()), NodeId(dst.into()))
     }
 
     /// Application bytes carried; 0 for control packets.
     #[must_use]
+    #[inline]
     pub fn payload(&self) -> u32 {
         match &self.header {
-            Header::R2c2Data(data) => data.plen.into(),
-            Header::R2c2Event(_)
-            | Header::R2c2DropNotice(_)
-            | Header::R2c2Announcement(..)
-            | Header::R2c2Acknowledgement(_)
-            | Header::R2c2ControllerEvent(_)
-            | Header::R2c2ControllerRates(_)
-            | Header::R2c2Digest(_)
-            | Header::R2c2Request(_)
-            | Header::R2c2Snapshot(_) => 0,
             Header::Tcp(segment) => segment.plen.into(),
+            Header::R2c2Data(data) => data.plen.into(),
+            _ => 0,
         }
     }
 
     /// Whether the packet carries application bytes, rather than only control.
     #[must_use]
+    #[inline]
     pub fn is_data(&self) -> bool {
         self.payload() > 0
     }

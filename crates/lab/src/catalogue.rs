@@ -87,7 +87,11 @@ pub fn explain(name: &str) -> Result<(String, Value), Error> {
         .parameters
         .iter()
         .map(|parameter| {
-            vec![format!("  {} = {}", parameter.name, default(parameter)), parameter.doc.to_owned()]
+            let mut doc = parameter.doc.to_owned();
+            if !parameter.choices.is_empty() {
+                write!(doc, " ({})", parameter.choices.join(", ")).expect("a string takes any text");
+            }
+            vec![format!("  {} = {}", parameter.name, default(parameter)), doc]
         })
         .collect();
     let width = rows.iter().map(|row| row[0].chars().count()).max().unwrap_or(0);

@@ -162,7 +162,23 @@ fn the_examples_are_experiments() {
         })
         .collect();
     hosts.sort_unstable();
-    assert_eq!(hosts, [32_768, 65_536]);
+    assert_eq!(hosts, [64, 32_768, 65_536]);
+}
+
+#[test]
+fn every_byte_arrives_in_a_rack_under_faults_on_any_number_of_threads() {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/rack-under-faults.toml");
+    let run = |threads| {
+        let stop = AtomicBool::new(false);
+        let control = Control { stop: &stop, progress: &mut |_| (), threads };
+        let document = Document::load(&file).unwrap();
+        run(document.prepare().unwrap(), &mut |_| Ok(()), control).unwrap()
+    };
+    let outcome = run(1);
+    assert_eq!((outcome.delivered, outcome.flows), (3_000, 3_000));
+    let drops = &outcome.totals.drops;
+    assert!(drops.lost > 0 && drops.malformed > 0 && drops.link_down > 0, "{drops:?}");
+    assert_eq!(outcome.digest.to_string(), run(3).digest.to_string());
 }
 
 #[test]

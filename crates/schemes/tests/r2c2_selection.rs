@@ -78,6 +78,15 @@ fn young_flows_are_left_alone() {
 }
 
 #[test]
+fn a_rack_without_flows_comes_to_rest() {
+    for by in [Selecting::One, Selecting::Random, Selecting::Token] {
+        let flows = rack::random_flows(64, 200, 200_000, 10_000, 9);
+        let rack = rack(&torus(&[4, 4, 4]), params(by), flows, None, Vec::new(), None);
+        assert!(rack.simulation.now() < us(60_000), "{by:?} {}", rack.simulation.now());
+    }
+}
+
+#[test]
 fn the_token_skips_the_dead_and_survives_its_holders() {
     let topology = torus(&[4, 4, 4]);
     // Node 1 would hold the token first; it dies before its turn, node 2 after it.

@@ -15,14 +15,22 @@
 //! found, and after a change it is found by repair: links whose level no longer is what their flows stop at are put
 //! right, the lowest first. What a repair at one level changes lies above it, so this ends.
 //!
+//! A repair may come to the same links again and again. When it has looked at a part of all uses of links, what is left
+//! is filled [from scratch](Incremental::refill), which looks at each link a few times. Since stops are unique, neither
+//! this nor the moment matters to the rates.
+//!
 //! Cost: a flow that comes, goes, or rises touches each of its links once, O(1) where the link has room; one that
 //! falls too. Other links are looked at only if they are full.
 
+mod full;
 mod rate_table;
+mod refill;
 mod stop;
 
 pub use rate_table::RateTable;
 
+use full::product;
+use refill::Refill;
 use std::cmp::Reverse;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -34,11 +42,15 @@ const CAPACITY_BITS: u64 = 52;
 /// Bits behind the point of weight times traversals.
 const WEIGHT_BITS: u32 = 40;
 
-/// Guesses at what freezes before a link is full, before it is found by sorting.
-const GUESSES: u32 = 3;
-
 /// Below this power of two of its capacity, what earlier classes leave of a link is nothing.
 const NOTHING_BITS: u32 = 30;
+
+/// A repair is long when it has looked at one of this many of all uses of links (found by trial; 2 and 8 do nearly as
+/// well).
+const LONG: usize = 4;
+
+/// Uses that a link has memory for at first.
+const FEW_USES: usize = 4;
 
 /// Flows that come and go, and their weighted max-min rates.
 #[derive(Debug, Clone)]
@@ -61,6 +73,14 @@ pub struct Incremental {
     elsewhere: Vec<(Stop, u64)>,
     /// Working memory: flows to be moved.
     moved: Vec<u32>,
+    /// Uses of links by flows.
+    entries: usize,
+    /// Uses that were looked at since the rates were right.
+    looked_at: usize,
+    /// The next refill is to stop all flows anew that do not stop before this; [`Stop::NONE`] if none is wanted.
+    refill_from: Stop,
+    /// Working memory.
+    refill: Refill,
 }
 
 /// A link and the flows on it.
@@ -71,6 +91,10 @@ struct Link {
     /// What the capacity has left after all flows, [`NOTHING_BITS`] and a level's rounding: if it is not negative and
     /// no flow stops here, the link cannot be full.
     room: i128,
+    /// Of all its flows.
+    weight: u64,
+    /// Of those that a refill has not stopped yet.
+    rising: u64,
     /// Flows that stop here.
     stopping: u32,
     /// No flow stops here before this, if any does.
@@ -96,6 +120,18 @@ struct Member {
     row: Vec<(u32, u64)>,
 }
 
+impl Link {
+    /// What all flows leave of the capacity; it may be negative until the repair is done.
+    fn left(&self) -> i128 {
+        self.room + self.nothing() as i128 + i128::from(self.weight)
+    }
+
+    /// If earlier classes leave less, that is nothing.
+    fn nothing(&self) -> u128 {
+        self.capacity >> NOTHING_BITS
+    }
+}
+
 impl Incremental {
     /// No flows over links with these usable capacities, in bit/s.
     #[must_use]
@@ -103,8 +139,16 @@ impl Incremental {
         let unit_bps = unit(links.iter().copied().fold(0.0, f64::max));
         let links = links.iter().map(|&bps| {
             let capacity = u128::from((bps / unit_bps) as u64) << WEIGHT_BITS;
-            let room = (capacity - (capacity >> NOTHING_BITS)) as i128;
-            Link { capacity, room, stopping: 0, full: Stop::never(0), doubt: Stop::NONE, uses: Vec::new() }
+            Link {
+                capacity,
+                room: (capacity - (capacity >> NOTHING_BITS)) as i128,
+                weight: 0,
+                rising: 0,
+                stopping: 0,
+                full: Stop::never(0),
+                doubt: Stop::NONE,
+                uses: Vec::with_capacity(FEW_USES),
+            }
         });
         Self {
             unit_bps,
@@ -116,6 +160,10 @@ impl Incremental {
             doubts: BinaryHeap::new(),
             elsewhere: Vec::new(),
             moved: Vec::new(),
+            entries: 0,
+            looked_at: 0,
+            refill_from: Stop::NONE,
+            refill: Refill::default(),
         }
     }
 
@@ -142,16 +190,23 @@ impl Incremental {
         let fine = weight * f64::from(1 << (WEIGHT_BITS / 2)) * f64::from(1 << (WEIGHT_BITS / 2));
         flow.row.clear();
         flow.row.extend(
-            row.into_iter().map(|(link, share)| (link, ((fine * f64::from(share)).round() as u64).max(1))),
+            row.into_iter().map(|(link, share)| (link, ((fine * f64::from(share) + 0.5) as u64).max(1))),
         );
         for &(link, weight) in &flow.row {
             let link = &mut self.links[link as usize];
             link.uses.push(Use { flow: slot, weight });
+            link.weight += weight;
             link.room -= i128::from(weight);
         }
+        self.entries += flow.row.len();
         *self.classes.entry(class).or_default() += 1;
         self.stops[slot as usize] = Stop::demand(class, 0);
-        self.raise(slot);
+        if self.repair_is_long() {
+            // It has level 0 until then.
+            self.refill_from = self.refill_from.min(Stop::link(class, 0, 0));
+        } else {
+            self.raise(slot);
+        }
         slot as usize
     }
 
@@ -166,8 +221,10 @@ impl Incremental {
             let link = &mut self.links[link as usize];
             let at = link.uses.iter().position(|using| using.flow == flow).expect("it is on its links");
             link.uses.swap_remove(at);
+            link.weight -= weight;
             link.room += i128::from(weight);
         }
+        self.entries -= self.flows[slot].row.len();
         if let Entry::Occupied(mut of_class) = self.classes.entry(self.stops[slot].class()) {
             *of_class.get_mut() -= 1;
             if *of_class.get() == 0 {
@@ -180,13 +237,35 @@ impl Incremental {
 
     /// Works out the rates of the flows that there are.
     pub fn settle(&mut self) {
+        if self.refill_from == Stop::NONE {
+            self.repair();
+        }
+        if self.refill_from != Stop::NONE {
+            let doubt = self.doubts.peek().map_or(Stop::NONE, |&Reverse(doubt)| doubt);
+            self.refill(doubt.min(self.refill_from));
+            self.refill_from = Stop::NONE;
+        }
+        self.looked_at = 0;
+    }
+
+    /// Puts doubtful links right, the lowest first, unless that takes long.
+    fn repair(&mut self) {
         while let Some(Reverse(doubt)) = self.doubts.pop() {
             let slot = doubt.slot();
             if self.links[slot as usize].doubt == doubt {
                 self.links[slot as usize].doubt = Stop::NONE;
+                if self.repair_is_long() {
+                    self.refill_from = doubt;
+                    return;
+                }
                 self.look_at(slot, doubt);
             }
         }
+    }
+
+    /// Whether a refill is likely to take less time than to go on with repairs.
+    fn repair_is_long(&self) -> bool {
+        self.looked_at > self.entries / LONG
     }
 
     /// Puts right where a link stops the flows of a class, unless something may have to be put right before.
@@ -235,53 +314,6 @@ impl Incremental {
         }
     }
 
-    /// When a link is full for a class, if its flows stop elsewhere when they do: these freeze in the order of their
-    /// stops for as long as what is left, divided among the rest, comes after the next of them.
-    fn fills_at(&mut self, slot: u32, class: u8) -> Stop {
-        let link = &self.links[slot as usize];
-        let mut left = link.capacity;
-        let (mut here, mut earlier) = (0, false);
-        self.elsewhere.clear();
-        for &Use { flow, weight } in &link.uses {
-            let stop = self.stops[flow as usize];
-            if stop.class() < class {
-                // Before the repair is done, earlier classes may take more than there is.
-                left = left.saturating_sub(product(stop.level(), weight));
-                earlier = true;
-            } else if stop.class() == class {
-                if stop.slot() == slot {
-                    here += weight;
-                } else {
-                    self.elsewhere.push((stop, weight));
-                }
-            }
-        }
-        if earlier && left < link.capacity >> NOTHING_BITS {
-            left = 0;
-        }
-        let mut guess =
-            if link.stopping > 0 && link.full.class() == class { link.full } else { Stop::never(class) };
-        for _ in 0..GUESSES {
-            match guessed(slot, left, here, &self.elsewhere, guess) {
-                Ok(full) => return full,
-                Err(Some(better)) => guess = better,
-                Err(None) => break,
-            }
-        }
-        self.elsewhere.sort_unstable();
-        let mut rising = here + self.elsewhere.iter().map(|&(_, weight)| weight).sum::<u64>();
-        for &(stop, weight) in &self.elsewhere {
-            // Whether the link is full before the stop, ties in order of slots.
-            let least = u128::from(stop.level()) + u128::from(slot < stop.slot());
-            if left < least * u128::from(rising) {
-                break;
-            }
-            left -= product(stop.level(), weight);
-            rising -= weight;
-        }
-        full_at(slot, class, left, rising)
-    }
-
     /// Has a link looked at for a stop that may be wrong.
     fn doubt(&mut self, slot: u32, stop: Stop) {
         let doubt = &mut self.links[slot as usize].doubt;
@@ -324,9 +356,8 @@ impl Incremental {
         let at = flow as usize;
         let old = self.stops[at];
         let class = old.class();
-        let Member { weight, demand_bps, .. } = self.flows[at];
-        let demand = demand_bps / (weight * self.unit_bps);
-        let mut stop = Stop::demand(class, if demand.is_finite() { demand as u64 } else { u64::MAX });
+        let carries_later = self.classes.keys().next_back() > Some(&class);
+        let mut stop = self.demand(flow);
         self.stops[at] = stop;
         let row = std::mem::take(&mut self.flows[at].row);
         for &(slot, weight) in &row {
@@ -343,7 +374,9 @@ impl Incremental {
                 stop = stop.min(full);
                 self.stops[at] = stop;
             }
-            self.doubt_class_after(slot, class);
+            if carries_later {
+                self.doubt_class_after(slot, class);
+            }
         }
         self.count(old, stop);
         let more = i128::from(stop.level()) - i128::from(old.level());
@@ -351,6 +384,14 @@ impl Incremental {
             self.links[slot as usize].room -= more * i128::from(weight);
         }
         self.flows[at].row = row;
+    }
+
+    /// When a flow's demand is met.
+    fn demand(&self, flow: u32) -> Stop {
+        let Member { weight, demand_bps, .. } = self.flows[flow as usize];
+        let level = demand_bps / (weight * self.unit_bps);
+        let class = self.stops[flow as usize].class();
+        Stop::demand(class, if level.is_finite() { level as u64 } else { u64::MAX })
     }
 
     /// Counts a flow where it stops now.
@@ -364,51 +405,6 @@ impl Incremental {
             link.stopping += 1;
         }
     }
-}
-
-/// A flow's use of a link, or a link's when it is full at a level.
-fn product(level: u64, weight: u64) -> u128 {
-    u128::from(level) * u128::from(weight)
-}
-
-/// When what is left of a link is used up by flows that rise with this weight.
-fn full_at(slot: u32, class: u8, left: u128, rising: u64) -> Stop {
-    if rising == 0 {
-        return Stop::never(class);
-    }
-    let most = u64::MAX - 1;
-    Stop::link(class, u64::try_from(left / u128::from(rising)).map_or(most, |level| level.min(most)), slot)
-}
-
-/// When a link is full if just those of its flows freeze before that stop `elsewhere` before the guess.
-///
-/// # Errors
-/// With a better guess, if there is one, where that is not so, or may not be so by the rounding of levels.
-fn guessed(
-    slot: u32,
-    left: u128,
-    here: u64,
-    elsewhere: &[(Stop, u64)],
-    guess: Stop,
-) -> Result<Stop, Option<Stop>> {
-    let (mut used, mut rising, mut rounding, mut last) = (0, here, 0, 0);
-    let mut next = Stop::never(guess.class());
-    for &(stop, weight) in elsewhere {
-        if stop < guess {
-            used += product(stop.level(), weight);
-            rounding += u128::from(weight);
-            last = last.max(stop.level());
-        } else {
-            rising += weight;
-            next = next.min(stop);
-        }
-    }
-    let left = left.checked_sub(used).ok_or(None)?;
-    let full = full_at(slot, guess.class(), left, rising);
-    // Had the link been full before one of those that froze, too little would be left for the rest to reach its level;
-    // rounding down can hide no more than a unit of level of each.
-    let frozen_before = left >= (u128::from(last) + 1) * u128::from(rising) + rounding;
-    if frozen_before && full <= next { Ok(full) } else { Err(Some(full).filter(|full| full.at().is_some())) }
 }
 
 /// The power of two of which the largest capacity has [`CAPACITY_BITS`] bits.

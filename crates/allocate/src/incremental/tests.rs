@@ -32,16 +32,40 @@ fn insert(incremental: &mut Incremental, (weight, class, demand, row): &Spec) ->
     incremental.insert(*weight, *class, *demand, row.iter().copied())
 }
 
-/// Rates of flows that are all there at once, in bits.
+/// How changes are dealt with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// A repair, and a refill if it is long.
+    Usual,
+    Repair,
+    /// A refill from the lowest doubt.
+    Refill,
+}
+
+impl Way {
+    const ALL: [Self; 3] = [Self::Usual, Self::Repair, Self::Refill];
+
+    /// Has the next changes dealt with this way.
+    fn choose(self, incremental: &mut Incremental) {
+        match self {
+            Self::Usual => {}
+            Self::Repair => incremental.entries = usize::MAX / 2,
+            Self::Refill => incremental.looked_at = usize::MAX / 2,
+        }
+    }
+}
+
+/// Rates of flows that are all there at once, found by repairs alone, in bits.
 fn from_scratch<'a>(flows: impl Iterator<Item = &'a Spec>, links: &[f64]) -> Vec<u64> {
     let mut incremental = Incremental::new(links);
+    Way::Repair.choose(&mut incremental);
     let slots: Vec<usize> = flows.map(|flow| insert(&mut incremental, flow)).collect();
     incremental.settle();
     slots.into_iter().map(|slot| incremental.rate(slot).to_bits()).collect()
 }
 
 proptest! {
-    /// A step removes some flows, adds others, and settles.
+    /// A step removes some flows, adds others, and settles, in each [`Way`].
     #[test]
     fn history_leaves_no_trace(
         links in capacities(),
@@ -50,21 +74,32 @@ proptest! {
             1..12,
         ),
     ) {
-        let mut incremental = Incremental::new(&links);
+        let mut ways = Way::ALL.map(|way| (way, Incremental::new(&links)));
         let mut live: Vec<(usize, Spec)> = Vec::new();
         for (gone, come) in steps {
+            for (way, incremental) in &mut ways {
+                way.choose(incremental);
+            }
             for which in gone {
                 if !live.is_empty() {
                     let (slot, _) = live.swap_remove(which.index(live.len()));
-                    incremental.remove(slot);
+                    ways.iter_mut().for_each(|(_, incremental)| incremental.remove(slot));
                 }
             }
             for flow in come {
-                live.push((insert(&mut incremental, &flow), flow));
+                // Ways do not matter to slots.
+                let [slot, ..] = ways.each_mut().map(|(_, incremental)| insert(incremental, &flow));
+                live.push((slot, flow));
             }
-            incremental.settle();
-            let rates: Vec<f64> = live.iter().map(|&(slot, _)| incremental.rate(slot)).collect();
+            let [rates, ..] = ways.each_mut().map(|(_, incremental)| {
+                incremental.settle();
+                live.iter().map(|&(slot, _)| incremental.rate(slot)).collect::<Vec<f64>>()
+            });
             let bits: Vec<u64> = rates.iter().map(|rate| rate.to_bits()).collect();
+            for (way, incremental) in &ways {
+                let other: Vec<u64> = live.iter().map(|&(slot, _)| incremental.rate(slot).to_bits()).collect();
+                prop_assert_eq!(&bits, &other, "{:?}", way);
+            }
             prop_assert_eq!(&bits, &from_scratch(live.iter().map(|(_, flow)| flow), &links));
             let mut reversed = from_scratch(live.iter().rev().map(|(_, flow)| flow), &links);
             reversed.reverse();

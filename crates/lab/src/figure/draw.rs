@@ -42,6 +42,8 @@ const PALETTE: [RGBColor; 6] = [
 ];
 
 const SIZE: (u32, u32) = (760, 500);
+/// Of that, what is between the axes, nearly.
+const PLOT: (f64, f64) = (625.0, 390.0);
 const MARGIN: u32 = 14;
 
 /// Draws charts side by side, two in a row, into `svg` and `png`.
@@ -206,7 +208,8 @@ fn lines<B: DrawingBackend>(area: &DrawingArea<B, Shift>, chart: &Chart) -> Resu
             .draw_series(marked.map(|&at| EmptyElement::at(at) + marker(i, (0, 0), colour)))
             .map_err(failed)?;
     }
-    let legend = if ticks.is_some() { SeriesLabelPosition::UpperRight } else { free_corner(&x, &y, &drawn) };
+    let longest = series.iter().map(|curve| curve.label.chars().count()).max().unwrap_or(0);
+    let legend = free_corner(&x, &y, &drawn, (60 + 9 * longest, 14 + 22 * series.len()));
     context
         .configure_series_labels()
         .position(legend)
@@ -218,19 +221,28 @@ fn lines<B: DrawingBackend>(area: &DrawingArea<B, Shift>, chart: &Chart) -> Resu
         .map_err(failed)
 }
 
-/// The corner where a legend hides the fewest points.
-fn free_corner(x: &Axis, y: &Axis, drawn: &[Vec<(f64, f64)>]) -> SeriesLabelPosition {
+/// The corner where a legend of this width and height, in pixels, hides the fewest points.
+fn free_corner(
+    x: &Axis,
+    y: &Axis,
+    drawn: &[Vec<(f64, f64)>],
+    (width, height): (usize, usize),
+) -> SeriesLabelPosition {
+    const CORNERS: [(bool, bool, SeriesLabelPosition); 4] = [
+        (true, true, SeriesLabelPosition::UpperRight),
+        (true, false, SeriesLabelPosition::LowerRight),
+        (false, true, SeriesLabelPosition::UpperLeft),
+        (false, false, SeriesLabelPosition::LowerLeft),
+    ];
     let share = |axis: &Axis, value: f64| (value - axis.range.start) / (axis.range.end - axis.range.start);
+    let (width, height) = (width as f64 / PLOT.0, height as f64 / PLOT.1);
     let hidden = |right: bool, upper: bool| {
-        let beside = |x: f64| if right { x > 0.6 } else { x < 0.4 };
-        let level = |y: f64| if upper { y > 0.75 } else { y < 0.25 };
+        let beside = |x: f64| if right { x > 1.0 - width } else { x < width };
+        let level = |y: f64| if upper { y > 1.0 - height } else { y < height };
         drawn.iter().flatten().filter(|point| beside(share(x, point.0)) && level(share(y, point.1))).count()
     };
-    if hidden(true, false) <= hidden(false, true) {
-        SeriesLabelPosition::LowerRight
-    } else {
-        SeriesLabelPosition::UpperLeft
-    }
+    let best = CORNERS.into_iter().min_by_key(|&(right, upper, _)| hidden(right, upper));
+    best.map_or(SeriesLabelPosition::UpperRight, |(.., corner)| corner)
 }
 
 /// The marker of the i-th curve, in pixels: a square, a triangle, a diamond, and so on.

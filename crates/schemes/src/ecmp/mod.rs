@@ -122,20 +122,14 @@ fn choose(routing: &LocalRouting, packet: &Packet, salt: u64) -> Option<PortId> 
 
 /// A hash of the flow that a packet belongs to: TCP's addresses and ports, R2C2's flow handle.
 fn flow_hash(packet: &Packet, salt: u64) -> u64 {
-    let ends = u64::from(packet.src().0) << 32 | u64::from(packet.dst().0);
-    let within = match &packet.header {
-        Header::Tcp(segment) => u32::from(segment.src_port) << 16 | u32::from(segment.dst_port),
-        Header::R2c2Data(data) => data.flow,
-        Header::R2c2Acknowledgement(ack) => ack.data.flow,
-        Header::R2c2Event(_)
-        | Header::R2c2DropNotice(_)
-        | Header::R2c2Announcement(..)
-        | Header::R2c2ControllerEvent(_)
-        | Header::R2c2ControllerRates(_)
-        | Header::R2c2Digest(_)
-        | Header::R2c2Request(_)
-        | Header::R2c2Snapshot(_) => 0,
+    let (src, dst, within) = match &packet.header {
+        Header::Tcp(segment) => {
+            (segment.src, segment.dst, u32::from(segment.src_port) << 16 | u32::from(segment.dst_port))
+        }
+        Header::R2c2Data(data) => (data.src.into(), data.dst.into(), data.flow),
+        _ => (packet.src().0, packet.dst().0, 0),
     };
+    let ends = u64::from(src) << 32 | u64::from(dst);
     mix(mix(ends ^ salt) ^ u64::from(within))
 }
 

@@ -31,7 +31,7 @@ const PATIENCE: u64 = 3;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Round {
     /// The nodes to ask for a snapshot.
-    pub(super) ask: Vec<u16>,
+    pub(super) ask: BTreeSet<u16>,
     /// Whether to broadcast a digest.
     pub(super) speak: bool,
 }
@@ -53,7 +53,9 @@ pub(super) struct AntiEntropy {
     changed: Option<Time>,
     /// When what is known of the flows of a node was confirmed, or learned.
     confirmed: BTreeMap<u16, Time>,
-    /// The number of the last request to each node of which no event has come since.
+    /// The nodes that have said that something else is right, and nothing since that it is not so.
+    contradicted: BTreeSet<u16>,
+    /// The number of the requests to each node of which no event has come since the first of them.
     asked: BTreeMap<u16, u32>,
     requests: u32,
 }
@@ -74,6 +76,7 @@ impl AntiEntropy {
             must_speak: false,
             changed: None,
             confirmed: BTreeMap::new(),
+            contradicted: BTreeSet::new(),
             asked: BTreeMap::new(),
             requests: 0,
         }
@@ -95,6 +98,7 @@ impl AntiEntropy {
         self.changed = Some(now);
         self.left = ROUNDS;
         self.confirmed = sources.map(|source| (source, now)).collect();
+        self.contradicted.clear(); // who can still be reached speaks anew
         self.begin(now);
     }
 
@@ -118,14 +122,23 @@ impl AntiEntropy {
     pub(super) fn confirm(&mut self, now: Time, source: u16) {
         if self.next < Time::NEVER {
             self.confirmed.insert(source, now);
+            self.contradicted.remove(&source);
         }
     }
 
-    /// A node is being asked for a snapshot. Returns the number of the request.
+    /// What is known of a node's flows is wrong.
+    pub(super) fn contradict(&mut self, now: Time, source: u16) {
+        self.contradicted.insert(source);
+        self.begin(now);
+    }
+
+    /// A node is being asked for a snapshot. Returns the number of the request, which is that of an earlier one if that
+    /// may still be answered.
     pub(super) fn ask(&mut self, source: u16) -> u32 {
-        self.requests = self.requests.wrapping_add(1);
-        self.asked.insert(source, self.requests);
-        self.requests
+        *self.asked.entry(source).or_insert_with(|| {
+            self.requests = self.requests.wrapping_add(1);
+            self.requests
+        })
     }
 
     /// An event of a node has come. A snapshot asked for before may be older, and would undo it.
@@ -150,14 +163,108 @@ impl AntiEntropy {
         let settled = self.changed.map(|changed| changed + self.period * SETTLING);
         let doubted = |at: Time| self.doubt == Doubt::Always || settled.is_some_and(|settled| at <= settled);
         let overdue = |&(_, &at): &(&u16, &Time)| doubted(at) && at + self.period * PATIENCE <= now;
-        let ask = self.confirmed.iter().filter(overdue).map(|(&source, _)| source).collect();
+        let mut ask = self.contradicted.clone();
+        ask.extend(self.confirmed.iter().filter(overdue).map(|(source, _)| source));
         let speak = has_flows || self.must_speak;
         self.left = self.left.saturating_sub(1);
         self.must_speak &= self.left > 0;
         let goes_on = self.left > 0
+            || !self.contradicted.is_empty()
             || self.confirmed.values().any(|&at| doubted(at))
             || has_flows && self.doubt == Doubt::Always;
         self.next = if goes_on { now + self.period } else { Time::NEVER };
         Round { ask, speak }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PERIOD: Duration = Duration::from_us(100);
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Duration::from_us(us)
+    }
+
+    /// Takes the rounds that are due until `end`, and says in which nodes were asked.
+    fn rounds(node: &mut AntiEntropy, has_flows: bool, sources: &[u16], end: Time) -> Vec<(Time, Round)> {
+        let sources = sources.iter().copied().collect();
+        let mut taken = Vec::new();
+        while node.next() <= end {
+            let now = node.next();
+            taken.push((now, node.round(now, has_flows, &sources)));
+        }
+        taken
+    }
+
+    fn node(doubt: Doubt) -> AntiEntropy {
+        AntiEntropy { phase: Duration::ZERO, ..AntiEntropy::new(doubt, PERIOD, 1, 1) }
+    }
+
+    #[test]
+    fn nodes_that_nothing_confirms_are_asked_until_something_does() {
+        let mut node = node(Doubt::AfterFaults);
+        node.fabric_changed(at(0), [7, 9].into_iter());
+        assert_eq!(rounds(&mut node, true, &[7, 9], at(250)).len(), 2);
+        node.confirm(at(260), 7);
+        let asked: Vec<BTreeSet<u16>> =
+            rounds(&mut node, true, &[7, 9], at(650)).into_iter().map(|(_, round)| round.ask).collect();
+        assert_eq!(asked, [[9]; 4].map(BTreeSet::from));
+        node.confirm(at(660), 9);
+        assert_eq!(rounds(&mut node, true, &[7, 9], at(5_000)).len(), 1, "everybody agrees");
+        assert_eq!(node.next(), Time::NEVER);
+    }
+
+    #[test]
+    fn flows_learned_just_after_a_change_are_doubted_too() {
+        let mut node = node(Doubt::AfterFaults);
+        node.fabric_changed(at(0), std::iter::empty());
+        let taken = rounds(&mut node, false, &[7], at(450));
+        let asked: Vec<Time> =
+            taken.into_iter().filter(|(_, round)| round.ask == [7].into()).map(|(now, _)| now).collect();
+        assert_eq!(asked, [at(400)], "first seen at 100, and three periods later not confirmed");
+    }
+
+    #[test]
+    fn a_node_whose_broadcast_was_dropped_speaks_for_some_rounds_even_without_flows() {
+        let mut node = node(Doubt::AfterFaults);
+        node.own_dropped(at(0));
+        let spoken: Vec<bool> =
+            rounds(&mut node, false, &[7], at(5_000)).iter().map(|(_, round)| round.speak).collect();
+        assert_eq!(spoken, [true; ROUNDS as usize]);
+    }
+
+    #[test]
+    fn a_node_that_contradicts_is_asked_until_it_agrees() {
+        let mut node = node(Doubt::AfterFaults);
+        node.contradict(at(0), 7);
+        let taken = rounds(&mut node, false, &[], at(350));
+        assert!(taken.len() == 3 && taken.iter().all(|(_, round)| round.ask == [7].into()), "{taken:?}");
+        node.confirm(at(360), 7);
+        assert_eq!(rounds(&mut node, false, &[7], at(5_000)).len(), 1);
+    }
+
+    #[test]
+    fn in_lasting_doubt_rounds_go_on_as_long_as_there_are_flows() {
+        let mut node = node(Doubt::Always);
+        assert!(node.flows_known(at(0)));
+        assert!(!node.flows_known(at(1)));
+        assert_eq!(rounds(&mut node, true, &[], at(5_000)).len(), 50);
+        assert_eq!(rounds(&mut node, false, &[7], at(6_000)).len(), 10);
+        assert_eq!(rounds(&mut node, false, &[], at(9_000)).len(), 1);
+    }
+
+    #[test]
+    fn a_snapshot_is_news_unless_an_event_has_come_since_the_first_request() {
+        let mut node = node(Doubt::Always);
+        let first = node.ask(7);
+        assert_eq!(node.ask(7), first, "the first may yet be answered");
+        assert!(node.is_news(7, first) && !node.is_news(9, first));
+        node.heard(9);
+        assert!(node.is_news(7, first));
+        node.heard(7);
+        assert!(!node.is_news(7, first));
+        assert_ne!(node.ask(7), first);
     }
 }

@@ -5,6 +5,10 @@
 //! links is what its routing protocol implies (`rates.rs`). Senders pace their flows at these rates (`outgoing.rs`)
 //! and source-route each packet (`sender.rs`); relays look at nothing but the next hop of the route (`forwarder.rs`).
 //!
+//! Broadcasts get lost. A drop is noticed and the broadcast repeated (`retries.rs`), a damaged one is asked for again
+//! (`resends.rs`), everything alive is announced again when the fabric changes, and while there is doubt nodes compare
+//! what they know (`anti_entropy.rs`, `node/recovery.rs`).
+//!
 //! Cost: a data packet costs a relay one shift and mask; a broadcast costs each node one table update; a rate
 //! computation costs the links that the eligible flows touch, and only nodes that own one compute.
 //!

@@ -142,16 +142,18 @@ impl R2c2Node {
         let mixed = (key ^ key >> 15).wrapping_mul(0x9e37_79b1);
         let tree = (mixed >> 16) % u32::from(self.view.trees.count());
         event.tree = u8::try_from(tree).expect("fewer than 256 trees");
-        self.table.apply(now, &event);
-        self.pass_on(now, &event);
+        self.apply_and_pass_on(now, &event);
         self.mind_selection(now);
         self.mind_doubt(now);
     }
 
-    /// Queues a copy for each child of this node in the event's tree.
-    fn pass_on(&mut self, now: Time, event: &Event) {
+    /// Takes an event into the table, and queues a copy for each child of this node in its tree.
+    fn apply_and_pass_on(&mut self, now: Time, event: &Event) {
+        let before = self.table.digest();
+        self.table.apply(now, event);
         let ports = self.view.trees.children(NodeId(event.src.into()), event.tree, self.id);
-        if !ports.is_empty() {
+        // What is no news here was said before, and must not be said for ever.
+        if !ports.is_empty() && self.table.digest() != before {
             self.resends.said(now, event);
         }
         self.outbox.copies(event, ports);
@@ -162,9 +164,8 @@ impl R2c2Node {
             return;
         }
         self.anti_entropy.heard(event.src);
-        self.table.apply(now, event);
+        self.apply_and_pass_on(now, event);
         self.note_announcement(now, event);
-        self.pass_on(now, event);
         self.event_seen(now);
         self.mind_selection(now);
         self.mind_doubt(now);
@@ -215,14 +216,18 @@ impl R2c2Node {
     /// Sends again what is due. The START of a finished flow is not: it would come after its FINISH.
     fn retry_due(&mut self, now: Time) {
         let Self { retries, sender, table, view, outbox, id, .. } = self;
-        for mut event in retries.due(now) {
+        for event in retries.due(now) {
             let live = sender.flows().iter().any(|flow| flow.lid == event.lid);
-            if live || event.kind == EventKind::Finish {
-                if let Some(known) = table.get(event.flow()) {
-                    event = known.event(event.kind, event.tree); // something may have changed since it was dropped
+            let event = match table.get(event.flow()) {
+                // Something may have changed since it was dropped.
+                Some(known) if live && event.kind == EventKind::Finish => {
+                    known.event(EventKind::Refresh, event.tree)
                 }
-                outbox.copies(&event, view.trees.children(*id, event.tree, *id));
-            }
+                Some(known) if live => known.event(event.kind, event.tree),
+                _ if event.kind == EventKind::Finish => event,
+                _ => continue,
+            };
+            outbox.copies(&event, view.trees.children(*id, event.tree, *id));
         }
         while let Some((packet, port)) = retries.due_copy(now) {
             outbox.packet(packet, PortSet::of(port));
@@ -248,6 +253,9 @@ impl R2c2Node {
             self.lids.give_back(now, flow.lid);
         }
         self.keep_waiting(now);
+        if self.sender.is_empty() {
+            self.ticks.stop();
+        }
         self.say_again(now, EventKind::Refresh, |_| true);
         self.renewed = Some(now);
         let number = self.id.0 as u16;
@@ -273,6 +281,60 @@ impl R2c2Node {
         } else {
             self.event_seen(now);
         }
+    }
+
+    /// Does one thing that is due; the answer is what this node wants, or nothing if it must be asked again. Apart, so
+    /// that a relay's short way stays short.
+    #[inline(never)]
+    fn work(&mut self, now: Time, ports: &Ports<'_>) -> Option<Output> {
+        if self.outdated {
+            self.renew_view(now);
+            return None;
+        }
+        let selection = self.selector.as_ref().map_or(Time::NEVER, Selector::wake);
+        let recovery = self.anti_entropy.next().min(self.resends.next_due());
+        if selection <= now {
+            self.select(now);
+            return None;
+        }
+        if self.anti_entropy.next() <= now {
+            self.compare(now);
+            return None;
+        }
+        if let Some(port) = self.resends.due(now) {
+            self.ask_neighbour(port);
+            return None;
+        }
+        if let Some(flow) = self.lids.due(now) {
+            self.start(now, flow);
+            return None;
+        }
+        if self.ticks.take(now) {
+            if self.sender.is_cut_off() {
+                self.ticks.stop();
+            }
+            self.tick(now);
+            return None;
+        }
+        self.retry_due(now);
+        if !self.outbox.is_empty() {
+            return None;
+        }
+        Some(match self.sender.next(now, ports, &self.view, &self.fabric.params) {
+            Ok(Departure { packet, finished }) => {
+                if let Some(flow) = finished {
+                    self.finish(now, &flow);
+                }
+                Output::Send { packet, port: None }
+            }
+            Err(wake) => {
+                let timers =
+                    [self.retries.next_due(), self.lids.next_due(), self.ticks.next(), selection, recovery];
+                let wake = timers.into_iter().fold(wake, Time::min);
+                self.asleep_until = Some(wake);
+                Output::WakeAt(wake.min(self.next_acknowledgement()))
+            }
+        })
     }
 }
 
@@ -331,7 +393,9 @@ impl Host for R2c2Node {
 
     fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output {
         loop {
-            self.acknowledge_due(now);
+            if self.arrivals.is_some() {
+                self.acknowledge_due(now);
+            }
             if let Some(output) = self.outbox.next() {
                 return output;
             }
@@ -340,67 +404,9 @@ impl Host for R2c2Node {
             {
                 return Output::WakeAt(until.min(self.next_acknowledgement()));
             }
-            if self.outdated {
-                self.renew_view(now);
-                continue;
+            if let Some(output) = self.work(now, ports) {
+                return output;
             }
-            let selection = self.selector.as_ref().map_or(Time::NEVER, Selector::wake);
-            let recovery = self.anti_entropy.next().min(self.resends.next_due());
-            if self.sender.is_empty()
-                && self.retries.is_empty()
-                && self.lids.next_due() == Time::NEVER
-                && selection == Time::NEVER
-                && recovery == Time::NEVER
-            {
-                return Output::WakeAt(self.next_acknowledgement());
-            }
-            if selection <= now {
-                self.select(now);
-                continue;
-            }
-            if self.anti_entropy.next() <= now {
-                self.compare(now);
-                continue;
-            }
-            if let Some(port) = self.resends.due(now) {
-                self.ask_neighbour(port);
-                continue;
-            }
-            if let Some(flow) = self.lids.due(now) {
-                self.start(now, flow);
-                continue;
-            }
-            if self.ticks.take(now) {
-                if self.sender.is_cut_off() {
-                    self.ticks.stop();
-                }
-                self.tick(now);
-                continue;
-            }
-            self.retry_due(now);
-            if !self.outbox.is_empty() {
-                continue;
-            }
-            return match self.sender.next(now, ports, &self.view, &self.fabric.params) {
-                Ok(Departure { packet, finished }) => {
-                    if let Some(flow) = finished {
-                        self.finish(now, &flow);
-                    }
-                    Output::Send { packet, port: None }
-                }
-                Err(wake) => {
-                    let timers = [
-                        self.retries.next_due(),
-                        self.lids.next_due(),
-                        self.ticks.next(),
-                        selection,
-                        recovery,
-                    ];
-                    let wake = timers.into_iter().fold(wake, Time::min);
-                    self.asleep_until = Some(wake);
-                    Output::WakeAt(wake.min(self.next_acknowledgement()))
-                }
-            };
         }
     }
 }

@@ -53,35 +53,36 @@ impl Outbox {
     }
 
     /// The next thing that is to be said.
+    #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<Output> {
-        let (header, size, port) = match self.0.front_mut()? {
-            Pending::Copies(event, ports) => {
-                let port = ports.next();
-                let header = Header::R2c2Event(*event);
-                if ports.is_empty() {
-                    self.0.pop_front();
-                }
-                (header, EVENT_BYTES, port)
+        let Pending::Copies(event, ports) = self.0.front_mut()? else { return self.next_other() };
+        let port = ports.next();
+        let packet = Packet { size: EVENT_BYTES, header: Header::R2c2Event(*event) };
+        if ports.is_empty() {
+            self.0.pop_front();
+        }
+        Some(Output::Send { packet, port })
+    }
+
+    /// Apart, so that the short way of broadcasts stays short.
+    #[inline(never)]
+    fn next_other(&mut self) -> Option<Output> {
+        if let Pending::Packet(packet, ports) = self.0.front_mut()? {
+            let port = ports.next();
+            if !ports.is_empty() {
+                return Some(Output::Send { packet: Packet::clone(packet), port });
             }
-            Pending::Packet(packet, ports) => {
-                let (packet, port) = (Packet::clone(packet), ports.next());
-                if ports.is_empty() {
-                    self.0.pop_front();
-                }
-                return Some(Output::Send { packet, port });
-            }
+            let packet = Packet::clone(packet);
+            self.0.pop_front();
+            return Some(Output::Send { packet, port });
+        }
+        match self.0.pop_front()? {
+            Pending::Report(report) => Some(Output::Report(report)),
             Pending::Control(header) => {
-                let header = Header::clone(header);
-                self.0.pop_front();
-                let size = header.wire_len() as u32;
-                (header, size, None)
+                let packet = Packet { size: header.wire_len() as u32, header: *header };
+                Some(Output::Send { packet, port: None })
             }
-            Pending::Report(report) => {
-                let report = *report;
-                self.0.pop_front();
-                return Some(Output::Report(report));
-            }
-        };
-        Some(Output::Send { packet: Packet { size, header }, port })
+            Pending::Copies(..) | Pending::Packet(..) => unreachable!("said before"),
+        }
     }
 }

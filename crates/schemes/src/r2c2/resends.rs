@@ -70,11 +70,14 @@ impl Resends {
         let lately = self.said.iter().rev().take_while(|(at, _)| *at + LATELY > now).map(|(_, event)| event);
         let mut answer: Vec<Event> = Vec::new();
         for event in lately.filter(|event| passes(event)).take(a_link) {
-            if answer.iter().all(|newer| newer.flow() != event.flow()) {
-                answer.push(match table.get(event.flow()) {
-                    Some(entry) => entry.event(EventKind::Refresh, event.tree),
-                    None => Event { kind: EventKind::Finish, ..*event },
-                });
+            if answer.iter().any(|newer| newer.flow() == event.flow()) {
+                continue;
+            }
+            match table.get(event.flow()) {
+                Some(entry) => answer.push(entry.event(EventKind::Refresh, event.tree)),
+                None if event.kind == EventKind::Finish => answer.push(*event),
+                // That the flow is not known here does not mean that it has ended.
+                None => {}
             }
         }
         answer
@@ -84,4 +87,72 @@ impl Resends {
 /// Whether a port is one of these.
 pub(super) fn is_among(port: PortId, mut ports: PortSet) -> bool {
     ports.any(|other| other == port)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Duration::from_us(us)
+    }
+
+    fn event(kind: EventKind, lid: u16, demand_kbps: u32) -> Event {
+        Event { kind, tree: 2, src: 5, dst: 9, weight: 1, priority: 8, protocol: 0, demand_kbps, lid }
+    }
+
+    /// A node that said these things, in order, one a microsecond.
+    fn told(most: usize, events: &[Event]) -> (Resends, FlowTable) {
+        let (mut resends, mut table) = (Resends::new(most, 1), FlowTable::default());
+        for (now, event) in (1..).map(at).zip(events) {
+            table.apply(now, event);
+            resends.said(now, event);
+        }
+        (resends, table)
+    }
+
+    #[test]
+    fn an_answer_says_what_holds_now_and_each_flow_once() {
+        let (start, demand) = (event(EventKind::Start, 1, 100), event(EventKind::Demand, 1, 50));
+        let (resends, table) = told(8, &[start, demand, event(EventKind::Start, 2, 7)]);
+        let answer = resends.answer(at(9), 8, &table, |_| true);
+        assert_eq!(answer, [event(EventKind::Refresh, 2, 7), event(EventKind::Refresh, 1, 50)]);
+    }
+
+    #[test]
+    fn a_flow_that_has_ended_is_not_brought_back() {
+        let (resends, table) = told(8, &[event(EventKind::Start, 1, 0), event(EventKind::Finish, 1, 0)]);
+        assert_eq!(resends.answer(at(9), 8, &table, |_| true), [event(EventKind::Finish, 1, 0)]);
+    }
+
+    #[test]
+    fn a_flow_that_was_forgotten_is_not_declared_dead() {
+        let (resends, mut table) = told(8, &[event(EventKind::Start, 1, 0)]);
+        table.retain(at(5), |_| false);
+        assert_eq!(resends.answer(at(9), 8, &table, |_| true), []);
+    }
+
+    #[test]
+    fn an_answer_is_of_the_last_broadcasts_over_that_link() {
+        let starts: Vec<Event> = (1..=6).map(|lid| event(EventKind::Start, lid, 0)).collect();
+        let (resends, table) = told(5, &starts);
+        let lids = |answer: Vec<Event>| answer.iter().map(|event| event.lid).collect::<Vec<_>>();
+        assert_eq!(lids(resends.answer(at(9), 2, &table, |_| true)), [6, 5]);
+        assert_eq!(lids(resends.answer(at(9), 8, &table, |event| event.lid % 2 == 0)), [6, 4, 2]);
+        assert_eq!(lids(resends.answer(at(5_005), 8, &table, |_| true)), [6], "the others are old");
+    }
+
+    #[test]
+    fn neighbours_are_asked_again_after_a_gap() {
+        let mut resends = Resends::new(8, 4);
+        let port = PortId(3);
+        resends.damaged(at(1), port);
+        assert_eq!((resends.due(at(1)), resends.due(at(1))), (Some(port), None));
+        resends.damaged(at(2), port);
+        assert_eq!((resends.due(at(2)), resends.next_due()), (None, at(51)));
+        assert_eq!((resends.due(at(51)), resends.next_due()), (Some(port), Time::NEVER));
+        let mut none = Resends::new(0, 4);
+        none.damaged(at(1), port);
+        assert_eq!(none.due(at(1)), None);
+    }
 }

@@ -31,11 +31,7 @@ struct Retry {
 }
 
 impl Retries {
-    pub(super) fn is_empty(&self) -> bool {
-        self.events.is_empty() && self.copies.is_empty()
-    }
-
-    /// When the next broadcast is to be sent again.
+    /// When the next broadcast is to be sent again, if any is.
     pub(super) fn next_due(&self) -> Time {
         let event = self.events.iter().filter_map(|retry| retry.due).min().unwrap_or(Time::NEVER);
         self.copies.front().map_or(event, |&(due, ..)| due.min(event))
@@ -59,8 +55,7 @@ impl Retries {
         }
         retry.dropped_at = Some(at);
         if retry.tries == MOST_TRIES {
-            self.events.remove(place);
-            return;
+            return; // for as long as this is remembered
         }
         retry.due = Some(now + FIRST_RETRY * (1 << retry.tries));
         retry.tries += 1;

@@ -50,6 +50,7 @@ impl FlowTable {
                     self.digest = self.digest.wrapping_sub(entry.digest());
                     self.changed = now;
                 }
+                None if self.is_finished(now, key) => {}
                 None => self.finished_early.push_back((now, key)),
             }
             return;
@@ -311,6 +312,27 @@ mod tests {
         assert_eq!(one.digest(), other.digest());
         other.retain(at(8), |entry| entry.key() != 5 << 16 | 1);
         assert_ne!(one.digest(), other.digest());
+    }
+
+    #[test]
+    fn a_snapshot_replaces_the_flows_of_its_source_in_its_range() {
+        let mut table = FlowTable::default();
+        for lid in [1, 2, 7, 9] {
+            table.apply(at(1), &event(EventKind::Start, lid));
+        }
+        let other = Event { src: 6, ..event(EventKind::Start, 2) };
+        table.apply(at(1), &other);
+        let mut state = table.get(5 << 16 | 7).expect("known").state();
+        state.demand_kbps = 3;
+        let body = SnapshotBody { hash: 0, first: 2, last: 8, flows: vec![state] };
+        table.replace(at(2), 5, &body);
+        let known: Vec<u32> = table.all().iter().map(Entry::key).collect();
+        assert_eq!(known, [5 << 16 | 1, 5 << 16 | 7, 5 << 16 | 9, 6 << 16 | 2]);
+        assert_eq!(table.get(5 << 16 | 7).map(|entry| entry.demand_kbps), Some(3));
+        let sum = table.digest_of(NodeId(5)).wrapping_add(table.digest_of(NodeId(6)));
+        assert_eq!((sum, table.digest_of(NodeId(4))), (table.digest(), 0));
+        assert_eq!(table.sources(), [5, 6].into());
+        assert_eq!(table.of(NodeId(5)).iter().map(Entry::lid).collect::<Vec<_>>(), [1, 7, 9]);
     }
 
     #[test]

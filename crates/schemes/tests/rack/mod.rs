@@ -19,9 +19,11 @@ pub(crate) struct Heard {
     pub(crate) reports: Vec<(Time, Report)>,
     pub(crate) lost: u64,
     pub(crate) lost_events: u64,
+    #[allow(dead_code, reason = "not every test that shares this file needs it")]
     /// Data packets lost at a dead link: when, where.
     pub(crate) dead_ends: Vec<(Time, NodeId, PortId)>,
-    /// Why anything was lost.
+    #[allow(dead_code, reason = "not every test that shares this file needs it")]
+    /// Packets lost, by reason.
     pub(crate) reasons: BTreeMap<String, u64>,
 }
 

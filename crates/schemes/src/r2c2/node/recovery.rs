@@ -60,13 +60,14 @@ impl R2c2Node {
     /// Compares what another node says of its flows with what is known of them.
     pub(super) fn take_digest(&mut self, now: Time, digest: Digest) {
         let source = NodeId(digest.src.into());
-        if !self.is_node(digest.src) || source == self.id {
-            return; // no other node of this fabric said that
+        if !self.is_node(digest.src) || source == self.id || !self.view.concerns(self.id, source, source) {
+            return; // no node that can be reached said that
         }
         self.pass_digest_on(digest);
         if self.table.digest_of(source) == digest.hash {
             self.anti_entropy.confirm(now, digest.src);
         } else {
+            self.anti_entropy.contradict(now, digest.src);
             self.ask(digest.src);
         }
     }

@@ -21,6 +21,7 @@ impl R2c2Node {
 
     /// Chooses routing protocols if it is this node's turn, and announces them.
     pub(super) fn select(&mut self, now: Time) {
+        self.mind_selection(now);
         let Some(selector) = &mut self.selector else { return };
         let Some((epoch, changes)) = selector.due(now, &self.table, &self.fabric.params, &self.view) else {
             return;

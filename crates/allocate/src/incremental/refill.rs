@@ -1,0 +1,150 @@
+//! Water-filling from a stop on, for when a repair takes longer than that.
+//!
+//! As in [`WaterFill`](crate::WaterFill), links wait in a heap by the level at which they would be full, and are looked
+//! at again when their turn comes; but in the integers of the repair, so the stops, which are unique, are the same.
+//! Nothing is wrong before the lowest of the doubts, so flows that stop before it stay where they are.
+
+use super::Incremental;
+use super::full::{full_at, product};
+use super::stop::Stop;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
+/// Working memory.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Refill {
+    /// Flows to be stopped anew, by class.
+    flows: Vec<u32>,
+    /// Links that they use, one class at a time.
+    links: Vec<u32>,
+    /// When these would be full if no more flows froze; never later than they are.
+    full: BinaryHeap<Reverse<Stop>>,
+    /// When demands of the class are met, with their flows, the last first.
+    demands: Vec<(Stop, u32)>,
+}
+
+impl Incremental {
+    /// Stops all flows anew that do not stop before this, which no doubt may be before.
+    pub(super) fn refill(&mut self, from: Stop) {
+        // What earlier classes leave of a link is known when a class starts.
+        let from = if self.is_first(from.class()) { from } else { Stop::link(from.class(), 0, 0) };
+        for Reverse(doubt) in self.doubts.drain() {
+            self.links[doubt.slot() as usize].doubt = Stop::NONE;
+        }
+        let mut refill = std::mem::take(&mut self.refill);
+        refill.flows.clear();
+        refill.flows.extend((0..).zip(&self.stops).filter(|&(_, &stop)| stop >= from).map(|(flow, _)| flow));
+        // A flow without links stops at its demand, or is none.
+        refill.flows.retain(|&flow| !self.flows[flow as usize].row.is_empty());
+        refill.flows.sort_by_key(|&flow| self.stops[flow as usize].class());
+        for &flow in &refill.flows {
+            self.lift(flow);
+        }
+        let flows = std::mem::take(&mut refill.flows);
+        let mut rest = &flows[..];
+        while let Some(&flow) = rest.first() {
+            let class = self.stops[flow as usize].class();
+            let (flows, later) =
+                rest.split_at(rest.partition_point(|&flow| self.stops[flow as usize].class() == class));
+            self.enter(class, flows, &mut refill);
+            self.fill(class, flows.len(), &mut refill);
+            rest = later;
+        }
+        refill.flows = flows;
+        self.refill = refill;
+    }
+
+    /// Takes a flow from its links, and has it stop at its demand.
+    fn lift(&mut self, flow: u32) {
+        let old = self.stops[flow as usize];
+        let demand = self.demand(flow);
+        self.count(old, demand);
+        self.stops[flow as usize] = demand;
+        for &(slot, weight) in &self.flows[flow as usize].row {
+            self.links[slot as usize].room += product(old.level(), weight) as i128;
+        }
+    }
+
+    /// Has the flows of a class rise.
+    fn enter(&mut self, class: u8, flows: &[u32], refill: &mut Refill) {
+        refill.links.clear();
+        refill.demands.clear();
+        for &flow in flows {
+            let stop = self.stops[flow as usize];
+            if stop != Stop::never(class) {
+                refill.demands.push((stop, flow));
+            }
+            for &(slot, weight) in &self.flows[flow as usize].row {
+                let link = &mut self.links[slot as usize];
+                if link.rising == 0 {
+                    refill.links.push(slot);
+                }
+                link.rising += weight;
+            }
+        }
+        refill.demands.sort_unstable_by_key(|&demand| Reverse(demand));
+        let mut full = std::mem::take(&mut refill.full).into_vec();
+        full.clear();
+        full.extend(refill.links.iter().map(|&slot| Reverse(self.full_if_no_more_freeze(slot, class, 0))));
+        refill.full = full.into();
+    }
+
+    /// Raises the level until each of `to_go` flows is stopped.
+    fn fill(&mut self, class: u8, mut to_go: usize, refill: &mut Refill) {
+        let mut stopped = std::mem::take(&mut self.moved);
+        while to_go > 0 {
+            let met = refill.demands.last().map_or(Stop::NONE, |&(demand, _)| demand);
+            let next = refill.full.peek_mut().filter(|full| full.0 < met);
+            if let Some(mut next) = next {
+                let Reverse(stop) = *next;
+                let full = self.full_if_no_more_freeze(stop.slot(), class, stop.level());
+                if full > stop {
+                    *next = Reverse(full);
+                    continue;
+                }
+                PeekMut::pop(next);
+                let flows = self.links[stop.slot() as usize].uses.iter().map(|using| using.flow);
+                stopped.extend(flows.filter(|&flow| {
+                    let other = self.stops[flow as usize];
+                    other.class() == class && other > stop
+                }));
+                for flow in stopped.drain(..) {
+                    self.freeze(flow, stop);
+                    to_go -= 1;
+                }
+            } else {
+                let (demand, flow) = refill.demands.pop().expect("every flow uses a link or has a demand");
+                if self.stops[flow as usize] == demand {
+                    self.freeze(flow, demand);
+                    to_go -= 1;
+                }
+            }
+        }
+        self.moved = stopped;
+    }
+
+    /// When a link that is not full at this level of a class will be, if no more of its flows freeze before.
+    fn full_if_no_more_freeze(&self, slot: u32, class: u8, level: u64) -> Stop {
+        let link = &self.links[slot as usize];
+        // At level 0 the class has taken nothing, so it is earlier ones that leave this.
+        let left = link.left().unsigned_abs();
+        let nothing = level == 0 && !self.is_first(class) && left < link.nothing();
+        full_at(slot, class, if nothing { 0 } else { left }, link.rising)
+    }
+
+    fn is_first(&self, class: u8) -> bool {
+        self.classes.keys().next() == Some(&class)
+    }
+
+    /// Stops a flow that rises.
+    fn freeze(&mut self, flow: u32, stop: Stop) {
+        let demand = std::mem::replace(&mut self.stops[flow as usize], stop);
+        self.count(demand, stop);
+        for &(slot, weight) in &self.flows[flow as usize].row {
+            let link = &mut self.links[slot as usize];
+            link.rising -= weight;
+            link.room -= product(stop.level(), weight) as i128;
+        }
+    }
+}
