@@ -10,7 +10,8 @@ type Spec = (f64, u8, f64, Vec<(u32, f32)>);
 const LINKS: u32 = 12;
 
 fn flow() -> impl Strategy<Value = Spec> {
-    let share = prop_oneof![3 => Just(1.0_f32), 1 => Just(0.5), 1 => Just(1.0 / 3.0), 2 => 0.1..1.0_f32];
+    // Links tie exactly or not at all: the reference algorithm takes as one what ties but for rounding, as thirds do.
+    let share = prop_oneof![3 => Just(1.0_f32), 1 => Just(0.5), 1 => Just(0.125), 2 => 0.1..1.0_f32];
     let row = proptest::collection::btree_map(0..LINKS, share, 0..6);
     let weight = prop_oneof![3 => Just(1.0), 1 => (1..=255_u8).prop_map(f64::from)];
     let class = prop_oneof![3 => Just(0_u8), 1 => 0..4_u8];
@@ -116,7 +117,7 @@ proptest! {
             WaterFill::default().allocate(&flows, &links, &mut efficient);
             for (rate, (slow, fast)) in rates.iter().zip(expected.iter().zip(&efficient)) {
                 // What earlier classes leave is a small difference of large numbers, so an error relative to links counts.
-                let scale = 1e-9 * slow.max(1e6);
+                let scale = 1e-9 * slow.max(1e7);
                 prop_assert!((rate - slow).abs() <= scale && (rate - fast).abs() <= scale, "{rate} {slow} {fast}");
             }
         }
@@ -149,6 +150,39 @@ fn a_flow_that_nothing_stops_has_no_bound() {
     let slot = insert(&mut incremental, &(1.0, 0, f64::INFINITY, vec![]));
     incremental.settle();
     assert!(incremental.rate(slot).is_infinite());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Many flows on few links, where a change runs far.
+    #[test]
+    fn long_histories_leave_no_trace(
+        steps in proptest::collection::vec(
+            (0..40_usize, proptest::collection::vec((1..=255_u8, proptest::collection::btree_map(0..24_u32, 1..=12_u8, 1..9)), 0..50)),
+            2..8,
+        ),
+        pick in any::<u64>(),
+    ) {
+        let links = [9.5e9; 24];
+        let mut incremental = Incremental::new(&links);
+        let mut live: Vec<(usize, Spec)> = Vec::new();
+        let mut pick = raddle_core::Stream::new(pick, 0, "test");
+        for (gone, come) in steps {
+            for _ in 0..gone.min(live.len()) {
+                let (slot, _) = live.swap_remove(pick.below(live.len() as u64) as usize);
+                incremental.remove(slot);
+            }
+            for (weight, row) in come {
+                let row = row.into_iter().map(|(link, parts)| (link, f32::from(parts) / 12.0)).collect();
+                let flow: Spec = (weight.into(), 0, f64::INFINITY, row);
+                live.push((insert(&mut incremental, &flow), flow));
+            }
+            incremental.settle();
+            let bits: Vec<u64> = live.iter().map(|&(slot, _)| incremental.rate(slot).to_bits()).collect();
+            prop_assert_eq!(bits, from_scratch(live.iter().map(|(_, flow)| flow), &links));
+        }
+    }
 }
 
 #[test]
