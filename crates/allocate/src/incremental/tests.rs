@@ -165,22 +165,29 @@ proptest! {
         pick in any::<u64>(),
     ) {
         let links = [9.5e9; 24];
-        let mut incremental = Incremental::new(&links);
+        let mut ways = Way::ALL.map(|way| (way, Incremental::new(&links)));
         let mut live: Vec<(usize, Spec)> = Vec::new();
         let mut pick = raddle_core::Stream::new(pick, 0, "test");
         for (gone, come) in steps {
+            for (way, incremental) in &mut ways {
+                way.choose(incremental);
+            }
             for _ in 0..gone.min(live.len()) {
                 let (slot, _) = live.swap_remove(pick.below(live.len() as u64) as usize);
-                incremental.remove(slot);
+                ways.iter_mut().for_each(|(_, incremental)| incremental.remove(slot));
             }
             for (weight, row) in come {
                 let row = row.into_iter().map(|(link, parts)| (link, f32::from(parts) / 12.0)).collect();
                 let flow: Spec = (weight.into(), 0, f64::INFINITY, row);
-                live.push((insert(&mut incremental, &flow), flow));
+                let [slot, ..] = ways.each_mut().map(|(_, incremental)| insert(incremental, &flow));
+                live.push((slot, flow));
             }
-            incremental.settle();
-            let bits: Vec<u64> = live.iter().map(|&(slot, _)| incremental.rate(slot).to_bits()).collect();
-            prop_assert_eq!(bits, from_scratch(live.iter().map(|(_, flow)| flow), &links));
+            let expected = from_scratch(live.iter().map(|(_, flow)| flow), &links);
+            for (way, incremental) in &mut ways {
+                incremental.settle();
+                let bits: Vec<u64> = live.iter().map(|&(slot, _)| incremental.rate(slot).to_bits()).collect();
+                prop_assert_eq!(&bits, &expected, "{:?}", way);
+            }
         }
     }
 }
