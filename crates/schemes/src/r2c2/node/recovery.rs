@@ -13,12 +13,14 @@ impl R2c2Node {
         u16::try_from(self.id.0).expect("R2C2 addresses 65,536 nodes")
     }
 
+    #[inline]
     fn is_node(&self, number: u16) -> bool {
         usize::from(number) < self.view.routing.topology().node_count()
     }
 
     /// Whether another node can have a flow from `src` to `dst`. What was on its way when the fabric changed may speak of
     /// flows that are cut off since.
+    #[inline]
     pub(super) fn is_credible(&self, src: u16, dst: u16, protocol: u8) -> bool {
         let (from, to) = (NodeId(src.into()), NodeId(dst.into()));
         self.is_node(src)
