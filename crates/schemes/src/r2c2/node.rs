@@ -57,8 +57,8 @@ pub struct R2c2Node {
     asleep_until: Option<Time>,
     /// The time of the last tick.
     computed: Time,
-    /// When the last change of the fabric was taken in.
-    renewed: Option<Time>,
+    /// When this node last told its flows again: to all after a change of the fabric, to one that asked, or by a retry.
+    told_again: Option<Time>,
 }
 
 impl R2c2Node {
@@ -91,7 +91,7 @@ impl R2c2Node {
             ticks: Ticks::new(&fabric.params, id, seed),
             asleep_until: None,
             computed: Time::ZERO,
-            renewed: None,
+            told_again: None,
         }
     }
 
@@ -215,7 +215,7 @@ impl R2c2Node {
 
     /// Sends again what is due. The START of a finished flow is not: it would come after its FINISH.
     fn retry_due(&mut self, now: Time) {
-        let Self { retries, sender, table, view, outbox, id, .. } = self;
+        let Self { retries, sender, table, view, outbox, id, told_again, .. } = self;
         for event in retries.due(now) {
             let live = sender.flows().iter().any(|flow| flow.lid == event.lid);
             let event = match table.get(event.flow()) {
@@ -227,6 +227,7 @@ impl R2c2Node {
                 _ if event.kind == EventKind::Finish => event,
                 _ => continue,
             };
+            *told_again = Some(now);
             outbox.copies(&event, view.trees.children(*id, event.tree, *id));
         }
         while let Some((packet, port)) = retries.due_copy(now) {
@@ -257,7 +258,7 @@ impl R2c2Node {
             self.ticks.stop();
         }
         self.say_again(now, EventKind::Refresh, |_| true);
-        self.renewed = Some(now);
+        self.told_again = Some(now);
         let number = self.id.0 as u16;
         let others = self.table.sources().into_iter().filter(|&source| source != number);
         self.anti_entropy.fabric_changed(now, others);

@@ -225,6 +225,9 @@ impl Host for CentralNode {
         }
         match input {
             Input::Flow(flow) => self.start(now, *flow),
+            // A damaged hop counter has led it astray.
+            Input::Packet { packet, .. }
+                if packet.header.routed().is_some_and(|data| NodeId(data.dst.into()) != self.id) => {}
             Input::Packet { packet, .. } => match &packet.header {
                 Header::R2c2Data(data) => {
                     if let Some(delivered) = self.receiver.take(data) {

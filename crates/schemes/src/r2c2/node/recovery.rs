@@ -96,7 +96,10 @@ impl R2c2Node {
     /// Answers a request that has come by a port.
     pub(super) fn take_request(&mut self, now: Time, request: &Request, port: PortId) {
         match request.wanted {
-            Wanted::Snapshot => self.send_snapshot(request.data.src, request.data.seq),
+            Wanted::Snapshot => {
+                self.told_again = Some(now);
+                self.send_snapshot(request.data.src, request.data.seq);
+            }
             Wanted::Resend => {
                 let most = usize::from(self.params().resends);
                 let (trees, id) = (&self.view.trees, self.id);

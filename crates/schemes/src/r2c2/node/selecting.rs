@@ -54,7 +54,10 @@ impl R2c2Node {
         self.outbox.packet(packet, self.view.trees.children(source, tree, self.id));
         let mut own = Vec::new();
         for &Assignment { flow, protocol: number } in &**assignments {
-            let Some(protocol) = rates::protocol(&self.fabric.params, number) else { continue };
+            let among = self.fabric.params.selection.map_or(&[][..], |selection| selection.among);
+            let protocol = rates::protocol(&self.fabric.params, number);
+            // Of others nobody has checked that their routes fit the header.
+            let Some(protocol) = protocol.filter(|protocol| among.contains(protocol)) else { continue };
             if self.selector.as_mut().is_some_and(|selector| selector.counts(epoch, src, flow)) {
                 self.table.reroute(now, flow, number);
                 if self.sender.set_protocol(flow, protocol) {
@@ -68,7 +71,7 @@ impl R2c2Node {
         }
         self.asleep_until = None;
         self.event_seen(now);
-        if self.renewed.is_some_and(|renewed| now < renewed + TOMBSTONE) {
+        if self.told_again.is_some_and(|told| now < told + TOMBSTONE) {
             // What was said then may come after the announcement somewhere.
             self.say_again(now, EventKind::Route, |flow| own.contains(&flow));
         }
