@@ -7,9 +7,11 @@ pub mod graph;
 pub mod grid;
 pub mod hops;
 pub mod io;
+mod memo;
 pub mod routing;
 
 pub use clos::{Clos, ClosSize};
 pub use graph::{Builder, Link, Shape, Topology};
 pub use grid::Grid;
 pub use hops::Hops;
+pub use memo::Memo;

@@ -8,8 +8,8 @@
 //! broadcasts.
 
 use raddle_core::{NodeId, PortId};
-use raddle_topology::{Shape, Topology};
-use std::sync::{Arc, OnceLock};
+use raddle_topology::{Memo, Shape, Topology};
+use std::sync::Arc;
 
 /// The broadcast trees of a fabric.
 #[derive(Debug)]
@@ -23,8 +23,8 @@ pub struct Trees {
 enum Kind {
     /// By tree and offset from the source.
     Symmetric { dims: Vec<u32>, coordinates: Vec<[u8; MAX_DIMS]>, children: Vec<PortSet> },
-    /// Per source and tree, by node, on demand.
-    General(Vec<OnceLock<Vec<PortSet>>>),
+    /// Per source and tree, by node.
+    General(Memo<(NodeId, usize), PortSet>),
 }
 
 /// Ports of a node, which yields them in order: a source route names 32 at most.
@@ -75,9 +75,7 @@ impl Trees {
             Shape::Torus(dims) if dims.len() <= MAX_DIMS && dims.iter().all(|&k| k <= 256) => {
                 symmetric(dims, count)
             }
-            _ => Kind::General(
-                (0..topology.node_count() * usize::from(count)).map(|_| OnceLock::new()).collect(),
-            ),
+            _ => Kind::General(Memo::default()),
         };
         Self { topology: Arc::clone(topology), count, kind }
     }
@@ -105,9 +103,7 @@ impl Trees {
                 children[tree * coordinates.len() + offset as usize]
             }
             Kind::General(trees) => {
-                let tree = trees[source.index() * usize::from(self.count) + tree]
-                    .get_or_init(|| general(&self.topology, source, tree));
-                tree[at.index()]
+                trees.get((source, tree), || general(&self.topology, source, tree))[at.index()]
             }
         }
     }

@@ -2,19 +2,19 @@
 
 use super::LEAST_WEIGHT;
 use super::protocol::{Protocol, Tie};
-use super::search::{Search, empty};
+use super::search::Search;
 use super::spread::{Split, spread};
-use crate::{Clos, Grid, Shape, Topology};
+use crate::{Clos, Grid, Memo, Shape, Topology};
 use raddle_core::{LinkId, NodeId, PortId, Stream};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 #[derive(Debug)]
 pub(super) struct General {
     topology: Arc<Topology>,
     hops: Hops,
     /// Per node, what Valiant routing puts on each link on the way from it, and to it.
-    scattered: Vec<OnceLock<Box<[f64]>>>,
-    gathered: Vec<OnceLock<Box<[f64]>>>,
+    scattered: Memo<NodeId, f64>,
+    gathered: Memo<NodeId, f64>,
     hosts: Vec<NodeId>,
     mesh: Option<Grid>,
 }
@@ -35,9 +35,8 @@ impl General {
             }
             Shape::Torus(_) | Shape::General => (Hops::Search(Search::new(Arc::clone(&topology))), None),
         };
-        let nodes = topology.node_count();
         let hosts = topology.hosts().collect();
-        Self { topology, hops, scattered: empty(nodes), gathered: empty(nodes), hosts, mesh }
+        Self { topology, hops, scattered: Memo::default(), gathered: Memo::default(), hosts, mesh }
     }
 
     pub(super) fn distance(&self, from: NodeId, to: NodeId) -> Option<u32> {
@@ -98,7 +97,7 @@ impl General {
         spread(src, dst, split, &mut closer, add);
     }
 
-    fn valiant(&self, end: NodeId, from_it: bool) -> Box<[f64]> {
+    fn valiant(&self, end: NodeId, from_it: bool) -> Vec<f64> {
         let mut load = vec![0.0; self.topology.link_slots()];
         let ends = |waypoint| if from_it { (end, waypoint) } else { (waypoint, end) };
         let connected = |&&waypoint: &&NodeId| {
@@ -110,7 +109,7 @@ impl General {
             let (src, dst) = ends(waypoint);
             self.minimal(src, dst, Split::Ports, |link, weight| load[link.index()] += share * weight);
         }
-        load.into()
+        load
     }
 
     pub(super) fn weights(&self, protocol: Protocol, src: NodeId, dst: NodeId, out: &mut Vec<(LinkId, f32)>) {
@@ -120,9 +119,9 @@ impl General {
                 self.minimal(src, dst, split, |link, weight| out.push((link, weight as f32)));
             }
             Protocol::Vlb => {
-                let there = self.scattered[src.index()].get_or_init(|| self.valiant(src, true));
-                let on = self.gathered[dst.index()].get_or_init(|| self.valiant(dst, false));
-                let sums = there.iter().zip(on).map(|(a, b)| a + b).enumerate();
+                let there = self.scattered.get(src, || self.valiant(src, true));
+                let on = self.gathered.get(dst, || self.valiant(dst, false));
+                let sums = there.iter().zip(&*on).map(|(a, b)| a + b).enumerate();
                 out.extend(
                     sums.filter(|&(_, weight)| weight >= LEAST_WEIGHT)
                         .map(|(link, weight)| (LinkId::of(link), weight as f32)),

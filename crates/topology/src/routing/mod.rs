@@ -17,11 +17,10 @@ pub use local::LocalRouting;
 pub use protocol::{Protocol, Tie, UnknownProtocol};
 pub use throughput::{Pattern, throughput_fraction};
 
-use crate::{Shape, Topology};
+use crate::{Memo, Shape, Topology};
 use general::General;
 use raddle_core::{LinkId, NodeId, PortId, Stream};
-use rustc_hash::FxHashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use torus::Torus;
 
 /// Why a protocol cannot run on a fabric.
@@ -40,14 +39,10 @@ pub enum RoutingError {
 pub struct Routing {
     topology: Arc<Topology>,
     metric: Metric,
-    /// Rows of general graphs, which no symmetry shortens; emptied when it grows beyond [`REMEMBERED`].
-    rows: Mutex<FxHashMap<(Protocol, NodeId, NodeId), Row>>,
+    /// Rows of general graphs, which no symmetry shortens: expected traversals of links.
+    rows: Memo<(Protocol, NodeId, NodeId), (LinkId, f32)>,
 }
 
-/// Expected traversals of links.
-type Row = Arc<[(LinkId, f32)]>;
-
-const REMEMBERED: usize = 1 << 14;
 /// A weight below this is left out.
 const LEAST_WEIGHT: f64 = 1e-9;
 
@@ -65,7 +60,7 @@ impl Routing {
             Shape::Torus(dims) if Torus::fits(dims) => Metric::Torus(Torus::new(dims)),
             _ => Metric::General(General::new(Arc::clone(&topology))),
         };
-        Self { topology, metric, rows: Mutex::default() }
+        Self { topology, metric, rows: Memo::default() }
     }
 
     /// The fabric.
@@ -166,18 +161,12 @@ impl Routing {
             }
             (Metric::Torus(torus), _) => torus.weights(protocol, src, dst, out),
             (Metric::General(general), _) => {
-                let key = (protocol, src, dst);
-                let known = self.rows.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-                if let Some(row) = known {
-                    out.extend_from_slice(&row);
-                    return;
-                }
-                general.weights(protocol, src, dst, out);
-                let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-                if rows.len() >= REMEMBERED {
-                    rows.clear();
-                }
-                rows.insert(key, out.as_slice().into());
+                let row = self.rows.get((protocol, src, dst), || {
+                    let mut row = Vec::new();
+                    general.weights(protocol, src, dst, &mut row);
+                    row
+                });
+                out.extend_from_slice(&row);
             }
         }
     }

@@ -1,0 +1,70 @@
+//! Arrays that are functions of a key, worked out when first asked for.
+
+use rustc_hash::FxHashMap;
+use std::hash::Hash;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Elements that all arrays of a memo may have together.
+const MOST: usize = 1 << 22;
+
+/// A memo of arrays. All are forgotten when they have too many elements, so that no table grows with the square of a
+/// fabric; nothing but speed depends on it.
+#[derive(Debug)]
+pub struct Memo<K, T> {
+    known: RwLock<Known<K, T>>,
+}
+
+#[derive(Debug)]
+struct Known<K, T> {
+    arrays: FxHashMap<K, Arc<[T]>>,
+    elements: usize,
+}
+
+impl<K, T> Default for Memo<K, T> {
+    fn default() -> Self {
+        Self { known: RwLock::new(Known { arrays: FxHashMap::default(), elements: 0 }) }
+    }
+}
+
+impl<K: Eq + Hash, T> Memo<K, T> {
+    /// The array of a key, which `make` works out if it is not known.
+    pub fn get(&self, key: K, make: impl FnOnce() -> Vec<T>) -> Arc<[T]> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(array) = known.arrays.get(&key) {
+            return Arc::clone(array);
+        }
+        drop(known);
+        let array: Arc<[T]> = make().into();
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if known.elements + array.len() > MOST {
+            known.arrays.clear();
+            known.elements = 0;
+        }
+        // Another thread may have been as fast.
+        if known.arrays.insert(key, Arc::clone(&array)).is_none() {
+            known.elements += array.len();
+        }
+        array
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_are_remembered_until_they_are_too_many() {
+        let memo = Memo::default();
+        let mut made = 0;
+        let mut get = |key: usize| {
+            let array = memo.get(key, || {
+                made += 1;
+                vec![key as u8; MOST / 4]
+            });
+            assert!(array.len() == MOST / 4 && array[0] == key as u8);
+            made
+        };
+        assert_eq!([get(0), get(1), get(2), get(3), get(0), get(3)], [1, 2, 3, 4, 4, 4]);
+        assert_eq!([get(4), get(4), get(0)], [5, 5, 6], "the fifth has put out the others");
+    }
+}
