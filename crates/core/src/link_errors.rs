@@ -3,7 +3,7 @@
 //! Engines ask about every packet that arrives by such a link, in the order in which they arrive. What they are told
 //! comes from the link's own stream, so it depends neither on the engine nor on its threads.
 
-use crate::{Header, LinkId, Stream, Time};
+use crate::{LinkId, Packet, Stream, Time};
 use std::collections::BTreeSet;
 
 /// How often links lose packets and how often they damage them.
@@ -92,11 +92,11 @@ impl LinkNoise {
     ///
     /// # Errors
     /// [`raddle_wire::Error`], if the bytes are no packet any more.
-    pub fn damaged(&mut self, header: &Header) -> Result<Header, raddle_wire::Error> {
+    pub fn damaged(&mut self, packet: &Packet) -> Result<Packet, raddle_wire::Error> {
         let mut bytes = Vec::new();
-        header.encode(&mut bytes);
+        packet.encode(&mut bytes);
         self.flip(&mut bytes);
-        Header::decode(&bytes).map(|(header, _)| header)
+        Packet::decode(&bytes)
     }
 }
 

@@ -37,5 +37,5 @@ pub(crate) fn tcp(plen: u16) -> Packet {
         plen,
         sack: [(0, 0); 3],
     };
-    Packet { size: 40 + u32::from(plen), header: Header::Tcp(segment) }
+    Packet::new(40 + u32::from(plen), Header::Tcp(segment))
 }

@@ -93,7 +93,7 @@ fn packet(route: &[u16], seq: u32) -> Packet {
         flags: 0,
         route: Route::from_ports(route.iter().copied(), 5).unwrap(),
     };
-    Packet { size: 1_500, header: Header::R2c2Data(data) }
+    Packet::new(1_500, Header::R2c2Data(data))
 }
 
 fn flow(id: u32, src: u32, start_ns: u64) -> Flow {

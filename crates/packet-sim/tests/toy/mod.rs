@@ -33,7 +33,7 @@ pub(crate) fn packet(src: NodeId, dst: NodeId, seq: u32, size: u32) -> Packet {
         plen: u16::try_from(size).expect("a small packet"),
         sack: [(0, 0); 3],
     };
-    Packet { size, header: Header::Tcp(segment) }
+    Packet::new(size, Header::Tcp(segment))
 }
 
 impl Host for Toy {

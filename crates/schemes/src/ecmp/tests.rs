@@ -25,7 +25,7 @@ fn packet(src: u32, dst: u32, src_port: u16) -> Packet {
         plen: 1_460,
         sack: [(0, 0); 3],
     };
-    Packet { size: 1_500, header: Header::Tcp(segment) }
+    Packet::new(1_500, Header::Tcp(segment))
 }
 
 /// The ports that a packet leaves by.
@@ -40,7 +40,7 @@ fn route(topology: &Topology, nodes: &mut [Ecmp], packet: &mut Packet) -> Result
                 route.push(port);
                 at = topology.link_at(at, port).expect("a link").to;
             }
-            Verdict::Hold(_) => panic!("ECMP holds nothing"),
+            other => panic!("ECMP only forwards: {other:?}"),
         }
     }
 }
