@@ -270,8 +270,12 @@ fn a_node_that_is_told_the_rate_of_a_flow_it_does_not_have_says_that_it_is_finis
     let packet = rates_for(5, 1, &[FlowRate { lid: 7, kbps: 1_000 }]);
     node.handle(us(1), Input::Packet { packet: &packet, port: PortId(0) });
     let said = said(&mut node, us(1));
-    let [Output::Send { packet: Packet::new(52, Header::R2c2ControllerEvent(answer)), port: None }] =
-        &said[..]
+    let [
+        Output::Send {
+            packet: Packet { size: 52, header: Header::R2c2ControllerEvent(answer), .. },
+            port: None,
+        },
+    ] = &said[..]
     else {
         panic!("{said:?}")
     };
