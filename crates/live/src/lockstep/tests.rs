@@ -1,4 +1,5 @@
 use super::*;
+use raddle_core::Header;
 use raddle_core::{Duration, FlowId, Forwarder, Host};
 use raddle_topology::{Builder, Shape};
 use raddle_wire::r2c2::{Data, Route};
