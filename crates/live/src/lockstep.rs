@@ -342,7 +342,8 @@ impl<O: Observer> Lockstep<O> {
             return self.lose(node, Some(port), packet, DropReason::LinkDown);
         };
         let state = &mut self.ports[link.index()];
-        state.free_at = state.free_at.max(self.now) + wire.rate.time_for(Bytes(packet.size.into()));
+        state.free_at = state.free_at.max(self.now)
+            + wire.rate.time_for(Bytes(self.topology.link_layer().on_wire(packet.size).into()));
 
         let mut bytes = self.spare_buffers.pop().unwrap_or_default();
         bytes.clear();
