@@ -1,6 +1,6 @@
 //! The header of any packet that engines carry.
 
-use crate::{Error, r2c2, tcp};
+use crate::{Ecn, Error, r2c2, tcp};
 use std::sync::Arc;
 
 /// The header of a packet, whichever protocol it speaks.
@@ -99,6 +99,18 @@ impl Header {
             Self::R2c2Request(request) => Some(&mut request.data),
             Self::R2c2Snapshot(snapshot) => Some(&mut snapshot.data),
             Self::R2c2Event(_) | Self::R2c2Announcement(..) | Self::R2c2Digest(_) | Self::Tcp(_) => None,
+        }
+    }
+
+    /// Marks the packet as one that met congestion (RFC 3168 §5), if its transport understands that. Returns whether
+    /// it does; if not, a queue has nothing left but to drop it.
+    pub fn mark_congestion(&mut self) -> bool {
+        match self {
+            Self::Tcp(segment) if segment.ecn.is_capable() => {
+                segment.ecn = Ecn::Ce;
+                true
+            }
+            _ => false,
         }
     }
 

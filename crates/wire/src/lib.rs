@@ -9,6 +9,7 @@
 //! given they are zeros, which add nothing to a checksum.
 
 mod checksum;
+mod ecn;
 mod field;
 mod header;
 pub mod r2c2;
@@ -17,6 +18,7 @@ pub mod tcp;
 #[cfg(test)]
 mod tests;
 
+pub use ecn::Ecn;
 pub use header::Header;
 pub use shim::Shim;
 

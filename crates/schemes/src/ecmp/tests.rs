@@ -12,19 +12,8 @@ fn fabric() -> (Arc<Topology>, Vec<Ecmp>) {
 }
 
 fn packet(src: u32, dst: u32, src_port: u16) -> Packet {
-    let segment = Segment {
-        src,
-        dst,
-        src_port,
-        dst_port: 5_001,
-        seq: 0,
-        ack: 0,
-        flags: ACK,
-        sack_count: 0,
-        window: 0,
-        plen: 1_460,
-        sack: [(0, 0); 3],
-    };
+    let segment =
+        Segment { src, dst, src_port, dst_port: 5_001, flags: ACK, plen: 1_460, ..Segment::default() };
     Packet::new(1_500, Header::Tcp(segment))
 }
 
