@@ -32,6 +32,7 @@ mod facts;
 mod generate;
 mod hpcc;
 mod pairs;
+mod published;
 mod sizes;
 #[cfg(test)]
 mod testing;
@@ -46,4 +47,5 @@ pub use facts::Facts;
 pub use generate::Workload;
 pub use hpcc::{read_hpcc, write_hpcc};
 pub use pairs::Pairs;
+pub use published::{PUBLISHED, Published};
 pub use sizes::Sizes;

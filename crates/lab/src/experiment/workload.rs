@@ -6,7 +6,9 @@ use super::section::{Fraction, Read, Section, out_of_range, wrong_type};
 use super::value::{At, Entry, Item, Table, Value};
 use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate, Time};
 use raddle_topology::Topology;
-use raddle_workload::{Arrivals, Deadlines, Pairs, SizeCdf, Sizes, Workload, WorkloadError, read_hpcc};
+use raddle_workload::{
+    Arrivals, Deadlines, PUBLISHED, Pairs, Published, SizeCdf, Sizes, Workload, WorkloadError, read_hpcc,
+};
 use std::path::Path;
 
 /// The kinds of arrivals, sizes and pairs, each with a line of description.
@@ -34,9 +36,17 @@ const KINDS: [(&str, &str); 20] = [
 ];
 
 /// The kinds of workload, each with a line of description.
-#[must_use]
-pub fn kinds() -> &'static [(&'static str, &'static str)] {
-    &KINDS
+pub fn kinds() -> impl Iterator<Item = (String, String)> {
+    let own = KINDS.iter().map(|&(name, summary)| (name.to_owned(), summary.to_owned()));
+    own.chain(PUBLISHED.iter().map(|published| {
+        let mean = published.sizes(published.unit).mean();
+        let unit = if published.counts_packets() {
+            format!("; unit = \"{}\" a packet", published.unit)
+        } else {
+            String::new()
+        };
+        (format!("sizes {}", published.name), format!("{}: mean {mean:.0} B{unit}", published.summary))
+    }))
 }
 
 /// `[workload]`.
@@ -151,9 +161,9 @@ fn kinded(item: &Item) -> Result<Table, Problem> {
 }
 
 /// The names of the `KINDS` of a role.
-fn names(role: &str) -> Vec<(&'static str, &'static str)> {
-    let kinds = KINDS.iter().filter_map(|(name, _)| name.strip_prefix(role)?.strip_prefix(' '));
-    kinds.map(|name| (name, name)).collect()
+fn names(role: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let kinds = KINDS.iter().filter_map(move |(name, _)| name.strip_prefix(role)?.strip_prefix(' '));
+    kinds.map(|name| (name, name))
 }
 
 fn read_generated(section: &mut Section<'_>, folder: &Path) -> Result<Workload, Problem> {
@@ -196,16 +206,26 @@ fn read_class(section: &mut Section<'_>) -> Result<(Option<Rate>, u8, u8), Probl
 }
 
 fn read_arrivals(mut section: Section<'_>) -> Result<(Arrivals, toml::Table), Problem> {
-    let arrivals = match section.choice("kind", "kind of arrivals", &names("arrivals"), None)? {
-        "poisson" => Arrivals::Poisson { mean_gap: positive(&mut section, "mean_gap")? },
-        "fixed" => Arrivals::Fixed { gap: positive(&mut section, "gap")? },
-        _ => Arrivals::AllAtOnce,
-    };
+    let arrivals =
+        match section.choice("kind", "kind of arrivals", &names("arrivals").collect::<Vec<_>>(), None)? {
+            "poisson" => Arrivals::Poisson { mean_gap: positive(&mut section, "mean_gap")? },
+            "fixed" => Arrivals::Fixed { gap: positive(&mut section, "gap")? },
+            _ => Arrivals::AllAtOnce,
+        };
     Ok((arrivals, section.finish()?))
 }
 
 fn read_sizes(mut section: Section<'_>, folder: &Path) -> Result<(Sizes, toml::Table), Problem> {
-    let sizes = match section.choice("kind", "kind of sizes", &names("sizes"), None)? {
+    let published = PUBLISHED.iter().map(|published| (published.name, published.name));
+    let kinds: Vec<_> = names("sizes").chain(published).collect();
+    let kind = section.choice("kind", "kind of sizes", &kinds, None)?;
+    if let Some(published) = Published::named(kind) {
+        let unit =
+            if published.counts_packets() { section.or("unit", published.unit)? } else { published.unit };
+        section.ensure(unit > Bytes(0), "unit", "packets of no bytes", "give a size above zero")?;
+        return Ok((Sizes::Cdf(published.sizes(unit)), section.finish()?));
+    }
+    let sizes = match kind {
         "fixed" => Sizes::Fixed(positive(&mut section, "size")?),
         "pareto" => {
             let shape: f64 = section.required("shape")?;
@@ -237,19 +257,20 @@ fn read_sizes(mut section: Section<'_>, folder: &Path) -> Result<(Sizes, toml::T
 }
 
 fn read_deadlines(mut section: Section<'_>) -> Result<(Deadlines, toml::Table), Problem> {
-    let deadlines = match section.choice("kind", "kind of deadlines", &names("deadlines"), None)? {
-        "fixed" => Deadlines::Fixed(positive(&mut section, "deadline")?),
-        "exponential" => {
-            let mean = positive(&mut section, "mean")?;
-            Deadlines::Exponential { mean, min: section.or("min", Duration::ZERO)? }
-        }
-        _ => Deadlines::None,
-    };
+    let deadlines =
+        match section.choice("kind", "kind of deadlines", &names("deadlines").collect::<Vec<_>>(), None)? {
+            "fixed" => Deadlines::Fixed(positive(&mut section, "deadline")?),
+            "exponential" => {
+                let mean = positive(&mut section, "mean")?;
+                Deadlines::Exponential { mean, min: section.or("min", Duration::ZERO)? }
+            }
+            _ => Deadlines::None,
+        };
     Ok((deadlines, section.finish()?))
 }
 
 fn read_pairs(mut section: Section<'_>) -> Result<(Pairs, toml::Table), Problem> {
-    let pairs = match section.choice("kind", "kind of pairs", &names("pairs"), None)? {
+    let pairs = match section.choice("kind", "kind of pairs", &names("pairs").collect::<Vec<_>>(), None)? {
         "uniform" => Pairs::Uniform,
         "permutation" => {
             let Fraction(fraction) = section.or("fraction", Fraction(1.0))?;
