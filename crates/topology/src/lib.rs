@@ -8,6 +8,7 @@ pub mod grid;
 pub mod hops;
 pub mod io;
 mod memo;
+mod oversubscription;
 pub mod routing;
 
 pub use clos::{Clos, ClosSize};
@@ -15,3 +16,4 @@ pub use graph::{Builder, Link, Shape, Topology};
 pub use grid::Grid;
 pub use hops::Hops;
 pub use memo::Memo;
+pub use oversubscription::Oversubscription;
