@@ -44,7 +44,7 @@ pub use deadlines::Deadlines;
 pub use error::WorkloadError;
 pub use exponential::exponential;
 pub use facts::Facts;
-pub use generate::Workload;
+pub use generate::{Amount, Workload};
 pub use hpcc::{read_hpcc, write_hpcc};
 pub use pairs::Pairs;
 pub use published::{PUBLISHED, Published};

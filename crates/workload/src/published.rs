@@ -432,8 +432,10 @@ mod tests {
     #[test]
     fn a_table_that_begins_with_a_size_twice_has_so_many_flows_of_that_size() {
         let web = sizes("web_search", 1460);
-        assert_eq!([0.0, 0.1, 0.149_999].map(|u| web.quantile(u)), [8_760.0; 3]);
+        for u in [0.0, 0.1, 0.149_999] {
+            near(web.quantile(u), 8_760.0, 0.0, "web search");
+        }
         assert!(web.quantile(0.151) > 8_760.0);
-        assert_eq!(sizes("data_mining", 1000).quantile(0.499), 1_000.0);
+        near(sizes("data_mining", 1000).quantile(0.499), 1_000.0, 0.0, "data mining");
     }
 }
