@@ -81,8 +81,14 @@ pub struct Scheme {
 }
 
 /// All schemes.
-pub const SCHEMES: &[Scheme] =
-    &[crate::r2c2::SCHEME, crate::r2c2_central::SCHEME, crate::pfq::SCHEME, crate::tcp::SCHEME];
+pub const SCHEMES: &[Scheme] = &[
+    crate::r2c2::SCHEME,
+    crate::r2c2_central::SCHEME,
+    crate::pfq::SCHEME,
+    crate::tcp::control::NEWRENO,
+    crate::tcp::control::CUBIC,
+    crate::tcp::control::DCTCP,
+];
 
 /// The scheme of that name.
 #[must_use]

@@ -1,5 +1,6 @@
 //! The host: hands packets to flows, and asks flows for packets.
 
+use super::control::CongestionControl;
 use super::finished::Finished;
 use super::receiver::{Acknowledge, Receiver, acknowledgement};
 use super::sender::Sender;
@@ -10,12 +11,12 @@ use raddle_wire::tcp::{SYN, Segment};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A host of TCP flows, both ways, on three cache lines.
+/// A host of TCP flows, both ways, on three cache lines. `C` is the congestion control of those that it sends.
 #[derive(Debug)]
 #[repr(align(64))]
-pub struct TcpHost {
+pub struct TcpHost<C> {
     params: Arc<Params>,
-    senders: Table<Sender>,
+    senders: Table<Sender<C>>,
     receivers: Table<Receiver>,
     /// What to hand out next, in order.
     due: VecDeque<Line>,
@@ -39,7 +40,7 @@ enum Due {
     Data(u32),
 }
 
-impl TcpHost {
+impl<C: CongestionControl> TcpHost<C> {
     /// The host of `node`. Hosts may share their parameters.
     ///
     /// # Panics
@@ -74,9 +75,14 @@ impl TcpHost {
         let key = segment.flow_key();
         let Some(slot) = self.receivers.find(key).or_else(|| self.accept(now, key, segment)) else { return };
         let receiver = self.receivers.flow(slot);
+        if C::ECN.is_capable()
+            && let Some(before) = receiver.note_mark(segment, &self.params)
+        {
+            self.due.push_back(Line(Due::Packet(before)));
+        }
         let acknowledge = receiver.receive(now, segment, &self.params);
         let reply = if segment.flags & SYN != 0 {
-            receiver.syn_ack(&self.params)
+            receiver.syn_ack(C::ECN, &self.params)
         } else if acknowledge == Acknowledge::Now {
             receiver.ack(&self.params)
         } else {
@@ -147,7 +153,7 @@ impl TcpHost {
     }
 }
 
-impl Host for TcpHost {
+impl<C: CongestionControl> Host for TcpHost<C> {
     fn handle(&mut self, now: Time, input: Input<'_>) {
         match input {
             Input::Flow(flow) => self.open(flow),
@@ -205,11 +211,12 @@ fn ports(number: u64) -> (u16, u16) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::control::NewReno;
     use super::*;
 
     #[test]
     fn a_host_takes_three_cache_lines_and_one_for_what_is_due() {
-        assert_eq!(size_of::<TcpHost>(), 3 * 64);
+        assert_eq!(size_of::<TcpHost<NewReno>>(), 3 * 64);
         assert_eq!(size_of::<Line>(), 64);
     }
 }

@@ -1,8 +1,10 @@
-//! TCP NewReno with selective acknowledgements, as simulators of data-center networks use it.
+//! TCP with selective acknowledgements, as simulators of data-center networks use it: NewReno, CUBIC and DCTCP.
 //!
 //! Sources: congestion control RFC 5681, limited transmit RFC 3042, initial window RFC 6928; loss recovery from the
 //! SACK scoreboard RFC 6675, or without SACK NewReno's, RFC 6582; SACK blocks RFC 2018; retransmission timer RFC
 //! 6298, timing one segment a round trip and none that was repeated (Karn), so that no timestamps are needed.
+//!
+//! What loss, marks and acknowledgements make of the window is a [`control::CongestionControl`]; all else is common.
 //!
 //! A [`TcpHost`] holds the flows that it sends (`sender.rs`) and those that it receives (`receiver.rs`). It numbers the
 //! flows it sends, and the number becomes the two ports, so a name is used again only after 3.9 billion flows.
@@ -23,19 +25,19 @@
 //! - A sender never gives up, and does not slow-start again after an idle period (RFC 5681 §4.1).
 //! - Packets lost in the host's own queue are not noticed in any other way than those lost elsewhere.
 
+pub mod control;
 mod finished;
 mod host;
 mod loss;
 mod ranges;
 mod receiver;
-mod reno;
 mod scheme;
 mod scoreboard;
 mod sender;
 mod table;
 
+pub use control::{Cubic, Dctcp, NewReno};
 pub use host::TcpHost;
-pub use scheme::SCHEME;
 
 use crate::rtt::TimeoutBounds;
 use raddle_core::{Bytes, Duration, Header, Packet};
@@ -48,6 +50,8 @@ pub struct Params {
     pub mss: u16,
     /// Segments that may be sent before the first acknowledgement, at least 1.
     pub initial_window: u16,
+    /// The first slow-start threshold, in bytes.
+    pub initial_ssthresh: u32,
     /// Selective acknowledgements, and recovery by them.
     pub sack: bool,
     /// Open each flow with SYN and SYN-ACK, rather than with data.
@@ -72,6 +76,7 @@ impl Default for Params {
         Self {
             mss: 1_460,
             initial_window: 10,
+            initial_ssthresh: u32::MAX,
             sack: true,
             handshake: false,
             delayed_ack: None,

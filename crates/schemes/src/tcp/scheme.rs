@@ -1,31 +1,27 @@
-//! TCP's entry in the registry.
+//! What the registry's entries of TCP have in common: parameters, and how hosts are built.
 
+use super::control::CongestionControl;
 use super::{Params, TcpHost};
 use crate::ecmp::{Ecmp, ShortestPaths};
 use crate::parameter::{Parameter, Value};
-use crate::registry::{Info, Parts, Plan, Scheme, Unfit, View};
+use crate::registry::{Info, Parts, Plan, Unfit, View};
 use raddle_core::{Bytes, Duration, Node};
 use std::sync::Arc;
 
-/// TCP NewReno.
-pub const SCHEME: Scheme = Scheme { info: INFO, build };
-
-const INFO: Info = Info {
-    name: "tcp-newreno",
-    summary: "TCP NewReno with selective acknowledgements, each flow on one shortest path chosen by hash",
-    source: "RFC 5681, 6582, 6675, 2018, 6298, 3042, 6928; the comparison of R2C2 §5.1",
-    differs: &[
-        "flows go one way; the FIN on the last data segment ends them, and the other half is never closed",
-        "no handshake unless asked for; MSS, window scale and SACK are known without options",
-        "the receiving application reads at once, so the window offered never shrinks",
-        "a sender never gives up, and does not slow-start again after an idle period",
-    ],
+/// What is common to the entries of TCP's algorithms.
+pub(super) const INFO: Info = Info {
+    name: "",
+    summary: "",
+    source: "",
+    differs: &[],
     view: View::Local,
     routings: &["ecmp"],
     parameters: &[
         Parameter::new("mss", Value::Bytes(1_460), "payload bytes of a full segment").within(1.0, 8_960.0),
         Parameter::new("initial_window", Value::Count(10), "segments sent before the first acknowledgement")
             .within(1.0, 1_000.0),
+        Parameter::new("initial_ssthresh", Value::Bytes(u32::MAX as u64), "the first slow-start threshold")
+            .within(1.0, u32::MAX as f64),
         Parameter::new("sack", Value::Flag(true), "selective acknowledgements, and recovery by them"),
         Parameter::new("handshake", Value::Flag(false), "open each flow with SYN and SYN-ACK"),
         Parameter::new(
@@ -45,12 +41,21 @@ const INFO: Info = Info {
     ],
 };
 
+/// Where all of them differ from what hosts of the Internet do.
+pub(super) const DIFFERS: [&str; 4] = [
+    "flows go one way; the FIN on the last data segment ends them, and the other half is never closed",
+    "no handshake unless asked for; MSS, window scale and SACK are known without options",
+    "the receiving application reads at once, so the window offered never shrinks",
+    "a sender never gives up, and does not slow-start again after an idle period",
+];
+
 fn params(plan: &Plan<'_>) -> Params {
     let settings = plan.settings;
     let small = |name| u16::try_from(settings.count(name)).expect("the parameter's range");
     Params {
         mss: small("mss"),
         initial_window: small("initial_window"),
+        initial_ssthresh: u32::try_from(settings.count("initial_ssthresh")).expect("the parameter's range"),
         sack: settings.flag("sack"),
         handshake: settings.flag("handshake"),
         delayed_ack: Some(settings.duration("delayed_ack")).filter(|&delay| delay > Duration::ZERO),
@@ -61,7 +66,7 @@ fn params(plan: &Plan<'_>) -> Params {
     }
 }
 
-fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
+pub(super) fn build<C: CongestionControl>(plan: &Plan<'_>) -> Result<Parts, Unfit> {
     let params = params(plan);
     let nodes = plan.topology.node_count();
     if nodes > 1 << 24 {
@@ -74,7 +79,7 @@ fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
     let shared = Arc::new(params);
     Ok(Parts {
         node: Box::new(move |id| Node {
-            host: topology.is_host(id).then(|| Box::new(TcpHost::new(id, Arc::clone(&shared))) as _),
+            host: topology.is_host(id).then(|| Box::new(TcpHost::<C>::new(id, Arc::clone(&shared))) as _),
             forwarder: Some(Box::new(Ecmp::new(id, &paths, seed))),
         }),
         queue: Box::new(|_| None),
