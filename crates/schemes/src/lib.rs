@@ -1,7 +1,9 @@
 //! The schemes: sans-IO state machines, one folder each, and the registry that lists them.
 
 pub mod ecmp;
+mod flow_hash;
 mod lids;
+pub mod next_hops;
 pub mod parameter;
 pub mod pfq;
 pub mod r2c2;

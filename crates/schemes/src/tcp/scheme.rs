@@ -2,10 +2,9 @@
 
 use super::control::CongestionControl;
 use super::{Params, TcpHost};
-use crate::ecmp::{Ecmp, ShortestPaths};
 use crate::parameter::{Parameter, Value};
-use crate::registry::{Info, Parts, Plan, Unfit, View};
-use raddle_core::{Bytes, Duration, Node};
+use crate::registry::{Hosts, Info, Plan, Unfit, View};
+use raddle_core::{Bytes, Duration};
 use std::sync::Arc;
 
 /// What is common to the entries of TCP's algorithms.
@@ -15,7 +14,6 @@ pub(super) const INFO: Info = Info {
     source: "",
     differs: &[],
     view: View::Local,
-    routings: &["ecmp"],
     parameters: &[
         Parameter::new("mss", Value::Bytes(1_460), "payload bytes of a full segment").within(1.0, 8_960.0),
         Parameter::new("initial_window", Value::Count(10), "segments sent before the first acknowledgement")
@@ -66,24 +64,18 @@ fn params(plan: &Plan<'_>) -> Params {
     }
 }
 
-pub(super) fn build<C: CongestionControl>(plan: &Plan<'_>) -> Result<Parts, Unfit> {
+pub(super) fn build<C: CongestionControl>(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
     let params = params(plan);
     let nodes = plan.topology.node_count();
     if nodes > 1 << 24 {
         let problem = format!("TCP addresses 16,777,216 nodes here; this fabric has {nodes}");
         return Err(Unfit { key: "topology".into(), problem, hint: "choose a smaller fabric".into() });
     }
-    let topology = plan.topology.clone();
-    let paths = ShortestPaths::new(&topology);
-    let seed = plan.seed;
     let shared = Arc::new(params);
-    Ok(Parts {
-        node: Box::new(move |id| Node {
-            host: topology.is_host(id).then(|| Box::new(TcpHost::<C>::new(id, Arc::clone(&shared))) as _),
-            forwarder: Some(Box::new(Ecmp::new(id, &paths, seed))),
-        }),
-        queue: Box::new(|_| None),
+    Ok(Hosts {
+        host: Box::new(move |id| Box::new(TcpHost::<C>::new(id, Arc::clone(&shared)))),
         header_bytes: 40,
         mtu: params.mss.into(),
+        handshake: params.handshake,
     })
 }

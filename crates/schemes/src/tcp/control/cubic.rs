@@ -4,15 +4,15 @@
 //! At the round trips of data centers the function takes seconds to rise, so that the Reno-friendly region rules.
 
 use super::{Acknowledged, CongestionControl, LossSign, Window};
-use crate::registry::{Info, Scheme};
+use crate::registry::{Info, Make, Transport};
 use crate::tcp::scheme;
 use raddle_core::{Duration, Time};
 
 /// TCP CUBIC.
-pub const SCHEME: Scheme = Scheme {
+pub const TRANSPORT: Transport = Transport {
     info: Info {
         name: "tcp-cubic",
-        summary: "TCP CUBIC with selective acknowledgements, each flow on one shortest path chosen by hash",
+        summary: "TCP CUBIC with selective acknowledgements",
         source: "RFC 9438, with the loss recovery of tcp-newreno",
         differs: &[
             "slow start ends by a loss or at its threshold: no HyStart++",
@@ -24,7 +24,7 @@ pub const SCHEME: Scheme = Scheme {
         ],
         ..scheme::INFO
     },
-    build: scheme::build::<Cubic>,
+    make: Make::Hosts(scheme::build::<Cubic>),
 };
 
 /// The cubic function's coefficient, in segments a cubic second.

@@ -1,16 +1,15 @@
 //! DCTCP's window (RFC 8257): reduced once a round trip in proportion to the share of bytes that were marked.
 
 use super::{Acknowledged, CongestionControl, LossSign, Window};
-use crate::registry::{Info, Scheme};
+use crate::registry::{Info, Make, Transport};
 use crate::tcp::scheme;
 use raddle_wire::Ecn;
 
 /// DCTCP.
-pub const SCHEME: Scheme = Scheme {
+pub const TRANSPORT: Transport = Transport {
     info: Info {
         name: "dctcp",
-        summary: "DCTCP with selective acknowledgements, each flow on one shortest path chosen by hash; \
-                  queues have to mark",
+        summary: "DCTCP with selective acknowledgements; queues have to mark",
         source: "RFC 8257, 3168, with the loss recovery of tcp-newreno",
         differs: &[
             "ECN is known without negotiation, and repeated segments may be marked as others are",
@@ -22,7 +21,7 @@ pub const SCHEME: Scheme = Scheme {
         ],
         ..scheme::INFO
     },
-    build: scheme::build::<Dctcp>,
+    make: Make::Hosts(scheme::build::<Dctcp>),
 };
 
 /// Weight of the newest window in the estimate (`g`, §4.2).

@@ -5,9 +5,9 @@ mod cubic;
 mod dctcp;
 mod reno;
 
-pub use cubic::{Cubic, SCHEME as CUBIC};
-pub use dctcp::{Dctcp, SCHEME as DCTCP};
-pub use reno::{NewReno, SCHEME as NEWRENO};
+pub use cubic::{Cubic, TRANSPORT as CUBIC};
+pub use dctcp::{Dctcp, TRANSPORT as DCTCP};
+pub use reno::{NewReno, TRANSPORT as NEWRENO};
 
 use super::Params;
 use raddle_core::{Duration, Time};

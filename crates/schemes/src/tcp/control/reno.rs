@@ -1,19 +1,19 @@
 //! NewReno's window (RFC 5681).
 
 use super::{Acknowledged, CongestionControl, LossSign, Window};
-use crate::registry::{Info, Scheme};
+use crate::registry::{Info, Make, Transport};
 use crate::tcp::scheme;
 
 /// TCP NewReno.
-pub const SCHEME: Scheme = Scheme {
+pub const TRANSPORT: Transport = Transport {
     info: Info {
         name: "tcp-newreno",
-        summary: "TCP NewReno with selective acknowledgements, each flow on one shortest path chosen by hash",
+        summary: "TCP NewReno with selective acknowledgements",
         source: "RFC 5681, 6582, 6675, 2018, 6298, 3042, 6928; the comparison of R2C2 §5.1",
         differs: &scheme::DIFFERS,
         ..scheme::INFO
     },
-    build: scheme::build::<NewReno>,
+    make: Make::Hosts(scheme::build::<NewReno>),
 };
 
 /// Slow start, a segment a round trip beyond, half of it after a loss.
