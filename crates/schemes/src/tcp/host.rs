@@ -62,10 +62,10 @@ impl<C: CongestionControl> TcpHost<C> {
     }
 
     fn open(&mut self, flow: &Flow) {
-        let ports @ (src_port, dst_port) = ports(self.flows_sent);
+        let sender = Sender::new(flow, ports(self.flows_sent), &self.params);
         self.flows_sent += 1;
-        let key = u64::from(self.node.0) << 32 | u64::from(src_port) << 16 | u64::from(dst_port);
-        let slot = self.senders.insert(key, Sender::new(flow, ports, &self.params));
+        let key = sender.key(self.node);
+        let slot = self.senders.insert(key, sender);
         self.due.push_back(Line(Due::Report(Report::Opened { flow: flow.id, key })));
         self.due.push_back(Line(Due::Data(slot)));
     }
@@ -138,8 +138,13 @@ impl<C: CongestionControl> TcpHost<C> {
     #[cold]
     fn expire(&mut self, now: Time) {
         if let Some(slot) = self.senders.expired(now) {
-            self.senders.flow(slot).expire(now, &self.params);
-            self.due.push_back(Line(Due::Data(slot)));
+            let sender = self.senders.flow(slot);
+            if sender.expire(now, &self.params) {
+                self.due.push_back(Line(Due::Data(slot)));
+            } else {
+                let key = sender.key(self.node);
+                self.senders.remove(key);
+            }
         } else if let Some(slot) = self.receivers.expired(now) {
             let receiver = self.receivers.flow(slot);
             if receiver.ack_due() <= now {

@@ -21,6 +21,11 @@ pub(super) const INFO: Info = Info {
         Parameter::new("initial_ssthresh", Value::Bytes(u32::MAX as u64), "the first slow-start threshold")
             .within(1.0, u32::MAX as f64),
         Parameter::new("sack", Value::Flag(true), "selective acknowledgements, and recovery by them"),
+        Parameter::new(
+            "limited_transmit",
+            Value::Flag(true),
+            "new segments at the first two duplicate acknowledgements; with sack always",
+        ),
         Parameter::new("handshake", Value::Flag(false), "open each flow with SYN and SYN-ACK"),
         Parameter::new(
             "delayed_ack",
@@ -31,9 +36,17 @@ pub(super) const INFO: Info = Info {
         Parameter::new(
             "initial_rto",
             Value::Duration(Duration::from_ms(5)),
-            "retransmission timeout before the first round trip has been measured; also the SYN's",
+            "retransmission timeout of data before the first round trip has been measured",
         )
         .within(1.0, 1e15),
+        Parameter::new(
+            "syn_timeout",
+            Value::Duration(Duration::from_ms(5)),
+            "the SYN's timeout, which doubles with each that is repeated",
+        )
+        .within(1.0, 1e15),
+        Parameter::new("syn_tries", Value::Count(6), "SYNs sent before the flow is given up")
+            .within(1.0, 255.0),
         Parameter::new("receive_window", Value::Bytes(65_535 << 10), "window that the receiver offers")
             .within(9_216.0, 67_107_840.0),
     ],
@@ -44,7 +57,7 @@ pub(super) const DIFFERS: [&str; 4] = [
     "flows go one way; the FIN on the last data segment ends them, and the other half is never closed",
     "no handshake unless asked for; MSS, window scale and SACK are known without options",
     "the receiving application reads at once, so the window offered never shrinks",
-    "a sender never gives up, and does not slow-start again after an idle period",
+    "a sender gives up only if no SYN is answered, and does not slow-start again after an idle period",
 ];
 
 fn params(plan: &Plan<'_>) -> Params {
@@ -55,10 +68,13 @@ fn params(plan: &Plan<'_>) -> Params {
         initial_window: small("initial_window"),
         initial_ssthresh: u32::try_from(settings.count("initial_ssthresh")).expect("the parameter's range"),
         sack: settings.flag("sack"),
+        limited_transmit: settings.flag("limited_transmit"),
         handshake: settings.flag("handshake"),
         delayed_ack: Some(settings.duration("delayed_ack")).filter(|&delay| delay > Duration::ZERO),
         min_rto: settings.duration("min_rto"),
         initial_rto: settings.duration("initial_rto"),
+        syn_timeout: settings.duration("syn_timeout"),
+        syn_tries: u8::try_from(settings.count("syn_tries")).expect("the parameter's range"),
         receive_window: Bytes(settings.count("receive_window")),
         ..Params::default()
     }

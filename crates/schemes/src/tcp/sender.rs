@@ -5,7 +5,7 @@ use super::loss::Loss;
 use super::scoreboard::DUP_THRESH;
 use super::{Params, WINDOW_SCALE, packet, unwrap_sequence, wrap_sequence};
 use crate::rtt::RttEstimator;
-use raddle_core::{Bytes, Flow, NodeId, Packet, Rate, Time};
+use raddle_core::{Bytes, Duration, Flow, NodeId, Packet, Rate, Time};
 use raddle_wire::tcp::{ACK, CWR, ECE, FIN, SYN, Segment};
 use std::num::NonZeroU64;
 
@@ -20,6 +20,8 @@ pub(super) struct Sender<C> {
     dst_port: u16,
     /// The window that the receiver offers, as the header has it.
     offered: u16,
+    /// SYNs sent more than once.
+    syns_repeated: u8,
     retransmissions: u32,
     /// One past the FIN.
     end: u64,
@@ -62,6 +64,7 @@ impl<C: CongestionControl> Sender<C> {
             src_port: ports.0,
             dst_port: ports.1,
             offered: params.window_field(),
+            syns_repeated: 0,
             retransmissions: 0,
             end: DATA + flow.size.0 + 1,
             una,
@@ -75,6 +78,11 @@ impl<C: CongestionControl> Sender<C> {
             application,
             control: C::default(),
         }
+    }
+
+    /// The flow's name on the wire, sent by `src`.
+    pub(super) fn key(&self, src: NodeId) -> u64 {
+        u64::from(src.0) << 32 | u64::from(self.src_port) << 16 | u64::from(self.dst_port)
     }
 
     /// Whether everything is acknowledged, the FIN included.
@@ -132,13 +140,15 @@ impl<C: CongestionControl> Sender<C> {
         if let Some((_, sent)) = self.timed.take_if(|(end, _)| end.get() <= ack) {
             self.rtt.sample(now.since(sent));
         }
-        if self.una == 0 && self.retransmissions > 1 {
-            self.window.set_cwnd(params.mss.into()); // the SYN was lost: RFC 6928 §2
+        if self.una == 0 && self.syns_repeated > 0 {
+            self.rtt.forgive(); // data start with a timeout of their own: RFC 6298 §5.7
+            if self.syns_repeated > 1 {
+                self.window.set_cwnd(params.mss.into()); // the SYN was lost: RFC 6928 §2
+            }
         }
         self.una = ack;
         self.nxt = self.nxt.max(ack);
-        self.deadline =
-            if self.una == self.max { Time::NEVER } else { now + self.rtt.timeout(&params.timeouts()) };
+        self.deadline = if self.una == self.max { Time::NEVER } else { now + self.timeout(params) };
         let acknowledged = Acknowledged {
             now,
             bytes: acked,
@@ -200,15 +210,19 @@ impl<C: CongestionControl> Sender<C> {
         self.window.set_cwnd(self.window.ssthresh() + inflation);
     }
 
-    /// The time of [`next_expiry`](Self::next_expiry) has come, or one it once was.
-    pub(super) fn expire(&mut self, now: Time, params: &Params) {
+    /// The time of [`next_expiry`](Self::next_expiry) has come, or one it once was. Returns whether the flow goes on: one
+    /// whose SYNs are not answered is given up.
+    pub(super) fn expire(&mut self, now: Time, params: &Params) -> bool {
         if let Some(application) =
             self.application.as_mut().filter(|application| application.produced_at <= now)
         {
             application.produced_at = Time::NEVER;
         }
         if self.deadline > now {
-            return;
+            return true;
+        }
+        if self.una < DATA && self.syns_repeated + 1 >= params.syn_tries {
+            return false;
         }
         if self.una >= DATA {
             // Nothing new is sent until the next acknowledgement, so a second timeout finds the same (RFC 5681 §3.1).
@@ -222,7 +236,12 @@ impl<C: CongestionControl> Sender<C> {
         loss.duplicates = 0;
         self.nxt = self.una;
         self.rtt.back_off();
-        self.deadline = now + self.rtt.timeout(&params.timeouts());
+        self.deadline = now + self.timeout(params);
+        true
+    }
+
+    fn timeout(&self, params: &Params) -> Duration {
+        self.rtt.timeout(&params.timeouts(self.una < DATA))
     }
 
     /// The next packet to send now from `src`, the flow's host, if there is one.
@@ -273,7 +292,7 @@ impl<C: CongestionControl> Sender<C> {
         let mss = u64::from(params.mss);
         // Limited transmit (RFC 3042); with SACK, what is SACKed is no longer in flight, to the same effect.
         let beyond = match &self.loss {
-            Some(loss) if !loss.recovering && !params.sack => {
+            Some(loss) if !loss.recovering && !params.sack && params.limited_transmit => {
                 mss * u64::from(loss.duplicates.min(DUP_THRESH - 1))
             }
             _ => 0,
@@ -332,6 +351,7 @@ impl<C: CongestionControl> Sender<C> {
         let is_new = from == self.max;
         if !is_new {
             self.retransmissions += 1;
+            self.syns_repeated += u8::from(from == 0);
             self.timed = None; // Karn: its acknowledgement may be the first copy's
             if let Some(loss) = &mut self.loss {
                 loss.scoreboard.repeated(from, to);
@@ -342,7 +362,7 @@ impl<C: CongestionControl> Sender<C> {
         self.nxt = self.nxt.max(to);
         self.max = self.max.max(to);
         if self.deadline == Time::NEVER {
-            self.deadline = now + self.rtt.timeout(&params.timeouts());
+            self.deadline = now + self.timeout(params);
         }
         let mut flags = if from == 0 { SYN } else { ACK };
         if to == self.end {
