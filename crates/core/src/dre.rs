@@ -64,12 +64,6 @@ impl Dre {
         }
     }
 
-    /// The same, but loads go on above line rate, up to 255, instead of stopping at the highest level.
-    #[must_use]
-    pub fn unclamped(self) -> Self {
-        Self { most: u8::MAX, ..self }
-    }
-
     /// The greatest load that [`load`](Self::load) tells: of a link at line rate, or one that is down.
     #[must_use]
     pub fn most(&self) -> u8 {
@@ -254,13 +248,6 @@ mod tests {
     fn all_is_forgotten_in_the_end() {
         let dre = paper();
         assert_eq!(dre.bytes(&holding(&dre, at(0), u32::MAX), at(1 << 40)), 0.0);
-    }
-
-    #[test]
-    fn unclamped_loads_go_on_above_line_rate() {
-        let dre = paper().unclamped();
-        let load = |bytes| dre.load(&holding(&dre, at(0), bytes), at(0), C);
-        assert_eq!([250_000, 500_000, u32::MAX].map(load), [8, 16, 255]);
     }
 
     #[test]

@@ -5,10 +5,12 @@
 //! what is wrong with it is an [`Error`]. Encoding expects fields within their documented ranges.
 //!
 //! The first byte alone tells the packets apart: IPv4 without options begins with 0x45, so R2C2, whose unicast control
-//! packets are 0x41 to 0x43 and 0x48, never uses 0x45. Payload bytes are counted and not kept in simulation: where none are
+//! packets are 0x41 to 0x43 and 0x48, never uses 0x45, nor 0x99, with which Expeditus's tag begins. Payload bytes are counted and not kept in simulation: where none are
 //! given they are zeros, which add nothing to a checksum.
 
 mod checksum;
+pub mod ethernet;
+pub mod exp;
 mod field;
 mod header;
 pub mod r2c2;
