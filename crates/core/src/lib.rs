@@ -23,6 +23,6 @@ pub use flow::Flow;
 pub use ids::{FlowId, LinkId, NodeId, PortId};
 pub use link_errors::{Fate, LinkErrors, LinkNoise};
 pub use packet::{Packet, PacketKind};
-pub use raddle_wire::Header;
+pub use raddle_wire::{Header, Shim};
 pub use stream::Stream;
 pub use units::{Bytes, Duration, Rate, Time};

@@ -1,6 +1,6 @@
 //! From an experiment to what an engine takes, and the checks that need all of it at once.
 
-use crate::experiment::{At, Cause, Document, EngineKind, Experiment, Problem, Table, Value};
+use crate::experiment::{At, Cause, Document, EngineKind, Experiment, Problem, QueueLimits, Table, Value};
 use crate::faults;
 use crate::ideal::{Ideals, components};
 use raddle_core::{Bytes, Flow, LinkErrors, LinkId};
@@ -70,10 +70,10 @@ impl Document {
         let name = experiment.scheme.transport.info.name;
         let own = topology.links().next().is_some_and(|(id, _)| (parts.queue)(id).is_some());
         let limits = experiment.scheme.queue;
-        let limited = limits.bytes.is_some() || limits.packets.is_some();
+        let limited = limits != QueueLimits::default();
         if own && limited {
             let what = format!("{name} has queues of its own, which know no such limit");
-            return contradiction("scheme.queue", what, "leave `limit` and `packets` out");
+            return contradiction("scheme.queue", what, "leave all but `kind` out");
         }
         if experiment.engine.kind == EngineKind::Lockstep {
             let hint = "choose kind = \"packet\" in [engine]";
@@ -82,7 +82,11 @@ impl Document {
                 return contradiction("scheme.transport", what, hint);
             }
             if limited {
-                return contradiction("scheme.queue", "lockstep queues are unbounded".to_owned(), hint);
+                return contradiction(
+                    "scheme.queue",
+                    "lockstep queues are unbounded and mark nothing".to_owned(),
+                    hint,
+                );
             }
             if !changes.is_empty() {
                 let key = if experiment.failures.is_empty() { "faults" } else { "failure" };
@@ -142,6 +146,8 @@ impl Prepared {
         PortSetup {
             limit_bytes: limits.bytes.map(|bytes| bytes.0),
             limit_packets: limits.packets.map(|packets| packets as usize),
+            mark_bytes: limits.mark.map(|bytes| bytes.0),
+            mark_packets: limits.mark_packets.map(|packets| packets as usize),
             queue: (self.parts.queue)(link),
             agent: None,
         }

@@ -293,8 +293,7 @@ impl lockstep::Observer for Linked<'_> {
     }
 
     fn transmitted(&mut self, _sent: Time, link: LinkId, bytes: &mut [u8]) {
-        let Ok((header, _)) = raddle_core::Header::decode(bytes) else { return };
-        let packet = Packet { size: u32::try_from(bytes.len()).expect("a packet's size"), header };
+        let Ok(packet) = Packet::decode(bytes) else { return };
         self.gather.totals.count(&packet);
         let (link, size) = (&mut self.links[link.index()], u64::from(packet.size));
         let (packets, bytes) = if packet.is_data() {

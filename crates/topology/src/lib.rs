@@ -7,6 +7,7 @@ pub mod graph;
 pub mod grid;
 pub mod hops;
 pub mod io;
+mod link_layer;
 mod memo;
 pub mod routing;
 
@@ -14,4 +15,5 @@ pub use clos::{Clos, ClosSize};
 pub use graph::{Builder, Link, Shape, Topology};
 pub use grid::Grid;
 pub use hops::Hops;
+pub use link_layer::LinkLayer;
 pub use memo::Memo;

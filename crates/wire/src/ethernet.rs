@@ -5,7 +5,7 @@
 //! behind the addresses, so that putting it in and taking it out moves the rest and changes nothing of it. Frames that
 //! shrink below [`MIN_FRAME`] are padded by whoever sends them.
 
-use crate::exp::{IPV4, Tag};
+use crate::exp::Tag;
 use crate::field::{first, get16, part, put16};
 use crate::{Error, checksum};
 
@@ -18,6 +18,7 @@ pub const FCS: usize = 4;
 /// Bytes of the shortest frame, header and frame check sequence included.
 pub const MIN_FRAME: usize = 64;
 
+const IPV4: u16 = 0x0800;
 const IP: usize = 20;
 const TIME_TO_LIVE: u8 = 64;
 const TCP: u8 = 6;

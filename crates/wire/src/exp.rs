@@ -121,28 +121,25 @@ const fn place(index: usize) -> (usize, u32) {
     (index / 2, if index.is_multiple_of(2) { 4 } else { 0 })
 }
 
-/// A packet that bears a tag. Its bytes are those of its frame from behind the addresses: the tag, the EtherType of
-/// IPv4, and the packet.
+/// A packet in IPv4 that bears a tag. Its bytes are the tag's and the packet's: the EtherType between them is always
+/// IPv4's, and part of the frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tagged {
     /// The tag.
     pub tag: Tag,
-    /// The header of the packet in IPv4 behind it; of an Exp-response, the request's with its addresses, not its ports,
-    /// exchanged and without its payload.
+    /// The header of the packet behind it; of an Exp-response, the request's with its addresses, not its ports, exchanged
+    /// and without its payload.
     pub inner: Header,
 }
-
-/// The EtherType of IPv4.
-pub(crate) const IPV4: u16 = 0x0800;
 
 impl Tagged {
     /// The first byte: of the tag's own EtherType.
     pub const TYPE: u8 = 0x99;
 
-    /// Bytes up to the payload of the packet: the tag, an EtherType, and the packet's header.
+    /// Bytes up to the payload of the packet.
     #[must_use]
     pub fn wire_len(&self) -> usize {
-        self.tag.wire_len() + 2 + self.inner.wire_len()
+        self.tag.wire_len() + self.inner.wire_len()
     }
 
     /// Appends the headers' bytes to `out`; `payload`, up to trailing zeros, is what the inner checksum covers.
@@ -151,7 +148,6 @@ impl Tagged {
     /// As [`Header::encode`] of the inner header.
     pub fn encode(&self, payload: &[u8], out: &mut Vec<u8>) {
         self.tag.encode(out);
-        out.extend_from_slice(&IPV4.to_be_bytes());
         self.inner.encode_header(payload, out);
     }
 
@@ -161,18 +157,13 @@ impl Tagged {
     /// [`Error`], if there is no tag, or no packet in IPv4 behind it.
     pub fn decode(bytes: &[u8]) -> Result<(Self, usize), Error> {
         let tag = Tag::decode(bytes)?;
-        let at = tag.wire_len() + 2;
-        let ethertype = get16(part(bytes, at - 2, 2)?, 0);
-        if ethertype != IPV4 {
-            return Err(Error::Invalid { field: "EtherType", value: ethertype.into() });
-        }
-        let packet = &bytes[at..];
+        let packet = &bytes[tag.wire_len()..];
         match first::<1>(packet)? {
             [crate::tcp::Segment::TYPE] => {}
             &[other] => return Err(Error::UnknownType(other)),
         }
         let (inner, len) = Header::decode(packet)?;
-        Ok((Self { tag, inner }, at + len))
+        Ok((Self { tag, inner }, bytes.len() - packet.len() + len))
     }
 }
 
@@ -238,10 +229,9 @@ pub(crate) mod tests {
         assert_eq!(Tag::decode(&hex("99 00 04 30")), Err(Error::Truncated { have: 4, need: 5 }));
         assert_eq!(Tag::decode(&hex("99 00")), Err(Error::Truncated { have: 2, need: 3 }));
         assert_eq!(Tag::decode(&hex("08 00 45")), Err(Error::UnknownType(8)));
-        let nested = hex("99 00 80 08 00 99 00 80 08 00");
+        let nested = hex("99 00 80 99 00 80 45");
         assert_eq!(Tagged::decode(&nested), Err(Error::UnknownType(0x99)));
-        let arp = Err(Error::Invalid { field: "EtherType", value: 0x0806 });
-        assert_eq!(Tagged::decode(&hex("99 00 80 08 06 45")), arp);
+        assert_eq!(Tagged::decode(&hex("99 00 80")), Err(Error::Truncated { have: 0, need: 1 }));
     }
 
     #[test]

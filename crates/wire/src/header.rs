@@ -1,6 +1,6 @@
 //! The header of any packet that engines carry.
 
-use crate::{Error, exp, r2c2, tcp};
+use crate::{Ecn, Error, exp, r2c2, tcp};
 use std::sync::Arc;
 
 /// The header of a packet, whichever protocol it speaks.
@@ -34,7 +34,7 @@ pub enum Header {
 
 impl Header {
     /// Bytes of the header on the wire: of a data packet 36, of an event or a digest 16, of a TCP segment 40 and its SACK
-    /// option, of a tagged packet the tag's, 2 of the EtherType behind it, and its own; of packets that are all header, a request's 36, a drop notice's 56, an acknowledgement's 52, an
+    /// option, of a tagged packet the tag's and its own; of packets that are all header, a request's 36, a drop notice's 56, an acknowledgement's 52, an
     /// announcement's 12 and 5 an assignment, a snapshot's 48 and 10 a flow, a controller event's 52, and a
     /// controller's rates' 36 and 6 a rate.
     #[must_use]
@@ -111,6 +111,19 @@ impl Header {
             | Self::R2c2Digest(_)
             | Self::Tcp(_)
             | Self::Exp(_) => None,
+        }
+    }
+
+    /// Marks the packet as one that met congestion (RFC 3168 §5), if its transport understands that. Returns whether
+    /// it does; if not, a queue has nothing left but to drop it.
+    pub fn mark_congestion(&mut self) -> bool {
+        match self {
+            Self::Tcp(segment) if segment.ecn.is_capable() => {
+                segment.ecn = Ecn::Ce;
+                true
+            }
+            Self::Exp(tagged) => tagged.inner.mark_congestion(),
+            _ => false,
         }
     }
 

@@ -14,6 +14,10 @@ pub struct QueueLimits {
     pub bytes: Option<Bytes>,
     /// Most packets, likewise.
     pub packets: Option<u32>,
+    /// Bytes beyond which packets that join are marked (ECN).
+    pub mark: Option<Bytes>,
+    /// Packets, likewise.
+    pub mark_packets: Option<u32>,
 }
 
 /// `[scheme]`.
@@ -98,7 +102,8 @@ fn read_parameter(table: &mut Section<'_>, parameter: &Parameter) -> Result<Sett
     })
 }
 
-/// `queue = { kind = "fifo", limit = "150 KB", packets = 100 }`: unbounded where no limit is given.
+/// `queue = { kind = "fifo", limit = "150 KB", packets = 100, mark_packets = 65 }`: unbounded where no limit is given,
+/// and without marks where no threshold is.
 fn read_queue(section: &mut Section<'_>) -> Result<QueueLimits, Problem> {
     let Some(item) = section.item("queue") else {
         return Ok(QueueLimits::default());
@@ -108,7 +113,12 @@ fn read_queue(section: &mut Section<'_>) -> Result<QueueLimits, Problem> {
     };
     let mut queue = Section::new(table, "scheme.queue");
     queue.choice("kind", "queue", &[("fifo", ())], None)?;
-    let limits = QueueLimits { bytes: queue.optional("limit")?, packets: queue.optional("packets")? };
+    let limits = QueueLimits {
+        bytes: queue.optional("limit")?,
+        packets: queue.optional("packets")?,
+        mark: queue.optional("mark")?,
+        mark_packets: queue.optional("mark_packets")?,
+    };
     let hint = "leave the limit out for an unbounded queue";
     queue.ensure(limits.bytes != Some(Bytes(0)), "limit", "a queue that holds nothing", hint)?;
     queue.ensure(limits.packets != Some(0), "packets", "a queue that holds nothing", hint)?;

@@ -12,20 +12,9 @@ fn fabric() -> (Arc<Topology>, Vec<Ecmp>) {
 }
 
 fn packet(src: u32, dst: u32, src_port: u16) -> Packet {
-    let segment = Segment {
-        src,
-        dst,
-        src_port,
-        dst_port: 5_001,
-        seq: 0,
-        ack: 0,
-        flags: ACK,
-        sack_count: 0,
-        window: 0,
-        plen: 1_460,
-        sack: [(0, 0); 3],
-    };
-    Packet { size: 1_500, header: Header::Tcp(segment) }
+    let segment =
+        Segment { src, dst, src_port, dst_port: 5_001, flags: ACK, plen: 1_460, ..Segment::default() };
+    Packet::new(1_500, Header::Tcp(segment))
 }
 
 /// The ports that a packet leaves by.
@@ -40,7 +29,7 @@ fn route(topology: &Topology, nodes: &mut [Ecmp], packet: &mut Packet) -> Result
                 route.push(port);
                 at = topology.link_at(at, port).expect("a link").to;
             }
-            Verdict::Hold(_) => panic!("ECMP holds nothing"),
+            other => panic!("ECMP only forwards: {other:?}"),
         }
     }
 }

@@ -101,7 +101,7 @@ const WINDOW_SCALE: u32 = 10;
 /// The packet of a segment.
 fn packet(segment: Segment) -> Packet {
     let headers = u32::try_from(segment.wire_len()).expect("headers of at most 68 bytes");
-    Packet { size: headers + u32::from(segment.plen), header: Header::Tcp(segment) }
+    Packet::new(headers + u32::from(segment.plen), Header::Tcp(segment))
 }
 
 /// The 64-bit sequence number nearest to `near` that the wire shows as `wire`, or `None` if that is negative.

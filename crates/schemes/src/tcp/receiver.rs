@@ -179,16 +179,15 @@ pub(super) fn acknowledgement(from: (u32, u16), to: (u32, u16), ack: u32, params
         seq: wrap_sequence(1, params.initial_sequence),
         ack,
         flags: ACK,
-        sack_count: 0,
         window: params.window_field(),
-        plen: 0,
-        sack: [(0, 0); 3],
+        ..Segment::default()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use raddle_wire::Ecn;
 
     /// A hundred bytes.
     const DATA: Segment = Segment {
@@ -202,6 +201,7 @@ mod tests {
         sack_count: 0,
         window: 0,
         plen: 100,
+        ecn: Ecn::NotEct,
         sack: [(0, 0); 3],
     };
 

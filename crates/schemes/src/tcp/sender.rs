@@ -341,10 +341,9 @@ impl Sender {
             seq: wrap_sequence(from, params.initial_sequence),
             ack: if from == 0 { 0 } else { wrap_sequence(DATA, params.initial_sequence) },
             flags,
-            sack_count: 0,
             window: params.window_field(),
             plen: u16::try_from(to.min(self.end - 1) - from.max(DATA)).expect("at most one MSS"),
-            sack: [(0, 0); 3],
+            ..Segment::default()
         })
     }
 }
@@ -374,8 +373,8 @@ mod tests {
                 flags: ACK,
                 sack_count: u8::from(sack.is_some()),
                 window: params.window_field(),
-                plen: 0,
                 sack: [sack.unwrap_or_default(), (0, 0), (0, 0)],
+                ..Segment::default()
             };
             assert_eq!(send(&mut sender), 10);
             assert!(sender.loss.is_none());
