@@ -102,12 +102,12 @@ impl Dre {
 
     /// The [`load`](Self::load) of a register that held `times.0 / times.1` as much.
     #[must_use]
-    pub fn scaled_load(&self, register: &DreRegister, now: Time, rate: Rate, times: (u32, u32)) -> u8 {
+    pub fn scaled_load(&self, register: &DreRegister, now: Time, rate: Rate, times: (u64, u64)) -> u8 {
         // Bytes at line rate: C · tau.
         let full = rate.as_bps_f64() * self.tau / 8.0;
-        let held = self.bytes(register, now) * f64::from(times.0) * self.levels;
+        let held = self.bytes(register, now) * times.0 as f64 * self.levels;
         // A cast from a float saturates; a link without a rate is full as soon as it has carried anything.
-        ((held / (full * f64::from(times.1))) as u8).min(self.most)
+        ((held / (full * times.1 as f64)) as u8).min(self.most)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The schemes: sans-IO state machines, one folder each, and the registry that lists them.
 
 pub mod ecmp;
+pub mod expeditus;
 mod lids;
 pub mod parameter;
 pub mod pfq;
