@@ -1,6 +1,7 @@
 //! The schemes: sans-IO state machines, one folder each, and the registry that lists them.
 
 pub mod ecmp;
+pub mod expeditus;
 mod flow_hash;
 mod lids;
 pub mod next_hops;
