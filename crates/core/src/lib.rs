@@ -11,6 +11,7 @@ mod ids;
 mod link_errors;
 mod packet;
 mod stream;
+pub mod text;
 mod units;
 
 pub use contract::{
