@@ -76,8 +76,10 @@ impl Packet {
             | Header::R2c2ControllerRates(_)
             | Header::R2c2Request(_)
             | Header::R2c2Snapshot(_) => PacketKind::Notice,
-            Header::R2c2Data(_) | Header::Tcp(_) if self.is_data() => PacketKind::Data,
-            Header::R2c2Data(_) | Header::R2c2Acknowledgement(_) | Header::Tcp(_) => PacketKind::Ack,
+            Header::R2c2Data(_) | Header::Tcp(_) | Header::Udp(_) if self.is_data() => PacketKind::Data,
+            Header::R2c2Data(_) | Header::R2c2Acknowledgement(_) | Header::Tcp(_) | Header::Udp(_) => {
+                PacketKind::Ack
+            }
         }
     }
 
@@ -87,6 +89,7 @@ impl Packet {
     pub fn src(&self) -> NodeId {
         match &self.header {
             Header::Tcp(segment) => NodeId(segment.src),
+            Header::Udp(datagram) => NodeId(datagram.src),
             Header::R2c2Data(data) => NodeId(data.src.into()),
             _ => self.ends_of_control().0,
         }
@@ -99,6 +102,7 @@ impl Packet {
     pub fn dst(&self) -> NodeId {
         match &self.header {
             Header::Tcp(segment) => NodeId(segment.dst),
+            Header::Udp(datagram) => NodeId(datagram.dst),
             Header::R2c2Data(data) => NodeId(data.dst.into()),
             _ => self.ends_of_control().1,
         }
@@ -121,6 +125,7 @@ impl Packet {
     pub fn payload(&self) -> u32 {
         match &self.header {
             Header::Tcp(segment) => segment.plen.into(),
+            Header::Udp(datagram) => datagram.plen.into(),
             Header::R2c2Data(data) => data.plen.into(),
             _ => 0,
         }

@@ -1,6 +1,7 @@
 //! The schemes: sans-IO state machines, one folder each, and the registry that lists them.
 
 pub mod ecmp;
+mod five_tuple;
 mod flow_hash;
 mod lids;
 pub mod next_hops;
@@ -8,7 +9,9 @@ pub mod parameter;
 pub mod pfq;
 pub mod r2c2;
 pub mod r2c2_central;
+mod ranges;
 mod reassembly;
 pub mod registry;
 mod rtt;
 pub mod tcp;
+pub mod udp;

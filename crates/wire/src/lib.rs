@@ -12,11 +12,13 @@ mod checksum;
 mod ecn;
 mod field;
 mod header;
+mod ipv4;
 pub mod r2c2;
 mod shim;
 pub mod tcp;
 #[cfg(test)]
 mod tests;
+pub mod udp;
 
 pub use ecn::Ecn;
 pub use header::Header;
