@@ -1,6 +1,7 @@
 //! The schemes: sans-IO state machines, one folder each, and the registry that lists them.
 
 pub mod ecmp;
+pub mod expeditus;
 mod five_tuple;
 mod flow_hash;
 mod lids;

@@ -1,6 +1,6 @@
 //! The header of any packet that engines carry.
 
-use crate::{Ecn, Error, ipv4, r2c2, tcp, udp};
+use crate::{Ecn, Error, exp, ipv4, r2c2, tcp, udp};
 use std::sync::Arc;
 
 /// The header of a packet, whichever protocol it speaks.
@@ -30,11 +30,13 @@ pub enum Header {
     Tcp(tcp::Segment),
     /// A UDP datagram of a flow in its IPv4 packet.
     Udp(udp::Datagram),
+    /// A packet that bears Expeditus's tag, boxed since there are one or two a flow.
+    Exp(Box<exp::Tagged>),
 }
 
 impl Header {
     /// Bytes of the header on the wire: of a data packet 36, of an event or a digest 16, of a TCP segment 40 and its SACK
-    /// option, of a UDP datagram 44; of packets that are all header, a request's 36, a drop notice's 56, an acknowledgement's 52, an
+    /// option, of a UDP datagram 44, of a tagged packet the tag's and its own; of packets that are all header, a request's 36, a drop notice's 56, an acknowledgement's 52, an
     /// announcement's 12 and 5 an assignment, a snapshot's 48 and 10 a flow, a controller event's 52, and a
     /// controller's rates' 36 and 6 a rate.
     #[must_use]
@@ -54,12 +56,13 @@ impl Header {
             Self::R2c2Snapshot(snapshot) => snapshot.wire_len(),
             Self::Tcp(segment) => segment.wire_len(),
             Self::Udp(_) => udp::Datagram::LEN,
+            Self::Exp(tagged) => tagged.wire_len(),
         }
     }
 
     /// Bytes of the payload that follows the header.
     #[must_use]
-    pub const fn payload_len(&self) -> usize {
+    pub fn payload_len(&self) -> usize {
         match self {
             Self::R2c2Data(data) => data.plen as usize,
             Self::R2c2Event(_)
@@ -73,6 +76,7 @@ impl Header {
             | Self::R2c2Snapshot(_) => 0,
             Self::Tcp(segment) => segment.plen as usize,
             Self::Udp(datagram) => datagram.plen as usize,
+            Self::Exp(tagged) => tagged.inner.payload_len(),
         }
     }
 
@@ -91,7 +95,8 @@ impl Header {
             | Self::R2c2Announcement(..)
             | Self::R2c2Digest(_)
             | Self::Tcp(_)
-            | Self::Udp(_) => None,
+            | Self::Udp(_)
+            | Self::Exp(_) => None,
         }
     }
 
@@ -110,7 +115,8 @@ impl Header {
             | Self::R2c2Announcement(..)
             | Self::R2c2Digest(_)
             | Self::Tcp(_)
-            | Self::Udp(_) => None,
+            | Self::Udp(_)
+            | Self::Exp(_) => None,
         }
     }
 
@@ -124,13 +130,15 @@ impl Header {
                 *ecn = Ecn::Ce;
                 true
             }
+            Self::Exp(tagged) => tagged.inner.mark_congestion(),
             _ => false,
         }
     }
 
-    /// The flow's name, on which sender and receiver agree: R2C2's handle,
-    /// [`tcp::Segment::flow_key`] or [`udp::Datagram::flow_key`]. Of a drop notice, the flow whose event was dropped; of what is about no single flow, 0;
-    /// of a controller's rates, the handle that its data header names, although they are about several flows.
+    /// The flow's name, on which sender and receiver agree: R2C2's handle, [`tcp::Segment::flow_key`] or
+    /// [`udp::Datagram::flow_key`]. Of a drop notice, the flow whose event was dropped; of what is about no single flow,
+    /// 0; of a controller's rates, the handle that its data header names, although they are about several flows. Of an
+    /// Exp-response, whose addresses are exchanged and whose ports are not, 0.
     #[must_use]
     pub fn flow_key(&self) -> u64 {
         match self {
@@ -146,6 +154,8 @@ impl Header {
             | Self::R2c2Snapshot(_) => 0,
             Self::Tcp(segment) => segment.flow_key(),
             Self::Udp(datagram) => datagram.flow_key(),
+            Self::Exp(tagged) if tagged.tag.is_response => 0,
+            Self::Exp(tagged) => tagged.inner.flow_key(),
         }
     }
 
@@ -194,6 +204,7 @@ impl Header {
             Self::R2c2Snapshot(snapshot) => snapshot.encode(out),
             Self::Tcp(segment) => segment.encode(payload, out),
             Self::Udp(datagram) => out.extend_from_slice(&datagram.encode(payload)),
+            Self::Exp(tagged) => tagged.encode(payload, out),
         }
     }
 
@@ -227,6 +238,10 @@ impl Header {
             ipv4::TYPE => {
                 let (segment, len) = tcp::Segment::decode(bytes)?;
                 return Ok((Self::Tcp(segment), len));
+            }
+            exp::Tagged::TYPE => {
+                let (tagged, len) = exp::Tagged::decode(bytes)?;
+                return Ok((Self::Exp(Box::new(tagged)), len));
             }
             _ => return Err(Error::UnknownType(kind)),
         };

@@ -377,7 +377,8 @@ impl Host for R2c2Node {
                 Header::R2c2ControllerEvent(_)
                 | Header::R2c2ControllerRates(_)
                 | Header::Tcp(_)
-                | Header::Udp(_) => {}
+                | Header::Udp(_)
+                | Header::Exp(_) => {}
             },
             Input::Sent(_) => {}
             Input::Corrupted { port } => self.resends.damaged(now, port),

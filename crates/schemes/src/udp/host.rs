@@ -157,7 +157,7 @@ impl Host for UdpHost {
         match input {
             Input::Flow(flow) => self.open(now, flow),
             Input::Packet { packet: Packet { header: Header::Udp(datagram), .. }, .. } => {
-                self.receive(datagram)
+                self.receive(datagram);
             }
             Input::Packet { .. }
             | Input::Corrupted { .. }
