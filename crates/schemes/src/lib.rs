@@ -2,6 +2,7 @@
 
 pub mod ecmp;
 pub mod expeditus;
+mod five_tuple;
 mod flow_hash;
 mod lids;
 pub mod next_hops;
@@ -9,7 +10,9 @@ pub mod parameter;
 pub mod pfq;
 pub mod r2c2;
 pub mod r2c2_central;
+mod ranges;
 mod reassembly;
 pub mod registry;
 mod rtt;
 pub mod tcp;
+pub mod udp;

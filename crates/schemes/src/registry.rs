@@ -126,6 +126,7 @@ pub const TRANSPORTS: &[Transport] = &[
     crate::tcp::control::NEWRENO,
     crate::tcp::control::CUBIC,
     crate::tcp::control::DCTCP,
+    crate::udp::TRANSPORT,
 ];
 
 /// All routings that are no transport's own; the first is the default.

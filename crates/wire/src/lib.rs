@@ -15,11 +15,13 @@ pub mod ethernet;
 pub mod exp;
 mod field;
 mod header;
+mod ipv4;
 pub mod r2c2;
 mod shim;
 pub mod tcp;
 #[cfg(test)]
 mod tests;
+pub mod udp;
 
 pub use ecn::Ecn;
 pub use header::Header;

@@ -189,7 +189,7 @@ impl R2c2Node {
                 }
                 return;
             }
-            Header::Tcp(_) => return,
+            Header::Tcp(_) | Header::Udp(_) => return,
             _ if reason == DropReason::QueueFull => {
                 self.retries.refused(now, packet, port);
                 return;
@@ -377,6 +377,7 @@ impl Host for R2c2Node {
                 Header::R2c2ControllerEvent(_)
                 | Header::R2c2ControllerRates(_)
                 | Header::Tcp(_)
+                | Header::Udp(_)
                 | Header::Exp(_) => {}
             },
             Input::Sent(_) => {}

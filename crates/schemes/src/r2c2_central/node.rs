@@ -244,6 +244,7 @@ impl Host for CentralNode {
                 | Header::R2c2Request(_)
                 | Header::R2c2Snapshot(_)
                 | Header::Tcp(_)
+                | Header::Udp(_)
                 | Header::Exp(_) => {}
             },
             Input::Sent(_) | Input::Dropped { .. } | Input::Corrupted { .. } => {}

@@ -1,7 +1,7 @@
 //! One flow's receiving side: what has come in, and what to acknowledge.
 
-use super::ranges::Ranges;
 use super::{Params, WINDOW_SCALE, packet, unwrap_sequence, wrap_sequence};
+use crate::ranges::Ranges;
 use raddle_core::{Packet, Time};
 use raddle_wire::Ecn;
 use raddle_wire::tcp::{ACK, ECE, FIN, SYN, Segment};
