@@ -50,7 +50,8 @@ impl Document {
             settings: &scheme.settings,
             seed: experiment.engine.seed,
         };
-        let parts = (scheme.transport.build)(&plan).map_err(|unfit| self.unfit(unfit))?;
+        let parts =
+            scheme.transport.build(&plan, &scheme.routing_settings).map_err(|unfit| self.unfit(unfit))?;
         let mut prepared = Prepared { experiment, topology, flows: flows.into(), parts, changes, errors };
         self.check_queues(&mut prepared)?;
         Ok(prepared)
@@ -122,7 +123,7 @@ impl Prepared {
             }
         };
         let queue_depths = self.experiment.record.queues;
-        let threads = match self.experiment.scheme.transport.info.view {
+        let threads = match self.experiment.scheme.view() {
             View::Local => threads,
             View::Global => 1,
         };

@@ -2,7 +2,9 @@
 
 pub mod ecmp;
 pub mod expeditus;
+mod flow_hash;
 mod lids;
+pub mod next_hops;
 pub mod parameter;
 pub mod pfq;
 pub mod r2c2;

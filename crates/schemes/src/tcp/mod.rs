@@ -35,7 +35,7 @@ mod sender;
 mod table;
 
 pub use host::TcpHost;
-pub use scheme::SCHEME;
+pub use scheme::TRANSPORT;
 
 use crate::rtt::TimeoutBounds;
 use raddle_core::{Bytes, Duration, Header, Packet};

@@ -1,18 +1,17 @@
 //! TCP's entry in the registry.
 
 use super::{Params, TcpHost};
-use crate::ecmp::{Ecmp, ShortestPaths};
 use crate::parameter::{Parameter, Value};
-use crate::registry::{Info, Parts, Plan, Scheme, Unfit, View};
-use raddle_core::{Bytes, Duration, Node};
+use crate::registry::{Hosts, Info, Make, Plan, Transport, Unfit, View};
+use raddle_core::{Bytes, Duration};
 use std::sync::Arc;
 
 /// TCP NewReno.
-pub const SCHEME: Scheme = Scheme { info: INFO, build };
+pub const TRANSPORT: Transport = Transport { info: INFO, make: Make::Hosts(build) };
 
 const INFO: Info = Info {
     name: "tcp-newreno",
-    summary: "TCP NewReno with selective acknowledgements, each flow on one shortest path chosen by hash",
+    summary: "TCP NewReno with selective acknowledgements",
     source: "RFC 5681, 6582, 6675, 2018, 6298, 3042, 6928; the comparison of R2C2 §5.1",
     differs: &[
         "flows go one way; the FIN on the last data segment ends them, and the other half is never closed",
@@ -21,7 +20,6 @@ const INFO: Info = Info {
         "a sender never gives up, and does not slow-start again after an idle period",
     ],
     view: View::Local,
-    routings: &["ecmp"],
     parameters: &[
         Parameter::new("mss", Value::Bytes(1_460), "payload bytes of a full segment").within(1.0, 8_960.0),
         Parameter::new("initial_window", Value::Count(10), "segments sent before the first acknowledgement")
@@ -61,24 +59,18 @@ fn params(plan: &Plan<'_>) -> Params {
     }
 }
 
-fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
+fn build(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
     let params = params(plan);
     let nodes = plan.topology.node_count();
     if nodes > 1 << 24 {
         let problem = format!("TCP addresses 16,777,216 nodes here; this fabric has {nodes}");
         return Err(Unfit { key: "topology".into(), problem, hint: "choose a smaller fabric".into() });
     }
-    let topology = plan.topology.clone();
-    let paths = ShortestPaths::new(&topology);
-    let seed = plan.seed;
     let shared = Arc::new(params);
-    Ok(Parts {
-        node: Box::new(move |id| Node {
-            host: topology.is_host(id).then(|| Box::new(TcpHost::new(id, Arc::clone(&shared))) as _),
-            forwarder: Some(Box::new(Ecmp::new(id, &paths, seed))),
-        }),
-        queue: Box::new(|_| None),
+    Ok(Hosts {
+        host: Box::new(move |id| Box::new(TcpHost::new(id, Arc::clone(&shared)))),
         header_bytes: 40,
         mtu: params.mss.into(),
+        handshake: params.handshake,
     })
 }

@@ -1,7 +1,8 @@
 //! In the packet engine: a bottleneck of its own, and a torus under load.
 
 use super::*;
-use crate::ecmp::{Ecmp, ShortestPaths};
+use crate::ecmp::Ecmp;
+use crate::next_hops::ShortestPaths;
 use raddle_core::{Flow, FlowId, Node, NodeId, Rate, Time};
 use raddle_packet_sim::{Config, PortSetup, Simulation};
 use raddle_topology::Topology;
