@@ -130,7 +130,7 @@ pub const TRANSPORTS: &[Transport] = &[
 ];
 
 /// All routings that are no transport's own; the first is the default.
-pub const ROUTINGS: &[Routing] = &[crate::ecmp::ROUTING];
+pub const ROUTINGS: &[Routing] = &[crate::ecmp::ROUTING, crate::expeditus::ROUTING];
 
 /// The transport of that name.
 #[must_use]

@@ -1,6 +1,6 @@
 //! Shortest-path routing as one node sees it: what is the same for all its packets is worked out beforehand.
 
-use super::Routing;
+use super::{Metric, Routing};
 use crate::clos::Below;
 use crate::{Clos, Shape};
 use raddle_core::{NodeId, PortId};
@@ -41,6 +41,14 @@ impl LocalRouting {
         match &self.below {
             Some(below) if below.knows(to) && to != self.node => Some(below.choose(to, pick)),
             _ => self.choose_by_all(to, pick),
+        }
+    }
+
+    /// Calls `visit` with the ports of [`Routing::productive`], in order.
+    pub fn productive(&self, to: NodeId, mut visit: impl FnMut(PortId)) {
+        match &self.routing.metric {
+            Metric::Torus(torus) => torus.productive(self.node, to, visit),
+            Metric::General(general) => general.productive(self.node, to, |port, _| visit(port)),
         }
     }
 
