@@ -3,7 +3,7 @@
 use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate, Stream, Time};
 use raddle_packet_sim::{Config, PortSetup, Simulation};
 use raddle_schemes::parameter::Settings;
-use raddle_schemes::registry::{Plan, find};
+use raddle_schemes::registry::{Plan, transport};
 use raddle_topology::builders::ClosRates;
 use raddle_topology::{Topology, builders};
 use std::ops::ControlFlow;
@@ -143,14 +143,14 @@ impl Work {
         threads: usize,
         limit: Duration,
     ) -> Simulation<()> {
-        let scheme = find(self.scheme).expect("a scheme of the registry");
+        let scheme = transport(self.scheme).expect("a scheme of the registry");
         let plan = Plan {
             topology,
-            routing: scheme.info.routings[0],
+            routing: scheme.routings()[0],
             settings: &Settings::defaults(scheme.info.parameters),
             seed: 1,
         };
-        let mut parts = (scheme.build)(&plan).expect("a scheme that fits the fabric");
+        let mut parts = scheme.build(&plan, &Settings::defaults(&[])).expect("a scheme that fits the fabric");
         let port = |link| PortSetup {
             queue: (parts.queue)(link),
             limit_packets: self.queue_packets,

@@ -135,7 +135,7 @@ pub(crate) enum Scale {
 /// What can be listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Listed {
-    /// Transports.
+    /// Transports and routings.
     Schemes,
     /// Kinds of fabric.
     Topologies,

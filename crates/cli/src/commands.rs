@@ -19,8 +19,13 @@ pub(crate) fn execute(arguments: &Arguments, stop: &AtomicBool) -> Result<Ended,
         Command::Sweep(run) => run_sweep(run, output, stop),
         Command::List { what } => {
             let parts = match what {
-                None => vec![catalogue::schemes(), catalogue::topologies(), catalogue::workloads()],
-                Some(Listed::Schemes) => vec![catalogue::schemes()],
+                None => vec![
+                    catalogue::transports(),
+                    catalogue::routings(),
+                    catalogue::topologies(),
+                    catalogue::workloads(),
+                ],
+                Some(Listed::Schemes) => vec![catalogue::transports(), catalogue::routings()],
                 Some(Listed::Topologies) => vec![catalogue::topologies()],
                 Some(Listed::Workloads) => vec![catalogue::workloads()],
                 Some(Listed::Figures) => {

@@ -174,7 +174,8 @@ fn what_there_is_can_be_listed_and_explained() {
     insta::assert_snapshot!(stdout(&raddle(folder.path(), "list topologies")));
     insta::assert_snapshot!(stdout(&raddle(folder.path(), "topo show small.toml")));
     let schemes = json(&raddle(folder.path(), "list schemes --format json"));
-    for scheme in schemes["schemes"].as_array().unwrap() {
+    let both = ["transports", "routings"].map(|part| schemes[part].as_array().unwrap());
+    for scheme in both.into_iter().flatten() {
         let name = scheme["name"].as_str().unwrap();
         assert!(stdout(&raddle(folder.path(), &format!("explain {name}"))).starts_with(name));
     }

@@ -146,6 +146,10 @@ pub trait Host: Send {
 pub enum Verdict {
     /// It leaves by this port.
     Forward(PortId),
+    /// It leaves by this port, and after it what the forwarder itself has to send: [`Forwarder::originate`].
+    Answer(PortId),
+    /// It was for the forwarder, and ends here. What the forwarder has to send then goes: [`Forwarder::originate`].
+    Absorb,
     /// It is for this node's host.
     Deliver,
     /// It waits in this node under a key of the forwarder's choice. It is asked about again when
@@ -184,6 +188,12 @@ pub trait Forwarder: Send {
         arrival: Option<PortId>,
         ports: &Ports<'_>,
     ) -> Verdict;
+
+    /// The next packet of this forwarder's own, and the port it leaves by. Asked again and again after
+    /// [`Verdict::Answer`] and [`Verdict::Absorb`], until there is none.
+    fn originate(&mut self) -> Option<(Packet, PortId)> {
+        None
+    }
 
     /// The port that [`forward`](Self::forward) will probably choose for a packet that is about to arrive. Nothing
     /// depends on it but speed: an engine may bring in what it will need there.

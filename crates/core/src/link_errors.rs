@@ -3,7 +3,7 @@
 //! Engines ask about every packet that arrives by such a link, in the order in which they arrive. What they are told
 //! comes from the link's own stream, so it depends neither on the engine nor on its threads.
 
-use crate::{Header, LinkId, Stream, Time};
+use crate::{LinkId, Packet, Stream, Time};
 use std::collections::BTreeSet;
 
 /// How often links lose packets and how often they damage them.
@@ -92,18 +92,18 @@ impl LinkNoise {
     ///
     /// # Errors
     /// [`raddle_wire::Error`], if the bytes are no packet any more.
-    pub fn damaged(&mut self, header: &Header) -> Result<Header, raddle_wire::Error> {
+    pub fn damaged(&mut self, packet: &Packet) -> Result<Packet, raddle_wire::Error> {
         let mut bytes = Vec::new();
-        header.encode(&mut bytes);
+        packet.encode(&mut bytes);
         self.flip(&mut bytes);
-        Header::decode(&bytes).map(|(header, _)| header)
+        Packet::decode(&bytes)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Duration;
+    use crate::{Duration, Header};
     use raddle_wire::r2c2::{Data, Event, EventKind, Route};
 
     fn noise(loss: f64, corruption: f64) -> LinkNoise {
@@ -151,7 +151,8 @@ mod tests {
             lid: 1,
         };
         let mut noise = noise(0.0, 1.0);
-        assert!((0..2_000).all(|_| noise.damaged(&Header::R2c2Event(event)).is_err()));
+        let event = Packet::new(16, Header::R2c2Event(event));
+        assert!((0..2_000).all(|_| noise.damaged(&event).is_err()));
         let data = Data {
             flow: 7,
             src: 0,
@@ -163,10 +164,10 @@ mod tests {
             flags: 0,
             route: Route::default(),
         };
-        let read: Vec<Header> =
-            (0..2_000).filter_map(|_| noise.damaged(&Header::R2c2Data(data)).ok()).collect();
+        let packet = Packet::new(36, Header::R2c2Data(data));
+        let read: Vec<Packet> = (0..2_000).filter_map(|_| noise.damaged(&packet).ok()).collect();
         assert!(!read.is_empty() && read.len() < 100, "8 of 288 bits, some beyond the route: {}", read.len());
-        let ridx_aside = |header: &Header| match header {
+        let ridx_aside = |packet: &Packet| match &packet.header {
             Header::R2c2Data(read) => Data { ridx: 1, ..*read } == data && read.ridx != 1,
             _ => false,
         };

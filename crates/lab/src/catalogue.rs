@@ -4,7 +4,7 @@ use crate::Error;
 use crate::experiment::{topology_kinds, workload_kinds};
 use raddle_core::Bytes;
 use raddle_schemes::parameter::{Parameter, Value as Setting};
-use raddle_schemes::registry::{self, SCHEMES};
+use raddle_schemes::registry::{self, ROUTINGS, TRANSPORTS};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -27,10 +27,16 @@ fn part(title: &'static str, items: impl IntoIterator<Item = (&'static str, &'st
     Part::new(title, items.into_iter().map(|(name, summary)| (name.to_owned(), summary.to_owned())))
 }
 
-/// The schemes of the registry.
+/// The transports of the registry.
 #[must_use]
-pub fn schemes() -> Part {
-    part("schemes", SCHEMES.iter().map(|scheme| (scheme.info.name, scheme.info.summary)))
+pub fn transports() -> Part {
+    part("transports", TRANSPORTS.iter().map(|transport| (transport.info.name, transport.info.summary)))
+}
+
+/// The routings of the registry.
+#[must_use]
+pub fn routings() -> Part {
+    part("routings", ROUTINGS.iter().map(|routing| (routing.info.name, routing.info.summary)))
 }
 
 /// The kinds of fabric.
@@ -42,7 +48,7 @@ pub fn topologies() -> Part {
 /// The kinds of arrivals, sizes and pairs.
 #[must_use]
 pub fn workloads() -> Part {
-    part("workloads", workload_kinds().iter().copied())
+    Part::new("workloads", workload_kinds())
 }
 
 /// Lists as text.
@@ -77,12 +83,14 @@ pub fn json(parts: &[Part]) -> Value {
 /// # Errors
 /// If there is no scheme of that name.
 pub fn explain(name: &str) -> Result<(String, Value), Error> {
-    let Some(scheme) = registry::find(name) else {
-        let names: Vec<_> = SCHEMES.iter().map(|scheme| scheme.info.name).collect();
+    let (transport, routing) = (registry::transport(name), registry::routing(name));
+    let Some(info) = transport.map(|it| &it.info).or(routing.map(|it| &it.info)) else {
+        let transports = TRANSPORTS.iter().map(|transport| transport.info.name);
+        let names: Vec<_> = transports.chain(ROUTINGS.iter().map(|routing| routing.info.name)).collect();
         let hint = format!("one of: {}", names.join(", "));
         return Err(Error::Usage { what: format!("unknown scheme `{name}`"), hint });
     };
-    let info = &scheme.info;
+    let routings = transport.map(registry::Transport::routings).unwrap_or_default();
     let rows: Vec<Vec<String>> = info
         .parameters
         .iter()
@@ -97,8 +105,13 @@ pub fn explain(name: &str) -> Result<(String, Value), Error> {
     let width = rows.iter().map(|row| row[0].chars().count()).max().unwrap_or(0);
     let mut text = format!("{}\n{}\n\nsource\n  {}\n", info.name, info.summary, info.source);
     let mut line = |line: String| writeln!(text, "{line}").expect("a string takes any text");
-    line(format!("\nrouting (the first is the default)\n  {}", info.routings.join(", ")));
-    line(format!("\nparameters of [scheme.{}], with their defaults", info.name));
+    match transport {
+        Some(_) => line(format!("\nrouting (the first is the default)\n  {}", routings.join(", "))),
+        None => line("\nis a routing, for every transport that brings none of its own".to_owned()),
+    }
+    if !info.parameters.is_empty() {
+        line(format!("\nparameters of [scheme.{}], with their defaults", info.name));
+    }
     for row in &rows {
         line(format!("{:<width$}  # {}", row[0], row[1]));
     }
@@ -117,7 +130,7 @@ pub fn explain(name: &str) -> Result<(String, Value), Error> {
         "name": info.name,
         "summary": info.summary,
         "source": info.source,
-        "routings": info.routings,
+        "routings": routings,
         "parameters": parameters,
         "differs": info.differs,
     });

@@ -1,6 +1,6 @@
 //! From an experiment to what an engine takes, and the checks that need all of it at once.
 
-use crate::experiment::{At, Cause, Document, EngineKind, Experiment, Problem, Table, Value};
+use crate::experiment::{At, Cause, Document, EngineKind, Experiment, Problem, QueueLimits, Table, Value};
 use crate::faults;
 use crate::ideal::{Ideals, components};
 use raddle_core::{Bytes, Flow, LinkErrors, LinkId};
@@ -50,7 +50,8 @@ impl Document {
             settings: &scheme.settings,
             seed: experiment.engine.seed,
         };
-        let parts = (scheme.transport.build)(&plan).map_err(|unfit| self.unfit(unfit))?;
+        let parts =
+            scheme.transport.build(&plan, &scheme.routing_settings).map_err(|unfit| self.unfit(unfit))?;
         let mut prepared = Prepared { experiment, topology, flows: flows.into(), parts, changes, errors };
         self.check_queues(&mut prepared)?;
         Ok(prepared)
@@ -70,10 +71,10 @@ impl Document {
         let name = experiment.scheme.transport.info.name;
         let own = topology.links().next().is_some_and(|(id, _)| (parts.queue)(id).is_some());
         let limits = experiment.scheme.queue;
-        let limited = limits.bytes.is_some() || limits.packets.is_some();
+        let limited = limits != QueueLimits::default();
         if own && limited {
             let what = format!("{name} has queues of its own, which know no such limit");
-            return contradiction("scheme.queue", what, "leave `limit` and `packets` out");
+            return contradiction("scheme.queue", what, "leave all but `kind` out");
         }
         if experiment.engine.kind == EngineKind::Lockstep {
             let hint = "choose kind = \"packet\" in [engine]";
@@ -82,7 +83,11 @@ impl Document {
                 return contradiction("scheme.transport", what, hint);
             }
             if limited {
-                return contradiction("scheme.queue", "lockstep queues are unbounded".to_owned(), hint);
+                return contradiction(
+                    "scheme.queue",
+                    "lockstep queues are unbounded and mark nothing".to_owned(),
+                    hint,
+                );
             }
             if !changes.is_empty() {
                 let key = if experiment.failures.is_empty() { "faults" } else { "failure" };
@@ -118,7 +123,7 @@ impl Prepared {
             }
         };
         let queue_depths = self.experiment.record.queues;
-        let threads = match self.experiment.scheme.transport.info.view {
+        let threads = match self.experiment.scheme.view() {
             View::Local => threads,
             View::Global => 1,
         };
@@ -142,6 +147,8 @@ impl Prepared {
         PortSetup {
             limit_bytes: limits.bytes.map(|bytes| bytes.0),
             limit_packets: limits.packets.map(|packets| packets as usize),
+            mark_bytes: limits.mark.map(|bytes| bytes.0),
+            mark_packets: limits.mark_packets.map(|packets| packets as usize),
             queue: (self.parts.queue)(link),
             agent: None,
         }

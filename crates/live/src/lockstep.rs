@@ -17,8 +17,8 @@
 //! An event costs a heap operation, a hop one encoding and one decoding; buffers are used again.
 
 use raddle_core::{
-    Bytes, DropReason, Fate, Flow, Header, Input, LinkErrors, LinkId, LinkNoise, Node, NodeId, Output,
-    Packet, PortId, PortState, Ports, Rate, Report, Time, Verdict,
+    Bytes, DropReason, Fate, Flow, Input, LinkErrors, LinkId, LinkNoise, Node, NodeId, Output, Packet,
+    PortId, PortState, Ports, Rate, Report, Time, Verdict,
 };
 use raddle_topology::{Link, Topology};
 use std::cmp::Reverse;
@@ -54,11 +54,11 @@ impl Observer for () {}
 /// What a run amounts to. `sent` is the sum of `delivered`, `dropped`, `malformed` and the packets still inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Totals {
-    /// Packets that hosts sent.
+    /// Packets that hosts and forwarders sent.
     pub sent: u64,
     /// Packets that arrived by links.
     pub packet_hops: u64,
-    /// Packets delivered to hosts.
+    /// Packets delivered to hosts, or absorbed by the forwarders that they were for.
     pub delivered: u64,
     /// Packets lost at nodes and on links.
     pub dropped: u64,
@@ -217,11 +217,8 @@ impl<O: Observer> Lockstep<O> {
         let end = self.topology.link(link).expect("packets travel on links");
         let (node, port) = (end.to, end.to_port);
         self.totals.packet_hops += 1;
-        let due = match Header::decode(bytes) {
-            Ok((header, _)) => {
-                let size = u32::try_from(bytes.len()).expect("a packet's size fits 32 bits");
-                self.pass(node, Packet { size, header }, Some(port))
-            }
+        let due = match Packet::decode(bytes) {
+            Ok(packet) => self.pass(node, packet, Some(port)),
             Err(error) => {
                 self.totals.malformed += 1;
                 self.observer.malformed(self.now, link, bytes, error);
@@ -237,10 +234,8 @@ impl<O: Observer> Lockstep<O> {
     fn vanish(&mut self, link: LinkId, bytes: &[u8]) {
         let &Link { from, from_port, .. } = self.topology.link(link).expect("packets travel on links");
         self.totals.dropped += 1;
-        if let Ok((header, _)) = Header::decode(bytes) {
-            let size = u32::try_from(bytes.len()).expect("a packet's size fits 32 bits");
-            let (packet, why) = (Packet { size, header }, DropReason::Lost);
-            self.observer.dropped(self.now, from, Some(from_port), &packet, why);
+        if let Ok(packet) = Packet::decode(bytes) {
+            self.observer.dropped(self.now, from, Some(from_port), &packet, DropReason::Lost);
         }
     }
 
@@ -318,8 +313,25 @@ impl<O: Observer> Lockstep<O> {
                 self.tell(node, Input::Packet { packet: &packet, port: arrival.unwrap_or(PortId(0)) })
             }
             Verdict::Drop(reason) => self.lose(node, None, &packet, reason),
+            Verdict::Answer(port) => self.enqueue(node, port, &packet) | self.originate(node),
+            Verdict::Absorb => {
+                self.totals.delivered += 1;
+                self.originate(node)
+            }
             Verdict::Hold(_) => panic!("node {node} holds a packet, which no signal could release"),
         }
+    }
+
+    /// Sends what a node's forwarder has to send of its own. Returns whether the node's host is due a poll.
+    fn originate(&mut self, node: NodeId) -> bool {
+        let mut due = false;
+        while let Some(forwarder) = &mut self.nodes[node.index()].parts.forwarder
+            && let Some((packet, port)) = forwarder.originate()
+        {
+            self.totals.sent += 1;
+            due |= self.enqueue(node, port, &packet);
+        }
+        due
     }
 
     /// Puts a packet on the link behind a port. Returns whether it was lost and the host is due a poll.
@@ -330,11 +342,12 @@ impl<O: Observer> Lockstep<O> {
             return self.lose(node, Some(port), packet, DropReason::LinkDown);
         };
         let state = &mut self.ports[link.index()];
-        state.free_at = state.free_at.max(self.now) + wire.rate.time_for(Bytes(packet.size.into()));
+        state.free_at = state.free_at.max(self.now)
+            + wire.rate.time_for(Bytes(self.topology.link_layer().on_wire(packet.size).into()));
 
         let mut bytes = self.spare_buffers.pop().unwrap_or_default();
         bytes.clear();
-        packet.header.encode(&mut bytes);
+        packet.encode(&mut bytes);
         assert_eq!(packet.size as usize, bytes.len(), "the size of {:?}", packet.header);
         self.observer.transmitted(state.free_at, link, &mut bytes);
 

@@ -45,7 +45,7 @@ impl Chatterbox {
             flags: 0,
             route: Route::from_ports(walk, HOP_BITS).expect("a short walk"),
         };
-        self.outbox.push(Packet { size: 36 + u32::from(plen), header: Header::R2c2Data(data) });
+        self.outbox.push(Packet::new(36 + u32::from(plen), Header::R2c2Data(data)));
     }
 }
 

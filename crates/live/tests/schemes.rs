@@ -9,8 +9,10 @@ use raddle_core::{
 };
 use raddle_live::lockstep::{Lockstep, Observer};
 use raddle_schemes::parameter::{Settings, Value};
-use raddle_schemes::registry::{Parts, Plan, SCHEMES, Scheme, find};
-use raddle_topology::{Topology, builders};
+use raddle_schemes::registry::{self, Parts, Plan, TRANSPORTS, Transport, transport};
+use raddle_topology::Topology;
+use raddle_topology::builders::{self, ClosRates};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const SEED: u64 = 3;
@@ -27,30 +29,45 @@ fn flows(nodes: u64) -> Vec<Flow> {
     (0..60).map(flow).collect()
 }
 
-/// The scheme's parts on this fabric; `None` if some port needs a queue of its own.
-fn parts(scheme: &Scheme, topology: &Arc<Topology>) -> Option<Parts> {
-    parts_with(scheme, topology, &Settings::defaults(scheme.info.parameters))
+/// The parts on this fabric; `None` if some port needs a queue of its own, or the routing does not fit the fabric.
+fn parts(scheme: &Transport, routing: &str, topology: &Arc<Topology>) -> Option<Parts> {
+    parts_with(scheme, routing, topology, &Settings::defaults(scheme.info.parameters))
 }
 
 /// The same, with parameters other than the defaults.
-fn parts_with(scheme: &Scheme, topology: &Arc<Topology>, settings: &Settings) -> Option<Parts> {
-    let plan = Plan { topology, routing: scheme.info.routings[0], settings, seed: SEED };
-    let mut parts = (scheme.build)(&plan).expect("defaults suit a small torus");
+fn parts_with(
+    scheme: &Transport,
+    routing: &str,
+    topology: &Arc<Topology>,
+    settings: &Settings,
+) -> Option<Parts> {
+    let plan = Plan { topology, routing, settings, seed: SEED };
+    let of_routing = registry::routing(routing).map_or(&[][..], |routing| routing.info.parameters);
+    let mut parts = scheme.build(&plan, &Settings::defaults(of_routing)).ok()?;
     (0..topology.link_slots()).all(|link| (parts.queue)(LinkId::of(link)).is_none()).then_some(parts)
 }
 
 #[test]
 fn every_scheme_on_fifo_ports_sends_the_same_bytes_in_both_engines() {
-    let torus = builders::torus(&[4, 4], Rate::from_gbps(10), Duration::from_ns(100));
-    let topology = Arc::new(torus.expect("a 4x4 torus"));
+    let (rate, delay) = (Rate::from_gbps(10), Duration::from_ns(100));
+    let torus = builders::torus(&[4, 4], rate, delay).expect("a 4x4 torus");
+    let fat_tree = builders::fat_tree(4, ClosRates::all(rate), delay).expect("a fat-tree of 16 hosts");
     let flows = flows(16);
     let end = Time::ZERO + Duration::from_ms(100);
-    let mut compared = 0;
-    for scheme in SCHEMES {
-        let (Some(simulated), Some(moved)) = (parts(scheme, &topology), parts(scheme, &topology)) else {
+    let mut compared = BTreeSet::new();
+    let fabrics = [torus, fat_tree].map(Arc::new);
+    let schemes =
+        TRANSPORTS.iter().flat_map(|scheme| scheme.routings().into_iter().map(move |name| (scheme, name)));
+    for ((scheme, routing), topology) in
+        schemes.flat_map(|scheme| fabrics.each_ref().map(|fabric| (scheme, fabric)))
+    {
+        let (Some(simulated), Some(moved)) =
+            (parts(scheme, routing, topology), parts(scheme, routing, topology))
+        else {
             continue;
         };
-        let name = scheme.info.name;
+        let topology = topology.clone();
+        let name = format!("{} over {routing}", scheme.info.name);
         let simulated = simulate(&topology, simulated.node, flows.clone(), end, &LinkErrors::default());
         let moved = run_in_lockstep(&topology, moved.node, flows.clone(), end, &LinkErrors::default());
         let delivered =
@@ -59,19 +76,20 @@ fn every_scheme_on_fifo_ports_sends_the_same_bytes_in_both_engines() {
         assert_eq!(simulated.reports, moved.reports, "{name}");
         // Not assert_eq, which would print all the bytes.
         assert!(simulated.packets == moved.packets, "{name}");
-        compared += 1;
+        compared.extend([scheme.info.name, routing]);
     }
-    assert!(compared >= 2, "R2C2 and TCP at least");
+    let routings = registry::ROUTINGS.iter().map(|routing| routing.info.name);
+    assert!(routings.chain(["r2c2", "tcp-newreno"]).all(|name| compared.contains(name)), "{compared:?}");
 }
 
 #[test]
 fn reliable_r2c2_sends_the_same_bytes_in_both_engines_over_noisy_links() {
     let torus = builders::torus(&[4, 4], Rate::from_gbps(10), Duration::from_ns(100));
     let topology = Arc::new(torus.expect("a 4x4 torus"));
-    let scheme = find("r2c2").expect("R2C2 is in the registry");
+    let scheme = transport("r2c2").expect("R2C2 is in the registry");
     let mut settings = Settings::defaults(scheme.info.parameters);
     settings.set("reliable", Value::Flag(true));
-    let node = || parts_with(scheme, &topology, &settings).expect("R2C2 needs FIFO ports").node;
+    let node = || parts_with(scheme, "rps", &topology, &settings).expect("R2C2 needs FIFO ports").node;
     let flows = flows(16);
     let end = Time::ZERO + Duration::from_ms(100);
     let errors = LinkErrors { seed: SEED, loss: 0.01, corruption: 0.01, ..LinkErrors::default() };
@@ -91,13 +109,13 @@ fn reliable_r2c2_sends_the_same_bytes_in_both_engines_over_noisy_links() {
 fn r2c2_chooses_protocols_alike_in_both_engines() {
     let torus = builders::torus(&[4, 4], Rate::from_gbps(10), Duration::from_ns(100));
     let topology = Arc::new(torus.expect("a 4x4 torus"));
-    let scheme = find("r2c2").expect("R2C2 is in the registry");
+    let scheme = transport("r2c2").expect("R2C2 is in the registry");
     for by in ["token", "random"] {
         let mut settings = Settings::defaults(scheme.info.parameters);
         settings.set("rho", Value::Duration(Duration::from_us(10)));
         settings.set("select", Value::Choice(by));
         settings.set("select_period", Value::Duration(Duration::from_us(100)));
-        let node = || parts_with(scheme, &topology, &settings).expect("R2C2 needs FIFO ports").node;
+        let node = || parts_with(scheme, "rps", &topology, &settings).expect("R2C2 needs FIFO ports").node;
         let flow =
             |(id, src, dst)| Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(4_000_000), Time::ZERO);
         let flows = [(0, 0, 1), (1, 10, 11)].map(flow).to_vec();
@@ -142,8 +160,8 @@ impl Observer for BadLinks {
 fn tcp_delivers_over_links_that_damage_bytes() {
     let torus = builders::torus(&[4, 4], Rate::from_gbps(10), Duration::from_ns(100));
     let topology = Arc::new(torus.expect("a 4x4 torus"));
-    let scheme = find("tcp-newreno").expect("TCP is in the registry");
-    let node = parts(scheme, &topology).expect("TCP needs FIFO ports").node;
+    let scheme = transport("tcp-newreno").expect("TCP is in the registry");
+    let node = parts(scheme, "ecmp", &topology).expect("TCP needs FIFO ports").node;
     let flows = flows(16);
     let mut live = Lockstep::new(&topology, node, flows.clone(), BadLinks::default());
     assert!(live.run(Time::ZERO + Duration::from_ms(10_000)), "at rest within 10 s");

@@ -300,7 +300,27 @@ impl Partition {
                 false
             }
             Verdict::Drop(reason) => self.lose(node, None, slot, origin, reason),
+            Verdict::Answer(port) => self.enqueue(node, port, slot, origin) | self.originate(node),
+            Verdict::Absorb => {
+                self.totals.delivered += 1;
+                let packet = self.slab.remove(slot);
+                self.totals.delivered_bytes += u64::from(packet.payload());
+                self.departed(node, &packet, origin);
+                self.originate(node)
+            }
         }
+    }
+
+    /// Sends what the node's forwarder has to send of its own. Returns whether the node's host is due a poll.
+    #[cold]
+    fn originate(&mut self, node: u32) -> bool {
+        let mut due = false;
+        while let Some(forwarder) = &mut self.nodes[node as usize].parts.forwarder
+            && let Some((packet, port)) = forwarder.originate()
+        {
+            due |= self.send(node, packet, Some(port));
+        }
+        due
     }
 
     /// Gives a packet to the node's host.

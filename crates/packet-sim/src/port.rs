@@ -4,7 +4,7 @@ use crate::prefetch::prefetch;
 use crate::slab::Origin;
 use crate::wire::Wire;
 use raddle_core::{Admit, Bytes, Duration, LinkNoise, Packet, PortAgent, PortId, Queue, Rate, Signal, Time};
-use raddle_topology::Link;
+use raddle_topology::{Link, LinkLayer};
 use std::collections::VecDeque;
 use std::ops::AddAssign;
 
@@ -15,6 +15,11 @@ pub struct PortSetup {
     pub limit_bytes: Option<u64>,
     /// Packets that may wait, likewise.
     pub limit_packets: Option<usize>,
+    /// Bytes beyond which the plain FIFO marks what joins it as having met congestion (ECN, RFC 3168), itself and the
+    /// packet in service included; `None` marks nothing.
+    pub mark_bytes: Option<u64>,
+    /// Packets, likewise.
+    pub mark_packets: Option<usize>,
     /// Order and limits other than a plain FIFO's.
     pub queue: Option<Box<dyn Queue>>,
     /// A meter and a pen.
@@ -102,8 +107,11 @@ pub(crate) struct Class {
     rate: Rate,
     /// Picoseconds a byte, or zero if that is no whole number.
     ps_per_byte: u64,
+    link_layer: LinkLayer,
     limit_bytes: u64,
     limit_packets: usize,
+    mark_bytes: u64,
+    mark_packets: usize,
 }
 
 /// What only some ports have.
@@ -146,7 +154,7 @@ pub(crate) struct InService {
 }
 
 impl Class {
-    pub(crate) fn new(link: Option<&Link>, setup: &PortSetup) -> Self {
+    pub(crate) fn new(link: Option<&Link>, link_layer: LinkLayer, setup: &PortSetup) -> Self {
         let rate = link.map_or(Rate::ZERO, |link| link.rate);
         let byte_ps = 8_000_000_000_000_u64;
         let exact = rate.as_bps() > 0 && byte_ps.is_multiple_of(rate.as_bps());
@@ -154,14 +162,18 @@ impl Class {
             delay: link.map_or(Duration::ZERO, |link| link.delay),
             rate,
             ps_per_byte: if exact { byte_ps / rate.as_bps() } else { 0 },
+            link_layer,
             limit_bytes: setup.limit_bytes.unwrap_or(u64::MAX),
             limit_packets: setup.limit_packets.unwrap_or(usize::MAX),
+            mark_bytes: setup.mark_bytes.unwrap_or(u64::MAX),
+            mark_packets: setup.mark_packets.unwrap_or(usize::MAX),
         }
     }
 
-    /// Time to put `size` bytes on the wire.
+    /// Time to put a packet of `size` bytes on the wire.
     #[inline]
     pub(crate) fn serialisation(&self, size: u32) -> Duration {
+        let size = self.link_layer.on_wire(size);
         if self.ps_per_byte > 0 {
             Duration::from_ps(self.ps_per_byte * u64::from(size))
         } else {
@@ -188,6 +200,12 @@ impl Port {
     #[inline]
     pub(crate) fn has_room(&self, waiting: usize, size: u32, class: &Class) -> bool {
         self.queued + u64::from(size) <= class.limit_bytes && waiting < class.limit_packets
+    }
+
+    /// Whether a packet that has joined so many others here has met congestion.
+    #[inline]
+    pub(crate) fn marks(&self, waiting: usize, class: &Class) -> bool {
+        self.queued > class.mark_bytes || waiting >= class.mark_packets
     }
 }
 

@@ -27,9 +27,9 @@ pub struct Totals {
     pub packet_hops: u64,
     /// Packets that ports accepted, by [`PacketKind`](raddle_core::PacketKind).
     pub kinds: [Count; 4],
-    /// Packets that hosts sent.
+    /// Packets that hosts and forwarders sent.
     pub sent: u64,
-    /// Packets delivered to hosts.
+    /// Packets delivered to hosts, or absorbed by the forwarders that they were for.
     pub delivered: u64,
     /// Packets lost.
     pub dropped: u64,

@@ -24,18 +24,6 @@ pub(crate) fn record(id: u32) -> FlowRecord {
 
 /// A TCP segment with that many application bytes.
 pub(crate) fn tcp(plen: u16) -> Packet {
-    let segment = Segment {
-        src: 0,
-        dst: 1,
-        src_port: 0,
-        dst_port: 0,
-        seq: 0,
-        ack: 0,
-        flags: 0,
-        sack_count: 0,
-        window: 0,
-        plen,
-        sack: [(0, 0); 3],
-    };
-    Packet { size: 40 + u32::from(plen), header: Header::Tcp(segment) }
+    let segment = Segment { dst: 1, plen, ..Segment::default() };
+    Packet::new(40 + u32::from(plen), Header::Tcp(segment))
 }

@@ -1,7 +1,10 @@
 //! The schemes: sans-IO state machines, one folder each, and the registry that lists them.
 
 pub mod ecmp;
+pub mod expeditus;
+mod flow_hash;
 mod lids;
+pub mod next_hops;
 pub mod parameter;
 pub mod pfq;
 pub mod r2c2;

@@ -1,14 +1,14 @@
-//! The list of schemes, and the only one. Adding a scheme adds its folder and its line in [`SCHEMES`].
+//! The lists of schemes, and the only ones. Adding one adds its folder and its line in [`TRANSPORTS`] or [`ROUTINGS`].
 
 use crate::parameter::{Parameter, Settings};
-use raddle_core::{LinkId, Node, NodeId, Queue};
+use raddle_core::{Forwarder, Host, LinkId, Node, NodeId, Queue};
 use raddle_topology::Topology;
 use std::sync::Arc;
 
 /// What a scheme is.
 #[derive(Debug, Clone, Copy)]
 pub struct Info {
-    /// Its name in `scheme.transport`.
+    /// Its name in `scheme.transport` or `scheme.routing`, which no other has.
     pub name: &'static str,
     /// What it is, in a sentence.
     pub summary: &'static str,
@@ -18,14 +18,12 @@ pub struct Info {
     pub differs: &'static [&'static str],
     /// What its parts look at.
     pub view: View,
-    /// The values of `scheme.routing` that it takes, its default first.
-    pub routings: &'static [&'static str],
     /// Its parameters, in the table `scheme.<name>`.
     pub parameters: &'static [Parameter],
 }
 
 /// What the parts of a scheme look at besides what packets and signals bring them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum View {
     /// Nothing that changes: a run may be divided among threads.
     Local,
@@ -38,9 +36,9 @@ pub enum View {
 pub struct Plan<'a> {
     /// The fabric.
     pub topology: &'a Arc<Topology>,
-    /// One of the scheme's [`Info::routings`].
+    /// One of the transport's [routings](Transport::routings).
     pub routing: &'a str,
-    /// Its parameters.
+    /// The parameters of what is being built.
     pub settings: &'a Settings,
     /// The run's seed.
     pub seed: u64,
@@ -56,6 +54,8 @@ pub struct Parts {
     pub header_bytes: u32,
     /// Payload bytes of a full packet.
     pub mtu: u32,
+    /// Whether flows begin with a round trip of packets without payload.
+    pub handshake: bool,
 }
 
 /// Why a scheme cannot run on a fabric: the key of the experiment that is at fault, what is wrong, what would be
@@ -71,21 +71,135 @@ pub struct Unfit {
     pub hint: String,
 }
 
-/// A scheme of the registry.
+/// What carries flows from host to host.
 #[derive(Clone, Copy)]
-pub struct Scheme {
+pub struct Transport {
     /// What it is.
     pub info: Info,
-    /// Builds its parts.
-    pub build: fn(&Plan<'_>) -> Result<Parts, Unfit>,
+    /// How it is built.
+    pub make: Make,
 }
 
-/// All schemes.
-pub const SCHEMES: &[Scheme] =
-    &[crate::r2c2::SCHEME, crate::r2c2_central::SCHEME, crate::pfq::SCHEME, crate::tcp::SCHEME];
+/// How the parts of a transport are made.
+#[derive(Clone, Copy)]
+pub enum Make {
+    /// Hosts and forwarders together, which know these routings, the default first.
+    Whole {
+        /// Values of `scheme.routing`.
+        routings: &'static [&'static str],
+        /// Makes the parts.
+        build: fn(&Plan<'_>) -> Result<Parts, Unfit>,
+    },
+    /// Hosts alone, for the switches of any of [`ROUTINGS`].
+    Hosts(fn(&Plan<'_>) -> Result<Hosts, Unfit>),
+}
 
-/// The scheme of that name.
+/// The hosts of a transport.
+pub struct Hosts {
+    /// The host of a node.
+    pub host: Box<dyn FnMut(NodeId) -> Box<dyn Host>>,
+    /// Bytes that a data packet carries beside its payload.
+    pub header_bytes: u32,
+    /// Payload bytes of a full packet.
+    pub mtu: u32,
+    /// Whether flows begin with a round trip of packets without payload.
+    pub handshake: bool,
+}
+
+/// How switches pass packets on, whatever the hosts say to each other.
+#[derive(Clone, Copy)]
+pub struct Routing {
+    /// What it is.
+    pub info: Info,
+    /// Makes the forwarders.
+    pub build: fn(&Plan<'_>) -> Result<Forwarders, Unfit>,
+}
+
+/// The forwarder of each node. A host with a single link needs none.
+pub type Forwarders = Box<dyn FnMut(NodeId) -> Option<Box<dyn Forwarder>>>;
+
+/// All transports.
+pub const TRANSPORTS: &[Transport] = &[
+    crate::r2c2::TRANSPORT,
+    crate::r2c2_central::TRANSPORT,
+    crate::pfq::TRANSPORT,
+    crate::tcp::control::NEWRENO,
+    crate::tcp::control::CUBIC,
+    crate::tcp::control::DCTCP,
+];
+
+/// All routings that are no transport's own; the first is the default.
+pub const ROUTINGS: &[Routing] = &[crate::ecmp::ROUTING];
+
+/// The transport of that name.
 #[must_use]
-pub fn find(name: &str) -> Option<&'static Scheme> {
-    SCHEMES.iter().find(|scheme| scheme.info.name == name)
+pub fn transport(name: &str) -> Option<&'static Transport> {
+    TRANSPORTS.iter().find(|transport| transport.info.name == name)
+}
+
+/// The routing of that name, unless it is a transport's own.
+#[must_use]
+pub fn routing(name: &str) -> Option<&'static Routing> {
+    ROUTINGS.iter().find(|routing| routing.info.name == name)
+}
+
+impl Transport {
+    /// The values of `scheme.routing` that it takes, its default first.
+    #[must_use]
+    pub fn routings(&self) -> Vec<&'static str> {
+        match self.make {
+            Make::Whole { routings, .. } => routings.to_vec(),
+            Make::Hosts(_) => ROUTINGS.iter().map(|routing| routing.info.name).collect(),
+        }
+    }
+
+    /// What the parts look at, with that routing.
+    #[must_use]
+    pub fn view(&self, routing: &str) -> View {
+        let of_routing = self::routing(routing).map_or(View::Local, |routing| routing.info.view);
+        self.info.view.max(of_routing)
+    }
+
+    /// Builds the parts that `plan` asks for; `of_routing` are the parameters of its routing.
+    ///
+    /// # Errors
+    /// If the scheme cannot run on the fabric.
+    ///
+    /// # Panics
+    /// If the plan's routing is none of the transport's.
+    pub fn build(&self, plan: &Plan<'_>, of_routing: &Settings) -> Result<Parts, Unfit> {
+        let hosts = match self.make {
+            Make::Whole { build, .. } => return build(plan),
+            Make::Hosts(hosts) => hosts,
+        };
+        let Hosts { mut host, header_bytes, mtu, handshake } = hosts(plan)?;
+        let routing = routing(plan.routing).expect("one of the transport's routings");
+        let mut forwarder = (routing.build)(&Plan { settings: of_routing, ..*plan })?;
+        let topology = Arc::clone(plan.topology);
+        Ok(Parts {
+            node: Box::new(move |id| Node {
+                host: topology.is_host(id).then(|| host(id)),
+                forwarder: forwarder(id),
+            }),
+            queue: Box::new(|_| None),
+            header_bytes,
+            mtu,
+            handshake,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_schemes_share_a_name() {
+        let transports = TRANSPORTS.iter().map(|transport| transport.info.name);
+        let mut names: Vec<_> = transports.chain(ROUTINGS.iter().map(|routing| routing.info.name)).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
 }

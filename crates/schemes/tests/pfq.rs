@@ -7,7 +7,7 @@ use raddle_core::{
 };
 use raddle_packet_sim::{Config, Observer, PortSetup, Simulation};
 use raddle_schemes::parameter::{Settings, Value};
-use raddle_schemes::pfq::SCHEME;
+use raddle_schemes::pfq::TRANSPORT;
 use raddle_schemes::registry::Plan;
 use raddle_topology::{Topology, builders};
 use std::ops::ControlFlow;
@@ -42,10 +42,10 @@ fn torus() -> Arc<Topology> {
 
 fn run(mode: &'static str, flows: Vec<Flow>, limit: Option<Time>) -> Simulation<Heard> {
     let topology = torus();
-    let mut settings = Settings::defaults(SCHEME.info.parameters);
+    let mut settings = Settings::defaults(TRANSPORT.info.parameters);
     settings.set("mode", Value::Choice(mode));
     let plan = Plan { topology: &topology, routing: "rps", settings: &settings, seed: 1 };
-    let mut parts = (SCHEME.build)(&plan).expect("PFQ fits a small torus");
+    let mut parts = TRANSPORT.build(&plan, &Settings::defaults(&[])).expect("PFQ fits a small torus");
     let port = |link| PortSetup { queue: (parts.queue)(link), ..PortSetup::default() };
     let ports: Vec<PortSetup> = (0..topology.link_slots()).map(LinkId::of).map(port).collect();
     let mut ports = ports.into_iter();

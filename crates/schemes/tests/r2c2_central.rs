@@ -258,7 +258,7 @@ fn rates_for(node: u16, computation: u32, rates: &[FlowRate]) -> Packet {
         route: Route::default(),
     };
     let packet = ControllerRates { data, rates: rates.into() };
-    Packet { size: packet.wire_len() as u32, header: Header::R2c2ControllerRates(Box::new(packet)) }
+    Packet::new(packet.wire_len() as u32, Header::R2c2ControllerRates(Box::new(packet)))
 }
 
 #[test]
@@ -271,7 +271,10 @@ fn a_node_that_is_told_the_rate_of_a_flow_it_does_not_have_says_that_it_is_finis
     node.handle(us(1), Input::Packet { packet: &packet, port: PortId(0) });
     let said = said(&mut node, us(1));
     let [
-        Output::Send { packet: Packet { size: 52, header: Header::R2c2ControllerEvent(answer) }, port: None },
+        Output::Send {
+            packet: Packet { size: 52, header: Header::R2c2ControllerEvent(answer), .. },
+            port: None,
+        },
     ] = &said[..]
     else {
         panic!("{said:?}")

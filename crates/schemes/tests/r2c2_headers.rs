@@ -228,7 +228,7 @@ fn torment(host: &mut impl Host, topology: &Topology, id: NodeId, stream: &mut S
             }
             _ => {
                 let header = Headers { stream, nodes, at: id.0 as u16 }.header();
-                let mut packet = Packet { size: header.wire_len() as u32, header };
+                let mut packet = Packet::new(header.wire_len() as u32, header);
                 host.handle(now, Input::Packet { packet: &packet, port });
                 relay.foresee(&packet);
                 relay.forward(now, &mut packet, Some(port), &ports);

@@ -236,7 +236,7 @@ fn a_packet_that_took_a_wrong_turn_is_not_acknowledged() {
         let (src, seq, flags) = (5, 1, FLAG_LAST);
         let (flow, route) = (flow_handle(src, 7), Route::default());
         let data = Data { flow, src, dst, seq, plen: 1, rlen: 0, ridx: 0, flags, route };
-        let packet = Packet { size: 37, header: Header::R2c2Data(data) };
+        let packet = Packet::new(37, Header::R2c2Data(data));
         node.handle(us(1), Input::Packet { packet: &packet, port: PortId(0) });
         node.poll(us(100), &Ports(&[]))
     };

@@ -4,7 +4,7 @@
 //! uniform. A directed link is named by its egress port: `LinkId = first_link(node) + port`. Parallel links and
 //! mixed rates are allowed.
 
-use crate::ClosSize;
+use crate::{ClosSize, LinkLayer};
 use raddle_core::{Duration, LinkId, NodeId, PortId, Rate};
 
 /// A directed link.
@@ -44,9 +44,22 @@ pub struct Topology {
     hosts: Vec<bool>,
     first_link: Vec<u32>,
     links: Vec<Option<Link>>,
+    link_layer: LinkLayer,
 }
 
 impl Topology {
+    /// The same fabric with this link layer; builders give [`LinkLayer::BARE`].
+    #[must_use]
+    pub fn with_link_layer(self, link_layer: LinkLayer) -> Self {
+        Self { link_layer, ..self }
+    }
+
+    /// What a packet takes on its links beside its own bytes.
+    #[must_use]
+    pub fn link_layer(&self) -> LinkLayer {
+        self.link_layer
+    }
+
     /// What it is known to be.
     #[must_use]
     pub fn shape(&self) -> &Shape {
@@ -225,6 +238,6 @@ impl Builder {
                 *slot = Some(Link { from, from_port, to, to_port, rate, delay });
             }
         }
-        Topology { shape, hosts: self.hosts, first_link, links }
+        Topology { shape, hosts: self.hosts, first_link, links, link_layer: LinkLayer::BARE }
     }
 }

@@ -7,11 +7,15 @@ pub mod graph;
 pub mod grid;
 pub mod hops;
 pub mod io;
+mod link_layer;
 mod memo;
+mod oversubscription;
 pub mod routing;
 
 pub use clos::{Clos, ClosSize};
 pub use graph::{Builder, Link, Shape, Topology};
 pub use grid::Grid;
 pub use hops::Hops;
+pub use link_layer::LinkLayer;
 pub use memo::Memo;
+pub use oversubscription::Oversubscription;

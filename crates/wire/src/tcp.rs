@@ -6,7 +6,7 @@
 //! SACK are skipped, and fields that a [`Segment`] does not keep may hold anything their checksums cover.
 
 use crate::field::{first, get16, get32, part, put16, put32};
-use crate::{Error, checksum};
+use crate::{Ecn, Error, checksum};
 
 /// FIN flag.
 pub const FIN: u8 = 0x01;
@@ -14,9 +14,13 @@ pub const FIN: u8 = 0x01;
 pub const SYN: u8 = 0x02;
 /// ACK flag.
 pub const ACK: u8 = 0x10;
+/// ECN-echo flag (RFC 3168 §6.1): the receiver has seen a mark.
+pub const ECE: u8 = 0x40;
+/// Congestion-window-reduced flag (RFC 3168 §6.1): the sender has answered it.
+pub const CWR: u8 = 0x80;
 
 /// A TCP segment's headers: 40 bytes of IPv4 and TCP, plus SACK blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Segment {
     /// Sending node (24 bits).
     pub src: u32,
@@ -30,7 +34,7 @@ pub struct Segment {
     pub seq: u32,
     /// Next byte expected, if [`ACK`] is set; wraps.
     pub ack: u32,
-    /// [`FIN`], [`SYN`], [`ACK`].
+    /// [`FIN`], [`SYN`], [`ACK`], [`ECE`], [`CWR`].
     pub flags: u8,
     /// SACK blocks in use, 0 to 3.
     pub sack_count: u8,
@@ -38,6 +42,8 @@ pub struct Segment {
     pub window: u16,
     /// Payload bytes.
     pub plen: u16,
+    /// Whether queues may mark the packet, and whether one has.
+    pub ecn: Ecn,
     /// SACK blocks `[from, to)`, the most recent first; those not in use are zero.
     pub sack: [(u32, u32); 3],
 }
@@ -92,6 +98,7 @@ impl Segment {
         let (ip, tcp) = bytes[..len].split_at_mut(IP);
 
         ip[0] = Self::TYPE;
+        ip[1] = self.ecn as u8;
         put16(ip, 2, total);
         put16(ip, 6, DONT_FRAGMENT);
         ip[8] = TIME_TO_LIVE;
@@ -161,6 +168,7 @@ impl Segment {
             sack_count,
             window: get16(tcp, 14),
             plen: (tcp.len() - offset) as u16,
+            ecn: Ecn::of(ip[1]),
             sack,
         };
         Ok((segment, IP + offset))

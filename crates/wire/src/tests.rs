@@ -1,8 +1,9 @@
 //! Oracle O7: known bytes, round trips, corruption, and bytes of any kind.
 
+use crate::exp::Tagged;
 use crate::r2c2::*;
 use crate::tcp::{ACK, Segment};
-use crate::{Error, Header};
+use crate::{Ecn, Error, Header};
 use proptest::prelude::*;
 
 pub(crate) fn hex(text: &str) -> Vec<u8> {
@@ -126,12 +127,9 @@ pub(crate) fn segment() -> Segment {
         src_port: 1_000,
         dst_port: 80,
         seq: 0x0102_0304,
-        ack: 0,
-        flags: 0,
-        sack_count: 0,
         window: 64,
         plen: 4,
-        sack: [(0, 0); 3],
+        ..Segment::default()
     }
 }
 
@@ -521,15 +519,20 @@ fn any_snapshot() -> impl Strategy<Value = Snapshot> {
     })
 }
 
+fn any_ecn() -> impl Strategy<Value = Ecn> {
+    proptest::sample::select(vec![Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce])
+}
+
 fn any_segment() -> impl Strategy<Value = Segment> {
     let node = 0_u32..1 << 24;
     let sack = proptest::collection::vec(any::<(u32, u32)>(), 0..=3);
-    (node.clone(), node, any::<(u16, u16, u32, u32, u8, u16)>(), 0_u16..9_000, sack).prop_map(
-        |(src, dst, (src_port, dst_port, seq, ack, flags, window), plen, blocks)| {
+    let fields = any::<(u16, u16, u32, u32, u8, u16)>();
+    (node.clone(), node, fields, 0_u16..9_000, any_ecn(), sack).prop_map(
+        |(src, dst, (src_port, dst_port, seq, ack, flags, window), plen, ecn, blocks)| {
             let mut sack = [(0, 0); 3];
             sack[..blocks.len()].copy_from_slice(&blocks);
             let sack_count = blocks.len() as u8;
-            Segment { src, dst, src_port, dst_port, seq, ack, flags, sack_count, window, plen, sack }
+            Segment { src, dst, src_port, dst_port, seq, ack, flags, sack_count, window, plen, ecn, sack }
         },
     )
 }
@@ -547,13 +550,16 @@ fn any_header() -> impl Strategy<Value = Header> {
         any_request().prop_map(Header::R2c2Request),
         any_snapshot().prop_map(Header::R2c2Snapshot),
         any_segment().prop_map(Header::Tcp),
+        (crate::exp::tests::any_tag(), any_segment()).prop_map(|(tag, segment)| {
+            Header::Exp(Box::new(Tagged { tag, inner: Header::Tcp(segment) }))
+        }),
     ]
 }
 
 /// Bytes of any kind, half of them behind a first byte that some decoder takes up.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     let types = proptest::sample::select(vec![
-        0x10_u8, 0x21, 0x25, 0x26, 0x31, 0x41, 0x42, 0x43, 0x44, 0x45, 0x47, 0x48, 0x49,
+        0x10_u8, 0x21, 0x25, 0x26, 0x31, 0x41, 0x42, 0x43, 0x44, 0x45, 0x47, 0x48, 0x49, 0x99,
     ]);
     (proptest::option::of(types), proptest::collection::vec(any::<u8>(), 0..120)).prop_map(
         |(kind, mut bytes)| {

@@ -19,7 +19,7 @@ pub use engine::{Engine, EngineKind, Record};
 pub use faults::{Broken, Errors, Failure, Faults};
 pub use frequency::Frequency;
 pub use problem::{Cause, Problem};
-pub use scheme::Scheme;
+pub use scheme::{QueueLimits, Scheme};
 pub use section::{Fraction, Read, Section};
 pub use sweep::Cell;
 pub use topology::{Fabric, TopologySpec, kinds as topology_kinds};

@@ -6,7 +6,7 @@ use super::value::At;
 use super::workload::read_file;
 use raddle_core::{Duration, Rate};
 use raddle_topology::builders::{self, ClosRates};
-use raddle_topology::{ClosSize, Topology, io};
+use raddle_topology::{ClosSize, LinkLayer, Topology, io};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -76,6 +76,8 @@ pub struct TopologySpec {
     link_rate: Rate,
     /// Propagation delay of each link.
     link_delay: Duration,
+    /// What packets take on links beside their own bytes.
+    link_layer: LinkLayer,
     /// Where the experiment chooses the kind.
     pub at: At,
 }
@@ -87,7 +89,8 @@ impl TopologySpec {
         let at = section.at_key("kind").clone();
         if kind == "file" {
             let fabric = Fabric::File(Arc::new(read_graph(&mut section, folder)?));
-            let spec = Self { fabric, link_rate: Rate::ZERO, link_delay: Duration::ZERO, at };
+            let link_layer = read_link_layer(&mut section)?;
+            let spec = Self { fabric, link_rate: Rate::ZERO, link_delay: Duration::ZERO, link_layer, at };
             return Ok((spec, section.finish()?));
         }
         let link_rate = positive_rate(&mut section, "link_rate", None)?;
@@ -116,7 +119,8 @@ impl TopologySpec {
             },
             _ => Fabric::SingleSwitch(count(&mut section, "hosts")?),
         };
-        Ok((Self { fabric, link_rate, link_delay, at }, section.finish()?))
+        let link_layer = read_link_layer(&mut section)?;
+        Ok((Self { fabric, link_rate, link_delay, link_layer, at }, section.finish()?))
     }
 }
 
@@ -136,10 +140,10 @@ impl TopologySpec {
                 builders::dumbbell(left, right, rate, bottleneck_rate, delay)
             }
             Fabric::SingleSwitch(hosts) => builders::single_switch(*hosts, rate, delay),
-            Fabric::File(topology) => return Ok(Arc::clone(topology)),
+            Fabric::File(topology) => Ok(Topology::clone(topology)),
         };
         built
-            .map(Arc::new)
+            .map(|topology| Arc::new(topology.with_link_layer(self.link_layer)))
             .map_err(|error| out_of_range(&self.at, error.to_string(), "choose a smaller fabric"))
     }
 }
@@ -154,6 +158,12 @@ fn read_graph(section: &mut Section<'_>, folder: &Path) -> Result<Topology, Prob
         ("node-link JSON graph", io::read_node_link(&text))
     };
     read.map_err(|error| Problem::at(&at, Cause::BadFile { file, what, why: error.to_string() }))
+}
+
+/// `framing = "ethernet"`: what packets take on links beside their own bytes; nothing by default.
+fn read_link_layer(section: &mut Section<'_>) -> Result<LinkLayer, Problem> {
+    let choices = [("none", LinkLayer::BARE), ("ethernet", LinkLayer::ETHERNET)];
+    section.choice("framing", "framing", &choices, Some("none"))
 }
 
 /// A rate above zero.

@@ -1,4 +1,5 @@
 use super::*;
+use raddle_core::Header;
 use raddle_core::{Duration, FlowId, Forwarder, Host};
 use raddle_topology::{Builder, Shape};
 use raddle_wire::r2c2::{Data, Route};
@@ -93,7 +94,7 @@ fn packet(route: &[u16], seq: u32) -> Packet {
         flags: 0,
         route: Route::from_ports(route.iter().copied(), 5).unwrap(),
     };
-    Packet { size: 1_500, header: Header::R2c2Data(data) }
+    Packet::new(1_500, Header::R2c2Data(data))
 }
 
 fn flow(id: u32, src: u32, start_ns: u64) -> Flow {

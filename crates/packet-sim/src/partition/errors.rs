@@ -1,7 +1,7 @@
 //! Links that lose and damage packets.
 
 use super::Partition;
-use raddle_core::{DropReason, Fate, Input};
+use raddle_core::{DropReason, Fate, Input, Packet};
 use raddle_topology::Link;
 
 impl Partition {
@@ -33,8 +33,8 @@ impl Partition {
             return false;
         }
         let packet = self.slab.get_mut(slot);
-        if let Ok(header) = noise.damaged(&packet.header) {
-            packet.header = header;
+        if let Ok(read) = noise.damaged(packet) {
+            *packet = Packet { size: packet.size, ..read };
             return true;
         }
         self.totals.packet_hops += 1;

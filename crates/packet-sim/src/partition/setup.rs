@@ -45,7 +45,7 @@ impl Links {
             let link = topology.link(id);
             let is_here = division.home(from) == number;
             let setup = if is_here { setup(id) } else { PortSetup::default() };
-            let class = Class::new(link, &setup);
+            let class = Class::new(link, topology.link_layer(), &setup);
             let mut special = Special::new(setup, &class);
             let is_served = special.is_some();
             let there = link.map_or(number, |link| division.home(link.to));

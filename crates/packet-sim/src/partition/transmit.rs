@@ -40,6 +40,9 @@ impl Partition {
         if let Some(depths) = self.depths.get_mut(link) {
             depths.count(port.queued);
         }
+        if port.marks(waiting, &self.classes[port.class as usize]) {
+            self.slab.get_mut(slot).mark_congestion();
+        }
         let start = port.free_at.max(self.now);
         self.launch(link, slot, start, origin.tail);
         false

@@ -20,20 +20,9 @@ pub(crate) struct Toy {
 
 /// A packet of `size` bytes, all of them payload.
 pub(crate) fn packet(src: NodeId, dst: NodeId, seq: u32, size: u32) -> Packet {
-    let segment = Segment {
-        src: src.0,
-        dst: dst.0,
-        src_port: 0,
-        dst_port: 0,
-        seq,
-        ack: 0,
-        flags: 0,
-        sack_count: 0,
-        window: 0,
-        plen: u16::try_from(size).expect("a small packet"),
-        sack: [(0, 0); 3],
-    };
-    Packet { size, header: Header::Tcp(segment) }
+    let plen = u16::try_from(size).expect("a small packet");
+    let segment = Segment { src: src.0, dst: dst.0, seq, plen, ..Segment::default() };
+    Packet::new(size, Header::Tcp(segment))
 }
 
 impl Host for Toy {

@@ -136,7 +136,7 @@ impl PfqHost {
             flags: if last { FLAG_LAST } else { 0 },
             route,
         };
-        Packet { size: HEADER + u32::from(payload), header: Header::R2c2Data(data) }
+        Packet::new(HEADER + u32::from(payload), Header::R2c2Data(data))
     }
 }
 

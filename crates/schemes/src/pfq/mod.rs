@@ -25,7 +25,7 @@ mod scheme;
 pub use forwarder::{Mode, PfqForwarder};
 pub use host::PfqHost;
 pub use queue::FlowQueues;
-pub use scheme::SCHEME;
+pub use scheme::TRANSPORT;
 
 #[cfg(test)]
 mod tests;

@@ -3,13 +3,13 @@
 use super::host::HEADER;
 use super::{FlowQueues, Mode, PfqForwarder, PfqHost};
 use crate::parameter::{Parameter, Value};
-use crate::registry::{Info, Parts, Plan, Scheme, Unfit, View};
+use crate::registry::{Info, Make, Parts, Plan, Transport, Unfit, View};
 use raddle_core::Node;
 use raddle_topology::routing::{Protocol, Routing};
 use std::sync::Arc;
 
 /// PFQ.
-pub const SCHEME: Scheme = Scheme { info: INFO, build };
+pub const TRANSPORT: Transport = Transport { info: INFO, make: Make::Whole { routings: &["rps"], build } };
 
 const INFO: Info = Info {
     name: "pfq",
@@ -21,7 +21,6 @@ const INFO: Info = Info {
         "failures are not recovered from: packets and credits lost with a link are lost for good",
     ],
     view: View::Local,
-    routings: &["rps"],
     parameters: &[
         Parameter::choice(
             "mode",
@@ -75,5 +74,6 @@ fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
         queue: Box::new(move |_| Some(Box::new(FlowQueues::new(packet_bytes)))),
         header_bytes: HEADER,
         mtu: mtu.into(),
+        handshake: false,
     })
 }

@@ -21,7 +21,7 @@ fn packet(flow: u32, dst: u16, size: u32) -> Packet {
         flags: 0,
         route: Route::default(),
     };
-    Packet { size, header: Header::R2c2Data(data) }
+    Packet::new(size, Header::R2c2Data(data))
 }
 
 #[test]

@@ -49,7 +49,7 @@ pub use fabric::Fabric;
 pub use forwarder::SourceRoute;
 pub use node::R2c2Node;
 pub use policy::Policy;
-pub use scheme::SCHEME;
+pub use scheme::TRANSPORT;
 pub use selection::{Selecting, Selection};
 pub use table::FlowTable;
 pub use trees::{PortSet, Trees};

@@ -57,7 +57,7 @@ impl Outbox {
     pub(crate) fn next(&mut self) -> Option<Output> {
         let Pending::Copies(event, ports) = self.0.front_mut()? else { return self.next_other() };
         let port = ports.next();
-        let packet = Packet { size: EVENT_BYTES, header: Header::R2c2Event(*event) };
+        let packet = Packet::new(EVENT_BYTES, Header::R2c2Event(*event));
         if ports.is_empty() {
             self.0.pop_front();
         }
@@ -79,7 +79,7 @@ impl Outbox {
         match self.0.pop_front()? {
             Pending::Report(report) => Some(Output::Report(report)),
             Pending::Control(header) => {
-                let packet = Packet { size: header.wire_len() as u32, header: *header };
+                let packet = Packet::new(header.wire_len() as u32, *header);
                 Some(Output::Send { packet, port: None })
             }
             Pending::Copies(..) | Pending::Packet(..) => unreachable!("said before"),

@@ -4,14 +4,15 @@ use super::outgoing::HEADER;
 use super::selection::LASTING_TICKS;
 use super::{Doubt, Fabric, Params, Policy, R2c2Node, Selecting, Selection, SourceRoute, StartPolicy, setup};
 use crate::parameter::{Parameter, Settings, Value};
-use crate::registry::{Info, Parts, Plan, Scheme, Unfit, View};
+use crate::registry::{Info, Make, Parts, Plan, Transport, Unfit, View};
 use raddle_allocate::selection::Utility;
 use raddle_core::{Duration, Node};
 use raddle_topology::routing::{Protocol, Routing};
 use std::sync::Arc;
 
 /// R2C2.
-pub const SCHEME: Scheme = Scheme { info: INFO, build };
+pub const TRANSPORT: Transport =
+    Transport { info: INFO, make: Make::Whole { routings: setup::ROUTINGS, build } };
 
 const INFO: Info = Info {
     name: "r2c2",
@@ -24,7 +25,6 @@ const INFO: Info = Info {
         "reliability, which the paper leaves for later, is an option; checksums cover packets, not whole flows",
     ],
     view: View::Local,
-    routings: setup::ROUTINGS,
     parameters: &[
         Parameter::new(
             "rho",
@@ -185,5 +185,6 @@ fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
         queue: Box::new(|_| None),
         header_bytes: HEADER as u32,
         mtu: params.mtu.into(),
+        handshake: false,
     })
 }

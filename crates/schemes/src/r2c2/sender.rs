@@ -246,8 +246,7 @@ impl Sender {
         let done = flow.is_done();
         let finished = done.then(|| self.flows.remove(place));
         self.turn = if done { place } else { place + 1 };
-        let packet =
-            Packet { size: HEADER as u32 + u32::from(piece.payload), header: Header::R2c2Data(data) };
+        let packet = Packet::new(HEADER as u32 + u32::from(piece.payload), Header::R2c2Data(data));
         Some(Departure { packet, finished })
     }
 }

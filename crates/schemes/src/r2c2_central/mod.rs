@@ -25,7 +25,7 @@ mod node;
 mod scheme;
 
 pub use node::CentralNode;
-pub use scheme::SCHEME;
+pub use scheme::TRANSPORT;
 
 use crate::r2c2;
 use raddle_core::NodeId;

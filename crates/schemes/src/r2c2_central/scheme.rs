@@ -4,11 +4,12 @@ use super::{CentralNode, Params, Push};
 use crate::parameter::{Parameter, Value};
 use crate::r2c2::outgoing::HEADER;
 use crate::r2c2::{self, Fabric, SourceRoute, setup};
-use crate::registry::{Info, Parts, Plan, Scheme, Unfit, View};
+use crate::registry::{Info, Make, Parts, Plan, Transport, Unfit, View};
 use raddle_core::{Duration, Node, NodeId};
 
 /// R2C2 with a central controller.
-pub const SCHEME: Scheme = Scheme { info: INFO, build };
+pub const TRANSPORT: Transport =
+    Transport { info: INFO, make: Make::Whole { routings: setup::ROUTINGS, build } };
 
 const INFO: Info = Info {
     name: "r2c2-central",
@@ -21,7 +22,6 @@ const INFO: Info = Info {
         "nodes that cannot reach the controller go on with the rates they have",
     ],
     view: View::Local,
-    routings: setup::ROUTINGS,
     parameters: &[
         Parameter::new("controller", Value::Count(0), "the node that computes; it has flows like the others")
             .within(0.0, 65_535.0),
@@ -68,5 +68,6 @@ fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
         queue: Box::new(|_| None),
         header_bytes: HEADER as u32,
         mtu: params.r2c2.mtu.into(),
+        handshake: false,
     })
 }

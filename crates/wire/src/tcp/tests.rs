@@ -20,6 +20,24 @@ fn tcp_segments_are_those_of_another_implementation() {
     assert_eq!(bytes_of(&Header::Tcp(sacked)), expected);
 }
 
+/// A SYN that asks for ECN (RFC 3168 §6.1.1), its checksums worked out apart, and what a congested queue makes of it.
+#[test]
+fn queues_mark_the_segments_that_can_be_marked() {
+    let capable = Segment { flags: SYN | ECE | CWR, plen: 0, ecn: Ecn::Ect0, ..segment() };
+    let mut header = Header::Tcp(capable);
+    let expected = hex("45 02 00 28 00 00 40 00 40 06 23 c8 0a 00 00 01 0a 02 03 04 \
+                        03 e8 00 50 01 02 03 04 00 00 00 00 50 c2 00 40 8f 9e 00 00");
+    assert_eq!(bytes_of(&header), expected);
+    assert!(header.mark_congestion());
+    assert_eq!(header, Header::Tcp(Segment { ecn: Ecn::Ce, ..capable }));
+    assert_eq!(bytes_of(&header)[..2], [0x45, 0x03]);
+    assert!(header.mark_congestion(), "by every queue on the way");
+
+    let mut plain = Header::Tcp(segment());
+    assert!(!plain.mark_congestion());
+    assert_eq!(plain, Header::Tcp(segment()));
+}
+
 #[test]
 fn both_ends_of_a_tcp_flow_name_it_alike() {
     let data = segment();

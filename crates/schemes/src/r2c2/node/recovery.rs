@@ -56,7 +56,7 @@ impl R2c2Node {
     fn pass_digest_on(&mut self, digest: Digest) {
         let ports = self.view.trees.children(NodeId(digest.src.into()), digest.tree, self.id);
         let header = Header::R2c2Digest(digest);
-        self.outbox.packet(Packet { size: header.wire_len() as u32, header }, ports);
+        self.outbox.packet(Packet::new(header.wire_len() as u32, header), ports);
     }
 
     /// Compares what another node says of its flows with what is known of them.

@@ -50,7 +50,7 @@ impl R2c2Node {
             return; // no node of this fabric said that
         }
         let header = Header::R2c2Announcement(announcement, Arc::clone(assignments));
-        let packet = Packet { size: header.wire_len() as u32, header };
+        let packet = Packet::new(header.wire_len() as u32, header);
         self.outbox.packet(packet, self.view.trees.children(source, tree, self.id));
         let mut own = Vec::new();
         for &Assignment { flow, protocol: number } in &**assignments {

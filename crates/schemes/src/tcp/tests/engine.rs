@@ -1,7 +1,8 @@
 //! In the packet engine: a bottleneck of its own, and a torus under load.
 
 use super::*;
-use crate::ecmp::{Ecmp, ShortestPaths};
+use crate::ecmp::Ecmp;
+use crate::next_hops::ShortestPaths;
 use raddle_core::{Flow, FlowId, Node, NodeId, Rate, Time};
 use raddle_packet_sim::{Config, PortSetup, Simulation};
 use raddle_topology::Topology;
@@ -13,7 +14,7 @@ fn simulation(topology: Topology, queue: usize, flows: Vec<Flow>) -> Simulation<
     let topology = Arc::new(topology);
     let paths = ShortestPaths::new(&topology);
     let node = |id| Node {
-        host: Some(Box::new(TcpHost::new(id, Params::default()))),
+        host: Some(Box::new(TcpHost::<NewReno>::new(id, Params::default()))),
         forwarder: Some(Box::new(Ecmp::new(id, &paths, 1))),
     };
     let port = |_| PortSetup { limit_packets: Some(queue), ..PortSetup::default() };

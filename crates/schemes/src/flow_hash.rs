@@ -1,0 +1,36 @@
+//! A hash of the flow that a packet belongs to, for switches that keep the packets of a flow together.
+
+use raddle_core::{Header, Packet};
+
+/// A hash of a packet's flow, of which successive switches, each with a `salt` of its own, get independent values: of TCP's
+/// addresses and ports, R2C2's flow handle.
+#[inline]
+pub(crate) fn flow_hash(packet: &Packet, salt: u64) -> u64 {
+    let (src, dst, within) = match &packet.header {
+        Header::Tcp(segment) => {
+            (segment.src, segment.dst, u32::from(segment.src_port) << 16 | u32::from(segment.dst_port))
+        }
+        Header::R2c2Data(data) => (data.src.into(), data.dst.into(), data.flow),
+        _ => (packet.src().0, packet.dst().0, 0),
+    };
+    let ends = u64::from(src) << 32 | u64::from(dst);
+    mix(mix(ends ^ salt) ^ u64::from(within))
+}
+
+/// The salt of a node, from the run's seed.
+pub(crate) fn salt(seed: u64, node: raddle_core::NodeId) -> u64 {
+    mix(mix(seed) ^ u64::from(node.0))
+}
+
+/// Which of `choices` a hash picks: its upper half, as a fraction of 2^32.
+#[inline]
+pub(crate) fn pick(hash: u64, choices: usize) -> usize {
+    ((hash >> 32) as usize * choices) >> 32
+}
+
+/// SplitMix64's output function: a bijection of 64 bits in which each depends on all.
+pub(crate) fn mix(mut bits: u64) -> u64 {
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^ (bits >> 31)
+}

@@ -1,0 +1,143 @@
+//! Where a node may send a packet next: the ports on shortest paths, by what the node knows of failures.
+//!
+//! Every load balancer chooses among these. Between a failure and its discovery, packets bound for the dead link are lost;
+//! from then on paths are those of the surviving fabric.
+
+use raddle_core::{LinkId, NodeId};
+use raddle_topology::Topology;
+use raddle_topology::routing::{LocalRouting, Routing};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// Shortest paths of a fabric, shared by its nodes, and those of each state after failures that some node still goes by.
+#[derive(Debug)]
+pub struct ShortestPaths {
+    topology: Arc<Topology>,
+    surviving: Mutex<FxHashMap<Vec<LinkId>, Weak<Routing>>>,
+}
+
+impl ShortestPaths {
+    /// Of this fabric.
+    #[must_use]
+    pub fn new(topology: &Arc<Topology>) -> Arc<Self> {
+        Arc::new(Self { topology: Arc::clone(topology), surviving: Mutex::default() })
+    }
+
+    /// The fabric when nothing has failed.
+    #[must_use]
+    pub fn topology(&self) -> &Arc<Topology> {
+        &self.topology
+    }
+
+    /// Without the links in `down`.
+    fn without(&self, down: &BTreeSet<LinkId>) -> Arc<Routing> {
+        let key: Vec<LinkId> = down.iter().copied().collect();
+        let mut surviving = self.surviving.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = surviving.get(&key).and_then(Weak::upgrade) {
+            return known;
+        }
+        let topology = if down.is_empty() {
+            Arc::clone(&self.topology)
+        } else {
+            Arc::new(self.topology.surviving(|link| !down.contains(&link)))
+        };
+        let routing = Arc::new(Routing::new(topology));
+        surviving.retain(|_, routing| routing.strong_count() > 0);
+        surviving.insert(key, Arc::downgrade(&routing));
+        routing
+    }
+}
+
+/// The next hops of one node.
+#[derive(Debug)]
+pub struct NextHops {
+    /// By what the node knows; none if it has heard of a failure or a repair since it last looked.
+    routing: Option<LocalRouting>,
+    known: Box<Known>,
+}
+
+/// What a node knows of the fabric.
+#[derive(Debug)]
+struct Known {
+    node: NodeId,
+    paths: Arc<ShortestPaths>,
+    down: BTreeSet<LinkId>,
+}
+
+impl Known {
+    #[cold]
+    fn routing(&self) -> LocalRouting {
+        LocalRouting::new(self.paths.without(&self.down), self.node)
+    }
+}
+
+impl NextHops {
+    /// Of `node`.
+    #[must_use]
+    pub fn new(node: NodeId, paths: &Arc<ShortestPaths>) -> Self {
+        let known = Box::new(Known { node, paths: Arc::clone(paths), down: BTreeSet::new() });
+        Self { routing: Some(known.routing()), known }
+    }
+
+    /// The node.
+    #[must_use]
+    pub fn node(&self) -> NodeId {
+        self.known.node
+    }
+
+    /// Links that the node knows to be down.
+    #[must_use]
+    pub fn down(&self) -> &BTreeSet<LinkId> {
+        &self.known.down
+    }
+
+    /// Paths by what the node knows.
+    #[inline]
+    pub fn routing(&mut self) -> &LocalRouting {
+        self.routing.get_or_insert_with(|| self.known.routing())
+    }
+
+    /// [`routing`](Self::routing), unless it would have to be worked out first.
+    #[inline]
+    #[must_use]
+    pub fn present(&self) -> Option<&LocalRouting> {
+        self.routing.as_ref()
+    }
+
+    /// A link, anywhere, went down or came up.
+    pub fn link(&mut self, link: LinkId, up: bool) {
+        if up {
+            self.known.down.remove(&link);
+        } else {
+            self.known.down.insert(link);
+        }
+        self.routing = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_core::{Duration, Rate};
+    use raddle_topology::builders::torus;
+
+    #[test]
+    fn states_that_no_node_goes_by_are_forgotten() {
+        let topology = torus(&[4, 4, 4], Rate::from_gbps(10), Duration::from_ns(100)).expect("a torus");
+        let topology = Arc::new(topology);
+        let paths = ShortestPaths::new(&topology);
+        let mut nodes: Vec<_> = topology.nodes().map(|node| NextHops::new(node, &paths)).collect();
+        let links: Vec<LinkId> = topology.links().map(|(id, _)| id).take(20).collect();
+        for link in links {
+            for up in [false, true] {
+                nodes.iter_mut().for_each(|node| node.link(link, up));
+                for node in &mut nodes {
+                    let to = NodeId((node.node().0 + 1) % 64);
+                    assert!(node.routing().choose(to, |_| 0).is_some());
+                }
+            }
+        }
+        assert!(paths.surviving.lock().expect("no panic").len() <= 2);
+    }
+}

@@ -1,0 +1,34 @@
+//! Explicit congestion notification in the IP header (RFC 3168 §5).
+
+/// The ECN field, the two low bits of IPv4's type-of-service byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum Ecn {
+    /// The transport does not understand marks.
+    #[default]
+    NotEct = 0,
+    /// ECT(1): the transport understands marks.
+    Ect1 = 1,
+    /// ECT(0): the same, and what senders use.
+    Ect0 = 2,
+    /// A queue on the way was congested.
+    Ce = 3,
+}
+
+impl Ecn {
+    /// The field within a type-of-service byte, whose other bits do not matter.
+    pub(crate) const fn of(type_of_service: u8) -> Self {
+        match type_of_service & 3 {
+            0 => Self::NotEct,
+            1 => Self::Ect1,
+            2 => Self::Ect0,
+            _ => Self::Ce,
+        }
+    }
+
+    /// Whether a queue may mark the packet rather than drop it.
+    #[must_use]
+    pub const fn is_capable(self) -> bool {
+        !matches!(self, Self::NotEct)
+    }
+}

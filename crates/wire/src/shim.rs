@@ -1,0 +1,77 @@
+//! What the switches of a load balancer write in front of a packet for each other: four bytes, gone before a host sees
+//! them. It stands for the spare bits of an overlay's header (VXLAN's in CONGA, shadow addresses in Presto).
+
+use crate::Error;
+use crate::field::{first, get16, put16};
+
+/// An overlay header in front of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Shim {
+    /// There is none.
+    #[default]
+    None,
+    /// The number of the end-to-end path to take.
+    Path(u16),
+}
+
+impl Shim {
+    /// The first byte.
+    pub const TYPE: u8 = 0x5C;
+    /// Bytes on the wire, where there is one.
+    pub const LEN: usize = 4;
+
+    /// Bytes on the wire.
+    #[must_use]
+    pub const fn wire_len(self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Path(_) => Self::LEN,
+        }
+    }
+
+    /// Appends its bytes to `out`: type, kind, and 16 bits.
+    pub fn encode(self, out: &mut Vec<u8>) {
+        let (kind, bits) = match self {
+            Self::None => return,
+            Self::Path(path) => (Self::PATH, path),
+        };
+        let mut bytes = [Self::TYPE, kind, 0, 0];
+        put16(&mut bytes, 2, bits);
+        out.extend_from_slice(&bytes);
+    }
+
+    /// The overlay header in front of `bytes`, if there is one.
+    ///
+    /// # Errors
+    /// [`Error`], if there is one that is cut short or of no known kind.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        if bytes.first() != Some(&Self::TYPE) {
+            return Ok(Self::None);
+        }
+        let bytes: &[u8; Self::LEN] = first(bytes)?;
+        match bytes[1] {
+            Self::PATH => Ok(Self::Path(get16(bytes, 2))),
+            kind => Err(Error::Invalid { field: "shim", value: kind.into() }),
+        }
+    }
+
+    const PATH: u8 = 1;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decoding_undoes_encoding() {
+        for shim in [Shim::None, Shim::Path(0), Shim::Path(0xABCD)] {
+            let mut bytes = Vec::new();
+            shim.encode(&mut bytes);
+            assert_eq!(bytes.len(), shim.wire_len());
+            assert_eq!(Shim::decode(&bytes), Ok(shim));
+        }
+        assert!(Shim::decode(&[Shim::TYPE, 1, 0]).is_err(), "cut short");
+        assert!(Shim::decode(&[Shim::TYPE, 0, 0, 0]).is_err(), "no such kind");
+        assert_eq!(Shim::decode(&[0x45, 0]), Ok(Shim::None), "another packet");
+    }
+}
