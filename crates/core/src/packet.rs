@@ -23,8 +23,8 @@ pub enum PacketKind {
     Ack,
     /// An event, broadcast or told to a controller, an announcement, or a digest.
     Event,
-    /// What one node is told of its own, a notice that a broadcast was dropped or the rates that a controller computed;
-    /// and what mends broadcasts, requests and snapshots.
+    /// What one node is told of its own, a notice that a broadcast was dropped, the rates that a controller computed or
+    /// an Exp-response; and what mends broadcasts, requests and snapshots.
     Notice,
 }
 
@@ -71,12 +71,15 @@ impl Packet {
             | Header::R2c2Announcement(..)
             | Header::R2c2ControllerEvent(_)
             | Header::R2c2Digest(_) => PacketKind::Event,
+            Header::Exp(tagged) if tagged.tag.is_response => PacketKind::Notice,
             Header::R2c2DropNotice(_)
             | Header::R2c2ControllerRates(_)
             | Header::R2c2Request(_)
             | Header::R2c2Snapshot(_) => PacketKind::Notice,
-            Header::R2c2Data(_) | Header::Tcp(_) if self.is_data() => PacketKind::Data,
-            Header::R2c2Data(_) | Header::R2c2Acknowledgement(_) | Header::Tcp(_) => PacketKind::Ack,
+            Header::R2c2Data(_) | Header::Tcp(_) | Header::Exp(_) if self.is_data() => PacketKind::Data,
+            Header::R2c2Data(_) | Header::R2c2Acknowledgement(_) | Header::Tcp(_) | Header::Exp(_) => {
+                PacketKind::Ack
+            }
         }
     }
 
@@ -87,7 +90,7 @@ impl Packet {
         match &self.header {
             Header::Tcp(segment) => NodeId(segment.src),
             Header::R2c2Data(data) => NodeId(data.src.into()),
-            _ => self.ends_of_control().0,
+            header => ends_of_control(header).0,
         }
     }
 
@@ -99,19 +102,8 @@ impl Packet {
         match &self.header {
             Header::Tcp(segment) => NodeId(segment.dst),
             Header::R2c2Data(data) => NodeId(data.dst.into()),
-            _ => self.ends_of_control().1,
+            header => ends_of_control(header).1,
         }
-    }
-
-    /// Apart, so that the short way of data stays short.
-    fn ends_of_control(&self) -> (NodeId, NodeId) {
-        let (src, dst) = match &self.header {
-            Header::R2c2Event(event) => (event.src, event.dst),
-            Header::R2c2Announcement(announcement, _) => (announcement.src, announcement.src),
-            Header::R2c2Digest(digest) => (digest.src, digest.src),
-            header => header.routed().map_or((0, 0), |data| (data.src, data.dst)),
-        };
-        (NodeId(src.into()), NodeId(dst.into()))
     }
 
     /// Application bytes carried; 0 for control packets.
@@ -121,6 +113,7 @@ impl Packet {
         match &self.header {
             Header::Tcp(segment) => segment.plen.into(),
             Header::R2c2Data(data) => data.plen.into(),
+            Header::Exp(tagged) => tagged.inner.payload_len() as u32,
             _ => 0,
         }
     }
@@ -138,6 +131,21 @@ impl Packet {
     pub fn is_data(&self) -> bool {
         self.payload() > 0
     }
+}
+
+/// Source and destination, apart, so that the short way of data stays short.
+fn ends_of_control(header: &Header) -> (NodeId, NodeId) {
+    let (src, dst) = match header {
+        Header::Exp(tagged) => match &tagged.inner {
+            Header::Tcp(segment) => return (NodeId(segment.src), NodeId(segment.dst)),
+            inner => return ends_of_control(inner),
+        },
+        Header::R2c2Event(event) => (event.src, event.dst),
+        Header::R2c2Announcement(announcement, _) => (announcement.src, announcement.src),
+        Header::R2c2Digest(digest) => (digest.src, digest.src),
+        header => header.routed().map_or((0, 0), |data| (data.src, data.dst)),
+    };
+    (NodeId(src.into()), NodeId(dst.into()))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 pub mod ecmp;
 mod flow_hash;
+pub mod expeditus;
 mod lids;
 pub mod next_hops;
 pub mod parameter;

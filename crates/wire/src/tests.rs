@@ -1,5 +1,6 @@
 //! Oracle O7: known bytes, round trips, corruption, and bytes of any kind.
 
+use crate::exp::Tagged;
 use crate::r2c2::*;
 use crate::tcp::{ACK, Segment};
 use crate::{Ecn, Error, Header};
@@ -549,13 +550,16 @@ fn any_header() -> impl Strategy<Value = Header> {
         any_request().prop_map(Header::R2c2Request),
         any_snapshot().prop_map(Header::R2c2Snapshot),
         any_segment().prop_map(Header::Tcp),
+        (crate::exp::tests::any_tag(), any_segment()).prop_map(|(tag, segment)| {
+            Header::Exp(Box::new(Tagged { tag, inner: Header::Tcp(segment) }))
+        }),
     ]
 }
 
 /// Bytes of any kind, half of them behind a first byte that some decoder takes up.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     let types = proptest::sample::select(vec![
-        0x10_u8, 0x21, 0x25, 0x26, 0x31, 0x41, 0x42, 0x43, 0x44, 0x45, 0x47, 0x48, 0x49,
+        0x10_u8, 0x21, 0x25, 0x26, 0x31, 0x41, 0x42, 0x43, 0x44, 0x45, 0x47, 0x48, 0x49, 0x99,
     ]);
     (proptest::option::of(types), proptest::collection::vec(any::<u8>(), 0..120)).prop_map(
         |(kind, mut bytes)| {

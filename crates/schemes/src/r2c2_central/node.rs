@@ -243,7 +243,8 @@ impl Host for CentralNode {
                 | Header::R2c2Digest(_)
                 | Header::R2c2Request(_)
                 | Header::R2c2Snapshot(_)
-                | Header::Tcp(_) => {}
+                | Header::Tcp(_)
+                | Header::Exp(_) => {}
             },
             Input::Sent(_) | Input::Dropped { .. } | Input::Corrupted { .. } => {}
             Input::Link { link, up } => {
