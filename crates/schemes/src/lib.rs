@@ -1,8 +1,10 @@
 //! The schemes: sans-IO state machines, one folder each, and the registry that lists them.
 
 pub mod ecmp;
-mod flow_hash;
 pub mod expeditus;
+mod flow_hash;
+mod flowlets;
+pub mod letflow;
 mod lids;
 pub mod next_hops;
 pub mod parameter;
