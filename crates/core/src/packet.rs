@@ -1,6 +1,7 @@
 //! The packet that engines carry.
 
 use crate::NodeId;
+use raddle_wire::tcp::SYN;
 use raddle_wire::{Error, Header, Shim};
 
 /// A packet: its size on the wire and its typed header. Payload bytes are counted, not kept.
@@ -123,6 +124,12 @@ impl Packet {
     #[inline]
     pub fn mark_congestion(&mut self) -> bool {
         self.header.mark_congestion()
+    }
+
+    /// Whether it opens a connection (SYN, SYN-ACK): its loss costs more than that of others.
+    #[must_use]
+    pub fn opens_connection(&self) -> bool {
+        matches!(&self.header, Header::Tcp(segment) if segment.flags & SYN != 0)
     }
 
     /// Whether the packet carries application bytes, rather than only control.

@@ -48,7 +48,7 @@ pub fn topologies() -> Part {
 /// The kinds of arrivals, sizes and pairs.
 #[must_use]
 pub fn workloads() -> Part {
-    part("workloads", workload_kinds().iter().copied())
+    Part::new("workloads", workload_kinds())
 }
 
 /// Lists as text.

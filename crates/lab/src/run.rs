@@ -275,8 +275,8 @@ impl raddle_packet_sim::Observer for Gather<'_> {
         self.heard(now, node, report);
     }
 
-    fn dropped(&mut self, _: Time, _: NodeId, _: Option<PortId>, _: &Packet, why: DropReason) {
-        self.totals.drops.count(why);
+    fn dropped(&mut self, _: Time, _: NodeId, _: Option<PortId>, packet: &Packet, why: DropReason) {
+        self.totals.drops.count(packet, why);
     }
 }
 
@@ -305,15 +305,15 @@ impl lockstep::Observer for Linked<'_> {
         *bytes += size;
     }
 
-    fn dropped(&mut self, _: Time, node: NodeId, port: Option<PortId>, _: &Packet, why: DropReason) {
-        self.gather.totals.drops.count(why);
+    fn dropped(&mut self, _: Time, node: NodeId, port: Option<PortId>, packet: &Packet, why: DropReason) {
+        self.gather.totals.drops.count(packet, why);
         if let Some(port) = port.filter(|port| port.index() < self.topology.port_count(node)) {
             self.links[self.topology.link_id(node, port).index()].drops += 1;
         }
     }
 
     fn malformed(&mut self, _: Time, link: LinkId, _: &[u8], _: raddle_wire::Error) {
-        self.gather.totals.drops.count(DropReason::Malformed);
+        self.gather.totals.drops.malformed += 1;
         self.links[link.index()].drops += 1;
     }
 }

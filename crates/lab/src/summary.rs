@@ -174,7 +174,11 @@ impl fmt::Display for Summary {
         if let [Some(p50), Some(p99), Some(max)] = self.peak_queue_bytes {
             writeln!(f, "peak queue   p50 {p50:.0} B, p99 {p99:.0} B, max {max:.0} B over ports")?;
         }
-        writeln!(f, "drops        {}", drops.total())?;
+        write!(f, "drops        {}", drops.total())?;
+        if drops.handshake > 0 {
+            write!(f, ", {} of them of handshakes", drops.handshake)?;
+        }
+        writeln!(f)?;
         writeln!(f, "seed         {}", self.seed)?;
         write!(f, "digest       {}", self.outcome.digest)
     }

@@ -70,6 +70,27 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("zero rate", "\"10 Gbps\"", "\"0 Gbps\""),
     ("zero gap", "\"1 us\"", "\"0 us\""),
     ("no flows", "flows = 1_000", "flows = 0"),
+    ("no number of flows", "flows = 1_000\n", ""),
+    ("number of flows twice", "flows = 1_000", "flows = 1_000\nduration = \"50 ms\""),
+    ("number of flows and one a pair", "flows = 1_000", "flows = 1_000\nonce = true"),
+    ("arrivals that last no time", "flows = 1_000", "duration = \"0 ms\""),
+    ("gap and load", "mean_gap = \"1 us\"", "mean_gap = \"1 us\", load = 0.5"),
+    ("load of nothing", "mean_gap = \"1 us\"", "load = 0"),
+    ("load of flows of no bytes", "mean_gap = \"1 us\"", "load = 0.5, mean_size = \"0 B\""),
+    ("mean size without load", "mean_gap = \"1 us\"", "mean_gap = \"1 us\", mean_size = \"1 MB\""),
+    ("unknown sizes", "{ kind = \"pareto\", shape = 1.05, mean = \"100 KB\" }", "\"websearch\""),
+    (
+        "packets of no bytes",
+        "{ kind = \"pareto\", shape = 1.05, mean = \"100 KB\" }",
+        "{ kind = \"web_search\", unit = \"0 B\" }",
+    ),
+    (
+        "unit of a distribution in bytes",
+        "{ kind = \"pareto\", shape = 1.05, mean = \"100 KB\" }",
+        "{ kind = \"hadoop\", unit = \"1000 B\" }",
+    ),
+    ("traffic between one pod", "\"uniform\"", "{ kind = \"inter_pod\", pods = [1] }"),
+    ("staggered above one", "\"uniform\"", "{ kind = \"staggered\", edge = 0.5, pod = 0.6 }"),
     ("infinite mean", "shape = 1.05", "shape = 1.0"),
     ("dimension of one node", "[4, 4]", "[4, 1]"),
     ("too many nodes", "[4, 4]", "[100_000, 100_000]"),
@@ -162,6 +183,30 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
         "pattern that the fabric does not know",
         &[("\"torus\"\ndims = [4, 4]", "\"single_switch\"\nhosts = 4"), ("uniform", "tornado")],
     ),
+    ("pattern of pods on a torus", &[("\"uniform\"", "\"bijection\"")]),
+    (
+        "pattern of pods on one leaf",
+        &[
+            ("\"torus\"\ndims = [4, 4]", "\"folded_clos\"\nleaves = 1\nspines = 1\nhosts_per_leaf = 4"),
+            ("\"uniform\"", "\"random_other_pod\""),
+        ],
+    ),
+    (
+        "pod that is not there",
+        &[
+            ("\"torus\"\ndims = [4, 4]", "\"fat_tree\"\nk = 4"),
+            ("\"uniform\"", "{ kind = \"inter_pod\", pods = [0, 4] }"),
+        ],
+    ),
+    (
+        "duration of flows that start at once",
+        &[
+            ("{ kind = \"poisson\", mean_gap = \"1 us\" }", "\"all_at_once\""),
+            ("flows = 1_000", "duration = \"1 ms\""),
+        ],
+    ),
+    ("duration in which nothing starts", &[("flows = 1_000", "duration = \"1 ps\"")]),
+    ("duration of too many flows", &[("flows = 1_000", "duration = \"10_000 s\"")]),
     (
         "failure of a link that is not there",
         &[("[engine]", "[[failure]]\nat = \"2 ms\"\nlink = [0, 2]\n\n[engine]")],

@@ -6,7 +6,11 @@ use raddle_core::{Header, Packet};
 /// addresses and ports, R2C2's flow handle.
 #[inline]
 pub(crate) fn flow_hash(packet: &Packet, salt: u64) -> u64 {
-    let (src, dst, within) = match &packet.header {
+    let header = match &packet.header {
+        Header::Exp(tagged) => &tagged.inner,
+        header => header,
+    };
+    let (src, dst, within) = match header {
         Header::Tcp(segment) => {
             (segment.src, segment.dst, u32::from(segment.src_port) << 16 | u32::from(segment.dst_port))
         }

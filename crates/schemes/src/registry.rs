@@ -119,11 +119,17 @@ pub struct Routing {
 pub type Forwarders = Box<dyn FnMut(NodeId) -> Option<Box<dyn Forwarder>>>;
 
 /// All transports.
-pub const TRANSPORTS: &[Transport] =
-    &[crate::r2c2::TRANSPORT, crate::r2c2_central::TRANSPORT, crate::pfq::TRANSPORT, crate::tcp::TRANSPORT];
+pub const TRANSPORTS: &[Transport] = &[
+    crate::r2c2::TRANSPORT,
+    crate::r2c2_central::TRANSPORT,
+    crate::pfq::TRANSPORT,
+    crate::tcp::control::NEWRENO,
+    crate::tcp::control::CUBIC,
+    crate::tcp::control::DCTCP,
+];
 
 /// All routings that are no transport's own; the first is the default.
-pub const ROUTINGS: &[Routing] = &[crate::ecmp::ROUTING, crate::letflow::ROUTING];
+pub const ROUTINGS: &[Routing] = &[crate::ecmp::ROUTING, crate::expeditus::ROUTING, crate::letflow::ROUTING];
 
 /// The transport of that name.
 #[must_use]

@@ -96,6 +96,30 @@ impl Clos {
         self.down[level] + self.up[level]
     }
 
+    /// The ports of a node of that level that lead upwards; those before them lead downwards.
+    #[must_use]
+    pub fn uplinks(&self, level: usize) -> Range<u16> {
+        port_id(self.down[level]).0..port_id(self.ports(level)).0
+    }
+
+    /// The hosts below `node`: those it reaches without a step upwards.
+    #[must_use]
+    pub fn hosts_below(&self, node: NodeId) -> Range<u32> {
+        let Below { first, count, .. } = self.below(node);
+        first..first + count
+    }
+
+    /// The hosts of the pod that `node` is in; of a core, which is in none, all.
+    #[must_use]
+    pub fn hosts_of_pod(&self, node: NodeId) -> Range<u32> {
+        let level = self.level(node);
+        if level == CORE {
+            return 0..self.hosts();
+        }
+        let (pod, hosts) = (self.pod(node, level), self.size.edges * self.size.hosts);
+        pod * hosts..(pod + 1) * hosts
+    }
+
     /// The links from `node` upwards: its port, the node there and the port there.
     pub(crate) fn upward(&self, node: NodeId) -> impl Iterator<Item = (PortId, NodeId, PortId)> + '_ {
         let level = self.level(node);

@@ -32,6 +32,7 @@ mod facts;
 mod generate;
 mod hpcc;
 mod pairs;
+mod published;
 mod sizes;
 #[cfg(test)]
 mod testing;
@@ -43,7 +44,8 @@ pub use deadlines::Deadlines;
 pub use error::WorkloadError;
 pub use exponential::exponential;
 pub use facts::Facts;
-pub use generate::Workload;
+pub use generate::{Amount, Workload};
 pub use hpcc::{read_hpcc, write_hpcc};
 pub use pairs::Pairs;
+pub use published::{PUBLISHED, Published};
 pub use sizes::Sizes;

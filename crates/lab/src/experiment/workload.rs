@@ -6,12 +6,19 @@ use super::section::{Fraction, Read, Section, out_of_range, wrong_type};
 use super::value::{At, Entry, Item, Table, Value};
 use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate, Time};
 use raddle_topology::Topology;
-use raddle_workload::{Arrivals, Deadlines, Pairs, SizeCdf, Sizes, Workload, WorkloadError, read_hpcc};
+use raddle_workload::{
+    Amount, Arrivals, Deadlines, PUBLISHED, Pairs, Published, SizeCdf, Sizes, Workload, WorkloadError,
+    read_hpcc,
+};
 use std::path::Path;
 
 /// The kinds of arrivals, sizes and pairs, each with a line of description.
-const KINDS: [(&str, &str); 20] = [
-    ("arrivals poisson", "random starts over the whole fabric: mean_gap = \"1 us\""),
+const KINDS: [(&str, &str); 25] = [
+    (
+        "arrivals poisson",
+        "random starts over the whole fabric: mean_gap = \"1 us\", or load = 0.5 of the senders' links over the \
+         fabric's oversubscription (mean_size of the load if not that of sizes)",
+    ),
     ("arrivals fixed", "evenly spaced starts: gap = \"1 us\""),
     ("arrivals all_at_once", "every flow at time 0"),
     ("sizes fixed", "all the same: size = \"1 MB\""),
@@ -21,6 +28,17 @@ const KINDS: [(&str, &str); 20] = [
     ("sizes cdf", "points of a file, bytes and percent: file = \"web.cdf\""),
     ("pairs uniform", "every ordered pair of distinct hosts alike"),
     ("pairs permutation", "each host sends to one and receives from one: fraction = 1.0 of the hosts"),
+    ("pairs all_to_all", "every host to every other"),
+    (
+        "pairs inter_pod",
+        "Clos: every ordered pair of hosts of different pods alike; pods = [0, 1] for those alone",
+    ),
+    ("pairs bijection", "Clos: each host sends to one and receives from one of another pod"),
+    ("pairs random_other_pod", "Clos: each host sends to a random one of another pod"),
+    (
+        "pairs staggered",
+        "Clos: each host sends to a random one, edge = 0.2 in its rack, pod = 0.3 in its pod, else outside",
+    ),
     ("pairs nearest_neighbour", "grids: each node to its neighbours"),
     ("pairs bit_complement", "grids: x to k - 1 - x in each dimension"),
     ("pairs transpose", "grids: (x, y) to (y, x), (x, y, z) to (y, z, x)"),
@@ -34,9 +52,20 @@ const KINDS: [(&str, &str); 20] = [
 ];
 
 /// The kinds of workload, each with a line of description.
-#[must_use]
-pub fn kinds() -> &'static [(&'static str, &'static str)] {
-    &KINDS
+pub fn kinds() -> impl Iterator<Item = (String, String)> {
+    KINDS.iter().flat_map(|&(name, summary)| {
+        let published = if name == "sizes cdf" { &PUBLISHED[..] } else { &[] };
+        std::iter::once((name.to_owned(), summary.to_owned())).chain(published.iter().map(describe))
+    })
+}
+
+fn describe(published: &Published) -> (String, String) {
+    let mean = published.sizes(published.unit).mean();
+    let unit = match published.counts_packets() {
+        true => format!(" with packets of unit = \"{}\"", published.unit),
+        false => String::new(),
+    };
+    (format!("sizes {}", published.name), format!("{}: mean {mean:.0} B{unit}", published.summary))
 }
 
 /// `[workload]`.
@@ -124,6 +153,11 @@ fn no_such_host(at: &At, topology: &Topology, node: NodeId) -> Problem {
 fn impossible(at: &At, error: &WorkloadError) -> Problem {
     let hint = match error {
         WorkloadError::NotAGrid { .. } => "choose kind = \"torus\" or \"mesh\", or other pairs",
+        WorkloadError::NotAClos { .. } => {
+            "choose kind = \"fat_tree\", \"clos\" or \"folded_clos\", or other pairs"
+        }
+        WorkloadError::AtOnce => "give `flows`, or `once = true` for one a pair",
+        WorkloadError::NoFlows { .. } => "give a longer `duration`, or `flows`",
         WorkloadError::UnequalDimensions { .. } => "make all of `dims` equal, or choose other pairs",
         WorkloadError::TooFewHosts { .. } => "choose a larger topology",
         _ => "see `raddle list workloads`",
@@ -151,9 +185,9 @@ fn kinded(item: &Item) -> Result<Table, Problem> {
 }
 
 /// The names of the `KINDS` of a role.
-fn names(role: &str) -> Vec<(&'static str, &'static str)> {
-    let kinds = KINDS.iter().filter_map(|(name, _)| name.strip_prefix(role)?.strip_prefix(' '));
-    kinds.map(|name| (name, name)).collect()
+fn names(role: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let kinds = KINDS.iter().filter_map(move |(name, _)| name.strip_prefix(role)?.strip_prefix(' '));
+    kinds.map(|name| (name, name))
 }
 
 fn read_generated(section: &mut Section<'_>, folder: &Path) -> Result<Workload, Problem> {
@@ -169,8 +203,7 @@ fn read_generated(section: &mut Section<'_>, folder: &Path) -> Result<Workload, 
     section.resolve("sizes", resolved);
     let (pairs, resolved) = read_pairs(Section::new(&pairs, "workload.pairs"))?;
     section.resolve("pairs", resolved);
-    let flows: u32 = section.required("flows")?;
-    section.ensure(flows > 0, "flows", "a workload without flows", "give a number above zero")?;
+    let amount = read_amount(section)?;
     let deadlines = section.item("deadlines").map(kinded).transpose()?;
     let (deadlines, resolved) = match &deadlines {
         Some(table) => read_deadlines(Section::new(table, "workload.deadlines"))?,
@@ -180,7 +213,31 @@ fn read_generated(section: &mut Section<'_>, folder: &Path) -> Result<Workload, 
         section.resolve("deadlines", resolved);
     }
     let (app_rate, weight, priority) = read_class(section)?;
-    Ok(Workload { arrivals, sizes, pairs, flows: flows as usize, app_rate, weight, priority, deadlines })
+    Ok(Workload { arrivals, sizes, pairs, amount, app_rate, weight, priority, deadlines })
+}
+
+/// How many flows: `flows`, `duration` or `once`.
+fn read_amount(section: &mut Section<'_>) -> Result<Amount, Problem> {
+    let (flows, window) = (section.optional::<u32>("flows")?, section.optional::<Duration>("duration")?);
+    let once = section.optional::<bool>("once")?.unwrap_or(false);
+    match (flows, window, once) {
+        (Some(flows), None, false) => {
+            section.ensure(flows > 0, "flows", "a workload without flows", "give a number above zero")?;
+            Ok(Amount::Flows(flows as usize))
+        }
+        (None, Some(window), false) => {
+            let hint = "give a time above zero";
+            section.ensure(window > Duration::ZERO, "duration", "arrivals that last no time", hint)?;
+            Ok(Amount::Within(window))
+        }
+        (None, None, true) => Ok(Amount::OnePerPair),
+        (None, None, false) => Err(section.missing("flows", "1000")),
+        _ => {
+            let hint = "keep `flows` (so many), `duration` (as many as start by then) or `once` (one a pair)";
+            let key = if once { "once" } else { "duration" };
+            Err(section.contradiction(key, "the number of flows is given twice", hint))
+        }
+    }
 }
 
 /// What flows may have besides ends, size and start.
@@ -196,16 +253,44 @@ fn read_class(section: &mut Section<'_>) -> Result<(Option<Rate>, u8, u8), Probl
 }
 
 fn read_arrivals(mut section: Section<'_>) -> Result<(Arrivals, toml::Table), Problem> {
-    let arrivals = match section.choice("kind", "kind of arrivals", &names("arrivals"), None)? {
-        "poisson" => Arrivals::Poisson { mean_gap: positive(&mut section, "mean_gap")? },
-        "fixed" => Arrivals::Fixed { gap: positive(&mut section, "gap")? },
-        _ => Arrivals::AllAtOnce,
-    };
+    let arrivals =
+        match section.choice("kind", "kind of arrivals", &names("arrivals").collect::<Vec<_>>(), None)? {
+            "poisson" => match section.optional::<f64>("load")? {
+                None => Arrivals::Poisson { mean_gap: positive(&mut section, "mean_gap")? },
+                Some(_) if section.item("mean_gap").is_some() => {
+                    let hint = "keep one: a load is a mean gap by the sizes' mean and the hosts' rates";
+                    return Err(section.contradiction(
+                        "load",
+                        "arrivals with both a mean gap and a load",
+                        hint,
+                    ));
+                }
+                Some(load) => {
+                    let hint = "give a share of the hosts' links such as 0.5";
+                    section.ensure(load > 0.0, "load", "a load of nothing", hint)?;
+                    let mean_size = section.optional("mean_size")?;
+                    let hint = "leave `mean_size` out for the mean of `sizes`";
+                    section.ensure(mean_size != Some(Bytes(0)), "mean_size", "flows of no bytes", hint)?;
+                    Arrivals::Load { load, mean_size }
+                }
+            },
+            "fixed" => Arrivals::Fixed { gap: positive(&mut section, "gap")? },
+            _ => Arrivals::AllAtOnce,
+        };
     Ok((arrivals, section.finish()?))
 }
 
 fn read_sizes(mut section: Section<'_>, folder: &Path) -> Result<(Sizes, toml::Table), Problem> {
-    let sizes = match section.choice("kind", "kind of sizes", &names("sizes"), None)? {
+    let published = PUBLISHED.iter().map(|published| (published.name, published.name));
+    let kinds: Vec<_> = names("sizes").chain(published).collect();
+    let kind = section.choice("kind", "kind of sizes", &kinds, None)?;
+    if let Some(published) = Published::named(kind) {
+        let unit =
+            if published.counts_packets() { section.or("unit", published.unit)? } else { published.unit };
+        section.ensure(unit > Bytes(0), "unit", "packets of no bytes", "give a size above zero")?;
+        return Ok((Sizes::Cdf(published.sizes(unit)), section.finish()?));
+    }
+    let sizes = match kind {
         "fixed" => Sizes::Fixed(positive(&mut section, "size")?),
         "pareto" => {
             let shape: f64 = section.required("shape")?;
@@ -237,19 +322,20 @@ fn read_sizes(mut section: Section<'_>, folder: &Path) -> Result<(Sizes, toml::T
 }
 
 fn read_deadlines(mut section: Section<'_>) -> Result<(Deadlines, toml::Table), Problem> {
-    let deadlines = match section.choice("kind", "kind of deadlines", &names("deadlines"), None)? {
-        "fixed" => Deadlines::Fixed(positive(&mut section, "deadline")?),
-        "exponential" => {
-            let mean = positive(&mut section, "mean")?;
-            Deadlines::Exponential { mean, min: section.or("min", Duration::ZERO)? }
-        }
-        _ => Deadlines::None,
-    };
+    let deadlines =
+        match section.choice("kind", "kind of deadlines", &names("deadlines").collect::<Vec<_>>(), None)? {
+            "fixed" => Deadlines::Fixed(positive(&mut section, "deadline")?),
+            "exponential" => {
+                let mean = positive(&mut section, "mean")?;
+                Deadlines::Exponential { mean, min: section.or("min", Duration::ZERO)? }
+            }
+            _ => Deadlines::None,
+        };
     Ok((deadlines, section.finish()?))
 }
 
 fn read_pairs(mut section: Section<'_>) -> Result<(Pairs, toml::Table), Problem> {
-    let pairs = match section.choice("kind", "kind of pairs", &names("pairs"), None)? {
+    let pairs = match section.choice("kind", "kind of pairs", &names("pairs").collect::<Vec<_>>(), None)? {
         "uniform" => Pairs::Uniform,
         "permutation" => {
             let Fraction(fraction) = section.or("fraction", Fraction(1.0))?;
@@ -260,6 +346,21 @@ fn read_pairs(mut section: Section<'_>) -> Result<(Pairs, toml::Table), Problem>
                 "give a fraction above 0",
             )?;
             Pairs::Permutation { fraction }
+        }
+        "all_to_all" => Pairs::AllToAll,
+        "inter_pod" => {
+            let pods: Option<Vec<u32>> = section.optional("pods")?;
+            let hint = "name at least two, or leave `pods` out for all of them";
+            section.ensure(pods.as_ref().is_none_or(|pods| pods.len() > 1), "pods", "too few pods", hint)?;
+            Pairs::InterPod { pods: pods.unwrap_or_default() }
+        }
+        "bijection" => Pairs::Bijection,
+        "random_other_pod" => Pairs::RandomOtherPod,
+        "staggered" => {
+            let (Fraction(edge), Fraction(pod)) = (section.required("edge")?, section.required("pod")?);
+            let hint = "`edge` and `pod` are at most 1 together";
+            section.ensure(edge + pod <= 1.0, "pod", "more flows near by than there are", hint)?;
+            Pairs::Staggered { edge, pod }
         }
         "nearest_neighbour" => Pairs::NearestNeighbour,
         "bit_complement" => Pairs::BitComplement,
