@@ -1,5 +1,6 @@
 //! The schemes: sans-IO state machines, one folder each, and the registry that lists them.
 
+pub mod conga;
 pub mod ecmp;
 pub mod expeditus;
 mod flow_hash;

@@ -107,9 +107,9 @@ mod tests {
     #[test]
     fn fields_have_their_places() {
         let overlay = Overlay::new(0b1010).met(0b101);
-        assert_eq!(overlay.bits(), 0b1010_101_0_0000_000_0);
+        assert_eq!(overlay.bits(), (0b1010 << 12) | (0b101 << 9));
         let overlay = overlay.with_feedback(Feedback { tag: 0b0110, metric: 0b011 });
-        assert_eq!(overlay.bits(), 0b1010_101_1_0110_011_0);
+        assert_eq!(overlay.bits(), (0b1010 << 12) | (0b101 << 9) | (1 << 8) | (0b0110 << 4) | (0b011 << 1));
         assert_eq!((overlay.tag(), overlay.congestion()), (10, 5));
         assert_eq!(overlay.feedback(), Some(Feedback { tag: 6, metric: 3 }));
     }
