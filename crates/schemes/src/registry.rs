@@ -130,7 +130,13 @@ pub const TRANSPORTS: &[Transport] = &[
 ];
 
 /// All routings that are no transport's own; the first is the default.
-pub const ROUTINGS: &[Routing] = &[crate::ecmp::ROUTING, crate::expeditus::ROUTING];
+pub const ROUTINGS: &[Routing] = &[
+    crate::ecmp::ROUTING,
+    crate::expeditus::ROUTING,
+    crate::letflow::ROUTING,
+    crate::conga::ROUTING,
+    crate::conga::FLOW_ROUTING,
+];
 
 /// The transport of that name.
 #[must_use]

@@ -321,12 +321,25 @@ impl Below {
         to.0 < self.hosts
     }
 
+    /// The port towards a host below.
+    #[inline]
+    fn down(&self, to: NodeId) -> Option<PortId> {
+        let place = to.0.wrapping_sub(self.first);
+        (place < self.count).then(|| PortId((place / self.each) as u16))
+    }
+
+    /// The ports towards a host other than the node itself.
+    #[inline]
+    pub(crate) fn ports(&self, to: NodeId) -> impl Iterator<Item = PortId> + use<> {
+        let (first, count) = self.down(to).map_or((self.up, self.ups), |down| (down, 1));
+        (first.0..first.0 + count).map(PortId)
+    }
+
     /// The port towards a host other than the node itself; if there are several, the one that `pick` names.
     #[inline]
     pub(crate) fn choose(&self, to: NodeId, pick: impl FnOnce(usize) -> usize) -> PortId {
-        let place = to.0.wrapping_sub(self.first);
-        if place < self.count {
-            return PortId((place / self.each) as u16);
+        if let Some(down) = self.down(to) {
+            return down;
         }
         let choice = pick(self.ups.into());
         assert!(choice < self.ups.into(), "port {choice} of {}", self.ups);

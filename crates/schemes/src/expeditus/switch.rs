@@ -110,11 +110,11 @@ impl Switch {
     fn ways(&mut self, to: NodeId, ports: &Ports<'_>) -> Set {
         let mut set = 0;
         let uplinks = &self.uplinks;
-        self.next_hops.routing().productive(to, |port| {
+        for &port in self.next_hops.ports(to) {
             if let Some(uplink) = uplinks.at(port).filter(|_| ports.get(port).up) {
                 set |= 1 << uplink;
             }
-        });
+        }
         Set(set)
     }
 

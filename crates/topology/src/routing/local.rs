@@ -1,6 +1,6 @@
 //! Shortest-path routing as one node sees it: what is the same for all its packets is worked out beforehand.
 
-use super::{Metric, Routing};
+use super::Routing;
 use crate::clos::Below;
 use crate::{Clos, Shape};
 use raddle_core::{NodeId, PortId};
@@ -44,11 +44,15 @@ impl LocalRouting {
         }
     }
 
-    /// Calls `visit` with the ports of [`Routing::productive`], in order.
-    pub fn productive(&self, to: NodeId, mut visit: impl FnMut(PortId)) {
-        match &self.routing.metric {
-            Metric::Torus(torus) => torus.productive(self.node, to, visit),
-            Metric::General(general) => general.productive(self.node, to, |port, _| visit(port)),
+    /// The ports that lead one hop closer to `to`: what [`Routing::productive`] lists; `out` is cleared first.
+    #[inline]
+    pub fn productive(&self, to: NodeId, out: &mut Vec<PortId>) {
+        match &self.below {
+            Some(below) if below.knows(to) && to != self.node => {
+                out.clear();
+                out.extend(below.ports(to));
+            }
+            _ => self.routing.productive(self.node, to, out),
         }
     }
 
