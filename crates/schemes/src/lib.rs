@@ -10,5 +10,9 @@ pub mod r2c2;
 pub mod r2c2_central;
 mod reassembly;
 pub mod registry;
+pub mod reordering;
 mod rtt;
+pub mod spray;
 pub mod tcp;
+#[cfg(test)]
+mod testing;
