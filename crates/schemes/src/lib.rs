@@ -16,6 +16,10 @@ pub mod r2c2_central;
 mod ranges;
 mod reassembly;
 pub mod registry;
+pub mod reordering;
 mod rtt;
+pub mod spray;
 pub mod tcp;
+#[cfg(test)]
+mod testing;
 pub mod udp;
