@@ -16,6 +16,7 @@ pub mod ethernet;
 pub mod exp;
 mod field;
 mod header;
+pub mod hula;
 pub mod r2c2;
 mod shim;
 pub mod tcp;
