@@ -1,11 +1,13 @@
 //! The schemes: sans-IO state machines, one folder each, and the registry that lists them.
 
+pub mod drill;
 pub mod ecmp;
 mod flow_hash;
 mod lids;
 pub mod next_hops;
 pub mod parameter;
 pub mod pfq;
+pub mod presto;
 pub mod r2c2;
 pub mod r2c2_central;
 mod reassembly;
@@ -16,3 +18,4 @@ pub mod spray;
 pub mod tcp;
 #[cfg(test)]
 mod testing;
+pub mod wcmp;

@@ -137,7 +137,13 @@ pub const TRANSPORTS: &[Transport] =
     &[crate::r2c2::TRANSPORT, crate::r2c2_central::TRANSPORT, crate::pfq::TRANSPORT, crate::tcp::TRANSPORT];
 
 /// All routings that are no transport's own; the first is the default.
-pub const ROUTINGS: &[Routing] = &[crate::ecmp::ROUTING, crate::spray::ROUTING];
+pub const ROUTINGS: &[Routing] = &[
+    crate::ecmp::ROUTING,
+    crate::wcmp::ROUTING,
+    crate::spray::ROUTING,
+    crate::drill::ROUTING,
+    crate::presto::ROUTING,
+];
 
 /// The transport of that name.
 #[must_use]
