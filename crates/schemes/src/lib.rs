@@ -1,6 +1,7 @@
 //! The schemes: sans-IO state machines, one folder each, and the registry that lists them.
 
 pub mod conga;
+pub mod drill;
 pub mod ecmp;
 pub mod expeditus;
 mod five_tuple;
@@ -11,6 +12,7 @@ mod lids;
 pub mod next_hops;
 pub mod parameter;
 pub mod pfq;
+pub mod presto;
 pub mod r2c2;
 pub mod r2c2_central;
 mod ranges;
@@ -23,3 +25,4 @@ pub mod tcp;
 #[cfg(test)]
 mod testing;
 pub mod udp;
+pub mod wcmp;
