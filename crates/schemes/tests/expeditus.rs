@@ -8,7 +8,7 @@ use clos::{
 };
 use raddle_core::{Duration, Header, NodeId, Packet, Stream, Time};
 use raddle_packet_sim::{Change, Config, Simulation};
-use raddle_schemes::expeditus::{Counters, Expeditus, ROUTING};
+use raddle_schemes::expeditus::{Counter, Counters, Expeditus, ROUTING};
 use raddle_schemes::parameter::Value;
 use raddle_topology::{ClosSize, Topology};
 use raddle_wire::exp::Tag;
@@ -38,8 +38,8 @@ impl Ran {
     /// Requests, responses, answers; merged, installed.
     fn counts(&self) -> ([u64; 3], [u64; 2]) {
         let counters = &self.counters;
-        let edge = [&counters.requests, &counters.responses, &counters.answered].map(|counter| counter.get());
-        (edge, [&counters.merged, &counters.installed].map(|counter| counter.get()))
+        let edge = [&counters.requests, &counters.responses, &counters.answered].map(Counter::get);
+        (edge, [&counters.merged, &counters.installed].map(Counter::get))
     }
 }
 
