@@ -16,7 +16,7 @@ mod value;
 mod workload;
 
 pub use engine::{Engine, EngineKind, Record};
-pub use faults::{Broken, Errors, Failure, Faults};
+pub use faults::{Broken, Errors, Failure, Faults, RandomLinks, Tier};
 pub use frequency::Frequency;
 pub use problem::{Cause, Problem};
 pub use scheme::Scheme;
