@@ -5,6 +5,7 @@
 
 mod engine;
 mod faults;
+mod file;
 mod frequency;
 mod problem;
 pub mod quantity;
