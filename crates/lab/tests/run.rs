@@ -150,6 +150,29 @@ fn a_fat_tree_read_from_a_file_gives_the_same_results() {
     }
 }
 
+/// specs/expeditus.md §9, Fig 15: routing knows of links that are down from the start before the first flow.
+#[test]
+fn nothing_is_lost_to_failures_that_are_known_from_the_start() {
+    let lost = |discovery: &str| {
+        let failure = format!(
+            "[[failure]]\nat = \"0 ns\"\ndiscovery = \"{discovery}\"\nrandom = {{ tier = \"core\", pod = 0, links = 2, most_a_switch = 1 }}"
+        );
+        let document = document(
+            &failure,
+            &[
+                "topology={ kind = \"fat_tree\", k = 4, link_rate = \"10 Gbps\", link_delay = \"2 us\" }",
+                "workload={ arrivals = \"all_at_once\", sizes = { kind = \"fixed\", size = \"9 KB\" }, pairs = \"all_to_all\", once = true }",
+                "scheme.transport=tcp-newreno",
+            ],
+        );
+        let (outcome, flows) = outcome(&document);
+        assert_eq!(flows.len(), 240);
+        outcome.totals.drops.link_down + outcome.totals.drops.no_route
+    };
+    assert_eq!(lost("0 ns"), 0);
+    assert!(lost("1 ms") > 0);
+}
+
 #[test]
 fn the_examples_are_experiments() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples");
