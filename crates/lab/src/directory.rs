@@ -24,6 +24,12 @@ use std::path::{Path, PathBuf};
 /// The summary's name in a run directory.
 pub const SUMMARY: &str = "summary.json";
 
+/// The flows' name in a run directory.
+pub(crate) const FLOWS: &str = "flows.parquet";
+
+/// The links' name in a run directory.
+pub(crate) const LINKS: &str = "links.parquet";
+
 /// The resolved experiment's name in a run directory.
 pub const EXPERIMENT: &str = "experiment.toml";
 
@@ -42,7 +48,7 @@ pub fn run_into(
     let resolved = prepared.experiment.resolved.clone();
     let workload = prepared.facts();
     let keep_links = prepared.experiment.record.links;
-    let mut writer = TableWriter::<FlowRecord>::create(&part.file("flows.parquet"))?;
+    let mut writer = TableWriter::<FlowRecord>::create(&part.file(FLOWS))?;
     let mut summarizer = Summarizer::default();
     let mut take = |flow: &FlowRecord| {
         summarizer.add(flow);
@@ -54,7 +60,7 @@ pub fn run_into(
     let notes: Vec<_> = notes.iter().map(|(key, value)| (*key, value.as_str())).collect();
     writer.finish(outcome.complete, &notes)?;
     if keep_links {
-        let mut links = TableWriter::<LinkRecord>::create(&part.file("links.parquet"))?;
+        let mut links = TableWriter::<LinkRecord>::create(&part.file(LINKS))?;
         outcome.links.iter().try_for_each(|link| links.push(link))?;
         links.finish(outcome.complete, &notes)?;
     }

@@ -7,6 +7,7 @@
 
 pub mod catalogue;
 pub mod directory;
+mod draw;
 mod error;
 pub mod experiment;
 mod faults;
@@ -14,8 +15,10 @@ pub mod figure;
 mod ideal;
 mod prepare;
 pub mod rate_overhead;
+mod records;
 pub mod run;
 pub mod select;
+mod size_class;
 mod summary;
 pub mod sweep;
 pub mod topo;
@@ -25,6 +28,8 @@ pub use error::Error;
 pub use prepare::Prepared;
 pub use run::{Control, Outcome, Progress};
 pub use summary::{Summarizer, Summary, compare, table};
+
+use size_class::SizeClass;
 
 /// This program's version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

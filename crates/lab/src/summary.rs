@@ -1,30 +1,45 @@
 //! A run in a page: what is kept as `summary.json` and shown at the end.
 
-use crate::Error;
 use crate::run::Outcome;
+use crate::{Error, SizeClass};
 use raddle_records::{FlowRecord, Totals, stats};
 use raddle_workload::Facts;
 use serde_json::{Value, json};
 use std::fmt::{self, Write as _};
 use std::path::Path;
 
-/// Classes of flows by size, as the papers cut them: name, least and most bytes.
-const CLASSES: [(&str, u64, u64); 4] = [
-    ("all", 0, u64::MAX),
-    ("under 100 KB", 0, 99_999),
-    ("100 KB to 1 MB", 100_000, 1_000_000),
-    ("over 1 MB", 1_000_001, u64::MAX),
-];
+/// Mean and percentiles by nearest rank; nothing of nothing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Statistics {
+    mean: Option<f64>,
+    p50: Option<f64>,
+    p95: Option<f64>,
+    p99: Option<f64>,
+}
+
+impl Statistics {
+    fn of(mut sample: Vec<f64>) -> Self {
+        stats::sort(&mut sample);
+        let [p50, p95, p99] = [50.0, 95.0, 99.0].map(|p| stats::percentile(&sample, p));
+        Self { mean: stats::mean(&sample), p50, p95, p99 }
+    }
+
+    fn all(self) -> [Option<f64>; 4] {
+        [self.mean, self.p50, self.p95, self.p99]
+    }
+}
 
 /// What the finished flows of a size class saw.
 #[derive(Debug, Clone, PartialEq)]
 struct Class {
     name: &'static str,
     flows: usize,
-    /// p50 and p99 by nearest rank, in microseconds.
-    fct_us: [Option<f64>; 2],
-    /// The same, over the ideal FCT.
-    slowdown: [Option<f64>; 2],
+    /// Flows that started and never did.
+    unfinished: usize,
+    /// In microseconds.
+    fct_us: Statistics,
+    /// FCT over the ideal FCT.
+    slowdown: Statistics,
     /// Mean over flows of size over FCT.
     goodput_gbps: Option<f64>,
 }
@@ -34,29 +49,30 @@ struct Class {
 pub struct Summarizer {
     /// Size, FCT in picoseconds, slowdown, goodput in bit/s.
     finished: Vec<(u64, u64, f64, f64)>,
+    /// Sizes of the others.
+    unfinished: Vec<u64>,
 }
 
 impl Summarizer {
     /// Takes in a flow.
     pub fn add(&mut self, flow: &FlowRecord) {
-        if let (Some(fct), Some(slowdown), Some(goodput)) = (flow.fct_ps, flow.slowdown(), flow.goodput_bps())
-        {
-            self.finished.push((flow.size_bytes, fct, slowdown, goodput));
+        match (flow.fct_ps, flow.slowdown(), flow.goodput_bps()) {
+            (Some(fct), Some(slowdown), Some(goodput)) => {
+                self.finished.push((flow.size_bytes, fct, slowdown, goodput));
+            }
+            _ => self.unfinished.push(flow.size_bytes),
         }
     }
 
-    fn class(&self, (name, least, most): (&'static str, u64, u64)) -> Class {
-        let inside = || self.finished.iter().filter(|flow| (least..=most).contains(&flow.0));
-        let ranks = |mut sample: Vec<f64>| {
-            stats::sort(&mut sample);
-            [50.0, 99.0].map(|p| stats::percentile(&sample, p))
-        };
+    fn class(&self, class: SizeClass) -> Class {
+        let inside = || self.finished.iter().filter(|flow| class.holds(flow.0));
         let goodput: Vec<f64> = inside().map(|flow| flow.3 / 1e9).collect();
         Class {
-            name,
+            name: class.name,
             flows: goodput.len(),
-            fct_us: ranks(inside().map(|flow| flow.1 as f64 / 1e6).collect()),
-            slowdown: ranks(inside().map(|flow| flow.2).collect()),
+            unfinished: self.unfinished.iter().filter(|&&size| class.holds(size)).count(),
+            fct_us: Statistics::of(inside().map(|flow| flow.1 as f64 / 1e6).collect()),
+            slowdown: Statistics::of(inside().map(|flow| flow.2).collect()),
             goodput_gbps: stats::mean(&goodput),
         }
     }
@@ -75,7 +91,7 @@ impl Summarizer {
             title: title.to_owned(),
             seed,
             workload,
-            classes: CLASSES.iter().map(|&class| self.class(class)).collect(),
+            classes: SizeClass::WITH_ALL.map(|class| self.class(class)).into(),
             peak_queue_bytes: [50.0, 99.0, 100.0].map(|p| stats::percentile(&queues, p)),
             outcome: Outcome { links: Vec::new(), queues: Vec::new(), ..outcome.clone() },
         }
@@ -107,10 +123,15 @@ impl Summary {
                 json!({
                     "class": class.name,
                     "flows": class.flows,
-                    "fct_p50_us": class.fct_us[0],
-                    "fct_p99_us": class.fct_us[1],
-                    "slowdown_p50": class.slowdown[0],
-                    "slowdown_p99": class.slowdown[1],
+                    "unfinished": class.unfinished,
+                    "fct_mean_us": class.fct_us.mean,
+                    "fct_p50_us": class.fct_us.p50,
+                    "fct_p95_us": class.fct_us.p95,
+                    "fct_p99_us": class.fct_us.p99,
+                    "slowdown_mean": class.slowdown.mean,
+                    "slowdown_p50": class.slowdown.p50,
+                    "slowdown_p95": class.slowdown.p95,
+                    "slowdown_p99": class.slowdown.p99,
                     "goodput_mean_gbps": class.goodput_gbps,
                 })
             })
@@ -141,7 +162,7 @@ impl Summary {
 
 /// What the table's columns mean.
 const DEFINITIONS: &str = "
-FCT: from the hand-over to the transport to the last byte delivered in order; p50 and p99 by nearest rank.
+FCT: from the hand-over to the transport to the last byte delivered in order; percentiles by nearest rank.
 Slowdown: FCT over that of the flow alone on one shortest path; a flow that uses several at once can beat it.
 Goodput: application bits over FCT, mean over flows.
 
@@ -186,14 +207,13 @@ impl fmt::Display for Summary {
 
 impl Summary {
     fn rows(&self) -> Vec<Vec<String>> {
-        let heads = ["size", "flows", "FCT p50 us", "p99 us", "slowdown p50", "p99", "goodput Gbps"];
+        let heads = ["size", "flows", "unfinished", "FCT mean us", "p50", "p95", "p99"];
+        let heads = heads.into_iter().chain(["slowdown mean", "p50", "p95", "p99", "goodput Gbps"]);
         let shown = |number: Option<f64>| number.map_or("-".to_owned(), |number| format!("{number:.2}"));
-        let mut rows = vec![heads.map(str::to_owned).to_vec()];
+        let mut rows = vec![heads.map(str::to_owned).collect::<Vec<_>>()];
         for class in &self.classes {
-            let [fct, slowdown] = [class.fct_us, class.slowdown].map(|pair| pair.map(shown));
-            let mut row = vec![class.name.to_owned(), class.flows.to_string()];
-            row.extend(fct);
-            row.extend(slowdown);
+            let mut row = vec![class.name.to_owned(), class.flows.to_string(), class.unfinished.to_string()];
+            row.extend([class.fct_us, class.slowdown].iter().flat_map(|of| of.all()).map(shown));
             row.push(shown(class.goodput_gbps));
             rows.push(row);
         }

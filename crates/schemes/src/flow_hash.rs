@@ -7,7 +7,11 @@ use raddle_core::{Header, Packet};
 #[inline]
 pub(crate) fn flow_hash(packet: &Packet, salt: u64) -> u64 {
     let ports = |src: u16, dst: u16| u32::from(src) << 16 | u32::from(dst);
-    let (src, dst, within) = match &packet.header {
+    let header = match &packet.header {
+        Header::Exp(tagged) => &tagged.inner,
+        header => header,
+    };
+    let (src, dst, within) = match header {
         Header::Tcp(segment) => (segment.src, segment.dst, ports(segment.src_port, segment.dst_port)),
         Header::Udp(datagram) => (datagram.src, datagram.dst, ports(datagram.src_port, datagram.dst_port)),
         Header::R2c2Data(data) => (data.src.into(), data.dst.into(), data.flow),

@@ -105,6 +105,12 @@ impl Settings {
         self.parameters.iter().zip(self.values.iter().copied())
     }
 
+    /// Whether the scheme declares a parameter of that name.
+    #[must_use]
+    pub fn declares(&self, name: &str) -> bool {
+        self.parameters.iter().any(|parameter| parameter.name == name)
+    }
+
     fn place(&self, name: &str) -> usize {
         let place = self.parameters.iter().position(|parameter| parameter.name == name);
         place.unwrap_or_else(|| panic!("the scheme declares `{name}`"))

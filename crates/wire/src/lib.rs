@@ -10,6 +10,7 @@
 //! are zeros, which add nothing to a checksum.
 
 mod checksum;
+pub mod conga;
 mod ecn;
 pub mod ethernet;
 pub mod exp;

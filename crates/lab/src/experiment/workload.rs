@@ -4,16 +4,17 @@ use super::list;
 use super::problem::{Cause, Problem};
 use super::section::{Fraction, Read, Section, out_of_range, wrong_type};
 use super::value::{At, Entry, Item, Table, Value};
+use raddle_core::text::Misread;
 use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate, Time};
 use raddle_topology::Topology;
 use raddle_workload::{
     Amount, Arrivals, Deadlines, PUBLISHED, Pairs, Published, SizeCdf, Sizes, Workload, WorkloadError,
-    read_hpcc,
+    read_hpcc, read_htsim,
 };
 use std::path::Path;
 
 /// The kinds of arrivals, sizes and pairs, each with a line of description.
-const KINDS: [(&str, &str); 25] = [
+const KINDS: [(&str, &str); 26] = [
     (
         "arrivals poisson",
         "random starts over the whole fabric: mean_gap = \"1 us\", or load = 0.5 of the senders' links over the \
@@ -48,6 +49,11 @@ const KINDS: [(&str, &str); 25] = [
     ("deadlines none", "it does not matter when flows are complete"),
     ("deadlines fixed", "the same time after the start for all: deadline = \"1 ms\""),
     ("deadlines exponential", "mean = \"20 ms\", raised to min = \"3 ms\""),
+    (
+        "file",
+        "flows of a file: file = \"trace.txt\"; format = \"hpcc\" or \"htsim\", after the file's ending (.txt, .cm) if \
+         left out",
+    ),
     ("list", "flows one by one: list = [{ src = 0, dst = 1, size = \"1 MB\", start = \"0 ns\" }]"),
 ];
 
@@ -68,6 +74,15 @@ fn describe(published: &Published) -> (String, String) {
     (format!("sizes {}", published.name), format!("{}: mean {mean:.0} B{unit}", published.summary))
 }
 
+/// A reader of flows, and what it reads.
+type Format = (&'static str, fn(&str, &Topology) -> Result<Vec<Flow>, Misread>);
+
+/// The formats of flow files, each with the ending of its files.
+const FORMATS: [(&str, &str, Format); 2] = [
+    ("hpcc", ".txt", ("HPCC flow file", read_hpcc)),
+    ("htsim", ".cm", ("htsim connection matrix", read_htsim)),
+];
+
 /// `[workload]`.
 #[derive(Debug, Clone)]
 pub struct WorkloadSpec {
@@ -81,8 +96,8 @@ enum Flows {
     Generated(Box<Workload>),
     /// In order of start, each with its place.
     Listed(Vec<(Flow, At)>),
-    /// A flow file's name and text.
-    File(String, String),
+    /// A flow file's name, text and format.
+    File(String, String, Format),
 }
 
 impl WorkloadSpec {
@@ -94,7 +109,8 @@ impl WorkloadSpec {
             "list" => Flows::Listed(read_list(&mut section)?),
             "file" => {
                 let (name, text) = read_file(&mut section, folder)?;
-                Flows::File(name, text)
+                let format = file_format(&mut section, &name, &FORMATS)?;
+                Flows::File(name, text, format)
             }
             _ => Flows::Generated(Box::new(read_generated(&mut section, folder)?)),
         };
@@ -118,9 +134,9 @@ impl WorkloadSpec {
                 }
                 Ok(flows.iter().map(|&(flow, _)| flow).collect())
             }
-            Flows::File(file, text) => read_hpcc(text, topology).map_err(|error| {
+            Flows::File(file, text, (what, read)) => read(text, topology).map_err(|error| {
                 let (file, why) = (file.clone(), error.to_string());
-                Problem::at(&self.at, Cause::BadFile { file, what: "flow file", why })
+                Problem::at(&self.at, Cause::BadFile { file, what, why })
             }),
         }
     }
@@ -384,6 +400,18 @@ pub(super) fn read_file(section: &mut Section<'_>, folder: &Path) -> Result<(Str
             Err(Problem::at(section.at_key("file"), Cause::Unreadable { file, why: error.to_string() }))
         }
     }
+}
+
+/// The format of the file of that name: the key `format`, or after its ending. A file of another ending must have it
+/// said.
+pub(super) fn file_format<T: Copy>(
+    section: &mut Section<'_>,
+    file: &str,
+    formats: &[(&'static str, &str, T)],
+) -> Result<T, Problem> {
+    let ending = formats.iter().find(|(_, ending, _)| file.ends_with(ending)).map(|&(name, ..)| name);
+    let choices: Vec<_> = formats.iter().map(|&(name, _, format)| (name, format)).collect();
+    section.choice("format", "format", &choices, ending)
 }
 
 fn read_list(section: &mut Section<'_>) -> Result<Vec<(Flow, At)>, Problem> {

@@ -5,14 +5,13 @@
 //! and the choices of successive hops are independent (no polarisation). Acknowledgements are hashed by their own
 //! identity, so they need not return along the path of the data.
 //!
-//! Cost a hop: [`LocalRouting::choose`], which is arithmetic on tori and Clos networks, and where there is a choice two
+//! Cost a hop: [`NextHops::forward`], which is arithmetic on tori and Clos networks, and where there is a choice two
 //! multiplicative mixes.
 //!
 use crate::flow_hash::{flow_hash, pick, salt};
 use crate::next_hops::{NextHops, ShortestPaths};
-use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
-use raddle_core::{DropReason, Forwarder, LinkId, NodeId, Packet, PortId, Ports, Time, Verdict};
-use raddle_topology::routing::LocalRouting;
+use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
+use raddle_core::{Forwarder, LinkId, NodeId, Packet, PortId, Ports, Time, Verdict};
 use std::sync::Arc;
 
 /// Equal-cost multi-path.
@@ -29,7 +28,7 @@ const INFO: Info = Info {
 
 fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
     let (paths, seed) = (ShortestPaths::new(plan.topology), plan.seed);
-    Ok(Box::new(move |node| Some(Box::new(Ecmp::new(node, &paths, seed)))))
+    Ok(forwarders_where_needed(plan.topology, move |node| Ecmp::new(node, &paths, seed)))
 }
 
 /// The forwarder of one node; what a packet needs is on one cache line.
@@ -51,30 +50,18 @@ impl Ecmp {
 
 impl Forwarder for Ecmp {
     fn forward(&mut self, _: Time, packet: &mut Packet, _: Option<PortId>, _: &Ports<'_>) -> Verdict {
-        let routing = self.next_hops.routing();
-        if packet.dst() == routing.node() {
-            return Verdict::Deliver;
-        }
-        match choose(routing, packet, self.salt) {
-            Some(port) => Verdict::Forward(port),
-            None => Verdict::Drop(DropReason::NoRoute),
-        }
+        let salt = self.salt;
+        self.next_hops.forward(packet, |_, count| pick(flow_hash(packet, salt), count))
     }
 
     fn foresee(&self, packet: &Packet) -> Option<PortId> {
         let routing = self.next_hops.present().filter(|routing| packet.dst() != routing.node())?;
-        choose(routing, packet, self.salt)
+        routing.choose(packet.dst(), |count| pick(flow_hash(packet, self.salt), count))
     }
 
     fn link(&mut self, link: LinkId, up: bool) {
         self.next_hops.link(link, up);
     }
-}
-
-/// The port for a packet on its way.
-#[inline]
-pub(crate) fn choose(routing: &LocalRouting, packet: &Packet, salt: u64) -> Option<PortId> {
-    routing.choose(packet.dst(), |ports| pick(flow_hash(packet, salt), ports))
 }
 
 #[cfg(test)]
