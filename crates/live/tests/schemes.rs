@@ -80,7 +80,12 @@ fn every_scheme_on_fifo_ports_sends_the_same_bytes_in_both_engines() {
         compared.extend([scheme.info.name, routing]);
     }
     let routings = registry::ROUTINGS.iter().map(|routing| routing.info.name);
-    assert!(routings.chain(["r2c2", "tcp-newreno"]).all(|name| compared.contains(name)), "{compared:?}");
+    assert!(
+        routings
+            .chain(["r2c2", "tcp-newreno", "tcp-cubic", "dctcp", "udp"])
+            .all(|name| compared.contains(name)),
+        "{compared:?}"
+    );
 }
 
 #[test]
