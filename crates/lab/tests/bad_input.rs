@@ -57,6 +57,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "[scheme]\ntransport = \"r2c2\"\nrouting = \"rps\"\nqueue = { kind = \"fifo\" }\n\n[scheme.r2c2]\nheadroom = \"5%\"\n",
         "",
     ),
+    ("imbalance of no switches", "[engine]", "[record]\nimbalance = \"1 ms\"\n\n[engine]"),
     ("wrong type", "flows = 1_000", "flows = \"many\""),
     ("number for a quantity", "link_rate = \"10 Gbps\"", "link_rate = 10"),
     ("missing unit", "\"100 ns\"", "\"100\""),
