@@ -19,6 +19,7 @@ pub(crate) struct FlowId(pub(crate) u64);
 
 const NETWORK: u32 = 10 << 24;
 const TCP: u8 = 6;
+const UDP: u8 = 17;
 
 impl FiveTuple {
     /// Of a packet, tagged or not; ports and protocol are 0 where there are none.
@@ -34,6 +35,7 @@ impl FiveTuple {
     fn of_header(header: &Header, packet: &Packet) -> Self {
         let (ports, protocol) = match header {
             Header::Tcp(segment) => ((segment.src_port, segment.dst_port), TCP),
+            Header::Udp(datagram) => ((datagram.src_port, datagram.dst_port), UDP),
             _ => ((0, 0), 0),
         };
         let address = |node: u32| NETWORK | node;

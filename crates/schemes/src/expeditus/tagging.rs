@@ -4,6 +4,7 @@ use raddle_core::{Header, Packet};
 use raddle_wire::Ecn;
 use raddle_wire::exp::{Tag, Tagged};
 use raddle_wire::tcp::{SYN, Segment};
+use raddle_wire::udp::Datagram;
 
 /// The tag that a packet bears.
 #[inline]
@@ -46,6 +47,13 @@ pub(crate) fn response_to(request: &Packet) -> Option<Packet> {
         &Header::Tcp(segment) => {
             Header::Tcp(Segment { src: segment.dst, dst: segment.src, plen: 0, ecn: Ecn::NotEct, ..segment })
         }
+        &Header::Udp(datagram) => Header::Udp(Datagram {
+            src: datagram.dst,
+            dst: datagram.src,
+            plen: 0,
+            ecn: Ecn::NotEct,
+            ..datagram
+        }),
         _ => return None,
     };
     let mut response = Packet::new(inner.wire_len() as u32, inner);
