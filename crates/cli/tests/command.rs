@@ -206,6 +206,14 @@ fn what_there_is_can_be_listed_and_explained() {
     let folder = folder();
     insta::assert_snapshot!(stdout(&raddle(folder.path(), "list topologies")));
     insta::assert_snapshot!(stdout(&raddle(folder.path(), "topo show small.toml")));
+    let tree = SMALL
+        .replace("kind = \"torus\"\ndims = [3, 3]", "kind = \"fat_tree\"\nk = 4\ncore_rate = \"5 Gbps\"");
+    fs::write(folder.path().join("tree.toml"), tree).unwrap();
+    insta::assert_snapshot!(stdout(&raddle(folder.path(), "topo show tree.toml")));
+    assert_eq!(
+        json(&raddle(folder.path(), "topo show tree.toml --format json"))["clos"]["oversubscription"],
+        2.0
+    );
     let schemes = json(&raddle(folder.path(), "list schemes --format json"));
     let both = ["transports", "routings"].map(|part| schemes[part].as_array().unwrap());
     for scheme in both.into_iter().flatten() {

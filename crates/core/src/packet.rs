@@ -25,7 +25,7 @@ pub enum PacketKind {
     /// An event, broadcast or told to a controller, an announcement, or a digest.
     Event,
     /// What one node is told of its own, a notice that a broadcast was dropped, the rates that a controller computed or
-    /// an Exp-response; and what mends broadcasts, requests and snapshots.
+    /// an Exp-response, and HULA's probes; and what mends broadcasts, requests and snapshots.
     Notice,
 }
 
@@ -76,11 +76,16 @@ impl Packet {
             Header::R2c2DropNotice(_)
             | Header::R2c2ControllerRates(_)
             | Header::R2c2Request(_)
-            | Header::R2c2Snapshot(_) => PacketKind::Notice,
-            Header::R2c2Data(_) | Header::Tcp(_) | Header::Exp(_) if self.is_data() => PacketKind::Data,
-            Header::R2c2Data(_) | Header::R2c2Acknowledgement(_) | Header::Tcp(_) | Header::Exp(_) => {
-                PacketKind::Ack
+            | Header::R2c2Snapshot(_)
+            | Header::HulaProbe(_) => PacketKind::Notice,
+            Header::R2c2Data(_) | Header::Tcp(_) | Header::Udp(_) | Header::Exp(_) if self.is_data() => {
+                PacketKind::Data
             }
+            Header::R2c2Data(_)
+            | Header::R2c2Acknowledgement(_)
+            | Header::Tcp(_)
+            | Header::Udp(_)
+            | Header::Exp(_) => PacketKind::Ack,
         }
     }
 
@@ -90,6 +95,7 @@ impl Packet {
     pub fn src(&self) -> NodeId {
         match &self.header {
             Header::Tcp(segment) => NodeId(segment.src),
+            Header::Udp(datagram) => NodeId(datagram.src),
             Header::R2c2Data(data) => NodeId(data.src.into()),
             header => ends_of_control(header).0,
         }
@@ -102,6 +108,7 @@ impl Packet {
     pub fn dst(&self) -> NodeId {
         match &self.header {
             Header::Tcp(segment) => NodeId(segment.dst),
+            Header::Udp(datagram) => NodeId(datagram.dst),
             Header::R2c2Data(data) => NodeId(data.dst.into()),
             header => ends_of_control(header).1,
         }
@@ -113,6 +120,7 @@ impl Packet {
     pub fn payload(&self) -> u32 {
         match &self.header {
             Header::Tcp(segment) => segment.plen.into(),
+            Header::Udp(datagram) => datagram.plen.into(),
             Header::R2c2Data(data) => data.plen.into(),
             Header::Exp(tagged) => tagged.inner.payload_len() as u32,
             _ => 0,
@@ -129,7 +137,11 @@ impl Packet {
     /// Whether it opens a connection (SYN, SYN-ACK): its loss costs more than that of others.
     #[must_use]
     pub fn opens_connection(&self) -> bool {
-        matches!(&self.header, Header::Tcp(segment) if segment.flags & SYN != 0)
+        let header = match &self.header {
+            Header::Exp(tagged) => &tagged.inner,
+            header => header,
+        };
+        matches!(header, Header::Tcp(segment) if segment.flags & SYN != 0)
     }
 
     /// Whether the packet carries application bytes, rather than only control.
@@ -145,8 +157,10 @@ fn ends_of_control(header: &Header) -> (NodeId, NodeId) {
     let (src, dst) = match header {
         Header::Exp(tagged) => match &tagged.inner {
             Header::Tcp(segment) => return (NodeId(segment.src), NodeId(segment.dst)),
+            Header::Udp(datagram) => return (NodeId(datagram.src), NodeId(datagram.dst)),
             inner => return ends_of_control(inner),
         },
+        Header::HulaProbe(probe) => return (NodeId(probe.tor), NodeId(probe.tor)),
         Header::R2c2Event(event) => (event.src, event.dst),
         Header::R2c2Announcement(announcement, _) => (announcement.src, announcement.src),
         Header::R2c2Digest(digest) => (digest.src, digest.src),

@@ -10,16 +10,20 @@
 //! are zeros, which add nothing to a checksum.
 
 mod checksum;
+pub mod conga;
 mod ecn;
 pub mod ethernet;
 pub mod exp;
 mod field;
 mod header;
+pub mod hula;
+mod ipv4;
 pub mod r2c2;
 mod shim;
 pub mod tcp;
 #[cfg(test)]
 mod tests;
+pub mod udp;
 
 pub use ecn::Ecn;
 pub use header::Header;

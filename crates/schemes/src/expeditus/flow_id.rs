@@ -1,5 +1,6 @@
 //! The name by which a switch knows a flow: a hash of its five-tuple (specs/expeditus.md §3.8).
 
+use crate::flow_hash::{mix, pick};
 use raddle_core::{Header, Packet};
 
 /// Addresses, ports and protocol of a packet.
@@ -63,8 +64,7 @@ impl FiveTuple {
 
     /// The choice of a switch of this salt among so many ports, as good as independent of other switches'.
     pub(crate) fn choose(self, salt: u64, among: usize) -> usize {
-        let hash = mix(self.key_hash() ^ salt.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        ((hash >> 32) as usize * among) >> 32
+        pick(mix(self.key_hash() ^ salt.wrapping_mul(0x9E37_79B9_7F4A_7C15)), among)
     }
 
     /// The flow's name.
@@ -72,13 +72,6 @@ impl FiveTuple {
     pub(crate) fn id(self) -> FlowId {
         FlowId(mix(self.key_hash()))
     }
-}
-
-/// SplitMix64's output function.
-fn mix(mut bits: u64) -> u64 {
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    bits ^ (bits >> 31)
 }
 
 #[cfg(test)]

@@ -1,7 +1,11 @@
 //! Link load multipliers: what an uplink towards a switch that has lost some of its capacity counts for
 //! (Expeditus §3.5; specs/expeditus.md §2.5).
 
-use raddle_core::{Dre, DreRegister, Rate, Time};
+use super::meters::{Scale, both_ways};
+use raddle_core::{Dre, DreRegister, LinkId, NodeId, PortId, Rate, Time};
+use raddle_topology::Topology;
+use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// Capacity above a switch as it was built over what is left of it: at least 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +63,62 @@ impl Multiplier {
     fn literal(self, load: u8, most: u8) -> u8 {
         let scaled = u128::from(load) * u128::from(self.nominal) / u128::from(self.remaining);
         scaled.min(most.into()) as u8
+    }
+}
+
+/// The multipliers of an edge switch's uplinks, by what it knows of failures above them.
+#[derive(Debug)]
+pub(crate) struct Multipliers {
+    scaling: Scaling,
+    /// Of each uplink, the links from the switch above it upwards.
+    above: Box<[Vec<Above>]>,
+    of: Box<[Multiplier]>,
+}
+
+/// A link upwards from the switch above: both directions, and its capacity in bits per second.
+#[derive(Debug)]
+struct Above {
+    ways: [LinkId; 2],
+    capacity: u64,
+}
+
+impl Multipliers {
+    /// For the uplinks of `edge`, at these ports; those of the switches above begin at the port `next`.
+    pub(crate) fn new(
+        topology: &Topology,
+        edge: NodeId,
+        uplinks: Range<u16>,
+        next: Range<u16>,
+        scaling: Scaling,
+    ) -> Self {
+        let above = |port| {
+            let aggregation = topology.link_at(edge, PortId(port)).expect("an uplink is a link").to;
+            let links = next.clone().map(|port| topology.link_id(aggregation, PortId(port)));
+            links
+                .map(|id| both_ways(topology, id))
+                .map(|[up, down]| Above { ways: [up.0, down.0], capacity: up.1.as_bps() })
+                .collect()
+        };
+        Self { scaling, of: vec![Multiplier::ONE; uplinks.len()].into(), above: uplinks.map(above).collect() }
+    }
+
+    /// How the load of an uplink counts towards another pod.
+    pub(crate) fn scale(&self, uplink: usize) -> Scale {
+        Scale { by: self.of[uplink], how: self.scaling }
+    }
+
+    /// Takes note of a link that went down or came up; `down` are all that are.
+    pub(crate) fn link(&mut self, link: LinkId, down: &BTreeSet<LinkId>) {
+        let is_owner = |above: &Vec<Above>| above.iter().any(|above| above.ways.contains(&link));
+        let Some(uplink) = self.above.iter().position(is_owner) else { return };
+        let mut multiplier = Multiplier { nominal: 0, remaining: 0 };
+        for Above { ways, capacity } in &self.above[uplink] {
+            multiplier.nominal += capacity;
+            if !ways.iter().any(|way| down.contains(way)) {
+                multiplier.remaining += capacity;
+            }
+        }
+        self.of[uplink] = multiplier;
     }
 }
 

@@ -5,9 +5,11 @@
 //! packet selects anew, or pending, so that a lost request does not bar its flow from selecting for ever (§3.6). Expiry is
 //! worked out when an entry is looked at; those that nobody looks at are cleared away when the table grows.
 
+use super::counters::Counters;
 use super::flow_id::FlowId;
 use raddle_core::{Duration, PortId, Time};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// What idles longest before it expires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,10 +61,7 @@ pub(crate) struct PathTable {
     timeout: Duration,
     clock: Clock,
     lookup: Lookup,
-    /// Entries that expired.
-    pub(crate) expiries: u64,
-    /// Flows that found the table full.
-    pub(crate) refusals: u64,
+    counters: Arc<Counters>,
 }
 
 /// Entries below which clearing away is not worth it.
@@ -71,7 +70,13 @@ const FEW: usize = 256;
 impl PathTable {
     /// A table for so many entries, which expire after the timeout. By hardware's look-up, the capacity is rounded up to a
     /// power of two.
-    pub(crate) fn new(capacity: usize, timeout: Duration, clock: Clock, lookup: Lookup) -> Self {
+    pub(crate) fn new(
+        capacity: usize,
+        timeout: Duration,
+        clock: Clock,
+        lookup: Lookup,
+        counters: &Arc<Counters>,
+    ) -> Self {
         let capacity = match lookup {
             Lookup::Exact => capacity,
             Lookup::Hardware => capacity.next_power_of_two(),
@@ -84,8 +89,7 @@ impl PathTable {
             timeout,
             clock,
             lookup,
-            expiries: 0,
-            refusals: 0,
+            counters: Arc::clone(counters),
         }
     }
 
@@ -104,7 +108,7 @@ impl PathTable {
         let Some(entry) = self.entries.get_mut(&key) else { return Path::Unknown };
         if now.since(entry.used) > self.timeout && self.clock.has_expired(now, entry.used, self.timeout) {
             self.entries.remove(&key);
-            self.expiries += 1;
+            self.counters.expired.count();
             return Path::Unknown;
         }
         entry.used = now;
@@ -137,7 +141,7 @@ impl PathTable {
             self.sweep(now);
         }
         if self.entries.len() >= self.capacity {
-            self.refusals += 1;
+            self.counters.refused.count();
             return false;
         }
         self.entries.insert(key, entry);
@@ -149,7 +153,7 @@ impl PathTable {
         let before = self.entries.len();
         let (clock, timeout) = (self.clock, self.timeout);
         self.entries.retain(|_, entry| !clock.has_expired(now, entry.used, timeout));
-        self.expiries += (before - self.entries.len()) as u64;
+        self.counters.expired.add((before - self.entries.len()) as u64);
         self.sweep_at = (2 * self.entries.len()).clamp(FEW, self.capacity.max(FEW)).min(self.capacity);
         self.sweep_from = now + Duration::from_ps(timeout.as_ps() / 16);
     }
@@ -158,7 +162,7 @@ impl PathTable {
     pub(crate) fn forget(&mut self, port: PortId) {
         let before = self.entries.len();
         self.entries.retain(|_, entry| entry.port != Some(port));
-        self.expiries += (before - self.entries.len()) as u64;
+        self.counters.expired.add((before - self.entries.len()) as u64);
     }
 }
 
@@ -179,7 +183,7 @@ mod tests {
     const FLOW: FlowId = FlowId(0xbb8a_24c0_b2f0_14b5);
 
     fn table(capacity: usize, clock: Clock, lookup: Lookup) -> PathTable {
-        PathTable::new(capacity, Duration::from_ms(100), clock, lookup)
+        PathTable::new(capacity, Duration::from_ms(100), clock, lookup, &Arc::default())
     }
 
     fn at(us: u64) -> Time {
@@ -227,7 +231,7 @@ mod tests {
             assert!(table.begin(at(350_000), FLOW));
             assert!(table.answer(at(350_030), FLOW, PortId(1)));
             assert_eq!(table.find(at(350_040), FLOW), Path::Done(PortId(1)));
-            assert_eq!((table.expiries, table.entries.len()), (1, 1));
+            assert_eq!((table.counters.expired.get(), table.entries.len()), (1, 1));
         }
     }
 
@@ -253,7 +257,7 @@ mod tests {
         assert!(!table.begin(at(60_000), flow(3)));
         assert!(table.install(at(60_000), flow(2), PortId(1)), "what is there may change");
         assert!(table.begin(at(120_000), flow(3)));
-        assert_eq!((table.refusals, table.expiries), (1, 1));
+        assert_eq!((table.counters.refused.get(), table.counters.expired.get()), (1, 1));
         assert_eq!(table.find(at(120_000), flow(2)), Path::Done(PortId(1)));
     }
 
@@ -265,7 +269,7 @@ mod tests {
         }
         // 20,000 are used within two timeouts.
         assert!(table.entries.len() < 50_000, "{}", table.entries.len());
-        assert_eq!(table.expiries + table.entries.len() as u64, 1_000_000);
+        assert_eq!(table.counters.expired.get() + table.entries.len() as u64, 1_000_000);
     }
 
     #[test]
