@@ -5,6 +5,7 @@ pub mod ecmp;
 pub mod expeditus;
 mod flow_hash;
 mod flowlets;
+pub mod hula;
 pub mod letflow;
 mod lids;
 pub mod next_hops;

@@ -135,6 +135,7 @@ pub const ROUTINGS: &[Routing] = &[
     crate::letflow::ROUTING,
     crate::conga::ROUTING,
     crate::conga::FLOW_ROUTING,
+    crate::hula::ROUTING,
 ];
 
 /// The transport of that name.
