@@ -12,6 +12,7 @@ mod ids;
 mod link_errors;
 mod packet;
 mod stream;
+pub mod text;
 mod units;
 
 pub use contract::{

@@ -78,10 +78,14 @@ impl Packet {
             | Header::R2c2Request(_)
             | Header::R2c2Snapshot(_)
             | Header::HulaProbe(_) => PacketKind::Notice,
-            Header::R2c2Data(_) | Header::Tcp(_) | Header::Exp(_) if self.is_data() => PacketKind::Data,
-            Header::R2c2Data(_) | Header::R2c2Acknowledgement(_) | Header::Tcp(_) | Header::Exp(_) => {
-                PacketKind::Ack
+            Header::R2c2Data(_) | Header::Tcp(_) | Header::Udp(_) | Header::Exp(_) if self.is_data() => {
+                PacketKind::Data
             }
+            Header::R2c2Data(_)
+            | Header::R2c2Acknowledgement(_)
+            | Header::Tcp(_)
+            | Header::Udp(_)
+            | Header::Exp(_) => PacketKind::Ack,
         }
     }
 
@@ -91,6 +95,7 @@ impl Packet {
     pub fn src(&self) -> NodeId {
         match &self.header {
             Header::Tcp(segment) => NodeId(segment.src),
+            Header::Udp(datagram) => NodeId(datagram.src),
             Header::R2c2Data(data) => NodeId(data.src.into()),
             header => ends_of_control(header).0,
         }
@@ -103,6 +108,7 @@ impl Packet {
     pub fn dst(&self) -> NodeId {
         match &self.header {
             Header::Tcp(segment) => NodeId(segment.dst),
+            Header::Udp(datagram) => NodeId(datagram.dst),
             Header::R2c2Data(data) => NodeId(data.dst.into()),
             header => ends_of_control(header).1,
         }
@@ -114,6 +120,7 @@ impl Packet {
     pub fn payload(&self) -> u32 {
         match &self.header {
             Header::Tcp(segment) => segment.plen.into(),
+            Header::Udp(datagram) => datagram.plen.into(),
             Header::R2c2Data(data) => data.plen.into(),
             Header::Exp(tagged) => tagged.inner.payload_len() as u32,
             _ => 0,
@@ -130,7 +137,11 @@ impl Packet {
     /// Whether it opens a connection (SYN, SYN-ACK): its loss costs more than that of others.
     #[must_use]
     pub fn opens_connection(&self) -> bool {
-        matches!(&self.header, Header::Tcp(segment) if segment.flags & SYN != 0)
+        let header = match &self.header {
+            Header::Exp(tagged) => &tagged.inner,
+            header => header,
+        };
+        matches!(header, Header::Tcp(segment) if segment.flags & SYN != 0)
     }
 
     /// Whether the packet carries application bytes, rather than only control.
@@ -146,6 +157,7 @@ fn ends_of_control(header: &Header) -> (NodeId, NodeId) {
     let (src, dst) = match header {
         Header::Exp(tagged) => match &tagged.inner {
             Header::Tcp(segment) => return (NodeId(segment.src), NodeId(segment.dst)),
+            Header::Udp(datagram) => return (NodeId(datagram.src), NodeId(datagram.dst)),
             inner => return ends_of_control(inner),
         },
         Header::HulaProbe(probe) => return (NodeId(probe.tor), NodeId(probe.tor)),

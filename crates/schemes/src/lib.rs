@@ -1,8 +1,10 @@
 //! The schemes: sans-IO state machines, one folder each, and the registry that lists them.
 
 pub mod conga;
+pub mod drill;
 pub mod ecmp;
 pub mod expeditus;
+mod five_tuple;
 mod flow_hash;
 mod flowlets;
 pub mod hula;
@@ -11,9 +13,17 @@ mod lids;
 pub mod next_hops;
 pub mod parameter;
 pub mod pfq;
+pub mod presto;
 pub mod r2c2;
 pub mod r2c2_central;
+mod ranges;
 mod reassembly;
 pub mod registry;
+pub mod reordering;
 mod rtt;
+pub mod spray;
 pub mod tcp;
+#[cfg(test)]
+mod testing;
+pub mod udp;
+pub mod wcmp;

@@ -3,7 +3,7 @@
 //! Every load balancer chooses among these. Between a failure and its discovery, packets bound for the dead link are lost;
 //! from then on paths are those of the surviving fabric.
 
-use raddle_core::{LinkId, NodeId, PortId};
+use raddle_core::{DropReason, LinkId, NodeId, Packet, PortId, Verdict};
 use raddle_topology::Topology;
 use raddle_topology::routing::{LocalRouting, Routing};
 use rustc_hash::FxHashMap;
@@ -107,6 +107,23 @@ impl NextHops {
         let routing = self.routing.get_or_insert_with(|| self.known.routing());
         routing.productive(to, &mut self.known.ports);
         &self.known.ports
+    }
+
+    /// What becomes of a packet that leaves by the next hop whose place in the list of them `pick` returns, told how many
+    /// there are. Where there is but one, `pick` may not be asked.
+    ///
+    /// # Panics
+    /// If `pick` returns a place that the list does not have.
+    #[inline]
+    pub fn forward(&mut self, packet: &Packet, pick: impl FnOnce(&LocalRouting, usize) -> usize) -> Verdict {
+        let routing = self.routing();
+        if packet.dst() == routing.node() {
+            return Verdict::Deliver;
+        }
+        match routing.choose(packet.dst(), |count| pick(routing, count)) {
+            Some(port) => Verdict::Forward(port),
+            None => Verdict::Drop(DropReason::NoRoute),
+        }
     }
 
     /// [`routing`](Self::routing), unless it would have to be worked out first.

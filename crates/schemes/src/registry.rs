@@ -1,6 +1,7 @@
 //! The lists of schemes, and the only ones. Adding one adds its folder and its line in [`TRANSPORTS`] or [`ROUTINGS`].
 
 use crate::parameter::{Parameter, Settings};
+use crate::reordering::{self, Reordering};
 use raddle_core::{Forwarder, Host, LinkId, Node, NodeId, Queue};
 use raddle_topology::Topology;
 use std::sync::Arc;
@@ -106,7 +107,8 @@ pub struct Hosts {
     pub handshake: bool,
 }
 
-/// How switches pass packets on, whatever the hosts say to each other.
+/// How switches pass packets on, whatever the hosts say to each other. One that sends packets of a flow over several
+/// paths declares the parameter [`reordering::HOLD`], and its hosts put them back in order.
 #[derive(Clone, Copy)]
 pub struct Routing {
     /// What it is.
@@ -118,6 +120,18 @@ pub struct Routing {
 /// The forwarder of each node. A host with a single link needs none.
 pub type Forwarders = Box<dyn FnMut(NodeId) -> Option<Box<dyn Forwarder>>>;
 
+/// A forwarder for each node but hosts with a single port: they send by it, and all that arrives is for them.
+pub(crate) fn forwarders_where_needed<F: Forwarder + 'static>(
+    topology: &Arc<Topology>,
+    mut forwarder: impl FnMut(NodeId) -> F + 'static,
+) -> Forwarders {
+    let topology = Arc::clone(topology);
+    Box::new(move |node| {
+        let needed = !topology.is_host(node) || topology.port_count(node) > 1;
+        needed.then(|| -> Box<dyn Forwarder> { Box::new(forwarder(node)) })
+    })
+}
+
 /// All transports.
 pub const TRANSPORTS: &[Transport] = &[
     crate::r2c2::TRANSPORT,
@@ -126,15 +140,20 @@ pub const TRANSPORTS: &[Transport] = &[
     crate::tcp::control::NEWRENO,
     crate::tcp::control::CUBIC,
     crate::tcp::control::DCTCP,
+    crate::udp::TRANSPORT,
 ];
 
 /// All routings that are no transport's own; the first is the default.
 pub const ROUTINGS: &[Routing] = &[
     crate::ecmp::ROUTING,
-    crate::expeditus::ROUTING,
+    crate::wcmp::ROUTING,
     crate::letflow::ROUTING,
     crate::conga::ROUTING,
     crate::conga::FLOW_ROUTING,
+    crate::expeditus::ROUTING,
+    crate::drill::ROUTING,
+    crate::presto::ROUTING,
+    crate::spray::ROUTING,
     crate::hula::ROUTING,
 ];
 
@@ -183,9 +202,14 @@ impl Transport {
         let routing = routing(plan.routing).expect("one of the transport's routings");
         let mut forwarder = (routing.build)(&Plan { settings: of_routing, ..*plan })?;
         let topology = Arc::clone(plan.topology);
+        let hold = reordering::hold(of_routing);
+        let mut ordered = move |id| match hold {
+            Some(hold) => Box::new(Reordering::new(host(id), hold)),
+            None => host(id),
+        };
         Ok(Parts {
             node: Box::new(move |id| Node {
-                host: topology.is_host(id).then(|| host(id)),
+                host: topology.is_host(id).then(|| ordered(id)),
                 forwarder: forwarder(id),
             }),
             queue: Box::new(|_| None),

@@ -11,7 +11,7 @@
 //! nibble, whose first bit is padding: sent as 0, ignored on receipt, like the last nibble of an odd number.
 
 use crate::field::{first, get16, part};
-use crate::{Error, Header};
+use crate::{Error, Header, ipv4};
 
 /// Loads of a switch's uplinks, in the order of its uplinks, and which way they travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,7 +159,7 @@ impl Tagged {
         let tag = Tag::decode(bytes)?;
         let packet = &bytes[tag.wire_len()..];
         match first::<1>(packet)? {
-            [crate::tcp::Segment::TYPE] => {}
+            [ipv4::TYPE] => {}
             &[other] => return Err(Error::UnknownType(other)),
         }
         let (inner, len) = Header::decode(packet)?;

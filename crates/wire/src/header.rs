@@ -1,6 +1,6 @@
 //! The header of any packet that engines carry.
 
-use crate::{Ecn, Error, exp, hula, r2c2, tcp};
+use crate::{Ecn, Error, exp, hula, ipv4, r2c2, tcp, udp};
 use std::sync::Arc;
 
 /// The header of a packet, whichever protocol it speaks.
@@ -28,6 +28,8 @@ pub enum Header {
     R2c2Snapshot(r2c2::Snapshot),
     /// A TCP segment in its IPv4 packet.
     Tcp(tcp::Segment),
+    /// A UDP datagram of a flow in its IPv4 packet.
+    Udp(udp::Datagram),
     /// A packet that bears Expeditus's tag, boxed since there are one or two a flow.
     Exp(Box<exp::Tagged>),
     /// HULA's probe.
@@ -36,7 +38,7 @@ pub enum Header {
 
 impl Header {
     /// Bytes of the header on the wire: of a data packet 36, of an event or a digest 16, of a TCP segment 40 and its SACK
-    /// option, of a tagged packet the tag's and its own, of a HULA probe 46; of packets that are all header, a request's 36, a drop notice's 56, an acknowledgement's 52, an
+    /// option, of a UDP datagram 44, of a tagged packet the tag's and its own, of a HULA probe 46; of packets that are all header, a request's 36, a drop notice's 56, an acknowledgement's 52, an
     /// announcement's 12 and 5 an assignment, a snapshot's 48 and 10 a flow, a controller event's 52, and a
     /// controller's rates' 36 and 6 a rate.
     #[must_use]
@@ -55,6 +57,7 @@ impl Header {
             Self::R2c2Request(_) => r2c2::Request::LEN,
             Self::R2c2Snapshot(snapshot) => snapshot.wire_len(),
             Self::Tcp(segment) => segment.wire_len(),
+            Self::Udp(_) => udp::Datagram::LEN,
             Self::Exp(tagged) => tagged.wire_len(),
             Self::HulaProbe(_) => hula::Probe::LEN,
         }
@@ -76,6 +79,7 @@ impl Header {
             | Self::R2c2Snapshot(_)
             | Self::HulaProbe(_) => 0,
             Self::Tcp(segment) => segment.plen as usize,
+            Self::Udp(datagram) => datagram.plen as usize,
             Self::Exp(tagged) => tagged.inner.payload_len(),
         }
     }
@@ -95,6 +99,7 @@ impl Header {
             | Self::R2c2Announcement(..)
             | Self::R2c2Digest(_)
             | Self::Tcp(_)
+            | Self::Udp(_)
             | Self::Exp(_)
             | Self::HulaProbe(_) => None,
         }
@@ -115,6 +120,7 @@ impl Header {
             | Self::R2c2Announcement(..)
             | Self::R2c2Digest(_)
             | Self::Tcp(_)
+            | Self::Udp(_)
             | Self::Exp(_)
             | Self::HulaProbe(_) => None,
         }
@@ -124,8 +130,10 @@ impl Header {
     /// it does; if not, a queue has nothing left but to drop it.
     pub fn mark_congestion(&mut self) -> bool {
         match self {
-            Self::Tcp(segment) if segment.ecn.is_capable() => {
-                segment.ecn = Ecn::Ce;
+            Self::Tcp(tcp::Segment { ecn, .. }) | Self::Udp(udp::Datagram { ecn, .. })
+                if ecn.is_capable() =>
+            {
+                *ecn = Ecn::Ce;
                 true
             }
             Self::Exp(tagged) => tagged.inner.mark_congestion(),
@@ -133,9 +141,9 @@ impl Header {
         }
     }
 
-    /// The flow's name, on which sender and receiver agree: R2C2's handle, or
-    /// [`tcp::Segment::flow_key`]. Of a drop notice, the flow whose event was dropped; of what is about no single flow, 0;
-    /// of a controller's rates, the handle that its data header names, although they are about several flows. Of an
+    /// The flow's name, on which sender and receiver agree: R2C2's handle, [`tcp::Segment::flow_key`] or
+    /// [`udp::Datagram::flow_key`]. Of a drop notice, the flow whose event was dropped; of what is about no single flow,
+    /// 0; of a controller's rates, the handle that its data header names, although they are about several flows. Of an
     /// Exp-response, whose addresses are exchanged and whose ports are not, 0.
     #[must_use]
     pub fn flow_key(&self) -> u64 {
@@ -152,6 +160,7 @@ impl Header {
             | Self::R2c2Snapshot(_)
             | Self::HulaProbe(_) => 0,
             Self::Tcp(segment) => segment.flow_key(),
+            Self::Udp(datagram) => datagram.flow_key(),
             Self::Exp(tagged) if tagged.tag.is_response => 0,
             Self::Exp(tagged) => tagged.inner.flow_key(),
         }
@@ -201,6 +210,7 @@ impl Header {
             Self::R2c2Request(request) => out.extend_from_slice(&request.encode()),
             Self::R2c2Snapshot(snapshot) => snapshot.encode(out),
             Self::Tcp(segment) => segment.encode(payload, out),
+            Self::Udp(datagram) => out.extend_from_slice(&datagram.encode(payload)),
             Self::Exp(tagged) => tagged.encode(payload, out),
             Self::HulaProbe(probe) => out.extend_from_slice(&probe.encode()),
         }
@@ -231,7 +241,10 @@ impl Header {
             r2c2::Snapshot::TYPE => Self::R2c2Snapshot(r2c2::Snapshot::decode(bytes)?),
             hula::Probe::TYPE => Self::HulaProbe(hula::Probe::decode(bytes)?),
             0x20..=0x2F => Self::R2c2Event(r2c2::Event::decode(bytes)?),
-            tcp::Segment::TYPE => {
+            ipv4::TYPE if ipv4::protocol(bytes) == Some(udp::Datagram::PROTOCOL) => {
+                Self::Udp(udp::Datagram::decode(bytes)?)
+            }
+            ipv4::TYPE => {
                 let (segment, len) = tcp::Segment::decode(bytes)?;
                 return Ok((Self::Tcp(segment), len));
             }

@@ -17,11 +17,13 @@ pub mod exp;
 mod field;
 mod header;
 pub mod hula;
+mod ipv4;
 pub mod r2c2;
 mod shim;
 pub mod tcp;
 #[cfg(test)]
 mod tests;
+pub mod udp;
 
 pub use ecn::Ecn;
 pub use header::Header;

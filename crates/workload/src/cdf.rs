@@ -1,8 +1,7 @@
 //! Flow-size distributions as files of points, the field's usual form.
 
-use crate::WorkloadError;
-use crate::text;
 use raddle_core::Bytes;
+use raddle_core::text::{self, Misread};
 
 /// A distribution of sizes, linear between its points.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,7 +37,7 @@ impl SizeCdf {
     ///
     /// # Errors
     /// With line and column, if a number is malformed, the columns do not rise, or the ends are not 0 and 1.
-    pub fn parse(text: &str) -> Result<Self, WorkloadError> {
+    pub fn parse(text: &str) -> Result<Self, Misread> {
         let mut points: Vec<(f64, f64)> = Vec::new();
         let mut ends = None;
         for words in text::lines(text) {
@@ -60,7 +59,7 @@ impl SizeCdf {
         }
         let (Some(last), Some(&(_, total))) = (ends, points.last()) else {
             let problem = "no points".to_owned();
-            return Err(WorkloadError::Parse { line: 1, column: 1, problem });
+            return Err(Misread { line: 1, column: 1, problem });
         };
         if ![1.0, 100.0].contains(&total) {
             return Err(last.error(format!("the last row's probability is {total}, neither 1 nor 100 %")));

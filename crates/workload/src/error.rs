@@ -1,6 +1,7 @@
 //! What can be wrong with a workload.
 
 use raddle_core::Duration;
+use raddle_core::text::Misread;
 
 /// Why a workload cannot be generated or read.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -75,16 +76,9 @@ pub enum WorkloadError {
         /// The node.
         node: u32,
     },
-    /// A file is malformed. The caller, who knows its name, puts that in front.
-    #[error("line {line}, column {column}: {problem}")]
-    Parse {
-        /// Line, from 1.
-        line: usize,
-        /// Column of the offending text, from 1.
-        column: usize,
-        /// What is wrong with it.
-        problem: String,
-    },
+    /// A file is malformed.
+    #[error(transparent)]
+    Parse(#[from] Misread),
 }
 
 impl WorkloadError {

@@ -5,13 +5,13 @@
 //! and the choices of successive hops are independent (no polarisation). Acknowledgements are hashed by their own
 //! identity, so they need not return along the path of the data.
 //!
-//! Cost a hop: [`LocalRouting::choose`], which is arithmetic on tori and Clos networks, and where there is a choice two
+//! Cost a hop: [`NextHops::forward`], which is arithmetic on tori and Clos networks, and where there is a choice two
 //! multiplicative mixes.
 //!
 use crate::flow_hash::{flow_hash, pick, salt};
 use crate::next_hops::{NextHops, ShortestPaths};
-use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
-use raddle_core::{DropReason, Forwarder, LinkId, NodeId, Packet, PortId, Ports, Time, Verdict};
+use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
+use raddle_core::{Forwarder, LinkId, NodeId, Packet, PortId, Ports, Time, Verdict};
 use raddle_topology::routing::LocalRouting;
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ const INFO: Info = Info {
 
 fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
     let (paths, seed) = (ShortestPaths::new(plan.topology), plan.seed);
-    Ok(Box::new(move |node| Some(Box::new(Ecmp::new(node, &paths, seed)))))
+    Ok(forwarders_where_needed(plan.topology, move |node| Ecmp::new(node, &paths, seed)))
 }
 
 /// The forwarder of one node; what a packet needs is on one cache line.
@@ -51,14 +51,8 @@ impl Ecmp {
 
 impl Forwarder for Ecmp {
     fn forward(&mut self, _: Time, packet: &mut Packet, _: Option<PortId>, _: &Ports<'_>) -> Verdict {
-        let routing = self.next_hops.routing();
-        if packet.dst() == routing.node() {
-            return Verdict::Deliver;
-        }
-        match choose(routing, packet, self.salt) {
-            Some(port) => Verdict::Forward(port),
-            None => Verdict::Drop(DropReason::NoRoute),
-        }
+        let salt = self.salt;
+        self.next_hops.forward(packet, |_, count| pick(flow_hash(packet, salt), count))
     }
 
     fn foresee(&self, packet: &Packet) -> Option<PortId> {
@@ -71,10 +65,10 @@ impl Forwarder for Ecmp {
     }
 }
 
-/// The port for a packet on its way.
+/// The port for a packet on its way, at a switch with that salt.
 #[inline]
 pub(crate) fn choose(routing: &LocalRouting, packet: &Packet, salt: u64) -> Option<PortId> {
-    routing.choose(packet.dst(), |ports| pick(flow_hash(packet, salt), ports))
+    routing.choose(packet.dst(), |count| pick(flow_hash(packet, salt), count))
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 use super::*;
-use raddle_core::Header;
-use raddle_core::{Duration, Rate};
+use crate::testing::{route, segment};
+use raddle_core::{DropReason, Duration, Rate};
 use raddle_topology::Topology;
 use raddle_topology::builders::torus;
-use raddle_wire::tcp::{ACK, Segment};
 
 fn fabric() -> (Arc<Topology>, Vec<Ecmp>) {
     let topology = torus(&[4, 4, 4], Rate::from_gbps(10), Duration::from_ns(100)).expect("a torus");
@@ -14,26 +13,7 @@ fn fabric() -> (Arc<Topology>, Vec<Ecmp>) {
 }
 
 fn packet(src: u32, dst: u32, src_port: u16) -> Packet {
-    let segment =
-        Segment { src, dst, src_port, dst_port: 5_001, flags: ACK, plen: 1_460, ..Segment::default() };
-    Packet::new(1_500, Header::Tcp(segment))
-}
-
-/// The ports that a packet leaves by.
-fn route(topology: &Topology, nodes: &mut [Ecmp], packet: &mut Packet) -> Result<Vec<PortId>, DropReason> {
-    let mut at = packet.src();
-    let mut route = Vec::new();
-    loop {
-        match nodes[at.index()].forward(Time::ZERO, packet, None, &Ports(&[])) {
-            Verdict::Deliver => return Ok(route),
-            Verdict::Drop(reason) => return Err(reason),
-            Verdict::Forward(port) => {
-                route.push(port);
-                at = topology.link_at(at, port).expect("a link").to;
-            }
-            other => panic!("ECMP only forwards: {other:?}"),
-        }
-    }
+    segment(src, dst, src_port, 0)
 }
 
 #[test]

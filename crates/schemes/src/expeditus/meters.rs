@@ -30,7 +30,7 @@ pub(crate) struct Uplinks {
     /// Of each, upwards and downwards.
     links: Box<[[(LinkId, Rate); 2]]>,
     /// Under [`Counted::TxStart`]: of each, when packets that wait begin to leave, and their bytes.
-    waiting: Option<Box<[VecDeque<(Time, u32)>]>>,
+    waiting: Option<Vec<VecDeque<(Time, u32)>>>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -68,7 +68,7 @@ impl Uplinks {
             layer: topology.link_layer(),
             first: ports.start,
             registers: vec![Registers::default(); ports.len()].into(),
-            waiting: (counted == Counted::TxStart).then(|| vec![VecDeque::new(); ports.len()].into()),
+            waiting: (counted == Counted::TxStart).then(|| vec![VecDeque::new(); ports.len()]),
             links: links.collect(),
         }
     }

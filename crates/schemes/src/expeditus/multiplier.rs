@@ -70,9 +70,16 @@ impl Multiplier {
 #[derive(Debug)]
 pub(crate) struct Multipliers {
     scaling: Scaling,
-    /// Of each uplink, the links from the switch above it upwards: both directions, and the capacity.
-    above: Box<[Vec<([LinkId; 2], u64)>]>,
+    /// Of each uplink, the links from the switch above it upwards.
+    above: Box<[Vec<Above>]>,
     of: Box<[Multiplier]>,
+}
+
+/// A link upwards from the switch above: both directions, and its capacity in bits per second.
+#[derive(Debug)]
+struct Above {
+    ways: [LinkId; 2],
+    capacity: u64,
 }
 
 impl Multipliers {
@@ -89,7 +96,7 @@ impl Multipliers {
             let links = next.clone().map(|port| topology.link_id(aggregation, PortId(port)));
             links
                 .map(|id| both_ways(topology, id))
-                .map(|[up, down]| ([up.0, down.0], up.1.as_bps()))
+                .map(|[up, down]| Above { ways: [up.0, down.0], capacity: up.1.as_bps() })
                 .collect()
         };
         Self { scaling, of: vec![Multiplier::ONE; uplinks.len()].into(), above: uplinks.map(above).collect() }
@@ -102,15 +109,16 @@ impl Multipliers {
 
     /// Takes note of a link that went down or came up; `down` are all that are.
     pub(crate) fn link(&mut self, link: LinkId, down: &BTreeSet<LinkId>) {
-        let owner = |links: &Vec<([LinkId; 2], u64)>| links.iter().any(|(ways, _)| ways.contains(&link));
-        let Some(uplink) = self.above.iter().position(owner) else { return };
-        let capacity = |counts: &dyn Fn(&[LinkId; 2]) -> bool| {
-            self.above[uplink].iter().filter(|(ways, _)| counts(ways)).map(|&(_, rate)| rate).sum()
-        };
-        self.of[uplink] = Multiplier {
-            nominal: capacity(&|_| true),
-            remaining: capacity(&|ways| ways.iter().all(|way| !down.contains(way))),
-        };
+        let is_owner = |above: &Vec<Above>| above.iter().any(|above| above.ways.contains(&link));
+        let Some(uplink) = self.above.iter().position(is_owner) else { return };
+        let mut multiplier = Multiplier { nominal: 0, remaining: 0 };
+        for Above { ways, capacity } in &self.above[uplink] {
+            multiplier.nominal += capacity;
+            if !ways.iter().any(|way| down.contains(way)) {
+                multiplier.remaining += capacity;
+            }
+        }
+        self.of[uplink] = multiplier;
     }
 }
 

@@ -215,7 +215,7 @@ pub(crate) fn clos_of(topology: &Topology, name: &str) -> Result<Clos, Unfit> {
         _ => Err(Unfit {
             key: "scheme.routing".into(),
             problem: format!("`{name}` selects among the uplinks of a Clos network, and this fabric is none"),
-            hint: "choose `clos`, `fat-tree` or `leaf-spine` as topology, or another routing such as `ecmp`"
+            hint: "choose `clos`, `fat_tree` or `folded_clos` as topology.kind, or another routing such as `ecmp`"
                 .into(),
         }),
     }

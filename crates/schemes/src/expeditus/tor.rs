@@ -73,11 +73,8 @@ impl Tor {
         if tag.is_response {
             let flow = FiveTuple::of(packet).answered().id();
             let was_awaited = self.switch.table.answer(now, flow, arrival);
-            if was_awaited {
-                counters.answered.count()
-            } else {
-                counters.void.count()
-            }
+            let counter = if was_awaited { &counters.answered } else { &counters.void };
+            counter.count();
             return Verdict::Absorb;
         }
         if tag.len() != self.switch.uplinks.len() {

@@ -189,7 +189,7 @@ impl R2c2Node {
                 }
                 return;
             }
-            Header::Tcp(_) => return,
+            Header::Tcp(_) | Header::Udp(_) => return,
             _ if reason == DropReason::QueueFull => {
                 self.retries.refused(now, packet, port);
                 return;

@@ -6,6 +6,7 @@ use super::receiver::{Acknowledge, Receiver, acknowledgement};
 use super::sender::Sender;
 use super::table::Table;
 use super::{Params, packet};
+use crate::five_tuple;
 use raddle_core::{Flow, Header, Host, Input, NodeId, Output, Packet, Ports, Report, Time};
 use raddle_wire::tcp::{SYN, Segment};
 use std::collections::VecDeque;
@@ -62,7 +63,7 @@ impl<C: CongestionControl> TcpHost<C> {
     }
 
     fn open(&mut self, flow: &Flow) {
-        let sender = Sender::new(flow, ports(self.flows_sent), &self.params);
+        let sender = Sender::new(flow, five_tuple::ports(self.flows_sent), &self.params);
         self.flows_sent += 1;
         let key = sender.key(self.node);
         let slot = self.senders.insert(key, sender);
@@ -201,17 +202,6 @@ impl<C: CongestionControl> Host for TcpHost<C> {
             }
         }
     }
-}
-
-/// The source and destination ports of a host's `number`th flow: no pair twice in 3.9 billion flows.
-fn ports(number: u64) -> (u16, u16) {
-    const FIRST_SOURCE: u64 = 1_024;
-    const SOURCES: u64 = 65_536 - FIRST_SOURCE;
-    const FIRST_DESTINATION: u64 = 5_001;
-    const DESTINATIONS: u64 = 65_536 - FIRST_DESTINATION;
-    let src = FIRST_SOURCE + number % SOURCES;
-    let dst = FIRST_DESTINATION + number / SOURCES % DESTINATIONS;
-    (src as u16, dst as u16)
 }
 
 #[cfg(test)]

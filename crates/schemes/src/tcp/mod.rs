@@ -29,7 +29,6 @@ pub mod control;
 mod finished;
 mod host;
 mod loss;
-mod ranges;
 mod receiver;
 mod scheme;
 mod scoreboard;

@@ -1,7 +1,7 @@
 //! One flow's receiving side: what has come in, and what to acknowledge.
 
-use super::ranges::Ranges;
 use super::{Params, WINDOW_SCALE, packet, unwrap_sequence, wrap_sequence};
+use crate::ranges::Ranges;
 use raddle_core::{Packet, Time};
 use raddle_wire::Ecn;
 use raddle_wire::tcp::{ACK, ECE, FIN, SYN, Segment};
@@ -81,7 +81,7 @@ impl Receiver {
     /// not acknowledged yet is, so that the sender can tell how much was marked (RFC 8257 §3.2).
     pub(super) fn note_mark(&mut self, segment: &Segment, params: &Params) -> Option<Packet> {
         let marked = segment.ecn == Ecn::Ce;
-        if marked == self.marked || segment.flags & SYN != 0 {
+        if marked == self.marked {
             return None;
         }
         let before = (self.ack_due != Time::NEVER).then(|| self.ack(params));

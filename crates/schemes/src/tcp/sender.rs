@@ -4,6 +4,7 @@ use super::control::{Acknowledged, CongestionControl, LossSign, Window};
 use super::loss::Loss;
 use super::scoreboard::DUP_THRESH;
 use super::{Params, WINDOW_SCALE, packet, unwrap_sequence, wrap_sequence};
+use crate::five_tuple;
 use crate::rtt::RttEstimator;
 use raddle_core::{Bytes, Duration, Flow, NodeId, Packet, Rate, Time};
 use raddle_wire::tcp::{ACK, CWR, ECE, FIN, SYN, Segment};
@@ -82,7 +83,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The flow's name on the wire, sent by `src`.
     pub(super) fn key(&self, src: NodeId) -> u64 {
-        u64::from(src.0) << 32 | u64::from(self.src_port) << 16 | u64::from(self.dst_port)
+        five_tuple::key(src, (self.src_port, self.dst_port))
     }
 
     /// Whether everything is acknowledged, the FIN included.

@@ -6,7 +6,7 @@
 use super::{Acknowledged, CongestionControl, LossSign, Window};
 use crate::registry::{Info, Make, Transport};
 use crate::tcp::scheme;
-use raddle_core::{Duration, Time};
+use raddle_core::Time;
 
 /// TCP CUBIC.
 pub const TRANSPORT: Transport = Transport {
@@ -85,11 +85,11 @@ impl CongestionControl for Cubic {
         let acked = ack.bytes as f64 / mss;
         let growth = if epoch.reno < self.prior { RENO_GROWTH } else { 1.0 };
         epoch.reno += growth * acked / cwnd;
-        let elapsed = seconds(ack.now.since(epoch.start));
+        let elapsed = ack.now.since(epoch.start).as_secs_f64();
         if self.window_at(epoch.k, elapsed) < epoch.reno {
             window.set_cwnd(window.cwnd().max((epoch.reno * mss) as u64));
         } else {
-            let after = self.window_at(epoch.k, elapsed + seconds(ack.round_trip));
+            let after = self.window_at(epoch.k, elapsed + ack.round_trip.as_secs_f64());
             let target = after.clamp(cwnd, MOST_GROWTH * cwnd);
             let more = (target - cwnd) / cwnd * acked * mss + epoch.fraction;
             let whole = libm::floor(more);
@@ -112,14 +112,11 @@ impl CongestionControl for Cubic {
     }
 }
 
-fn seconds(span: Duration) -> f64 {
-    span.as_ps() as f64 / 1e12
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tcp::Params;
+    use raddle_core::Duration;
 
     const MSS: u16 = 1_000;
 

@@ -1,7 +1,7 @@
 //! Two hosts, a link each way, and faults to order.
 
-use super::ranges::Ranges;
 use super::*;
+use crate::ranges::Ranges;
 use raddle_core::{Flow, FlowId, Host, Input, NodeId, Output, PortId, Ports, Rate, Report, Time};
 use raddle_wire::tcp::{ACK, ECE, SYN};
 use std::collections::BTreeMap;

@@ -1,0 +1,61 @@
+//! What tests of several routings need: packets, fabrics, and a walk through forwarders.
+
+use raddle_core::{
+    DropReason, Duration, Forwarder, Header, LinkId, NodeId, Packet, PortId, PortState, Ports, Rate, Time,
+    Verdict,
+};
+use raddle_topology::Topology;
+use raddle_topology::builders::{self, ClosRates};
+use raddle_wire::tcp::{ACK, Segment};
+use std::sync::Arc;
+
+/// The link rate of fabrics here.
+pub(crate) const RATE: Rate = Rate::from_gbps(10);
+
+/// A data segment of 1,460 bytes.
+pub(crate) fn segment(src: u32, dst: u32, src_port: u16, seq: u32) -> Packet {
+    let segment =
+        Segment { src, dst, src_port, dst_port: 5_001, seq, flags: ACK, plen: 1_460, ..Segment::default() };
+    Packet::new(1_500, Header::Tcp(segment))
+}
+
+/// A fat-tree. With k = 4: hosts 0 to 15, edge switches 16 to 23, aggregation switches 24 to 31, cores 32 to 35.
+pub(crate) fn fat_tree(k: u32) -> Arc<Topology> {
+    let tree = builders::fat_tree(k, ClosRates::all(RATE), Duration::from_ns(100));
+    Arc::new(tree.expect("an even k"))
+}
+
+/// The link from one node to another, and the one back.
+pub(crate) fn between(topology: &Topology, from: u32, to: u32) -> [LinkId; 2] {
+    let link = topology.links_from(NodeId(from)).find(|(_, link)| link.to == NodeId(to));
+    let (link, _) = link.expect("neighbours");
+    [link, topology.reverse(link)]
+}
+
+/// Ports of a node that are up, with these backlogs in us.
+pub(crate) fn backlogs(us: &[u64]) -> Vec<PortState> {
+    let port = |&us| PortState { free_at: Time::ZERO + Duration::from_us(us), rate: RATE, up: true };
+    us.iter().map(port).collect()
+}
+
+/// The ports that a packet leaves by on its way, from its source on, when nothing is queued anywhere.
+pub(crate) fn route<F: Forwarder>(
+    topology: &Topology,
+    nodes: &mut [F],
+    packet: &mut Packet,
+) -> Result<Vec<PortId>, DropReason> {
+    let mut at = packet.src();
+    let mut route = Vec::new();
+    loop {
+        let idle = backlogs(&vec![0; topology.port_count(at)]);
+        match nodes[at.index()].forward(Time::ZERO, packet, None, &Ports(&idle)) {
+            Verdict::Deliver => return Ok(route),
+            Verdict::Drop(reason) => return Err(reason),
+            Verdict::Forward(port) => {
+                route.push(port);
+                at = topology.link_at(at, port).expect("a link").to;
+            }
+            other => panic!("only forwarding: {other:?}"),
+        }
+    }
+}
