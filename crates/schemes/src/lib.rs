@@ -7,6 +7,7 @@ pub mod expeditus;
 mod five_tuple;
 mod flow_hash;
 mod flowlets;
+pub mod hula;
 pub mod letflow;
 mod lids;
 pub mod next_hops;

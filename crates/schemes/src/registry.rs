@@ -154,6 +154,7 @@ pub const ROUTINGS: &[Routing] = &[
     crate::drill::ROUTING,
     crate::presto::ROUTING,
     crate::spray::ROUTING,
+    crate::hula::ROUTING,
 ];
 
 /// The transport of that name.
