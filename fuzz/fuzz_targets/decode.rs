@@ -49,9 +49,9 @@ fn repaired(bytes: &[u8]) -> Vec<u8> {
         (Some(0x45), 40..) => {
             seal(&mut bytes, 0..20, 10, 0);
             let total = word(&bytes, 2);
-            let pseudo =
-                (12..20).step_by(2).map(|at| word(&bytes, at)).sum::<usize>() + 6 + total.saturating_sub(20);
-            seal(&mut bytes, 20..total, 36, pseudo);
+            let (protocol, at) = if bytes[9] == 17 { (17, 26) } else { (6, 36) };
+            let addresses = (12..20).step_by(2).map(|at| word(&bytes, at)).sum::<usize>();
+            seal(&mut bytes, 20..total, at, addresses + protocol + total.saturating_sub(20));
         }
         _ => {}
     }

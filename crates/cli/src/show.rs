@@ -3,7 +3,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is where the command prints")]
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use raddle_lab::figure::Reproduction;
+use raddle_lab::figure::{Reproduction, Spread};
 use raddle_lab::{Error, Progress};
 use std::io::IsTerminal;
 
@@ -26,7 +26,7 @@ pub(crate) fn reproduction(done: &Reproduction, scale: &str) -> String {
             outcome.claim.clone(),
             outcome.section.clone(),
             cell(outcome.paper),
-            cell(outcome.measured),
+            cell(outcome.measured) + &outcome.spread.map_or(String::new(), spread),
             format!("{} to {}", bound(outcome.accept.0), bound(outcome.accept.1)),
             outcome.verdict().to_owned(),
             outcome.says.clone(),
@@ -40,11 +40,28 @@ pub(crate) fn reproduction(done: &Reproduction, scale: &str) -> String {
     for folder in &done.folders {
         text.push_str(&format!("\nfigure   {}", folder.join("figure.svg").display()));
     }
-    if done.unfinished > 0 {
-        text.push_str(&format!("\nunfinished flows, left out of all measures: {}", done.unfinished));
+    for outcome in &done.outcomes {
+        if let Some(remark) = &outcome.remark {
+            text.push_str(&format!("\n{}: {remark}", outcome.claim));
+        }
+    }
+    if let Some(first) = done.unfinished.first() {
+        let heads = first.flows.iter().map(|&(class, _)| class.to_owned());
+        let mut rows =
+            vec![std::iter::once("never finished, in no other number".to_owned()).chain(heads).collect()];
+        rows.extend(done.unfinished.iter().map(|unfinished| {
+            let counts = unfinished.flows.iter().map(|(_, count)| count.to_string());
+            std::iter::once(unfinished.run.clone()).chain(counts).collect::<Vec<_>>()
+        }));
+        text.push_str(&format!("\n\n{}", raddle_lab::table(&rows)));
     }
     text.push_str(&format!("\nscale    {scale}\ndigest   {:032x}", done.digest));
     text
+}
+
+/// How far a number goes over the seeds.
+fn spread(spread: Spread) -> String {
+    format!(" ({} to {}, {} seeds)", figures(spread.least), figures(spread.most), spread.seeds)
 }
 
 /// A number to four figures.

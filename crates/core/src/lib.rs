@@ -6,17 +6,20 @@
 //! it wants is what its methods return.
 
 mod contract;
+mod dre;
 mod flow;
 mod ids;
 mod link_errors;
 mod packet;
 mod stream;
+pub mod text;
 mod units;
 
 pub use contract::{
     Admit, DropReason, Forwarder, Host, Input, Node, Output, PortAgent, PortState, Ports, Queue, Report,
     Signal, Verdict,
 };
+pub use dre::{Dre, DreRegister};
 pub use flow::Flow;
 pub use ids::{FlowId, LinkId, NodeId, PortId};
 pub use link_errors::{Fate, LinkErrors, LinkNoise};

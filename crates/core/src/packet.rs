@@ -1,6 +1,7 @@
 //! The packet that engines carry.
 
 use crate::NodeId;
+use raddle_wire::tcp::SYN;
 use raddle_wire::{Error, Header, Shim};
 
 /// A packet: its size on the wire and its typed header. Payload bytes are counted, not kept.
@@ -23,8 +24,8 @@ pub enum PacketKind {
     Ack,
     /// An event, broadcast or told to a controller, an announcement, or a digest.
     Event,
-    /// What one node is told of its own, a notice that a broadcast was dropped or the rates that a controller computed;
-    /// and what mends broadcasts, requests and snapshots.
+    /// What one node is told of its own, a notice that a broadcast was dropped, the rates that a controller computed or
+    /// an Exp-response, and HULA's probes; and what mends broadcasts, requests and snapshots.
     Notice,
 }
 
@@ -71,12 +72,20 @@ impl Packet {
             | Header::R2c2Announcement(..)
             | Header::R2c2ControllerEvent(_)
             | Header::R2c2Digest(_) => PacketKind::Event,
+            Header::Exp(tagged) if tagged.tag.is_response => PacketKind::Notice,
             Header::R2c2DropNotice(_)
             | Header::R2c2ControllerRates(_)
             | Header::R2c2Request(_)
-            | Header::R2c2Snapshot(_) => PacketKind::Notice,
-            Header::R2c2Data(_) | Header::Tcp(_) if self.is_data() => PacketKind::Data,
-            Header::R2c2Data(_) | Header::R2c2Acknowledgement(_) | Header::Tcp(_) => PacketKind::Ack,
+            | Header::R2c2Snapshot(_)
+            | Header::HulaProbe(_) => PacketKind::Notice,
+            Header::R2c2Data(_) | Header::Tcp(_) | Header::Udp(_) | Header::Exp(_) if self.is_data() => {
+                PacketKind::Data
+            }
+            Header::R2c2Data(_)
+            | Header::R2c2Acknowledgement(_)
+            | Header::Tcp(_)
+            | Header::Udp(_)
+            | Header::Exp(_) => PacketKind::Ack,
         }
     }
 
@@ -86,8 +95,9 @@ impl Packet {
     pub fn src(&self) -> NodeId {
         match &self.header {
             Header::Tcp(segment) => NodeId(segment.src),
+            Header::Udp(datagram) => NodeId(datagram.src),
             Header::R2c2Data(data) => NodeId(data.src.into()),
-            _ => self.ends_of_control().0,
+            header => ends_of_control(header).0,
         }
     }
 
@@ -98,20 +108,10 @@ impl Packet {
     pub fn dst(&self) -> NodeId {
         match &self.header {
             Header::Tcp(segment) => NodeId(segment.dst),
+            Header::Udp(datagram) => NodeId(datagram.dst),
             Header::R2c2Data(data) => NodeId(data.dst.into()),
-            _ => self.ends_of_control().1,
+            header => ends_of_control(header).1,
         }
-    }
-
-    /// Apart, so that the short way of data stays short.
-    fn ends_of_control(&self) -> (NodeId, NodeId) {
-        let (src, dst) = match &self.header {
-            Header::R2c2Event(event) => (event.src, event.dst),
-            Header::R2c2Announcement(announcement, _) => (announcement.src, announcement.src),
-            Header::R2c2Digest(digest) => (digest.src, digest.src),
-            header => header.routed().map_or((0, 0), |data| (data.src, data.dst)),
-        };
-        (NodeId(src.into()), NodeId(dst.into()))
     }
 
     /// Application bytes carried; 0 for control packets.
@@ -120,7 +120,9 @@ impl Packet {
     pub fn payload(&self) -> u32 {
         match &self.header {
             Header::Tcp(segment) => segment.plen.into(),
+            Header::Udp(datagram) => datagram.plen.into(),
             Header::R2c2Data(data) => data.plen.into(),
+            Header::Exp(tagged) => tagged.inner.payload_len() as u32,
             _ => 0,
         }
     }
@@ -132,12 +134,39 @@ impl Packet {
         self.header.mark_congestion()
     }
 
+    /// Whether it opens a connection (SYN, SYN-ACK): its loss costs more than that of others.
+    #[must_use]
+    pub fn opens_connection(&self) -> bool {
+        let header = match &self.header {
+            Header::Exp(tagged) => &tagged.inner,
+            header => header,
+        };
+        matches!(header, Header::Tcp(segment) if segment.flags & SYN != 0)
+    }
+
     /// Whether the packet carries application bytes, rather than only control.
     #[must_use]
     #[inline]
     pub fn is_data(&self) -> bool {
         self.payload() > 0
     }
+}
+
+/// Source and destination, apart, so that the short way of data stays short.
+fn ends_of_control(header: &Header) -> (NodeId, NodeId) {
+    let (src, dst) = match header {
+        Header::Exp(tagged) => match &tagged.inner {
+            Header::Tcp(segment) => return (NodeId(segment.src), NodeId(segment.dst)),
+            Header::Udp(datagram) => return (NodeId(datagram.src), NodeId(datagram.dst)),
+            inner => return ends_of_control(inner),
+        },
+        Header::HulaProbe(probe) => return (NodeId(probe.tor), NodeId(probe.tor)),
+        Header::R2c2Event(event) => (event.src, event.dst),
+        Header::R2c2Announcement(announcement, _) => (announcement.src, announcement.src),
+        Header::R2c2Digest(digest) => (digest.src, digest.src),
+        header => header.routed().map_or((0, 0), |data| (data.src, data.dst)),
+    };
+    (NodeId(src.into()), NodeId(dst.into()))
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ pub fn topologies() -> Part {
 /// The kinds of arrivals, sizes and pairs.
 #[must_use]
 pub fn workloads() -> Part {
-    part("workloads", workload_kinds().iter().copied())
+    Part::new("workloads", workload_kinds())
 }
 
 /// Lists as text.
@@ -141,6 +141,7 @@ pub fn explain(name: &str) -> Result<(String, Value), Error> {
 fn default(parameter: &Parameter) -> String {
     match parameter.default {
         Setting::Duration(span) => format!("\"{span}\""),
+        Setting::Rate(rate) => format!("\"{rate}\""),
         Setting::Bytes(bytes) => format!("\"{}\"", Bytes(bytes)),
         Setting::Count(count) => count.to_string(),
         Setting::Fraction(fraction) => fraction.to_string(),

@@ -6,7 +6,9 @@
 //! ```
 
 pub mod catalogue;
+mod compare;
 pub mod directory;
+mod draw;
 mod error;
 pub mod experiment;
 mod faults;
@@ -14,17 +16,23 @@ pub mod figure;
 mod ideal;
 mod prepare;
 pub mod rate_overhead;
+mod records;
 pub mod run;
 pub mod select;
+mod size_class;
 mod summary;
 pub mod sweep;
 pub mod topo;
+mod uplinks;
 
+pub use compare::Comparison;
 pub use directory::run_into;
 pub use error::Error;
 pub use prepare::Prepared;
 pub use run::{Control, Outcome, Progress};
-pub use summary::{Summarizer, Summary, compare, table};
+pub use summary::{Summarizer, Summary, table};
+
+use size_class::SizeClass;
 
 /// This program's version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

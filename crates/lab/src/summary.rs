@@ -1,30 +1,44 @@
 //! A run in a page: what is kept as `summary.json` and shown at the end.
 
-use crate::Error;
+use crate::SizeClass;
 use crate::run::Outcome;
-use raddle_records::{FlowRecord, Totals, stats};
+use raddle_records::{FlowRecord, ImbalanceRecord, Totals, stats};
 use raddle_workload::Facts;
 use serde_json::{Value, json};
 use std::fmt::{self, Write as _};
-use std::path::Path;
 
-/// Classes of flows by size, as the papers cut them: name, least and most bytes.
-const CLASSES: [(&str, u64, u64); 4] = [
-    ("all", 0, u64::MAX),
-    ("under 100 KB", 0, 99_999),
-    ("100 KB to 1 MB", 100_000, 1_000_000),
-    ("over 1 MB", 1_000_001, u64::MAX),
-];
+/// Mean and percentiles by nearest rank; nothing of nothing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Statistics {
+    mean: Option<f64>,
+    p50: Option<f64>,
+    p95: Option<f64>,
+    p99: Option<f64>,
+}
+
+impl Statistics {
+    fn of(mut sample: Vec<f64>) -> Self {
+        stats::sort(&mut sample);
+        let [p50, p95, p99] = [50.0, 95.0, 99.0].map(|p| stats::percentile(&sample, p));
+        Self { mean: stats::mean(&sample), p50, p95, p99 }
+    }
+
+    fn all(self) -> [Option<f64>; 4] {
+        [self.mean, self.p50, self.p95, self.p99]
+    }
+}
 
 /// What the finished flows of a size class saw.
 #[derive(Debug, Clone, PartialEq)]
 struct Class {
     name: &'static str,
     flows: usize,
-    /// p50 and p99 by nearest rank, in microseconds.
-    fct_us: [Option<f64>; 2],
-    /// The same, over the ideal FCT.
-    slowdown: [Option<f64>; 2],
+    /// Flows that started and never did.
+    unfinished: usize,
+    /// In microseconds.
+    fct_us: Statistics,
+    /// FCT over the ideal FCT.
+    slowdown: Statistics,
     /// Mean over flows of size over FCT.
     goodput_gbps: Option<f64>,
 }
@@ -34,29 +48,30 @@ struct Class {
 pub struct Summarizer {
     /// Size, FCT in picoseconds, slowdown, goodput in bit/s.
     finished: Vec<(u64, u64, f64, f64)>,
+    /// Sizes of the others.
+    unfinished: Vec<u64>,
 }
 
 impl Summarizer {
     /// Takes in a flow.
     pub fn add(&mut self, flow: &FlowRecord) {
-        if let (Some(fct), Some(slowdown), Some(goodput)) = (flow.fct_ps, flow.slowdown(), flow.goodput_bps())
-        {
-            self.finished.push((flow.size_bytes, fct, slowdown, goodput));
+        match (flow.fct_ps, flow.slowdown(), flow.goodput_bps()) {
+            (Some(fct), Some(slowdown), Some(goodput)) => {
+                self.finished.push((flow.size_bytes, fct, slowdown, goodput));
+            }
+            _ => self.unfinished.push(flow.size_bytes),
         }
     }
 
-    fn class(&self, (name, least, most): (&'static str, u64, u64)) -> Class {
-        let inside = || self.finished.iter().filter(|flow| (least..=most).contains(&flow.0));
-        let ranks = |mut sample: Vec<f64>| {
-            stats::sort(&mut sample);
-            [50.0, 99.0].map(|p| stats::percentile(&sample, p))
-        };
+    fn class(&self, class: SizeClass) -> Class {
+        let inside = || self.finished.iter().filter(|flow| class.holds(flow.0));
         let goodput: Vec<f64> = inside().map(|flow| flow.3 / 1e9).collect();
         Class {
-            name,
+            name: class.name,
             flows: goodput.len(),
-            fct_us: ranks(inside().map(|flow| flow.1 as f64 / 1e6).collect()),
-            slowdown: ranks(inside().map(|flow| flow.2).collect()),
+            unfinished: self.unfinished.iter().filter(|&&size| class.holds(size)).count(),
+            fct_us: Statistics::of(inside().map(|flow| flow.1 as f64 / 1e6).collect()),
+            slowdown: Statistics::of(inside().map(|flow| flow.2).collect()),
             goodput_gbps: stats::mean(&goodput),
         }
     }
@@ -75,11 +90,24 @@ impl Summarizer {
             title: title.to_owned(),
             seed,
             workload,
-            classes: CLASSES.iter().map(|&class| self.class(class)).collect(),
+            classes: SizeClass::WITH_ALL.map(|class| self.class(class)).into(),
             peak_queue_bytes: [50.0, 99.0, 100.0].map(|p| stats::percentile(&queues, p)),
-            outcome: Outcome { links: Vec::new(), queues: Vec::new(), ..outcome.clone() },
+            imbalance: imbalance(&outcome.imbalance),
+            outcome: outcome.without_rows(),
         }
     }
+}
+
+fn imbalance(samples: &[ImbalanceRecord]) -> Vec<(u32, usize, f64)> {
+    let mut tiers: Vec<u32> = samples.iter().map(|sample| sample.tier).collect();
+    tiers.sort_unstable();
+    tiers.dedup();
+    let mean = |tier| {
+        let of_tier = samples.iter().filter(|sample| sample.tier == tier);
+        let values: Vec<f64> = of_tier.map(|sample| sample.imbalance).collect();
+        Some((tier, values.len(), stats::mean(&values)?))
+    };
+    tiers.into_iter().filter_map(mean).collect()
 }
 
 /// A run in a page.
@@ -91,7 +119,9 @@ pub struct Summary {
     classes: Vec<Class>,
     /// p50, p99 and maximum over ports of the most bytes each ever held.
     peak_queue_bytes: [Option<f64>; 3],
-    /// Without its links and queues.
+    /// Tier of switches, samples of their imbalance and the mean of these, if it was sampled.
+    imbalance: Vec<(u32, usize, f64)>,
+    /// Without its rows.
     outcome: Outcome,
 }
 
@@ -107,14 +137,22 @@ impl Summary {
                 json!({
                     "class": class.name,
                     "flows": class.flows,
-                    "fct_p50_us": class.fct_us[0],
-                    "fct_p99_us": class.fct_us[1],
-                    "slowdown_p50": class.slowdown[0],
-                    "slowdown_p99": class.slowdown[1],
+                    "unfinished": class.unfinished,
+                    "fct_mean_us": class.fct_us.mean,
+                    "fct_p50_us": class.fct_us.p50,
+                    "fct_p95_us": class.fct_us.p95,
+                    "fct_p99_us": class.fct_us.p99,
+                    "slowdown_mean": class.slowdown.mean,
+                    "slowdown_p50": class.slowdown.p50,
+                    "slowdown_p95": class.slowdown.p95,
+                    "slowdown_p99": class.slowdown.p99,
                     "goodput_mean_gbps": class.goodput_gbps,
                 })
             })
             .collect();
+        let imbalance = self.imbalance.iter();
+        let imbalance =
+            imbalance.map(|(tier, samples, mean)| json!({ "tier": tier, "samples": samples, "mean": mean }));
         json!({
             "title": self.title,
             "version": crate::VERSION,
@@ -124,12 +162,14 @@ impl Summary {
             "flows": outcome.flows,
             "delivered": outcome.delivered,
             "unmatched_reports": outcome.unmatched,
+            "drops": outcome.totals.drops.total(),
             "workload": {
                 "mean_size_bytes": self.workload.mean_size,
                 "host_load": self.workload.host_load,
                 "fabric_load": self.workload.fabric_load,
             },
             "classes": classes,
+            "imbalance": imbalance.collect::<Vec<_>>(),
             "peak_queue_p50_bytes": self.peak_queue_bytes[0],
             "peak_queue_p99_bytes": self.peak_queue_bytes[1],
             "peak_queue_max_bytes": self.peak_queue_bytes[2],
@@ -141,7 +181,7 @@ impl Summary {
 
 /// What the table's columns mean.
 const DEFINITIONS: &str = "
-FCT: from the hand-over to the transport to the last byte delivered in order; p50 and p99 by nearest rank.
+FCT: from the hand-over to the transport to the last byte delivered in order; percentiles by nearest rank.
 Slowdown: FCT over that of the flow alone on one shortest path; a flow that uses several at once can beat it.
 Goodput: application bits over FCT, mean over flows.
 
@@ -174,7 +214,11 @@ impl fmt::Display for Summary {
         if let [Some(p50), Some(p99), Some(max)] = self.peak_queue_bytes {
             writeln!(f, "peak queue   p50 {p50:.0} B, p99 {p99:.0} B, max {max:.0} B over ports")?;
         }
-        writeln!(f, "drops        {}", drops.total())?;
+        write!(f, "drops        {}", drops.total())?;
+        if drops.handshake > 0 {
+            write!(f, ", {} of them of handshakes", drops.handshake)?;
+        }
+        writeln!(f)?;
         writeln!(f, "seed         {}", self.seed)?;
         write!(f, "digest       {}", self.outcome.digest)
     }
@@ -182,14 +226,13 @@ impl fmt::Display for Summary {
 
 impl Summary {
     fn rows(&self) -> Vec<Vec<String>> {
-        let heads = ["size", "flows", "FCT p50 us", "p99 us", "slowdown p50", "p99", "goodput Gbps"];
+        let heads = ["size", "flows", "unfinished", "FCT mean us", "p50", "p95", "p99"];
+        let heads = heads.into_iter().chain(["slowdown mean", "p50", "p95", "p99", "goodput Gbps"]);
         let shown = |number: Option<f64>| number.map_or("-".to_owned(), |number| format!("{number:.2}"));
-        let mut rows = vec![heads.map(str::to_owned).to_vec()];
+        let mut rows = vec![heads.map(str::to_owned).collect::<Vec<_>>()];
         for class in &self.classes {
-            let [fct, slowdown] = [class.fct_us, class.slowdown].map(|pair| pair.map(shown));
-            let mut row = vec![class.name.to_owned(), class.flows.to_string()];
-            row.extend(fct);
-            row.extend(slowdown);
+            let mut row = vec![class.name.to_owned(), class.flows.to_string(), class.unfinished.to_string()];
+            row.extend([class.fct_us, class.slowdown].iter().flat_map(|of| of.all()).map(shown));
             row.push(shown(class.goodput_gbps));
             rows.push(row);
         }
@@ -217,50 +260,4 @@ pub fn table(rows: &[Vec<String>]) -> String {
         text.push('\n');
     }
     text
-}
-
-/// The measures that a comparison shows: their place in `summary.json`, and their name.
-const COMPARED: [(&str, &str); 11] = [
-    ("/flows", "flows"),
-    ("/delivered", "delivered"),
-    ("/classes/0/slowdown_p50", "slowdown p50"),
-    ("/classes/0/slowdown_p99", "slowdown p99"),
-    ("/classes/1/fct_p50_us", "FCT p50 us, under 100 KB"),
-    ("/classes/1/fct_p99_us", "FCT p99 us, under 100 KB"),
-    ("/classes/3/goodput_mean_gbps", "goodput mean Gbps, over 1 MB"),
-    ("/peak_queue_p99_bytes", "peak queue p99 B"),
-    ("/peak_queue_max_bytes", "peak queue max B"),
-    ("/totals/data/packets", "data packet-hops"),
-    ("/digest", "digest"),
-];
-
-/// Run directories side by side: a table for people, and the summaries as JSON.
-///
-/// # Errors
-/// If one of them is no run directory.
-pub fn compare(directories: &[&Path]) -> Result<(String, Value), Error> {
-    let summaries = directories.iter().map(|path| load(path)).collect::<Result<Vec<_>, _>>()?;
-    let name = |path: &&Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    let mut rows = vec![std::iter::once(String::new()).chain(directories.iter().map(name)).collect()];
-    for (pointer, label) in COMPARED {
-        let cells = summaries.iter().map(|summary| match summary.pointer(pointer) {
-            Some(Value::Number(number)) if number.is_f64() => {
-                let number = number.as_f64().unwrap_or_default();
-                if number >= 1e4 { format!("{number:.0}") } else { format!("{number:.2}") }
-            }
-            Some(Value::Number(number)) => number.to_string(),
-            Some(Value::String(text)) => text.chars().take(12).collect(),
-            _ => "-".to_owned(),
-        });
-        rows.push(std::iter::once(label.to_owned()).chain(cells).collect());
-    }
-    Ok((table(&rows), Value::Array(summaries)))
-}
-
-fn load(directory: &Path) -> Result<Value, Error> {
-    let path = directory.join(crate::directory::SUMMARY);
-    let hint = "a run directory, as `raddle run` leaves it, holds summary.json".to_owned();
-    let what = |why: String| Error::Usage { what: format!("{}: {why}", path.display()), hint: hint.clone() };
-    let text = std::fs::read_to_string(&path).map_err(|error| what(error.to_string()))?;
-    serde_json::from_str(&text).map_err(|error| what(error.to_string()))
 }

@@ -57,6 +57,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "[scheme]\ntransport = \"r2c2\"\nrouting = \"rps\"\nqueue = { kind = \"fifo\" }\n\n[scheme.r2c2]\nheadroom = \"5%\"\n",
         "",
     ),
+    ("imbalance of no switches", "[engine]", "[record]\nimbalance = \"1 ms\"\n\n[engine]"),
     ("wrong type", "flows = 1_000", "flows = \"many\""),
     ("number for a quantity", "link_rate = \"10 Gbps\"", "link_rate = 10"),
     ("missing unit", "\"100 ns\"", "\"100\""),
@@ -70,6 +71,27 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("zero rate", "\"10 Gbps\"", "\"0 Gbps\""),
     ("zero gap", "\"1 us\"", "\"0 us\""),
     ("no flows", "flows = 1_000", "flows = 0"),
+    ("no number of flows", "flows = 1_000\n", ""),
+    ("number of flows twice", "flows = 1_000", "flows = 1_000\nduration = \"50 ms\""),
+    ("number of flows and one a pair", "flows = 1_000", "flows = 1_000\nonce = true"),
+    ("arrivals that last no time", "flows = 1_000", "duration = \"0 ms\""),
+    ("gap and load", "mean_gap = \"1 us\"", "mean_gap = \"1 us\", load = 0.5"),
+    ("load of nothing", "mean_gap = \"1 us\"", "load = 0"),
+    ("load of flows of no bytes", "mean_gap = \"1 us\"", "load = 0.5, mean_size = \"0 B\""),
+    ("mean size without load", "mean_gap = \"1 us\"", "mean_gap = \"1 us\", mean_size = \"1 MB\""),
+    ("unknown sizes", "{ kind = \"pareto\", shape = 1.05, mean = \"100 KB\" }", "\"websearch\""),
+    (
+        "packets of no bytes",
+        "{ kind = \"pareto\", shape = 1.05, mean = \"100 KB\" }",
+        "{ kind = \"web_search\", unit = \"0 B\" }",
+    ),
+    (
+        "unit of a distribution in bytes",
+        "{ kind = \"pareto\", shape = 1.05, mean = \"100 KB\" }",
+        "{ kind = \"hadoop\", unit = \"1000 B\" }",
+    ),
+    ("traffic between one pod", "\"uniform\"", "{ kind = \"inter_pod\", pods = [1] }"),
+    ("staggered above one", "\"uniform\"", "{ kind = \"staggered\", edge = 0.5, pod = 0.6 }"),
     ("infinite mean", "shape = 1.05", "shape = 1.0"),
     ("dimension of one node", "[4, 4]", "[4, 1]"),
     ("too many nodes", "[4, 4]", "[100_000, 100_000]"),
@@ -108,6 +130,16 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     ("failure of nothing", "[engine]", "[[failure]]\nat = \"2 ms\"\n\n[engine]"),
     ("failure of two things", "[engine]", "[[failure]]\nat = \"2 ms\"\nlink = [0, 1]\nnode = 3\n\n[engine]"),
+    (
+        "random failure of an unknown tier",
+        "[engine]",
+        "[[failure]]\nat = \"0 ns\"\nrandom = { tier = \"spine\", links = 1 }\n\n[engine]",
+    ),
+    (
+        "random failure of no links",
+        "[engine]",
+        "[[failure]]\nat = \"0 ns\"\nrandom = { tier = \"core\", links = 0 }\n\n[engine]",
+    ),
     ("link of three nodes", "[engine]", "[errors]\nlinks = [[0, 1, 2]]\n\n[engine]"),
     ("errors above one", "[engine]", "[errors]\nloss = 0.5\ncorruption = 0.6\n\n[engine]"),
     ("loss above one", "[engine]", "[errors]\nloss = 1.5\n\n[engine]"),
@@ -162,6 +194,54 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
         "pattern that the fabric does not know",
         &[("\"torus\"\ndims = [4, 4]", "\"single_switch\"\nhosts = 4"), ("uniform", "tornado")],
     ),
+    (
+        "random failure on a torus",
+        &[("[engine]", "[[failure]]\nat = \"0 ns\"\nrandom = { tier = \"core\", links = 1 }\n\n[engine]")],
+    ),
+    (
+        "random failure of more links than may fail",
+        &[
+            ("\"torus\"\ndims = [4, 4]", "\"fat_tree\"\nk = 4"),
+            (
+                "[engine]",
+                "[[failure]]\nat = \"0 ns\"\nrandom = { tier = \"core\", pod = 1, links = 3, most_a_switch = 1 }\n\n[engine]",
+            ),
+        ],
+    ),
+    (
+        "random failure in a pod that is not there",
+        &[
+            ("\"torus\"\ndims = [4, 4]", "\"fat_tree\"\nk = 4"),
+            (
+                "[engine]",
+                "[[failure]]\nat = \"0 ns\"\nrandom = { tier = \"core\", pod = 4, links = 1 }\n\n[engine]",
+            ),
+        ],
+    ),
+    ("pattern of pods on a torus", &[("\"uniform\"", "\"bijection\"")]),
+    (
+        "pattern of pods on one leaf",
+        &[
+            ("\"torus\"\ndims = [4, 4]", "\"folded_clos\"\nleaves = 1\nspines = 1\nhosts_per_leaf = 4"),
+            ("\"uniform\"", "\"random_other_pod\""),
+        ],
+    ),
+    (
+        "pod that is not there",
+        &[
+            ("\"torus\"\ndims = [4, 4]", "\"fat_tree\"\nk = 4"),
+            ("\"uniform\"", "{ kind = \"inter_pod\", pods = [0, 4] }"),
+        ],
+    ),
+    (
+        "duration of flows that start at once",
+        &[
+            ("{ kind = \"poisson\", mean_gap = \"1 us\" }", "\"all_at_once\""),
+            ("flows = 1_000", "duration = \"1 ms\""),
+        ],
+    ),
+    ("duration in which nothing starts", &[("flows = 1_000", "duration = \"1 ps\"")]),
+    ("duration of too many flows", &[("flows = 1_000", "duration = \"10_000 s\"")]),
     (
         "failure of a link that is not there",
         &[("[engine]", "[[failure]]\nat = \"2 ms\"\nlink = [0, 2]\n\n[engine]")],

@@ -150,6 +150,29 @@ fn a_fat_tree_read_from_a_file_gives_the_same_results() {
     }
 }
 
+/// specs/expeditus.md §9, Fig 15: routing knows of links that are down from the start before the first flow.
+#[test]
+fn nothing_is_lost_to_failures_that_are_known_from_the_start() {
+    let lost = |discovery: &str| {
+        let failure = format!(
+            "[[failure]]\nat = \"0 ns\"\ndiscovery = \"{discovery}\"\nrandom = {{ tier = \"core\", pod = 0, links = 2, most_a_switch = 1 }}"
+        );
+        let document = document(
+            &failure,
+            &[
+                "topology={ kind = \"fat_tree\", k = 4, link_rate = \"10 Gbps\", link_delay = \"2 us\" }",
+                "workload={ arrivals = \"all_at_once\", sizes = { kind = \"fixed\", size = \"9 KB\" }, pairs = \"all_to_all\", once = true }",
+                "scheme.transport=tcp-newreno",
+            ],
+        );
+        let (outcome, flows) = outcome(&document);
+        assert_eq!(flows.len(), 240);
+        outcome.totals.drops.link_down + outcome.totals.drops.no_route
+    };
+    assert_eq!(lost("0 ns"), 0);
+    assert!(lost("1 ms") > 0);
+}
+
 #[test]
 fn the_examples_are_experiments() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples");
@@ -211,6 +234,22 @@ fn a_resolved_experiment_resolves_to_itself() {
 }
 
 #[test]
+fn an_experiment_by_load_resolves_to_itself_and_offers_that_load() {
+    let tree = [
+        "topology={ kind = \"fat_tree\", k = 4, link_rate = \"10 Gbps\", link_delay = \"2 us\" }",
+        "workload={ arrivals = { kind = \"poisson\", load = 0.5 }, sizes = { kind = \"web_search\", unit = \"1000 B\" }, \
+         pairs = { kind = \"inter_pod\", pods = [0, 3] }, duration = \"1 s\" }",
+    ];
+    let document = document("", &tree);
+    let resolved = document.experiment().unwrap().resolved.to_string();
+    let again = Document::parse("resolved.toml", resolved.clone(), PathBuf::new()).unwrap();
+    assert_eq!(again.experiment().unwrap().resolved.to_string(), resolved);
+    // Half of the hosts send.
+    let load = document.prepare().unwrap().facts().host_load.unwrap();
+    assert!((load - 0.25).abs() < 0.015, "{load}");
+}
+
+#[test]
 fn a_run_stopped_early_leaves_valid_tables_marked_as_partial() {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().join("run");
@@ -242,5 +281,88 @@ fn a_flow_file_is_a_workload() {
     let problem =
         Document::parse("rack.toml", text, folder.path().to_owned()).unwrap().prepare().err().unwrap();
     let shown = problem.to_string();
-    assert_eq!(shown, "flows.txt is not a valid flow file: line 2, column 3: node 0 cannot send to itself");
+    assert_eq!(
+        shown,
+        "flows.txt is not a valid HPCC flow file: line 2, column 3: node 0 cannot send to itself"
+    );
+}
+
+#[test]
+fn topologies_and_flows_of_other_simulators_run_and_their_mistakes_are_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let prepare = |topology: &str, workload: &str| {
+        let text = format!(
+            "[topology]\nkind = \"file\"\n{topology}\n[workload]\n{workload}\n[scheme]\ntransport = \"tcp-newreno\"\n"
+        );
+        Document::parse("rack.toml", text, folder.path().to_owned()).unwrap()
+    };
+    let error =
+        |topology: &str, workload: &str| prepare(topology, workload).prepare().err().unwrap().to_string();
+    // Two switches, joined by two links; the hosts are nodes 1, 2 and 4.
+    write(
+        "rack.txt",
+        "5 2 5\n0 3\n1 0 10Gbps 1us 0\n2 0 10Gbps 1us 0\n4 3 10Gbps 1us 0\n0 3 10Gbps 1us 0\n0 3 10Gbps 1us 0\n",
+    );
+    write(
+        "pairs.cm",
+        "Nodes 3\nConnections 2\n0->2 id 1 start 1000000 size 30000\n2->1 id 2 start 0 size 1\n",
+    );
+    let (outcome, flows) = outcome(&prepare("file = \"rack.txt\"", "file = \"pairs.cm\""));
+    assert_eq!(outcome.delivered, 2);
+    let ends: Vec<_> = flows.iter().map(|flow| (flow.src, flow.dst, flow.start_ps)).collect();
+    assert_eq!(ends, [(4, 2, 0), (1, 4, 1_000_000)]);
+
+    write("bad.cm", "Nodes 4\nConnections 0\n");
+    assert_eq!(
+        error("file = \"rack.txt\"", "file = \"bad.cm\""),
+        "bad.cm is not a valid htsim connection matrix: line 1, column 7: 4 nodes, and the topology has 3 hosts"
+    );
+    assert_eq!(
+        error("file = \"pairs.cm\"\nformat = \"hpcc\"", "file = \"pairs.cm\""),
+        "pairs.cm is not a valid HPCC topology file: line 1, column 1: `Nodes` is not a number of nodes"
+    );
+    assert_eq!(error("file = \"pairs.cm\"", "file = \"pairs.cm\""), "[topology] needs the key `format`");
+    assert_eq!(
+        error("file = \"rack.txt\"\nformat = \"yaml\"", "file = \"pairs.cm\""),
+        "unknown format `yaml`"
+    );
+}
+
+const TREE: &[&str] = &[
+    "topology={ kind = \"fat_tree\", k = 4, link_rate = \"10 Gbps\", link_delay = \"1 us\" }",
+    "scheme.transport=tcp-newreno",
+    "engine.time_limit=1 ms",
+];
+
+#[test]
+fn imbalance_is_sampled_alike_in_both_engines_and_changes_no_result() {
+    let sampled = |kind| outcome(&document("[record]\nimbalance = \"50 us\"", &[TREE, &[kind]].concat())).0;
+    let plain = outcome(&document("", TREE)).0;
+    let (packet, lockstep) = (sampled("engine.kind=packet"), sampled("engine.kind=lockstep"));
+    assert_eq!(packet.digest, plain.digest);
+    assert!(plain.imbalance.is_empty());
+    assert_eq!(packet.imbalance, lockstep.imbalance);
+    // Two uplinks at either tier.
+    assert!(packet.imbalance.iter().all(|sample| (0.0..=2.0).contains(&sample.imbalance)));
+    for tier in [1, 2] {
+        let busy = packet.imbalance.iter().filter(|sample| sample.tier == tier);
+        assert!(busy.clone().count() > 20 && busy.clone().any(|sample| sample.imbalance > 0.0), "{tier}");
+    }
+}
+
+#[test]
+fn slowdown_is_over_a_flow_alone_with_its_handshake_and_frames() {
+    let list = "workload={ list = [{ src = 0, dst = 15, size = \"1 MB\" }] }";
+    let more = [
+        "topology.framing=ethernet",
+        "scheme.tcp-newreno.handshake=true",
+        "scheme.tcp-newreno.initial_window=1000",
+    ];
+    let (_, flows) = outcome(&document("", &[TREE, &[list], &more].concat()));
+    // Six links of 1 us: two ways of 84 B, then 685 packets, the last of which waits behind a full one.
+    let ns = 2.0 * (6_000.0 + 6.0 * 67.2) + 6_000.0 + (684.0 + 5.0) * 1_230.4 + 1_438.0 * 0.8;
+    assert_eq!(flows[0].ideal_fct_ps, (ns * 1e3_f64).round() as u64);
+    // Such a window needs no second round trip.
+    assert_eq!(flows[0].slowdown(), Some(1.0));
 }

@@ -39,6 +39,25 @@ pub fn cdf(sorted: &[f64]) -> Vec<(f64, f64)> {
     points
 }
 
+/// Cuts points (x, y) by x into `count` bins of equally many, as far as they go, and gives of each the middle x (the
+/// lower one of two) and its sorted ys. Bins with the same middle are one.
+#[must_use]
+pub fn equal_count_bins(mut points: Vec<(f64, f64)>, count: usize) -> Vec<(f64, Vec<f64>)> {
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut bins: Vec<(f64, Vec<f64>)> = Vec::new();
+    for i in 0..count {
+        let bin = &points[i * points.len() / count..(i + 1) * points.len() / count];
+        let Some(&(middle, _)) = bin.get(bin.len().saturating_sub(1) / 2) else { continue };
+        if bins.last().is_none_or(|last| last.0.total_cmp(&middle).is_ne()) {
+            bins.push((middle, Vec::new()));
+        }
+        let last = bins.len() - 1;
+        bins[last].1.extend(bin.iter().map(|point| point.1));
+    }
+    bins.iter_mut().for_each(|bin| sort(&mut bin.1));
+    bins
+}
+
 /// Jain's index of fairness, `(Σx)² / (n Σx²)`: 1 if all are equal, 1/n if one has all. `None` if there is nothing
 /// to share.
 #[must_use]
@@ -88,6 +107,18 @@ mod tests {
     #[test]
     fn cdf_has_a_point_a_distinct_value() {
         assert_eq!(cdf(&[1.0, 1.0, 2.0, 4.0]), [(1.0, 0.5), (2.0, 0.75), (4.0, 1.0)]);
+    }
+
+    #[test]
+    fn bins_hold_equally_many_and_those_of_one_x_are_one() {
+        let points = vec![(4.0, 1.0), (1.0, 9.0), (1.0, 3.0), (2.0, 5.0), (3.0, 2.0)];
+        let bins = equal_count_bins(points.clone(), 2);
+        assert_eq!(bins, [(1.0, vec![3.0, 9.0]), (3.0, vec![1.0, 2.0, 5.0])]);
+        assert_eq!(equal_count_bins(points.clone(), 1), [(2.0, vec![1.0, 2.0, 3.0, 5.0, 9.0])]);
+        // More bins than points: a point each, and the two at 1 together.
+        assert_eq!(equal_count_bins(points, 20).len(), 4);
+        assert_eq!(equal_count_bins(vec![(7.0, 2.0), (7.0, 1.0)], 2), [(7.0, vec![1.0, 2.0])]);
+        assert_eq!(equal_count_bins(Vec::new(), 20), []);
     }
 
     #[test]

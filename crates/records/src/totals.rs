@@ -33,11 +33,14 @@ pub struct Drops {
     pub malformed: u64,
     /// It vanished on a link.
     pub lost: u64,
+    /// Of all these, those that open connections: each loss costs the connection's first timeout.
+    pub handshake: u64,
 }
 
 impl Drops {
     /// Counts a loss.
-    pub fn count(&mut self, reason: DropReason) {
+    pub fn count(&mut self, packet: &Packet, reason: DropReason) {
+        self.handshake += u64::from(packet.opens_connection());
         *match reason {
             DropReason::QueueFull => &mut self.queue_full,
             DropReason::LinkDown => &mut self.link_down,
@@ -150,6 +153,8 @@ impl Row for Totals {
 mod tests {
     use super::*;
     use crate::testing::tcp;
+    use raddle_core::Header;
+    use raddle_wire::tcp::SYN;
 
     #[test]
     fn packets_are_counted_by_kind() {
@@ -166,10 +171,15 @@ mod tests {
     fn losses_are_counted_by_reason() {
         let mut drops = Drops::default();
         for reason in [DropReason::QueueFull, DropReason::NoRoute, DropReason::Lost, DropReason::QueueFull] {
-            drops.count(reason);
+            drops.count(&tcp(1_460), reason);
         }
         assert_eq!(drops, Drops { queue_full: 2, no_route: 1, lost: 1, ..Drops::default() });
         assert_eq!(drops.total(), 4);
+        let mut syn = tcp(0);
+        let Header::Tcp(segment) = &mut syn.header else { unreachable!() };
+        segment.flags = SYN;
+        drops.count(&syn, DropReason::QueueFull);
+        assert_eq!((drops.total(), drops.handshake), (5, 1));
     }
 
     #[test]

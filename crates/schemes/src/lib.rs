@@ -1,8 +1,13 @@
 //! The schemes: sans-IO state machines, one folder each, and the registry that lists them.
 
+pub mod conga;
 pub mod drill;
 pub mod ecmp;
+pub mod expeditus;
+mod five_tuple;
 mod flow_hash;
+mod flowlets;
+pub mod letflow;
 mod lids;
 pub mod next_hops;
 pub mod parameter;
@@ -10,6 +15,7 @@ pub mod pfq;
 pub mod presto;
 pub mod r2c2;
 pub mod r2c2_central;
+mod ranges;
 mod reassembly;
 pub mod registry;
 pub mod reordering;
@@ -18,4 +24,5 @@ pub mod spray;
 pub mod tcp;
 #[cfg(test)]
 mod testing;
+pub mod udp;
 pub mod wcmp;

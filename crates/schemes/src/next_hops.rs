@@ -3,7 +3,7 @@
 //! Every load balancer chooses among these. Between a failure and its discovery, packets bound for the dead link are lost;
 //! from then on paths are those of the surviving fabric.
 
-use raddle_core::{DropReason, LinkId, NodeId, Packet, Verdict};
+use raddle_core::{DropReason, LinkId, NodeId, Packet, PortId, Verdict};
 use raddle_topology::Topology;
 use raddle_topology::routing::{LocalRouting, Routing};
 use rustc_hash::FxHashMap;
@@ -63,6 +63,8 @@ struct Known {
     node: NodeId,
     paths: Arc<ShortestPaths>,
     down: BTreeSet<LinkId>,
+    /// Room for [`NextHops::ports`].
+    ports: Vec<PortId>,
 }
 
 impl Known {
@@ -76,7 +78,8 @@ impl NextHops {
     /// Of `node`.
     #[must_use]
     pub fn new(node: NodeId, paths: &Arc<ShortestPaths>) -> Self {
-        let known = Box::new(Known { node, paths: Arc::clone(paths), down: BTreeSet::new() });
+        let known =
+            Box::new(Known { node, paths: Arc::clone(paths), down: BTreeSet::new(), ports: Vec::new() });
         Self { routing: Some(known.routing()), known }
     }
 
@@ -96,6 +99,14 @@ impl NextHops {
     #[inline]
     pub fn routing(&mut self) -> &LocalRouting {
         self.routing.get_or_insert_with(|| self.known.routing())
+    }
+
+    /// The ports that lead one hop closer to `to`; none if there is no path, or `to` is the node.
+    #[inline]
+    pub fn ports(&mut self, to: NodeId) -> &[PortId] {
+        let routing = self.routing.get_or_insert_with(|| self.known.routing());
+        routing.productive(to, &mut self.known.ports);
+        &self.known.ports
     }
 
     /// What becomes of a packet that leaves by the next hop whose place in the list of them `pick` returns, told how many

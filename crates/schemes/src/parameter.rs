@@ -1,12 +1,14 @@
 //! Parameters of schemes as data, so that an experiment's file, `explain` and the checks need to know no scheme.
 
-use raddle_core::Duration;
+use raddle_core::{Duration, Rate};
 
 /// A parameter's value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value {
     /// A span of time, written `"500 us"`.
     Duration(Duration),
+    /// Bits a second, written `"10 Gbps"`.
+    Rate(Rate),
     /// A size, written `"9 KB"`.
     Bytes(u64),
     /// A whole number.
@@ -30,7 +32,7 @@ pub struct Parameter {
     pub default: Value,
     /// For [`Value::Choice`], the words allowed.
     pub choices: &'static [&'static str],
-    /// Least and greatest value allowed: counts and bytes as they are, durations in ps.
+    /// Least and greatest value allowed: counts and bytes as they are, durations in ps, rates in bit/s.
     pub range: (f64, f64),
 }
 
@@ -63,6 +65,7 @@ impl Parameter {
     pub fn allows(&self, value: &Value) -> bool {
         let number = match (value, &self.default) {
             (Value::Duration(span), Value::Duration(_)) => span.as_ps() as f64,
+            (Value::Rate(rate), Value::Rate(_)) => rate.as_bps_f64(),
             (Value::Bytes(n), Value::Bytes(_)) | (Value::Count(n), Value::Count(_)) => *n as f64,
             (Value::Fraction(x), Value::Fraction(_)) => *x,
             (Value::Flag(_), Value::Flag(_)) => return true,
@@ -130,6 +133,18 @@ impl Settings {
     pub fn duration(&self, name: &str) -> Duration {
         match self.get(name) {
             Value::Duration(span) => span,
+            other => panic!("`{name}` is {other:?}"),
+        }
+    }
+
+    /// The value of a parameter declared as a rate.
+    ///
+    /// # Panics
+    /// If it is not one.
+    #[must_use]
+    pub fn rate(&self, name: &str) -> Rate {
+        match self.get(name) {
+            Value::Rate(rate) => rate,
             other => panic!("`{name}` is {other:?}"),
         }
     }

@@ -133,16 +133,27 @@ pub(crate) fn forwarders_where_needed<F: Forwarder + 'static>(
 }
 
 /// All transports.
-pub const TRANSPORTS: &[Transport] =
-    &[crate::r2c2::TRANSPORT, crate::r2c2_central::TRANSPORT, crate::pfq::TRANSPORT, crate::tcp::TRANSPORT];
+pub const TRANSPORTS: &[Transport] = &[
+    crate::r2c2::TRANSPORT,
+    crate::r2c2_central::TRANSPORT,
+    crate::pfq::TRANSPORT,
+    crate::tcp::control::NEWRENO,
+    crate::tcp::control::CUBIC,
+    crate::tcp::control::DCTCP,
+    crate::udp::TRANSPORT,
+];
 
 /// All routings that are no transport's own; the first is the default.
 pub const ROUTINGS: &[Routing] = &[
     crate::ecmp::ROUTING,
     crate::wcmp::ROUTING,
-    crate::spray::ROUTING,
+    crate::letflow::ROUTING,
+    crate::conga::ROUTING,
+    crate::conga::FLOW_ROUTING,
+    crate::expeditus::ROUTING,
     crate::drill::ROUTING,
     crate::presto::ROUTING,
+    crate::spray::ROUTING,
 ];
 
 /// The transport of that name.

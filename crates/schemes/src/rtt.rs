@@ -50,6 +50,11 @@ impl RttEstimator {
         self.backoff = 0;
     }
 
+    /// The smoothed round trip; zero before the first sample.
+    pub(crate) fn smoothed(&self) -> Duration {
+        self.smoothed
+    }
+
     /// What few round trips exceed; `None` before the first sample.
     pub(crate) fn bound(&self) -> Option<Duration> {
         (self.smoothed > Duration::ZERO).then(|| self.smoothed + (self.variation * 4).max(GRANULARITY))

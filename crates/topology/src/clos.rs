@@ -90,10 +90,47 @@ impl Clos {
         self.end[..CORE].iter().filter(|&&end| node.0 >= end).count()
     }
 
+    /// The pod that a node is in; none of a core.
+    #[must_use]
+    pub fn pod_of(&self, node: NodeId) -> Option<u32> {
+        let level = self.level(node);
+        (level < CORE).then(|| self.pod(node, level))
+    }
+
+    /// The nodes of a level: 0 for hosts, 1 for edge switches, 2 for aggregation switches, 3 for cores.
+    #[must_use]
+    pub fn nodes_of(&self, level: usize) -> Range<u32> {
+        level.checked_sub(1).map_or(0, |below| self.end[below])..self.end[level]
+    }
+
     /// Ports of a node of that level.
     #[must_use]
     pub fn ports(&self, level: usize) -> u32 {
         self.down[level] + self.up[level]
+    }
+
+    /// The ports of a node of that level that lead upwards; those before them lead downwards.
+    #[must_use]
+    pub fn uplinks(&self, level: usize) -> Range<u16> {
+        port_id(self.down[level]).0..port_id(self.ports(level)).0
+    }
+
+    /// The hosts below `node`: those it reaches without a step upwards.
+    #[must_use]
+    pub fn hosts_below(&self, node: NodeId) -> Range<u32> {
+        let Below { first, count, .. } = self.below(node);
+        first..first + count
+    }
+
+    /// The hosts of the pod that `node` is in; of a core, which is in none, all.
+    #[must_use]
+    pub fn hosts_of_pod(&self, node: NodeId) -> Range<u32> {
+        let level = self.level(node);
+        if level == CORE {
+            return 0..self.hosts();
+        }
+        let (pod, hosts) = (self.pod(node, level), self.size.edges * self.size.hosts);
+        pod * hosts..(pod + 1) * hosts
     }
 
     /// The links from `node` upwards: its port, the node there and the port there.
@@ -297,12 +334,25 @@ impl Below {
         to.0 < self.hosts
     }
 
+    /// The port towards a host below.
+    #[inline]
+    fn down(&self, to: NodeId) -> Option<PortId> {
+        let place = to.0.wrapping_sub(self.first);
+        (place < self.count).then(|| PortId((place / self.each) as u16))
+    }
+
+    /// The ports towards a host other than the node itself.
+    #[inline]
+    pub(crate) fn ports(&self, to: NodeId) -> impl Iterator<Item = PortId> + use<> {
+        let (first, count) = self.down(to).map_or((self.up, self.ups), |down| (down, 1));
+        (first.0..first.0 + count).map(PortId)
+    }
+
     /// The port towards a host other than the node itself; if there are several, the one that `pick` names.
     #[inline]
     pub(crate) fn choose(&self, to: NodeId, pick: impl FnOnce(usize) -> usize) -> PortId {
-        let place = to.0.wrapping_sub(self.first);
-        if place < self.count {
-            return PortId((place / self.each) as u16);
+        if let Some(down) = self.down(to) {
+            return down;
         }
         let choice = pick(self.ups.into());
         assert!(choice < self.ups.into(), "port {choice} of {}", self.ups);

@@ -9,6 +9,7 @@ pub mod hops;
 pub mod io;
 mod link_layer;
 mod memo;
+mod oversubscription;
 pub mod routing;
 
 pub use clos::{Clos, ClosSize};
@@ -17,3 +18,4 @@ pub use grid::Grid;
 pub use hops::Hops;
 pub use link_layer::LinkLayer;
 pub use memo::Memo;
+pub use oversubscription::Oversubscription;

@@ -28,6 +28,11 @@ pub(crate) fn get32(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
+/// The 64-bit field at byte `at`.
+pub(crate) fn get64(bytes: &[u8], at: usize) -> u64 {
+    u64::from(get32(bytes, at)) << 32 | u64::from(get32(bytes, at + 4))
+}
+
 /// Writes the 16-bit field at byte `at`.
 pub(crate) fn put16(bytes: &mut [u8], at: usize, value: u16) {
     bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
@@ -36,4 +41,9 @@ pub(crate) fn put16(bytes: &mut [u8], at: usize, value: u16) {
 /// Writes the 32-bit field at byte `at`.
 pub(crate) fn put32(bytes: &mut [u8], at: usize, value: u32) {
     bytes[at..at + 4].copy_from_slice(&value.to_be_bytes());
+}
+
+/// Writes the 64-bit field at byte `at`.
+pub(crate) fn put64(bytes: &mut [u8], at: usize, value: u64) {
+    bytes[at..at + 8].copy_from_slice(&value.to_be_bytes());
 }

@@ -1,6 +1,6 @@
 //! The header of any packet that engines carry.
 
-use crate::{Ecn, Error, r2c2, tcp};
+use crate::{Ecn, Error, exp, hula, ipv4, r2c2, tcp, udp};
 use std::sync::Arc;
 
 /// The header of a packet, whichever protocol it speaks.
@@ -28,11 +28,17 @@ pub enum Header {
     R2c2Snapshot(r2c2::Snapshot),
     /// A TCP segment in its IPv4 packet.
     Tcp(tcp::Segment),
+    /// A UDP datagram of a flow in its IPv4 packet.
+    Udp(udp::Datagram),
+    /// A packet that bears Expeditus's tag, boxed since there are one or two a flow.
+    Exp(Box<exp::Tagged>),
+    /// HULA's probe.
+    HulaProbe(hula::Probe),
 }
 
 impl Header {
     /// Bytes of the header on the wire: of a data packet 36, of an event or a digest 16, of a TCP segment 40 and its SACK
-    /// option; of packets that are all header, a request's 36, a drop notice's 56, an acknowledgement's 52, an
+    /// option, of a UDP datagram 44, of a tagged packet the tag's and its own, of a HULA probe 46; of packets that are all header, a request's 36, a drop notice's 56, an acknowledgement's 52, an
     /// announcement's 12 and 5 an assignment, a snapshot's 48 and 10 a flow, a controller event's 52, and a
     /// controller's rates' 36 and 6 a rate.
     #[must_use]
@@ -51,12 +57,15 @@ impl Header {
             Self::R2c2Request(_) => r2c2::Request::LEN,
             Self::R2c2Snapshot(snapshot) => snapshot.wire_len(),
             Self::Tcp(segment) => segment.wire_len(),
+            Self::Udp(_) => udp::Datagram::LEN,
+            Self::Exp(tagged) => tagged.wire_len(),
+            Self::HulaProbe(_) => hula::Probe::LEN,
         }
     }
 
     /// Bytes of the payload that follows the header.
     #[must_use]
-    pub const fn payload_len(&self) -> usize {
+    pub fn payload_len(&self) -> usize {
         match self {
             Self::R2c2Data(data) => data.plen as usize,
             Self::R2c2Event(_)
@@ -67,8 +76,11 @@ impl Header {
             | Self::R2c2ControllerRates(_)
             | Self::R2c2Digest(_)
             | Self::R2c2Request(_)
-            | Self::R2c2Snapshot(_) => 0,
+            | Self::R2c2Snapshot(_)
+            | Self::HulaProbe(_) => 0,
             Self::Tcp(segment) => segment.plen as usize,
+            Self::Udp(datagram) => datagram.plen as usize,
+            Self::Exp(tagged) => tagged.inner.payload_len(),
         }
     }
 
@@ -83,7 +95,13 @@ impl Header {
             Self::R2c2ControllerRates(packet) => Some(&packet.data),
             Self::R2c2Request(request) => Some(&request.data),
             Self::R2c2Snapshot(snapshot) => Some(&snapshot.data),
-            Self::R2c2Event(_) | Self::R2c2Announcement(..) | Self::R2c2Digest(_) | Self::Tcp(_) => None,
+            Self::R2c2Event(_)
+            | Self::R2c2Announcement(..)
+            | Self::R2c2Digest(_)
+            | Self::Tcp(_)
+            | Self::Udp(_)
+            | Self::Exp(_)
+            | Self::HulaProbe(_) => None,
         }
     }
 
@@ -98,7 +116,13 @@ impl Header {
             Self::R2c2ControllerRates(packet) => Some(&mut packet.data),
             Self::R2c2Request(request) => Some(&mut request.data),
             Self::R2c2Snapshot(snapshot) => Some(&mut snapshot.data),
-            Self::R2c2Event(_) | Self::R2c2Announcement(..) | Self::R2c2Digest(_) | Self::Tcp(_) => None,
+            Self::R2c2Event(_)
+            | Self::R2c2Announcement(..)
+            | Self::R2c2Digest(_)
+            | Self::Tcp(_)
+            | Self::Udp(_)
+            | Self::Exp(_)
+            | Self::HulaProbe(_) => None,
         }
     }
 
@@ -106,17 +130,21 @@ impl Header {
     /// it does; if not, a queue has nothing left but to drop it.
     pub fn mark_congestion(&mut self) -> bool {
         match self {
-            Self::Tcp(segment) if segment.ecn.is_capable() => {
-                segment.ecn = Ecn::Ce;
+            Self::Tcp(tcp::Segment { ecn, .. }) | Self::Udp(udp::Datagram { ecn, .. })
+                if ecn.is_capable() =>
+            {
+                *ecn = Ecn::Ce;
                 true
             }
+            Self::Exp(tagged) => tagged.inner.mark_congestion(),
             _ => false,
         }
     }
 
-    /// The flow's name, on which sender and receiver agree: R2C2's handle, or
-    /// [`tcp::Segment::flow_key`]. Of a drop notice, the flow whose event was dropped; of what is about no single flow, 0;
-    /// of a controller's rates, the handle that its data header names, although they are about several flows.
+    /// The flow's name, on which sender and receiver agree: R2C2's handle, [`tcp::Segment::flow_key`] or
+    /// [`udp::Datagram::flow_key`]. Of a drop notice, the flow whose event was dropped; of what is about no single flow,
+    /// 0; of a controller's rates, the handle that its data header names, although they are about several flows. Of an
+    /// Exp-response, whose addresses are exchanged and whose ports are not, 0.
     #[must_use]
     pub fn flow_key(&self) -> u64 {
         match self {
@@ -129,8 +157,12 @@ impl Header {
             Self::R2c2Announcement(..)
             | Self::R2c2Digest(_)
             | Self::R2c2Request(_)
-            | Self::R2c2Snapshot(_) => 0,
+            | Self::R2c2Snapshot(_)
+            | Self::HulaProbe(_) => 0,
             Self::Tcp(segment) => segment.flow_key(),
+            Self::Udp(datagram) => datagram.flow_key(),
+            Self::Exp(tagged) if tagged.tag.is_response => 0,
+            Self::Exp(tagged) => tagged.inner.flow_key(),
         }
     }
 
@@ -178,6 +210,9 @@ impl Header {
             Self::R2c2Request(request) => out.extend_from_slice(&request.encode()),
             Self::R2c2Snapshot(snapshot) => snapshot.encode(out),
             Self::Tcp(segment) => segment.encode(payload, out),
+            Self::Udp(datagram) => out.extend_from_slice(&datagram.encode(payload)),
+            Self::Exp(tagged) => tagged.encode(payload, out),
+            Self::HulaProbe(probe) => out.extend_from_slice(&probe.encode()),
         }
     }
 
@@ -204,10 +239,18 @@ impl Header {
                 Self::R2c2Request(r2c2::Request::decode(bytes)?)
             }
             r2c2::Snapshot::TYPE => Self::R2c2Snapshot(r2c2::Snapshot::decode(bytes)?),
+            hula::Probe::TYPE => Self::HulaProbe(hula::Probe::decode(bytes)?),
             0x20..=0x2F => Self::R2c2Event(r2c2::Event::decode(bytes)?),
-            tcp::Segment::TYPE => {
+            ipv4::TYPE if ipv4::protocol(bytes) == Some(udp::Datagram::PROTOCOL) => {
+                Self::Udp(udp::Datagram::decode(bytes)?)
+            }
+            ipv4::TYPE => {
                 let (segment, len) = tcp::Segment::decode(bytes)?;
                 return Ok((Self::Tcp(segment), len));
+            }
+            exp::Tagged::TYPE => {
+                let (tagged, len) = exp::Tagged::decode(bytes)?;
+                return Ok((Self::Exp(Box::new(tagged)), len));
             }
             _ => return Err(Error::UnknownType(kind)),
         };

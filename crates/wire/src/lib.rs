@@ -5,18 +5,25 @@
 //! what is wrong with it is an [`Error`]. Encoding expects fields within their documented ranges.
 //!
 //! The first byte alone tells the packets apart: IPv4 without options begins with 0x45, so R2C2, whose unicast control
-//! packets are 0x41 to 0x43 and 0x48, never uses 0x45. In front of a packet there may be a [`Shim`], 0x5C. Payload bytes are counted and not kept in simulation: where none are
-//! given they are zeros, which add nothing to a checksum.
+//! packets are 0x41 to 0x43 and 0x48, never uses 0x45, nor 0x99, with which Expeditus's tag begins. In front of a
+//! packet there may be a [`Shim`], 0x5C. Payload bytes are counted and not kept in simulation: where none are given they
+//! are zeros, which add nothing to a checksum.
 
 mod checksum;
+pub mod conga;
 mod ecn;
+pub mod ethernet;
+pub mod exp;
 mod field;
 mod header;
+pub mod hula;
+mod ipv4;
 pub mod r2c2;
 mod shim;
 pub mod tcp;
 #[cfg(test)]
 mod tests;
+pub mod udp;
 
 pub use ecn::Ecn;
 pub use header::Header;

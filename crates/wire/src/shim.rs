@@ -2,6 +2,7 @@
 //! them. It stands for the spare bits of an overlay's header (VXLAN's in CONGA, shadow addresses in Presto).
 
 use crate::Error;
+use crate::conga::Overlay;
 use crate::field::{first, get16, put16};
 
 /// An overlay header in front of a packet.
@@ -12,6 +13,8 @@ pub enum Shim {
     None,
     /// The number of the end-to-end path to take.
     Path(u16),
+    /// CONGA's overlay header.
+    Conga(Overlay),
 }
 
 impl Shim {
@@ -25,7 +28,7 @@ impl Shim {
     pub const fn wire_len(self) -> usize {
         match self {
             Self::None => 0,
-            Self::Path(_) => Self::LEN,
+            Self::Path(_) | Self::Conga(_) => Self::LEN,
         }
     }
 
@@ -34,6 +37,7 @@ impl Shim {
         let (kind, bits) = match self {
             Self::None => return,
             Self::Path(path) => (Self::PATH, path),
+            Self::Conga(overlay) => (Self::CONGA, overlay.bits()),
         };
         let mut bytes = [Self::TYPE, kind, 0, 0];
         put16(&mut bytes, 2, bits);
@@ -51,11 +55,13 @@ impl Shim {
         let bytes: &[u8; Self::LEN] = first(bytes)?;
         match bytes[1] {
             Self::PATH => Ok(Self::Path(get16(bytes, 2))),
+            Self::CONGA => Ok(Self::Conga(Overlay::of(get16(bytes, 2)))),
             kind => Err(Error::Invalid { field: "shim", value: kind.into() }),
         }
     }
 
     const PATH: u8 = 1;
+    const CONGA: u8 = 2;
 }
 
 #[cfg(test)]
@@ -64,7 +70,7 @@ mod tests {
 
     #[test]
     fn decoding_undoes_encoding() {
-        for shim in [Shim::None, Shim::Path(0), Shim::Path(0xABCD)] {
+        for shim in [Shim::None, Shim::Path(0), Shim::Path(0xABCD), Shim::Conga(Overlay::new(3).met(6))] {
             let mut bytes = Vec::new();
             shim.encode(&mut bytes);
             assert_eq!(bytes.len(), shim.wire_len());

@@ -1,11 +1,12 @@
 //! TCP over IPv4 (RFC 9293, RFC 791), with selective acknowledgements (RFC 2018).
 //!
-//! Node `n` has the address `10.0.0.0 + n`. The IPv4 header has no options, forbids fragments and lives 64 hops; the
-//! only TCP option written is SACK, after two no-operations, so that its blocks are aligned. The window scale of 10
-//! is agreed out of band, since flows may begin without a handshake. Reading is more tolerant: options other than
-//! SACK are skipped, and fields that a [`Segment`] does not keep may hold anything their checksums cover.
+//! Node `n` has the address `10.0.0.0 + n`. The only TCP option written is SACK, after two no-operations, so that its
+//! blocks are aligned. The window scale of 10 is agreed out of band, since flows may begin without a handshake. Reading
+//! is more tolerant: options other than SACK are skipped, and fields that a [`Segment`] does not keep may hold anything
+//! their checksums cover.
 
-use crate::field::{first, get16, get32, part, put16, put32};
+use crate::field::{get16, get32, put16, put32};
+use crate::ipv4::{self, Ipv4};
 use crate::{Ecn, Error, checksum};
 
 /// FIN flag.
@@ -48,22 +49,15 @@ pub struct Segment {
     pub sack: [(u32, u32); 3],
 }
 
-const IP: usize = 20;
 const TCP: usize = 20;
-const NETWORK: u32 = 10 << 24;
 const PROTOCOL: u8 = 6;
-const TIME_TO_LIVE: u8 = 64;
-const DONT_FRAGMENT: u16 = 0x4000;
-const MORE_FRAGMENTS_AND_OFFSET: u16 = 0x3FFF;
 const OPTION_END: u8 = 0;
 const OPTION_NOP: u8 = 1;
 const OPTION_SACK: u8 = 5;
 
 impl Segment {
-    /// The first byte: IP version 4, a header of 5 words.
-    pub const TYPE: u8 = 0x45;
     /// Bytes on the wire without SACK blocks.
-    pub const MIN_LEN: usize = IP + TCP;
+    pub const MIN_LEN: usize = ipv4::LEN + TCP;
     /// Bytes on the wire with three SACK blocks.
     pub const MAX_LEN: usize = Self::MIN_LEN + 4 + 3 * 8;
 
@@ -93,21 +87,11 @@ impl Segment {
     pub fn encode(&self, payload: &[u8], out: &mut Vec<u8>) {
         debug_assert!(payload.len() <= self.plen.into(), "plen counts the payload");
         let len = self.wire_len();
-        let total = u16::try_from(len + usize::from(self.plen)).expect("a segment fits an IPv4 packet");
+        let body_len = len - ipv4::LEN + usize::from(self.plen);
+        let network = Ipv4 { src: self.src, dst: self.dst, ecn: self.ecn, protocol: PROTOCOL };
         let mut bytes = [0; Self::MAX_LEN];
-        let (ip, tcp) = bytes[..len].split_at_mut(IP);
-
-        ip[0] = Self::TYPE;
-        ip[1] = self.ecn as u8;
-        put16(ip, 2, total);
-        put16(ip, 6, DONT_FRAGMENT);
-        ip[8] = TIME_TO_LIVE;
-        ip[9] = PROTOCOL;
-        put32(ip, 12, address(self.src));
-        put32(ip, 16, address(self.dst));
-        let sum = checksum::sum(ip);
-        put16(ip, 10, !checksum::fold(sum));
-
+        let (ip, tcp) = bytes[..len].split_at_mut(ipv4::LEN);
+        ip.copy_from_slice(&network.encode(body_len));
         put16(tcp, 0, self.src_port);
         put16(tcp, 2, self.dst_port);
         put32(tcp, 4, self.seq);
@@ -123,7 +107,7 @@ impl Segment {
                 put32(bytes, 4, to);
             }
         }
-        let sum = pseudo_header(ip) + checksum::sum(tcp) + checksum::sum(payload);
+        let sum = network.pseudo_header(body_len) + checksum::sum(tcp) + checksum::sum(payload);
         put16(tcp, 16, !checksum::fold(sum));
         out.extend_from_slice(&bytes[..len]);
     }
@@ -134,32 +118,16 @@ impl Segment {
     /// # Errors
     /// [`Error`], if the bytes are no TCP segment between nodes.
     pub fn decode(bytes: &[u8]) -> Result<(Self, usize), Error> {
-        let ip: &[u8; IP] = first(bytes)?;
-        if ip[0] != Self::TYPE {
-            return Err(Error::UnknownType(ip[0]));
-        }
-        checksum::verify(checksum::sum(ip))?;
-        let fragment = get16(ip, 6) & MORE_FRAGMENTS_AND_OFFSET;
-        if fragment != 0 {
-            return Err(Error::Invalid { field: "fragment", value: fragment.into() });
-        }
-        if ip[9] != PROTOCOL {
-            return Err(Error::Invalid { field: "protocol", value: ip[9].into() });
-        }
-        let total = usize::from(get16(ip, 2));
-        if total < Self::MIN_LEN {
-            return Err(Error::Invalid { field: "total length", value: total as u64 });
-        }
-        let tcp = part(bytes, IP, total - IP)?;
-        checksum::verify(pseudo_header(ip) + checksum::sum(tcp))?;
+        let (ip, tcp) = Ipv4::decode(bytes, PROTOCOL, TCP)?;
+        checksum::verify(ip.pseudo_header(tcp.len()) + checksum::sum(tcp))?;
         let offset = usize::from(tcp[12] >> 4) * 4;
         if offset < TCP || offset > tcp.len() {
             return Err(Error::Invalid { field: "data offset", value: offset as u64 / 4 });
         }
         let (sack_count, sack) = sack_option(&tcp[TCP..offset])?;
         let segment = Self {
-            src: node("source address", get32(ip, 12))?,
-            dst: node("destination address", get32(ip, 16))?,
+            src: ip.src,
+            dst: ip.dst,
             src_port: get16(tcp, 0),
             dst_port: get16(tcp, 2),
             seq: get32(tcp, 4),
@@ -168,10 +136,10 @@ impl Segment {
             sack_count,
             window: get16(tcp, 14),
             plen: (tcp.len() - offset) as u16,
-            ecn: Ecn::of(ip[1]),
+            ecn: ip.ecn,
             sack,
         };
-        Ok((segment, IP + offset))
+        Ok((segment, ipv4::LEN + offset))
     }
 
     /// Whether the segment comes from the node that sends the flow's data. Flows go one way, so what carries no
@@ -192,24 +160,6 @@ impl Segment {
         };
         (sender as u64) << 32 | (from as u64) << 16 | to as u64
     }
-}
-
-fn address(node: u32) -> u32 {
-    assert!(node < 1 << 24, "node {node} has no address in 10.0.0.0/8");
-    NETWORK | node
-}
-
-fn node(field: &'static str, address: u32) -> Result<u32, Error> {
-    if address >> 24 != NETWORK >> 24 {
-        return Err(Error::Invalid { field, value: address.into() });
-    }
-    Ok(address & 0x00FF_FFFF)
-}
-
-/// The sum of what the TCP checksum covers besides the segment: addresses, protocol and length.
-fn pseudo_header(ip: &[u8]) -> u64 {
-    let segment_len = u64::from(get16(ip, 2)) - IP as u64;
-    checksum::sum(&ip[12..20]) + u64::from(PROTOCOL) + segment_len
 }
 
 /// The blocks of the SACK option among `options`, if it is there.

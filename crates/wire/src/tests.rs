@@ -1,7 +1,10 @@
 //! Oracle O7: known bytes, round trips, corruption, and bytes of any kind.
 
+use crate::exp::Tagged;
+use crate::hula::Probe;
 use crate::r2c2::*;
 use crate::tcp::{ACK, Segment};
+use crate::udp::Datagram;
 use crate::{Ecn, Error, Header};
 use proptest::prelude::*;
 
@@ -129,6 +132,20 @@ pub(crate) fn segment() -> Segment {
         window: 64,
         plen: 4,
         ..Segment::default()
+    }
+}
+
+/// The first of 64 KiB, after a packet of 1,456 bytes.
+pub(crate) fn datagram() -> Datagram {
+    Datagram {
+        src: 1,
+        dst: 0x02_03_04,
+        src_port: 1_000,
+        dst_port: 80,
+        plen: 4,
+        ecn: Ecn::NotEct,
+        offset: 1_456,
+        size: 65_536,
     }
 }
 
@@ -300,6 +317,7 @@ fn oracle_o7_single_bit_flips_are_detected() {
     let mut sacked = Segment { flags: ACK, sack_count: 2, ..segment() };
     sacked.sack[0] = (5, 9);
     assert_flips_are_noticed(&bytes_of(&Header::Tcp(sacked)), &[], decodes);
+    assert_flips_are_noticed(&bytes_of(&Header::Udp(datagram())), &[], decodes);
     assert_flips_are_noticed(&hex(ANNOUNCEMENT), &[], |bytes| Announcement::decode(bytes).is_ok());
     assert_flips_are_noticed(&hex(CONTROLLER_EVENT), &[2], decodes);
     assert_flips_are_noticed(&hex(CONTROLLER_RATES), &[2], decodes);
@@ -327,6 +345,7 @@ fn every_prefix_of_a_packet_is_truncated() {
         Header::R2c2Request(request(Wanted::Snapshot)),
         Header::R2c2Snapshot(snapshot(1, two_flows())),
         Header::Tcp(segment()),
+        Header::Udp(datagram()),
     ];
     for bytes in packets.map(|header| bytes_of(&header)) {
         for have in 0..bytes.len() {
@@ -536,6 +555,17 @@ fn any_segment() -> impl Strategy<Value = Segment> {
     )
 }
 
+fn any_datagram() -> impl Strategy<Value = Datagram> {
+    let node = 0_u32..1 << 24;
+    let place = (0_u64..1 << 50, 0_u16..9_000, 0_u64..1 << 50);
+    (node.clone(), node, any::<(u16, u16)>(), any_ecn(), place).prop_map(
+        |(src, dst, (src_port, dst_port), ecn, (offset, plen, rest))| {
+            let size = offset + u64::from(plen) + rest;
+            Datagram { src, dst, src_port, dst_port, plen, ecn, offset, size }
+        },
+    )
+}
+
 fn any_header() -> impl Strategy<Value = Header> {
     prop_oneof![
         any_data(0_u16..9_000).prop_map(Header::R2c2Data),
@@ -549,13 +579,19 @@ fn any_header() -> impl Strategy<Value = Header> {
         any_request().prop_map(Header::R2c2Request),
         any_snapshot().prop_map(Header::R2c2Snapshot),
         any_segment().prop_map(Header::Tcp),
+        any_datagram().prop_map(Header::Udp),
+        (crate::exp::tests::any_tag(), any_segment()).prop_map(|(tag, segment)| {
+            Header::Exp(Box::new(Tagged { tag, inner: Header::Tcp(segment) }))
+        }),
+        (0_u32..1 << 24, any::<u8>())
+            .prop_map(|(tor, utilisation)| Header::HulaProbe(Probe { tor, utilisation })),
     ]
 }
 
 /// Bytes of any kind, half of them behind a first byte that some decoder takes up.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     let types = proptest::sample::select(vec![
-        0x10_u8, 0x21, 0x25, 0x26, 0x31, 0x41, 0x42, 0x43, 0x44, 0x45, 0x47, 0x48, 0x49,
+        0x10_u8, 0x21, 0x25, 0x26, 0x31, 0x41, 0x42, 0x43, 0x44, 0x45, 0x47, 0x48, 0x49, 0x50, 0x99,
     ]);
     (proptest::option::of(types), proptest::collection::vec(any::<u8>(), 0..120)).prop_map(
         |(kind, mut bytes)| {

@@ -1,15 +1,24 @@
 //! When flows start.
 
 use crate::{WorkloadError, exponential};
-use raddle_core::{Duration, Stream, Time};
+use raddle_core::{Bytes, Duration, Stream, Time};
 
 /// When flows start, over the whole fabric.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Arrivals {
     /// A Poisson process from time 0 on.
     Poisson {
         /// Mean gap between one flow's start and the next, wherever they start.
         mean_gap: Duration,
+    },
+    /// A Poisson process from time 0 on, as dense as it takes to offer a load: so many bits a second as make this share
+    /// of the rates of the links of all hosts that may send, over the fabric's
+    /// [oversubscription](raddle_topology::Oversubscription::total) if it is a Clos (specs/expeditus.md §8.9).
+    Load {
+        /// The share, more than 0.
+        load: f64,
+        /// The mean size to reckon with, if not that of the distribution of sizes.
+        mean_size: Option<Bytes>,
     },
     /// One flow every `gap`, the first at time 0.
     Fixed {
@@ -24,29 +33,45 @@ impl Arrivals {
     /// Whether starts are random, so that pairs must be too (a Poisson process split at random is Poisson at
     /// every host).
     pub(crate) fn random(&self) -> bool {
-        matches!(self, Self::Poisson { .. })
+        matches!(self, Self::Poisson { .. } | Self::Load { .. })
+    }
+
+    /// The mean gap between starts in picoseconds; `bits_per_second` tells what is a load of 1, `mean_size` the bytes of
+    /// a flow.
+    pub(crate) fn mean_gap_ps(
+        &self,
+        bits_per_second: impl FnOnce() -> f64,
+        mean_size: f64,
+    ) -> Result<f64, WorkloadError> {
+        match *self {
+            Self::Poisson { mean_gap: gap } | Self::Fixed { gap } if gap == Duration::ZERO => {
+                Err(WorkloadError::parameter("gap", &gap, "more than 0"))
+            }
+            Self::Poisson { mean_gap: gap } | Self::Fixed { gap } => Ok(gap.as_ps() as f64),
+            Self::AllAtOnce => Ok(0.0),
+            Self::Load { load, .. } if !(load > 0.0 && load.is_finite()) => {
+                Err(WorkloadError::parameter("load", &load, "more than 0"))
+            }
+            Self::Load { mean_size: Some(Bytes(0)), .. } => {
+                Err(WorkloadError::parameter("mean size", &Bytes(0), "at least 1 B"))
+            }
+            Self::Load { load, mean_size: other } => {
+                let bits = 8.0 * other.map_or(mean_size, |mean| mean.0 as f64);
+                Ok(1e12 * bits / (load * bits_per_second()))
+            }
+        }
     }
 
     /// The starts, in order, for ever.
-    pub(crate) fn starts(&self, mut stream: Stream) -> Result<impl Iterator<Item = Time>, WorkloadError> {
-        let (first, mean_gap) = match *self {
-            Self::Poisson { mean_gap: gap } | Self::Fixed { gap } if gap == Duration::ZERO => {
-                return Err(WorkloadError::parameter("gap", &gap, "more than 0"));
-            }
-            Self::Poisson { mean_gap } => (random_gap(&mut stream, mean_gap), mean_gap),
-            Self::Fixed { gap } => (Duration::ZERO, gap),
-            Self::AllAtOnce => (Duration::ZERO, Duration::ZERO),
-        };
+    pub(crate) fn starts(&self, mean_gap_ps: f64, mut stream: Stream) -> impl Iterator<Item = Time> {
         let random = self.random();
-        Ok(std::iter::successors(Some(Time::ZERO + first), move |&start| {
-            Some(start + if random { random_gap(&mut stream, mean_gap) } else { mean_gap })
-        }))
+        let mut gap = move || {
+            let ps = if random { exponential(&mut stream, mean_gap_ps) } else { mean_gap_ps };
+            Duration::from_ps(ps.round() as u64)
+        };
+        let first = Time::ZERO + if random { gap() } else { Duration::ZERO };
+        std::iter::successors(Some(first), move |&start| Some(start + gap()))
     }
-}
-
-/// An exponentially distributed gap, to the nearest picosecond.
-fn random_gap(stream: &mut Stream, mean: Duration) -> Duration {
-    Duration::from_ps(exponential(stream, mean.as_ps() as f64).round() as u64)
 }
 
 #[cfg(test)]
@@ -54,7 +79,8 @@ mod tests {
     use super::*;
 
     fn starts(arrivals: Arrivals, flows: usize) -> Vec<Time> {
-        arrivals.starts(Stream::new(1, 0, "test")).unwrap().take(flows).collect()
+        let mean_gap_ps = arrivals.mean_gap_ps(|| 10e9, 1_000.0).unwrap();
+        arrivals.starts(mean_gap_ps, Stream::new(1, 0, "test")).take(flows).collect()
     }
 
     #[test]
@@ -77,9 +103,25 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_of_zero_is_refused() {
-        let arrivals = Arrivals::Poisson { mean_gap: Duration::ZERO };
-        let error = arrivals.starts(Stream::new(1, 0, "test")).err().unwrap();
-        assert_eq!(error.to_string(), "gap is 0 ps, but must be more than 0");
+    fn a_load_is_a_gap_by_the_mean_size() {
+        let gap = |load, mean_size| {
+            Arrivals::Load { load, mean_size }.mean_gap_ps(|| 10e9, 1_000.0).unwrap().round() as u64
+        };
+        assert_eq!(gap(1.0, None), 800_000, "1,000 B at 10 Gbps");
+        assert_eq!(gap(0.25, Some(Bytes(500))), 1_600_000);
+    }
+
+    #[test]
+    fn gaps_and_loads_of_zero_are_refused() {
+        let error = |arrivals: Arrivals| arrivals.mean_gap_ps(|| 1.0, 1.0).unwrap_err().to_string();
+        assert_eq!(
+            error(Arrivals::Poisson { mean_gap: Duration::ZERO }),
+            "gap is 0 ps, but must be more than 0"
+        );
+        assert_eq!(error(Arrivals::Fixed { gap: Duration::ZERO }), "gap is 0 ps, but must be more than 0");
+        let load = |load, mean_size| error(Arrivals::Load { load, mean_size });
+        assert_eq!(load(0.0, None), "load is 0, but must be more than 0");
+        assert_eq!(load(f64::NAN, None), "load is NaN, but must be more than 0");
+        assert_eq!(load(0.5, Some(Bytes(0))), "mean size is 0 B, but must be at least 1 B");
     }
 }

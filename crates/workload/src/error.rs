@@ -1,5 +1,8 @@
 //! What can be wrong with a workload.
 
+use raddle_core::Duration;
+use raddle_core::text::Misread;
+
 /// Why a workload cannot be generated or read.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -26,6 +29,18 @@ pub enum WorkloadError {
         /// The pattern.
         pattern: &'static str,
     },
+    /// The pattern is defined by pods.
+    #[error("the {pattern} pattern is defined on Clos fabrics only, all of whose links are up")]
+    NotAClos {
+        /// The pattern.
+        pattern: &'static str,
+    },
+    /// The pattern sends from pod to pod.
+    #[error("the {pattern} pattern needs at least 2 pods, or 2 leaves")]
+    OnePod {
+        /// The pattern.
+        pattern: &'static str,
+    },
     /// The pattern permutes coordinates, so all dimensions must be of one size.
     #[error("the {pattern} pattern needs dimensions of equal size, not {dims:?}")]
     UnequalDimensions {
@@ -40,6 +55,15 @@ pub enum WorkloadError {
         /// The pattern.
         pattern: &'static str,
     },
+    /// No flow starts in the time that arrivals last.
+    #[error("no flow starts within {window}")]
+    NoFlows {
+        /// How long they last.
+        window: Duration,
+    },
+    /// Flows that all start at once do not last.
+    #[error("flows that all start at once have no duration")]
+    AtOnce,
     /// A flow's end is not a host of the topology.
     #[error("node {node} is not a host of the topology")]
     NotAHost {
@@ -52,16 +76,9 @@ pub enum WorkloadError {
         /// The node.
         node: u32,
     },
-    /// A file is malformed. The caller, who knows its name, puts that in front.
-    #[error("line {line}, column {column}: {problem}")]
-    Parse {
-        /// Line, from 1.
-        line: usize,
-        /// Column of the offending text, from 1.
-        column: usize,
-        /// What is wrong with it.
-        problem: String,
-    },
+    /// A file is malformed.
+    #[error(transparent)]
+    Parse(#[from] Misread),
 }
 
 impl WorkloadError {

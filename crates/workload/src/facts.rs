@@ -30,11 +30,7 @@ impl Facts {
             flows.iter().map(|flow| u128::from(flow.size.0) * u128::from(hops(flow.src, flow.dst))).sum();
         let start = |flow: Option<&Flow>| flow.map(|flow| flow.start).unwrap_or_default();
         let span = start(flows.last()).since(start(flows.first()));
-        let host_rate: f64 = topology
-            .hosts()
-            .filter_map(|host| topology.links_from(host).map(|(_, link)| link.rate).max())
-            .map(Rate::as_bps_f64)
-            .sum();
+        let host_rate = bits_per_second(topology, topology.hosts());
         let fabric_rate: f64 = topology.links().map(|(_, link)| link.rate.as_bps_f64()).sum();
         let load = |bytes: u128, rate: f64| {
             (span > Duration::ZERO).then(|| bytes as f64 * 8.0 / span.as_secs_f64() / rate)
@@ -48,6 +44,12 @@ impl Facts {
             fabric_load: load(byte_hops, fabric_rate),
         }
     }
+}
+
+/// What these hosts can send a second: the rates of their links, one link a host, its fastest.
+pub(crate) fn bits_per_second(topology: &Topology, hosts: impl IntoIterator<Item = NodeId>) -> f64 {
+    let fastest = |host| topology.links_from(host).map(|(_, link)| link.rate).max();
+    hosts.into_iter().filter_map(fastest).map(Rate::as_bps_f64).sum()
 }
 
 #[cfg(test)]

@@ -1,8 +1,20 @@
 //! A workload, and the flows it stands for.
 
-use crate::{Arrivals, Deadlines, Pairs, Sizes, WorkloadError};
-use raddle_core::{Bytes, Duration, Flow, FlowId, Rate, Stream};
+use crate::pairs::Source;
+use crate::{Arrivals, Deadlines, Pairs, Sizes, WorkloadError, facts};
+use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate, Stream, Time};
 use raddle_topology::Topology;
+
+/// How many flows there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Amount {
+    /// So many.
+    Flows(usize),
+    /// As many as start before this time.
+    Within(Duration),
+    /// One for each of the pattern's pairs, in random order.
+    OnePerPair,
+}
 
 /// What the fabric is asked to carry.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,7 +26,7 @@ pub struct Workload {
     /// Between whom they run.
     pub pairs: Pairs,
     /// How many there are.
-    pub flows: usize,
+    pub amount: Amount,
     /// The rate at which applications produce the bytes; `None` if all are there at the start.
     pub app_rate: Option<Rate>,
     /// Each flow's share relative to others of its class, 1 to 255.
@@ -34,7 +46,7 @@ impl Workload {
             arrivals: Arrivals::Poisson { mean_gap: Duration::from_us(1) },
             sizes: Sizes::Pareto { shape: 1.05, mean: Bytes(100_000) },
             pairs,
-            flows,
+            amount: Amount::Flows(flows),
             app_rate: None,
             weight: 1,
             priority: 0,
@@ -48,11 +60,46 @@ impl Workload {
     /// If a parameter is out of range, or the pairs are impossible on this topology.
     pub fn generate(&self, topology: &Topology, seed: u64) -> Result<Vec<Flow>, WorkloadError> {
         self.check()?;
-        let starts = self.arrivals.starts(Stream::new(seed, 0, "workload/arrivals"))?;
+        let mut pairs = Stream::new(seed, 0, "workload/pairs");
+        let source = self.pairs.source(topology, &mut pairs)?;
+        let gap_ps = self.mean_gap_ps(topology, &source)?;
+        let starts = self.arrivals.starts(gap_ps, Stream::new(seed, 0, "workload/arrivals"));
+        let random = self.arrivals.random();
+        match self.amount {
+            Amount::Flows(flows) => {
+                check_count(flows as f64)?;
+                Ok(self.flows(seed, starts.zip(source.draw(random, pairs)).take(flows)))
+            }
+            Amount::Within(window) => {
+                if self.arrivals == Arrivals::AllAtOnce {
+                    return Err(WorkloadError::AtOnce);
+                }
+                check_count(window.as_ps() as f64 / gap_ps)?;
+                let starts = starts.take_while(|&start| start < Time::ZERO + window);
+                let flows = self.flows(seed, starts.zip(source.draw(random, pairs)));
+                if flows.is_empty() { Err(WorkloadError::NoFlows { window }) } else { Ok(flows) }
+            }
+            Amount::OnePerPair => {
+                let mut each = source.each()?;
+                pairs.shuffle(&mut each);
+                Ok(self.flows(seed, starts.zip(each)))
+            }
+        }
+    }
+
+    /// The mean gap between starts, in picoseconds.
+    fn mean_gap_ps(&self, topology: &Topology, source: &Source) -> Result<f64, WorkloadError> {
+        let bits_per_second = || {
+            let oversubscribed = topology.oversubscription().map_or(1.0, |of| of.total());
+            facts::bits_per_second(topology, source.senders()) / oversubscribed
+        };
+        self.arrivals.mean_gap_ps(bits_per_second, self.sizes.mean())
+    }
+
+    /// The flows that start at these times between these hosts.
+    fn flows(&self, seed: u64, flows: impl Iterator<Item = (Time, (NodeId, NodeId))>) -> Vec<Flow> {
         let mut sizes = Stream::new(seed, 0, "workload/sizes");
         let mut deadlines = Stream::new(seed, 0, "workload/deadlines");
-        let pairs =
-            self.pairs.draw(topology, self.arrivals.random(), Stream::new(seed, 0, "workload/pairs"))?;
         let flow = |(i, (start, (src, dst)))| Flow {
             app_rate: self.app_rate,
             weight: self.weight,
@@ -60,8 +107,7 @@ impl Workload {
             deadline: self.deadlines.draw(&mut deadlines),
             ..Flow::new(FlowId::of(i), src, dst, self.sizes.draw(&mut sizes), start)
         };
-        let flows = starts.zip(pairs).take(self.flows).enumerate().map(flow);
-        Ok(flows.collect())
+        flows.enumerate().map(flow).collect()
     }
 
     fn check(&self) -> Result<(), WorkloadError> {
@@ -77,18 +123,26 @@ impl Workload {
         if self.app_rate == Some(Rate::ZERO) {
             return Err(bad("application rate", &Rate::ZERO, "more than 0"));
         }
-        if u32::try_from(self.flows).is_err() {
-            return Err(bad("number of flows", &self.flows, "less than 2^32"));
-        }
         Ok(())
+    }
+}
+
+/// Refuses more flows than there are ids.
+fn check_count(expected: f64) -> Result<(), WorkloadError> {
+    if expected <= f64::from(u32::MAX) {
+        Ok(())
+    } else {
+        Err(WorkloadError::parameter("number of flows", &expected.round(), "less than 2^32"))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::torus;
+    use crate::testing::{BASELINE, clos, star, torus};
+    use crate::{Published, WorkloadError};
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     fn rows(flows: &[Flow]) -> Vec<(u64, u32, u32, u64)> {
         flows.iter().map(|flow| (flow.start.as_ps(), flow.src.0, flow.dst.0, flow.size.0)).collect()
@@ -140,9 +194,126 @@ mod tests {
             Workload { weight: 0, ..base.clone() },
             Workload { priority: 16, ..base.clone() },
             Workload { app_rate: Some(Rate::ZERO), ..base.clone() },
-            Workload { flows: 1 << 32, ..base },
+            Workload { amount: Amount::Flows(1 << 32), ..base },
         ] {
             assert!(bad.generate(&topology, 1).is_err(), "{bad:?}");
+        }
+    }
+
+    fn published(name: &str, unit: u64) -> Sizes {
+        Sizes::Cdf(Published::named(name).unwrap().sizes(Bytes(unit)))
+    }
+
+    fn loaded(load: f64, sizes: Sizes, pairs: Pairs) -> Workload {
+        let arrivals = Arrivals::Load { load, mean_size: None };
+        let amount = Amount::Within(Duration::from_ms(10_000));
+        Workload { arrivals, sizes, amount, ..Workload::new(pairs, 0) }
+    }
+
+    /// specs/expeditus.md §8.9: flows per second of the examples.
+    #[test]
+    fn oracle_rates_of_loads() {
+        let ten = [10_000; 3];
+        let (tree, leaf_spine) = (clos(BASELINE, ten), clos([1, 8, 8, 0, 16], ten));
+        let testbed = clos([2, 2, 2, 2, 2], [1_000, 1_000, 250]);
+        let (web, mining) = (|| published("web_search", 1460), || published("data_mining", 1460));
+        let rate = |topology: &Topology, load, sizes| {
+            let workload = loaded(load, sizes, Pairs::Uniform);
+            1e12 / workload
+                .mean_gap_ps(topology, &Pairs::Uniform.source(topology, &mut Stream::new(1, 0, "")).unwrap())
+                .unwrap()
+        };
+        let near =
+            |got: f64, want: f64, within: f64| assert!((got - want).abs() <= within, "{got}, not {want}");
+        for (load, web_search, small_web_search, data_mining) in [
+            (0.1, 16_208.0, 23_664.0, 3_614.0),
+            (0.3, 48_624.0, 70_992.0, 10_843.0),
+            (0.5, 81_041.0, 118_319.0, 18_072.0),
+            (0.8, 129_665.0, 189_311.0, 28_915.0),
+        ] {
+            near(rate(&tree, load, web()), web_search, 1.0);
+            near(rate(&tree, load, published("web_search", 1000)), small_web_search, 1.0);
+            near(rate(&tree, load, mining()), data_mining, 1.0);
+        }
+        near(rate(&leaf_spine, 0.5, web()), 24_012.0, 1.0);
+        for (load, web_search, data_mining) in [(0.1, 15.0, 3.3), (0.4, 60.0, 13.4), (0.7, 105.1, 23.4)] {
+            near(rate(&testbed, load, web()), web_search, 0.051);
+            near(rate(&testbed, load, mining()), data_mining, 0.051);
+        }
+    }
+
+    /// specs/expeditus.md §11.8; §8.9 for the leaf-spine's share.
+    #[test]
+    fn oracle_load_generator() {
+        let tree = clos(BASELINE, [10_000; 3]);
+        let flows = loaded(0.5, published("web_search", 1460), Pairs::Uniform).generate(&tree, 1).unwrap();
+        let count = flows.len() as f64;
+        assert!((count / 810_410.0 - 1.0).abs() < 0.004, "{count}");
+        let mean = flows.iter().map(|flow| flow.size.0 as f64).sum::<f64>() / count;
+        assert!((mean / 1.666e6 - 1.0).abs() < 0.01, "{mean}");
+        let share = |flows: &[Flow], pod: u32| {
+            let leaves = |flow: &&Flow| flow.src.0 / pod != flow.dst.0 / pod;
+            flows.iter().filter(leaves).count() as f64 / flows.len() as f64
+        };
+        assert!((share(&flows, 36) - 0.919).abs() < 0.001, "{}", share(&flows, 36));
+        let leaf_spine = clos([1, 8, 8, 0, 16], [10_000; 3]);
+        let flows =
+            loaded(0.5, published("web_search", 1460), Pairs::Uniform).generate(&leaf_spine, 1).unwrap();
+        assert!((share(&flows, 16) - 0.882).abs() < 0.002, "{}", share(&flows, 16));
+    }
+
+    #[test]
+    fn a_load_is_that_of_the_hosts_that_send() {
+        // Between two pods of a fabric without oversubscription 72 of 432 hosts send (specs/expeditus.md §9, Fig 15).
+        let tree = clos([12, 6, 6, 6, 6], [10_000; 3]);
+        let two = Pairs::InterPod { pods: vec![3, 8] };
+        let flows = loaded(0.5, published("web_search", 1460), two).generate(&tree, 1).unwrap();
+        let expected = 0.5 * 72.0 * 10e9 / (8.0 * 1_665_831.0) * 10.0;
+        assert!((flows.len() as f64 / expected - 1.0).abs() < 0.01, "{} {expected}", flows.len());
+    }
+
+    #[test]
+    fn a_window_ends_where_it_says() {
+        let topology = star(4);
+        let gap = Duration::from_us(10);
+        let within = |us| {
+            let amount = Amount::Within(Duration::from_us(us));
+            let workload =
+                Workload { arrivals: Arrivals::Fixed { gap }, amount, ..Workload::new(Pairs::Uniform, 0) };
+            workload.generate(&topology, 1).map(|flows| flows.len())
+        };
+        assert_eq!([within(10), within(11), within(25)], [Ok(1), Ok(2), Ok(3)]);
+        assert_eq!(within(0), Err(WorkloadError::NoFlows { window: Duration::ZERO }));
+        let amount = Amount::Within(gap);
+        let at_once = Workload { arrivals: Arrivals::AllAtOnce, amount, ..Workload::new(Pairs::Uniform, 0) };
+        assert_eq!(at_once.generate(&topology, 1), Err(WorkloadError::AtOnce));
+        let gap = Duration::from_ps(1);
+        let endless = Workload {
+            arrivals: Arrivals::Fixed { gap },
+            amount: Amount::Within(Duration::from_ms(5)),
+            ..at_once
+        };
+        let error = endless.generate(&topology, 1).unwrap_err().to_string();
+        assert_eq!(error, "number of flows is 5000000000, but must be less than 2^32");
+    }
+
+    /// specs/expeditus.md §8.10, the stress test: each host one flow, successive in random order.
+    #[test]
+    fn one_flow_a_pair_is_in_an_order_that_arrivals_do_not_change() {
+        let topology = clos([4, 2, 2, 2, 2], [10_000; 3]);
+        for pairs in [Pairs::Stride { by: 4 }, Pairs::Bijection, Pairs::RandomOtherPod, Pairs::AllToAll] {
+            let ends = |arrivals| {
+                let workload =
+                    Workload { arrivals, amount: Amount::OnePerPair, ..Workload::new(pairs.clone(), 0) };
+                let flows = workload.generate(&topology, 3).unwrap();
+                flows.iter().map(|flow| (flow.src, flow.dst)).collect::<Vec<_>>()
+            };
+            let at_once = ends(Arrivals::AllAtOnce);
+            assert_eq!(at_once, ends(Arrivals::Poisson { mean_gap: Duration::from_us(30) }));
+            let each = pairs.each(&topology, &mut Stream::new(3, 0, "workload/pairs")).unwrap();
+            assert_ne!(at_once, each, "shuffled");
+            let set = |pairs: &[(NodeId, NodeId)]| pairs.iter().copied().collect::<BTreeSet<_>>();
+            assert_eq!((at_once.len(), set(&at_once)), (each.len(), set(&each)));
         }
     }
 

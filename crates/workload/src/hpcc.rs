@@ -1,8 +1,9 @@
 //! The flow files of HPCC's ns-3 simulator and its descendants: a count, then a line a flow,
 //! `src dst priority_group dst_port bytes start_seconds`.
 
+use crate::WorkloadError;
 use crate::pairs::check_pair;
-use crate::{WorkloadError, text};
+use raddle_core::text::{self, Misread, Word};
 use raddle_core::{Bytes, Flow, FlowId, NodeId, Time};
 use raddle_topology::Topology;
 use std::fmt::Write;
@@ -12,30 +13,37 @@ const COLUMNS: [&str; 6] = ["src", "dst", "priority_group", "dst_port", "bytes",
 const DST_PORT: u16 = 100;
 
 /// Reads a flow file, for hosts of `topology`. The priority group becomes the flow's priority, the port is ignored.
-/// Flows are numbered in order of start; starts are exact to a picosecond up to 1,000 s.
+/// Flows are numbered in order of start; starts are exact to a picosecond up to 1,000 s. As in HPCC's simulator the count
+/// says how many lines are read: more flows, or a note on the format, may follow.
 ///
 /// # Errors
-/// With line and column, if a line is malformed, an end is not a host, or the count is not that of the lines.
-pub fn read_hpcc(text: &str, topology: &Topology) -> Result<Vec<Flow>, WorkloadError> {
+/// With line and column, if a line is malformed, an end is not a host, or there are fewer lines than the count says.
+pub fn read_hpcc(text: &str, topology: &Topology) -> Result<Vec<Flow>, Misread> {
     let mut lines = text::lines(text);
     let Some(head) = lines.next() else {
         let problem = "the number of flows is missing".to_owned();
-        return Err(WorkloadError::Parse { line: 1, column: 1, problem });
+        return Err(Misread { line: 1, column: 1, problem });
     };
     let [count] = text::row(&head, ["flows"])?;
     let expected: u32 = count.number("a number of flows")?;
-    let mut flows = lines.map(|words| flow(&words, topology)).collect::<Result<Vec<_>, _>>()?;
+    let rows = lines.take(expected as usize);
+    let mut flows = rows.map(|words| flow(&words, topology)).collect::<Result<Vec<_>, _>>()?;
     if flows.len() != expected as usize {
         return Err(count.error(format!("{expected} flows announced, {} found", flows.len())));
     }
+    number(&mut flows);
+    Ok(flows)
+}
+
+/// Puts flows in order of start and numbers them.
+pub(crate) fn number(flows: &mut [Flow]) {
     flows.sort_by_key(|flow| flow.start);
     for (i, flow) in flows.iter_mut().enumerate() {
         flow.id = FlowId::of(i);
     }
-    Ok(flows)
 }
 
-fn flow(words: &[text::Word<'_>], topology: &Topology) -> Result<Flow, WorkloadError> {
+fn flow(words: &[Word<'_>], topology: &Topology) -> Result<Flow, Misread> {
     let [src, dst, priority, port, size, start] = text::row(words, COLUMNS)?;
     let (from, to) = (NodeId(src.number("a node")?), NodeId(dst.number("a node")?));
     check_pair(topology, from, to).map_err(|error| match error {
@@ -95,6 +103,14 @@ mod tests {
         assert_eq!(flows[1].start, Time::from_ps(2_000_000_002_000));
         assert_eq!((flows[1].id, flows[1].src, flows[1].dst), (FlowId(1), NodeId(1), NodeId(2)));
         assert_eq!((flows[1].size, flows[1].priority), (Bytes(5_000), 3));
+    }
+
+    /// The file that comes with HPCC's simulator has this form.
+    #[test]
+    fn what_follows_the_announced_flows_is_not_read() {
+        let text =
+            "1\n2 1 3 100 200 2\n3 1 3 100 200 2\n\nFirst line: # of flows\nsrc0 dst0 3 dst_port0 size0\n";
+        assert_eq!(read_hpcc(text, &star(4)).unwrap().len(), 1);
     }
 
     #[test]

@@ -31,11 +31,12 @@ mod exponential;
 mod facts;
 mod generate;
 mod hpcc;
+mod htsim;
 mod pairs;
+mod published;
 mod sizes;
 #[cfg(test)]
 mod testing;
-mod text;
 
 pub use arrivals::Arrivals;
 pub use cdf::SizeCdf;
@@ -43,7 +44,9 @@ pub use deadlines::Deadlines;
 pub use error::WorkloadError;
 pub use exponential::exponential;
 pub use facts::Facts;
-pub use generate::Workload;
+pub use generate::{Amount, Workload};
 pub use hpcc::{read_hpcc, write_hpcc};
+pub use htsim::read_htsim;
 pub use pairs::Pairs;
+pub use published::{PUBLISHED, Published};
 pub use sizes::Sizes;

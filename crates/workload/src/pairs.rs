@@ -1,23 +1,46 @@
-//! Between whom flows run: random pairs, and the patterns of the interconnection-network literature
-//! (specs/r2c2.md §2.6; Dally & Towles, §3.2).
+//! Between whom flows run: random pairs, the patterns of the interconnection-network literature (specs/r2c2.md §2.6;
+//! Dally & Towles, §3.2) and those of data centers (specs/expeditus.md §8.10).
+
+mod grid;
+mod pods;
 
 use crate::WorkloadError;
+use pods::Pods;
 use raddle_core::{NodeId, Stream};
-use raddle_topology::{Shape, Topology};
+use raddle_topology::Topology;
 
 /// Between whom flows run. No flow runs from a node to itself: a pattern's fixed points stay silent.
 ///
-/// All but `Uniform` stand for a list of pairs. Random arrivals draw from it at random; regular ones take it in
-/// turn, so that as many flows as there are pairs use each pair once.
+/// All but `Uniform` and `InterPod` stand for a list of pairs. Random arrivals draw from it at random; regular ones take
+/// it in turn, so that as many flows as there are pairs use each pair once. Patterns of pods are for Clos networks; a
+/// leaf-spine's leaves count as pods.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Pairs {
     /// Every ordered pair of distinct hosts alike.
     Uniform,
+    /// Every ordered pair of hosts of different pods alike.
+    InterPod {
+        /// The pods that take part, at least 2; all of them if none is named.
+        pods: Vec<u32>,
+    },
+    /// Every host to every other.
+    AllToAll,
     /// Some of the hosts, chosen at random, each send to one and receive from one of them: a random permutation
     /// without fixed points.
     Permutation {
         /// The share of hosts that take part, more than 0 and at most 1, rounded to whole hosts and at least 2.
         fraction: f64,
+    },
+    /// Each host to one of another pod, and each from one: a random permutation that leaves no host in its pod.
+    Bijection,
+    /// Each host to a random one of another pod; some receive from several.
+    RandomOtherPod,
+    /// Each host to a random one near or far (Hedera's staggered pattern).
+    Staggered {
+        /// The probability that it is in the same rack.
+        edge: f64,
+        /// The probability that it is in another rack of the same pod; else it is in another pod.
+        pod: f64,
     },
     /// On a grid, every node to each of its neighbours.
     NearestNeighbour,
@@ -43,103 +66,117 @@ pub enum Pairs {
     Listed(Vec<(NodeId, NodeId)>),
 }
 
-impl Pairs {
-    /// The pairs of successive flows, for ever: drawn at random, or in turn where there is a list.
-    pub(crate) fn draw(
-        &self,
-        topology: &Topology,
-        random: bool,
-        mut stream: Stream,
-    ) -> Result<impl Iterator<Item = (NodeId, NodeId)>, WorkloadError> {
-        let hosts: Vec<NodeId> = topology.hosts().collect();
-        if hosts.len() < 2 {
-            return Err(WorkloadError::TooFewHosts { hosts: hosts.len() });
+/// Most pairs of a list, half a gigabyte of them.
+const MOST_PAIRS: usize = 1 << 26;
+
+/// What the pairs of flows are drawn from.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// Any two of these hosts that are not of the same group of so many neighbours in the list.
+    Apart(Vec<NodeId>, usize),
+    /// One of these, at least one.
+    List(Vec<(NodeId, NodeId)>),
+}
+
+impl Source {
+    /// The hosts that may send.
+    pub(crate) fn senders(&self) -> Vec<NodeId> {
+        match self {
+            Self::Apart(hosts, _) => hosts.clone(),
+            Self::List(list) => {
+                let mut senders: Vec<_> = list.iter().map(|&(src, _)| src).collect();
+                senders.sort_unstable();
+                senders.dedup();
+                senders
+            }
         }
-        let list = match self {
-            Self::Uniform => None,
-            _ => Some(self.list(topology, &hosts, &mut stream)?),
-        };
+    }
+
+    /// The pairs of successive flows, for ever: drawn at random, or in turn where there is a list and `random` is not
+    /// asked for.
+    pub(crate) fn draw(&self, random: bool, mut stream: Stream) -> impl Iterator<Item = (NodeId, NodeId)> {
         let mut turn = 0;
-        Ok(std::iter::repeat_with(move || match &list {
-            None => distinct(&hosts, &mut stream),
-            Some(list) if random => list[stream.below(list.len() as u64) as usize],
-            Some(list) => {
+        std::iter::repeat_with(move || match self {
+            Self::Apart(hosts, group) => {
+                let src = stream.below(hosts.len() as u64) as usize;
+                (hosts[src], hosts[pods::outside(src, *group, hosts.len(), &mut stream)])
+            }
+            Self::List(list) if random => list[stream.below(list.len() as u64) as usize],
+            Self::List(list) => {
                 turn += 1;
                 list[(turn - 1) % list.len()]
             }
-        }))
+        })
     }
 
-    /// Each of the pattern's pairs once, in an order of its own; of `Uniform`, every ordered pair of distinct hosts.
+    /// Each pair once.
+    pub(crate) fn each(self) -> Result<Vec<(NodeId, NodeId)>, WorkloadError> {
+        let (hosts, group) = match self {
+            Self::List(list) => return Ok(list),
+            Self::Apart(hosts, group) => (hosts, group),
+        };
+        let pairs = hosts.len().saturating_mul(hosts.len() - group);
+        if pairs > MOST_PAIRS {
+            return Err(WorkloadError::parameter("number of pairs", &pairs, "at most 2^26"));
+        }
+        let apart = |from: usize| {
+            let hosts = &hosts;
+            let others = (0..hosts.len()).filter(move |to| to / group != from / group);
+            others.map(move |to| (hosts[from], hosts[to]))
+        };
+        Ok((0..hosts.len()).flat_map(apart).collect())
+    }
+}
+
+impl Pairs {
+    /// Each of the pattern's pairs once, in an order of its own; of `Uniform` and `InterPod`, every one that they may
+    /// draw.
     ///
     /// # Errors
-    /// If the fabric has too few hosts, or is not what the pattern is for.
+    /// If the fabric has too few hosts, or is not what the pattern is for, or there are too many pairs.
     pub fn each(
         &self,
         topology: &Topology,
         stream: &mut Stream,
     ) -> Result<Vec<(NodeId, NodeId)>, WorkloadError> {
+        self.source(topology, stream)?.each()
+    }
+
+    /// What the pattern's pairs are drawn from.
+    pub(crate) fn source(&self, topology: &Topology, stream: &mut Stream) -> Result<Source, WorkloadError> {
         let hosts: Vec<NodeId> = topology.hosts().collect();
         if hosts.len() < 2 {
             return Err(WorkloadError::TooFewHosts { hosts: hosts.len() });
         }
-        if *self == Self::Uniform {
-            let from =
-                |&src: &NodeId| hosts.iter().filter(move |&&dst| dst != src).map(move |&dst| (src, dst));
-            return Ok(hosts.iter().flat_map(from).collect());
-        }
-        self.list(topology, &hosts, stream)
-    }
-
-    /// The pattern's pairs, at least one.
-    fn list(
-        &self,
-        topology: &Topology,
-        hosts: &[NodeId],
-        stream: &mut Stream,
-    ) -> Result<Vec<(NodeId, NodeId)>, WorkloadError> {
-        let grid = |pattern| Grid::of(topology, pattern);
-        match self {
-            Self::Uniform => unreachable!("uniform pairs are drawn, not listed"),
-            Self::Permutation { fraction } => permutation(hosts, *fraction, stream),
-            Self::NearestNeighbour => {
-                let grid = grid("nearest-neighbour")?;
-                grid.pairs(topology.links().map(|(_, link)| (link.from, link.to)))
+        let pods = |pattern| Pods::of(topology, pattern);
+        let list = match self {
+            Self::Uniform => return Ok(Source::Apart(hosts, 1)),
+            Self::InterPod { pods: named } => {
+                let pods = pods("inter-pod")?;
+                return Ok(Source::Apart(pods.members(named)?, pods.size));
             }
-            Self::BitComplement => {
-                let grid = grid("bit-complement")?;
-                grid.map(topology, |at| at.iter().zip(grid.dims).map(|(x, k)| k - 1 - x).collect())
-            }
-            Self::Transpose => {
-                let grid = grid("transpose")?;
-                if grid.dims.iter().any(|&k| k != grid.dims[0]) {
-                    return Err(WorkloadError::UnequalDimensions {
-                        pattern: grid.pattern,
-                        dims: grid.dims.to_vec(),
-                    });
-                }
-                grid.map(topology, |at| at[1..].iter().chain(&at[..1]).copied().collect())
-            }
-            Self::Tornado => {
-                let grid = grid("tornado")?;
-                grid.map(topology, |at| {
-                    let k = grid.dims[0];
-                    let x = (at[0] + k.div_ceil(2) - 1) % k;
-                    std::iter::once(x).chain(at[1..].iter().copied()).collect()
-                })
-            }
+            Self::AllToAll => Source::Apart(hosts, 1).each()?,
+            Self::Permutation { fraction } => permutation(&hosts, *fraction, stream)?,
+            Self::Bijection => pods("bijection")?.bijection(stream),
+            Self::RandomOtherPod => pods("random-other-pod")?.random(stream),
+            Self::Staggered { edge, pod } => pods("staggered")?.staggered(*edge, *pod, stream)?,
+            Self::NearestNeighbour => grid::nearest_neighbour(topology)?,
+            Self::BitComplement => grid::bit_complement(topology)?,
+            Self::Transpose => grid::transpose(topology)?,
+            Self::Tornado => grid::tornado(topology)?,
             Self::Stride { by } => {
                 let to = |i: usize| hosts[(i + by % hosts.len()) % hosts.len()];
-                nonempty("stride", hosts.iter().enumerate().map(|(i, &src)| (src, to(i))))
+                nonempty("stride", hosts.iter().enumerate().map(|(i, &src)| (src, to(i))))?
             }
-            Self::Incast { senders, receiver } => incast(topology, hosts, *senders, *receiver, stream),
+            Self::Incast { senders, receiver } => incast(topology, &hosts, *senders, *receiver, stream)?,
             Self::Listed(pairs) => {
                 for &(src, dst) in pairs {
                     check_pair(topology, src, dst)?;
                 }
-                nonempty("listed", pairs.iter().copied())
+                nonempty("listed", pairs.iter().copied())?
             }
-        }
+        };
+        Ok(Source::List(list))
     }
 }
 
@@ -154,13 +191,6 @@ pub(crate) fn check_pair(topology: &Topology, src: NodeId, dst: NodeId) -> Resul
         return Err(WorkloadError::SelfFlow { node: src.0 });
     }
     Ok(())
-}
-
-/// A uniform pair of distinct hosts.
-fn distinct(hosts: &[NodeId], stream: &mut Stream) -> (NodeId, NodeId) {
-    let src = stream.below(hosts.len() as u64) as usize;
-    let dst = stream.below(hosts.len() as u64 - 1) as usize;
-    (hosts[src], hosts[dst + usize::from(dst >= src)])
 }
 
 /// A uniform permutation without fixed points of a random subset of the hosts.
@@ -218,53 +248,5 @@ fn nonempty(
     if pairs.is_empty() { Err(WorkloadError::NoPairs { pattern }) } else { Ok(pairs) }
 }
 
-/// A torus or mesh, for a pattern on its coordinates: `id = x0 + k0 (x1 + k1 (x2 + …))` (specs/r2c2.md §1.1).
-struct Grid<'a> {
-    dims: &'a [u32],
-    pattern: &'static str,
-}
-
-impl<'a> Grid<'a> {
-    fn of(topology: &'a Topology, pattern: &'static str) -> Result<Self, WorkloadError> {
-        match topology.shape() {
-            Shape::Torus(dims) | Shape::Mesh(dims) => Ok(Self { dims, pattern }),
-            _ => Err(WorkloadError::NotAGrid { pattern }),
-        }
-    }
-
-    fn pairs(
-        &self,
-        pairs: impl Iterator<Item = (NodeId, NodeId)>,
-    ) -> Result<Vec<(NodeId, NodeId)>, WorkloadError> {
-        nonempty(self.pattern, pairs)
-    }
-
-    /// Each node with the one that `to` maps its coordinates to.
-    fn map(
-        &self,
-        topology: &Topology,
-        to: impl Fn(&[u32]) -> Vec<u32>,
-    ) -> Result<Vec<(NodeId, NodeId)>, WorkloadError> {
-        self.pairs(topology.nodes().map(|node| (node, self.node(&to(&self.coordinates(node))))))
-    }
-
-    fn coordinates(&self, node: NodeId) -> Vec<u32> {
-        let mut rest = node.0;
-        self.dims
-            .iter()
-            .map(|&k| {
-                let x = rest % k;
-                rest /= k;
-                x
-            })
-            .collect()
-    }
-
-    fn node(&self, at: &[u32]) -> NodeId {
-        NodeId(at.iter().zip(self.dims).rev().fold(0, |id, (x, k)| id * k + x))
-    }
-}
-
 #[cfg(test)]
-#[path = "pairs_tests.rs"]
 mod tests;

@@ -1,6 +1,7 @@
 //! Quantities with units, as text: `"10 Gbps"`, `"100 ns"`, `"9 KB"`. The unit is required and the arithmetic exact.
 
 use super::problem::nearest;
+use raddle_core::text::scaled;
 use raddle_core::{Bytes, Duration, Rate};
 
 /// A dimension with its units.
@@ -138,9 +139,7 @@ pub fn parse<Q: Quantity>(text: &str) -> Result<Q, QuantityError> {
     }
     let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
     let (number, unit) = (&text[..digits], text[digits..].trim_start());
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let fraction = fraction.trim_end_matches('0');
-    if !whole.starts_with(|c: char| c.is_ascii_digit()) || fraction.contains('.') {
+    if !number.starts_with(|c: char| c.is_ascii_digit()) || number.matches('.').count() > 1 {
         return Err(QuantityError::NoNumber { text: owned(), what: Q::WHAT });
     }
     let units = || Q::UNITS.iter().map(|&(name, _)| name).collect::<Vec<_>>();
@@ -154,17 +153,9 @@ pub fn parse<Q: Quantity>(text: &str) -> Result<Q, QuantityError> {
             units: units(),
         });
     };
-    exact(whole, fraction, scale)
+    scaled(&number.replace('_', ""), scale)
         .map(Q::of)
         .ok_or_else(|| QuantityError::Inexact { text: owned(), base: Q::UNITS[0].0 })
-}
-
-/// `whole.fraction * scale`, if that is a whole number that fits.
-fn exact(whole: &str, fraction: &str, scale: u64) -> Option<u64> {
-    let mantissa: u128 = format!("{whole}{fraction}").replace('_', "").parse().ok()?;
-    let divisor = 10_u128.checked_pow(u32::try_from(fraction.replace('_', "").len()).ok()?)?;
-    let product = mantissa.checked_mul(scale.into())?;
-    product.is_multiple_of(divisor).then(|| u64::try_from(product / divisor).ok())?
 }
 
 #[cfg(test)]

@@ -105,6 +105,7 @@ fn read_parameter(table: &mut Section<'_>, parameter: &Parameter) -> Result<Sett
     let key = parameter.name;
     Ok(match parameter.default {
         Setting::Duration(default) => Setting::Duration(table.or::<Duration>(key, default)?),
+        Setting::Rate(default) => Setting::Rate(table.or(key, default)?),
         Setting::Bytes(default) => Setting::Bytes(table.or(key, Bytes(default))?.0),
         Setting::Count(default) => Setting::Count(table.or(key, default)?),
         Setting::Fraction(default) => Setting::Fraction(table.or(key, Fraction(default))?.0),

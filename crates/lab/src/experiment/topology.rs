@@ -1,9 +1,9 @@
 //! `[topology]`: which fabric.
 
+use super::file::{file_format, read_file};
 use super::problem::{Cause, Problem};
 use super::section::{Section, out_of_range};
 use super::value::At;
-use super::workload::read_file;
 use raddle_core::{Duration, Rate};
 use raddle_topology::builders::{self, ClosRates};
 use raddle_topology::{ClosSize, LinkLayer, Topology, io};
@@ -24,7 +24,11 @@ const KINDS: [(&str, &str); 9] = [
     ),
     ("dumbbell", "two switches and a bottleneck: left = 4, right = 4, bottleneck_rate = \"10 Gbps\""),
     ("single_switch", "hosts around one switch: hosts = 16"),
-    ("file", "a graph of your own, GraphML or node-link JSON: file = \"rack.graphml\""),
+    (
+        "file",
+        "a graph of your own: file = \"rack.graphml\"; format = \"graphml\", \"node_link\" (JSON) or \"hpcc\", after \
+         the file's ending (.graphml, .json, .txt) if left out",
+    ),
 ];
 
 /// The kinds of fabric, each with a line of description.
@@ -148,16 +152,22 @@ impl TopologySpec {
     }
 }
 
+/// A reader of graphs, and what it reads.
+type Format = (&'static str, fn(&str) -> Result<Topology, io::ReadError>);
+
+/// The formats of graphs, each with the ending of its files.
+const FORMATS: [(&str, &str, Format); 3] = [
+    ("graphml", ".graphml", ("GraphML graph", io::read_graphml)),
+    ("node_link", ".json", ("node-link JSON graph", io::read_node_link)),
+    ("hpcc", ".txt", ("HPCC topology file", io::read_hpcc)),
+];
+
 /// The graph in the file that the section names.
 fn read_graph(section: &mut Section<'_>, folder: &Path) -> Result<Topology, Problem> {
     let at = section.at_key("file").clone();
     let (file, text) = read_file(section, folder)?;
-    let (what, read) = if file.ends_with(".graphml") {
-        ("GraphML graph", io::read_graphml(&text))
-    } else {
-        ("node-link JSON graph", io::read_node_link(&text))
-    };
-    read.map_err(|error| Problem::at(&at, Cause::BadFile { file, what, why: error.to_string() }))
+    let (what, read) = file_format(section, &file, &FORMATS)?;
+    read(&text).map_err(|error| Problem::at(&at, Cause::BadFile { file, what, why: error.to_string() }))
 }
 
 /// `framing = "ethernet"`: what packets take on links beside their own bytes; nothing by default.

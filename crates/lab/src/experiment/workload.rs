@@ -1,43 +1,30 @@
 //! `[workload]`: which flows.
 
+mod generated;
+mod kinds;
+
+pub use kinds::kinds;
+
+use super::file::{file_format, read_file};
 use super::list;
 use super::problem::{Cause, Problem};
-use super::section::{Fraction, Read, Section, out_of_range, wrong_type};
-use super::value::{At, Entry, Item, Table, Value};
-use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate, Time};
+use super::section::{Read, Section, out_of_range};
+use super::value::At;
+use generated::read_generated;
+use raddle_core::text::Misread;
+use raddle_core::{Duration, Flow, FlowId, NodeId, Rate, Time};
 use raddle_topology::Topology;
-use raddle_workload::{Arrivals, Deadlines, Pairs, SizeCdf, Sizes, Workload, WorkloadError, read_hpcc};
+use raddle_workload::{Workload, WorkloadError, read_hpcc, read_htsim};
 use std::path::Path;
 
-/// The kinds of arrivals, sizes and pairs, each with a line of description.
-const KINDS: [(&str, &str); 20] = [
-    ("arrivals poisson", "random starts over the whole fabric: mean_gap = \"1 us\""),
-    ("arrivals fixed", "evenly spaced starts: gap = \"1 us\""),
-    ("arrivals all_at_once", "every flow at time 0"),
-    ("sizes fixed", "all the same: size = \"1 MB\""),
-    ("sizes pareto", "heavy-tailed: shape = 1.05, mean = \"100 KB\""),
-    ("sizes exponential", "mean = \"100 KB\""),
-    ("sizes uniform", "min = \"2 KB\", max = \"198 KB\""),
-    ("sizes cdf", "points of a file, bytes and percent: file = \"web.cdf\""),
-    ("pairs uniform", "every ordered pair of distinct hosts alike"),
-    ("pairs permutation", "each host sends to one and receives from one: fraction = 1.0 of the hosts"),
-    ("pairs nearest_neighbour", "grids: each node to its neighbours"),
-    ("pairs bit_complement", "grids: x to k - 1 - x in each dimension"),
-    ("pairs transpose", "grids: (x, y) to (y, x), (x, y, z) to (y, z, x)"),
-    ("pairs tornado", "grids: just under half way round the first dimension"),
-    ("pairs stride", "host i to host i + by"),
-    ("pairs incast", "several to one: senders = 8, receiver = 0 (random if left out)"),
-    ("deadlines none", "it does not matter when flows are complete"),
-    ("deadlines fixed", "the same time after the start for all: deadline = \"1 ms\""),
-    ("deadlines exponential", "mean = \"20 ms\", raised to min = \"3 ms\""),
-    ("list", "flows one by one: list = [{ src = 0, dst = 1, size = \"1 MB\", start = \"0 ns\" }]"),
-];
+/// A reader of flows, and what it reads.
+type Format = (&'static str, fn(&str, &Topology) -> Result<Vec<Flow>, Misread>);
 
-/// The kinds of workload, each with a line of description.
-#[must_use]
-pub fn kinds() -> &'static [(&'static str, &'static str)] {
-    &KINDS
-}
+/// The formats of flow files, each with the ending of its files.
+const FORMATS: [(&str, &str, Format); 2] = [
+    ("hpcc", ".txt", ("HPCC flow file", read_hpcc)),
+    ("htsim", ".cm", ("htsim connection matrix", read_htsim)),
+];
 
 /// `[workload]`.
 #[derive(Debug, Clone)]
@@ -52,8 +39,8 @@ enum Flows {
     Generated(Box<Workload>),
     /// In order of start, each with its place.
     Listed(Vec<(Flow, At)>),
-    /// A flow file's name and text.
-    File(String, String),
+    /// A flow file's name, text and format.
+    File(String, String, Format),
 }
 
 impl WorkloadSpec {
@@ -65,7 +52,8 @@ impl WorkloadSpec {
             "list" => Flows::Listed(read_list(&mut section)?),
             "file" => {
                 let (name, text) = read_file(&mut section, folder)?;
-                Flows::File(name, text)
+                let format = file_format(&mut section, &name, &FORMATS)?;
+                Flows::File(name, text, format)
             }
             _ => Flows::Generated(Box::new(read_generated(&mut section, folder)?)),
         };
@@ -89,9 +77,9 @@ impl WorkloadSpec {
                 }
                 Ok(flows.iter().map(|&(flow, _)| flow).collect())
             }
-            Flows::File(file, text) => read_hpcc(text, topology).map_err(|error| {
+            Flows::File(file, text, (what, read)) => read(text, topology).map_err(|error| {
                 let (file, why) = (file.clone(), error.to_string());
-                Problem::at(&self.at, Cause::BadFile { file, what: "flow file", why })
+                Problem::at(&self.at, Cause::BadFile { file, what, why })
             }),
         }
     }
@@ -124,6 +112,11 @@ fn no_such_host(at: &At, topology: &Topology, node: NodeId) -> Problem {
 fn impossible(at: &At, error: &WorkloadError) -> Problem {
     let hint = match error {
         WorkloadError::NotAGrid { .. } => "choose kind = \"torus\" or \"mesh\", or other pairs",
+        WorkloadError::NotAClos { .. } => {
+            "choose kind = \"fat_tree\", \"clos\" or \"folded_clos\", or other pairs"
+        }
+        WorkloadError::AtOnce => "give `flows`, or `once = true` for one a pair",
+        WorkloadError::NoFlows { .. } => "give a longer `duration`, or `flows`",
         WorkloadError::UnequalDimensions { .. } => "make all of `dims` equal, or choose other pairs",
         WorkloadError::TooFewHosts { .. } => "choose a larger topology",
         _ => "see `raddle list workloads`",
@@ -138,51 +131,6 @@ fn positive<T: Read + PartialOrd + Default>(section: &mut Section<'_>, key: &str
     Ok(value)
 }
 
-/// A table such as `{ kind = "pareto", shape = 1.05 }`, for which its kind alone may stand: `"uniform"`.
-fn kinded(item: &Item) -> Result<Table, Problem> {
-    match &item.value {
-        Value::Table(table) => Ok(table.clone()),
-        Value::String(_) => {
-            let kind = Entry { key: "kind".to_owned(), key_at: item.at.clone(), item: item.clone() };
-            Ok(Table { entries: vec![kind], at: item.at.clone() })
-        }
-        _ => Err(wrong_type(item, "a kind, or a table with `kind` and its parameters")),
-    }
-}
-
-/// The names of the `KINDS` of a role.
-fn names(role: &str) -> Vec<(&'static str, &'static str)> {
-    let kinds = KINDS.iter().filter_map(|(name, _)| name.strip_prefix(role)?.strip_prefix(' '));
-    kinds.map(|name| (name, name)).collect()
-}
-
-fn read_generated(section: &mut Section<'_>, folder: &Path) -> Result<Workload, Problem> {
-    let mut part = |key: &'static str, example: &str| -> Result<Table, Problem> {
-        section.item(key).map(kinded).transpose()?.ok_or_else(|| section.missing(key, example))
-    };
-    let arrivals = part("arrivals", "{ kind = \"poisson\", mean_gap = \"1 us\" }")?;
-    let sizes = part("sizes", "{ kind = \"pareto\", shape = 1.05, mean = \"100 KB\" }")?;
-    let pairs = part("pairs", "\"uniform\"")?;
-    let (arrivals, resolved) = read_arrivals(Section::new(&arrivals, "workload.arrivals"))?;
-    section.resolve("arrivals", resolved);
-    let (sizes, resolved) = read_sizes(Section::new(&sizes, "workload.sizes"), folder)?;
-    section.resolve("sizes", resolved);
-    let (pairs, resolved) = read_pairs(Section::new(&pairs, "workload.pairs"))?;
-    section.resolve("pairs", resolved);
-    let flows: u32 = section.required("flows")?;
-    section.ensure(flows > 0, "flows", "a workload without flows", "give a number above zero")?;
-    let deadlines = section.item("deadlines").map(kinded).transpose()?;
-    let (deadlines, resolved) = match &deadlines {
-        Some(table) => read_deadlines(Section::new(table, "workload.deadlines"))?,
-        None => (Deadlines::None, toml::Table::new()),
-    };
-    if deadlines != Deadlines::None {
-        section.resolve("deadlines", resolved);
-    }
-    let (app_rate, weight, priority) = read_class(section)?;
-    Ok(Workload { arrivals, sizes, pairs, flows: flows as usize, app_rate, weight, priority, deadlines })
-}
-
 /// What flows may have besides ends, size and start.
 fn read_class(section: &mut Section<'_>) -> Result<(Option<Rate>, u8, u8), Problem> {
     let app_rate = section.optional("app_rate")?;
@@ -193,96 +141,6 @@ fn read_class(section: &mut Section<'_>) -> Result<(Option<Rate>, u8, u8), Probl
     let priority = section.or("priority", 0_u64)?;
     section.ensure(priority <= 15, "priority", "a priority above 15", "give 0 (served first) to 15")?;
     Ok((app_rate, weight as u8, priority as u8))
-}
-
-fn read_arrivals(mut section: Section<'_>) -> Result<(Arrivals, toml::Table), Problem> {
-    let arrivals = match section.choice("kind", "kind of arrivals", &names("arrivals"), None)? {
-        "poisson" => Arrivals::Poisson { mean_gap: positive(&mut section, "mean_gap")? },
-        "fixed" => Arrivals::Fixed { gap: positive(&mut section, "gap")? },
-        _ => Arrivals::AllAtOnce,
-    };
-    Ok((arrivals, section.finish()?))
-}
-
-fn read_sizes(mut section: Section<'_>, folder: &Path) -> Result<(Sizes, toml::Table), Problem> {
-    let sizes = match section.choice("kind", "kind of sizes", &names("sizes"), None)? {
-        "fixed" => Sizes::Fixed(positive(&mut section, "size")?),
-        "pareto" => {
-            let shape: f64 = section.required("shape")?;
-            let hint = "the mean of a Pareto distribution is finite only if its shape is more than 1";
-            section.ensure(shape > 1.0, "shape", "a Pareto shape of 1 or less", hint)?;
-            Sizes::Pareto { shape, mean: positive(&mut section, "mean")? }
-        }
-        "exponential" => Sizes::Exponential { mean: positive(&mut section, "mean")? },
-        "uniform" => {
-            let (min, max): (Bytes, Bytes) = (positive(&mut section, "min")?, section.required("max")?);
-            section.ensure(
-                min <= max,
-                "max",
-                "the largest size is below the smallest",
-                "give at least `min`",
-            )?;
-            Sizes::Uniform { min, max }
-        }
-        _ => {
-            let at = section.at_key("file").clone();
-            let (file, text) = read_file(&mut section, folder)?;
-            let cdf = SizeCdf::parse(&text).map_err(|error| {
-                Problem::at(&at, Cause::BadFile { file, what: "size distribution", why: error.to_string() })
-            })?;
-            Sizes::Cdf(cdf)
-        }
-    };
-    Ok((sizes, section.finish()?))
-}
-
-fn read_deadlines(mut section: Section<'_>) -> Result<(Deadlines, toml::Table), Problem> {
-    let deadlines = match section.choice("kind", "kind of deadlines", &names("deadlines"), None)? {
-        "fixed" => Deadlines::Fixed(positive(&mut section, "deadline")?),
-        "exponential" => {
-            let mean = positive(&mut section, "mean")?;
-            Deadlines::Exponential { mean, min: section.or("min", Duration::ZERO)? }
-        }
-        _ => Deadlines::None,
-    };
-    Ok((deadlines, section.finish()?))
-}
-
-fn read_pairs(mut section: Section<'_>) -> Result<(Pairs, toml::Table), Problem> {
-    let pairs = match section.choice("kind", "kind of pairs", &names("pairs"), None)? {
-        "uniform" => Pairs::Uniform,
-        "permutation" => {
-            let Fraction(fraction) = section.or("fraction", Fraction(1.0))?;
-            section.ensure(
-                fraction > 0.0,
-                "fraction",
-                "a permutation of no hosts",
-                "give a fraction above 0",
-            )?;
-            Pairs::Permutation { fraction }
-        }
-        "nearest_neighbour" => Pairs::NearestNeighbour,
-        "bit_complement" => Pairs::BitComplement,
-        "transpose" => Pairs::Transpose,
-        "tornado" => Pairs::Tornado,
-        "stride" => Pairs::Stride { by: positive::<u32>(&mut section, "by")? as usize },
-        _ => Pairs::Incast {
-            senders: positive::<u32>(&mut section, "senders")? as usize,
-            receiver: section.optional("receiver")?.map(NodeId),
-        },
-    };
-    Ok((pairs, section.finish()?))
-}
-
-/// The name and text of the file that the key `file` names.
-pub(super) fn read_file(section: &mut Section<'_>, folder: &Path) -> Result<(String, String), Problem> {
-    let file: String = section.required("file")?;
-    match std::fs::read_to_string(folder.join(&file)) {
-        Ok(text) => Ok((file, text)),
-        Err(error) => {
-            Err(Problem::at(section.at_key("file"), Cause::Unreadable { file, why: error.to_string() }))
-        }
-    }
 }
 
 fn read_list(section: &mut Section<'_>) -> Result<Vec<(Flow, At)>, Problem> {

@@ -1,6 +1,7 @@
 //! Claims: what a paper says, how it is measured, and where it holds.
 
-use super::measure::{Labels, Measure, Run, labels_of, read_labels};
+use super::number::Number;
+use super::runs::{Run, Seeds, Spread, labels_of, spread};
 use crate::experiment::{Cause, Item, Problem, Section, Value, list};
 use serde_json::json;
 
@@ -11,23 +12,10 @@ pub(super) struct Claim {
     section: String,
     says: String,
     paper: Option<f64>,
-    measure: Measure,
-    at: Labels,
-    kind: Kind,
+    number: Number,
     accept: (f64, f64),
     why: String,
     known_deviation: Option<String>,
-}
-
-/// How numbers of runs become the number that is judged.
-#[derive(Debug, Clone)]
-enum Kind {
-    /// The number itself.
-    Plain,
-    /// The first label's over the second's, along a sweep.
-    Ratio { sweep: String, labels: [String; 2] },
-    /// The least ratio between neighbours in this order, which holds if it is at least 1.
-    Order { sweep: String, labels: Vec<String> },
 }
 
 /// How a claim fared.
@@ -41,8 +29,12 @@ pub struct Outcome {
     pub says: String,
     /// The paper's number, if it gives one.
     pub paper: Option<f64>,
-    /// Ours; `None` if nothing was there to measure.
+    /// Ours; `None` if nothing was there to measure. Every number in it is a mean over seeds: a ratio is one of means.
     pub measured: Option<f64>,
+    /// How far the same goes when it is computed of each seed alone; `None` of a figure that runs one seed.
+    pub spread: Option<Spread>,
+    /// What to bear in mind.
+    pub remark: Option<String>,
     /// Where the claim holds.
     pub accept: (f64, f64),
     /// Why there.
@@ -58,9 +50,12 @@ impl Outcome {
     #[must_use]
     pub fn json(&self, scale: &str) -> serde_json::Value {
         let bound = |x: f64| if x.is_finite() { json!(x) } else { json!(null) };
+        let spread = self.spread.map(
+            |Spread { least, most, seeds }| json!({ "min": bound(least), "max": bound(most), "n": seeds }),
+        );
         json!({
             "claim": self.claim, "section": self.section, "says": self.says, "paper": self.paper,
-            "measured": self.measured, "accept": [bound(self.accept.0), bound(self.accept.1)], "ok": self.ok,
+            "measured": self.measured, "spread": spread, "remark": self.remark, "accept": [bound(self.accept.0), bound(self.accept.1)], "ok": self.ok,
             "known_deviation": self.known_deviation.is_some(), "why": self.why, "scale": scale,
         })
     }
@@ -82,10 +77,6 @@ impl Outcome {
     }
 }
 
-fn names(section: &mut Section<'_>, key: &str) -> Result<Option<Vec<String>>, Problem> {
-    section.optional::<Vec<String>>(key)
-}
-
 impl Claim {
     pub(super) fn read(item: &Item) -> Result<Self, Problem> {
         let mut section = Section::of(item, "claim")?;
@@ -94,20 +85,18 @@ impl Claim {
         let Some(measured) = section.item("measure") else {
             return Err(section.missing("measure", "{ of = \"fct\", stat = \"p99\" }"));
         };
-        let (measure, at, kind) = read_measure(measured)?;
-        let accept = match (section.item("accept"), &kind) {
+        let number = Number::read(measured)?;
+        let accept = match (section.item("accept"), number.natural_range()) {
             (Some(item), _) => read_range(item)?,
-            (None, Kind::Order { .. }) => (1.0, f64::INFINITY),
-            (None, _) => return Err(section.missing("accept", "[2.0, 5.0]")),
+            (None, Some(range)) => range,
+            (None, None) => return Err(section.missing("accept", "[2.0, 5.0]")),
         };
         let claim = Self {
             id,
             section: section.required("section")?,
             says: section.required("says")?,
             paper,
-            measure,
-            at,
-            kind,
+            number,
             accept,
             why: section.required("why")?,
             known_deviation: section.optional("known_deviation")?,
@@ -118,28 +107,7 @@ impl Claim {
 
     /// Judges the claim on the figure's runs.
     pub(super) fn judge(&self, figure: &str, runs: &[Run]) -> Outcome {
-        let here: Vec<&Run> = runs.iter().filter(|run| run.is_at(&self.at)).collect();
-        let number = |sweep: &str, label: &str| {
-            let run = here.iter().find(|run| run.label(sweep) == Some(label))?;
-            self.measure.number(run, runs)
-        };
-        let measured = match &self.kind {
-            Kind::Plain => here.first().and_then(|run| self.measure.number(run, runs)),
-            Kind::Ratio { sweep, labels: [over, under] } => {
-                number(sweep, over).zip(number(sweep, under)).map(|(over, under)| over / under)
-            }
-            Kind::Order { sweep, labels } => {
-                let numbers: Option<Vec<f64>> = labels.iter().map(|label| number(sweep, label)).collect();
-                numbers.map(|numbers| {
-                    let ratios = numbers.windows(2).map(|pair| pair[0] / pair[1]);
-                    // What is no number, such as 0 / 0, is no order.
-                    ratios.fold(
-                        f64::INFINITY,
-                        |least, next| if next < least || next.is_nan() { next } else { least },
-                    )
-                })
-            }
-        };
+        let measured = self.number.of(runs, Seeds::All);
         let (least, most) = self.accept;
         Outcome {
             claim: format!("{figure}/{}", self.id),
@@ -147,6 +115,8 @@ impl Claim {
             says: self.says.clone(),
             paper: self.paper,
             measured,
+            spread: spread(runs, |seeds| self.number.of(runs, seeds)),
+            remark: self.number.remark(runs),
             accept: self.accept,
             why: self.why.clone(),
             known_deviation: self.known_deviation.clone(),
@@ -155,58 +125,16 @@ impl Claim {
     }
 
     /// Refuses labels that no run of the figure has, which would make the claim unmeasurable for ever.
-    pub(super) fn check(&self, item: &Item, runs: &[&Run]) -> Result<(), Problem> {
-        let asked: Vec<(&str, &str)> = match &self.kind {
-            Kind::Plain => Vec::new(),
-            Kind::Ratio { sweep, labels } => {
-                labels.iter().map(|label| (sweep.as_str(), label.as_str())).collect()
-            }
-            Kind::Order { sweep, labels } => {
-                labels.iter().map(|label| (sweep.as_str(), label.as_str())).collect()
-            }
-        };
-        let at = self.at.iter().chain(&self.measure.against).chain(&self.measure.beyond);
-        let at = at.map(|(sweep, label)| (sweep.as_str(), label.as_str()));
-        for (sweep, label) in asked.into_iter().chain(at) {
-            let known = labels_of(runs, sweep);
-            if !known.iter().any(|other| other == label) {
-                let cause = Cause::UnknownName { what: "label", name: label.to_owned(), known };
+    pub(super) fn check(&self, item: &Item, runs: &[Run]) -> Result<(), Problem> {
+        for (sweep, label) in self.number.labels() {
+            let known = labels_of(runs, &sweep);
+            if !known.contains(&label) {
+                let cause = Cause::UnknownName { what: "label", name: label, known };
                 return Err(Problem::at(&item.at, cause));
             }
         }
         Ok(())
     }
-}
-
-fn read_measure(item: &Item) -> Result<(Measure, Labels, Kind), Problem> {
-    let mut section = Section::of(item, "claim.measure")?;
-    let measure = Measure::read(&mut section)?;
-    let at = read_labels(section.item("at"))?;
-    let sweep = section.or("by", "scheme".to_owned())?;
-    let ratio = names(&mut section, "ratio")?;
-    let order = names(&mut section, "order")?;
-    let kind = match (ratio, order) {
-        (None, None) => Kind::Plain,
-        (Some(labels), None) => match <[String; 2]>::try_from(labels) {
-            Ok(labels) => Kind::Ratio { sweep, labels },
-            Err(_) => {
-                return Err(section.contradiction(
-                    "ratio",
-                    "a ratio is of two labels",
-                    "[\"TCP\", \"R2C2\"]",
-                ));
-            }
-        },
-        (None, Some(labels)) if labels.len() >= 2 => Kind::Order { sweep, labels },
-        (None, Some(_)) => {
-            return Err(section.contradiction("order", "an order is of labels", "give at least two"));
-        }
-        (Some(_), Some(_)) => {
-            return Err(section.contradiction("order", "a claim is a ratio or an order", "keep one of them"));
-        }
-    };
-    section.finish()?;
-    Ok((measure, at, kind))
 }
 
 fn read_range(item: &Item) -> Result<(f64, f64), Problem> {

@@ -6,7 +6,7 @@ mod controller;
 mod rate_overhead;
 mod selection;
 
-use super::measure::{Data, Run};
+use super::runs::{Data, Run};
 use crate::experiment::{Cause, Document, Item, Problem, Section, Value, list};
 use raddle_allocate::{Allocate, Flows, WaterFill};
 use raddle_core::{Duration, Rate};

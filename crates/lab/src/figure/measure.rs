@@ -1,86 +1,19 @@
 //! Measures: a number out of a run's records.
 
-use crate::Error;
-use crate::experiment::{At, Cause, Item, Problem, Read, Section, Value, list, quantity};
-use raddle_core::Bytes;
-use raddle_records::{Table, stats};
-use std::path::Path;
-
-/// Where a run stands in its figure's grid: sweep and label.
-pub(super) type Labels = Vec<(String, String)>;
-
-/// What one run left, in columns, in order of arrival.
-pub(super) struct Run {
-    pub(super) labels: Labels,
-    pub(super) data: Data,
-}
-
-/// Records of a run, or what a computed figure found.
-pub(super) enum Data {
-    /// Flows and links.
-    Records(Records),
-    /// A computed number.
-    Number(f64),
-    /// Measured on this machine's clock, sorted: another run gives others.
-    Timings(Vec<f64>),
-}
-
-/// A flow's place in the order of arrivals, its size, FCT in us, reorder peak, and the mean over its life of the rate
-/// that it was assigned in Gbps, if it ever was.
-#[derive(Debug, Clone, Copy)]
-struct FlowRow {
-    id: u64,
-    size: u64,
-    fct_us: f64,
-    reorder: f64,
-    assigned_gbps: Option<f64>,
-}
-
-#[derive(Default)]
-pub(super) struct Records {
-    flows: Vec<FlowRow>,
-    peak_queue_bytes: Vec<f64>,
-    control_bytes: Vec<f64>,
-    /// Flows after the warm-up that never finished.
-    pub(super) unfinished: usize,
-}
-
-impl Records {
-    /// Reads a run directory, without the first `warm_up` share of arrivals.
-    pub(super) fn read(directory: &Path, warm_up: f64) -> Result<Self, Error> {
-        let table = Table::read(&directory.join("flows.parquet"))?;
-        let first = (table.rows as f64 * warm_up) as u64;
-        let (ids, sizes) = (table.integers("flow")?, table.integers("size_bytes")?);
-        let (fcts, reorder) = (table.integers("fct_ps")?, table.integers("reorder_peak_packets")?);
-        let assigned = table.floats("average_rate_bps")?;
-        let mut records = Self::default();
-        for row in 0..table.rows {
-            let Some(id) = ids[row].filter(|&id| id >= first) else { continue };
-            match fcts[row] {
-                Some(fct) => records.flows.push(FlowRow {
-                    id,
-                    size: sizes[row].unwrap_or(0),
-                    fct_us: fct as f64 / 1e6,
-                    reorder: reorder[row].unwrap_or(0) as f64,
-                    assigned_gbps: assigned[row].map(|bps| bps / 1e9),
-                }),
-                None => records.unfinished += 1,
-            }
-        }
-        let links = Table::read(&directory.join("links.parquet"))?;
-        let column = |name: &str| -> Result<Vec<f64>, Error> {
-            Ok(links.integers(name)?.iter().map(|value| value.unwrap_or(0) as f64).collect())
-        };
-        records.peak_queue_bytes = column("peak_queue_bytes")?;
-        records.control_bytes = column("control_bytes")?;
-        Ok(records)
-    }
-}
+use super::condition::Where;
+use super::runs::{Data, Labels, Run, Seeds, read_labels, replicas};
+use crate::experiment::{Cause, Item, Problem, Read, Section, list};
+use crate::records::FlowRow;
+use raddle_records::stats;
 
 /// What is measured of each flow or link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Of {
     Fct,
+    /// FCT over that of the flow alone: the papers' normalised FCT.
+    Slowdown,
+    /// 1 of each flow that never finished, of which all else knows nothing.
+    Unfinished,
     Goodput,
     /// Of flows that were assigned one.
     AssignedRate,
@@ -88,17 +21,22 @@ pub(super) enum Of {
     PeakQueue,
     /// Of packets without application bytes, on each link.
     ControlBytes,
+    /// (Most - least) / mean of what a switch's uplinks send in an interval.
+    Imbalance,
     Value,
 }
 
 impl Of {
-    const NAMES: [(&'static str, Self); 7] = [
+    const NAMES: [(&'static str, Self); 10] = [
         ("fct", Self::Fct),
+        ("slowdown", Self::Slowdown),
+        ("unfinished", Self::Unfinished),
         ("goodput", Self::Goodput),
         ("assigned_rate", Self::AssignedRate),
         ("reorder_peak", Self::ReorderPeak),
         ("peak_queue", Self::PeakQueue),
         ("control_bytes", Self::ControlBytes),
+        ("imbalance", Self::Imbalance),
         ("value", Self::Value),
     ];
 
@@ -106,33 +44,59 @@ impl Of {
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Fct => ("flow completion time", "us"),
+            Self::Slowdown => ("slowdown: FCT over that of the flow alone", ""),
+            Self::Unfinished => ("flows that never finished", ""),
             Self::Goodput => ("mean throughput of a flow", "Gbps"),
             Self::AssignedRate => ("mean rate assigned to a flow", "Gbps"),
             Self::ReorderPeak => ("reorder buffer", "packets"),
             Self::PeakQueue => ("largest queue of a port", "bytes"),
             Self::ControlBytes => ("control traffic of a link", "bytes"),
+            Self::Imbalance => ("throughput imbalance of a switch's uplinks", ""),
             Self::Value => ("value", ""),
         }
+    }
+
+    /// Whether it is measured of flows, of which a condition may leave some out.
+    fn is_of_flows(self) -> bool {
+        !matches!(self, Self::PeakQueue | Self::ControlBytes | Self::Imbalance | Self::Value)
     }
 }
 
 /// A sample's statistic.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Stat {
     Mean,
     Total,
-    Percentile(u8),
+    /// How many there are.
+    Count,
+    /// By nearest rank.
+    Percentile(f64),
 }
 
+/// Fewer flows than this have no p99.9 worth the name.
+const ENOUGH_FOR_P999: usize = 1_000;
+
 impl Stat {
-    const NAMES: [(&'static str, Self); 6] = [
+    const NAMES: [(&'static str, Self); 8] = [
         ("mean", Self::Mean),
         ("total", Self::Total),
-        ("p50", Self::Percentile(50)),
-        ("p95", Self::Percentile(95)),
-        ("p99", Self::Percentile(99)),
-        ("max", Self::Percentile(100)),
+        ("count", Self::Count),
+        ("p50", Self::Percentile(50.0)),
+        ("p95", Self::Percentile(95.0)),
+        ("p99", Self::Percentile(99.0)),
+        ("p999", Self::Percentile(99.9)),
+        ("max", Self::Percentile(100.0)),
     ];
+
+    /// Of a sorted sample; `None` if it is empty.
+    pub(super) fn of(self, sample: &[f64]) -> Option<f64> {
+        match self {
+            Self::Mean => stats::mean(sample),
+            Self::Total => (!sample.is_empty()).then(|| sample.iter().sum()),
+            Self::Count => Some(sample.len() as f64),
+            Self::Percentile(p) => stats::percentile(sample, p),
+        }
+    }
 
     /// Reads the list at the key `stats`: statistics by name; none if the key is not there.
     pub(super) fn list(section: &mut Section<'_>) -> Result<Vec<(String, Self)>, Problem> {
@@ -151,43 +115,11 @@ impl Stat {
     }
 }
 
-/// `size < 100 KB` or `size > 1 MB`.
-#[derive(Debug, Clone, Copy)]
-enum Where {
-    Below(u64),
-    Above(u64),
-}
-
-impl Where {
-    fn read(text: &str, at: &At) -> Result<Self, Problem> {
-        let wrong = || {
-            let what = format!("`{text}` is no condition on flows");
-            let hint = "for example: \"size < 100 KB\" or \"size > 1 MB\"".to_owned();
-            Problem::at(at, Cause::OutOfRange { what, hint })
-        };
-        let rest = text.trim().strip_prefix("size").ok_or_else(wrong)?.trim();
-        let limit = |size: &str| quantity::parse::<Bytes>(size.trim()).map(|bytes| bytes.0);
-        let limit = |size| limit(size).map_err(|error| Problem::at(at, error.into()));
-        match (rest.strip_prefix('<'), rest.strip_prefix('>')) {
-            (Some(size), _) => Ok(Self::Below(limit(size)?)),
-            (_, Some(size)) => Ok(Self::Above(limit(size)?)),
-            _ => Err(wrong()),
-        }
-    }
-
-    fn holds(self, size: u64) -> bool {
-        match self {
-            Self::Below(limit) => size < limit,
-            Self::Above(limit) => size > limit,
-        }
-    }
-}
-
 /// A number out of a run.
 #[derive(Debug, Clone)]
 pub(super) struct Measure {
     of: Of,
-    stat: Stat,
+    pub(super) stat: Stat,
     wanted: Option<Where>,
     /// If not empty, what is measured of each flow or link is how far it is, as a share, from what it is in the run
     /// with these labels and otherwise the same ones.
@@ -203,9 +135,21 @@ impl Measure {
         let stat = section.choice("stat", "statistic", &Stat::NAMES, Some("mean"))?;
         let wanted = section.optional::<String>("where")?;
         let wanted = wanted.map(|text| Where::read(&text, section.at_key("where"))).transpose()?;
+        let fits = match wanted {
+            None => true,
+            Some(Where::Sizes(_)) => of.is_of_flows(),
+            Some(Where::Tier(_)) => of == Of::Imbalance,
+        };
+        let what = "a condition on what is not measured";
+        section.ensure(fits, "where", what, "sizes are of flows, tiers of imbalance")?;
         let against = read_labels(section.item("against"))?;
         let beyond = read_labels(section.item("beyond"))?;
         Ok(Self { of, stat, wanted, against, beyond })
+    }
+
+    /// Whether it is measured of flows, each of which has a size.
+    pub(super) fn is_of_flows(&self) -> bool {
+        self.of.is_of_flows()
     }
 
     /// The same of another statistic.
@@ -226,20 +170,34 @@ impl Measure {
 
     /// The sample of `run`, one of a figure's `runs`, sorted.
     pub(super) fn sample(&self, run: &Run, runs: &[Run]) -> Vec<f64> {
-        let values = self.values(run);
-        let mut sample: Vec<f64> = if self.against.is_empty() {
-            values.into_iter().map(|(_, value)| value).collect()
-        } else {
-            let mut base = base(&self.against, run, runs).map_or(Vec::new(), |base| self.values(base));
-            base.sort_unstable_by_key(|&(id, _)| id);
-            let pair = |(id, value)| {
-                let place = base.binary_search_by_key(&id, |&(id, _)| id).ok()?;
-                Some(deviation(value, base[place].1))
-            };
-            values.into_iter().filter_map(pair).collect()
-        };
+        let mut sample: Vec<f64> = self.compared(run, runs).into_iter().map(|(_, value)| value).collect();
         stats::sort(&mut sample);
         sample
+    }
+
+    /// The size of each flow and what is measured of it.
+    pub(super) fn by_size(&self, run: &Run, runs: &[Run]) -> Vec<(f64, f64)> {
+        let Data::Records(records) = &run.data else { return Vec::new() };
+        let sized = |(id, value)| {
+            let place = records.flows.binary_search_by_key(&id, |flow| flow.id).ok()?;
+            Some((records.flows[place].size as f64, value))
+        };
+        self.compared(run, runs).into_iter().filter_map(sized).collect()
+    }
+
+    /// What is measured of each flow or link of a run, by its number, held against the base if there is one.
+    fn compared(&self, run: &Run, runs: &[Run]) -> Vec<(u64, f64)> {
+        let values = self.values(run);
+        if self.against.is_empty() {
+            return values;
+        }
+        let mut base = base(&self.against, run, runs).map_or(Vec::new(), |base| self.values(base));
+        base.sort_unstable_by_key(|&(id, _)| id);
+        let pair = |(id, value)| {
+            let place = base.binary_search_by_key(&id, |&(id, _)| id).ok()?;
+            Some((id, deviation(value, base[place].1)))
+        };
+        values.into_iter().filter_map(pair).collect()
     }
 
     /// What is measured of each flow or link of a run, by its number.
@@ -250,20 +208,41 @@ impl Measure {
             Data::Records(records) => records,
         };
         let flows =
-            records.flows.iter().filter(|flow| self.wanted.is_none_or(|wanted| wanted.holds(flow.size)));
+            records.flows.iter().filter(|flow| self.wanted.is_none_or(|wanted| wanted.takes_size(flow.size)));
+        let finished = |flow: &&FlowRow| flow.fct_us.is_some();
+        let goodput = |size: u64, fct_us: f64| size as f64 * 8.0 / fct_us / 1e3;
         match self.of {
-            Of::Fct => flows.map(|flow| (flow.id, flow.fct_us)).collect(),
-            Of::Goodput => flows.map(|flow| (flow.id, flow.size as f64 * 8.0 / flow.fct_us / 1e3)).collect(),
-            Of::AssignedRate => flows.filter_map(|flow| Some((flow.id, flow.assigned_gbps?))).collect(),
-            Of::ReorderPeak => flows.map(|flow| (flow.id, flow.reorder)).collect(),
+            Of::Fct => flows.filter_map(|flow| Some((flow.id, flow.fct_us?))).collect(),
+            Of::Slowdown => flows.filter_map(|flow| Some((flow.id, flow.slowdown?))).collect(),
+            Of::Unfinished => flows.filter(|flow| !finished(flow)).map(|flow| (flow.id, 1.0)).collect(),
+            Of::Goodput => {
+                flows.filter_map(|flow| Some((flow.id, goodput(flow.size, flow.fct_us?)))).collect()
+            }
+            Of::AssignedRate => {
+                flows.filter(finished).filter_map(|flow| Some((flow.id, flow.assigned_gbps?))).collect()
+            }
+            Of::ReorderPeak => flows.filter(finished).map(|flow| (flow.id, flow.reorder)).collect(),
             Of::PeakQueue => (0..).zip(records.peak_queue_bytes.iter().copied()).collect(),
             Of::ControlBytes => (0..).zip(records.control_bytes.iter().copied()).collect(),
+            Of::Imbalance => {
+                let wanted = |tier: u64| self.wanted.is_none_or(|wanted| wanted.takes_tier(tier));
+                let samples = records.imbalance.iter().filter(|&&(tier, _)| wanted(tier));
+                (0..).zip(samples.map(|&(_, imbalance)| imbalance)).collect()
+            }
             Of::Value => Vec::new(),
         }
     }
 
+    /// The statistic at the point of the grid where the first of `runs` with these labels stands, computed for each
+    /// seed and averaged over `seeds`; `None` if nothing was measured.
+    pub(super) fn number(&self, runs: &[Run], labels: &[(String, String)], seeds: Seeds<'_>) -> Option<f64> {
+        let wanted = replicas(runs, labels).filter(|run| seeds.hold(run));
+        let numbers: Vec<f64> = wanted.filter_map(|run| self.of_run(run, runs)).collect();
+        stats::mean(&numbers)
+    }
+
     /// The statistic over `run`, one of a figure's `runs`; `None` if nothing was measured.
-    pub(super) fn number(&self, run: &Run, runs: &[Run]) -> Option<f64> {
+    fn of_run(&self, run: &Run, runs: &[Run]) -> Option<f64> {
         let number = self.statistic(run, runs)?;
         if self.beyond.is_empty() {
             return Some(number);
@@ -271,13 +250,18 @@ impl Measure {
         Some(number - self.statistic(base(&self.beyond, run, runs)?, runs)?)
     }
 
-    fn statistic(&self, run: &Run, runs: &[Run]) -> Option<f64> {
-        let sample = self.sample(run, runs);
-        match self.stat {
-            Stat::Mean => stats::mean(&sample),
-            Stat::Total => (!sample.is_empty()).then(|| sample.iter().sum()),
-            Stat::Percentile(p) => stats::percentile(&sample, p.into()),
+    /// What to bear in mind of this statistic at those points, if anything.
+    pub(super) fn remark(&self, runs: &[Run], points: &[Labels]) -> Option<String> {
+        if self.stat != Stat::Percentile(99.9) {
+            return None;
         }
+        let at = |labels: &Labels| replicas(runs, labels).map(|run| self.sample(run, runs).len()).min();
+        let least = points.iter().filter_map(at).min()?;
+        (least < ENOUGH_FOR_P999).then(|| format!("p99.9 of {least} samples, which is next to the maximum"))
+    }
+
+    fn statistic(&self, run: &Run, runs: &[Run]) -> Option<f64> {
+        self.stat.of(&self.sample(run, runs))
     }
 }
 
@@ -294,51 +278,20 @@ fn deviation(value: f64, base: f64) -> f64 {
     if difference == 0.0 { 0.0 } else { difference / base.abs() }
 }
 
-/// Labels that a run must have, such as `{ tau = "1 us" }`.
-pub(super) fn read_labels(item: Option<&Item>) -> Result<Labels, Problem> {
-    let Some(item) = item else { return Ok(Labels::new()) };
-    let Value::Table(table) = &item.value else {
-        let expected = "a table such as { tau = \"1 us\" }";
-        return Err(Problem::at(&item.at, Cause::WrongType { expected, found: item.value.kind() }));
-    };
-    let label = |entry: &crate::experiment::Entry| match &entry.item.value {
-        Value::String(label) => Ok((entry.key.clone(), label.clone())),
-        other => {
-            let cause = Cause::WrongType { expected: "a label", found: other.kind() };
-            Err(Problem::at(&entry.item.at, cause))
-        }
-    };
-    table.entries.iter().map(label).collect()
-}
-
-impl Run {
-    pub(super) fn label(&self, sweep: &str) -> Option<&str> {
-        self.labels.iter().find(|(name, _)| name == sweep).map(|(_, label)| label.as_str())
-    }
-
-    pub(super) fn is_at(&self, labels: &[(String, String)]) -> bool {
-        labels.iter().all(|(sweep, label)| self.label(sweep) == Some(label))
-    }
-}
-
-/// The labels of a sweep, in its order, among `runs`.
-pub(super) fn labels_of(runs: &[&Run], sweep: &str) -> Vec<String> {
-    let mut labels: Vec<String> = Vec::new();
-    for label in runs.iter().filter_map(|run| run.label(sweep)) {
-        if !labels.iter().any(|other| other == label) {
-            labels.push(label.to_owned());
-        }
-    }
-    labels
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure::condition::Sizes;
+    use crate::figure::runs::{SEED, Spread, spread};
+    use crate::records::Records;
+
+    fn flow(id: u64) -> FlowRow {
+        let (fct_us, slowdown) = (Some(1.0), Some(1.0));
+        FlowRow { id, size: 1 + id, fct_us, slowdown, reorder: 0.0, assigned_gbps: None }
+    }
 
     fn run(scheme: &str, rho: &str, rates: &[(u64, Option<f64>)]) -> Run {
-        let flow =
-            |&(id, assigned_gbps)| FlowRow { id, size: 1 + id, fct_us: 1.0, reorder: 0.0, assigned_gbps };
+        let flow = |&(id, assigned_gbps)| FlowRow { assigned_gbps, ..flow(id) };
         let records = Records { flows: rates.iter().map(flow).collect(), ..Records::default() };
         let labels = [("scheme", scheme), ("rho", rho)].map(|(sweep, label)| (sweep.into(), label.into()));
         Run { labels: labels.into(), data: Data::Records(records) }
@@ -346,7 +299,7 @@ mod tests {
 
     fn against(rho: &str, wanted: Option<Where>) -> Measure {
         let against = vec![("rho".to_owned(), rho.to_owned())];
-        Measure { of: Of::AssignedRate, stat: Stat::Percentile(50), wanted, against, beyond: Labels::new() }
+        Measure { of: Of::AssignedRate, stat: Stat::Percentile(50.0), wanted, against, beyond: Labels::new() }
     }
 
     #[test]
@@ -362,10 +315,13 @@ mod tests {
         ];
         // Flow 2 has no rate in one run, flow 4 is not in it.
         assert_eq!(against("0", None).sample(&runs[2], &runs), [0.0, 0.2, 0.5]);
-        assert_eq!(against("0", None).number(&runs[2], &runs), Some(0.2));
-        assert_eq!(against("0", Some(Where::Below(4))).sample(&runs[2], &runs), [0.2]);
+        assert_eq!(against("0", None).of_run(&runs[2], &runs), Some(0.2));
+        assert_eq!(
+            against("0", Some(Where::Sizes(Sizes { least: 0, most: 3 }))).sample(&runs[2], &runs),
+            [0.2]
+        );
         assert_eq!(against("0", None).sample(&runs[0], &runs), [0.0; 3]);
-        assert_eq!(against("5 ms", None).number(&runs[2], &runs), None);
+        assert_eq!(against("5 ms", None).of_run(&runs[2], &runs), None);
     }
 
     #[test]
@@ -378,10 +334,47 @@ mod tests {
         let runs = [loaded("0", &[5.0, 7.0]), loaded("1 ms", &[20.0, 8.0])];
         let mut measure = Measure { of: Of::ControlBytes, stat: Stat::Total, ..against("0", None) };
         measure.beyond = std::mem::take(&mut measure.against);
-        assert_eq!(measure.number(&runs[1], &runs), Some(16.0));
-        assert_eq!(measure.number(&runs[0], &runs), Some(0.0));
+        assert_eq!(measure.of_run(&runs[1], &runs), Some(16.0));
+        assert_eq!(measure.of_run(&runs[0], &runs), Some(0.0));
         measure.beyond[0].1 = "5 ms".to_owned();
-        assert_eq!(measure.number(&runs[1], &runs), None);
+        assert_eq!(measure.of_run(&runs[1], &runs), None);
+    }
+
+    /// A run of scheme A whose flows took so long, `None` without end.
+    fn took(seed: &str, fcts: &[Option<f64>]) -> Run {
+        let flow = |(id, &fct_us): (u64, &Option<f64>)| FlowRow { fct_us, ..flow(id) };
+        let records = Records { flows: (0..).zip(fcts).map(flow).collect(), ..Records::default() };
+        let labels = [("scheme", "A"), (SEED, seed)].map(|(sweep, label)| (sweep.into(), label.into()));
+        Run { labels: labels.into(), data: Data::Records(records) }
+    }
+
+    fn of(of: Of, stat: Stat) -> Measure {
+        Measure { of, stat, wanted: None, against: Labels::new(), beyond: Labels::new() }
+    }
+
+    #[test]
+    fn a_statistic_is_of_each_seed_and_then_averaged() {
+        let runs = [took("1", &[Some(1.0), Some(9.0)]), took("2", &[Some(2.0), Some(4.0), Some(6.0)])];
+        let at = [("scheme".to_owned(), "A".to_owned())];
+        let most = of(Of::Fct, Stat::Percentile(100.0));
+        assert_eq!(most.number(&runs, &at, Seeds::All), Some(7.5));
+        assert_eq!(most.number(&runs, &at, Seeds::One("1")), Some(9.0));
+        assert_eq!(most.number(&runs, &at, Seeds::One("3")), None);
+        let far = spread(&runs, |seeds| most.number(&runs, &at, seeds));
+        assert_eq!(far, Some(Spread { least: 6.0, most: 9.0, seeds: 2 }));
+        // The mean of means, 4.5, and not that of all flows.
+        assert_eq!(of(Of::Fct, Stat::Mean).number(&runs, &at, Seeds::All), Some(4.5));
+        assert_eq!(spread(&[run("A", "0", &[])], |_| Some(1.0)), None);
+    }
+
+    #[test]
+    fn flows_that_never_finish_are_counted_and_in_no_other_sample() {
+        let runs = [took("1", &[Some(1.0), None, Some(3.0)])];
+        let count = |what| of(what, Stat::Count).number(&runs, &[], Seeds::All);
+        assert_eq!([Of::Unfinished, Of::Fct, Of::Goodput].map(count), [1.0, 2.0, 2.0].map(Some));
+        let rare = of(Of::Fct, Stat::Percentile(99.9));
+        assert!(rare.remark(&runs, &[Labels::new()]).is_some_and(|text| text.contains("of 2 samples")));
+        assert_eq!(of(Of::Fct, Stat::Mean).remark(&runs, &[Labels::new()]), None);
     }
 
     #[test]

@@ -6,25 +6,32 @@
 
 mod claim;
 mod compute;
-mod draw;
+mod condition;
 mod measure;
+mod number;
 mod papers;
 mod plot;
 mod reproduce;
+mod runs;
 
 pub use claim::Outcome;
 pub use papers::{Paper, names};
-pub use reproduce::{Options, Reproduction, Scale, Watch, reproduce};
+pub use reproduce::{Options, Reproduction, Scale, Unfinished, Watch, reproduce};
+pub use runs::Spread;
 
-use crate::experiment::{Document, Fraction, Problem, Section, list};
+use crate::experiment::{Cell, Document, Fraction, Problem, Section, list};
 use claim::Claim;
 use plot::Plot;
+use runs::SEED;
 
 /// A figure, read and checked.
 struct Figure {
     title: String,
     /// Share of arrivals, the first ones, that measures leave out.
     warm_up: f64,
+    /// How often each run is repeated, with the experiment's seed and those after it. Every statistic is computed of
+    /// each run and then averaged.
+    seeds: u64,
     plots: Vec<Plot>,
     claims: Vec<Claim>,
 }
@@ -39,10 +46,23 @@ impl Figure {
         figure.required::<String>("number")?;
         let title = figure.required("title")?;
         let warm_up = figure.or("warm_up", Fraction(0.05))?.0;
+        let seeds = figure.or("seeds", 1)?;
+        figure.ensure(seeds > 0, "seeds", "no run at all", "leave `seeds` out to run each once")?;
+        let computed = document.root.get("compute").is_some();
+        figure.ensure(
+            seeds == 1 || !computed,
+            "seeds",
+            "a computed figure runs nothing",
+            "leave `seeds` out",
+        )?;
+        let own = |cell: &Cell| cell.labels.iter().any(|(sweep, _)| sweep == SEED);
+        let twice = seeds > 1 && document.cells()?.iter().any(own);
+        let hint = "leave `seeds` out, or the sweep";
+        figure.ensure(!twice, "seeds", "there is a sweep called `seed` already", hint)?;
         figure.finish()?;
         let all = |key: &str| document.root.get(key).map_or(Ok(&[][..]), list);
         let plots = all("plot")?.iter().map(Plot::read).collect::<Result<_, _>>()?;
         let claims = all("claim")?.iter().map(Claim::read).collect::<Result<_, _>>()?;
-        Ok(Self { title, warm_up, plots, claims })
+        Ok(Self { title, warm_up, seeds, plots, claims })
     }
 }

@@ -1,8 +1,10 @@
 //! Plots: which numbers are drawn against which.
 
-use super::draw::{Chart, Series};
-use super::measure::{Labels, Measure, Run, Stat, labels_of, read_labels};
+use super::measure::{Measure, Stat};
+use super::runs::{Labels, Run, Seeds, labels_of, read_labels, replicas, spread};
+use crate::draw::{Chart, Mark, Point, Series, cdf};
 use crate::experiment::{Item, Problem, Section};
+use crate::size_class::SIZE_BINS;
 use raddle_records::stats;
 
 /// A plot of a figure.
@@ -13,7 +15,7 @@ pub(super) struct Plot {
     at: Labels,
     /// The sweep whose labels are the curves, or the rows.
     by: String,
-    /// If there are any, these statistics of one run at each stop are the curves, by name, and not `by`.
+    /// If there are any, each curve of `by` is one of each of these statistics, by name.
     stats: Vec<(String, Stat)>,
     title: String,
     x_label: Option<String>,
@@ -31,10 +33,12 @@ struct Curve {
 
 #[derive(Debug, Clone)]
 enum Kind {
-    /// Distribution functions.
+    /// Distribution functions of the flows of all seeds.
     Cdf,
-    /// A statistic along the labels of a sweep, relative to one curve if so wished.
-    Along { sweep: String, relative_to: Option<String> },
+    /// A statistic against the size of flows, of all seeds, in bins.
+    BySize,
+    /// A statistic along the labels of a sweep, relative to one curve if so wished, with error bars over seeds.
+    Along { sweep: String, relative_to: Option<String>, mark: Mark },
     /// Numbers in cells, columns by the labels of a sweep.
     Cells { sweep: String },
 }
@@ -42,16 +46,24 @@ enum Kind {
 impl Plot {
     pub(super) fn read(item: &Item) -> Result<Self, Problem> {
         let mut section = Section::of(item, "plot")?;
-        let kinds = [("cdf", 0), ("along", 1), ("cells", 2)];
-        let kind = match section.choice("kind", "plot", &kinds, None)? {
+        let kinds = [("cdf", 0), ("along", 1), ("bars", 2), ("by_size", 3), ("cells", 4)];
+        let chosen = section.choice("kind", "plot", &kinds, None)?;
+        let kind = match chosen {
             0 => Kind::Cdf,
-            1 => Kind::Along { sweep: section.required("x")?, relative_to: section.optional("relative_to")? },
+            1 | 2 => Kind::Along {
+                sweep: section.required("x")?,
+                relative_to: section.optional("relative_to")?,
+                mark: if chosen == 1 { Mark::Curves } else { Mark::Bars },
+            },
+            3 => Kind::BySize,
             _ => Kind::Cells { sweep: section.required("x")? },
         };
         let measure = Measure::read(&mut section)?;
-        let stats = if matches!(kind, Kind::Along { .. }) { Stat::list(&mut section)? } else { Vec::new() };
+        let sized = measure.is_of_flows() || !matches!(kind, Kind::BySize);
+        section.ensure(sized, "of", "only flows have sizes", "for example: of = \"slowdown\"")?;
+        let several = matches!(kind, Kind::Along { .. } | Kind::BySize);
+        let stats = if several { Stat::list(&mut section)? } else { Vec::new() };
         let plot = Self {
-            kind,
             measure,
             at: read_labels(section.item("at"))?,
             by: section.or("by", "scheme".to_owned())?,
@@ -59,95 +71,68 @@ impl Plot {
             title: section.required("title")?,
             x_label: section.optional("x_label")?,
             y_label: section.optional("y_label")?,
-            log_x: section.or("log_x", false)?,
+            log_x: section.or("log_x", matches!(kind, Kind::BySize))?,
             log_y: section.or("log_y", false)?,
+            kind,
         };
         section.finish()?;
         Ok(plot)
     }
 
     /// The curves among the plot's runs.
-    fn curves(&self, here: &[&Run]) -> Vec<Curve> {
+    fn curves(&self, runs: &[Run]) -> Vec<Curve> {
+        let labels = labels_of(runs.iter().filter(|run| run.is_at(&self.at)), &self.by);
+        let at = |label: &String| self.at.iter().cloned().chain([(self.by.clone(), label.clone())]).collect();
         if self.stats.is_empty() {
-            let of = |label: String| {
-                let at = vec![(self.by.clone(), label.clone())];
-                Curve { label, measure: self.measure.clone(), at }
-            };
-            return labels_of(here, &self.by).into_iter().map(of).collect();
+            let of =
+                |label: &String| Curve { label: label.clone(), measure: self.measure.clone(), at: at(label) };
+            return labels.iter().map(of).collect();
         }
-        let of = |(label, stat): &(String, Stat)| Curve {
-            label: label.clone(),
-            measure: self.measure.with(*stat),
-            at: Labels::new(),
-        };
-        self.stats.iter().map(of).collect()
+        let of =
+            |label: String, at: Labels, stat: Stat| Curve { label, measure: self.measure.with(stat), at };
+        let stats = self.stats.iter();
+        if labels.len() < 2 {
+            return stats.map(|(name, stat)| of(name.clone(), self.at.clone(), *stat)).collect();
+        }
+        let each = |label| stats.clone().map(move |(name, stat)| (label, name, *stat));
+        let pairs = labels.iter().flat_map(each);
+        pairs.map(|(label, name, stat)| of(format!("{label}, {name}"), at(label), stat)).collect()
     }
 
     /// The chart of the figure's runs.
     pub(super) fn chart(&self, runs: &[Run]) -> Chart {
-        let here: Vec<&Run> = runs.iter().filter(|run| run.is_at(&self.at)).collect();
-        let curves = self.curves(&here);
-        let find = |curve: &Curve, sweep: &str, label: &str| {
-            let run = here.iter().find(|run| run.is_at(&curve.at) && run.label(sweep) == Some(label));
-            run.and_then(|run| curve.measure.number(run, runs))
-        };
-        let of = self.measure.label();
-        let y_label = self.y_label.clone();
+        let curves = self.curves(runs);
         match &self.kind {
             Kind::Cdf => {
-                let series = curves
-                    .into_iter()
-                    .filter_map(|curve| {
-                        let run = here.iter().find(|run| run.is_at(&curve.at))?;
-                        let points = thinned(stats::cdf(&curve.measure.sample(run, runs)));
-                        Some(Series { label: curve.label, points })
-                    })
-                    .collect();
-                Chart::Lines {
-                    title: self.title.clone(),
-                    x_label: of,
-                    y_label: y_label.unwrap_or_else(|| "share of flows".to_owned()),
-                    ticks: None,
-                    log_x: self.log_x,
-                    log_y: self.log_y,
-                    series,
-                }
-            }
-            Kind::Along { sweep, relative_to } => {
-                let stops = labels_of(&here, sweep);
-                // Stops that are numbers stand where they belong, others side by side.
-                let numbers: Option<Vec<f64>> = stops.iter().map(|stop| stop.parse().ok()).collect();
-                let place = |i: usize| numbers.as_ref().map_or(i as f64, |numbers| numbers[i]);
-                let base = |stop: &str| match relative_to {
-                    Some(label) => {
-                        let curve = curves.iter().find(|curve| curve.label == *label)?;
-                        find(curve, sweep, stop)
-                    }
-                    None => Some(1.0),
+                let series = |curve: Curve| {
+                    let sample = replicas(runs, &curve.at).flat_map(|run| curve.measure.sample(run, runs));
+                    let mut sample: Vec<f64> = sample.collect();
+                    stats::sort(&mut sample);
+                    Series { label: curve.label, points: cdf(&sample) }
                 };
-                let series = curves
-                    .iter()
-                    .map(|curve| {
-                        let point = |(i, stop): (usize, &String)| {
-                            Some((place(i), find(curve, sweep, stop)? / base(stop)?))
-                        };
-                        let points = stops.iter().enumerate().filter_map(point).collect();
-                        Series { label: curve.label.clone(), points }
-                    })
-                    .collect();
-                Chart::Lines {
-                    title: self.title.clone(),
-                    x_label: self.x_label.clone().unwrap_or_else(|| sweep.clone()),
-                    y_label: y_label.unwrap_or(of),
-                    ticks: numbers.is_none().then_some(stops),
-                    log_x: self.log_x,
-                    log_y: self.log_y,
-                    series,
-                }
+                let whole = if self.measure.is_of_flows() { "flows" } else { "samples" };
+                let labels = (self.measure.label(), format!("share of {whole}"));
+                self.plane(labels, None, Mark::Curves, curves.into_iter().map(series).collect())
+            }
+            Kind::BySize => {
+                let series = |curve: Curve| {
+                    let flows = replicas(runs, &curve.at).flat_map(|run| curve.measure.by_size(run, runs));
+                    let bins = stats::equal_count_bins(flows.collect(), SIZE_BINS);
+                    let point = |(size, sample): &(f64, Vec<f64>)| {
+                        Some((*size, curve.measure.stat.of(sample)?).into())
+                    };
+                    Series { label: curve.label, points: bins.iter().filter_map(point).collect() }
+                };
+                let labels = ("size of the flow (bytes)".to_owned(), self.measure.label());
+                self.plane(labels, None, Mark::Curves, curves.into_iter().map(series).collect())
+            }
+            Kind::Along { sweep, relative_to, mark } => {
+                self.along(runs, &curves, sweep, relative_to.as_deref(), *mark)
             }
             Kind::Cells { sweep } => {
-                let columns = labels_of(&here, sweep);
-                let row = |curve: &Curve| columns.iter().map(|column| find(curve, sweep, column)).collect();
+                let columns = labels_of(runs.iter().filter(|run| run.is_at(&self.at)), sweep);
+                let cell = |curve: &Curve, column| number(curve, sweep, column, runs, Seeds::All);
+                let row = |curve: &Curve| columns.iter().map(|column| cell(curve, column)).collect();
                 Chart::Cells {
                     title: self.title.clone(),
                     cells: curves.iter().map(row).collect(),
@@ -157,15 +142,65 @@ impl Plot {
             }
         }
     }
+
+    fn along(
+        &self,
+        runs: &[Run],
+        curves: &[Curve],
+        sweep: &str,
+        relative_to: Option<&str>,
+        mark: Mark,
+    ) -> Chart {
+        let stops = labels_of(runs.iter().filter(|run| run.is_at(&self.at)), sweep);
+        // Stops that are numbers stand where they belong, others, and bars, side by side.
+        let numbers = match mark {
+            Mark::Curves => stops.iter().map(|stop| stop.parse().ok()).collect::<Option<Vec<f64>>>(),
+            Mark::Bars => None,
+        };
+        let place = |i: usize| numbers.as_ref().map_or(i as f64, |numbers| numbers[i]);
+        let value = |curve: &Curve, stop: &str, seeds: Seeds<'_>| {
+            let over = number(curve, sweep, stop, runs, seeds)?;
+            let Some(label) = relative_to else { return Some(over) };
+            let base = curves.iter().find(|curve| curve.label == label)?;
+            Some(over / number(base, sweep, stop, runs, seeds)?)
+        };
+        let point = |curve: &Curve, (i, stop): (usize, &String)| {
+            let error = spread(runs, |seeds| value(curve, stop, seeds));
+            let error = error.filter(|error| error.seeds > 1).map(|error| (error.least, error.most));
+            Some(Point { x: place(i), y: value(curve, stop, Seeds::All)?, error })
+        };
+        let series = |curve: &Curve| {
+            let points = stops.iter().enumerate().filter_map(|stop| point(curve, stop)).collect();
+            Series { label: curve.label.clone(), points }
+        };
+        let series = curves.iter().map(series).collect();
+        let ticks = numbers.is_none().then(|| stops.clone());
+        self.plane((sweep.to_owned(), self.measure.label()), ticks, mark, series)
+    }
+
+    /// A chart with the plot's own words, or else these.
+    fn plane(
+        &self,
+        (x_label, y_label): (String, String),
+        ticks: Option<Vec<String>>,
+        mark: Mark,
+        series: Vec<Series>,
+    ) -> Chart {
+        Chart::Plane {
+            title: self.title.clone(),
+            x_label: self.x_label.clone().unwrap_or(x_label),
+            y_label: self.y_label.clone().unwrap_or(y_label),
+            ticks,
+            log_x: self.log_x,
+            log_y: self.log_y,
+            mark,
+            series,
+        }
+    }
 }
 
-/// At most a few hundred points of a distribution function: more cannot be seen.
-fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    const MOST: usize = 600;
-    let count = points.len();
-    let step = count.div_ceil(MOST).max(1);
-    let last = count.saturating_sub(1);
-    // The tail, where percentiles are read, is kept whole.
-    let kept = |i: usize| i.is_multiple_of(step) || last - i < MOST / 2;
-    points.into_iter().enumerate().filter(|&(i, _)| kept(i)).map(|(_, point)| point).collect()
+/// The number of a curve at a stop of a sweep.
+fn number(curve: &Curve, sweep: &str, stop: &str, runs: &[Run], seeds: Seeds<'_>) -> Option<f64> {
+    let at: Labels = curve.at.iter().cloned().chain([(sweep.to_owned(), stop.to_owned())]).collect();
+    curve.measure.number(runs, &at, seeds)
 }

@@ -1,12 +1,14 @@
 //! Reproducing figures: run, measure, judge, draw, keep.
 
 use super::claim::Outcome;
-use super::measure::{Data, Records, Run};
 use super::papers::{File, select};
-use super::{Figure, compute::compute, draw::draw};
+use super::runs::{Data, Run, SEED};
+use super::{Figure, compute::compute};
+use crate::draw::draw;
 use crate::experiment::{Cell, Document, Problem, Value, list};
+use crate::records::Records;
 use crate::sweep::{slug, sweep};
-use crate::{Error, Progress, directory};
+use crate::{Error, Progress, SizeClass, directory};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -64,8 +66,26 @@ pub struct Reproduction {
     pub digest: u128,
     /// The folder of each figure.
     pub folders: Vec<PathBuf>,
-    /// Flows that never finished, of all runs, warm-up aside.
-    pub unfinished: usize,
+    /// Runs in which flows never finished.
+    pub unfinished: Vec<Unfinished>,
+}
+
+/// Flows of a run that never finished, warm-up aside: no measure but a count of them knows of these.
+#[derive(Debug, Clone)]
+pub struct Unfinished {
+    /// Paper and figure, and the run's labels.
+    pub run: String,
+    /// How many, by class of size.
+    pub flows: Vec<(&'static str, usize)>,
+}
+
+impl Unfinished {
+    /// Of a run called `name`; `None` if all its flows finished.
+    fn of(name: String, records: &Records) -> Option<Self> {
+        let count = |class: SizeClass| (class.name, records.unfinished(class));
+        let flows = SizeClass::PARTS.map(count).to_vec();
+        flows.iter().any(|&(_, count)| count > 0).then_some(Self { run: name, flows })
+    }
 }
 
 /// Runs, draws and judges figures. A figure's folder is there only when it is whole.
@@ -73,7 +93,8 @@ pub struct Reproduction {
 /// # Errors
 /// If the selector names nothing, a figure's file is wrong, or a run fails or is stopped.
 pub fn reproduce(options: &Options, stop: &AtomicBool, watch: &dyn Watch) -> Result<Reproduction, Error> {
-    let mut all = Reproduction { outcomes: Vec::new(), digest: 0, folders: Vec::new(), unfinished: 0 };
+    let mut all =
+        Reproduction { outcomes: Vec::new(), digest: 0, folders: Vec::new(), unfinished: Vec::new() };
     // Figures that share an experiment share its run.
     let mut kept: BTreeMap<String, PathBuf> = BTreeMap::new();
     for file in select(options.selector.as_deref())? {
@@ -139,15 +160,16 @@ fn one(
         }
         None => simulated(&file.name(), &document, &figure, options, part, kept, stop, watch, all)?,
     };
-    let borrowed: Vec<&Run> = runs.iter().collect();
     if let Some(claims) = document.root.get("claim") {
         for (claim, item) in figure.claims.iter().zip(list(claims)?) {
-            claim.check(item, &borrowed)?;
+            claim.check(item, &runs)?;
         }
     }
     let outcomes: Vec<Outcome> = figure.claims.iter().map(|claim| claim.judge(&file.name(), &runs)).collect();
     let charts: Vec<_> = figure.plots.iter().map(|plot| plot.chart(&runs)).collect();
-    draw(&charts, &part.join("figure.svg"), &part.join("figure.png"))?;
+    for name in ["figure.svg", "figure.png"] {
+        draw(&charts, &part.join(name))?;
+    }
     let claims: Vec<_> = outcomes.iter().map(|outcome| outcome.json(options.scale.name())).collect();
     let path = part.join("claims.json");
     let text = format!("{:#}\n", serde_json::json!({ "title": figure.title, "claims": claims }));
@@ -168,7 +190,7 @@ fn simulated(
     watch: &dyn Watch,
     all: &mut Reproduction,
 ) -> Result<Vec<Run>, Error> {
-    let cells = document.cells()?;
+    let cells = replicated(document.cells()?, figure.seeds)?;
     let folder = part.join("runs");
     let place = |cell: &Cell| folder.join(slug(&cell.name()));
     let mut missing = Vec::new();
@@ -199,11 +221,29 @@ fn simulated(
         let digest = summary["digest"].as_str().and_then(|hex| u128::from_str_radix(hex, 16).ok());
         all.digest = mixed(all.digest, digest.unwrap_or(0));
         let records = Records::read(&run, figure.warm_up)?;
-        all.unfinished += records.unfinished;
+        all.unfinished.extend(Unfinished::of(format!("{name}: {}", cell.name()), &records));
         kept.insert(resolved, run);
         runs.push(Run { labels: cell.labels.clone(), data: Data::Records(records) });
     }
     Ok(runs)
+}
+
+/// Every cell once a seed: its own seed and those that follow.
+fn replicated(cells: Vec<Cell>, seeds: u64) -> Result<Vec<Cell>, Problem> {
+    if seeds == 1 {
+        return Ok(cells);
+    }
+    let mut all = Vec::new();
+    for cell in cells {
+        let first = cell.document.experiment()?.engine.seed;
+        for seed in (0..seeds).map(|i| first.wrapping_add(i)) {
+            let mut replica = cell.clone();
+            replica.document = replica.document.with_overrides([format!("engine.seed={seed}").as_str()])?;
+            replica.labels.push((SEED.to_owned(), format!("seed {seed}")));
+            all.push(replica);
+        }
+    }
+    Ok(all)
 }
 
 /// One digest of many, which depends on their order.

@@ -12,6 +12,7 @@ use crate::flow_hash::{flow_hash, pick, salt};
 use crate::next_hops::{NextHops, ShortestPaths};
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
 use raddle_core::{Forwarder, LinkId, NodeId, Packet, PortId, Ports, Time, Verdict};
+use raddle_topology::routing::LocalRouting;
 use std::sync::Arc;
 
 /// Equal-cost multi-path.
@@ -56,12 +57,18 @@ impl Forwarder for Ecmp {
 
     fn foresee(&self, packet: &Packet) -> Option<PortId> {
         let routing = self.next_hops.present().filter(|routing| packet.dst() != routing.node())?;
-        routing.choose(packet.dst(), |count| pick(flow_hash(packet, self.salt), count))
+        choose(routing, packet, self.salt)
     }
 
     fn link(&mut self, link: LinkId, up: bool) {
         self.next_hops.link(link, up);
     }
+}
+
+/// The port for a packet on its way, at a switch with that salt.
+#[inline]
+pub(crate) fn choose(routing: &LocalRouting, packet: &Packet, salt: u64) -> Option<PortId> {
+    routing.choose(packet.dst(), |count| pick(flow_hash(packet, salt), count))
 }
 
 #[cfg(test)]

@@ -1,21 +1,23 @@
 //! The host: hands packets to flows, and asks flows for packets.
 
+use super::control::CongestionControl;
 use super::finished::Finished;
 use super::receiver::{Acknowledge, Receiver, acknowledgement};
 use super::sender::Sender;
 use super::table::Table;
 use super::{Params, packet};
+use crate::five_tuple;
 use raddle_core::{Flow, Header, Host, Input, NodeId, Output, Packet, Ports, Report, Time};
 use raddle_wire::tcp::{SYN, Segment};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A host of TCP flows, both ways, on three cache lines.
+/// A host of TCP flows, both ways, on three cache lines. `C` is the congestion control of those that it sends.
 #[derive(Debug)]
 #[repr(align(64))]
-pub struct TcpHost {
+pub struct TcpHost<C> {
     params: Arc<Params>,
-    senders: Table<Sender>,
+    senders: Table<Sender<C>>,
     receivers: Table<Receiver>,
     /// What to hand out next, in order.
     due: VecDeque<Line>,
@@ -39,7 +41,7 @@ enum Due {
     Data(u32),
 }
 
-impl TcpHost {
+impl<C: CongestionControl> TcpHost<C> {
     /// The host of `node`. Hosts may share their parameters.
     ///
     /// # Panics
@@ -61,10 +63,10 @@ impl TcpHost {
     }
 
     fn open(&mut self, flow: &Flow) {
-        let ports @ (src_port, dst_port) = ports(self.flows_sent);
+        let sender = Sender::new(flow, five_tuple::ports(self.flows_sent), &self.params);
         self.flows_sent += 1;
-        let key = u64::from(self.node.0) << 32 | u64::from(src_port) << 16 | u64::from(dst_port);
-        let slot = self.senders.insert(key, Sender::new(flow, ports, &self.params));
+        let key = sender.key(self.node);
+        let slot = self.senders.insert(key, sender);
         self.due.push_back(Line(Due::Report(Report::Opened { flow: flow.id, key })));
         self.due.push_back(Line(Due::Data(slot)));
     }
@@ -74,9 +76,14 @@ impl TcpHost {
         let key = segment.flow_key();
         let Some(slot) = self.receivers.find(key).or_else(|| self.accept(now, key, segment)) else { return };
         let receiver = self.receivers.flow(slot);
+        if C::ECN.is_capable()
+            && let Some(before) = receiver.note_mark(segment, &self.params)
+        {
+            self.due.push_back(Line(Due::Packet(before)));
+        }
         let acknowledge = receiver.receive(now, segment, &self.params);
         let reply = if segment.flags & SYN != 0 {
-            receiver.syn_ack(&self.params)
+            receiver.syn_ack(C::ECN, &self.params)
         } else if acknowledge == Acknowledge::Now {
             receiver.ack(&self.params)
         } else {
@@ -132,8 +139,13 @@ impl TcpHost {
     #[cold]
     fn expire(&mut self, now: Time) {
         if let Some(slot) = self.senders.expired(now) {
-            self.senders.flow(slot).expire(now, &self.params);
-            self.due.push_back(Line(Due::Data(slot)));
+            let sender = self.senders.flow(slot);
+            if sender.expire(now, &self.params) {
+                self.due.push_back(Line(Due::Data(slot)));
+            } else {
+                let key = sender.key(self.node);
+                self.senders.remove(key);
+            }
         } else if let Some(slot) = self.receivers.expired(now) {
             let receiver = self.receivers.flow(slot);
             if receiver.ack_due() <= now {
@@ -147,7 +159,7 @@ impl TcpHost {
     }
 }
 
-impl Host for TcpHost {
+impl<C: CongestionControl> Host for TcpHost<C> {
     fn handle(&mut self, now: Time, input: Input<'_>) {
         match input {
             Input::Flow(flow) => self.open(flow),
@@ -192,24 +204,14 @@ impl Host for TcpHost {
     }
 }
 
-/// The source and destination ports of a host's `number`th flow: no pair twice in 3.9 billion flows.
-fn ports(number: u64) -> (u16, u16) {
-    const FIRST_SOURCE: u64 = 1_024;
-    const SOURCES: u64 = 65_536 - FIRST_SOURCE;
-    const FIRST_DESTINATION: u64 = 5_001;
-    const DESTINATIONS: u64 = 65_536 - FIRST_DESTINATION;
-    let src = FIRST_SOURCE + number % SOURCES;
-    let dst = FIRST_DESTINATION + number / SOURCES % DESTINATIONS;
-    (src as u16, dst as u16)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::control::NewReno;
     use super::*;
 
     #[test]
     fn a_host_takes_three_cache_lines_and_one_for_what_is_due() {
-        assert_eq!(size_of::<TcpHost>(), 3 * 64);
+        assert_eq!(size_of::<TcpHost<NewReno>>(), 3 * 64);
         assert_eq!(size_of::<Line>(), 64);
     }
 }

@@ -1,8 +1,10 @@
-//! TCP NewReno with selective acknowledgements, as simulators of data-center networks use it.
+//! TCP with selective acknowledgements, as simulators of data-center networks use it: NewReno, CUBIC and DCTCP.
 //!
 //! Sources: congestion control RFC 5681, limited transmit RFC 3042, initial window RFC 6928; loss recovery from the
 //! SACK scoreboard RFC 6675, or without SACK NewReno's, RFC 6582; SACK blocks RFC 2018; retransmission timer RFC
 //! 6298, timing one segment a round trip and none that was repeated (Karn), so that no timestamps are needed.
+//!
+//! What loss, marks and acknowledgements make of the window is a [`control::CongestionControl`]; all else is common.
 //!
 //! A [`TcpHost`] holds the flows that it sends (`sender.rs`) and those that it receives (`receiver.rs`). It numbers the
 //! flows it sends, and the number becomes the two ports, so a name is used again only after 3.9 billion flows.
@@ -20,22 +22,21 @@
 //! - By default there is no handshake: both ends start as if it had taken place (as in the comparison with R2C2).
 //! - Both ends know MSS, window scale and whether SACK is in use without options, so a SYN takes 40 bytes.
 //! - The receiving application reads at once: the window offered never shrinks, and there is no silly window.
-//! - A sender never gives up, and does not slow-start again after an idle period (RFC 5681 §4.1).
+//! - A sender gives up only if no SYN is answered, and does not slow-start again after an idle period (RFC 5681 §4.1).
 //! - Packets lost in the host's own queue are not noticed in any other way than those lost elsewhere.
 
+pub mod control;
 mod finished;
 mod host;
 mod loss;
-mod ranges;
 mod receiver;
-mod reno;
 mod scheme;
 mod scoreboard;
 mod sender;
 mod table;
 
+pub use control::{Cubic, Dctcp, NewReno};
 pub use host::TcpHost;
-pub use scheme::TRANSPORT;
 
 use crate::rtt::TimeoutBounds;
 use raddle_core::{Bytes, Duration, Header, Packet};
@@ -48,16 +49,25 @@ pub struct Params {
     pub mss: u16,
     /// Segments that may be sent before the first acknowledgement, at least 1.
     pub initial_window: u16,
+    /// The first slow-start threshold, in bytes.
+    pub initial_ssthresh: u32,
     /// Selective acknowledgements, and recovery by them.
     pub sack: bool,
+    /// Send a new segment at each of the first two duplicate acknowledgements (RFC 3042). With [`sack`](Self::sack) it is
+    /// always so, since what is SACKed is no longer outstanding.
+    pub limited_transmit: bool,
     /// Open each flow with SYN and SYN-ACK, rather than with data.
     pub handshake: bool,
     /// Acknowledge every second segment, and a lone one after this time; `None` acknowledges each at once.
     pub delayed_ack: Option<Duration>,
     /// Least retransmission timeout.
     pub min_rto: Duration,
-    /// Retransmission timeout before the first round trip has been measured; also the SYN's.
+    /// Retransmission timeout of data before the first round trip has been measured.
     pub initial_rto: Duration,
+    /// The SYN's timeout, which doubles with each that is repeated.
+    pub syn_timeout: Duration,
+    /// SYNs sent, at least 1, before the flow is given up.
+    pub syn_tries: u8,
     /// Most that a timeout grows to by back-off.
     pub max_rto: Duration,
     /// Window that the receiver offers, in whole KiB, at least a segment and less than 64 MiB.
@@ -72,11 +82,15 @@ impl Default for Params {
         Self {
             mss: 1_460,
             initial_window: 10,
+            initial_ssthresh: u32::MAX,
             sack: true,
+            limited_transmit: true,
             handshake: false,
             delayed_ack: None,
             min_rto: Duration::from_ms(1),
             initial_rto: Duration::from_ms(5),
+            syn_timeout: Duration::from_ms(5),
+            syn_tries: 6,
             max_rto: Duration::from_ms(60_000), // RFC 6298 §2.5
             receive_window: Bytes(65_535 << WINDOW_SCALE),
             initial_sequence: 0,
@@ -90,8 +104,10 @@ impl Params {
         u16::try_from(self.receive_window.0 >> WINDOW_SCALE).expect("a window less than 64 MiB")
     }
 
-    fn timeouts(&self) -> TimeoutBounds {
-        TimeoutBounds { initial: self.initial_rto, least: self.min_rto, greatest: self.max_rto }
+    /// What the retransmission timer goes by, of a SYN or of data.
+    fn timeouts(&self, is_syn: bool) -> TimeoutBounds {
+        let initial = if is_syn { self.syn_timeout } else { self.initial_rto };
+        TimeoutBounds { initial, least: self.min_rto, greatest: self.max_rto }
     }
 }
 

@@ -1,9 +1,10 @@
 //! One flow's receiving side: what has come in, and what to acknowledge.
 
-use super::ranges::Ranges;
 use super::{Params, WINDOW_SCALE, packet, unwrap_sequence, wrap_sequence};
+use crate::ranges::Ranges;
 use raddle_core::{Packet, Time};
-use raddle_wire::tcp::{ACK, FIN, SYN, Segment};
+use raddle_wire::Ecn;
+use raddle_wire::tcp::{ACK, ECE, FIN, SYN, Segment};
 use std::num::NonZeroU64;
 
 /// A flow that this host receives.
@@ -15,6 +16,8 @@ pub(super) struct Receiver {
     src_port: u16,
     dst_port: u16,
     reorder_peak: u32,
+    /// Whether the last segment was marked (`DCTCP.CE`), if that is looked at.
+    marked: bool,
     /// Next number expected.
     nxt: u64,
     /// One past the FIN, once it is known.
@@ -51,6 +54,7 @@ impl Receiver {
             src_port: first.dst_port,
             dst_port: first.src_port,
             reorder_peak: 0,
+            marked: false,
             nxt: u64::from(!params.handshake),
             end: None,
             waiting: None,
@@ -71,6 +75,18 @@ impl Receiver {
     /// When [`ack`](Self::ack) is due.
     pub(super) fn ack_due(&self) -> Time {
         self.ack_due
+    }
+
+    /// Looks whether a segment about to be taken in is marked. Where marks begin or end, what has come in before and is
+    /// not acknowledged yet is, so that the sender can tell how much was marked (RFC 8257 §3.2).
+    pub(super) fn note_mark(&mut self, segment: &Segment, params: &Params) -> Option<Packet> {
+        let marked = segment.ecn == Ecn::Ce;
+        if marked == self.marked {
+            return None;
+        }
+        let before = (self.ack_due != Time::NEVER).then(|| self.ack(params));
+        self.marked = marked;
+        before
     }
 
     /// Takes in a segment of the flow's.
@@ -121,6 +137,9 @@ impl Receiver {
     pub(super) fn ack(&mut self, params: &Params) -> Packet {
         self.ack_due = Time::NEVER;
         let mut segment = self.acknowledgement(params);
+        if self.marked {
+            segment.flags |= ECE;
+        }
         if let Some(waiting) = self.waiting.as_ref().filter(|_| params.sack) {
             let wrap = |sequence| wrap_sequence(sequence, params.initial_sequence);
             for (from, to) in waiting.blocks() {
@@ -132,9 +151,9 @@ impl Receiver {
     }
 
     /// The SYN-ACK.
-    pub(super) fn syn_ack(&self, params: &Params) -> Packet {
+    pub(super) fn syn_ack(&self, ecn: Ecn, params: &Params) -> Packet {
         let [syn, next] = [0, 1].map(|sequence| wrap_sequence(sequence, params.initial_sequence));
-        packet(Segment { flags: SYN | ACK, seq: syn, ack: next, ..self.acknowledgement(params) })
+        packet(Segment { flags: SYN | ACK, seq: syn, ack: next, ecn, ..self.acknowledgement(params) })
     }
 
     fn acknowledgement(&self, params: &Params) -> Segment {
@@ -187,7 +206,6 @@ pub(super) fn acknowledgement(from: (u32, u16), to: (u32, u16), ack: u32, params
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_wire::Ecn;
 
     /// A hundred bytes.
     const DATA: Segment = Segment {

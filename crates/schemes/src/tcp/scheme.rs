@@ -1,30 +1,31 @@
-//! TCP's entry in the registry.
+//! What the registry's entries of TCP have in common: parameters, and how hosts are built.
 
+use super::control::CongestionControl;
 use super::{Params, TcpHost};
 use crate::parameter::{Parameter, Value};
-use crate::registry::{Hosts, Info, Make, Plan, Transport, Unfit, View};
+use crate::registry::{Hosts, Info, Plan, Unfit, View};
 use raddle_core::{Bytes, Duration};
 use std::sync::Arc;
 
-/// TCP NewReno.
-pub const TRANSPORT: Transport = Transport { info: INFO, make: Make::Hosts(build) };
-
-const INFO: Info = Info {
-    name: "tcp-newreno",
-    summary: "TCP NewReno with selective acknowledgements",
-    source: "RFC 5681, 6582, 6675, 2018, 6298, 3042, 6928; the comparison of R2C2 §5.1",
-    differs: &[
-        "flows go one way; the FIN on the last data segment ends them, and the other half is never closed",
-        "no handshake unless asked for; MSS, window scale and SACK are known without options",
-        "the receiving application reads at once, so the window offered never shrinks",
-        "a sender never gives up, and does not slow-start again after an idle period",
-    ],
+/// What is common to the entries of TCP's algorithms.
+pub(super) const INFO: Info = Info {
+    name: "",
+    summary: "",
+    source: "",
+    differs: &[],
     view: View::Local,
     parameters: &[
         Parameter::new("mss", Value::Bytes(1_460), "payload bytes of a full segment").within(1.0, 8_960.0),
         Parameter::new("initial_window", Value::Count(10), "segments sent before the first acknowledgement")
             .within(1.0, 1_000.0),
+        Parameter::new("initial_ssthresh", Value::Bytes(u32::MAX as u64), "the first slow-start threshold")
+            .within(1.0, u32::MAX as f64),
         Parameter::new("sack", Value::Flag(true), "selective acknowledgements, and recovery by them"),
+        Parameter::new(
+            "limited_transmit",
+            Value::Flag(true),
+            "new segments at the first two duplicate acknowledgements; with sack always",
+        ),
         Parameter::new("handshake", Value::Flag(false), "open each flow with SYN and SYN-ACK"),
         Parameter::new(
             "delayed_ack",
@@ -35,13 +36,29 @@ const INFO: Info = Info {
         Parameter::new(
             "initial_rto",
             Value::Duration(Duration::from_ms(5)),
-            "retransmission timeout before the first round trip has been measured; also the SYN's",
+            "retransmission timeout of data before the first round trip has been measured",
         )
         .within(1.0, 1e15),
+        Parameter::new(
+            "syn_timeout",
+            Value::Duration(Duration::from_ms(5)),
+            "the SYN's timeout, which doubles with each that is repeated",
+        )
+        .within(1.0, 1e15),
+        Parameter::new("syn_tries", Value::Count(6), "SYNs sent before the flow is given up")
+            .within(1.0, 255.0),
         Parameter::new("receive_window", Value::Bytes(65_535 << 10), "window that the receiver offers")
             .within(9_216.0, 67_107_840.0),
     ],
 };
+
+/// Where all of them differ from what hosts of the Internet do.
+pub(super) const DIFFERS: [&str; 4] = [
+    "flows go one way; the FIN on the last data segment ends them, and the other half is never closed",
+    "no handshake unless asked for; MSS, window scale and SACK are known without options",
+    "the receiving application reads at once, so the window offered never shrinks",
+    "a sender gives up only if no SYN is answered, and does not slow-start again after an idle period",
+];
 
 fn params(plan: &Plan<'_>) -> Params {
     let settings = plan.settings;
@@ -49,17 +66,21 @@ fn params(plan: &Plan<'_>) -> Params {
     Params {
         mss: small("mss"),
         initial_window: small("initial_window"),
+        initial_ssthresh: u32::try_from(settings.count("initial_ssthresh")).expect("the parameter's range"),
         sack: settings.flag("sack"),
+        limited_transmit: settings.flag("limited_transmit"),
         handshake: settings.flag("handshake"),
         delayed_ack: Some(settings.duration("delayed_ack")).filter(|&delay| delay > Duration::ZERO),
         min_rto: settings.duration("min_rto"),
         initial_rto: settings.duration("initial_rto"),
+        syn_timeout: settings.duration("syn_timeout"),
+        syn_tries: u8::try_from(settings.count("syn_tries")).expect("the parameter's range"),
         receive_window: Bytes(settings.count("receive_window")),
         ..Params::default()
     }
 }
 
-fn build(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
+pub(super) fn build<C: CongestionControl>(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
     let params = params(plan);
     let nodes = plan.topology.node_count();
     if nodes > 1 << 24 {
@@ -68,7 +89,7 @@ fn build(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
     }
     let shared = Arc::new(params);
     Ok(Hosts {
-        host: Box::new(move |id| Box::new(TcpHost::new(id, Arc::clone(&shared)))),
+        host: Box::new(move |id| Box::new(TcpHost::<C>::new(id, Arc::clone(&shared)))),
         header_bytes: 40,
         mtu: params.mss.into(),
         handshake: params.handshake,

@@ -1,7 +1,7 @@
 //! The SACK scoreboard (RFC 6675): what the receiver has beyond the cumulative acknowledgement, what of the rest is
 //! lost, and what to repeat next.
 
-use super::ranges::Ranges;
+use crate::ranges::Ranges;
 
 /// Duplicate acknowledgements, or SACKed segments above it, that make a segment count as lost.
 pub(super) const DUP_THRESH: u32 = 3;

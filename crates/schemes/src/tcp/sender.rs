@@ -1,25 +1,28 @@
 //! One flow's sending side: what to send next, and what acknowledgements and timeouts mean.
 
+use super::control::{Acknowledged, CongestionControl, LossSign, Window};
 use super::loss::Loss;
-use super::reno::Reno;
 use super::scoreboard::DUP_THRESH;
 use super::{Params, WINDOW_SCALE, packet, unwrap_sequence, wrap_sequence};
+use crate::five_tuple;
 use crate::rtt::RttEstimator;
-use raddle_core::{Bytes, Flow, NodeId, Packet, Rate, Time};
-use raddle_wire::tcp::{ACK, FIN, SYN, Segment};
+use raddle_core::{Bytes, Duration, Flow, NodeId, Packet, Rate, Time};
+use raddle_wire::tcp::{ACK, CWR, ECE, FIN, SYN, Segment};
 use std::num::NonZeroU64;
 
 /// The first data byte's sequence number, after the SYN's.
 const DATA: u64 = 1;
 
-/// A flow that this host sends.
+/// A flow that this host sends, its window under control of `C`.
 #[derive(Debug)]
-pub(super) struct Sender {
+pub(super) struct Sender<C> {
     dst: u32,
     src_port: u16,
     dst_port: u16,
     /// The window that the receiver offers, as the header has it.
     offered: u16,
+    /// SYNs sent more than once.
+    syns_repeated: u8,
     retransmissions: u32,
     /// One past the FIN.
     end: u64,
@@ -29,7 +32,7 @@ pub(super) struct Sender {
     nxt: u64,
     /// One past the highest ever sent.
     max: u64,
-    reno: Reno,
+    window: Window,
     /// When the retransmission timer expires; [`Time::NEVER`] if it is off.
     deadline: Time,
     /// The segment being timed: one past its end, and when it was sent.
@@ -39,6 +42,7 @@ pub(super) struct Sender {
     loss: Option<Box<Loss>>,
     /// Of a flow that is produced over time.
     application: Option<Box<Application>>,
+    control: C,
 }
 
 /// An application that produces its flow at a rate.
@@ -50,7 +54,7 @@ struct Application {
     produced_at: Time,
 }
 
-impl Sender {
+impl<C: CongestionControl> Sender<C> {
     pub(super) fn new(flow: &Flow, ports: (u16, u16), params: &Params) -> Self {
         let una = if params.handshake { 0 } else { DATA };
         let application = flow
@@ -61,18 +65,25 @@ impl Sender {
             src_port: ports.0,
             dst_port: ports.1,
             offered: params.window_field(),
+            syns_repeated: 0,
             retransmissions: 0,
             end: DATA + flow.size.0 + 1,
             una,
             nxt: una,
             max: una,
-            reno: Reno::new(params.mss, params.initial_window),
+            window: Window::new(params),
             deadline: Time::NEVER,
             timed: None,
             rtt: RttEstimator::default(),
             loss: None,
             application,
+            control: C::default(),
         }
+    }
+
+    /// The flow's name on the wire, sent by `src`.
+    pub(super) fn key(&self, src: NodeId) -> u64 {
+        five_tuple::key(src, (self.src_port, self.dst_port))
     }
 
     /// Whether everything is acknowledged, the FIN included.
@@ -102,7 +113,7 @@ impl Sender {
         // Only a window that was in use may grow (RFC 7661 §4.3), and not the handshake's.
         let may_grow = !self.is_recovering()
             && self.una >= DATA
-            && self.in_flight(params) + u64::from(params.mss) > self.reno.cwnd();
+            && self.in_flight(params) + u64::from(params.mss) > self.window.cwnd();
         let mut news = 0;
         for &(from, to) in segment.sack.iter().take(segment.sack_count.into()) {
             if let (Some(from), Some(to)) = (widen(from), widen(to))
@@ -114,7 +125,8 @@ impl Sender {
             }
         }
         if ack > self.una {
-            self.advance(now, ack, may_grow, params);
+            let marked = C::ECN.is_capable() && segment.flags & (ECE | SYN) == ECE;
+            self.advance(now, ack, marked, may_grow, params);
         } else if self.max > self.una && segment.flags & SYN == 0 && (news > 0 || !params.sack) {
             self.duplicate(params);
         }
@@ -124,21 +136,32 @@ impl Sender {
     }
 
     /// The cumulative acknowledgement moves to `ack`.
-    fn advance(&mut self, now: Time, ack: u64, may_grow: bool, params: &Params) {
+    fn advance(&mut self, now: Time, ack: u64, marked: bool, may_grow: bool, params: &Params) {
         let acked = ack - self.una;
         if let Some((_, sent)) = self.timed.take_if(|(end, _)| end.get() <= ack) {
             self.rtt.sample(now.since(sent));
         }
-        if self.una == 0 && self.retransmissions > 1 {
-            self.reno.set_cwnd(params.mss.into()); // the SYN was lost: RFC 6928 §2
+        if self.una == 0 && self.syns_repeated > 0 {
+            self.rtt.forgive(); // data start with a timeout of their own: RFC 6298 §5.7
+            if self.syns_repeated > 1 {
+                self.window.set_cwnd(params.mss.into()); // the SYN was lost: RFC 6928 §2
+            }
         }
         self.una = ack;
         self.nxt = self.nxt.max(ack);
-        self.deadline =
-            if self.una == self.max { Time::NEVER } else { now + self.rtt.timeout(&params.timeouts()) };
-        if may_grow {
-            self.reno.acked(acked, params.mss);
-        }
+        self.deadline = if self.una == self.max { Time::NEVER } else { now + self.timeout(params) };
+        let acknowledged = Acknowledged {
+            now,
+            bytes: acked,
+            una: ack,
+            max: self.max,
+            mss: params.mss,
+            round_trip: self.rtt.smoothed(),
+            marked,
+            may_grow,
+            recovering: self.is_recovering(),
+        };
+        self.control.acknowledged(&mut self.window, &acknowledged);
         if let Some(loss) = &mut self.loss {
             loss.advance(ack);
             if loss.recovering {
@@ -156,12 +179,12 @@ impl Sender {
             loss.recovering = false;
             if !params.sack {
                 let flight = (self.max - self.una).max(mss);
-                self.reno.set_cwnd(self.reno.ssthresh().min(flight + mss)); // RFC 6582 §3.2, step 3 (1)
+                self.window.set_cwnd(self.window.ssthresh().min(flight + mss)); // RFC 6582 §3.2, step 3 (1)
             }
         } else if !params.sack {
             // A partial acknowledgement: repeat the next hole, deflate (RFC 6582 §3.2, step 3).
             loss.owed = true;
-            self.reno.set_cwnd((self.reno.cwnd().saturating_sub(acked) + mss).max(mss));
+            self.window.set_cwnd((self.window.cwnd().saturating_sub(acked) + mss).max(mss));
         }
     }
 
@@ -170,7 +193,7 @@ impl Sender {
         let loss = self.loss.get_or_insert_default();
         loss.duplicates += 1;
         if loss.recovering && !params.sack {
-            self.reno.set_cwnd(self.reno.cwnd() + u64::from(params.mss));
+            self.window.set_cwnd(self.window.cwnd() + u64::from(params.mss));
         }
     }
 
@@ -182,25 +205,31 @@ impl Sender {
         loss.owed = true;
         loss.scoreboard.start(self.una);
         // What limited transmit sent beyond the window does not count (RFC 5681 §3.2, step 2).
-        self.reno.reduce_threshold((self.max - self.una).min(self.reno.cwnd()), params.mss);
+        let flight = (self.max - self.una).min(self.window.cwnd());
+        self.control.lost(&mut self.window, flight, params.mss, LossSign::Duplicates);
         let inflation = if params.sack { 0 } else { u64::from(params.mss) * u64::from(DUP_THRESH) };
-        self.reno.set_cwnd(self.reno.ssthresh() + inflation);
+        self.window.set_cwnd(self.window.ssthresh() + inflation);
     }
 
-    /// The time of [`next_expiry`](Self::next_expiry) has come, or one it once was.
-    pub(super) fn expire(&mut self, now: Time, params: &Params) {
+    /// The time of [`next_expiry`](Self::next_expiry) has come, or one it once was. Returns whether the flow goes on: one
+    /// whose SYNs are not answered is given up.
+    pub(super) fn expire(&mut self, now: Time, params: &Params) -> bool {
         if let Some(application) =
             self.application.as_mut().filter(|application| application.produced_at <= now)
         {
             application.produced_at = Time::NEVER;
         }
         if self.deadline > now {
-            return;
+            return true;
+        }
+        if self.una < DATA && self.syns_repeated + 1 >= params.syn_tries {
+            return false;
         }
         if self.una >= DATA {
             // Nothing new is sent until the next acknowledgement, so a second timeout finds the same (RFC 5681 §3.1).
-            self.reno.reduce_threshold(self.max - self.una, params.mss);
-            self.reno.set_cwnd(params.mss.into()); // the loss window
+            let flight = self.max - self.una;
+            self.control.lost(&mut self.window, flight, params.mss, LossSign::Timeout);
+            self.window.set_cwnd(params.mss.into()); // the loss window
         }
         let loss = self.loss.get_or_insert_default();
         loss.recovering = false;
@@ -208,7 +237,12 @@ impl Sender {
         loss.duplicates = 0;
         self.nxt = self.una;
         self.rtt.back_off();
-        self.deadline = now + self.rtt.timeout(&params.timeouts());
+        self.deadline = now + self.timeout(params);
+        true
+    }
+
+    fn timeout(&self, params: &Params) -> Duration {
+        self.rtt.timeout(&params.timeouts(self.una < DATA))
     }
 
     /// The next packet to send now from `src`, the flow's host, if there is one.
@@ -259,12 +293,12 @@ impl Sender {
         let mss = u64::from(params.mss);
         // Limited transmit (RFC 3042); with SACK, what is SACKed is no longer in flight, to the same effect.
         let beyond = match &self.loss {
-            Some(loss) if !loss.recovering && !params.sack => {
+            Some(loss) if !loss.recovering && !params.sack && params.limited_transmit => {
                 mss * u64::from(loss.duplicates.min(DUP_THRESH - 1))
             }
             _ => 0,
         };
-        self.in_flight(params) + mss <= self.reno.cwnd() + beyond
+        self.in_flight(params) + mss <= self.window.cwnd() + beyond
     }
 
     /// Bytes thought to be in the network.
@@ -315,8 +349,10 @@ impl Sender {
     /// Sends `[from, to)`.
     fn segment(&mut self, now: Time, src: NodeId, from: u64, to: u64, params: &Params) -> Packet {
         debug_assert!(self.una <= from && from < to && to <= self.end, "a segment within the window");
-        if from < self.max {
+        let is_new = from == self.max;
+        if !is_new {
             self.retransmissions += 1;
+            self.syns_repeated += u8::from(from == 0);
             self.timed = None; // Karn: its acknowledgement may be the first copy's
             if let Some(loss) = &mut self.loss {
                 loss.scoreboard.repeated(from, to);
@@ -327,11 +363,14 @@ impl Sender {
         self.nxt = self.nxt.max(to);
         self.max = self.max.max(to);
         if self.deadline == Time::NEVER {
-            self.deadline = now + self.rtt.timeout(&params.timeouts());
+            self.deadline = now + self.timeout(params);
         }
         let mut flags = if from == 0 { SYN } else { ACK };
         if to == self.end {
             flags |= FIN;
+        }
+        if is_new && from > 0 && self.control.take_reduced() {
+            flags |= CWR;
         }
         packet(Segment {
             src: src.0,
@@ -343,6 +382,7 @@ impl Sender {
             flags,
             window: params.window_field(),
             plen: u16::try_from(to.min(self.end - 1) - from.max(DATA)).expect("at most one MSS"),
+            ecn: C::ECN,
             ..Segment::default()
         })
     }
@@ -350,6 +390,7 @@ impl Sender {
 
 #[cfg(test)]
 mod tests {
+    use super::super::control::NewReno;
     use super::*;
     use raddle_core::FlowId;
 
@@ -359,8 +400,8 @@ mod tests {
             let params = Params { sack, ..Params::default() };
             let (src, mss) = (NodeId(0), u32::from(params.mss));
             let flow = Flow::new(FlowId(0), src, NodeId(1), Bytes(1 << 30), Time::ZERO);
-            let mut sender = Sender::new(&flow, (1, 2), &params);
-            let send = |sender: &mut Sender| {
+            let mut sender: Sender<NewReno> = Sender::new(&flow, (1, 2), &params);
+            let send = |sender: &mut Sender<NewReno>| {
                 std::iter::from_fn(|| sender.next_packet(Time::ZERO, src, &params)).count()
             };
             let answer = |ack, sack: Option<(u32, u32)>| Segment {

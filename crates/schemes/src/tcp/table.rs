@@ -117,6 +117,7 @@ impl<T> Table<T> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::control::{Cubic, Dctcp, NewReno};
     use super::super::receiver::Receiver;
     use super::super::sender::Sender;
     use super::*;
@@ -137,7 +138,9 @@ mod tests {
 
     #[test]
     fn a_flow_takes_three_cache_lines_and_an_entry_at_each_end() {
-        assert_eq!(size_of::<Slot<Sender>>(), 128);
+        assert_eq!(size_of::<Slot<Sender<NewReno>>>(), 128);
+        assert_eq!(size_of::<Slot<Sender<Cubic>>>(), 192);
+        assert_eq!(size_of::<Slot<Sender<Dctcp>>>(), 192);
         assert_eq!(size_of::<Slot<Receiver>>(), 64);
         // Entries of a hash map that has just grown, and of the timers, which may have: 512 B with what losses add.
         let map_entry = (size_of::<(u64, u32)>() + 1) * 16 / 7;

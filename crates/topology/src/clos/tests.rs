@@ -33,6 +33,20 @@ fn chosen(choose: impl Fn(&mut dyn FnMut(usize) -> usize) -> Option<PortId>) -> 
     first.into_iter().chain((1..count.unwrap_or(1)).map(|i| choose(&mut |_| i).unwrap())).collect()
 }
 
+/// What a switch knows of its place, in the paper's baseline: 12 pods, of 6 edge and 6 aggregation switches each, 3 cores a
+/// plane and 6 hosts an edge switch.
+#[test]
+fn a_switch_knows_what_is_below_it() {
+    let clos = Clos::new(ClosSize { cores: 3, ..ClosSize::fat_tree(12) });
+    let [edges, aggregations, cores] = [432, 432 + 72, 432 + 144];
+    let of = |node| (clos.hosts_below(NodeId(node)), clos.hosts_of_pod(NodeId(node)));
+    assert_eq!(of(edges + 7), (42..48, 36..72), "the second of the second pod");
+    assert_eq!(of(aggregations + 71), (396..432, 396..432));
+    assert_eq!(of(cores), (0..432, 0..432));
+    assert_eq!(of(40), (40..41, 36..72), "a host");
+    assert_eq!([0, 1, 2, 3].map(|level| clos.uplinks(level)), [0..1, 6..12, 6..9, 12..12]);
+}
+
 proptest! {
     #[test]
     fn arithmetic_equals_search(size in sizes()) {
@@ -48,6 +62,7 @@ proptest! {
         // One pod may have cores; they are a way nowhere, but every pair of nodes is joined.
         for at in topology.nodes() {
             let local = LocalRouting::new(Arc::clone(&known), at);
+            let mut listed = Vec::new();
             for to in topology.nodes() {
                 prop_assert_eq!(known.distance(at, to), searched.distance(at, to), "{} {}", at, to);
                 known.productive(at, to, &mut ports);
@@ -55,6 +70,8 @@ proptest! {
                 prop_assert_eq!(&ports, &expected, "{} {}", at, to);
                 prop_assert_eq!(&chosen(|pick| known.choose(at, to, pick)), &expected);
                 prop_assert_eq!(&chosen(|pick| local.choose(to, pick)), &expected);
+                local.productive(to, &mut listed);
+                prop_assert_eq!(&listed, &expected);
                 prop_assert_eq!(&chosen(|pick| searched.choose(at, to, pick)), &expected);
                 for protocol in [Protocol::Rps, Protocol::RpsPath] {
                     known.weights(protocol, at, to, 0, &mut row);
@@ -102,6 +119,15 @@ fn a_fat_tree_is_that_of_al_fares() {
 fn the_altoona_like_network_has_the_hosts_of_its_specification() {
     let size = ClosSize { pods: 96, edges: 48, aggregations: 4, cores: 12, hosts: 16 };
     assert_eq!((Clos::new(size).hosts(), Clos::new(size).diameter()), (73_728, 6));
+}
+
+#[test]
+fn nodes_know_their_level_and_pod() {
+    let clos = Clos::new(ClosSize { pods: 3, edges: 2, aggregations: 2, cores: 1, hosts: 2 });
+    assert_eq!([0, 1, 2, 3].map(|level| clos.nodes_of(level)), [0..12, 12..18, 18..24, 24..26]);
+    let pod = |node| clos.pod_of(NodeId(node));
+    assert_eq!([0, 3, 4, 11, 12, 14, 17, 18, 20, 23].map(pod), [0, 0, 1, 2, 0, 1, 2, 0, 1, 2].map(Some));
+    assert_eq!([24, 25].map(pod), [None; 2]);
 }
 
 #[test]

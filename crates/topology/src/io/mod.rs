@@ -1,6 +1,6 @@
-//! Fabrics as files: NetworkX's node-link JSON and GraphML, in and out.
+//! Fabrics as files: NetworkX's node-link JSON and GraphML, in and out, and the topology files of HPCC's simulator, in.
 //!
-//! A file holds an undirected multigraph. An edge is a link in each direction; parallel edges are parallel links. Nodes
+//! A graph file holds an undirected multigraph. An edge is a link in each direction; parallel edges are parallel links. Nodes
 //! are numbered in the file's order, whatever they are called in it. Other attributes than these are ignored:
 //!
 //! | of | attribute | meaning |
@@ -17,9 +17,11 @@
 
 mod assemble;
 mod graphml;
+mod hpcc;
 mod node_link;
 
 pub use graphml::{read_graphml, write_graphml};
+pub use hpcc::read_hpcc;
 pub use node_link::{read_node_link, write_node_link};
 
 use crate::{Link, Topology};

@@ -44,6 +44,18 @@ impl LocalRouting {
         }
     }
 
+    /// The ports that lead one hop closer to `to`: what [`Routing::productive`] lists; `out` is cleared first.
+    #[inline]
+    pub fn productive(&self, to: NodeId, out: &mut Vec<PortId>) {
+        match &self.below {
+            Some(below) if below.knows(to) && to != self.node => {
+                out.clear();
+                out.extend(below.ports(to));
+            }
+            _ => self.routing.productive(self.node, to, out),
+        }
+    }
+
     /// What lies below each next hop towards `to`: [`Routing::capacities`].
     pub fn capacities(&self, to: NodeId, out: &mut Vec<(PortId, u128)>) {
         self.routing.capacities(self.node, to, out);

@@ -92,7 +92,7 @@ fn ip_packets_that_nodes_do_not_send_are_refused() {
     assert_eq!(decode_with(segment(), 3, &[39]), invalid("total length", 39));
     assert_eq!(decode_with(segment(), 3, &[45]), Err(Error::Truncated { have: 44, need: 45 }));
     assert_eq!(decode_with(segment(), 6, &[0x20]), invalid("fragment", 0x2000));
-    assert_eq!(decode_with(segment(), 9, &[17]), invalid("protocol", 17));
+    assert_eq!(decode_with(segment(), 9, &[1]), invalid("protocol", 1));
     assert_eq!(decode_with(segment(), 12, &[11]), invalid("source address", 0x0b00_0001));
     assert_eq!(decode_with(segment(), 16, &[11]), invalid("destination address", 0x0b02_0304));
     assert_eq!(decode_with(segment(), 32, &[0x40]), invalid("data offset", 4));

@@ -2,7 +2,7 @@
 
 use super::{Build, grid, mean_hops, needed, run};
 use crate::experiment::{Fraction, Problem, Section};
-use crate::figure::measure::{Data, Run};
+use crate::figure::runs::{Data, Run};
 use raddle_core::Bytes;
 use raddle_schemes::r2c2::EVENT_BYTES;
 use raddle_topology::{Hops, Topology, builders};
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
     use crate::experiment::Document;
     use crate::figure::compute::compute;
-    use crate::figure::measure::Data;
+    use crate::figure::runs::Data;
     use crate::run::{Control, run as simulate};
     use std::path::PathBuf;
     use std::sync::atomic::AtomicBool;

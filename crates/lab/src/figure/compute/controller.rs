@@ -6,7 +6,7 @@
 use super::broadcast::bytes_a_broadcast;
 use super::{grid, mean_hops, run};
 use crate::experiment::{Problem, Section};
-use crate::figure::measure::{Data, Run};
+use crate::figure::runs::{Data, Run};
 use raddle_core::{Bytes, Duration};
 use raddle_schemes::r2c2::EVENT_BYTES;
 use raddle_topology::{Hops, builders};
@@ -46,7 +46,7 @@ pub(super) fn overhead(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
 mod tests {
     use crate::experiment::Document;
     use crate::figure::compute::compute;
-    use crate::figure::measure::Data;
+    use crate::figure::runs::Data;
     use std::path::PathBuf;
 
     /// What Figure 19 computes, by the value of `label` under `sweep`.

@@ -2,7 +2,7 @@
 
 use super::{needed, run};
 use crate::experiment::{Fraction, Problem, Section, TopologySpec, WorkloadSpec};
-use crate::figure::measure::{Data, Run};
+use crate::figure::runs::{Data, Run};
 use crate::rate_overhead::{Algorithm, Lifetime, Replay, Samples};
 use raddle_core::Duration;
 use raddle_topology::routing::Protocol;

@@ -3,7 +3,7 @@
 
 use super::{schemes, torus};
 use crate::experiment::{Fraction, Problem, Section};
-use crate::figure::measure::{Data, Labels, Run};
+use crate::figure::runs::{Data, Labels, Run};
 use raddle_allocate::selection::{Genetic, LongFlow, Objective, Random, Search, Uniform, Utility};
 use raddle_allocate::{selection, usable};
 use raddle_core::{LinkId, Rate, Stream};

@@ -32,12 +32,18 @@ impl Watch for Quiet {
 }
 
 fn figure(tables: &str) -> Result<Vec<Outcome>, Error> {
-    let head = "[figure]\npaper = \"test\"\nnumber = \"1\"\ntitle = \"A test\"\n";
+    figure_with("", tables)
+}
+
+/// A figure with more keys.
+fn figure_with(keys: &str, tables: &str) -> Result<Vec<Outcome>, Error> {
+    let head = format!("[figure]\npaper = \"test\"\nnumber = \"1\"\ntitle = \"A test\"\n{keys}\n");
     let text: &'static str = format!("{head}{RACK}{tables}").leak();
     let folder = tempfile::tempdir().expect("a folder");
     let part = folder.path().join("part");
     let options = Options { selector: None, scale: Scale::Quick, out: folder.path().into(), threads: 1 };
-    let mut all = Reproduction { outcomes: Vec::new(), digest: 0, folders: Vec::new(), unfinished: 0 };
+    let mut all =
+        Reproduction { outcomes: Vec::new(), digest: 0, folders: Vec::new(), unfinished: Vec::new() };
     let file = File { paper: "test", figure: "fig", text };
     one(&file, &options, &part, &mut BTreeMap::new(), &AtomicBool::new(false), &Quiet, &mut all)?;
     Ok(all.outcomes)
@@ -135,4 +141,98 @@ why = "none"
         panic!("a problem that points into the file")
     };
     assert!(problem.to_string().contains("2 ms"), "{problem}");
+}
+
+const SCHEMES: &str = r#"
+[[sweep]]
+name = "scheme"
+values = [
+    { label = "R2C2", set = { "scheme.transport" = "r2c2" } },
+    { label = "TCP", set = { "scheme.transport" = "tcp-newreno" } },
+]
+
+[[sweep]]
+name = "flows"
+key = "workload.flows"
+values = [200, 400]
+
+[[plot]]
+kind = "along"
+x = "flows"
+of = "fct"
+title = "FCT"
+
+[[plot]]
+kind = "bars"
+x = "flows"
+of = "slowdown"
+stats = ["p95", "p99"]
+title = "Slowdown"
+
+[[plot]]
+kind = "by_size"
+of = "slowdown"
+stats = ["p50", "p99"]
+title = "Slowdown by size"
+log_y = true
+"#;
+
+fn claim(id: &str, rest: &str) -> String {
+    format!(
+        "[[claim]]\nid = \"{id}\"\nsection = \"\"\nsays = \"\"\nwhy = \"\"\naccept = [-1e9, 1e9]\nmeasure = {{ {rest} }}\n"
+    )
+}
+
+#[test]
+fn claims_are_on_means_over_seeds_and_say_how_far_these_go() {
+    let claims = [
+        claim("one", r#"of = "fct", at = { scheme = "TCP", flows = "400", seed = "seed 1" }"#),
+        claim("two", r#"of = "fct", at = { scheme = "TCP", flows = "400", seed = "seed 2" }"#),
+        claim("both", r#"of = "fct", at = { scheme = "TCP", flows = "400" }"#),
+        claim("ratio", r#"of = "fct", ratio = ["R2C2", "TCP"], at = { flows = "400" }"#),
+        claim("saved", r#"of = "fct", reduction = ["R2C2", "TCP"], at = { flows = "400" }"#),
+        claim("other", r#"of = "fct", reduction = ["R2C2", "TCP"], at = { flows = "200" }"#),
+        claim(
+            "worst",
+            r#"of = "fct", reduction = ["R2C2", "TCP"], over = { flows = ["200", "400"] }, take = "least""#,
+        ),
+        claim(
+            "trend",
+            r#"of = "fct", reduction = ["R2C2", "TCP"], over = { flows = ["200", "400"] }, take = "rise""#,
+        ),
+    ];
+    let outcomes = figure_with("seeds = 2", &format!("{SCHEMES}{}", claims.concat()));
+    let outcomes = outcomes.expect("a figure");
+    let outcomes = outcomes.iter().zip(["one", "two", "both", "ratio", "saved", "other", "worst", "trend"]);
+    let of: BTreeMap<&str, &Outcome> = outcomes.map(|(outcome, id)| (id, outcome)).collect();
+    let number = |id: &str| of[id].measured.expect("a number");
+    let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-9 * b.abs().max(1.0), "{a} {b}");
+    assert!((number("one") - number("two")).abs() > 1e-3, "seeds make a difference");
+    near(number("both"), (number("one") + number("two")) / 2.0);
+    let spread = of["both"].spread.expect("two seeds");
+    let ends = [number("one").min(number("two")), number("one").max(number("two"))];
+    assert_eq!(([spread.least, spread.most].map(f64::to_bits), spread.seeds), (ends.map(f64::to_bits), 2));
+    assert_eq!(of["both"].json("quick")["spread"]["n"], 2);
+    near(number("saved"), 1.0 - number("ratio"));
+    near(number("worst"), number("saved").min(number("other")));
+    near(number("trend"), number("saved") - number("other"));
+}
+
+#[test]
+fn what_cannot_be_repeated_or_taken_together_is_refused() {
+    let refused = |keys: &str, tables: &str| match figure_with(keys, tables) {
+        Err(Error::Problem(problem)) => problem.to_string(),
+        other => panic!("a problem, not {other:?}"),
+    };
+    assert!(refused("seeds = 0", SCHEMES).contains("no run at all"));
+    let sweep = "[[sweep]]\nname = \"seed\"\nkey = \"engine.seed\"\nvalues = [1, 2]\n";
+    assert!(refused("seeds = 2", sweep).contains("sweep called `seed`"));
+    let over = claim("x", r#"of = "fct", over = { flows = ["200", "400"] }"#);
+    assert!(refused("", &format!("{SCHEMES}{over}")).contains("take"));
+    let trend = claim("x", r#"of = "fct", over = { flows = ["200"] }, take = "rise""#);
+    assert!(refused("", &format!("{SCHEMES}{trend}")).contains("trend"));
+    let lost = claim("x", r#"of = "fct", over = { flows = ["200", "300"] }, take = "least""#);
+    assert!(refused("", &format!("{SCHEMES}{lost}")).contains("300"));
+    let links = claim("x", r#"of = "peak_queue", where = "size < 1 KB""#);
+    assert!(refused("", &format!("{SCHEMES}{links}")).contains("condition on what is not measured"));
 }

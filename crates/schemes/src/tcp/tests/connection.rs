@@ -68,6 +68,28 @@ fn a_lost_syn_or_syn_ack_costs_the_initial_timeout_doubling() {
 }
 
 #[test]
+fn the_syn_s_timeout_is_its_own_and_data_start_afresh() {
+    let syn_timeout = Duration::from_ms(3_000);
+    let initial_rto = Duration::from_us(200);
+    let params = Params { handshake: true, syn_timeout, initial_rto, initial_window: 1, ..Params::default() };
+    let mut pair = Pair::losing(params, &[0, 2]);
+    pair.open(0, MSS, None);
+    pair.finish();
+    assert_eq!(pair.times_us(), [0, 3_000_000, 3_000_100, 3_000_300]);
+}
+
+#[test]
+fn a_flow_whose_syns_are_not_answered_is_given_up() {
+    let mut pair = Pair::new(Params { handshake: true, syn_tries: 3, ..Params::default() });
+    pair.fate = Box::new(|node, _, _| if node == 1 { Fate::Drop } else { Fate::Pass });
+    pair.open(0, MSS, None);
+    pair.finish();
+    assert_eq!(pair.times_us(), [0, 5_000, 15_000]);
+    let closed = pair.reports.iter().any(|(_, _, report)| matches!(report, Report::Closed { .. }));
+    assert!(!closed);
+}
+
+#[test]
 fn sequence_numbers_wrap_on_the_wire() {
     for handshake in [true, false] {
         let initial_sequence = u32::MAX - 30_000;
@@ -140,6 +162,6 @@ fn stray_segments_are_harmless() {
 
 #[test]
 fn a_live_flow_stays_within_its_memory_budget() {
-    assert!(size_of::<Sender>() <= 512, "{}", size_of::<Sender>());
+    assert!(size_of::<Sender<NewReno>>() <= 512, "{}", size_of::<Sender<NewReno>>());
     assert!(size_of::<receiver::Receiver>() <= 256, "{}", size_of::<receiver::Receiver>());
 }

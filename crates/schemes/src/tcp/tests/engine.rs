@@ -14,7 +14,7 @@ fn simulation(topology: Topology, queue: usize, flows: Vec<Flow>) -> Simulation<
     let topology = Arc::new(topology);
     let paths = ShortestPaths::new(&topology);
     let node = |id| Node {
-        host: Some(Box::new(TcpHost::new(id, Params::default()))),
+        host: Some(Box::new(TcpHost::<NewReno>::new(id, Params::default()))),
         forwarder: Some(Box::new(Ecmp::new(id, &paths, 1))),
     };
     let port = |_| PortSetup { limit_packets: Some(queue), ..PortSetup::default() };

@@ -1,6 +1,7 @@
 //! TCP between two hosts on a fake clock.
 
 mod connection;
+mod dctcp;
 mod engine;
 mod pair;
 mod properties;

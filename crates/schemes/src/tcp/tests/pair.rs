@@ -1,9 +1,9 @@
 //! Two hosts, a link each way, and faults to order.
 
-use super::ranges::Ranges;
 use super::*;
+use crate::ranges::Ranges;
 use raddle_core::{Flow, FlowId, Host, Input, NodeId, Output, PortId, Ports, Rate, Report, Time};
-use raddle_wire::tcp::{ACK, SYN};
+use raddle_wire::tcp::{ACK, ECE, SYN};
 use std::collections::BTreeMap;
 
 /// What the link does to a packet.
@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 pub(super) enum Fate {
     Pass,
     Drop,
+    /// It arrives with a mark, if it can be marked.
+    Mark,
     /// It is overtaken by what is sent in this time.
     Late(Duration),
 }
@@ -29,10 +31,10 @@ pub(super) struct Sent {
 }
 
 /// Hosts 0 and 1.
-pub(super) struct Pair {
+pub(super) struct Pair<C = NewReno> {
     pub(super) now: Time,
     params: Params,
-    hosts: [TcpHost; 2],
+    hosts: [TcpHost<C>; 2],
     wake: [Time; 2],
     free_at: [Time; 2],
     wire: BTreeMap<(Time, usize), (usize, Packet)>,
@@ -54,8 +56,24 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    /// A fast link of 50 us each way without faults.
+    /// A fast link of 50 us each way without faults, between hosts of NewReno.
     pub(super) fn new(params: Params) -> Self {
+        Self::controlled(params)
+    }
+
+    /// The data segments numbered in `lost`, in order of sending, do not arrive.
+    pub(super) fn losing(params: Params, lost: &[usize]) -> Self {
+        let lost = lost.to_vec();
+        let mut pair = Self::new(params);
+        pair.fate =
+            Box::new(move |node, n, _| if node == 0 && lost.contains(&n) { Fate::Drop } else { Fate::Pass });
+        pair
+    }
+}
+
+impl<C: control::CongestionControl> Pair<C> {
+    /// The same between hosts of `C`.
+    pub(super) fn controlled(params: Params) -> Self {
         Self {
             now: Time::ZERO,
             params,
@@ -73,15 +91,6 @@ impl Pair {
             arrived: BTreeMap::new(),
             counts: [0; 2],
         }
-    }
-
-    /// The data segments numbered in `lost`, in order of sending, do not arrive.
-    pub(super) fn losing(params: Params, lost: &[usize]) -> Self {
-        let lost = lost.to_vec();
-        let mut pair = Self::new(params);
-        pair.fate =
-            Box::new(move |node, n, _| if node == 0 && lost.contains(&n) { Fate::Drop } else { Fate::Pass });
-        pair
     }
 
     pub(super) fn open(&mut self, from: u32, size: u64, app_rate: Option<Rate>) {
@@ -133,7 +142,7 @@ impl Pair {
         }
     }
 
-    fn send(&mut self, node: usize, packet: Packet) {
+    fn send(&mut self, node: usize, mut packet: Packet) {
         let Header::Tcp(segment) = packet.header else { panic!("not TCP") };
         self.check(&packet, &segment);
         let nth = self.counts[node];
@@ -145,6 +154,10 @@ impl Pair {
         self.sent.push(Sent { at: self.now, node, size: packet.size, segment, passed });
         let late = match fate {
             Fate::Pass => Duration::ZERO,
+            Fate::Mark => {
+                packet.mark_congestion();
+                Duration::ZERO
+            }
             Fate::Drop => return,
             Fate::Late(late) => late,
         };
@@ -159,7 +172,7 @@ impl Pair {
         if segment.from_data_sender() || segment.flags & SYN != 0 {
             return;
         }
-        assert_eq!(segment.flags, ACK);
+        assert_eq!(segment.flags & !ECE, ACK);
         let Some((size, arrived)) = self.arrived.get(&segment.flow_key()) else { return };
         let offset = |wire: u32| {
             let first = wrap_sequence(1, self.params.initial_sequence);

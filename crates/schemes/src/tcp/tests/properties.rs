@@ -25,7 +25,7 @@ proptest! {
         initial_sequence in prop_oneof![Just(0), Just(u32::MAX - 20_000)],
     ) {
         let delayed_ack = delayed.then_some(Duration::from_us(500));
-        let params = Params { sack, handshake, delayed_ack, initial_window, initial_sequence, ..Params::default() };
+        let params = Params { syn_tries: u8::MAX, sack, handshake, delayed_ack, initial_window, initial_sequence, ..Params::default() };
         let mut pair = Pair::new(params);
         pair.fate = Box::new(move |node, n, _| {
             let fates = if node == 0 { &data } else { &answers };

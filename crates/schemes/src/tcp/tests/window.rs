@@ -47,6 +47,25 @@ fn limited_transmit_keeps_small_windows_from_timing_out() {
 }
 
 #[test]
+fn without_limited_transmit_a_small_window_waits_for_the_timeout() {
+    let params = Params { sack: false, limited_transmit: false, initial_window: 3, ..Params::default() };
+    let mut pair = Pair::losing(params, &[0]);
+    pair.open(0, 10 * MSS, None);
+    pair.finish();
+    assert!(pair.outcome().0 > Time::ZERO + Duration::from_ms(1), "{}", pair.outcome().0);
+}
+
+#[test]
+fn slow_start_ends_at_the_first_threshold() {
+    let initial_ssthresh = 20 * 1_460;
+    let mut pair = Pair::new(Params { initial_ssthresh, ..Params::default() });
+    pair.open(0, 500 * MSS, None);
+    pair.finish();
+    let rounds: Vec<_> = (0..5).map(|round| pair.data_between(100 * round, 100 * round + 90)).collect();
+    assert_eq!(rounds, [10, 20, 20, 21, 22]);
+}
+
+#[test]
 fn a_window_that_is_not_used_does_not_grow() {
     let mut pair = Pair::new(Params::default());
     // 4 segments a round trip, far below the initial window; after 200 of them no answers for a while.

@@ -5,26 +5,65 @@ use plotters::coord::Shift;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged};
 use plotters::prelude::*;
 use plotters::style::{FontStyle, register_font};
+use raddle_records::stats;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Once;
 
-/// A curve.
-pub(super) struct Series {
-    pub(super) label: String,
-    pub(super) points: Vec<(f64, f64)>,
+/// A point of a curve, or the top of a bar.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Point {
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+    /// The ends of its error bar.
+    pub(crate) error: Option<(f64, f64)>,
+}
+
+impl From<(f64, f64)> for Point {
+    fn from((x, y): (f64, f64)) -> Self {
+        Self { x, y, error: None }
+    }
+}
+
+/// The distribution function of a sorted sample, at most a few hundred points of it: more cannot be seen.
+pub(crate) fn cdf(sample: &[f64]) -> Vec<Point> {
+    const MOST: usize = 600;
+    let points = stats::cdf(sample);
+    let count = points.len();
+    let step = count.div_ceil(MOST).max(1);
+    let last = count.saturating_sub(1);
+    // The tail, where percentiles are read, is kept whole.
+    let kept = |i: usize| i.is_multiple_of(step) || last - i < MOST / 2;
+    points.into_iter().enumerate().filter(|&(i, _)| kept(i)).map(|(_, point)| point.into()).collect()
+}
+
+/// A curve, or the bars of one colour.
+#[derive(Debug)]
+pub(crate) struct Series {
+    pub(crate) label: String,
+    pub(crate) points: Vec<Point>,
+}
+
+/// How series are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    Curves,
+    /// Side by side around each stop.
+    Bars,
 }
 
 /// What is drawn.
-pub(super) enum Chart {
-    /// Curves over a number, or over named stops 0, 1, 2, ….
-    Lines {
+#[derive(Debug)]
+pub(crate) enum Chart {
+    /// Series over a number, or over named stops 0, 1, 2, ….
+    Plane {
         title: String,
         x_label: String,
         y_label: String,
         ticks: Option<Vec<String>>,
         log_x: bool,
         log_y: bool,
+        mark: Mark,
         series: Vec<Series>,
     },
     /// Numbers in a table, the darker the larger.
@@ -46,8 +85,8 @@ const SIZE: (u32, u32) = (760, 500);
 const PLOT: (f64, f64) = (625.0, 390.0);
 const MARGIN: u32 = 14;
 
-/// Draws charts side by side, two in a row, into `svg` and `png`.
-pub(super) fn draw(charts: &[Chart], svg: &Path, png: &Path) -> Result<(), Error> {
+/// Draws charts side by side, two in a row, as PNG if the file is called so, or else as SVG.
+pub(crate) fn draw(charts: &[Chart], file: &Path) -> Result<(), Error> {
     static FONT: Once = Once::new();
     FONT.call_once(|| {
         // The font is known to be one; a chart without words would still be drawn.
@@ -56,8 +95,11 @@ pub(super) fn draw(charts: &[Chart], svg: &Path, png: &Path) -> Result<(), Error
     let columns = charts.len().clamp(1, 2);
     let rows = charts.len().div_ceil(columns).max(1);
     let size = (SIZE.0 * columns as u32, SIZE.1 * rows as u32);
-    draw_on(&SVGBackend::new(svg, size).into_drawing_area(), (rows, columns), charts)?;
-    draw_on(&BitMapBackend::new(png, size).into_drawing_area(), (rows, columns), charts)
+    if file.extension().is_some_and(|extension| extension == "png") {
+        draw_on(&BitMapBackend::new(file, size).into_drawing_area(), (rows, columns), charts)
+    } else {
+        draw_on(&SVGBackend::new(file, size).into_drawing_area(), (rows, columns), charts)
+    }
 }
 
 fn failed<E: std::fmt::Display>(error: E) -> Error {
@@ -72,7 +114,7 @@ fn draw_on<B: DrawingBackend>(
     root.fill(&WHITE).map_err(failed)?;
     for (area, chart) in root.split_evenly(grid).iter().zip(charts) {
         match chart {
-            Chart::Lines { .. } => lines(area, chart)?,
+            Chart::Plane { .. } => plane(area, chart)?,
             Chart::Cells { title, rows, columns, cells } => table(area, title, rows, columns, cells)?,
         }
     }
@@ -131,7 +173,7 @@ impl Axis {
         }
         let (low, high) = (least.min(0.0), if most > 0.0 { most * 1.05 } else { 1.0 });
         let step = nice((high - low) / 6.0);
-        let ticks = (0..=(high / step) as i64).map(|i| i as f64 * step).collect();
+        let ticks = ((low / step).ceil() as i64..=(high / step) as i64).map(|i| i as f64 * step).collect();
         Self { range: low..high, ticks, log, names: None }
     }
 
@@ -162,15 +204,39 @@ fn number(value: f64) -> String {
     if rest.is_empty() { grouped.join(",") } else { format!("{}.{rest}", grouped.join(",")) }
 }
 
-fn lines<B: DrawingBackend>(area: &DrawingArea<B, Shift>, chart: &Chart) -> Result<(), Error> {
-    let Chart::Lines { title, x_label, y_label, ticks, log_x, log_y, series } = chart else { return Ok(()) };
+fn plane<B: DrawingBackend>(area: &DrawingArea<B, Shift>, chart: &Chart) -> Result<(), Error> {
+    let Chart::Plane { title, x_label, y_label, ticks, log_x, log_y, mark, series } = chart else {
+        return Ok(());
+    };
     let place = |value: f64, log: bool| if log { value.max(1e-12).log10() } else { value };
-    let drawn: Vec<Vec<(f64, f64)>> = series
-        .iter()
-        .map(|curve| curve.points.iter().map(|&(x, y)| (place(x, *log_x), place(y, *log_y))).collect())
-        .collect();
-    let x = Axis::new(drawn.iter().flatten().map(|point| point.0), *log_x, ticks.as_deref());
-    let y = Axis::new(drawn.iter().flatten().map(|point| point.1), *log_y, None);
+    // Bars of a group take most of the way to the next group.
+    let width = 0.8 / series.len().max(1) as f64;
+    let aside = |i: usize| match mark {
+        Mark::Curves => 0.0,
+        Mark::Bars => (i as f64 + 0.5) * width - 0.4,
+    };
+    let point = |point: &Point, aside: f64| Point {
+        x: place(point.x, *log_x) + aside,
+        y: place(point.y, *log_y),
+        error: point.error.map(|(least, most)| (place(least, *log_y), place(most, *log_y))),
+    };
+    let points = |(i, curve): (usize, &Series)| {
+        curve.points.iter().map(|at| point(at, aside(i))).filter(|at| at.y.is_finite()).collect()
+    };
+    let drawn: Vec<Vec<Point>> = series.iter().enumerate().map(points).collect();
+    let all = || drawn.iter().flatten();
+    let heights = all().flat_map(|at| [Some(at.y), at.error.map(|ends| ends.0), at.error.map(|ends| ends.1)]);
+    let x = Axis::new(all().map(|at| at.x), *log_x, ticks.as_deref());
+    let mut y = Axis::new(heights.flatten(), *log_y, None);
+    let longest = series.iter().map(|curve| curve.label.chars().count()).max().unwrap_or(0);
+    let size = (60 + 9 * longest, 14 + 22 * series.len());
+    let (hidden, mut legend) = free_corner(&x, &y, &drawn, size);
+    if hidden > 0 || *mark == Mark::Bars {
+        // No corner is free, so there is room made above all that is drawn.
+        let share = (size.1 as f64 / PLOT.1).min(0.5);
+        y.range.end = y.range.start + (y.range.end - y.range.start) / (1.0 - share);
+        legend = SeriesLabelPosition::UpperRight;
+    }
     let mut context = ChartBuilder::on(area)
         .caption(title, ("sans-serif", 22))
         .margin(MARGIN)
@@ -192,24 +258,43 @@ fn lines<B: DrawingBackend>(area: &DrawingArea<B, Shift>, chart: &Chart) -> Resu
     for (i, (curve, points)) in series.iter().zip(&drawn).enumerate() {
         let colour = PALETTE[i % PALETTE.len()];
         let style = colour.stroke_width(2);
-        context
-            .draw_series(LineSeries::new(points.iter().copied(), style))
-            .map_err(failed)?
-            .label(&curve.label)
-            .legend(move |(x, y)| {
-                EmptyElement::at((x, y))
-                    + PathElement::new([(0, 0), (28, 0)], style)
-                    + marker(i, (14, 0), colour)
+        match mark {
+            Mark::Curves => {
+                let line = LineSeries::new(points.iter().map(|at| (at.x, at.y)), style);
+                context.draw_series(line).map_err(failed)?.label(&curve.label).legend(move |(x, y)| {
+                    EmptyElement::at((x, y))
+                        + PathElement::new([(0, 0), (28, 0)], style)
+                        + marker(i, (14, 0), colour)
+                });
+                // A few markers tell curves apart where colours do not.
+                let every = points.len().div_ceil(9).max(1);
+                let marked = points.iter().skip(every / 2).step_by(every);
+                let marked = marked.map(|at| EmptyElement::at((at.x, at.y)) + marker(i, (0, 0), colour));
+                context.draw_series(marked).map_err(failed)?;
+            }
+            Mark::Bars => {
+                let (floor, half) = (y.range.start.max(place(0.0, *log_y)), 0.46 * width);
+                let bar = |at: &Point| {
+                    Rectangle::new([(at.x - half, floor), (at.x + half, at.y)], colour.mix(0.8).filled())
+                };
+                let bars = context.draw_series(points.iter().map(bar)).map_err(failed)?;
+                bars.label(&curve.label).legend(move |(x, y)| {
+                    Rectangle::new([(x + 7, y - 6), (x + 21, y + 6)], colour.mix(0.8).filled())
+                });
+            }
+        }
+        let ink = match mark {
+            Mark::Curves => colour.stroke_width(1),
+            Mark::Bars => BLACK.stroke_width(1),
+        };
+        let cap = 0.005 * (x.range.end - x.range.start);
+        let strokes =
+            points.iter().filter_map(|at| Some((at.x, at.error?))).flat_map(|(x, (least, most))| {
+                let across = |y| [(x - cap, y), (x + cap, y)];
+                [[(x, least), (x, most)], across(least), across(most)]
             });
-        // A few markers tell curves apart where colours do not.
-        let every = points.len().div_ceil(9).max(1);
-        let marked = points.iter().skip(every / 2).step_by(every);
-        context
-            .draw_series(marked.map(|&at| EmptyElement::at(at) + marker(i, (0, 0), colour)))
-            .map_err(failed)?;
+        context.draw_series(strokes.map(|ends| PathElement::new(ends, ink))).map_err(failed)?;
     }
-    let longest = series.iter().map(|curve| curve.label.chars().count()).max().unwrap_or(0);
-    let legend = free_corner(&x, &y, &drawn, (60 + 9 * longest, 14 + 22 * series.len()));
     context
         .configure_series_labels()
         .position(legend)
@@ -221,13 +306,13 @@ fn lines<B: DrawingBackend>(area: &DrawingArea<B, Shift>, chart: &Chart) -> Resu
         .map_err(failed)
 }
 
-/// The corner where a legend of this width and height, in pixels, hides the fewest points.
+/// The corner where a legend of this width and height, in pixels, hides the fewest points, and how many.
 fn free_corner(
     x: &Axis,
     y: &Axis,
-    drawn: &[Vec<(f64, f64)>],
+    drawn: &[Vec<Point>],
     (width, height): (usize, usize),
-) -> SeriesLabelPosition {
+) -> (usize, SeriesLabelPosition) {
     const CORNERS: [(bool, bool, SeriesLabelPosition); 4] = [
         (true, true, SeriesLabelPosition::UpperRight),
         (true, false, SeriesLabelPosition::LowerRight),
@@ -239,10 +324,10 @@ fn free_corner(
     let hidden = |right: bool, upper: bool| {
         let beside = |x: f64| if right { x > 1.0 - width } else { x < width };
         let level = |y: f64| if upper { y > 1.0 - height } else { y < height };
-        drawn.iter().flatten().filter(|point| beside(share(x, point.0)) && level(share(y, point.1))).count()
+        drawn.iter().flatten().filter(|at| beside(share(x, at.x)) && level(share(y, at.y))).count()
     };
-    let best = CORNERS.into_iter().min_by_key(|&(right, upper, _)| hidden(right, upper));
-    best.map_or(SeriesLabelPosition::UpperRight, |(.., corner)| corner)
+    let counted = CORNERS.into_iter().map(|(right, upper, corner)| (hidden(right, upper), corner));
+    counted.min_by_key(|&(hidden, _)| hidden).unwrap_or((0, SeriesLabelPosition::UpperRight))
 }
 
 /// The marker of the i-th curve, in pixels: a square, a triangle, a diamond, and so on.
@@ -322,17 +407,20 @@ mod tests {
     fn a_chart_is_drawn_with_its_words() {
         let folder = tempfile::tempdir().expect("a folder");
         let (svg, png) = (folder.path().join("a.svg"), folder.path().join("a.png"));
-        let series = vec![Series { label: "R2C2".into(), points: vec![(1.0, 0.1), (100.0, 1.0)] }];
-        let chart = Chart::Lines {
+        let points = [(1.0, 0.1), (100.0, 1.0)].map(Point::from).to_vec();
+        let series = vec![Series { label: "R2C2".into(), points }];
+        let chart = Chart::Plane {
             title: "A title".into(),
             x_label: "x".into(),
             y_label: "y".into(),
             ticks: None,
             log_x: true,
             log_y: false,
+            mark: Mark::Curves,
             series,
         };
-        draw(&[chart], &svg, &png).expect("drawn");
+        draw(std::slice::from_ref(&chart), &svg).expect("drawn");
+        draw(&[chart], &png).expect("drawn");
         let text = std::fs::read_to_string(svg).expect("text");
         assert!(text.contains("A title") && text.contains("R2C2"));
         assert!(std::fs::metadata(png).expect("a file").len() > 2_000);

@@ -1,30 +1,30 @@
-//! Sets of sequence numbers, as disjoint ranges: what a receiver has out of order, and what a sender knows of it.
+//! Sets of sequence numbers, as disjoint ranges: what a receiver has, and what a sender knows of it.
 
 /// Disjoint ranges `[from, to)` that do not touch, in order.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Ranges {
+pub(crate) struct Ranges {
     list: Vec<(u64, u64)>,
     total: u64,
 }
 
 impl Ranges {
     /// The ranges, in order.
-    pub(super) fn list(&self) -> &[(u64, u64)] {
+    pub(crate) fn list(&self) -> &[(u64, u64)] {
         &self.list
     }
 
     /// Numbers covered.
-    pub(super) fn total(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         self.total
     }
 
     /// One past the last number covered; 0 if none is.
-    pub(super) fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.list.last().map_or(0, |&(_, to)| to)
     }
 
     /// Covers `[from, to)`. Returns how many numbers of it were not covered before.
-    pub(super) fn insert(&mut self, from: u64, to: u64) -> u64 {
+    pub(crate) fn insert(&mut self, from: u64, to: u64) -> u64 {
         debug_assert!(from < to, "a range has numbers");
         let first = self.list.partition_point(|&(_, end)| end < from);
         if self.list.get(first).is_some_and(|&(start, end)| start <= from && to <= end) {
@@ -53,7 +53,7 @@ impl Ranges {
     }
 
     /// Forgets all numbers below `at`.
-    pub(super) fn remove_below(&mut self, at: u64) {
+    pub(crate) fn remove_below(&mut self, at: u64) {
         let gone = self.list.partition_point(|&(_, to)| to <= at);
         self.total -= self.list.drain(..gone).map(|(from, to)| to - from).sum::<u64>();
         if let Some(first) = self.list.first_mut().filter(|first| first.0 < at) {
@@ -63,18 +63,18 @@ impl Ranges {
     }
 
     /// How many numbers below `at` are covered.
-    pub(super) fn covered_below(&self, at: u64) -> u64 {
+    pub(crate) fn covered_below(&self, at: u64) -> u64 {
         self.list.iter().take_while(|&&(from, _)| from < at).map(|&(from, to)| to.min(at) - from).sum()
     }
 
     /// The range that covers `at`.
-    pub(super) fn containing(&self, at: u64) -> Option<(u64, u64)> {
+    pub(crate) fn containing(&self, at: u64) -> Option<(u64, u64)> {
         let i = self.list.partition_point(|&(_, to)| to <= at);
         self.list.get(i).copied().filter(|&(from, _)| from <= at)
     }
 
     /// The first stretch of numbers, from `at` on, that is not covered; it ends with `u64::MAX` if nothing follows.
-    pub(super) fn gap(&self, at: u64) -> (u64, u64) {
+    pub(crate) fn gap(&self, at: u64) -> (u64, u64) {
         let mut i = self.list.partition_point(|&(_, to)| to <= at);
         let mut start = at;
         if let Some(&(_, to)) = self.list.get(i).filter(|&&(from, _)| from <= at) {

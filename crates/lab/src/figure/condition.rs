@@ -1,0 +1,139 @@
+//! Conditions: which flows, or which switches, a measure is of.
+
+use crate::experiment::{At, Cause, Problem, quantity};
+use raddle_core::Bytes;
+
+/// What a measure is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Where {
+    /// Flows: `size < 100 KB`.
+    Sizes(Sizes),
+    /// Switches so many links away from the nearest host: `tier = tor` is 1, `tier = aggregation` 2.
+    Tier(u64),
+}
+
+/// The tiers of switches that have uplinks, by the names of Clos networks.
+const TIERS: [(&str, u64); 3] = [("tor", 1), ("leaf", 1), ("aggregation", 2)];
+
+impl Where {
+    pub(super) fn read(text: &str, at: &At) -> Result<Self, Problem> {
+        let Some(rest) = text.trim().strip_prefix("tier") else {
+            return Sizes::read(text, at).map(Self::Sizes);
+        };
+        let name = rest.trim().trim_start_matches('=').trim();
+        match TIERS.iter().find(|(known, _)| *known == name) {
+            Some(&(_, tier)) => Ok(Self::Tier(tier)),
+            None => {
+                let known = TIERS.map(|(name, _)| name.to_owned()).into();
+                Err(Problem::at(at, Cause::UnknownName { what: "tier", name: name.to_owned(), known }))
+            }
+        }
+    }
+
+    /// Whether it lets flows of that size pass.
+    pub(super) fn takes_size(self, size: u64) -> bool {
+        matches!(self, Self::Sizes(Sizes { least, most }) if (least..=most).contains(&size))
+    }
+
+    /// Whether it lets switches of that tier pass.
+    pub(super) fn takes_tier(self, tier: u64) -> bool {
+        self == Self::Tier(tier)
+    }
+}
+
+/// Sizes of flows, both ends included: `size < 100 KB`, `size >= 1 MB`, `100 KB <= size <= 1 MB`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sizes {
+    pub(super) least: u64,
+    pub(super) most: u64,
+}
+
+impl Sizes {
+    fn read(text: &str, at: &At) -> Result<Self, Problem> {
+        let wrong = || {
+            let what = format!("`{text}` is no condition on flows");
+            let hint = "for example: \"size < 100 KB\", or \"100 KB <= size <= 1 MB\"".to_owned();
+            Problem::at(at, Cause::OutOfRange { what, hint })
+        };
+        let (left, right) = text.split_once("size").ok_or_else(wrong)?;
+        let (left, right) = (left.trim(), right.trim());
+        if left.is_empty() && right.is_empty() {
+            return Err(wrong());
+        }
+        let limit = |size: &str| match quantity::parse::<Bytes>(size.trim()) {
+            Ok(Bytes(size)) => Ok(size),
+            Err(error) => Err(Problem::at(at, error.into())),
+        };
+        let mut sizes = Self { least: 0, most: u64::MAX };
+        if let Some(size) = left.strip_suffix("<=") {
+            sizes.least = limit(size)?;
+        } else if let Some(size) = left.strip_suffix('<') {
+            sizes.least = limit(size)?.checked_add(1).ok_or_else(wrong)?;
+        } else if !left.is_empty() {
+            return Err(wrong());
+        }
+        if let Some(size) = right.strip_prefix("<=") {
+            sizes.most = limit(size)?;
+        } else if let Some(size) = right.strip_prefix('<') {
+            sizes.most = limit(size)?.checked_sub(1).ok_or_else(wrong)?;
+        } else if !left.is_empty() && !right.is_empty() {
+            return Err(wrong());
+        } else if let Some(size) = right.strip_prefix(">=") {
+            sizes.least = limit(size)?;
+        } else if let Some(size) = right.strip_prefix('>') {
+            sizes.least = limit(size)?.checked_add(1).ok_or_else(wrong)?;
+        } else if !right.is_empty() {
+            return Err(wrong());
+        }
+        if sizes.least > sizes.most { Err(wrong()) } else { Ok(sizes) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{Source, Table};
+
+    fn condition(text: &str) -> Option<Where> {
+        let source = Source { name: "test".to_owned(), text: String::new() };
+        let root = Table::parse(source).expect("an empty table");
+        Where::read(text, &root.at).ok()
+    }
+
+    fn read(text: &str) -> Option<(u64, u64)> {
+        match condition(text)? {
+            Where::Sizes(Sizes { least, most }) => Some((least, most)),
+            Where::Tier(_) => None,
+        }
+    }
+
+    #[test]
+    fn tiers_have_names() {
+        let tiers = ["tier = tor", "tier=aggregation", "tier = leaf"].map(condition);
+        assert_eq!(tiers, [1, 2, 1].map(Where::Tier).map(Some));
+        assert_eq!([condition("tier = core"), condition("tier")], [None, None]);
+        assert!(
+            Where::Tier(1).takes_tier(1) && !Where::Tier(1).takes_tier(2) && !Where::Tier(1).takes_size(1)
+        );
+    }
+
+    #[test]
+    fn limits_are_in_or_out_as_written() {
+        assert_eq!(read("size < 100 KB"), Some((0, 99_999)));
+        assert_eq!(read("size <= 100 KB"), Some((0, 100_000)));
+        assert_eq!(read("size > 1 MB"), Some((1_000_001, u64::MAX)));
+        assert_eq!(read("size >= 1 MB"), Some((1_000_000, u64::MAX)));
+        assert_eq!(read("100 KB <= size <= 1 MB"), Some((100_000, 1_000_000)));
+        assert_eq!(read("100 KB < size < 1 MB"), Some((100_001, 999_999)));
+        assert_eq!(read("100 KB <= size"), Some((100_000, u64::MAX)));
+    }
+
+    #[test]
+    fn what_no_flow_can_meet_is_refused() {
+        let wrong =
+            ["size", "size = 1 KB", "fct < 1 KB", "size < 0 B", "1 MB < size < 1 KB", "1 KB < size > 1 B"];
+        for text in wrong.into_iter().chain(["1 KB > size", "size < 1", ""]) {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+}

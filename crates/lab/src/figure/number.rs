@@ -1,0 +1,194 @@
+//! Numbers over a figure's runs: a measure, contrasted along one sweep, and taken together over stops of others.
+
+use super::measure::Measure;
+use super::runs::{Labels, Run, Seeds, read_labels, read_points};
+use crate::experiment::{Item, Problem, Section};
+
+/// A number over a figure's runs.
+#[derive(Debug, Clone)]
+pub(super) struct Number {
+    measure: Measure,
+    contrast: Contrast,
+    /// Where the contrast is taken: one place if nothing else is said.
+    stops: Vec<Labels>,
+    take: Take,
+}
+
+/// How numbers along a sweep become one.
+#[derive(Debug, Clone)]
+struct Contrast {
+    kind: Kind,
+    sweep: String,
+    /// None if the number stands for itself.
+    labels: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The number itself.
+    Plain,
+    /// The first label's over the second's.
+    Ratio,
+    /// By what share the first label's is less than the second's.
+    Reduction,
+    /// The least ratio between neighbours in this order, which holds if it is at least 1.
+    Order,
+}
+
+/// How the contrasts at several stops become the number that is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Take {
+    Least,
+    Most,
+    Mean,
+    /// The least step up from a stop to the next, which holds if it is no step down.
+    Rise,
+    /// The least step down.
+    Fall,
+}
+
+impl Take {
+    const NAMES: [(&'static str, Self); 5] = [
+        ("least", Self::Least),
+        ("most", Self::Most),
+        ("mean", Self::Mean),
+        ("rise", Self::Rise),
+        ("fall", Self::Fall),
+    ];
+
+    fn of(self, numbers: &[f64]) -> f64 {
+        let steps = numbers.windows(2).map(|pair| pair[1] - pair[0]);
+        match self {
+            Self::Least => least(numbers.iter().copied()),
+            Self::Most => -least(numbers.iter().map(|number| -number)),
+            Self::Mean => numbers.iter().sum::<f64>() / numbers.len() as f64,
+            Self::Rise => least(steps),
+            Self::Fall => least(steps.map(|step| -step)),
+        }
+    }
+}
+
+/// The least number, or none if one is no number, such as 0 / 0: that is no order.
+fn least(numbers: impl Iterator<Item = f64>) -> f64 {
+    numbers.fold(f64::INFINITY, |least, next| if next < least || next.is_nan() { next } else { least })
+}
+
+impl Contrast {
+    fn read(section: &mut Section<'_>) -> Result<Self, Problem> {
+        let sweep = section.or("by", "scheme".to_owned())?;
+        let kinds = [("ratio", Kind::Ratio), ("reduction", Kind::Reduction), ("order", Kind::Order)];
+        let mut contrast = Self { kind: Kind::Plain, sweep, labels: Vec::new() };
+        for (key, kind) in kinds {
+            let Some(labels) = section.optional::<Vec<String>>(key)? else { continue };
+            let first = contrast.kind == Kind::Plain;
+            section.ensure(first, key, "a claim is a ratio, a reduction or an order", "keep one of them")?;
+            let (enough, what, hint) = match kind {
+                Kind::Order => (labels.len() >= 2, "an order is of labels", "give at least two"),
+                _ => (labels.len() == 2, "it is of two labels", "for example: [\"TCP\", \"R2C2\"]"),
+            };
+            section.ensure(enough, key, what, hint)?;
+            contrast = Self { kind, labels, ..contrast };
+        }
+        Ok(contrast)
+    }
+
+    /// Where it needs numbers.
+    fn points(&self, at: &Labels) -> Vec<Labels> {
+        let with = |label: &String| at.iter().cloned().chain([(self.sweep.clone(), label.clone())]).collect();
+        if self.labels.is_empty() { vec![at.clone()] } else { self.labels.iter().map(with).collect() }
+    }
+
+    /// What it makes of them.
+    fn of(&self, numbers: &[f64]) -> f64 {
+        match self.kind {
+            Kind::Plain => numbers[0],
+            Kind::Ratio => numbers[0] / numbers[1],
+            Kind::Reduction => 1.0 - numbers[0] / numbers[1],
+            Kind::Order => least(numbers.windows(2).map(|pair| pair[0] / pair[1])),
+        }
+    }
+}
+
+impl Number {
+    pub(super) fn read(item: &Item) -> Result<Self, Problem> {
+        let mut section = Section::of(item, "claim.measure")?;
+        let measure = Measure::read(&mut section)?;
+        let contrast = Contrast::read(&mut section)?;
+        let at = read_labels(section.item("at"))?;
+        let over = section.item("over");
+        let mut stops = read_points(over)?;
+        section.ensure(!stops.is_empty(), "over", "a sweep over nothing", "give at least one label")?;
+        let take = section.choice("take", "way to take stops together", &Take::NAMES, Some("least"))?;
+        let told = over.is_none() || section.item("take").is_some();
+        let what = "several stops and no way to take them together";
+        section.ensure(told, "over", what, "for example: take = \"least\"")?;
+        if matches!(take, Take::Rise | Take::Fall) {
+            let along_one = stops.len() >= 2 && stops[0].len() == 1;
+            let hint = "for example: over = { load = [\"0.4\", \"0.6\"] }";
+            section.ensure(along_one, "take", "a trend is along several stops of one sweep", hint)?;
+        }
+        section.finish()?;
+        stops.iter_mut().for_each(|stop| stop.extend_from_slice(&at));
+        Ok(Self { measure, contrast, stops, take })
+    }
+
+    /// The range in which an order or a trend holds; other numbers have none of their own.
+    pub(super) fn natural_range(&self) -> Option<(f64, f64)> {
+        match (self.contrast.kind, self.take) {
+            (_, Take::Rise | Take::Fall) => Some((0.0, f64::INFINITY)),
+            (Kind::Order, Take::Least) => Some((1.0, f64::INFINITY)),
+            _ => None,
+        }
+    }
+
+    /// The number over `runs`, every statistic in it averaged over `seeds`: a ratio is one of means.
+    pub(super) fn of(&self, runs: &[Run], seeds: Seeds<'_>) -> Option<f64> {
+        let contrast = |stop: &Labels| {
+            let points = self.contrast.points(stop);
+            let numbers = points.iter().map(|point| self.measure.number(runs, point, seeds));
+            Some(self.contrast.of(&numbers.collect::<Option<Vec<_>>>()?))
+        };
+        let numbers = self.stops.iter().map(contrast).collect::<Option<Vec<_>>>()?;
+        Some(self.take.of(&numbers))
+    }
+
+    /// What to bear in mind of the number, if anything.
+    pub(super) fn remark(&self, runs: &[Run]) -> Option<String> {
+        self.measure.remark(runs, &self.points().collect::<Vec<_>>())
+    }
+
+    fn points(&self) -> impl Iterator<Item = Labels> {
+        self.stops.iter().flat_map(|stop| self.contrast.points(stop))
+    }
+
+    /// All labels that it asks for, with their sweeps.
+    pub(super) fn labels(&self) -> impl Iterator<Item = (String, String)> {
+        let bases = self.measure.against.iter().chain(&self.measure.beyond).cloned();
+        self.points().flatten().chain(bases)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stops_are_taken_together() {
+        let of = |take: Take| take.of(&[0.1, 0.3, 0.2]);
+        for (take, expected) in
+            [(Take::Least, 0.1), (Take::Most, 0.3), (Take::Mean, 0.2), (Take::Rise, -0.1), (Take::Fall, -0.2)]
+        {
+            assert!((of(take) - expected).abs() < 1e-12, "{take:?}");
+        }
+        assert!((Take::Rise.of(&[1.0, 1.5, 4.0]) - 0.5).abs() < 1e-12);
+        assert!(Take::Most.of(&[1.0, f64::NAN, 0.0]).is_nan() && Take::Least.of(&[f64::NAN, 0.0]).is_nan());
+    }
+
+    #[test]
+    fn a_reduction_is_what_is_saved() {
+        let labels = ["Expeditus", "ECMP"].map(str::to_owned).to_vec();
+        let contrast = Contrast { kind: Kind::Reduction, sweep: "scheme".to_owned(), labels };
+        assert!((contrast.of(&[6.0, 8.0]) - 0.25).abs() < 1e-12);
+        assert!((Contrast { kind: Kind::Order, ..contrast }.of(&[6.0, 8.0, 2.0]) - 0.75).abs() < 1e-12);
+    }
+}

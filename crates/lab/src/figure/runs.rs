@@ -1,0 +1,131 @@
+//! A figure's runs: where each stands in the grid, and which differ in their seed alone.
+
+use crate::experiment::{Cause, Entry, Item, Problem, Value, list};
+use crate::records::Records;
+
+/// Where a run stands in its figure's grid: sweep and label.
+pub(super) type Labels = Vec<(String, String)>;
+
+/// The sweep of replicas: runs that differ in its label alone are one point of the grid, run several times.
+pub(super) const SEED: &str = "seed";
+
+/// What one run left.
+pub(super) struct Run {
+    pub(super) labels: Labels,
+    pub(super) data: Data,
+}
+
+/// Records of a run, or what a computed figure found.
+pub(super) enum Data {
+    /// Flows and links.
+    Records(Records),
+    /// A computed number.
+    Number(f64),
+    /// Measured on this machine's clock, sorted: another run gives others.
+    Timings(Vec<f64>),
+}
+
+impl Run {
+    pub(super) fn label(&self, sweep: &str) -> Option<&str> {
+        self.labels.iter().find(|(name, _)| name == sweep).map(|(_, label)| label.as_str())
+    }
+
+    pub(super) fn is_at(&self, labels: &[(String, String)]) -> bool {
+        labels.iter().all(|(sweep, label)| self.label(sweep) == Some(label))
+    }
+
+    /// Where it stands, seed aside.
+    pub(super) fn point(&self) -> impl Iterator<Item = &(String, String)> {
+        self.labels.iter().filter(|(sweep, _)| sweep != SEED)
+    }
+}
+
+/// The runs at the point of the grid where the first one with these labels stands, a seed each.
+pub(super) fn replicas<'a>(runs: &'a [Run], labels: &[(String, String)]) -> impl Iterator<Item = &'a Run> {
+    let here = |run: &&Run| run.is_at(labels);
+    let first = runs.iter().find(here);
+    runs.iter().filter(here).filter(move |run| first.is_some_and(|first| run.point().eq(first.point())))
+}
+
+/// The labels of a sweep, in its order, among `runs`.
+pub(super) fn labels_of<'a>(runs: impl IntoIterator<Item = &'a Run>, sweep: &str) -> Vec<String> {
+    let mut labels: Vec<String> = Vec::new();
+    for label in runs.into_iter().filter_map(|run| run.label(sweep)) {
+        if !labels.iter().any(|other| other == label) {
+            labels.push(label.to_owned());
+        }
+    }
+    labels
+}
+
+/// Which replicas a number is of.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Seeds<'a> {
+    /// All: the mean of theirs.
+    All,
+    /// One.
+    One(&'a str),
+}
+
+impl Seeds<'_> {
+    pub(super) fn hold(self, run: &Run) -> bool {
+        match self {
+            Self::All => true,
+            Self::One(seed) => run.label(SEED).is_none_or(|label| label == seed),
+        }
+    }
+}
+
+/// How far a number goes from seed to seed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// The least over seeds.
+    pub least: f64,
+    /// The most.
+    pub most: f64,
+    /// Seeds that gave a number.
+    pub seeds: usize,
+}
+
+/// How far `value` goes over the seeds of `runs`; `None` if they have none.
+pub(super) fn spread(runs: &[Run], value: impl Fn(Seeds<'_>) -> Option<f64>) -> Option<Spread> {
+    let seeds = labels_of(runs, SEED);
+    let numbers: Vec<f64> = seeds.iter().filter_map(|seed| value(Seeds::One(seed))).collect();
+    let least = numbers.iter().copied().reduce(f64::min)?;
+    let most = numbers.iter().copied().reduce(f64::max)?;
+    Some(Spread { least, most, seeds: numbers.len() })
+}
+
+/// Labels that a run must have, such as `{ tau = "1 us" }`.
+pub(super) fn read_labels(item: Option<&Item>) -> Result<Labels, Problem> {
+    let label = |entry: &Entry| Ok((entry.key.clone(), label(&entry.item)?));
+    entries(item, "a table such as { tau = \"1 us\" }")?.iter().map(label).collect()
+}
+
+/// The points that lists of labels span, such as `{ load = ["0.4", "0.6"] }`, the last sweep varying fastest.
+pub(super) fn read_points(item: Option<&Item>) -> Result<Vec<Labels>, Problem> {
+    let mut points = vec![Labels::new()];
+    for entry in entries(item, "a table such as { load = [\"0.4\", \"0.6\"] }")? {
+        let labels = list(&entry.item)?.iter().map(label).collect::<Result<Vec<_>, _>>()?;
+        let with = |point: &Labels, label: &String| {
+            point.iter().cloned().chain([(entry.key.clone(), label.clone())]).collect()
+        };
+        points = points.iter().flat_map(|point| labels.iter().map(move |label| with(point, label))).collect();
+    }
+    Ok(points)
+}
+
+fn entries<'a>(item: Option<&'a Item>, expected: &'static str) -> Result<&'a [Entry], Problem> {
+    match item.map(|item| (item, &item.value)) {
+        None => Ok(&[]),
+        Some((_, Value::Table(table))) => Ok(&table.entries),
+        Some((item, other)) => Err(Problem::at(&item.at, Cause::WrongType { expected, found: other.kind() })),
+    }
+}
+
+fn label(item: &Item) -> Result<String, Problem> {
+    match &item.value {
+        Value::String(label) => Ok(label.clone()),
+        other => Err(Problem::at(&item.at, Cause::WrongType { expected: "a label", found: other.kind() })),
+    }
+}

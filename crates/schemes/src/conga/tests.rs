@@ -1,0 +1,275 @@
+//! Three leaves of two hosts, three spines, 10 Gb/s: a level of load is 31,250 bytes. Hosts are nodes 0 to 5, leaves 6 to
+//! 8, spines 9 to 11; a leaf's ports 2 to 4 lead to the spines, a spine's port is the leaf's number.
+
+use super::*;
+use crate::registry::routing;
+use raddle_core::{Header, LinkId, Packet, PortId, PortState, Ports, Rate, Shim, Time, Verdict};
+use raddle_topology::builders::{self, ClosRates};
+use raddle_wire::conga::Feedback;
+use raddle_wire::tcp::{ACK, Segment};
+use std::collections::BTreeSet;
+
+const RATE: Rate = Rate::from_gbps(10);
+const DELAY: Duration = Duration::from_ns(100);
+const LEAVES: [NodeId; 3] = [NodeId(6), NodeId(7), NodeId(8)];
+const SPINES: [NodeId; 3] = [NodeId(9), NodeId(10), NodeId(11)];
+const PORTS: Ports<'_> = Ports(&[PortState { free_at: Time::ZERO, rate: RATE, up: true }; 5]);
+const UPLINKS: [PortId; 3] = [PortId(2), PortId(3), PortId(4)];
+
+fn us(us: u64) -> Time {
+    Time::ZERO + Duration::from_us(us)
+}
+
+fn with(topology: Topology, name: &str, set: &[(&str, Value)]) -> Result<Fabric, Unfit> {
+    let mut settings = Settings::defaults(routing(name).expect("CONGA is in the registry").info.parameters);
+    set.iter().for_each(|&(key, value)| settings.set(key, value));
+    Fabric::new(&Plan { topology: &Arc::new(topology), routing: name, settings: &settings, seed: 1 })
+}
+
+fn fabric(name: &str, set: &[(&str, Value)]) -> Fabric {
+    let topology = builders::folded_clos(3, 2, 3, RATE, RATE, DELAY).expect("a leaf-spine");
+    with(topology, name, set).expect("CONGA's fabric")
+}
+
+fn conga() -> Fabric {
+    fabric("conga", &[])
+}
+
+/// A packet of the flow of that number; `size` is what it takes between leaves, overlay header included.
+fn packet(src: u32, dst: u32, flow: u16, size: u32) -> Packet {
+    let segment = Segment { src, dst, src_port: flow, dst_port: 1, flags: ACK, ..Segment::default() };
+    Packet::new(size - 4, Header::Tcp(segment))
+}
+
+fn forward(node: &mut dyn Forwarder, now: Time, packet: &mut Packet) -> PortId {
+    match node.forward(now, packet, None, &PORTS) {
+        Verdict::Forward(port) => port,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The uplink that a short packet to this host takes, counted from 0.
+fn uplink(leaf: &mut Leaf, now: Time, dst: u32, flow: u16) -> usize {
+    let mut sent = packet(0, dst, flow, 44);
+    forward(leaf, now, &mut sent);
+    overlay(&sent).tag().into()
+}
+
+fn overlay(packet: &Packet) -> Overlay {
+    match packet.shim {
+        Shim::Conga(overlay) => overlay,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Brings the loads of a leaf's uplinks to these levels, and those behind them towards the leaf of hosts 2 and 3.
+fn load(leaf: &mut Leaf, now: Time, local: [u8; 3], remote: [u8; 3]) {
+    for (tag, (&local, &metric)) in local.iter().zip(&remote).enumerate() {
+        leaf.uplinks.count(
+            now,
+            UPLINKS[tag],
+            &Packet::new(u32::from(local) * 31_250, packet(0, 2, 0, 40).header),
+        );
+        leaf.congestion.told(now, 1, Feedback { tag: tag as u8, metric });
+    }
+}
+
+/// §6.3: CE = max(CE, load) at the leaf's uplink and at the spine's downlink.
+#[test]
+fn oracle_6_3_ce_is_the_greatest_load_on_the_way() {
+    let fabric = conga();
+    let mut leaf = Leaf::new(&fabric, LEAVES[0]);
+    let mut spines = SPINES.map(|node| Spine::new(&fabric, node));
+    let mut first = packet(0, 2, 7, 70_000);
+    let port = forward(&mut leaf, us(1), &mut first);
+    let spine = &mut spines[leaf.uplinks.place(port)];
+    assert_eq!((overlay(&first).congestion(), first.size), (2, 70_000), "70,000 of 31,250");
+    assert_eq!(usize::from(overlay(&first).tag()), leaf.uplinks.place(port));
+    // From another leaf, 100,000 bytes have gone down to the same one: 170,000 in all.
+    assert_eq!(forward(spine, us(1), &mut packet(4, 2, 1, 100_000)), PortId(1));
+    assert_eq!(forward(spine, us(1), &mut first), PortId(1));
+    assert_eq!(overlay(&first).congestion(), 5);
+
+    // The uplink is the busier: it has seen 140,000 bytes, the spine's port to the third leaf half of them.
+    let mut second = packet(0, 4, 8, 70_000);
+    load(&mut leaf, us(1), [7; 3], [0; 3]);
+    let port = forward(&mut leaf, us(1), &mut second);
+    forward(&mut spines[leaf.uplinks.place(port)], us(1), &mut second);
+    assert_eq!(overlay(&second).congestion(), 7);
+}
+
+/// The public simulation code's spines mark nothing.
+#[test]
+fn spines_mark_nothing_if_told_so() {
+    let fabric = fabric("conga", &[("ce", Value::Choice("leaf_only"))]);
+    let mut leaf = Leaf::new(&fabric, LEAVES[0]);
+    let mut sent = packet(0, 2, 7, 40_000);
+    let port = forward(&mut leaf, us(1), &mut sent);
+    let mut spine = fabric.forwarder(SPINES[leaf.uplinks.place(port)]).expect("a spine forwards");
+    forward(&mut *spine, us(1), &mut packet(4, 2, 1, 200_000));
+    forward(&mut *spine, us(1), &mut sent);
+    assert_eq!(overlay(&sent).congestion(), 1, "the leaf's 40,000 alone");
+}
+
+/// §6.3: what a packet met comes back with a packet of the other direction, and hosts see none of it.
+#[test]
+fn oracle_6_3_feedback_returns() {
+    let fabric = conga();
+    let [mut a, mut b] = [LEAVES[0], LEAVES[1]].map(|node| Leaf::new(&fabric, node));
+    let mut there = packet(0, 2, 7, 100_000);
+    let port = forward(&mut a, us(1), &mut there);
+    let tag = overlay(&there).tag();
+    assert_eq!(forward(&mut b, us(2), &mut there), PortId(0));
+    assert_eq!((there.shim, there.size), (Shim::None, 99_996));
+
+    let mut elsewhere = packet(2, 4, 7, 104);
+    forward(&mut b, us(3), &mut elsewhere);
+    assert_eq!(overlay(&elsewhere).feedback(), None, "nothing to tell the third leaf");
+    let mut back = packet(2, 0, 7, 104);
+    forward(&mut b, us(3), &mut back);
+    assert_eq!(overlay(&back).feedback(), Some(Feedback { tag, metric: 3 }));
+    assert_eq!(forward(&mut a, us(4), &mut back), PortId(0));
+    assert_eq!((back.shim, back.size), (Shim::None, 100));
+
+    // Once the uplink itself is idle, only what was fed back keeps flows off it, towards that leaf, until it is old.
+    let taken = |leaf: &mut Leaf, at: u16, dst| -> BTreeSet<PortId> {
+        (at..at + 60).map(|flow| forward(leaf, us(at.into()), &mut packet(1, dst, flow, 44))).collect()
+    };
+    let others: BTreeSet<PortId> = UPLINKS.into_iter().filter(|&other| other != port).collect();
+    assert_eq!(taken(&mut a, 3_000, 2), others);
+    assert_eq!(taken(&mut a, 6_000, 4), UPLINKS.into());
+    assert_eq!(taken(&mut a, 10_003, 2), others);
+    assert_eq!(taken(&mut a, 10_004, 3), UPLINKS.into(), "10 ms after it was told");
+}
+
+/// §6.3: the decision for a new flow, worked by hand: the least of max(local, remote), or of remote alone.
+#[test]
+fn oracle_6_3_decisions() {
+    for (local, remote, by_max, by_remote) in [
+        ([0, 3, 5], [4, 2, 0], vec![1], vec![2]),
+        ([7, 1, 2], [0, 6, 1], vec![2], vec![0]),
+        ([2, 2, 2], [1, 0, 2], vec![0, 1, 2], vec![1]),
+        ([0, 0, 0], [0, 0, 0], vec![0, 1, 2], vec![0, 1, 2]),
+        ([7, 7, 7], [7, 6, 7], vec![0, 1, 2], vec![1]),
+        ([1, 0, 1], [0, 1, 7], vec![0, 1], vec![0]),
+    ] {
+        for (decision, expected) in [("max", &by_max), ("remote_only", &by_remote)] {
+            let mut leaf = Leaf::new(&fabric("conga", &[("decision", Value::Choice(decision))]), LEAVES[0]);
+            load(&mut leaf, us(1), local, remote);
+            let chosen: BTreeSet<usize> = (0..60).map(|flow| uplink(&mut leaf, us(1), 2, flow)).collect();
+            assert_eq!(chosen.into_iter().collect::<Vec<_>>(), *expected, "{decision} {local:?} {remote:?}");
+        }
+    }
+}
+
+/// §6.3: a flow moves to a strictly better uplink only, and only between flowlets.
+#[test]
+fn oracle_6_3_flowlets_move_to_what_is_strictly_better() {
+    let fabric = conga();
+    for flow in 0..20 {
+        let mut leaf = Leaf::new(&fabric, LEAVES[0]);
+        let port = |leaf: &mut Leaf, at| uplink(leaf, us(at), 2, flow);
+        let mut now = 0;
+        let home = port(&mut leaf, now);
+        let others = |here, there| std::array::from_fn(|tag| if tag == home { here } else { there });
+        // Local loads decay meanwhile; remote ones do not.
+        load(&mut leaf, us(now), [0; 3], others(7, 0));
+        assert_eq!(port(&mut leaf, now + 90), home, "no gap, no move");
+        for equal in [7, 3, 0] {
+            now += 1_000;
+            load(&mut leaf, us(now), [0; 3], [equal; 3]);
+            assert_eq!(port(&mut leaf, now), home, "no reason to move");
+        }
+        now += 1_000;
+        load(&mut leaf, us(now), [0; 3], others(3, 2));
+        let next = port(&mut leaf, now);
+        assert_ne!(next, home);
+        now += 1_000;
+        load(&mut leaf, us(now), [0; 3], others(2, 2));
+        assert_eq!(port(&mut leaf, now), next, "nor back");
+    }
+}
+
+/// The uplinks that the second leaf has seen packets of the first by, after bursts of 120 KB with pauses of 250 us.
+fn uplinks_seen(fabric: &Fabric) -> BTreeSet<u8> {
+    let [mut a, mut b] = [LEAVES[0], LEAVES[1]].map(|node| Leaf::new(fabric, node));
+    let mut seen = BTreeSet::new();
+    for burst in 0..12 {
+        for segment in 0..80 {
+            let now = us(450 * burst) + Duration::from_ns(2_500 * segment);
+            let mut sent = packet(0, 2, 7, 1_504);
+            forward(&mut a, now, &mut sent);
+            forward(&mut b, now, &mut sent);
+            let mut back = packet(2, 0, 7, 44);
+            forward(&mut b, now, &mut back);
+            seen.extend(overlay(&back).feedback().map(|feedback| feedback.tag));
+            forward(&mut a, now, &mut back);
+        }
+    }
+    seen
+}
+
+/// §6.4: remote metrics exist only for uplinks that carry traffic to that leaf, which of CONGA-Flow are few.
+#[test]
+fn oracle_6_4_conga_flow_knows_only_the_uplinks_it_uses() {
+    assert_eq!(uplinks_seen(&conga()), [0, 1, 2].into());
+    assert_eq!(uplinks_seen(&fabric("conga-flow", &[])).len(), 1);
+}
+
+#[test]
+fn a_leaf_does_without_uplinks_that_do_not_lead_there() {
+    let fabric = conga();
+    let topology = Arc::clone(fabric.paths.topology());
+    let mut leaf = Leaf::new(&fabric, LEAVES[0]);
+    let mut tell = |link: LinkId, up| [link, topology.reverse(link)].map(|link| leaf.link(link, up));
+    tell(topology.link_id(LEAVES[0], PortId(2)), false);
+    tell(topology.link_id(SPINES[1], PortId(1)), false);
+    let mut taken = |dst| -> BTreeSet<PortId> {
+        (0..60).map(|flow| forward(&mut leaf, us(1), &mut packet(0, dst, flow, 44))).collect()
+    };
+    assert_eq!(taken(2), [PortId(4)].into());
+    assert_eq!(taken(4), [PortId(3), PortId(4)].into());
+    let mut other = Leaf::new(&fabric, LEAVES[1]);
+    for port in UPLINKS {
+        other.link(topology.link_id(LEAVES[1], port), false);
+    }
+    let lost = other.forward(us(1), &mut packet(2, 0, 7, 40), None, &PORTS);
+    assert_eq!(lost, Verdict::Drop(raddle_core::DropReason::NoRoute));
+}
+
+/// Round a failure that its source did not know of yet, a packet passes a leaf that it is not for.
+#[test]
+fn a_packet_in_transit_keeps_its_header() {
+    let mut leaf = Leaf::new(&conga(), LEAVES[2]);
+    let mut passing = packet(0, 2, 7, 104);
+    let sent = Overlay::new(1).with_feedback(Feedback { tag: 2, metric: 4 });
+    passing.set_shim(Shim::Conga(sent));
+    forward(&mut leaf, us(1), &mut passing);
+    assert_eq!((overlay(&passing), passing.size), (sent, 104));
+    assert!((0..3).all(|tag| leaf.congestion.towards(us(1), 0, tag) == 0), "it was not told this leaf");
+}
+
+#[test]
+fn packets_within_a_leaf_bear_no_header() {
+    let mut leaf = Leaf::new(&conga(), LEAVES[0]);
+    let mut local = packet(0, 1, 7, 104);
+    assert_eq!(forward(&mut leaf, us(1), &mut local), PortId(1));
+    assert_eq!((local.shim, local.size), (Shim::None, 100));
+}
+
+/// Pitfall 18: there is no CONGA in three tiers.
+#[test]
+fn other_fabrics_are_refused() {
+    let problem = |topology| with(topology, "conga-flow", &[]).map(|_| ()).map_err(|unfit| unfit.problem);
+    let fat_tree = builders::fat_tree(4, ClosRates::all(RATE), DELAY).expect("a fat-tree");
+    assert!(
+        problem(fat_tree).is_err_and(|problem| problem.contains("`conga-flow`") && problem.contains("cores"))
+    );
+    let torus = builders::torus(&[4, 4], RATE, DELAY).expect("a torus");
+    assert!(problem(torus).is_err_and(|problem| problem.contains("has none")));
+    let wide = |spines| builders::folded_clos(2, 1, spines, RATE, RATE, DELAY).expect("a leaf-spine");
+    assert!(
+        problem(wide(17)).is_err_and(|problem| problem.contains("at most 16") && problem.contains("have 17"))
+    );
+    assert_eq!(problem(wide(16)), Ok(()));
+}

@@ -1,0 +1,53 @@
+//! What happened to selections, over all switches of a run.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A number that switches count up.
+#[derive(Debug, Default)]
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    /// One more.
+    pub(crate) fn count(&self) {
+        self.add(1);
+    }
+
+    /// So many more.
+    pub(crate) fn add(&self, more: u64) {
+        self.0.fetch_add(more, Ordering::Relaxed);
+    }
+
+    /// How many so far.
+    #[must_use]
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Without loss and failures, `requests` = `responses` = `answered`, and `merged` = `installed` is the share of them between
+/// pods (specs/expeditus.md §10.12).
+#[derive(Debug, Default)]
+pub struct Counters {
+    /// Packets that edge switches tagged as Exp-requests.
+    pub requests: Counter,
+    /// Exp-responses that edge switches made.
+    pub responses: Counter,
+    /// Exp-responses that aggregation switches merged with their own loads.
+    pub merged: Counter,
+    /// Entries that aggregation switches stored.
+    pub installed: Counter,
+    /// Entries that edge switches completed.
+    pub answered: Counter,
+    /// Exp-responses that came to an edge switch where nobody waited for them.
+    pub void: Counter,
+    /// Entries that expired.
+    pub expired: Counter,
+    /// Flows that found a table full.
+    pub refused: Counter,
+    /// Packets that left an edge switch by hash because their flow's selection was under way, or could not begin.
+    pub fallbacks: Counter,
+    /// Tags with another number of loads than the switch has uplinks.
+    pub malformed: Counter,
+    /// Tagged packets that came from hosts, and were dropped.
+    pub from_hosts: Counter,
+}

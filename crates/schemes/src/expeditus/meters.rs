@@ -1,0 +1,252 @@
+//! A switch's congestion table: how busy its uplinks are, in both directions (Expeditus §3.2; specs/expeditus.md §2).
+//!
+//! Uplinks have an index of their own, from 0: the j-th of an edge switch leads to the j-th aggregation switch of its pod,
+//! the k-th of an aggregation switch to the k-th core of its plane.
+
+use super::multiplier::{Multiplier, Scaling};
+use raddle_core::{Dre, DreRegister, LinkId, NodeId, Packet, PortId, Ports, Rate, Time};
+use raddle_topology::{LinkLayer, Topology};
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// When a packet counts as sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Counted {
+    /// When it is queued: what waits shows at once.
+    Enqueue,
+    /// When its first bit leaves. A packet that the queue then has no room for counts as well.
+    TxStart,
+}
+
+/// The uplinks of one switch.
+#[derive(Debug)]
+pub(crate) struct Uplinks {
+    dre: Arc<Dre>,
+    layer: LinkLayer,
+    /// The port of the first one.
+    first: u16,
+    registers: Box<[Registers]>,
+    /// Of each, upwards and downwards.
+    links: Box<[[(LinkId, Rate); 2]]>,
+    /// Under [`Counted::TxStart`]: of each, when packets that wait begin to leave, and their bytes.
+    waiting: Option<Vec<VecDeque<(Time, u32)>>>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Registers {
+    egress: DreRegister,
+    ingress: DreRegister,
+}
+
+/// How a load is scaled on its way into a tag or a comparison.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scale {
+    /// By how much.
+    pub(crate) by: Multiplier,
+    /// In which way.
+    pub(crate) how: Scaling,
+}
+
+impl Scale {
+    /// Not at all.
+    pub(crate) const NONE: Self = Self { by: Multiplier::ONE, how: Scaling::Off };
+}
+
+impl Uplinks {
+    /// The uplinks of `node`: those of its ports.
+    pub(crate) fn new(
+        topology: &Topology,
+        node: NodeId,
+        ports: Range<u16>,
+        dre: &Arc<Dre>,
+        counted: Counted,
+    ) -> Self {
+        let links = ports.clone().map(|port| both_ways(topology, topology.link_id(node, PortId(port))));
+        Self {
+            dre: Arc::clone(dre),
+            layer: topology.link_layer(),
+            first: ports.start,
+            registers: vec![Registers::default(); ports.len()].into(),
+            waiting: (counted == Counted::TxStart).then(|| vec![VecDeque::new(); ports.len()]),
+            links: links.collect(),
+        }
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.registers.len()
+    }
+
+    /// The uplink at a port, if there is one.
+    #[inline]
+    pub(crate) fn at(&self, port: PortId) -> Option<usize> {
+        port.0.checked_sub(self.first).map(usize::from)
+    }
+
+    /// The port of an uplink.
+    pub(crate) fn port(&self, uplink: usize) -> PortId {
+        PortId(self.first + uplink as u16)
+    }
+
+    /// The uplink to which a link belongs, in either direction.
+    pub(crate) fn with_link(&self, link: LinkId) -> Option<usize> {
+        self.links.iter().position(|ways| ways.iter().any(|&(way, _)| way == link))
+    }
+
+    /// Counts a packet that has come down an uplink.
+    #[inline]
+    pub(crate) fn received(&mut self, now: Time, uplink: usize, packet: &Packet) {
+        self.dre.count(&mut self.registers[uplink].ingress, now, self.layer.frame(packet.size));
+    }
+
+    /// Counts a packet that goes up an uplink.
+    #[inline]
+    pub(crate) fn sent(&mut self, now: Time, uplink: usize, packet: &Packet, ports: &Ports<'_>) {
+        let bytes = self.layer.frame(packet.size);
+        if self.waiting.is_some() {
+            self.sent_later(now, uplink, bytes, ports);
+        } else {
+            self.dre.count(&mut self.registers[uplink].egress, now, bytes);
+        }
+    }
+
+    fn sent_later(&mut self, now: Time, uplink: usize, bytes: u32, ports: &Ports<'_>) {
+        let start = now.max(ports.get(self.port(uplink)).free_at);
+        self.settle(now, uplink);
+        if let Some(waiting) = &mut self.waiting {
+            waiting[uplink].push_back((start, bytes));
+        }
+    }
+
+    /// Counts what has begun to leave by now.
+    fn settle(&mut self, now: Time, uplink: usize) {
+        let Some(waiting) = &mut self.waiting else { return };
+        while let Some((start, bytes)) = waiting[uplink].pop_front_if(|&mut (start, _)| start <= now) {
+            self.dre.count(&mut self.registers[uplink].egress, start, bytes);
+        }
+    }
+
+    /// The load of an uplink upwards; the greatest if its port is down.
+    pub(crate) fn egress(&mut self, now: Time, uplink: usize, ports: &Ports<'_>, scale: Scale) -> u8 {
+        self.settle(now, uplink);
+        self.load(&self.registers[uplink].egress, self.links[uplink][0].1, now, uplink, ports, scale)
+    }
+
+    /// The load of an uplink downwards, likewise.
+    pub(crate) fn ingress(&self, now: Time, uplink: usize, ports: &Ports<'_>, scale: Scale) -> u8 {
+        self.load(&self.registers[uplink].ingress, self.links[uplink][1].1, now, uplink, ports, scale)
+    }
+
+    fn load(
+        &self,
+        register: &DreRegister,
+        rate: Rate,
+        now: Time,
+        uplink: usize,
+        ports: &Ports<'_>,
+        scale: Scale,
+    ) -> u8 {
+        if ports.get(self.port(uplink)).up {
+            scale.by.load(scale.how, &self.dre, register, now, rate)
+        } else {
+            self.dre.most()
+        }
+    }
+
+    /// An uplink that was down is up again: it starts from nothing.
+    pub(crate) fn forget(&mut self, uplink: usize) {
+        self.registers[uplink] = Registers::default();
+        if let Some(waiting) = &mut self.waiting {
+            waiting[uplink].clear();
+        }
+    }
+}
+
+/// A link and its other direction, with their rates.
+///
+/// # Panics
+/// If there is no such link.
+pub(crate) fn both_ways(topology: &Topology, id: LinkId) -> [(LinkId, Rate); 2] {
+    [id, topology.reverse(id)].map(|id| (id, topology.link(id).expect("links go both ways").rate))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_core::{Duration, Header, PortState};
+    use raddle_topology::ClosSize;
+    use raddle_topology::builders::{ClosRates, clos};
+    use raddle_wire::tcp::Segment;
+
+    /// An edge switch of two uplinks.
+    fn uplinks(counted: Counted) -> Uplinks {
+        let size = ClosSize::leaf_spine(2, 1, 2);
+        let topology = clos(size, ClosRates::all(Rate::from_gbps(10)), Duration::from_us(2)).expect("a Clos");
+        let topology = topology.with_link_layer(LinkLayer::ETHERNET);
+        let dre = Arc::new(Dre::new(Duration::from_us(20), 0.1, 3));
+        Uplinks::new(&topology, NodeId(2), 1..3, &dre, counted)
+    }
+
+    fn ports(free_at: Time, up: bool) -> [PortState; 3] {
+        [PortState { free_at, rate: Rate::from_gbps(10), up }; 3]
+    }
+
+    fn full() -> Packet {
+        Packet::new(1_500, Header::Tcp(Segment::default()))
+    }
+
+    /// §2.2: 20 full frames of 1,518 B leave a link's load at 0, the 21st makes it 1.
+    #[test]
+    fn oracle_2_2_twenty_frames_are_not_seen() {
+        let mut uplinks = uplinks(Counted::Enqueue);
+        let states = ports(Time::ZERO, true);
+        let mut loads = Vec::new();
+        for _ in 0..21 {
+            uplinks.sent(Time::ZERO, 1, &full(), &Ports(&states));
+            uplinks.received(Time::ZERO, 0, &full());
+            let egress =
+                [0, 1].map(|uplink| uplinks.egress(Time::ZERO, uplink, &Ports(&states), Scale::NONE));
+            let ingress =
+                [0, 1].map(|uplink| uplinks.ingress(Time::ZERO, uplink, &Ports(&states), Scale::NONE));
+            loads.push((egress, ingress));
+        }
+        assert_eq!(loads[19], ([0, 0], [0, 0]));
+        assert_eq!(loads[20], ([0, 1], [1, 0]));
+    }
+
+    /// §2.4.
+    #[test]
+    fn oracle_2_4_a_dead_uplink_is_full_and_comes_back_empty() {
+        let mut uplinks = uplinks(Counted::Enqueue);
+        uplinks.received(Time::ZERO, 0, &full());
+        let (up, down) = (ports(Time::ZERO, true), ports(Time::ZERO, false));
+        assert_eq!(uplinks.ingress(Time::ZERO, 0, &Ports(&down), Scale::NONE), 7);
+        assert_eq!(uplinks.egress(Time::ZERO, 0, &Ports(&down), Scale::NONE), 7);
+        for _ in 0..100 {
+            uplinks.received(Time::ZERO, 0, &full());
+        }
+        assert_eq!(uplinks.ingress(Time::ZERO, 0, &Ports(&up), Scale::NONE), 4);
+        uplinks.forget(0);
+        assert_eq!(uplinks.ingress(Time::ZERO, 0, &Ports(&up), Scale::NONE), 0);
+    }
+
+    #[test]
+    fn what_waits_counts_when_it_leaves_or_at_once() {
+        for (counted, now, later) in [(Counted::Enqueue, 4, 3), (Counted::TxStart, 0, 3)] {
+            let mut uplinks = uplinks(counted);
+            for n in 0..100 {
+                // Behind what is already there for the next 17 us, a microsecond a packet's worth ahead of each tick.
+                let states = ports(Time::ZERO + Duration::from_us(16 + n / 50), true);
+                uplinks.sent(Time::ZERO, 0, &full(), &Ports(&states));
+            }
+            let states = ports(Time::ZERO, true);
+            let load = |uplinks: &mut Uplinks, us| {
+                uplinks.egress(Time::ZERO + Duration::from_us(us), 0, &Ports(&states), Scale::NONE)
+            };
+            assert_eq!(load(&mut uplinks, 1), now, "{counted:?}");
+            assert_eq!(load(&mut uplinks, 16), if now == 0 { 2 } else { 4 }, "half of them have left");
+            assert_eq!((load(&mut uplinks, 17), load(&mut uplinks, 45)), (4, later));
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! One stage of a selection: which of a switch's uplinks has the least load, seen from both of its ends
+//! (specs/expeditus.md §5.1).
+
+use super::flow_id::FiveTuple;
+use raddle_core::Stream;
+use raddle_wire::exp::Tag;
+
+/// How a switch chooses among uplinks that are equally good.
+#[derive(Debug)]
+pub(crate) enum Ties {
+    /// Uniformly at random.
+    Random(Stream),
+    /// The first.
+    Lowest,
+    /// By the flow's hash, under this salt.
+    Hash(u64),
+}
+
+/// The uplink with the least effective load, which is the greater of what the other end told and what this end
+/// measures, among those that are usable, if there is one. Both lists are in the order of the uplinks.
+pub(crate) fn select(
+    told: impl Iterator<Item = u8>,
+    measured: impl Iterator<Item = u8>,
+    usable: impl Fn(usize) -> bool,
+    flow: FiveTuple,
+    ties: &mut Ties,
+) -> Option<usize> {
+    let mut least = u8::MAX;
+    let mut best = [0_u8; Tag::MOST];
+    let mut count = 0;
+    for (uplink, (told, measured)) in told.zip(measured).enumerate() {
+        let load = told.max(measured);
+        if load > least || !usable(uplink) {
+            continue;
+        }
+        if load < least {
+            (least, count) = (load, 0);
+        }
+        best[count] = u8::try_from(uplink).expect("a tag's loads are at most 127");
+        count += 1;
+    }
+    if count == 0 {
+        return None;
+    }
+    let choice = match ties {
+        Ties::Random(stream) => stream.below(count as u64) as usize,
+        Ties::Lowest => 0,
+        Ties::Hash(salt) => flow.choose(*salt, count),
+    };
+    Some(best[choice].into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FLOW: FiveTuple = FiveTuple { src: 1, dst: 2, src_port: 3, dst_port: 4, protocol: 6 };
+
+    fn of(told: &[u8], measured: &[u8], ties: &mut Ties) -> Option<usize> {
+        select(told.iter().copied(), measured.iter().copied(), |_| true, FLOW, ties)
+    }
+
+    /// The winner as the oracle numbers it, from 1, in a case without a tie.
+    fn winner(told: &[u8], measured: &[u8]) -> usize {
+        let lowest = of(told, measured, &mut Ties::Lowest);
+        for salt in 0..20 {
+            assert_eq!(of(told, measured, &mut Ties::Hash(salt)), lowest, "there is no tie");
+        }
+        lowest.expect("all are usable") + 1
+    }
+
+    /// Oracles §11.2 without a tie; those with multipliers are in `multiplier.rs`.
+    #[test]
+    fn oracle_11_2_winners() {
+        assert_eq!(winner(&[3, 1], &[2, 2]), 2, "S1, first stage");
+        assert_eq!(winner(&[1, 6], &[2, 1]), 1, "S1, second stage");
+        assert_eq!(winner(&[3, 0, 7, 5], &[1, 4, 0, 2]), 1, "S2, first stage");
+        assert_eq!(winner(&[0, 3, 5], &[2, 6, 1]), 1, "S2, second stage");
+        assert_eq!(winner(&[2, 3], &[1, 2]), 1, "S5, first stage");
+        assert_eq!(winner(&[5, 6], &[7, 6]), 2, "S5, second stage");
+        assert_eq!(winner(&[7, 6], &[0, 5]), 2, "S9");
+        assert_eq!(winner(&[2, 3], &[1, 5]), 1, "S10");
+        assert_eq!(winner(&[7, 5], &[0, 5]), 2, "S11");
+        assert_eq!(winner(&[2, 5, 1, 0, 3, 7, 4, 6], &[4, 0, 3, 2, 2, 0, 1, 5]), 4, "S12");
+    }
+
+    /// Oracle §11.2 S3: each of four equals wins a quarter of the time.
+    #[test]
+    fn oracle_s3_ties_are_even() {
+        let mut ties = Ties::Random(Stream::new(1, 2, "ties"));
+        let mut wins = [0_u32; 4];
+        for _ in 0..100_000 {
+            wins[of(&[0; 4], &[0; 4], &mut ties).expect("all are usable")] += 1;
+        }
+        assert!(wins.iter().all(|&wins| wins.abs_diff(25_000) < 1_000), "{wins:?}");
+        assert_eq!(of(&[0; 4], &[0; 4], &mut Ties::Lowest), Some(0));
+    }
+
+    /// Oracle §11.2 S4: only the minima share.
+    #[test]
+    fn oracle_s4_only_minima_tie() {
+        let mut ties = Ties::Random(Stream::new(1, 2, "ties"));
+        let draws = (0..100).map(|_| of(&[1, 4, 1, 2], &[3, 1, 2, 2], &mut ties));
+        let seen: std::collections::BTreeSet<_> = draws.flatten().collect();
+        assert_eq!(seen, [2, 3].into());
+        let by_hash: std::collections::BTreeSet<_> =
+            (0..100).filter_map(|salt| of(&[1, 4, 1, 2], &[3, 1, 2, 2], &mut Ties::Hash(salt))).collect();
+        assert_eq!(by_hash, seen);
+    }
+
+    /// §5.1 and the second half of oracle §11.2 S9: what cannot be used does not win, however full the others are.
+    #[test]
+    fn oracle_s9_what_is_unusable_never_wins() {
+        let usable = |told: [u8; 2], measured: [u8; 2], alive: &dyn Fn(usize) -> bool| {
+            select(told.into_iter(), measured.into_iter(), alive, FLOW, &mut Ties::Lowest)
+        };
+        assert_eq!(usable([7, 7], [0, 2], &|core| core != 0), Some(1));
+        assert_eq!(usable([7, 7], [7, 7], &|core| core != 0), Some(1));
+        assert_eq!(usable([0, 0], [0, 0], &|_| false), None);
+    }
+}

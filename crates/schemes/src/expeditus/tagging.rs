@@ -1,0 +1,96 @@
+//! Putting tags on packets and taking them off, and the Exp-response to a request.
+
+use raddle_core::{Header, Packet};
+use raddle_wire::Ecn;
+use raddle_wire::exp::{Tag, Tagged};
+use raddle_wire::tcp::{SYN, Segment};
+
+/// The tag that a packet bears.
+#[inline]
+pub(crate) fn tag_of(packet: &Packet) -> Option<&Tag> {
+    match &packet.header {
+        Header::Exp(tagged) => Some(&tagged.tag),
+        _ => None,
+    }
+}
+
+/// Puts a tag on a packet that has none, which it makes longer.
+pub(crate) fn put_tag(packet: &mut Packet, tag: Tag) {
+    packet.size += tag.wire_len() as u32;
+    let inner = std::mem::replace(&mut packet.header, Header::Tcp(Segment::default()));
+    packet.header = Header::Exp(Box::new(Tagged { tag, inner }));
+}
+
+/// Takes the tag off a packet, if it has one.
+pub(crate) fn take_tag(packet: &mut Packet) -> Option<Tag> {
+    let &tag = tag_of(packet)?;
+    packet.size -= tag.wire_len() as u32;
+    if let Header::Exp(tagged) = std::mem::replace(&mut packet.header, Header::Tcp(Segment::default())) {
+        packet.header = tagged.inner;
+    }
+    Some(tag)
+}
+
+/// Replaces the loads of a packet that bears a tag.
+pub(crate) fn write_loads(packet: &mut Packet, loads: impl IntoIterator<Item = u8>) {
+    let Header::Exp(tagged) = &mut packet.header else { return };
+    let old = tagged.tag.wire_len() as u32;
+    tagged.tag = tagged.tag.with_loads(loads);
+    packet.size = packet.size - old + tagged.tag.wire_len() as u32;
+}
+
+/// The Exp-response to a request, whose tag is off already: its headers with the addresses exchanged, and nothing else. None
+/// to packets of protocols that have no ports.
+pub(crate) fn response_to(request: &Packet) -> Option<Packet> {
+    let inner = match &request.header {
+        &Header::Tcp(segment) => {
+            Header::Tcp(Segment { src: segment.dst, dst: segment.src, plen: 0, ecn: Ecn::NotEct, ..segment })
+        }
+        _ => return None,
+    };
+    let mut response = Packet::new(inner.wire_len() as u32, inner);
+    put_tag(&mut response, Tag::response());
+    Some(response)
+}
+
+/// Whether a packet opens a connection, from either side.
+pub(crate) fn is_syn(packet: &Packet) -> bool {
+    matches!(&packet.header, Header::Tcp(segment) if segment.flags & SYN != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_wire::tcp::ACK;
+
+    fn data() -> Packet {
+        let segment =
+            Segment { src: 1, dst: 2, src_port: 3, dst_port: 4, plen: 100, flags: ACK, ..Segment::default() };
+        Packet::new(140, Header::Tcp(Segment { ecn: Ecn::Ce, ..segment }))
+    }
+
+    #[test]
+    fn a_packet_is_as_long_as_its_bytes_with_whatever_tag() {
+        let mut packet = data();
+        put_tag(&mut packet, Tag::request([1, 2, 3]));
+        assert_eq!((packet.size, packet.payload(), packet.dst().0), (145, 100, 2));
+        write_loads(&mut packet, [7; 8]);
+        let mut bytes = Vec::new();
+        packet.encode(&mut bytes);
+        assert_eq!(bytes.len(), 147);
+        assert_eq!(Packet::decode(&bytes), Ok(packet.clone()));
+        assert_eq!(take_tag(&mut packet), Some(Tag::request([7; 8])));
+        assert_eq!((take_tag(&mut packet), packet), (None, data()));
+    }
+
+    /// §4.5: addresses exchanged, ports not, no payload, no sign of congestion.
+    #[test]
+    fn oracle_4_5_responses() {
+        let response = response_to(&data()).expect("TCP has ports");
+        let Header::Exp(tagged) = &response.header else { panic!("{response:?}") };
+        assert_eq!((response.size, tagged.tag), (43, Tag::response()));
+        let Header::Tcp(segment) = tagged.inner else { panic!("{response:?}") };
+        assert_eq!((segment.src, segment.dst, segment.src_port, segment.dst_port), (2, 1, 3, 4));
+        assert_eq!((segment.plen, segment.ecn, segment.flags), (0, Ecn::NotEct, ACK));
+    }
+}

@@ -1,0 +1,158 @@
+//! The edge switch: it starts selections, and answers those of others (Expeditus §4.2; specs/expeditus.md §5.2).
+//!
+//! Cost a packet: upwards, a hash of the five-tuple and a look-up; downwards, nothing but the meter of the uplink.
+
+use super::flow_id::FiveTuple;
+use super::meters::Scale;
+use super::multiplier::Multipliers;
+use super::path_table::Path;
+use super::switch::Switch;
+use super::tagging::{is_syn, put_tag, response_to, tag_of, take_tag};
+use raddle_core::{DropReason, Forwarder, LinkId, Packet, PortId, Ports, Time, Verdict};
+use raddle_wire::exp::Tag;
+
+/// An edge switch.
+#[derive(Debug)]
+pub(crate) struct Tor {
+    pub(crate) switch: Switch,
+    pub(crate) multipliers: Multipliers,
+    /// Whether a SYN that comes while an answer is out begins anew.
+    pub(crate) reselect_on_syn: bool,
+    /// An Exp-response to be sent, and its uplink.
+    pub(crate) answer: Option<(Packet, PortId)>,
+}
+
+impl Tor {
+    /// A packet for a host of another edge switch.
+    #[inline]
+    fn upwards(&mut self, now: Time, packet: &mut Packet, ports: &Ports<'_>) -> Verdict {
+        let flow = FiveTuple::of(packet).id();
+        let port = match self.switch.table.find(now, flow) {
+            Path::Done(port) if self.switch.leads(port, packet.dst(), ports) => Some(port),
+            Path::Pending if !(self.reselect_on_syn && is_syn(packet)) => {
+                self.switch.counters.fallbacks.count();
+                self.switch.upwards_by_hash(packet, ports)
+            }
+            Path::Done(_) | Path::Pending | Path::Unknown => {
+                if self.switch.table.begin(now, flow) {
+                    self.request(now, packet, ports);
+                } else {
+                    self.switch.counters.fallbacks.count();
+                }
+                self.switch.upwards_by_hash(packet, ports)
+            }
+        };
+        self.switch.send(now, packet, port, ports)
+    }
+
+    /// How the load of an uplink counts for a flow from or to a host elsewhere: scaled between pods only.
+    fn scale(multipliers: &Multipliers, is_between_pods: bool, uplink: usize) -> Scale {
+        if is_between_pods { multipliers.scale(uplink) } else { Scale::NONE }
+    }
+
+    /// Makes a packet an Exp-request.
+    fn request(&mut self, now: Time, packet: &mut Packet, ports: &Ports<'_>) {
+        let Self { switch, multipliers, .. } = self;
+        let is_between_pods = !switch.pod.contains(&packet.dst().0);
+        let uplinks = &mut switch.uplinks;
+        let all = 0..uplinks.len();
+        let load = |uplink| {
+            let scale = Self::scale(multipliers, is_between_pods, uplink);
+            uplinks.egress(now, uplink, ports, scale)
+        };
+        let tag = Tag::request(all.map(load));
+        put_tag(packet, tag);
+        switch.counters.requests.count();
+    }
+
+    /// A tagged packet for a host below has come down.
+    #[cold]
+    fn tagged(&mut self, now: Time, packet: &mut Packet, arrival: PortId, ports: &Ports<'_>) -> Verdict {
+        let tag = take_tag(packet).expect("the caller has seen a tag");
+        let counters = &self.switch.counters;
+        if tag.is_response {
+            let flow = FiveTuple::of(packet).answered().id();
+            let was_awaited = self.switch.table.answer(now, flow, arrival);
+            let counter = if was_awaited { &counters.answered } else { &counters.void };
+            counter.count();
+            return Verdict::Absorb;
+        }
+        if tag.len() != self.switch.uplinks.len() {
+            counters.malformed.count();
+        } else {
+            self.answer = self.respond(now, &tag, packet, ports);
+        }
+        match self.switch.downwards(packet) {
+            Verdict::Forward(host) if self.answer.is_some() => Verdict::Answer(host),
+            verdict => verdict,
+        }
+    }
+
+    /// The Exp-response to a request, and the uplink that it selects.
+    fn respond(
+        &mut self,
+        now: Time,
+        tag: &Tag,
+        request: &Packet,
+        ports: &Ports<'_>,
+    ) -> Option<(Packet, PortId)> {
+        let Self { switch, multipliers, .. } = self;
+        let src = request.src();
+        let is_between_pods = !switch.pod.contains(&src.0);
+        let flow = FiveTuple::of(request);
+        let uplink = switch.select(
+            tag.loads(),
+            |uplinks, uplink| {
+                let scale = Self::scale(multipliers, is_between_pods, uplink);
+                uplinks.ingress(now, uplink, ports, scale)
+            },
+            flow,
+            src,
+            ports,
+        )?;
+        let response = response_to(request)?;
+        switch.uplinks.sent(now, uplink, &response, ports);
+        switch.counters.responses.count();
+        Some((response, switch.uplinks.port(uplink)))
+    }
+}
+
+impl Forwarder for Tor {
+    fn forward(
+        &mut self,
+        now: Time,
+        packet: &mut Packet,
+        arrival: Option<PortId>,
+        ports: &Ports<'_>,
+    ) -> Verdict {
+        let came_down = self.switch.received(now, packet, arrival);
+        let is_for_below = self.switch.is_above(packet.dst());
+        match (tag_of(packet), arrival) {
+            (None, _) if is_for_below => self.switch.downwards(packet),
+            (None, _) => self.upwards(now, packet, ports),
+            (Some(_), Some(arrival)) if came_down && is_for_below => self.tagged(now, packet, arrival, ports),
+            // On a detour around failures.
+            (Some(_), _) if came_down => {
+                let port = self.switch.upwards_by_hash(packet, ports);
+                self.switch.send(now, packet, port, ports)
+            }
+            (Some(_), _) => {
+                self.switch.counters.from_hosts.count();
+                Verdict::Drop(DropReason::Malformed)
+            }
+        }
+    }
+
+    fn originate(&mut self) -> Option<(Packet, PortId)> {
+        self.answer.take()
+    }
+
+    fn foresee(&self, packet: &Packet) -> Option<PortId> {
+        self.switch.foresee(packet)
+    }
+
+    fn link(&mut self, link: LinkId, up: bool) {
+        self.switch.link(link, up);
+        self.multipliers.link(link, self.switch.next_hops.down());
+    }
+}

@@ -1,0 +1,91 @@
+//! DCTCP between two hosts: what can be marked, and how the receiver echoes marks.
+
+use super::pair::{Fate, Pair};
+use super::*;
+use raddle_core::Time;
+use raddle_wire::Ecn;
+use raddle_wire::tcp::{ACK, CWR, ECE, SYN};
+
+const MSS: u64 = 1_460;
+
+#[test]
+fn all_but_pure_acknowledgements_can_be_marked() {
+    let mut pair = Pair::<Dctcp>::controlled(Params { handshake: true, ..Params::default() });
+    pair.open(0, 20 * MSS, None);
+    pair.finish();
+    for sent in &pair.sent {
+        let is_pure = sent.segment.flags == ACK && sent.segment.plen == 0;
+        assert_eq!(sent.segment.ecn, if is_pure { Ecn::NotEct } else { Ecn::Ect0 }, "{:?}", sent.segment);
+    }
+    assert_eq!(pair.sent.iter().filter(|sent| sent.segment.flags & SYN != 0).count(), 2);
+
+    let mut pair = Pair::new(Params::default());
+    pair.open(0, 20 * MSS, None);
+    pair.finish();
+    assert!(
+        pair.sent.iter().all(|sent| sent.segment.ecn == Ecn::NotEct),
+        "NewReno does not understand marks"
+    );
+}
+
+/// The acknowledgements that answer ten segments at once, of which those in `marked` are marked: how many segments each
+/// acknowledges in all, and whether it echoes a mark.
+fn answers(delayed_ack: Option<Duration>, marked: &'static [usize]) -> Vec<(u64, bool)> {
+    let mut pair = Pair::<Dctcp>::controlled(Params { delayed_ack, ..Params::default() });
+    pair.fate =
+        Box::new(move |node, n, _| if node == 0 && marked.contains(&n) { Fate::Mark } else { Fate::Pass });
+    pair.open(0, 10 * MSS, None);
+    pair.finish();
+    let answers = pair.sent.iter().filter(|sent| sent.node == 1);
+    answers.map(|sent| (u64::from(sent.segment.ack - 1) / MSS, sent.segment.flags & ECE != 0)).collect()
+}
+
+/// RFC 8257 §3.2, figure 1: where marks begin or end, what came before is acknowledged at once, as what it was.
+#[test]
+fn oracle_7_3_delayed_acknowledgements_tell_exactly_what_was_marked() {
+    let delayed = |marked| answers(Some(Duration::from_us(500)), marked);
+    let (plain, echo) = (false, true);
+    assert_eq!(delayed(&[]), [(2, plain), (4, plain), (6, plain), (8, plain), (10, plain)]);
+    let in_pairs = [(2, plain), (4, echo), (6, plain), (8, plain), (10, plain)];
+    assert_eq!(delayed(&[2, 3]), in_pairs);
+    let apart = [(2, plain), (3, plain), (5, echo), (6, echo), (8, plain), (10, plain)];
+    assert_eq!(delayed(&[3, 4, 5]), apart);
+    let lone = [(1, plain), (2, echo), (4, plain), (6, plain), (8, plain), (9, plain), (10, echo)];
+    assert_eq!(delayed(&[1, 9]), lone);
+}
+
+#[test]
+fn without_delay_each_acknowledgement_says_whether_its_segment_was_marked() {
+    let marked = [1, 4, 5, 9];
+    let expected: Vec<_> = (0..10).map(|n| (n as u64 + 1, marked.contains(&n))).collect();
+    assert_eq!(answers(None, &[1, 4, 5, 9]), expected);
+}
+
+#[test]
+fn a_mark_on_the_syn_is_ignored() {
+    let mut pair = Pair::<Dctcp>::controlled(Params { handshake: true, ..Params::default() });
+    pair.fate = Box::new(|_, n, _| if n == 0 { Fate::Mark } else { Fate::Pass });
+    pair.open(0, 40 * MSS, None);
+    pair.finish();
+    assert!(pair.sent.iter().all(|sent| sent.segment.flags & (ECE | CWR) == 0));
+    assert_eq!(pair.data_between(200, 290), 20, "slow start goes on");
+}
+
+/// The third round trip of slow start is marked: the first of its answers, when alpha is still almost 1, halves the window
+/// of 20 segments and ends slow start, and the first new segment says so.
+#[test]
+fn a_marked_window_is_reduced_once_and_told_once() {
+    let mut pair = Pair::<Dctcp>::controlled(Params::default());
+    pair.fate =
+        Box::new(|node, n, _| if node == 0 && (10..30).contains(&n) { Fate::Mark } else { Fate::Pass });
+    pair.open(0, 100 * MSS, None);
+    pair.finish();
+    let rounds: Vec<_> = (0..5).map(|round| pair.data_between(100 * round, 100 * round + 90)).collect();
+    assert_eq!(rounds[..2], [10, 20]);
+    assert!((10..=11).contains(&rounds[2]), "{rounds:?}");
+    assert!(rounds[3] - rounds[2] <= 1 && rounds[4] - rounds[3] <= 1, "{rounds:?}");
+    let told: Vec<_> = pair.sent.iter().filter(|sent| sent.segment.flags & CWR != 0).collect();
+    assert_eq!(told.len(), 1);
+    assert!(told[0].segment.plen > 0 && told[0].at >= Time::ZERO + Duration::from_us(200));
+    assert_eq!(pair.outcome().2, 0);
+}

@@ -1,0 +1,33 @@
+//! UDP at a constant rate: what fills links without asking, as cross traffic of load balancers and bursts of queues do.
+//!
+//! A [`UdpHost`] sends each flow once, in full packets: at the rate of its application, else at [`Params::rate`], else
+//! as fast as its ports take it, one packet of each such flow after the other. Nothing is acknowledged and nothing sent
+//! again, so a flow of which a packet is lost never finishes. Rates count payload.
+//!
+//! Cost: a heap operation a packet sent at a rate; a look-up by flow and mostly an extended range a packet received.
+
+mod host;
+mod scheme;
+#[cfg(test)]
+mod tests;
+
+pub use host::UdpHost;
+pub use scheme::TRANSPORT;
+
+use raddle_core::Rate;
+
+/// UDP's parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Params {
+    /// Payload bytes of a full packet, at least 1.
+    pub payload: u16,
+    /// Payload a second of flows whose application has no rate of its own; `None` is what the ports take.
+    pub rate: Option<Rate>,
+}
+
+impl Default for Params {
+    /// Packets of 1,500 bytes, as fast as they go.
+    fn default() -> Self {
+        Self { payload: 1_456, rate: None }
+    }
+}

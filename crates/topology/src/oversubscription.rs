@@ -1,0 +1,144 @@
+//! How many times over the links of a Clos network's levels are promised (specs/expeditus.md §1.2).
+
+use crate::builders::ClosRates;
+use crate::{ClosSize, Shape, Topology};
+use raddle_core::{NodeId, PortId, Rate};
+
+/// What the links below a level of switches can bring, over what those above it can take on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Oversubscription {
+    /// Of an edge switch: its hosts' rates over its uplinks'.
+    pub edge: f64,
+    /// Of an aggregation switch: the rates towards its edge switches over those towards its cores; 1 where one pod is
+    /// all there is.
+    pub core: f64,
+}
+
+impl Oversubscription {
+    /// How many times over the narrowest level is promised when all hosts send across the network at full rate; at
+    /// least 1, since hosts are a level too.
+    #[must_use]
+    pub fn total(&self) -> f64 {
+        (self.edge * self.core).max(self.edge).max(1.0)
+    }
+}
+
+impl ClosSize {
+    /// The network's oversubscription with links of these rates; with [`ClosRates::all`], by their counts alone.
+    #[must_use]
+    pub fn oversubscription(&self, rates: ClosRates) -> Oversubscription {
+        let sum = |links: u32, rate: Rate| f64::from(links) * rate.as_bps_f64();
+        let core = match self.pods {
+            1 => 1.0,
+            _ => sum(self.edges, rates.uplink) / sum(self.cores, rates.core),
+        };
+        Oversubscription { edge: sum(self.hosts, rates.host) / sum(self.aggregations, rates.uplink), core }
+    }
+
+    /// Shortest paths between edge switches of different pods; none if there is one pod.
+    #[must_use]
+    pub fn paths_between_pods(&self) -> u64 {
+        if self.pods > 1 { u64::from(self.aggregations) * u64::from(self.cores) } else { 0 }
+    }
+
+    /// Shortest paths between edge switches of one pod.
+    #[must_use]
+    pub fn paths_within_a_pod(&self) -> u64 {
+        self.aggregations.into()
+    }
+}
+
+impl Topology {
+    /// The oversubscription of a Clos network whose links are all up, by the rates of its links.
+    #[must_use]
+    pub fn oversubscription(&self) -> Option<Oversubscription> {
+        let &Shape::Clos(size) = self.shape() else { return None };
+        // The builder gives all links of a level one rate, so the first path up tells them all.
+        let up = |node: NodeId, port: u32| self.link_at(node, PortId::of(port as usize));
+        let host = up(NodeId(0), 0)?;
+        let edge = up(host.to, size.hosts)?;
+        let core = up(edge.to, size.edges).map_or(Rate::ZERO, |link| link.rate);
+        Some(size.oversubscription(ClosRates { host: host.rate, uplink: edge.rate, core }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builders::{clos, torus};
+    use raddle_core::Duration;
+
+    const TEN: Rate = Rate::from_gbps(10);
+    const DELAY: Duration = Duration::from_us(2);
+
+    fn clos_size([pods, edges, aggregations, cores, hosts]: [u32; 5]) -> ClosSize {
+        ClosSize { pods, edges, aggregations, cores, hosts }
+    }
+
+    /// specs/expeditus.md §1.3, the table: p, r, n, m, H; hosts, cores, paths between pods, O_T, O_C.
+    #[test]
+    fn oracle_named_instances() {
+        let equal = ClosRates::all(TEN);
+        let wide = ClosRates { uplink: Rate::from_gbps(40), core: Rate::from_gbps(40), ..equal };
+        let limited = ClosRates { core: Rate::from_bps(2_500_000_000), ..equal };
+        for (name, numbers, rates, [hosts, cores, paths], [edge, core], total) in [
+            ("k=12", [12, 6, 6, 6, 6], equal, [432, 36, 36], [1.0, 1.0], 1.0),
+            ("baseline", [12, 6, 6, 3, 6], equal, [432, 18, 18], [1.0, 2.0], 2.0),
+            ("1.5:1 core", [12, 6, 6, 4, 6], equal, [432, 24, 24], [1.0, 1.5], 1.5),
+            ("3:1 core", [12, 6, 6, 2, 6], equal, [432, 12, 12], [1.0, 3.0], 3.0),
+            ("2:1 ToR", [12, 6, 6, 6, 12], equal, [864, 36, 36], [2.0, 1.0], 2.0),
+            ("3:1 ToR", [12, 6, 6, 6, 18], equal, [1296, 36, 36], [3.0, 1.0], 3.0),
+            ("stress", [4, 2, 2, 2, 2], equal, [16, 4, 4], [1.0, 1.0], 1.0),
+            ("testbed", [2, 2, 2, 2, 2], equal, [8, 4, 4], [1.0, 1.0], 1.0),
+            ("testbed, rate-limited", [2, 2, 2, 2, 2], limited, [8, 4, 4], [1.0, 4.0], 4.0),
+            ("leaf-spine", [1, 8, 8, 0, 16], equal, [128, 0, 0], [2.0, 1.0], 2.0),
+            ("Altoona-like", [96, 48, 4, 12, 16], wide, [73_728, 48, 48], [1.0, 4.0], 4.0),
+        ] {
+            let size = clos_size(numbers);
+            let of = size.oversubscription(rates);
+            assert_eq!((of.edge, of.core, of.total()), (edge, core, total), "{name}");
+            assert_eq!(size.paths_between_pods(), paths, "{name}");
+            let topology = clos(size, rates, DELAY).unwrap();
+            assert_eq!(topology.hosts().count() as u64, hosts, "{name}");
+            assert_eq!(u64::from(size.aggregations * size.cores), cores, "{name}");
+            assert_eq!(topology.oversubscription(), Some(of), "{name}");
+        }
+        assert_eq!(ClosSize::fat_tree(12), clos_size([12, 6, 6, 6, 6]));
+    }
+
+    /// specs/expeditus.md §11.9.
+    #[test]
+    fn oracle_counts_of_the_baseline() {
+        let size = clos_size([12, 6, 6, 3, 6]);
+        let topology = clos(size, ClosRates::all(TEN), DELAY).unwrap();
+        let network = crate::Clos::new(size);
+        let nodes_at = |level| topology.nodes().filter(|&node| network.level(node) == level).count();
+        assert_eq!([0, 1, 2, 3].map(nodes_at), [432, 72, 72, 18]);
+        let links_from = |level| {
+            let up =
+                |link: &crate::Link| network.level(link.from) == level && network.level(link.to) == level + 1;
+            topology.links().filter(|(_, link)| up(link)).count()
+        };
+        assert_eq!([0, 1, 2].map(links_from), [432, 432, 216]);
+        let altoona = clos_size([96, 48, 4, 12, 16]);
+        let edges = u64::from(altoona.pods * altoona.edges);
+        assert_eq!(altoona.paths_between_pods() * edges, 221_184);
+    }
+
+    #[test]
+    fn levels_with_rates_to_spare_do_not_make_up_for_hosts() {
+        let spare = |edge, core| Oversubscription { edge, core }.total();
+        assert_eq!(
+            [spare(0.25, 1.0), spare(0.5, 2.0), spare(2.0, 0.5)].map(f64::to_bits),
+            [1.0, 1.0, 2.0].map(f64::to_bits)
+        );
+    }
+
+    #[test]
+    fn other_fabrics_and_damaged_ones_have_none() {
+        assert_eq!(torus(&[4, 4], TEN, DELAY).unwrap().oversubscription(), None);
+        let tree = clos(ClosSize::fat_tree(4), ClosRates::all(TEN), DELAY).unwrap();
+        let first = tree.link_id(NodeId(0), PortId(0));
+        assert_eq!(tree.surviving(|link| link != first).oversubscription(), None);
+    }
+}

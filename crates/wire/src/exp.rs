@@ -1,0 +1,263 @@
+//! Expeditus's tag on the packets that select a path (SoCC 2016 §4.1; specs/expeditus.md §4).
+//!
+//! It stands between an Ethernet frame's source address and its original EtherType:
+//!
+//! ```text
+//! offset 0        2          3                4                    3 + ceil(n/2)
+//!        0x9900   SF | n     load 0 | load 1  load 2 | load 3 ...  original EtherType, packet
+//! ```
+//!
+//! SF is the bit 0x80: 0 in an Exp-request, 1 in an Exp-response; n is 0 to 127. A load takes the lower three bits of a
+//! nibble, whose first bit is padding: sent as 0, ignored on receipt, like the last nibble of an odd number.
+
+use crate::field::{first, get16, part};
+use crate::{Error, Header, ipv4};
+
+/// Loads of a switch's uplinks, in the order of its uplinks, and which way they travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tag {
+    /// Whether this is an Exp-response; else it is an Exp-request.
+    pub is_response: bool,
+    count: u8,
+    /// Two loads a byte, the earlier in the upper half; 0 where there are none.
+    loads: [u8; 64],
+}
+
+impl Tag {
+    /// The EtherType that announces the tag.
+    pub const TPID: u16 = 0x9900;
+    /// Bytes of a tag without loads.
+    pub const MIN_LEN: usize = 3;
+    /// The most loads of a tag.
+    pub const MOST: usize = 127;
+    /// The greatest load.
+    pub const MOST_LOAD: u8 = 7;
+    const RESPONSE: u8 = 0x80;
+
+    /// An Exp-request with these loads.
+    ///
+    /// # Panics
+    /// As [`with_loads`](Self::with_loads).
+    #[must_use]
+    pub fn request(loads: impl IntoIterator<Item = u8>) -> Self {
+        Self { is_response: false, ..Self::response() }.with_loads(loads)
+    }
+
+    /// An Exp-response, still without loads.
+    #[must_use]
+    pub const fn response() -> Self {
+        Self { is_response: true, count: 0, loads: [0; 64] }
+    }
+
+    /// The same with these loads in place of those it had.
+    ///
+    /// # Panics
+    /// If there are more than [`MOST`](Self::MOST), or one exceeds [`MOST_LOAD`](Self::MOST_LOAD).
+    #[must_use]
+    pub fn with_loads(self, loads: impl IntoIterator<Item = u8>) -> Self {
+        let mut tag = Self { is_response: self.is_response, ..Self::response() };
+        for load in loads {
+            assert!(load <= Self::MOST_LOAD, "a load of {load} needs more than three bits");
+            assert!(tag.len() < Self::MOST, "a tag holds {} loads", Self::MOST);
+            let (byte, shift) = place(tag.len());
+            tag.loads[byte] |= load << shift;
+            tag.count += 1;
+        }
+        tag
+    }
+
+    /// How many loads it has.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Its loads, each 0 to 7.
+    pub fn loads(&self) -> impl ExactSizeIterator<Item = u8> + '_ {
+        (0..self.len()).map(|index| {
+            let (byte, shift) = place(index);
+            self.loads[byte] >> shift & Self::MOST_LOAD
+        })
+    }
+
+    /// Bytes that it adds to a frame.
+    #[must_use]
+    pub const fn wire_len(&self) -> usize {
+        Self::MIN_LEN + self.len().div_ceil(2)
+    }
+
+    /// Appends its bytes to `out`.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&Self::TPID.to_be_bytes());
+        out.push(if self.is_response { Self::RESPONSE } else { 0 } | self.count);
+        out.extend_from_slice(&self.loads[..self.wire_len() - Self::MIN_LEN]);
+    }
+
+    /// The tag in front of `bytes`.
+    ///
+    /// # Errors
+    /// [`Error`], if the bytes do not begin with a tag or lack some of it.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        let start: &[u8; Self::MIN_LEN] = first(bytes)?;
+        if get16(start, 0) != Self::TPID {
+            return Err(Error::UnknownType(start[0]));
+        }
+        let count = start[2] & !Self::RESPONSE;
+        let packed = part(bytes, Self::MIN_LEN, usize::from(count).div_ceil(2))?;
+        let nibbles = packed.iter().flat_map(|byte| [byte >> 4, byte & 0xF]);
+        let tag = Self { is_response: start[2] & Self::RESPONSE != 0, ..Self::response() };
+        Ok(tag.with_loads(nibbles.take(count.into()).map(|nibble| nibble & Self::MOST_LOAD)))
+    }
+}
+
+/// Where a load is: its byte, and how far it is shifted there.
+const fn place(index: usize) -> (usize, u32) {
+    (index / 2, if index.is_multiple_of(2) { 4 } else { 0 })
+}
+
+/// A packet in IPv4 that bears a tag. Its bytes are the tag's and the packet's: the EtherType between them is always
+/// IPv4's, and part of the frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tagged {
+    /// The tag.
+    pub tag: Tag,
+    /// The header of the packet behind it; of an Exp-response, the request's with its addresses, not its ports, exchanged
+    /// and without its payload.
+    pub inner: Header,
+}
+
+impl Tagged {
+    /// The first byte: of the tag's own EtherType.
+    pub const TYPE: u8 = 0x99;
+
+    /// Bytes up to the payload of the packet.
+    #[must_use]
+    pub fn wire_len(&self) -> usize {
+        self.tag.wire_len() + self.inner.wire_len()
+    }
+
+    /// Appends the headers' bytes to `out`; `payload`, up to trailing zeros, is what the inner checksum covers.
+    ///
+    /// # Panics
+    /// As [`Header::encode`] of the inner header.
+    pub fn encode(&self, payload: &[u8], out: &mut Vec<u8>) {
+        self.tag.encode(out);
+        self.inner.encode_header(payload, out);
+    }
+
+    /// The tagged packet in front of `bytes`, and the length of its headers.
+    ///
+    /// # Errors
+    /// [`Error`], if there is no tag, or no packet in IPv4 behind it.
+    pub fn decode(bytes: &[u8]) -> Result<(Self, usize), Error> {
+        let tag = Tag::decode(bytes)?;
+        let packet = &bytes[tag.wire_len()..];
+        match first::<1>(packet)? {
+            [ipv4::TYPE] => {}
+            &[other] => return Err(Error::UnknownType(other)),
+        }
+        let (inner, len) = Header::decode(packet)?;
+        Ok((Self { tag, inner }, bytes.len() - packet.len() + len))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::tests::hex;
+    use proptest::prelude::*;
+
+    fn bytes(tag: &Tag) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        tag.encode(&mut bytes);
+        bytes
+    }
+
+    /// Vectors §4.6.
+    #[test]
+    fn oracle_4_6_tags() {
+        let request: [(&[u8], &str); 7] = [
+            (&[3, 1], "99 00 02 31"),
+            (&[3, 0, 7, 5], "99 00 04 30 75"),
+            (&[0; 4], "99 00 04 00 00"),
+            (&[7; 4], "99 00 04 77 77"),
+            (&[5, 2, 7], "99 00 03 52 70"),
+            (&[1, 2, 3, 4, 5, 6], "99 00 06 12 34 56"),
+            (&[0, 7, 1, 6, 2, 5, 3, 4], "99 00 08 07 16 25 34"),
+        ];
+        let response: [(&[u8], &str); 6] = [
+            (&[], "99 00 80"),
+            (&[4], "99 00 81 40"),
+            (&[1, 6], "99 00 82 16"),
+            (&[6, 5, 4], "99 00 83 65 40"),
+            (&[1, 6, 0, 2], "99 00 84 16 02"),
+            (&[2, 4, 6, 0], "99 00 84 24 60"),
+        ];
+        let requests = request.map(|(loads, text)| (Tag::request(loads.iter().copied()), loads, text));
+        let responses =
+            response.map(|(loads, text)| (Tag::response().with_loads(loads.iter().copied()), loads, text));
+        for (tag, loads, text) in requests.into_iter().chain(responses) {
+            assert_eq!(bytes(&tag), hex(text));
+            assert_eq!(Tag::decode(&hex(text)), Ok(tag));
+            assert!(tag.loads().eq(loads.iter().copied()), "{text}");
+        }
+    }
+
+    /// Lengths §4.2.
+    #[test]
+    fn oracle_4_2_lengths() {
+        for (loads, len) in [(0, 3), (1, 4), (2, 4), (3, 5), (4, 5), (5, 6), (6, 6), (12, 9), (48, 27)] {
+            let tag = Tag::request(vec![0; loads]);
+            assert_eq!((tag.wire_len(), bytes(&tag).len()), (len, len), "{loads} loads");
+        }
+        assert_eq!([64, 127].map(|loads| Tag::request(vec![7; loads]).wire_len()), [35, 67]);
+    }
+
+    #[test]
+    fn padding_is_ignored_on_receipt() {
+        assert_eq!(Tag::decode(&hex("99 00 03 da 7f")), Ok(Tag::request([5, 2, 7])));
+    }
+
+    #[test]
+    fn truncated_and_foreign_bytes_are_refused() {
+        assert_eq!(Tag::decode(&hex("99 00 04 30")), Err(Error::Truncated { have: 4, need: 5 }));
+        assert_eq!(Tag::decode(&hex("99 00")), Err(Error::Truncated { have: 2, need: 3 }));
+        assert_eq!(Tag::decode(&hex("08 00 45")), Err(Error::UnknownType(8)));
+        let nested = hex("99 00 80 99 00 80 45");
+        assert_eq!(Tagged::decode(&nested), Err(Error::UnknownType(0x99)));
+        assert_eq!(Tagged::decode(&hex("99 00 80")), Err(Error::Truncated { have: 0, need: 1 }));
+    }
+
+    #[test]
+    #[should_panic(expected = "three bits")]
+    fn a_load_beyond_three_bits_is_not_sent() {
+        let _ = Tag::request([8]);
+    }
+
+    pub(crate) fn any_tag() -> impl Strategy<Value = Tag> {
+        (any::<bool>(), prop::collection::vec(0_u8..8, 0..=127))
+            .prop_map(|(is_response, loads)| Tag { is_response, ..Tag::request(loads) })
+    }
+
+    proptest! {
+        #[test]
+        fn decoding_undoes_encoding(tag in any_tag()) {
+            prop_assert_eq!(Tag::decode(&bytes(&tag)), Ok(tag));
+        }
+
+        #[test]
+        fn any_bytes_are_decoded_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+            let mut frame = hex("99 00");
+            frame.extend(bytes);
+            if let Ok(tag) = Tag::decode(&frame) {
+                prop_assert!(tag.wire_len() <= frame.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The IPv4 header (RFC 791) in front of what hosts of TCP and UDP send.
+//!
+//! Node `n` has the address `10.0.0.0 + n`. The header has no options, forbids fragments and lives 64 hops. Reading is
+//! more tolerant: fields that an [`Ipv4`] does not keep may hold anything its checksum covers.
+
+use crate::field::{first, get16, get32, part, put16, put32};
+use crate::{Ecn, Error, checksum};
+
+/// The first byte: version 4, a header of 5 words.
+pub(crate) const TYPE: u8 = 0x45;
+/// Bytes of the header.
+pub(crate) const LEN: usize = 20;
+
+const NETWORK: u32 = 10 << 24;
+const TIME_TO_LIVE: u8 = 64;
+const DONT_FRAGMENT: u16 = 0x4000;
+const MORE_FRAGMENTS_AND_OFFSET: u16 = 0x3FFF;
+
+/// The protocol number of a packet that begins with [`TYPE`], if it is as long.
+pub(crate) fn protocol(bytes: &[u8]) -> Option<u8> {
+    bytes.get(9).copied()
+}
+
+/// What an IPv4 header says.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ipv4 {
+    /// Sending node (24 bits).
+    pub(crate) src: u32,
+    /// Receiving node (24 bits).
+    pub(crate) dst: u32,
+    pub(crate) ecn: Ecn,
+    pub(crate) protocol: u8,
+}
+
+impl Ipv4 {
+    /// The header's bytes, in front of `body_len` others.
+    ///
+    /// # Panics
+    /// If a node's number exceeds 24 bits, or the packet the 65,535 bytes of IPv4.
+    pub(crate) fn encode(&self, body_len: usize) -> [u8; LEN] {
+        let mut ip = [0; LEN];
+        ip[0] = TYPE;
+        ip[1] = self.ecn as u8;
+        put16(&mut ip, 2, u16::try_from(LEN + body_len).expect("the packet fits IPv4"));
+        put16(&mut ip, 6, DONT_FRAGMENT);
+        ip[8] = TIME_TO_LIVE;
+        ip[9] = self.protocol;
+        put32(&mut ip, 12, address(self.src));
+        put32(&mut ip, 16, address(self.dst));
+        let sum = checksum::sum(&ip);
+        put16(&mut ip, 10, !checksum::fold(sum));
+        ip
+    }
+
+    /// The header in front of `bytes`, of a packet of `protocol` with at least `least` bytes after it, and all of these.
+    ///
+    /// # Errors
+    /// [`Error`], if the bytes are no such packet between nodes.
+    pub(crate) fn decode(bytes: &[u8], protocol: u8, least: usize) -> Result<(Self, &[u8]), Error> {
+        let ip: &[u8; LEN] = first(bytes)?;
+        if ip[0] != TYPE {
+            return Err(Error::UnknownType(ip[0]));
+        }
+        checksum::verify(checksum::sum(ip))?;
+        let fragment = get16(ip, 6) & MORE_FRAGMENTS_AND_OFFSET;
+        if fragment != 0 {
+            return Err(Error::Invalid { field: "fragment", value: fragment.into() });
+        }
+        if ip[9] != protocol {
+            return Err(Error::Invalid { field: "protocol", value: ip[9].into() });
+        }
+        let total = usize::from(get16(ip, 2));
+        if total < LEN + least {
+            return Err(Error::Invalid { field: "total length", value: total as u64 });
+        }
+        let body = part(bytes, LEN, total - LEN)?;
+        let header = Self {
+            src: node("source address", get32(ip, 12))?,
+            dst: node("destination address", get32(ip, 16))?,
+            ecn: Ecn::of(ip[1]),
+            protocol,
+        };
+        Ok((header, body))
+    }
+
+    /// The sum of what the checksums of TCP and UDP cover besides their `body_len` bytes: addresses, protocol, length.
+    pub(crate) fn pseudo_header(&self, body_len: usize) -> u64 {
+        let address = |node| u64::from(address(node));
+        address(self.src) + address(self.dst) + u64::from(self.protocol) + body_len as u64
+    }
+}
+
+fn address(node: u32) -> u32 {
+    assert!(node < 1 << 24, "node {node} has no address in 10.0.0.0/8");
+    NETWORK | node
+}
+
+fn node(field: &'static str, address: u32) -> Result<u32, Error> {
+    if address >> 24 != NETWORK >> 24 {
+        return Err(Error::Invalid { field, value: address.into() });
+    }
+    Ok(address & 0x00FF_FFFF)
+}

@@ -1,0 +1,113 @@
+//! UDP over IPv4 (RFC 768, RFC 791), and a header of our own behind it that says which bytes of a flow a datagram
+//! carries, so that the receiver knows when it has them all.
+//!
+//! | byte | bits | field |
+//! |---|---|---|
+//! | 0 | 64 | offset of the first payload byte in the flow |
+//! | 8 | 64 | bytes of the flow |
+
+use crate::field::{first, get16, get64, put16, put64};
+use crate::ipv4::{self, Ipv4};
+use crate::{Ecn, Error, checksum};
+
+/// A datagram's headers: 28 bytes of IPv4 and UDP, 16 bytes of the stream's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Datagram {
+    /// Sending node (24 bits).
+    pub src: u32,
+    /// Receiving node (24 bits).
+    pub dst: u32,
+    /// Source port.
+    pub src_port: u16,
+    /// Destination port.
+    pub dst_port: u16,
+    /// Payload bytes.
+    pub plen: u16,
+    /// Whether queues may mark the packet, and whether one has.
+    pub ecn: Ecn,
+    /// Place of the first payload byte in the flow.
+    pub offset: u64,
+    /// Bytes of the flow, at least `offset + plen`.
+    pub size: u64,
+}
+
+const UDP: usize = 8;
+const STREAM: usize = 16;
+
+impl Datagram {
+    /// IPv4's protocol number.
+    pub(crate) const PROTOCOL: u8 = 17;
+    /// Bytes of the headers on the wire.
+    pub const LEN: usize = ipv4::LEN + UDP + STREAM;
+
+    fn ip(&self) -> Ipv4 {
+        Ipv4 { src: self.src, dst: self.dst, ecn: self.ecn, protocol: Self::PROTOCOL }
+    }
+
+    /// The headers' bytes, before a payload of which `payload` is all but trailing zeros.
+    ///
+    /// # Panics
+    /// If a node's number exceeds 24 bits, or headers and payload exceed the 65,535 bytes of an IPv4 packet.
+    #[must_use]
+    pub fn encode(&self, payload: &[u8]) -> [u8; Self::LEN] {
+        debug_assert!(payload.len() <= self.plen.into(), "plen counts the payload");
+        let len = UDP + STREAM + usize::from(self.plen);
+        let mut bytes = [0; Self::LEN];
+        let (ip, udp) = bytes.split_at_mut(ipv4::LEN);
+        ip.copy_from_slice(&self.ip().encode(len));
+        put16(udp, 0, self.src_port);
+        put16(udp, 2, self.dst_port);
+        put16(udp, 4, len as u16);
+        put64(udp, UDP, self.offset);
+        put64(udp, UDP + 8, self.size);
+        let sum = self.ip().pseudo_header(len) + checksum::sum(udp) + checksum::sum(payload);
+        let sum = match !checksum::fold(sum) {
+            0 => 0xFFFF, // zero stands for no checksum
+            sum => sum,
+        };
+        put16(udp, 6, sum);
+        bytes
+    }
+
+    /// The datagram in front of `bytes`.
+    ///
+    /// # Errors
+    /// [`Error`], if the bytes are no datagram of a flow between nodes, or have no checksum.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        let (ip, udp) = Ipv4::decode(bytes, Self::PROTOCOL, UDP + STREAM)?;
+        checksum::verify(ip.pseudo_header(udp.len()) + checksum::sum(udp))?;
+        let len = get16(udp, 4);
+        if usize::from(len) != udp.len() {
+            return Err(Error::Invalid { field: "length", value: len.into() });
+        }
+        let headers: &[u8; UDP + STREAM] = first(udp)?;
+        let plen = (udp.len() - headers.len()) as u16;
+        let (offset, size) = (get64(headers, UDP), get64(headers, UDP + 8));
+        if offset.checked_add(plen.into()).is_none_or(|end| end > size) {
+            return Err(Error::Invalid { field: "offset", value: offset });
+        }
+        let (src_port, dst_port) = (get16(headers, 0), get16(headers, 2));
+        Ok(Self { src: ip.src, dst: ip.dst, src_port, dst_port, plen, ecn: ip.ecn, offset, size })
+    }
+
+    /// The flow's name: `sender << 32 | sender's port << 16 | receiver's port`.
+    #[must_use]
+    pub const fn flow_key(&self) -> u64 {
+        (self.src as u64) << 32 | (self.src_port as u64) << 16 | self.dst_port as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Header;
+    use crate::tests::{bytes_of, datagram, hex};
+
+    /// The bytes of the RFCs' formats, their checksums worked out apart.
+    #[test]
+    fn udp_vector() {
+        let bytes = hex("45 00 00 30 00 00 40 00 40 11 23 b7 0a 00 00 01 0a 02 03 04 \
+                         03 e8 00 50 00 1c de c6 00 00 00 00 00 00 05 b0 00 00 00 00 00 01 00 00 00 00 00 00");
+        assert_eq!(bytes_of(&Header::Udp(datagram())), bytes);
+        assert_eq!(Header::decode(&bytes), Ok((Header::Udp(datagram()), 44)));
+    }
+}

@@ -1,0 +1,200 @@
+//! The connection matrices of htsim, files that end in `.cm`: `Nodes`, `Connections`, then a line a flow such as
+//! `0->5 id 1 start 0 size 2000000`.
+
+use crate::hpcc::number;
+use raddle_core::text::{Misread, Word, lines};
+use raddle_core::{Bytes, Flow, FlowId, NodeId, Time};
+use raddle_topology::Topology;
+
+/// Reads a connection matrix; its nodes are the hosts of `topology`, in order. Starts are in picoseconds and sizes in
+/// bytes, as htsim reads them; `prio` becomes the flow's priority. Flows are numbered in order of start, whatever their
+/// `id`.
+///
+/// # Errors
+/// With line and column, if a line is malformed, there are more nodes than hosts, or the number of flows is not that of
+/// `Connections`; if flows start on a trigger or links fail, which a list of flows cannot say.
+pub fn read_htsim(text: &str, topology: &Topology) -> Result<Vec<Flow>, Misread> {
+    let hosts: Vec<NodeId> = topology.hosts().collect();
+    let mut flows = Vec::new();
+    let mut announced = None;
+    for words in lines(text) {
+        let [first, rest @ ..] = &words[..] else { continue };
+        match first.text {
+            "Nodes" => {
+                let nodes: usize = only(first, rest)?.number("a number of nodes")?;
+                if nodes > hosts.len() {
+                    let problem = format!("{nodes} nodes, and the topology has {} hosts", hosts.len());
+                    return Err(rest[0].error(problem));
+                }
+            }
+            "Connections" => {
+                let count = only(first, rest)?;
+                announced = Some((count, count.number::<usize>("a number of connections")?));
+            }
+            "Triggers" | "Failures" => {
+                let count = only(first, rest)?;
+                if count.number::<u32>("a number")? > 0 {
+                    return Err(count.error(format!("{}: {UNKNOWN}", first.text)));
+                }
+            }
+            _ => flows.push(flow(first, rest, &hosts)?),
+        }
+    }
+    let Some((count, announced)) = announced else {
+        let problem = "`Connections`, the number of flows, is missing".to_owned();
+        return Err(Misread { line: 1, column: 1, problem });
+    };
+    if flows.len() != announced {
+        return Err(count.error(format!("{announced} flows announced, {} found", flows.len())));
+    }
+    number(&mut flows);
+    Ok(flows)
+}
+
+/// What is not read, and why.
+const UNKNOWN: &str = "only flows that start at a given time, over links that work, can be read";
+
+/// The word after a key.
+fn only<'a>(key: &Word<'_>, rest: &[Word<'a>]) -> Result<Word<'a>, Misread> {
+    match rest {
+        [value] => Ok(*value),
+        _ => Err(key.error(format!("`{}` is followed by one number", key.text))),
+    }
+}
+
+/// A flow between two hosts, `0->5`, with its attributes, each a name and a number.
+fn flow(ends: &Word<'_>, attributes: &[Word<'_>], hosts: &[NodeId]) -> Result<Flow, Misread> {
+    let Some((src, dst)) = ends.text.split_once("->") else {
+        return Err(
+            ends.error(format!("`{}` is neither a connection, 0->5, nor a count: {UNKNOWN}", ends.text))
+        );
+    };
+    let host = |text: &str| {
+        let number: Option<usize> = text.parse().ok();
+        let host = number.and_then(|number| hosts.get(number));
+        host.copied().ok_or_else(|| ends.error(format!("`{text}` is not one of the {} hosts", hosts.len())))
+    };
+    let (src, dst) = (host(src)?, host(dst)?);
+    if src == dst {
+        return Err(ends.error("a flow from a host to itself".to_owned()));
+    }
+    let (mut size, mut start, mut priority) = (None, None, 0);
+    for pair in attributes.chunks(2) {
+        let [name, value] = pair else {
+            return Err(pair[0].error(format!("`{}` is followed by nothing", pair[0].text)));
+        };
+        match name.text {
+            "start" => start = Some(start_time(value)?),
+            "size" => size = Some(bytes(value)?),
+            "id" => {
+                value.number::<u64>("a number")?;
+            }
+            "prio" => {
+                priority = value.number("a priority")?;
+                if priority > 15 {
+                    return Err(value.error(format!("priority {priority} is more than 15")));
+                }
+            }
+            other => return Err(name.error(format!("`{other}`: {UNKNOWN}"))),
+        }
+    }
+    let missing = |what| ends.error(format!("the flow has no `{what}`"));
+    let (size, start) = (size.ok_or_else(|| missing("size"))?, start.ok_or_else(|| missing("start"))?);
+    Ok(Flow { priority, ..Flow::new(FlowId(0), src, dst, size, start) })
+}
+
+fn bytes(value: &Word<'_>) -> Result<Bytes, Misread> {
+    match value.number("a number of bytes")? {
+        0 => Err(value.error("a flow has at least 1 byte".to_owned())),
+        bytes => Ok(Bytes(bytes)),
+    }
+}
+
+/// Picoseconds, which htsim reads as a float.
+fn start_time(value: &Word<'_>) -> Result<Time, Misread> {
+    /// Time ends at 213 days, 1.8e19 ps.
+    const LAST: f64 = 1e19;
+    let float: f64 = value.number("a time in picoseconds")?;
+    if !(0.0..LAST).contains(&float) {
+        return Err(value.error(format!("{} ps is not between 0 and 1e19 ps", value.text)));
+    }
+    // Whole numbers are exact beyond 2^53 too.
+    Ok(Time::from_ps(value.text.parse().unwrap_or(float.round() as u64)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{clos, star};
+    use proptest::prelude::*;
+
+    #[test]
+    fn connections_are_read_by_the_hosts_numbers_and_sorted_by_start() {
+        let text = "Nodes 4\nConnections 3\nTriggers 0\n# a comment\n0->3 id 1 start 2000000 size 2000000\n\
+                    2->1 id 2 start 0 size 1 prio 3\n3->0 id 3 start 1.5e6 size 10\n";
+        let flows = read_htsim(text, &star(4)).unwrap();
+        let rows: Vec<_> = flows
+            .iter()
+            .map(|flow| (flow.id.0, flow.src.0, flow.dst.0, flow.size.0, flow.start.as_ps(), flow.priority))
+            .collect();
+        assert_eq!(
+            rows,
+            [(0, 2, 1, 1, 0, 3), (1, 3, 0, 10, 1_500_000, 0), (2, 0, 3, 2_000_000, 2_000_000, 0)]
+        );
+    }
+
+    #[test]
+    fn malformed_files_are_refused_at_their_place() {
+        let error = |text: &str| read_htsim(text, &star(4)).unwrap_err().to_string();
+        let flow = |flow: &str| error(&format!("Nodes 4\nConnections 1\n{flow}"));
+        assert_eq!(
+            error("0->1 start 0 size 1"),
+            "line 1, column 1: `Connections`, the number of flows, is missing"
+        );
+        assert_eq!(error("Nodes 5"), "line 1, column 7: 5 nodes, and the topology has 4 hosts");
+        assert_eq!(error("Nodes"), "line 1, column 1: `Nodes` is followed by one number");
+        assert_eq!(error("Connections x"), "line 1, column 13: `x` is not a number of connections");
+        assert_eq!(
+            error("Connections 2\n0->1 start 0 size 1"),
+            "line 1, column 13: 2 flows announced, 1 found"
+        );
+        assert_eq!(flow("0->4 start 0 size 1"), "line 3, column 1: `4` is not one of the 4 hosts");
+        assert_eq!(flow("1->1 start 0 size 1"), "line 3, column 1: a flow from a host to itself");
+        assert_eq!(flow("0->1 start 0 size 0"), "line 3, column 19: a flow has at least 1 byte");
+        assert_eq!(flow("0->1 start 0 size"), "line 3, column 14: `size` is followed by nothing");
+        assert_eq!(flow("0->1 start -1 size 1"), "line 3, column 12: -1 ps is not between 0 and 1e19 ps");
+        assert_eq!(flow("0->1 start 0"), "line 3, column 1: the flow has no `size`");
+        assert_eq!(flow("0->1 size 1"), "line 3, column 1: the flow has no `start`");
+        assert_eq!(flow("0->1 start 0 size 1 prio 16"), "line 3, column 26: priority 16 is more than 15");
+        let unknown = "only flows that start at a given time, over links that work, can be read";
+        assert_eq!(error("Triggers 1"), format!("line 1, column 10: Triggers: {unknown}"));
+        assert_eq!(flow("0->1 trigger 1 size 1"), format!("line 3, column 6: `trigger`: {unknown}"));
+        assert!(
+            flow("trigger id 1 oneshot").starts_with("line 3, column 1: `trigger` is neither a connection")
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(
+            text in prop::collection::vec(
+                prop::sample::select(vec!["Nodes", "Connections", "0->1", "->", "start", "size", "1", "-", "é", "\n", "#"]),
+                0..30,
+            )
+        ) {
+            let _ = read_htsim(&text.join(" "), &clos([2, 1, 1, 1, 2], [1; 3]));
+        }
+
+        #[test]
+        fn generated_matrices_are_read(ends in prop::collection::vec((0..4_usize, 1..4_usize, 0..9 * 10_u64.pow(18), 1..u64::MAX), 0..20)) {
+            let rows = ends.iter().map(|(src, step, start, size)| {
+                format!("{src}->{} id 1 start {start} size {size}\n", (src + step) % 4)
+            });
+            let text = format!("Nodes 4\nConnections {}\n{}", ends.len(), rows.collect::<String>());
+            let flows = read_htsim(&text, &star(4)).unwrap();
+            let mut starts: Vec<_> = ends.iter().map(|end| end.2).collect();
+            starts.sort_unstable();
+            prop_assert!(flows.iter().map(|flow| flow.start.as_ps()).eq(starts));
+        }
+    }
+}

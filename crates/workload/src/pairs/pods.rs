@@ -1,0 +1,127 @@
+//! Patterns on the pods of a Clos network (specs/expeditus.md §8.10). Of a leaf-spine, which is one pod, each leaf counts
+//! as a pod.
+
+use crate::WorkloadError;
+use raddle_core::{NodeId, Stream};
+use raddle_topology::{ClosSize, Shape, Topology};
+
+/// The hosts of a Clos network by rack and pod; hosts are the first nodes, rack by rack and pod by pod.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pods {
+    /// Number of pods, at least 2.
+    count: usize,
+    /// Hosts a pod.
+    pub(super) size: usize,
+    /// Hosts a rack.
+    rack: usize,
+}
+
+type List = Vec<(NodeId, NodeId)>;
+
+impl Pods {
+    pub(super) fn of(topology: &Topology, pattern: &'static str) -> Result<Self, WorkloadError> {
+        let &Shape::Clos(ClosSize { pods, edges, hosts, .. }) = topology.shape() else {
+            return Err(WorkloadError::NotAClos { pattern });
+        };
+        let (count, racks) = if pods == 1 { (edges, 1) } else { (pods, edges) };
+        if count < 2 {
+            return Err(WorkloadError::OnePod { pattern });
+        }
+        let [count, size, rack] = [count, racks * hosts, hosts].map(|number| number as usize);
+        Ok(Self { count, size, rack })
+    }
+
+    fn hosts(&self) -> usize {
+        self.count * self.size
+    }
+
+    /// The hosts of some pods, or of all if none is named, pod by pod.
+    pub(super) fn members(&self, pods: &[u32]) -> Result<Vec<NodeId>, WorkloadError> {
+        let members = |pod: usize| (pod * self.size..(pod + 1) * self.size).map(NodeId::of);
+        if pods.is_empty() {
+            return Ok((0..self.count).flat_map(members).collect());
+        }
+        let mut named: Vec<usize> = pods.iter().map(|&pod| pod as usize).collect();
+        named.sort_unstable();
+        if let Some(pod) = named.iter().find(|&&pod| pod >= self.count) {
+            return Err(WorkloadError::parameter("pod", pod, "one of the fabric's, counted from 0"));
+        }
+        if named.len() < 2 || named.windows(2).any(|pair| pair[0] == pair[1]) {
+            return Err(WorkloadError::parameter(
+                "number of pods",
+                &named.len(),
+                "at least 2, all different",
+            ));
+        }
+        Ok(named.into_iter().flat_map(members).collect())
+    }
+
+    /// Each host to one of another pod, each from one: a random shift among pods for each place in a pod, then random
+    /// swaps of destinations. Drawing permutations until one fits would not end.
+    pub(super) fn bijection(&self, stream: &mut Stream) -> List {
+        /// Swaps tried a host; half of `ln(hosts)` would do.
+        const SWAPS: usize = 32;
+        let hosts = self.hosts();
+        let pod = |host: usize| host / self.size;
+        let mut to = vec![0; hosts];
+        for place in 0..self.size {
+            let shift = 1 + stream.below(self.count as u64 - 1) as usize;
+            for from in 0..self.count {
+                to[from * self.size + place] = (from + shift) % self.count * self.size + place;
+            }
+        }
+        for _ in 0..SWAPS * hosts {
+            let [a, b] = [(); 2].map(|()| stream.below(hosts as u64) as usize);
+            if pod(a) != pod(to[b]) && pod(b) != pod(to[a]) {
+                to.swap(a, b);
+            }
+        }
+        to.into_iter().enumerate().map(|(src, dst)| (NodeId::of(src), NodeId::of(dst))).collect()
+    }
+
+    /// Each host to a random one of another pod, whoever else sends to that.
+    pub(super) fn random(&self, stream: &mut Stream) -> List {
+        self.each(|src| outside(src, self.size, self.hosts(), stream))
+    }
+
+    /// Each host to a random one: with probability `edge` in its rack, with `pod` in another rack of its pod, else in
+    /// another pod.
+    pub(super) fn staggered(&self, edge: f64, pod: f64, stream: &mut Stream) -> Result<List, WorkloadError> {
+        let bad = WorkloadError::parameter;
+        if !(edge >= 0.0 && pod >= 0.0 && edge + pod <= 1.0) {
+            return Err(bad(
+                "staggered probability",
+                &(edge + pod),
+                "0 to 1, the one in racks and in pods together",
+            ));
+        }
+        if edge > 0.0 && self.rack < 2 {
+            return Err(bad("staggered probability in a rack", &edge, "0 where racks have one host"));
+        }
+        if pod > 0.0 && self.size == self.rack {
+            return Err(bad("staggered probability in a pod", &pod, "0 where pods have one rack"));
+        }
+        Ok(self.each(|src| {
+            let draw = stream.unit();
+            let (group, of) = if draw < edge {
+                (1, self.rack)
+            } else if draw < edge + pod {
+                (self.rack, self.size)
+            } else {
+                (self.size, self.hosts())
+            };
+            let first = src / of * of;
+            first + outside(src - first, group, of, stream)
+        }))
+    }
+
+    fn each(&self, mut to: impl FnMut(usize) -> usize) -> List {
+        (0..self.hosts()).map(|src| (NodeId::of(src), NodeId::of(to(src)))).collect()
+    }
+}
+
+/// A uniform member of `0..count` that is not in the same group of `group` neighbours as `member`.
+pub(super) fn outside(member: usize, group: usize, count: usize, stream: &mut Stream) -> usize {
+    let drawn = stream.below((count - group) as u64) as usize;
+    if drawn >= member / group * group { drawn + group } else { drawn }
+}
