@@ -147,6 +147,7 @@ pub const TRANSPORTS: &[Transport] = &[
 pub const ROUTINGS: &[Routing] = &[
     crate::ecmp::ROUTING,
     crate::expeditus::ROUTING,
+    crate::clairvoyant::ROUTING,
     crate::letflow::ROUTING,
     crate::conga::ROUTING,
     crate::conga::FLOW_ROUTING,
