@@ -83,11 +83,14 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Topo,
     },
-    /// Put finished runs side by side.
+    /// Put finished runs side by side, every number over that of the first one.
     Compare {
         /// Run directories.
         #[arg(required = true)]
         directories: Vec<PathBuf>,
+        /// Draw slowdown by size and the distribution of FCTs into this file, .svg or .png.
+        #[arg(long, value_name = "FILE")]
+        plot: Option<PathBuf>,
     },
     /// Say what a scheme is, its parameters, its source, and where it differs from it.
     Explain {

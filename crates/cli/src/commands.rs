@@ -4,7 +4,7 @@ use crate::Ended;
 use crate::arguments::{Arguments, Command, Format, Listed, Run, Scale, Topo};
 use crate::show::{self, Bars};
 use raddle_lab::experiment::Document;
-use raddle_lab::{Control, Error, Progress, catalogue, compare, figure, run_into, select, sweep, topo};
+use raddle_lab::{Comparison, Control, Error, Progress, catalogue, figure, run_into, select, sweep, topo};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,10 +38,8 @@ pub(crate) fn execute(arguments: &Arguments, stop: &AtomicBool) -> Result<Ended,
             Ok(Ended::Done)
         }
         Command::Topo { command } => run_topo(command, output),
-        Command::Compare { directories } => {
-            let directories: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
-            let (text, json) = compare(&directories)?;
-            output.print(|| text, || json);
+        Command::Compare { directories, plot } => {
+            compare(directories, plot.as_deref(), output)?;
             Ok(Ended::Done)
         }
         Command::Explain { scheme } => {
@@ -163,10 +161,19 @@ fn run_sweep(run: &Run, output: Output, stop: &AtomicBool) -> Result<Ended, Erro
     let runs = sweep::sweep(&cells, &directory(run), threads, stop, &|i, progress| bars.update(i, progress));
     bars.clear();
     let directories: Vec<_> = runs?.into_iter().map(|run| run.directory).collect();
-    let directories: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
-    let (text, json) = compare(&directories)?;
-    output.print(|| text, || json);
+    compare(&directories, None, output)?;
     Ok(if stop.load(Ordering::Relaxed) { Ended::Interrupted } else { Ended::Done })
+}
+
+/// Runs side by side, drawn if there is a file for it, and printed.
+fn compare(directories: &[PathBuf], plot: Option<&Path>, output: Output) -> Result<(), Error> {
+    let directories: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
+    let comparison = Comparison::read(&directories)?;
+    if let Some(file) = plot {
+        comparison.plot(file)?;
+    }
+    output.print(|| comparison.to_string(), || comparison.json());
+    Ok(())
 }
 
 fn run_reproduce(options: &figure::Options, output: Output, stop: &AtomicBool) -> Result<Ended, Error> {

@@ -139,6 +139,39 @@ fn bad_input_exits_with_2_and_leaves_nothing() {
 }
 
 #[test]
+fn runs_are_held_against_the_first_and_drawn() {
+    let folder = folder();
+    for (set, out) in [("transport=r2c2", "r2c2"), ("transport=tcp-newreno", "tcp"), ("transport=pfq", "pfq")]
+    {
+        stdout(&raddle(folder.path(), &format!("run small.toml --set scheme.{set} --out {out} --quiet")));
+    }
+    stdout(&raddle(folder.path(), "run small.toml --seed 2 --set topology.dims=[4,4] --out other"));
+    let compared = raddle(folder.path(), "compare r2c2 tcp pfq --plot compared.svg");
+    insta::assert_snapshot!(stdout(&compared));
+    let picture = fs::read_to_string(folder.path().join("compared.svg")).unwrap();
+    for word in ["tcp", "p99 slowdown", "Flows under 100 KB", "Flows over 1 MB"] {
+        assert!(picture.contains(word), "{word}");
+    }
+    let strange = json(&raddle(folder.path(), "compare r2c2 other tcp --format json"));
+    assert_eq!(strange["differences"][0], "other flows than r2c2: other");
+    assert_eq!(strange["differences"][1], "other fabric than r2c2: other");
+    let measure = |name: &str| {
+        let measures = strange["measures"].as_array().unwrap();
+        measures
+            .iter()
+            .find(|line| line["measure"] == name && line["class"] == "under 100 KB")
+            .unwrap()
+            .clone()
+    };
+    let fct = measure("FCT p99 us");
+    let number = |run: usize| fct["values"][run].as_f64().unwrap();
+    assert!((fct["over_first"][2].as_f64().unwrap() - number(2) / number(0)).abs() < 1e-9);
+    assert_eq!(fct["over_first"][0], Value::Null);
+    let refused = raddle(folder.path(), "compare r2c2 tcp --plot compared.txt");
+    assert_eq!((refused.status.code(), refused.stdout.is_empty()), (Some(2), true));
+}
+
+#[test]
 fn a_folder_that_is_no_run_is_not_overwritten() {
     let folder = folder();
     fs::create_dir(folder.path().join("mine")).unwrap();
@@ -173,6 +206,14 @@ fn what_there_is_can_be_listed_and_explained() {
     let folder = folder();
     insta::assert_snapshot!(stdout(&raddle(folder.path(), "list topologies")));
     insta::assert_snapshot!(stdout(&raddle(folder.path(), "topo show small.toml")));
+    let tree = SMALL
+        .replace("kind = \"torus\"\ndims = [3, 3]", "kind = \"fat_tree\"\nk = 4\ncore_rate = \"5 Gbps\"");
+    fs::write(folder.path().join("tree.toml"), tree).unwrap();
+    insta::assert_snapshot!(stdout(&raddle(folder.path(), "topo show tree.toml")));
+    assert_eq!(
+        json(&raddle(folder.path(), "topo show tree.toml --format json"))["clos"]["oversubscription"],
+        2.0
+    );
     let schemes = json(&raddle(folder.path(), "list schemes --format json"));
     let both = ["transports", "routings"].map(|part| schemes[part].as_array().unwrap());
     for scheme in both.into_iter().flatten() {

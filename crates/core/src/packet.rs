@@ -25,7 +25,7 @@ pub enum PacketKind {
     /// An event, broadcast or told to a controller, an announcement, or a digest.
     Event,
     /// What one node is told of its own, a notice that a broadcast was dropped, the rates that a controller computed or
-    /// an Exp-response; and what mends broadcasts, requests and snapshots.
+    /// an Exp-response, and HULA's probes; and what mends broadcasts, requests and snapshots.
     Notice,
 }
 
@@ -76,7 +76,8 @@ impl Packet {
             Header::R2c2DropNotice(_)
             | Header::R2c2ControllerRates(_)
             | Header::R2c2Request(_)
-            | Header::R2c2Snapshot(_) => PacketKind::Notice,
+            | Header::R2c2Snapshot(_)
+            | Header::HulaProbe(_) => PacketKind::Notice,
             Header::R2c2Data(_) | Header::Tcp(_) | Header::Udp(_) | Header::Exp(_) if self.is_data() => {
                 PacketKind::Data
             }
@@ -159,6 +160,7 @@ fn ends_of_control(header: &Header) -> (NodeId, NodeId) {
             Header::Udp(datagram) => return (NodeId(datagram.src), NodeId(datagram.dst)),
             inner => return ends_of_control(inner),
         },
+        Header::HulaProbe(probe) => return (NodeId(probe.tor), NodeId(probe.tor)),
         Header::R2c2Event(event) => (event.src, event.dst),
         Header::R2c2Announcement(announcement, _) => (announcement.src, announcement.src),
         Header::R2c2Digest(digest) => (digest.src, digest.src),

@@ -6,6 +6,7 @@
 //! | `flows.parquet` | a row a flow |
 //! | `links.parquet` | a row a directed link |
 //! | `queues.parquet` | with `record.queues`: a histogram of each port's queue |
+//! | `imbalance.parquet` | with `record.imbalance`: samples of how unevenly switches use their uplinks |
 //! | `summary.json` | seed, version, digest, totals, percentiles |
 //! | `log.txt` | what was run, and what the run said at its end |
 //!
@@ -13,10 +14,11 @@
 //! or one that was stopped and says so.
 
 use crate::Error;
+use crate::experiment::Record;
 use crate::prepare::Prepared;
 use crate::run::{Control, run};
 use crate::summary::{Summarizer, Summary};
-use raddle_records::{FlowRecord, LinkRecord, QueueRecord, TableWriter};
+use raddle_records::{FlowRecord, ImbalanceRecord, LinkRecord, QueueRecord, TableWriter};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,6 +31,9 @@ pub(crate) const FLOWS: &str = "flows.parquet";
 
 /// The links' name in a run directory.
 pub(crate) const LINKS: &str = "links.parquet";
+
+/// The name of samples of imbalance in a run directory.
+pub(crate) const IMBALANCE: &str = "imbalance.parquet";
 
 /// The resolved experiment's name in a run directory.
 pub const EXPERIMENT: &str = "experiment.toml";
@@ -47,7 +52,8 @@ pub fn run_into(
     let seed = prepared.experiment.engine.seed;
     let resolved = prepared.experiment.resolved.clone();
     let workload = prepared.facts();
-    let keep_links = prepared.experiment.record.links;
+    let Record { links: keep_links, imbalance, .. } = prepared.experiment.record;
+    let keep_imbalance = imbalance.is_some();
     let mut writer = TableWriter::<FlowRecord>::create(&part.file(FLOWS))?;
     let mut summarizer = Summarizer::default();
     let mut take = |flow: &FlowRecord| {
@@ -68,6 +74,11 @@ pub fn run_into(
         let mut queues = TableWriter::<QueueRecord>::create(&part.file("queues.parquet"))?;
         outcome.queues.iter().try_for_each(|bin| queues.push(bin))?;
         queues.finish(outcome.complete, &notes)?;
+    }
+    if keep_imbalance {
+        let mut samples = TableWriter::<ImbalanceRecord>::create(&part.file(IMBALANCE))?;
+        outcome.imbalance.iter().try_for_each(|sample| samples.push(sample))?;
+        samples.finish(outcome.complete, &notes)?;
     }
     let summary = summarizer.finish(title, seed, workload, &outcome);
     part.write(EXPERIMENT, &resolved.to_string())?;

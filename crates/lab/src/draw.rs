@@ -5,6 +5,7 @@ use plotters::coord::Shift;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged};
 use plotters::prelude::*;
 use plotters::style::{FontStyle, register_font};
+use raddle_records::stats;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Once;
@@ -22,6 +23,18 @@ impl From<(f64, f64)> for Point {
     fn from((x, y): (f64, f64)) -> Self {
         Self { x, y, error: None }
     }
+}
+
+/// The distribution function of a sorted sample, at most a few hundred points of it: more cannot be seen.
+pub(crate) fn cdf(sample: &[f64]) -> Vec<Point> {
+    const MOST: usize = 600;
+    let points = stats::cdf(sample);
+    let count = points.len();
+    let step = count.div_ceil(MOST).max(1);
+    let last = count.saturating_sub(1);
+    // The tail, where percentiles are read, is kept whole.
+    let kept = |i: usize| i.is_multiple_of(step) || last - i < MOST / 2;
+    points.into_iter().enumerate().filter(|&(i, _)| kept(i)).map(|(_, point)| point.into()).collect()
 }
 
 /// A curve, or the bars of one colour.

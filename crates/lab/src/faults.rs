@@ -1,5 +1,7 @@
 //! What breaks, as engines take it: from the failures, faults and errors of an experiment to links and times.
 
+mod random_links;
+
 use crate::experiment::{At, Broken, Cause, Errors, Failure, Faults, Problem};
 use raddle_core::{Duration, LinkErrors, LinkId, NodeId, Stream, Time};
 use raddle_packet_sim::Change;
@@ -28,10 +30,14 @@ pub(crate) fn changes(
     seed: u64,
 ) -> Result<Vec<Change>, Problem> {
     let mut changes = Vec::new();
-    for failure in failures {
+    for (number, failure) in (0..).zip(failures) {
         let links = match failure.broken {
             Broken::Link(a, b) => links_between(topology, a, b, &failure.place)?,
             Broken::Node(node) => links_at(topology, node, |_| true),
+            Broken::Random(random) => {
+                let stream = Stream::new(seed, number, "failure/random");
+                random_links::choose(&random, topology, stream, &failure.place)?
+            }
         };
         if let (Broken::Node(node), []) = (failure.broken, &links[..]) {
             let what = format!("the topology has no node {node} with links");

@@ -12,11 +12,18 @@ pub(crate) struct Ideals {
     framing: Framing,
     /// What a node must have of a packet to pass it on, if not all.
     lookahead: Option<Bytes>,
+    /// Whether a packet without payload goes there and one comes back before the first byte leaves.
+    handshake: bool,
 }
 
 impl Ideals {
-    pub(crate) fn new(topology: &Arc<Topology>, framing: Framing, lookahead: Option<Bytes>) -> Self {
-        Self { routing: Routing::new(Arc::clone(topology)), framing, lookahead }
+    pub(crate) fn new(
+        topology: &Arc<Topology>,
+        framing: Framing,
+        lookahead: Option<Bytes>,
+        handshake: bool,
+    ) -> Self {
+        Self { routing: Routing::new(Arc::clone(topology)), framing, lookahead, handshake }
     }
 
     /// A shortest path, by the fastest link at each hop, as rates and delays. Empty if there is none.
@@ -32,14 +39,23 @@ impl Ideals {
         }
     }
 
+    fn one_way(&self, size: Bytes, path: &[(Rate, Duration)]) -> Duration {
+        let path = path.iter().copied();
+        match self.lookahead {
+            None => ideal_store_and_forward(size, self.framing, path),
+            Some(lookahead) => ideal_cut_through(size, self.framing, lookahead, path),
+        }
+    }
+
     pub(crate) fn of(&self, flow: &Flow) -> Ideal {
         let path = self.best(flow.src, flow.dst);
         let hops = u32::try_from(path.len()).expect("fewer hops than nodes");
         let line_rate = self.routing.topology().links_from(flow.src).map(|(_, link)| link.rate).max();
-        let fct = match self.lookahead {
-            None => ideal_store_and_forward(flow.size, self.framing, path),
-            Some(lookahead) => ideal_cut_through(flow.size, self.framing, lookahead, path),
-        };
+        let mut fct = self.one_way(flow.size, &path);
+        if self.handshake {
+            let back = self.best(flow.dst, flow.src);
+            fct = fct + self.one_way(Bytes(0), &path) + self.one_way(Bytes(0), &back);
+        }
         Ideal { fct, hops, line_rate: line_rate.unwrap_or(Rate::ZERO) }
     }
 }

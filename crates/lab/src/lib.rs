@@ -6,6 +6,7 @@
 //! ```
 
 pub mod catalogue;
+mod compare;
 pub mod directory;
 mod draw;
 mod error;
@@ -22,12 +23,14 @@ mod size_class;
 mod summary;
 pub mod sweep;
 pub mod topo;
+mod uplinks;
 
+pub use compare::Comparison;
 pub use directory::run_into;
 pub use error::Error;
 pub use prepare::Prepared;
 pub use run::{Control, Outcome, Progress};
-pub use summary::{Summarizer, Summary, compare, table};
+pub use summary::{Summarizer, Summary, table};
 
 use size_class::SizeClass;
 

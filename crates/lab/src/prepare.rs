@@ -3,12 +3,13 @@
 use crate::experiment::{At, Cause, Document, EngineKind, Experiment, Problem, QueueLimits, Table, Value};
 use crate::faults;
 use crate::ideal::{Ideals, components};
+use crate::uplinks::Uplinks;
 use raddle_core::{Bytes, Flow, LinkErrors, LinkId};
 use raddle_packet_sim::{Change, Config, PortSetup, Switching};
 use raddle_records::Framing;
 use raddle_schemes::registry::{Parts, Plan, Unfit, View};
-use raddle_topology::Topology;
 use raddle_topology::routing::Routing;
+use raddle_topology::{LinkLayer, Topology};
 use raddle_workload::Facts;
 use std::sync::Arc;
 
@@ -54,6 +55,13 @@ impl Document {
             scheme.transport.build(&plan, &scheme.routing_settings).map_err(|unfit| self.unfit(unfit))?;
         let mut prepared = Prepared { experiment, topology, flows: flows.into(), parts, changes, errors };
         self.check_queues(&mut prepared)?;
+        if let Some(interval) = prepared.experiment.record.imbalance
+            && Uplinks::of(&prepared.topology, interval).is_none()
+        {
+            let what = "no switch of this fabric has uplinks to choose from".to_owned();
+            let cause = Cause::Contradiction { what, hint: "leave it out".to_owned() };
+            return Err(Problem::at(&place(&self.root, "record.imbalance"), cause));
+        }
         Ok(prepared)
     }
 
@@ -163,7 +171,9 @@ impl Prepared {
 
     /// What flows could hope for.
     pub(crate) fn ideals(&self) -> Ideals {
-        let framing = Framing { payload: self.parts.mtu, header: self.parts.header_bytes };
-        Ideals::new(&self.topology, framing, self.lookahead())
+        let LinkLayer { overhead, least, .. } = self.topology.link_layer();
+        let (payload, header) = (self.parts.mtu, self.parts.header_bytes);
+        let framing = Framing { payload, header, overhead, least };
+        Ideals::new(&self.topology, framing, self.lookahead(), self.parts.handshake)
     }
 }

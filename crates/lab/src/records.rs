@@ -29,6 +29,9 @@ pub(crate) struct Records {
     pub(crate) peak_queue_bytes: Vec<f64>,
     /// By link.
     pub(crate) control_bytes: Vec<f64>,
+    /// Tier and imbalance of switches, if it was sampled, from the first flow's arrival to the last one's, or to the
+    /// end if they arrive at once: what drains afterwards is a few flows on a few links.
+    pub(crate) imbalance: Vec<(u64, f64)>,
 }
 
 impl Records {
@@ -37,6 +40,7 @@ impl Records {
         let table = Table::read(&directory.join(directory::FLOWS))?;
         let first = (table.rows as f64 * warm_up) as u64;
         let (ids, sizes) = (table.integers("flow")?, table.integers("size_bytes")?);
+        let starts = table.integers("start_ps")?;
         let (fcts, slowdowns) = (table.integers("fct_ps")?, table.floats("slowdown")?);
         let (reorder, assigned) =
             (table.integers("reorder_peak_packets")?, table.floats("average_rate_bps")?);
@@ -52,6 +56,9 @@ impl Records {
         };
         let mut flows: Vec<_> = (0..table.rows).filter_map(flow).collect();
         flows.sort_unstable_by_key(|flow| flow.id);
+        let kept = (0..table.rows).filter(|&row| ids[row].is_some_and(|id| id >= first));
+        let starts = || kept.clone().filter_map(|row| starts[row]);
+        let arrivals = (starts().min().unwrap_or(0), starts().max().unwrap_or(0));
         let links = Table::read(&directory.join(directory::LINKS))?;
         let column = |name: &str| -> Result<Vec<f64>, Error> {
             Ok(links.integers(name)?.iter().map(|value| value.unwrap_or(0) as f64).collect())
@@ -60,6 +67,7 @@ impl Records {
             flows,
             peak_queue_bytes: column("peak_queue_bytes")?,
             control_bytes: column("control_bytes")?,
+            imbalance: imbalance(&directory.join(directory::IMBALANCE), arrivals)?,
         })
     }
 
@@ -67,4 +75,18 @@ impl Records {
     pub(crate) fn unfinished(&self, class: SizeClass) -> usize {
         self.flows.iter().filter(|flow| flow.fct_us.is_none() && class.holds(flow.size)).count()
     }
+}
+
+/// Tier and imbalance from the first to the last arrival, if there is such a file.
+fn imbalance(file: &Path, (first, last): (u64, u64)) -> Result<Vec<(u64, f64)>, Error> {
+    if !file.exists() {
+        return Ok(Vec::new());
+    }
+    let table = Table::read(file)?;
+    let (times, tiers) = (table.integers("at_ps")?, table.integers("tier")?);
+    let samples = table.floats("imbalance")?;
+    let at_once = first == last;
+    let within = |at: u64| first < at && (at_once || at <= last);
+    let sample = |row: usize| times[row].filter(|&at| within(at)).and(tiers[row].zip(samples[row]));
+    Ok((0..table.rows).filter_map(sample).collect())
 }

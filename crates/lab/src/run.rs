@@ -3,10 +3,11 @@
 use crate::Error;
 use crate::experiment::EngineKind;
 use crate::prepare::Prepared;
+use crate::uplinks::Uplinks;
 use raddle_core::{DropReason, LinkId, NodeId, Packet, PortId, Report, Time};
 use raddle_live::lockstep::{self, Lockstep};
 use raddle_packet_sim::{LinkStats, QueueDepths, Simulation};
-use raddle_records::{Count, Digest, FlowRecord, LinkRecord, QueueRecord, Recorder, Totals};
+use raddle_records::{Count, Digest, FlowRecord, ImbalanceRecord, LinkRecord, QueueRecord, Recorder, Totals};
 use raddle_topology::Topology;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -64,6 +65,8 @@ pub struct Outcome {
     pub links: Vec<LinkRecord>,
     /// A row a bin that is not empty of each port's queue histogram, if the experiment asks for it.
     pub queues: Vec<QueueRecord>,
+    /// How unevenly switches used their uplinks, if the experiment asks for it.
+    pub imbalance: Vec<ImbalanceRecord>,
     /// Packets by kind, losses by reason.
     pub totals: Totals,
     /// Of all rows.
@@ -78,6 +81,15 @@ pub struct Outcome {
     pub unmatched: u64,
     /// Wall-clock seconds.
     pub seconds: f64,
+}
+
+impl Outcome {
+    /// The same without its rows: the numbers alone.
+    pub(crate) fn without_rows(&self) -> Self {
+        let Self { totals, digest, flows, delivered, complete, unmatched, seconds, .. } = *self;
+        let (links, queues, imbalance) = (Vec::new(), Vec::new(), Vec::new());
+        Self { links, queues, imbalance, totals, digest, flows, delivered, complete, unmatched, seconds }
+    }
 }
 
 /// The wall clock, for progress only: no result depends on it.
@@ -98,16 +110,21 @@ pub fn run(
 ) -> Result<Outcome, Error> {
     let started = wall_clock();
     let ideals = prepared.ideals();
+    let interval = prepared.experiment.record.imbalance;
     let gather = Gather {
         recorder: Recorder::new(Arc::clone(&prepared.flows), move |flow| ideals.of(flow)),
         totals: Totals::default(),
         digest: Digest::default(),
+        uplinks: interval.and_then(|interval| Uplinks::of(&prepared.topology, interval)),
         flow,
         result: Ok(()),
     };
     let limit = prepared.experiment.engine.time_limit;
     let mut watch = Watch { control, started, flows: prepared.flows.len() as u64, limit };
     let ended = match prepared.experiment.engine.kind {
+        EngineKind::Packet if gather.uplinks.is_some() => {
+            run_packets(&mut prepared, Sampled(gather), &mut watch)?
+        }
         EngineKind::Packet => run_packets(&mut prepared, gather, &mut watch)?,
         EngineKind::Lockstep => run_lockstep(&mut prepared, gather, &mut watch),
     };
@@ -124,9 +141,9 @@ struct Ended<'a> {
     complete: bool,
 }
 
-fn run_packets<'a>(
+fn run_packets<'a, O: raddle_packet_sim::Observer + Into<Gather<'a>>>(
     prepared: &mut Prepared,
-    gather: Gather<'a>,
+    observer: O,
     watch: &mut Watch<'_>,
 ) -> Result<Ended<'a>, Error> {
     let (topology, config) = (Arc::clone(&prepared.topology), prepared.config(watch.control.threads));
@@ -134,7 +151,8 @@ fn run_packets<'a>(
     let mut setups = setups.into_iter();
     let node = |id| (prepared.parts.node)(id);
     let port = |_| setups.next().unwrap_or_default();
-    let mut simulation = Simulation::new(&topology, node, port, Arc::clone(&prepared.flows), config, gather);
+    let mut simulation =
+        Simulation::new(&topology, node, port, Arc::clone(&prepared.flows), config, observer);
     let complete =
         simulation.run(|progress| watch.look(progress.now, progress.flows_delivered, progress.packet_hops));
     let totals = simulation.totals();
@@ -144,7 +162,7 @@ fn run_packets<'a>(
     }
     let (now, links) = (simulation.now(), simulation.link_stats());
     let queues = queues(&simulation.queue_depths());
-    let mut gather = simulation.into_observer();
+    let mut gather: Gather<'a> = simulation.into_observer().into();
     let [data, ack, event, notice] =
         totals.kinds.map(|kind| Count { packets: kind.packets, bytes: kind.bytes });
     gather.totals = Totals { data, ack, event, notice, ..gather.totals };
@@ -198,6 +216,7 @@ fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Ou
     gather.result?;
     let delivered = gather.recorder.finished();
     let unmatched = gather.recorder.unmatched();
+    let imbalance = gather.uplinks.map_or_else(Vec::new, |uplinks| uplinks.imbalance(now));
     let totals = Totals { simulated_ps: now.as_ps(), events, ..gather.totals };
     let links: Vec<_> = prepared
         .topology
@@ -221,7 +240,18 @@ fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Ou
     links.iter().for_each(|link| digest.add(link));
     digest.add(&totals);
     let seconds = watch.started.elapsed().as_secs_f64();
-    Ok(Outcome { links, queues, totals, digest, flows: watch.flows, delivered, unmatched, complete, seconds })
+    Ok(Outcome {
+        links,
+        queues,
+        imbalance,
+        totals,
+        digest,
+        flows: watch.flows,
+        delivered,
+        unmatched,
+        complete,
+        seconds,
+    })
 }
 
 /// Tells how far a run is, and whether to go on.
@@ -250,6 +280,7 @@ struct Gather<'a> {
     recorder: Recorder,
     totals: Totals,
     digest: Digest,
+    uplinks: Option<Uplinks>,
     flow: &'a mut dyn FnMut(&FlowRecord) -> Result<(), Error>,
     /// The first failure to hand out a record.
     result: Result<(), Error>,
@@ -280,6 +311,33 @@ impl raddle_packet_sim::Observer for Gather<'_> {
     }
 }
 
+/// A listener that the packet engine tells of every packet, to sample what uplinks send.
+struct Sampled<'a>(Gather<'a>);
+
+impl<'a> From<Sampled<'a>> for Gather<'a> {
+    fn from(sampled: Sampled<'a>) -> Self {
+        sampled.0
+    }
+}
+
+impl raddle_packet_sim::Observer for Sampled<'_> {
+    const FORWARDED: bool = true;
+
+    fn report(&mut self, now: Time, node: NodeId, report: Report) {
+        self.0.heard(now, node, report);
+    }
+
+    fn forwarded(&mut self, sent: Time, link: LinkId, packet: &Packet) {
+        if let Some(uplinks) = &mut self.0.uplinks {
+            uplinks.count(sent, link, packet.size);
+        }
+    }
+
+    fn dropped(&mut self, _: Time, _: NodeId, _: Option<PortId>, packet: &Packet, why: DropReason) {
+        self.0.totals.drops.count(packet, why);
+    }
+}
+
 /// A listener that counts what passes over links, which the lockstep runtime does not.
 struct Linked<'a> {
     gather: Gather<'a>,
@@ -292,8 +350,11 @@ impl lockstep::Observer for Linked<'_> {
         self.gather.heard(now, node, report);
     }
 
-    fn transmitted(&mut self, _sent: Time, link: LinkId, bytes: &mut [u8]) {
+    fn transmitted(&mut self, sent: Time, link: LinkId, bytes: &mut [u8]) {
         let Ok(packet) = Packet::decode(bytes) else { return };
+        if let Some(uplinks) = &mut self.gather.uplinks {
+            uplinks.count(sent, link, packet.size);
+        }
         self.gather.totals.count(&packet);
         let (link, size) = (&mut self.links[link.index()], u64::from(packet.size));
         let (packets, bytes) = if packet.is_data() {

@@ -1,5 +1,8 @@
 //! Classes of flows by size, as the papers cut them.
 
+/// Bins of plots against size, with a twentieth of the flows each, as the field draws them.
+pub(crate) const SIZE_BINS: usize = 20;
+
 /// Flows of these sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SizeClass {

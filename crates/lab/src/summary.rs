@@ -1,12 +1,11 @@
 //! A run in a page: what is kept as `summary.json` and shown at the end.
 
+use crate::SizeClass;
 use crate::run::Outcome;
-use crate::{Error, SizeClass};
-use raddle_records::{FlowRecord, Totals, stats};
+use raddle_records::{FlowRecord, ImbalanceRecord, Totals, stats};
 use raddle_workload::Facts;
 use serde_json::{Value, json};
 use std::fmt::{self, Write as _};
-use std::path::Path;
 
 /// Mean and percentiles by nearest rank; nothing of nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -93,9 +92,22 @@ impl Summarizer {
             workload,
             classes: SizeClass::WITH_ALL.map(|class| self.class(class)).into(),
             peak_queue_bytes: [50.0, 99.0, 100.0].map(|p| stats::percentile(&queues, p)),
-            outcome: Outcome { links: Vec::new(), queues: Vec::new(), ..outcome.clone() },
+            imbalance: imbalance(&outcome.imbalance),
+            outcome: outcome.without_rows(),
         }
     }
+}
+
+fn imbalance(samples: &[ImbalanceRecord]) -> Vec<(u32, usize, f64)> {
+    let mut tiers: Vec<u32> = samples.iter().map(|sample| sample.tier).collect();
+    tiers.sort_unstable();
+    tiers.dedup();
+    let mean = |tier| {
+        let of_tier = samples.iter().filter(|sample| sample.tier == tier);
+        let values: Vec<f64> = of_tier.map(|sample| sample.imbalance).collect();
+        Some((tier, values.len(), stats::mean(&values)?))
+    };
+    tiers.into_iter().filter_map(mean).collect()
 }
 
 /// A run in a page.
@@ -107,7 +119,9 @@ pub struct Summary {
     classes: Vec<Class>,
     /// p50, p99 and maximum over ports of the most bytes each ever held.
     peak_queue_bytes: [Option<f64>; 3],
-    /// Without its links and queues.
+    /// Tier of switches, samples of their imbalance and the mean of these, if it was sampled.
+    imbalance: Vec<(u32, usize, f64)>,
+    /// Without its rows.
     outcome: Outcome,
 }
 
@@ -136,6 +150,9 @@ impl Summary {
                 })
             })
             .collect();
+        let imbalance = self.imbalance.iter();
+        let imbalance =
+            imbalance.map(|(tier, samples, mean)| json!({ "tier": tier, "samples": samples, "mean": mean }));
         json!({
             "title": self.title,
             "version": crate::VERSION,
@@ -145,12 +162,14 @@ impl Summary {
             "flows": outcome.flows,
             "delivered": outcome.delivered,
             "unmatched_reports": outcome.unmatched,
+            "drops": outcome.totals.drops.total(),
             "workload": {
                 "mean_size_bytes": self.workload.mean_size,
                 "host_load": self.workload.host_load,
                 "fabric_load": self.workload.fabric_load,
             },
             "classes": classes,
+            "imbalance": imbalance.collect::<Vec<_>>(),
             "peak_queue_p50_bytes": self.peak_queue_bytes[0],
             "peak_queue_p99_bytes": self.peak_queue_bytes[1],
             "peak_queue_max_bytes": self.peak_queue_bytes[2],
@@ -241,50 +260,4 @@ pub fn table(rows: &[Vec<String>]) -> String {
         text.push('\n');
     }
     text
-}
-
-/// The measures that a comparison shows: their place in `summary.json`, and their name.
-const COMPARED: [(&str, &str); 11] = [
-    ("/flows", "flows"),
-    ("/delivered", "delivered"),
-    ("/classes/0/slowdown_p50", "slowdown p50"),
-    ("/classes/0/slowdown_p99", "slowdown p99"),
-    ("/classes/1/fct_p50_us", "FCT p50 us, under 100 KB"),
-    ("/classes/1/fct_p99_us", "FCT p99 us, under 100 KB"),
-    ("/classes/3/goodput_mean_gbps", "goodput mean Gbps, over 1 MB"),
-    ("/peak_queue_p99_bytes", "peak queue p99 B"),
-    ("/peak_queue_max_bytes", "peak queue max B"),
-    ("/totals/data/packets", "data packet-hops"),
-    ("/digest", "digest"),
-];
-
-/// Run directories side by side: a table for people, and the summaries as JSON.
-///
-/// # Errors
-/// If one of them is no run directory.
-pub fn compare(directories: &[&Path]) -> Result<(String, Value), Error> {
-    let summaries = directories.iter().map(|path| load(path)).collect::<Result<Vec<_>, _>>()?;
-    let name = |path: &&Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    let mut rows = vec![std::iter::once(String::new()).chain(directories.iter().map(name)).collect()];
-    for (pointer, label) in COMPARED {
-        let cells = summaries.iter().map(|summary| match summary.pointer(pointer) {
-            Some(Value::Number(number)) if number.is_f64() => {
-                let number = number.as_f64().unwrap_or_default();
-                if number >= 1e4 { format!("{number:.0}") } else { format!("{number:.2}") }
-            }
-            Some(Value::Number(number)) => number.to_string(),
-            Some(Value::String(text)) => text.chars().take(12).collect(),
-            _ => "-".to_owned(),
-        });
-        rows.push(std::iter::once(label.to_owned()).chain(cells).collect());
-    }
-    Ok((table(&rows), Value::Array(summaries)))
-}
-
-fn load(directory: &Path) -> Result<Value, Error> {
-    let path = directory.join(crate::directory::SUMMARY);
-    let hint = "a run directory, as `raddle run` leaves it, holds summary.json".to_owned();
-    let what = |why: String| Error::Usage { what: format!("{}: {why}", path.display()), hint: hint.clone() };
-    let text = std::fs::read_to_string(&path).map_err(|error| what(error.to_string()))?;
-    serde_json::from_str(&text).map_err(|error| what(error.to_string()))
 }

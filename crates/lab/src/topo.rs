@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::ideal::components;
 use raddle_core::Rate;
-use raddle_topology::{Hops, Topology, io};
+use raddle_topology::{Clos, ClosSize, Hops, Oversubscription, Shape, Topology, io};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,7 +23,12 @@ pub struct Facts {
     /// Hops between the two hosts farthest apart, and between two distinct hosts on average; over pairs that are
     /// joined at all.
     hops: Option<(usize, f64)>,
+    /// Of a Clos network.
+    clos: Option<(ClosSize, Oversubscription)>,
 }
+
+/// The levels of a Clos network, from below.
+const LEVELS: [&str; 4] = ["hosts", "edge switches", "aggregation switches", "cores"];
 
 impl Facts {
     /// The facts of `topology`.
@@ -45,6 +50,10 @@ impl Facts {
             most_ports: topology.nodes().map(|node| topology.links_from(node).count()).max().unwrap_or(0),
             parts: parts.len(),
             hops: hops.mean().map(|mean| (hops.diameter(), mean)),
+            clos: match topology.shape() {
+                Shape::Clos(size) => topology.oversubscription().map(|of| (*size, of)),
+                _ => None,
+            },
         }
     }
 
@@ -62,6 +71,20 @@ impl Facts {
             .iter()
             .map(|(rate, count)| json!({ "rate_bps": rate.as_bps(), "directed_links": count }))
             .collect();
+        let clos = self.clos.map(|(size, of)| {
+            let network = Clos::new(size);
+            let first = |level| network.nodes_of(level).start;
+            json!({
+                "first_edge_switch": first(1),
+                "first_aggregation_switch": first(2),
+                "first_core": (size.cores > 0).then(|| first(3)),
+                "oversubscription_edge": of.edge,
+                "oversubscription_core": of.core,
+                "oversubscription": of.total(),
+                "paths_within_a_pod": size.paths_within_a_pod(),
+                "paths_between_pods": size.paths_between_pods(),
+            })
+        });
         json!({
             "hosts": self.hosts,
             "switches": self.switches,
@@ -70,6 +93,7 @@ impl Facts {
             "parts": self.parts,
             "diameter_hops": self.hops.map(|hops| hops.0),
             "mean_hops": self.hops.map(|hops| hops.1),
+            "clos": clos,
         })
     }
 }
@@ -88,6 +112,23 @@ impl fmt::Display for Facts {
                 writeln!(f, "mean distance   {mean:.4} hops between distinct hosts")?;
             }
             None => writeln!(f, "diameter        no two hosts are joined")?,
+        }
+        if let Some((size, of)) = self.clos {
+            let network = Clos::new(size);
+            for (level, name) in LEVELS.into_iter().enumerate() {
+                let nodes = network.nodes_of(level);
+                if !nodes.is_empty() {
+                    writeln!(f, "nodes           {} to {}: {name}", nodes.start, nodes.end - 1)?;
+                }
+            }
+            let Oversubscription { edge, core } = of;
+            let total = of.total();
+            writeln!(
+                f,
+                "oversubscribed  {edge:.2} at edge switches, {core:.2} at aggregation switches, {total:.2} in all"
+            )?;
+            let (near, far) = (size.paths_within_a_pod(), size.paths_between_pods());
+            writeln!(f, "shortest paths  {near} between edge switches of a pod, {far} between pods")?;
         }
         if self.connected() {
             write!(f, "connected       yes")

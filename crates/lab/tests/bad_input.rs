@@ -57,6 +57,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "[scheme]\ntransport = \"r2c2\"\nrouting = \"rps\"\nqueue = { kind = \"fifo\" }\n\n[scheme.r2c2]\nheadroom = \"5%\"\n",
         "",
     ),
+    ("imbalance of no switches", "[engine]", "[record]\nimbalance = \"1 ms\"\n\n[engine]"),
     ("wrong type", "flows = 1_000", "flows = \"many\""),
     ("number for a quantity", "link_rate = \"10 Gbps\"", "link_rate = 10"),
     ("missing unit", "\"100 ns\"", "\"100\""),
@@ -129,6 +130,16 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     ("failure of nothing", "[engine]", "[[failure]]\nat = \"2 ms\"\n\n[engine]"),
     ("failure of two things", "[engine]", "[[failure]]\nat = \"2 ms\"\nlink = [0, 1]\nnode = 3\n\n[engine]"),
+    (
+        "random failure of an unknown tier",
+        "[engine]",
+        "[[failure]]\nat = \"0 ns\"\nrandom = { tier = \"spine\", links = 1 }\n\n[engine]",
+    ),
+    (
+        "random failure of no links",
+        "[engine]",
+        "[[failure]]\nat = \"0 ns\"\nrandom = { tier = \"core\", links = 0 }\n\n[engine]",
+    ),
     ("link of three nodes", "[engine]", "[errors]\nlinks = [[0, 1, 2]]\n\n[engine]"),
     ("errors above one", "[engine]", "[errors]\nloss = 0.5\ncorruption = 0.6\n\n[engine]"),
     ("loss above one", "[engine]", "[errors]\nloss = 1.5\n\n[engine]"),
@@ -182,6 +193,30 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
     (
         "pattern that the fabric does not know",
         &[("\"torus\"\ndims = [4, 4]", "\"single_switch\"\nhosts = 4"), ("uniform", "tornado")],
+    ),
+    (
+        "random failure on a torus",
+        &[("[engine]", "[[failure]]\nat = \"0 ns\"\nrandom = { tier = \"core\", links = 1 }\n\n[engine]")],
+    ),
+    (
+        "random failure of more links than may fail",
+        &[
+            ("\"torus\"\ndims = [4, 4]", "\"fat_tree\"\nk = 4"),
+            (
+                "[engine]",
+                "[[failure]]\nat = \"0 ns\"\nrandom = { tier = \"core\", pod = 1, links = 3, most_a_switch = 1 }\n\n[engine]",
+            ),
+        ],
+    ),
+    (
+        "random failure in a pod that is not there",
+        &[
+            ("\"torus\"\ndims = [4, 4]", "\"fat_tree\"\nk = 4"),
+            (
+                "[engine]",
+                "[[failure]]\nat = \"0 ns\"\nrandom = { tier = \"core\", pod = 4, links = 1 }\n\n[engine]",
+            ),
+        ],
     ),
     ("pattern of pods on a torus", &[("\"uniform\"", "\"bijection\"")]),
     (

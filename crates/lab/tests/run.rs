@@ -150,6 +150,29 @@ fn a_fat_tree_read_from_a_file_gives_the_same_results() {
     }
 }
 
+/// specs/expeditus.md §9, Fig 15: routing knows of links that are down from the start before the first flow.
+#[test]
+fn nothing_is_lost_to_failures_that_are_known_from_the_start() {
+    let lost = |discovery: &str| {
+        let failure = format!(
+            "[[failure]]\nat = \"0 ns\"\ndiscovery = \"{discovery}\"\nrandom = {{ tier = \"core\", pod = 0, links = 2, most_a_switch = 1 }}"
+        );
+        let document = document(
+            &failure,
+            &[
+                "topology={ kind = \"fat_tree\", k = 4, link_rate = \"10 Gbps\", link_delay = \"2 us\" }",
+                "workload={ arrivals = \"all_at_once\", sizes = { kind = \"fixed\", size = \"9 KB\" }, pairs = \"all_to_all\", once = true }",
+                "scheme.transport=tcp-newreno",
+            ],
+        );
+        let (outcome, flows) = outcome(&document);
+        assert_eq!(flows.len(), 240);
+        outcome.totals.drops.link_down + outcome.totals.drops.no_route
+    };
+    assert_eq!(lost("0 ns"), 0);
+    assert!(lost("1 ms") > 0);
+}
+
 #[test]
 fn the_examples_are_experiments() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples");
@@ -304,4 +327,42 @@ fn topologies_and_flows_of_other_simulators_run_and_their_mistakes_are_shown() {
         error("file = \"rack.txt\"\nformat = \"yaml\"", "file = \"pairs.cm\""),
         "unknown format `yaml`"
     );
+}
+
+const TREE: &[&str] = &[
+    "topology={ kind = \"fat_tree\", k = 4, link_rate = \"10 Gbps\", link_delay = \"1 us\" }",
+    "scheme.transport=tcp-newreno",
+    "engine.time_limit=1 ms",
+];
+
+#[test]
+fn imbalance_is_sampled_alike_in_both_engines_and_changes_no_result() {
+    let sampled = |kind| outcome(&document("[record]\nimbalance = \"50 us\"", &[TREE, &[kind]].concat())).0;
+    let plain = outcome(&document("", TREE)).0;
+    let (packet, lockstep) = (sampled("engine.kind=packet"), sampled("engine.kind=lockstep"));
+    assert_eq!(packet.digest, plain.digest);
+    assert!(plain.imbalance.is_empty());
+    assert_eq!(packet.imbalance, lockstep.imbalance);
+    // Two uplinks at either tier.
+    assert!(packet.imbalance.iter().all(|sample| (0.0..=2.0).contains(&sample.imbalance)));
+    for tier in [1, 2] {
+        let busy = packet.imbalance.iter().filter(|sample| sample.tier == tier);
+        assert!(busy.clone().count() > 20 && busy.clone().any(|sample| sample.imbalance > 0.0), "{tier}");
+    }
+}
+
+#[test]
+fn slowdown_is_over_a_flow_alone_with_its_handshake_and_frames() {
+    let list = "workload={ list = [{ src = 0, dst = 15, size = \"1 MB\" }] }";
+    let more = [
+        "topology.framing=ethernet",
+        "scheme.tcp-newreno.handshake=true",
+        "scheme.tcp-newreno.initial_window=1000",
+    ];
+    let (_, flows) = outcome(&document("", &[TREE, &[list], &more].concat()));
+    // Six links of 1 us: two ways of 84 B, then 685 packets, the last of which waits behind a full one.
+    let ns = 2.0 * (6_000.0 + 6.0 * 67.2) + 6_000.0 + (684.0 + 5.0) * 1_230.4 + 1_438.0 * 0.8;
+    assert_eq!(flows[0].ideal_fct_ps, (ns * 1e3_f64).round() as u64);
+    // Such a window needs no second round trip.
+    assert_eq!(flows[0].slowdown(), Some(1.0));
 }

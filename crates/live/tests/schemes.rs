@@ -52,10 +52,11 @@ fn every_scheme_on_fifo_ports_sends_the_same_bytes_in_both_engines() {
     let (rate, delay) = (Rate::from_gbps(10), Duration::from_ns(100));
     let torus = builders::torus(&[4, 4], rate, delay).expect("a 4x4 torus");
     let fat_tree = builders::fat_tree(4, ClosRates::all(rate), delay).expect("a fat-tree of 16 hosts");
+    let leaf_spine = builders::folded_clos(4, 4, 3, rate, rate, delay).expect("a leaf-spine of 16 hosts");
     let flows = flows(16);
     let end = Time::ZERO + Duration::from_ms(100);
     let mut compared = BTreeSet::new();
-    let fabrics = [torus, fat_tree].map(Arc::new);
+    let fabrics = [torus, fat_tree, leaf_spine].map(Arc::new);
     let schemes =
         TRANSPORTS.iter().flat_map(|scheme| scheme.routings().into_iter().map(move |name| (scheme, name)));
     for ((scheme, routing), topology) in
@@ -79,7 +80,12 @@ fn every_scheme_on_fifo_ports_sends_the_same_bytes_in_both_engines() {
         compared.extend([scheme.info.name, routing]);
     }
     let routings = registry::ROUTINGS.iter().map(|routing| routing.info.name);
-    assert!(routings.chain(["r2c2", "tcp-newreno"]).all(|name| compared.contains(name)), "{compared:?}");
+    assert!(
+        routings
+            .chain(["r2c2", "tcp-newreno", "tcp-cubic", "dctcp", "udp"])
+            .all(|name| compared.contains(name)),
+        "{compared:?}"
+    );
 }
 
 #[test]

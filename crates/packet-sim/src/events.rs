@@ -15,6 +15,9 @@ use std::collections::BinaryHeap;
 pub(crate) enum Kind {
     /// A link or node changes state: before all else, so that nothing is sent over a link in the instant of its failure.
     Change,
+    /// Every node learns of a change: before all that it does in that instant, so that flows of the start know of links
+    /// that are down from the start.
+    Discovery,
     /// A link's next packet arrives.
     Arrival,
     /// The last bit of a packet for this node has come in by a link (cut-through only).
@@ -27,19 +30,17 @@ pub(crate) enum Kind {
     Wake,
     /// The next flows of the workload start.
     Flow,
-    /// Every node learns of a change.
-    Discovery,
 }
 
 const KINDS: [Kind; 8] = [
     Kind::Change,
+    Kind::Discovery,
     Kind::Arrival,
     Kind::Tail,
     Kind::Sent,
     Kind::Signal,
     Kind::Wake,
     Kind::Flow,
-    Kind::Discovery,
 ];
 const INDEX_BITS: u32 = 28;
 
@@ -265,10 +266,10 @@ mod tests {
     #[test]
     fn ties_go_by_kind_then_index() {
         let at = |kind, index| Event::new(Time::from_ps(5), kind, index);
-        let order = [at(Kind::Arrival, 1), at(Kind::Arrival, 2), at(Kind::Wake, 0), at(Kind::Discovery, 0)];
+        let order = [at(Kind::Discovery, 0), at(Kind::Arrival, 1), at(Kind::Arrival, 2), at(Kind::Wake, 0)];
         assert!(order.is_sorted());
-        assert_eq!(order[2].kind(), Kind::Wake);
-        assert_eq!(order[1].index(), 2);
+        assert_eq!(order[3].kind(), Kind::Wake);
+        assert_eq!(order[2].index(), 2);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 pub mod clairvoyant;
 pub mod conga;
+pub mod drill;
 pub mod ecmp;
 pub mod expeditus;
 mod five_tuple;
@@ -12,6 +13,7 @@ mod lids;
 pub mod next_hops;
 pub mod parameter;
 pub mod pfq;
+pub mod presto;
 pub mod r2c2;
 pub mod r2c2_central;
 mod ranges;
@@ -24,3 +26,4 @@ pub mod tcp;
 #[cfg(test)]
 mod testing;
 pub mod udp;
+pub mod wcmp;

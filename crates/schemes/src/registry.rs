@@ -146,11 +146,14 @@ pub const TRANSPORTS: &[Transport] = &[
 /// All routings that are no transport's own; the first is the default.
 pub const ROUTINGS: &[Routing] = &[
     crate::ecmp::ROUTING,
-    crate::expeditus::ROUTING,
-    crate::clairvoyant::ROUTING,
+    crate::wcmp::ROUTING,
     crate::letflow::ROUTING,
     crate::conga::ROUTING,
     crate::conga::FLOW_ROUTING,
+    crate::expeditus::ROUTING,
+    crate::clairvoyant::ROUTING,
+    crate::drill::ROUTING,
+    crate::presto::ROUTING,
     crate::spray::ROUTING,
 ];
 

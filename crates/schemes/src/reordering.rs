@@ -156,7 +156,7 @@ impl Reordering {
 impl Hold {
     /// Whether what is missing at `next`, with `seq` here, is lost rather than overtaken.
     fn is_loss(self, next: u32, seq: u32) -> bool {
-        self.flowcell.is_some_and(|bytes| next / bytes == seq / bytes)
+        self.flowcell.is_some_and(|bytes| cell(next, bytes) == cell(seq, bytes))
     }
 }
 
@@ -228,6 +228,11 @@ impl Host for Reordering {
             self.expire(now);
         }
     }
+}
+
+/// The number of the flowcell, of so many bytes, that a sequence number is in.
+pub(crate) fn cell(seq: u32, bytes: u32) -> u32 {
+    seq.wrapping_sub(FIRST) / bytes
 }
 
 /// One past a segment's last sequence number.

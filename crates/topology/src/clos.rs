@@ -90,6 +90,19 @@ impl Clos {
         self.end[..CORE].iter().filter(|&&end| node.0 >= end).count()
     }
 
+    /// The pod that a node is in; none of a core.
+    #[must_use]
+    pub fn pod_of(&self, node: NodeId) -> Option<u32> {
+        let level = self.level(node);
+        (level < CORE).then(|| self.pod(node, level))
+    }
+
+    /// The nodes of a level: 0 for hosts, 1 for edge switches, 2 for aggregation switches, 3 for cores.
+    #[must_use]
+    pub fn nodes_of(&self, level: usize) -> Range<u32> {
+        level.checked_sub(1).map_or(0, |below| self.end[below])..self.end[level]
+    }
+
     /// Ports of a node of that level.
     #[must_use]
     pub fn ports(&self, level: usize) -> u32 {

@@ -1,6 +1,6 @@
 //! The header of any packet that engines carry.
 
-use crate::{Ecn, Error, exp, ipv4, r2c2, tcp, udp};
+use crate::{Ecn, Error, exp, hula, ipv4, r2c2, tcp, udp};
 use std::sync::Arc;
 
 /// The header of a packet, whichever protocol it speaks.
@@ -32,11 +32,13 @@ pub enum Header {
     Udp(udp::Datagram),
     /// A packet that bears Expeditus's tag, boxed since there are one or two a flow.
     Exp(Box<exp::Tagged>),
+    /// HULA's probe.
+    HulaProbe(hula::Probe),
 }
 
 impl Header {
     /// Bytes of the header on the wire: of a data packet 36, of an event or a digest 16, of a TCP segment 40 and its SACK
-    /// option, of a UDP datagram 44, of a tagged packet the tag's and its own; of packets that are all header, a request's 36, a drop notice's 56, an acknowledgement's 52, an
+    /// option, of a UDP datagram 44, of a tagged packet the tag's and its own, of a HULA probe 46; of packets that are all header, a request's 36, a drop notice's 56, an acknowledgement's 52, an
     /// announcement's 12 and 5 an assignment, a snapshot's 48 and 10 a flow, a controller event's 52, and a
     /// controller's rates' 36 and 6 a rate.
     #[must_use]
@@ -57,6 +59,7 @@ impl Header {
             Self::Tcp(segment) => segment.wire_len(),
             Self::Udp(_) => udp::Datagram::LEN,
             Self::Exp(tagged) => tagged.wire_len(),
+            Self::HulaProbe(_) => hula::Probe::LEN,
         }
     }
 
@@ -73,7 +76,8 @@ impl Header {
             | Self::R2c2ControllerRates(_)
             | Self::R2c2Digest(_)
             | Self::R2c2Request(_)
-            | Self::R2c2Snapshot(_) => 0,
+            | Self::R2c2Snapshot(_)
+            | Self::HulaProbe(_) => 0,
             Self::Tcp(segment) => segment.plen as usize,
             Self::Udp(datagram) => datagram.plen as usize,
             Self::Exp(tagged) => tagged.inner.payload_len(),
@@ -96,7 +100,8 @@ impl Header {
             | Self::R2c2Digest(_)
             | Self::Tcp(_)
             | Self::Udp(_)
-            | Self::Exp(_) => None,
+            | Self::Exp(_)
+            | Self::HulaProbe(_) => None,
         }
     }
 
@@ -116,7 +121,8 @@ impl Header {
             | Self::R2c2Digest(_)
             | Self::Tcp(_)
             | Self::Udp(_)
-            | Self::Exp(_) => None,
+            | Self::Exp(_)
+            | Self::HulaProbe(_) => None,
         }
     }
 
@@ -151,7 +157,8 @@ impl Header {
             Self::R2c2Announcement(..)
             | Self::R2c2Digest(_)
             | Self::R2c2Request(_)
-            | Self::R2c2Snapshot(_) => 0,
+            | Self::R2c2Snapshot(_)
+            | Self::HulaProbe(_) => 0,
             Self::Tcp(segment) => segment.flow_key(),
             Self::Udp(datagram) => datagram.flow_key(),
             Self::Exp(tagged) if tagged.tag.is_response => 0,
@@ -205,6 +212,7 @@ impl Header {
             Self::Tcp(segment) => segment.encode(payload, out),
             Self::Udp(datagram) => out.extend_from_slice(&datagram.encode(payload)),
             Self::Exp(tagged) => tagged.encode(payload, out),
+            Self::HulaProbe(probe) => out.extend_from_slice(&probe.encode()),
         }
     }
 
@@ -231,6 +239,7 @@ impl Header {
                 Self::R2c2Request(r2c2::Request::decode(bytes)?)
             }
             r2c2::Snapshot::TYPE => Self::R2c2Snapshot(r2c2::Snapshot::decode(bytes)?),
+            hula::Probe::TYPE => Self::HulaProbe(hula::Probe::decode(bytes)?),
             0x20..=0x2F => Self::R2c2Event(r2c2::Event::decode(bytes)?),
             ipv4::TYPE if ipv4::protocol(bytes) == Some(udp::Datagram::PROTOCOL) => {
                 Self::Udp(udp::Datagram::decode(bytes)?)

@@ -16,6 +16,7 @@ pub mod ethernet;
 pub mod exp;
 mod field;
 mod header;
+pub mod hula;
 mod ipv4;
 pub mod r2c2;
 mod shim;

@@ -1,6 +1,7 @@
 //! Oracle O7: known bytes, round trips, corruption, and bytes of any kind.
 
 use crate::exp::Tagged;
+use crate::hula::Probe;
 use crate::r2c2::*;
 use crate::tcp::{ACK, Segment};
 use crate::udp::Datagram;
@@ -583,13 +584,15 @@ fn any_header() -> impl Strategy<Value = Header> {
             .prop_map(|(tag, segment)| Header::Exp(Box::new(Tagged { tag, inner: Header::Tcp(segment) }))),
         (crate::exp::tests::any_tag(), any_datagram())
             .prop_map(|(tag, datagram)| Header::Exp(Box::new(Tagged { tag, inner: Header::Udp(datagram) }))),
+        (0_u32..1 << 24, any::<u8>())
+            .prop_map(|(tor, utilisation)| Header::HulaProbe(Probe { tor, utilisation })),
     ]
 }
 
 /// Bytes of any kind, half of them behind a first byte that some decoder takes up.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     let types = proptest::sample::select(vec![
-        0x10_u8, 0x21, 0x25, 0x26, 0x31, 0x41, 0x42, 0x43, 0x44, 0x45, 0x47, 0x48, 0x49, 0x99,
+        0x10_u8, 0x21, 0x25, 0x26, 0x31, 0x41, 0x42, 0x43, 0x44, 0x45, 0x47, 0x48, 0x49, 0x50, 0x99,
     ]);
     (proptest::option::of(types), proptest::collection::vec(any::<u8>(), 0..120)).prop_map(
         |(kind, mut bytes)| {

@@ -61,11 +61,19 @@ pub struct Record {
     pub links: bool,
     /// A histogram of each port's queue (packet engine).
     pub queues: bool,
+    /// The interval in which what uplinks send is sampled for the imbalance of switches.
+    pub imbalance: Option<Duration>,
 }
 
 impl Record {
     pub(super) fn read(mut section: Section<'_>) -> Result<(Self, toml::Table), Problem> {
-        let record = Self { links: section.or("links", true)?, queues: section.or("queues", false)? };
+        let record = Self {
+            links: section.or("links", true)?,
+            queues: section.or("queues", false)?,
+            imbalance: section.optional("imbalance")?,
+        };
+        let some = record.imbalance != Some(Duration::ZERO);
+        section.ensure(some, "imbalance", "samples of no time", "for example: imbalance = \"1 ms\"")?;
         Ok((record, section.finish()?))
     }
 }

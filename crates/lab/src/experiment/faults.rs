@@ -14,6 +14,48 @@ pub enum Broken {
     Link(NodeId, NodeId),
     /// All links of a node.
     Node(NodeId),
+    /// Links of a Clos network that the seed chooses.
+    Random(RandomLinks),
+}
+
+/// Between which levels of a Clos network a link runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tier {
+    /// Between edge and aggregation switches, or leaves and spines.
+    Uplink,
+    /// Between aggregation switches and cores.
+    Core,
+}
+
+/// Links of a Clos network that the seed chooses, each with both directions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RandomLinks {
+    /// Between which levels.
+    pub tier: Tier,
+    /// Of which pod; of all if `None`.
+    pub pod: Option<u32>,
+    /// How many.
+    pub links: u32,
+    /// How many of them, at most, at any one switch.
+    pub most_a_switch: u32,
+}
+
+impl RandomLinks {
+    fn read(mut section: Section<'_>) -> Result<(Self, toml::Table), Problem> {
+        let tiers = [("uplink", Tier::Uplink), ("core", Tier::Core)];
+        let tier = section.choice("tier", "tier", &tiers, None)?;
+        let pod = section.optional("pod")?;
+        let links = section.required("links")?;
+        section.ensure(links > 0, "links", "a failure of nothing", "give a number above zero")?;
+        let most_a_switch = section.or("most_a_switch", links)?;
+        section.ensure(
+            most_a_switch > 0,
+            "most_a_switch",
+            "a failure of nothing",
+            "give a number above zero",
+        )?;
+        Ok((Self { tier, pod, links, most_a_switch }, section.finish()?))
+    }
 }
 
 /// One `[[failure]]`.
@@ -65,18 +107,29 @@ impl Failure {
 
     fn read(mut section: Section<'_>) -> Result<(Self, toml::Table), Problem> {
         let at = time(section.required("at")?);
-        let (broken, key) = match (section.item("link"), section.optional::<u32>("node")?) {
-            (Some(item), None) => {
+        let given = ["link", "node", "random"].map(|key| section.item(key).map(|_| key));
+        let mut given = given.into_iter().flatten();
+        let Some(key) = given.next() else { return Err(section.missing("link", "[0, 1]")) };
+        if let Some(other) = given.next() {
+            let hint = "write a [[failure]] for each";
+            return Err(section.contradiction(
+                other,
+                format!("both `{key}` and `{other}` of a failure"),
+                hint,
+            ));
+        }
+        let broken = match (key, section.item(key)) {
+            ("link", Some(item)) => {
                 let ends = ends(item)?;
                 section.resolve("link", show(ends));
-                (Broken::Link(ends.0, ends.1), "link")
+                Broken::Link(ends.0, ends.1)
             }
-            (None, Some(node)) => (Broken::Node(NodeId(node)), "node"),
-            (None, None) => return Err(section.missing("link", "[0, 1]")),
-            (Some(_), Some(_)) => {
-                let hint = "write a [[failure]] for each";
-                return Err(section.contradiction("node", "a failure is of a link or of a node", hint));
+            ("random", Some(item)) => {
+                let (random, resolved) = RandomLinks::read(Section::of(item, "failure.random")?)?;
+                section.resolve("random", resolved);
+                Broken::Random(random)
             }
+            _ => Broken::Node(NodeId(section.required("node")?)),
         };
         let repair = section.optional("repair")?.map(time);
         section.ensure(

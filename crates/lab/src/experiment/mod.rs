@@ -5,6 +5,7 @@
 
 mod engine;
 mod faults;
+mod file;
 mod frequency;
 mod problem;
 pub mod quantity;
@@ -16,7 +17,7 @@ mod value;
 mod workload;
 
 pub use engine::{Engine, EngineKind, Record};
-pub use faults::{Broken, Errors, Failure, Faults};
+pub use faults::{Broken, Errors, Failure, Faults, RandomLinks, Tier};
 pub use frequency::Frequency;
 pub use problem::{Cause, Problem};
 pub use scheme::{QueueLimits, Scheme};

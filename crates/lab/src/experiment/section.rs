@@ -195,7 +195,9 @@ impl<'a> Section<'a> {
 
     /// The value of `key` as it stands; whoever asks also says how it is [resolved](Self::resolve).
     pub fn item(&mut self, key: &str) -> Option<&'a Item> {
-        self.known.push(key.to_owned());
+        if !self.known.iter().any(|known| known == key) {
+            self.known.push(key.to_owned());
+        }
         self.table.get(key)
     }
 

@@ -1,9 +1,9 @@
 //! `[topology]`: which fabric.
 
+use super::file::{file_format, read_file};
 use super::problem::{Cause, Problem};
 use super::section::{Section, out_of_range};
 use super::value::At;
-use super::workload::{file_format, read_file};
 use raddle_core::{Duration, Rate};
 use raddle_topology::builders::{self, ClosRates};
 use raddle_topology::{ClosSize, LinkLayer, Topology, io};

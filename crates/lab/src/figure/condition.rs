@@ -1,17 +1,55 @@
-//! Conditions: which flows a measure is of.
+//! Conditions: which flows, or which switches, a measure is of.
 
 use crate::experiment::{At, Cause, Problem, quantity};
 use raddle_core::Bytes;
 
-/// Flows of these sizes, both ends included: `size < 100 KB`, `size >= 1 MB`, `100 KB <= size <= 1 MB`.
+/// What a measure is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Where {
+pub(super) enum Where {
+    /// Flows: `size < 100 KB`.
+    Sizes(Sizes),
+    /// Switches so many links away from the nearest host: `tier = tor` is 1, `tier = aggregation` 2.
+    Tier(u64),
+}
+
+/// The tiers of switches that have uplinks, by the names of Clos networks.
+const TIERS: [(&str, u64); 3] = [("tor", 1), ("leaf", 1), ("aggregation", 2)];
+
+impl Where {
+    pub(super) fn read(text: &str, at: &At) -> Result<Self, Problem> {
+        let Some(rest) = text.trim().strip_prefix("tier") else {
+            return Sizes::read(text, at).map(Self::Sizes);
+        };
+        let name = rest.trim().trim_start_matches('=').trim();
+        match TIERS.iter().find(|(known, _)| *known == name) {
+            Some(&(_, tier)) => Ok(Self::Tier(tier)),
+            None => {
+                let known = TIERS.map(|(name, _)| name.to_owned()).into();
+                Err(Problem::at(at, Cause::UnknownName { what: "tier", name: name.to_owned(), known }))
+            }
+        }
+    }
+
+    /// Whether it lets flows of that size pass.
+    pub(super) fn takes_size(self, size: u64) -> bool {
+        matches!(self, Self::Sizes(Sizes { least, most }) if (least..=most).contains(&size))
+    }
+
+    /// Whether it lets switches of that tier pass.
+    pub(super) fn takes_tier(self, tier: u64) -> bool {
+        self == Self::Tier(tier)
+    }
+}
+
+/// Sizes of flows, both ends included: `size < 100 KB`, `size >= 1 MB`, `100 KB <= size <= 1 MB`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sizes {
     pub(super) least: u64,
     pub(super) most: u64,
 }
 
-impl Where {
-    pub(super) fn read(text: &str, at: &At) -> Result<Self, Problem> {
+impl Sizes {
+    fn read(text: &str, at: &At) -> Result<Self, Problem> {
         let wrong = || {
             let what = format!("`{text}` is no condition on flows");
             let hint = "for example: \"size < 100 KB\", or \"100 KB <= size <= 1 MB\"".to_owned();
@@ -49,10 +87,6 @@ impl Where {
         }
         if sizes.least > sizes.most { Err(wrong()) } else { Ok(sizes) }
     }
-
-    pub(super) fn holds(self, size: u64) -> bool {
-        (self.least..=self.most).contains(&size)
-    }
 }
 
 #[cfg(test)]
@@ -60,10 +94,27 @@ mod tests {
     use super::*;
     use crate::experiment::{Source, Table};
 
-    fn read(text: &str) -> Option<(u64, u64)> {
+    fn condition(text: &str) -> Option<Where> {
         let source = Source { name: "test".to_owned(), text: String::new() };
         let root = Table::parse(source).expect("an empty table");
-        Where::read(text, &root.at).ok().map(|sizes| (sizes.least, sizes.most))
+        Where::read(text, &root.at).ok()
+    }
+
+    fn read(text: &str) -> Option<(u64, u64)> {
+        match condition(text)? {
+            Where::Sizes(Sizes { least, most }) => Some((least, most)),
+            Where::Tier(_) => None,
+        }
+    }
+
+    #[test]
+    fn tiers_have_names() {
+        let tiers = ["tier = tor", "tier=aggregation", "tier = leaf"].map(condition);
+        assert_eq!(tiers, [1, 2, 1].map(Where::Tier).map(Some));
+        assert_eq!([condition("tier = core"), condition("tier")], [None, None]);
+        assert!(
+            Where::Tier(1).takes_tier(1) && !Where::Tier(1).takes_tier(2) && !Where::Tier(1).takes_size(1)
+        );
     }
 
     #[test]

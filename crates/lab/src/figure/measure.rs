@@ -21,11 +21,13 @@ pub(super) enum Of {
     PeakQueue,
     /// Of packets without application bytes, on each link.
     ControlBytes,
+    /// (Most - least) / mean of what a switch's uplinks send in an interval.
+    Imbalance,
     Value,
 }
 
 impl Of {
-    const NAMES: [(&'static str, Self); 9] = [
+    const NAMES: [(&'static str, Self); 10] = [
         ("fct", Self::Fct),
         ("slowdown", Self::Slowdown),
         ("unfinished", Self::Unfinished),
@@ -34,6 +36,7 @@ impl Of {
         ("reorder_peak", Self::ReorderPeak),
         ("peak_queue", Self::PeakQueue),
         ("control_bytes", Self::ControlBytes),
+        ("imbalance", Self::Imbalance),
         ("value", Self::Value),
     ];
 
@@ -48,13 +51,14 @@ impl Of {
             Self::ReorderPeak => ("reorder buffer", "packets"),
             Self::PeakQueue => ("largest queue of a port", "bytes"),
             Self::ControlBytes => ("control traffic of a link", "bytes"),
+            Self::Imbalance => ("throughput imbalance of a switch's uplinks", ""),
             Self::Value => ("value", ""),
         }
     }
 
     /// Whether it is measured of flows, of which a condition may leave some out.
     fn is_of_flows(self) -> bool {
-        !matches!(self, Self::PeakQueue | Self::ControlBytes | Self::Value)
+        !matches!(self, Self::PeakQueue | Self::ControlBytes | Self::Imbalance | Self::Value)
     }
 }
 
@@ -131,9 +135,13 @@ impl Measure {
         let stat = section.choice("stat", "statistic", &Stat::NAMES, Some("mean"))?;
         let wanted = section.optional::<String>("where")?;
         let wanted = wanted.map(|text| Where::read(&text, section.at_key("where"))).transpose()?;
-        let hint = "leave `where` out";
-        let sized = wanted.is_none() || of.is_of_flows();
-        section.ensure(sized, "where", "a condition on flows, of what is not measured of flows", hint)?;
+        let fits = match wanted {
+            None => true,
+            Some(Where::Sizes(_)) => of.is_of_flows(),
+            Some(Where::Tier(_)) => of == Of::Imbalance,
+        };
+        let what = "a condition on what is not measured";
+        section.ensure(fits, "where", what, "sizes are of flows, tiers of imbalance")?;
         let against = read_labels(section.item("against"))?;
         let beyond = read_labels(section.item("beyond"))?;
         Ok(Self { of, stat, wanted, against, beyond })
@@ -200,7 +208,7 @@ impl Measure {
             Data::Records(records) => records,
         };
         let flows =
-            records.flows.iter().filter(|flow| self.wanted.is_none_or(|wanted| wanted.holds(flow.size)));
+            records.flows.iter().filter(|flow| self.wanted.is_none_or(|wanted| wanted.takes_size(flow.size)));
         let finished = |flow: &&FlowRow| flow.fct_us.is_some();
         let goodput = |size: u64, fct_us: f64| size as f64 * 8.0 / fct_us / 1e3;
         match self.of {
@@ -216,6 +224,11 @@ impl Measure {
             Of::ReorderPeak => flows.filter(finished).map(|flow| (flow.id, flow.reorder)).collect(),
             Of::PeakQueue => (0..).zip(records.peak_queue_bytes.iter().copied()).collect(),
             Of::ControlBytes => (0..).zip(records.control_bytes.iter().copied()).collect(),
+            Of::Imbalance => {
+                let wanted = |tier: u64| self.wanted.is_none_or(|wanted| wanted.takes_tier(tier));
+                let samples = records.imbalance.iter().filter(|&&(tier, _)| wanted(tier));
+                (0..).zip(samples.map(|&(_, imbalance)| imbalance)).collect()
+            }
             Of::Value => Vec::new(),
         }
     }
@@ -239,10 +252,12 @@ impl Measure {
 
     /// What to bear in mind of this statistic at those points, if anything.
     pub(super) fn remark(&self, runs: &[Run], points: &[Labels]) -> Option<String> {
+        if self.stat != Stat::Percentile(99.9) {
+            return None;
+        }
         let at = |labels: &Labels| replicas(runs, labels).map(|run| self.sample(run, runs).len()).min();
         let least = points.iter().filter_map(at).min()?;
-        let few = self.stat == Stat::Percentile(99.9) && least < ENOUGH_FOR_P999;
-        few.then(|| format!("p99.9 of {least} samples, which is next to the maximum"))
+        (least < ENOUGH_FOR_P999).then(|| format!("p99.9 of {least} samples, which is next to the maximum"))
     }
 
     fn statistic(&self, run: &Run, runs: &[Run]) -> Option<f64> {
@@ -266,6 +281,7 @@ fn deviation(value: f64, base: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure::condition::Sizes;
     use crate::figure::runs::{SEED, Spread, spread};
     use crate::records::Records;
 
@@ -300,7 +316,10 @@ mod tests {
         // Flow 2 has no rate in one run, flow 4 is not in it.
         assert_eq!(against("0", None).sample(&runs[2], &runs), [0.0, 0.2, 0.5]);
         assert_eq!(against("0", None).of_run(&runs[2], &runs), Some(0.2));
-        assert_eq!(against("0", Some(Where { least: 0, most: 3 })).sample(&runs[2], &runs), [0.2]);
+        assert_eq!(
+            against("0", Some(Where::Sizes(Sizes { least: 0, most: 3 }))).sample(&runs[2], &runs),
+            [0.2]
+        );
         assert_eq!(against("0", None).sample(&runs[0], &runs), [0.0; 3]);
         assert_eq!(against("5 ms", None).of_run(&runs[2], &runs), None);
     }

@@ -2,8 +2,9 @@
 
 use super::measure::{Measure, Stat};
 use super::runs::{Labels, Run, Seeds, labels_of, read_labels, replicas, spread};
-use crate::draw::{Chart, Mark, Point, Series};
+use crate::draw::{Chart, Mark, Point, Series, cdf};
 use crate::experiment::{Item, Problem, Section};
+use crate::size_class::SIZE_BINS;
 use raddle_records::stats;
 
 /// A plot of a figure.
@@ -41,9 +42,6 @@ enum Kind {
     /// Numbers in cells, columns by the labels of a sweep.
     Cells { sweep: String },
 }
-
-/// Bins by size, with a twentieth of the flows each, as the field draws them.
-pub(crate) const SIZE_BINS: usize = 20;
 
 impl Plot {
     pub(super) fn read(item: &Item) -> Result<Self, Problem> {
@@ -110,10 +108,10 @@ impl Plot {
                     let sample = replicas(runs, &curve.at).flat_map(|run| curve.measure.sample(run, runs));
                     let mut sample: Vec<f64> = sample.collect();
                     stats::sort(&mut sample);
-                    let points = thinned(stats::cdf(&sample)).into_iter().map(Point::from).collect();
-                    Series { label: curve.label, points }
+                    Series { label: curve.label, points: cdf(&sample) }
                 };
-                let labels = (self.measure.label(), "share of flows".to_owned());
+                let whole = if self.measure.is_of_flows() { "flows" } else { "samples" };
+                let labels = (self.measure.label(), format!("share of {whole}"));
                 self.plane(labels, None, Mark::Curves, curves.into_iter().map(series).collect())
             }
             Kind::BySize => {
@@ -205,15 +203,4 @@ impl Plot {
 fn number(curve: &Curve, sweep: &str, stop: &str, runs: &[Run], seeds: Seeds<'_>) -> Option<f64> {
     let at: Labels = curve.at.iter().cloned().chain([(sweep.to_owned(), stop.to_owned())]).collect();
     curve.measure.number(runs, &at, seeds)
-}
-
-/// At most a few hundred points of a distribution function: more cannot be seen.
-fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    const MOST: usize = 600;
-    let count = points.len();
-    let step = count.div_ceil(MOST).max(1);
-    let last = count.saturating_sub(1);
-    // The tail, where percentiles are read, is kept whole.
-    let kept = |i: usize| i.is_multiple_of(step) || last - i < MOST / 2;
-    points.into_iter().enumerate().filter(|&(i, _)| kept(i)).map(|(_, point)| point).collect()
 }

@@ -24,7 +24,7 @@ impl packet_sim::Observer for Trace {
     }
     fn forwarded(&mut self, sent: Time, link: LinkId, packet: &Packet) {
         let mut bytes = Vec::new();
-        packet.header.encode(&mut bytes);
+        packet.encode(&mut bytes);
         self.packets.push((sent, link, bytes));
     }
     fn dropped(&mut self, now: Time, _: NodeId, _: Option<PortId>, _: &Packet, why: DropReason) {

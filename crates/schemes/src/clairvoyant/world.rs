@@ -115,3 +115,68 @@ impl World {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expeditus::scheme::path_table;
+    use crate::parameter::Settings;
+    use raddle_core::{Duration, Header, Rate};
+    use raddle_topology::builders::{ClosRates, clos};
+    use raddle_wire::tcp::Segment;
+
+    const PODS: ClosSize = ClosSize { pods: 2, edges: 2, aggregations: 2, cores: 2, hosts: 2 };
+    /// The first edge switch; the aggregation switches and the cores, from below and from the left.
+    const EDGE: NodeId = NodeId(8);
+    const AGGREGATIONS: [NodeId; 4] = [NodeId(12), NodeId(13), NodeId(14), NodeId(15)];
+    const CORES: [NodeId; 4] = [NodeId(16), NodeId(17), NodeId(18), NodeId(19)];
+
+    /// The testbed with these loads of links, of which a level is 31,250 bytes.
+    fn world(loads: &[(NodeId, NodeId, u32)]) -> World {
+        let topology = clos(PODS, ClosRates::all(Rate::from_gbps(10)), Duration::from_us(2)).expect("a Clos");
+        let topology = Arc::new(topology);
+        let dre = Dre::new(Duration::from_us(20), 0.1, 3);
+        let settings = Settings::defaults(crate::expeditus::ROUTING.info.parameters);
+        let mut world = World::new(&topology, PODS, dre, || path_table(&settings, &Arc::default()));
+        for &(from, to, load) in loads {
+            let (link, _) = topology.links_from(from).find(|(_, link)| link.to == to).expect("neighbours");
+            world.sent(Time::ZERO, link, &Packet::new(31_250 * load, Header::Tcp(Segment::default())));
+        }
+        world
+    }
+
+    fn least_loaded(world: &World, to: u32, down: &[LinkId]) -> Vec<(u16, Option<u16>)> {
+        let down = down.iter().copied().collect();
+        let paths = world.least_loaded(Time::ZERO, EDGE, NodeId(to), &down, |_| true);
+        paths.iter().map(|path| (path.edge.0 - 2, path.core.map(|core| core.0 - 2))).collect()
+    }
+
+    /// Oracle §11.2 S5: where Expeditus ends at a path of load 6, all that is to be seen leads to one of load 3.
+    #[test]
+    fn oracle_s5_clairvoyant_sees_both_stages() {
+        let world = world(&[
+            (EDGE, AGGREGATIONS[0], 2),
+            (EDGE, AGGREGATIONS[1], 3),
+            (AGGREGATIONS[2], NodeId(11), 1),
+            (AGGREGATIONS[3], NodeId(11), 2),
+            (AGGREGATIONS[0], CORES[0], 7),
+            (AGGREGATIONS[0], CORES[1], 6),
+            (CORES[0], AGGREGATIONS[2], 5),
+            (CORES[1], AGGREGATIONS[2], 6),
+            (AGGREGATIONS[1], CORES[3], 1),
+        ]);
+        assert_eq!(least_loaded(&world, 7, &[]), [(1, Some(0)), (1, Some(1))]);
+        // Within the pod the first uplink is less loaded.
+        assert_eq!(least_loaded(&world, 2, &[]), [(0, None)]);
+    }
+
+    #[test]
+    fn all_paths_tie_when_nothing_moves_and_those_that_failed_do_not() {
+        let world = world(&[]);
+        assert_eq!(least_loaded(&world, 7, &[]).len(), 4);
+        let last = world.topology.link_id(AGGREGATIONS[2], PortId(1));
+        assert_eq!(least_loaded(&world, 7, &[last]), [(1, Some(0)), (1, Some(1))]);
+        let crossing = world.topology.link_id(CORES[3], PortId(1));
+        assert_eq!(least_loaded(&world, 7, &[last, crossing]), [(1, Some(0))]);
+    }
+}

@@ -143,12 +143,12 @@ fn leaf_spine(topology: &Topology, name: &str) -> Result<(Clos, u32), Unfit> {
         |problem: String, hint: &str| Unfit { key: "scheme.routing".into(), problem, hint: hint.into() };
     let hint =
         "choose a leaf-spine as topology, or a routing that knows more levels, such as `expeditus` or `hula`";
-    match topology.shape() {
-        &Shape::Clos(size) if size.pods > 1 => Err(unfit(
+    match *topology.shape() {
+        Shape::Clos(size) if size.pods > 1 => Err(unfit(
             format!("`{name}` is defined between leaves and spines only, and this fabric has cores above"),
             hint,
         )),
-        &Shape::Clos(size) if size.aggregations as usize > Overlay::TAGS => Err(unfit(
+        Shape::Clos(size) if size.aggregations as usize > Overlay::TAGS => Err(unfit(
             format!(
                 "`{name}` numbers the uplinks of a leaf in 4 bits, at most {}, and this fabric's leaves have {}",
                 Overlay::TAGS,
@@ -156,7 +156,7 @@ fn leaf_spine(topology: &Topology, name: &str) -> Result<(Clos, u32), Unfit> {
             ),
             "choose a fabric of fewer spines",
         )),
-        &Shape::Clos(size) => Ok((Clos::new(size), size.hosts)),
+        Shape::Clos(size) => Ok((Clos::new(size), size.hosts)),
         _ => Err(unfit(
             format!("`{name}` is defined between leaves and spines, and this fabric has none"),
             hint,

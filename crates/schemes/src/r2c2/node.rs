@@ -374,11 +374,8 @@ impl Host for R2c2Node {
                 Header::R2c2Digest(digest) => self.take_digest(now, *digest),
                 Header::R2c2Request(request) => self.take_request(now, request, port),
                 Header::R2c2Snapshot(snapshot) => self.take_snapshot(now, snapshot),
-                Header::R2c2ControllerEvent(_)
-                | Header::R2c2ControllerRates(_)
-                | Header::Tcp(_)
-                | Header::Udp(_)
-                | Header::Exp(_) => {}
+                // The controller's, or another protocol's.
+                _ => {}
             },
             Input::Sent(_) => {}
             Input::Corrupted { port } => self.resends.damaged(now, port),

@@ -236,16 +236,8 @@ impl Host for CentralNode {
                 }
                 Header::R2c2ControllerEvent(packet) => self.take_event(now, &packet.event),
                 Header::R2c2ControllerRates(packet) => self.take_rates(now, packet.data.seq, &packet.rates),
-                Header::R2c2Event(_)
-                | Header::R2c2DropNotice(_)
-                | Header::R2c2Announcement(..)
-                | Header::R2c2Acknowledgement(_)
-                | Header::R2c2Digest(_)
-                | Header::R2c2Request(_)
-                | Header::R2c2Snapshot(_)
-                | Header::Tcp(_)
-                | Header::Udp(_)
-                | Header::Exp(_) => {}
+                // The distributed R2C2's, or another protocol's.
+                _ => {}
             },
             Input::Sent(_) | Input::Dropped { .. } | Input::Corrupted { .. } => {}
             Input::Link { link, up } => {

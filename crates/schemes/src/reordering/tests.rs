@@ -89,7 +89,7 @@ fn within_a_flowcell_a_gap_is_a_loss() {
     let flowcell = 4 * LEN;
     let mut bench = Bench::new(Hold { flowcell: Some(flowcell), ..HOLD });
     bench.segment(us(0), 7, 0);
-    // Sequence numbers 1 to 5,839 are one cell: segments 0 to 3 begin in it, 4 to 7 in the next.
+    // Segments 0 to 3 are one cell, 4 to 7 the next.
     assert_eq!(bench.segment(us(1), 7, 2), (vec![2], us(LATER)));
     assert_eq!(bench.segment(us(2), 7, 4), (vec![], us(102)));
     assert_eq!(bench.segment(us(3), 7, 5), (vec![], us(102)));

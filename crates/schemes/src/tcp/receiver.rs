@@ -81,7 +81,7 @@ impl Receiver {
     /// not acknowledged yet is, so that the sender can tell how much was marked (RFC 8257 §3.2).
     pub(super) fn note_mark(&mut self, segment: &Segment, params: &Params) -> Option<Packet> {
         let marked = segment.ecn == Ecn::Ce;
-        if marked == self.marked || segment.flags & SYN != 0 {
+        if marked == self.marked {
             return None;
         }
         let before = (self.ack_due != Time::NEVER).then(|| self.ack(params));

@@ -122,6 +122,15 @@ fn the_altoona_like_network_has_the_hosts_of_its_specification() {
 }
 
 #[test]
+fn nodes_know_their_level_and_pod() {
+    let clos = Clos::new(ClosSize { pods: 3, edges: 2, aggregations: 2, cores: 1, hosts: 2 });
+    assert_eq!([0, 1, 2, 3].map(|level| clos.nodes_of(level)), [0..12, 12..18, 18..24, 24..26]);
+    let pod = |node| clos.pod_of(NodeId(node));
+    assert_eq!([0, 3, 4, 11, 12, 14, 17, 18, 20, 23].map(pod), [0, 0, 1, 2, 0, 1, 2, 0, 1, 2].map(Some));
+    assert_eq!([24, 25].map(pod), [None; 2]);
+}
+
+#[test]
 fn each_level_has_its_rate() {
     let rates =
         ClosRates { host: Rate::from_gbps(10), uplink: Rate::from_gbps(40), core: Rate::from_gbps(100) };

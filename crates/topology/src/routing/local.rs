@@ -56,6 +56,11 @@ impl LocalRouting {
         }
     }
 
+    /// What lies below each next hop towards `to`: [`Routing::capacities`].
+    pub fn capacities(&self, to: NodeId, out: &mut Vec<(PortId, u128)>) {
+        self.routing.capacities(self.node, to, out);
+    }
+
     /// Apart, so that the short way stays short.
     #[inline(never)]
     fn choose_by_all(&self, to: NodeId, pick: impl FnOnce(usize) -> usize) -> Option<PortId> {

@@ -5,6 +5,7 @@
 //! networks distances are arithmetic; on other graphs they are found by search when a destination is first used.
 
 mod box_rows;
+mod capacity;
 mod general;
 mod local;
 mod protocol;

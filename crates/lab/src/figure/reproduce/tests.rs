@@ -234,5 +234,5 @@ fn what_cannot_be_repeated_or_taken_together_is_refused() {
     let lost = claim("x", r#"of = "fct", over = { flows = ["200", "300"] }, take = "least""#);
     assert!(refused("", &format!("{SCHEMES}{lost}")).contains("300"));
     let links = claim("x", r#"of = "peak_queue", where = "size < 1 KB""#);
-    assert!(refused("", &format!("{SCHEMES}{links}")).contains("condition on flows"));
+    assert!(refused("", &format!("{SCHEMES}{links}")).contains("condition on what is not measured"));
 }

@@ -1,0 +1,70 @@
+//! The kinds of arrivals, sizes, pairs and deadlines by name.
+
+use raddle_workload::{PUBLISHED, Published};
+
+/// The kinds of arrivals, sizes and pairs, each with a line of description.
+const KINDS: [(&str, &str); 26] = [
+    (
+        "arrivals poisson",
+        "random starts over the whole fabric: mean_gap = \"1 us\", or load = 0.5 of the senders' links over the \
+         fabric's oversubscription (mean_size of the load if not that of sizes)",
+    ),
+    ("arrivals fixed", "evenly spaced starts: gap = \"1 us\""),
+    ("arrivals all_at_once", "every flow at time 0"),
+    ("sizes fixed", "all the same: size = \"1 MB\""),
+    ("sizes pareto", "heavy-tailed: shape = 1.05, mean = \"100 KB\""),
+    ("sizes exponential", "mean = \"100 KB\""),
+    ("sizes uniform", "min = \"2 KB\", max = \"198 KB\""),
+    ("sizes cdf", "points of a file, bytes and percent: file = \"web.cdf\""),
+    ("pairs uniform", "every ordered pair of distinct hosts alike"),
+    ("pairs permutation", "each host sends to one and receives from one: fraction = 1.0 of the hosts"),
+    ("pairs all_to_all", "every host to every other"),
+    (
+        "pairs inter_pod",
+        "Clos: every ordered pair of hosts of different pods alike; pods = [0, 1] for those alone",
+    ),
+    ("pairs bijection", "Clos: each host sends to one and receives from one of another pod"),
+    ("pairs random_other_pod", "Clos: each host sends to a random one of another pod"),
+    (
+        "pairs staggered",
+        "Clos: each host sends to a random one, edge = 0.2 in its rack, pod = 0.3 in its pod, else outside",
+    ),
+    ("pairs nearest_neighbour", "grids: each node to its neighbours"),
+    ("pairs bit_complement", "grids: x to k - 1 - x in each dimension"),
+    ("pairs transpose", "grids: (x, y) to (y, x), (x, y, z) to (y, z, x)"),
+    ("pairs tornado", "grids: just under half way round the first dimension"),
+    ("pairs stride", "host i to host i + by"),
+    ("pairs incast", "several to one: senders = 8, receiver = 0 (random if left out)"),
+    ("deadlines none", "it does not matter when flows are complete"),
+    ("deadlines fixed", "the same time after the start for all: deadline = \"1 ms\""),
+    ("deadlines exponential", "mean = \"20 ms\", raised to min = \"3 ms\""),
+    (
+        "file",
+        "flows of a file: file = \"trace.txt\"; format = \"hpcc\" or \"htsim\", after the file's ending (.txt, .cm) if \
+         left out",
+    ),
+    ("list", "flows one by one: list = [{ src = 0, dst = 1, size = \"1 MB\", start = \"0 ns\" }]"),
+];
+
+/// The kinds of workload, each with a line of description.
+pub fn kinds() -> impl Iterator<Item = (String, String)> {
+    KINDS.iter().flat_map(|&(name, summary)| {
+        let published = if name == "sizes cdf" { &PUBLISHED[..] } else { &[] };
+        std::iter::once((name.to_owned(), summary.to_owned())).chain(published.iter().map(describe))
+    })
+}
+
+fn describe(published: &Published) -> (String, String) {
+    let mean = published.sizes(published.unit).mean();
+    let unit = match published.counts_packets() {
+        true => format!(" with packets of unit = \"{}\"", published.unit),
+        false => String::new(),
+    };
+    (format!("sizes {}", published.name), format!("{}: mean {mean:.0} B{unit}", published.summary))
+}
+
+/// The names of the `KINDS` of a role.
+pub(super) fn names(role: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let kinds = KINDS.iter().filter_map(move |(name, _)| name.strip_prefix(role)?.strip_prefix(' '));
+    kinds.map(|name| (name, name))
+}

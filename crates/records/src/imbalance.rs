@@ -1,0 +1,67 @@
+//! How unevenly a switch's uplinks carry the load.
+
+use crate::{Cell, Column, Row};
+
+/// Throughput imbalance (specs/expeditus.md §9): (most - least) / mean of what the uplinks of a switch sent in the same
+/// interval. From 0, all alike, to their number, one has it all; `None` if they sent nothing.
+#[must_use]
+pub fn imbalance(sent: &[u64]) -> Option<f64> {
+    let (most, least) = (sent.iter().max()?, sent.iter().min()?);
+    let total: u64 = sent.iter().sum();
+    (total > 0).then(|| (most - least) as f64 * sent.len() as f64 / total as f64)
+}
+
+/// A sample of a switch's imbalance; intervals in which it sent nothing upward have none.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct ImbalanceRecord {
+    /// The switch.
+    pub switch: u32,
+    /// Links from it to the nearest host: 1 at the edge, 2 above.
+    pub tier: u32,
+    /// The interval's end.
+    pub at_ps: u64,
+    /// [`imbalance`] of the bytes that its uplinks sent in the interval.
+    pub imbalance: f64,
+}
+
+impl Row for ImbalanceRecord {
+    const TABLE: &'static str = "imbalance";
+    const COLUMNS: &'static [Column] = &[
+        Column::integer("switch", "node of the switch"),
+        Column::integer("tier", "links from it to the nearest host: 1 at the edge, 2 above"),
+        Column::integer("at_ps", "end of the interval"),
+        Column::float(
+            "imbalance",
+            "(most - least) / mean of the bytes, headers included, that its uplinks sent in the interval",
+        ),
+    ];
+
+    fn cells(&self) -> impl AsRef<[Cell]> {
+        [self.switch.into(), self.tier.into(), self.at_ps.into(), self.imbalance.into()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// specs/expeditus.md §11.7.
+    #[test]
+    fn oracle_11_7_imbalance_of_known_rates() {
+        let near = |sent: &[u64], expected: f64| {
+            let imbalance = imbalance(sent).expect("something was sent");
+            assert!((imbalance - expected).abs() < 5e-4, "{sent:?}: {imbalance}");
+        };
+        near(&[4, 2, 3, 3, 2, 4], 0.667);
+        near(&[6, 0, 0, 0, 0, 0], 6.0);
+        near(&[3, 0, 0], 3.0);
+        near(&[5, 5, 5], 0.0);
+        assert_eq!((imbalance(&[0, 0]), imbalance(&[])), (None, None));
+    }
+
+    #[test]
+    fn a_row_has_a_cell_for_each_column() {
+        let row = ImbalanceRecord { switch: 1, tier: 2, at_ps: 3, imbalance: 0.5 };
+        assert_eq!(row.cells().as_ref().len(), ImbalanceRecord::COLUMNS.len());
+    }
+}

@@ -1,0 +1,63 @@
+//! The end-to-end paths of a Clos network, by number.
+
+use raddle_core::{LinkId, NodeId, PortId};
+use raddle_topology::routing::Routing;
+use raddle_topology::{ClosSize, Topology};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The end-to-end paths of a Clos network. Between pods a path's number is `plane · cores + core`; within a pod the core
+/// is 0.
+#[derive(Debug)]
+pub struct Paths {
+    routing: Arc<Routing>,
+    size: ClosSize,
+}
+
+impl Paths {
+    /// Of a network of these numbers.
+    #[must_use]
+    pub fn new(topology: &Arc<Topology>, size: ClosSize) -> Self {
+        Self { routing: Arc::new(Routing::new(Arc::clone(topology))), size }
+    }
+
+    pub(super) fn routing(&self) -> &Arc<Routing> {
+        &self.routing
+    }
+
+    /// Hosts an edge switch; host `h` hangs from edge switch `h / hosts`.
+    pub(super) fn hosts(&self) -> u32 {
+        self.size.hosts
+    }
+
+    /// Cores a plane, or 1 if there are none: path `p` is in plane `p / cores`.
+    pub(super) fn cores(&self) -> u32 {
+        self.size.cores.max(1)
+    }
+
+    /// The paths from one edge switch to another that need none of the links in `down`, in the order in which they have
+    /// their turns: planes change fastest, so that successive cells leave the edge switch by different links.
+    pub(super) fn without(&self, from: u32, to: u32, down: &BTreeSet<LinkId>) -> Box<[u16]> {
+        let same_pod = from / self.size.edges == to / self.size.edges;
+        let cores = if same_pod { 1 } else { self.cores() };
+        let all = (0..cores).flat_map(|core| (0..self.size.aggregations).map(move |plane| (plane, core)));
+        let alive =
+            all.filter(|&(plane, core)| self.links(from, to, plane, core).all(|l| !down.contains(&l)));
+        alive.map(|(plane, core)| (plane * self.cores() + core) as u16).collect()
+    }
+
+    /// The links of a path from one edge switch to another.
+    fn links(&self, from: u32, to: u32, plane: u32, core: u32) -> impl Iterator<Item = LinkId> + '_ {
+        let ClosSize { pods, edges, hosts, .. } = self.size;
+        let (pod, down) = (to / edges, to % edges);
+        let by_core = (from / edges != pod).then_some([edges + core, pod]);
+        let ports = [hosts + plane].into_iter().chain(by_core.into_iter().flatten()).chain([down]);
+        let mut at = NodeId(pods * edges * hosts + from);
+        ports.map(move |port| {
+            let topology = self.routing.topology();
+            let link = topology.link_id(at, PortId::of(port as usize));
+            at = topology.link(link).expect("every port of a Clos network has a link").to;
+            link
+        })
+    }
+}

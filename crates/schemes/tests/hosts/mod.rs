@@ -1,0 +1,58 @@
+//! Transports of hosts, by name, in the packet engine.
+
+use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Report, Time};
+use raddle_packet_sim::{Config, Observer, PortSetup, Simulation};
+use raddle_schemes::parameter::{Settings, Value};
+use raddle_schemes::registry::{self, Plan};
+use raddle_topology::Topology;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// The congestion controls of TCP.
+pub(crate) const TCP: [&str; 3] = ["tcp-newreno", "tcp-cubic", "dctcp"];
+
+/// When flows were delivered.
+#[derive(Default)]
+pub(crate) struct Delivered(pub(crate) Vec<Time>);
+
+impl Observer for Delivered {
+    fn report(&mut self, now: Time, _: NodeId, report: Report) {
+        if let Report::Delivered { .. } = report {
+            self.0.push(now);
+        }
+    }
+}
+
+/// A fabric of hosts that speak one transport, over ECMP.
+pub(crate) struct Hosts {
+    pub(crate) transport: &'static str,
+    /// Parameters that are not at their defaults.
+    pub(crate) settings: Vec<(&'static str, Value)>,
+    pub(crate) topology: Arc<Topology>,
+    /// Packets that each port queues, and beyond which it marks.
+    pub(crate) queue: Option<usize>,
+    pub(crate) mark: Option<usize>,
+}
+
+impl Hosts {
+    /// A run to its end or limit.
+    pub(crate) fn run(&self, flows: Vec<Flow>, config: Config) -> Simulation<Delivered> {
+        let transport = registry::transport(self.transport).expect("a transport of the registry");
+        let mut settings = Settings::defaults(transport.info.parameters);
+        for &(name, value) in &self.settings {
+            settings.set(name, value);
+        }
+        let plan = Plan { topology: &self.topology, routing: "ecmp", settings: &settings, seed: 1 };
+        let parts = transport.build(&plan, &Settings::defaults(&[])).expect("a fabric that fits");
+        let port =
+            |_| PortSetup { limit_packets: self.queue, mark_packets: self.mark, ..PortSetup::default() };
+        let mut simulation =
+            Simulation::new(&self.topology, parts.node, port, flows, config, Delivered::default());
+        assert!(simulation.run(|_| ControlFlow::Continue(())));
+        simulation
+    }
+}
+
+pub(crate) fn flow(id: u32, src: NodeId, dst: NodeId, size: u64, start: Duration) -> Flow {
+    Flow::new(FlowId(id), src, dst, Bytes(size), Time::ZERO + start)
+}

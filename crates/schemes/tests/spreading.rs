@@ -1,0 +1,170 @@
+//! Routings that spread the packets or flowcells of a flow, and weighted ECMP, under TCP in the packet engine.
+
+use raddle_core::{Bytes, Duration, Flow, FlowId, LinkId, NodeId, Rate, Report, Stream, Time};
+use raddle_packet_sim::{Change, Config, LinkStats, Observer, PortSetup, Simulation};
+use raddle_schemes::parameter::{Settings, Value};
+use raddle_schemes::registry::{self, Plan};
+use raddle_topology::Topology;
+use raddle_topology::builders::{self, ClosRates};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+const RATE: Rate = Rate::from_gbps(10);
+
+#[derive(Default)]
+struct Heard {
+    retransmissions: u32,
+    reorder_peak: u32,
+}
+
+impl Observer for Heard {
+    fn report(&mut self, _: Time, _: NodeId, report: Report) {
+        match report {
+            Report::Closed { retransmissions, .. } => self.retransmissions += retransmissions,
+            Report::Delivered { reorder_peak, .. } => self.reorder_peak = self.reorder_peak.max(reorder_peak),
+            _ => {}
+        }
+    }
+}
+
+/// Hosts 0 to 15, edge switches 16 to 23, aggregation switches 24 to 31, cores 32 to 35.
+fn fat_tree() -> Arc<Topology> {
+    Arc::new(builders::fat_tree(4, ClosRates::all(RATE), Duration::from_us(1)).expect("an even k"))
+}
+
+fn run(
+    topology: &Arc<Topology>,
+    routing: &str,
+    set: &[(&str, Value)],
+    flows: Vec<Flow>,
+    changes: Vec<Change>,
+) -> Simulation<Heard> {
+    let transport = registry::transport("tcp-newreno").expect("TCP is in the registry");
+    let mut of_routing = Settings::defaults(registry::routing(routing).expect("a routing").info.parameters);
+    set.iter().for_each(|&(name, value)| of_routing.set(name, value));
+    let settings = Settings::defaults(transport.info.parameters);
+    let plan = Plan { topology, routing, settings: &settings, seed: 1 };
+    let mut parts = transport.build(&plan, &of_routing).expect("a fat-tree suits all");
+    let config = Config { changes, ..Config::default() };
+    let port = |_| PortSetup::default();
+    let mut simulation =
+        Simulation::new(topology, |id| (parts.node)(id), port, flows, config, Heard::default());
+    assert!(simulation.run(|_| ControlFlow::Continue(())), "{routing} comes to rest");
+    simulation
+}
+
+fn flow(id: u32, src: u32, dst: u32, size: u64, start_us: u64) -> Flow {
+    Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(size), Time::ZERO + Duration::from_us(start_us))
+}
+
+/// Every host sends to the one half of the fabric away.
+fn stride(size: u64) -> Vec<Flow> {
+    (0..16).map(|host| flow(host, host, (host + 8) % 16, size, 0)).collect()
+}
+
+fn random(count: u32) -> Vec<Flow> {
+    let mut stream = Stream::new(7, 0, "test/flows");
+    let flow = |id| {
+        let src = stream.below(16) as u32;
+        let dst = (src + 1 + stream.below(15) as u32) % 16;
+        flow(id, src, dst, 1 + stream.below(400_000), u64::from(id) * 5)
+    };
+    (0..count).map(flow).collect()
+}
+
+/// Data bytes on each of the two links that lead up from the switches `from..to`.
+fn up(topology: &Topology, stats: &[LinkStats], switches: std::ops::Range<u32>) -> Vec<[u64; 2]> {
+    let link = |node, port| topology.link_id(NodeId(node), raddle_core::PortId(port));
+    switches.map(|node| [2, 3].map(|port| stats[link(node, port).index()].data_bytes)).collect()
+}
+
+fn both(topology: &Topology, from: u32, to: u32) -> Vec<LinkId> {
+    let (link, _) =
+        topology.links_from(NodeId(from)).find(|(_, link)| link.to == NodeId(to)).expect("neighbours");
+    vec![link, topology.reverse(link)]
+}
+
+const IN_TURN: (&str, Value) = ("choice", Value::Choice("round_robin"));
+
+#[test]
+fn what_is_spread_loads_all_uplinks_alike_and_outruns_hashing() {
+    let topology = fat_tree();
+    // One packet in turn, or 64 KB in turn, of ten million bytes and one; random ones by their deviation.
+    let cases: [(&str, &[_], f64); 4] =
+        [("spray", &[], 0.05), ("spray", &[IN_TURN], 0.01), ("drill", &[], 0.05), ("presto", &[], 0.03)];
+    let hashed = run(&topology, "ecmp", &[], stride(5_000_000), Vec::new());
+    for (routing, set, tolerance) in cases {
+        let simulation = run(&topology, routing, set, stride(5_000_000), Vec::new());
+        assert_eq!(simulation.totals().flows_delivered, 16, "{routing}");
+        let stats = simulation.link_stats();
+        for [one, other] in up(&topology, &stats, 16..32) {
+            let uneven = one.abs_diff(other) as f64 / (one + other) as f64;
+            assert!(uneven < tolerance, "{routing} {set:?}: {one} and {other} bytes");
+        }
+        assert!(simulation.now() < hashed.now(), "{routing}: {} and {}", simulation.now(), hashed.now());
+    }
+}
+
+#[test]
+fn receivers_hide_what_overtakes() {
+    let topology = fat_tree();
+    let off = ("hold", Value::Duration(Duration::ZERO));
+    for routing in ["spray", "drill", "presto"] {
+        let ordered = run(&topology, routing, &[], random(300), Vec::new());
+        assert_eq!(ordered.totals().flows_delivered, 300, "{routing}");
+        let heard = ordered.observer();
+        assert_eq!((heard.retransmissions, heard.reorder_peak), (0, 0), "{routing}: nothing is lost");
+        let exposed = run(&topology, routing, &[off], random(300), Vec::new());
+        assert_eq!(exposed.totals().flows_delivered, 300, "{routing}");
+        assert!(exposed.observer().reorder_peak > 0, "{routing}: it does reorder");
+    }
+}
+
+/// The link between an aggregation switch and a core, and one between an edge and an aggregation switch, fail amid the
+/// traffic and come back; for a while senders know nothing of it.
+#[test]
+fn flows_survive_failures() {
+    let topology = fat_tree();
+    let change = |at_us, links, up| Change {
+        at: Time::ZERO + Duration::from_us(at_us),
+        links,
+        up,
+        discovery: Duration::from_us(200),
+    };
+    let (core, edge) = (both(&topology, 24, 32), both(&topology, 23, 30));
+    let changes = vec![
+        change(300, core.clone(), false),
+        change(600, edge.clone(), false),
+        change(1_500, core, true),
+        change(1_700, edge, true),
+    ];
+    for routing in ["spray", "drill", "presto", "wcmp"] {
+        let simulation = run(&topology, routing, &[], random(400), changes.clone());
+        assert_eq!(simulation.totals().flows_delivered, 400, "{routing}");
+        assert!(simulation.totals().dropped > 0, "{routing}: packets meet the dead links");
+        assert_eq!(simulation.packets_inside(), 0, "{routing}");
+    }
+}
+
+/// With one of four core links of a pod dead, its two aggregation switches have one and two cores: weighted ECMP and DRILL
+/// send one flow of three to the first, Presto one cell of three; ECMP and spraying, which know of no weights, half.
+#[test]
+fn weights_follow_what_is_left() {
+    let topology = fat_tree();
+    let dead =
+        Change { at: Time::ZERO, links: both(&topology, 24, 32), up: false, discovery: Duration::ZERO };
+    // Many equal flows from the first pod to the last.
+    let flows: Vec<Flow> =
+        (0..800).map(|id| flow(id, id % 4, 12 + id / 4 % 4, 64_000, 1 + u64::from(id) * 40)).collect();
+    for (routing, share) in
+        [("ecmp", 0.5), ("spray", 0.5), ("wcmp", 1.0 / 3.0), ("drill", 1.0 / 3.0), ("presto", 1.0 / 3.0)]
+    {
+        let simulation = run(&topology, routing, &[], flows.clone(), vec![dead.clone()]);
+        let up = up(&topology, &simulation.link_stats(), 16..18);
+        let lame: u64 = up.iter().map(|[first, _]| first).sum();
+        let all: u64 = up.iter().flatten().sum();
+        // Four standard deviations of a share of 800 flows are 0.07.
+        let got = lame as f64 / all as f64;
+        assert!((got - share).abs() < 0.07, "{routing}: {got}");
+    }
+}

@@ -1,0 +1,80 @@
+//! HULA's probe (SOSR 2016 §3.2, §4), which fills the smallest Ethernet frame, of 64 bytes with header and check sequence:
+//!
+//! ```text
+//! offset 0       1       4              5       46
+//!        0x50    ToR     utilisation    zeros
+//! ```
+//!
+//! What follows the utilisation is padding, sent as 0 and ignored on receipt.
+
+use crate::Error;
+use crate::field::{first, get32};
+
+/// What a switch tells its neighbours of the best path to an edge switch (ToR) that it knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Probe {
+    /// The edge switch's node: below 2^24.
+    pub tor: u32,
+    /// Utilisation of the busiest link on that path, in 255ths of line rate; 255 also stands for more.
+    pub utilisation: u8,
+}
+
+impl Probe {
+    /// The first byte.
+    pub const TYPE: u8 = 0x50;
+    /// Bytes on the wire.
+    pub const LEN: usize = 46;
+
+    /// Its bytes.
+    ///
+    /// # Panics
+    /// If the edge switch's node is 2^24 or more.
+    #[must_use]
+    pub fn encode(&self) -> [u8; Self::LEN] {
+        assert!(self.tor < 1 << 24, "node {} needs more than three bytes", self.tor);
+        let mut bytes = [0; Self::LEN];
+        bytes[..4].copy_from_slice(&(u32::from(Self::TYPE) << 24 | self.tor).to_be_bytes());
+        bytes[4] = self.utilisation;
+        bytes
+    }
+
+    /// The probe in front of `bytes`.
+    ///
+    /// # Errors
+    /// [`Error`], if the bytes do not begin with a probe or lack some of it.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        let bytes: &[u8; Self::LEN] = first(bytes)?;
+        if bytes[0] != Self::TYPE {
+            return Err(Error::UnknownType(bytes[0]));
+        }
+        Ok(Self { tor: get32(bytes, 0) & 0x00FF_FFFF, utilisation: bytes[4] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_bytes() {
+        let probe = Probe { tor: 0x01_02_03, utilisation: 200 };
+        let mut bytes = probe.encode();
+        assert_eq!(bytes[..6], [0x50, 1, 2, 3, 200, 0]);
+        assert_eq!(bytes.len() + 18, 64);
+        bytes[7] = 9;
+        assert_eq!(Probe::decode(&bytes), Ok(probe), "padding is ignored");
+        assert_eq!(Probe::decode(&bytes[..45]), Err(Error::Truncated { have: 45, need: 46 }));
+        bytes[0] = 0x51;
+        assert_eq!(Probe::decode(&bytes), Err(Error::UnknownType(0x51)));
+    }
+
+    #[test]
+    fn decoding_undoes_encoding() {
+        for tor in [0, 1, 0x80_0000, 0xFF_FFFF] {
+            for utilisation in [0, 1, 128, 255] {
+                let probe = Probe { tor, utilisation };
+                assert_eq!(Probe::decode(&probe.encode()), Ok(probe));
+            }
+        }
+    }
+}
