@@ -53,6 +53,11 @@ impl FiveTuple {
         Self { src: self.dst, dst: self.src, ..self }
     }
 
+    /// The flow that goes the other way on the same connection.
+    pub(crate) fn opposite(self) -> Self {
+        Self { src_port: self.dst_port, dst_port: self.src_port, ..self.answered() }
+    }
+
     /// FNV-1a of the 13 bytes of the key, big-endian.
     #[inline]
     fn key_hash(self) -> u64 {
@@ -86,10 +91,9 @@ mod tests {
     /// Vectors §3.8: flow A, its reverse, and A's Exp-response.
     #[test]
     fn oracle_3_8_flow_ids() {
-        let reverse = FiveTuple { src: A.dst, dst: A.src, src_port: A.dst_port, dst_port: A.src_port, ..A };
         for (flow, key, id, low) in [
             (A, 0xd1e2_8909_55e7_df8e, 0xbb8a_24c0_b2f0_14b5, 0x14b5),
-            (reverse, 0xebc5_7c7a_26fb_c512, 0x8d05_d0d8_9863_58b2, 0x58b2),
+            (A.opposite(), 0xebc5_7c7a_26fb_c512, 0x8d05_d0d8_9863_58b2, 0x58b2),
             (A.answered(), 0xb6ee_a0f2_1267_e552, 0x1190_44ab_5b20_76ec, 0x76ec),
         ] {
             assert_eq!((flow.key_hash(), flow.id()), (key, FlowId(id)));
@@ -101,12 +105,11 @@ mod tests {
     /// Vectors §3.8: the choice among 2, 4 and 6 by switches of salts 1 and 2.
     #[test]
     fn oracle_3_8_choices() {
-        let reverse = FiveTuple { src: A.dst, dst: A.src, src_port: A.dst_port, dst_port: A.src_port, ..A };
         for (flow, salt, choices) in [
             (A, 1, [0, 1, 1]),
             (A, 2, [0, 1, 2]),
-            (reverse, 1, [0, 0, 0]),
-            (reverse, 2, [1, 3, 5]),
+            (A.opposite(), 1, [0, 0, 0]),
+            (A.opposite(), 2, [1, 3, 5]),
             (A.answered(), 1, [0, 1, 1]),
             (A.answered(), 2, [1, 3, 5]),
         ] {
