@@ -7,6 +7,7 @@ use raddle_lab::experiment::Document;
 use raddle_lab::run::run;
 use raddle_lab::{Control, Outcome};
 use raddle_records::FlowRecord;
+use raddle_schemes::registry::ROUTINGS;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -127,6 +128,25 @@ fn runs_with_finite_queues() {
         }
     }
     assert!(full > 0);
+}
+
+#[test]
+fn runs_of_each_routing() {
+    for routing in &ROUTINGS[1..] {
+        let set = format!("scheme.routing=\"{}\"", routing.info.name);
+        let mut fabrics = 0;
+        for fabric in [FABRICS[0], FABRICS[3], FABRICS[4]] {
+            let document = experiment(fabric, "tcp-newreno", &failures(fabric));
+            let document = document.with_overrides([set.as_str()]).unwrap();
+            // Some are for Clos networks only.
+            if document.prepare().is_ok() {
+                let outcome = same_on_any_number_of_threads(&document, &format!("{set} on {fabric}"));
+                assert!(outcome.delivered > 20, "{set} on {fabric}");
+                fabrics += 1;
+            }
+        }
+        assert!(fabrics > 0, "{set} runs nowhere");
+    }
 }
 
 /// What nodes of R2C2 do besides: choose protocols for flows that last, repeat what is lost, follow deadlines.

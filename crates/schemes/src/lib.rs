@@ -1,5 +1,6 @@
 //! The schemes: sans-IO state machines, one folder each, and the registry that lists them.
 
+pub mod clairvoyant;
 pub mod conga;
 pub mod drill;
 pub mod ecmp;
@@ -7,6 +8,7 @@ pub mod expeditus;
 mod five_tuple;
 mod flow_hash;
 mod flowlets;
+pub mod hula;
 pub mod letflow;
 mod lids;
 pub mod next_hops;

@@ -151,9 +151,11 @@ pub const ROUTINGS: &[Routing] = &[
     crate::conga::ROUTING,
     crate::conga::FLOW_ROUTING,
     crate::expeditus::ROUTING,
+    crate::clairvoyant::ROUTING,
     crate::drill::ROUTING,
     crate::presto::ROUTING,
     crate::spray::ROUTING,
+    crate::hula::ROUTING,
 ];
 
 /// The transport of that name.

@@ -1,0 +1,78 @@
+//! A switch's table of next hops: for each edge switch (ToR) the best that probes have told of (HULA §3.3).
+
+use raddle_core::{Duration, PortId, Time};
+
+/// The next hop of least utilisation for each ToR.
+#[derive(Debug)]
+pub(super) struct BestHops {
+    ageing: Duration,
+    by_tor: Box<[Option<Hop>]>,
+}
+
+/// A next hop.
+#[derive(Debug, Clone, Copy)]
+struct Hop {
+    port: PortId,
+    /// Of the busiest link from here on, in 255ths.
+    utilisation: u8,
+    /// When a probe last told of it.
+    heard: Time,
+}
+
+impl BestHops {
+    /// For so many ToRs.
+    pub(super) fn new(tors: usize, ageing: Duration) -> Self {
+        Self { ageing, by_tor: vec![None; tors].into() }
+    }
+
+    /// A probe from a ToR has come by that port, behind which the path has this utilisation. Returns the best now known.
+    ///
+    /// The port that was best keeps its place with its new utilisation, even if that is worse than another's was: what
+    /// others offer, their own next probes will tell.
+    pub(super) fn probed(&mut self, now: Time, tor: usize, port: PortId, utilisation: u8) -> u8 {
+        let hop = &mut self.by_tor[tor];
+        let stays = hop.is_some_and(|best| {
+            best.port != port && best.utilisation <= utilisation && now.since(best.heard) < self.ageing
+        });
+        if !stays {
+            *hop = Some(Hop { port, utilisation, heard: now });
+        }
+        hop.map_or(utilisation, |best| best.utilisation)
+    }
+
+    /// The best next hop to a ToR, unless probes have not told of it for too long.
+    #[inline]
+    pub(super) fn port(&self, now: Time, tor: usize) -> Option<PortId> {
+        self.by_tor[tor].filter(|best| now.since(best.heard) < self.ageing).map(|best| best.port)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(us: u64) -> Time {
+        Time::ZERO + Duration::from_us(us)
+    }
+
+    /// Worked by hand: (when, port, utilisation) of a probe; then the best port and its utilisation.
+    #[test]
+    fn oracle_6_5_best_hops() {
+        let mut best = BestHops::new(2, Duration::from_us(600));
+        for ((at, port, utilisation), expected) in [
+            ((0, 3, 100), (3, 100)),
+            ((1, 4, 100), (3, 100)), // not better
+            ((2, 5, 40), (5, 40)),
+            ((3, 3, 60), (5, 40)),
+            ((4, 5, 90), (5, 90)), // the best got worse, and is still what was heard of last
+            ((5, 3, 60), (3, 60)),
+            ((604, 4, 200), (3, 60)),
+            ((605, 4, 200), (4, 200)), // the best was not heard of for 600 us
+        ] {
+            assert_eq!(best.probed(us(at), 1, PortId(port), utilisation), expected.1, "{at}");
+            assert_eq!(best.port(us(at), 1), Some(PortId(expected.0)), "{at}");
+        }
+        assert_eq!([1_204, 1_205].map(|at| best.port(us(at), 1)), [Some(PortId(4)), None]);
+        assert_eq!(best.port(us(0), 0), None);
+    }
+}

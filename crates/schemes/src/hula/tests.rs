@@ -1,0 +1,220 @@
+//! The fat-tree of 4-port switches, 10 Gb/s: hosts are nodes 0 to 15, edge switches 16 to 23, aggregation switches 24 to
+//! 31, cores 32 to 35. Ports of edge and aggregation switches: 0 and 1 down, 2 and 3 up; a core's is the pod's number.
+
+use super::*;
+use crate::parameter::Settings;
+use raddle_core::{DropReason, Header, NodeId, Packet, PortId, PortState, Ports, Rate, Time, Verdict};
+use raddle_topology::Topology;
+use raddle_topology::builders::{self, ClosRates};
+use raddle_wire::hula::Probe;
+use raddle_wire::tcp::{ACK, Segment};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+const RATE: Rate = Rate::from_gbps(10);
+const PORTS: Ports<'_> = Ports(&[PortState { free_at: Time::ZERO, rate: RATE, up: true }; 4]);
+/// The first edge switch of the first pod, and of the second.
+const A: NodeId = NodeId(16);
+const B: NodeId = NodeId(18);
+
+fn us(us: u64) -> Time {
+    Time::ZERO + Duration::from_us(us)
+}
+
+fn packet(src: u32, dst: u32, flow: u16) -> Packet {
+    let segment = Segment { src, dst, src_port: flow, dst_port: 1, flags: ACK, ..Segment::default() };
+    Packet::new(40, Header::Tcp(segment))
+}
+
+struct Net {
+    topology: Arc<Topology>,
+    switches: BTreeMap<NodeId, Switch>,
+}
+
+impl Net {
+    fn new() -> Self {
+        let topology =
+            builders::fat_tree(4, ClosRates::all(RATE), Duration::from_ns(100)).expect("a fat-tree");
+        let topology = Arc::new(topology);
+        let Shape::Clos(size) = *topology.shape() else { panic!("a Clos network") };
+        let (clos, paths) = (Clos::new(size), ShortestPaths::new(&topology));
+        let settings = Settings::defaults(INFO.parameters);
+        let switch = |node| {
+            let flowlets = Flowlets::new(1 << 10, settings.duration("t_fl"), Expiry::Exact);
+            (node, Switch::new(node, &clos, size.hosts, &paths, flowlets, &settings, 1))
+        };
+        let switches = (16..36).map(|node| switch(NodeId(node))).collect();
+        Self { topology, switches }
+    }
+
+    fn at(&mut self, node: NodeId) -> &mut Switch {
+        self.switches.get_mut(&node).expect("a switch")
+    }
+
+    /// Hands a packet to a switch; what the switch then sends of its own.
+    fn step(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        mut packet: Packet,
+        arrival: PortId,
+    ) -> (Verdict, Vec<(Packet, PortId)>) {
+        let switch = self.at(node);
+        let verdict = switch.forward(now, &mut packet, Some(arrival), &PORTS);
+        let own = std::iter::from_fn(|| switch.originate()).collect();
+        (verdict, own)
+    }
+
+    /// An edge switch probes, set off by a packet from a host of its own, and its probes go where they go. Returns the
+    /// links that they take.
+    fn probe(&mut self, now: Time, tor: NodeId) -> Vec<(NodeId, PortId)> {
+        let host = (tor.0 - 16) * 2;
+        let (verdict, own) = self.step(now, tor, packet(host, host + 1, 0), PortId(0));
+        assert_eq!(verdict, Verdict::Answer(PortId(1)));
+        let mut links = Vec::new();
+        let mut flying: VecDeque<_> = own.into_iter().map(|(packet, port)| (tor, packet, port)).collect();
+        while let Some((from, packet, port)) = flying.pop_front() {
+            assert!(packet.size == 46 && packet.src() == tor);
+            links.push((from, port));
+            let link = self.topology.link_at(from, port).copied().expect("a link");
+            let (verdict, own) = self.step(now, link.to, packet, link.to_port);
+            assert_eq!(verdict, Verdict::Absorb);
+            flying.extend(own.into_iter().map(|(packet, port)| (link.to, packet, port)));
+        }
+        links
+    }
+
+    /// Brings the utilisation of a link between neighbours to that many percent.
+    fn load(&mut self, now: Time, from: u32, to: u32, percent: u32) {
+        let (_, link) =
+            self.topology.links_from(NodeId(from)).find(|(_, link)| link.to.0 == to).expect("neighbours");
+        let port = link.from_port;
+        self.at(NodeId(from)).utilisation.count(now, port, percent * 5_000);
+    }
+
+    /// The ports that a switch sends 60 new flows to a host by.
+    fn taken(&mut self, now: Time, node: NodeId, dst: u32) -> BTreeSet<u16> {
+        (0..60)
+            .map(|flow| match self.step(now, node, packet(0, dst, flow), PortId(0)).0 {
+                Verdict::Forward(port) | Verdict::Answer(port) => port.0,
+                other => panic!("{other:?}"),
+            })
+            .collect()
+    }
+}
+
+/// HULA §3.2: up and then down, never up again: each edge switch's probe passes 2 links to its aggregation switches, from
+/// each of those 1 to the other edge switch and 2 to cores, from each of the 4 cores 3 to other pods, from each of those
+/// 12 arrivals 2 to edge switches: 44.
+#[test]
+fn oracle_6_5_probes_reach_every_edge_switch() {
+    let mut net = Net::new();
+    for (n, tor) in (16..24).map(NodeId).enumerate() {
+        let links = net.probe(us(n as u64), tor);
+        let clos = |node: NodeId| Clos::new(raddle_topology::ClosSize::fat_tree(4)).level(node);
+        let from = |level| links.iter().filter(move |(node, _)| clos(*node) == level);
+        let up = |level| from(level).filter(|(_, port)| port.0 >= 2).count();
+        assert_eq!([links.len(), up(1), up(2), from(3).count()], [44, 2, 4, 12]);
+        assert_eq!(from(1).count(), 2, "edge switches pass nothing on");
+        assert_eq!(links.iter().filter(|(node, _)| *node == tor).count(), 2);
+        let known = net.switches.iter().filter(|(_, switch)| switch.best.port(us(n as u64), n).is_some());
+        let known: BTreeSet<NodeId> = known.map(|(&node, _)| node).collect();
+        assert!((16..36).map(NodeId).all(|node| known.contains(&node) != (node == tor)), "{tor}: {known:?}");
+    }
+}
+
+/// HULA §3.3, worked by hand: of the four paths from A down to B, by aggregation switches 24 and 26 and cores 32 and 33,
+/// or 25 and 27 and cores 34 and 35, all but one have a busy link.
+#[test]
+fn oracle_6_5_the_path_whose_busiest_link_is_idlest_is_found() {
+    for (free, loads) in [
+        ((2, 2), [(27, 18, 60), (33, 26, 50), (24, 32, 20)]),
+        ((2, 3), [(27, 18, 60), (32, 26, 50), (24, 33, 20)]),
+        ((3, 2), [(24, 32, 90), (24, 33, 40), (35, 27, 30)]),
+        ((3, 3), [(26, 18, 30), (34, 27, 70), (25, 35, 29)]),
+        ((3, 3), [(16, 24, 80), (25, 34, 50), (35, 27, 40)]),
+    ] {
+        let mut net = Net::new();
+        for (from, to, percent) in loads {
+            net.load(us(1), from, to, percent);
+        }
+        net.probe(us(1), B);
+        assert_eq!(net.taken(us(2), A, 4), [free.0].into(), "{loads:?}");
+        let aggregation = NodeId(if free.0 == 2 { 24 } else { 25 });
+        assert_eq!(net.taken(us(2), aggregation, 4), [free.1].into(), "{loads:?}");
+    }
+}
+
+#[test]
+fn a_flowlet_stays_and_the_next_one_follows_the_probes() {
+    let mut net = Net::new();
+    net.load(us(0), 16, 25, 50);
+    net.probe(us(0), B);
+    assert_eq!(net.taken(us(101), A, 4), [2].into());
+    net.load(us(190), 26, 18, 90);
+    net.load(us(190), 16, 24, 90);
+    net.probe(us(200), B);
+    assert_eq!(net.taken(us(201), A, 4), [2].into(), "no gap longer than 100 us");
+    assert_eq!(net.taken(us(302), A, 4), [3].into(), "101 us later");
+}
+
+/// HULA §3.4 and this implementation's way with what is old: as ECMP.
+#[test]
+fn oracle_6_5_without_probes_next_hops_age() {
+    let mut net = Net::new();
+    assert_eq!(net.taken(us(0), A, 4), [2, 3].into(), "before the first probe");
+    net.load(us(200), 16, 24, 50);
+    net.probe(us(200), B);
+    assert_eq!(net.taken(us(799), A, 4), [3].into());
+    assert_eq!(net.taken(us(900), A, 4), [2, 3].into(), "more than 600 us after the probe, and a gap");
+}
+
+#[test]
+fn an_edge_switch_probes_once_a_period_and_only_if_packets_pass() {
+    let mut net = Net::new();
+    let mut probes = |at| net.step(us(at), A, packet(0, 1, 0), PortId(0)).1.len();
+    assert_eq!([0, 1, 199, 200, 399, 1_000, 1_199, 1_200].map(&mut probes), [2, 0, 0, 2, 0, 2, 0, 2]);
+    let core = net.step(us(5_000), NodeId(32), packet(0, 4, 0), PortId(0));
+    assert_eq!(core, (Verdict::Forward(PortId(1)), vec![]), "others do not probe");
+}
+
+#[test]
+fn what_is_known_to_be_dead_is_not_used_and_gets_no_probes() {
+    let mut net = Net::new();
+    net.load(us(0), 16, 25, 50);
+    net.probe(us(0), B);
+    let dead = net.topology.link_id(A, PortId(2));
+    let back = net.topology.reverse(dead);
+    for link in [dead, back] {
+        net.at(A).link(link, false);
+    }
+    assert_eq!(net.taken(us(1), A, 4), [3].into());
+    let mut ports = PORTS.0.to_vec();
+    ports[2].up = false;
+    let switch = net.at(A);
+    switch.forward(us(500), &mut packet(0, 1, 0), Some(PortId(0)), &Ports(&ports));
+    let by: Vec<PortId> = std::iter::from_fn(|| switch.originate()).map(|(_, port)| port).collect();
+    assert_eq!(by, [PortId(3)]);
+}
+
+#[test]
+fn probes_that_cannot_be_are_dropped() {
+    let mut net = Net::new();
+    let mut verdict = |tor, node, port| {
+        let packet = Packet::new(46, Header::HulaProbe(Probe { tor, utilisation: 0 }));
+        net.step(us(0), NodeId(node), packet, PortId(port))
+    };
+    let dropped = (Verdict::Drop(DropReason::Malformed), vec![]);
+    assert_eq!(verdict(18, 16, 0), dropped, "from a host");
+    assert_eq!(verdict(15, 24, 0), dropped, "of a host");
+    assert_eq!(verdict(24, 24, 0), dropped, "of an aggregation switch");
+    assert_eq!(verdict(0xFF_FFFF, 24, 0), dropped, "of nothing");
+}
+
+#[test]
+fn other_fabrics_are_refused() {
+    let torus = Arc::new(builders::torus(&[4, 4], RATE, Duration::from_ns(100)).expect("a torus"));
+    let settings = Settings::defaults(INFO.parameters);
+    let unfit = build(&Plan { topology: &torus, routing: "hula", settings: &settings, seed: 1 }).err();
+    assert!(unfit.is_some_and(|unfit| unfit.problem.contains("Clos") && unfit.key == "scheme.routing"));
+}

@@ -1,0 +1,108 @@
+//! How busy a switch's links are, outwards (HULA §3.2): U = D + U · (1 - dt / tau) with every packet of D bytes, dt after
+//! the last one, which settles at R · tau under a steady rate R.
+
+use raddle_core::{Duration, PortId, Rate, Time};
+use raddle_topology::LinkLayer;
+
+/// An estimate an egress port.
+#[derive(Debug)]
+pub(super) struct Utilisation {
+    tau: Duration,
+    layer: LinkLayer,
+    estimates: Box<[Estimate]>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Estimate {
+    /// U, when the last packet was counted.
+    bytes: f64,
+    counted: Time,
+}
+
+impl Estimate {
+    fn bytes(self, now: Time, tau: Duration) -> f64 {
+        let idle = now.since(self.counted);
+        if idle >= tau {
+            return 0.0;
+        }
+        self.bytes * (1.0 - idle.as_ps() as f64 / tau.as_ps() as f64)
+    }
+}
+
+impl Utilisation {
+    /// Of so many ports, over the time `tau`.
+    pub(super) fn new(ports: usize, tau: Duration, layer: LinkLayer) -> Self {
+        Self { tau, layer, estimates: vec![Estimate::default(); ports].into() }
+    }
+
+    /// Counts a packet of so many bytes that leaves by that port.
+    #[inline]
+    pub(super) fn count(&mut self, now: Time, port: PortId, size: u32) {
+        let estimate = &mut self.estimates[port.index()];
+        let bytes = f64::from(self.layer.frame(size)) + estimate.bytes(now, self.tau);
+        *estimate = Estimate { bytes, counted: now };
+    }
+
+    /// The utilisation of that port's link, in 255ths of its rate, rounded down, at most 255.
+    pub(super) fn of(&self, now: Time, port: PortId, rate: Rate) -> u8 {
+        let full = rate.as_bps_f64() * self.tau.as_secs_f64() / 8.0;
+        // A cast from a float saturates; a link without a rate is full as soon as it has carried anything.
+        (self.estimates[port.index()].bytes(now, self.tau) / full * 255.0) as u8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PORT: PortId = PortId(1);
+    const RATE: Rate = Rate::from_gbps(10);
+
+    fn us(us: u64) -> Time {
+        Time::ZERO + Duration::from_us(us)
+    }
+
+    /// 400 us at 10 Gb/s are 500,000 bytes.
+    fn fresh() -> Utilisation {
+        Utilisation::new(2, Duration::from_us(400), LinkLayer::BARE)
+    }
+
+    #[test]
+    fn a_burst_fades_in_a_straight_line_and_is_gone_after_tau() {
+        let mut utilisation = fresh();
+        utilisation.count(us(0), PORT, 500_000);
+        assert_eq!(
+            [0, 100, 200, 399, 400].map(|at| utilisation.of(us(at), PORT, RATE)),
+            [255, 191, 127, 0, 0]
+        );
+        utilisation.count(us(200), PORT, 250_000);
+        assert_eq!([200, 300, 600].map(|at| utilisation.of(us(at), PORT, RATE)), [255, 191, 0]);
+        assert_eq!(utilisation.of(us(0), PortId(0), RATE), 0);
+    }
+
+    #[test]
+    fn a_steady_rate_is_found() {
+        for tenths in 1..=10 {
+            let mut utilisation = fresh();
+            // 1,500 bytes take 1.2 us at line rate.
+            let gap = Duration::from_ns(12_000 / tenths);
+            let mut now = Time::ZERO;
+            for _ in 0..5_000 {
+                utilisation.count(now, PORT, 1_500);
+                now += gap;
+            }
+            let expected = 255 * tenths / 10;
+            let found = u64::from(utilisation.of(now, PORT, RATE));
+            assert!(found.abs_diff(expected) <= 3, "{tenths} tenths: {found}, not {expected}");
+        }
+    }
+
+    #[test]
+    fn more_than_line_rate_counts_as_line_rate() {
+        let mut utilisation = fresh();
+        utilisation.count(us(0), PORT, 2_000_000);
+        assert_eq!(utilisation.of(us(0), PORT, RATE), 255);
+        assert_eq!(utilisation.of(us(0), PORT, Rate::ZERO), 255);
+        assert_eq!(utilisation.of(us(0), PortId(0), Rate::ZERO), 0, "and an idle one for idle");
+    }
+}
