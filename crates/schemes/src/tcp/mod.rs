@@ -1,6 +1,6 @@
 //! TCP with selective acknowledgements, as simulators of data-center networks use it: NewReno, CUBIC and DCTCP.
 //!
-//! Sources: congestion control RFC 5681, limited transmit RFC 3042, initial window RFC 6928; loss recovery from the
+//! Sources: congestion control RFC 5681, 9438 and 8257, limited transmit RFC 3042, initial window RFC 6928; loss recovery from the
 //! SACK scoreboard RFC 6675, or without SACK NewReno's, RFC 6582; SACK blocks RFC 2018; retransmission timer RFC
 //! 6298, timing one segment a round trip and none that was repeated (Karn), so that no timestamps are needed.
 //!
