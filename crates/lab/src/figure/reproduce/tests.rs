@@ -236,3 +236,21 @@ fn what_cannot_be_repeated_or_taken_together_is_refused() {
     let links = claim("x", r#"of = "peak_queue", where = "size < 1 KB""#);
     assert!(refused("", &format!("{SCHEMES}{links}")).contains("condition on what is not measured"));
 }
+
+#[test]
+fn flows_that_never_finished_are_told_by_class() {
+    let flow = |size, fct_us| crate::records::FlowRow {
+        id: 0,
+        size,
+        fct_us,
+        slowdown: None,
+        reorder: 0.0,
+        assigned_gbps: None,
+    };
+    let sizes = [(1_000, Some(5.0)), (99_999, None), (2_000_000, None), (3_000_000, None)];
+    let records = Records { flows: sizes.map(|(size, fct)| flow(size, fct)).into(), ..Records::default() };
+    let unfinished = Unfinished::of("a run".to_owned(), &records).expect("some never finished");
+    assert_eq!(unfinished.flows.iter().map(|&(_, count)| count).collect::<Vec<_>>(), [1, 0, 2]);
+    let finished = Records { flows: vec![flow(1_000, Some(5.0))], ..Records::default() };
+    assert!(Unfinished::of("a run".to_owned(), &finished).is_none());
+}
