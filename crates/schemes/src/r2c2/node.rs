@@ -361,12 +361,10 @@ impl Host for R2c2Node {
                 Header::R2c2Data(data) => self.take_data(now, data),
                 Header::R2c2Acknowledgement(ack) => self.take_acknowledgement(now, ack),
                 Header::R2c2Event(event) => self.take_event(now, event),
-                Header::R2c2DropNotice(notice) => {
-                    if NodeId(notice.dropped.src.into()) == self.id {
-                        let at = (notice.node, notice.port);
-                        self.retries.dropped(now, &notice.dropped, at, self.view.trees.count());
-                        self.anti_entropy.own_dropped(now);
-                    }
+                Header::R2c2DropNotice(notice) if NodeId(notice.dropped.src.into()) == self.id => {
+                    let at = (notice.node, notice.port);
+                    self.retries.dropped(now, &notice.dropped, at, self.view.trees.count());
+                    self.anti_entropy.own_dropped(now);
                 }
                 Header::R2c2Announcement(announcement, assignments) => {
                     self.take_announcement(now, *announcement, assignments);
@@ -374,7 +372,7 @@ impl Host for R2c2Node {
                 Header::R2c2Digest(digest) => self.take_digest(now, *digest),
                 Header::R2c2Request(request) => self.take_request(now, request, port),
                 Header::R2c2Snapshot(snapshot) => self.take_snapshot(now, snapshot),
-                // The controller's, or another protocol's.
+                // Another's notice, the controller's, or another protocol's.
                 _ => {}
             },
             Input::Sent(_) => {}
