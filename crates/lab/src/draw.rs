@@ -154,13 +154,19 @@ impl plotters::coord::ranged1d::ValueFormatter<f64> for &Axis {
 }
 
 impl Axis {
-    fn new(values: impl Iterator<Item = f64>, log: bool, names: Option<&[String]>) -> Self {
-        if let Some(names) = names {
-            let ticks = (0..names.len()).map(|i| i as f64).collect();
+    /// Stops side by side.
+    fn named(names: &[String], mark: Mark) -> Self {
+        let ticks = (0..names.len()).map(|i| i as f64).collect();
+        let range = match mark {
             // Room on the right for the legend.
-            let range = -0.4..names.len() as f64 + 0.2;
-            return Self { range, ticks, log: false, names: Some(names.to_vec()) };
-        }
+            Mark::Curves => -0.4..names.len() as f64 + 0.2,
+            Mark::Bars => -0.5..names.len() as f64 - 0.5,
+        };
+        Self { range, ticks, log: false, names: Some(names.to_vec()) }
+    }
+
+    /// From zero on, or the values' own range.
+    fn new(values: impl Iterator<Item = f64>, log: bool, from_zero: bool) -> Self {
         let values = values.filter(|value| value.is_finite());
         let (least, most) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
         if !least.is_finite() {
@@ -171,7 +177,17 @@ impl Axis {
             let ticks = (low as i64..=high as i64).map(|decade| decade as f64).collect();
             return Self { range: low..high, ticks, log, names: None };
         }
-        let (low, high) = (least.min(0.0), if most > 0.0 { most * 1.05 } else { 1.0 });
+        let edge = 0.05 * (most - least);
+        // Zero is shown where it is near, and the values are more than one.
+        let apart = !from_zero && least > (most - least) / 4.0 && edge > 0.0;
+        let low = if apart { least - edge } else { least.min(0.0) };
+        let high = if apart {
+            most + edge
+        } else if most > 0.0 {
+            most * 1.05
+        } else {
+            1.0
+        };
         let step = nice((high - low) / 6.0);
         let ticks = ((low / step).ceil() as i64..=(high / step) as i64).map(|i| i as f64 * step).collect();
         Self { range: low..high, ticks, log, names: None }
@@ -226,8 +242,11 @@ fn plane<B: DrawingBackend>(area: &DrawingArea<B, Shift>, chart: &Chart) -> Resu
     let drawn: Vec<Vec<Point>> = series.iter().enumerate().map(points).collect();
     let all = || drawn.iter().flatten();
     let heights = all().flat_map(|at| [Some(at.y), at.error.map(|ends| ends.0), at.error.map(|ends| ends.1)]);
-    let x = Axis::new(all().map(|at| at.x), *log_x, ticks.as_deref());
-    let mut y = Axis::new(heights.flatten(), *log_y, None);
+    let x = match ticks {
+        Some(names) => Axis::named(names, *mark),
+        None => Axis::new(all().map(|at| at.x), *log_x, false),
+    };
+    let mut y = Axis::new(heights.flatten(), *log_y, true);
     let longest = series.iter().map(|curve| curve.label.chars().count()).max().unwrap_or(0);
     let size = (60 + 9 * longest, 14 + 22 * series.len());
     let (hidden, mut legend) = free_corner(&x, &y, &drawn, size);
@@ -306,7 +325,7 @@ fn plane<B: DrawingBackend>(area: &DrawingArea<B, Shift>, chart: &Chart) -> Resu
         .map_err(failed)
 }
 
-/// The corner where a legend of this width and height, in pixels, hides the fewest points, and how many.
+/// The corner where a legend of this width and height, in pixels, hides the fewest places of curves, and how many.
 fn free_corner(
     x: &Axis,
     y: &Axis,
@@ -321,13 +340,30 @@ fn free_corner(
     ];
     let share = |axis: &Axis, value: f64| (value - axis.range.start) / (axis.range.end - axis.range.start);
     let (width, height) = (width as f64 / PLOT.0, height as f64 / PLOT.1);
+    let ink: Vec<(f64, f64)> = drawn.iter().flat_map(|points| inked(points)).collect();
     let hidden = |right: bool, upper: bool| {
         let beside = |x: f64| if right { x > 1.0 - width } else { x < width };
         let level = |y: f64| if upper { y > 1.0 - height } else { y < height };
-        drawn.iter().flatten().filter(|at| beside(share(x, at.x)) && level(share(y, at.y))).count()
+        ink.iter().filter(|at| beside(share(x, at.0)) && level(share(y, at.1))).count()
     };
     let counted = CORNERS.into_iter().map(|(right, upper, corner)| (hidden(right, upper), corner));
     counted.min_by_key(|&(hidden, _)| hidden).unwrap_or((0, SeriesLabelPosition::UpperRight))
+}
+
+/// Places along a curve and its error bars, close enough together that no legend fits between them.
+fn inked(points: &[Point]) -> impl Iterator<Item = (f64, f64)> {
+    const STEPS: u32 = 20;
+    let between = |a: (f64, f64), b: (f64, f64)| {
+        (0..=STEPS).map(move |i| {
+            let share = f64::from(i) / f64::from(STEPS);
+            (a.0 + share * (b.0 - a.0), a.1 + share * (b.1 - a.1))
+        })
+    };
+    let lines =
+        points.windows(2).flat_map(move |pair| between((pair[0].x, pair[0].y), (pair[1].x, pair[1].y)));
+    let errors = points.iter().filter_map(|at| Some((at.x, at.error?)));
+    let errors = errors.flat_map(move |(x, (least, most))| between((x, least), (x, most)));
+    points.iter().map(|at| (at.x, at.y)).chain(lines).chain(errors)
 }
 
 /// The marker of the i-th curve, in pixels: a square, a triangle, a diamond, and so on.
@@ -401,6 +437,28 @@ mod tests {
         for (step, expected) in steps.into_iter().zip([1.0, 2.0, 5.0, 10.0]) {
             assert!((step - expected).abs() < 1e-12);
         }
+    }
+
+    #[test]
+    fn an_axis_begins_at_zero_where_that_is_near() {
+        let begins =
+            |values: [f64; 2], from_zero| Axis::new(values.into_iter(), false, from_zero).range.start;
+        assert!(begins([0.1, 0.8], false) == 0.0 && begins([40.0, 50.0], true) == 0.0);
+        assert!(begins([40.0, 50.0], false) > 39.0 && begins([-2.0, 1.0], true) < -1.9);
+    }
+
+    #[test]
+    fn a_legend_hides_neither_lines_nor_error_bars() {
+        let axis = || Axis { range: 0.0..1.0, ticks: Vec::new(), log: false, names: None };
+        let at = |x, y, error| Point { x, y, error };
+        let corners = |points: Vec<Point>| free_corner(&axis(), &axis(), &[points], (150, 90)).0;
+        let line = vec![at(0.0, 0.0, None), at(0.5, 0.5, None)];
+        assert_eq!(corners(line), 0);
+        // Around and through every corner, with points in none.
+        let around = [(0.0, 0.5), (0.3, 1.0), (0.7, 1.0), (1.0, 0.5), (0.7, 0.0), (0.3, 0.0), (0.0, 0.5)];
+        assert!(corners(around.map(Point::from).to_vec()) > 0);
+        let bars = [0.1, 0.9].map(|x| at(x, 0.5, Some((0.0, 1.0)))).to_vec();
+        assert!(corners(bars) > 0);
     }
 
     #[test]

@@ -171,7 +171,7 @@ impl Prepared {
 
     /// What flows could hope for.
     pub(crate) fn ideals(&self) -> Ideals {
-        let LinkLayer { overhead, least } = self.topology.link_layer();
+        let LinkLayer { overhead, least, .. } = self.topology.link_layer();
         let (payload, header) = (self.parts.mtu, self.parts.header_bytes);
         let framing = Framing { payload, header, overhead, least };
         Ideals::new(&self.topology, framing, self.lookahead(), self.parts.handshake)

@@ -174,6 +174,15 @@ fn nothing_is_lost_to_failures_that_are_known_from_the_start() {
 }
 
 #[test]
+fn a_node_knows_its_own_dead_link_before_it_sends() {
+    let failure = "[[failure]]\nat = \"0 ns\"\ndiscovery = \"0 ns\"\nlink = [0, 1]";
+    let workload = "workload={ list = [{ src = 0, dst = 1, size = \"9 KB\" }] }";
+    let (outcome, flows) = outcome(&document(failure, &[workload, "scheme.transport=tcp-newreno"]));
+    let drops = outcome.totals.drops;
+    assert_eq!((flows.len(), drops.link_down + drops.no_route), (1, 0));
+}
+
+#[test]
 fn the_examples_are_experiments() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples");
     let mut hosts: Vec<usize> = std::fs::read_dir(folder)

@@ -1,5 +1,6 @@
 //! The schemes: sans-IO state machines, one folder each, and the registry that lists them.
 
+pub mod clairvoyant;
 pub mod conga;
 pub mod drill;
 pub mod ecmp;

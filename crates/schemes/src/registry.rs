@@ -151,6 +151,7 @@ pub const ROUTINGS: &[Routing] = &[
     crate::conga::ROUTING,
     crate::conga::FLOW_ROUTING,
     crate::expeditus::ROUTING,
+    crate::clairvoyant::ROUTING,
     crate::drill::ROUTING,
     crate::presto::ROUTING,
     crate::spray::ROUTING,

@@ -11,7 +11,8 @@ use raddle_packet_sim::{Change, Config, Simulation};
 use raddle_schemes::expeditus::{Counter, Counters, Expeditus, ROUTING};
 use raddle_schemes::parameter::Value;
 use raddle_topology::{ClosSize, Topology};
-use raddle_wire::exp::Tag;
+use raddle_wire::exp::{Tag, Tagged};
+use raddle_wire::tcp::{SYN, Segment};
 use std::sync::Arc;
 
 /// What happened on a fabric whose edge and aggregation switches run Expeditus.
@@ -326,13 +327,8 @@ fn flows_that_find_the_table_full_go_by_hash() {
 #[test]
 fn oracle_5_5_reselect_on_syn() {
     let topology = fabric(TESTBED);
-    let syn = |at| {
-        let mut packet = datagram(0, 7, 1, 0);
-        if let Header::Tcp(segment) = &mut packet.header {
-            segment.flags = raddle_wire::tcp::SYN;
-        }
-        (at, packet)
-    };
+    let segment = Segment { src: 0, dst: 7, src_port: 1, dst_port: 2, flags: SYN, ..Segment::default() };
+    let syn = |at| (at, Packet::new(40, Header::Tcp(segment)));
     for (reselect, requests) in [(false, 1), (true, 2)] {
         let traffic = Traffic::Script(vec![syn(ns(0)), syn(ns(5_000_000))]);
         let values = [("reselect_on_syn", Value::Flag(reselect))];
@@ -416,10 +412,7 @@ fn tags_from_hosts_are_dropped() {
     let mut packet = datagram(0, 7, 1, 100);
     let tag = Tag::request([0, 0]);
     let inner = packet.header.clone();
-    packet = Packet::new(
-        packet.size + tag.wire_len() as u32,
-        Header::Exp(Box::new(raddle_wire::exp::Tagged { tag, inner })),
-    );
+    packet = Packet::new(packet.size + tag.wire_len() as u32, Header::Exp(Box::new(Tagged { tag, inner })));
     let ran = expeditus(&topology, &[], Traffic::Script(vec![(ns(0), packet)]), Config::default());
     assert_eq!((ran.counters.from_hosts.get(), ran.counts()), (1, ([0; 3], [0; 2])));
     assert_eq!(ran.simulation.observer().dropped, [raddle_core::DropReason::Malformed]);

@@ -580,9 +580,10 @@ fn any_header() -> impl Strategy<Value = Header> {
         any_snapshot().prop_map(Header::R2c2Snapshot),
         any_segment().prop_map(Header::Tcp),
         any_datagram().prop_map(Header::Udp),
-        (crate::exp::tests::any_tag(), any_segment()).prop_map(|(tag, segment)| {
-            Header::Exp(Box::new(Tagged { tag, inner: Header::Tcp(segment) }))
-        }),
+        (crate::exp::tests::any_tag(), any_segment())
+            .prop_map(|(tag, segment)| Header::Exp(Box::new(Tagged { tag, inner: Header::Tcp(segment) }))),
+        (crate::exp::tests::any_tag(), any_datagram())
+            .prop_map(|(tag, datagram)| Header::Exp(Box::new(Tagged { tag, inner: Header::Udp(datagram) }))),
         (0_u32..1 << 24, any::<u8>())
             .prop_map(|(tor, utilisation)| Header::HulaProbe(Probe { tor, utilisation })),
     ]

@@ -44,7 +44,7 @@ impl Of {
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Fct => ("flow completion time", "us"),
-            Self::Slowdown => ("slowdown: FCT over that of the flow alone", ""),
+            Self::Slowdown => ("slowdown", ""),
             Self::Unfinished => ("flows that never finished", ""),
             Self::Goodput => ("mean throughput of a flow", "Gbps"),
             Self::AssignedRate => ("mean rate assigned to a flow", "Gbps"),
@@ -155,6 +155,11 @@ impl Measure {
     /// The same of another statistic.
     pub(super) fn with(&self, stat: Stat) -> Self {
         Self { stat, ..self.clone() }
+    }
+
+    /// What it is.
+    pub(super) fn what(&self) -> &'static str {
+        self.of.words().0
     }
 
     /// What it is and its unit, for an axis.

@@ -175,7 +175,11 @@ impl Plot {
         };
         let series = curves.iter().map(series).collect();
         let ticks = numbers.is_none().then(|| stops.clone());
-        self.plane((sweep.to_owned(), self.measure.label()), ticks, mark, series)
+        let y_label = match relative_to {
+            Some(label) => format!("{}, over that of {label}", self.measure.what()),
+            None => self.measure.label(),
+        };
+        self.plane((sweep.to_owned(), y_label), ticks, mark, series)
     }
 
     /// A chart with the plot's own words, or else these.

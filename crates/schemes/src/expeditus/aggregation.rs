@@ -13,24 +13,28 @@ use raddle_wire::exp::Tag;
 
 /// An aggregation switch.
 #[derive(Debug)]
-pub(crate) struct Aggregation(pub(crate) Switch);
+pub(crate) struct Aggregation {
+    pub(crate) switch: Switch,
+    /// The flow that a response is about, by the response's own five-tuple.
+    pub(crate) answered: fn(FiveTuple) -> FiveTuple,
+}
 
 impl Aggregation {
     /// A packet for another pod: by the core that its flow's selection picked, else by hash.
     #[inline]
     pub(super) fn upwards(&mut self, now: Time, packet: &Packet, ports: &Ports<'_>) -> Verdict {
         let flow = FiveTuple::of(packet).id();
-        let port = match self.0.table.find(now, flow) {
-            Path::Done(port) if self.0.leads(port, packet.dst(), ports) => Some(port),
-            _ => self.0.upwards_by_hash(packet, ports),
+        let port = match self.switch.table.find(now, flow) {
+            Path::Done(port) if self.switch.leads(port, packet.dst(), ports) => Some(port),
+            _ => self.switch.upwards_by_hash(packet, ports),
         };
-        self.0.send(now, packet, port, ports)
+        self.switch.send(now, packet, port, ports)
     }
 
     /// Writes this switch's loads into an Exp-response on its way to another pod: it is at the destination's side.
     #[cold]
     pub(super) fn measure(&mut self, now: Time, response: &mut Packet, ports: &Ports<'_>) {
-        let uplinks = &self.0.uplinks;
+        let uplinks = &self.switch.uplinks;
         let loads = (0..uplinks.len()).map(|uplink| uplinks.ingress(now, uplink, ports, Scale::NONE));
         write_loads(response, loads);
     }
@@ -38,15 +42,15 @@ impl Aggregation {
     /// Picks a core for the flow that an Exp-response from another pod is about: it is at the source's side.
     #[cold]
     pub(super) fn merge(&mut self, now: Time, tag: Tag, flow: FiveTuple, to: NodeId, ports: &Ports<'_>) {
-        if tag.len() != self.0.uplinks.len() {
-            self.0.counters.malformed.count();
+        if tag.len() != self.switch.uplinks.len() {
+            self.switch.counters.malformed.count();
             return;
         }
-        self.0.counters.merged.count();
+        self.switch.counters.merged.count();
         let measure = |uplinks: &mut Uplinks, uplink| uplinks.egress(now, uplink, ports, Scale::NONE);
-        let Some(core) = self.0.select(tag.loads(), measure, flow, to, ports) else { return };
-        if self.0.table.install(now, flow.id(), self.0.uplinks.port(core)) {
-            self.0.counters.installed.count();
+        let Some(core) = self.switch.select(tag.loads(), measure, flow, to, ports) else { return };
+        if self.switch.table.install(now, flow.id(), self.switch.uplinks.port(core)) {
+            self.switch.counters.installed.count();
         }
     }
 }
@@ -59,26 +63,26 @@ impl Forwarder for Aggregation {
         arrival: Option<PortId>,
         ports: &Ports<'_>,
     ) -> Verdict {
-        let came_down = self.0.received(now, packet, arrival);
+        let came_down = self.switch.received(now, packet, arrival);
         let response = tag_of(packet).filter(|tag| tag.is_response).copied();
-        if !self.0.is_above(packet.dst()) {
+        if !self.switch.is_above(packet.dst()) {
             if response.is_some() && !came_down {
                 self.measure(now, packet, ports);
             }
             return self.upwards(now, packet, ports);
         }
-        // Without loads it stays in its pod, where there is no core to pick.
-        if let Some(tag) = response.filter(|tag| !tag.is_empty()) {
-            self.merge(now, tag, FiveTuple::of(packet).answered(), packet.src(), ports);
+        // One that stays in its pod has no core to pick, and the paper's has no loads.
+        if let Some(tag) = response.filter(|tag| came_down && !tag.is_empty()) {
+            self.merge(now, tag, (self.answered)(FiveTuple::of(packet)), packet.src(), ports);
         }
-        self.0.downwards(packet)
+        self.switch.downwards(packet)
     }
 
     fn foresee(&self, packet: &Packet) -> Option<PortId> {
-        self.0.foresee(packet)
+        self.switch.foresee(packet)
     }
 
     fn link(&mut self, link: LinkId, up: bool) {
-        self.0.link(link, up);
+        self.switch.link(link, up);
     }
 }

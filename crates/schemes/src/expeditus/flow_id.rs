@@ -19,6 +19,7 @@ pub(crate) struct FlowId(pub(crate) u64);
 
 const NETWORK: u32 = 10 << 24;
 const TCP: u8 = 6;
+const UDP: u8 = 17;
 
 impl FiveTuple {
     /// Of a packet, tagged or not; ports and protocol are 0 where there are none.
@@ -34,6 +35,7 @@ impl FiveTuple {
     fn of_header(header: &Header, packet: &Packet) -> Self {
         let (ports, protocol) = match header {
             Header::Tcp(segment) => ((segment.src_port, segment.dst_port), TCP),
+            Header::Udp(datagram) => ((datagram.src_port, datagram.dst_port), UDP),
             _ => ((0, 0), 0),
         };
         let address = |node: u32| NETWORK | node;
@@ -49,6 +51,11 @@ impl FiveTuple {
     /// The flow that an Exp-response is about, if this is the response's: its addresses are exchanged, its ports not.
     pub(crate) fn answered(self) -> Self {
         Self { src: self.dst, dst: self.src, ..self }
+    }
+
+    /// The flow that goes the other way on the same connection.
+    pub(crate) fn opposite(self) -> Self {
+        Self { src_port: self.dst_port, dst_port: self.src_port, ..self.answered() }
     }
 
     /// FNV-1a of the 13 bytes of the key, big-endian.
@@ -84,10 +91,9 @@ mod tests {
     /// Vectors §3.8: flow A, its reverse, and A's Exp-response.
     #[test]
     fn oracle_3_8_flow_ids() {
-        let reverse = FiveTuple { src: A.dst, dst: A.src, src_port: A.dst_port, dst_port: A.src_port, ..A };
         for (flow, key, id, low) in [
             (A, 0xd1e2_8909_55e7_df8e, 0xbb8a_24c0_b2f0_14b5, 0x14b5),
-            (reverse, 0xebc5_7c7a_26fb_c512, 0x8d05_d0d8_9863_58b2, 0x58b2),
+            (A.opposite(), 0xebc5_7c7a_26fb_c512, 0x8d05_d0d8_9863_58b2, 0x58b2),
             (A.answered(), 0xb6ee_a0f2_1267_e552, 0x1190_44ab_5b20_76ec, 0x76ec),
         ] {
             assert_eq!((flow.key_hash(), flow.id()), (key, FlowId(id)));
@@ -99,12 +105,11 @@ mod tests {
     /// Vectors §3.8: the choice among 2, 4 and 6 by switches of salts 1 and 2.
     #[test]
     fn oracle_3_8_choices() {
-        let reverse = FiveTuple { src: A.dst, dst: A.src, src_port: A.dst_port, dst_port: A.src_port, ..A };
         for (flow, salt, choices) in [
             (A, 1, [0, 1, 1]),
             (A, 2, [0, 1, 2]),
-            (reverse, 1, [0, 0, 0]),
-            (reverse, 2, [1, 3, 5]),
+            (A.opposite(), 1, [0, 0, 0]),
+            (A.opposite(), 2, [1, 3, 5]),
             (A.answered(), 1, [0, 1, 1]),
             (A.answered(), 2, [1, 3, 5]),
         ] {

@@ -10,15 +10,16 @@
 //! was lost, go by ECMP.
 
 mod aggregation;
+mod authsim;
 mod counters;
-mod flow_id;
+pub(crate) mod flow_id;
 mod meters;
 mod multiplier;
-mod path_table;
-mod scheme;
+pub(crate) mod path_table;
+pub(crate) mod scheme;
 mod selection;
 mod switch;
-mod tagging;
+pub(crate) mod tagging;
 mod tor;
 
 pub use counters::{Counter, Counters};

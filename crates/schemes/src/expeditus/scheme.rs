@@ -1,7 +1,9 @@
 //! Expeditus's entry in the registry.
 
 use super::aggregation::Aggregation;
+use super::authsim::AuthsimTor;
 use super::counters::Counters;
+use super::flow_id::FiveTuple;
 use super::meters::{Counted, Uplinks};
 use super::multiplier::{Multipliers, Scaling};
 use super::path_table::{Clock, Lookup, PathTable};
@@ -14,7 +16,7 @@ use crate::next_hops::{NextHops, ShortestPaths};
 use crate::parameter::{Parameter, Settings, Value};
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
 use raddle_core::{Dre, Duration, Forwarder, NodeId, Stream};
-use raddle_topology::{Clos, Shape, Topology};
+use raddle_topology::{Clos, ClosSize, Shape, Topology};
 use raddle_wire::exp::Tag;
 use std::sync::Arc;
 
@@ -33,13 +35,19 @@ const INFO: Info = Info {
          the paper does not say",
         "multipliers that are no whole number scale before rounding, others after it; they apply when failures are discovered",
         "entries that lead over a port that went down expire at once",
+        "authsim: loads travel in the paper's tag rather than in a header behind IP's, and end at 7; multipliers are off",
     ],
     view: View::Local,
     parameters: PARAMETERS,
 };
 
 const PARAMETERS: &[Parameter] = &[
-    Parameter::choice("mode", &["paper"], "the paper's protocol"),
+    Parameter::choice(
+        "mode",
+        &["paper", "authsim"],
+        "the paper's protocol, or that of the authors' simulation code, in which loads ride on SYN and SYN-ACK and a \
+         connection selects once (there alpha = 0.3, and transports need a handshake)",
+    ),
     T_DRE,
     ALPHA,
     BITS,
@@ -113,7 +121,7 @@ impl Expeditus {
     /// # Errors
     /// If it is no Clos network, or its switches have more uplinks than a tag has room for.
     pub fn new(plan: &Plan<'_>) -> Result<Self, Unfit> {
-        let clos = clos_of(plan.topology, INFO.name)?;
+        let clos = Clos::new(clos_of(plan.topology, INFO.name)?);
         let most = [1, 2].map(|level| clos.uplinks(level).len()).into_iter().max().unwrap_or(0);
         if most > Tag::MOST {
             return Err(Unfit {
@@ -123,11 +131,10 @@ impl Expeditus {
             });
         }
         let settings = plan.settings;
-        let bits = u32::try_from(settings.count("bits")).expect("the parameter's range");
         Ok(Self {
             clos,
             paths: ShortestPaths::new(plan.topology),
-            dre: Arc::new(Dre::new(settings.duration("t_dre"), settings.fraction("alpha"), bits)),
+            dre: Arc::new(dre(settings)),
             settings: settings.clone(),
             seed: plan.seed,
             counters: Arc::default(),
@@ -151,8 +158,13 @@ impl Expeditus {
             return Some(Box::new(Ecmp::new(node, &self.paths, self.seed)));
         }
         let switch = self.switch(node, level);
+        let is_authsim = self.settings.choice("mode") == "authsim";
         if level == 2 {
-            return Some(Box::new(Aggregation(switch)));
+            let answered = if is_authsim { FiveTuple::opposite } else { FiveTuple::answered };
+            return Some(Box::new(Aggregation { switch, answered }));
+        }
+        if is_authsim {
+            return Some(Box::new(AuthsimTor(switch)));
         }
         let scaling = match self.settings.choice("multipliers") {
             "literal" => Scaling::Literal,
@@ -194,6 +206,12 @@ impl Expeditus {
     }
 }
 
+/// Rate estimators with the parameters of these settings.
+pub(crate) fn dre(settings: &Settings) -> Dre {
+    let bits = u32::try_from(settings.count("bits")).expect("the parameter's range");
+    Dre::new(settings.duration("t_dre"), settings.fraction("alpha"), bits)
+}
+
 /// A path selection table with the parameters of these settings.
 pub(crate) fn path_table(settings: &Settings, counters: &Arc<Counters>) -> PathTable {
     let clock = match settings.choice("pst_clock") {
@@ -209,9 +227,9 @@ pub(crate) fn path_table(settings: &Settings, counters: &Arc<Counters>) -> PathT
 }
 
 /// The Clos network that a fabric is, for the routing of that name.
-pub(crate) fn clos_of(topology: &Topology, name: &str) -> Result<Clos, Unfit> {
-    match topology.shape() {
-        &Shape::Clos(size) => Ok(Clos::new(size)),
+pub(crate) fn clos_of(topology: &Topology, name: &str) -> Result<ClosSize, Unfit> {
+    match *topology.shape() {
+        Shape::Clos(size) => Ok(size),
         _ => Err(Unfit {
             key: "scheme.routing".into(),
             problem: format!("`{name}` selects among the uplinks of a Clos network, and this fabric is none"),

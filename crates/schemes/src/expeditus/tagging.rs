@@ -3,7 +3,8 @@
 use raddle_core::{Header, Packet};
 use raddle_wire::Ecn;
 use raddle_wire::exp::{Tag, Tagged};
-use raddle_wire::tcp::{SYN, Segment};
+use raddle_wire::tcp::{ACK, SYN, Segment};
+use raddle_wire::udp::Datagram;
 
 /// The tag that a packet bears.
 #[inline]
@@ -46,6 +47,13 @@ pub(crate) fn response_to(request: &Packet) -> Option<Packet> {
         &Header::Tcp(segment) => {
             Header::Tcp(Segment { src: segment.dst, dst: segment.src, plen: 0, ecn: Ecn::NotEct, ..segment })
         }
+        &Header::Udp(datagram) => Header::Udp(Datagram {
+            src: datagram.dst,
+            dst: datagram.src,
+            plen: 0,
+            ecn: Ecn::NotEct,
+            ..datagram
+        }),
         _ => return None,
     };
     let mut response = Packet::new(inner.wire_len() as u32, inner);
@@ -53,15 +61,29 @@ pub(crate) fn response_to(request: &Packet) -> Option<Packet> {
     Some(response)
 }
 
-/// Whether a packet opens a connection, from either side.
-pub(crate) fn is_syn(packet: &Packet) -> bool {
-    matches!(&packet.header, Header::Tcp(segment) if segment.flags & SYN != 0)
+/// A packet that opens a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Opening {
+    /// The first one, from the side that connects.
+    Syn,
+    /// Its answer.
+    SynAck,
+}
+
+/// Whether a packet opens a connection, and from which side.
+#[inline]
+pub(crate) fn opening(packet: &Packet) -> Option<Opening> {
+    match &packet.header {
+        Header::Tcp(segment) if segment.flags & SYN != 0 => {
+            Some(if segment.flags & ACK == 0 { Opening::Syn } else { Opening::SynAck })
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_wire::tcp::ACK;
 
     fn data() -> Packet {
         let segment =

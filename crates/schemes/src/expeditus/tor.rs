@@ -7,7 +7,7 @@ use super::meters::Scale;
 use super::multiplier::Multipliers;
 use super::path_table::Path;
 use super::switch::Switch;
-use super::tagging::{is_syn, put_tag, response_to, tag_of, take_tag};
+use super::tagging::{opening, put_tag, response_to, tag_of, take_tag};
 use raddle_core::{DropReason, Forwarder, LinkId, Packet, PortId, Ports, Time, Verdict};
 use raddle_wire::exp::Tag;
 
@@ -29,7 +29,7 @@ impl Tor {
         let flow = FiveTuple::of(packet).id();
         let port = match self.switch.table.find(now, flow) {
             Path::Done(port) if self.switch.leads(port, packet.dst(), ports) => Some(port),
-            Path::Pending if !(self.reselect_on_syn && is_syn(packet)) => {
+            Path::Pending if !(self.reselect_on_syn && opening(packet).is_some()) => {
                 self.switch.counters.fallbacks.count();
                 self.switch.upwards_by_hash(packet, ports)
             }
@@ -129,14 +129,14 @@ impl Forwarder for Tor {
         let is_for_below = self.switch.is_above(packet.dst());
         match (tag_of(packet), arrival) {
             (None, _) if is_for_below => self.switch.downwards(packet),
-            (None, _) => self.upwards(now, packet, ports),
+            (None, _) if !came_down => self.upwards(now, packet, ports),
             (Some(_), Some(arrival)) if came_down && is_for_below => self.tagged(now, packet, arrival, ports),
             // On a detour around failures.
-            (Some(_), _) if came_down => {
+            _ if came_down => {
                 let port = self.switch.upwards_by_hash(packet, ports);
                 self.switch.send(now, packet, port, ports)
             }
-            (Some(_), _) => {
+            _ => {
                 self.switch.counters.from_hosts.count();
                 Verdict::Drop(DropReason::Malformed)
             }

@@ -31,8 +31,8 @@ const INFO: Info = Info {
     summary: "Hosts cut flows into flowcells of 64 KB, which take all end-to-end paths in turn",
     source: "He et al., Presto, SIGCOMM 2015",
     differs: &[
-        "a TCP segment's cell follows from its sequence number, so that a repeat takes its cell's path again",
-        "packets without TCP's sequence numbers, and pure acknowledgements, keep to one path a flow",
+        "a packet's cell follows from its place in the flow, so that a repeat takes its cell's path again",
+        "pure acknowledgements keep to one path a flow",
         "a path's number takes 4 bytes, where the paper's shadow MAC addresses take none",
         "a receiver waits a fixed time for an overtaken cell, where the paper's follows the delays it has seen",
         "after a failure each surviving path has one turn; there are no weights for paths of unequal rates",

@@ -62,10 +62,11 @@ impl Forwarder for Sender {
             return Verdict::Drop(DropReason::NoRoute);
         }
         let number = match &packet.header {
-            Header::Tcp(segment) if segment.from_data_sender() => cell(segment.seq, *flowcell),
+            Header::Tcp(segment) if segment.from_data_sender() => cell(segment.seq, *flowcell).into(),
+            Header::Udp(datagram) => datagram.offset / u64::from(*flowcell),
             _ => 0,
         };
-        let turn = (flow_hash(packet, *salt) >> 32) + u64::from(number);
+        let turn = (flow_hash(packet, *salt) >> 32) + number;
         packet.set_shim(Shim::Path(turns[(turn % turns.len() as u64) as usize]));
         Verdict::Forward(UP)
     }

@@ -1,7 +1,8 @@
 use super::*;
 use crate::testing::{between, fat_tree, route, segment};
-use raddle_core::{DropReason, Forwarder, LinkId, Packet, PortId, Ports, Shim, Time, Verdict};
+use raddle_core::{DropReason, Forwarder, Header, LinkId, Packet, PortId, Ports, Shim, Time, Verdict};
 use raddle_topology::{ClosSize, Topology};
+use raddle_wire::udp::Datagram;
 
 /// A fat-tree with k = 4: four paths between pods, numbered 0 and 1 in the first plane, 2 and 3 in the second.
 struct Net {
@@ -88,6 +89,19 @@ fn oracle_cells_of_64_kb_take_the_paths_in_turn() {
 }
 
 #[test]
+fn datagrams_are_cut_by_their_place_in_the_flow() {
+    let mut net = Net::new();
+    let mut path = |offset| {
+        let datagram = Datagram { dst: 15, offset, plen: 1_000, size: 1 << 20, ..Datagram::default() };
+        let header = Header::Udp(datagram);
+        net.path(&mut Packet::new(1_044, header)).expect("a path").expect("a number")
+    };
+    let turns = [0, 65_536, 131_072, 196_608].map(&mut path);
+    assert!(is_rotation(&[0, 2, 1, 3], &turns), "{turns:?}");
+    assert_eq!([65_535, 131_071].map(path), turns[..2]);
+}
+
+#[test]
 fn flows_begin_with_different_paths_and_acknowledgements_keep_to_one() {
     let mut net = Net::new();
     let mut counts = [0_u32; 4];
@@ -98,7 +112,7 @@ fn flows_begin_with_different_paths_and_acknowledgements_keep_to_one() {
     assert!(counts.iter().all(|n| n.abs_diff(500) < 78), "{counts:?}");
     let ack = |seq| {
         let mut packet = segment(0, 15, 7, seq);
-        let raddle_core::Header::Tcp(segment) = &mut packet.header else { panic!("TCP") };
+        let Header::Tcp(segment) = &mut packet.header else { panic!("TCP") };
         segment.plen = 0;
         packet
     };

@@ -12,7 +12,7 @@ use raddle_schemes::registry::Plan;
 use raddle_schemes::tcp::{NewReno, Params, TcpHost};
 use raddle_topology::builders::{ClosRates, clos};
 use raddle_topology::{ClosSize, LinkLayer, Topology};
-use raddle_wire::tcp::Segment;
+use raddle_wire::udp::Datagram;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -59,10 +59,11 @@ pub(crate) fn flow(id: u32, src: u32, dst: u32, size: u64, start: Time) -> Flow 
     Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(size), start)
 }
 
-/// A packet of a flow that is no connection: what UDP looks like to a switch.
+/// A packet of a flow that is no connection.
 pub(crate) fn datagram(src: u32, dst: u32, src_port: u16, plen: u16) -> Packet {
-    let segment = Segment { src, dst, src_port, dst_port: 5_001, plen, ..Segment::default() };
-    Packet::new(40 + u32::from(plen), Header::Tcp(segment))
+    let size = plen.into();
+    let datagram = Datagram { src, dst, src_port, dst_port: 5_001, plen, size, ..Datagram::default() };
+    Packet::new(Datagram::LEN as u32 + u32::from(plen), Header::Udp(datagram))
 }
 
 /// A host that sends packets at given times, in order of time.
