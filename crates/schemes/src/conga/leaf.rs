@@ -18,7 +18,7 @@ pub(super) struct Leaf {
     next_hops: NextHops,
     salt: u64,
     flowlets: Flowlets,
-    /// The hosts on this leaf, and how many there are on each.
+    /// The hosts on this leaf, in all, and on each leaf.
     below: Range<u32>,
     hosts: u32,
     hosts_per_leaf: u32,
@@ -37,7 +37,7 @@ impl Leaf {
         Self {
             next_hops: NextHops::new(node, paths),
             salt: salt(*seed, node),
-            flowlets: fabric.flowlets(),
+            flowlets: Flowlets::of(settings),
             below: clos.hosts_below(node),
             hosts: clos.hosts(),
             hosts_per_leaf: *hosts_per_leaf,

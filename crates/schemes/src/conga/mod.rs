@@ -16,7 +16,7 @@ mod meters;
 mod spine;
 
 use crate::ecmp::Ecmp;
-use crate::flowlets::{self, Flowlets};
+use crate::flowlets;
 use crate::next_hops::ShortestPaths;
 use crate::parameter::{Parameter, Settings, Value};
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
@@ -130,10 +130,6 @@ impl Fabric {
             2 if self.settings.choice("ce") == "spine" => Some(Box::new(Spine::new(self, node))),
             _ => Some(Box::new(Ecmp::new(node, &self.paths, self.seed))),
         }
-    }
-
-    fn flowlets(&self) -> Flowlets {
-        Flowlets::of(&self.settings)
     }
 }
 

@@ -14,7 +14,7 @@ mod best;
 mod switch;
 mod utilisation;
 
-use crate::flowlets::{self, Expiry, Flowlets};
+use crate::flowlets;
 use crate::next_hops::ShortestPaths;
 use crate::parameter::{Parameter, Value};
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
@@ -74,9 +74,7 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
     let (settings, seed) = (plan.settings.clone(), plan.seed);
     Ok(Box::new(move |node| {
         (clos.level(node) > 0).then(|| {
-            let slots = settings.count(flowlets::SLOTS.name) as usize;
-            let flowlets = Flowlets::new(slots, settings.duration("t_fl"), Expiry::Exact);
-            let switch = Switch::new(node, &clos, size.hosts, &paths, flowlets, &settings, seed);
+            let switch = Switch::new(node, &clos, size.hosts, &paths, &settings, seed);
             Box::new(switch) as Box<dyn Forwarder>
         })
     }))

@@ -3,7 +3,7 @@
 use super::best::BestHops;
 use super::utilisation::Utilisation;
 use crate::flow_hash::{flow_hash, pick, salt};
-use crate::flowlets::Flowlets;
+use crate::flowlets::{self, Expiry, Flowlets};
 use crate::next_hops::{NextHops, ShortestPaths};
 use crate::parameter::Settings;
 use raddle_core::{
@@ -47,10 +47,10 @@ impl Switch {
         clos: &Clos,
         hosts_per_tor: u32,
         paths: &Arc<ShortestPaths>,
-        flowlets: Flowlets,
         settings: &Settings,
         seed: u64,
     ) -> Self {
+        let slots = settings.count(flowlets::SLOTS.name) as usize;
         let is_tor = clos.level(node) == 1;
         let above = clos.uplinks(clos.level(node));
         let tors = (clos.hosts() / hosts_per_tor) as usize;
@@ -58,7 +58,7 @@ impl Switch {
         Self {
             next_hops: NextHops::new(node, paths),
             salt: salt(seed, node),
-            flowlets,
+            flowlets: Flowlets::new(slots, settings.duration("t_fl"), Expiry::Exact),
             hosts: clos.hosts(),
             hosts_per_tor,
             best: BestHops::new(tors, settings.duration("ageing")),

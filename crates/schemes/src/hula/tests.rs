@@ -39,10 +39,7 @@ impl Net {
         let Shape::Clos(size) = *topology.shape() else { panic!("a Clos network") };
         let (clos, paths) = (Clos::new(size), ShortestPaths::new(&topology));
         let settings = Settings::defaults(INFO.parameters);
-        let switch = |node| {
-            let flowlets = Flowlets::new(1 << 10, settings.duration("t_fl"), Expiry::Exact);
-            (node, Switch::new(node, &clos, size.hosts, &paths, flowlets, &settings, 1))
-        };
+        let switch = |node| (node, Switch::new(node, &clos, size.hosts, &paths, &settings, 1));
         let switches = (16..36).map(|node| switch(NodeId(node))).collect();
         Self { topology, switches }
     }
