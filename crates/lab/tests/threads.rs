@@ -158,20 +158,18 @@ fn runs_of_r2c2_with_its_options() {
 /// Switches that measure, ask and answer; and the oracle, which one thread runs however many are offered.
 #[test]
 fn runs_of_expeditus_and_clairvoyant() {
-    for fabric in [FABRICS[3], FABRICS[4]] {
-        let mut digests = BTreeSet::new();
-        for routing in ["ecmp", "expeditus", "clairvoyant"] {
-            for more in [String::new(), failures(fabric)] {
-                let routing = format!("scheme.routing=\"{routing}\"");
-                let document = experiment(fabric, "tcp-newreno", &more);
-                let document =
-                    document.with_overrides([&*routing, "scheme.tcp-newreno.handshake=true"]).unwrap();
-                let outcome = same_on_any_number_of_threads(&document, &format!("{routing} on {fabric}"));
-                digests.insert(outcome.digest.to_string());
-            }
+    let fabric = FABRICS[4];
+    let mut digests = BTreeSet::new();
+    for routing in ["ecmp", "expeditus", "clairvoyant"] {
+        for more in [String::new(), failures(fabric)] {
+            let routing = format!("scheme.routing=\"{routing}\"");
+            let document = experiment(fabric, "tcp-newreno", &more);
+            let document = document.with_overrides([&*routing, "scheme.tcp-newreno.handshake=true"]).unwrap();
+            let outcome = same_on_any_number_of_threads(&document, &format!("{routing} on {fabric}"));
+            digests.insert(outcome.digest.to_string());
         }
-        assert_eq!(digests.len(), 6, "each does something of its own");
     }
+    assert_eq!(digests.len(), 6, "each does something of its own");
 }
 
 #[test]
