@@ -2,11 +2,12 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use raddle_wire::Header;
 use raddle_wire::r2c2::Announcement;
+use raddle_wire::{Header, ethernet};
 
 fuzz_target!(|bytes: &[u8]| {
     check(bytes);
+    check_frame(bytes);
     check(&repaired(bytes));
 });
 
@@ -24,6 +25,19 @@ fn check(bytes: &[u8]) {
         header.encode(&assignments, &mut again).expect("valid assignments");
         let (read, pairs) = Announcement::decode(&again).expect("what was written");
         assert!(read == header && pairs.eq(assignments));
+    }
+}
+
+/// The bytes as an Ethernet frame: a tag comes off as it went on, and what answers a request is itself no request.
+fn check_frame(frame: &[u8]) {
+    let mut bare = frame.to_vec();
+    if let Ok(Some(tag)) = ethernet::remove_tag(&mut bare) {
+        ethernet::insert_tag(&mut bare, &tag).expect("a frame");
+        assert_eq!(ethernet::tag(&bare), Ok(Some(tag)));
+    }
+    if let Ok(response) = ethernet::exp_response(frame) {
+        assert!(ethernet::tag(&response).expect("a frame").is_some_and(|tag| tag.is_response));
+        assert!(ethernet::exp_response(&response).is_err());
     }
 }
 

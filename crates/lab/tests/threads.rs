@@ -8,6 +8,7 @@ use raddle_lab::run::run;
 use raddle_lab::{Control, Outcome};
 use raddle_records::FlowRecord;
 use raddle_schemes::registry::ROUTINGS;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -172,6 +173,23 @@ fn runs_of_r2c2_with_its_options() {
         assert_ne!(plain, Some(outcome.digest), "{set:?} does nothing");
         plain.get_or_insert(outcome.digest);
     }
+}
+
+/// Switches that measure, ask and answer; and the oracle, which one thread runs however many are offered.
+#[test]
+fn runs_of_expeditus_and_clairvoyant() {
+    let fabric = FABRICS[4];
+    let mut digests = BTreeSet::new();
+    for routing in ["ecmp", "expeditus", "clairvoyant"] {
+        for more in [String::new(), failures(fabric)] {
+            let routing = format!("scheme.routing=\"{routing}\"");
+            let document = experiment(fabric, "tcp-newreno", &more);
+            let document = document.with_overrides([&*routing, "scheme.tcp-newreno.handshake=true"]).unwrap();
+            let outcome = same_on_any_number_of_threads(&document, &format!("{routing} on {fabric}"));
+            digests.insert(outcome.digest.to_string());
+        }
+    }
+    assert_eq!(digests.len(), 6, "each does something of its own");
 }
 
 #[test]

@@ -365,6 +365,18 @@ fn oracle_5_6_a_flow_leaves_a_dead_uplink() {
     }
 }
 
+/// §5.6: the entry does not survive even an outage between two packets.
+#[test]
+fn oracle_5_6_a_flow_asks_again_after_an_outage_that_it_missed() {
+    let topology = fabric(TESTBED);
+    let at: Vec<Time> = (0..12).map(|n| ns(50_000 * n)).collect();
+    let (aggregation, _) = ways(&expeditus(&topology, &[], burst(&at), Config::default()))[11];
+    let down = outage(&topology, ns(275_000), TORS[0], aggregation);
+    let up = Change { at: ns(280_000), up: true, ..down.clone() };
+    let config = Config { changes: vec![down, up], ..Config::default() };
+    assert_eq!(expeditus(&topology, &[], burst(&at), config).counts().0, [2; 3]);
+}
+
 /// §5.6: a plane that does not reach the destination's edge switch is left, although the own uplink is up.
 #[test]
 fn oracle_5_6_a_flow_leaves_a_plane_that_does_not_arrive() {

@@ -3,10 +3,11 @@
 mod clos;
 
 use clos::{AGGREGATIONS, CORES, TESTBED, TORS, datagram, fabric, link, plan, settings};
-use raddle_core::{Forwarder, NodeId, Packet, PortId, PortState, Ports, Rate, Time, Verdict};
+use raddle_core::{Forwarder, Header, NodeId, Packet, PortId, PortState, Ports, Rate, Time, Verdict};
 use raddle_schemes::expeditus::{Expeditus, ROUTING};
 use raddle_schemes::parameter::Value;
 use raddle_topology::{Clos, ClosSize, Topology};
+use raddle_wire::exp::{Tag, Tagged};
 use std::sync::Arc;
 
 /// Switches between which packets move in no time.
@@ -214,23 +215,36 @@ fn flows_herd_within_a_period() {
     assert!((0..100).all(|_| fabric.selected(0, 7)[1] == AGGREGATIONS[1]));
 }
 
+/// §5.2: what the edge switch itself sends up counts. Exp-responses are frames of 64 bytes here, 489 a level.
+#[test]
+fn oracle_5_2_answers_count_as_sent() {
+    let mut fabric = Fabric::new(TESTBED, &[]);
+    for _ in 0..1_200 {
+        fabric.selected(0, 7); // by one plane or the other, as their loads allow
+    }
+    let mut packet = datagram(7, 0, 1, 0);
+    fabric.forward(TORS[3], &mut packet, PortId(1));
+    let Header::Exp(tagged) = &packet.header else { panic!("a request") };
+    assert_eq!(tagged.tag, Tag::request([1, 1]));
+}
+
 /// Malformed tags (§4.3): a request is stripped and passed on without an answer, a response is passed on and recorded nowhere.
 #[test]
 fn oracle_4_3_tags_of_another_fabric() {
     let mut fabric = Fabric::new(TESTBED, &[]);
     let mut packet = datagram(0, 7, 1, 100);
     let bare = packet.clone();
-    let tag = raddle_wire::exp::Tag::request([0; 3]);
+    let tag = Tag::request([0; 3]);
     let inner = packet.header.clone();
-    packet.header = raddle_core::Header::Exp(Box::new(raddle_wire::exp::Tagged { tag, inner }));
+    packet.header = Header::Exp(Box::new(Tagged { tag, inner }));
     packet.size += tag.wire_len() as u32;
     let arrival = fabric.uplink(TORS[3], 0);
     assert_eq!(fabric.forward(TORS[3], &mut packet, arrival), Verdict::Forward(PortId(1)));
     assert_eq!(packet, bare);
 
     let inner = datagram(7, 0, 1, 0).header;
-    let tag = raddle_wire::exp::Tag::response().with_loads([0; 3]);
-    let response = raddle_core::Header::Exp(Box::new(raddle_wire::exp::Tagged { tag, inner }));
+    let tag = Tag::response().with_loads([0; 3]);
+    let response = Header::Exp(Box::new(Tagged { tag, inner }));
     let mut response = Packet::new(50, response);
     let arrival = fabric.uplink(AGGREGATIONS[0], 0);
     assert_eq!(fabric.forward(AGGREGATIONS[0], &mut response, arrival), Verdict::Forward(PortId(0)));

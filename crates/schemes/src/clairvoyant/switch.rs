@@ -1,6 +1,6 @@
 //! A switch of any level, which knows the world.
 
-use super::world::World;
+use super::world::{Ascent, World};
 use crate::ecmp;
 use crate::expeditus::flow_id::FiveTuple;
 use crate::expeditus::path_table::Path;
@@ -34,42 +34,28 @@ pub(super) struct Selector {
     pub(super) forward_only: bool,
 }
 
-impl Seer {
-    /// The port that a packet's flow has, or is given now, if any.
-    fn selected(
+impl Selector {
+    /// The path for a flow that has none, by the port of its first packet: the least loaded, if it is to be selected.
+    fn select(
         &mut self,
         now: Time,
         packet: &Packet,
-        arrival: Option<PortId>,
-        world: &mut World,
+        next_hops: &NextHops,
+        world: &World,
         ports: &Ports<'_>,
-    ) -> Option<PortId> {
-        let node = self.next_hops.node();
-        let flow = FiveTuple::of(packet).id();
-        if let Path::Done(port) = world.tables[node.index()].find(now, flow)
-            && self.leads(port, packet.dst(), ports)
-        {
-            return Some(port);
-        }
-        let Selector { stream, forward_only } = self.selector.as_mut()?;
-        let is_from_host = arrival.is_none_or(|port| port.0 < self.host_ports);
-        if !is_from_host || (*forward_only && opening(packet) != Some(Opening::Syn)) {
+    ) -> Option<Ascent> {
+        if self.forward_only && opening(packet) != Some(Opening::Syn) {
             return None;
         }
         let up = |port| ports.get(port).up;
-        let paths = world.least_loaded(now, node, packet.dst(), self.next_hops.down(), up);
-        if paths.is_empty() {
-            return None;
-        }
-        let path = paths[stream.below(paths.len() as u64) as usize];
-        world.install(now, node, flow, path);
-        Some(path.edge)
+        let paths = world.least_loaded(now, next_hops.node(), packet.dst(), next_hops.down(), up);
+        (!paths.is_empty()).then(|| paths[self.stream.below(paths.len() as u64) as usize])
     }
+}
 
-    /// Whether a port that was selected is up and leads to the host.
-    fn leads(&mut self, port: PortId, to: NodeId, ports: &Ports<'_>) -> bool {
-        ports.get(port).up && (self.next_hops.down().is_empty() || self.next_hops.ports(to).contains(&port))
-    }
+/// Whether a port that was selected is up and leads to the host.
+fn leads(next_hops: &mut NextHops, port: PortId, to: NodeId, ports: &Ports<'_>) -> bool {
+    ports.get(port).up && (next_hops.down().is_empty() || next_hops.ports(to).contains(&port))
 }
 
 impl Forwarder for Seer {
@@ -80,15 +66,27 @@ impl Forwarder for Seer {
         arrival: Option<PortId>,
         ports: &Ports<'_>,
     ) -> Verdict {
-        let world = Arc::clone(&self.world);
-        let mut world = world.lock().unwrap_or_else(PoisonError::into_inner);
-        let selected = match self.below.contains(&packet.dst().0) {
-            true => None,
-            false => self.selected(now, packet, arrival, &mut world, ports),
-        };
-        let port = selected.or_else(|| ecmp::choose(self.next_hops.routing(), packet, self.salt));
+        let Self { next_hops, selector, host_ports, .. } = self;
+        let mut world = self.world.lock().unwrap_or_else(PoisonError::into_inner);
+        let (node, to) = (next_hops.node(), packet.dst());
+        let mut selected = None;
+        if !self.below.contains(&to.0) {
+            let flow = FiveTuple::of(packet).id();
+            selected = match world.tables[node.index()].find(now, flow) {
+                Path::Done(port) => Some(port).filter(|&port| leads(next_hops, port, to, ports)),
+                Path::Pending | Path::Unknown => None,
+            };
+            let is_from_host = arrival.is_none_or(|port| port.0 < *host_ports);
+            if let (None, Some(selector), true) = (selected, selector, is_from_host)
+                && let Some(path) = selector.select(now, packet, next_hops, &world, ports)
+            {
+                world.install(now, node, flow, path);
+                selected = Some(path.edge);
+            }
+        }
+        let port = selected.or_else(|| ecmp::choose(next_hops.routing(), packet, self.salt));
         let Some(port) = port else { return Verdict::Drop(DropReason::NoRoute) };
-        if port.0 >= self.host_ports {
+        if port.0 >= *host_ports {
             world.sent(now, LinkId(self.first_link.0 + u32::from(port.0)), packet);
         }
         Verdict::Forward(port)

@@ -71,8 +71,8 @@ impl Forwarder for Aggregation {
             }
             return self.upwards(now, packet, ports);
         }
-        // One that stays in its pod has no core to pick, and the paper's has no loads.
-        if let Some(tag) = response.filter(|tag| came_down && !tag.is_empty()) {
+        // One that stays in its pod does not come from a core, and has none to pick.
+        if let Some(tag) = response.filter(|_| came_down) {
             self.merge(now, tag, (self.answered)(FiveTuple::of(packet)), packet.src(), ports);
         }
         self.switch.downwards(packet)

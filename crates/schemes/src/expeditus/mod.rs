@@ -8,6 +8,11 @@
 //!
 //! Within a pod, and in a leaf-spine, the first stage is all there is. Flows whose selection is under way, or whose answer
 //! was lost, go by ECMP.
+//!
+//! The protocol of the authors' simulation code, which is another, is [`mode`](ROUTING) `authsim`.
+//!
+//! Cost a packet: at edge and aggregation switches an addition to a rate estimator, and on the way up a hash of the five-tuple
+//! and a look-up; at cores and spines, ECMP's.
 
 mod aggregation;
 mod authsim;

@@ -43,11 +43,11 @@ pub(crate) fn write_loads(packet: &mut Packet, loads: impl IntoIterator<Item = u
 /// The Exp-response to a request, whose tag is off already: its headers with the addresses exchanged, and nothing else. None
 /// to packets of protocols that have no ports.
 pub(crate) fn response_to(request: &Packet) -> Option<Packet> {
-    let inner = match &request.header {
-        &Header::Tcp(segment) => {
+    let inner = match request.header {
+        Header::Tcp(segment) => {
             Header::Tcp(Segment { src: segment.dst, dst: segment.src, plen: 0, ecn: Ecn::NotEct, ..segment })
         }
-        &Header::Udp(datagram) => Header::Udp(Datagram {
+        Header::Udp(datagram) => Header::Udp(Datagram {
             src: datagram.dst,
             dst: datagram.src,
             plen: 0,
