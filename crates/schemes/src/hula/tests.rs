@@ -73,6 +73,7 @@ impl Net {
         while let Some((from, packet, port)) = flying.pop_front() {
             assert!(packet.size == 46 && packet.src() == tor);
             links.push((from, port));
+            assert!(links.len() < 1_000, "probes turn in circles");
             let link = self.topology.link_at(from, port).copied().expect("a link");
             let (verdict, own) = self.step(now, link.to, packet, link.to_port);
             assert_eq!(verdict, Verdict::Absorb);
