@@ -372,6 +372,7 @@ impl Partition {
     }
 
     /// Puts a packet of the node's host on its way. Returns whether it was dropped, or delivered to the host itself.
+    #[inline(always)]
     fn send(&mut self, node: u32, packet: Packet, port: Option<PortId>) -> bool {
         self.totals.sent += 1;
         self.totals.sent_bytes += u64::from(packet.payload());
