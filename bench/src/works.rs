@@ -3,7 +3,7 @@
 use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate, Stream, Time};
 use raddle_packet_sim::{Config, PortSetup, Simulation};
 use raddle_schemes::parameter::Settings;
-use raddle_schemes::registry::{Plan, transport};
+use raddle_schemes::registry::{self, Plan, transport};
 use raddle_topology::builders::ClosRates;
 use raddle_topology::{Topology, builders};
 use std::ops::ControlFlow;
@@ -23,8 +23,8 @@ pub struct Work {
     /// Simulated times between which instructions are counted, half a million packet-hops apart or so; `None` if that
     /// would take too long.
     pub counted: Option<[Duration; 2]>,
-    /// A name of the registry.
-    scheme: &'static str,
+    /// A transport of the registry, and a routing of the registry or of the transport's own.
+    scheme: [&'static str; 2],
     /// Packets that an egress port queues; `None` is unbounded.
     queue_packets: Option<usize>,
     fabric: fn() -> Topology,
@@ -39,7 +39,7 @@ pub const WORKS: &[Work] = &[
         warm_up: Duration::from_us(4_000),
         end: Duration::from_us(24_000),
         counted: Some([Duration::from_us(1_000), Duration::from_us(1_500)]),
-        scheme: "tcp-newreno",
+        scheme: ["tcp-newreno", "ecmp"],
         queue_packets: Some(100),
         fabric: || fat_tree(8),
         flows: || permutation(128),
@@ -50,10 +50,21 @@ pub const WORKS: &[Work] = &[
         warm_up: Duration::from_us(2_000),
         end: Duration::from_us(5_000),
         counted: Some([Duration::from_us(100), Duration::from_us(200)]),
-        scheme: "tcp-newreno",
+        scheme: ["tcp-newreno", "ecmp"],
         queue_packets: Some(100),
         fabric: || fat_tree(16),
         flows: || permutation(1_024),
+    },
+    Work {
+        name: "expeditus",
+        summary: "fat-tree-8 with Expeditus: links are measured, paths looked up by flow",
+        warm_up: Duration::from_us(4_000),
+        end: Duration::from_us(24_000),
+        counted: Some([Duration::from_us(1_000), Duration::from_us(1_500)]),
+        scheme: ["tcp-newreno", "expeditus"],
+        queue_packets: Some(100),
+        fabric: || fat_tree(8),
+        flows: || permutation(128),
     },
     Work {
         name: "torus",
@@ -61,7 +72,7 @@ pub const WORKS: &[Work] = &[
         warm_up: Duration::from_us(4_000),
         end: Duration::from_us(24_000),
         counted: None,
-        scheme: "r2c2",
+        scheme: ["r2c2", "rps"],
         queue_packets: None,
         fabric: || torus(8),
         flows: || uniform(8),
@@ -72,7 +83,7 @@ pub const WORKS: &[Work] = &[
         warm_up: Duration::from_us(4_000),
         end: Duration::from_us(64_000),
         counted: Some([Duration::from_us(4_000), Duration::from_us(8_000)]),
-        scheme: "r2c2",
+        scheme: ["r2c2", "rps"],
         queue_packets: None,
         fabric: || torus(4),
         flows: || uniform(4),
@@ -83,7 +94,7 @@ pub const WORKS: &[Work] = &[
         warm_up: Duration::from_us(2_000),
         end: Duration::from_us(20_000),
         counted: Some([Duration::from_us(400), Duration::from_us(900)]),
-        scheme: "r2c2",
+        scheme: ["r2c2", "rps"],
         queue_packets: None,
         fabric: || torus(8),
         flows: setup_s,
@@ -94,7 +105,7 @@ pub const WORKS: &[Work] = &[
         warm_up: Duration::from_us(200_000),
         end: Duration::from_us(2_000_000),
         counted: Some([Duration::from_us(50_000), Duration::from_us(200_000)]),
-        scheme: "tcp-newreno",
+        scheme: ["tcp-newreno", "ecmp"],
         queue_packets: Some(100),
         fabric: || built(builders::single_switch(65, Rate::from_gbps(10), Duration::from_us(1))),
         flows: incast,
@@ -105,7 +116,7 @@ pub const WORKS: &[Work] = &[
         warm_up: Duration::from_us(1_000),
         end: Duration::from_us(5_000),
         counted: Some([Duration::from_us(300), Duration::from_us(700)]),
-        scheme: "pfq",
+        scheme: ["pfq", "rps"],
         queue_packets: None,
         fabric: || torus(8),
         flows: || uniform(8),
@@ -143,14 +154,13 @@ impl Work {
         threads: usize,
         limit: Duration,
     ) -> Simulation<()> {
-        let scheme = transport(self.scheme).expect("a scheme of the registry");
-        let plan = Plan {
-            topology,
-            routing: scheme.routings()[0],
-            settings: &Settings::defaults(scheme.info.parameters),
-            seed: 1,
-        };
-        let mut parts = scheme.build(&plan, &Settings::defaults(&[])).expect("a scheme that fits the fabric");
+        let [name, routing] = self.scheme;
+        let scheme = transport(name).expect("a transport of the registry");
+        let of_routing = registry::routing(routing).map_or(&[][..], |routing| routing.info.parameters);
+        let settings = &Settings::defaults(scheme.info.parameters);
+        let plan = Plan { topology, routing, settings, seed: 1 };
+        let mut parts =
+            scheme.build(&plan, &Settings::defaults(of_routing)).expect("a scheme that fits the fabric");
         let port = |link| PortSetup {
             queue: (parts.queue)(link),
             limit_packets: self.queue_packets,
