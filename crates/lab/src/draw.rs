@@ -70,14 +70,20 @@ pub(crate) enum Chart {
     Cells { title: String, rows: Vec<String>, columns: Vec<String>, cells: Vec<Vec<Option<f64>>> },
 }
 
-/// Okabe and Ito's palette, which readers who confuse red and green can tell apart.
-const PALETTE: [RGBColor; 6] = [
+/// Okabe and Ito's palette, which readers who confuse red and green can tell apart, and six of Tol's for more curves.
+const PALETTE: [RGBColor; 12] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
     RGBColor(204, 121, 167),
     RGBColor(230, 159, 0),
     RGBColor(86, 180, 233),
+    RGBColor(90, 90, 90),
+    RGBColor(136, 34, 85),
+    RGBColor(153, 153, 51),
+    RGBColor(51, 34, 136),
+    RGBColor(17, 119, 51),
+    RGBColor(170, 68, 153),
 ];
 
 const SIZE: (u32, u32) = (760, 500);
