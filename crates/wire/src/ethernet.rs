@@ -23,6 +23,8 @@ const IP: usize = 20;
 const TIME_TO_LIVE: u8 = 64;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
+/// Bytes of the shortest TCP header.
+const TCP_HEADER: usize = 20;
 const UDP_HEADER: usize = 8;
 
 /// The tag of a frame, if it bears one.
@@ -105,7 +107,12 @@ fn headers(packet: &[u8]) -> Result<&[u8], Error> {
         return Err(Error::UnknownType(ip[0]));
     }
     let transport = match ip[9] {
-        TCP => usize::from(part(packet, at, IP)?[12] >> 4) * 4,
+        TCP => match part(packet, at, TCP_HEADER)?[12] >> 4 {
+            words if usize::from(words) * 4 < TCP_HEADER => {
+                return Err(Error::Invalid { field: "data offset", value: words.into() });
+            }
+            words => usize::from(words) * 4,
+        },
         UDP => UDP_HEADER,
         _ => 0,
     };
@@ -205,6 +212,9 @@ mod tests {
         assert_eq!(exp_response(&frame(&[TO_DST, "99 00 00 86 dd 60 00"])), invalid("EtherType", 0x86dd));
         let short = Err(Error::Truncated { have: 22, need: 40 });
         assert_eq!(exp_response(&frame(&[TO_DST, "99 00 00", &SYN[..71]])), short);
+        let mut small = frame(&[TO_DST, "99 00 00", SYN]);
+        small[HEADER + 1 + 2 + IP + 12] = 0x40;
+        assert_eq!(exp_response(&small), invalid("data offset", 4));
         let without_type = Err(Error::Truncated { have: 15, need: 17 });
         assert_eq!(exp_response(&frame(&[TO_DST, "99 00 00"])), without_type);
     }
