@@ -134,11 +134,12 @@ impl Packet {
         self.header.mark_congestion()
     }
 
-    /// Whether it opens a connection (SYN, SYN-ACK): its loss costs more than that of others.
+    /// Whether it opens a connection (SYN, SYN-ACK): its loss costs more than that of others. An Exp-response does not,
+    /// although its headers are those of what it answers.
     #[must_use]
     pub fn opens_connection(&self) -> bool {
         let header = match &self.header {
-            Header::Exp(tagged) => &tagged.inner,
+            Header::Exp(tagged) if !tagged.tag.is_response => &tagged.inner,
             header => header,
         };
         matches!(header, Header::Tcp(segment) if segment.flags & SYN != 0)
@@ -172,6 +173,19 @@ fn ends_of_control(header: &Header) -> (NodeId, NodeId) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use raddle_wire::exp::{Tag, Tagged};
+    use raddle_wire::tcp::Segment;
+
+    #[test]
+    fn an_exp_response_opens_nothing() {
+        let inner = Header::Tcp(Segment { flags: SYN, ..Segment::default() });
+        let tagged = |tag| {
+            let packet = Packet::new(44, Header::Exp(Box::new(Tagged { tag, inner: inner.clone() })));
+            (packet.opens_connection(), packet.kind())
+        };
+        assert_eq!(tagged(Tag::request([1])), (true, PacketKind::Ack));
+        assert_eq!(tagged(Tag::response()), (false, PacketKind::Notice));
+    }
 
     #[test]
     fn a_packet_stays_within_its_memory_budget() {

@@ -66,7 +66,7 @@ pub struct Totals {
     pub ack: Count,
     /// Events, broadcast or told to a controller.
     pub event: Count,
-    /// Notices of dropped broadcasts, and a controller's rates.
+    /// Notices of dropped broadcasts, a controller's rates, Exp-responses, HULA's probes.
     pub notice: Count,
     /// Packets lost, once each.
     pub drops: Drops,

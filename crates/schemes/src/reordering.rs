@@ -56,11 +56,17 @@ const FIRST: u32 = 1;
 /// A flow that has been silent for so long may be forgotten.
 const SILENCE: Duration = Duration::from_ms(1_000);
 
+/// Flows below which forgetting is not worth it.
+const FEW: usize = 64;
+
 /// A host that sees segments in order.
 pub struct Reordering {
     host: Box<dyn Host>,
     hold: Hold,
     flows: FxHashMap<u64, Incoming>,
+    /// How many flows there are when silent ones are forgotten next. It says so itself, since how many a map has room for
+    /// differs from machine to machine.
+    sweep_at: usize,
     /// When early segments of a flow have waited long enough, earliest first; out of date unless the flow agrees.
     due: BinaryHeap<Reverse<(Time, u64)>>,
     /// What goes up next, in order.
@@ -94,14 +100,22 @@ impl Reordering {
     /// `host`, below which segments are put in order.
     #[must_use]
     pub fn new(host: Box<dyn Host>, hold: Hold) -> Self {
-        Self { host, hold, flows: FxHashMap::default(), due: BinaryHeap::new(), ready: VecDeque::new() }
+        Self {
+            host,
+            hold,
+            flows: FxHashMap::default(),
+            sweep_at: FEW,
+            due: BinaryHeap::new(),
+            ready: VecDeque::new(),
+        }
     }
 
     /// Takes in a data segment: it goes up, or waits.
     fn take(&mut self, now: Time, packet: &Packet, segment: &Segment, port: PortId) {
         let key = segment.flow_key();
-        if self.flows.len() == self.flows.capacity() && !self.flows.contains_key(&key) {
+        if self.flows.len() >= self.sweep_at && !self.flows.contains_key(&key) {
             self.flows.retain(|_, flow| !flow.early.is_empty() || now.since(flow.heard) < SILENCE);
+            self.sweep_at = FEW.max(2 * self.flows.len());
         }
         let flow = self.flows.entry(key).or_insert_with(|| Incoming {
             next: FIRST,

@@ -11,8 +11,12 @@ use raddle_schemes::registry::View;
 use std::collections::BTreeSet;
 
 fn clairvoyant(mode: &'static str, flows: Vec<raddle_core::Flow>, config: Config) -> Simulation<Heard> {
+    with(&[("mode", Value::Choice(mode))], flows, config)
+}
+
+fn with(values: &[(&str, Value)], flows: Vec<raddle_core::Flow>, config: Config) -> Simulation<Heard> {
     let topology = fabric(TESTBED);
-    let settings = settings(ROUTING.info.parameters, &[("mode", Value::Choice(mode))]);
+    let settings = settings(ROUTING.info.parameters, values);
     let mut forwarder = (ROUTING.build)(&plan(&topology, &settings, 1)).expect("a Clos");
     run(&topology, &mut *forwarder, Traffic::Tcp(flows), config)
 }
@@ -62,6 +66,15 @@ fn oracle_6_2_directions() {
     };
     assert_eq!(back(&clairvoyant("authsim", elephants(), Config::default())), back(&ecmp));
     assert_ne!(back(&clairvoyant("paper", elephants(), Config::default())), back(&ecmp));
+}
+
+/// §3.7: a flow that finds the table full goes by hash, all of it by one path.
+#[test]
+fn oracle_3_7_flows_that_find_the_table_full_stay_together() {
+    let simulation = with(&[("pst_capacity", Value::Count(1))], elephants(), Config::default());
+    for src in 0..4 {
+        assert_eq!(cores(simulation.observer(), src, true).len(), 1, "of host {src}");
+    }
 }
 
 #[test]

@@ -3,7 +3,9 @@
 mod clos;
 
 use clos::{AGGREGATIONS, CORES, TESTBED, TORS, datagram, fabric, link, plan, settings};
-use raddle_core::{Forwarder, Header, NodeId, Packet, PortId, PortState, Ports, Rate, Time, Verdict};
+use raddle_core::{
+    DropReason, Forwarder, Header, NodeId, Packet, PortId, PortState, Ports, Rate, Time, Verdict,
+};
 use raddle_schemes::expeditus::{Expeditus, ROUTING};
 use raddle_schemes::parameter::Value;
 use raddle_topology::{Clos, ClosSize, Topology};
@@ -250,4 +252,18 @@ fn oracle_4_3_tags_of_another_fabric() {
     assert_eq!(fabric.forward(AGGREGATIONS[0], &mut response, arrival), Verdict::Forward(PortId(0)));
     let arrival = fabric.uplink(TORS[0], 0);
     assert_eq!(fabric.forward(TORS[0], &mut response, arrival), Verdict::Absorb);
+}
+
+/// A request whose host is gone gets no answer: not then, and not with the next packet of the protocol's.
+#[test]
+fn no_answer_waits_for_another_packet() {
+    let mut fabric = Fabric::new(TESTBED, &[]);
+    fabric.fail(TORS[3], NodeId(7));
+    let mut request = datagram(0, 7, 1, 100);
+    assert!(matches!(fabric.forward(TORS[0], &mut request, PortId(0)), Verdict::Drop(_)), "known everywhere");
+    let tag = Tag::request([0; 2]);
+    request.header = Header::Exp(Box::new(Tagged { tag, inner: datagram(0, 7, 1, 100).header }));
+    let arrival = fabric.uplink(TORS[3], 0);
+    assert_eq!(fabric.forward(TORS[3], &mut request, arrival), Verdict::Drop(DropReason::NoRoute));
+    assert_eq!(fabric.switches[TORS[3].index()].as_mut().and_then(|switch| switch.originate()), None);
 }

@@ -20,9 +20,15 @@ pub const MIN_FRAME: usize = 64;
 
 const IPV4: u16 = 0x0800;
 const IP: usize = 20;
+/// Where an IPv4 header has its flags and the fragment's offset.
+const FRAGMENT: usize = 6;
+const MORE_FRAGMENTS: u8 = 0x20;
+const FRAGMENT_OFFSET: u16 = 0x1FFF;
 const TIME_TO_LIVE: u8 = 64;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
+/// Bytes of the shortest TCP header.
+const TCP_HEADER: usize = 20;
 const UDP_HEADER: usize = 8;
 
 /// The tag of a frame, if it bears one.
@@ -76,7 +82,8 @@ pub fn remove_tag(frame: &mut Vec<u8>) -> Result<Option<Tag>, Error> {
 /// exchanged and whose ports are not, without its payload; with a full time to live, and no sign of congestion.
 ///
 /// # Errors
-/// [`Error`], if the frame is no Exp-request, or its packet is not IPv4 or lacks some of its headers.
+/// [`Error`], if the frame is no Exp-request, or its packet is not IPv4 or lacks some of its headers, as a fragment does that
+/// is not the first.
 pub fn exp_response(request: &[u8]) -> Result<Vec<u8>, Error> {
     match tag(request)? {
         Some(tag) if !tag.is_response => {}
@@ -104,8 +111,17 @@ fn headers(packet: &[u8]) -> Result<&[u8], Error> {
     if ip[0] >> 4 != 4 || at < IP {
         return Err(Error::UnknownType(ip[0]));
     }
+    let offset = get16(ip, FRAGMENT) & FRAGMENT_OFFSET;
+    if offset != 0 {
+        return Err(Error::Invalid { field: "fragment", value: offset.into() });
+    }
     let transport = match ip[9] {
-        TCP => usize::from(part(packet, at, IP)?[12] >> 4) * 4,
+        TCP => match part(packet, at, TCP_HEADER)?[12] >> 4 {
+            words if usize::from(words) * 4 < TCP_HEADER => {
+                return Err(Error::Invalid { field: "data offset", value: words.into() });
+            }
+            words => usize::from(words) * 4,
+        },
         UDP => UDP_HEADER,
         _ => 0,
     };
@@ -122,6 +138,7 @@ fn turn_round(headers: &mut [u8], packet: &[u8]) {
     let (ip, transport) = headers.split_at_mut(ip_len(packet));
     ip[1] &= !0b11; // not ECN-capable
     put16(ip, 2, u16::try_from(len).expect("two headers of at most 60 bytes"));
+    ip[FRAGMENT] &= !MORE_FRAGMENTS;
     ip[8] = TIME_TO_LIVE;
     put16(ip, 10, 0);
     ip[12..20].rotate_left(4);
@@ -205,6 +222,16 @@ mod tests {
         assert_eq!(exp_response(&frame(&[TO_DST, "99 00 00 86 dd 60 00"])), invalid("EtherType", 0x86dd));
         let short = Err(Error::Truncated { have: 22, need: 40 });
         assert_eq!(exp_response(&frame(&[TO_DST, "99 00 00", &SYN[..71]])), short);
+        let mut small = frame(&[TO_DST, "99 00 00", SYN]);
+        small[HEADER + 3 + IP + 12] = 0x40;
+        assert_eq!(exp_response(&small), invalid("data offset", 4));
+        let mut fragment = frame(&[TO_DST, "99 00 00", SYN]);
+        let at = HEADER + 3 + FRAGMENT;
+        fragment[at] = 0x20; // the first, and not the last
+        let response = exp_response(&fragment).expect("ports are in the first one");
+        assert_eq!(response[at], 0, "the response is whole");
+        fragment[at + 1] = 0xB9;
+        assert_eq!(exp_response(&fragment), invalid("fragment", 0xB9));
         let without_type = Err(Error::Truncated { have: 15, need: 17 });
         assert_eq!(exp_response(&frame(&[TO_DST, "99 00 00"])), without_type);
     }

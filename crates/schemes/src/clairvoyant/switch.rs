@@ -79,8 +79,8 @@ impl Forwarder for Seer {
             let is_from_host = arrival.is_none_or(|port| port.0 < *host_ports);
             if let (None, Some(selector), true) = (selected, selector, is_from_host)
                 && let Some(path) = selector.select(now, packet, next_hops, &world, ports)
+                && world.install(now, node, flow, path)
             {
-                world.install(now, node, flow, path);
                 selected = Some(path.edge);
             }
         }

@@ -107,12 +107,13 @@ impl World {
         (edge.0 - pods * edges * hosts) / edges
     }
 
-    /// Gives a flow its path.
-    pub(super) fn install(&mut self, now: Time, edge: NodeId, flow: FlowId, path: Ascent) {
-        self.tables[edge.index()].install(now, flow, path.edge);
-        if let Some(core) = path.core {
+    /// Gives a flow its path. Returns whether the edge switch had room for it.
+    pub(super) fn install(&mut self, now: Time, edge: NodeId, flow: FlowId, path: Ascent) -> bool {
+        let has_room = self.tables[edge.index()].install(now, flow, path.edge);
+        if let Some(core) = path.core.filter(|_| has_room) {
             self.tables[path.aggregation.index()].install(now, flow, core);
         }
+        has_room
     }
 }
 

@@ -129,7 +129,10 @@ impl Forwarder for Drill {
 /// Which component a hash falls to.
 fn share_of(shares: &[(u128, usize)], hash: u64) -> usize {
     let (total, _) = shares[shares.len() - 1];
-    let place = (u128::from(hash >> 32) * total) >> 32;
+    // The total times the hash's upper half, over 2^32, in two parts: large tori have capacities beyond 96 bits.
+    let fraction = hash >> 32;
+    let low = u128::from(total as u32) * u128::from(fraction);
+    let place = (total >> 32) * u128::from(fraction) + (low >> 32);
     let (_, component) = shares[shares.partition_point(|&(end, _)| end <= place)];
     component
 }

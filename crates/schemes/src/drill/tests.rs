@@ -127,3 +127,16 @@ fn destinations_behind_the_same_next_hops_share_a_memory() {
     }
     assert_eq!(nodes[16].components.len(), 1);
 }
+
+/// On a torus of 64 x 64 nodes a destination has 2^60 paths, of 40 Gb/s each.
+#[test]
+fn capacities_of_any_size_are_shared_out() {
+    let total = u128::from(u64::MAX) * 40_000_000_000 * 4;
+    let shares = [(total / 4, 7), (total, 8)];
+    let share = |part: f64| share_of(&shares, (part * 2_f64.powi(64)) as u64);
+    assert_eq!([0.0, 0.2499, 0.2501, 1.0].map(share), [7, 7, 8, 8]);
+    assert_eq!(
+        [0, 1 << 31, u32::MAX.into()].map(|half: u64| share_of(&[(1, 3), (2, 4)], half << 32)),
+        [3, 4, 4]
+    );
+}

@@ -15,8 +15,8 @@ use raddle_wire::exp::Tag;
 #[derive(Debug)]
 pub(crate) struct Aggregation {
     pub(crate) switch: Switch,
-    /// The flow that a response is about, by the response's own five-tuple.
-    pub(crate) answered: fn(FiveTuple) -> FiveTuple,
+    /// The flow whose selection a tagged packet answers, if it is an answer.
+    pub(crate) answered: fn(&Packet) -> Option<FiveTuple>,
 }
 
 impl Aggregation {
@@ -41,7 +41,7 @@ impl Aggregation {
 
     /// Picks a core for the flow that an Exp-response from another pod is about: it is at the source's side.
     #[cold]
-    pub(super) fn merge(&mut self, now: Time, tag: Tag, flow: FiveTuple, to: NodeId, ports: &Ports<'_>) {
+    pub(super) fn merge(&mut self, now: Time, tag: &Tag, flow: FiveTuple, to: NodeId, ports: &Ports<'_>) {
         if tag.len() != self.switch.uplinks.len() {
             self.switch.counters.malformed.count();
             return;
@@ -64,16 +64,16 @@ impl Forwarder for Aggregation {
         ports: &Ports<'_>,
     ) -> Verdict {
         let came_down = self.switch.received(now, packet, arrival);
-        let response = tag_of(packet).filter(|tag| tag.is_response).copied();
+        let answer = tag_of(packet).and_then(|tag| Some((tag, (self.answered)(packet)?)));
         if !self.switch.is_above(packet.dst()) {
-            if response.is_some() && !came_down {
+            if answer.is_some() && !came_down {
                 self.measure(now, packet, ports);
             }
             return self.upwards(now, packet, ports);
         }
         // One that stays in its pod does not come from a core, and has none to pick.
-        if let Some(tag) = response.filter(|_| came_down) {
-            self.merge(now, tag, (self.answered)(FiveTuple::of(packet)), packet.src(), ports);
+        if let Some((tag, flow)) = answer.filter(|_| came_down) {
+            self.merge(now, tag, flow, packet.src(), ports);
         }
         self.switch.downwards(packet)
     }

@@ -4,6 +4,8 @@
 //! source's loads, and the destination pins the SYN-ACK to the uplink it selects; the SYN-ACK collects the loads of the cores
 //! there, and the source pins the connection to the uplink by which it comes. Within a pod the SYN-ACK carries the loads of
 //! the destination, and the source selects. What goes the other way takes, beyond that first uplink, ECMP's path.
+//!
+//! Tags are those of requests throughout: what bears them is the transport's own packet, and no Exp-response.
 
 use super::flow_id::FiveTuple;
 use super::meters::{Scale, Uplinks};
@@ -53,12 +55,12 @@ impl AuthsimTor {
                 self.0.counters.requests.count();
             }
             Opening::SynAck if is_between_pods && is_pinned => {
-                put_tag(packet, Tag::response());
+                put_tag(packet, Tag::request([]));
                 self.0.counters.responses.count();
             }
             Opening::SynAck if !is_between_pods => {
                 let loads = all.map(|uplink| uplinks.ingress(now, uplink, ports, Scale::NONE));
-                put_tag(packet, Tag::response().with_loads(loads));
+                put_tag(packet, Tag::request(loads));
                 self.0.counters.responses.count();
             }
             Opening::Syn | Opening::SynAck => {}
@@ -70,7 +72,8 @@ impl AuthsimTor {
     fn pin(&mut self, now: Time, tag: &Tag, packet: &Packet, arrival: PortId, ports: &Ports<'_>) {
         let switch = &mut self.0;
         let (there, flow) = (packet.src(), FiveTuple::of(packet).opposite());
-        if tag.is_response && !switch.pod.contains(&there.0) {
+        let is_answer = opening(packet) == Some(Opening::SynAck);
+        if is_answer && !switch.pod.contains(&there.0) {
             switch.table.install(now, flow.id(), arrival);
             switch.counters.answered.count();
             return;
@@ -79,17 +82,21 @@ impl AuthsimTor {
             switch.counters.malformed.count();
             return;
         }
-        let is_response = tag.is_response;
-        let measure = |uplinks: &mut Uplinks, uplink| match is_response {
+        let measure = |uplinks: &mut Uplinks, uplink| match is_answer {
             true => uplinks.egress(now, uplink, ports, Scale::NONE),
             false => uplinks.ingress(now, uplink, ports, Scale::NONE),
         };
         let Some(uplink) = switch.select(tag.loads(), measure, flow, there, ports) else { return };
         switch.table.install(now, flow.id(), switch.uplinks.port(uplink));
-        if is_response {
+        if is_answer {
             switch.counters.answered.count();
         }
     }
+}
+
+/// The flow whose selection a tagged packet answers: that which goes the other way than a SYN-ACK.
+pub(crate) fn answered(packet: &Packet) -> Option<FiveTuple> {
+    (opening(packet) == Some(Opening::SynAck)).then(|| FiveTuple::of(packet).opposite())
 }
 
 impl Forwarder for AuthsimTor {

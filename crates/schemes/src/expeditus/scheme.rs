@@ -1,14 +1,14 @@
 //! Expeditus's entry in the registry.
 
 use super::aggregation::Aggregation;
-use super::authsim::AuthsimTor;
+use super::authsim::{self, AuthsimTor};
 use super::counters::Counters;
-use super::flow_id::FiveTuple;
 use super::meters::{Counted, Uplinks};
 use super::multiplier::{Multipliers, Scaling};
 use super::path_table::{Clock, Lookup, PathTable};
 use super::selection::Ties;
 use super::switch::Switch;
+use super::tagging;
 use super::tor::Tor;
 use crate::ecmp::Ecmp;
 use crate::flow_hash::salt;
@@ -160,7 +160,7 @@ impl Expeditus {
         let switch = self.switch(node, level);
         let is_authsim = self.settings.choice("mode") == "authsim";
         if level == 2 {
-            let answered = if is_authsim { FiveTuple::opposite } else { FiveTuple::answered };
+            let answered = if is_authsim { authsim::answered } else { tagging::answered };
             return Some(Box::new(Aggregation { switch, answered }));
         }
         if is_authsim {

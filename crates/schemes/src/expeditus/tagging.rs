@@ -1,5 +1,6 @@
 //! Putting tags on packets and taking them off, and the Exp-response to a request.
 
+use super::flow_id::FiveTuple;
 use raddle_core::{Header, Packet};
 use raddle_wire::Ecn;
 use raddle_wire::exp::{Tag, Tagged};
@@ -61,6 +62,11 @@ pub(crate) fn response_to(request: &Packet) -> Option<Packet> {
     Some(response)
 }
 
+/// The flow whose selection an Exp-response is about: the response's, but that addresses are exchanged.
+pub(crate) fn answered(packet: &Packet) -> Option<FiveTuple> {
+    tag_of(packet).filter(|tag| tag.is_response).map(|_| FiveTuple::of(packet).answered())
+}
+
 /// A packet that opens a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Opening {
@@ -70,10 +76,14 @@ pub(crate) enum Opening {
     SynAck,
 }
 
-/// Whether a packet opens a connection, and from which side.
+/// Whether a packet, tagged or not, opens a connection, and from which side.
 #[inline]
 pub(crate) fn opening(packet: &Packet) -> Option<Opening> {
-    match &packet.header {
+    let header = match &packet.header {
+        Header::Exp(tagged) => &tagged.inner,
+        header => header,
+    };
+    match header {
         Header::Tcp(segment) if segment.flags & SYN != 0 => {
             Some(if segment.flags & ACK == 0 { Opening::Syn } else { Opening::SynAck })
         }

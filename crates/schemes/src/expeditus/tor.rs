@@ -79,13 +79,12 @@ impl Tor {
         }
         if tag.len() != self.switch.uplinks.len() {
             counters.malformed.count();
-        } else {
-            self.answer = self.respond(now, &tag, packet, ports);
+            return self.switch.downwards(packet);
         }
-        match self.switch.downwards(packet) {
-            Verdict::Forward(host) if self.answer.is_some() => Verdict::Answer(host),
-            verdict => verdict,
-        }
+        let verdict = self.switch.downwards(packet);
+        let Verdict::Forward(host) = verdict else { return verdict };
+        self.answer = self.respond(now, &tag, packet, ports);
+        if self.answer.is_some() { Verdict::Answer(host) } else { verdict }
     }
 
     /// The Exp-response to a request, and the uplink that it selects.

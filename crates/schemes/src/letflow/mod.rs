@@ -8,11 +8,10 @@ use crate::flow_hash::{flow_hash, mix, pick, salt};
 use crate::flowlets::{self, Flowlets};
 use crate::next_hops::{NextHops, ShortestPaths};
 use crate::parameter::{Parameter, Settings};
-use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
+use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
 use raddle_core::{
     DropReason, Duration, Forwarder, LinkId, NodeId, Packet, PortId, Ports, Stream, Time, Verdict,
 };
-use raddle_topology::Topology;
 use std::sync::Arc;
 
 /// LetFlow.
@@ -38,15 +37,7 @@ const INFO: Info = Info {
 
 fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
     let (paths, seed, settings) = (ShortestPaths::new(plan.topology), plan.seed, plan.settings.clone());
-    Ok(Box::new(move |node| {
-        has_choice(paths.topology(), node)
-            .then(|| Box::new(LetFlow::new(node, &paths, seed, &settings)) as Box<dyn Forwarder>)
-    }))
-}
-
-/// Whether there is more to do at a node than to send by its only port and to deliver what comes in.
-fn has_choice(topology: &Topology, node: NodeId) -> bool {
-    !topology.is_host(node) || topology.links_from(node).count() > 1
+    Ok(forwarders_where_needed(plan.topology, move |node| LetFlow::new(node, &paths, seed, &settings)))
 }
 
 /// The forwarder of one node.

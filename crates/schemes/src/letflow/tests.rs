@@ -1,5 +1,6 @@
 use super::*;
 use raddle_core::{Header, Rate};
+use raddle_topology::Topology;
 use raddle_topology::builders::folded_clos;
 use raddle_wire::tcp::{ACK, Segment};
 use std::collections::BTreeSet;
@@ -71,5 +72,8 @@ fn a_dead_uplink_is_left_at_once_when_it_is_known() {
 #[test]
 fn a_host_of_one_link_needs_no_forwarder() {
     let (fabric, _) = leaf("random");
-    assert!(!has_choice(&fabric, NodeId(0)) && has_choice(&fabric, LEAF));
+    let settings = Settings::defaults(INFO.parameters);
+    let plan = Plan { topology: &fabric, routing: "letflow", settings: &settings, seed: 1 };
+    let mut forwarders = build(&plan).expect("any fabric will do");
+    assert!(forwarders(NodeId(0)).is_none() && forwarders(LEAF).is_some());
 }
