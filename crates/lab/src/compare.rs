@@ -41,15 +41,17 @@ const CLASS: [(&str, &str, Kind); 11] = [
 ];
 
 /// Rows after them.
-const FABRIC: [(&str, &str, Kind); 7] = [
+const FABRIC: [(&str, &str, Kind); 5] = [
     ("/peak_queue_p99_bytes", "peak queue p99 B", Kind::Measured),
     ("/peak_queue_max_bytes", "peak queue max B", Kind::Measured),
     ("/drops", "drops", Kind::Measured),
-    ("/imbalance/0/mean", "imbalance of uplinks, tier 1", Kind::Measured),
-    ("/imbalance/1/mean", "imbalance of uplinks, tier 2", Kind::Measured),
     ("/totals/data/packets", "data packet-hops", Kind::Measured),
     ("/digest", "digest", Kind::Given),
 ];
+
+/// Rows after these: the tier of switches, and the row's name.
+const IMBALANCE: [(u64, &str); 2] =
+    [(1, "imbalance of uplinks, tier 1"), (2, "imbalance of uplinks, tier 2")];
 
 /// What brackets and classes mean.
 const DEFINITIONS: &str = "
@@ -126,6 +128,10 @@ impl Comparison {
             lines.extend(CLASS.iter().map(of_class));
         }
         lines.extend(FABRIC.iter().map(|&(pointer, name, kind)| line(None, name, kind, pointer)));
+        lines.extend(IMBALANCE.map(|(tier, name)| {
+            let values = self.summaries.iter().map(|summary| imbalance(summary, tier)).collect();
+            Line { class: None, name, kind: Kind::Measured, values }
+        }));
         // What no run recorded is not worth a line.
         lines.retain(|line| line.values.iter().any(|value| !value.is_null()));
         lines
@@ -270,6 +276,13 @@ fn summary(directory: &Path) -> Result<Value, Error> {
     serde_json::from_str(&text).map_err(|error| no_run(&path, error))
 }
 
+/// A summary's mean imbalance of a tier of switches; those of tiers without uplinks to choose from are not there.
+fn imbalance(summary: &Value, tier: u64) -> Value {
+    let tiers = summary["imbalance"].as_array().map_or(&[][..], Vec::as_slice);
+    let of_tier = tiers.iter().find(|entry| entry["tier"] == tier);
+    of_tier.map_or(Value::Null, |entry| entry["mean"].clone())
+}
+
 /// `[topology]` of the run's experiment, defaults included.
 fn fabric(directory: &Path) -> Result<Option<toml::Value>, Error> {
     let path = directory.join(directory::EXPERIMENT);
@@ -304,6 +317,13 @@ mod tests {
         let flows = [[0, 1, 2, 1_000, 5], [1, 2, 1, 2_000, 6]];
         assert!(same_flows(&flows, &flows[..1]));
         assert!(!same_flows(&flows, &[[0, 1, 2, 1_001, 5]]));
+    }
+
+    #[test]
+    fn imbalance_is_that_of_the_tier() {
+        let summary = json!({ "imbalance": [{ "tier": 2, "samples": 7, "mean": 0.5 }] });
+        assert_eq!([1, 2].map(|tier| imbalance(&summary, tier)), [Value::Null, json!(0.5)]);
+        assert_eq!(imbalance(&json!({}), 1), Value::Null);
     }
 
     #[test]

@@ -3,37 +3,39 @@
 use raddle_core::{Duration, LinkId, NodeId, Time};
 use raddle_records::{ImbalanceRecord, imbalance};
 use raddle_topology::Topology;
-use std::collections::VecDeque;
-use std::ops::Range;
+use std::collections::{BTreeMap, VecDeque};
 
-/// Not an uplink of anything that is sampled.
-const NONE: u32 = u32::MAX;
-
-/// A switch and its uplinks: the links that lead away from hosts.
+/// A switch and the number of its uplinks: the links that lead away from hosts.
 struct Switch {
     node: NodeId,
     tier: u32,
-    columns: Range<usize>,
+    uplinks: u32,
+}
+
+/// Which uplink of which of the switches a link is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Uplink {
+    switch: u32,
+    number: u32,
 }
 
 /// Counts what each uplink sends in intervals of equal length from the start on. A packet counts where its last bit
-/// leaves. It keeps 8 bytes an uplink and interval.
+/// leaves. It keeps 8 bytes an uplink for each switch and interval in which the switch sent something upward.
 pub(crate) struct Uplinks {
     interval: Duration,
     switches: Vec<Switch>,
-    /// By link.
-    columns: Vec<u32>,
-    uplinks: usize,
-    /// Interval by interval, a number an uplink.
-    sent: Vec<u64>,
+    /// By link; of those that are uplinks of a switch that is sampled.
+    links: Vec<Option<Uplink>>,
+    /// By interval and switch, a number an uplink.
+    sent: BTreeMap<(u64, u32), Box<[u64]>>,
 }
 
 impl Uplinks {
     /// Of every switch with two or more uplinks; `None` if there is no such switch.
     pub(crate) fn of(topology: &Topology, interval: Duration) -> Option<Self> {
         let tiers = tiers(topology);
-        let mut columns = vec![NONE; topology.link_slots()];
-        let (mut switches, mut uplinks) = (Vec::new(), 0);
+        let mut links = vec![None; topology.link_slots()];
+        let mut switches = Vec::new();
         for node in topology.nodes().filter(|&node| !topology.is_host(node)) {
             let tier = tiers[node.index()];
             let up = topology.links_from(node).filter(|(_, link)| tiers[link.to.index()] > tier);
@@ -41,40 +43,35 @@ impl Uplinks {
             if up.len() < 2 {
                 continue;
             }
-            switches.push(Switch { node, tier, columns: uplinks..uplinks + up.len() });
-            for id in up {
-                columns[id.index()] = u32::try_from(uplinks).expect("fewer uplinks than links");
-                uplinks += 1;
+            let switch = u32::try_from(switches.len()).expect("fewer switches than nodes");
+            let uplinks = u32::try_from(up.len()).expect("fewer uplinks than links");
+            switches.push(Switch { node, tier, uplinks });
+            for (number, id) in (0..).zip(up) {
+                links[id.index()] = Some(Uplink { switch, number });
             }
         }
-        (uplinks > 0).then_some(Self { interval, switches, columns, uplinks, sent: Vec::new() })
+        (!switches.is_empty()).then_some(Self { interval, switches, links, sent: BTreeMap::new() })
     }
 
     /// The last bit of a packet of `size` bytes leaves by `link` at `sent`.
     pub(crate) fn count(&mut self, sent: Time, link: LinkId, size: u32) {
-        let column = self.columns[link.index()];
-        if column == NONE {
-            return;
-        }
-        let interval = usize::try_from(sent.as_ps() / self.interval.as_ps()).expect("a number of intervals");
-        let (first, beyond) = (interval * self.uplinks, (interval + 1) * self.uplinks);
-        if self.sent.len() < beyond {
-            self.sent.resize(beyond, 0);
-        }
-        self.sent[first + column as usize] += u64::from(size);
+        let Some(Uplink { switch, number }) = self.links[link.index()] else { return };
+        let interval = sent.as_ps() / self.interval.as_ps();
+        let uplinks = self.switches[switch as usize].uplinks as usize;
+        let sent = self.sent.entry((interval, switch)).or_insert_with(|| vec![0; uplinks].into());
+        sent[number as usize] += u64::from(size);
     }
 
     /// The imbalance of every switch in every interval that was over by `end`, in the order of time.
     pub(crate) fn imbalance(&self, end: Time) -> Vec<ImbalanceRecord> {
         let interval = self.interval.as_ps();
-        let ends = (1..=end.as_ps() / interval).map(|i| i * interval);
-        let sample = |at_ps: u64, sent: &[u64], switch: &Switch| {
-            let imbalance = imbalance(&sent[switch.columns.clone()])?;
-            Some(ImbalanceRecord { switch: switch.node.0, tier: switch.tier, at_ps, imbalance })
+        let over = self.sent.range(..(end.as_ps() / interval, 0));
+        let sample = |(&(number, switch), sent): (&(u64, u32), &Box<[u64]>)| {
+            let &Switch { node, tier, .. } = &self.switches[switch as usize];
+            let at_ps = (number + 1) * interval;
+            Some(ImbalanceRecord { switch: node.0, tier, at_ps, imbalance: imbalance(sent)? })
         };
-        let rows = ends.zip(self.sent.chunks_exact(self.uplinks));
-        rows.flat_map(|(at, sent)| self.switches.iter().filter_map(move |switch| sample(at, sent, switch)))
-            .collect()
+        over.filter_map(sample).collect()
     }
 }
 
@@ -108,22 +105,24 @@ mod tests {
         let tree = builders::fat_tree(4, ClosRates::all(rate), Duration::ZERO).expect("a fat-tree");
         let uplinks = Uplinks::of(&tree, Duration::from_us(1)).expect("uplinks");
         let at = |tier| uplinks.switches.iter().filter(|switch| switch.tier == tier).count();
-        assert_eq!((at(1), at(2), uplinks.switches.len(), uplinks.uplinks), (8, 8, 16, 32));
+        let links = uplinks.links.iter().flatten().count();
+        assert_eq!((at(1), at(2), uplinks.switches.len(), links), (8, 8, 16, 32));
         let torus = builders::torus(&[3, 3], rate, Duration::ZERO).expect("a torus");
         assert!(Uplinks::of(&torus, Duration::from_us(1)).is_none());
     }
+
     #[test]
     fn a_sample_is_of_one_switch_and_one_interval() {
         let rate = ClosRates::all(Rate::from_gbps(10));
         let tree = builders::fat_tree(4, rate, Duration::ZERO).expect("a fat-tree");
         let mut uplinks = Uplinks::of(&tree, Duration::from_us(1)).expect("uplinks");
         let edge = uplinks.switches.iter().position(|switch| switch.tier == 1).expect("an edge switch");
-        let (node, first) = (uplinks.switches[edge].node, uplinks.switches[edge].columns.start);
-        let link = |column: usize| {
-            let at = uplinks.columns.iter().position(|&other| other as usize == column);
-            LinkId::of(at.expect("an uplink"))
+        let node = uplinks.switches[edge].node;
+        let link = |number| {
+            let uplink = Uplink { switch: u32::try_from(edge).expect("few"), number };
+            LinkId::of(uplinks.links.iter().position(|&other| other == Some(uplink)).expect("an uplink"))
         };
-        let (left, right) = (link(first), link(first + 1));
+        let (left, right) = (link(0), link(1));
         let down = tree.links_from(node).map(|(id, _)| id).find(|&id| id != left && id != right);
         let at = |ns| Time::ZERO + Duration::from_ns(ns);
         uplinks.count(at(0), left, 300);
@@ -136,5 +135,17 @@ mod tests {
         let expected = [(1_000_000, 400.0 / 300.0), (3_000_000, 2.0)];
         let sample = |(at_ps, imbalance)| ImbalanceRecord { switch: node.0, tier: 1, at_ps, imbalance };
         assert_eq!(uplinks.imbalance(at(3_999)), expected.map(sample));
+    }
+
+    #[test]
+    fn short_intervals_and_long_pauses_cost_no_memory() {
+        let rate = ClosRates::all(Rate::from_gbps(10));
+        let tree = builders::fat_tree(4, rate, Duration::ZERO).expect("a fat-tree");
+        let mut uplinks = Uplinks::of(&tree, Duration::from_ps(1)).expect("uplinks");
+        let link = LinkId::of(uplinks.links.iter().position(Option::is_some).expect("an uplink"));
+        let hour = Time::ZERO + Duration::from_ms(3_600_000);
+        uplinks.count(hour, link, 1_500);
+        let ends: Vec<_> = uplinks.imbalance(Time::NEVER).iter().map(|row| row.at_ps).collect();
+        assert_eq!(ends, [hour.as_ps() + 1]);
     }
 }

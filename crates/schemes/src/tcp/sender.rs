@@ -138,6 +138,7 @@ impl<C: CongestionControl> Sender<C> {
     /// The cumulative acknowledgement moves to `ack`.
     fn advance(&mut self, now: Time, ack: u64, marked: bool, may_grow: bool, params: &Params) {
         let acked = ack - self.una;
+        let is_open = self.una >= DATA; // or the SYN is answered, which says nothing about congestion
         if let Some((_, sent)) = self.timed.take_if(|(end, _)| end.get() <= ack) {
             self.rtt.sample(now.since(sent));
         }
@@ -150,18 +151,21 @@ impl<C: CongestionControl> Sender<C> {
         self.una = ack;
         self.nxt = self.nxt.max(ack);
         self.deadline = if self.una == self.max { Time::NEVER } else { now + self.timeout(params) };
-        let acknowledged = Acknowledged {
-            now,
-            bytes: acked,
-            una: ack,
-            max: self.max,
-            mss: params.mss,
-            round_trip: self.rtt.smoothed(),
-            marked,
-            may_grow,
-            recovering: self.is_recovering(),
-        };
-        self.control.acknowledged(&mut self.window, &acknowledged);
+        if is_open {
+            let recovering = self.loss.as_ref().is_some_and(|loss| ack <= loss.recover);
+            let acknowledged = Acknowledged {
+                now,
+                bytes: acked,
+                una: ack,
+                max: self.max,
+                mss: params.mss,
+                round_trip: self.rtt.smoothed(),
+                marked,
+                may_grow,
+                recovering,
+            };
+            self.control.acknowledged(&mut self.window, &acknowledged);
+        }
         if let Some(loss) = &mut self.loss {
             loss.advance(ack);
             if loss.recovering {
@@ -233,7 +237,9 @@ impl<C: CongestionControl> Sender<C> {
         }
         let loss = self.loss.get_or_insert_default();
         loss.recovering = false;
-        loss.recover = self.max;
+        if self.una >= DATA {
+            loss.recover = self.max; // a SYN's loss is no reason to take that of data for the same event
+        }
         loss.duplicates = 0;
         self.nxt = self.una;
         self.rtt.back_off();

@@ -74,7 +74,8 @@ impl CongestionControl for Dctcp {
             }
         } else if !ack.recovering && ack.una > self.reduced {
             window.set_ssthresh((window.cwnd() as f64 * (1.0 - self.alpha / 2.0)) as u64, ack.mss);
-            window.set_cwnd(window.ssthresh());
+            // After a timeout the window may be below the least threshold: a mark does not widen it.
+            window.set_cwnd(window.ssthresh().min(window.cwnd()));
             self.reduced = ack.max;
             self.untold = true;
         }
@@ -169,6 +170,14 @@ mod tests {
         assert_eq!(cuts, expected);
         assert_eq!(flow.window.ssthresh(), flow.window.cwnd(), "beyond slow start");
         assert!(flow.dctcp.take_reduced() && !flow.dctcp.take_reduced(), "CWR is sent once");
+    }
+
+    #[test]
+    fn a_mark_never_widens_the_window() {
+        let mut flow = Flow::new();
+        flow.window.set_cwnd(MSS.into());
+        assert_eq!(flow.acknowledge(true, false), 0);
+        assert_eq!((flow.window.cwnd(), flow.window.ssthresh()), (1_000, 2_000));
     }
 
     #[test]

@@ -52,7 +52,8 @@ pub struct Acknowledged {
     pub marked: bool,
     /// Whether the window may grow: it was in use, and no loss is being repaired.
     pub may_grow: bool,
-    /// Whether a loss is being repaired, for which the window has been reduced.
+    /// Whether what it acknowledges was sent before a loss, found by duplicates or by a timeout, for which the window
+    /// has been reduced: marks on it are of the same event (RFC 3168 §6.1.2).
     pub recovering: bool,
 }
 

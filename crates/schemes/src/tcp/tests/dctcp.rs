@@ -89,3 +89,43 @@ fn a_marked_window_is_reduced_once_and_told_once() {
     assert!(told[0].segment.plen > 0 && told[0].at >= Time::ZERO + Duration::from_us(200));
     assert_eq!(pair.outcome().2, 0);
 }
+
+/// Alpha begins at 1 (RFC 8257 §4.2), and the answer to a SYN is no window of observation.
+#[test]
+fn the_first_window_of_marks_halves_the_window_with_or_without_handshake() {
+    for (handshake, first) in [(false, 0), (true, 1)] {
+        let params = Params { handshake, initial_window: 100, ..Params::default() };
+        let mut pair = Pair::<Dctcp>::controlled(params);
+        let marked = first..first + 100;
+        pair.fate = Box::new(
+            move |node, n, _| if node == 0 && marked.contains(&n) { Fate::Mark } else { Fate::Pass },
+        );
+        pair.open(0, 300 * MSS, None);
+        pair.finish();
+        let round = 100 * (first as u64 + 1);
+        assert_eq!(pair.data_between(round - 100, round - 10), 100, "handshake {handshake}");
+        assert_eq!(pair.data_between(round, round + 90), 50, "handshake {handshake}");
+    }
+}
+
+/// The first segment is lost twice, so that a timeout repeats it, and that copy is marked: the window has just been
+/// reduced for the loss, and slow start goes on to half of what was outstanding.
+#[test]
+fn a_mark_on_what_a_timeout_repeats_is_of_the_same_event() {
+    let mut pair = Pair::<Dctcp>::controlled(Params { initial_window: 20, ..Params::default() });
+    let mut copies = 0;
+    pair.fate = Box::new(move |node, _, segment| {
+        copies += u32::from(node == 0 && segment.seq == 1);
+        match (node, segment.seq, copies) {
+            (0, 1, ..=2) => Fate::Drop,
+            (0, 1, 3) => Fate::Mark,
+            _ => Fate::Pass,
+        }
+    });
+    pair.open(0, 2_000 * MSS, None);
+    pair.finish();
+    let third = pair.sent.iter().filter(|sent| sent.node == 0 && sent.segment.seq == 1).nth(2);
+    let start = third.expect("a timeout").at.as_ps() / 1_000_000;
+    let rounds = (1..5).map(|round| pair.data_between(start + 100 * round, start + 100 * round + 90));
+    assert_eq!(rounds.collect::<Vec<_>>(), [1, 2, 4, 8]);
+}

@@ -153,3 +153,14 @@ fn slight_reordering_repeats_nothing_and_more_does_no_harm() {
         assert!(pair.outcome().2 <= most, "{late} us late: {}", pair.outcome().2);
     }
 }
+
+#[test]
+fn a_lost_syn_does_not_hide_the_loss_of_the_first_segment() {
+    for sack in [true, false] {
+        let mut pair = Pair::losing(Params { sack, handshake: true, ..Params::default() }, &[0, 2]);
+        pair.open(0, 10 * MSS, None);
+        pair.finish();
+        let (delivered, ..) = pair.outcome();
+        assert!(delivered < us(5_300), "sack {sack}: by duplicates, not by another timeout: {delivered}");
+    }
+}
