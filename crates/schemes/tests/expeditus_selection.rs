@@ -10,6 +10,7 @@ use raddle_schemes::expeditus::{Expeditus, ROUTING};
 use raddle_schemes::parameter::Value;
 use raddle_topology::{Clos, ClosSize, Topology};
 use raddle_wire::exp::{Tag, Tagged};
+use raddle_wire::tcp::{ACK, SYN, Segment};
 use std::sync::Arc;
 
 /// Switches between which packets move in no time.
@@ -266,4 +267,34 @@ fn no_answer_waits_for_another_packet() {
     let arrival = fabric.uplink(TORS[3], 0);
     assert_eq!(fabric.forward(TORS[3], &mut request, arrival), Verdict::Drop(DropReason::NoRoute));
     assert_eq!(fabric.switches[TORS[3].index()].as_mut().and_then(|switch| switch.originate()), None);
+}
+
+/// §5.6: a switch sees that a port of its own is down before anybody tells, and sends nothing there.
+#[test]
+fn oracle_5_6_a_dead_port_is_left_before_it_is_told() {
+    for (switch, arrival) in [(TORS[0], PortId(0)), (AGGREGATIONS[0], PortId(0))] {
+        let mut fabric = Fabric::new(TESTBED, &[]);
+        let (dead, alive) = (fabric.uplink(switch, 0), fabric.uplink(switch, 1));
+        fabric.ports[switch.index()][dead.index()].up = false;
+        for src_port in 0..20 {
+            let verdict = fabric.forward(switch, &mut datagram(0, 7, src_port, 0), arrival);
+            assert_eq!(verdict, Verdict::Forward(alive));
+        }
+        fabric.ports[switch.index()][alive.index()].up = false;
+        let verdict = fabric.forward(switch, &mut datagram(0, 7, 99, 0), arrival);
+        assert!(matches!(verdict, Verdict::Drop(DropReason::NoRoute)));
+    }
+}
+
+/// §0.2 and pitfall 9: within a pod the authors' SYN-ACK tells what comes in at the destination, not what goes out.
+#[test]
+fn oracle_0_2_a_syn_ack_within_a_pod_tells_ingress_loads() {
+    let mut fabric = Fabric::new(TESTBED, &[("mode", Value::Choice("authsim"))]);
+    fabric.ingress(TORS[1], &[5, 2]);
+    fabric.egress(TORS[1], &[1, 7], 7);
+    let segment = Segment { src: 2, dst: 0, flags: SYN | ACK, ..Segment::default() };
+    let mut packet = Packet::new(40, Header::Tcp(segment));
+    fabric.forward(TORS[1], &mut packet, PortId(0));
+    let Header::Exp(tagged) = &packet.header else { panic!("{packet:?}") };
+    assert!(tagged.tag.loads().eq([5, 2]) && packet.size == 44);
 }

@@ -171,6 +171,23 @@ mod tests {
         assert_eq!(least_loaded(&world, 2, &[]), [(0, None)]);
     }
 
+    /// §6.2: all four links of a path count, and within a pod both.
+    #[test]
+    fn oracle_6_2_every_link_of_a_path_counts() {
+        for (from, to, left) in [
+            (EDGE, AGGREGATIONS[0], 2),
+            (AGGREGATIONS[0], CORES[0], 3),
+            (CORES[0], AGGREGATIONS[2], 3),
+            (AGGREGATIONS[2], NodeId(11), 2),
+        ] {
+            let paths = least_loaded(&world(&[(from, to, 1)]), 7, &[]);
+            assert!(paths.len() == left && !paths.contains(&(0, Some(0))), "{from:?} to {to:?}: {paths:?}");
+        }
+        for (from, to) in [(EDGE, AGGREGATIONS[0]), (AGGREGATIONS[0], NodeId(9))] {
+            assert_eq!(least_loaded(&world(&[(from, to, 1)]), 2, &[]), [(1, None)]);
+        }
+    }
+
     #[test]
     fn all_paths_tie_when_nothing_moves_and_those_that_failed_do_not() {
         let world = world(&[]);
