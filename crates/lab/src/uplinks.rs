@@ -65,13 +65,13 @@ impl Uplinks {
     /// The imbalance of every switch in every interval that was over by `end`, in the order of time.
     pub(crate) fn imbalance(&self, end: Time) -> Vec<ImbalanceRecord> {
         let interval = self.interval.as_ps();
-        let over = self.sent.range(..(end.as_ps() / interval, 0));
-        let sample = |(&(number, switch), sent): (&(u64, u32), &Box<[u64]>)| {
+        let sample = |number: u64, switch: u32, sent: &[u64]| {
             let &Switch { node, tier, .. } = &self.switches[switch as usize];
             let at_ps = (number + 1) * interval;
             Some(ImbalanceRecord { switch: node.0, tier, at_ps, imbalance: imbalance(sent)? })
         };
-        over.filter_map(sample).collect()
+        let over = self.sent.range(..(end.as_ps() / interval, 0));
+        over.filter_map(|(&(number, switch), sent)| sample(number, switch, sent)).collect()
     }
 }
 

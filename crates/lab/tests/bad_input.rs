@@ -57,6 +57,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "[scheme]\ntransport = \"r2c2\"\nrouting = \"rps\"\nqueue = { kind = \"fifo\" }\n\n[scheme.r2c2]\nheadroom = \"5%\"\n",
         "",
     ),
+    ("flows after the end of time", "mean_gap = \"1 us\"", "load = 1e-12"),
     ("imbalance of no switches", "[engine]", "[record]\nimbalance = \"1 ms\"\n\n[engine]"),
     ("wrong type", "flows = 1_000", "flows = \"many\""),
     ("number for a quantity", "link_rate = \"10 Gbps\"", "link_rate = 10"),
@@ -287,6 +288,7 @@ const LISTED_MISTAKES: &[(&str, &str, &str)] = &[
     ("flow to itself", "dst = 5", "dst = 0"),
     ("unreachable pair", "[scheme]", "[[failure]]\nat = \"0 ns\"\nnode = 5\n\n[scheme]"),
     ("node that is not there", "dst = 5", "dst = 16"),
+    ("flow too large to count", "1 MB", "18446744073709551615 B"),
     ("flow to a switch", "kind = \"torus\"\ndims = [4, 4]", "kind = \"single_switch\"\nhosts = 5"),
     (
         "route longer than the header",

@@ -64,7 +64,7 @@ pub fn ideal_cut_through(
 ) -> Duration {
     let (packets, full, last) = framing.packets(size);
     let lookahead = framing.on_wire(lookahead.0);
-    let wire = Bytes(full.0 * (packets - 1) + last.0);
+    let wire = Bytes(full.0.saturating_mul(packets - 1).saturating_add(last.0));
     let (mut delay, mut whole, mut heads) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
     let mut narrowest_head = Duration::ZERO;
     for (rate, link_delay) in path {
@@ -119,6 +119,14 @@ mod tests {
     fn gigabytes_do_not_overflow() {
         let fct = ideal_store_and_forward(Bytes(1 << 40), FRAMING, path(&[1]));
         assert!((fct.as_secs_f64() - (1_u64 << 40) as f64 * 8e-9 * 1_500.0 / 1_460.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn more_than_can_be_counted_takes_for_ever() {
+        let framing = Framing { payload: 1, ..FRAMING };
+        let cut = ideal_cut_through(Bytes(1 << 60), framing, Bytes(40), path(&[10]));
+        let forwarded = ideal_store_and_forward(Bytes(1 << 60), framing, path(&[10]));
+        assert_eq!([cut, forwarded], [Duration::from_ps(u64::MAX); 2]);
     }
 
     /// Every packet on every link: each starts when it is there and the one before has left.

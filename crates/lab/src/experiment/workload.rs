@@ -12,7 +12,7 @@ use super::section::{Read, Section, out_of_range};
 use super::value::At;
 use generated::read_generated;
 use raddle_core::text::Misread;
-use raddle_core::{Duration, Flow, FlowId, NodeId, Rate, Time};
+use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate, Time};
 use raddle_topology::Topology;
 use raddle_workload::{Workload, WorkloadError, read_hpcc, read_htsim};
 use std::path::Path;
@@ -25,6 +25,9 @@ const FORMATS: [(&str, &str, Format); 2] = [
     ("hpcc", ".txt", ("HPCC flow file", read_hpcc)),
     ("htsim", ".cm", ("htsim connection matrix", read_htsim)),
 ];
+
+/// Most bytes of a flow: what they come to on the wire still fits 64 bits.
+const MOST_BYTES: Bytes = Bytes(1 << 60);
 
 /// `[workload]`.
 #[derive(Debug, Clone)]
@@ -63,8 +66,21 @@ impl WorkloadSpec {
     /// The flows on `topology`, in order of start, each with the place that the experiment's text gives it.
     ///
     /// # Errors
-    /// If they are impossible there.
+    /// If they are impossible there, or one is of more than 2^60 bytes or starts beyond the 213 days that time lasts.
     pub fn flows(&self, topology: &Topology, seed: u64) -> Result<Vec<Flow>, Problem> {
+        let flows = self.unchecked(topology, seed)?;
+        if let Some(flow) = flows.iter().find(|flow| flow.size > MOST_BYTES) {
+            let what = format!("a flow of {}", flow.size);
+            return Err(out_of_range(self.place(flow.id), what, "flows have at most 2^60 bytes"));
+        }
+        if let Some(flow) = flows.last().filter(|flow| flow.start == Time::NEVER) {
+            let hint = "time lasts 213 days: fewer flows, or more in a time";
+            return Err(out_of_range(self.place(flow.id), "a flow that starts after the end of time", hint));
+        }
+        Ok(flows)
+    }
+
+    fn unchecked(&self, topology: &Topology, seed: u64) -> Result<Vec<Flow>, Problem> {
         match &self.flows {
             Flows::Generated(workload) => {
                 workload.generate(topology, seed).map_err(|error| impossible(&self.at, &error))
