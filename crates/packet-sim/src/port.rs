@@ -22,7 +22,8 @@ pub struct PortSetup {
     pub mark_packets: Option<usize>,
     /// Order and limits other than a plain FIFO's.
     pub queue: Option<Box<dyn Queue>>,
-    /// A meter and a pen.
+    /// A meter and a pen. The FIFO of a port with an agent does not count the packet in service, and marks nothing: the
+    /// agent may.
     pub agent: Option<Box<dyn PortAgent>>,
 }
 

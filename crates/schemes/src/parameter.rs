@@ -1,6 +1,6 @@
 //! Parameters of schemes as data, so that an experiment's file, `explain` and the checks need to know no scheme.
 
-use raddle_core::{Duration, Rate};
+use raddle_core::{Bytes, Duration, Rate};
 
 /// A parameter's value.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,6 +58,22 @@ impl Parameter {
     #[must_use]
     pub const fn choice(name: &'static str, choices: &'static [&'static str], doc: &'static str) -> Self {
         Self { name, doc, default: Value::Choice(choices[0]), choices, range: (0.0, f64::INFINITY) }
+    }
+
+    /// Its range in words and units, such as `from 1 ps to 60 s`.
+    #[must_use]
+    pub fn limits(&self) -> String {
+        // Casts saturate, and bounds are whole numbers but for fractions.
+        let shown = |bound: f64| match self.default {
+            Value::Duration(_) => Duration::from_ps(bound as u64).to_string(),
+            Value::Rate(_) => Rate::from_bps(bound as u64).to_string(),
+            Value::Bytes(_) => Bytes(bound as u64).to_string(),
+            Value::Count(_) | Value::Fraction(_) | Value::Flag(_) | Value::Choice(_) => bound.to_string(),
+        };
+        match self.range {
+            (least, f64::INFINITY) => format!("at least {}", shown(least)),
+            (least, greatest) => format!("from {} to {}", shown(least), shown(greatest)),
+        }
     }
 
     /// Whether the value is of the parameter's kind and in its range.
@@ -195,5 +211,21 @@ impl Settings {
             Value::Choice(word) => word,
             other => panic!("`{name}` is {other:?}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_have_units() {
+        let limits =
+            |default, least, greatest| Parameter::new("", default, "").within(least, greatest).limits();
+        assert_eq!(limits(Value::Duration(Duration::ZERO), 1e6, 6e13), "from 1 us to 60 s");
+        assert_eq!(limits(Value::Bytes(1), 1.0, 9_000.0), "from 1 B to 9 KB");
+        assert_eq!(limits(Value::Rate(Rate::ZERO), 1e9, f64::INFINITY), "at least 1 Gbps");
+        assert_eq!(limits(Value::Count(1), 1.0, 255.0), "from 1 to 255");
+        assert_eq!(limits(Value::Fraction(0.5), 0.001, 1.0), "from 0.001 to 1");
     }
 }

@@ -36,7 +36,8 @@ impl SizeCdf {
     /// has probability 0. `#` starts a comment.
     ///
     /// # Errors
-    /// With line and column, if a number is malformed, the columns do not rise, or the ends are not 0 and 1.
+    /// With line and column, if a number is malformed, the columns do not rise, the ends are not 0 and 1, or no size is a
+    /// byte or more.
     pub fn parse(text: &str) -> Result<Self, Misread> {
         let mut points: Vec<(f64, f64)> = Vec::new();
         let mut ends = None;
@@ -57,12 +58,15 @@ impl SizeCdf {
             points.push(point);
             ends = Some(share);
         }
-        let (Some(last), Some(&(_, total))) = (ends, points.last()) else {
+        let (Some(last), Some(&(largest, total))) = (ends, points.last()) else {
             let problem = "no points".to_owned();
             return Err(Misread { line: 1, column: 1, problem });
         };
         if ![1.0, 100.0].contains(&total) {
             return Err(last.error(format!("the last row's probability is {total}, neither 1 nor 100 %")));
+        }
+        if largest < 1.0 {
+            return Err(last.error(format!("the largest size is {largest}, less than a byte")));
         }
         for point in &mut points {
             point.1 /= total;
@@ -129,6 +133,7 @@ mod tests {
             error("0 0\n20 0.9"),
             "line 2, column 4: the last row's probability is 0.9, neither 1 nor 100 %"
         );
+        assert_eq!(error("0 0\n0 100"), "line 2, column 3: the largest size is 0, less than a byte");
         assert!(SizeCdf::parse("0 0\nNaN 100").is_err());
     }
 }

@@ -92,8 +92,7 @@ fn read_settings(section: &mut Section<'_>, info: &Info) -> Result<(Settings, to
     let mut table = table.unwrap_or_else(|| Section::new(&empty, info.name));
     for parameter in parameters {
         let value = read_parameter(&mut table, parameter)?;
-        let (least, greatest) = parameter.range;
-        let hint = format!("{}: from {least} to {greatest}", parameter.doc);
+        let hint = format!("{}: {}", parameter.doc, parameter.limits());
         let what = format!("`{}` is out of range", parameter.name);
         table.ensure(parameter.allows(&value), parameter.name, &what, &hint)?;
         settings.set(parameter.name, value);

@@ -7,6 +7,9 @@ use crate::registry::{Hosts, Info, Plan, Unfit, View};
 use raddle_core::{Bytes, Duration};
 use std::sync::Arc;
 
+/// Most that a timeout may be, [`Params::max_rto`]'s default, in picoseconds.
+const MOST_RTO_PS: f64 = 6e13;
+
 /// What is common to the entries of TCP's algorithms.
 pub(super) const INFO: Info = Info {
     name: "",
@@ -32,19 +35,20 @@ pub(super) const INFO: Info = Info {
             Value::Duration(Duration::ZERO),
             "acknowledge every second segment, and a lone one after this time; 0 acknowledges each at once",
         ),
-        Parameter::new("min_rto", Value::Duration(Duration::from_ms(1)), "least retransmission timeout"),
+        Parameter::new("min_rto", Value::Duration(Duration::from_ms(1)), "least retransmission timeout")
+            .within(0.0, MOST_RTO_PS),
         Parameter::new(
             "initial_rto",
             Value::Duration(Duration::from_ms(5)),
             "retransmission timeout of data before the first round trip has been measured",
         )
-        .within(1.0, 1e15),
+        .within(1.0, MOST_RTO_PS),
         Parameter::new(
             "syn_timeout",
             Value::Duration(Duration::from_ms(5)),
             "the SYN's timeout, which doubles with each that is repeated",
         )
-        .within(1.0, 1e15),
+        .within(1.0, MOST_RTO_PS),
         Parameter::new("syn_tries", Value::Count(6), "SYNs sent before the flow is given up")
             .within(1.0, 255.0),
         Parameter::new("receive_window", Value::Bytes(65_535 << 10), "window that the receiver offers")
