@@ -297,9 +297,11 @@ impl<C: CongestionControl> Sender<C> {
     /// Whether the congestion window has room for a segment.
     fn has_room(&self, params: &Params) -> bool {
         let mss = u64::from(params.mss);
-        // Limited transmit (RFC 3042); with SACK, what is SACKed is no longer in flight, to the same effect.
+        // Limited transmit (RFC 3042), of new data only; with SACK, what is SACKed is no longer in flight, to the same
+        // effect.
+        let is_new = self.nxt == self.max;
         let beyond = match &self.loss {
-            Some(loss) if !loss.recovering && !params.sack && params.limited_transmit => {
+            Some(loss) if is_new && !loss.recovering && !params.sack && params.limited_transmit => {
                 mss * u64::from(loss.duplicates.min(DUP_THRESH - 1))
             }
             _ => 0,
