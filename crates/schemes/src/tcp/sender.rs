@@ -402,29 +402,55 @@ mod tests {
     use super::*;
     use raddle_core::FlowId;
 
+    const SRC: NodeId = NodeId(0);
+
+    fn sender(params: &Params) -> Sender<NewReno> {
+        Sender::new(&Flow::new(FlowId(0), SRC, NodeId(1), Bytes(1 << 30), Time::ZERO), (1, 2), params)
+    }
+
+    /// What the receiver says that has everything below `ack`, and perhaps a block beyond.
+    fn answer(ack: u32, sack: Option<(u32, u32)>, params: &Params) -> Segment {
+        Segment {
+            src: 1,
+            src_port: 2,
+            dst_port: 1,
+            seq: 1,
+            ack,
+            flags: ACK,
+            sack_count: u8::from(sack.is_some()),
+            window: params.window_field(),
+            sack: [sack.unwrap_or_default(), (0, 0), (0, 0)],
+            ..Segment::default()
+        }
+    }
+
+    #[test]
+    fn duplicates_after_a_timeout_release_no_repeats() {
+        let params = Params { sack: false, ..Params::default() };
+        let mut sender = sender(&params);
+        let send = |sender: &mut Sender<NewReno>, now| {
+            std::iter::from_fn(|| sender.next_packet(now, SRC, &params)).count()
+        };
+        assert_eq!(send(&mut sender, Time::ZERO), 10);
+        let late = sender.next_expiry();
+        sender.expire(late, &params);
+        assert_eq!(send(&mut sender, late), 1, "a window of one segment");
+        for _ in 0..2 {
+            sender.acknowledge(late, &answer(1, None, &params), &params);
+            assert_eq!(send(&mut sender, late), 0, "RFC 3042 is of new data");
+        }
+    }
+
     #[test]
     fn losses_are_forgotten_once_they_are_repaired() {
         for sack in [true, false] {
             let params = Params { sack, ..Params::default() };
-            let (src, mss) = (NodeId(0), u32::from(params.mss));
-            let flow = Flow::new(FlowId(0), src, NodeId(1), Bytes(1 << 30), Time::ZERO);
-            let mut sender: Sender<NewReno> = Sender::new(&flow, (1, 2), &params);
+            let mss = u32::from(params.mss);
+            let mut sender = sender(&params);
             let send = |sender: &mut Sender<NewReno>| {
-                std::iter::from_fn(|| sender.next_packet(Time::ZERO, src, &params)).count()
+                std::iter::from_fn(|| sender.next_packet(Time::ZERO, SRC, &params)).count()
             };
-            let answer = |ack, sack: Option<(u32, u32)>| Segment {
-                src: 1,
-                dst: 0,
-                src_port: 2,
-                dst_port: 1,
-                seq: 1,
-                ack,
-                flags: ACK,
-                sack_count: u8::from(sack.is_some()),
-                window: params.window_field(),
-                sack: [sack.unwrap_or_default(), (0, 0), (0, 0)],
-                ..Segment::default()
-            };
+            let answer = |ack, sack| answer(ack, sack, &params);
             assert_eq!(send(&mut sender), 10);
             assert!(sender.loss.is_none());
             for duplicate in 2..=4 {
