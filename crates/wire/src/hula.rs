@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! offset 0       1       4              5       46
-//!        0x50    ToR     utilisation    zeros
+//!        0x8E    ToR     utilisation    zeros
 //! ```
 //!
 //! What follows the utilisation is padding, sent as 0 and ignored on receipt.
@@ -21,7 +21,7 @@ pub struct Probe {
 
 impl Probe {
     /// The first byte.
-    pub const TYPE: u8 = 0x50;
+    pub const TYPE: u8 = 0x8E;
     /// Bytes on the wire.
     pub const LEN: usize = 46;
 
@@ -59,7 +59,7 @@ mod tests {
     fn known_bytes() {
         let probe = Probe { tor: 0x01_02_03, utilisation: 200 };
         let mut bytes = probe.encode();
-        assert_eq!(bytes[..6], [0x50, 1, 2, 3, 200, 0]);
+        assert_eq!(bytes[..6], [0x8E, 1, 2, 3, 200, 0]);
         assert_eq!(bytes.len() + 18, 64);
         bytes[7] = 9;
         assert_eq!(Probe::decode(&bytes), Ok(probe), "padding is ignored");
