@@ -17,6 +17,8 @@ pub struct Flow {
     pub start: Time,
     /// The rate at which the application produces the bytes; `None` if all are there at the start.
     pub app_rate: Option<Rate>,
+    /// How the application with an `app_rate` produces frames.
+    pub process: Process,
     /// Share relative to other flows of its class, 1 to 255.
     pub weight: u8,
     /// Priority class, 0 to 15, 0 served first.
@@ -29,7 +31,18 @@ impl Flow {
     /// A flow whose bytes are all there at the start, with weight 1, in class 0, without a deadline.
     #[must_use]
     pub const fn new(id: FlowId, src: NodeId, dst: NodeId, size: Bytes, start: Time) -> Self {
-        Self { id, src, dst, size, start, app_rate: None, weight: 1, priority: 0, deadline: None }
+        Self {
+            id,
+            src,
+            dst,
+            size,
+            start,
+            app_rate: None,
+            process: Process::Constant,
+            weight: 1,
+            priority: 0,
+            deadline: None,
+        }
     }
 
     /// When it should be complete; [`Time::NEVER`] if that does not matter.
@@ -37,4 +50,21 @@ impl Flow {
     pub fn due(&self) -> Time {
         self.deadline.map_or(Time::NEVER, |deadline| self.start + deadline)
     }
+}
+
+/// How an application with a rate produces frames; what each means in slots is at [`Births`](crate::Births).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Process {
+    /// Evenly spaced.
+    #[default]
+    Constant,
+    /// With exponential gaps.
+    Poisson,
+    /// In each slot of the line with the same probability.
+    Bernoulli,
+    /// In bursts at the line's rate, between silences: a Markov chain with two states.
+    OnOff {
+        /// Mean frames of a burst, at least 1.
+        burst: u32,
+    },
 }
