@@ -49,6 +49,16 @@ pub enum WorkloadError {
         /// The grid's sizes.
         dims: Vec<u32>,
     },
+    /// The pattern moves the digits of hosts' numbers, so all numbers of so many digits must be hosts'.
+    #[error("the {pattern} pattern needs a power of {radix} hosts, not {hosts}")]
+    NotAPower {
+        /// The pattern.
+        pattern: &'static str,
+        /// Hosts present.
+        hosts: usize,
+        /// The digits' radix.
+        radix: u32,
+    },
     /// The pattern maps every node of this topology to itself.
     #[error("the {pattern} pattern sends nothing here: it maps every node to itself")]
     NoPairs {

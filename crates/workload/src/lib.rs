@@ -45,6 +45,6 @@ pub use facts::Facts;
 pub use generate::{Amount, Workload};
 pub use hpcc::{read_hpcc, write_hpcc};
 pub use htsim::read_htsim;
-pub use pairs::Pairs;
+pub use pairs::{Digits, Pairs};
 pub use published::{PUBLISHED, Published};
 pub use sizes::Sizes;
