@@ -16,11 +16,11 @@ pub mod text;
 mod units;
 
 pub use contract::{
-    Admit, DropReason, Forwarder, Host, Input, Node, Output, PortAgent, PortState, Ports, Queue, Report,
-    Signal, Verdict,
+    Admit, CONTROL, DropReason, FlowControlAccount, Forwarder, Host, Input, LinkFlowControl, Node, Output,
+    Paused, PortAgent, PortState, Ports, Queue, Report, Signal, Verdict,
 };
 pub use dre::{Dre, DreRegister};
-pub use flow::Flow;
+pub use flow::{Flow, Process};
 pub use ids::{FlowId, LinkId, NodeId, PortId};
 pub use link_errors::{Fate, LinkErrors, LinkNoise};
 pub use packet::{Packet, PacketKind};
