@@ -30,6 +30,7 @@ mod error;
 mod exponential;
 mod facts;
 mod generate;
+pub mod goal;
 mod hpcc;
 mod htsim;
 mod pairs;
