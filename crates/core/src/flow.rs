@@ -2,7 +2,8 @@
 
 use crate::{Bytes, Duration, FlowId, NodeId, Rate, Time};
 
-/// How the bytes of an application that has a rate come, in frames of the transport's full size (specs/cee.md §6.1).
+/// How the bytes of an application that has a rate come, in frames of the transport's full size (specs/cee.md §6.1); what each
+/// means in slots is at [`Births`](crate::Births).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Process {
     /// One after the other at equal distances.

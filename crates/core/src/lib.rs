@@ -5,6 +5,7 @@
 //! clock, socket, file or global randomness. Time is an argument, randomness is its own keyed [`Stream`], and what
 //! it wants is what its methods return.
 
+mod births;
 mod contract;
 mod dre;
 mod flow;
@@ -15,6 +16,7 @@ mod stream;
 pub mod text;
 mod units;
 
+pub use births::Births;
 pub use contract::{
     Admit, CONTROL, DropReason, FlowControlAccount, Forwarder, Host, Input, LinkFlowControl, Node, Output,
     Paused, PortAgent, PortState, Ports, Queue, Report, Signal, Verdict,
