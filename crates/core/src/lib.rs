@@ -18,8 +18,8 @@ mod units;
 
 pub use births::Births;
 pub use contract::{
-    Admit, DropReason, Forwarder, Host, Input, Node, Output, PortAgent, PortState, Ports, Queue, Report,
-    Signal, Verdict,
+    Admit, CONTROL, DropReason, FlowControlAccount, Forwarder, Host, Input, LinkFlowControl, Node, Output,
+    Paused, PortAgent, PortState, Ports, Queue, Report, Signal, Verdict,
 };
 pub use dre::{Dre, DreRegister};
 pub use flow::{Flow, Process};

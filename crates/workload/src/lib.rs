@@ -29,6 +29,7 @@ mod deadlines;
 mod error;
 mod facts;
 mod generate;
+pub mod goal;
 mod hpcc;
 mod htsim;
 mod pairs;
