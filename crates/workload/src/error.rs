@@ -74,6 +74,18 @@ pub enum WorkloadError {
     /// Flows that all start at once do not last.
     #[error("flows that all start at once have no duration")]
     AtOnce,
+    /// Hosts that produce frames on their own take all frames to be of one size.
+    #[error("frames of hosts on their own are all of one size")]
+    FramesOfSizes,
+    /// Hosts that produce frames on their own do so for ever.
+    #[error("frames of hosts on their own are not one a pair")]
+    FramesOnce,
+    /// A sender cannot have a share of a link that it does not have.
+    #[error("host {host} has no link")]
+    NoLink {
+        /// The host.
+        host: u32,
+    },
     /// A flow's end is not a host of the topology.
     #[error("node {node} is not a host of the topology")]
     NotAHost {

@@ -32,7 +32,9 @@ mod generate;
 pub mod goal;
 mod hpcc;
 mod htsim;
+mod long_flows;
 mod pairs;
+mod per_host;
 mod published;
 mod sizes;
 #[cfg(test)]
@@ -46,6 +48,8 @@ pub use facts::Facts;
 pub use generate::{Amount, Workload};
 pub use hpcc::{read_hpcc, write_hpcc};
 pub use htsim::read_htsim;
+pub use long_flows::LongFlows;
 pub use pairs::{Digits, Pairs};
+pub use per_host::PerHost;
 pub use published::{PUBLISHED, Published};
 pub use sizes::Sizes;

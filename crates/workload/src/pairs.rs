@@ -11,6 +11,7 @@ use crate::WorkloadError;
 use pods::Pods;
 use raddle_core::{NodeId, Stream};
 use raddle_topology::{Shape, Topology};
+use std::collections::BTreeMap;
 
 /// Between whom flows run. No flow runs from a node to itself: a pattern's fixed points stay silent.
 ///
@@ -96,13 +97,23 @@ pub(crate) enum Source {
 impl Source {
     /// The hosts that may send.
     pub(crate) fn senders(&self) -> Vec<NodeId> {
+        self.by_sender().into_iter().map(|(host, _)| host).collect()
+    }
+
+    /// The hosts that may send, in order, and where to.
+    pub(crate) fn by_sender(&self) -> Vec<(NodeId, To<'_>)> {
         match self {
-            Self::Apart(hosts, _) => hosts.clone(),
+            Self::Apart(hosts, group) => hosts
+                .iter()
+                .enumerate()
+                .map(|(at, &host)| (host, To::Apart { hosts, group: *group, at }))
+                .collect(),
             Self::List(list) => {
-                let mut senders: Vec<_> = list.iter().map(|&(src, _)| src).collect();
-                senders.sort_unstable();
-                senders.dedup();
-                senders
+                let mut receivers = BTreeMap::<NodeId, Vec<NodeId>>::new();
+                for &(src, dst) in list {
+                    receivers.entry(src).or_default().push(dst);
+                }
+                receivers.into_iter().map(|(src, receivers)| (src, To::OneOf(receivers))).collect()
             }
         }
     }
@@ -140,6 +151,25 @@ impl Source {
             others.map(move |to| (hosts[from], hosts[to]))
         };
         Ok((0..hosts.len()).flat_map(apart).collect())
+    }
+}
+
+/// Where a sender's flows go.
+#[derive(Debug)]
+pub(crate) enum To<'a> {
+    /// To any of these hosts that is not of the same group of neighbours as the sender, which is number `at` of them.
+    Apart { hosts: &'a [NodeId], group: usize, at: usize },
+    /// To one of these.
+    OneOf(Vec<NodeId>),
+}
+
+impl To<'_> {
+    /// One of them, each alike.
+    pub(crate) fn draw(&self, stream: &mut Stream) -> NodeId {
+        match self {
+            Self::Apart { hosts, group, at } => hosts[pods::outside(*at, *group, hosts.len(), stream)],
+            Self::OneOf(hosts) => hosts[stream.below(hosts.len() as u64) as usize],
+        }
     }
 }
 
