@@ -1,7 +1,7 @@
 //! What can be wrong with a workload.
 
-use raddle_core::Duration;
 use raddle_core::text::Misread;
+use raddle_core::{Duration, Rate};
 
 /// Why a workload cannot be generated or read.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -85,6 +85,16 @@ pub enum WorkloadError {
     NoLink {
         /// The host.
         host: u32,
+    },
+    /// A hotspot asks more of a source than its link has.
+    #[error("so severe a hotspot asks {rate} of host {host}, whose link has {link}")]
+    TooSevere {
+        /// The source.
+        host: u32,
+        /// What it would have to send.
+        rate: Rate,
+        /// The rate of its link.
+        link: Rate,
     },
     /// A flow's end is not a host of the topology.
     #[error("node {node} is not a host of the topology")]
