@@ -156,6 +156,7 @@ pub const ROUTINGS: &[Routing] = &[
     crate::presto::ROUTING,
     crate::spray::ROUTING,
     crate::hula::ROUTING,
+    crate::switch_ar::ROUTING,
 ];
 
 /// The transport of that name.
