@@ -225,6 +225,7 @@ pub const ROUTINGS: &[Routing] = &[
     crate::presto::ROUTING,
     crate::spray::ROUTING,
     crate::hula::ROUTING,
+    crate::switch_ar::ROUTING,
 ];
 
 /// All flow controls of links.
