@@ -60,7 +60,7 @@ impl Document {
     /// With the first thing that is wrong.
     pub fn prepare(&self) -> Result<Prepared, Problem> {
         let experiment = self.experiment()?;
-        let topology = experiment.topology.build()?;
+        let topology = experiment.topology.build(experiment.engine.seed)?;
         let flows = experiment.workload.flows(&topology, experiment.engine.seed)?;
         let Experiment { failures, faults: random, errors, engine, .. } = &experiment;
         let changes = faults::changes(failures, random.as_ref(), &topology, engine.seed)?;
