@@ -26,6 +26,7 @@ mod ipv4;
 mod mac;
 pub mod pfc;
 pub mod r2c2;
+pub mod roce;
 mod shim;
 pub mod tcp;
 #[cfg(test)]
