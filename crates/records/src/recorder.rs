@@ -96,6 +96,7 @@ impl Recorder {
                 return replaced.map(|live| self.hand_out(live.record));
             }
             Report::Delivered { key, .. } | Report::Closed { key, .. } | Report::Paced { key, .. } => key,
+            Report::Progress { .. } | Report::Began { .. } | Report::Finished => return None,
         };
         let Some(live) = self.live.get_mut(&key) else {
             self.unmatched += 1;

@@ -10,7 +10,7 @@ use crate::simulation::{Config, Switching};
 use crate::slab::Slab;
 use crate::totals::Totals;
 use crate::wire::Wire;
-use raddle_core::{Flow, LinkId, Node, NodeId, PortId, PortState, Rate, Time};
+use raddle_core::{Flow, LinkId, Node, NodeId, Paused, PortId, PortState, Rate, Time};
 use raddle_topology::Topology;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -82,10 +82,15 @@ impl Links {
                 free_at: Time::ZERO,
                 rate: link.map_or(Rate::ZERO, |link| link.rate),
                 up: link.is_some(),
+                paused: Paused::NONE,
             });
         }
         all
     }
+}
+
+fn hears_of_departures(parts: &Node) -> bool {
+    parts.forwarder.as_ref().is_some_and(|forwarder| forwarder.hears_of_departures())
 }
 
 fn node_states(plan: &Plan<'_>, number: usize, nodes: Vec<(NodeId, Node)>) -> Vec<NodeState> {
@@ -94,6 +99,7 @@ fn node_states(plan: &Plan<'_>, number: usize, nodes: Vec<(NodeId, Node)>) -> Ve
         let ports = topology.port_count(id);
         let first = || division.place_of_link(number, topology.link_id(id, PortId(0)));
         NodeState {
+            hears_of_departures: hears_of_departures(&parts),
             parts,
             id,
             first_link: if ports > 0 { first() } else { 0 },
@@ -136,7 +142,7 @@ impl Partition {
             header,
             events,
             nodes: node_states(plan, number, nodes),
-            departures: ports.iter().any(|port| port.is_served),
+            controls: specials.iter().flatten().any(|special| special.has_flow_control()),
             inspects: specials.iter().flatten().any(|special| special.inspects_arrivals()),
             links: division.links(number).iter().map(|&(id, _)| id).collect(),
             specials,
