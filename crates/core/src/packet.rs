@@ -1,6 +1,6 @@
 //! The packet that engines carry.
 
-use crate::NodeId;
+use crate::{CONTROL, NodeId};
 use raddle_wire::tcp::SYN;
 use raddle_wire::{Error, Header, Shim, roce};
 
@@ -65,11 +65,17 @@ impl Packet {
         Ok(Self { size: u32::try_from(bytes.len()).expect("a packet's size fits 32 bits"), shim, header })
     }
 
-    /// Its class in queues and in flow control: a priority of IEEE 802.1Q, 0 to 7, or [`CONTROL`](crate::CONTROL).
+    /// Its class in queues and in flow control: a priority of IEEE 802.1Q, 0 to 7, or [`CONTROL`]; 0 of packets
+    /// that name none.
     #[must_use]
     #[inline]
     pub fn class(&self) -> u8 {
-        0
+        match &self.header {
+            Header::Cee(frame) => frame.priority,
+            Header::Roce(packet) => packet.priority,
+            Header::Pfc(_) | Header::Cnm(_) => CONTROL,
+            _ => 0,
+        }
     }
 
     /// What it is for.
