@@ -1,5 +1,6 @@
 //! From an experiment to what an engine takes, and the checks that need all of it at once.
 
+use crate::capture;
 use crate::experiment::{At, Cause, Document, EngineKind, Experiment, Problem, QueueLimits, Table, Value};
 use crate::faults;
 use crate::ideal::{Ideals, components};
@@ -11,6 +12,7 @@ use raddle_schemes::registry::{Parts, Plan, Unfit, View};
 use raddle_topology::routing::Routing;
 use raddle_topology::{LinkLayer, Topology};
 use raddle_workload::Facts;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// An experiment that has been checked and can run.
@@ -24,6 +26,8 @@ pub struct Prepared {
     pub(crate) parts: Parts,
     pub(crate) changes: Vec<Change>,
     pub(crate) errors: LinkErrors,
+    /// Links whose packets are captured.
+    pub(crate) captured: BTreeSet<LinkId>,
 }
 
 impl Document {
@@ -53,7 +57,13 @@ impl Document {
         };
         let parts =
             scheme.transport.build(&plan, &scheme.routing_settings).map_err(|unfit| self.unfit(unfit))?;
-        let mut prepared = Prepared { experiment, topology, flows: flows.into(), parts, changes, errors };
+        let captured = match &experiment.record.pcap {
+            None => BTreeSet::new(),
+            Some(pcap) => capture::links(&pcap.links, &topology)
+                .map_err(|cause| Problem::at(&place(&self.root, "record.pcap"), cause))?,
+        };
+        let flows = flows.into();
+        let mut prepared = Prepared { experiment, topology, flows, parts, changes, errors, captured };
         self.check_queues(&mut prepared)?;
         if let Some(interval) = prepared.experiment.record.imbalance
             && Uplinks::of(&prepared.topology, interval).is_none()

@@ -3,7 +3,7 @@
 use super::problem::Problem;
 use super::section::Section;
 use super::value::{At, Table};
-use raddle_core::{Duration, Time};
+use raddle_core::{Bytes, Duration, Time};
 
 /// The runtimes of an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Engine {
 }
 
 /// `[record]`: what a run keeps.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Record {
     /// A row a directed link.
     pub links: bool,
@@ -63,6 +63,31 @@ pub struct Record {
     pub queues: bool,
     /// The interval in which what uplinks send is sampled for the imbalance of switches.
     pub imbalance: Option<Duration>,
+    /// A capture of packets.
+    pub pcap: Option<Pcap>,
+}
+
+/// What is captured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pcap {
+    /// Links: `all`, or a list of their ends and numbers such as `3->12, 40`.
+    pub links: String,
+    /// Bytes kept of each frame.
+    pub snap: u32,
+}
+
+impl Pcap {
+    /// As much as Wireshark reads of a frame.
+    const MOST: u64 = 262_144;
+
+    fn read(section: &mut Section<'_>) -> Result<Option<Self>, Problem> {
+        let Some(links) = section.optional("pcap")? else { return Ok(None) };
+        let Bytes(snap) = section.or("pcap_snap", Bytes(128))?;
+        let fits = (1..=Self::MOST).contains(&snap);
+        let hint = "1 to 262144 bytes, for example: pcap_snap = \"128 B\"";
+        section.ensure(fits, "pcap_snap", "no part of a frame, or more than readers take", hint)?;
+        Ok(Some(Self { links, snap: snap as u32 }))
+    }
 }
 
 impl Record {
@@ -71,6 +96,7 @@ impl Record {
             links: section.or("links", true)?,
             queues: section.or("queues", false)?,
             imbalance: section.optional("imbalance")?,
+            pcap: Pcap::read(&mut section)?,
         };
         let some = record.imbalance != Some(Duration::ZERO);
         section.ensure(some, "imbalance", "samples of no time", "for example: imbalance = \"1 ms\"")?;
