@@ -15,6 +15,7 @@ mod checksum;
 pub mod cnm;
 pub mod conga;
 mod crc;
+pub mod dcbx;
 mod ecn;
 pub mod ethernet;
 pub mod exp;
