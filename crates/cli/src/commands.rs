@@ -25,7 +25,7 @@ pub(crate) fn execute(arguments: &Arguments, stop: &AtomicBool) -> Result<Ended,
                     catalogue::topologies(),
                     catalogue::workloads(),
                 ],
-                Some(Listed::Schemes) => vec![catalogue::transports(), catalogue::routings()],
+                Some(Listed::Schemes) => schemes(),
                 Some(Listed::Topologies) => vec![catalogue::topologies()],
                 Some(Listed::Workloads) => vec![catalogue::workloads()],
                 Some(Listed::Figures) => {

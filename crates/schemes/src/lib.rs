@@ -1,5 +1,8 @@
 //! The schemes: sans-IO state machines, one folder each, and the registry that lists them.
 
+pub mod adapter;
+mod addresses;
+pub mod cee;
 pub mod clairvoyant;
 pub mod conga;
 pub mod d_mod_k;
@@ -15,6 +18,7 @@ pub mod letflow;
 mod lids;
 pub mod next_hops;
 pub mod parameter;
+pub mod pfc;
 pub mod pfq;
 pub mod presto;
 pub mod qcn;
@@ -28,6 +32,8 @@ pub mod reordering;
 mod rtt;
 pub mod s_mod_k;
 pub mod spray;
+pub mod strict;
+pub mod switch_ar;
 pub mod tcp;
 #[cfg(test)]
 mod testing;
