@@ -77,7 +77,7 @@ impl Hashed {
         };
         let hash = crc16([src.0, dst.0, flow, (place >> 32) as u32, place as u32]);
         let paths = self.tree.paths(src, dst);
-        (u64::from(hash) * u64::from(paths) >> 16) as u32
+        ((u64::from(hash) * u64::from(paths)) >> 16) as u32
     }
 }
 
