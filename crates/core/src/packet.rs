@@ -1,6 +1,6 @@
 //! The packet that engines carry.
 
-use crate::NodeId;
+use crate::{CONTROL, NodeId};
 use raddle_wire::tcp::SYN;
 use raddle_wire::{Error, Header, Shim};
 
@@ -69,7 +69,11 @@ impl Packet {
     #[must_use]
     #[inline]
     pub fn class(&self) -> u8 {
-        0
+        match &self.header {
+            Header::Cee(frame) => frame.priority,
+            Header::Pfc(_) | Header::Cnm(_) => CONTROL,
+            _ => 0,
+        }
     }
 
     /// What it is for.

@@ -8,10 +8,12 @@
 
 pub mod congestion_point;
 pub mod params;
+pub mod port;
 pub mod reaction_point;
 
 pub use congestion_point::{CongestionPoint, Sample};
 pub use params::Params;
+pub use port::CongestionPoints;
 pub use reaction_point::ReactionPoint;
 
 use raddle_core::Stream;
