@@ -6,6 +6,26 @@
 
 use crate::{Bytes, Duration, Flow, FlowId, LinkId, Packet, PortId, Rate, Time};
 
+/// The class of packets by which neighbours and congestion points talk (PFC frames, congestion notices): above all
+/// priorities, never paused, and in nobody's account of memory.
+pub const CONTROL: u8 = 8;
+
+/// Priorities that may not begin to send: bit `i` is priority `i` of the eight of IEEE 802.1Q.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Paused(pub u8);
+
+impl Paused {
+    /// All may send.
+    pub const NONE: Self = Self(0);
+
+    /// Whether packets of that [class](Packet::class) may not begin to leave.
+    #[must_use]
+    #[inline]
+    pub const fn holds(self, class: u8) -> bool {
+        class < CONTROL && self.0 >> class & 1 == 1
+    }
+}
+
 /// An egress port as its node's parts see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortState {
@@ -15,6 +35,8 @@ pub struct PortState {
     pub rate: Rate,
     /// Whether the link is there and up.
     pub up: bool,
+    /// What the neighbour does not want to have now.
+    pub paused: Paused,
 }
 
 impl PortState {
@@ -123,6 +145,23 @@ pub enum Report {
         /// The new rate.
         rate: Rate,
     },
+    /// The receiver has delivered so much of the flow in order.
+    Progress {
+        /// The flow's name on the wire.
+        key: u64,
+        /// Bytes so far.
+        in_order: u64,
+    },
+    /// A program that runs on this host began a flow that is not of the workload's list, and calls it `key` on the wire.
+    /// Its id is a number of the program's own.
+    Began {
+        /// The flow's name on the wire.
+        key: u64,
+        /// The flow.
+        flow: Flow,
+    },
+    /// The program that runs on this host has come to its end.
+    Finished,
 }
 
 /// One per host: opens flows, sends, receives, paces, times out.
@@ -139,6 +178,17 @@ pub trait Host: Send {
     /// Says what the host wants. The engine calls it after every input and at every wake-up, again and again until
     /// it answers [`Output::WakeAt`] or [`Output::Idle`].
     fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output;
+
+    /// When it has something to do before anything has happened to it: the engine then [polls](Self::poll) it for the
+    /// first time.
+    fn begins(&self) -> Option<Time> {
+        None
+    }
+
+    /// What this host would still have to hear of to come to its end, in words, if a program runs on it that has not.
+    fn waits_for(&self) -> Option<String> {
+        None
+    }
 }
 
 /// What a forwarder decides on a packet.
@@ -201,8 +251,13 @@ pub trait Forwarder: Send {
         None
     }
 
+    /// Whether it wants to hear of packets that have [departed](Self::departed). Asked once.
+    fn hears_of_departures(&self) -> bool {
+        false
+    }
+
     /// A packet that had arrived by `arrival` has left this node's buffers; the answer goes to the neighbour at
-    /// that port. Called only if some port has a [`Queue`] of its own.
+    /// that port. Called only if the forwarder [wants](Self::hears_of_departures) it.
     fn departed(&mut self, _packet: &Packet, _arrival: PortId) -> Option<Signal> {
         None
     }
@@ -228,6 +283,51 @@ pub trait PortAgent: Send {
 
     /// A packet begins to leave.
     fn dequeue(&mut self, _now: Time, _packet: &mut Packet, _port: &PortState) {}
+
+    /// The last bit of a packet of that [class](Packet::class) and so many bytes has left, or it was lost with the link.
+    fn left(&mut self, _now: Time, _class: u8, _size: u32) {}
+}
+
+/// Flow control of the link at one port, both ways: it counts what packets that came in by the port take of their node's
+/// memory, says what the neighbour must know of that, and heeds what the neighbour says of its own.
+///
+/// What it sends goes before all else ([`CONTROL`]) and is never held back.
+pub trait LinkFlowControl: Send {
+    /// A packet of that [class](Packet::class) and so many bytes that came in by this port has joined a queue of its node.
+    /// Returns what the neighbour is to be told.
+    fn enter(&mut self, now: Time, class: u8, size: u32) -> Option<Packet>;
+
+    /// The last bit of such a packet has left the node, or it was lost there. Returns what the neighbour is to be told.
+    fn leave(&mut self, now: Time, class: u8, size: u32) -> Option<Packet>;
+
+    /// A packet of class [`CONTROL`] has come in by this port. Returns whether it was flow control's, and ends here.
+    fn heed(&mut self, now: Time, packet: &Packet) -> bool;
+
+    /// What may not begin to leave by this port, as of the last of these calls.
+    fn paused(&self) -> Paused;
+
+    /// When [`fire`](Self::fire) is to be called; [`Time::NEVER`] if it need not be.
+    fn wake(&self) -> Time;
+
+    /// The time has come: what the neighbour said runs out, or what it was told has to be said again. Called until
+    /// [`wake`](Self::wake) is later than now.
+    fn fire(&mut self, now: Time) -> Option<Packet>;
+
+    /// What it has counted up to now.
+    fn account(&self, now: Time) -> FlowControlAccount;
+}
+
+/// What flow control of a link has counted at one of its ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FlowControlAccount {
+    /// How often it told the neighbour to stop, renewals aside.
+    pub pauses: u64,
+    /// How long it was told to hold back what waited here: any priority.
+    pub paused: Duration,
+    /// Most bytes that packets that came in by this port took of the node's memory.
+    pub peak_memory: u64,
+    /// Packets for which there was no room left, which lossless Ethernet must never see.
+    pub overflows: u64,
 }
 
 /// Whether a queue takes a packet.
@@ -245,8 +345,8 @@ pub trait Queue: Send {
     /// Takes or refuses a packet.
     fn push(&mut self, now: Time, slot: u32, packet: &Packet) -> Admit;
 
-    /// The next packet to serve.
-    fn pop(&mut self, now: Time) -> Option<u32>;
+    /// The next packet to serve, of what is not paused.
+    fn pop(&mut self, now: Time, paused: Paused) -> Option<u32>;
 
     /// What waits.
     fn bytes(&self) -> Bytes;

@@ -2,6 +2,24 @@
 
 use crate::{Bytes, Duration, FlowId, NodeId, Rate, Time};
 
+/// How the bytes of an application that has a rate come, in frames of the transport's full size (specs/cee.md §6.1); what each
+/// means in slots is at [`Births`](crate::Births).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Process {
+    /// One after the other at equal distances.
+    #[default]
+    Constant,
+    /// After exponential gaps.
+    Poisson,
+    /// In slots of a frame at line rate, each taken or not.
+    Bernoulli,
+    /// At line rate for a geometric number of frames, then not at all for as long as makes the rate (Markov).
+    OnOff {
+        /// Frames of a burst, on average.
+        burst: u32,
+    },
+}
+
 /// What an application asks of the transport: `size` bytes from `src` to `dst`, from `start` on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flow {
@@ -17,6 +35,8 @@ pub struct Flow {
     pub start: Time,
     /// The rate at which the application produces the bytes; `None` if all are there at the start.
     pub app_rate: Option<Rate>,
+    /// How they come at that rate.
+    pub process: Process,
     /// Share relative to other flows of its class, 1 to 255.
     pub weight: u8,
     /// Priority class, 0 to 15, 0 served first.
@@ -29,7 +49,8 @@ impl Flow {
     /// A flow whose bytes are all there at the start, with weight 1, in class 0, without a deadline.
     #[must_use]
     pub const fn new(id: FlowId, src: NodeId, dst: NodeId, size: Bytes, start: Time) -> Self {
-        Self { id, src, dst, size, start, app_rate: None, weight: 1, priority: 0, deadline: None }
+        let process = Process::Constant;
+        Self { id, src, dst, size, start, app_rate: None, process, weight: 1, priority: 0, deadline: None }
     }
 
     /// When it should be complete; [`Time::NEVER`] if that does not matter.

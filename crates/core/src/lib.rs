@@ -5,6 +5,7 @@
 //! clock, socket, file or global randomness. Time is an argument, randomness is its own keyed [`Stream`], and what
 //! it wants is what its methods return.
 
+mod births;
 mod contract;
 mod dre;
 mod flow;
@@ -15,12 +16,13 @@ mod stream;
 pub mod text;
 mod units;
 
+pub use births::Births;
 pub use contract::{
-    Admit, DropReason, Forwarder, Host, Input, Node, Output, PortAgent, PortState, Ports, Queue, Report,
-    Signal, Verdict,
+    Admit, CONTROL, DropReason, FlowControlAccount, Forwarder, Host, Input, LinkFlowControl, Node, Output,
+    Paused, PortAgent, PortState, Ports, Queue, Report, Signal, Verdict,
 };
 pub use dre::{Dre, DreRegister};
-pub use flow::Flow;
+pub use flow::{Flow, Process};
 pub use ids::{FlowId, LinkId, NodeId, PortId};
 pub use link_errors::{Fate, LinkErrors, LinkNoise};
 pub use packet::{Packet, PacketKind};

@@ -25,7 +25,8 @@ pub enum PacketKind {
     /// An event, broadcast or told to a controller, an announcement, or a digest.
     Event,
     /// What one node is told of its own, a notice that a broadcast was dropped, the rates that a controller computed or
-    /// an Exp-response, and HULA's probes; and what mends broadcasts, requests and snapshots.
+    /// an Exp-response, HULA's probes, pauses of a link and notices of congestion; and what mends broadcasts, requests and
+    /// snapshots.
     Notice,
 }
 
@@ -64,6 +65,13 @@ impl Packet {
         Ok(Self { size: u32::try_from(bytes.len()).expect("a packet's size fits 32 bits"), shim, header })
     }
 
+    /// Its class in queues and in flow control: a priority of IEEE 802.1Q, 0 to 7, or [`CONTROL`](crate::CONTROL).
+    #[must_use]
+    #[inline]
+    pub fn class(&self) -> u8 {
+        0
+    }
+
     /// What it is for.
     #[must_use]
     pub fn kind(&self) -> PacketKind {
@@ -77,7 +85,10 @@ impl Packet {
             | Header::R2c2ControllerRates(_)
             | Header::R2c2Request(_)
             | Header::R2c2Snapshot(_)
-            | Header::HulaProbe(_) => PacketKind::Notice,
+            | Header::HulaProbe(_)
+            | Header::Pfc(_)
+            | Header::Cnm(_) => PacketKind::Notice,
+            Header::Cee(_) => PacketKind::Data,
             Header::R2c2Data(_) | Header::Tcp(_) | Header::Udp(_) | Header::Exp(_) if self.is_data() => {
                 PacketKind::Data
             }
@@ -89,38 +100,42 @@ impl Packet {
         }
     }
 
-    /// The node that the header names as the packet's source.
+    /// The node that the header names as the packet's source (of a congestion notice, which names a port instead: the
+    /// culprit's destination; of a pause: the host, or 0 if a switch's port sent it).
     #[must_use]
     #[inline]
     pub fn src(&self) -> NodeId {
         match &self.header {
             Header::Tcp(segment) => NodeId(segment.src),
             Header::Udp(datagram) => NodeId(datagram.src),
+            Header::Cee(frame) => NodeId(frame.src),
             Header::R2c2Data(data) => NodeId(data.src.into()),
             header => ends_of_control(header).0,
         }
     }
 
     /// The node that the header names as the packet's destination (of a broadcast event: its flow's; of other
-    /// broadcasts, which are for all: their source).
+    /// broadcasts, which are for all, and of a pause, which is for the neighbour: their source).
     #[must_use]
     #[inline]
     pub fn dst(&self) -> NodeId {
         match &self.header {
             Header::Tcp(segment) => NodeId(segment.dst),
             Header::Udp(datagram) => NodeId(datagram.dst),
+            Header::Cee(frame) => NodeId(frame.dst),
             Header::R2c2Data(data) => NodeId(data.dst.into()),
             header => ends_of_control(header).1,
         }
     }
 
-    /// Application bytes carried; 0 for control packets.
+    /// Application bytes carried, among which a frame of converged Ethernet counts its headers; 0 for control packets.
     #[must_use]
     #[inline]
     pub fn payload(&self) -> u32 {
         match &self.header {
             Header::Tcp(segment) => segment.plen.into(),
             Header::Udp(datagram) => datagram.plen.into(),
+            Header::Cee(frame) => frame.plen.into(),
             Header::R2c2Data(data) => data.plen.into(),
             Header::Exp(tagged) => tagged.inner.payload_len() as u32,
             _ => 0,
@@ -162,6 +177,11 @@ fn ends_of_control(header: &Header) -> (NodeId, NodeId) {
             inner => return ends_of_control(inner),
         },
         Header::HulaProbe(probe) => return (NodeId(probe.tor), NodeId(probe.tor)),
+        Header::Cnm(notice) => return (NodeId(notice.culprit_dst), NodeId(notice.dst)),
+        Header::Pfc(pause) => {
+            let node = NodeId(pause.src.node().unwrap_or(0));
+            return (node, node);
+        }
         Header::R2c2Event(event) => (event.src, event.dst),
         Header::R2c2Announcement(announcement, _) => (announcement.src, announcement.src),
         Header::R2c2Digest(digest) => (digest.src, digest.src),

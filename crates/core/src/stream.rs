@@ -57,6 +57,19 @@ impl Stream {
         self.bits() >> 63 == 1
     }
 
+    /// An exponentially distributed number with this mean; the same on every machine.
+    pub fn exponential(&mut self, mean: f64) -> f64 {
+        -libm::log1p(-self.unit()) * mean
+    }
+
+    /// Trials up to the first success, where successes are so likely that this takes `mean` of them, at least 1.
+    pub fn geometric(&mut self, mean: f64) -> u64 {
+        debug_assert!(mean >= 1.0, "a success takes a trial");
+        // A quotient by -inf, of certain successes, is 0; a cast of what is too large gives the largest.
+        let failures = libm::log1p(-self.unit()) / libm::log1p(-mean.recip());
+        (failures as u64).saturating_add(1)
+    }
+
     /// Puts `items` in a uniformly random order.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
@@ -94,5 +107,17 @@ mod tests {
             counts[stream.below(6) as usize] += 1;
         }
         assert!(counts.iter().all(|&n| n.abs_diff(10_000) < 500), "{counts:?}");
+    }
+
+    #[test]
+    fn geometric_numbers_have_their_mean_and_their_share_of_ones() {
+        let mut stream = Stream::new(7, 0, "test");
+        for mean in [1.0, 1.25, 20.0] {
+            let drawn: Vec<u64> = (0..100_000).map(|_| stream.geometric(mean)).collect();
+            let sum: u64 = drawn.iter().sum();
+            assert!((sum as f64 / 1e5 / mean - 1.0).abs() < 0.01, "{mean}: {sum}");
+            let ones = drawn.iter().filter(|&&n| n == 1).count();
+            assert!((ones as f64 / 1e5 - mean.recip()).abs() < 0.004, "{mean}: {ones}");
+        }
     }
 }

@@ -6,7 +6,6 @@ use crate::experiment::{At, Broken, Cause, Errors, Failure, Faults, Problem};
 use raddle_core::{Duration, LinkErrors, LinkId, NodeId, Stream, Time};
 use raddle_packet_sim::Change;
 use raddle_topology::Topology;
-use raddle_workload::exponential;
 use std::collections::BTreeSet;
 
 /// More random failures than this are a mistake in a unit.
@@ -80,7 +79,7 @@ fn draw(changes: &mut Vec<Change>, faults: &Faults, topology: &Topology, seed: u
     let mut renew = |mut stream: Stream, mean_gap_ps: f64, links: &[LinkId]| {
         // Casts saturate: what never happens happens after the end.
         let mut after = |from: Time, mean: f64| {
-            Time::from_ps(from.as_ps().saturating_add(exponential(&mut stream, mean).round() as u64))
+            Time::from_ps(from.as_ps().saturating_add(stream.exponential(mean).round() as u64))
         };
         let mut at = after(Time::ZERO, mean_gap_ps);
         while at < faults.until {

@@ -159,6 +159,7 @@ impl Prepared {
             mark_packets: limits.mark_packets.map(|packets| packets as usize),
             queue: (self.parts.queue)(link),
             agent: None,
+            flow_control: None,
         }
     }
 

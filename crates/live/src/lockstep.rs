@@ -115,27 +115,35 @@ impl<O: Observer> Lockstep<O> {
         observer: O,
     ) -> Self {
         assert!(flows.is_sorted_by_key(|flow| (flow.start, flow.id)), "flows come in order of start");
-        let nodes = topology.nodes().map(|id| NodeState {
-            parts: node(id),
-            first_link: topology.link_id(id, PortId(0)).index(),
-            ports: topology.port_count(id),
-            wake: Time::NEVER,
-        });
+        let state = |id| {
+            let parts = node(id);
+            NodeState {
+                wake: parts.host.as_ref().and_then(|host| host.begins()).unwrap_or(Time::NEVER),
+                parts,
+                first_link: topology.link_id(id, PortId(0)).index(),
+                ports: topology.port_count(id),
+            }
+        };
+        let nodes: Vec<_> = topology.nodes().map(state).collect();
+        let begins = topology.nodes().zip(&nodes).filter(|(_, node)| node.wake < Time::NEVER);
+        let begins = begins.map(|(id, node)| (node.wake, Event::Wake(id)));
+        let flows_begin = flows.first().map(|flow| (flow.start, Event::Flows));
         let links = (0..topology.link_slots()).map(|id| topology.link(LinkId::of(id)));
         let ports = links.map(|link| PortState {
             free_at: Time::ZERO,
             rate: link.map_or(Rate::ZERO, |link| link.rate),
             up: link.is_some(),
+            paused: raddle_core::Paused::NONE,
         });
         Self {
             now: Time::ZERO,
-            nodes: nodes.collect(),
             ports: ports.collect(),
             under_way: vec![VecDeque::new(); topology.link_slots()],
             noise: Vec::new(),
             topology: Arc::clone(topology),
             spare_buffers: Vec::new(),
-            events: flows.first().map(|flow| Reverse((flow.start, Event::Flows))).into_iter().collect(),
+            events: begins.chain(flows_begin).map(Reverse).collect(),
+            nodes,
             flows: flows.into(),
             totals: Totals::default(),
             observer,

@@ -26,19 +26,22 @@ pub(crate) enum Kind {
     Sent,
     /// A flow-control signal arrives by a link.
     Signal,
+    /// Flow control of a link wants to be asked.
+    FlowControl,
     /// A node wakes up.
     Wake,
     /// The next flows of the workload start.
     Flow,
 }
 
-const KINDS: [Kind; 8] = [
+const KINDS: [Kind; 9] = [
     Kind::Change,
     Kind::Discovery,
     Kind::Arrival,
     Kind::Tail,
     Kind::Sent,
     Kind::Signal,
+    Kind::FlowControl,
     Kind::Wake,
     Kind::Flow,
 ];

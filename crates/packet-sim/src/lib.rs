@@ -23,11 +23,12 @@ mod prefetch;
 mod simulation;
 mod slab;
 mod totals;
+mod watchdog;
 mod windows;
 mod wire;
 
 pub use failure::Change;
 pub use observer::Observer;
 pub use port::{LinkStats, PortSetup, QueueDepths};
-pub use simulation::{Config, Progress, Simulation, Switching};
+pub use simulation::{Config, Progress, Reached, Simulation, Switching};
 pub use totals::{Count, Totals};

@@ -7,6 +7,7 @@
 
 mod errors;
 mod failures;
+mod flow_control;
 mod foresight;
 mod served;
 mod setup;
@@ -20,12 +21,12 @@ use crate::failure::Change;
 use crate::mail::{Content, Mail};
 use crate::observer::{Heard, Log};
 use crate::port::{Class, LinkStats, Port, QueueDepths, Special};
-use crate::slab::{Origin, Slab};
+use crate::slab::{NOWHERE, Origin, Slab};
 use crate::totals::Totals;
 use crate::wire::Travelling;
 use raddle_core::{
-    DropReason, Flow, Input, LinkId, Node, NodeId, Output, Packet, PortId, PortState, Ports, Report, Time,
-    Verdict,
+    CONTROL, DropReason, Flow, Input, LinkId, Node, NodeId, Output, Packet, PortId, PortState, Ports, Report,
+    Time, Verdict,
 };
 use raddle_topology::Topology;
 use std::sync::Arc;
@@ -59,8 +60,8 @@ pub(crate) struct Partition {
     changes: Arc<[Change]>,
     topology: Arc<Topology>,
     division: Arc<Division>,
-    /// Whether parts hear of packets that leave a node: only where some port is served.
-    departures: bool,
+    /// Whether some link has flow control.
+    controls: bool,
     /// Whether some port has an agent, or some link noise.
     inspects: bool,
     /// Keys that the signals of one instant free; here only to keep its room.
@@ -88,6 +89,8 @@ pub(crate) struct NodeState {
     wake: Time,
     /// Packets that wait, with the keys they wait under, in the order in which they came.
     held: Vec<(u64, u32)>,
+    /// Whether the forwarder hears of packets that leave the node.
+    hears_of_departures: bool,
 }
 
 impl Partition {
@@ -167,7 +170,9 @@ impl Partition {
         self.log.drain_into(all, |event| {
             let index = event.index();
             let id = match event.kind() {
-                Kind::Arrival | Kind::Tail | Kind::Sent | Kind::Signal => links[index as usize].0,
+                Kind::Arrival | Kind::Tail | Kind::Sent | Kind::Signal | Kind::FlowControl => {
+                    links[index as usize].0
+                }
                 Kind::Wake => nodes[index as usize].id.0,
                 Kind::Flow | Kind::Change | Kind::Discovery => index,
             };
@@ -208,6 +213,7 @@ impl Partition {
             }
             Kind::Sent => self.transmission_ends(index),
             Kind::Signal => self.signal_arrives(index),
+            Kind::FlowControl => self.flow_control_wakes(index),
             Kind::Wake => {
                 if self.nodes[index as usize].wake == self.now {
                     self.nodes[index as usize].wake = Time::NEVER;
@@ -246,7 +252,13 @@ impl Partition {
             return;
         }
         self.totals.packet_hops += 1;
-        if self.route(node, travelled.slot, Origin { port: Some(in_port), tail }) {
+        if self.controls
+            && self.slab.get(travelled.slot).class() == CONTROL
+            && self.heed(node, reverse, travelled.slot)
+        {
+            return;
+        }
+        if self.route(node, travelled.slot, Origin { port: Some(in_port), bound: NOWHERE, tail }) {
             self.poll(node);
         }
     }

@@ -3,7 +3,10 @@
 use crate::prefetch::prefetch;
 use crate::slab::Origin;
 use crate::wire::Wire;
-use raddle_core::{Admit, Bytes, Duration, LinkNoise, Packet, PortAgent, PortId, Queue, Rate, Signal, Time};
+use raddle_core::{
+    Admit, Bytes, Duration, LinkFlowControl, LinkNoise, Packet, Paused, PortAgent, PortId, Queue, Rate,
+    Signal, Time,
+};
 use raddle_topology::{Link, LinkLayer};
 use std::collections::VecDeque;
 use std::ops::AddAssign;
@@ -25,6 +28,8 @@ pub struct PortSetup {
     /// A meter and a pen. The FIFO of a port with an agent does not count the packet in service, and marks nothing: the
     /// agent may.
     pub agent: Option<Box<dyn PortAgent>>,
+    /// Flow control of the link, which needs a queue that heeds it.
+    pub flow_control: Option<Box<dyn LinkFlowControl>>,
 }
 
 /// What passed over one directed link.
@@ -143,15 +148,28 @@ pub(crate) struct Leaving {
 pub(crate) struct Served {
     pub(crate) queue: Box<dyn Queue>,
     pub(crate) agent: Option<Box<dyn PortAgent>>,
+    pub(crate) flow_control: Option<Box<dyn LinkFlowControl>>,
     pub(crate) serving: Option<InService>,
+    /// When flow control wants to be asked; events for other times are stale.
+    pub(crate) wake: Time,
 }
 
-/// A packet in service. Under cut-through its header may be past the next node, so it is a copy.
+/// A packet in service.
 pub(crate) struct InService {
-    pub(crate) packet: Packet,
+    /// Under cut-through its header may be past the next node, so it is a copy, for those who want to hear of it.
+    pub(crate) packet: Option<Packet>,
+    pub(crate) class: u8,
+    pub(crate) size: u32,
     pub(crate) origin: Origin,
     /// Its last bit leaves the port.
     pub(crate) sent: Time,
+}
+
+impl Served {
+    /// Bytes that wait or are in service.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.queue.bytes().0 + self.serving.as_ref().map_or(0, |serving| u64::from(serving.size))
+    }
 }
 
 impl Class {
@@ -216,14 +234,20 @@ impl Special {
         self.noise.is_some() || self.served.as_ref().is_some_and(|served| served.agent.is_some())
     }
 
+    /// Whether flow control acts on the link.
+    pub(crate) fn has_flow_control(&self) -> bool {
+        self.served.as_ref().is_some_and(|served| served.flow_control.is_some())
+    }
+
     /// What the port of that setup has, if it is more than a plain FIFO.
     pub(crate) fn new(setup: PortSetup, class: &Class) -> Option<Box<Self>> {
-        let queue = setup.queue.or_else(|| {
+        let PortSetup { queue, agent, flow_control, .. } = setup;
+        let queue = queue.or_else(|| {
             let (limit_bytes, limit_packets) = (class.limit_bytes, class.limit_packets);
             let fifo = Fifo { limit_bytes, limit_packets, ..Fifo::default() };
-            setup.agent.is_some().then(|| Box::new(fifo) as Box<dyn Queue>)
+            agent.is_some().then(|| Box::new(fifo) as Box<dyn Queue>)
         });
-        let served = Served { queue: queue?, agent: setup.agent, serving: None };
+        let served = Served { queue: queue?, agent, flow_control, serving: None, wake: Time::NEVER };
         Some(Box::new(Self { served: Some(served), ..Self::default() }))
     }
 }
@@ -248,7 +272,7 @@ impl Queue for Fifo {
         Admit::Take
     }
 
-    fn pop(&mut self, _now: Time) -> Option<u32> {
+    fn pop(&mut self, _now: Time, _paused: Paused) -> Option<u32> {
         let (slot, size) = self.packets.pop_front()?;
         self.bytes -= u64::from(size);
         Some(slot)

@@ -7,9 +7,10 @@ use crate::partition::{BYTES_A_LINK, Partition, Plan};
 use crate::port::{LinkStats, PortSetup, QueueDepths};
 use crate::slab::BYTES_A_PACKET;
 use crate::totals::Totals;
+use crate::watchdog::Watchdog;
 use crate::windows::Windows;
 use crate::wire::Travelling;
-use raddle_core::{Duration, Flow, Host, LinkErrors, LinkId, Node, NodeId, Time};
+use raddle_core::{Duration, Flow, FlowControlAccount, Host, LinkErrors, LinkId, Node, NodeId, Time};
 use raddle_topology::Topology;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -56,6 +57,17 @@ pub struct Progress {
     pub flows_delivered: u64,
 }
 
+/// How far a run came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reached {
+    /// Its end: the fabric is at rest, or the time limit was reached.
+    End,
+    /// The time up to which it was to run; there is more to come.
+    Until,
+    /// It was stopped before.
+    Stopped,
+}
+
 /// A fabric, its parts and its flows, at a point in time.
 pub struct Simulation<O> {
     division: Arc<Division>,
@@ -66,6 +78,7 @@ pub struct Simulation<O> {
     /// The limit was reached before the fabric came to rest.
     at_limit: bool,
     link_slots: usize,
+    watchdog: Watchdog,
     observer: O,
 }
 
@@ -113,21 +126,29 @@ impl<O: Observer> Simulation<O> {
         let partitions = partitions.collect();
         let changes: Vec<Time> = changes.iter().map(|change| change.at).collect();
         let (time_limit, link_slots) = (config.time_limit, topology.link_slots());
-        Self { division, partitions, changes, time_limit, at_limit: false, link_slots, observer }
+        let watchdog = Watchdog::default();
+        Self { division, partitions, changes, time_limit, at_limit: false, link_slots, watchdog, observer }
     }
 
     /// Runs until the fabric is at rest, the time limit is reached, or `check`, asked now and then, says stop.
     /// Returns whether the run came to its own end.
     pub fn run(&mut self, check: impl FnMut(&Progress) -> ControlFlow<()>) -> bool {
-        let ended = self.run_partitions(check);
-        self.at_limit =
-            ended && self.partitions.iter_mut().any(|partition| partition.next_event() < Time::NEVER);
-        ended
+        self.run_until(Time::NEVER, check) == Reached::End
     }
 
-    fn run_partitions(&mut self, mut check: impl FnMut(&Progress) -> ControlFlow<()>) -> bool {
+    /// [`run`](Self::run), but only what comes before `until`. What comes then may be run later.
+    pub fn run_until(&mut self, until: Time, check: impl FnMut(&Progress) -> ControlFlow<()>) -> Reached {
         // What happens at the limit itself still happens.
-        let end = self.time_limit.map_or(Time::NEVER, |limit| limit + Duration::from_ps(1));
+        let limit = self.time_limit.map_or(Time::NEVER, |limit| limit + Duration::from_ps(1));
+        if !self.run_partitions(limit.min(until), check) {
+            return Reached::Stopped;
+        }
+        let next = self.partitions.iter_mut().map(Partition::next_event).min().unwrap_or(Time::NEVER);
+        self.at_limit = limit <= next && next < Time::NEVER;
+        if next < limit { Reached::Until } else { Reached::End }
+    }
+
+    fn run_partitions(&mut self, end: Time, mut check: impl FnMut(&Progress) -> ControlFlow<()>) -> bool {
         let observer = &mut self.observer;
         if let [partition] = &mut self.partitions[..] {
             let mut heard = Vec::new();
@@ -184,6 +205,27 @@ impl<O: Observer> Simulation<O> {
         let mut depths: Vec<_> = depths.map(|(link, depths)| (link, *depths)).collect();
         depths.sort_unstable_by_key(|&(link, _)| link);
         depths
+    }
+
+    /// What flow control of each link that has it has counted, by [`LinkId`]: of the port that the link leaves.
+    pub fn flow_control(&self) -> Vec<(LinkId, FlowControlAccount)> {
+        let mut accounts: Vec<_> =
+            self.partitions.iter().flat_map(Partition::flow_control_accounts).collect();
+        accounts.sort_unstable_by_key(|&(link, _)| link);
+        accounts
+    }
+
+    /// A cycle of links each of which waits for the next since the last call: paused, with something to send, and nothing
+    /// sent since then, because memory at its far end is full of packets that wait for the next link. Nothing but a
+    /// failure would ever resolve it. Ask at intervals much longer than a pause takes to pass.
+    pub fn pause_cycle(&mut self) -> Option<Vec<LinkId>> {
+        let held = self.partitions.iter().flat_map(Partition::held_ports).collect();
+        self.watchdog.look(held, || self.partitions.iter().flat_map(Partition::waits).collect())
+    }
+
+    /// Bytes that now wait or are in service at the port that a link leaves.
+    pub fn queued(&mut self, link: LinkId) -> u64 {
+        self.partitions.iter_mut().find_map(|partition| partition.queued(link)).unwrap_or(0)
     }
 
     /// Packets now inside the fabric.

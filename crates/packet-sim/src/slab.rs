@@ -8,13 +8,18 @@ use raddle_core::{Packet, PortId, Time};
 pub(crate) struct Origin {
     /// The port it came in by; `None` at the node that sent it.
     pub(crate) port: Option<PortId>,
+    /// The link for which it waits at a served port; [`NOWHERE`] if it does not.
+    pub(crate) bound: u32,
     /// When its last bit reaches the present node: later than now only under cut-through.
     pub(crate) tail: Time,
 }
 
+/// No link.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+
 impl Origin {
     /// Sent by the present node itself.
-    pub(crate) const HERE: Self = Self { port: None, tail: Time::ZERO };
+    pub(crate) const HERE: Self = Self { port: None, bound: NOWHERE, tail: Time::ZERO };
 }
 
 /// A packet on a cache line of its own, or room for one.
@@ -92,6 +97,11 @@ impl Slab {
             self.tails.resize(self.slots.len(), Time::ZERO);
         }
         self.tails[slot as usize] = tail;
+    }
+
+    /// The packets there are, with their slots.
+    pub(crate) fn all(&self) -> impl Iterator<Item = u32> {
+        (0..).zip(&self.slots).filter(|(_, slot)| slot.0.is_some()).map(|(slot, _)| slot)
     }
 
     /// Packets now in the fabric.

@@ -140,6 +140,11 @@ impl Wire {
         (self.len - self.left) as usize
     }
 
+    /// The packets on it.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Travelling> {
+        (0..self.len).map(|i| self.packet(i))
+    }
+
     /// Takes all packets off.
     pub(crate) fn clear(&mut self) -> Vec<Travelling> {
         let packets = (0..self.len).map(|i| *self.packet(i)).collect();

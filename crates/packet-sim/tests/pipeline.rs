@@ -3,8 +3,8 @@
 mod toy;
 
 use raddle_core::{
-    Admit, Bytes, DropReason, Duration, Forwarder, LinkErrors, LinkId, Node, NodeId, Packet, PortId, Ports,
-    Queue, Signal, Time, Verdict,
+    Admit, Bytes, DropReason, Duration, Forwarder, LinkErrors, LinkId, Node, NodeId, Packet, Paused, PortId,
+    Ports, Queue, Signal, Time, Verdict,
 };
 use raddle_packet_sim::{Change, Config, Observer, PortSetup, Simulation, Switching};
 use raddle_topology::Topology;
@@ -167,7 +167,7 @@ impl Queue for HighestFirst {
         Admit::Take
     }
 
-    fn pop(&mut self, _: Time) -> Option<u32> {
+    fn pop(&mut self, _: Time, _: Paused) -> Option<u32> {
         self.0.pop().map(|(_, slot, _)| slot)
     }
 
@@ -209,6 +209,10 @@ impl Forwarder for OneCredit {
         verdict
     }
 
+    fn hears_of_departures(&self) -> bool {
+        true
+    }
+
     fn departed(&mut self, _: &Packet, _: PortId) -> Option<Signal> {
         Some(Signal(1))
     }
@@ -229,7 +233,7 @@ impl Queue for Plain {
         Admit::Take
     }
 
-    fn pop(&mut self, _: Time) -> Option<u32> {
+    fn pop(&mut self, _: Time, _: Paused) -> Option<u32> {
         self.0.pop_front().map(|(slot, _)| slot)
     }
 

@@ -15,6 +15,7 @@ pub mod next_hops;
 pub mod parameter;
 pub mod pfq;
 pub mod presto;
+pub mod qcn;
 pub mod r2c2;
 pub mod r2c2_central;
 mod ranges;

@@ -34,7 +34,12 @@ pub(crate) fn between(topology: &Topology, from: u32, to: u32) -> [LinkId; 2] {
 
 /// Ports of a node that are up, with these backlogs in us.
 pub(crate) fn backlogs(us: &[u64]) -> Vec<PortState> {
-    let port = |&us| PortState { free_at: Time::ZERO + Duration::from_us(us), rate: RATE, up: true };
+    let port = |&us| PortState {
+        free_at: Time::ZERO + Duration::from_us(us),
+        rate: RATE,
+        up: true,
+        paused: raddle_core::Paused::NONE,
+    };
     us.iter().map(port).collect()
 }
 

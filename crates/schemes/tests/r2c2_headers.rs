@@ -204,6 +204,7 @@ fn torment(host: &mut impl Host, topology: &Topology, id: NodeId, stream: &mut S
             free_at: now + Duration::from_ns(1),
             rate: Rate::from_gbps(10),
             up: topology.link_at(id, PortId::of(port)).is_some(),
+            paused: raddle_core::Paused::NONE,
         };
         let ports: Vec<PortState> = (0..topology.port_count(id)).map(port).collect();
         let ports = Ports(&ports);

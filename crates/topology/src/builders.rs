@@ -1,6 +1,6 @@
 //! Builders of the field's topologies.
 
-use crate::{Builder, Clos, ClosSize, Grid, Shape, Topology};
+use crate::{Builder, Clos, ClosSize, Grid, Shape, Topology, Xgft, XgftSize};
 use raddle_core::{Duration, NodeId, PortId, Rate};
 
 /// Why a topology cannot be built.
@@ -21,6 +21,14 @@ pub enum BuildError {
         count: u64,
         /// The most that is possible.
         most: u64,
+    },
+    /// Levels below and above do not pair up.
+    #[error("`children` has {children} levels, `parents` {parents}")]
+    Levels {
+        /// Levels that `children` has.
+        children: usize,
+        /// Levels that `parents` has.
+        parents: usize,
     },
     /// A rate of zero.
     #[error("a link's rate must not be zero")]
@@ -192,6 +200,47 @@ pub fn fat_tree(k: u32, rates: ClosRates, delay: Duration) -> Result<Topology, B
     }
     check(&[("k", k.into())], &[])?;
     clos(ClosSize::fat_tree(k), rates, delay)
+}
+
+/// An extended generalized fat tree; [`XgftSize`] says what it is made of, [`Xgft`] how its nodes and ports are numbered.
+///
+/// # Errors
+/// If there is no level, a number or the rate is zero, or there are too many nodes or ports.
+pub fn xgft(size: XgftSize, rate: Rate, delay: Duration) -> Result<Topology, BuildError> {
+    let (children, parents) = (&size.children, &size.parents);
+    if children.len() != parents.len() {
+        return Err(BuildError::Levels { children: children.len(), parents: parents.len() });
+    }
+    if children.is_empty() {
+        return Err(BuildError::Empty("children"));
+    }
+    let numbers = |what, numbers: &[u32]| numbers.iter().map(|&n| (what, n.into())).collect::<Vec<_>>();
+    check(&[numbers("children", children), numbers("parents", parents)].concat(), &[rate])?;
+    let above = parents.iter().skip(1).map(|&w| u64::from(w)).chain([0]);
+    for (down, up) in children.iter().map(|&m| u64::from(m)).zip(above) {
+        at_most("the ports of a switch", down + up, u16::MAX.into())?;
+    }
+    at_most("the ports of a host", parents[0].into(), u16::MAX.into())?;
+    at_most("the number of nodes", size.node_count(), MOST_NODES)?;
+    let tree = Xgft::new(size.clone());
+    let mut builder = Builder::default();
+    for level in 0..=tree.levels() {
+        for _ in tree.nodes_of(level) {
+            let ports = tree.port_count(level);
+            if level == 0 {
+                builder.host(ports)
+            } else {
+                builder.switch(ports)
+            };
+        }
+    }
+    for node in (0..tree.nodes()).map(NodeId) {
+        for (digit, port) in tree.uplinks(tree.level(node)).map(PortId).enumerate() {
+            let parent = tree.parent(node, digit as u32);
+            builder.link((node, port), (parent, tree.port_to(parent, node)), rate, delay);
+        }
+    }
+    Ok(builder.build(Shape::Xgft(size)))
 }
 
 /// Hosts on two switches that one link joins: hosts on the left, hosts on the right, the left switch, the right one.

@@ -3,6 +3,7 @@
 //! Levels from below: hosts, edge switches, aggregation switches, cores. Ids go level by level, and within a level from
 //! left to right. All is arithmetic on a node's id: there is no table.
 
+use crate::Below;
 use raddle_core::{NodeId, PortId};
 use std::ops::Range;
 
@@ -311,52 +312,6 @@ impl Clos {
         // All ports of a side that are closer are alike.
         let sides = self.ways(from, to).into_iter().filter(|side| !side.is_empty());
         sides.map(|side| side.len() as f64 * self.paths(self.neighbour(from, level, side.start), to)).sum()
-    }
-}
-
-/// Where hosts are, seen from a node: below it, each by one port, or elsewhere, by any port that leads up.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Below {
-    /// Hosts in all, the first nodes.
-    hosts: u32,
-    /// The first host below the node, and how many there are, each port leading to `each` of them.
-    first: u32,
-    count: u32,
-    each: u32,
-    /// The first port up, and how many there are.
-    up: PortId,
-    ups: u16,
-}
-
-impl Below {
-    /// Whether `to` is a host.
-    pub(crate) fn knows(&self, to: NodeId) -> bool {
-        to.0 < self.hosts
-    }
-
-    /// The port towards a host below.
-    #[inline]
-    fn down(&self, to: NodeId) -> Option<PortId> {
-        let place = to.0.wrapping_sub(self.first);
-        (place < self.count).then(|| PortId((place / self.each) as u16))
-    }
-
-    /// The ports towards a host other than the node itself.
-    #[inline]
-    pub(crate) fn ports(&self, to: NodeId) -> impl Iterator<Item = PortId> + use<> {
-        let (first, count) = self.down(to).map_or((self.up, self.ups), |down| (down, 1));
-        (first.0..first.0 + count).map(PortId)
-    }
-
-    /// The port towards a host other than the node itself; if there are several, the one that `pick` names.
-    #[inline]
-    pub(crate) fn choose(&self, to: NodeId, pick: impl FnOnce(usize) -> usize) -> PortId {
-        if let Some(down) = self.down(to) {
-            return down;
-        }
-        let choice = pick(self.ups.into());
-        assert!(choice < self.ups.into(), "port {choice} of {}", self.ups);
-        PortId(self.up.0 + choice as u16)
     }
 }
 

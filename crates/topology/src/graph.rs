@@ -4,7 +4,7 @@
 //! uniform. A directed link is named by its egress port: `LinkId = first_link(node) + port`. Parallel links and
 //! mixed rates are allowed.
 
-use crate::{ClosSize, LinkLayer};
+use crate::{ClosSize, LinkLayer, XgftSize};
 use raddle_core::{Duration, LinkId, NodeId, PortId, Rate};
 
 /// A directed link.
@@ -33,6 +33,8 @@ pub enum Shape {
     Mesh(Vec<u32>),
     /// Clos network of two or three levels of switches, its nodes and ports numbered as [`crate::Clos`] does.
     Clos(ClosSize),
+    /// Extended generalized fat tree, its nodes and ports numbered as [`crate::Xgft`] does.
+    Xgft(XgftSize),
     /// Nothing is known: failed links, read from a file, or of another kind.
     General,
 }

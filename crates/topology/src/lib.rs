@@ -1,6 +1,7 @@
 //! Fabrics as graphs: nodes, ports and links, the builders of the field's topologies, failures as data, and
 //! routing over them (path samplers and the weights they imply).
 
+mod below;
 pub mod builders;
 pub mod clos;
 pub mod graph;
@@ -11,7 +12,9 @@ mod link_layer;
 mod memo;
 mod oversubscription;
 pub mod routing;
+pub mod xgft;
 
+pub use below::Below;
 pub use clos::{Clos, ClosSize};
 pub use graph::{Builder, Link, Shape, Topology};
 pub use grid::Grid;
@@ -19,3 +22,4 @@ pub use hops::Hops;
 pub use link_layer::LinkLayer;
 pub use memo::Memo;
 pub use oversubscription::Oversubscription;
+pub use xgft::{Xgft, XgftSize};

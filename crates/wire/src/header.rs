@@ -1,6 +1,6 @@
 //! The header of any packet that engines carry.
 
-use crate::{Ecn, Error, exp, hula, ipv4, r2c2, tcp, udp};
+use crate::{Ecn, Error, Mac, cee, cnm, exp, frame, hula, ipv4, pfc, r2c2, tcp, udp};
 use std::sync::Arc;
 
 /// The header of a packet, whichever protocol it speaks.
@@ -34,13 +34,20 @@ pub enum Header {
     Exp(Box<exp::Tagged>),
     /// HULA's probe.
     HulaProbe(hula::Probe),
+    /// A data frame of converged Ethernet.
+    Cee(cee::Frame),
+    /// A pause or resumption of priorities, from one end of a link to the other.
+    Pfc(pfc::Pause),
+    /// QCN's notice of congestion, from a switch to a source.
+    Cnm(cnm::Notice),
 }
 
 impl Header {
     /// Bytes of the header on the wire: of a data packet 36, of an event or a digest 16, of a TCP segment 40 and its SACK
     /// option, of a UDP datagram 44, of a tagged packet the tag's and its own, of a HULA probe 46; of packets that are all header, a request's 36, a drop notice's 56, an acknowledgement's 52, an
     /// announcement's 12 and 5 an assignment, a snapshot's 48 and 10 a flow, a controller event's 52, and a
-    /// controller's rates' 36 and 6 a rate.
+    /// controller's rates' 36 and 6 a rate. Frames of converged Ethernet are all header here, check sequence included: a
+    /// data frame as many bytes as it carries and at least 64, pauses and congestion notices 64.
     #[must_use]
     pub fn wire_len(&self) -> usize {
         match self {
@@ -60,6 +67,9 @@ impl Header {
             Self::Udp(_) => udp::Datagram::LEN,
             Self::Exp(tagged) => tagged.wire_len(),
             Self::HulaProbe(_) => hula::Probe::LEN,
+            Self::Cee(frame) => frame.wire_len(),
+            Self::Pfc(_) => pfc::Pause::LEN,
+            Self::Cnm(_) => cnm::Notice::LEN,
         }
     }
 
@@ -77,7 +87,10 @@ impl Header {
             | Self::R2c2Digest(_)
             | Self::R2c2Request(_)
             | Self::R2c2Snapshot(_)
-            | Self::HulaProbe(_) => 0,
+            | Self::HulaProbe(_)
+            | Self::Cee(_)
+            | Self::Pfc(_)
+            | Self::Cnm(_) => 0,
             Self::Tcp(segment) => segment.plen as usize,
             Self::Udp(datagram) => datagram.plen as usize,
             Self::Exp(tagged) => tagged.inner.payload_len(),
@@ -101,7 +114,10 @@ impl Header {
             | Self::Tcp(_)
             | Self::Udp(_)
             | Self::Exp(_)
-            | Self::HulaProbe(_) => None,
+            | Self::HulaProbe(_)
+            | Self::Cee(_)
+            | Self::Pfc(_)
+            | Self::Cnm(_) => None,
         }
     }
 
@@ -122,7 +138,10 @@ impl Header {
             | Self::Tcp(_)
             | Self::Udp(_)
             | Self::Exp(_)
-            | Self::HulaProbe(_) => None,
+            | Self::HulaProbe(_)
+            | Self::Cee(_)
+            | Self::Pfc(_)
+            | Self::Cnm(_) => None,
         }
     }
 
@@ -141,8 +160,8 @@ impl Header {
         }
     }
 
-    /// The flow's name, on which sender and receiver agree: R2C2's handle, [`tcp::Segment::flow_key`] or
-    /// [`udp::Datagram::flow_key`]. Of a drop notice, the flow whose event was dropped; of what is about no single flow,
+    /// The flow's name, on which sender and receiver agree: R2C2's handle, [`tcp::Segment::flow_key`],
+    /// [`udp::Datagram::flow_key`] or [`cee::Frame::flow_key`]. Of a drop notice, the flow whose event was dropped; of what is about no single flow,
     /// 0; of a controller's rates, the handle that its data header names, although they are about several flows. Of an
     /// Exp-response, whose addresses are exchanged and whose ports are not, 0.
     #[must_use]
@@ -158,7 +177,10 @@ impl Header {
             | Self::R2c2Digest(_)
             | Self::R2c2Request(_)
             | Self::R2c2Snapshot(_)
-            | Self::HulaProbe(_) => 0,
+            | Self::HulaProbe(_)
+            | Self::Pfc(_)
+            | Self::Cnm(_) => 0,
+            Self::Cee(frame) => frame.flow_key(),
             Self::Tcp(segment) => segment.flow_key(),
             Self::Udp(datagram) => datagram.flow_key(),
             Self::Exp(tagged) if tagged.tag.is_response => 0,
@@ -213,6 +235,9 @@ impl Header {
             Self::Udp(datagram) => out.extend_from_slice(&datagram.encode(payload)),
             Self::Exp(tagged) => tagged.encode(payload, out),
             Self::HulaProbe(probe) => out.extend_from_slice(&probe.encode()),
+            Self::Cee(frame) => frame.encode(out),
+            Self::Pfc(pause) => out.extend_from_slice(&pause.encode()),
+            Self::Cnm(notice) => out.extend_from_slice(&notice.encode(cnm::Notice::TAGS)),
         }
     }
 
@@ -240,6 +265,11 @@ impl Header {
             }
             r2c2::Snapshot::TYPE => Self::R2c2Snapshot(r2c2::Snapshot::decode(bytes)?),
             hula::Probe::TYPE => Self::HulaProbe(hula::Probe::decode(bytes)?),
+            pfc::Pause::TYPE => Self::Pfc(pfc::Pause::decode(bytes)?),
+            Mac::TYPE => match frame::ethertype(bytes)? {
+                cee::Frame::ETHERTYPE => Self::Cee(cee::Frame::decode(bytes)?),
+                _ => Self::Cnm(cnm::Notice::decode(bytes)?.0),
+            },
             0x20..=0x2F => Self::R2c2Event(r2c2::Event::decode(bytes)?),
             ipv4::TYPE if ipv4::protocol(bytes) == Some(udp::Datagram::PROTOCOL) => {
                 Self::Udp(udp::Datagram::decode(bytes)?)

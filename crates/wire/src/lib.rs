@@ -4,20 +4,27 @@
 //! pass its bytes, and both mean the same. Decoding never panics on any bytes: a malformed packet is data, and
 //! what is wrong with it is an [`Error`]. Encoding expects fields within their documented ranges.
 //!
-//! The first byte alone tells the packets apart: IPv4 without options begins with 0x45, so R2C2, whose unicast control
-//! packets are 0x41 to 0x43 and 0x48, never uses 0x45, nor 0x99, with which Expeditus's tag begins. In front of a
-//! packet there may be a [`Shim`], 0x5C. Payload bytes are counted and not kept in simulation: where none are given they
+//! The first byte tells the packets apart: IPv4 without options begins with 0x45, so R2C2, whose unicast control
+//! packets are 0x41 to 0x43 and 0x48, never uses 0x45, nor 0x99, with which Expeditus's tag begins. Converged Ethernet's
+//! packets are whole frames with their check sequence: 0x01 begins the address of a pause, and 0x06 that of a host, for
+//! data and congestion notices, which their EtherTypes tell apart. In front of a packet there may be a [`Shim`], 0x5C. Payload bytes are counted and not kept in simulation: where none are given they
 //! are zeros, which add nothing to a checksum.
 
+pub mod cee;
 mod checksum;
+pub mod cnm;
 pub mod conga;
+mod crc;
 mod ecn;
 pub mod ethernet;
 pub mod exp;
 mod field;
+mod frame;
 mod header;
 pub mod hula;
 mod ipv4;
+mod mac;
+pub mod pfc;
 pub mod r2c2;
 mod shim;
 pub mod tcp;
@@ -27,6 +34,7 @@ pub mod udp;
 
 pub use ecn::Ecn;
 pub use header::Header;
+pub use mac::Mac;
 pub use shim::Shim;
 
 /// Why bytes are not a valid header.

@@ -1,11 +1,14 @@
 //! Oracle O7: known bytes, round trips, corruption, and bytes of any kind.
 
+use crate::cee::Frame;
+use crate::cnm::Notice;
 use crate::exp::Tagged;
 use crate::hula::Probe;
+use crate::pfc::Pause;
 use crate::r2c2::*;
 use crate::tcp::{ACK, Segment};
 use crate::udp::Datagram;
-use crate::{Ecn, Error, Header};
+use crate::{Ecn, Error, Header, Mac};
 use proptest::prelude::*;
 
 pub(crate) fn hex(text: &str) -> Vec<u8> {
@@ -147,6 +150,10 @@ pub(crate) fn datagram() -> Datagram {
         offset: 1_456,
         size: 65_536,
     }
+}
+
+fn pause() -> Pause {
+    Pause { src: Mac::host(1), enabled: 0x81, quanta: [1, 0, 0, 0, 0, 0, 0, 0xffff] }
 }
 
 #[test]
@@ -318,6 +325,11 @@ fn oracle_o7_single_bit_flips_are_detected() {
     sacked.sack[0] = (5, 9);
     assert_flips_are_noticed(&bytes_of(&Header::Tcp(sacked)), &[], decodes);
     assert_flips_are_noticed(&bytes_of(&Header::Udp(datagram())), &[], decodes);
+    for header in
+        [Header::Cee(crate::cee::tests::FRAME), Header::Pfc(pause()), Header::Cnm(crate::cnm::tests::NOTICE)]
+    {
+        assert_flips_are_noticed(&bytes_of(&header), &[], decodes);
+    }
     assert_flips_are_noticed(&hex(ANNOUNCEMENT), &[], |bytes| Announcement::decode(bytes).is_ok());
     assert_flips_are_noticed(&hex(CONTROLLER_EVENT), &[2], decodes);
     assert_flips_are_noticed(&hex(CONTROLLER_RATES), &[2], decodes);
@@ -346,6 +358,9 @@ fn every_prefix_of_a_packet_is_truncated() {
         Header::R2c2Snapshot(snapshot(1, two_flows())),
         Header::Tcp(segment()),
         Header::Udp(datagram()),
+        Header::Cee(crate::cee::tests::FRAME),
+        Header::Pfc(pause()),
+        Header::Cnm(crate::cnm::tests::NOTICE),
     ];
     for bytes in packets.map(|header| bytes_of(&header)) {
         for have in 0..bytes.len() {
@@ -566,6 +581,34 @@ fn any_datagram() -> impl Strategy<Value = Datagram> {
     )
 }
 
+fn any_frame() -> impl Strategy<Value = Frame> {
+    let node = 0_u32..1 << 24;
+    let place = (0_u64..1 << 50, 1_u16..9_000, 0_u64..1 << 50);
+    (node.clone(), node, any::<(u32, u32, u64)>(), 0_u8..8, place).prop_map(
+        |(src, dst, (flow, path, birth_ps), priority, (offset, plen, rest))| {
+            let size = offset + u64::from(plen) + rest;
+            Frame { src, dst, flow, priority, plen, path, offset, size, birth_ps }
+        },
+    )
+}
+
+fn any_pause() -> impl Strategy<Value = Pause> {
+    any::<([u8; 6], u8, [u16; 8])>().prop_map(|(src, enabled, quanta)| {
+        let counted = |i: usize| if enabled >> i & 1 == 1 { quanta[i] } else { 0 };
+        Pause { src: Mac(src), enabled, quanta: std::array::from_fn(counted) }
+    })
+}
+
+fn any_congestion_notice() -> impl Strategy<Value = Notice> {
+    let node = 0_u32..1 << 24;
+    (node.clone(), node, any::<([u8; 6], i16, i16)>(), 0_u8..8, 0_u8..64).prop_map(
+        |(dst, culprit_dst, (cp, q_offset, q_delta), priority, feedback)| {
+            let cp = Mac(cp);
+            Notice { dst, cp, priority, feedback, q_offset, q_delta, culprit_dst }
+        },
+    )
+}
+
 fn any_header() -> impl Strategy<Value = Header> {
     prop_oneof![
         any_data(0_u16..9_000).prop_map(Header::R2c2Data),
@@ -586,13 +629,17 @@ fn any_header() -> impl Strategy<Value = Header> {
             .prop_map(|(tag, datagram)| Header::Exp(Box::new(Tagged { tag, inner: Header::Udp(datagram) }))),
         (0_u32..1 << 24, any::<u8>())
             .prop_map(|(tor, utilisation)| Header::HulaProbe(Probe { tor, utilisation })),
+        any_frame().prop_map(Header::Cee),
+        any_pause().prop_map(Header::Pfc),
+        any_congestion_notice().prop_map(Header::Cnm),
     ]
 }
 
 /// Bytes of any kind, half of them behind a first byte that some decoder takes up.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     let types = proptest::sample::select(vec![
-        0x10_u8, 0x21, 0x25, 0x26, 0x31, 0x41, 0x42, 0x43, 0x44, 0x45, 0x47, 0x48, 0x49, 0x8E, 0x99,
+        0x01_u8, 0x06, 0x10, 0x21, 0x25, 0x26, 0x31, 0x41, 0x42, 0x43, 0x44, 0x45, 0x47, 0x48, 0x49, 0x8E,
+        0x99,
     ]);
     (proptest::option::of(types), proptest::collection::vec(any::<u8>(), 0..120)).prop_map(
         |(kind, mut bytes)| {
@@ -637,7 +684,7 @@ proptest! {
 /// HULA's probe, the shim and Expeditus's tag have no checksum, as in their papers.
 #[test]
 fn no_flipped_bit_leads_to_a_packet_without_a_checksum() {
-    let all = (0x20_u8..0x30).chain([0x10, 0x31, 0x41, 0x42, 0x43, 0x44, 0x45, 0x47, 0x48, 0x49]);
+    let all = (0x20_u8..0x30).chain([0x01, 0x06, 0x10, 0x31, 0x41, 0x42, 0x43, 0x44, 0x45, 0x47, 0x48, 0x49]);
     let unchecked = [Probe::TYPE, crate::Shim::TYPE, 0x99];
     for first in all.chain(unchecked) {
         for other in unchecked.into_iter().filter(|&other| other != first) {

@@ -1,6 +1,6 @@
 //! When flows start.
 
-use crate::{WorkloadError, exponential};
+use crate::WorkloadError;
 use raddle_core::{Bytes, Duration, Stream, Time};
 
 /// When flows start, over the whole fabric.
@@ -66,7 +66,7 @@ impl Arrivals {
     pub(crate) fn starts(&self, mean_gap_ps: f64, mut stream: Stream) -> impl Iterator<Item = Time> {
         let random = self.random();
         let mut gap = move || {
-            let ps = if random { exponential(&mut stream, mean_gap_ps) } else { mean_gap_ps };
+            let ps = if random { stream.exponential(mean_gap_ps) } else { mean_gap_ps };
             Duration::from_ps(ps.round() as u64)
         };
         let first = Time::ZERO + if random { gap() } else { Duration::ZERO };

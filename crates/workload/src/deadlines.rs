@@ -1,6 +1,6 @@
 //! By when flows should be complete.
 
-use crate::{WorkloadError, exponential};
+use crate::WorkloadError;
 use raddle_core::{Duration, Stream};
 
 /// How long after their start flows should be complete.
@@ -36,7 +36,7 @@ impl Deadlines {
             Self::None => None,
             Self::Fixed(deadline) => Some(deadline),
             Self::Exponential { mean, min } => {
-                let drawn = exponential(stream, mean.as_ps() as f64);
+                let drawn = stream.exponential(mean.as_ps() as f64);
                 Some(Duration::from_ps(drawn.round() as u64).max(min))
             }
         }

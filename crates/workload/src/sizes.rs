@@ -1,6 +1,6 @@
 //! How large flows are.
 
-use crate::{SizeCdf, WorkloadError, exponential};
+use crate::{SizeCdf, WorkloadError};
 use raddle_core::{Bytes, Stream};
 
 /// How large flows are, in application bytes: rounded to whole bytes, at least 1, never capped.
@@ -72,7 +72,7 @@ impl Sizes {
                 // 1 - unit() is in (0, 1], so the size is finite.
                 scale * libm::pow(1.0 - stream.unit(), -1.0 / shape)
             }
-            Self::Exponential { mean } => exponential(stream, mean.0 as f64),
+            Self::Exponential { mean } => stream.exponential(mean.0 as f64),
             Self::Cdf(cdf) => cdf.quantile(stream.unit()),
         };
         Bytes((bytes.round() as u64).max(1))

@@ -2,8 +2,9 @@
 
 use super::Partition;
 use crate::failure::Change;
+use crate::port::InService;
 use crate::slab::Origin;
-use raddle_core::{DropReason, Input, PortId};
+use raddle_core::{DropReason, Input, Paused, PortId};
 use raddle_topology::Link;
 
 /// The steps of a failure come in this order, whatever the partitions: what links lose, by link, then what nodes do
@@ -90,6 +91,8 @@ impl Partition {
     fn cut_near_end(&mut self, link: usize, out: PortId, mut waiting: Vec<u32>) {
         let node = self.owner(u32::try_from(link).expect("link ids fit 28 bits"));
         let now = self.now;
+        // What takes memory of the node until it is lost.
+        let mut inside = Vec::new();
         let port = &mut self.ports[link];
         let is_remote = port.is_remote;
         if is_remote {
@@ -114,11 +117,17 @@ impl Partition {
                 }
             }
             if let Some(served) = &mut special.served {
-                served.serving = None;
-                while let Some(slot) = served.queue.pop(now) {
+                let serving = served.serving.take();
+                inside.extend(serving.map(|InService { class, size, origin, .. }| (class, size, origin)));
+                while let Some(slot) = served.queue.pop(now, Paused::NONE) {
+                    let packet = self.slab.get(slot);
+                    inside.push((packet.class(), packet.size, self.slab.origin(slot)));
                     waiting.push(slot);
                 }
             }
+        }
+        for (class, size, origin) in inside {
+            self.release(node, link, class, size, origin);
         }
         let keeps_origins = self.ports[link].is_served;
         for slot in waiting {

@@ -5,7 +5,7 @@ use crate::events::{Event, Kind};
 use crate::mail::Content;
 use crate::port::InService;
 use crate::slab::Origin;
-use raddle_core::{Admit, DropReason, Duration, Input, Packet, PortId, Signal, Time, Verdict};
+use raddle_core::{Admit, DropReason, Duration, Input, LinkId, Packet, PortId, Signal, Time, Verdict};
 
 /// What a signal takes at least, so that none comes in the instant in which it was sent.
 const LEAST_SIGNAL_DELAY: Duration = Duration::from_ps(1);
@@ -23,7 +23,8 @@ impl Partition {
 
     pub(super) fn enqueue_served(&mut self, node: u32, out: PortId, slot: u32, origin: Origin) -> bool {
         let link = self.local_link(node, out);
-        self.slab.set_origin(slot, origin);
+        let bound = u32::try_from(link).expect("link ids fit 28 bits");
+        self.slab.set_origin(slot, Origin { bound, ..origin });
         let packet = self.slab.get_mut(slot);
         let port = &mut self.ports[link];
         let Some(served) = self.specials[link].as_mut().and_then(|special| special.served.as_mut()) else {
@@ -35,17 +36,19 @@ impl Partition {
         if served.queue.push(self.now, slot, packet) == Admit::Drop {
             due = self.lose(node, Some(out), slot, origin, DropReason::QueueFull);
         } else {
-            let in_service = served.serving.as_ref().map_or(0, |serving| serving.packet.size);
-            let waiting = served.queue.bytes().0 + u64::from(in_service);
+            let waiting = served.bytes();
             let stats = &mut port.stats;
             stats.peak_queue = stats.peak_queue.max(waiting);
             if let Some(depths) = self.depths.get_mut(link) {
                 depths.count(waiting);
             }
             let idle = served.serving.is_none();
-            let class = &self.classes[port.class as usize];
-            port.free_at = port.free_at.max(self.now) + class.serialisation(packet.size);
+            let (class, size) = (packet.class(), packet.size);
+            port.free_at = port.free_at.max(self.now) + self.classes[port.class as usize].serialisation(size);
             self.states[link].free_at = port.free_at;
+            if let Some(arrival) = origin.port.filter(|_| self.controls) {
+                self.occupy(node, arrival, class, size);
+            }
             if idle {
                 self.serve_next(link);
             }
@@ -56,21 +59,30 @@ impl Partition {
         due
     }
 
-    /// Begins the next transmission of a served port, if anything waits.
-    fn serve_next(&mut self, link: usize) {
+    /// Begins the next transmission of a served port, if anything waits that is not paused.
+    pub(super) fn serve_next(&mut self, link: usize) {
         let Some(served) = self.specials[link].as_mut().and_then(|special| special.served.as_mut()) else {
             return;
         };
-        let Some(slot) = served.queue.pop(self.now) else { return };
+        let Some(slot) = served.queue.pop(self.now, self.states[link].paused) else { return };
         if let Some(agent) = &mut served.agent {
             agent.dequeue(self.now, self.slab.get_mut(slot), &self.states[link]);
         }
-        let (packet, origin) = (self.slab.get(slot).clone(), self.slab.origin(slot));
-        let sent = self.launch(link, slot, self.now, origin.tail);
+        let packet = self.slab.get(slot);
+        let (class, size, origin) = (packet.class(), packet.size, self.slab.origin(slot));
+        let heard_of = match origin.port {
+            None => true,
+            Some(_) => self.nodes[self.owner(link as u32) as usize].hears_of_departures,
+        };
+        let packet = heard_of.then(|| packet.clone());
+        // Nothing runs dry in the middle of a packet that is still coming in.
+        let time = self.classes[self.ports[link].class as usize].serialisation(size);
+        let start = self.now.max(Time::ZERO + origin.tail.since(Time::ZERO + time));
+        let sent = self.launch(link, slot, start, origin.tail);
         if let Some(served) = self.specials[link].as_mut().and_then(|special| special.served.as_mut()) {
-            served.serving = Some(InService { packet, origin, sent });
+            served.serving = Some(InService { packet, class, size, origin, sent });
         }
-        self.events.push(Event::new(sent, Kind::Sent, u32::try_from(link).expect("link ids fit 28 bits")));
+        self.events.push(Event::new(sent, Kind::Sent, link as u32));
     }
 
     pub(super) fn transmission_ends(&mut self, link: u32) {
@@ -80,7 +92,8 @@ impl Partition {
             return;
         };
         // Otherwise the link went down in between.
-        let Some(InService { packet, origin, .. }) = served.serving.take_if(|serving| serving.sent == now)
+        let Some(InService { packet, class, size, origin, .. }) =
+            served.serving.take_if(|serving| serving.sent == now)
         else {
             return;
         };
@@ -90,8 +103,10 @@ impl Partition {
         } else if port.is_remote {
             self.settle_remote(index);
         }
-        self.serve_next(index);
         let node = self.owner(link);
+        self.release(node, index, class, size, origin);
+        self.serve_next(index);
+        let Some(packet) = packet else { return };
         self.departed(node, &packet, origin);
         if origin.port.is_none() {
             if let Some(host) = &mut self.nodes[node as usize].parts.host {
@@ -101,6 +116,25 @@ impl Partition {
         }
     }
 
+    /// Bytes that wait or are in service at the port that a link leaves, if it is here.
+    pub(crate) fn queued(&mut self, link: LinkId) -> Option<u64> {
+        let from = self.topology.link(link)?.from;
+        let index = self.links.binary_search(&link).ok().filter(|_| self.is_here(from))?;
+        let served = self.specials[index].as_ref().and_then(|special| special.served.as_ref());
+        if let Some(served) = served {
+            return Some(served.bytes());
+        }
+        let port = &mut self.ports[index];
+        if port.has_ledger {
+            self.settle_ledger(index);
+        } else if port.is_remote {
+            self.settle_remote(index);
+        } else {
+            port.settle(self.now, &self.classes[port.class as usize]);
+        }
+        Some(self.ports[index].queued)
+    }
+
     /// The node, of this partition, that a link leaves.
     pub(super) fn owner(&self, link: u32) -> u32 {
         self.ports[self.ports[link as usize].reverse as usize].wire.to_node
@@ -108,13 +142,11 @@ impl Partition {
 
     /// Tells the forwarder that a packet has left its node, and sends its answer upstream.
     pub(super) fn departed(&mut self, node: u32, packet: &Packet, origin: Origin) {
-        if !self.departures {
+        let state = &mut self.nodes[node as usize];
+        if !state.hears_of_departures {
             return;
         }
-        let (Some(arrival), Some(forwarder)) = (origin.port, &mut self.nodes[node as usize].parts.forwarder)
-        else {
-            return;
-        };
+        let (Some(arrival), Some(forwarder)) = (origin.port, &mut state.parts.forwarder) else { return };
         if let Some(signal) = forwarder.departed(packet, arrival) {
             self.send_signal(self.local_link(node, arrival), signal);
         }

@@ -189,7 +189,7 @@ mod tests {
     }
 
     fn ports(free_at: Time, up: bool) -> [PortState; 3] {
-        [PortState { free_at, rate: Rate::from_gbps(10), up }; 3]
+        [PortState { free_at, rate: Rate::from_gbps(10), up, paused: raddle_core::Paused::NONE }; 3]
     }
 
     fn full() -> Packet {

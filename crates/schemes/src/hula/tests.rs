@@ -12,7 +12,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 const RATE: Rate = Rate::from_gbps(10);
-const PORTS: Ports<'_> = Ports(&[PortState { free_at: Time::ZERO, rate: RATE, up: true }; 4]);
+const PORTS: Ports<'_> =
+    Ports(&[PortState { free_at: Time::ZERO, rate: RATE, up: true, paused: raddle_core::Paused::NONE }; 4]);
 /// The first edge switch of the first pod, and of the second.
 const A: NodeId = NodeId(16);
 const B: NodeId = NodeId(18);

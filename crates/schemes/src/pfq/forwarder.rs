@@ -113,6 +113,10 @@ impl Forwarder for PfqForwarder {
         Verdict::Forward(port)
     }
 
+    fn hears_of_departures(&self) -> bool {
+        true
+    }
+
     fn departed(&mut self, packet: &Packet, _: PortId) -> Option<Signal> {
         flow_of(packet).map(|flow| Signal(flow.into()))
     }

@@ -1,6 +1,6 @@
 //! One egress port: a queue a flow, deficit round robin among them (Shreedhar and Varghese, SIGCOMM 1995).
 
-use raddle_core::{Admit, Bytes, Header, Packet, Queue, Time};
+use raddle_core::{Admit, Bytes, Header, Packet, Paused, Queue, Time};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -84,7 +84,7 @@ impl Queue for FlowQueues {
         Admit::Take
     }
 
-    fn pop(&mut self, _: Time) -> Option<u32> {
+    fn pop(&mut self, _: Time, _: Paused) -> Option<u32> {
         if let Some((_, slot, size)) = self.lone.take() {
             self.bytes -= u64::from(size);
             return Some(slot);

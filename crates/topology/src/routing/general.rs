@@ -33,7 +33,9 @@ impl General {
             Shape::Mesh(dims) => {
                 (Hops::Search(Search::new(Arc::clone(&topology))), Some(Grid::new(dims, false)))
             }
-            Shape::Torus(_) | Shape::General => (Hops::Search(Search::new(Arc::clone(&topology))), None),
+            Shape::Torus(_) | Shape::Xgft(_) | Shape::General => {
+                (Hops::Search(Search::new(Arc::clone(&topology))), None)
+            }
         };
         let hosts = topology.hosts().collect();
         Self { topology, hops, scattered: Memo::default(), gathered: Memo::default(), hosts, mesh }

@@ -1,16 +1,15 @@
 //! Shortest-path routing as one node sees it: what is the same for all its packets is worked out beforehand.
 
 use super::Routing;
-use crate::clos::Below;
-use crate::{Clos, Shape};
+use crate::{Below, Clos, Shape, Xgft};
 use raddle_core::{NodeId, PortId};
 use std::sync::Arc;
 
-/// [`Routing::choose`] at one node, which in a Clos network needs nothing but a few numbers of its own.
+/// [`Routing::choose`] at one node, which in a Clos network or a tree needs nothing but a few numbers of its own.
 #[derive(Debug, Clone)]
 pub struct LocalRouting {
     node: NodeId,
-    /// In a Clos network.
+    /// In a Clos network or an extended generalized fat tree.
     below: Option<Below>,
     routing: Arc<Routing>,
 }
@@ -21,6 +20,7 @@ impl LocalRouting {
     pub fn new(routing: Arc<Routing>, node: NodeId) -> Self {
         let below = match routing.topology().shape() {
             &Shape::Clos(size) => Some(Clos::new(size).below(node)),
+            Shape::Xgft(size) => Some(Xgft::new(size.clone()).below(node)),
             _ => None,
         };
         Self { node, below, routing }

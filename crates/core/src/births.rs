@@ -1,0 +1,230 @@
+//! When the frames of an application with a rate are born (specs/cee.md §6.1).
+
+use crate::{Bytes, Duration, Process, Rate, Stream, Time};
+
+/// The births of the frames of one flow or of one host, in order, for ever.
+///
+/// A slot is what one frame takes at the line's rate, and the load is the share of slots that have a frame. All but
+/// Poisson births stand at beginnings of slots, or at a constant distance, from a random phase within one slot on.
+///
+/// | process | slots between a frame and the next |
+/// |---|---|
+/// | constant | 1 / load, exactly |
+/// | Bernoulli | geometric, mean 1 / load |
+/// | Poisson | exponential, mean 1 / load, not whole |
+/// | on/off | one within a burst, whose length is geometric; bursts begin after a silence, geometric too, that makes the load |
+///
+/// Silences of a Markov chain last a slot or more; where the load asks for less in the mean, some are left out, and two
+/// bursts appear as one.
+///
+/// A birth costs a draw or two and a division.
+#[derive(Debug, Clone)]
+pub struct Births {
+    process: Process,
+    /// The share of the line's rate that the frames make, at most 1.
+    load: f64,
+    frame: Bytes,
+    /// At which a frame lasts one tick: the line's, or that of the frames if they are evenly spaced.
+    tick: Rate,
+    /// Ticks passed since `begin`, the last birth's included.
+    ticks: u64,
+    begin: Time,
+    /// Whether it begins in the midst of a burst, as a chain that has run for long does so often as it is in one. What is
+    /// left of a burst is distributed as a whole one is.
+    midway: bool,
+    /// Frames to come of the burst that has begun.
+    left: u64,
+    stream: Stream,
+}
+
+impl Births {
+    /// Frames of `frame` bytes from `start` on, which make `rate` in the long run; a rate above the line's counts as the
+    /// line's.
+    ///
+    /// # Panics
+    /// If a rate, the size or the mean burst is zero.
+    #[must_use]
+    pub fn new(
+        process: Process,
+        rate: Rate,
+        line: Rate,
+        frame: Bytes,
+        start: Time,
+        mut stream: Stream,
+    ) -> Self {
+        assert!(rate > Rate::ZERO && line > Rate::ZERO && frame > Bytes(0), "frames of a size at a rate");
+        assert_ne!(process, Process::OnOff { burst: 0 }, "a burst has a frame");
+        let rate = rate.min(line);
+        let load = rate.as_bps_f64() / line.as_bps_f64();
+        let slot = line.time_for(frame);
+        let phase = if process == Process::Poisson { 0 } else { stream.below(slot.as_ps()) };
+        let midway = matches!(process, Process::OnOff { .. }) && stream.unit() < load;
+        let tick = if process == Process::Constant { rate } else { line };
+        let begin = start + Duration::from_ps(phase);
+        Self { process, load, frame, tick, ticks: 0, begin, midway, left: 0, stream }
+    }
+
+    /// The birth of the first frame of the next burst, and how many frames it has; of other processes than on/off each
+    /// frame is a burst. What was left of the burst before is passed over.
+    pub fn next_burst(&mut self) -> (Time, u64) {
+        self.ticks += self.left;
+        let (ticks, frames) = match self.process {
+            Process::Constant => (1, 1),
+            Process::Bernoulli => (self.stream.geometric(1.0 / self.load), 1),
+            Process::OnOff { burst } => {
+                let burst = f64::from(burst);
+                let mean_silence = burst * (1.0 - self.load) / self.load;
+                let silence = if std::mem::take(&mut self.midway) { 0 } else { self.silence(mean_silence) };
+                (silence + 1, self.stream.geometric(burst))
+            }
+            Process::Poisson => {
+                let mean = self.tick.time_for(self.frame).as_ps() as f64 / self.load;
+                self.begin += Duration::from_ps(self.stream.exponential(mean).round() as u64);
+                (0, 1)
+            }
+        };
+        self.ticks += ticks;
+        self.left = frames - 1;
+        (self.latest(), frames)
+    }
+
+    /// So many slots without a frame, in the mean `mean`.
+    fn silence(&mut self, mean: f64) -> u64 {
+        if mean >= 1.0 { self.stream.geometric(mean) } else { u64::from(self.stream.unit() < mean) }
+    }
+
+    /// The latest birth: the beginning of the last tick.
+    fn latest(&self) -> Time {
+        self.begin + self.tick.time_for(Bytes(self.frame.0.saturating_mul(self.ticks.saturating_sub(1))))
+    }
+}
+
+impl Iterator for Births {
+    type Item = Time;
+
+    fn next(&mut self) -> Option<Time> {
+        if self.left == 0 {
+            return Some(self.next_burst().0);
+        }
+        self.left -= 1;
+        self.ticks += 1;
+        Some(self.latest())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: Rate = Rate::from_gbps(10);
+    const FRAME: Bytes = Bytes(1_500);
+    /// What a frame takes, in ps (specs/cee.md §6.1).
+    const SLOT: u64 = 1_200_000;
+    const ON_OFF: Process = Process::OnOff { burst: 20 };
+    const ALL: [Process; 4] = [Process::Constant, Process::Poisson, Process::Bernoulli, ON_OFF];
+
+    /// Births at `percent` of the line's rate from 1 ms on.
+    fn births(process: Process, percent: u64, seed: u64) -> Births {
+        let rate = Rate::from_bps(LINE.as_bps() / 100 * percent);
+        Births::new(process, rate, LINE, FRAME, Time::from_ps(1_000_000_000), Stream::new(seed, 0, "births"))
+    }
+
+    fn gaps(process: Process, percent: u64, frames: usize) -> Vec<u64> {
+        let births: Vec<Time> = births(process, percent, 1).take(frames + 1).collect();
+        births.windows(2).map(|pair| pair[1].since(pair[0]).as_ps()).collect()
+    }
+
+    /// specs/cee.md §6.1.
+    #[test]
+    fn oracle_6_1_every_process_makes_its_load() {
+        for process in ALL {
+            for (percent, within) in [(10, 0.04), (45, 0.03), (90, 0.01), (100, 0.005)] {
+                let gaps = gaps(process, percent, 200_000);
+                let load = (SLOT * gaps.len() as u64) as f64 / gaps.iter().sum::<u64>() as f64;
+                let offered = percent as f64 / 100.0;
+                assert!((load / offered - 1.0).abs() < within, "{process:?} at {percent}%: {load}");
+            }
+        }
+    }
+
+    #[test]
+    fn constant_births_do_not_drift() {
+        // 30% of 10 Gbps: a frame every 4 us. At 7/9 of it the gap is no whole number of ps.
+        assert!(gaps(Process::Constant, 30, 1_000).iter().all(|&gap| gap == 4_000_000));
+        let rate = Rate::from_bps(7_000_000_001);
+        let stream = Stream::new(1, 0, "births");
+        let births: Vec<_> =
+            Births::new(Process::Constant, rate, LINE, FRAME, Time::ZERO, stream).take(1_000_001).collect();
+        let exact = rate.time_for(Bytes(1_500_000_000));
+        assert_eq!(births[1_000_000].since(births[0]), exact);
+    }
+
+    #[test]
+    fn slotted_births_keep_to_slots_from_a_random_phase_on() {
+        for process in [Process::Bernoulli, ON_OFF] {
+            assert!(gaps(process, 45, 10_000).iter().all(|gap| gap % SLOT == 0), "{process:?}");
+        }
+        let phase = |seed| births(Process::Constant, 45, seed).next().unwrap().as_ps() - 1_000_000_000;
+        let phases: Vec<u64> = (0..1_000).map(phase).collect();
+        assert!(phases.iter().all(|&phase| phase < SLOT));
+        let mean = phases.iter().sum::<u64>() / 1_000;
+        assert!(mean.abs_diff(SLOT / 2) < SLOT / 25, "{mean}");
+    }
+
+    #[test]
+    fn bernoulli_slots_know_nothing_of_each_other() {
+        let gaps = gaps(Process::Bernoulli, 40, 100_000);
+        let share = |slots| gaps.iter().filter(|&&gap| gap == slots * SLOT).count() as f64 / 1e5;
+        for (slots, expected) in [(1, 0.4), (2, 0.24), (3, 0.144)] {
+            assert!((share(slots) - expected).abs() < 0.006, "{slots}: {}", share(slots));
+        }
+    }
+
+    #[test]
+    fn poisson_gaps_deviate_by_their_mean() {
+        let gaps: Vec<f64> =
+            gaps(Process::Poisson, 50, 100_000).iter().map(|&gap| gap as f64 / 2.4e6).collect();
+        let mean = gaps.iter().sum::<f64>() / 1e5;
+        let variance = gaps.iter().map(|gap| (gap - mean) * (gap - mean)).sum::<f64>() / 1e5;
+        assert!((mean - 1.0).abs() < 0.01 && (variance - 1.0).abs() < 0.03, "{mean} {variance}");
+    }
+
+    #[test]
+    fn bursts_and_silences_of_a_chain_have_their_means() {
+        // Bursts of 20 at 40%: silences of 30 slots.
+        let gaps = gaps(ON_OFF, 40, 400_000);
+        let silences: Vec<u64> = gaps.iter().filter(|&&gap| gap > SLOT).map(|gap| gap / SLOT - 1).collect();
+        let burst = gaps.len() as f64 / silences.len() as f64;
+        let silence = silences.iter().sum::<u64>() as f64 / silences.len() as f64;
+        assert!((burst - 20.0).abs() < 0.5 && (silence - 30.0).abs() < 0.75, "{burst} {silence}");
+    }
+
+    #[test]
+    fn bursts_are_the_same_frames() {
+        for process in ALL {
+            let mut by_burst = births(process, 60, 3);
+            let bursts: Vec<(Time, u64)> = (0..2_000).map(|_| by_burst.next_burst()).collect();
+            let frames: u64 = bursts.iter().map(|&(_, frames)| frames).sum();
+            let by_frame: Vec<Time> = births(process, 60, 3).take(frames as usize).collect();
+            let mut first = 0;
+            for (start, frames) in bursts {
+                assert_eq!(by_frame[first], start, "{process:?}");
+                first += frames as usize;
+            }
+        }
+    }
+
+    #[test]
+    fn a_chain_begins_as_one_that_has_run_for_long() {
+        // At 45%, 45% of runs have a frame in the first slot.
+        let first = |seed| births(ON_OFF, 45, seed).next().unwrap().as_ps() < 1_000_000_000 + SLOT;
+        let busy = (0..2_000).filter(|&seed| first(seed)).count();
+        assert!(busy.abs_diff(900) < 70, "{busy}");
+    }
+
+    #[test]
+    fn golden_births_are_stable_for_ever() {
+        let first = |process| births(process, 45, 1).nth(9).unwrap().as_ps() - 1_000_000_000;
+        assert_eq!(ALL.map(first), [24_827_913, 21_687_306, 20_027_913, 11_627_913]);
+    }
+}

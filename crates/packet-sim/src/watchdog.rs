@@ -1,0 +1,82 @@
+//! Links that wait for each other in a circle: what deadlocks a fabric whose links have flow control.
+
+use raddle_core::LinkId;
+use rustc_hash::FxHashMap;
+
+/// Remembers which ports were held at the last look.
+#[derive(Debug, Default)]
+pub(crate) struct Watchdog {
+    /// Ports that had something to send and might not, and how many packets had left each.
+    held: FxHashMap<LinkId, u64>,
+}
+
+impl Watchdog {
+    /// Looks again: `held` are the ports that have something to send and may not, `waits` tells which link's packets wait
+    /// for which. Returns a cycle of those that have been so since the last look.
+    pub(crate) fn look(
+        &mut self,
+        held: FxHashMap<LinkId, u64>,
+        waits: impl FnOnce() -> Vec<(LinkId, LinkId)>,
+    ) -> Option<Vec<LinkId>> {
+        let stuck = |link: &LinkId| held.get(link).is_some_and(|sent| self.held.get(link) == Some(sent));
+        let cycle = if held.keys().any(|link| stuck(link)) {
+            let mut edges = waits();
+            edges.retain(|(link, next)| stuck(link) && stuck(next));
+            cycle(edges)
+        } else {
+            None
+        };
+        self.held = held;
+        cycle
+    }
+}
+
+/// A cycle of a graph given by its edges, the one that begins with the least link that has one.
+fn cycle(mut edges: Vec<(LinkId, LinkId)>) -> Option<Vec<LinkId>> {
+    edges.sort_unstable();
+    edges.dedup();
+    // Without an edge from a link there is no cycle through it.
+    loop {
+        let before = edges.len();
+        let sources: Vec<LinkId> = edges.iter().map(|&(link, _)| link).collect();
+        edges.retain(|(_, next)| sources.binary_search(next).is_ok());
+        if edges.len() == before {
+            break;
+        }
+    }
+    let next = |link: LinkId| edges.get(edges.partition_point(|&(from, _)| from < link)).map(|&(_, to)| to);
+    let mut path = vec![edges.first()?.0];
+    loop {
+        let link = next(path[path.len() - 1])?;
+        if let Some(start) = path.iter().position(|&other| other == link) {
+            return Some(path.split_off(start));
+        }
+        path.push(link);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn links(edges: &[(u32, u32)]) -> Vec<(LinkId, LinkId)> {
+        edges.iter().map(|&(from, to)| (LinkId(from), LinkId(to))).collect()
+    }
+
+    #[test]
+    fn a_cycle_is_found_among_chains() {
+        assert_eq!(cycle(links(&[(0, 1), (1, 2), (3, 1)])), None);
+        let found = cycle(links(&[(0, 1), (1, 2), (2, 5), (1, 3), (3, 4), (4, 1)]));
+        assert_eq!(found, Some([1, 3, 4].map(LinkId).to_vec()));
+    }
+
+    #[test]
+    fn only_what_has_been_stuck_since_the_last_look_counts() {
+        let held = |sent: u64| [(LinkId(0), sent), (LinkId(1), 7)].into_iter().collect();
+        let circle = || links(&[(0, 1), (1, 0)]);
+        let mut watchdog = Watchdog::default();
+        assert_eq!(watchdog.look(held(3), circle), None);
+        assert_eq!(watchdog.look(held(4), circle), None, "the first port has sent a packet");
+        assert_eq!(watchdog.look(held(4), circle), Some(vec![LinkId(0), LinkId(1)]));
+    }
+}

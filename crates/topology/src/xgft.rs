@@ -1,0 +1,254 @@
+//! Coordinates in extended generalized fat trees: who is above whom, how high two hosts meet, by which ports.
+//!
+//! `XGFT(h; m1..mh; w1..wh)` of Öhring et al., "On Generalized Fat Trees" (IPPS 1995); specs/cee.md §1.1. Level 0 holds the
+//! hosts, levels 1 to h switches. A vertex of level l is `<l; p_h..p_{l+1}; u_l..u_1>`: the subtree digits p say which
+//! subtree of height l it is the top of, the plane digits u which of the tops of that subtree it is. A vertex and one of
+//! the level above are joined if all digits that both have agree. Ids go level by level, hosts first, and within a level
+//! by the label read as one number, whose lowest digit is the last. All is arithmetic on ids: there is no table.
+
+use crate::Below;
+use raddle_core::{NodeId, PortId};
+use std::ops::Range;
+
+/// The numbers of an extended generalized fat tree of `children.len()` levels of switches.
+///
+/// A switch's first ports lead to its children, by their subtree digit p_l; the others to its parents, by their plane digit
+/// u_{l+1}. A host's ports lead to its parents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct XgftSize {
+    /// m1..mh: children of a switch of each level, from below.
+    pub children: Vec<u32>,
+    /// w1..wh: parents of a vertex below each level of switches: w1 of a host, w2 of a switch of level 1. As long as
+    /// `children`.
+    pub parents: Vec<u32>,
+}
+
+impl XgftSize {
+    /// The k-ary n-tree: k^n hosts under n levels of k^(n-1) switches, with as many parents as children.
+    #[must_use]
+    pub fn k_ary_n_tree(k: u32, n: usize) -> Self {
+        let parents = (0..n).map(|level| if level == 0 { 1 } else { k });
+        Self { children: vec![k; n], parents: parents.collect() }
+    }
+
+    /// Hosts and switches; `u64::MAX` if there are more.
+    #[must_use]
+    pub fn node_count(&self) -> u64 {
+        let product = |numbers: &[u32]| numbers.iter().fold(1_u64, |all, &n| all.saturating_mul(n.into()));
+        let at = |level| product(&self.children[level..]).saturating_mul(product(&self.parents[..level]));
+        (0..=self.children.len()).map(at).fold(0, u64::saturating_add)
+    }
+}
+
+/// The nodes of an extended generalized fat tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Xgft {
+    size: XgftSize,
+    /// The first node of each level, and the end of the last.
+    first: Vec<u32>,
+    /// Hosts below a vertex of each level: `m1 * .. * ml`.
+    below: Vec<u32>,
+    /// Tops of a subtree of each level's height: `w1 * .. * wl`.
+    planes: Vec<u32>,
+}
+
+impl Xgft {
+    /// A tree of these numbers, which must not be zero, nor come to more nodes than there are ids.
+    #[must_use]
+    pub fn new(size: XgftSize) -> Self {
+        let products = |numbers: &[u32]| {
+            let mut products = vec![1];
+            products.extend(numbers.iter().scan(1, |product, &n| {
+                *product *= n;
+                Some(*product)
+            }));
+            products
+        };
+        let (below, planes) = (products(&size.children), products(&size.parents));
+        let hosts = below[below.len() - 1];
+        let mut first = vec![0];
+        for (below, planes) in below.iter().zip(&planes) {
+            first.push(first[first.len() - 1] + hosts / below * planes);
+        }
+        Self { size, first, below, planes }
+    }
+
+    /// What it is made of.
+    #[must_use]
+    pub fn size(&self) -> &XgftSize {
+        &self.size
+    }
+
+    /// Levels of switches, h.
+    #[must_use]
+    pub fn levels(&self) -> usize {
+        self.size.children.len()
+    }
+
+    /// Number of nodes.
+    #[must_use]
+    pub fn nodes(&self) -> u32 {
+        self.first[self.levels() + 1]
+    }
+
+    /// Number of hosts, which are the first nodes.
+    #[must_use]
+    pub fn hosts(&self) -> u32 {
+        self.first[1]
+    }
+
+    /// The nodes of a level, 0 for hosts.
+    #[must_use]
+    pub fn nodes_of(&self, level: usize) -> Range<u32> {
+        self.first[level]..self.first[level + 1]
+    }
+
+    /// The node's level, 0 for hosts.
+    #[must_use]
+    pub fn level(&self, node: NodeId) -> usize {
+        self.first[1..=self.levels()].iter().filter(|&&first| node.0 >= first).count()
+    }
+
+    /// Children of a node of that level: none of a host.
+    fn children(&self, level: usize) -> u32 {
+        level.checked_sub(1).map_or(0, |below| self.size.children[below])
+    }
+
+    /// Parents of a node of that level: none at the top.
+    fn parents(&self, level: usize) -> u32 {
+        self.size.parents.get(level).copied().unwrap_or(0)
+    }
+
+    /// Ports of a node of that level.
+    #[must_use]
+    pub fn port_count(&self, level: usize) -> usize {
+        (self.children(level) + self.parents(level)) as usize
+    }
+
+    /// The ports of a node of that level that lead upwards; those before them lead downwards.
+    #[must_use]
+    pub fn uplinks(&self, level: usize) -> Range<u16> {
+        let first = port_id(self.children(level)).0;
+        first..first + port_id(self.parents(level)).0
+    }
+
+    /// Which subtree of its height the node is a top of, and which of the tops: the subtree digits read as one number, and
+    /// the plane digits.
+    fn place(&self, node: NodeId, level: usize) -> (u32, u32) {
+        let index = node.0 - self.first[level];
+        (index / self.planes[level], index % self.planes[level])
+    }
+
+    fn node(&self, level: usize, (subtree, plane): (u32, u32)) -> NodeId {
+        NodeId(self.first[level] + subtree * self.planes[level] + plane)
+    }
+
+    /// The subtree digit p_i of a node of level l, for i of l + 1 to h.
+    ///
+    /// # Panics
+    /// If the node has no such digit.
+    #[must_use]
+    pub fn subtree_digit(&self, node: NodeId, i: usize) -> u32 {
+        let level = self.level(node);
+        assert!(level < i && i <= self.levels(), "a vertex of level {level} has no p_{i}");
+        let (subtree, _) = self.place(node, level);
+        subtree / (self.below[i - 1] / self.below[level]) % self.size.children[i - 1]
+    }
+
+    /// The plane digit u_i of a node of level l, for i of 1 to l.
+    ///
+    /// # Panics
+    /// If the node has no such digit.
+    #[must_use]
+    pub fn plane_digit(&self, node: NodeId, i: usize) -> u32 {
+        let level = self.level(node);
+        assert!(0 < i && i <= level, "a vertex of level {level} has no u_{i}");
+        let (_, plane) = self.place(node, level);
+        plane / self.planes[i - 1] % self.size.parents[i - 1]
+    }
+
+    /// The parent of a node by its up port of that number: the one whose highest plane digit it is.
+    ///
+    /// # Panics
+    /// If the node is at the top.
+    #[must_use]
+    pub fn parent(&self, node: NodeId, digit: u32) -> NodeId {
+        let level = self.level(node);
+        let (subtree, plane) = self.place(node, level);
+        self.node(level + 1, (subtree / self.size.children[level], plane + digit * self.planes[level]))
+    }
+
+    /// The child of a switch by its port of that number: the one whose lowest subtree digit it is.
+    ///
+    /// # Panics
+    /// If the node is a host.
+    #[must_use]
+    pub fn child(&self, switch: NodeId, digit: u32) -> NodeId {
+        let level = self.level(switch);
+        let (subtree, plane) = self.place(switch, level);
+        self.node(level - 1, (subtree * self.children(level) + digit, plane % self.planes[level - 1]))
+    }
+
+    /// The port of a switch that leads to one of its children.
+    #[must_use]
+    pub fn port_to(&self, switch: NodeId, child: NodeId) -> PortId {
+        port_id(self.subtree_digit(child, self.level(switch)))
+    }
+
+    /// The hosts below `node`: those it reaches without a step upwards.
+    #[must_use]
+    pub fn hosts_below(&self, node: NodeId) -> Range<u32> {
+        let level = self.level(node);
+        let first = self.place(node, level).0 * self.below[level];
+        first..first + self.below[level]
+    }
+
+    /// Where hosts are, seen from `node`.
+    #[must_use]
+    pub fn below(&self, node: NodeId) -> Below {
+        let level = self.level(node);
+        let Range { start, end } = self.hosts_below(node);
+        let up = self.uplinks(level);
+        Below {
+            hosts: self.hosts(),
+            first: start,
+            count: end - start,
+            each: self.below[level.saturating_sub(1)],
+            up: PortId(up.start),
+            ups: up.end - up.start,
+        }
+    }
+
+    /// Tops of a subtree of that height, `w1 * .. * wl`: what a host's number is divided by for the digit that
+    /// routing by it takes at a switch of that level.
+    #[must_use]
+    pub fn planes(&self, level: usize) -> u32 {
+        self.planes[level]
+    }
+
+    /// Hosts below a switch of that level, `m1 * .. * ml`.
+    #[must_use]
+    pub fn hosts_each(&self, level: usize) -> u32 {
+        self.below[level]
+    }
+
+    /// The level of the nearest common ancestors of two hosts, 0 of a host and itself. Shortest paths have twice as many
+    /// links.
+    #[must_use]
+    pub fn common_level(&self, a: NodeId, b: NodeId) -> usize {
+        self.below.iter().filter(|&&below| a.0 / below != b.0 / below).count()
+    }
+
+    /// Shortest paths between two hosts, of which one leads through each of their nearest common ancestors.
+    #[must_use]
+    pub fn paths(&self, a: NodeId, b: NodeId) -> u32 {
+        self.planes[self.common_level(a, b)]
+    }
+}
+
+fn port_id(port: u32) -> PortId {
+    PortId::of(port as usize)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,177 @@
+//! The data frame of a converged-Ethernet fabric (specs/cee.md §4.1):
+//!
+//! | byte | bits | field |
+//! |---|---|---|
+//! | 0 | 48 | destination host's address |
+//! | 6 | 48 | source host's address |
+//! | 12 | 32 | VLAN tag 0x8100: priority in the upper three bits, VLAN 0 |
+//! | 16 | 16 | EtherType 0x88B5, for local experiments |
+//! | 18 | 64 | sequence number: place in the flow of the frame's first byte |
+//! | 26 | 64 | when the frame was made, in ps |
+//! | 34 | 32 | flow, in the source's numbering |
+//! | 38 | 64 | bytes of the flow |
+//! | 46 | 16 | bytes of the flow that the frame stands for |
+//! | 48 | 32 | path chosen at the source |
+//! | 52 | .. | zeros |
+//! | -4 | 32 | frame check sequence |
+//!
+//! The last three fields are our own. The headers count among the bytes that a frame carries, as in the paper, whose
+//! 1,500 bytes are the whole frame: so a message of 1,500 bytes is one frame of 1,500 bytes, and only shorter ones are
+//! padded, to 64.
+
+use crate::ethernet::{FCS, MIN_FRAME};
+use crate::field::{first, get16, get32, get64, part, put16, put32, put64};
+use crate::frame::{self, VLAN};
+use crate::{Error, Mac};
+
+/// A data frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Frame {
+    /// Sending host (24 bits).
+    pub src: u32,
+    /// Receiving host (24 bits).
+    pub dst: u32,
+    /// The flow, in the source's numbering.
+    pub flow: u32,
+    /// 802.1Q's priority, 0 to 7.
+    pub priority: u8,
+    /// Bytes of the flow in this frame, at least 1.
+    pub plen: u16,
+    /// The ports that the source chose on the way up, one digit each, for routings that choose there; else 0.
+    pub path: u32,
+    /// Place in the flow of the frame's first byte.
+    pub offset: u64,
+    /// Bytes of the flow, at least `offset + plen`.
+    pub size: u64,
+    /// When the application made the frame, in ps.
+    pub birth_ps: u64,
+}
+
+impl Frame {
+    /// The EtherType.
+    pub const ETHERTYPE: u16 = 0x88B5;
+    /// Bytes up to the zeros.
+    const HEADER: usize = 52;
+
+    /// Bytes on the wire, check sequence included.
+    #[must_use]
+    pub const fn wire_len(&self) -> usize {
+        if (self.plen as usize) < MIN_FRAME { MIN_FRAME } else { self.plen as usize }
+    }
+
+    /// The flow's name: `source << 32 | flow`.
+    #[must_use]
+    pub const fn flow_key(&self) -> u64 {
+        (self.src as u64) << 32 | self.flow as u64
+    }
+
+    /// Appends the whole frame to `out`.
+    ///
+    /// # Panics
+    /// If a host's number needs more than 24 bits, or the priority is above 7.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.resize(start + self.wire_len(), 0);
+        let bytes = &mut out[start..];
+        Mac::host(self.dst).put(bytes, 0);
+        Mac::host(self.src).put(bytes, 6);
+        put16(bytes, 12, VLAN);
+        put16(bytes, 14, frame::tci(self.priority));
+        put16(bytes, 16, Self::ETHERTYPE);
+        put64(bytes, 18, self.offset);
+        put64(bytes, 26, self.birth_ps);
+        put32(bytes, 34, self.flow);
+        put64(bytes, 38, self.size);
+        put16(bytes, 46, self.plen);
+        put32(bytes, 48, self.path);
+        frame::seal(bytes);
+    }
+
+    /// The frame in front of `bytes`.
+    ///
+    /// # Errors
+    /// [`Error`], if the bytes are no such frame between hosts or lack some of it.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        let header: &[u8; Self::HEADER] = first(bytes)?;
+        let frame = Self {
+            dst: frame::host(header, 0, "destination")?,
+            src: frame::host(header, 6, "source")?,
+            priority: frame::priority(header, 12)?,
+            offset: get64(header, 18),
+            birth_ps: get64(header, 26),
+            flow: get32(header, 34),
+            size: get64(header, 38),
+            plen: get16(header, 46),
+            path: get32(header, 48),
+        };
+        frame::expect_ethertype(header, 16, Self::ETHERTYPE)?;
+        frame::verify(part(bytes, 0, frame.wire_len())?)?;
+        if frame.plen == 0 {
+            return Err(Error::Invalid { field: "plen", value: 0 });
+        }
+        if frame.offset.checked_add(frame.plen.into()).is_none_or(|end| end > frame.size) {
+            return Err(Error::Invalid { field: "sequence", value: frame.offset });
+        }
+        Ok(frame)
+    }
+}
+
+const _: () = assert!(Frame::HEADER + FCS <= MIN_FRAME);
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::Header;
+    use crate::tests::{bytes_of, hex};
+
+    /// The second frame of a message of 1,564 bytes.
+    pub(crate) const FRAME: Frame = Frame {
+        src: 1,
+        dst: 31,
+        flow: 7,
+        priority: 3,
+        plen: 64,
+        path: 0x0201,
+        offset: 1_500,
+        size: 1_564,
+        birth_ps: 1_200_000,
+    };
+    const BYTES: &str = "06 00 00 00 00 1f  06 00 00 00 00 01  81 00 60 00  88 b5 \
+                         00 00 00 00 00 00 05 dc  00 00 00 00 00 12 4f 80  00 00 00 07 \
+                         00 00 00 00 00 00 06 1c  00 40  00 00 02 01  00 00 00 00 00 00 00 00";
+
+    #[test]
+    fn known_bytes() {
+        let bytes = bytes_of(&Header::Cee(FRAME));
+        assert_eq!(bytes[..60], hex(BYTES));
+        assert_eq!(bytes.len(), 64);
+    }
+
+    #[test]
+    fn a_frame_is_as_long_as_what_it_carries_but_never_shorter_than_64_bytes() {
+        for (plen, len) in [(1, 64), (63, 64), (64, 64), (65, 65), (1_500, 1_500), (65_535, 65_535)] {
+            let frame = Frame { plen, offset: 0, size: 1 << 40, ..FRAME };
+            let bytes = bytes_of(&Header::Cee(frame));
+            assert_eq!(bytes.len(), len);
+            assert_eq!(Header::decode(&bytes), Ok((Header::Cee(frame), len)));
+        }
+    }
+
+    #[test]
+    fn what_no_sender_writes_is_refused() {
+        let refused = |at: usize, value: u8| {
+            let mut bytes = bytes_of(&Header::Cee(FRAME));
+            bytes[at] = value;
+            frame::seal(&mut bytes);
+            Frame::decode(&bytes).unwrap_err()
+        };
+        let invalid = |field, value| Error::Invalid { field, value };
+        assert_eq!(refused(1, 1), invalid("destination", 0x0601_0000_001f));
+        assert_eq!(refused(6, 2), invalid("source", 0x0200_0000_0001));
+        assert_eq!(refused(13, 1), invalid("EtherType", 0x8101));
+        assert_eq!(refused(15, 1), invalid("VLAN", 0x6001));
+        assert_eq!(refused(17, 0xb6), invalid("EtherType", 0x88b6));
+        assert_eq!(refused(47, 0), invalid("plen", 0));
+        assert_eq!(refused(45, 0x1b), invalid("sequence", 1_500));
+    }
+}

@@ -1,0 +1,205 @@
+//! The congestion notification message of 802.1Qau (IEEE 802.1Q clauses 30 to 33; specs/cee.md §4.3), behind the tags
+//! that it may have:
+//!
+//! | byte | bits | field |
+//! |---|---|---|
+//! | 0 | 48 | destination: the source of the sampled frame |
+//! | 6 | 48 | source: the congestion point's port |
+//! | 12 | 32 | VLAN tag 0x8100 with the message's own priority |
+//! | 16 | 32 | congestion notification tag 0x22E9: the reaction point, copied from the sampled frame if that had one |
+//! | 20 | 16 | EtherType 0x22E7 |
+//! | 22 | 16 | version 0 (4 bits), zeros (6), quantised feedback (6) |
+//! | 24 | 64 | congestion point: its port's address and its priority |
+//! | 32 | 16 | offset of the queue from its set point, wanted less actual, in 64 octets, two's complement |
+//! | 34 | 16 | growth of the queue since the last sample, likewise |
+//! | 36 | 16 | the sampled frame's priority, in the upper three bits |
+//! | 38 | 48 | the sampled frame's destination |
+//! | 44 | 16 | bytes of the sampled frame that follow: none here |
+//! | 46 | .. | zeros up to byte 60 |
+//! | 60 | 32 | frame check sequence |
+
+use crate::ethernet::{ADDRESSES, MIN_FRAME};
+use crate::field::{first, get16, put16};
+use crate::frame::{self, VLAN};
+use crate::{Error, Mac};
+
+/// What a congestion point tells the source of a frame that it sampled, the culprit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Notice {
+    /// The culprit's source (24 bits), to which the notice goes.
+    pub dst: u32,
+    /// The address of the congestion point's port.
+    pub cp: Mac,
+    /// The priority of the congestion point's queue, which is the culprit's: 0 to 7.
+    pub priority: u8,
+    /// Quantised feedback: 0 to 63, the more the more congested.
+    pub feedback: u8,
+    /// How far the queue is below its set point, in 64 octets: negative when congested.
+    pub q_offset: i16,
+    /// How far the queue has grown since the last sample, in 64 octets.
+    pub q_delta: i16,
+    /// The culprit's destination (24 bits), which Switch AR reads.
+    pub culprit_dst: u32,
+}
+
+/// The tags that a notice's frame may have before its EtherType.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tags {
+    /// Priority of the notice itself, in a VLAN tag.
+    pub priority: Option<u8>,
+    /// The reaction point, in the source's numbering, in a congestion notification tag.
+    pub reaction_point: Option<u16>,
+}
+
+impl Notice {
+    /// The EtherType.
+    pub const ETHERTYPE: u16 = 0x22E7;
+    /// The EtherType that announces a congestion notification tag.
+    pub const TAG: u16 = 0x22E9;
+    /// Bytes on the wire, check sequence included.
+    pub const LEN: usize = MIN_FRAME;
+    /// The greatest feedback.
+    pub const MOST_FEEDBACK: u8 = 63;
+    /// The tags of the notices that congestion points send: the highest priority, no reaction point.
+    pub const TAGS: Tags = Tags { priority: Some(7), reaction_point: None };
+
+    /// The whole frame.
+    ///
+    /// # Panics
+    /// If a node's number needs more than 24 bits, a priority is above 7, or the feedback above 63.
+    #[must_use]
+    pub fn encode(&self, tags: Tags) -> [u8; Self::LEN] {
+        assert!(
+            self.feedback <= Self::MOST_FEEDBACK,
+            "a feedback of {} needs more than 6 bits",
+            self.feedback
+        );
+        let mut bytes = [0; Self::LEN];
+        Mac::host(self.dst).put(&mut bytes, 0);
+        self.cp.put(&mut bytes, 6);
+        let mut at = ADDRESSES;
+        let mut word = |value| {
+            put16(&mut bytes, at, value);
+            at += 2;
+        };
+        if let Some(priority) = tags.priority {
+            word(VLAN);
+            word(frame::tci(priority));
+        }
+        if let Some(reaction_point) = tags.reaction_point {
+            word(Self::TAG);
+            word(reaction_point);
+        }
+        word(Self::ETHERTYPE);
+        let pdu = &mut bytes[at..];
+        put16(pdu, 0, self.feedback.into());
+        self.cp.put(pdu, 2);
+        put16(pdu, 8, self.priority.into());
+        put16(pdu, 10, self.q_offset.cast_unsigned());
+        put16(pdu, 12, self.q_delta.cast_unsigned());
+        put16(pdu, 14, frame::tci(self.priority));
+        Mac::host(self.culprit_dst).put(pdu, 16);
+        frame::seal(&mut bytes);
+        bytes
+    }
+
+    /// The notice in front of `bytes`, and its tags.
+    ///
+    /// # Errors
+    /// [`Error`], if the bytes are no notice about a frame between hosts, lack some of it, or have some of that frame
+    /// behind them.
+    pub fn decode(bytes: &[u8]) -> Result<(Self, Tags), Error> {
+        let bytes: &[u8; Self::LEN] = first(bytes)?;
+        frame::verify(bytes)?;
+        let mut at = ADDRESSES;
+        let mut tags = Tags::default();
+        if get16(bytes, at) == VLAN {
+            tags.priority = Some(frame::priority(bytes, at)?);
+            at += 4;
+        }
+        if get16(bytes, at) == Self::TAG {
+            tags.reaction_point = Some(get16(bytes, at + 2));
+            at += 4;
+        }
+        frame::expect_ethertype(bytes, at, Self::ETHERTYPE)?;
+        let pdu = &bytes[at + 2..];
+        let invalid = |field, value: u16| Err(Error::Invalid { field, value: value.into() });
+        let feedback = match get16(pdu, 0) {
+            word if word <= Self::MOST_FEEDBACK.into() => word as u8,
+            word => return invalid("version and feedback", word),
+        };
+        let priority = match get16(pdu, 14) {
+            word if word & 0x1FFF == 0 => (word >> 13) as u8,
+            word => return invalid("encapsulated priority", word),
+        };
+        match get16(pdu, 22) {
+            0 => {}
+            len => return invalid("encapsulated length", len),
+        }
+        let notice = Self {
+            dst: frame::host(bytes, 0, "destination")?,
+            cp: Mac::get(pdu, 2),
+            priority,
+            feedback,
+            q_offset: get16(pdu, 10).cast_signed(),
+            q_delta: get16(pdu, 12).cast_signed(),
+            culprit_dst: frame::host(pdu, 16, "encapsulated destination")?,
+        };
+        Ok((notice, tags))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::Header;
+    use crate::tests::{bytes_of, hex};
+
+    /// Host 1 sent to host 31, through a queue of 60,000 bytes that had 49,000: 40,000 above its set point.
+    pub(crate) const NOTICE: Notice = Notice {
+        dst: 1,
+        cp: Mac::switch_port(2, 1, 2),
+        priority: 3,
+        feedback: 39,
+        q_offset: -625,
+        q_delta: 171,
+        culprit_dst: 31,
+    };
+    const ADDRESSES: &str = "06 00 00 00 00 01  06 01 02 00 01 02 ";
+    const PDU: &str = " 22 e7  00 27  06 01 02 00 01 02 00 03  fd 8f  00 ab  60 00  06 00 00 00 00 1f  00 00";
+
+    /// Vectors §4.3.
+    #[test]
+    fn oracle_4_3_notices() {
+        let both = Tags { priority: Some(7), reaction_point: Some(31) };
+        for (tags, text) in
+            [(Tags::default(), ""), (Notice::TAGS, "81 00 e0 00"), (both, "81 00 e0 00  22 e9 00 1f")]
+        {
+            let mut expected = hex(&[ADDRESSES, text, PDU].concat());
+            expected.resize(60, 0);
+            let bytes = NOTICE.encode(tags);
+            assert_eq!(bytes[..60], expected);
+            assert_eq!(Notice::decode(&bytes), Ok((NOTICE, tags)));
+            assert_eq!(Header::decode(&bytes), Ok((Header::Cnm(NOTICE), 64)));
+        }
+        assert_eq!(bytes_of(&Header::Cnm(NOTICE)), NOTICE.encode(Notice::TAGS));
+    }
+
+    #[test]
+    fn what_no_congestion_point_writes_is_refused() {
+        let refused = |at: usize, value: u8| {
+            let mut bytes = NOTICE.encode(Tags::default());
+            bytes[at] = value;
+            frame::seal(&mut bytes);
+            Notice::decode(&bytes).unwrap_err()
+        };
+        let invalid = |field, value| Error::Invalid { field, value };
+        assert_eq!(refused(0, 2), invalid("destination", 0x0200_0000_0001));
+        assert_eq!(refused(13, 0xe8), invalid("EtherType", 0x22e8));
+        assert_eq!(refused(14, 0x10), invalid("version and feedback", 0x1027));
+        assert_eq!(refused(15, 64), invalid("version and feedback", 64));
+        assert_eq!(refused(29, 1), invalid("encapsulated priority", 0x6001));
+        assert_eq!(refused(31, 1), invalid("encapsulated destination", 0x0601_0000_001f));
+        assert_eq!(refused(37, 1), invalid("encapsulated length", 1));
+    }
+}

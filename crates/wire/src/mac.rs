@@ -1,0 +1,94 @@
+//! Ethernet addresses of hosts and of switch ports (specs/cee.md §4.1), locally administered:
+//!
+//! ```text
+//! host         06 : 00           : 00    : number, 24 bits
+//! switch port  06 : port / 256,1 : level : index, 16 bits  : port % 256
+//! ```
+//!
+//! The second byte's last bit tells them apart; the seven before it are the port's upper ones, 0 up to 256 ports.
+
+use std::fmt;
+
+/// An Ethernet address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Mac(pub [u8; 6]);
+
+impl Mac {
+    /// The first byte of every address here.
+    pub(crate) const TYPE: u8 = 0x06;
+
+    /// Host `node`'s.
+    ///
+    /// # Panics
+    /// If the node is 2^24 or more.
+    #[must_use]
+    pub const fn host(node: u32) -> Self {
+        assert!(node < 1 << 24, "a host's address has 24 bits for its number");
+        let [_, high, middle, low] = node.to_be_bytes();
+        Self([Self::TYPE, 0, 0, high, middle, low])
+    }
+
+    /// Port `port`'s of the switch `index` of a level.
+    ///
+    /// # Panics
+    /// If the port is 2^15 or more.
+    #[must_use]
+    pub const fn switch_port(level: u8, index: u16, port: u16) -> Self {
+        assert!(port < 1 << 15, "a switch port's address has 15 bits for the port");
+        let ([index_high, index_low], [port_high, port_low]) = (index.to_be_bytes(), port.to_be_bytes());
+        Self([Self::TYPE, port_high << 1 | 1, level, index_high, index_low, port_low])
+    }
+
+    /// The node of a host's address.
+    #[must_use]
+    pub const fn node(self) -> Option<u32> {
+        match self.0 {
+            [Self::TYPE, 0, 0, high, middle, low] => Some(u32::from_be_bytes([0, high, middle, low])),
+            _ => None,
+        }
+    }
+
+    /// The address at byte `at`.
+    pub(crate) fn get(bytes: &[u8], at: usize) -> Self {
+        Self(std::array::from_fn(|index| bytes[at + index]))
+    }
+
+    /// Writes the address at byte `at`.
+    pub(crate) fn put(self, bytes: &mut [u8], at: usize) {
+        bytes[at..at + 6].copy_from_slice(&self.0);
+    }
+
+    /// The address as a number, as an error shows it.
+    pub(crate) fn bits(self) -> u64 {
+        self.0.into_iter().fold(0, |bits, byte| bits << 8 | u64::from(byte))
+    }
+}
+
+impl fmt::Display for Mac {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d, e, f] = self.0;
+        write!(out, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_those_of_the_specification() {
+        assert_eq!(Mac::host(31).to_string(), "06:00:00:00:00:1f");
+        assert_eq!(Mac::host(0x01_02_03).to_string(), "06:00:00:01:02:03");
+        assert_eq!(Mac::switch_port(2, 1, 2).to_string(), "06:01:02:00:01:02");
+        assert_eq!(Mac::switch_port(2, 0x1234, 0x7FFF).to_string(), "06:ff:02:12:34:ff");
+    }
+
+    #[test]
+    fn only_a_hosts_address_names_a_node() {
+        for node in [0, 1, 0x1234, 0xFF_FFFF] {
+            assert_eq!(Mac::host(node).node(), Some(node));
+        }
+        assert_eq!(Mac::switch_port(0, 0, 0).node(), None);
+        assert_eq!(Mac([2, 0, 0, 0, 0, 1]).node(), None);
+    }
+}

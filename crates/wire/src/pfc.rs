@@ -1,0 +1,136 @@
+//! The frame of priority-based flow control (IEEE 802.1Qbb, 802.3 Annex 31D; specs/cee.md §4.2):
+//!
+//! | byte | bits | field |
+//! |---|---|---|
+//! | 0 | 48 | destination 01-80-C2-00-00-01 |
+//! | 6 | 48 | address of the sending port |
+//! | 12 | 16 | EtherType 0x8808, never behind a VLAN tag |
+//! | 14 | 16 | opcode 0x0101 |
+//! | 16 | 16 | bit i: `time[i]` counts |
+//! | 18 | 8 x 16 | time for which each priority pauses, in 512 bit times; 0 resumes |
+//! | 34 | 208 | zeros |
+//! | 60 | 32 | frame check sequence |
+
+use crate::ethernet::MIN_FRAME;
+use crate::field::{first, get16, put16};
+use crate::{Error, Mac, frame};
+
+/// What a port tells the one at the other end of its link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pause {
+    /// The sending port's address.
+    pub src: Mac,
+    /// Bit i: the frame speaks of priority i.
+    pub enabled: u8,
+    /// How long each priority pauses from now on, in 512 bit times; 0 resumes. 0 where `enabled` has no bit.
+    pub quanta: [u16; 8],
+}
+
+impl Pause {
+    /// The address of every such frame: a MAC's own neighbour, and nobody beyond.
+    pub const DESTINATION: Mac = Mac([Self::TYPE, 0x80, 0xC2, 0, 0, 1]);
+    /// The EtherType of MAC control.
+    pub const ETHERTYPE: u16 = 0x8808;
+    /// Bytes on the wire, check sequence included.
+    pub const LEN: usize = MIN_FRAME;
+    /// The first byte.
+    pub(crate) const TYPE: u8 = 0x01;
+    const OPCODE: u16 = 0x0101;
+
+    /// The whole frame.
+    #[must_use]
+    pub fn encode(&self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        Self::DESTINATION.put(&mut bytes, 0);
+        self.src.put(&mut bytes, 6);
+        put16(&mut bytes, 12, Self::ETHERTYPE);
+        put16(&mut bytes, 14, Self::OPCODE);
+        put16(&mut bytes, 16, self.enabled.into());
+        for (priority, quanta) in self.counted().into_iter().enumerate() {
+            put16(&mut bytes, 18 + 2 * priority, quanta);
+        }
+        frame::seal(&mut bytes);
+        bytes
+    }
+
+    /// The frame in front of `bytes`. Times that do not count are read as 0.
+    ///
+    /// # Errors
+    /// [`Error`], if the bytes are no such frame or lack some of it.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        let bytes: &[u8; Self::LEN] = first(bytes)?;
+        frame::verify(bytes)?;
+        let destination = Mac::get(bytes, 0);
+        if destination != Self::DESTINATION {
+            return Err(Error::Invalid { field: "destination", value: destination.bits() });
+        }
+        frame::expect_ethertype(bytes, 12, Self::ETHERTYPE)?;
+        match get16(bytes, 14) {
+            Self::OPCODE => {}
+            opcode => return Err(Error::Invalid { field: "opcode", value: opcode.into() }),
+        }
+        let vector = get16(bytes, 16);
+        let enabled = u8::try_from(vector)
+            .map_err(|_| Error::Invalid { field: "class-enable vector", value: vector.into() })?;
+        let quanta = std::array::from_fn(|priority| get16(bytes, 18 + 2 * priority));
+        let pause = Self { src: Mac::get(bytes, 6), enabled, quanta };
+        Ok(Self { quanta: pause.counted(), ..pause })
+    }
+
+    /// The times, 0 where they do not count.
+    fn counted(&self) -> [u16; 8] {
+        let counts = |priority: usize| self.enabled >> priority & 1 == 1;
+        std::array::from_fn(|priority| if counts(priority) { self.quanta[priority] } else { 0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Header;
+    use crate::tests::hex;
+
+    /// Vector §4.2, without the 26 zeros of padding.
+    const PAUSE: &str = "01 80 c2 00 00 01  06 01 02 00 01 02  88 08  01 01  00 08 \
+                         00 00 00 00 00 00 ff ff 00 00 00 00 00 00 00 00";
+
+    #[test]
+    fn oracle_4_2_pause_and_resume() {
+        let mut quanta = [0; 8];
+        quanta[3] = 0xffff;
+        let pause = Pause { src: Mac::switch_port(2, 1, 2), enabled: 1 << 3, quanta };
+        let resume = Pause { quanta: [0; 8], ..pause };
+        for (pause, text) in [(pause, PAUSE), (resume, &PAUSE.replace("ff ff", "00 00"))] {
+            let bytes = pause.encode();
+            assert_eq!(bytes[..34], hex(text));
+            assert_eq!(bytes[34..60], [0; 26]);
+            assert_eq!(Header::decode(&bytes), Ok((Header::Pfc(pause), 64)));
+        }
+    }
+
+    #[test]
+    fn times_that_do_not_count_are_neither_sent_nor_read() {
+        let pause = Pause { src: Mac::host(1), enabled: 0b101, quanta: [1, 2, 3, 4, 5, 6, 7, 8] };
+        let counted = Pause { quanta: [1, 0, 3, 0, 0, 0, 0, 0], ..pause };
+        let mut bytes = pause.encode();
+        assert_eq!(bytes, counted.encode());
+        bytes[18 + 3] = 9;
+        frame::seal(&mut bytes);
+        assert_eq!(Pause::decode(&bytes), Ok(counted));
+    }
+
+    #[test]
+    fn other_frames_are_refused() {
+        let refused = |at: usize, value: u8| {
+            let mut bytes = Pause { src: Mac::host(1), enabled: 1, quanta: [1; 8] }.encode();
+            bytes[at] = value;
+            frame::seal(&mut bytes);
+            Pause::decode(&bytes).unwrap_err()
+        };
+        let invalid = |field, value| Error::Invalid { field, value };
+        assert_eq!(refused(5, 0x0e), invalid("destination", 0x0180_c200_000e));
+        assert_eq!(refused(12, 0x81), invalid("EtherType", 0x8108));
+        assert_eq!(refused(14, 0), invalid("opcode", 1)); // the pause of all priorities, of 802.3x
+        assert_eq!(refused(16, 1), invalid("class-enable vector", 0x0101));
+    }
+}
