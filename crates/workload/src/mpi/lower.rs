@@ -4,14 +4,13 @@ use super::step::{Message, Step};
 use crate::goal::{Label, Line, Operation, Program, Statement};
 use std::collections::VecDeque;
 
-/// The program that takes `steps` one after another, every message `scale` times as large.
-pub(super) fn program(steps: impl Iterator<Item = Step> + Send + 'static, scale: u64) -> Program {
-    Box::new(Lowered { steps, scale, ready: VecDeque::new(), last: Vec::new(), labels: 0, lines: 0 })
+/// The program that takes `steps` one after another.
+pub(super) fn program(steps: impl Iterator<Item = Step> + Send + 'static) -> Program {
+    Box::new(Lowered { steps, ready: VecDeque::new(), last: Vec::new(), labels: 0, lines: 0 })
 }
 
 struct Lowered<I> {
     steps: I,
-    scale: u64,
     /// Statements of the step that is being read.
     ready: VecDeque<Statement>,
     /// What must have finished before anything else begins.
@@ -49,17 +48,13 @@ impl<I> Lowered<I> {
         if messages == 0 {
             return;
         }
-        let scale = self.scale;
         let receive = |&Message { peer, bytes, tag }: &Message| Operation::Recv {
-            bytes: bytes.saturating_mul(scale),
+            bytes,
             from: Some(peer),
             tag: Some(tag),
         };
-        let send = |&Message { peer, bytes, tag }: &Message| Operation::Send {
-            bytes: bytes.saturating_mul(scale),
-            to: peer,
-            tag: Some(tag),
-        };
+        let send =
+            |&Message { peer, bytes, tag }: &Message| Operation::Send { bytes, to: peer, tag: Some(tag) };
         let operations = step.receives.iter().map(receive).chain(step.sends.iter().map(send));
         self.last = operations.map(|operation| self.begin(operation)).collect();
     }
@@ -80,7 +75,7 @@ mod tests {
     use raddle_core::Duration;
 
     fn statements(steps: Vec<Step>) -> Vec<Statement> {
-        program(steps.into_iter(), 10).map(|line| line.unwrap().statement).collect()
+        program(steps.into_iter()).map(|line| line.unwrap().statement).collect()
     }
 
     fn operation(label: u64, operation: Operation) -> Statement {
@@ -98,11 +93,11 @@ mod tests {
         let (from, tag) = (Some(1), Some(9));
         let expected = [
             operation(1, Operation::Calc { ns: 7 }),
-            operation(2, Operation::Recv { bytes: 30, from, tag }),
+            operation(2, Operation::Recv { bytes: 3, from, tag }),
             requires(2, 1),
-            operation(3, Operation::Send { bytes: 40, to: 2, tag: Some(8) }),
+            operation(3, Operation::Send { bytes: 4, to: 2, tag: Some(8) }),
             requires(3, 1),
-            operation(4, Operation::Send { bytes: 10, to: 3, tag: Some(0) }),
+            operation(4, Operation::Send { bytes: 1, to: 3, tag: Some(0) }),
             requires(4, 2),
             requires(4, 3),
         ];
