@@ -11,8 +11,9 @@ use std::fs::File;
 use std::io::Cursor;
 use std::path::Path;
 
-/// By how much a pair of ranks may differ.
-const TOLERANCE: f64 = 0.1;
+/// By how much a pair of ranks may differ. All are the same but for IS, which changes two of the first rank's keys in each
+/// iteration.
+const TOLERANCE: f64 = 0.01;
 /// The recorder gives the messages of each collective operation the next so many tags.
 const TAGS_A_COLLECTIVE: u32 = 1_024;
 

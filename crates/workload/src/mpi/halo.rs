@@ -178,3 +178,55 @@ fn balanced<const D: usize>(ranks: u32) -> [u32; 3] {
     grid.sort_unstable_by_key(|&size| std::cmp::Reverse(size));
     grid
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mpi::testing::{play, sent};
+
+    fn round(halo: &Halo, rank: u32) -> Steps {
+        halo.iteration(rank, halo.compute)
+    }
+
+    #[test]
+    fn every_message_meets_its_receive_at_any_number_of_ranks() {
+        for ranks in (2..30).chain([97, 128]) {
+            let halos = [Halo::wrf(ranks), Halo::liso(ranks), Halo::namd(ranks), Halo::airbus(ranks)];
+            for halo in halos.map(Result::unwrap) {
+                assert_eq!(halo.ranks(), ranks);
+                play(ranks, |rank| round(&halo, rank));
+            }
+        }
+        assert!(Halo::wrf(1).is_err() && Halo::namd(0).is_err() && Halo::airbus(u32::MAX).is_err());
+    }
+
+    #[test]
+    fn grids_are_as_near_to_a_square_or_cube_as_their_factors() {
+        assert_eq!([balanced::<2>(256), balanced::<2>(128)], [[16, 16, 1], [16, 8, 1]]);
+        assert_eq!([balanced::<2>(60), balanced::<2>(7)], [[10, 6, 1], [7, 1, 1]]);
+        assert_eq!([balanced::<3>(128), balanced::<3>(1000)], [[8, 4, 4], [10, 10, 10]]);
+    }
+
+    #[test]
+    fn neighbours_end_at_the_edge_or_wrap_around() {
+        let open = Halo::new([3, 3, 1], 10).unwrap();
+        let peers = |halo: &Halo, rank| halo.neighbours(rank).iter().map(|n| n.0).collect::<Vec<_>>();
+        assert_eq!(peers(&open, 0), [1, 3]);
+        assert_eq!(peers(&open, 4), [1, 3, 5, 7]);
+        let wraps = Halo { wraps: true, ..open.clone() };
+        assert_eq!(peers(&wraps, 0), [6, 2, 1, 3]);
+        let corners = Halo { corners: true, ..open };
+        assert_eq!(peers(&corners, 0), [1, 3, 4]);
+        assert_eq!(peers(&corners, 4), [0, 1, 2, 3, 5, 6, 7, 8]);
+    }
+
+    #[test]
+    fn messages_across_a_face_are_of_its_size() {
+        // 8 x 4 x 4 ranks of 20 x 40 x 40 cells, in the middle; then 7 rounds of a sum.
+        let airbus = Halo::airbus(128).unwrap();
+        let middle = 3 + 8 * (1 + 4);
+        let faces = 2 * (40 * 40 + 2 * 20 * 40) * 80;
+        assert_eq!(sent(round(&airbus, middle)), (6 + 7, faces + 7 * 40));
+        assert_eq!(sent(round(&Halo::namd(64).unwrap(), 5)), (26, 26 * 1_441 * 24));
+    }
+}

@@ -108,22 +108,39 @@ pub const KNOWN: [Known; 9] = [
 mod tests {
     use super::*;
 
-    /// Mean and largest message of a skeleton's main loop, at the paper's number of ranks.
-    fn measured(name: &str) -> (f64, f64) {
-        let ranks = if ["bt", "wrf"].contains(&name) { 256 } else { 128 };
-        let skeleton = Known::named(name).unwrap().skeleton(None, ranks).unwrap();
-        let traffic = Skeleton { iterations: 1, ..skeleton }.traffic();
-        (traffic.mean(), traffic.largest() as f64)
+    /// specs/cee.md §6.5, Table II without its factors: mean and largest message, and by what factor the skeletons' are
+    /// larger at the paper's number of ranks. The largest agree but for IS, whose sums of 1,024 buckets and 5 counts are
+    /// larger than the messages of its sort. The means of BT, CG, FT and IS are larger and that of MG smaller: the paper's
+    /// traces held other messages besides, of which nothing is said. LISO and WRF have these numbers by construction.
+    #[test]
+    fn oracle_6_5_messages_of_table_ii() {
+        let table = [
+            ("bt", 256, [6_940.0, 123_000.0], [3.396, 1.003]),
+            ("cg", 128, [161_000.0, 750_000.0], [1.771, 1.0]),
+            ("ft", 128, [43_700.0, 130_000.0], [2.988, 1.008]),
+            ("is", 128, [158.0, 2_060.0], [7.018, 1.998]),
+            ("liso", 128, [4_000.0, 12_100.0], [1.005, 1.0]),
+            ("mg", 128, [29_600.0, 135_000.0], [0.526, 1.001]),
+            ("wrf", 256, [9_300.0, 97_000.0], [0.987, 1.0]),
+        ];
+        for (name, ranks, paper, factors) in table {
+            let known = Known::named(name).unwrap();
+            assert!(known.scale.is_some(), "{name} stands in the table");
+            let skeleton = known.skeleton(None, ranks).unwrap();
+            let traffic = Skeleton { iterations: 1, ..skeleton }.traffic();
+            let ours = [traffic.mean(), traffic.largest() as f64];
+            for i in 0..2 {
+                let factor = ours[i] / paper[i];
+                assert!((factor - factors[i]).abs() < 0.001, "{name}: {ours:?} is {factor} of {paper:?}");
+            }
+        }
     }
 
     #[test]
-    fn print_table() {
-        for name in ["bt", "cg", "ft", "is", "liso", "mg", "wrf", "namd", "airbus"] {
-            let known = Known::named(name).unwrap();
-            let ranks = if ["bt", "wrf"].contains(&name) { 256 } else { 128 };
-            let skeleton = known.skeleton(None, ranks).unwrap();
-            let (mean, max) = measured(name);
-            eprintln!("{name} {mean} {max} {:?}", skeleton.compute);
-        }
+    fn programs_without_classes_heed_none() {
+        let wrf = Known::named("wrf").unwrap();
+        let [with, without] = [Some(Class::S), None].map(|class| wrf.skeleton(class, 35).unwrap());
+        assert_eq!(with.traffic(), without.traffic());
+        assert!(Known::named("lu").is_none());
     }
 }

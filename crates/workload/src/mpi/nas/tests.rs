@@ -1,6 +1,6 @@
 use super::{Bt, Cg, Class, Ft, Is, Mg};
-use crate::mpi::Application;
 use crate::mpi::testing::{play, sent};
+use crate::mpi::{Amount, Application, Skeleton};
 
 /// One opening, iteration and closing.
 fn once_round(application: &dyn Application, rank: u32) -> crate::mpi::Steps {
@@ -100,4 +100,26 @@ fn computing_is_all_of_the_time_given_to_it() {
         let computed = steps.map(|step| step.compute.as_ps()).sum::<u64>() as f64;
         assert!((computed / given - 1.0).abs() < 1e-3, "{application:?}: {computed} of {given} ps");
     }
+}
+
+/// Messages and bytes of the main loops of recorded runs (tests/recorded.rs compares each pair of ranks with them). IS
+/// changes two of the first rank's keys in each iteration, which the skeleton does not.
+#[test]
+fn oracle_6_5_totals_of_recorded_runs() {
+    let total = |skeleton, iterations| Skeleton { iterations, ..skeleton }.traffic().total();
+    let recorded = |messages, bytes| Amount { messages, bytes };
+    let bt = |ranks| total(Skeleton::new(Bt::new(Class::A, ranks).unwrap()), 5);
+    assert_eq!(bt(64), recorded(15_360, 221_222_400));
+    assert_eq!(bt(121), recorded(39_930, 281_256_000));
+    let cg = |ranks| total(Skeleton::new(Cg::new(Class::B, ranks).unwrap()), 2);
+    assert_eq!(cg(64), recorded(33_664, 998_565_888));
+    assert_eq!(cg(128), recorded(87_552, 1_248_442_368));
+    let ft = |ranks| total(Skeleton::new(Ft::new(Class::B, ranks).unwrap()), 20);
+    assert_eq!(ft(64), recorded(85_932, 11_098_148_544));
+    assert_eq!(ft(128), recorded(343_916, 11_186_249_408));
+    let is = |ranks| total(Skeleton::new(Is::new(Class::B, ranks).unwrap()), 10);
+    assert_eq!(is(64), recorded(84_480, 1_337_130_260 + 220));
+    let mg = |ranks| total(Skeleton::new(Mg::new(Class::B, ranks).unwrap()), 4);
+    assert_eq!(mg(64), recorded(35_328, 224_110_592));
+    assert_eq!(mg(128), recorded(66_432, 302_303_232));
 }
