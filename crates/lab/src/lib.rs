@@ -15,6 +15,7 @@ mod faults;
 pub mod figure;
 mod ideal;
 mod prepare;
+mod ranks;
 pub mod rate_overhead;
 mod records;
 pub mod run;

@@ -3,6 +3,7 @@
 use crate::experiment::{At, Cause, Document, EngineKind, Experiment, Problem, QueueLimits, Table, Value};
 use crate::faults;
 use crate::ideal::{Ideals, components};
+use crate::ranks;
 use crate::uplinks::Uplinks;
 use raddle_core::{Bytes, Flow, LinkErrors, LinkId};
 use raddle_packet_sim::{Change, Config, PortSetup, Switching};
@@ -11,6 +12,7 @@ use raddle_schemes::registry::{Parts, Plan, Unfit, View};
 use raddle_topology::routing::Routing;
 use raddle_topology::{LinkLayer, Topology};
 use raddle_workload::Facts;
+use raddle_workload::goal::Job;
 use std::sync::Arc;
 
 /// An experiment that has been checked and can run.
@@ -22,6 +24,8 @@ pub struct Prepared {
     /// The flows, in order of start.
     pub flows: Arc<[Flow]>,
     pub(crate) parts: Parts,
+    /// The ranks that begin the flows, if the workload is a program.
+    pub(crate) job: Option<Arc<Job>>,
     pub(crate) changes: Vec<Change>,
     pub(crate) errors: LinkErrors,
 }
@@ -51,9 +55,11 @@ impl Document {
             settings: &scheme.settings,
             seed: experiment.engine.seed,
         };
-        let parts =
+        let mut parts =
             scheme.transport.build(&plan, &scheme.routing_settings).map_err(|unfit| self.unfit(unfit))?;
-        let mut prepared = Prepared { experiment, topology, flows: flows.into(), parts, changes, errors };
+        let job = ranks::place(&experiment.workload, &topology, experiment.engine.seed, &mut parts)?;
+        let flows = flows.into();
+        let mut prepared = Prepared { experiment, topology, flows, parts, job, changes, errors };
         self.check_queues(&mut prepared)?;
         if let Some(interval) = prepared.experiment.record.imbalance
             && Uplinks::of(&prepared.topology, interval).is_none()

@@ -17,7 +17,7 @@
 //! An event costs a heap operation, a hop one encoding and one decoding; buffers are used again.
 
 use raddle_core::{
-    Bytes, DropReason, Fate, Flow, Input, LinkErrors, LinkId, LinkNoise, Node, NodeId, Output, Packet,
+    Bytes, DropReason, Fate, Flow, Host, Input, LinkErrors, LinkId, LinkNoise, Node, NodeId, Output, Packet,
     PortId, PortState, Ports, Rate, Report, Time, Verdict,
 };
 use raddle_topology::{Link, Topology};
@@ -194,6 +194,11 @@ impl<O: Observer> Lockstep<O> {
     /// Packets now queued at or under way on links.
     pub fn packets_inside(&self) -> usize {
         self.under_way.iter().map(VecDeque::len).sum()
+    }
+
+    /// The host at `node`, to look into after a run.
+    pub fn host(&self, node: NodeId) -> Option<&dyn Host> {
+        self.nodes[node.index()].parts.host.as_deref()
     }
 
     /// Whoever listened.

@@ -24,6 +24,7 @@ pub mod registry;
 pub mod reordering;
 mod rtt;
 pub mod spray;
+pub mod switch_ar;
 pub mod tcp;
 #[cfg(test)]
 mod testing;

@@ -6,9 +6,11 @@
 //! sampled with a number of 6 bits. The *reaction point* in the source's adapter, one per destination, cuts the rate by
 //! that, and raises it again by bytes sent and by time.
 
+pub mod congestion_point;
 pub mod params;
 pub mod reaction_point;
 
+pub use congestion_point::{CongestionPoint, Sample};
 pub use params::Params;
 pub use reaction_point::ReactionPoint;
 

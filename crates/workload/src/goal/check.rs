@@ -55,6 +55,7 @@ impl Counts {
         if let Operation::Send { bytes, .. } = *operation {
             self.messages += 1;
             self.bytes = self.bytes.saturating_add(bytes);
+            self.largest = self.largest.max(bytes);
         }
     }
 }

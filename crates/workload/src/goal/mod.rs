@@ -17,3 +17,6 @@ pub use host::{Job, Replay};
 pub use rank::{Account, Settings};
 pub use statement::{Label, Line, Operation, Program, Statement};
 pub use trace::{Counts, Trace};
+
+#[cfg(test)]
+mod tests;

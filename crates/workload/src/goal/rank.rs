@@ -309,3 +309,6 @@ impl Rank {
         Some(format!("rank {rank} waits at line {} {what}{more}", step.line))
     }
 }
+
+#[cfg(test)]
+mod tests;

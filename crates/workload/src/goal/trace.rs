@@ -5,6 +5,7 @@ use super::check::check;
 use super::lexer::Lexer;
 use super::parse::Block;
 use raddle_core::text::Misread;
+use std::fmt;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -52,6 +53,8 @@ pub struct Counts {
     pub messages: u64,
     /// Bytes that these send, unscaled.
     pub bytes: u64,
+    /// Bytes of the largest.
+    pub largest: u64,
 }
 
 /// A GOAL file that has been checked.
@@ -60,6 +63,15 @@ pub struct Trace {
     /// Where each rank's statements begin.
     pub(super) blocks: Vec<Place>,
     pub(super) counts: Counts,
+}
+
+impl fmt::Debug for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Trace")
+            .field("ranks", &self.ranks())
+            .field("counts", &self.counts)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Trace {

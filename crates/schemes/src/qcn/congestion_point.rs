@@ -1,0 +1,196 @@
+//! The congestion point: what looks at a queue now and then, and says how congested it is (specs/cee.md §3.1).
+//!
+//! The queue is that of one priority at one egress port, the frame being sent included. After about so many bytes that
+//! have joined it, more often the worse it was last time, its *offset* from the equilibrium and its growth since the last
+//! sample are added up with a weight. If that is more than nothing, the source of the frame that has just joined is told,
+//! in 6 bits. There is no praise: a queue that shrinks fast is not congested, however long it is.
+//!
+//! Whole numbers throughout. Cost a frame: an addition and a subtraction, and the rest once a sample.
+
+use super::params::{Interval, Params};
+use super::{MOST_FEEDBACK, around};
+use raddle_core::Stream;
+
+/// The congestion point of one queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CongestionPoint {
+    /// Bytes in the queue, as frames join and leave it.
+    queue: u64,
+    /// What they were at the last sample.
+    sampled: u64,
+    /// Bytes until the next sample, which is due below zero.
+    to_sample: i64,
+}
+
+/// What a sample finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// The feedback in 6 bits. Zero is not worth a notice.
+    pub feedback: u8,
+    /// By how many bytes the queue is above its equilibrium.
+    pub offset: i64,
+    /// By how many bytes it has grown since the sample before.
+    pub growth: i64,
+}
+
+impl CongestionPoint {
+    /// Of an empty queue.
+    #[must_use]
+    pub fn new(params: &Params, random: &mut Stream) -> Self {
+        Self { queue: 0, sampled: 0, to_sample: around(params.sample.0, random).cast_signed() }
+    }
+
+    /// A frame of so many bytes joins the queue. Returns what the sample finds, if one is due.
+    pub fn joined(&mut self, bytes: u32, params: &Params, random: &mut Stream) -> Option<Sample> {
+        self.queue += u64::from(bytes);
+        self.to_sample -= i64::from(bytes);
+        (self.to_sample < 0).then(|| self.sample(params, random))
+    }
+
+    /// The last bit of a frame of so many bytes has left.
+    ///
+    /// # Panics
+    /// In debug builds, if it had never joined.
+    pub fn left(&mut self, bytes: u32) {
+        self.queue -= u64::from(bytes);
+    }
+
+    /// Bytes in the queue, the frame being sent included.
+    #[must_use]
+    pub fn queue(&self) -> u64 {
+        self.queue
+    }
+
+    fn sample(&mut self, params: &Params, random: &mut Stream) -> Sample {
+        let offset = self.queue.cast_signed() - params.equilibrium.0.cast_signed();
+        let growth = self.queue.cast_signed() - self.sampled.cast_signed();
+        let feedback = quantized(offset + i64::from(params.weight) * growth, params);
+        self.sampled = self.queue;
+        self.to_sample = around(interval(feedback, params), random).cast_signed();
+        Sample { feedback, offset, growth }
+    }
+}
+
+/// Congestion in bytes, brought to 6 bits; 63 from what a queue of twice the equilibrium that has just arisen counts.
+fn quantized(congestion: i64, params: &Params) -> u8 {
+    let most = params.equilibrium.0 * (1 + 2 * u64::from(params.weight));
+    let congestion = congestion.max(0).cast_unsigned().min(most);
+    (congestion * u64::from(MOST_FEEDBACK) / most) as u8
+}
+
+/// Bytes to the next sample, on average, after this feedback.
+fn interval(feedback: u8, params: &Params) -> u64 {
+    /// Intervals by the upper three bits of the feedback, the first being 300.
+    const TABLE: [u64; 8] = [300, 150, 100, 75, 60, 50, 43, 37];
+    match params.interval {
+        // Frequency is 1 + 9 q / 63.
+        Interval::Linear => params.sample.0 * 7 / (7 + u64::from(feedback)),
+        Interval::Table => params.sample.0 * TABLE[usize::from(feedback >> 3)] / TABLE[0],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What a sample finds in a queue that was of one length and is of another, and the mean interval after it.
+    fn found(queue: u64, sampled: u64, interval_by: Interval) -> (i64, u8, u64) {
+        let params = Params { interval: interval_by, ..Params::default() };
+        let mut point = CongestionPoint { queue, sampled, to_sample: 0 };
+        let sample = point.sample(&params, &mut Stream::new(1, 0, "test"));
+        assert_eq!(point.sampled, queue);
+        let mean = interval(sample.feedback, &params);
+        let drawn = point.to_sample as f64 / mean as f64;
+        assert!((0.849..=1.151).contains(&drawn), "{drawn}");
+        (sample.offset + 2 * sample.growth, sample.feedback, mean)
+    }
+
+    /// Queue, queue at the sample before; congestion, feedback, interval by either rule.
+    #[test]
+    fn oracle_8_7_feedback_and_intervals() {
+        for (queue, sampled, congestion, feedback, linear, table) in [
+            (50_000, 20_000, 90_000, 56, 16_666, 18_500),
+            (85_000, 20_000, 195_000, 63, 15_000, 18_500),
+            (40_000, 30_000, 40_000, 25, 32_812, 37_500),
+            (60_000, 60_000, 40_000, 25, 32_812, 37_500),
+            (21_500, 20_000, 4_500, 2, 116_666, 150_000),
+            (20_500, 20_000, 1_500, 0, 150_000, 150_000),
+            (20_000, 20_000, 0, 0, 150_000, 150_000),
+            (30_000, 40_000, -10_000, 0, 150_000, 150_000),
+        ] {
+            assert_eq!(found(queue, sampled, Interval::Linear), (congestion, feedback, linear));
+            assert_eq!(found(queue, sampled, Interval::Table), (congestion, feedback, table));
+        }
+    }
+
+    #[test]
+    fn oracle_8_7_a_standing_queue_is_congested_from_21_588_bytes_on() {
+        let standing = |queue| found(queue, queue, Interval::Linear).1;
+        assert_eq!([0, 20_000, 21_587, 21_588].map(standing), [0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn table_of_intervals() {
+        let params = Params { interval: Interval::Table, ..Params::default() };
+        let steps = [0, 7, 8, 16, 24, 32, 40, 48, 56, 63].map(|feedback| interval(feedback, &params));
+        assert_eq!(steps, [150_000, 150_000, 75_000, 50_000, 37_500, 30_000, 25_000, 21_500, 18_500, 18_500]);
+    }
+
+    /// Mean bytes from sample to sample over so many of them, when frames of one size join a queue that stands at `queue`.
+    fn mean_interval(queue: u64, frame: u32, samples: u32) -> f64 {
+        let (params, mut random) = (Params::default(), Stream::new(3, 0, "test"));
+        let mut point = CongestionPoint { queue, sampled: queue, to_sample: -1 };
+        point.sample(&params, &mut random);
+        let (mut bytes, mut seen) = (0_u64, 0);
+        while seen < samples {
+            bytes += u64::from(frame);
+            let sample = point.joined(frame, &params, &mut random);
+            point.left(frame);
+            seen += u32::from(sample.is_some());
+        }
+        bytes as f64 / f64::from(samples)
+    }
+
+    /// At 10 Gb/s 15 KB take 12 us and 150 KB 120 us. Small frames, since a sample falls on the end of one.
+    #[test]
+    fn oracle_8_9_mean_intervals() {
+        let congested = mean_interval(1_000_000, 64, 10_000);
+        assert!((congested / 15_000.0 - 1.0).abs() < 0.01, "{congested}");
+        let calm = mean_interval(0, 64, 10_000);
+        assert!((calm / 150_000.0 - 1.0).abs() < 0.01, "{calm}");
+    }
+
+    /// The interval is drawn anew at each sample: on average half a frame is lost, and 1 in 10 becomes 1 in 10.5.
+    #[test]
+    fn full_frames_are_sampled_at_the_end_of_one() {
+        let congested = mean_interval(1_000_000, 1_500, 10_000);
+        assert!((congested / 15_750.0 - 1.0).abs() < 0.01, "{congested}");
+    }
+
+    proptest! {
+        /// The queue is what joined and has not left, and what a sample says of it is what it says in the standard.
+        #[test]
+        fn samples_are_of_the_queue_as_it_is(frames in prop::collection::vec((64_u32..1_501, any::<bool>()), 1..400)) {
+            let (params, mut random) = (Params::default(), Stream::new(5, 0, "test"));
+            let mut point = CongestionPoint::new(&params, &mut random);
+            let mut waiting = std::collections::VecDeque::new();
+            let (mut before, mut since) = (0_i64, 0_i64);
+            for (bytes, leaves) in frames {
+                let sample = point.joined(bytes, &params, &mut random);
+                waiting.push_back(bytes);
+                since += i64::from(bytes);
+                let queue: i64 = waiting.iter().copied().map(i64::from).sum();
+                prop_assert_eq!(point.queue().cast_signed(), queue);
+                if let Some(sample) = sample {
+                    prop_assert_eq!((sample.offset, sample.growth), (queue - 20_000, queue - before));
+                    prop_assert!(since >= 12_750, "not more than one frame in ten");
+                    (before, since) = (queue, 0);
+                }
+                if leaves {
+                    point.left(waiting.pop_front().expect("one has just joined"));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Congestion levels: for each destination, how congested each up port of a switch is held to be (specs/cee.md §5.6).
+//!
+//! Only up ports are kept: below a switch each host has a single port, which no level could change. A row is one
+//! destination's ports side by side, 16 bytes each, so that a choice among four reads one cache line or two.
+
+use raddle_core::{Duration, NodeId, Time};
+
+/// How notices become levels, and levels nothing again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rule {
+    /// What a notice makes of a level.
+    pub update: Update,
+    /// What the switch's own congestion points count.
+    pub local: Local,
+    /// A level is forgotten when no notice has counted for longer than this.
+    pub timer: Duration,
+}
+
+/// What a notice with feedback q makes of a level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Update {
+    /// It grows by q.
+    Accumulate,
+    /// It grows by q times the number of notices so far.
+    CountTimesFeedback,
+    /// It grows by one.
+    Count,
+    /// It becomes q.
+    Last,
+    /// It moves to q by an eighth of the distance, in 256ths.
+    Ewma,
+    /// It becomes q, if that is more.
+    Max,
+}
+
+/// How notices of the switch's own congestion points count beside those that pass through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Local {
+    /// They count, and from then on they alone do for that port and destination.
+    Lock,
+    /// They count like all others.
+    Alike,
+    /// They do not count.
+    Ignore,
+}
+
+/// Where a notice comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// From this switch's own congestion point at the port.
+    Here,
+    /// From elsewhere: it came in by the port.
+    Elsewhere,
+}
+
+/// The congestion levels of one switch.
+#[derive(Debug, Clone)]
+pub struct Levels {
+    /// One row a destination, one entry an up port.
+    entries: Box<[Entry]>,
+    ups: usize,
+    rule: Rule,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Entry {
+    level: u32,
+    count: u16,
+    local: bool,
+    /// When a notice last counted.
+    last: Time,
+}
+
+impl Levels {
+    /// All levels zero, of a switch with so many up ports in a fabric of so many hosts.
+    #[must_use]
+    pub fn new(hosts: usize, ups: usize, rule: Rule) -> Self {
+        Self { entries: vec![Entry::default(); hosts * ups].into(), ups, rule }
+    }
+
+    /// A notice on frames to `to` counts for an up port: its own congestion point's, or the one it came in by.
+    ///
+    /// # Panics
+    /// If there is no such destination or up port.
+    pub fn notice(&mut self, now: Time, to: NodeId, up: usize, feedback: u8, origin: Origin) {
+        let Rule { update, local, timer } = self.rule;
+        let entry = &mut self.entries[to.index() * self.ups..][..self.ups][up];
+        if now.since(entry.last) > timer {
+            *entry = Entry::default();
+        }
+        match (local, origin) {
+            (Local::Ignore, Origin::Here) => return,
+            (Local::Lock, Origin::Here) => entry.local = true,
+            (Local::Lock, Origin::Elsewhere) if entry.local => return,
+            _ => (),
+        }
+        let feedback = u32::from(feedback);
+        entry.count = entry.count.saturating_add(1);
+        entry.last = now;
+        entry.level = match update {
+            Update::Accumulate => entry.level.saturating_add(feedback),
+            Update::CountTimesFeedback => entry.level.saturating_add(u32::from(entry.count) * feedback),
+            Update::Count => entry.level.saturating_add(1),
+            Update::Last => feedback,
+            Update::Ewma => entry.level - entry.level / 8 + 256 / 8 * feedback,
+            Update::Max => entry.level.max(feedback),
+        };
+    }
+
+    /// The up port with the least level towards `to`; of equals the one that comes first when one counts round from
+    /// `first`.
+    #[must_use]
+    #[inline]
+    pub fn least(&self, now: Time, to: NodeId, first: usize) -> usize {
+        let row = self.row(to);
+        let (before, from) = row.split_at(first);
+        let ports = (first..self.ups).chain(0..first).zip(from.iter().chain(before));
+        let levels = ports.map(|(port, entry)| (entry.level_at(now, self.rule.timer), port));
+        levels.min_by_key(|&(level, _)| level).map_or(first, |(_, port)| port)
+    }
+
+    /// Whether some up port but `up` has no level towards `to`.
+    #[must_use]
+    pub fn others_clear(&self, now: Time, to: NodeId, up: usize) -> bool {
+        let mut others = self.row(to).iter().enumerate().filter(|&(port, _)| port != up);
+        others.any(|(_, entry)| entry.level_at(now, self.rule.timer) == 0)
+    }
+
+    /// The level of an up port towards `to`.
+    ///
+    /// # Panics
+    /// If there is no such destination or up port.
+    #[must_use]
+    pub fn level(&self, now: Time, to: NodeId, up: usize) -> u32 {
+        self.row(to)[up].level_at(now, self.rule.timer)
+    }
+
+    fn row(&self, to: NodeId) -> &[Entry] {
+        &self.entries[to.index() * self.ups..][..self.ups]
+    }
+}
+
+impl Entry {
+    #[inline]
+    fn level_at(&self, now: Time, timer: Duration) -> u32 {
+        if self.level > 0 && now.since(self.last) > timer { 0 } else { self.level }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Origin::{Elsewhere, Here};
+
+    const RULE: Rule = Rule { update: Update::Accumulate, local: Local::Lock, timer: Duration::from_ms(250) };
+    const D: NodeId = NodeId(6);
+
+    fn levels(rule: Rule) -> Levels {
+        Levels::new(8, 2, rule)
+    }
+
+    fn at_ms(ms: u64) -> Time {
+        Time::ZERO + Duration::from_ms(ms)
+    }
+
+    fn both(levels: &Levels, now: Time) -> [u32; 2] {
+        [0, 1].map(|up| levels.level(now, D, up))
+    }
+
+    #[test]
+    fn oracle_8_12_frames_leave_by_the_port_of_least_level() {
+        let mut levels = levels(RULE);
+        let choice = |levels: &Levels, ms| levels.least(at_ms(ms), D, 0);
+        assert_eq!(choice(&levels, 0), 0);
+        levels.notice(at_ms(1), D, 0, 30, Elsewhere);
+        assert_eq!(choice(&levels, 1), 1);
+        levels.notice(at_ms(2), D, 1, 40, Elsewhere);
+        assert_eq!((choice(&levels, 2), both(&levels, at_ms(2))), (0, [30, 40]));
+        let others = (0..8).map(NodeId).filter(|&to| to != D);
+        assert!(others.map(|to| levels.least(at_ms(2), to, 1)).all(|up| up == 1), "other destinations");
+        // Port 0's level goes first, then port 1's: 250 ms to the day it still counts.
+        assert_eq!(both(&levels, at_ms(251)), [30, 40]);
+        assert_eq!(both(&levels, at_ms(252)), [0, 40]);
+        assert_eq!((choice(&levels, 253), both(&levels, at_ms(253))), (0, [0, 0]));
+    }
+
+    #[test]
+    fn oracle_8_12_a_local_event_locks_out_notices_that_pass() {
+        let mut levels = levels(RULE);
+        levels.notice(at_ms(1), D, 0, 12, Elsewhere);
+        levels.notice(at_ms(2), D, 0, 20, Here);
+        levels.notice(at_ms(200), D, 0, 63, Elsewhere);
+        assert_eq!(both(&levels, at_ms(200)), [32, 0], "unchanged, and its timer with it");
+        levels.notice(at_ms(200), D, 1, 63, Elsewhere);
+        levels.notice(at_ms(201), D, 0, 5, Here);
+        assert_eq!(both(&levels, at_ms(201)), [37, 63], "its own port alone is locked");
+        levels.notice(at_ms(452), D, 0, 7, Elsewhere);
+        assert_eq!(both(&levels, at_ms(452)), [7, 0], "until it is forgotten");
+    }
+
+    #[test]
+    fn oracle_5_6_rules() {
+        let after = |update, local, notices: &[(u8, Origin)]| {
+            let mut levels = levels(Rule { update, local, ..RULE });
+            notices.iter().for_each(|&(feedback, origin)| levels.notice(at_ms(1), D, 0, feedback, origin));
+            levels.level(at_ms(1), D, 0)
+        };
+        let passing = [(10, Elsewhere), (63, Elsewhere), (20, Elsewhere)];
+        let by = |update| after(update, Local::Lock, &passing);
+        assert_eq!(by(Update::Accumulate), 93);
+        assert_eq!(by(Update::CountTimesFeedback), 10 + 2 * 63 + 3 * 20);
+        assert_eq!(by(Update::Count), 3);
+        assert_eq!(by(Update::Last), 20);
+        assert_eq!(by(Update::Max), 63);
+        // 320, then 280 + 2,016, then 2,009 + 640, in 256ths.
+        assert_eq!(by(Update::Ewma), 2_649);
+        let mixed = [(10, Elsewhere), (20, Here), (30, Elsewhere)];
+        let with = |local| after(Update::Accumulate, local, &mixed);
+        assert_eq!([Local::Lock, Local::Alike, Local::Ignore].map(with), [30, 60, 40]);
+    }
+
+    #[test]
+    fn equal_levels_are_taken_round_from_the_first() {
+        let mut levels = Levels::new(8, 4, RULE);
+        let chosen = |levels: &Levels| [0, 1, 2, 3].map(|first| levels.least(at_ms(1), D, first));
+        assert_eq!(chosen(&levels), [0, 1, 2, 3]);
+        levels.notice(at_ms(1), D, 2, 5, Elsewhere);
+        assert_eq!(chosen(&levels), [0, 1, 3, 3]);
+        levels.notice(at_ms(1), D, 3, 5, Elsewhere);
+        assert_eq!(chosen(&levels), [0, 1, 0, 0]);
+    }
+
+    #[test]
+    fn another_port_is_clear_if_never_marked_or_forgotten() {
+        let mut levels = levels(RULE);
+        levels.notice(at_ms(1), D, 0, 5, Elsewhere);
+        assert!(levels.others_clear(at_ms(1), D, 0) && !levels.others_clear(at_ms(1), D, 1));
+        levels.notice(at_ms(2), D, 1, 5, Elsewhere);
+        assert!(!levels.others_clear(at_ms(2), D, 0));
+        assert!(levels.others_clear(at_ms(252), D, 1), "port 0 is forgotten");
+    }
+
+    #[test]
+    fn an_entry_is_small() {
+        assert_eq!(size_of::<Entry>(), 16);
+    }
+}

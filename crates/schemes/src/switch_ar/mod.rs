@@ -1,0 +1,3 @@
+//! Switch AR.
+
+pub mod levels;
