@@ -32,6 +32,7 @@ mod generate;
 pub mod goal;
 mod hpcc;
 mod htsim;
+pub mod mpi;
 mod pairs;
 mod published;
 mod sizes;
