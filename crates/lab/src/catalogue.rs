@@ -4,7 +4,7 @@ use crate::Error;
 use crate::experiment::{topology_kinds, workload_kinds};
 use raddle_core::Bytes;
 use raddle_schemes::parameter::{Parameter, Value as Setting};
-use raddle_schemes::registry::{self, CONGESTION_POINTS, FLOW_CONTROLS, QUEUES, ROUTINGS, TRANSPORTS};
+use raddle_schemes::registry::{self, CONGESTION_POINTS, FLOW_CONTROLS, Info, QUEUES, ROUTINGS, TRANSPORTS};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -27,26 +27,18 @@ fn part(title: &'static str, items: impl IntoIterator<Item = (&'static str, &'st
     Part::new(title, items.into_iter().map(|(name, summary)| (name.to_owned(), summary.to_owned())))
 }
 
-/// The transports of the registry.
+/// The lists of the registry.
 #[must_use]
-pub fn transports() -> Part {
-    part("transports", TRANSPORTS.iter().map(|transport| (transport.info.name, transport.info.summary)))
-}
-
-/// The routings of the registry.
-#[must_use]
-pub fn routings() -> Part {
-    part("routings", ROUTINGS.iter().map(|routing| (routing.info.name, routing.info.summary)))
-}
-
-/// Flow control, congestion points and queues of the registry.
-#[must_use]
-pub fn parts_of_ports() -> [Part; 3] {
-    let infos = |infos: Vec<&'static registry::Info>| infos.into_iter().map(|info| (info.name, info.summary));
-    [
-        part("flow_controls", infos(FLOW_CONTROLS.iter().map(|part| &part.info).collect())),
-        part("congestion_points", infos(CONGESTION_POINTS.iter().map(|part| &part.info).collect())),
-        part("queues", infos(QUEUES.iter().map(|part| &part.info).collect())),
+pub fn schemes() -> Vec<Part> {
+    fn of<'a>(title: &'static str, infos: impl IntoIterator<Item = &'a Info>) -> Part {
+        part(title, infos.into_iter().map(|info| (info.name, info.summary)))
+    }
+    vec![
+        of("transports", TRANSPORTS.iter().map(|part| &part.info)),
+        of("routings", ROUTINGS.iter().map(|part| &part.info)),
+        of("flow_controls", FLOW_CONTROLS.iter().map(|part| &part.info)),
+        of("congestion_points", CONGESTION_POINTS.iter().map(|part| &part.info)),
+        of("queues", QUEUES.iter().map(|part| &part.info)),
     ]
 }
 

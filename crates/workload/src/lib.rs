@@ -34,6 +34,7 @@ mod hotspot;
 mod hpcc;
 mod htsim;
 mod long_flows;
+pub mod mpi;
 mod pairs;
 mod per_host;
 mod published;

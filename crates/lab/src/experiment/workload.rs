@@ -5,8 +5,10 @@ mod hotspot;
 mod kinds;
 mod long_flows;
 mod process;
+mod ranks;
 
 pub use kinds::kinds;
+pub(crate) use ranks::Programs;
 
 use super::file::{file_format, read_file};
 use super::list;
@@ -20,7 +22,9 @@ use process::{needs_rate, read_process};
 use raddle_core::text::Misread;
 use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate, Time};
 use raddle_topology::Topology;
+use raddle_workload::goal::Job;
 use raddle_workload::{Hotspot, LongFlows, Workload, WorkloadError, in_order, read_hpcc, read_htsim};
+use ranks::Ranks;
 use std::path::Path;
 
 /// A reader of flows, and what it reads.
@@ -53,15 +57,18 @@ enum Flows {
     Listed(Vec<(Flow, At)>),
     /// A flow file's name, text and format.
     File(String, String, Format),
+    /// None of its own: those that ranks begin.
+    Ranks(Ranks),
 }
 
 impl WorkloadSpec {
     pub(crate) fn read(mut section: Section<'_>, folder: &Path) -> Result<(Self, toml::Table), Problem> {
-        let key = ["list", "file", "hotspot", "pairs"].into_iter().find(|key| section.item(key).is_some());
+        let key =
+            ["list", "file", "goal", "hotspot", "pairs"].into_iter().find(|key| section.item(key).is_some());
         let at = section.at_key(key.unwrap_or("flows")).clone();
-        if matches!(key, Some("list" | "file")) && section.item("hotspot").is_some() {
-            let hint = "list the hotspot's flows as well, with `app_rate` and `process`";
-            return Err(section.contradiction("hotspot", "a hotspot beside flows that are listed", hint));
+        if matches!(key, Some("list" | "file" | "goal")) && section.item("hotspot").is_some() {
+            let hint = "a hotspot stands alone, or adds to what `pairs` send";
+            return Err(section.contradiction("hotspot", "a hotspot beside flows that are not drawn", hint));
         }
         let flows = match key {
             Some("list") => Flows::Listed(read_list(&mut section)?),
@@ -70,6 +77,7 @@ impl WorkloadSpec {
                 let format = file_format(&mut section, &name, &FORMATS)?;
                 Flows::File(name, text, format)
             }
+            Some("goal") => Flows::Ranks(Ranks::read_goal(&mut section, folder)?),
             Some("hotspot") => {
                 let alone = section.item("pairs").is_none();
                 let hotspot = read_hotspot(&mut section, alone)?;
@@ -113,6 +121,15 @@ impl WorkloadSpec {
         Ok(flows)
     }
 
+    /// The job whose ranks begin the flows, and what they run, if that is the workload.
+    ///
+    /// # Errors
+    /// If the topology has too few hosts.
+    pub(crate) fn job(&self, topology: &Topology, seed: u64) -> Result<Option<(Job, Programs)>, Problem> {
+        let Flows::Ranks(ranks) = &self.flows else { return Ok(None) };
+        ranks.job(topology, seed).map(Some)
+    }
+
     fn unchecked(&self, topology: &Topology, seed: u64) -> Result<Vec<Flow>, Problem> {
         match &self.flows {
             Flows::Generated(workload) => {
@@ -138,6 +155,7 @@ impl WorkloadSpec {
                 let (file, why) = (file.clone(), error.to_string());
                 Problem::at(&self.at, Cause::BadFile { file, what, why })
             }),
+            Flows::Ranks(_) => Ok(Vec::new()),
         }
     }
 

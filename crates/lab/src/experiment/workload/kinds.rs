@@ -3,7 +3,7 @@
 use raddle_workload::{PUBLISHED, Published};
 
 /// The kinds of arrivals, sizes and pairs, each with a line of description.
-const KINDS: [(&str, &str); 43] = [
+const KINDS: &[(&str, &str)] = &[
     (
         "arrivals poisson",
         "random starts over the whole fabric: mean_gap = \"1 us\", or load = 0.5 of the senders' links over the \
@@ -96,6 +96,12 @@ const KINDS: [(&str, &str); 43] = [
         "file",
         "flows of a file: file = \"trace.txt\"; format = \"hpcc\" or \"htsim\", after the file's ending (.txt, .cm) if \
          left out",
+    ),
+    (
+        "goal",
+        "a message-passing program, whose ranks send when they come to it: goal = \"is.B.64.goal\" (or .goal.zst); scale = 1 \
+         multiplies sizes, eager = \"16 KB\" (or \"always\") is the size from which the receiver is asked first, \
+         placement = \"random\" or \"in_order\", lookahead = 4096 statements",
     ),
     ("list", "flows one by one: list = [{ src = 0, dst = 1, size = \"1 MB\", start = \"0 ns\" }]"),
 ];
