@@ -19,6 +19,7 @@ pub mod qcn;
 pub mod r2c2;
 pub mod r2c2_central;
 mod ranges;
+mod rate_limiter;
 mod reassembly;
 pub mod registry;
 pub mod reordering;
