@@ -110,6 +110,36 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "kind = \"torus\"\ndims = [4, 4]",
         "kind = \"clos\"\npods = 2\nedges_per_pod = 2\naggregations_per_pod = 2\ncores_per_plane = 0\nhosts_per_edge = 2",
     ),
+    (
+        "tree of uneven levels",
+        "kind = \"torus\"\ndims = [4, 4]",
+        "kind = \"xgft\"\nchildren = [4, 4]\nparents = [1, 2, 2]",
+    ),
+    (
+        "tree without parents",
+        "kind = \"torus\"\ndims = [4, 4]",
+        "kind = \"xgft\"\nchildren = [4, 4]\nparents = [1, 0]",
+    ),
+    ("tree of no levels", "kind = \"torus\"\ndims = [4, 4]", "kind = \"xgft\"\nchildren = []\nparents = []"),
+    ("tree of too many nodes", "kind = \"torus\"\ndims = [4, 4]", "kind = \"k_ary_n_tree\"\nk = 4\nn = 12"),
+    ("tree of too many levels", "kind = \"torus\"\ndims = [4, 4]", "kind = \"k_ary_n_tree\"\nk = 4\nn = 25"),
+    ("slow link of no rate", "[workload]", "[[topology.slow]]\nfrom = 0\nto = 1\n\n[workload]"),
+    (
+        "slow link of two rates",
+        "[workload]",
+        "[[topology.slow]]\nfrom = 0\nto = 1\nrate = \"1 Gbps\"\nshare = 0.1\n\n[workload]",
+    ),
+    ("slow link from nowhere", "[workload]", "[[topology.slow]]\nto = 1\nrate = \"1 Gbps\"\n\n[workload]"),
+    (
+        "slow link that is named and random",
+        "[workload]",
+        "[[topology.slow]]\nto = 1\nrandom = { level = 1, links = 1 }\nshare = 0.1\n\n[workload]",
+    ),
+    (
+        "no random slow link",
+        "[workload]",
+        "[[topology.slow]]\nrandom = { level = 1, links = 0 }\nshare = 0.1\n\n[workload]",
+    ),
     ("unknown topology", "\"torus\"", "\"tors\""),
     ("unknown transport", "\"r2c2\"", "\"r2d2\""),
     ("unknown routing", "\"rps\"", "\"shortest\""),
@@ -217,6 +247,36 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
                 "[engine]",
                 "[[failure]]\nat = \"0 ns\"\nrandom = { tier = \"core\", pod = 4, links = 1 }\n\n[engine]",
             ),
+        ],
+    ),
+    (
+        "slow link that is not there",
+        &[("[workload]", "[[topology.slow]]\nfrom = 0\nto = 2\nshare = 0.5\n\n[workload]")],
+    ),
+    (
+        "slow link that is fast",
+        &[("[workload]", "[[topology.slow]]\nfrom = 0\nto = 1\nrate = \"11 Gbps\"\n\n[workload]")],
+    ),
+    (
+        "slow link that carries nothing",
+        &[("[workload]", "[[topology.slow]]\nfrom = 0\nto = 1\nshare = 0\n\n[workload]")],
+    ),
+    (
+        "random slow link of a torus",
+        &[("[workload]", "[[topology.slow]]\nrandom = { level = 1, links = 1 }\nshare = 0.1\n\n[workload]")],
+    ),
+    (
+        "random slow link above the roots",
+        &[
+            ("\"torus\"\ndims = [4, 4]", "\"k_ary_n_tree\"\nk = 2\nn = 3"),
+            ("[workload]", "[[topology.slow]]\nrandom = { level = 3, links = 1 }\nshare = 0.1\n\n[workload]"),
+        ],
+    ),
+    (
+        "more slow links than there are",
+        &[
+            ("\"torus\"\ndims = [4, 4]", "\"k_ary_n_tree\"\nk = 2\nn = 3"),
+            ("[workload]", "[[topology.slow]]\nrandom = { level = 1, links = 9 }\nshare = 0.1\n\n[workload]"),
         ],
     ),
     ("pattern of pods on a torus", &[("\"uniform\"", "\"bijection\"")]),

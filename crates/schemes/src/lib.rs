@@ -1,5 +1,8 @@
 //! The schemes: sans-IO state machines, one folder each, and the registry that lists them.
 
+pub mod adapter;
+mod addresses;
+pub mod cee;
 pub mod clairvoyant;
 pub mod conga;
 pub mod drill;
@@ -13,6 +16,7 @@ pub mod letflow;
 mod lids;
 pub mod next_hops;
 pub mod parameter;
+pub mod pfc;
 pub mod pfq;
 pub mod presto;
 pub mod qcn;
@@ -25,6 +29,7 @@ pub mod registry;
 pub mod reordering;
 mod rtt;
 pub mod spray;
+pub mod strict;
 pub mod switch_ar;
 pub mod tcp;
 #[cfg(test)]

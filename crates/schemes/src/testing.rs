@@ -64,3 +64,16 @@ pub(crate) fn route<F: Forwarder>(
         }
     }
 }
+
+/// A notice of congestion.
+pub(crate) fn notice() -> raddle_wire::cnm::Notice {
+    raddle_wire::cnm::Notice {
+        dst: 1,
+        cp: raddle_wire::Mac::switch_port(1, 0, 2),
+        priority: 3,
+        feedback: 20,
+        q_offset: -30,
+        q_delta: 4,
+        culprit_dst: 31,
+    }
+}

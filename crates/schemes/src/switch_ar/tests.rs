@@ -155,6 +155,6 @@ fn oracle_8_2_without_congestion_frames_take_d_mod_k() {
 fn other_fabrics_are_refused() {
     let topology = crate::testing::fat_tree(4);
     let settings = Settings::defaults(INFO.parameters);
-    let plan = Plan { topology: &topology, routing: INFO.name, settings: &settings, seed: 1 };
+    let plan = Plan::new(&topology, INFO.name, &settings, 1);
     assert_eq!(build(&plan).err().map(|unfit| unfit.key), Some("scheme.routing".into()));
 }
