@@ -9,7 +9,7 @@
 
 use super::params::{Machine, Params};
 use super::{MOST_FEEDBACK, around};
-use crate::rate_limiter::RateLimiter;
+use crate::recovering_rate::RecoveringRate;
 use raddle_core::{Duration, Rate, Stream, Time};
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub struct ReactionPoint {
 /// What an active limiter remembers.
 #[derive(Debug, Clone)]
 struct Limit {
-    limiter: RateLimiter,
+    pace: RecoveringRate,
     /// Cycles since the last notice, by bytes and by time.
     byte_stage: u32,
     time_stage: u32,
@@ -49,14 +49,14 @@ impl ReactionPoint {
             return;
         }
         let Self { params, line_rate, random, limit } = self;
-        let limit = limit.get_or_insert_with(|| Limit::new(RateLimiter::new(*line_rate, now), params));
+        let limit = limit.get_or_insert_with(|| Limit::new(RecoveringRate::new(*line_rate, now), params));
         if limit.byte_stage > 0 || !params.extra_fast_recovery {
-            limit.limiter.aim_here();
+            limit.pace.aim_here();
             limit.bytes_left = around(params.byte_limit.0, random).cast_signed();
         }
         (limit.byte_stage, limit.time_stage) = (0, 0);
         let taken = params.gain * f64::from(feedback) / f64::from(MOST_FEEDBACK);
-        limit.limiter.cut(now, (1.0 - taken).max(params.min_decrease), params.min_rate);
+        limit.pace.cut(now, (1.0 - taken).max(params.min_decrease), params.min_rate);
         limit.timer = now + Duration::from_ps(around(params.timer.as_ps(), random));
     }
 
@@ -64,7 +64,7 @@ impl ReactionPoint {
     pub fn sent(&mut self, now: Time, bytes: u32, queue_empty: bool) {
         let Self { params, random, limit: state, .. } = self;
         let Some(limit) = state else { return };
-        limit.limiter.begin(now, bytes);
+        limit.pace.begin(now, bytes);
         limit.bytes_left -= i64::from(bytes);
         if limit.bytes_left < 0 {
             limit.byte_stage += 1;
@@ -72,7 +72,7 @@ impl ReactionPoint {
             limit.bytes_left = around(cycle, random).cast_signed();
             limit.increase(now, params);
         }
-        if limit.limiter.is_at_line_rate() && queue_empty {
+        if limit.pace.is_at_line_rate() && queue_empty {
             *state = None;
         }
     }
@@ -80,7 +80,7 @@ impl ReactionPoint {
     /// When the next frame may begin, which is now if it has passed.
     #[must_use]
     pub fn ready_at(&self) -> Time {
-        self.limit.as_ref().map_or(Time::ZERO, |limit| limit.limiter.ready_at())
+        self.limit.as_ref().map_or(Time::ZERO, |limit| limit.pace.ready_at())
     }
 
     /// When [`fire`](Self::fire) has to be called; never, while the limiter is not active.
@@ -108,20 +108,20 @@ impl ReactionPoint {
     /// The current rate.
     #[must_use]
     pub fn rate(&self) -> Rate {
-        self.limit.as_ref().map_or(self.line_rate, |limit| limit.limiter.rate())
+        self.limit.as_ref().map_or(self.line_rate, |limit| limit.pace.rate())
     }
 
     /// The target rate.
     #[must_use]
     pub fn target_rate(&self) -> Rate {
-        self.limit.as_ref().map_or(self.line_rate, |limit| limit.limiter.target())
+        self.limit.as_ref().map_or(self.line_rate, |limit| limit.pace.target())
     }
 }
 
 impl Limit {
-    fn new(limiter: RateLimiter, params: &Params) -> Self {
+    fn new(pace: RecoveringRate, params: &Params) -> Self {
         let bytes_left = params.byte_limit.0.cast_signed();
-        Self { limiter, byte_stage: 0, time_stage: 0, bytes_left, timer: Time::NEVER }
+        Self { pace, byte_stage: 0, time_stage: 0, bytes_left, timer: Time::NEVER }
     }
 
     /// By what the cycle that now begins is shorter than the first; `stage` are the cycles of its own kind.
@@ -149,10 +149,10 @@ impl Limit {
             0
         };
         let first = self.byte_stage == 1 || self.time_stage == 1;
-        let (rate, target) = (self.limiter.rate().as_bps(), self.limiter.target().as_bps());
+        let (rate, target) = (self.pace.rate().as_bps(), self.pace.target().as_bps());
         let reduced = params.target_rate_reduction && first && target > 10 * rate;
         let target = if reduced { target / 8 } else { target + step };
-        self.limiter.recover(now, Rate::from_bps(target));
+        self.pace.recover(now, Rate::from_bps(target));
     }
 }
 

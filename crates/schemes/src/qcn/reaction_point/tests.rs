@@ -130,12 +130,12 @@ fn the_timer_fires_once_and_not_before_its_time() {
     assert_eq!(rates(&point), (7.5, 10.0));
 }
 
-/// A limiter that aims at 1 Gb/s, with so many cycles behind it of either kind.
+/// At 1 Gb/s and aiming there, with so many cycles behind it of either kind.
 fn after_cycles(params: &Params, byte_stage: u32, time_stage: u32) -> Limit {
-    let mut limiter = RateLimiter::new(LINE, Time::ZERO);
-    limiter.cut(Time::ZERO, 0.1, params.min_rate);
-    limiter.aim_here();
-    Limit { byte_stage, time_stage, ..Limit::new(limiter, params) }
+    let mut pace = RecoveringRate::new(LINE, Time::ZERO);
+    pace.cut(Time::ZERO, 0.1, params.min_rate);
+    pace.aim_here();
+    Limit { byte_stage, time_stage, ..Limit::new(pace, params) }
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn oracle_3_3_machines_raise_the_target_by_their_own_counts() {
         let params = Params { machine, ..Params::default() };
         let mut limit = after_cycles(&params, byte_stage, time_stage);
         limit.increase(Time::ZERO, &params);
-        (limit.limiter.target().as_bps() - 1_000_000_000) / 1_000_000
+        (limit.pace.target().as_bps() - 1_000_000_000) / 1_000_000
     };
     let steps = [(4, 4), (5, 0), (0, 5), (6, 5), (5, 5), (6, 6), (9, 8)];
     assert_eq!(steps.map(|(bytes, time)| step(Machine::V22, bytes, time)), [0, 0, 0, 5, 0, 50, 150]);

@@ -1,4 +1,4 @@
-//! A rate limiter with a target that its rate returns to by halves, as reaction points have it (802.1Qau, DCQCN).
+//! A rate that is cut, and returns to a target by halves, as reaction points have it (802.1Qau, DCQCN).
 //!
 //! The rate is kept by *debt*: a frame may begin when none is left, and adds its length; debt decays at the current rate.
 //! No time to send at is stored: at a low rate a frame can take longer than a run, and a rate that rises meanwhile has to
@@ -9,9 +9,9 @@
 
 use raddle_core::{Duration, Rate, Time};
 
-/// A limiter of the rate at which frames begin.
+/// The rate at which frames may begin.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct RateLimiter {
+pub(crate) struct RecoveringRate {
     line_rate: u64,
     rate: u64,
     target: u64,
@@ -23,7 +23,7 @@ pub(crate) struct RateLimiter {
 /// Debt of a byte.
 const BYTE: u64 = 8_000_000_000_000;
 
-impl RateLimiter {
+impl RecoveringRate {
     /// One that begins, now, at line rate.
     pub(crate) fn new(line_rate: Rate, now: Time) -> Self {
         let line_rate = line_rate.as_bps();
@@ -98,48 +98,48 @@ mod tests {
 
     #[test]
     fn frames_begin_as_the_rate_allows() {
-        let mut limiter = RateLimiter::new(LINE, Time::ZERO);
-        limiter.cut(Time::ZERO, 0.1, LEAST);
+        let mut pace = RecoveringRate::new(LINE, Time::ZERO);
+        pace.cut(Time::ZERO, 0.1, LEAST);
         for frame in 0..100 {
-            assert_eq!(limiter.ready_at(), at_us(12 * frame));
-            limiter.begin(limiter.ready_at(), 1_500);
+            assert_eq!(pace.ready_at(), at_us(12 * frame));
+            pace.begin(pace.ready_at(), 1_500);
         }
-        limiter.begin(at_us(5_000), 1_500);
-        assert_eq!(limiter.ready_at(), at_us(5_012), "what was not sent earlier is no credit");
+        pace.begin(at_us(5_000), 1_500);
+        assert_eq!(pace.ready_at(), at_us(5_012), "what was not sent earlier is no credit");
     }
 
     #[test]
     fn a_rate_that_changes_moves_what_is_owed() {
-        let mut limiter = RateLimiter::new(LINE, Time::ZERO);
-        limiter.cut(Time::ZERO, 0.0, LEAST);
-        limiter.begin(Time::ZERO, 1_500);
-        assert_eq!(limiter.ready_at(), at_us(120_000), "1,500 B at 100 kb/s");
-        limiter.recover(at_us(60_000), Rate::from_bps(300_000));
-        assert_eq!(limiter.ready_at(), at_us(90_000), "the second half at 200 kb/s");
-        limiter.cut(at_us(75_000), 0.5, LEAST);
-        assert_eq!(limiter.ready_at(), at_us(105_000), "and the fourth quarter at 100 kb/s again");
+        let mut pace = RecoveringRate::new(LINE, Time::ZERO);
+        pace.cut(Time::ZERO, 0.0, LEAST);
+        pace.begin(Time::ZERO, 1_500);
+        assert_eq!(pace.ready_at(), at_us(120_000), "1,500 B at 100 kb/s");
+        pace.recover(at_us(60_000), Rate::from_bps(300_000));
+        assert_eq!(pace.ready_at(), at_us(90_000), "the second half at 200 kb/s");
+        pace.cut(at_us(75_000), 0.5, LEAST);
+        assert_eq!(pace.ready_at(), at_us(105_000), "and the fourth quarter at 100 kb/s again");
     }
 
     #[test]
     fn the_target_is_at_most_line_rate_and_is_reached() {
-        let mut limiter = RateLimiter::new(LINE, Time::ZERO);
-        limiter.cut(Time::ZERO, 0.5, LEAST);
+        let mut pace = RecoveringRate::new(LINE, Time::ZERO);
+        pace.cut(Time::ZERO, 0.5, LEAST);
         let mut rates = std::iter::from_fn(|| {
-            limiter.recover(Time::ZERO, Rate::from_gbps(11));
-            Some(limiter.rate().as_bps())
+            pace.recover(Time::ZERO, Rate::from_gbps(11));
+            Some(pace.rate().as_bps())
         });
         assert_eq!(rates.next(), Some(7_500_000_000));
         // 1 - 2^-14 is more than 0.9999.
         assert_eq!(rates.position(|rate| rate == LINE.as_bps()), Some(11));
-        assert_eq!(limiter.target(), LINE);
+        assert_eq!(pace.target(), LINE);
     }
 
     #[test]
     fn no_rate_falls_below_the_least_but_where_the_line_does() {
         for (line, least) in [(LINE, LEAST), (Rate::from_bps(9), Rate::from_bps(9))] {
-            let mut limiter = RateLimiter::new(line, Time::ZERO);
-            limiter.cut(Time::ZERO, 0.0, LEAST);
-            assert_eq!(limiter.rate(), least);
+            let mut pace = RecoveringRate::new(line, Time::ZERO);
+            pace.cut(Time::ZERO, 0.0, LEAST);
+            assert_eq!(pace.rate(), least);
         }
     }
 }
