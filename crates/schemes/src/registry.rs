@@ -225,6 +225,10 @@ pub const ROUTINGS: &[Routing] = &[
     crate::presto::ROUTING,
     crate::spray::ROUTING,
     crate::hula::ROUTING,
+    crate::d_mod_k::ROUTING,
+    crate::s_mod_k::ROUTING,
+    crate::random_up::ROUTING,
+    crate::hashed::ROUTING,
     crate::switch_ar::ROUTING,
 ];
 
