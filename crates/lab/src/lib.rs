@@ -5,6 +5,7 @@
 //!   TOML, places      --set             sweep    checks     engine, records, directory
 //! ```
 
+mod capture;
 pub mod catalogue;
 mod compare;
 pub mod directory;
@@ -15,6 +16,7 @@ mod faults;
 pub mod figure;
 mod ideal;
 mod prepare;
+mod ranks;
 pub mod rate_overhead;
 mod records;
 pub mod run;

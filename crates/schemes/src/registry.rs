@@ -238,7 +238,8 @@ pub const ROUTINGS: &[Routing] = &[
 pub const FLOW_CONTROLS: &[FlowControl] = &[crate::pfc::FLOW_CONTROL];
 
 /// All congestion points.
-pub const CONGESTION_POINTS: &[CongestionPoint] = &[];
+pub const CONGESTION_POINTS: &[CongestionPoint] =
+    &[crate::qcn::CONGESTION_POINT, crate::dcqcn::CONGESTION_POINT];
 
 /// All queues but the plain FIFO, which is the engine's own.
 pub const QUEUES: &[QueueDiscipline] = &[crate::strict::QUEUE];
