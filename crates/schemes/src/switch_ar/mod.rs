@@ -25,9 +25,8 @@ pub use switch::SwitchAr;
 use crate::parameter::{Parameter, Settings, Value};
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
 use crate::reordering::HOLD;
+use crate::up_down;
 use raddle_core::Duration;
-use raddle_topology::{Shape, Xgft};
-use std::sync::Arc;
 
 /// Switch Adaptive Routing.
 pub const ROUTING: Routing = Routing { info: INFO, build };
@@ -83,16 +82,7 @@ fn rule(settings: &Settings) -> Rule {
 }
 
 fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
-    let Shape::Xgft(size) = plan.topology.shape() else {
-        return Err(Unfit {
-            key: "scheme.routing".into(),
-            problem: "`switch-ar` routes up and down a generalized fat tree, and this fabric is none".into(),
-            hint: "choose `k_ary_n_tree` or `xgft` as topology.kind, or another routing such as `spray`"
-                .into(),
-        });
-    };
-    plan.congestion_points("qcn", "`switch-ar`")?;
-    let (tree, seed) = (Arc::new(Xgft::new(size.clone())), plan.seed);
+    let (tree, seed) = (up_down::tree(plan.topology, INFO.name)?, plan.seed);
     let (rule, absorb) = (rule(plan.settings), plan.settings.flag("absorb"));
     Ok(forwarders_where_needed(plan.topology, move |node| SwitchAr::new(node, &tree, rule, absorb, seed)))
 }
