@@ -19,13 +19,12 @@ pub(crate) fn execute(arguments: &Arguments, stop: &AtomicBool) -> Result<Ended,
         Command::Sweep(run) => run_sweep(run, output, stop),
         Command::List { what } => {
             let parts = match what {
-                None => vec![
-                    catalogue::transports(),
-                    catalogue::routings(),
-                    catalogue::topologies(),
-                    catalogue::workloads(),
-                ],
-                Some(Listed::Schemes) => vec![catalogue::transports(), catalogue::routings()],
+                None => {
+                    let mut parts = catalogue::schemes();
+                    parts.extend([catalogue::topologies(), catalogue::workloads()]);
+                    parts
+                }
+                Some(Listed::Schemes) => catalogue::schemes(),
                 Some(Listed::Topologies) => vec![catalogue::topologies()],
                 Some(Listed::Workloads) => vec![catalogue::workloads()],
                 Some(Listed::Figures) => {

@@ -100,6 +100,8 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     ("traffic between one pod", "\"uniform\"", "{ kind = \"inter_pod\", pods = [1] }"),
     ("staggered above one", "\"uniform\"", "{ kind = \"staggered\", edge = 0.5, pod = 0.6 }"),
+    ("radix without digits", "\"uniform\"", "{ kind = \"bit_reversal\", radix = 1 }"),
+    ("exchange with oneself", "\"uniform\"", "{ kind = \"exchange\", by = 0 }"),
     ("infinite mean", "shape = 1.05", "shape = 1.0"),
     ("dimension of one node", "[4, 4]", "[4, 1]"),
     ("too many nodes", "[4, 4]", "[100_000, 100_000]"),
@@ -116,6 +118,36 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "pods that nothing joins",
         "kind = \"torus\"\ndims = [4, 4]",
         "kind = \"clos\"\npods = 2\nedges_per_pod = 2\naggregations_per_pod = 2\ncores_per_plane = 0\nhosts_per_edge = 2",
+    ),
+    (
+        "tree of uneven levels",
+        "kind = \"torus\"\ndims = [4, 4]",
+        "kind = \"xgft\"\nchildren = [4, 4]\nparents = [1, 2, 2]",
+    ),
+    (
+        "tree without parents",
+        "kind = \"torus\"\ndims = [4, 4]",
+        "kind = \"xgft\"\nchildren = [4, 4]\nparents = [1, 0]",
+    ),
+    ("tree of no levels", "kind = \"torus\"\ndims = [4, 4]", "kind = \"xgft\"\nchildren = []\nparents = []"),
+    ("tree of too many nodes", "kind = \"torus\"\ndims = [4, 4]", "kind = \"k_ary_n_tree\"\nk = 4\nn = 12"),
+    ("tree of too many levels", "kind = \"torus\"\ndims = [4, 4]", "kind = \"k_ary_n_tree\"\nk = 4\nn = 25"),
+    ("slow link of no rate", "[workload]", "[[topology.slow]]\nfrom = 0\nto = 1\n\n[workload]"),
+    (
+        "slow link of two rates",
+        "[workload]",
+        "[[topology.slow]]\nfrom = 0\nto = 1\nrate = \"1 Gbps\"\nshare = 0.1\n\n[workload]",
+    ),
+    ("slow link from nowhere", "[workload]", "[[topology.slow]]\nto = 1\nrate = \"1 Gbps\"\n\n[workload]"),
+    (
+        "slow link that is named and random",
+        "[workload]",
+        "[[topology.slow]]\nto = 1\nrandom = { level = 1, links = 1 }\nshare = 0.1\n\n[workload]",
+    ),
+    (
+        "no random slow link",
+        "[workload]",
+        "[[topology.slow]]\nrandom = { level = 1, links = 0 }\nshare = 0.1\n\n[workload]",
     ),
     ("unknown topology", "\"torus\"", "\"tors\""),
     ("unknown transport", "\"r2c2\"", "\"r2d2\""),
@@ -200,7 +232,7 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
     ("more ports than a hop can name", &[("[4, 4]", "[2, 2, 2, 2, 2]")]),
     (
         "pattern that the fabric does not know",
-        &[("\"torus\"\ndims = [4, 4]", "\"single_switch\"\nhosts = 4"), ("uniform", "tornado")],
+        &[("\"torus\"\ndims = [4, 4]", "\"single_switch\"\nhosts = 4"), ("uniform", "nearest_neighbour")],
     ),
     (
         "random failure on a torus",
@@ -224,6 +256,40 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
                 "[engine]",
                 "[[failure]]\nat = \"0 ns\"\nrandom = { tier = \"core\", pod = 4, links = 1 }\n\n[engine]",
             ),
+        ],
+    ),
+    (
+        "digits of a number of hosts that is no power",
+        &[("[4, 4]", "[4, 3]"), ("\"uniform\"", "\"bit_reversal\"")],
+    ),
+    (
+        "slow link that is not there",
+        &[("[workload]", "[[topology.slow]]\nfrom = 0\nto = 2\nshare = 0.5\n\n[workload]")],
+    ),
+    (
+        "slow link that is fast",
+        &[("[workload]", "[[topology.slow]]\nfrom = 0\nto = 1\nrate = \"11 Gbps\"\n\n[workload]")],
+    ),
+    (
+        "slow link that carries nothing",
+        &[("[workload]", "[[topology.slow]]\nfrom = 0\nto = 1\nshare = 0\n\n[workload]")],
+    ),
+    (
+        "random slow link of a torus",
+        &[("[workload]", "[[topology.slow]]\nrandom = { level = 1, links = 1 }\nshare = 0.1\n\n[workload]")],
+    ),
+    (
+        "random slow link above the roots",
+        &[
+            ("\"torus\"\ndims = [4, 4]", "\"k_ary_n_tree\"\nk = 2\nn = 3"),
+            ("[workload]", "[[topology.slow]]\nrandom = { level = 3, links = 1 }\nshare = 0.1\n\n[workload]"),
+        ],
+    ),
+    (
+        "more slow links than there are",
+        &[
+            ("\"torus\"\ndims = [4, 4]", "\"k_ary_n_tree\"\nk = 2\nn = 3"),
+            ("[workload]", "[[topology.slow]]\nrandom = { level = 1, links = 9 }\nshare = 0.1\n\n[workload]"),
         ],
     ),
     ("pattern of pods on a torus", &[("\"uniform\"", "\"bijection\"")]),

@@ -41,7 +41,7 @@ fn parts_with(
     topology: &Arc<Topology>,
     settings: &Settings,
 ) -> Option<Parts> {
-    let plan = Plan { topology, routing, settings, seed: SEED };
+    let plan = Plan::new(topology, routing, settings, SEED);
     let of_routing = registry::routing(routing).map_or(&[][..], |routing| routing.info.parameters);
     let mut parts = scheme.build(&plan, &Settings::defaults(of_routing)).ok()?;
     (0..topology.link_slots()).all(|link| (parts.queue)(LinkId::of(link)).is_none()).then_some(parts)

@@ -67,7 +67,7 @@ fn run(topology: &Arc<Topology>, routing: &str, flows: Vec<Flow>, changes: Vec<C
     let transport = registry::transport("tcp-newreno").expect("TCP is in the registry");
     let of_routing = Settings::defaults(registry::routing(routing).expect("a routing").info.parameters);
     let settings = Settings::defaults(transport.info.parameters);
-    let plan = Plan { topology, routing, settings: &settings, seed: 1 };
+    let plan = Plan::new(topology, routing, &settings, 1);
     let mut parts = transport.build(&plan, &of_routing).expect("the fabric suits the routing");
     let config = Config { changes, ..Config::default() };
     let heard = Heard {

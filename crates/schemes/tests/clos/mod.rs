@@ -43,7 +43,7 @@ pub(crate) fn settings(
 }
 
 pub(crate) fn plan<'a>(topology: &'a Arc<Topology>, settings: &'a Settings, seed: u64) -> Plan<'a> {
-    Plan { topology, routing: "", settings, seed }
+    Plan::new(topology, "", settings, seed)
 }
 
 pub(crate) fn ns(ns: u64) -> Time {
