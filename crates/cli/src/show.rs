@@ -108,7 +108,7 @@ impl Bars {
         let left = progress.seconds_left().map_or("?".to_owned(), |seconds| format!("{seconds:.0} s"));
         let simulated = progress.now.as_ps() as f64 / 1e9;
         let speed = progress.hops_per_second() / 1e6;
-        self.bars[run].set_length(progress.flows);
+        self.bars[run].set_length(progress.flows.max(progress.done));
         self.bars[run].set_position(progress.done);
         self.bars[run].set_message(format!("{simulated:.3} ms, {speed:.2} M packet-hops/s, {left} left"));
     }

@@ -182,6 +182,12 @@ pub trait Host: Send {
     /// it answers [`Output::WakeAt`] or [`Output::Idle`].
     fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output;
 
+    /// When it has something to do before anything has happened to it: the engine then [polls](Self::poll) it for the
+    /// first time.
+    fn begins(&self) -> Option<Time> {
+        None
+    }
+
     /// What this host would still have to hear of to come to its end, in words, if a program runs on it that has not.
     fn waits_for(&self) -> Option<String> {
         None

@@ -8,6 +8,7 @@
 //! | `queues.parquet` | with `record.queues`: a histogram of each port's queue |
 //! | `imbalance.parquet` | with `record.imbalance`: samples of how unevenly switches use their uplinks |
 //! | `packets.pcapng` | with `record.pcap`: the packets of chosen links |
+//! | `ranks.parquet` | if the workload is a program: a row a rank |
 //! | `summary.json` | seed, version, digest, totals, percentiles |
 //! | `log.txt` | what was run, and what the run said at its end |
 //!
@@ -20,7 +21,7 @@ use crate::experiment::Record;
 use crate::prepare::Prepared;
 use crate::run::{Control, run_captured};
 use crate::summary::{Summarizer, Summary};
-use raddle_records::{FlowRecord, ImbalanceRecord, LinkRecord, QueueRecord, TableWriter};
+use raddle_records::{FlowRecord, ImbalanceRecord, LinkRecord, QueueRecord, RankRecord, TableWriter};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -88,6 +89,11 @@ pub fn run_into(
         let mut samples = TableWriter::<ImbalanceRecord>::create(&part.file(IMBALANCE))?;
         outcome.imbalance.iter().try_for_each(|sample| samples.push(sample))?;
         samples.finish(outcome.complete, &notes)?;
+    }
+    if !outcome.ranks.is_empty() {
+        let mut ranks = TableWriter::<RankRecord>::create(&part.file("ranks.parquet"))?;
+        outcome.ranks.iter().try_for_each(|rank| ranks.push(rank))?;
+        ranks.finish(outcome.complete, &notes)?;
     }
     let summary = summarizer.finish(title, seed, workload, &outcome);
     part.write(EXPERIMENT, &resolved.to_string())?;

@@ -16,6 +16,7 @@ mod faults;
 pub mod figure;
 mod ideal;
 mod prepare;
+mod ranks;
 pub mod rate_overhead;
 mod records;
 pub mod run;

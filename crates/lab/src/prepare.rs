@@ -6,6 +6,7 @@ use crate::experiment::{
 };
 use crate::faults;
 use crate::ideal::{Ideals, components};
+use crate::ranks;
 use crate::uplinks::Uplinks;
 use raddle_core::{Bytes, Flow, LinkErrors, LinkId};
 use raddle_packet_sim::{Change, Config, PortSetup, Switching};
@@ -14,6 +15,7 @@ use raddle_schemes::registry::{Agents, FlowControls, Parts, Plan, Queues, Unfit,
 use raddle_topology::routing::Routing;
 use raddle_topology::{LinkLayer, Topology};
 use raddle_workload::Facts;
+use raddle_workload::goal::Job;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -26,6 +28,8 @@ pub struct Prepared {
     /// The flows, in order of start.
     pub flows: Arc<[Flow]>,
     pub(crate) parts: Parts,
+    /// The ranks that begin the flows, if the workload is a program.
+    pub(crate) job: Option<Arc<Job>>,
     pub(crate) ports: PortParts,
     pub(crate) changes: Vec<Change>,
     pub(crate) errors: LinkErrors,
@@ -83,15 +87,17 @@ impl Document {
             ..Plan::new(&topology, &scheme.routing, &scheme.settings, experiment.engine.seed)
         };
         let unfit = |unfit| self.unfit(unfit);
-        let parts = scheme.transport.build(&plan, &scheme.routing_settings).map_err(unfit)?;
+        let mut parts = scheme.transport.build(&plan, &scheme.routing_settings).map_err(unfit)?;
         let ports = PortParts::build(scheme, &plan, parts.mtu + parts.header_bytes).map_err(unfit)?;
         let captured = match &experiment.record.pcap {
             None => BTreeSet::new(),
             Some(pcap) => capture::links(&pcap.links, &topology)
                 .map_err(|cause| Problem::at(&place(&self.root, "record.pcap"), cause))?,
         };
+        let job = ranks::place(&experiment.workload, &topology, experiment.engine.seed, &mut parts)?;
         let flows = flows.into();
-        let mut prepared = Prepared { experiment, topology, flows, parts, ports, changes, errors, captured };
+        let mut prepared =
+            Prepared { experiment, topology, flows, parts, job, ports, changes, errors, captured };
         self.check_queues(&mut prepared)?;
         if let Some(interval) = prepared.experiment.record.imbalance
             && Uplinks::of(&prepared.topology, interval).is_none()

@@ -4,11 +4,14 @@ use crate::Error;
 use crate::capture::Capture;
 use crate::experiment::EngineKind;
 use crate::prepare::Prepared;
+use crate::ranks;
 use crate::uplinks::Uplinks;
 use raddle_core::{DropReason, LinkId, NodeId, Packet, PortId, Report, Time};
 use raddle_live::lockstep::{self, Lockstep};
 use raddle_packet_sim::{LinkStats, QueueDepths, Simulation};
-use raddle_records::{Count, Digest, FlowRecord, ImbalanceRecord, LinkRecord, QueueRecord, Recorder, Totals};
+use raddle_records::{
+    Count, Digest, FlowRecord, ImbalanceRecord, LinkRecord, QueueRecord, RankRecord, Recorder, Totals,
+};
 use raddle_topology::Topology;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -20,7 +23,7 @@ use std::time::Instant;
 pub struct Progress {
     /// Flows delivered.
     pub done: u64,
-    /// Flows in all.
+    /// Flows in all; 0 if nobody knows, since programs begin them.
     pub flows: u64,
     /// Packets that have crossed a link.
     pub packet_hops: u64,
@@ -42,7 +45,7 @@ impl Progress {
     /// Wall-clock seconds to go, if flows go on finishing and time goes on passing as they have: whichever ends first.
     #[must_use]
     pub fn seconds_left(&self) -> Option<f64> {
-        let flows = self.done as f64 / self.flows.max(1) as f64;
+        let flows = if self.flows > 0 { self.done as f64 / self.flows as f64 } else { 0.0 };
         let time = self.limit.map_or(0.0, |limit| self.now.as_ps() as f64 / limit.as_ps() as f64);
         let share = flows.max(time).min(1.0);
         (share > 0.0).then(|| self.seconds * (1.0 - share) / share)
@@ -68,11 +71,13 @@ pub struct Outcome {
     pub queues: Vec<QueueRecord>,
     /// How unevenly switches used their uplinks, if the experiment asks for it.
     pub imbalance: Vec<ImbalanceRecord>,
+    /// A row a rank, if the workload is a program.
+    pub ranks: Vec<RankRecord>,
     /// Packets by kind, losses by reason.
     pub totals: Totals,
     /// Of all rows.
     pub digest: Digest,
-    /// Flows of the workload.
+    /// Flows of the workload, and those that programs began.
     pub flows: u64,
     /// Flows delivered.
     pub delivered: u64,
@@ -89,7 +94,27 @@ impl Outcome {
     pub(crate) fn without_rows(&self) -> Self {
         let Self { totals, digest, flows, delivered, complete, unmatched, seconds, .. } = *self;
         let (links, queues, imbalance) = (Vec::new(), Vec::new(), Vec::new());
-        Self { links, queues, imbalance, totals, digest, flows, delivered, complete, unmatched, seconds }
+        let ranks = Vec::new();
+        Self {
+            links,
+            queues,
+            imbalance,
+            ranks,
+            totals,
+            digest,
+            flows,
+            delivered,
+            complete,
+            unmatched,
+            seconds,
+        }
+    }
+
+    /// When the last rank came to its end, in picoseconds; `None` without ranks, or if one did not.
+    #[must_use]
+    pub fn makespan_ps(&self) -> Option<u64> {
+        let finished: Option<Vec<u64>> = self.ranks.iter().map(|rank| rank.finished_ps).collect();
+        finished?.into_iter().max()
     }
 }
 
@@ -151,6 +176,8 @@ struct Ended<'a> {
     events: u64,
     now: Time,
     complete: bool,
+    /// What hosts still wait for, in words.
+    waiting: Vec<String>,
 }
 
 fn run_packets<'a, O: raddle_packet_sim::Observer + Into<Gather<'a>>>(
@@ -174,11 +201,13 @@ fn run_packets<'a, O: raddle_packet_sim::Observer + Into<Gather<'a>>>(
     }
     let (now, links) = (simulation.now(), simulation.link_stats());
     let queues = queues(&simulation.queue_depths());
+    let waits_for = |node| simulation.host(node)?.waits_for();
+    let waiting = topology.nodes().filter_map(waits_for).collect();
     let mut gather: Gather<'a> = simulation.into_observer().into();
     let [data, ack, event, notice] =
         totals.kinds.map(|kind| Count { packets: kind.packets, bytes: kind.bytes });
     gather.totals = Totals { data, ack, event, notice, ..gather.totals };
-    Ok(Ended { gather, links, queues, events: totals.events, now, complete })
+    Ok(Ended { gather, links, queues, events: totals.events, now, complete, waiting })
 }
 
 /// The bins that are not empty.
@@ -216,12 +245,17 @@ fn run_lockstep<'a>(prepared: &mut Prepared, gather: Gather<'a>, watch: &mut Wat
         }
     }
     let now = runtime.now();
+    let waits_for = |node| runtime.host(node)?.waits_for();
+    let waiting = topology.nodes().filter_map(waits_for).collect();
     let Linked { gather, links, .. } = runtime.into_observer();
-    Ended { gather, links, queues: Vec::new(), events: 0, now, complete }
+    Ended { gather, links, queues: Vec::new(), events: 0, now, complete, waiting }
 }
 
 fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Outcome, Error> {
-    let Ended { mut gather, links, queues, events, now, complete } = ended;
+    let Ended { mut gather, links, queues, events, now, complete, waiting } = ended;
+    if complete && watch.limit.is_none_or(|limit| now < limit) {
+        refuse_waiting(&waiting)?;
+    }
     for record in gather.recorder.finish(now) {
         gather.take(&record);
     }
@@ -230,7 +264,7 @@ fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Ou
         capture.finish(now)?;
     }
     let delivered = gather.recorder.finished();
-    let unmatched = gather.recorder.unmatched();
+    let (begun, unmatched) = (gather.recorder.begun(), gather.recorder.unmatched());
     let imbalance = gather.uplinks.map_or_else(Vec::new, |uplinks| uplinks.imbalance(now));
     let totals = Totals { simulated_ps: now.as_ps(), events, ..gather.totals };
     let links: Vec<_> = prepared
@@ -251,7 +285,9 @@ fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Ou
             }
         })
         .collect();
+    let ranks = prepared.job.as_deref().map_or_else(Vec::new, ranks::records);
     let mut digest = gather.digest;
+    ranks.iter().for_each(|rank| digest.add(rank));
     links.iter().for_each(|link| digest.add(link));
     digest.add(&totals);
     let seconds = watch.started.elapsed().as_secs_f64();
@@ -259,14 +295,31 @@ fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Ou
         links,
         queues,
         imbalance,
+        ranks,
         totals,
         digest,
-        flows: watch.flows,
+        flows: watch.flows + begun,
         delivered,
         unmatched,
         complete,
         seconds,
     })
+}
+
+/// Most waiting hosts that an error names.
+const MOST_NAMED: usize = 10;
+
+/// Refuses a run that is at rest while programs have not come to their end: nothing will happen any more.
+fn refuse_waiting(waiting: &[String]) -> Result<(), Error> {
+    if waiting.is_empty() {
+        return Ok(());
+    }
+    let named = waiting[..waiting.len().min(MOST_NAMED)].join("; ");
+    let more = match waiting.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    Err(Error::Run(format!("nothing moves any more, and programs have not come to their end: {named}{more}")))
 }
 
 /// Tells how far a run is, and whether to go on.

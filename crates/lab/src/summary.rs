@@ -93,8 +93,55 @@ impl Summarizer {
             classes: SizeClass::WITH_ALL.map(|class| self.class(class)).into(),
             peak_queue_bytes: [50.0, 99.0, 100.0].map(|p| stats::percentile(&queues, p)),
             imbalance: imbalance(&outcome.imbalance),
+            ranks: Ranks::of(outcome),
             outcome: outcome.without_rows(),
         }
+    }
+}
+
+/// What the ranks of a program did together.
+#[derive(Debug, Clone, Copy)]
+struct Ranks {
+    all: usize,
+    finished: usize,
+    /// When the last one came to its end, if all did.
+    makespan_ps: Option<u64>,
+    messages: u64,
+    bytes: u64,
+}
+
+impl Ranks {
+    fn of(outcome: &Outcome) -> Option<Self> {
+        let ranks = &outcome.ranks;
+        (!ranks.is_empty()).then(|| Self {
+            all: ranks.len(),
+            finished: ranks.iter().filter(|rank| rank.finished_ps.is_some()).count(),
+            makespan_ps: outcome.makespan_ps(),
+            messages: ranks.iter().map(|rank| rank.sent_messages).sum(),
+            bytes: ranks.iter().map(|rank| rank.sent_bytes).sum(),
+        })
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "ranks": self.all,
+            "finished": self.finished,
+            "makespan_ps": self.makespan_ps,
+            "messages": self.messages,
+            "bytes": self.bytes,
+        })
+    }
+}
+
+impl fmt::Display for Ranks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { all, finished, messages, bytes, .. } = self;
+        write!(
+            f,
+            "program      {finished} of {all} ranks finished, {messages} messages of {bytes} B in all"
+        )?;
+        let Some(makespan) = self.makespan_ps else { return Ok(()) };
+        write!(f, ", makespan {:.3} ms", makespan as f64 / 1e9)
     }
 }
 
@@ -121,6 +168,8 @@ pub struct Summary {
     peak_queue_bytes: [Option<f64>; 3],
     /// Tier of switches, samples of their imbalance and the mean of these, if it was sampled.
     imbalance: Vec<(u32, usize, f64)>,
+    /// If the workload is a program.
+    ranks: Option<Ranks>,
     /// Without its rows.
     outcome: Outcome,
 }
@@ -169,6 +218,7 @@ impl Summary {
                 "fabric_load": self.workload.fabric_load,
             },
             "classes": classes,
+            "program": self.ranks.as_ref().map(Ranks::json),
             "imbalance": imbalance.collect::<Vec<_>>(),
             "peak_queue_p50_bytes": self.peak_queue_bytes[0],
             "peak_queue_p99_bytes": self.peak_queue_bytes[1],
@@ -204,10 +254,14 @@ impl fmt::Display for Summary {
         let percent = |load: Option<f64>| load.map_or("-".to_owned(), |load| format!("{:.2}%", load * 100.0));
         let Facts { mean_size, host_load, fabric_load, .. } = &self.workload;
         let (host, fabric) = (percent(*host_load), percent(*fabric_load));
-        writeln!(
-            f,
-            "offered      mean size {mean_size:.0} B, {host} of the hosts' link rates, {fabric} of all links'"
-        )?;
+        if let Some(ranks) = &self.ranks {
+            writeln!(f, "{ranks}")?;
+        } else {
+            writeln!(
+                f,
+                "offered      mean size {mean_size:.0} B, {host} of the hosts' link rates, {fabric} of all links'"
+            )?;
+        }
         let Totals { data, drops, .. } = totals;
         let control = totals.control();
         writeln!(f, "packet-hops  {} data, {} control ({} B)", data.packets, control.packets, control.bytes)?;

@@ -100,6 +100,8 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     ("traffic between one pod", "\"uniform\"", "{ kind = \"inter_pod\", pods = [1] }"),
     ("staggered above one", "\"uniform\"", "{ kind = \"staggered\", edge = 0.5, pod = 0.6 }"),
+    ("radix without digits", "\"uniform\"", "{ kind = \"bit_reversal\", radix = 1 }"),
+    ("exchange with oneself", "\"uniform\"", "{ kind = \"exchange\", by = 0 }"),
     ("infinite mean", "shape = 1.05", "shape = 1.0"),
     ("dimension of one node", "[4, 4]", "[4, 1]"),
     ("too many nodes", "[4, 4]", "[100_000, 100_000]"),
@@ -230,7 +232,7 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
     ("more ports than a hop can name", &[("[4, 4]", "[2, 2, 2, 2, 2]")]),
     (
         "pattern that the fabric does not know",
-        &[("\"torus\"\ndims = [4, 4]", "\"single_switch\"\nhosts = 4"), ("uniform", "tornado")],
+        &[("\"torus\"\ndims = [4, 4]", "\"single_switch\"\nhosts = 4"), ("uniform", "nearest_neighbour")],
     ),
     (
         "random failure on a torus",
@@ -255,6 +257,10 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
                 "[[failure]]\nat = \"0 ns\"\nrandom = { tier = \"core\", pod = 4, links = 1 }\n\n[engine]",
             ),
         ],
+    ),
+    (
+        "digits of a number of hosts that is no power",
+        &[("[4, 4]", "[4, 3]"), ("\"uniform\"", "\"bit_reversal\"")],
     ),
     (
         "slow link that is not there",

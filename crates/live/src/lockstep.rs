@@ -17,7 +17,7 @@
 //! An event costs a heap operation, a hop one encoding and one decoding; buffers are used again.
 
 use raddle_core::{
-    Bytes, DropReason, Fate, Flow, Input, LinkErrors, LinkId, LinkNoise, Node, NodeId, Output, Packet,
+    Bytes, DropReason, Fate, Flow, Host, Input, LinkErrors, LinkId, LinkNoise, Node, NodeId, Output, Packet,
     PortId, PortState, Ports, Rate, Report, Time, Verdict,
 };
 use raddle_topology::{Link, Topology};
@@ -115,12 +115,19 @@ impl<O: Observer> Lockstep<O> {
         observer: O,
     ) -> Self {
         assert!(flows.is_sorted_by_key(|flow| (flow.start, flow.id)), "flows come in order of start");
-        let nodes = topology.nodes().map(|id| NodeState {
-            parts: node(id),
-            first_link: topology.link_id(id, PortId(0)).index(),
-            ports: topology.port_count(id),
-            wake: Time::NEVER,
-        });
+        let state = |id| {
+            let parts = node(id);
+            NodeState {
+                wake: parts.host.as_ref().and_then(|host| host.begins()).unwrap_or(Time::NEVER),
+                parts,
+                first_link: topology.link_id(id, PortId(0)).index(),
+                ports: topology.port_count(id),
+            }
+        };
+        let nodes: Vec<_> = topology.nodes().map(state).collect();
+        let begins = topology.nodes().zip(&nodes).filter(|(_, node)| node.wake < Time::NEVER);
+        let begins = begins.map(|(id, node)| (node.wake, Event::Wake(id)));
+        let flows_begin = flows.first().map(|flow| (flow.start, Event::Flows));
         let links = (0..topology.link_slots()).map(|id| topology.link(LinkId::of(id)));
         let ports = links.map(|link| PortState {
             free_at: Time::ZERO,
@@ -130,13 +137,13 @@ impl<O: Observer> Lockstep<O> {
         });
         Self {
             now: Time::ZERO,
-            nodes: nodes.collect(),
             ports: ports.collect(),
             under_way: vec![VecDeque::new(); topology.link_slots()],
             noise: Vec::new(),
             topology: Arc::clone(topology),
             spare_buffers: Vec::new(),
-            events: flows.first().map(|flow| Reverse((flow.start, Event::Flows))).into_iter().collect(),
+            events: begins.chain(flows_begin).map(Reverse).collect(),
+            nodes,
             flows: flows.into(),
             totals: Totals::default(),
             observer,
@@ -187,6 +194,11 @@ impl<O: Observer> Lockstep<O> {
     /// Packets now queued at or under way on links.
     pub fn packets_inside(&self) -> usize {
         self.under_way.iter().map(VecDeque::len).sum()
+    }
+
+    /// The host at `node`, to look into after a run.
+    pub fn host(&self, node: NodeId) -> Option<&dyn Host> {
+        self.nodes[node.index()].parts.host.as_deref()
     }
 
     /// Whoever listened.

@@ -1,7 +1,7 @@
 //! Joins what hosts report into flow records.
 
 use crate::FlowRecord;
-use raddle_core::{Duration, Flow, NodeId, Rate, Report, Time};
+use raddle_core::{Duration, Flow, FlowId, NodeId, Rate, Report, Time};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -24,6 +24,8 @@ pub struct Recorder {
     /// By the flow's key on the wire.
     live: FxHashMap<u64, Live>,
     opened: Vec<bool>,
+    /// Flows that programs on hosts began.
+    begun: u32,
     finished: u64,
     unmatched: u64,
 }
@@ -79,10 +81,12 @@ impl Recorder {
     #[must_use]
     pub fn new(flows: Arc<[Flow]>, ideal: impl Fn(&Flow) -> Ideal + Send + 'static) -> Self {
         let opened = vec![false; flows.len()];
-        Self { flows, ideal: Box::new(ideal), live: FxHashMap::default(), opened, finished: 0, unmatched: 0 }
+        let live = FxHashMap::default();
+        Self { flows, ideal: Box::new(ideal), live, opened, begun: 0, finished: 0, unmatched: 0 }
     }
 
-    /// Takes in a report that `node` made at `now`. Returns a record if one is complete, or if its key was taken
+    /// Takes in a report that `node` made at `now`. Flows that programs begin get the ids after those of the workload, in
+    /// the order in which it hears of them. Returns a record if one is complete, or if its key was taken
     /// over by another flow, which leaves it as it is.
     ///
     /// # Panics
@@ -90,13 +94,17 @@ impl Recorder {
     pub fn report(&mut self, now: Time, node: NodeId, report: Report) -> Option<FlowRecord> {
         let key = match report {
             Report::Opened { flow, key } => {
-                let flow = &self.flows[flow.index()];
-                self.opened[flow.id.index()] = true;
-                let replaced = self.live.insert(key, Live::new(flow, (self.ideal)(flow)));
-                return replaced.map(|live| self.hand_out(live.record));
+                self.opened[flow.index()] = true;
+                let flow = self.flows[flow.index()];
+                return self.begin(key, &flow);
+            }
+            Report::Began { key, flow } => {
+                let id = FlowId::of(self.flows.len() + self.begun as usize);
+                self.begun += 1;
+                return self.begin(key, &Flow { id, ..flow });
             }
             Report::Delivered { key, .. } | Report::Closed { key, .. } | Report::Paced { key, .. } => key,
-            Report::Progress { .. } | Report::Began { .. } | Report::Finished => return None,
+            Report::Progress { .. } | Report::Finished => return None,
         };
         let Some(live) = self.live.get_mut(&key) else {
             self.unmatched += 1;
@@ -126,6 +134,12 @@ impl Recorder {
         }
         let live = self.live.remove(&key)?;
         Some(self.hand_out(live.record))
+    }
+
+    /// A flow is live. Returns the record of one that it takes the key from.
+    fn begin(&mut self, key: u64, flow: &Flow) -> Option<FlowRecord> {
+        let replaced = self.live.insert(key, Live::new(flow, (self.ideal)(flow)));
+        replaced.map(|live| self.hand_out(live.record))
     }
 
     fn hand_out(&mut self, record: FlowRecord) -> FlowRecord {
@@ -159,6 +173,12 @@ impl Recorder {
         self.live.len()
     }
 
+    /// Flows that programs on hosts began.
+    #[must_use]
+    pub fn begun(&self) -> u64 {
+        self.begun.into()
+    }
+
     /// Flows delivered, of the records handed out so far.
     #[must_use]
     pub fn finished(&self) -> u64 {
@@ -175,7 +195,7 @@ impl Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_core::{Bytes, FlowId};
+    use raddle_core::Bytes;
 
     const SRC: NodeId = NodeId(3);
     const DST: NodeId = NodeId(4);
@@ -274,5 +294,21 @@ mod tests {
         recorder.report(at(1), SRC, Report::Delivered { key: KEY, reorder_peak: 0 });
         assert_eq!(recorder.unmatched(), 2);
         assert_eq!(recorder.finish(at(1))[0].fct_ps, None);
+    }
+
+    #[test]
+    fn flows_that_programs_begin_are_numbered_after_those_of_the_workload() {
+        let mut recorder = recorder(2);
+        let began = |recorder: &mut Recorder, us, key| {
+            let flow = Flow::new(FlowId(u32::MAX), SRC, DST, Bytes(500), at(us));
+            recorder.report(at(us), SRC, Report::Began { key, flow })
+        };
+        assert_eq!((began(&mut recorder, 3, KEY), began(&mut recorder, 4, KEY + 1)), (None, None));
+        assert_eq!((closed(&mut recorder, 5, KEY + 1), recorder.live()), (None, 2));
+        let record = delivered(&mut recorder, 6, KEY + 1).unwrap();
+        assert_eq!((record.id, record.size_bytes, record.start_ps), (3, 500, 4_000_000));
+        assert_eq!(record.fct_ps, Some(2_000_000));
+        let rest = recorder.finish(at(7));
+        assert_eq!((recorder.begun(), rest.last().unwrap().id), (2, 2));
     }
 }

@@ -2,8 +2,10 @@
 
 mod generated;
 mod kinds;
+mod ranks;
 
 pub use kinds::kinds;
+pub(crate) use ranks::Programs;
 
 use super::file::{file_format, read_file};
 use super::list;
@@ -14,7 +16,9 @@ use generated::read_generated;
 use raddle_core::text::Misread;
 use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate, Time};
 use raddle_topology::Topology;
+use raddle_workload::goal::Job;
 use raddle_workload::{Workload, WorkloadError, read_hpcc, read_htsim};
+use ranks::Ranks;
 use std::path::Path;
 
 /// A reader of flows, and what it reads.
@@ -44,12 +48,16 @@ enum Flows {
     Listed(Vec<(Flow, At)>),
     /// A flow file's name, text and format.
     File(String, String, Format),
+    /// None of its own: those that ranks begin.
+    Ranks(Ranks),
 }
 
 impl WorkloadSpec {
     pub(crate) fn read(mut section: Section<'_>, folder: &Path) -> Result<(Self, toml::Table), Problem> {
-        let key =
-            ["list", "file", "pairs"].into_iter().find(|key| section.item(key).is_some()).unwrap_or("flows");
+        let key = ["list", "file", "goal", "pairs"]
+            .into_iter()
+            .find(|key| section.item(key).is_some())
+            .unwrap_or("flows");
         let at = section.at_key(key).clone();
         let flows = match key {
             "list" => Flows::Listed(read_list(&mut section)?),
@@ -58,6 +66,7 @@ impl WorkloadSpec {
                 let format = file_format(&mut section, &name, &FORMATS)?;
                 Flows::File(name, text, format)
             }
+            "goal" => Flows::Ranks(Ranks::read_goal(&mut section, folder)?),
             _ => Flows::Generated(Box::new(read_generated(&mut section, folder)?)),
         };
         Ok((Self { flows, at }, section.finish()?))
@@ -80,6 +89,15 @@ impl WorkloadSpec {
         Ok(flows)
     }
 
+    /// The job whose ranks begin the flows, and what they run, if that is the workload.
+    ///
+    /// # Errors
+    /// If the topology has too few hosts.
+    pub(crate) fn job(&self, topology: &Topology, seed: u64) -> Result<Option<(Job, Programs)>, Problem> {
+        let Flows::Ranks(ranks) = &self.flows else { return Ok(None) };
+        ranks.job(topology, seed).map(Some)
+    }
+
     fn unchecked(&self, topology: &Topology, seed: u64) -> Result<Vec<Flow>, Problem> {
         match &self.flows {
             Flows::Generated(workload) => {
@@ -97,6 +115,7 @@ impl WorkloadSpec {
                 let (file, why) = (file.clone(), error.to_string());
                 Problem::at(&self.at, Cause::BadFile { file, what, why })
             }),
+            Flows::Ranks(_) => Ok(Vec::new()),
         }
     }
 
@@ -105,7 +124,7 @@ impl WorkloadSpec {
     pub fn place(&self, flow: FlowId) -> &At {
         match &self.flows {
             Flows::Listed(flows) => flows.get(flow.index()).map_or(&self.at, |(_, at)| at),
-            Flows::Generated(_) | Flows::File(..) => &self.at,
+            Flows::Generated(_) | Flows::File(..) | Flows::Ranks(_) => &self.at,
         }
     }
 }
@@ -134,6 +153,7 @@ fn impossible(at: &At, error: &WorkloadError) -> Problem {
         WorkloadError::AtOnce => "give `flows`, or `once = true` for one a pair",
         WorkloadError::NoFlows { .. } => "give a longer `duration`, or `flows`",
         WorkloadError::UnequalDimensions { .. } => "make all of `dims` equal, or choose other pairs",
+        WorkloadError::NotAPower { .. } => "give the `radix` of which the number of hosts is a power",
         WorkloadError::TooFewHosts { .. } => "choose a larger topology",
         _ => "see `raddle list workloads`",
     };

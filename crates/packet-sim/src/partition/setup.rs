@@ -95,16 +95,17 @@ fn hears_of_departures(parts: &Node) -> bool {
 
 fn node_states(plan: &Plan<'_>, number: usize, nodes: Vec<(NodeId, Node)>) -> Vec<NodeState> {
     let Plan { topology, division, .. } = plan;
-    let state = |(id, parts)| {
+    let state = |(id, parts): (NodeId, Node)| {
         let ports = topology.port_count(id);
         let first = || division.place_of_link(number, topology.link_id(id, PortId(0)));
+        let begins = parts.host.as_ref().and_then(|host| host.begins()).unwrap_or(Time::NEVER);
         NodeState {
             hears_of_departures: hears_of_departures(&parts),
             parts,
             id,
             first_link: if ports > 0 { first() } else { 0 },
             ports: u32::try_from(ports).expect("ports fit 32 bits"),
-            wake: Time::NEVER,
+            wake: begins,
             held: Vec::new(),
         }
     };
@@ -136,12 +137,18 @@ impl Partition {
             events.push(Event::new(change.at, Kind::Change, i));
             events.push(Event::new(change.at + change.discovery, Kind::Discovery, i));
         }
+        let nodes = node_states(plan, number, nodes);
+        for (place, node) in (0..).zip(&nodes) {
+            if node.wake < Time::NEVER {
+                events.push(Event::new(node.wake, Kind::Wake, place));
+            }
+        }
         Self {
             number,
             now: Time::ZERO,
             header,
             events,
-            nodes: node_states(plan, number, nodes),
+            nodes,
             controls: specials.iter().flatten().any(|special| special.has_flow_control()),
             inspects: specials.iter().flatten().any(|special| special.inspects_arrivals()),
             links: division.links(number).iter().map(|&(id, _)| id).collect(),

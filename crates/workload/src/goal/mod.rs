@@ -1,6 +1,22 @@
 //! Programs of message-passing ranks: GOAL text (LogGOPSim, ATLAHS), and their replay over any transport
 //! (specs/cee.md §6.5, §6.6).
 
+mod check;
+mod host;
+mod lexer;
+mod matching;
+mod names;
+mod order;
+mod parse;
+mod payloads;
+mod rank;
 mod statement;
+mod trace;
 
+pub use host::{Job, Replay};
+pub use rank::{Account, Settings};
 pub use statement::{Label, Line, Operation, Program, Statement};
+pub use trace::{Counts, Trace};
+
+#[cfg(test)]
+mod tests;

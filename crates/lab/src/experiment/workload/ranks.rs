@@ -1,0 +1,151 @@
+//! Workloads that are programs: ranks on hosts, which send when their program comes to it.
+
+use super::MOST_BYTES;
+use crate::experiment::problem::{Cause, Problem};
+use crate::experiment::section::{Read, Section, out_of_range, wrong_type};
+use crate::experiment::value::{At, Item, Value};
+use raddle_core::{Bytes, NodeId, Stream};
+use raddle_topology::Topology;
+use raddle_workload::goal::{Job, Program, Settings, Trace};
+use std::fs::File;
+use std::io::{self, Seek};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Ranks, how they speak, and on which hosts they run.
+#[derive(Debug, Clone)]
+pub(super) struct Ranks {
+    programs: Programs,
+    settings: Settings,
+    placement: Placement,
+    /// Where the experiment says what they run.
+    at: At,
+}
+
+/// What the ranks run.
+#[derive(Debug, Clone)]
+pub(crate) enum Programs {
+    /// A GOAL file.
+    Trace(Arc<Trace>),
+}
+
+/// On which hosts ranks run.
+#[derive(Debug, Clone, Copy)]
+enum Placement {
+    /// On hosts drawn at random, a different one each.
+    Random,
+    /// On the first hosts, in order.
+    InOrder,
+}
+
+/// The least size that is sent only when the receiver is ready.
+struct Eager(u64);
+
+/// How the limit of eager messages is written if there is none.
+const ALWAYS: &str = "always";
+
+impl Read for Eager {
+    const EXAMPLE: &'static str = "\"16 KB\"";
+
+    fn read(item: &Item) -> Result<Self, Problem> {
+        match &item.value {
+            Value::String(text) if text == ALWAYS => Ok(Self(u64::MAX)),
+            Value::String(_) => Bytes::read(item).map(|Bytes(bytes)| Self(bytes)),
+            _ => Err(wrong_type(item, "a size such as \"16 KB\", or \"always\"")),
+        }
+    }
+
+    fn show(&self) -> toml::Value {
+        match *self {
+            Self(u64::MAX) => ALWAYS.into(),
+            Self(bytes) => Bytes(bytes).show(),
+        }
+    }
+}
+
+impl Programs {
+    fn ranks(&self) -> u32 {
+        match self {
+            Self::Trace(trace) => trace.ranks(),
+        }
+    }
+
+    pub(crate) fn program(&self, rank: u32) -> Program {
+        match self {
+            Self::Trace(trace) => trace.program(rank),
+        }
+    }
+}
+
+impl Ranks {
+    /// Reads the keys of a workload that is the GOAL file that the key `goal` names, and checks that file.
+    pub(super) fn read_goal(section: &mut Section<'_>, folder: &Path) -> Result<Self, Problem> {
+        let name: String = section.required("goal")?;
+        let settings = read_settings(section)?;
+        let placement = read_placement(section)?;
+        let at = section.at_key("goal").clone();
+        let unreadable = |error: io::Error| {
+            Problem::at(&at, Cause::Unreadable { file: name.clone(), why: error.to_string() })
+        };
+        let file = open(&folder.join(&name)).map_err(unreadable)?;
+        let trace = Trace::read(file, settings.window).map_err(|error| {
+            let (file, why) = (name.clone(), error.to_string());
+            Problem::at(&at, Cause::BadFile { file, what: "GOAL file", why })
+        })?;
+        let largest = u128::from(trace.counts().largest) * u128::from(settings.scale);
+        if largest > u128::from(MOST_BYTES.0) {
+            let what = format!("a message of {largest} bytes");
+            return Err(out_of_range(section.at_key("scale"), what, "messages have at most 2^60 bytes"));
+        }
+        Ok(Self { programs: Programs::Trace(Arc::new(trace)), settings, placement, at })
+    }
+
+    /// The job on `topology`, and what its ranks run.
+    pub(super) fn job(&self, topology: &Topology, seed: u64) -> Result<(Job, Programs), Problem> {
+        let mut hosts: Vec<NodeId> = topology.hosts().collect();
+        let ranks = self.programs.ranks() as usize;
+        if ranks > hosts.len() {
+            let what = format!("{ranks} ranks need as many hosts, and the topology has {}", hosts.len());
+            let hint = "choose a larger topology: a host runs one rank at most".to_owned();
+            return Err(Problem::at(&self.at, Cause::Contradiction { what, hint }));
+        }
+        if let Placement::Random = self.placement {
+            Stream::new(seed, 0, "placement").shuffle(&mut hosts);
+        }
+        hosts.truncate(ranks);
+        Ok((Job::new(hosts, self.settings), self.programs.clone()))
+    }
+}
+
+/// A file to read anywhere; one whose name ends in `.zst` is decompressed first, to where the system keeps what nobody
+/// needs any longer.
+fn open(path: &Path) -> io::Result<File> {
+    let file = File::open(path)?;
+    if path.extension().is_none_or(|ending| ending != "zst") {
+        return Ok(file);
+    }
+    let mut text = tempfile::tempfile()?;
+    zstd::stream::copy_decode(file, &mut text)?;
+    text.rewind()?;
+    Ok(text)
+}
+
+fn read_settings(section: &mut Section<'_>) -> Result<Settings, Problem> {
+    let default = Settings::default();
+    let scale = section.or("scale", default.scale)?;
+    section.ensure(scale > 0, "scale", "`scale` is zero", "give a whole number above zero")?;
+    let Eager(eager) = section.or("eager", Eager(default.eager))?;
+    let window = section.or("lookahead", default.window)?;
+    section.ensure(
+        window > 0,
+        "lookahead",
+        "`lookahead` is zero",
+        "give a number of statements above zero",
+    )?;
+    Ok(Settings { eager, scale, window })
+}
+
+fn read_placement(section: &mut Section<'_>) -> Result<Placement, Problem> {
+    let choices = [("random", Placement::Random), ("in_order", Placement::InOrder)];
+    section.choice("placement", "placement", &choices, Some("random"))
+}

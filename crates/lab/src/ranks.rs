@@ -1,0 +1,58 @@
+//! Ranks on the hosts of a scheme, and what became of them.
+
+use crate::experiment::{Problem, Programs, WorkloadSpec};
+use raddle_core::{Node, NodeId};
+use raddle_records::RankRecord;
+use raddle_schemes::registry::Parts;
+use raddle_topology::Topology;
+use raddle_workload::goal::{Job, Replay};
+use std::sync::Arc;
+
+/// Puts the ranks of the workload, if it has any, on the scheme's hosts.
+///
+/// # Errors
+/// If there are more ranks than hosts.
+pub(crate) fn place(
+    workload: &WorkloadSpec,
+    topology: &Topology,
+    seed: u64,
+    parts: &mut Parts,
+) -> Result<Option<Arc<Job>>, Problem> {
+    let Some((job, programs)) = workload.job(topology, seed)? else { return Ok(None) };
+    let job = Arc::new(job);
+    let mut bare = std::mem::replace(&mut parts.node, Box::new(|_| Node::default()));
+    let mut ranks = vec![None; topology.node_count()];
+    for (rank, node) in (0..).zip(job.nodes()) {
+        ranks[node.index()] = Some(rank);
+    }
+    let shared = Arc::clone(&job);
+    parts.node = Box::new(move |id| {
+        let node = bare(id);
+        match ranks[id.index()] {
+            Some(rank) => with_rank(node, rank, &shared, &programs),
+            None => node,
+        }
+    });
+    Ok(Some(job))
+}
+
+fn with_rank(node: Node, rank: u32, job: &Arc<Job>, programs: &Programs) -> Node {
+    let Node { host, forwarder } = node;
+    let transport = host.expect("ranks are placed on hosts");
+    let replay = Replay::new(Arc::clone(job), rank, programs.program(rank), transport);
+    Node { host: Some(Box::new(replay)), forwarder }
+}
+
+/// What became of the ranks of a job.
+pub(crate) fn records(job: &Job) -> Vec<RankRecord> {
+    let record =
+        |(rank, (&NodeId(node), account)): (u32, (&NodeId, raddle_workload::goal::Account))| RankRecord {
+            rank,
+            node,
+            finished_ps: account.finished.map(raddle_core::Time::as_ps),
+            computed_ps: account.computed.as_ps(),
+            sent_messages: account.messages,
+            sent_bytes: account.bytes,
+        };
+    (0..).zip(job.nodes().iter().zip(job.accounts())).map(record).collect()
+}

@@ -1,0 +1,68 @@
+//! What became of a rank of a message-passing program.
+
+use crate::{Cell, Column, Row};
+
+/// What became of a rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct RankRecord {
+    /// Its number.
+    pub rank: u32,
+    /// The host that it ran on.
+    pub node: u32,
+    /// When its program came to its end; `None` if it did not.
+    pub finished_ps: Option<u64>,
+    /// How long its streams computed, in all.
+    pub computed_ps: u64,
+    /// Messages that it sent.
+    pub sent_messages: u64,
+    /// Their bytes.
+    pub sent_bytes: u64,
+}
+
+impl Row for RankRecord {
+    const TABLE: &'static str = "ranks";
+    const COLUMNS: &'static [Column] = &[
+        Column::integer("rank", "number of the rank"),
+        Column::integer("node", "host that it ran on"),
+        Column::integer(
+            "finished_ps",
+            "when its program came to its end, since the run began; empty if it did not",
+        )
+        .nullable(),
+        Column::integer("computed_ps", "how long it computed, in all"),
+        Column::integer(
+            "sent_messages",
+            "messages that it sent, requests to send and their answers aside, and messages to itself included",
+        ),
+        Column::integer("sent_bytes", "their bytes"),
+    ];
+
+    fn cells(&self) -> impl AsRef<[Cell]> {
+        [
+            self.rank.into(),
+            self.node.into(),
+            self.finished_ps.into(),
+            self.computed_ps.into(),
+            self.sent_messages.into(),
+            self.sent_bytes.into(),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_has_a_cell_for_each_column() {
+        let row = RankRecord {
+            rank: 1,
+            node: 2,
+            finished_ps: None,
+            computed_ps: 3,
+            sent_messages: 4,
+            sent_bytes: 5,
+        };
+        assert_eq!(row.cells().as_ref().len(), RankRecord::COLUMNS.len());
+    }
+}

@@ -1,0 +1,186 @@
+//! One pass over a GOAL file before anything runs.
+
+use super::order::Order;
+use super::parse::{Block, read_head, read_rank};
+use super::trace::{Counts, Place, Trace};
+use super::{Line, Operation, Statement};
+use raddle_core::text::Misread;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// Checks all of a file, and fills in where its ranks begin and what it holds.
+pub(super) fn check(trace: &mut Trace, window: u64) -> Result<(), Misread> {
+    let mut lexer = trace.lexer(Place { offset: 0, line: 1, column: 1 });
+    let ranks = read_head(&mut lexer)?;
+    let mut balance = Balance::default();
+    for rank in 0..ranks {
+        read_rank(&mut lexer, rank)?;
+        trace.blocks.push(Place { offset: lexer.offset, line: lexer.line, column: lexer.column });
+        let mut block = Block::new(lexer, rank, ranks);
+        let counted = block.by_ref().inspect(|line| {
+            if let Ok(Line { statement: Statement::Operation { operation, .. }, .. }) = line {
+                trace.counts.count(operation);
+                balance.count(rank, operation);
+            }
+        });
+        run_alone(counted, window)
+            .map_err(|error| Misread { problem: format!("in rank {rank}: {}", error.problem), ..error })?;
+        lexer = block.lexer;
+    }
+    match balance.uneven() {
+        None => Ok(()),
+        Some(uneven) => Err(explain(trace, uneven)),
+    }
+}
+
+/// Runs a rank's program as if whatever begins were done at once, which shows everything that can be wrong with it but
+/// its messages.
+fn run_alone(program: impl Iterator<Item = Result<Line, Misread>>, window: u64) -> Result<(), Misread> {
+    let mut order = Order::new(program, window);
+    while let Some((slot, _)) = order.begin()? {
+        order.finish(slot);
+    }
+    match order.unfinished().first() {
+        None => Ok(()),
+        Some(step) => {
+            let problem = "this operation can never begin: its dependencies go round in a circle".to_owned();
+            Err(Misread { line: step.line, column: 1, problem })
+        }
+    }
+}
+
+impl Counts {
+    fn count(&mut self, operation: &Operation) {
+        self.operations += 1;
+        if let Operation::Send { bytes, .. } = *operation {
+            self.messages += 1;
+            self.bytes = self.bytes.saturating_add(bytes);
+            self.largest = self.largest.max(bytes);
+        }
+    }
+}
+
+/// Sends less receives, by the ranks they are between.
+#[derive(Debug, Default)]
+struct Balance {
+    /// By receiver and sender.
+    pairs: FxHashMap<(u32, u32), Pair>,
+    /// Receives from any rank, by receiver.
+    from_any: BTreeMap<u32, i64>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Pair {
+    messages: i64,
+    /// The sum of the tags' fingerprints: 0 if sends and receives have the same, each as often.
+    tags: u64,
+    /// Whether some match any tag.
+    any_tag: bool,
+}
+
+/// Where sends and receives do not match.
+enum Uneven {
+    Pair { receiver: u32, sender: u32 },
+    FromAny { receiver: u32 },
+}
+
+impl Balance {
+    fn count(&mut self, rank: u32, operation: &Operation) {
+        let (receiver, sender, tag, sign) = match *operation {
+            Operation::Calc { .. } => return,
+            Operation::Send { to, tag, .. } => (to, rank, tag, 1),
+            Operation::Recv { from: Some(from), tag, .. } => (rank, from, tag, -1),
+            Operation::Recv { from: None, .. } => {
+                *self.from_any.entry(rank).or_default() += 1;
+                return;
+            }
+        };
+        let pair = self.pairs.entry((receiver, sender)).or_default();
+        pair.messages += sign;
+        match tag {
+            None => pair.any_tag = true,
+            Some(tag) if sign > 0 => pair.tags = pair.tags.wrapping_add(fingerprint(tag)),
+            Some(tag) => pair.tags = pair.tags.wrapping_sub(fingerprint(tag)),
+        }
+    }
+
+    /// The first ranks whose messages do not match.
+    fn uneven(&self) -> Option<Uneven> {
+        let mut left = self.from_any.clone();
+        let mut pairs: Vec<_> = self.pairs.iter().collect();
+        pairs.sort_unstable_by_key(|&(&ranks, _)| ranks);
+        for (&(receiver, sender), pair) in pairs {
+            let is_wrong = match left.get_mut(&receiver) {
+                Some(left) => {
+                    *left -= pair.messages;
+                    pair.messages < 0
+                }
+                None => pair.messages != 0 || (pair.tags != 0 && !pair.any_tag),
+            };
+            if is_wrong {
+                return Some(Uneven::Pair { receiver, sender });
+            }
+        }
+        left.into_iter().find(|&(_, left)| left != 0).map(|(receiver, _)| Uneven::FromAny { receiver })
+    }
+}
+
+/// A number for a tag, such that sums of different tags differ (SplitMix64).
+fn fingerprint(tag: u32) -> u64 {
+    let mut bits = (u64::from(tag) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}
+
+/// The sends and receives of a tag between two ranks.
+#[derive(Debug, Default)]
+struct Tally {
+    sends: u64,
+    receives: u64,
+    /// Where the last of each stands.
+    send_line: usize,
+    receive_line: usize,
+}
+
+/// Looks again at the ranks whose messages do not match, for the line that shows it.
+fn explain(trace: &Trace, uneven: Uneven) -> Misread {
+    let (receiver, sender) = match uneven {
+        Uneven::FromAny { receiver } => {
+            let Place { line, column, .. } = trace.blocks[receiver as usize];
+            let problem = format!("rank {receiver} does not receive as many messages as are sent to it");
+            return Misread { line, column, problem };
+        }
+        Uneven::Pair { receiver, sender } => (receiver, sender),
+    };
+    let mut tags = BTreeMap::<Option<u32>, Tally>::new();
+    let mut ranks = vec![sender, receiver];
+    ranks.dedup();
+    for rank in ranks {
+        for line in trace.program(rank).map_while(Result::ok) {
+            let Statement::Operation { operation, .. } = line.statement else { continue };
+            match operation {
+                Operation::Send { to, tag, .. } if rank == sender && to == receiver => {
+                    let tally = tags.entry(tag).or_default();
+                    tally.sends += 1;
+                    tally.send_line = line.number;
+                }
+                Operation::Recv { from, tag, .. } if rank == receiver && from == Some(sender) => {
+                    let tally = tags.entry(tag).or_default();
+                    tally.receives += 1;
+                    tally.receive_line = line.number;
+                }
+                _ => {}
+            }
+        }
+    }
+    let differs = tags.iter().find(|(_, tally)| tally.sends != tally.receives);
+    let (&tag, &Tally { sends, receives, send_line, receive_line }) =
+        differs.expect("their numbers were found to differ");
+    let tag = tag.map_or_else(|| "any tag".to_owned(), |tag| format!("tag {tag}"));
+    let line = if sends > receives { send_line } else { receive_line };
+    let problem = format!(
+        "rank {sender} sends rank {receiver} {sends} messages with {tag}, of which rank {receiver} receives {receives}"
+    );
+    Misread { line, column: 1, problem }
+}
