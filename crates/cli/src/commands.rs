@@ -100,7 +100,8 @@ fn document(file: &Path, set: &[String], seed: Option<u64>) -> Result<Document, 
 /// The experiment with all overrides; the command's own come last.
 fn load(run: &Run, own: &[&str]) -> Result<Document, Error> {
     let engine = run.engine.as_ref().map(|engine| format!("engine.kind={engine}"));
-    let overrides = engine.as_deref().into_iter().chain(own.iter().copied());
+    let pcap = run.pcap.as_deref().map(|links| format!("record.pcap={}", toml::Value::from(links)));
+    let overrides = engine.iter().chain(&pcap).map(String::as_str).chain(own.iter().copied());
     Ok(document(&run.file, &run.set, run.seed)?.with_overrides(overrides)?)
 }
 

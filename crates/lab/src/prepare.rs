@@ -1,5 +1,6 @@
 //! From an experiment to what an engine takes, and the checks that need all of it at once.
 
+use crate::capture;
 use crate::experiment::{
     At, Cause, Document, EngineKind, Experiment, Problem, QueueLimits, Scheme, Table, Value,
 };
@@ -15,6 +16,7 @@ use raddle_topology::routing::Routing;
 use raddle_topology::{LinkLayer, Topology};
 use raddle_workload::Facts;
 use raddle_workload::goal::Job;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// An experiment that has been checked and can run.
@@ -31,6 +33,8 @@ pub struct Prepared {
     pub(crate) ports: PortParts,
     pub(crate) changes: Vec<Change>,
     pub(crate) errors: LinkErrors,
+    /// Links whose packets are captured.
+    pub(crate) captured: BTreeSet<LinkId>,
 }
 
 /// The parts of ports that the experiment chooses apart from the transport's own.
@@ -85,9 +89,15 @@ impl Document {
         let unfit = |unfit| self.unfit(unfit);
         let mut parts = scheme.transport.build(&plan, &scheme.routing_settings).map_err(unfit)?;
         let ports = PortParts::build(scheme, &plan, parts.mtu + parts.header_bytes).map_err(unfit)?;
+        let captured = match &experiment.record.pcap {
+            None => BTreeSet::new(),
+            Some(pcap) => capture::links(&pcap.links, &topology)
+                .map_err(|cause| Problem::at(&place(&self.root, "record.pcap"), cause))?,
+        };
         let job = ranks::place(&experiment.workload, &topology, experiment.engine.seed, &mut parts)?;
         let flows = flows.into();
-        let mut prepared = Prepared { experiment, topology, flows, parts, job, ports, changes, errors };
+        let mut prepared =
+            Prepared { experiment, topology, flows, parts, job, ports, changes, errors, captured };
         self.check_queues(&mut prepared)?;
         if let Some(interval) = prepared.experiment.record.imbalance
             && Uplinks::of(&prepared.topology, interval).is_none()

@@ -59,6 +59,13 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     ("flows after the end of time", "mean_gap = \"1 us\"", "load = 1e-12"),
     ("imbalance of no switches", "[engine]", "[record]\nimbalance = \"1 ms\"\n\n[engine]"),
+    ("capture of a link that is not there", "[engine]", "[record]\npcap = \"0->1, 0->5\"\n\n[engine]"),
+    ("capture from a node that is not there", "[engine]", "[record]\npcap = \"16->1\"\n\n[engine]"),
+    ("capture of a number that is not there", "[engine]", "[record]\npcap = \"3, 64\"\n\n[engine]"),
+    ("capture of no link", "[engine]", "[record]\npcap = \"uplinks\"\n\n[engine]"),
+    ("capture of nodes without numbers", "[engine]", "[record]\npcap = \"0->b\"\n\n[engine]"),
+    ("capture of no bytes", "[engine]", "[record]\npcap = \"all\"\npcap_snap = \"0 B\"\n\n[engine]"),
+    ("snap length of no capture", "[engine]", "[record]\npcap_snap = \"64 B\"\n\n[engine]"),
     ("wrong type", "flows = 1_000", "flows = \"many\""),
     ("number for a quantity", "link_rate = \"10 Gbps\"", "link_rate = 10"),
     ("missing unit", "\"100 ns\"", "\"100\""),
@@ -93,6 +100,8 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     ("traffic between one pod", "\"uniform\"", "{ kind = \"inter_pod\", pods = [1] }"),
     ("staggered above one", "\"uniform\"", "{ kind = \"staggered\", edge = 0.5, pod = 0.6 }"),
+    ("radix without digits", "\"uniform\"", "{ kind = \"bit_reversal\", radix = 1 }"),
+    ("exchange with oneself", "\"uniform\"", "{ kind = \"exchange\", by = 0 }"),
     ("infinite mean", "shape = 1.05", "shape = 1.0"),
     ("dimension of one node", "[4, 4]", "[4, 1]"),
     ("too many nodes", "[4, 4]", "[100_000, 100_000]"),
@@ -223,7 +232,7 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
     ("more ports than a hop can name", &[("[4, 4]", "[2, 2, 2, 2, 2]")]),
     (
         "pattern that the fabric does not know",
-        &[("\"torus\"\ndims = [4, 4]", "\"single_switch\"\nhosts = 4"), ("uniform", "tornado")],
+        &[("\"torus\"\ndims = [4, 4]", "\"single_switch\"\nhosts = 4"), ("uniform", "nearest_neighbour")],
     ),
     (
         "random failure on a torus",
@@ -248,6 +257,10 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
                 "[[failure]]\nat = \"0 ns\"\nrandom = { tier = \"core\", pod = 4, links = 1 }\n\n[engine]",
             ),
         ],
+    ),
+    (
+        "digits of a number of hosts that is no power",
+        &[("[4, 4]", "[4, 3]"), ("\"uniform\"", "\"bit_reversal\"")],
     ),
     (
         "slow link that is not there",

@@ -150,7 +150,7 @@ impl Observer for BadLinks {
     fn report(&mut self, _: Time, _: NodeId, report: Report) {
         self.delivered += usize::from(matches!(report, Report::Delivered { .. }));
     }
-    fn transmitted(&mut self, _: Time, _: LinkId, bytes: &mut [u8]) {
+    fn transmitted(&mut self, _: Time, _: Time, _: LinkId, bytes: &mut [u8]) {
         if let Ok((Header::Tcp(segment), _)) = Header::decode(bytes) {
             self.with_sack += usize::from(segment.sack_count > 0);
         }

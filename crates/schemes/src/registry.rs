@@ -225,6 +225,10 @@ pub const ROUTINGS: &[Routing] = &[
     crate::presto::ROUTING,
     crate::spray::ROUTING,
     crate::hula::ROUTING,
+    crate::d_mod_k::ROUTING,
+    crate::s_mod_k::ROUTING,
+    crate::random_up::ROUTING,
+    crate::hashed::ROUTING,
     crate::switch_ar::ROUTING,
 ];
 
@@ -232,7 +236,8 @@ pub const ROUTINGS: &[Routing] = &[
 pub const FLOW_CONTROLS: &[FlowControl] = &[crate::pfc::FLOW_CONTROL];
 
 /// All congestion points.
-pub const CONGESTION_POINTS: &[CongestionPoint] = &[];
+pub const CONGESTION_POINTS: &[CongestionPoint] =
+    &[crate::qcn::CONGESTION_POINT, crate::dcqcn::CONGESTION_POINT];
 
 /// All queues but the plain FIFO, which is the engine's own.
 pub const QUEUES: &[QueueDiscipline] = &[crate::strict::QUEUE];

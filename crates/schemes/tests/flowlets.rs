@@ -36,7 +36,7 @@ impl Observer for Heard {
         }
     }
 
-    fn forwarded(&mut self, _: Time, link: LinkId, packet: &Packet) {
+    fn forwarded(&mut self, _: Time, _: Time, link: LinkId, packet: &Packet) {
         let link = self.topology.link(link).expect("packets cross links");
         let is_overlay = packet.shim != Shim::None;
         let is_probe = matches!(packet.header, Header::HulaProbe(_));

@@ -29,7 +29,7 @@ impl Observer for Heard {
         }
     }
 
-    fn forwarded(&mut self, sent: Time, _: LinkId, packet: &Packet) {
+    fn forwarded(&mut self, _: Time, sent: Time, _: LinkId, packet: &Packet) {
         if let Header::R2c2Data(data) = &packet.header {
             self.sent.push((sent, data.flow, packet.size));
         }

@@ -63,7 +63,7 @@ impl Engine {
 }
 
 /// `[record]`: what a run keeps.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Record {
     /// A row a directed link.
     pub links: bool,
@@ -73,6 +73,31 @@ pub struct Record {
     pub imbalance: Option<Duration>,
     /// The interval in which what hosts receive of each flow is counted.
     pub throughput: Option<Duration>,
+    /// A capture of packets.
+    pub pcap: Option<Pcap>,
+}
+
+/// What is captured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pcap {
+    /// Links: `all`, or a list of their ends and numbers such as `3->12, 40`.
+    pub links: String,
+    /// Bytes kept of each frame.
+    pub snap: u32,
+}
+
+impl Pcap {
+    /// As much as Wireshark reads of a frame.
+    const MOST: u64 = 262_144;
+
+    fn read(section: &mut Section<'_>) -> Result<Option<Self>, Problem> {
+        let Some(links) = section.optional("pcap")? else { return Ok(None) };
+        let Bytes(snap) = section.or("pcap_snap", Bytes(128))?;
+        let fits = (1..=Self::MOST).contains(&snap);
+        let hint = "1 to 262144 bytes, for example: pcap_snap = \"128 B\"";
+        section.ensure(fits, "pcap_snap", "no part of a frame, or more than readers take", hint)?;
+        Ok(Some(Self { links, snap: snap as u32 }))
+    }
 }
 
 impl Record {
@@ -82,6 +107,7 @@ impl Record {
             queues: section.or("queues", false)?,
             imbalance: section.optional("imbalance")?,
             throughput: section.optional("throughput")?,
+            pcap: Pcap::read(&mut section)?,
         };
         for (key, interval) in [("imbalance", record.imbalance), ("throughput", record.throughput)] {
             let hint = format!("for example: {key} = \"1 ms\"");

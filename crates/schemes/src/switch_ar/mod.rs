@@ -91,6 +91,7 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
                 .into(),
         });
     };
+    plan.congestion_points("qcn", "`switch-ar`")?;
     let (tree, seed) = (Arc::new(Xgft::new(size.clone())), plan.seed);
     let (rule, absorb) = (rule(plan.settings), plan.settings.flag("absorb"));
     Ok(forwarders_where_needed(plan.topology, move |node| SwitchAr::new(node, &tree, rule, absorb, seed)))

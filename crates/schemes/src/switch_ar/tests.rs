@@ -152,9 +152,16 @@ fn oracle_8_2_without_congestion_frames_take_d_mod_k() {
 }
 
 #[test]
-fn other_fabrics_are_refused() {
-    let topology = crate::testing::fat_tree(4);
+fn other_fabrics_and_switches_without_congestion_points_are_refused() {
     let settings = Settings::defaults(INFO.parameters);
-    let plan = Plan::new(&topology, INFO.name, &settings, 1);
-    assert_eq!(build(&plan).err().map(|unfit| unfit.key), Some("scheme.routing".into()));
+    let (tree, clos) = (Arc::new(tree().0), crate::testing::fat_tree(4));
+    let refused = |topology, points| {
+        let plan = Plan::new(topology, INFO.name, &settings, 1);
+        build(&Plan { congestion_points: points, ..plan }).err().map(|unfit| unfit.key)
+    };
+    let of_points = Settings::defaults(crate::qcn::CONGESTION_POINT.info.parameters);
+    let points = Some(("qcn", &of_points));
+    assert_eq!(refused(&clos, points), Some("scheme.routing".into()));
+    assert_eq!(refused(&tree, None), Some("scheme".into()));
+    assert_eq!(refused(&tree, points), None);
 }

@@ -1,0 +1,89 @@
+//! Collectives along a binomial tree: counted from the root, member `r` hangs below `r` without its lowest bit.
+
+use super::{Group, tag};
+use crate::mpi::Step;
+
+/// A member's place in the tree.
+#[derive(Clone, Copy)]
+struct Place {
+    group: Group,
+    root: u32,
+    /// Places after the root, round the group.
+    relative: u32,
+    /// Number of children: one a bit below the lowest of `relative`, as far as there are members.
+    children: u32,
+}
+
+/// The other end of an edge of the tree.
+struct Edge {
+    rank: u32,
+    /// Members at and below the edge's lower end.
+    members: u64,
+    tag: u32,
+}
+
+impl Place {
+    fn of(group: Group, root: u32) -> Self {
+        let relative = (group.me() + group.size() - root) % group.size();
+        let bits = if relative == 0 { u32::BITS } else { relative.trailing_zeros() };
+        let children =
+            (0..bits.min(31)).take_while(|bit| relative + (1 << bit) < group.size()).count() as u32;
+        Self { group, root, relative, children }
+    }
+
+    /// The child that this bit leads to.
+    fn child(self, bit: u32) -> Edge {
+        let child = self.relative + (1 << bit);
+        self.edge(child, child, bit)
+    }
+
+    fn parent(self) -> Option<Edge> {
+        let bit = (self.relative > 0).then(|| self.relative.trailing_zeros())?;
+        Some(self.edge(self.relative - (1 << bit), self.relative, bit))
+    }
+
+    fn edge(self, end: u32, lower: u32, bit: u32) -> Edge {
+        let members = (1 << bit).min(self.group.size() - lower);
+        Edge { rank: self.group.rank(self.root + end), members: u64::from(members), tag: tag(bit) }
+    }
+
+    /// Towards the root: hears its children, the smallest subtree first, then tells its parent.
+    fn up(self, bytes: impl Fn(u64) -> u64 + Copy + Send) -> impl Iterator<Item = Step> + Send {
+        let hear = move |bit| {
+            let edge = self.child(bit);
+            Step::default().receiving(edge.rank, bytes(edge.members), edge.tag)
+        };
+        let tell = move |edge: Edge| Step::default().sending(edge.rank, bytes(edge.members), edge.tag);
+        (0..self.children).map(hear).chain(self.parent().map(tell))
+    }
+
+    /// From the root: hears its parent, then tells its children, the largest subtree first.
+    fn down(self, bytes: impl Fn(u64) -> u64 + Copy + Send) -> impl Iterator<Item = Step> + Send {
+        let hear = move |edge: Edge| Step::default().receiving(edge.rank, bytes(edge.members), edge.tag);
+        let tell = move |bit| {
+            let edge = self.child(bit);
+            Step::default().sending(edge.rank, bytes(edge.members), edge.tag)
+        };
+        self.parent().map(hear).into_iter().chain((0..self.children).rev().map(tell))
+    }
+}
+
+/// `bytes` of the member at place `root` reach everybody.
+pub fn broadcast(group: Group, root: u32, bytes: u64) -> impl Iterator<Item = Step> + Send {
+    Place::of(group, root).down(move |_| bytes)
+}
+
+/// `bytes` of everybody are combined on the way to the member at place `root`.
+pub fn reduce(group: Group, root: u32, bytes: u64) -> impl Iterator<Item = Step> + Send {
+    Place::of(group, root).up(move |_| bytes)
+}
+
+/// `bytes` of everybody are collected at the member at place `root`.
+pub fn gather(group: Group, root: u32, bytes: u64) -> impl Iterator<Item = Step> + Send {
+    Place::of(group, root).up(move |members| members * bytes)
+}
+
+/// The member at place `root` gives everybody `bytes` of their own.
+pub fn scatter(group: Group, root: u32, bytes: u64) -> impl Iterator<Item = Step> + Send {
+    Place::of(group, root).down(move |members| members * bytes)
+}

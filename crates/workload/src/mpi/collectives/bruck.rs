@@ -1,0 +1,24 @@
+//! The algorithms of Bruck, Ho, Kipnis, Upfal and Weathersby (1997): fewest rounds for any number of members.
+
+use super::{Group, rounds, tag};
+use crate::mpi::Step;
+
+/// Everybody has the `bytes` of all: what a member has doubles in each round.
+pub fn allgather(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
+    rounds(group.size()).map(move |round| {
+        let distance: u32 = 1 << round;
+        let bytes = bytes * u64::from(distance.min(group.size() - distance));
+        let (from, to) = (group.after(distance), group.before(distance));
+        Step::default().receiving(from, bytes, tag(round)).sending(to, bytes, tag(round))
+    })
+}
+
+/// Everybody gives everybody `bytes` of their own: in round k the blocks that have bit k in the distance still to go.
+pub fn alltoall(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
+    rounds(group.size()).map(move |round| {
+        let distance: u32 = 1 << round;
+        let blocks = (0..group.size()).filter(|block| block & distance != 0).count() as u64;
+        let (from, to) = (group.before(distance), group.after(distance));
+        Step::default().receiving(from, bytes * blocks, tag(round)).sending(to, bytes * blocks, tag(round))
+    })
+}

@@ -1,0 +1,52 @@
+//! The members of a communicator.
+
+/// Ranks at even distances, as one of them sees them: all ranks of a run, or a row or column of a grid of ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Group {
+    first: u32,
+    stride: u32,
+    size: u32,
+    me: u32,
+}
+
+impl Group {
+    /// All `ranks` of a run, for the one that is `rank`.
+    #[must_use]
+    pub fn world(rank: u32, ranks: u32) -> Self {
+        Self { first: 0, stride: 1, size: ranks, me: rank }
+    }
+
+    /// `size` ranks from `first` on, `stride` apart, for the one whose place among them is `me`.
+    #[must_use]
+    pub fn every(stride: u32, first: u32, size: u32, me: u32) -> Self {
+        Self { first, stride, size, me }
+    }
+
+    /// Number of members.
+    #[must_use]
+    pub fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// This member's place, from 0.
+    #[must_use]
+    pub fn me(&self) -> u32 {
+        self.me
+    }
+
+    /// The rank of the member at a place, counted round the group.
+    #[must_use]
+    pub fn rank(&self, place: u32) -> u32 {
+        self.first + self.stride * (place % self.size)
+    }
+
+    /// The rank of the member `steps` places after this one, round the group.
+    pub(super) fn after(&self, steps: u32) -> u32 {
+        self.rank(self.me + steps)
+    }
+
+    /// The rank of the member `steps` places before this one, round the group.
+    pub(super) fn before(&self, steps: u32) -> u32 {
+        self.rank(self.me + self.size - steps % self.size)
+    }
+}

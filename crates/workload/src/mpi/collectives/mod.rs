@@ -1,0 +1,27 @@
+//! Collective operations as messages between ranks, by their standard algorithms (specs/cee.md §6.5; Thakur, Rabenseifner
+//! and Gropp, "Optimization of Collective Communication Operations in MPICH", 2005). Every function is what one member does.
+
+pub mod binomial;
+pub mod bruck;
+pub mod dissemination;
+mod group;
+pub mod pairwise;
+pub mod recursive_doubling;
+pub mod ring;
+#[cfg(test)]
+mod tests;
+
+pub use group::Group;
+
+/// Tags from here on belong to collectives.
+pub const TAGS: u32 = 1_000_000;
+
+/// The tag of a round. Later collectives use it again: messages of one pair and tag keep their order.
+fn tag(round: u32) -> u32 {
+    TAGS + round
+}
+
+/// The rounds of an algorithm that doubles something until it reaches `size`.
+fn rounds(size: u32) -> std::ops::Range<u32> {
+    0..size.next_power_of_two().trailing_zeros()
+}

@@ -1,0 +1,44 @@
+//! Collectives by recursive doubling: in round k members whose places differ in bit k exchange what they have.
+
+use super::{Group, rounds, tag};
+use crate::mpi::Step;
+
+/// Everybody has `bytes` combined from all. Where the members are no power of two, the first few tell their neighbour
+/// first, which takes part for both, and are told the result.
+pub fn allreduce(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
+    /// The rounds in which members that take no part tell, and are told.
+    const FOLD: u32 = 30;
+    const UNFOLD: u32 = 31;
+    let doubled: u32 = 1 << group.size().ilog2();
+    let folded = group.size() - doubled;
+    let me = group.me();
+    // Of the first 2 x folded members the even ones hand over to the odd ones.
+    let hands_over = me < 2 * folded && me.is_multiple_of(2);
+    let takes_over = me < 2 * folded && !me.is_multiple_of(2);
+    let told = |peer: u32, round| Step::default().receiving(group.rank(peer), bytes, tag(round));
+    let tells = |peer: u32, round| Step::default().sending(group.rank(peer), bytes, tag(round));
+    let before = hands_over.then(|| tells(me + 1, FOLD)).or_else(|| takes_over.then(|| told(me - 1, FOLD)));
+    let after =
+        hands_over.then(|| told(me + 1, UNFOLD)).or_else(|| takes_over.then(|| tells(me - 1, UNFOLD)));
+    let place = if takes_over { me / 2 } else { me.saturating_sub(folded) };
+    let exchanges = if hands_over { 0 } else { rounds(doubled).len() as u32 };
+    let exchange = move |round| {
+        let partner = place ^ (1_u32 << round);
+        let peer = group.rank(if partner < folded { 2 * partner + 1 } else { partner + folded });
+        Step::default().receiving(peer, bytes, tag(round)).sending(peer, bytes, tag(round))
+    };
+    before.into_iter().chain((0..exchanges).map(exchange)).chain(after)
+}
+
+/// Everybody has the `bytes` of all.
+///
+/// # Panics
+/// If the members are no power of two: Bruck's algorithm and the ring know no such limit.
+pub fn allgather(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
+    assert!(group.size().is_power_of_two(), "recursive doubling of {} members", group.size());
+    rounds(group.size()).map(move |round| {
+        let peer = group.rank(group.me() ^ (1 << round));
+        let bytes = bytes << round;
+        Step::default().receiving(peer, bytes, tag(round)).sending(peer, bytes, tag(round))
+    })
+}

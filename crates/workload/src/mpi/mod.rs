@@ -1,0 +1,31 @@
+//! What message-passing programs ask of a fabric: collective operations as messages, and the communication skeletons of
+//! known programs, generated for any number of ranks (specs/cee.md §6.5). A skeleton's ranks are [`crate::goal`] programs,
+//! made statement by statement as they are read.
+//!
+//! ```
+//! use raddle_workload::mpi::nas::{Cg, Class};
+//! use raddle_workload::mpi::{Skeleton, Traffic};
+//! let skeleton = Skeleton { iterations: 2, ..Skeleton::new(Cg::new(Class::D, 128)?) };
+//! let traffic = skeleton.traffic();
+//! assert_eq!(traffic.largest(), 750_000);
+//! # Ok::<(), raddle_workload::WorkloadError>(())
+//! ```
+
+mod application;
+pub mod collectives;
+mod halo;
+mod known;
+mod lower;
+pub mod nas;
+mod skeleton;
+mod step;
+#[cfg(test)]
+mod testing;
+mod traffic;
+
+pub use application::Application;
+pub use halo::Halo;
+pub use known::{KNOWN, Known};
+pub use skeleton::Skeleton;
+pub use step::{Message, Step, Steps};
+pub use traffic::{Amount, Difference, Traffic};

@@ -1,0 +1,152 @@
+//! BT: block-tridiagonal solver by multipartition. The cube is cut into as many slabs a dimension as a row of the square of
+//! ranks is long; each rank has a cell of every slab of every dimension, so that all are at work in every sweep.
+
+use super::{Class, DOUBLE, measured};
+use crate::WorkloadError;
+use crate::mpi::step::after;
+use crate::mpi::{Application, Step, Steps};
+use raddle_core::Duration;
+use std::iter::once;
+
+/// Points in a dimension and time steps of the classes.
+const CLASSES: [(u32, u32); 6] = [(12, 60), (24, 200), (64, 200), (102, 200), (162, 200), (408, 250)];
+/// Picoseconds of a point and time step: 4.6 ms for 64 x 64 x 64 / 64 of class A.
+const WORK: u64 = 1_117_000;
+/// Of a hundred parts of a step's computing: measured shares of the update, the right-hand side, the sweeps forward and
+/// those backward.
+const UPDATE: u64 = 6;
+const RIGHT_HAND_SIDE: u64 = 11;
+const FORWARD: u64 = 69;
+const BACKWARD: u64 = 14;
+
+/// Variables of a point, and the coefficients that a sweep forward carries with them.
+const VARIABLES: u64 = 5;
+const COEFFICIENTS: u64 = VARIABLES * VARIABLES;
+/// Layers of points that a cell copies from its neighbours.
+const LAYERS: u64 = 2;
+
+/// The skeleton of BT.
+#[derive(Debug, Clone, Copy)]
+pub struct Bt {
+    class: Class,
+    /// Slabs a dimension, and ranks in a row and a column.
+    side: u32,
+}
+
+impl Bt {
+    /// BT on a square of ranks.
+    ///
+    /// # Errors
+    /// If their number is no square from 4 on, or a cell would have fewer than 3 points a dimension.
+    pub fn new(class: Class, ranks: u32) -> Result<Self, WorkloadError> {
+        let side = ranks.isqrt();
+        if side < 2 || side * side != ranks {
+            let need = "a square from 4 on, as BT's decomposition needs";
+            return Err(WorkloadError::parameter("number of ranks", &ranks, need));
+        }
+        if class.of(&CLASSES).0 / side < 3 {
+            let need = "few enough that BT's cells have at least 3 points a dimension";
+            return Err(WorkloadError::parameter("number of ranks", &ranks, need));
+        }
+        Ok(Self { class, side })
+    }
+
+    /// The neighbours of a rank down and up each dimension, round it: the same for all its cells.
+    fn neighbours(self, rank: u32) -> [[u32; 2]; 3] {
+        let side = self.side;
+        let (column, row) = (rank % side, rank / side);
+        let at = |column: u32, row: u32| column % side + side * (row % side);
+        let back = side - 1;
+        [
+            [at(column + back, row), at(column + 1, row)],
+            [at(column, row + back), at(column, row + 1)],
+            [at(column + 1, row + back), at(column + back, row + 1)],
+        ]
+    }
+
+    /// The slabs in which a rank's cell lies: its cells go up the third dimension, up the first and down the second.
+    fn slabs(self, rank: u32, cell: u32) -> [u32; 3] {
+        let side = self.side;
+        [(rank % side + cell) % side, (rank / side + side - cell) % side, cell]
+    }
+
+    /// Bytes that a rank sends up or down a dimension to fill the layers around its neighbour's cells.
+    fn faces(self, rank: u32, axis: usize, up: bool) -> u64 {
+        let (points, side) = (self.class.of(&CLASSES).0, self.side);
+        let size = |slab: u32| u64::from(points / side + u32::from(slab < points % side));
+        let outermost = if up { side - 1 } else { 0 };
+        let cells = (0..side).map(|cell| self.slabs(rank, cell)).filter(|slabs| slabs[axis] != outermost);
+        let area = |slabs: [u32; 3]| size(slabs[(axis + 1) % 3]) * size(slabs[(axis + 2) % 3]);
+        cells.map(area).sum::<u64>() * LAYERS * VARIABLES * DOUBLE
+    }
+
+    /// Every rank fills the layers around its neighbours' cells.
+    fn copy_faces(self, rank: u32) -> Step {
+        let neighbours = self.neighbours(rank);
+        (0..3).fold(Step::default(), |step, axis| {
+            let [down, up] = neighbours[axis];
+            let [falling, rising] = [2 * axis as u32, 2 * axis as u32 + 1];
+            step.receiving(down, self.faces(down, axis, true), rising)
+                .receiving(up, self.faces(up, axis, false), falling)
+                .sending(up, self.faces(rank, axis, true), rising)
+                .sending(down, self.faces(rank, axis, false), falling)
+        })
+    }
+
+    /// A sweep through the slabs of a dimension, in each of which a rank computes for `compute` on one cell and then
+    /// passes `bytes` of the cell's face on to the next.
+    fn sweep(
+        self,
+        [from, to]: [u32; 2],
+        bytes: u64,
+        tag: u32,
+        compute: Duration,
+    ) -> impl Iterator<Item = Step> {
+        let last = self.side - 1;
+        (0..=last).map(move |slab| {
+            let step = Step::computing(compute);
+            // What the next cell needs comes while this one's results leave.
+            if slab < last { step.sending(to, bytes, tag).receiving(from, bytes, tag) } else { step }
+        })
+    }
+
+    /// The solution along a dimension: elimination up, substitution down.
+    fn solve(self, rank: u32, axis: usize, compute: Duration) -> impl Iterator<Item = Step> + Send {
+        let [down, up] = self.neighbours(rank)[axis];
+        // The buffers have room for the largest cell of any class, and are sent whole.
+        let face = u64::from(self.class.of(&CLASSES).0 / self.side + 1).pow(2);
+        let part = |share: u64| compute * share / 100 / (3 * u64::from(self.side));
+        let forward = face * (COEFFICIENTS + VARIABLES) * DOUBLE;
+        let backward = face * VARIABLES * DOUBLE;
+        let [eliminate, substitute] = [10 + 2 * axis as u32, 11 + 2 * axis as u32];
+        self.sweep([down, up], forward, eliminate, part(FORWARD)).chain(self.sweep(
+            [up, down],
+            backward,
+            substitute,
+            part(BACKWARD),
+        ))
+    }
+}
+
+impl Application for Bt {
+    fn ranks(&self) -> u32 {
+        self.side * self.side
+    }
+
+    fn iterations(&self) -> u32 {
+        self.class.of(&CLASSES).1
+    }
+
+    fn compute(&self) -> Duration {
+        let points = u64::from(self.class.of(&CLASSES).0).pow(3);
+        measured(WORK, points / u64::from(self.ranks()))
+    }
+
+    fn iteration(&self, rank: u32, compute: Duration) -> Steps {
+        let bt = *self;
+        let solve = move |axis| bt.solve(rank, axis, compute);
+        let update = Step::computing(compute * UPDATE / 100);
+        let sweeps = after(compute * RIGHT_HAND_SIDE / 100, (0..3).flat_map(solve));
+        Box::new(once(bt.copy_faces(rank)).chain(sweeps).chain(once(update)))
+    }
+}

@@ -1,0 +1,143 @@
+//! CG: conjugate gradients on a sparse matrix, in blocks over a grid of ranks of as many columns as rows, or twice as many.
+
+use super::{Class, DOUBLE, measured, power_of_two};
+use crate::WorkloadError;
+use crate::mpi::step::after;
+use crate::mpi::{Application, Step, Steps};
+use raddle_core::Duration;
+use std::iter::once;
+
+/// Rows, nonzeros a row and outer iterations of the classes.
+const CLASSES: [(u32, u64, u32); 6] = [
+    (1_400, 7, 15),
+    (7_000, 8, 15),
+    (14_000, 11, 15),
+    (75_000, 13, 75),
+    (150_000, 15, 75),
+    (1_500_000, 21, 100),
+];
+/// Inner iterations of an outer one.
+const INNER: u32 = 25;
+/// Products of matrix and vector in an outer iteration: one each inner iteration and the residual.
+const PRODUCTS: u64 = INNER as u64 + 1;
+/// Picoseconds of a stored nonzero and outer iteration: 9.5 ms for 75,000 x 14 x 14 / 64 of class B.
+const WORK: u64 = 41_500;
+
+/// Tags: rounds of sums, of vectors, and the transposition.
+const SUM: u32 = 100;
+const VECTOR: u32 = 200;
+const TRANSPOSE: u32 = 300;
+
+/// The skeleton of CG.
+#[derive(Debug, Clone, Copy)]
+pub struct Cg {
+    class: Class,
+    grid_rows: u32,
+    grid_columns: u32,
+}
+
+impl Cg {
+    /// CG on a power of two of ranks.
+    ///
+    /// # Errors
+    /// If they are none, or more than the matrix has rows for.
+    pub fn new(class: Class, ranks: u32) -> Result<Self, WorkloadError> {
+        let grid_rows = 1 << (power_of_two(ranks)?.ilog2() / 2);
+        let cg = Self { class, grid_rows, grid_columns: ranks / grid_rows };
+        let (rows, ..) = class.of(&CLASSES);
+        if cg.grid_columns > rows {
+            return Err(WorkloadError::parameter(
+                "number of ranks",
+                &ranks,
+                "at most the square of CG's rows",
+            ));
+        }
+        Ok(cg)
+    }
+
+    /// Bytes of the vector's part that a rank holds after its row of ranks has summed it: the part of its row of the
+    /// matrix, of which two neighbours hold a half each if there are twice as many columns as rows.
+    fn part(self, rank: u32) -> u64 {
+        let (rows, ..) = self.class.of(&CLASSES);
+        let row = rank / self.grid_columns;
+        let size = rows / self.grid_rows + u32::from(row < rows % self.grid_rows);
+        let held = match self.grid_columns == self.grid_rows {
+            true => size,
+            false if rank.is_multiple_of(2) => size.div_ceil(2),
+            false => size / 2,
+        };
+        u64::from(held) * DOUBLE
+    }
+
+    /// With whom a rank sums in a round, of which there are as many as bits in the number of columns, the widest first.
+    fn partner(self, rank: u32, round: u32) -> u32 {
+        rank ^ (self.grid_columns >> (round + 1))
+    }
+
+    fn rounds(self) -> u32 {
+        self.grid_columns.ilog2()
+    }
+
+    /// The rank that holds the transposed block, maybe the rank itself.
+    fn transposed(self, rank: u32) -> u32 {
+        let rows = self.grid_rows;
+        if self.grid_columns == rows {
+            rank % rows * rows + rank / rows
+        } else {
+            2 * (rank / 2 % rows * rows + rank / 2 / rows) + rank % 2
+        }
+    }
+
+    /// A sum of scalars over the row of ranks.
+    fn sum(self, rank: u32, bytes: u64) -> impl Iterator<Item = Step> + Send {
+        (0..self.rounds()).map(move |round| {
+            let peer = self.partner(rank, round);
+            Step::default().receiving(peer, bytes, SUM + round).sending(peer, bytes, SUM + round)
+        })
+    }
+
+    /// The product of matrix and vector, in which a rank computes for `compute`: summed over the row of ranks, then handed
+    /// to the ranks of the column.
+    fn product(self, rank: u32, compute: Duration) -> impl Iterator<Item = Step> + Send {
+        let held = self.part(rank);
+        let exchanges = (0..self.rounds()).rev().map(move |round| {
+            let (peer, tag) = (self.partner(rank, round), VECTOR + round);
+            // Each gives the part that the other will hold.
+            Step::default().receiving(peer, held, tag).sending(peer, self.part(peer), tag)
+        });
+        let peer = self.transposed(rank);
+        let transpose =
+            Step::default().receiving(peer, self.part(peer), TRANSPOSE).sending(peer, held, TRANSPOSE);
+        // Measured: three quarters multiply, one quarter is for the vectors.
+        after(compute * 3 / 4, exchanges.chain(once(transpose)).chain(once(Step::computing(compute / 4))))
+    }
+}
+
+impl Application for Cg {
+    fn ranks(&self) -> u32 {
+        self.grid_rows * self.grid_columns
+    }
+
+    fn iterations(&self) -> u32 {
+        self.class.of(&CLASSES).2
+    }
+
+    fn compute(&self) -> Duration {
+        let (rows, nonzeros, _) = self.class.of(&CLASSES);
+        let stored = u64::from(rows) * (nonzeros + 1) * (nonzeros + 1);
+        measured(WORK, stored / u64::from(self.ranks()))
+    }
+
+    fn iteration(&self, rank: u32, compute: Duration) -> Steps {
+        let cg = *self;
+        let compute = compute / PRODUCTS;
+        // Each inner iteration sums two products of vectors: direction with image, and the new residual.
+        let inner = move |_| {
+            let sums = cg.sum(rank, DOUBLE).chain(cg.sum(rank, DOUBLE));
+            cg.product(rank, compute).chain(sums)
+        };
+        let residual = cg.product(rank, compute).chain(cg.sum(rank, DOUBLE));
+        let norms = cg.sum(rank, 2 * DOUBLE);
+        Box::new(cg.sum(rank, DOUBLE).chain((0..INNER).flat_map(inner)).chain(residual).chain(norms))
+    }
+}

@@ -1,0 +1,96 @@
+//! IS: integers sorted by buckets. The ranks sum what is in the buckets, share the buckets out, and send each other keys.
+
+use super::keys::histograms;
+use super::{Class, measured, power_of_two};
+use crate::WorkloadError;
+use crate::mpi::collectives::{Group, pairwise, recursive_doubling};
+use crate::mpi::step::after;
+use crate::mpi::{Application, Steps};
+use raddle_core::Duration;
+use std::sync::Arc;
+
+/// Binary logarithms of the number of keys and of buckets of the classes.
+const CLASSES: [(u32, u32); 6] = [(16, 9), (20, 10), (23, 10), (25, 10), (27, 10), (31, 10)];
+/// Iterations, whatever the class.
+const ITERATIONS: u32 = 10;
+/// Keys that are looked up for verification, whose counts travel with the buckets'.
+const TESTED: u64 = 5;
+/// Bytes of a key and of a count.
+const INTEGER: u64 = 4;
+/// Picoseconds of a key and iteration: 2.2 ms for 2^25 / 64 of class B.
+const WORK: u64 = 4_200;
+
+/// The skeleton of IS.
+#[derive(Debug, Clone)]
+pub struct Is {
+    class: Class,
+    ranks: u32,
+    /// Bytes that the first rank sends each other one, then the second, and so on.
+    bytes: Arc<[u64]>,
+}
+
+impl Is {
+    /// IS on a power of two of ranks. The keys are drawn as the benchmark draws them, which takes some seconds for class D.
+    ///
+    /// # Errors
+    /// If the ranks are none, or more than there are buckets.
+    pub fn new(class: Class, ranks: u32) -> Result<Self, WorkloadError> {
+        let (key_bits, bucket_bits) = class.of(&CLASSES);
+        if power_of_two(ranks)? > 1 << bucket_bits {
+            return Err(WorkloadError::parameter(
+                "number of ranks",
+                &ranks,
+                "at most IS's buckets, 512 or 1024",
+            ));
+        }
+        let histograms = histograms(key_bits, bucket_bits, ranks);
+        let owners = share(&histograms, (1 << key_bits) / u64::from(ranks));
+        let mut bytes = vec![0; (ranks * ranks) as usize];
+        for (row, counts) in bytes.chunks_mut(ranks as usize).zip(&histograms) {
+            for (&owner, &count) in owners.iter().zip(counts) {
+                row[owner] += u64::from(count) * INTEGER;
+            }
+        }
+        Ok(Self { class, ranks, bytes: bytes.into() })
+    }
+}
+
+/// The rank that each bucket belongs to: in order, each rank has buckets until the ranks up to it have their even `share`
+/// of all keys.
+fn share(histograms: &[Vec<u32>], share: u64) -> Vec<usize> {
+    let buckets = histograms[0].len();
+    let (mut owner, mut keys) = (0, 0);
+    let mut owner_of = |bucket: usize| {
+        let mine = owner;
+        keys += histograms.iter().map(|counts| u64::from(counts[bucket])).sum::<u64>();
+        if keys >= (owner as u64 + 1) * share {
+            owner += 1;
+        }
+        mine.min(histograms.len() - 1)
+    };
+    (0..buckets).map(&mut owner_of).collect()
+}
+
+impl Application for Is {
+    fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    fn iterations(&self) -> u32 {
+        ITERATIONS
+    }
+
+    fn compute(&self) -> Duration {
+        measured(WORK, (1 << self.class.of(&CLASSES).0) / u64::from(self.ranks))
+    }
+
+    fn iteration(&self, rank: u32, compute: Duration) -> Steps {
+        let world = Group::world(rank, self.ranks);
+        let buckets: u64 = 1 << self.class.of(&CLASSES).1;
+        let sums = recursive_doubling::allreduce(world, (buckets + TESTED) * INTEGER);
+        let counts = pairwise::alltoall(world, INTEGER);
+        let (bytes, ranks) = (Arc::clone(&self.bytes), self.ranks);
+        let keys = pairwise::alltoallv(world, move |from, to| bytes[(from * ranks + to) as usize]);
+        Box::new(after(compute, sums).chain(counts).chain(keys))
+    }
+}

@@ -1,0 +1,175 @@
+//! MG: multigrid on a cube with wrap-around, in blocks. Every level exchanges the faces of its blocks; on levels with fewer
+//! points than ranks in a dimension some ranks have nothing, and are given what they need by a neighbour that has.
+
+use super::{Class, DOUBLE, measured, power_of_two};
+use crate::WorkloadError;
+use crate::mpi::collectives::{Group, recursive_doubling};
+use crate::mpi::step::after;
+use crate::mpi::{Application, Step, Steps};
+use raddle_core::Duration;
+
+/// Binary logarithm of the points in a dimension, and iterations, of the classes.
+const CLASSES: [(u32, u32); 6] = [(5, 4), (7, 4), (8, 4), (8, 20), (9, 20), (10, 50)];
+/// Picoseconds of a point of the finest level and iteration: 4.8 ms for 256 x 256 x 256 / 64 of class B.
+const WORK: u64 = 18_400;
+
+/// The skeleton of MG.
+#[derive(Debug, Clone, Copy)]
+pub struct Mg {
+    class: Class,
+    /// Ranks in each dimension.
+    grid: [u32; 3],
+}
+
+/// A rank's place in one dimension of a level.
+#[derive(Debug, Clone, Copy)]
+struct Axis {
+    /// Planes of its block, two of them copies of its neighbours'.
+    planes: u64,
+    /// The next ranks that have points there, down and up, round the dimension.
+    neighbours: [u32; 2],
+    /// It has points.
+    present: bool,
+    /// It still has points on the level below, and a neighbour has not.
+    gives: bool,
+    /// It has no points on the level below.
+    takes: bool,
+}
+
+impl Mg {
+    /// MG on a power of two of ranks.
+    ///
+    /// # Errors
+    /// If they are none, or more in a dimension than points.
+    pub fn new(class: Class, ranks: u32) -> Result<Self, WorkloadError> {
+        let bits = power_of_two(ranks)?.ilog2();
+        let x = bits / 3;
+        let y = (bits - x) / 2;
+        let z = bits - x - y;
+        if z > class.of(&CLASSES).0 {
+            let need = "few enough that a dimension has no more than points";
+            return Err(WorkloadError::parameter("number of MG's ranks", &ranks, need));
+        }
+        Ok(Self { class, grid: [1 << x, 1 << y, 1 << z] })
+    }
+
+    /// The finest level; a dimension of level `k` has 2^k points.
+    fn finest(self) -> u32 {
+        self.class.of(&CLASSES).0
+    }
+
+    /// The place of a rank on a level, from 1 to the finest.
+    fn axes(self, rank: u32, level: u32) -> [Axis; 3] {
+        let [x, y, _] = self.grid;
+        let place = [rank % x, rank / x % y, rank / (x * y)];
+        std::array::from_fn(|axis| {
+            let (size, at) = (self.grid[axis], place[axis]);
+            // Where there are fewer points than ranks, each one is the last's of so many ranks.
+            let spacing = |level: u32| (size >> level).max(1);
+            let present = |level: u32| (at + 1).is_multiple_of(spacing(level));
+            let points = if present(level) { (1 << level) / u64::from(size / spacing(level)) } else { 0 };
+            let neighbour = |steps: u32| {
+                let mut there = place;
+                there[axis] = (at + steps) % size;
+                there[0] + x * (there[1] + y * there[2])
+            };
+            let below = level - 1;
+            let thinner = below > 0 && spacing(below) > 1;
+            Axis {
+                planes: 2 + points,
+                neighbours: [neighbour(size - spacing(level) % size), neighbour(spacing(level))],
+                present: present(level),
+                gives: thinner && present(below),
+                takes: thinner && present(level) && !present(below),
+            }
+        })
+    }
+
+    /// Every rank that has points on a level exchanges the faces of its block, one dimension after the other.
+    fn exchange(self, rank: u32, level: u32, compute: Duration) -> impl Iterator<Item = Step> + Send {
+        let axes = self.axes(rank, level);
+        let present = axes.iter().all(|axis| axis.present);
+        let faces = (0..3).filter(move |_| present).map(move |axis: usize| {
+            let [down, up] = axes[axis].neighbours;
+            // Copies of dimensions that have had their turn are sent along.
+            let bytes = DOUBLE
+                * match axis {
+                    0 => (axes[1].planes - 2) * (axes[2].planes - 2),
+                    1 => axes[0].planes * (axes[2].planes - 2),
+                    _ => axes[0].planes * axes[1].planes,
+                };
+            let [falling, rising] = tags(axis);
+            Step::default()
+                .receiving(down, bytes, rising)
+                .receiving(up, bytes, falling)
+                .sending(up, bytes, rising)
+                .sending(down, bytes, falling)
+        });
+        // The finest level does most: in an iteration each level is computed and exchanged three times.
+        after(compute * 7 / 24 / (1 << (3 * (self.finest() - level))), faces)
+    }
+
+    /// Ranks that have points on a level give the planes that they made from the level below to neighbours that had none.
+    fn give(self, rank: u32, level: u32) -> impl Iterator<Item = Step> + Send {
+        let axes = self.axes(rank, level);
+        (0..3).filter_map(move |axis: usize| {
+            let Axis { neighbours: [down, up], gives, takes, .. } = axes[axis];
+            let plane = DOUBLE * axes[(axis + 1) % 3].planes * axes[(axis + 2) % 3].planes;
+            let [falling, rising] = tags(axis);
+            let step = Step::default();
+            if gives {
+                Some(step.sending(up, 2 * plane, rising).sending(down, plane, falling))
+            } else {
+                takes.then(|| step.receiving(down, 2 * plane, rising).receiving(up, plane, falling))
+            }
+        })
+    }
+
+    /// One descent to the coarsest level and back, and the residual on the finest.
+    fn cycle(self, rank: u32, compute: Duration) -> impl Iterator<Item = Step> + Send {
+        let finest = self.finest();
+        let exchange = move |level| self.exchange(rank, level, compute);
+        // Down: the residual of each level but the finest; at the bottom one smoothing.
+        let down = (1..finest).rev().flat_map(exchange).chain(exchange(1));
+        // Up: interpolation, residual, smoothing.
+        let rise = move |level| self.give(rank, level).chain(exchange(level)).chain(exchange(level));
+        down.chain((2..=finest).flat_map(rise)).chain(exchange(finest))
+    }
+
+    /// The norms of the residual: a sum and a largest value.
+    fn norms(self, rank: u32) -> impl Iterator<Item = Step> + Send {
+        let world = Group::world(rank, self.ranks());
+        (0..2).flat_map(move |_| recursive_doubling::allreduce(world, DOUBLE))
+    }
+}
+
+/// The tags of messages down and up a dimension.
+fn tags(axis: usize) -> [u32; 2] {
+    [2 * axis as u32, 2 * axis as u32 + 1]
+}
+
+impl Application for Mg {
+    fn ranks(&self) -> u32 {
+        self.grid.iter().product()
+    }
+
+    fn iterations(&self) -> u32 {
+        self.class.of(&CLASSES).1
+    }
+
+    fn compute(&self) -> Duration {
+        measured(WORK, (1 << (3 * self.finest())) / u64::from(self.ranks()))
+    }
+
+    fn opening(&self, rank: u32, compute: Duration) -> Steps {
+        Box::new(self.exchange(rank, self.finest(), compute).chain(self.norms(rank)))
+    }
+
+    fn iteration(&self, rank: u32, compute: Duration) -> Steps {
+        Box::new(self.cycle(rank, compute))
+    }
+
+    fn closing(&self, rank: u32) -> Steps {
+        Box::new(self.norms(rank))
+    }
+}

@@ -1,0 +1,54 @@
+//! Ranks that run without a network, for tests.
+
+use super::step::{Step, Steps};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// What every rank has heard of at the end, itself included, if each message carries all that its sender had heard of
+/// when it sent it.
+///
+/// # Panics
+/// If the ranks wait for each other for ever, a message is not of the size that is waited for, or one is left over.
+pub(super) fn play(ranks: u32, steps: impl Fn(u32) -> Steps) -> Vec<BTreeSet<u32>> {
+    let mut heard: Vec<BTreeSet<u32>> = (0..ranks).map(|rank| BTreeSet::from([rank])).collect();
+    let mut under_way: BTreeMap<(u32, u32, u32), VecDeque<(u64, BTreeSet<u32>)>> = BTreeMap::new();
+    let mut programs: Vec<Steps> = (0..ranks).map(steps).collect();
+    let mut waiting: Vec<Option<Step>> = (0..ranks).map(|_| None).collect();
+    loop {
+        let mut moved = false;
+        for me in 0..ranks {
+            let i = me as usize;
+            if waiting[i].is_none() {
+                waiting[i] = programs[i].next();
+                let Some(step) = &waiting[i] else { continue };
+                for message in &step.sends {
+                    let sent = (message.bytes, heard[i].clone());
+                    under_way.entry((me, message.peer, message.tag)).or_default().push_back(sent);
+                }
+                moved = true;
+            }
+            let step = waiting[i].as_ref().unwrap();
+            let keys: Vec<_> = step.receives.iter().map(|message| (message.peer, me, message.tag)).collect();
+            assert_eq!(keys.len(), keys.iter().collect::<BTreeSet<_>>().len(), "{step:?} of {me}");
+            if keys.iter().all(|key| under_way.get(key).is_some_and(|sent| !sent.is_empty())) {
+                for (key, message) in keys.iter().zip(&step.receives) {
+                    let (bytes, news) = under_way.get_mut(key).unwrap().pop_front().unwrap();
+                    assert_eq!(bytes, message.bytes, "{message:?} to {me}");
+                    heard[i].extend(news);
+                }
+                waiting[i] = None;
+                moved = true;
+            }
+        }
+        if !moved {
+            break;
+        }
+    }
+    assert_eq!(waiting, vec![None; waiting.len()], "all come to their end");
+    assert!(under_way.values().all(VecDeque::is_empty), "nothing is left over");
+    heard
+}
+
+/// Messages and bytes that a rank sends.
+pub(super) fn sent(steps: Steps) -> (usize, u64) {
+    steps.flat_map(|step| step.sends).fold((0, 0), |(count, bytes), sent| (count + 1, bytes + sent.bytes))
+}
