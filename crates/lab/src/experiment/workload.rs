@@ -3,6 +3,7 @@
 mod generated;
 mod kinds;
 mod ranks;
+mod skeleton;
 
 pub use kinds::kinds;
 pub(crate) use ranks::Programs;
@@ -54,7 +55,7 @@ enum Flows {
 
 impl WorkloadSpec {
     pub(crate) fn read(mut section: Section<'_>, folder: &Path) -> Result<(Self, toml::Table), Problem> {
-        let key = ["list", "file", "goal", "pairs"]
+        let key = ["list", "file", "goal", "skeleton", "collective", "pairs"]
             .into_iter()
             .find(|key| section.item(key).is_some())
             .unwrap_or("flows");
@@ -67,6 +68,7 @@ impl WorkloadSpec {
                 Flows::File(name, text, format)
             }
             "goal" => Flows::Ranks(Ranks::read_goal(&mut section, folder)?),
+            "skeleton" | "collective" => Flows::Ranks(Ranks::read_skeleton(&mut section, key)?),
             _ => Flows::Generated(Box::new(read_generated(&mut section, folder)?)),
         };
         Ok((Self { flows, at }, section.finish()?))
