@@ -72,8 +72,10 @@ pub(super) fn read_collective(section: &mut Section<'_>) -> Result<Skeleton, Pro
     let ranks = positive(section, "ranks")?;
     // A barrier says nothing.
     let Bytes(bytes) = if operation == "barrier" { Bytes(1) } else { positive(section, "size")? };
-    let collective =
-        Collective::new(algorithm, ranks, bytes).map_err(|error| refused(section, "ranks", &error))?;
+    let collective = Collective::new(algorithm, ranks, bytes).map_err(|error| {
+        let of_size = matches!(error, WorkloadError::Parameter { name: "size", .. });
+        refused(section, if of_size { "size" } else { "ranks" }, &error)
+    })?;
     read_rhythm(section, Skeleton::new(collective))
 }
 

@@ -57,7 +57,8 @@ impl Collective {
     /// Once, with `bytes` a rank (of a barrier: whatever it is): what is combined or handed on, or what each gives each.
     ///
     /// # Errors
-    /// If the ranks are fewer than 2, or more than 2^20, or no power of two where the algorithm needs one.
+    /// If the ranks are fewer than 2, or more than 2^20, or no power of two where the algorithm needs one, or if all their
+    /// bytes together are more than 2^60.
     pub fn new(algorithm: Algorithm, ranks: u32, bytes: u64) -> Result<Self, WorkloadError> {
         let refuse = |need| Err(WorkloadError::parameter("number of ranks", &ranks, need));
         if !(2..=1 << 20).contains(&ranks) {
@@ -65,6 +66,13 @@ impl Collective {
         }
         if algorithm.powers_of_two && !ranks.is_power_of_two() {
             return refuse("a power of two, as this algorithm needs");
+        }
+        if u128::from(bytes) * u128::from(ranks) > 1 << 60 {
+            return Err(WorkloadError::parameter(
+                "size",
+                &bytes,
+                "at most 2^60 bytes for all ranks together",
+            ));
         }
         Ok(Self { algorithm, ranks, bytes })
     }
@@ -110,6 +118,8 @@ mod tests {
         for algorithm in ALGORITHMS {
             assert!(Collective::new(algorithm, 1, 8).is_err());
             assert_eq!(Collective::new(algorithm, 12, 8).is_err(), algorithm.powers_of_two);
+            assert!(Collective::new(algorithm, 8, 1 << 57).is_ok());
+            assert!(Collective::new(algorithm, 8, (1 << 57) + 1).is_err());
         }
     }
 }
