@@ -323,6 +323,17 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
             ("[workload]", "[[topology.slow]]\nrandom = { level = 1, links = 9 }\nshare = 0.1\n\n[workload]"),
         ],
     ),
+    (
+        "flow control of links that could deadlock",
+        &[
+            ("\"r2c2\"\nrouting = \"rps\"\nqueue = { kind = \"fifo\" }", "\"udp\"\nflow_control = \"pfc\""),
+            ("[scheme.r2c2]\nheadroom = \"5%\"\n", ""),
+        ],
+    ),
+    (
+        "flow control under routes of which nothing is known",
+        &[("queue = { kind = \"fifo\" }", "flow_control = \"pfc\"")],
+    ),
     ("pattern of pods on a torus", &[("\"uniform\"", "\"bijection\"")]),
     (
         "pattern of pods on one leaf",

@@ -6,6 +6,7 @@ mod kinds;
 mod long_flows;
 mod process;
 mod ranks;
+mod skeleton;
 
 pub use kinds::kinds;
 pub(crate) use ranks::Programs;
@@ -63,10 +64,11 @@ enum Flows {
 
 impl WorkloadSpec {
     pub(crate) fn read(mut section: Section<'_>, folder: &Path) -> Result<(Self, toml::Table), Problem> {
-        let key =
-            ["list", "file", "goal", "hotspot", "pairs"].into_iter().find(|key| section.item(key).is_some());
+        let key = ["list", "file", "goal", "skeleton", "collective", "hotspot", "pairs"]
+            .into_iter()
+            .find(|key| section.item(key).is_some());
         let at = section.at_key(key.unwrap_or("flows")).clone();
-        if matches!(key, Some("list" | "file" | "goal")) && section.item("hotspot").is_some() {
+        if !matches!(key, None | Some("hotspot" | "pairs")) && section.item("hotspot").is_some() {
             let hint = "a hotspot stands alone, or adds to what `pairs` send";
             return Err(section.contradiction("hotspot", "a hotspot beside flows that are not drawn", hint));
         }
@@ -78,6 +80,7 @@ impl WorkloadSpec {
                 Flows::File(name, text, format)
             }
             Some("goal") => Flows::Ranks(Ranks::read_goal(&mut section, folder)?),
+            Some(key @ ("skeleton" | "collective")) => Flows::Ranks(Ranks::read_skeleton(&mut section, key)?),
             Some("hotspot") => {
                 let alone = section.item("pairs").is_none();
                 let hotspot = read_hotspot(&mut section, alone)?;

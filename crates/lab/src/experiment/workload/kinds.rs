@@ -1,5 +1,7 @@
 //! The kinds of arrivals, sizes, pairs and deadlines by name.
 
+use raddle_workload::mpi::collectives::{ALGORITHMS, Algorithm};
+use raddle_workload::mpi::{KNOWN, Known};
 use raddle_workload::{PUBLISHED, Published};
 
 /// The kinds of arrivals, sizes and pairs, each with a line of description.
@@ -103,6 +105,22 @@ const KINDS: &[(&str, &str)] = &[
          multiplies sizes, eager = \"16 KB\" (or \"always\") is the size from which the receiver is asked first, \
          placement = \"random\" or \"in_order\", lookahead = 4096 statements",
     ),
+    (
+        "skeleton",
+        "the communication of a known program: skeleton = \"cg\", ranks = 128; class = \"D\" of NAS's sizes, iterations, \
+         compute = \"10 ms\" of each iteration (as measured if left out), scaled = true for the published factor of its \
+         messages; scale, eager, placement and lookahead as for `goal`",
+    ),
+    (
+        "skeleton halo",
+        "neighbours on a grid of ranks: grid = [16, 16], sizes = [\"97 KB\"] of one exchange after another, wraps = true, \
+         corners = true; else as above",
+    ),
+    (
+        "collective",
+        "all ranks together: collective = \"allreduce\", algorithm = \"ring\", ranks = 64, size = \"1 MB\", iterations = 1, \
+         compute = \"0 ns\"",
+    ),
     ("list", "flows one by one: list = [{ src = 0, dst = 1, size = \"1 MB\", start = \"0 ns\" }]"),
 ];
 
@@ -110,7 +128,12 @@ const KINDS: &[(&str, &str)] = &[
 pub fn kinds() -> impl Iterator<Item = (String, String)> {
     KINDS.iter().flat_map(|&(name, summary)| {
         let published = if name == "sizes cdf" { &PUBLISHED[..] } else { &[] };
-        std::iter::once((name.to_owned(), summary.to_owned())).chain(published.iter().map(describe))
+        let skeletons = if name == "skeleton" { &KNOWN[..] } else { &[] };
+        let collectives = if name == "collective" { &ALGORITHMS[..] } else { &[] };
+        std::iter::once((name.to_owned(), summary.to_owned()))
+            .chain(published.iter().map(describe))
+            .chain(skeletons.iter().map(describe_skeleton))
+            .chain(collectives.iter().map(describe_algorithm))
     })
 }
 
@@ -121,6 +144,16 @@ fn describe(published: &Published) -> (String, String) {
         false => String::new(),
     };
     (format!("sizes {}", published.name), format!("{}: mean {mean:.0} B{unit}", published.summary))
+}
+
+fn describe_skeleton(known: &Known) -> (String, String) {
+    let scale = known.scale.map_or(String::new(), |scale| format!("; scaled by {scale}"));
+    (format!("skeleton {}", known.name), format!("{}{scale}", known.summary))
+}
+
+fn describe_algorithm(algorithm: &Algorithm) -> (String, String) {
+    let need = if algorithm.powers_of_two { ", of a power of two of ranks" } else { "" };
+    (format!("collective {}", algorithm.operation), format!("algorithm = \"{}\"{need}", algorithm.name))
 }
 
 /// The names of the `KINDS` of a role.
