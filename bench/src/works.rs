@@ -158,7 +158,7 @@ impl Work {
         let scheme = transport(name).expect("a transport of the registry");
         let of_routing = registry::routing(routing).map_or(&[][..], |routing| routing.info.parameters);
         let settings = &Settings::defaults(scheme.info.parameters);
-        let plan = Plan { topology, routing, settings, seed: 1 };
+        let plan = Plan::new(topology, routing, settings, 1);
         let mut parts =
             scheme.build(&plan, &Settings::defaults(of_routing)).expect("a scheme that fits the fabric");
         let port = |link| PortSetup {

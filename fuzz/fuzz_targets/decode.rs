@@ -16,7 +16,7 @@ fn check(bytes: &[u8]) {
         let payload = &bytes[len..len + header.payload_len()];
         let mut again = Vec::new();
         header.encode_with(payload, &mut again).expect("the payload is as long as the header says");
-        let len = header.wire_len();
+        let len = header.wire_len() - header.trailer_len();
         assert_eq!(Header::decode(&again), Ok((header, len)));
     }
     if let Ok((header, assignments)) = Announcement::decode(bytes) {

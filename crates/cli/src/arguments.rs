@@ -115,6 +115,10 @@ pub(crate) struct Run {
     /// The engine, for `--set engine.kind=NAME`.
     #[arg(long)]
     pub(crate) engine: Option<String>,
+    /// Capture the packets of these links (`all`, or as in `3->12,12->3,40`, by their ends and numbers) in
+    /// `packets.pcapng`, for `--set record.pcap=LINKS`.
+    #[arg(long, value_name = "LINKS")]
+    pub(crate) pcap: Option<String>,
     /// Threads, all cores if left out: they share a run, or take one run of a sweep each. Results do not depend on it.
     #[arg(long)]
     pub(crate) threads: Option<usize>,

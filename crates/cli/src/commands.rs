@@ -19,13 +19,12 @@ pub(crate) fn execute(arguments: &Arguments, stop: &AtomicBool) -> Result<Ended,
         Command::Sweep(run) => run_sweep(run, output, stop),
         Command::List { what } => {
             let parts = match what {
-                None => vec![
-                    catalogue::transports(),
-                    catalogue::routings(),
-                    catalogue::topologies(),
-                    catalogue::workloads(),
-                ],
-                Some(Listed::Schemes) => vec![catalogue::transports(), catalogue::routings()],
+                None => {
+                    let mut parts = catalogue::schemes();
+                    parts.extend([catalogue::topologies(), catalogue::workloads()]);
+                    parts
+                }
+                Some(Listed::Schemes) => catalogue::schemes(),
                 Some(Listed::Topologies) => vec![catalogue::topologies()],
                 Some(Listed::Workloads) => vec![catalogue::workloads()],
                 Some(Listed::Figures) => {
@@ -101,7 +100,8 @@ fn document(file: &Path, set: &[String], seed: Option<u64>) -> Result<Document, 
 /// The experiment with all overrides; the command's own come last.
 fn load(run: &Run, own: &[&str]) -> Result<Document, Error> {
     let engine = run.engine.as_ref().map(|engine| format!("engine.kind={engine}"));
-    let overrides = engine.as_deref().into_iter().chain(own.iter().copied());
+    let pcap = run.pcap.as_deref().map(|links| format!("record.pcap={}", toml::Value::from(links)));
+    let overrides = engine.iter().chain(&pcap).map(String::as_str).chain(own.iter().copied());
     Ok(document(&run.file, &run.set, run.seed)?.with_overrides(overrides)?)
 }
 

@@ -145,12 +145,15 @@ pub enum Report {
         /// The new rate.
         rate: Rate,
     },
-    /// The receiver has delivered so much of the flow in order.
+    /// How far the receiver of a flow had come at the last multiple of the interval at which it was asked to tell. Said
+    /// when more of the flow arrives, so the last such word may be missing.
     Progress {
         /// The flow's name on the wire.
         key: u64,
-        /// Bytes so far.
+        /// Bytes delivered in order.
         in_order: u64,
+        /// Packets that arrived after one sent later.
+        late: u64,
     },
     /// A program that runs on this host began a flow that is not of the workload's list, and calls it `key` on the wire.
     /// Its id is a number of the program's own.

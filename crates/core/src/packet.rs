@@ -1,8 +1,8 @@
 //! The packet that engines carry.
 
-use crate::NodeId;
+use crate::{CONTROL, NodeId};
 use raddle_wire::tcp::SYN;
-use raddle_wire::{Error, Header, Shim};
+use raddle_wire::{Error, Header, Shim, roce};
 
 /// A packet: its size on the wire and its typed header. Payload bytes are counted, not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,11 +65,17 @@ impl Packet {
         Ok(Self { size: u32::try_from(bytes.len()).expect("a packet's size fits 32 bits"), shim, header })
     }
 
-    /// Its class in queues and in flow control: a priority of IEEE 802.1Q, 0 to 7, or [`CONTROL`](crate::CONTROL).
+    /// Its class in queues and in flow control: a priority of IEEE 802.1Q, 0 to 7, or [`CONTROL`]; 0 of packets
+    /// that name none.
     #[must_use]
     #[inline]
     pub fn class(&self) -> u8 {
-        0
+        match &self.header {
+            Header::Cee(frame) => frame.priority,
+            Header::Roce(packet) => packet.priority,
+            Header::Pfc(_) | Header::Cnm(_) => CONTROL,
+            _ => 0,
+        }
     }
 
     /// What it is for.
@@ -88,14 +94,18 @@ impl Packet {
             | Header::HulaProbe(_)
             | Header::Pfc(_)
             | Header::Cnm(_) => PacketKind::Notice,
+            Header::Roce(packet) if packet.kind == roce::Kind::Notification => PacketKind::Notice,
             Header::Cee(_) => PacketKind::Data,
-            Header::R2c2Data(_) | Header::Tcp(_) | Header::Udp(_) | Header::Exp(_) if self.is_data() => {
+            Header::R2c2Data(_) | Header::Tcp(_) | Header::Udp(_) | Header::Roce(_) | Header::Exp(_)
+                if self.is_data() =>
+            {
                 PacketKind::Data
             }
             Header::R2c2Data(_)
             | Header::R2c2Acknowledgement(_)
             | Header::Tcp(_)
             | Header::Udp(_)
+            | Header::Roce(_)
             | Header::Exp(_) => PacketKind::Ack,
         }
     }
@@ -109,6 +119,7 @@ impl Packet {
             Header::Tcp(segment) => NodeId(segment.src),
             Header::Udp(datagram) => NodeId(datagram.src),
             Header::Cee(frame) => NodeId(frame.src),
+            Header::Roce(packet) => NodeId(packet.src),
             Header::R2c2Data(data) => NodeId(data.src.into()),
             header => ends_of_control(header).0,
         }
@@ -123,6 +134,7 @@ impl Packet {
             Header::Tcp(segment) => NodeId(segment.dst),
             Header::Udp(datagram) => NodeId(datagram.dst),
             Header::Cee(frame) => NodeId(frame.dst),
+            Header::Roce(packet) => NodeId(packet.dst),
             Header::R2c2Data(data) => NodeId(data.dst.into()),
             header => ends_of_control(header).1,
         }
@@ -136,6 +148,7 @@ impl Packet {
             Header::Tcp(segment) => segment.plen.into(),
             Header::Udp(datagram) => datagram.plen.into(),
             Header::Cee(frame) => frame.plen.into(),
+            Header::Roce(packet) => packet.plen().into(),
             Header::R2c2Data(data) => data.plen.into(),
             Header::Exp(tagged) => tagged.inner.payload_len() as u32,
             _ => 0,

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::experiment::{topology_kinds, workload_kinds};
 use raddle_core::Bytes;
 use raddle_schemes::parameter::{Parameter, Value as Setting};
-use raddle_schemes::registry::{self, ROUTINGS, TRANSPORTS};
+use raddle_schemes::registry::{self, CONGESTION_POINTS, FLOW_CONTROLS, Info, QUEUES, ROUTINGS, TRANSPORTS};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -27,16 +27,19 @@ fn part(title: &'static str, items: impl IntoIterator<Item = (&'static str, &'st
     Part::new(title, items.into_iter().map(|(name, summary)| (name.to_owned(), summary.to_owned())))
 }
 
-/// The transports of the registry.
+/// The lists of the registry.
 #[must_use]
-pub fn transports() -> Part {
-    part("transports", TRANSPORTS.iter().map(|transport| (transport.info.name, transport.info.summary)))
-}
-
-/// The routings of the registry.
-#[must_use]
-pub fn routings() -> Part {
-    part("routings", ROUTINGS.iter().map(|routing| (routing.info.name, routing.info.summary)))
+pub fn schemes() -> Vec<Part> {
+    fn of<'a>(title: &'static str, infos: impl IntoIterator<Item = &'a Info>) -> Part {
+        part(title, infos.into_iter().map(|info| (info.name, info.summary)))
+    }
+    vec![
+        of("transports", TRANSPORTS.iter().map(|part| &part.info)),
+        of("routings", ROUTINGS.iter().map(|part| &part.info)),
+        of("flow_controls", FLOW_CONTROLS.iter().map(|part| &part.info)),
+        of("congestion_points", CONGESTION_POINTS.iter().map(|part| &part.info)),
+        of("queues", QUEUES.iter().map(|part| &part.info)),
+    ]
 }
 
 /// The kinds of fabric.
@@ -84,9 +87,8 @@ pub fn json(parts: &[Part]) -> Value {
 /// If there is no scheme of that name.
 pub fn explain(name: &str) -> Result<(String, Value), Error> {
     let (transport, routing) = (registry::transport(name), registry::routing(name));
-    let Some(info) = transport.map(|it| &it.info).or(routing.map(|it| &it.info)) else {
-        let transports = TRANSPORTS.iter().map(|transport| transport.info.name);
-        let names: Vec<_> = transports.chain(ROUTINGS.iter().map(|routing| routing.info.name)).collect();
+    let Some(info) = registry::all().find(|info| info.name == name) else {
+        let names: Vec<_> = registry::all().map(|info| info.name).collect();
         let hint = format!("one of: {}", names.join(", "));
         return Err(Error::Usage { what: format!("unknown scheme `{name}`"), hint });
     };
@@ -107,7 +109,10 @@ pub fn explain(name: &str) -> Result<(String, Value), Error> {
     let mut line = |line: String| writeln!(text, "{line}").expect("a string takes any text");
     match transport {
         Some(_) => line(format!("\nrouting (the first is the default)\n  {}", routings.join(", "))),
-        None => line("\nis a routing, for every transport that brings none of its own".to_owned()),
+        None if routing.is_some() => {
+            line("\nis a routing, for every transport that brings none of its own".to_owned());
+        }
+        None => line("\nis a part of ports, for every transport that brings no queues of its own".to_owned()),
     }
     if !info.parameters.is_empty() {
         line(format!("\nparameters of [scheme.{}], with their defaults", info.name));

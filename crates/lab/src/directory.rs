@@ -7,6 +7,7 @@
 //! | `links.parquet` | a row a directed link |
 //! | `queues.parquet` | with `record.queues`: a histogram of each port's queue |
 //! | `imbalance.parquet` | with `record.imbalance`: samples of how unevenly switches use their uplinks |
+//! | `packets.pcapng` | with `record.pcap`: the packets of chosen links |
 //! | `ranks.parquet` | if the workload is a program: a row a rank |
 //! | `summary.json` | seed, version, digest, totals, percentiles |
 //! | `log.txt` | what was run, and what the run said at its end |
@@ -15,9 +16,10 @@
 //! or one that was stopped and says so.
 
 use crate::Error;
+use crate::capture::Capture;
 use crate::experiment::Record;
 use crate::prepare::Prepared;
-use crate::run::{Control, run};
+use crate::run::{Control, run_captured};
 use crate::summary::{Summarizer, Summary};
 use raddle_records::{FlowRecord, ImbalanceRecord, LinkRecord, QueueRecord, RankRecord, TableWriter};
 use std::ffi::OsString;
@@ -36,6 +38,12 @@ pub(crate) const LINKS: &str = "links.parquet";
 /// The name of samples of imbalance in a run directory.
 pub(crate) const IMBALANCE: &str = "imbalance.parquet";
 
+/// The capture's name in a run directory.
+pub(crate) const PACKETS: &str = "packets.pcapng";
+
+/// The ranks' name in a run directory.
+pub(crate) const RANKS: &str = "ranks.parquet";
+
 /// The resolved experiment's name in a run directory.
 pub const EXPERIMENT: &str = "experiment.toml";
 
@@ -53,15 +61,19 @@ pub fn run_into(
     let seed = prepared.experiment.engine.seed;
     let resolved = prepared.experiment.resolved.clone();
     let workload = prepared.facts();
-    let Record { links: keep_links, imbalance, .. } = prepared.experiment.record;
-    let keep_imbalance = imbalance.is_some();
+    let Record { links: keep_links, imbalance, pcap, .. } = &prepared.experiment.record;
+    let (keep_links, keep_imbalance) = (*keep_links, imbalance.is_some());
+    let capture = pcap
+        .as_ref()
+        .map(|pcap| Capture::create(&part.file(PACKETS), pcap, &prepared.captured, &prepared.topology));
+    let capture = capture.transpose()?;
     let mut writer = TableWriter::<FlowRecord>::create(&part.file(FLOWS))?;
     let mut summarizer = Summarizer::default();
     let mut take = |flow: &FlowRecord| {
         summarizer.add(flow);
         Ok(writer.push(flow)?)
     };
-    let outcome = run(prepared, &mut take, control)?;
+    let outcome = run_captured(prepared, &mut take, capture, control)?;
     let digest = outcome.digest.to_string();
     let notes = [("raddle.seed", seed.to_string()), ("raddle.digest", digest)];
     let notes: Vec<_> = notes.iter().map(|(key, value)| (*key, value.as_str())).collect();
@@ -82,7 +94,7 @@ pub fn run_into(
         samples.finish(outcome.complete, &notes)?;
     }
     if !outcome.ranks.is_empty() {
-        let mut ranks = TableWriter::<RankRecord>::create(&part.file("ranks.parquet"))?;
+        let mut ranks = TableWriter::<RankRecord>::create(&part.file(RANKS))?;
         outcome.ranks.iter().try_for_each(|rank| ranks.push(rank))?;
         ranks.finish(outcome.complete, &notes)?;
     }

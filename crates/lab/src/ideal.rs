@@ -26,15 +26,16 @@ impl Ideals {
         Self { routing: Routing::new(Arc::clone(topology)), framing, lookahead, handshake }
     }
 
-    /// A shortest path, by the fastest link at each hop, as rates and delays. Empty if there is none.
+    /// A shortest path, by the fastest link at each hop, as rates and delays. Empty if there is none. Links count as if none
+    /// were slowed: which path has the least slow ones, nobody asks.
     fn best(&self, src: NodeId, dst: NodeId) -> Vec<(Rate, Duration)> {
         let topology = self.routing.topology();
         let (mut at, mut path, mut ports) = (src, Vec::new(), Vec::new());
         loop {
             self.routing.productive(at, dst, &mut ports);
             let links = ports.iter().filter_map(|&port| topology.link_at(at, port));
-            let Some(link) = links.max_by_key(|link| link.rate) else { return path };
-            path.push((link.rate, link.delay));
+            let Some(link) = links.max_by_key(|link| link.line_rate) else { return path };
+            path.push((link.line_rate, link.delay));
             at = link.to;
         }
     }
@@ -50,7 +51,7 @@ impl Ideals {
     pub(crate) fn of(&self, flow: &Flow) -> Ideal {
         let path = self.best(flow.src, flow.dst);
         let hops = u32::try_from(path.len()).expect("fewer hops than nodes");
-        let line_rate = self.routing.topology().links_from(flow.src).map(|(_, link)| link.rate).max();
+        let line_rate = self.routing.topology().links_from(flow.src).map(|(_, link)| link.line_rate).max();
         let mut fct = self.one_way(flow.size, &path);
         if self.handshake {
             let back = self.best(flow.dst, flow.src);

@@ -5,6 +5,7 @@
 //!   TOML, places      --set             sweep    checks     engine, records, directory
 //! ```
 
+mod capture;
 pub mod catalogue;
 mod compare;
 pub mod directory;

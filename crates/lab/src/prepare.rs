@@ -1,6 +1,9 @@
 //! From an experiment to what an engine takes, and the checks that need all of it at once.
 
-use crate::experiment::{At, Cause, Document, EngineKind, Experiment, Problem, QueueLimits, Table, Value};
+use crate::capture;
+use crate::experiment::{
+    At, Cause, Document, EngineKind, Experiment, Problem, QueueLimits, Scheme, Table, Value,
+};
 use crate::faults;
 use crate::ideal::{Ideals, components};
 use crate::ranks;
@@ -8,11 +11,12 @@ use crate::uplinks::Uplinks;
 use raddle_core::{Bytes, Flow, LinkErrors, LinkId};
 use raddle_packet_sim::{Change, Config, PortSetup, Switching};
 use raddle_records::Framing;
-use raddle_schemes::registry::{Parts, Plan, Unfit, View};
+use raddle_schemes::registry::{Agents, FlowControls, Parts, Plan, Queues, Unfit, View};
 use raddle_topology::routing::Routing;
 use raddle_topology::{LinkLayer, Topology};
 use raddle_workload::Facts;
 use raddle_workload::goal::Job;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// An experiment that has been checked and can run.
@@ -26,8 +30,35 @@ pub struct Prepared {
     pub(crate) parts: Parts,
     /// The ranks that begin the flows, if the workload is a program.
     pub(crate) job: Option<Arc<Job>>,
+    pub(crate) ports: PortParts,
     pub(crate) changes: Vec<Change>,
     pub(crate) errors: LinkErrors,
+    /// Links whose packets are captured.
+    pub(crate) captured: BTreeSet<LinkId>,
+}
+
+/// The parts of ports that the experiment chooses apart from the transport's own.
+#[derive(Default)]
+pub(crate) struct PortParts {
+    queue: Option<Queues>,
+    agent: Option<Agents>,
+    flow_control: Option<FlowControls>,
+}
+
+impl PortParts {
+    fn build(scheme: &Scheme, plan: &Plan<'_>, packet_bytes: u32) -> Result<Self, Unfit> {
+        let mut ports = Self::default();
+        if let Some((part, settings)) = &scheme.discipline {
+            ports.queue = Some((part.build)(&Plan { settings, ..*plan })?);
+        }
+        if let Some((part, settings)) = &scheme.congestion_points {
+            ports.agent = Some((part.build)(&Plan { settings, ..*plan })?);
+        }
+        if let Some((part, settings)) = &scheme.flow_control {
+            ports.flow_control = Some((part.build)(&Plan { settings, ..*plan }, packet_bytes)?);
+        }
+        Ok(ports)
+    }
 }
 
 impl Document {
@@ -37,7 +68,7 @@ impl Document {
     /// With the first thing that is wrong.
     pub fn prepare(&self) -> Result<Prepared, Problem> {
         let experiment = self.experiment()?;
-        let topology = experiment.topology.build()?;
+        let topology = experiment.topology.build(experiment.engine.seed)?;
         let flows = experiment.workload.flows(&topology, experiment.engine.seed)?;
         let Experiment { failures, faults: random, errors, engine, .. } = &experiment;
         let changes = faults::changes(failures, random.as_ref(), &topology, engine.seed)?;
@@ -49,17 +80,24 @@ impl Document {
             return Err(Problem::at(experiment.workload.place(flow.id), cause));
         }
         let scheme = &experiment.scheme;
+        let points = scheme.congestion_points.as_ref();
         let plan = Plan {
-            topology: &topology,
-            routing: &scheme.routing,
-            settings: &scheme.settings,
-            seed: experiment.engine.seed,
+            congestion_points: points.map(|(part, settings)| (part.info.name, settings)),
+            progress: experiment.record.throughput,
+            ..Plan::new(&topology, &scheme.routing, &scheme.settings, experiment.engine.seed)
         };
-        let mut parts =
-            scheme.transport.build(&plan, &scheme.routing_settings).map_err(|unfit| self.unfit(unfit))?;
+        let unfit = |unfit| self.unfit(unfit);
+        let mut parts = scheme.transport.build(&plan, &scheme.routing_settings).map_err(unfit)?;
+        let ports = PortParts::build(scheme, &plan, parts.mtu + parts.header_bytes).map_err(unfit)?;
+        let captured = match &experiment.record.pcap {
+            None => BTreeSet::new(),
+            Some(pcap) => capture::links(&pcap.links, &topology)
+                .map_err(|cause| Problem::at(&place(&self.root, "record.pcap"), cause))?,
+        };
         let job = ranks::place(&experiment.workload, &topology, experiment.engine.seed, &mut parts)?;
         let flows = flows.into();
-        let mut prepared = Prepared { experiment, topology, flows, parts, job, changes, errors };
+        let mut prepared =
+            Prepared { experiment, topology, flows, parts, job, ports, changes, errors, captured };
         self.check_queues(&mut prepared)?;
         if let Some(interval) = prepared.experiment.record.imbalance
             && Uplinks::of(&prepared.topology, interval).is_none()
@@ -84,6 +122,12 @@ impl Document {
         let Prepared { experiment, topology, parts, changes, .. } = prepared;
         let name = experiment.scheme.transport.info.name;
         let own = topology.links().next().is_some_and(|(id, _)| (parts.queue)(id).is_some());
+        let scheme = &experiment.scheme;
+        if own && (scheme.discipline.is_some() || scheme.flow_control.is_some()) {
+            let what =
+                format!("{name} has queues of its own, which no other can replace and which heed no pauses");
+            return contradiction("scheme.transport", what, "choose another transport");
+        }
         let limits = experiment.scheme.queue;
         let limited = limits != QueueLimits::default();
         if own && limited {
@@ -95,6 +139,10 @@ impl Document {
             if own {
                 let what = format!("the lockstep runtime has plain queues, and {name} needs its own");
                 return contradiction("scheme.transport", what, hint);
+            }
+            if scheme.discipline.is_some() || scheme.congestion_points.is_some() {
+                let key = if scheme.flow_control.is_some() { "scheme.flow_control" } else { "scheme" };
+                return contradiction(key, "the lockstep runtime has plain queues only".to_owned(), hint);
             }
             if limited {
                 return contradiction(
@@ -153,7 +201,13 @@ impl Prepared {
 
     /// What a node must have of a packet before it passes it on, if not all.
     fn lookahead(&self) -> Option<Bytes> {
-        self.experiment.engine.cut_through.then(|| Bytes(self.parts.header_bytes.into()))
+        let engine = &self.experiment.engine;
+        // Where headers are inside of what counts as payload, a switch waits for the least frame of Ethernet.
+        let header = match self.parts.header_bytes {
+            0 => Bytes(64),
+            header => Bytes(header.into()),
+        };
+        engine.cut_through.then(|| engine.header.unwrap_or(header))
     }
 
     pub(crate) fn port(&mut self, link: LinkId) -> PortSetup {
@@ -163,9 +217,9 @@ impl Prepared {
             limit_packets: limits.packets.map(|packets| packets as usize),
             mark_bytes: limits.mark.map(|bytes| bytes.0),
             mark_packets: limits.mark_packets.map(|packets| packets as usize),
-            queue: (self.parts.queue)(link),
-            agent: None,
-            flow_control: None,
+            queue: (self.parts.queue)(link).or_else(|| Some(self.ports.queue.as_mut()?(link))),
+            agent: self.ports.agent.as_mut().and_then(|agent| agent(link)),
+            flow_control: self.ports.flow_control.as_mut().and_then(|control| control(link)),
         }
     }
 

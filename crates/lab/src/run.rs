@@ -1,6 +1,7 @@
 //! Running a prepared experiment on its engine, and gathering what comes out.
 
 use crate::Error;
+use crate::capture::Capture;
 use crate::experiment::EngineKind;
 use crate::prepare::Prepared;
 use crate::ranks;
@@ -123,14 +124,24 @@ fn wall_clock() -> Instant {
     Instant::now()
 }
 
-/// Runs a prepared experiment. Each flow's record goes to `flow` as soon as the flow is done; the rest, of flows
-/// that were not, at the end.
+/// Runs a prepared experiment and captures nothing. Each flow's record goes to `flow` as soon as the flow is done; the
+/// rest, of flows that were not, at the end.
 ///
 /// # Errors
 /// If `flow` fails, or the engine's own accounts do not add up.
 pub fn run(
+    prepared: Prepared,
+    flow: &mut dyn FnMut(&FlowRecord) -> Result<(), Error>,
+    control: Control<'_>,
+) -> Result<Outcome, Error> {
+    run_captured(prepared, flow, None, control)
+}
+
+/// [`run`], with a capture that is written.
+pub(crate) fn run_captured(
     mut prepared: Prepared,
     flow: &mut dyn FnMut(&FlowRecord) -> Result<(), Error>,
+    capture: Option<Capture>,
     control: Control<'_>,
 ) -> Result<Outcome, Error> {
     let started = wall_clock();
@@ -141,13 +152,14 @@ pub fn run(
         totals: Totals::default(),
         digest: Digest::default(),
         uplinks: interval.and_then(|interval| Uplinks::of(&prepared.topology, interval)),
+        capture,
         flow,
         result: Ok(()),
     };
     let limit = prepared.experiment.engine.time_limit;
     let mut watch = Watch { control, started, flows: prepared.flows.len() as u64, limit };
     let ended = match prepared.experiment.engine.kind {
-        EngineKind::Packet if gather.uplinks.is_some() => {
+        EngineKind::Packet if gather.uplinks.is_some() || gather.capture.is_some() => {
             run_packets(&mut prepared, Sampled(gather), &mut watch)?
         }
         EngineKind::Packet => run_packets(&mut prepared, gather, &mut watch)?,
@@ -248,6 +260,9 @@ fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Ou
         gather.take(&record);
     }
     gather.result?;
+    if let Some(capture) = gather.capture {
+        capture.finish(now)?;
+    }
     let delivered = gather.recorder.finished();
     let (begun, unmatched) = (gather.recorder.begun(), gather.recorder.unmatched());
     let imbalance = gather.uplinks.map_or_else(Vec::new, |uplinks| uplinks.imbalance(now));
@@ -334,8 +349,9 @@ struct Gather<'a> {
     totals: Totals,
     digest: Digest,
     uplinks: Option<Uplinks>,
+    capture: Option<Capture>,
     flow: &'a mut dyn FnMut(&FlowRecord) -> Result<(), Error>,
-    /// The first failure to hand out a record.
+    /// The first failure to hand out a record or to write a packet.
     result: Result<(), Error>,
 }
 
@@ -352,6 +368,17 @@ impl Gather<'_> {
             self.take(&record);
         }
     }
+
+    fn forwarded(&mut self, now: Time, sent: Time, link: LinkId, packet: &Packet) {
+        if let Some(uplinks) = &mut self.uplinks {
+            uplinks.count(sent, link, packet.size);
+        }
+        if let Some(capture) = &mut self.capture
+            && self.result.is_ok()
+        {
+            self.result = capture.accepted(now, sent, link, packet);
+        }
+    }
 }
 
 impl raddle_packet_sim::Observer for Gather<'_> {
@@ -364,7 +391,7 @@ impl raddle_packet_sim::Observer for Gather<'_> {
     }
 }
 
-/// A listener that the packet engine tells of every packet, to sample what uplinks send.
+/// A listener that the packet engine tells of every packet, to sample what uplinks send and to capture.
 struct Sampled<'a>(Gather<'a>);
 
 impl<'a> From<Sampled<'a>> for Gather<'a> {
@@ -380,10 +407,8 @@ impl raddle_packet_sim::Observer for Sampled<'_> {
         self.0.heard(now, node, report);
     }
 
-    fn forwarded(&mut self, sent: Time, link: LinkId, packet: &Packet) {
-        if let Some(uplinks) = &mut self.0.uplinks {
-            uplinks.count(sent, link, packet.size);
-        }
+    fn forwarded(&mut self, now: Time, sent: Time, link: LinkId, packet: &Packet) {
+        self.0.forwarded(now, sent, link, packet);
     }
 
     fn dropped(&mut self, _: Time, _: NodeId, _: Option<PortId>, packet: &Packet, why: DropReason) {
@@ -403,11 +428,9 @@ impl lockstep::Observer for Linked<'_> {
         self.gather.heard(now, node, report);
     }
 
-    fn transmitted(&mut self, sent: Time, link: LinkId, bytes: &mut [u8]) {
+    fn transmitted(&mut self, now: Time, sent: Time, link: LinkId, bytes: &mut [u8]) {
         let Ok(packet) = Packet::decode(bytes) else { return };
-        if let Some(uplinks) = &mut self.gather.uplinks {
-            uplinks.count(sent, link, packet.size);
-        }
+        self.gather.forwarded(now, sent, link, &packet);
         self.gather.totals.count(&packet);
         let (link, size) = (&mut self.links[link.index()], u64::from(packet.size));
         let (packets, bytes) = if packet.is_data() {

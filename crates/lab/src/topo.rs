@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::ideal::components;
 use raddle_core::Rate;
-use raddle_topology::{Clos, ClosSize, Hops, Oversubscription, Shape, Topology, io};
+use raddle_topology::{Clos, ClosSize, Hops, Oversubscription, Shape, Topology, Xgft, io};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,6 +25,8 @@ pub struct Facts {
     hops: Option<(usize, f64)>,
     /// Of a Clos network.
     clos: Option<(ClosSize, Oversubscription)>,
+    /// Of an extended generalized fat tree.
+    tree: Option<Xgft>,
 }
 
 /// The levels of a Clos network, from below.
@@ -52,6 +54,10 @@ impl Facts {
             hops: hops.mean().map(|mean| (hops.diameter(), mean)),
             clos: match topology.shape() {
                 Shape::Clos(size) => topology.oversubscription().map(|of| (*size, of)),
+                _ => None,
+            },
+            tree: match topology.shape() {
+                Shape::Xgft(size) => Some(Xgft::new(size.clone())),
                 _ => None,
             },
         }
@@ -85,6 +91,15 @@ impl Facts {
                 "paths_between_pods": size.paths_between_pods(),
             })
         });
+        let tree = self.tree.as_ref().map(|tree| {
+            let levels = 1..=tree.levels();
+            json!({
+                "children": tree.size().children,
+                "parents": tree.size().parents,
+                "first_switches": levels.clone().map(|level| tree.nodes_of(level).start).collect::<Vec<_>>(),
+                "paths_by_common_level": levels.map(|level| tree.planes(level)).collect::<Vec<_>>(),
+            })
+        });
         json!({
             "hosts": self.hosts,
             "switches": self.switches,
@@ -94,6 +109,7 @@ impl Facts {
             "diameter_hops": self.hops.map(|hops| hops.0),
             "mean_hops": self.hops.map(|hops| hops.1),
             "clos": clos,
+            "tree": tree,
         })
     }
 }
@@ -130,6 +146,20 @@ impl fmt::Display for Facts {
             let (near, far) = (size.paths_within_a_pod(), size.paths_between_pods());
             writeln!(f, "shortest paths  {near} between edge switches of a pod, {far} between pods")?;
         }
+        if let Some(tree) = &self.tree {
+            for level in 0..=tree.levels() {
+                let nodes = tree.nodes_of(level);
+                let name = if level == 0 { "hosts".to_owned() } else { format!("switches of level {level}") };
+                writeln!(f, "nodes           {} to {}: {name}", nodes.start, nodes.end - 1)?;
+            }
+            for level in 1..=tree.levels() {
+                writeln!(
+                    f,
+                    "shortest paths  {} between hosts that meet at level {level}",
+                    tree.planes(level)
+                )?;
+            }
+        }
         if self.connected() {
             write!(f, "connected       yes")
         } else {
@@ -141,15 +171,15 @@ impl fmt::Display for Facts {
 /// Writes a fabric as GraphML or node-link JSON, after the file's ending.
 ///
 /// # Errors
-/// If the ending is neither, a link has no way back, or the file cannot be written.
+/// If the ending is neither, a link has no way back or is slowed, or the file cannot be written.
 pub fn convert(topology: &Topology, to: &Path) -> Result<(), Error> {
-    let one_way = |error: io::OneWay| Error::Usage {
+    let unwritable = |error: io::WriteError| Error::Usage {
         what: error.to_string(),
-        hint: "convert the fabric without its failed links".to_owned(),
+        hint: "convert the fabric without its failed and slowed links".to_owned(),
     };
     let text = match to.extension().and_then(|ending| ending.to_str()) {
-        Some("graphml") => io::write_graphml(topology).map_err(one_way)?,
-        Some("json") => io::write_node_link(topology).map_err(one_way)?,
+        Some("graphml") => io::write_graphml(topology).map_err(unwritable)?,
+        Some("json") => io::write_node_link(topology).map_err(unwritable)?,
         _ => {
             let what = format!("{} has no ending that says what to write", to.display());
             return Err(Error::Usage { what, hint: "end it in .graphml or .json".to_owned() });

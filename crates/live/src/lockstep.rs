@@ -30,9 +30,9 @@ pub trait Observer {
     /// A host reports.
     fn report(&mut self, _now: Time, _node: NodeId, _report: Report) {}
 
-    /// A port took a packet, whose last bit leaves at `sent`. The bytes may be damaged here, as by a bad link, but not
+    /// A port took a packet at `now`, whose last bit leaves at `sent`. The bytes may be damaged here, as by a bad link, but not
     /// their number.
-    fn transmitted(&mut self, _sent: Time, _link: LinkId, _bytes: &mut [u8]) {}
+    fn transmitted(&mut self, _now: Time, _sent: Time, _link: LinkId, _bytes: &mut [u8]) {}
 
     /// A packet was lost at a node, on its way to a port if it had one; or on the link behind that port.
     fn dropped(
@@ -362,7 +362,7 @@ impl<O: Observer> Lockstep<O> {
         bytes.clear();
         packet.encode(&mut bytes);
         assert_eq!(packet.size as usize, bytes.len(), "the size of {:?}", packet.header);
-        self.observer.transmitted(state.free_at, link, &mut bytes);
+        self.observer.transmitted(self.now, state.free_at, link, &mut bytes);
 
         let arrives = state.free_at + wire.delay;
         let queue = &mut self.under_way[link.index()];

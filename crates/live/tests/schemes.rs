@@ -41,7 +41,7 @@ fn parts_with(
     topology: &Arc<Topology>,
     settings: &Settings,
 ) -> Option<Parts> {
-    let plan = Plan { topology, routing, settings, seed: SEED };
+    let plan = Plan::new(topology, routing, settings, SEED);
     let of_routing = registry::routing(routing).map_or(&[][..], |routing| routing.info.parameters);
     let mut parts = scheme.build(&plan, &Settings::defaults(of_routing)).ok()?;
     (0..topology.link_slots()).all(|link| (parts.queue)(LinkId::of(link)).is_none()).then_some(parts)
@@ -150,7 +150,7 @@ impl Observer for BadLinks {
     fn report(&mut self, _: Time, _: NodeId, report: Report) {
         self.delivered += usize::from(matches!(report, Report::Delivered { .. }));
     }
-    fn transmitted(&mut self, _: Time, _: LinkId, bytes: &mut [u8]) {
+    fn transmitted(&mut self, _: Time, _: Time, _: LinkId, bytes: &mut [u8]) {
         if let Ok((Header::Tcp(segment), _)) = Header::decode(bytes) {
             self.with_sack += usize::from(segment.sack_count > 0);
         }

@@ -13,8 +13,8 @@ pub trait Observer {
 
     /// A host reports.
     fn report(&mut self, _now: Time, _node: NodeId, _report: Report) {}
-    /// A packet was accepted by a port; its last bit leaves at `sent`.
-    fn forwarded(&mut self, _sent: Time, _link: LinkId, _packet: &Packet) {}
+    /// A packet was accepted by a port at `now`; its last bit leaves at `sent`.
+    fn forwarded(&mut self, _now: Time, _sent: Time, _link: LinkId, _packet: &Packet) {}
     /// A packet was lost at a node, on its way to a port if it had one.
     fn dropped(
         &mut self,
@@ -75,7 +75,7 @@ pub(crate) fn tell<O: Observer>(observer: &mut O, all: &mut Vec<(Event, u64, Hea
     for (event, _, heard) in all.drain(..) {
         match heard {
             Heard::Report { node, report } => observer.report(event.time(), node, report),
-            Heard::Forwarded { sent, link, packet } => observer.forwarded(sent, link, &packet),
+            Heard::Forwarded { sent, link, packet } => observer.forwarded(event.time(), sent, link, &packet),
             Heard::Dropped { node, port, packet, why } => {
                 observer.dropped(event.time(), node, port, &packet, why);
             }

@@ -100,7 +100,7 @@ impl Observer for Scribe {
         self.0.push(format!("{now} {node} {report:?}"));
     }
 
-    fn forwarded(&mut self, sent: Time, link: LinkId, packet: &Packet) {
+    fn forwarded(&mut self, _: Time, sent: Time, link: LinkId, packet: &Packet) {
         self.0.push(format!("{sent} {link:?} {packet:?}"));
     }
 

@@ -3,7 +3,7 @@
 //! A [`Recorder`] joins what hosts report into [`FlowRecord`]s and hands each on when its flow is done, so that a
 //! long run holds its live flows only. Everything tabular is a [`Row`]: its columns carry their unit in the name and
 //! their definition in the file, and one description serves Parquet ([`TableWriter`]), CSV ([`write_csv`]) and the
-//! [`Digest`].
+//! [`Digest`]. Packets themselves go into captures ([`PcapngWriter`]).
 
 mod csv;
 mod digest;
@@ -13,6 +13,8 @@ mod ideal;
 mod imbalance;
 mod link;
 mod parquet;
+mod part_file;
+mod pcapng;
 mod rank;
 mod recorder;
 pub mod stats;
@@ -29,6 +31,7 @@ pub use ideal::{Framing, ideal_cut_through, ideal_store_and_forward};
 pub use imbalance::{ImbalanceRecord, imbalance};
 pub use link::{LinkRecord, QueueRecord};
 pub use parquet::{SCHEMA_VERSION, Table, TableWriter, Values};
+pub use pcapng::{Interface, PcapngWriter};
 pub use rank::RankRecord;
 pub use recorder::{Ideal, Recorder};
 pub use table::{Cell, Column, Kind, Row};

@@ -3,6 +3,7 @@
 //! A file grows under a temporary name and gets its own when it is finished, so that what bears the name is whole.
 //! A run that is cut short still finishes its files, marked `raddle.complete = false`.
 
+use crate::part_file::PartFile;
 use crate::{Cell, Kind, RecordsError, Row};
 use parquet::basic::{Compression, Repetition, Type as Physical, ZstdLevel};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -14,9 +15,9 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::marker::PhantomData;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The version of the tables' columns, in every file as `raddle.schema_version`. Raised when a column changes its
@@ -85,11 +86,9 @@ impl Buffer {
 /// Writes a table's rows as they come. Dropped before it is finished, it leaves nothing behind.
 pub struct TableWriter<R: Row> {
     writer: SerializedFileWriter<File>,
-    path: PathBuf,
-    temporary: PathBuf,
+    part: PartFile,
     buffers: Vec<Buffer>,
     buffered: usize,
-    finished: bool,
     rows: PhantomData<fn(&R)>,
 }
 
@@ -99,12 +98,8 @@ impl<R: Row> TableWriter<R> {
     /// # Errors
     /// If the file cannot be created.
     pub fn create(path: &Path) -> Result<Self, RecordsError> {
-        let mut temporary = path.as_os_str().to_owned();
-        temporary.push(".part");
-        let temporary = PathBuf::from(temporary);
-        let file = File::create(&temporary)
-            .map_err(|source| RecordsError::Io { path: temporary.clone(), source })?;
-        let in_file = |source| RecordsError::Parquet { path: temporary.clone(), source };
+        let (part, file) = PartFile::create(path)?;
+        let in_file = |source| RecordsError::Parquet { path: part.temporary().to_owned(), source };
         let level = ZstdLevel::try_new(3).map_err(in_file)?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(level))
@@ -118,11 +113,9 @@ impl<R: Row> TableWriter<R> {
         };
         Ok(Self {
             writer,
-            path: path.to_owned(),
-            temporary,
+            part,
             buffers: R::COLUMNS.iter().map(|column| buffer(column.kind)).collect(),
             buffered: 0,
-            finished: false,
             rows: PhantomData,
         })
     }
@@ -155,7 +148,7 @@ impl<R: Row> TableWriter<R> {
         };
         match write() {
             Ok(_) => Ok(()),
-            Err(source) => Err(RecordsError::Parquet { path: self.temporary.clone(), source }),
+            Err(source) => Err(RecordsError::Parquet { path: self.part.temporary().to_owned(), source }),
         }
     }
 
@@ -182,20 +175,8 @@ impl<R: Row> TableWriter<R> {
         }
         self.writer
             .finish()
-            .map_err(|source| RecordsError::Parquet { path: self.temporary.clone(), source })?;
-        fs::rename(&self.temporary, &self.path)
-            .map_err(|source| RecordsError::Io { path: self.path.clone(), source })?;
-        self.finished = true;
-        Ok(())
-    }
-}
-
-impl<R: Row> Drop for TableWriter<R> {
-    fn drop(&mut self) {
-        if !self.finished {
-            // Nothing is lost if this fails but tidiness: the name says that the file is not whole.
-            let _ = fs::remove_file(&self.temporary);
-        }
+            .map_err(|source| RecordsError::Parquet { path: self.part.temporary().to_owned(), source })?;
+        self.part.finish()
     }
 }
 

@@ -1,6 +1,7 @@
 use super::*;
 use crate::testing::record;
 use crate::{FlowRecord, LinkRecord};
+use std::fs;
 
 fn write(path: &Path, rows: &[FlowRecord], complete: bool) {
     let mut writer = TableWriter::create(path).unwrap();

@@ -1,8 +1,8 @@
-//! The lists of schemes, and the only ones. Adding one adds its folder and its line in [`TRANSPORTS`] or [`ROUTINGS`].
+//! The lists of schemes, and the only ones. Adding one adds its folder and its line in one of them.
 
 use crate::parameter::{Parameter, Settings};
 use crate::reordering::{self, Reordering};
-use raddle_core::{Forwarder, Host, LinkId, Node, NodeId, Queue};
+use raddle_core::{Duration, Forwarder, Host, LinkFlowControl, LinkId, Node, NodeId, PortAgent, Queue};
 use raddle_topology::Topology;
 use std::sync::Arc;
 
@@ -43,6 +43,38 @@ pub struct Plan<'a> {
     pub settings: &'a Settings,
     /// The run's seed.
     pub seed: u64,
+    /// The congestion points of the switches' ports, if they have any: one of [`CONGESTION_POINTS`] and its parameters.
+    pub congestion_points: Option<(&'a str, &'a Settings)>,
+    /// At which intervals hosts are to report how far what they receive has come, if somebody wants to know.
+    pub progress: Option<Duration>,
+}
+
+impl<'a> Plan<'a> {
+    /// A plan without congestion points, whose hosts do not report progress.
+    #[must_use]
+    pub const fn new(
+        topology: &'a Arc<Topology>,
+        routing: &'a str,
+        settings: &'a Settings,
+        seed: u64,
+    ) -> Self {
+        Self { topology, routing, settings, seed, congestion_points: None, progress: None }
+    }
+
+    /// The parameters of the congestion points of that name.
+    ///
+    /// # Errors
+    /// If the switches have no such congestion points, although `who` needs them.
+    pub fn congestion_points(&self, name: &str, who: &str) -> Result<&'a Settings, Unfit> {
+        match self.congestion_points {
+            Some((other, settings)) if other == name => Ok(settings),
+            _ => Err(Unfit {
+                key: "scheme".to_owned(),
+                problem: format!("{who} needs congestion points of the kind `{name}`"),
+                hint: format!("congestion_points = \"{name}\""),
+            }),
+        }
+    }
 }
 
 /// A scheme ready to run: the parts of each node and port.
@@ -117,6 +149,42 @@ pub struct Routing {
     pub build: fn(&Plan<'_>) -> Result<Forwarders, Unfit>,
 }
 
+/// Flow control of links: one that keeps packets from being lost for want of memory.
+#[derive(Clone, Copy)]
+pub struct FlowControl {
+    /// What it is.
+    pub info: Info,
+    /// Makes flow control of each port, for packets of so many bytes at most.
+    pub build: fn(&Plan<'_>, packet_bytes: u32) -> Result<FlowControls, Unfit>,
+}
+
+/// Flow control at the port that each link leaves, where there is any.
+pub type FlowControls = Box<dyn FnMut(LinkId) -> Option<Box<dyn LinkFlowControl>>>;
+
+/// How ports tell that queues build up.
+#[derive(Clone, Copy)]
+pub struct CongestionPoint {
+    /// What it is.
+    pub info: Info,
+    /// Makes the agents of ports.
+    pub build: fn(&Plan<'_>) -> Result<Agents, Unfit>,
+}
+
+/// The agent of the port that each link leaves, where there is one.
+pub type Agents = Box<dyn FnMut(LinkId) -> Option<Box<dyn PortAgent>>>;
+
+/// In which order ports serve what waits.
+#[derive(Clone, Copy)]
+pub struct QueueDiscipline {
+    /// What it is.
+    pub info: Info,
+    /// Makes the queues.
+    pub build: fn(&Plan<'_>) -> Result<Queues, Unfit>,
+}
+
+/// The queue of the port that each link leaves.
+pub type Queues = Box<dyn FnMut(LinkId) -> Box<dyn Queue>>;
+
 /// The forwarder of each node. A host with a single link needs none.
 pub type Forwarders = Box<dyn FnMut(NodeId) -> Option<Box<dyn Forwarder>>>;
 
@@ -141,6 +209,7 @@ pub const TRANSPORTS: &[Transport] = &[
     crate::tcp::control::CUBIC,
     crate::tcp::control::DCTCP,
     crate::udp::TRANSPORT,
+    crate::cee::TRANSPORT,
 ];
 
 /// All routings that are no transport's own; the first is the default.
@@ -156,7 +225,32 @@ pub const ROUTINGS: &[Routing] = &[
     crate::presto::ROUTING,
     crate::spray::ROUTING,
     crate::hula::ROUTING,
+    crate::d_mod_k::ROUTING,
+    crate::s_mod_k::ROUTING,
+    crate::random_up::ROUTING,
+    crate::hashed::ROUTING,
+    crate::switch_ar::ROUTING,
 ];
+
+/// All flow controls of links.
+pub const FLOW_CONTROLS: &[FlowControl] = &[crate::pfc::FLOW_CONTROL];
+
+/// All congestion points.
+pub const CONGESTION_POINTS: &[CongestionPoint] =
+    &[crate::qcn::CONGESTION_POINT, crate::dcqcn::CONGESTION_POINT];
+
+/// All queues but the plain FIFO, which is the engine's own.
+pub const QUEUES: &[QueueDiscipline] = &[crate::strict::QUEUE];
+
+/// What all schemes there are say of themselves.
+pub fn all() -> impl Iterator<Item = &'static Info> {
+    let transports = TRANSPORTS.iter().map(|transport| &transport.info);
+    let routings = ROUTINGS.iter().map(|routing| &routing.info);
+    let flow_controls = FLOW_CONTROLS.iter().map(|flow_control| &flow_control.info);
+    let congestion_points = CONGESTION_POINTS.iter().map(|point| &point.info);
+    let queues = QUEUES.iter().map(|queue| &queue.info);
+    transports.chain(routings).chain(flow_controls).chain(congestion_points).chain(queues)
+}
 
 /// The transport of that name.
 #[must_use]
@@ -227,8 +321,7 @@ mod tests {
 
     #[test]
     fn no_two_schemes_share_a_name() {
-        let transports = TRANSPORTS.iter().map(|transport| transport.info.name);
-        let mut names: Vec<_> = transports.chain(ROUTINGS.iter().map(|routing| routing.info.name)).collect();
+        let mut names: Vec<_> = all().map(|info| info.name).collect();
         let count = names.len();
         names.sort_unstable();
         names.dedup();

@@ -49,18 +49,32 @@ pub(crate) fn route<F: Forwarder>(
     nodes: &mut [F],
     packet: &mut Packet,
 ) -> Result<Vec<PortId>, DropReason> {
-    let mut at = packet.src();
+    let (mut at, mut arrival) = (packet.src(), None);
     let mut route = Vec::new();
     loop {
         let idle = backlogs(&vec![0; topology.port_count(at)]);
-        match nodes[at.index()].forward(Time::ZERO, packet, None, &Ports(&idle)) {
+        match nodes[at.index()].forward(Time::ZERO, packet, arrival, &Ports(&idle)) {
             Verdict::Deliver => return Ok(route),
             Verdict::Drop(reason) => return Err(reason),
             Verdict::Forward(port) => {
                 route.push(port);
-                at = topology.link_at(at, port).expect("a link").to;
+                let link = topology.link_at(at, port).expect("a link");
+                (at, arrival) = (link.to, Some(link.to_port));
             }
             other => panic!("only forwarding: {other:?}"),
         }
+    }
+}
+
+/// A notice of congestion.
+pub(crate) fn notice() -> raddle_wire::cnm::Notice {
+    raddle_wire::cnm::Notice {
+        dst: 1,
+        cp: raddle_wire::Mac::switch_port(1, 0, 2),
+        priority: 3,
+        feedback: 20,
+        q_offset: -30,
+        q_delta: 4,
+        culprit_dst: 31,
     }
 }

@@ -36,7 +36,7 @@ impl Observer for Heard {
         }
     }
 
-    fn forwarded(&mut self, _: Time, link: LinkId, packet: &Packet) {
+    fn forwarded(&mut self, _: Time, _: Time, link: LinkId, packet: &Packet) {
         let link = self.topology.link(link).expect("packets cross links");
         let is_overlay = packet.shim != Shim::None;
         let is_probe = matches!(packet.header, Header::HulaProbe(_));
@@ -67,7 +67,7 @@ fn run(topology: &Arc<Topology>, routing: &str, flows: Vec<Flow>, changes: Vec<C
     let transport = registry::transport("tcp-newreno").expect("TCP is in the registry");
     let of_routing = Settings::defaults(registry::routing(routing).expect("a routing").info.parameters);
     let settings = Settings::defaults(transport.info.parameters);
-    let plan = Plan { topology, routing, settings: &settings, seed: 1 };
+    let plan = Plan::new(topology, routing, &settings, 1);
     let mut parts = transport.build(&plan, &of_routing).expect("the fabric suits the routing");
     let config = Config { changes, ..Config::default() };
     let heard = Heard {

@@ -29,7 +29,7 @@ impl Observer for Heard {
         }
     }
 
-    fn forwarded(&mut self, sent: Time, _: LinkId, packet: &Packet) {
+    fn forwarded(&mut self, _: Time, sent: Time, _: LinkId, packet: &Packet) {
         if let Header::R2c2Data(data) = &packet.header {
             self.sent.push((sent, data.flow, packet.size));
         }
@@ -44,7 +44,7 @@ fn run(mode: &'static str, flows: Vec<Flow>, limit: Option<Time>) -> Simulation<
     let topology = torus();
     let mut settings = Settings::defaults(TRANSPORT.info.parameters);
     settings.set("mode", Value::Choice(mode));
-    let plan = Plan { topology: &topology, routing: "rps", settings: &settings, seed: 1 };
+    let plan = Plan::new(&topology, "rps", &settings, 1);
     let mut parts = TRANSPORT.build(&plan, &Settings::defaults(&[])).expect("PFQ fits a small torus");
     let port = |link| PortSetup { queue: (parts.queue)(link), ..PortSetup::default() };
     let ports: Vec<PortSetup> = (0..topology.link_slots()).map(LinkId::of).map(port).collect();

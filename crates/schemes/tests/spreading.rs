@@ -43,7 +43,7 @@ fn run(
     let mut of_routing = Settings::defaults(registry::routing(routing).expect("a routing").info.parameters);
     set.iter().for_each(|&(name, value)| of_routing.set(name, value));
     let settings = Settings::defaults(transport.info.parameters);
-    let plan = Plan { topology, routing, settings: &settings, seed: 1 };
+    let plan = Plan::new(topology, routing, &settings, 1);
     let mut parts = transport.build(&plan, &of_routing).expect("a fat-tree suits all");
     let config = Config { changes, ..Config::default() };
     let port = |_| PortSetup::default();

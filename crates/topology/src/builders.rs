@@ -271,18 +271,11 @@ pub fn dumbbell(
     Ok(builder.build(Shape::General))
 }
 
-/// Hosts on one switch, the last node; its port is the host's number.
+/// Hosts on one switch, the last node; its port is the host's number. It is the extended generalized fat tree of one level.
 ///
 /// # Errors
 /// If there are no or too many hosts, or the rate is zero.
 pub fn single_switch(hosts: u32, rate: Rate, delay: Duration) -> Result<Topology, BuildError> {
-    check(&[("hosts", hosts.into())], &[rate])?;
-    let count = at_most("the ports of the switch", hosts.into(), u16::MAX.into())?;
-    let mut builder = Builder::default();
-    let hosts: Vec<NodeId> = (0..count).map(|_| builder.host(1)).collect();
-    let switch = builder.switch(count);
-    for (i, &host) in hosts.iter().enumerate() {
-        builder.link((host, PortId(0)), (switch, PortId::of(i)), rate, delay);
-    }
-    Ok(builder.build(Shape::General))
+    check(&[("hosts", hosts.into())], &[])?;
+    xgft(XgftSize { children: vec![hosts], parents: vec![1] }, rate, delay)
 }

@@ -20,6 +20,9 @@ pub struct Link {
     pub to_port: PortId,
     /// Bits per second.
     pub rate: Rate,
+    /// What it would be if the link were not [slowed](Topology::slowed); control frames, which flow control and
+    /// congestion notices are, still have it.
+    pub line_rate: Rate,
     /// Propagation delay.
     pub delay: Duration,
 }
@@ -157,6 +160,18 @@ impl Topology {
         self.nodes().map(leaf).collect()
     }
 
+    /// The same fabric with a directed link that carries data at no more than `rate`.
+    ///
+    /// # Panics
+    /// If the port has no link, or the rate is zero or above its line rate.
+    #[must_use]
+    pub fn slowed(mut self, id: LinkId, rate: Rate) -> Self {
+        let link = self.links[id.index()].as_mut().expect("a port with a link");
+        assert!(Rate::ZERO < rate && rate <= link.line_rate, "{rate} on a link of {}", link.line_rate);
+        link.rate = rate;
+        self
+    }
+
     /// The same fabric without the links for which `up` is false; ids and ports stay as they are.
     #[must_use]
     pub fn surviving(&self, up: impl Fn(LinkId) -> bool) -> Self {
@@ -237,7 +252,7 @@ impl Builder {
             for (from, from_port, to, to_port) in [(a, a_port, b, b_port), (b, b_port, a, a_port)] {
                 let slot = &mut links[(first_link[from.index()] + u32::from(from_port.0)) as usize];
                 assert!(slot.is_none(), "node {from} port {from_port} has two links");
-                *slot = Some(Link { from, from_port, to, to_port, rate, delay });
+                *slot = Some(Link { from, from_port, to, to_port, rate, line_rate: rate, delay });
             }
         }
         Topology { shape, hosts: self.hosts, first_link, links, link_layer: LinkLayer::BARE }

@@ -4,6 +4,7 @@
 mod below;
 pub mod builders;
 pub mod clos;
+pub mod dependencies;
 pub mod graph;
 pub mod grid;
 pub mod hops;

@@ -11,7 +11,7 @@
 //! nibble, whose first bit is padding: sent as 0, ignored on receipt, like the last nibble of an odd number.
 
 use crate::field::{first, get16, part};
-use crate::{Error, Header, ipv4};
+use crate::{Error, Header, ipv4, roce};
 
 /// Loads of a switch's uplinks, in the order of its uplinks, and which way they travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +121,7 @@ const fn place(index: usize) -> (usize, u32) {
     (index / 2, if index.is_multiple_of(2) { 4 } else { 0 })
 }
 
-/// A packet in IPv4 that bears a tag. Its bytes are the tag's and the packet's: the EtherType between them is always
+/// A TCP segment or UDP datagram that bears a tag. Its bytes are the tag's and the packet's: the EtherType between them is always
 /// IPv4's, and part of the frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tagged {
@@ -154,7 +154,7 @@ impl Tagged {
     /// The tagged packet in front of `bytes`, and the length of its headers.
     ///
     /// # Errors
-    /// [`Error`], if there is no tag, or no packet in IPv4 behind it.
+    /// [`Error`], if there is no tag, or no TCP segment or UDP datagram behind it.
     pub fn decode(bytes: &[u8]) -> Result<(Self, usize), Error> {
         let tag = Tag::decode(bytes)?;
         let packet = &bytes[tag.wire_len()..];
@@ -163,6 +163,9 @@ impl Tagged {
             &[other] => return Err(Error::UnknownType(other)),
         }
         let (inner, len) = Header::decode(packet)?;
+        if matches!(inner, Header::Roce(_)) {
+            return Err(Error::Invalid { field: "destination port", value: roce::Packet::PORT.into() });
+        }
         Ok((Self { tag, inner }, bytes.len() - packet.len() + len))
     }
 }
@@ -232,6 +235,9 @@ pub(crate) mod tests {
         let nested = hex("99 00 80 99 00 80 45");
         assert_eq!(Tagged::decode(&nested), Err(Error::UnknownType(0x99)));
         assert_eq!(Tagged::decode(&hex("99 00 80")), Err(Error::Truncated { have: 0, need: 1 }));
+        let roce =
+            [hex("99 00 80"), crate::tests::bytes_of(&Header::Roce(crate::roce::tests::WRITE))].concat();
+        assert_eq!(Tagged::decode(&roce), Err(Error::Invalid { field: "destination port", value: 4_791 }));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The header of any packet that engines carry.
 
-use crate::{Ecn, Error, Mac, cee, cnm, exp, frame, hula, ipv4, pfc, r2c2, tcp, udp};
+use crate::{Ecn, Error, Mac, cee, cnm, exp, frame, hula, ipv4, pfc, r2c2, roce, tcp, udp};
 use std::sync::Arc;
 
 /// The header of a packet, whichever protocol it speaks.
@@ -40,6 +40,8 @@ pub enum Header {
     Pfc(pfc::Pause),
     /// QCN's notice of congestion, from a switch to a source.
     Cnm(cnm::Notice),
+    /// A RoCEv2 packet, data or congestion notification, in its IPv4 packet.
+    Roce(roce::Packet),
 }
 
 impl Header {
@@ -47,7 +49,8 @@ impl Header {
     /// option, of a UDP datagram 44, of a tagged packet the tag's and its own, of a HULA probe 46; of packets that are all header, a request's 36, a drop notice's 56, an acknowledgement's 52, an
     /// announcement's 12 and 5 an assignment, a snapshot's 48 and 10 a flow, a controller event's 52, and a
     /// controller's rates' 36 and 6 a rate. Frames of converged Ethernet are all header here, check sequence included: a
-    /// data frame as many bytes as it carries and at least 64, pauses and congestion notices 64.
+    /// data frame as many bytes as it carries and at least 64, pauses and congestion notices 64. Of a RoCEv2 packet, 60 and
+    /// the payload's padding, of which [`trailer_len`](Self::trailer_len) stand behind the payload.
     #[must_use]
     pub fn wire_len(&self) -> usize {
         match self {
@@ -70,6 +73,17 @@ impl Header {
             Self::Cee(frame) => frame.wire_len(),
             Self::Pfc(_) => pfc::Pause::LEN,
             Self::Cnm(_) => cnm::Notice::LEN,
+            Self::Roce(packet) => roce::Packet::HEADERS + packet.trailer_len(),
+        }
+    }
+
+    /// Bytes of [`wire_len`](Self::wire_len) that follow the payload: of a RoCEv2 packet, padding and invariant CRC; of
+    /// others none.
+    #[must_use]
+    pub fn trailer_len(&self) -> usize {
+        match self {
+            Self::Roce(packet) => packet.trailer_len(),
+            _ => 0,
         }
     }
 
@@ -93,6 +107,7 @@ impl Header {
             | Self::Cnm(_) => 0,
             Self::Tcp(segment) => segment.plen as usize,
             Self::Udp(datagram) => datagram.plen as usize,
+            Self::Roce(packet) => packet.plen() as usize,
             Self::Exp(tagged) => tagged.inner.payload_len(),
         }
     }
@@ -117,7 +132,8 @@ impl Header {
             | Self::HulaProbe(_)
             | Self::Cee(_)
             | Self::Pfc(_)
-            | Self::Cnm(_) => None,
+            | Self::Cnm(_)
+            | Self::Roce(_) => None,
         }
     }
 
@@ -141,7 +157,8 @@ impl Header {
             | Self::HulaProbe(_)
             | Self::Cee(_)
             | Self::Pfc(_)
-            | Self::Cnm(_) => None,
+            | Self::Cnm(_)
+            | Self::Roce(_) => None,
         }
     }
 
@@ -149,7 +166,9 @@ impl Header {
     /// it does; if not, a queue has nothing left but to drop it.
     pub fn mark_congestion(&mut self) -> bool {
         match self {
-            Self::Tcp(tcp::Segment { ecn, .. }) | Self::Udp(udp::Datagram { ecn, .. })
+            Self::Tcp(tcp::Segment { ecn, .. })
+            | Self::Udp(udp::Datagram { ecn, .. })
+            | Self::Roce(roce::Packet { ecn, .. })
                 if ecn.is_capable() =>
             {
                 *ecn = Ecn::Ce;
@@ -161,7 +180,7 @@ impl Header {
     }
 
     /// The flow's name, on which sender and receiver agree: R2C2's handle, [`tcp::Segment::flow_key`],
-    /// [`udp::Datagram::flow_key`] or [`cee::Frame::flow_key`]. Of a drop notice, the flow whose event was dropped; of what is about no single flow,
+    /// [`udp::Datagram::flow_key`], [`cee::Frame::flow_key`] or [`roce::Packet::flow_key`]. Of a drop notice, the flow whose event was dropped; of what is about no single flow,
     /// 0; of a controller's rates, the handle that its data header names, although they are about several flows. Of an
     /// Exp-response, whose addresses are exchanged and whose ports are not, 0.
     #[must_use]
@@ -183,6 +202,7 @@ impl Header {
             Self::Cee(frame) => frame.flow_key(),
             Self::Tcp(segment) => segment.flow_key(),
             Self::Udp(datagram) => datagram.flow_key(),
+            Self::Roce(packet) => packet.flow_key(),
             Self::Exp(tagged) if tagged.tag.is_response => 0,
             Self::Exp(tagged) => tagged.inner.flow_key(),
         }
@@ -193,8 +213,10 @@ impl Header {
     /// # Panics
     /// If a field is out of its documented range, of R2C2's headers in debug builds only.
     pub fn encode(&self, out: &mut Vec<u8>) {
+        let start = out.len();
         self.encode_header(&[], out);
         out.resize(out.len() + self.payload_len(), 0);
+        self.encode_trailer(out, start);
     }
 
     /// Appends the packet's bytes to `out`: the header and `payload`.
@@ -208,9 +230,18 @@ impl Header {
         if payload.len() != self.payload_len() {
             return Err(Error::Invalid { field: "plen", value: payload.len() as u64 });
         }
+        let start = out.len();
         self.encode_header(payload, out);
         out.extend_from_slice(payload);
+        self.encode_trailer(out, start);
         Ok(())
+    }
+
+    /// Appends to `out` what follows the payload of the packet that begins at byte `start` of it.
+    fn encode_trailer(&self, out: &mut Vec<u8>, start: usize) {
+        if let Self::Roce(packet) = self {
+            packet.encode_trailer(out, start);
+        }
     }
 
     /// Appends the header's bytes alone to `out`; `payload`, up to trailing zeros, is what its checksum covers.
@@ -238,10 +269,12 @@ impl Header {
             Self::Cee(frame) => frame.encode(out),
             Self::Pfc(pause) => out.extend_from_slice(&pause.encode()),
             Self::Cnm(notice) => out.extend_from_slice(&notice.encode(cnm::Notice::TAGS)),
+            Self::Roce(packet) => out.extend_from_slice(&packet.encode()),
         }
     }
 
-    /// The header in front of `bytes`, and its length in them. The payload follows; what comes after it is ignored.
+    /// The header in front of `bytes`, and its length in them. The payload follows, then the header's
+    /// [trailer](Self::trailer_len); what comes after it is ignored.
     ///
     /// # Errors
     /// [`Error`], if the bytes are no such packet or lack some of its payload.
@@ -271,6 +304,7 @@ impl Header {
                 _ => Self::Cnm(cnm::Notice::decode(bytes)?.0),
             },
             0x20..=0x2F => Self::R2c2Event(r2c2::Event::decode(bytes)?),
+            ipv4::TYPE if roce::Packet::is_in(bytes) => Self::Roce(roce::Packet::decode(bytes)?),
             ipv4::TYPE if ipv4::protocol(bytes) == Some(udp::Datagram::PROTOCOL) => {
                 Self::Udp(udp::Datagram::decode(bytes)?)
             }
@@ -284,7 +318,7 @@ impl Header {
             }
             _ => return Err(Error::UnknownType(kind)),
         };
-        let len = header.wire_len();
+        let len = header.wire_len() - header.trailer_len();
         Ok((header, len))
     }
 }

@@ -28,6 +28,8 @@ pub(crate) struct Ipv4 {
     pub(crate) src: u32,
     /// Receiving node (24 bits).
     pub(crate) dst: u32,
+    /// Class selector (RFC 2474 §4.2.2): the upper three bits of the type of service.
+    pub(crate) class: u8,
     pub(crate) ecn: Ecn,
     pub(crate) protocol: u8,
 }
@@ -36,11 +38,12 @@ impl Ipv4 {
     /// The header's bytes, in front of `body_len` others.
     ///
     /// # Panics
-    /// If a node's number exceeds 24 bits, or the packet the 65,535 bytes of IPv4.
+    /// If a node's number exceeds 24 bits, the class 7, or the packet the 65,535 bytes of IPv4.
     pub(crate) fn encode(&self, body_len: usize) -> [u8; LEN] {
         let mut ip = [0; LEN];
         ip[0] = TYPE;
-        ip[1] = self.ecn as u8;
+        assert!(self.class < 8, "IPv4 has the classes 0 to 7, not {}", self.class);
+        ip[1] = self.class << 5 | self.ecn as u8;
         put16(&mut ip, 2, u16::try_from(LEN + body_len).expect("the packet fits IPv4"));
         put16(&mut ip, 6, DONT_FRAGMENT);
         ip[8] = TIME_TO_LIVE;
@@ -77,6 +80,7 @@ impl Ipv4 {
         let header = Self {
             src: node("source address", get32(ip, 12))?,
             dst: node("destination address", get32(ip, 16))?,
+            class: ip[1] >> 5,
             ecn: Ecn::of(ip[1]),
             protocol,
         };

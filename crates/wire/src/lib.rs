@@ -15,6 +15,7 @@ mod checksum;
 pub mod cnm;
 pub mod conga;
 mod crc;
+pub mod dcbx;
 mod ecn;
 pub mod ethernet;
 pub mod exp;
@@ -26,6 +27,7 @@ mod ipv4;
 mod mac;
 pub mod pfc;
 pub mod r2c2;
+pub mod roce;
 mod shim;
 pub mod tcp;
 #[cfg(test)]

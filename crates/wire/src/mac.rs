@@ -48,6 +48,15 @@ impl Mac {
         }
     }
 
+    /// The port of a switch port's address.
+    #[must_use]
+    pub const fn port(self) -> Option<u16> {
+        match self.0 {
+            [Self::TYPE, high, .., low] if high & 1 == 1 => Some(u16::from_be_bytes([high >> 1, low])),
+            _ => None,
+        }
+    }
+
     /// The address at byte `at`.
     pub(crate) fn get(bytes: &[u8], at: usize) -> Self {
         Self(std::array::from_fn(|index| bytes[at + index]))
@@ -87,8 +96,17 @@ mod tests {
     fn only_a_hosts_address_names_a_node() {
         for node in [0, 1, 0x1234, 0xFF_FFFF] {
             assert_eq!(Mac::host(node).node(), Some(node));
+            assert_eq!(Mac::host(node).port(), None);
         }
         assert_eq!(Mac::switch_port(0, 0, 0).node(), None);
         assert_eq!(Mac([2, 0, 0, 0, 0, 1]).node(), None);
+    }
+
+    #[test]
+    fn a_switch_ports_address_names_the_port() {
+        for port in [0, 1, 0xFF, 0x100, 0x7FFF] {
+            assert_eq!(Mac::switch_port(2, 0x1234, port).port(), Some(port));
+        }
+        assert_eq!(Mac([2, 1, 0, 0, 0, 1]).port(), None);
     }
 }

@@ -88,7 +88,7 @@ impl Segment {
         debug_assert!(payload.len() <= self.plen.into(), "plen counts the payload");
         let len = self.wire_len();
         let body_len = len - ipv4::LEN + usize::from(self.plen);
-        let network = Ipv4 { src: self.src, dst: self.dst, ecn: self.ecn, protocol: PROTOCOL };
+        let network = Ipv4 { src: self.src, dst: self.dst, class: 0, ecn: self.ecn, protocol: PROTOCOL };
         let mut bytes = [0; Self::MAX_LEN];
         let (ip, tcp) = bytes[..len].split_at_mut(ipv4::LEN);
         ip.copy_from_slice(&network.encode(body_len));

@@ -6,6 +6,7 @@ use crate::exp::Tagged;
 use crate::hula::Probe;
 use crate::pfc::Pause;
 use crate::r2c2::*;
+use crate::roce::{Kind, Packet};
 use crate::tcp::{ACK, Segment};
 use crate::udp::Datagram;
 use crate::{Ecn, Error, Header, Mac};
@@ -361,6 +362,8 @@ fn every_prefix_of_a_packet_is_truncated() {
         Header::Cee(crate::cee::tests::FRAME),
         Header::Pfc(pause()),
         Header::Cnm(crate::cnm::tests::NOTICE),
+        Header::Roce(crate::roce::tests::WRITE),
+        Header::Roce(crate::roce::tests::NOTIFICATION),
     ];
     for bytes in packets.map(|header| bytes_of(&header)) {
         for have in 0..bytes.len() {
@@ -609,6 +612,27 @@ fn any_congestion_notice() -> impl Strategy<Value = Notice> {
     )
 }
 
+fn any_roce() -> impl Strategy<Value = Packet> {
+    let node = 0_u32..1 << 24;
+    let write =
+        (node.clone(), 0_u64..1 << 50, 0_u16..9_000, 0_u64..1 << 50).prop_map(|(psn, offset, plen, rest)| {
+            let size = offset + u64::from(plen) + rest;
+            Kind::Write { psn, plen, offset, size }
+        });
+    let kind = prop_oneof![3 => write, 1 => Just(Kind::Notification)];
+    ((node.clone(), node.clone(), node), 0_u8..8, any_ecn(), any::<u16>(), kind).prop_map(
+        |((src, dst, flow), priority, ecn, src_port, kind)| Packet {
+            src,
+            dst,
+            priority,
+            ecn,
+            src_port,
+            flow,
+            kind,
+        },
+    )
+}
+
 fn any_header() -> impl Strategy<Value = Header> {
     prop_oneof![
         any_data(0_u16..9_000).prop_map(Header::R2c2Data),
@@ -632,6 +656,7 @@ fn any_header() -> impl Strategy<Value = Header> {
         any_frame().prop_map(Header::Cee),
         any_pause().prop_map(Header::Pfc),
         any_congestion_notice().prop_map(Header::Cnm),
+        any_roce().prop_map(Header::Roce),
     ]
 }
 
@@ -662,7 +687,8 @@ proptest! {
         let mut bytes = bytes_of(&header);
         prop_assert_eq!(bytes.len(), header.wire_len() + header.payload_len());
         bytes.resize(bytes.len() + trailer, 0xAA);
-        prop_assert_eq!(Header::decode(&bytes), Ok((header.clone(), header.wire_len())));
+        let len = header.wire_len() - header.trailer_len();
+        prop_assert_eq!(Header::decode(&bytes), Ok((header, len)));
     }
 
     #[test]

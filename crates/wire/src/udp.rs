@@ -41,7 +41,7 @@ impl Datagram {
     pub const LEN: usize = ipv4::LEN + UDP + STREAM;
 
     fn ip(&self) -> Ipv4 {
-        Ipv4 { src: self.src, dst: self.dst, ecn: self.ecn, protocol: Self::PROTOCOL }
+        Ipv4 { src: self.src, dst: self.dst, class: 0, ecn: self.ecn, protocol: Self::PROTOCOL }
     }
 
     /// The headers' bytes, before a payload of which `payload` is all but trailing zeros.

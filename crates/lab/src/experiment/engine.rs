@@ -3,7 +3,7 @@
 use super::problem::Problem;
 use super::section::Section;
 use super::value::{At, Table};
-use raddle_core::{Duration, Time};
+use raddle_core::{Bytes, Duration, Time};
 
 /// The runtimes of an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub struct Engine {
     pub seed: u64,
     /// Whether nodes pass a packet on before its last bit is there.
     pub cut_through: bool,
+    /// What they must have of it by then, if not the transport's headers.
+    pub header: Option<Bytes>,
     /// When to stop, if flows are left.
     pub time_limit: Option<Time>,
 }
@@ -38,6 +40,7 @@ impl Engine {
             kind: section.choice("kind", "engine", &kinds, Some("packet"))?,
             seed: section.or("seed", 1)?,
             cut_through: section.or("cut_through", false)?,
+            header: section.optional("header")?,
             time_limit: section.optional("time_limit")?.map(time),
         };
         section.ensure(
@@ -50,12 +53,17 @@ impl Engine {
             let hint = "leave `cut_through` out, or choose kind = \"packet\"";
             return Err(section.contradiction("cut_through", "lockstep is store-and-forward", hint));
         }
+        let hint = "add `cut_through = true`, or leave `header` out";
+        let used = engine.header.is_none() || engine.cut_through;
+        section.ensure(used, "header", "nodes that wait for whole packets look at no header first", hint)?;
+        let fits = engine.header.is_none_or(|header| header > Bytes(0) && header.0 <= u32::MAX.into());
+        section.ensure(fits, "header", "no size of a header", "for example: header = \"64 B\"")?;
         Ok((engine, section.finish()?))
     }
 }
 
 /// `[record]`: what a run keeps.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Record {
     /// A row a directed link.
     pub links: bool,
@@ -63,6 +71,33 @@ pub struct Record {
     pub queues: bool,
     /// The interval in which what uplinks send is sampled for the imbalance of switches.
     pub imbalance: Option<Duration>,
+    /// The interval in which what hosts receive of each flow is counted.
+    pub throughput: Option<Duration>,
+    /// A capture of packets.
+    pub pcap: Option<Pcap>,
+}
+
+/// What is captured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pcap {
+    /// Links: `all`, or a list of their ends and numbers such as `3->12, 40`.
+    pub links: String,
+    /// Bytes kept of each frame.
+    pub snap: u32,
+}
+
+impl Pcap {
+    /// As much as Wireshark reads of a frame.
+    const MOST: u64 = 262_144;
+
+    fn read(section: &mut Section<'_>) -> Result<Option<Self>, Problem> {
+        let Some(links) = section.optional("pcap")? else { return Ok(None) };
+        let Bytes(snap) = section.or("pcap_snap", Bytes(128))?;
+        let fits = (1..=Self::MOST).contains(&snap);
+        let hint = "1 to 262144 bytes, for example: pcap_snap = \"128 B\"";
+        section.ensure(fits, "pcap_snap", "no part of a frame, or more than readers take", hint)?;
+        Ok(Some(Self { links, snap: snap as u32 }))
+    }
 }
 
 impl Record {
@@ -71,9 +106,13 @@ impl Record {
             links: section.or("links", true)?,
             queues: section.or("queues", false)?,
             imbalance: section.optional("imbalance")?,
+            throughput: section.optional("throughput")?,
+            pcap: Pcap::read(&mut section)?,
         };
-        let some = record.imbalance != Some(Duration::ZERO);
-        section.ensure(some, "imbalance", "samples of no time", "for example: imbalance = \"1 ms\"")?;
+        for (key, interval) in [("imbalance", record.imbalance), ("throughput", record.throughput)] {
+            let hint = format!("for example: {key} = \"1 ms\"");
+            section.ensure(interval != Some(Duration::ZERO), key, "samples of no time", &hint)?;
+        }
         Ok((record, section.finish()?))
     }
 }

@@ -16,7 +16,7 @@ mod topology;
 mod value;
 mod workload;
 
-pub use engine::{Engine, EngineKind, Record};
+pub use engine::{Engine, EngineKind, Pcap, Record};
 pub use faults::{Broken, Errors, Failure, Faults, RandomLinks, Tier};
 pub use frequency::Frequency;
 pub use problem::{Cause, Problem};
@@ -78,13 +78,16 @@ impl Document {
         Ok(self)
     }
 
-    /// The fabric alone, whatever else the experiment says.
+    /// The fabric alone, whatever else the experiment says but for its seed.
     ///
     /// # Errors
-    /// If the table `[topology]` is not there, or wrong.
+    /// If the table `[topology]` is not there, or it or `[engine]` is wrong.
     pub fn topology(&self) -> Result<Arc<Topology>, Problem> {
         let mut root = Section::new(&self.root, "");
-        TopologySpec::read(needed(&mut root, "topology", "kind = \"torus\"")?, &self.folder)?.0.build()
+        let section = needed(&mut root, "topology", "kind = \"torus\"")?;
+        let (topology, _) = TopologySpec::read(section, &self.folder)?;
+        let (engine, _) = read_engine(&mut root)?;
+        topology.build(engine.seed)
     }
 
     /// What it means.
@@ -136,8 +139,7 @@ impl Experiment {
         let section = needed(&mut root, "scheme", "transport = \"r2c2\"")?;
         let (scheme, resolved) = Scheme::read(section)?;
         root.resolve("scheme", resolved);
-        let section = root.section("engine")?.unwrap_or_else(|| Section::new(&absent, "engine"));
-        let (engine, resolved) = Engine::read(section)?;
+        let (engine, resolved) = read_engine(&mut root)?;
         root.resolve("engine", resolved);
         let failures = Failure::read_all(&mut root)?;
         let faults = root.section("faults")?.map(Faults::read).transpose()?;
@@ -162,6 +164,13 @@ impl Experiment {
 pub(crate) fn list(item: &Item) -> Result<&[Item], Problem> {
     let Value::Array(items) = &item.value else { return Err(section::wrong_type(item, "a list")) };
     Ok(items)
+}
+
+/// `[engine]`, which need not be there.
+fn read_engine(root: &mut Section<'_>) -> Result<(Engine, toml::Table), Problem> {
+    let absent = engine::absent(root.at());
+    let section = root.section("engine")?;
+    Engine::read(section.unwrap_or_else(|| Section::new(&absent, "engine")))
 }
 
 /// A table that every experiment has.

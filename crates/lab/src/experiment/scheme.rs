@@ -5,7 +5,10 @@ use super::section::{Fraction, Section, wrong_type};
 use super::value::Value;
 use raddle_core::{Bytes, Duration};
 use raddle_schemes::parameter::{Parameter, Settings, Value as Setting};
-use raddle_schemes::registry::{Info, ROUTINGS, TRANSPORTS, Transport, View};
+use raddle_schemes::registry::{
+    self, CONGESTION_POINTS, CongestionPoint, FLOW_CONTROLS, FlowControl, Info, QUEUES, QueueDiscipline,
+    TRANSPORTS, Transport, View,
+};
 
 /// What may wait at an egress port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,19 +34,31 @@ pub struct Scheme {
     pub settings: Settings,
     /// The routing's parameters; none if it is the transport's own.
     pub routing_settings: Settings,
-    /// Egress queues.
+    /// What plain egress queues may hold.
     pub queue: QueueLimits,
+    /// Egress queues that are more than plain, and their parameters.
+    pub discipline: Option<(&'static QueueDiscipline, Settings)>,
+    /// Flow control of links, and its parameters.
+    pub flow_control: Option<(&'static FlowControl, Settings)>,
+    /// What the ports of switches tell of congestion, and how.
+    pub congestion_points: Option<(&'static CongestionPoint, Settings)>,
 }
 
 impl std::fmt::Debug for Scheme {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { transport, routing, settings, routing_settings, queue } = self;
+        let Self { transport, routing, settings, routing_settings, queue, .. } = self;
+        let discipline = self.discipline.as_ref().map(|(part, settings)| (part.info.name, settings));
+        let flow_control = self.flow_control.as_ref().map(|(part, settings)| (part.info.name, settings));
+        let points = self.congestion_points.as_ref().map(|(part, settings)| (part.info.name, settings));
         f.debug_tuple("Scheme")
             .field(&transport.info.name)
             .field(routing)
             .field(settings)
             .field(routing_settings)
             .field(queue)
+            .field(&discipline)
+            .field(&flow_control)
+            .field(&points)
             .finish()
     }
 }
@@ -57,24 +72,54 @@ impl Scheme {
         let routings: Vec<_> = names.iter().map(|&name| (name, name)).collect();
         let default = names.first().copied();
         let routing = section.choice("routing", "routing of this transport", &routings, default)?.to_owned();
-        let queue = read_queue(&mut section)?;
+        let none = [("none", None)];
+        let flow_controls = FLOW_CONTROLS.iter().map(|part| (part.info.name, Some(part)));
+        let flow_controls: Vec<_> = none.into_iter().chain(flow_controls).collect();
+        let flow_control =
+            section.choice("flow_control", "flow control of links", &flow_controls, Some("none"))?;
+        let none = [("none", None)];
+        let points = CONGESTION_POINTS.iter().map(|part| (part.info.name, Some(part)));
+        let points: Vec<_> = none.into_iter().chain(points).collect();
+        let points =
+            section.choice("congestion_points", "kind of congestion points", &points, Some("none"))?;
+        let (queue, discipline) = read_queue(&mut section, flow_control.is_some())?;
         // The tables of other schemes may stand here for a sweep to use: they are checked too.
-        let mut settings = Settings::defaults(&[]);
-        let mut routing_settings = Settings::defaults(&[]);
-        let all = TRANSPORTS.iter().map(|transport| &transport.info);
-        for info in all.chain(ROUTINGS.iter().map(|routing| &routing.info)) {
-            let (own, resolved) = read_settings(&mut section, info)?;
-            if info.name == transport.info.name {
-                section.resolve(info.name, resolved);
-                settings = own;
-            } else if info.name == routing {
-                if !resolved.is_empty() {
-                    section.resolve(info.name, resolved);
+        let mut read = |info: &Info| read_settings(&mut section, info);
+        let chosen: Vec<&str> = [transport.info.name, &routing]
+            .into_iter()
+            .chain(discipline.map(|part| part.info.name))
+            .chain(flow_control.map(|part| part.info.name))
+            .chain(points.map(|part| part.info.name))
+            .collect();
+        let mut settings: Vec<(&str, Settings)> = Vec::new();
+        let mut resolved = Vec::new();
+        for info in registry::all() {
+            let (own, table) = read(info)?;
+            if chosen.contains(&info.name) {
+                settings.push((info.name, own));
+                if !table.is_empty() || info.name == transport.info.name {
+                    resolved.push((info.name, table));
                 }
-                routing_settings = own;
             }
         }
-        Ok((Self { transport, routing, settings, routing_settings, queue }, section.finish()?))
+        for (name, table) in resolved {
+            section.resolve(name, table);
+        }
+        let of = |name: &str| {
+            let own = settings.iter().find(|(other, _)| *other == name);
+            own.map_or_else(|| Settings::defaults(&[]), |(_, own)| own.clone())
+        };
+        let scheme = Self {
+            transport,
+            settings: of(transport.info.name),
+            routing_settings: of(&routing),
+            queue,
+            discipline: discipline.map(|part| (part, of(part.info.name))),
+            flow_control: flow_control.map(|part| (part, of(part.info.name))),
+            congestion_points: points.map(|part| (part, of(part.info.name))),
+            routing,
+        };
+        Ok((scheme, section.finish()?))
     }
 
     /// What its parts look at.
@@ -118,15 +163,29 @@ fn read_parameter(table: &mut Section<'_>, parameter: &Parameter) -> Result<Sett
 
 /// `queue = { kind = "fifo", limit = "150 KB", packets = 100, mark_packets = 65 }`: unbounded where no limit is given,
 /// and without marks where no threshold is.
-fn read_queue(section: &mut Section<'_>) -> Result<QueueLimits, Problem> {
+///
+/// Queues that have to heed pauses are of another kind, `strict` if none is named.
+fn read_queue(
+    section: &mut Section<'_>,
+    heeds: bool,
+) -> Result<(QueueLimits, Option<&'static QueueDiscipline>), Problem> {
     let Some(item) = section.item("queue") else {
-        return Ok(QueueLimits::default());
+        let strict = QUEUES.first().filter(|_| heeds);
+        return Ok((QueueLimits::default(), strict));
     };
     let Value::Table(table) = &item.value else {
         return Err(wrong_type(item, "a queue such as { kind = \"fifo\", limit = \"150 KB\" }"));
     };
     let mut queue = Section::new(table, "scheme.queue");
-    queue.choice("kind", "queue", &[("fifo", ())], None)?;
+    let kinds = QUEUES.iter().map(|part| (part.info.name, Some(part)));
+    let kinds: Vec<_> = [("fifo", None)].into_iter().chain(kinds).collect();
+    let discipline = queue.choice("kind", "queue", &kinds, None)?;
+    let hint = "choose kind = \"strict\", or leave `queue` out";
+    queue.ensure(!heeds || discipline.is_some(), "kind", "a plain FIFO does not heed pauses", hint)?;
+    if discipline.is_some() {
+        section.resolve("queue", queue.finish()?);
+        return Ok((QueueLimits::default(), discipline));
+    }
     let limits = QueueLimits {
         bytes: queue.optional("limit")?,
         packets: queue.optional("packets")?,
@@ -137,5 +196,5 @@ fn read_queue(section: &mut Section<'_>) -> Result<QueueLimits, Problem> {
     queue.ensure(limits.bytes != Some(Bytes(0)), "limit", "a queue that holds nothing", hint)?;
     queue.ensure(limits.packets != Some(0), "packets", "a queue that holds nothing", hint)?;
     section.resolve("queue", queue.finish()?);
-    Ok(limits)
+    Ok((limits, None))
 }

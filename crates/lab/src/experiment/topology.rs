@@ -1,17 +1,20 @@
 //! `[topology]`: which fabric.
 
+mod slow;
+
 use super::file::{file_format, read_file};
 use super::problem::{Cause, Problem};
 use super::section::{Section, out_of_range};
 use super::value::At;
 use raddle_core::{Duration, Rate};
 use raddle_topology::builders::{self, ClosRates};
-use raddle_topology::{ClosSize, LinkLayer, Topology, io};
+use raddle_topology::{ClosSize, LinkLayer, Topology, XgftSize, io};
+use slow::Slow;
 use std::path::Path;
 use std::sync::Arc;
 
 /// The kinds of fabric, each with a line of description.
-const KINDS: [(&str, &str); 9] = [
+const KINDS: [(&str, &str); 11] = [
     ("torus", "wrap-around grid: dims = [8, 8, 8]"),
     ("mesh", "grid without wrap-around: dims = [8, 8]"),
     ("hypercube", "2^n nodes: dimensions = 9"),
@@ -22,6 +25,12 @@ const KINDS: [(&str, &str); 9] = [
         "three levels of switches: pods = 12, edges_per_pod = 6, aggregations_per_pod = 6, cores_per_plane = 3, \
          hosts_per_edge = 6",
     ),
+    (
+        "xgft",
+        "extended generalized fat tree, a number a level from below: children = [16, 16], parents = [1, 10] (1 of a \
+         host, 10 of a switch of level 1)",
+    ),
+    ("k_ary_n_tree", "k^n hosts under n levels of k^(n-1) switches: k = 2, n = 5"),
     ("dumbbell", "two switches and a bottleneck: left = 4, right = 4, bottleneck_rate = \"10 Gbps\""),
     ("single_switch", "hosts around one switch: hosts = 16"),
     (
@@ -56,6 +65,8 @@ pub enum Fabric {
         /// Its rates.
         rates: ClosRates,
     },
+    /// Levels of switches, each of which has several parents.
+    Xgft(XgftSize),
     /// Two switches joined by one link.
     Dumbbell {
         /// Hosts at one switch.
@@ -82,6 +93,8 @@ pub struct TopologySpec {
     link_delay: Duration,
     /// What packets take on links beside their own bytes.
     link_layer: LinkLayer,
+    /// Links that are slower than that.
+    slow: Vec<Slow>,
     /// Where the experiment chooses the kind.
     pub at: At,
 }
@@ -94,7 +107,9 @@ impl TopologySpec {
         if kind == "file" {
             let fabric = Fabric::File(Arc::new(read_graph(&mut section, folder)?));
             let link_layer = read_link_layer(&mut section)?;
-            let spec = Self { fabric, link_rate: Rate::ZERO, link_delay: Duration::ZERO, link_layer, at };
+            let slow = Slow::read_all(&mut section)?;
+            let spec =
+                Self { fabric, link_rate: Rate::ZERO, link_delay: Duration::ZERO, link_layer, slow, at };
             return Ok((spec, section.finish()?));
         }
         let link_rate = positive_rate(&mut section, "link_rate", None)?;
@@ -116,6 +131,12 @@ impl TopologySpec {
                 };
                 Fabric::Clos { size, rates: ClosRates { host: link_rate, uplink, core } }
             }
+            "xgft" => Fabric::Xgft(xgft_size(&mut section)?),
+            "k_ary_n_tree" => {
+                let (k, n) = (count(&mut section, "k")?, count(&mut section, "n")?);
+                section.ensure(n <= 24, "n", "too many levels", "at most 24 levels")?;
+                Fabric::Xgft(XgftSize::k_ary_n_tree(k, n as usize))
+            }
             "dumbbell" => Fabric::Dumbbell {
                 left: count(&mut section, "left")?,
                 right: count(&mut section, "right")?,
@@ -124,31 +145,34 @@ impl TopologySpec {
             _ => Fabric::SingleSwitch(count(&mut section, "hosts")?),
         };
         let link_layer = read_link_layer(&mut section)?;
-        Ok((Self { fabric, link_rate, link_delay, link_layer, at }, section.finish()?))
+        let slow = Slow::read_all(&mut section)?;
+        Ok((Self { fabric, link_rate, link_delay, link_layer, slow, at }, section.finish()?))
     }
 }
 
 impl TopologySpec {
-    /// Builds the fabric.
+    /// Builds the fabric; `seed` chooses what is left to chance.
     ///
     /// # Errors
-    /// If it has more nodes or ports than there are names for.
-    pub fn build(&self) -> Result<Arc<Topology>, Problem> {
+    /// If it has more nodes or ports than there are names for, or not the links that are to be slow.
+    pub fn build(&self, seed: u64) -> Result<Arc<Topology>, Problem> {
         let (rate, delay) = (self.link_rate, self.link_delay);
         let built = match &self.fabric {
             Fabric::Torus(dims) => builders::torus(dims, rate, delay),
             Fabric::Mesh(dims) => builders::mesh(dims, rate, delay),
             Fabric::Hypercube(order) => builders::hypercube(*order, rate, delay),
             &Fabric::Clos { size, rates } => builders::clos(size, rates, delay),
+            Fabric::Xgft(size) => builders::xgft(size.clone(), rate, delay),
             &Fabric::Dumbbell { left, right, bottleneck_rate } => {
                 builders::dumbbell(left, right, rate, bottleneck_rate, delay)
             }
             Fabric::SingleSwitch(hosts) => builders::single_switch(*hosts, rate, delay),
             Fabric::File(topology) => Ok(Topology::clone(topology)),
         };
-        built
-            .map(|topology| Arc::new(topology.with_link_layer(self.link_layer)))
-            .map_err(|error| out_of_range(&self.at, error.to_string(), "choose a smaller fabric"))
+        let topology =
+            built.map_err(|error| out_of_range(&self.at, error.to_string(), "choose a smaller fabric"))?;
+        let topology = slow::slowed(topology.with_link_layer(self.link_layer), &self.slow, seed)?;
+        Ok(Arc::new(topology))
     }
 }
 
@@ -228,6 +252,26 @@ fn clos_size(section: &mut Section<'_>, kind: &str) -> Result<ClosSize, Problem>
             Ok(ClosSize { pods, edges, aggregations, cores, hosts })
         }
     }
+}
+
+/// The numbers of an extended generalized fat tree, by level.
+fn xgft_size(section: &mut Section<'_>) -> Result<XgftSize, Problem> {
+    let children: Vec<u32> = section.required("children")?;
+    let parents: Vec<u32> = section.required("parents")?;
+    let some = !children.is_empty();
+    section.ensure(some, "children", "a tree needs at least one level", "for example children = [16, 16]")?;
+    for (key, numbers) in [("children", &children), ("parents", &parents)] {
+        let some = numbers.iter().all(|&n| n > 0);
+        section.ensure(some, key, "there must be at least one", "give numbers above zero")?;
+    }
+    let (below, above) = (children.len(), parents.len());
+    section.ensure(
+        below == above,
+        "parents",
+        &format!("`children` has {below} levels, `parents` {above}"),
+        "a number a level each, from below: the children of its switches, and the parents of what is below them",
+    )?;
+    Ok(XgftSize { children, parents })
 }
 
 fn dims(section: &mut Section<'_>) -> Result<Vec<u32>, Problem> {

@@ -155,6 +155,7 @@ fn impossible(at: &At, error: &WorkloadError) -> Problem {
         WorkloadError::AtOnce => "give `flows`, or `once = true` for one a pair",
         WorkloadError::NoFlows { .. } => "give a longer `duration`, or `flows`",
         WorkloadError::UnequalDimensions { .. } => "make all of `dims` equal, or choose other pairs",
+        WorkloadError::NotAPower { .. } => "give the `radix` of which the number of hosts is a power",
         WorkloadError::TooFewHosts { .. } => "choose a larger topology",
         _ => "see `raddle list workloads`",
     };

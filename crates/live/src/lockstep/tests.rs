@@ -218,7 +218,7 @@ fn damaged_bytes_are_counted_and_go_no_further() {
     /// Flips a bit of every other packet's header.
     struct BadLink(u32);
     impl Observer for BadLink {
-        fn transmitted(&mut self, _: Time, _: LinkId, bytes: &mut [u8]) {
+        fn transmitted(&mut self, _: Time, _: Time, _: LinkId, bytes: &mut [u8]) {
             self.0 += 1;
             bytes[10] ^= (self.0 % 2) as u8;
         }

@@ -22,7 +22,7 @@ impl packet_sim::Observer for Trace {
     fn report(&mut self, now: Time, node: NodeId, report: Report) {
         self.reports.push((now, node, report));
     }
-    fn forwarded(&mut self, sent: Time, link: LinkId, packet: &Packet) {
+    fn forwarded(&mut self, _: Time, sent: Time, link: LinkId, packet: &Packet) {
         let mut bytes = Vec::new();
         packet.encode(&mut bytes);
         self.packets.push((sent, link, bytes));
@@ -36,7 +36,7 @@ impl lockstep::Observer for Trace {
     fn report(&mut self, now: Time, node: NodeId, report: Report) {
         self.reports.push((now, node, report));
     }
-    fn transmitted(&mut self, sent: Time, link: LinkId, bytes: &mut [u8]) {
+    fn transmitted(&mut self, _: Time, sent: Time, link: LinkId, bytes: &mut [u8]) {
         self.packets.push((sent, link, bytes.to_vec()));
     }
     fn dropped(&mut self, now: Time, _: NodeId, _: Option<PortId>, _: &Packet, why: DropReason) {

@@ -24,7 +24,7 @@ fn us(us: u64) -> Time {
 fn with(topology: Topology, name: &str, set: &[(&str, Value)]) -> Result<Fabric, Unfit> {
     let mut settings = Settings::defaults(routing(name).expect("CONGA is in the registry").info.parameters);
     set.iter().for_each(|&(key, value)| settings.set(key, value));
-    Fabric::new(&Plan { topology: &Arc::new(topology), routing: name, settings: &settings, seed: 1 })
+    Fabric::new(&Plan::new(&Arc::new(topology), name, &settings, 1))
 }
 
 fn fabric(name: &str, set: &[(&str, Value)]) -> Fabric {

@@ -214,6 +214,6 @@ fn probes_that_cannot_be_are_dropped() {
 fn other_fabrics_are_refused() {
     let torus = Arc::new(builders::torus(&[4, 4], RATE, Duration::from_ns(100)).expect("a torus"));
     let settings = Settings::defaults(INFO.parameters);
-    let unfit = build(&Plan { topology: &torus, routing: "hula", settings: &settings, seed: 1 }).err();
+    let unfit = build(&Plan::new(&torus, "hula", &settings, 1)).err();
     assert!(unfit.is_some_and(|unfit| unfit.problem.contains("Clos") && unfit.key == "scheme.routing"));
 }

@@ -73,7 +73,7 @@ fn a_dead_uplink_is_left_at_once_when_it_is_known() {
 fn a_host_of_one_link_needs_no_forwarder() {
     let (fabric, _) = leaf("random");
     let settings = Settings::defaults(INFO.parameters);
-    let plan = Plan { topology: &fabric, routing: "letflow", settings: &settings, seed: 1 };
+    let plan = Plan::new(&fabric, "letflow", &settings, 1);
     let mut forwarders = build(&plan).expect("any fabric will do");
     assert!(forwarders(NodeId(0)).is_none() && forwarders(LEAF).is_some());
 }

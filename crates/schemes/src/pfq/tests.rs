@@ -2,7 +2,8 @@
 
 use super::*;
 use raddle_core::{
-    Admit, Forwarder, Header, NodeId, Packet, PortId, PortState, Ports, Queue, Rate, Signal, Time, Verdict,
+    Admit, Forwarder, Header, NodeId, Packet, Paused, PortId, PortState, Ports, Queue, Rate, Signal, Time,
+    Verdict,
 };
 use raddle_topology::builders;
 use raddle_topology::routing::Routing;
@@ -34,7 +35,7 @@ fn round_robin_is_fair_in_bytes() {
     for slot in 10..30 {
         queues.push(Time::ZERO, slot, &packet(2, 3, 768));
     }
-    let order: Vec<u32> = std::iter::from_fn(|| queues.pop(Time::ZERO)).collect();
+    let order: Vec<u32> = std::iter::from_fn(|| queues.pop(Time::ZERO, Paused::NONE)).collect();
     for served in (6..=24).step_by(6) {
         let first = order[..served].iter().filter(|&&slot| slot < 10).count();
         assert!(first.abs_diff(served / 3) <= 1, "{first} of {served}");
@@ -80,9 +81,9 @@ fn a_newcomer_is_served_at_its_first_turn() {
     for slot in 0..9 {
         queues.push(Time::ZERO, slot, &packet(slot % 3, 3, 1_536));
     }
-    let mut order: Vec<u32> = (0..3).map_while(|_| queues.pop(Time::ZERO)).collect();
+    let mut order: Vec<u32> = (0..3).map_while(|_| queues.pop(Time::ZERO, Paused::NONE)).collect();
     queues.push(Time::ZERO, 9, &packet(9, 3, 1_536));
-    order.extend((0..4).map_while(|_| queues.pop(Time::ZERO)));
+    order.extend((0..4).map_while(|_| queues.pop(Time::ZERO, Paused::NONE)));
     assert!(order[3..].contains(&9), "{order:?}: one packet of each other flow at most goes before it");
 }
 

@@ -8,11 +8,15 @@
 
 pub mod congestion_point;
 pub mod params;
+pub mod port;
 pub mod reaction_point;
+mod scheme;
 
 pub use congestion_point::{CongestionPoint, Sample};
 pub use params::Params;
+pub use port::CongestionPoints;
 pub use reaction_point::ReactionPoint;
+pub use scheme::CONGESTION_POINT;
 
 use raddle_core::Stream;
 

@@ -43,7 +43,7 @@ pub(crate) fn settings(
 }
 
 pub(crate) fn plan<'a>(topology: &'a Arc<Topology>, settings: &'a Settings, seed: u64) -> Plan<'a> {
-    Plan { topology, routing: "", settings, seed }
+    Plan::new(topology, "", settings, seed)
 }
 
 pub(crate) fn ns(ns: u64) -> Time {
@@ -128,7 +128,7 @@ impl Observer for Heard {
         }
     }
 
-    fn forwarded(&mut self, sent: Time, link: LinkId, packet: &Packet) {
+    fn forwarded(&mut self, _: Time, sent: Time, link: LinkId, packet: &Packet) {
         let link = self.topology.link(link).expect("packets cross links");
         let (arrived, from, to) = (sent + link.delay, link.from, link.to);
         self.seen.push(Seen { arrived, from, to, packet: packet.clone() });

@@ -42,7 +42,7 @@ impl Hosts {
         for &(name, value) in &self.settings {
             settings.set(name, value);
         }
-        let plan = Plan { topology: &self.topology, routing: "ecmp", settings: &settings, seed: 1 };
+        let plan = Plan::new(&self.topology, "ecmp", &settings, 1);
         let parts = transport.build(&plan, &Settings::defaults(&[])).expect("a fabric that fits");
         let port =
             |_| PortSetup { limit_packets: self.queue, mark_packets: self.mark, ..PortSetup::default() };

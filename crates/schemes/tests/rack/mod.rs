@@ -34,7 +34,7 @@ impl Observer for Heard {
         self.reports.push((now, report));
     }
 
-    fn forwarded(&mut self, sent: Time, link: LinkId, packet: &Packet) {
+    fn forwarded(&mut self, _: Time, sent: Time, link: LinkId, packet: &Packet) {
         if let Header::R2c2Data(data) = &packet.header
             && data.ridx == 1
         {

@@ -2,7 +2,7 @@
 //! of nodes and edges with data by key, and defaults of keys. No nested graphs, no hyperedges.
 
 use super::assemble::{Attributes, Edge, Element, Graph, Node, assemble};
-use super::{OneWay, Place, Problem, ReadError, edges, kind};
+use super::{Place, Problem, ReadError, WriteError, edges, kind};
 use crate::Topology;
 use quick_xml::XmlVersion;
 use quick_xml::escape::resolve_predefined_entity;
@@ -208,8 +208,8 @@ fn needed(tag: &BytesStart<'_>, name: &'static str) -> Result<String, Problem> {
 /// Writes a fabric as GraphML.
 ///
 /// # Errors
-/// If a link has no way back.
-pub fn write_graphml(topology: &Topology) -> Result<String, OneWay> {
+/// If a link has no way back, or is slowed.
+pub fn write_graphml(topology: &Topology) -> Result<String, WriteError> {
     const HEAD: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
   <key id="kind" for="node" attr.name="kind" attr.type="string"/>

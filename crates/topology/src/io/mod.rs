@@ -110,21 +110,36 @@ pub enum Problem {
 
 /// Why a fabric cannot be written as an undirected graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the link from node {from} to node {to} has no way back, which an undirected graph cannot say")]
-pub struct OneWay {
-    /// Where the link starts.
-    pub from: NodeId,
-    /// Where it ends.
-    pub to: NodeId,
+pub enum WriteError {
+    /// A link has no way back.
+    #[error("the link from node {from} to node {to} has no way back, which an undirected graph cannot say")]
+    OneWay {
+        /// Where the link starts.
+        from: NodeId,
+        /// Where it ends.
+        to: NodeId,
+    },
+    /// A link is [slowed](Topology::slowed).
+    #[error("the link from node {from} to node {to} is slowed, which the file could not say")]
+    Slowed {
+        /// Where the link starts.
+        from: NodeId,
+        /// Where it ends.
+        to: NodeId,
+    },
 }
 
 /// Each duplex link once: its direction of the lower id, which leaves the lower node.
-fn edges(topology: &Topology) -> Result<Vec<&Link>, OneWay> {
+fn edges(topology: &Topology) -> Result<Vec<&Link>, WriteError> {
     let mut edges = Vec::new();
     for (id, link) in topology.links() {
+        let &Link { from, to, .. } = link;
         let back = topology.reverse(id);
         if topology.link(back).is_none() {
-            return Err(OneWay { from: link.from, to: link.to });
+            return Err(WriteError::OneWay { from, to });
+        }
+        if link.rate < link.line_rate {
+            return Err(WriteError::Slowed { from, to });
         }
         if id < back {
             edges.push(link);

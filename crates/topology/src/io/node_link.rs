@@ -2,7 +2,7 @@
 //! name since NetworkX 3.4; `links`, the one before, is read too.
 
 use super::assemble::{Attributes, Edge, Element, Graph, Node, assemble};
-use super::{OneWay, Place, Problem, ReadError, edges, kind};
+use super::{Place, Problem, ReadError, WriteError, edges, kind};
 use crate::Topology;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -96,8 +96,8 @@ fn attributes(element: &Map<String, Value>) -> Attributes {
 /// Writes a fabric as node-link JSON.
 ///
 /// # Errors
-/// If a link has no way back.
-pub fn write_node_link(topology: &Topology) -> Result<String, OneWay> {
+/// If a link has no way back, or is slowed.
+pub fn write_node_link(topology: &Topology) -> Result<String, WriteError> {
     let nodes = topology.nodes().map(|node| WrittenNode {
         id: node.0,
         kind: kind(topology, node),

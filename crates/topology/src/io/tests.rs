@@ -208,9 +208,22 @@ fn a_short_file_cannot_ask_for_all_memory() {
 fn a_link_without_a_way_back_is_not_written() {
     let ring = torus(&[3], RATE, DELAY).unwrap();
     let gone = ring.link_id(NodeId(1), PortId(0));
-    let error = OneWay { from: NodeId(2), to: NodeId(1) };
+    let error = WriteError::OneWay { from: NodeId(2), to: NodeId(1) };
     assert_eq!(write_node_link(&ring.surviving(|link| link != gone)), Err(error));
     assert_eq!(write_graphml(&ring.surviving(|link| link != gone)), Err(error));
     let back = ring.reverse(gone);
     survives_both_formats(&ring.surviving(|link| link != gone && link != back));
+}
+
+#[test]
+fn a_slowed_link_is_not_written() {
+    let ring = torus(&[3], RATE, DELAY).unwrap();
+    let slow = ring.link_id(NodeId(1), PortId(0));
+    let error = WriteError::Slowed { from: NodeId(1), to: NodeId(2) };
+    let slowed = ring.clone().slowed(slow, Rate::from_gbps(1));
+    assert_eq!(write_node_link(&slowed), Err(error));
+    assert_eq!(write_graphml(&slowed), Err(error));
+    survives_both_formats(&slowed.slowed(slow, RATE));
+    let link = ring.link(slow).unwrap();
+    assert_eq!((link.rate, link.line_rate), (RATE, RATE));
 }

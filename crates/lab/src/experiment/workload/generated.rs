@@ -7,7 +7,9 @@ use crate::experiment::problem::{Cause, Problem};
 use crate::experiment::section::{Fraction, Section, wrong_type};
 use crate::experiment::value::{Entry, Item, Table, Value};
 use raddle_core::{Bytes, Duration, NodeId};
-use raddle_workload::{Amount, Arrivals, Deadlines, PUBLISHED, Pairs, Published, SizeCdf, Sizes, Workload};
+use raddle_workload::{
+    Amount, Arrivals, Deadlines, Digits, PUBLISHED, Pairs, Published, SizeCdf, Sizes, Workload,
+};
 use std::path::Path;
 
 /// Reads what is generated.
@@ -34,7 +36,8 @@ pub(super) fn read_generated(section: &mut Section<'_>, folder: &Path) -> Result
         section.resolve("deadlines", resolved);
     }
     let (app_rate, weight, priority) = read_class(section)?;
-    Ok(Workload { arrivals, sizes, pairs, amount, app_rate, weight, priority, deadlines })
+    let process = raddle_core::Process::Constant;
+    Ok(Workload { arrivals, sizes, pairs, amount, app_rate, process, weight, priority, deadlines })
 }
 
 /// How many flows: `flows`, `duration` or `once`.
@@ -184,9 +187,16 @@ fn read_pairs(mut section: Section<'_>) -> Result<(Pairs, toml::Table), Problem>
             Pairs::Staggered { edge, pod }
         }
         "nearest_neighbour" => Pairs::NearestNeighbour,
-        "bit_complement" => Pairs::BitComplement,
-        "transpose" => Pairs::Transpose,
+        "bit_complement" => digits(&mut section, Digits::Complement)?,
+        "bit_reversal" => digits(&mut section, Digits::Reversal)?,
+        "bit_rotation" => digits(&mut section, Digits::Rotation)?,
+        "perfect_shuffle" => digits(&mut section, Digits::Shuffle)?,
+        "transpose" => digits(&mut section, Digits::Transpose)?,
+        "butterfly" => digits(&mut section, Digits::Butterfly)?,
+        "exchange" => Pairs::Exchange { by: positive(&mut section, "by")? },
+        "random_permutation" => Pairs::RandomPermutation,
         "tornado" => Pairs::Tornado,
+        "neighbor" => Pairs::Stride { by: 1 },
         "stride" => Pairs::Stride { by: positive::<u32>(&mut section, "by")? as usize },
         _ => Pairs::Incast {
             senders: positive::<u32>(&mut section, "senders")? as usize,
@@ -194,4 +204,12 @@ fn read_pairs(mut section: Section<'_>) -> Result<(Pairs, toml::Table), Problem>
         },
     };
     Ok((pairs, section.finish()?))
+}
+
+/// A pattern of digits, and their radix if it is given.
+fn digits(section: &mut Section<'_>, pattern: Digits) -> Result<Pairs, Problem> {
+    let radix = section.optional::<u32>("radix")?;
+    let hint = "give 2 or more, of which the number of hosts is a power";
+    section.ensure(radix.is_none_or(|radix| radix > 1), "radix", "a radix without digits", hint)?;
+    Ok(Pairs::Digits { pattern, radix })
 }

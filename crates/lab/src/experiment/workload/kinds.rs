@@ -5,7 +5,7 @@ use raddle_workload::mpi::{KNOWN, Known};
 use raddle_workload::{PUBLISHED, Published};
 
 /// The kinds of arrivals, sizes and pairs, each with a line of description.
-const KINDS: [(&str, &str); 30] = [
+const KINDS: [(&str, &str); 37] = [
     (
         "arrivals poisson",
         "random starts over the whole fabric: mean_gap = \"1 us\", or load = 0.5 of the senders' links over the \
@@ -19,7 +19,7 @@ const KINDS: [(&str, &str); 30] = [
     ("sizes uniform", "min = \"2 KB\", max = \"198 KB\""),
     ("sizes cdf", "points of a file, bytes and percent: file = \"web.cdf\""),
     ("pairs uniform", "every ordered pair of distinct hosts alike"),
-    ("pairs permutation", "each host sends to one and receives from one: fraction = 1.0 of the hosts"),
+    ("pairs permutation", "each host sends to one other and receives from one: fraction = 1.0 of the hosts"),
     ("pairs all_to_all", "every host to every other"),
     (
         "pairs inter_pod",
@@ -32,10 +32,27 @@ const KINDS: [(&str, &str); 30] = [
         "Clos: each host sends to a random one, edge = 0.2 in its rack, pod = 0.3 in its pod, else outside",
     ),
     ("pairs nearest_neighbour", "grids: each node to its neighbours"),
-    ("pairs bit_complement", "grids: x to k - 1 - x in each dimension"),
-    ("pairs transpose", "grids: (x, y) to (y, x), (x, y, z) to (y, z, x)"),
-    ("pairs tornado", "grids: just under half way round the first dimension"),
-    ("pairs stride", "host i to host i + by"),
+    (
+        "pairs bit_complement",
+        "grids: x to k - 1 - x in each dimension; else digits of hosts' numbers complemented: radix = 2, the default but \
+         for k-ary trees",
+    ),
+    ("pairs bit_reversal", "digits of hosts' numbers reversed: radix = 2"),
+    ("pairs bit_rotation", "digits of hosts' numbers rotated, the lowest to the top: radix = 2"),
+    ("pairs perfect_shuffle", "digits of hosts' numbers rotated, the highest to the bottom: radix = 2"),
+    (
+        "pairs transpose",
+        "grids: (x, y) to (y, x), (x, y, z) to (y, z, x); else digits of hosts' numbers rotated by half: radix = 2",
+    ),
+    ("pairs butterfly", "lowest and highest digit of hosts' numbers swapped: radix = 2"),
+    (
+        "pairs tornado",
+        "host i of n to host i + ceil(n / 2) - 1; grids: just under half way round the first dimension",
+    ),
+    ("pairs neighbor", "host i to host i + 1"),
+    ("pairs stride", "host i to host i + by, a shift"),
+    ("pairs exchange", "host i to host i xor by"),
+    ("pairs random_permutation", "a random permutation of the hosts; who is mapped to itself is silent"),
     ("pairs incast", "several to one: senders = 8, receiver = 0 (random if left out)"),
     ("deadlines none", "it does not matter when flows are complete"),
     ("deadlines fixed", "the same time after the start for all: deadline = \"1 ms\""),

@@ -13,9 +13,9 @@ pub(super) fn measure(section: &mut Section<'_>, folder: &Path) -> Result<Vec<Ru
     let Some(fabric) = section.section("topology")? else {
         return Err(section.missing("topology", "{ kind = \"torus\", dims = [8, 8, 8] }"));
     };
-    let topology = TopologySpec::read(fabric, folder)?.0.build()?;
     let headroom = section.or("headroom", Fraction(0.05))?.0;
     let seed: u64 = section.or("seed", 1)?;
+    let topology = TopologySpec::read(fabric, folder)?.0.build(seed)?;
     let ticks: u32 = section.required("ticks")?;
     let intervals: Vec<Duration> = section.required("intervals")?;
     let zero = ticks == 0 || intervals.contains(&Duration::ZERO);

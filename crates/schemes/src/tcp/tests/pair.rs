@@ -125,7 +125,11 @@ impl<C: control::CongestionControl> Pair<C> {
                             let (size, arrived) = &self.arrived[&key];
                             assert_eq!(arrived.list(), [(0, *size)], "delivered before it is all there");
                         }
-                        Report::Closed { .. } | Report::Paced { .. } => {}
+                        Report::Closed { .. }
+                        | Report::Paced { .. }
+                        | Report::Progress { .. }
+                        | Report::Began { .. }
+                        | Report::Finished => {}
                     }
                     self.reports.push((self.now, node, report));
                 }

@@ -1,0 +1,141 @@
+//! Captures: which links, and their packets in the order in which they leave.
+
+use crate::Error;
+use crate::experiment::{Cause, Pcap};
+use raddle_core::{LinkId, NodeId, Packet, Time};
+use raddle_records::{Interface, PcapngWriter};
+use raddle_topology::Topology;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// The links that the experiment names, as `all`, or by their ends and numbers as in `3->12, 12->3, 40`.
+///
+/// # Errors
+/// If one is not there.
+pub(crate) fn links(named: &str, topology: &Topology) -> Result<BTreeSet<LinkId>, Cause> {
+    if named.trim() == "all" {
+        return Ok(topology.links().map(|(id, _)| id).collect());
+    }
+    let mut links = BTreeSet::new();
+    for named in named.split(',') {
+        links.extend(link(named.trim(), topology)?);
+    }
+    Ok(links)
+}
+
+/// The link of a number, or all that lead from one node to another.
+fn link(named: &str, topology: &Topology) -> Result<Vec<LinkId>, Cause> {
+    let refuse = |what: String, hint: String| Err(Cause::OutOfRange { what, hint });
+    let node = |text: &str| text.trim().parse().ok().map(NodeId);
+    if let Some((from, to)) = named.split_once("->") {
+        let (Some(from), Some(to)) = (node(from), node(to)) else {
+            return refuse(format!("`{named}` names no nodes"), "by their numbers: \"3->12\"".to_owned());
+        };
+        let nodes = topology.node_count();
+        if from.index() >= nodes {
+            return refuse(
+                format!("there is no node {from}"),
+                format!("nodes are numbered up to {}", nodes - 1),
+            );
+        }
+        let leads = topology.links_from(from).filter(|(_, link)| link.to == to).map(|(id, _)| id);
+        let leads: Vec<LinkId> = leads.collect();
+        if leads.is_empty() {
+            let neighbours: BTreeSet<NodeId> = topology.links_from(from).map(|(_, link)| link.to).collect();
+            let neighbours: Vec<String> = neighbours.iter().map(ToString::to_string).collect();
+            let what = format!("no link leads from node {from} to node {to}");
+            return refuse(what, format!("links from node {from} lead to {}", neighbours.join(", ")));
+        }
+        return Ok(leads);
+    }
+    match named.parse().map(LinkId) {
+        Ok(id) if id.index() < topology.link_slots() && topology.link(id).is_some() => Ok(vec![id]),
+        Ok(id) => {
+            let hint = format!("links are numbered up to {}", topology.link_slots() - 1);
+            refuse(format!("there is no link {}", id.0), hint)
+        }
+        Err(_) => refuse(
+            format!("`{named}` names no link"),
+            "\"all\", ends as in \"3->12, 12->3\", or the numbers of links".to_owned(),
+        ),
+    }
+}
+
+/// Writes the packets of chosen links, each at the time at which its last bit leaves.
+pub(crate) struct Capture {
+    writer: PcapngWriter,
+    /// By link, of those that are captured.
+    interfaces: Vec<Option<u32>>,
+    /// Packets that have yet to leave, for engines tell of a packet when a port accepts it: by when it leaves, its link,
+    /// and how many came before.
+    waiting: BTreeMap<(Time, LinkId, u64), Packet>,
+    accepted: u64,
+}
+
+impl Capture {
+    /// Of these links, into the file at `path`.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub(crate) fn create(
+        path: &Path,
+        pcap: &Pcap,
+        links: &BTreeSet<LinkId>,
+        topology: &Topology,
+    ) -> Result<Self, Error> {
+        let mut interfaces = vec![None; topology.link_slots()];
+        let mut described = Vec::new();
+        for (interface, &id) in (0..).zip(links) {
+            interfaces[id.index()] = Some(interface);
+            let link = topology.link(id).expect("the links are the topology's");
+            described.push(Interface {
+                name: format!("{}->{}", link.from, link.to),
+                description: format!("link {}, port {} of node {}", id.0, link.from_port, link.from),
+                rate: link.rate,
+            });
+        }
+        let writer = PcapngWriter::create(path, &described, pcap.snap)?;
+        Ok(Self { writer, interfaces, waiting: BTreeMap::new(), accepted: 0 })
+    }
+
+    /// A port has accepted a packet at `now`, whose last bit leaves by `link` at `sent`.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub(crate) fn accepted(
+        &mut self,
+        now: Time,
+        sent: Time,
+        link: LinkId,
+        packet: &Packet,
+    ) -> Result<(), Error> {
+        if self.interfaces[link.index()].is_none() {
+            return Ok(());
+        }
+        // What is accepted from now on leaves now at the earliest.
+        self.write(|leaves| leaves < now)?;
+        self.waiting.insert((sent, link, self.accepted), packet.clone());
+        self.accepted += 1;
+        Ok(())
+    }
+
+    /// The run is over at `end`: what has not left by then never does.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub(crate) fn finish(mut self, end: Time) -> Result<(), Error> {
+        self.write(|leaves| leaves <= end)?;
+        Ok(self.writer.finish()?)
+    }
+
+    fn write(&mut self, has_left: impl Fn(Time) -> bool) -> Result<(), Error> {
+        while let Some(first) = self.waiting.first_entry()
+            && has_left(first.key().0)
+        {
+            let ((sent, link, _), packet) = first.remove_entry();
+            let interface = self.interfaces[link.index()].expect("only captured links' packets wait");
+            self.writer.push(sent, interface, &packet)?;
+        }
+        Ok(())
+    }
+}

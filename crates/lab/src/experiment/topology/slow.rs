@@ -1,0 +1,231 @@
+//! `[[topology.slow]]`: links that carry less data than the others.
+
+use super::super::list;
+use super::super::problem::Problem;
+use super::super::section::{Fraction, Section, out_of_range};
+use super::super::value::At;
+use raddle_core::{LinkId, NodeId, Rate, Stream};
+use raddle_topology::{Shape, Topology, Xgft};
+
+/// One `[[topology.slow]]`.
+#[derive(Debug, Clone)]
+pub(super) struct Slow {
+    which: Which,
+    rate: SlowRate,
+    /// Whether the way back is slowed too.
+    both: bool,
+    /// Where the experiment names the links, and the rate.
+    place: At,
+    rate_place: At,
+}
+
+/// Which links.
+#[derive(Debug, Clone, Copy)]
+enum Which {
+    /// All from one node to another.
+    Between(NodeId, NodeId),
+    /// So many, which the seed chooses, from switches of a level of a tree to their parents.
+    Random { level: u32, links: u32 },
+}
+
+/// How slow.
+#[derive(Debug, Clone, Copy)]
+enum SlowRate {
+    Rate(Rate),
+    /// Of the link's own rate.
+    Share(f64),
+}
+
+impl Slow {
+    /// Reads all `[[topology.slow]]` tables of an experiment.
+    pub(super) fn read_all(topology: &mut Section<'_>) -> Result<Vec<Self>, Problem> {
+        let Some(item) = topology.item("slow") else { return Ok(Vec::new()) };
+        let (slow, resolved): (Vec<_>, Vec<_>) = list(item)?
+            .iter()
+            .map(|item| Self::read(Section::of(item, "topology.slow")?))
+            .collect::<Result<_, _>>()?;
+        topology.resolve("slow", resolved);
+        Ok(slow)
+    }
+
+    fn read(mut section: Section<'_>) -> Result<(Self, toml::Table), Problem> {
+        let random = section.section("random")?;
+        let key = if random.is_some() { "random" } else { "from" };
+        let which = match random {
+            None => Which::Between(NodeId(section.required("from")?), NodeId(section.required("to")?)),
+            Some(random) => {
+                if let Some(other) = ["from", "to"].into_iter().find(|key| section.item(key).is_some()) {
+                    let what = format!("both `random` and `{other}` of a slow link");
+                    return Err(section.contradiction(other, what, "write a [[topology.slow]] for each"));
+                }
+                let (which, resolved) = read_random(random)?;
+                section.resolve("random", resolved);
+                which
+            }
+        };
+        let rate = match (section.optional::<Rate>("rate")?, section.optional::<Fraction>("share")?) {
+            (Some(rate), None) => SlowRate::Rate(rate),
+            (None, Some(Fraction(share))) => SlowRate::Share(share),
+            (None, None) => return Err(section.missing("rate", "\"2.5 Gbps\"")),
+            (Some(_), Some(_)) => {
+                let hint = "leave one of them out";
+                return Err(section.contradiction("share", "both `rate` and `share` of a slow link", hint));
+            }
+        };
+        let both = section.or("both", false)?;
+        let (place, rate_place) = (section.at_key(key).clone(), section.at_key(rate.key()).clone());
+        Ok((Self { which, rate, both, place, rate_place }, section.finish()?))
+    }
+}
+
+fn read_random(mut section: Section<'_>) -> Result<(Which, toml::Table), Problem> {
+    let (level, links) = (section.required("level")?, section.required("links")?);
+    section.ensure(links > 0, "links", "no link at all", "give a number above zero")?;
+    Ok((Which::Random { level, links }, section.finish()?))
+}
+
+impl SlowRate {
+    fn key(self) -> &'static str {
+        match self {
+            Self::Rate(_) => "rate",
+            Self::Share(_) => "share",
+        }
+    }
+
+    fn of(self, line: Rate) -> Rate {
+        match self {
+            Self::Rate(rate) => rate,
+            Self::Share(share) => Rate::from_bps((line.as_bps_f64() * share).round() as u64),
+        }
+    }
+}
+
+/// The fabric with these links slowed, those that are random by draws of their own.
+///
+/// # Errors
+/// If it has no such link, or one would have no rate or more than its own.
+pub(super) fn slowed(mut topology: Topology, slow: &[Slow], seed: u64) -> Result<Topology, Problem> {
+    for (number, slow) in (0..).zip(slow) {
+        let mut links = match slow.which {
+            Which::Between(from, to) => between(&topology, from, to, &slow.place)?,
+            Which::Random { level, links } => {
+                let mut uplinks = uplinks(&topology, level, &slow.place)?;
+                let count = uplinks.len();
+                if (links as usize) > count {
+                    let what = format!("{links} of {count} links from level {level} upwards");
+                    return Err(out_of_range(&slow.place, what, "choose fewer"));
+                }
+                Stream::new(seed, number, "topology/slow").shuffle(&mut uplinks);
+                uplinks.truncate(links as usize);
+                uplinks
+            }
+        };
+        if slow.both {
+            let back: Vec<LinkId> = links.iter().map(|&link| topology.reverse(link)).collect();
+            links.extend(back);
+        }
+        for id in links {
+            let line = topology.link(id).expect("one that was found").line_rate;
+            let rate = slow.rate.of(line);
+            if rate == Rate::ZERO || rate > line {
+                let what = format!("{rate} on a link of {line}");
+                return Err(out_of_range(
+                    &slow.rate_place,
+                    what,
+                    "above zero, and no more than the link has",
+                ));
+            }
+            topology = topology.slowed(id, rate);
+        }
+    }
+    Ok(topology)
+}
+
+/// The links from one node to another; there must be some.
+fn between(topology: &Topology, from: NodeId, to: NodeId, place: &At) -> Result<Vec<LinkId>, Problem> {
+    let nodes = topology.node_count();
+    let known = from.index() < nodes;
+    let leaving = known.then(|| topology.links_from(from)).into_iter().flatten();
+    let links: Vec<LinkId> = leaving.filter(|(_, link)| link.to == to).map(|(id, _)| id).collect();
+    if links.is_empty() {
+        let what = format!("no link leads from node {from} to node {to}");
+        let hint = format!("the topology's nodes are 0 to {}", nodes.saturating_sub(1));
+        return Err(out_of_range(place, what, hint));
+    }
+    Ok(links)
+}
+
+/// The links from the switches of a level of a tree to their parents, by id.
+fn uplinks(topology: &Topology, level: u32, place: &At) -> Result<Vec<LinkId>, Problem> {
+    let Shape::Xgft(size) = topology.shape() else {
+        let what = "levels are of trees, and this fabric is none";
+        return Err(out_of_range(place, what, "choose `xgft` or `k_ary_n_tree`, or name the link"));
+    };
+    let tree = Xgft::new(size.clone());
+    let level = level as usize;
+    if level == 0 || level >= tree.levels() {
+        let what = format!("no switches of level {level} have parents");
+        let hint = match tree.levels() {
+            1 => "the switches of this tree have none".to_owned(),
+            levels => format!("those of level 1 to {} have", levels - 1),
+        };
+        return Err(out_of_range(place, what, hint));
+    }
+    let up = tree.uplinks(level);
+    let switches = tree.nodes_of(level).map(NodeId);
+    let links = switches.flat_map(|switch| topology.links_from(switch));
+    Ok(links.filter(|(_, link)| up.contains(&link.from_port.0)).map(|(id, _)| id).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::experiment::Document;
+    use raddle_core::{NodeId, Rate};
+    use raddle_topology::Topology;
+    use std::sync::Arc;
+
+    /// The links of a 2-ary 3-tree (hosts 0 to 7, switches 8 to 19) that are not as fast as they were, with their rates.
+    fn slow(tables: &str, seed: u64) -> Vec<(u32, u32, u64)> {
+        let text = format!(
+            "[topology]\nkind = \"k_ary_n_tree\"\nk = 2\nn = 3\nlink_rate = \"10 Gbps\"\nlink_delay = \"50 ns\"\n\n\
+             {tables}\n\n[engine]\nseed = {seed}"
+        );
+        let document = Document::parse("tree.toml", text, Default::default()).expect("TOML");
+        let topology: Arc<Topology> = document.topology().map_err(|problem| problem.to_string()).unwrap();
+        assert!(topology.links().all(|(_, link)| link.line_rate == Rate::from_gbps(10)));
+        let slower = topology.links().filter(|(_, link)| link.rate < link.line_rate);
+        slower.map(|(_, link)| (link.from.0, link.to.0, link.rate.as_bps() / 1_000_000)).collect()
+    }
+
+    #[test]
+    fn named_links_are_slowed_one_way_or_both() {
+        // specs/cee.md §6.4: the four down-links of the roots towards the upper half.
+        let tables = [(16, 14, "rate = \"2.5 Gbps\""), (18, 14, "share = 0.1"), (17, 15, "share = \"10%\"")]
+            .map(|(from, to, rate)| format!("[[topology.slow]]\nfrom = {from}\nto = {to}\n{rate}\n"))
+            .join("\n");
+        assert_eq!(slow(&tables, 1), [(16, 14, 2_500), (17, 15, 1_000), (18, 14, 1_000)]);
+        let both = "[[topology.slow]]\nfrom = 16\nto = 14\nshare = 0.5\nboth = true";
+        assert_eq!(slow(both, 1), [(14, 16, 5_000), (16, 14, 5_000)]);
+    }
+
+    #[test]
+    fn the_seed_chooses_among_the_links_of_a_level() {
+        let random = "[[topology.slow]]\nrandom = { level = 1, links = 1 }\nshare = 0.33\nboth = true";
+        let chosen: Vec<_> = (0..40).map(|seed| slow(random, seed)).collect();
+        for links in &chosen {
+            let [(low, high, rate), back] = links[..] else { panic!("{links:?}") };
+            assert!((8..12).contains(&low) && (12..16).contains(&high), "{links:?}");
+            assert_eq!((back, rate), ((high, low, rate), 3_300));
+        }
+        assert_eq!(chosen[7], slow(random, 7));
+        // Eight links, of which forty seeds leave none out but by a chance of 4%.
+        let mut different = chosen.clone();
+        different.sort_unstable();
+        different.dedup();
+        assert_eq!(different.len(), 8);
+        let all = slow("[[topology.slow]]\nrandom = { level = 2, links = 8 }\nshare = 0.5", 1);
+        assert_eq!(all.len(), 8);
+        assert!(all.iter().all(|&(low, high, _)| (12..16).contains(&low) && (16..20).contains(&high)));
+        assert!(NodeId(all[0].0) < NodeId(all[0].1), "upwards");
+    }
+}

@@ -1,0 +1,143 @@
+//! Captures in the format pcapng (draft-ietf-opsawg-pcapng), which Wireshark reads: a section header, an interface for
+//! each captured link, then a block for each packet.
+
+mod framing;
+#[cfg(test)]
+mod tests;
+
+use crate::RecordsError;
+use crate::part_file::PartFile;
+use raddle_core::{Packet, Rate, Time};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+const SECTION_HEADER: u32 = 0x0A0D_0D0A;
+const INTERFACE_DESCRIPTION: u32 = 1;
+const ENHANCED_PACKET: u32 = 6;
+
+/// Tells readers the order of bytes, which is little-endian here.
+const BYTE_ORDER: u32 = 0x1A2B_3C4D;
+const ETHERNET: u16 = 1;
+const NANOSECONDS: u8 = 9;
+const PS_PER_NS: u64 = 1_000;
+
+const OPTION_END: u16 = 0;
+const USER_APPLICATION: u16 = 4;
+const IF_NAME: u16 = 2;
+const IF_DESCRIPTION: u16 = 3;
+const IF_SPEED: u16 = 8;
+const IF_TIME_RESOLUTION: u16 = 9;
+const IF_FCS_LENGTH: u16 = 13;
+
+/// A directed link as a capture knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interface {
+    /// Its name: `from->to`.
+    pub name: String,
+    /// What else there is to say.
+    pub description: String,
+    /// The link's rate.
+    pub rate: Rate,
+}
+
+/// Writes a capture as its packets come. Dropped before it is finished, it leaves nothing behind.
+#[derive(Debug)]
+pub struct PcapngWriter {
+    out: BufWriter<File>,
+    part: PartFile,
+    snap_bytes: usize,
+    /// The frame and the block being made, kept for their memory.
+    frame: Vec<u8>,
+    block: Vec<u8>,
+}
+
+impl PcapngWriter {
+    /// Begins the capture that will be at `path`. Of each frame at most `snap_bytes` are kept, beside its length.
+    ///
+    /// # Errors
+    /// If the file cannot be created or written.
+    pub fn create(path: &Path, interfaces: &[Interface], snap_bytes: u32) -> Result<Self, RecordsError> {
+        let (part, file) = PartFile::create(path)?;
+        let out = BufWriter::new(file);
+        let mut writer =
+            Self { out, part, snap_bytes: snap_bytes as usize, frame: Vec::new(), block: Vec::new() };
+        writer.block(SECTION_HEADER, |block| {
+            block.extend(BYTE_ORDER.to_le_bytes());
+            block.extend([1_u16, 0].map(u16::to_le_bytes).as_flattened()); // version 1.0
+            block.extend(u64::MAX.to_le_bytes()); // the section ends with the file
+            option(block, USER_APPLICATION, concat!("raddle ", env!("CARGO_PKG_VERSION")).as_bytes());
+            option(block, OPTION_END, &[]);
+        })?;
+        for interface in interfaces {
+            writer.block(INTERFACE_DESCRIPTION, |block| {
+                block.extend([ETHERNET, 0].map(u16::to_le_bytes).as_flattened());
+                block.extend(snap_bytes.to_le_bytes());
+                option(block, IF_NAME, interface.name.as_bytes());
+                option(block, IF_DESCRIPTION, interface.description.as_bytes());
+                option(block, IF_SPEED, &interface.rate.as_bps().to_le_bytes());
+                option(block, IF_TIME_RESOLUTION, &[NANOSECONDS]);
+                option(block, IF_FCS_LENGTH, &[0]);
+                option(block, OPTION_END, &[]);
+            })?;
+        }
+        Ok(writer)
+    }
+
+    /// Adds a packet whose last bit left by the interface of that index at `sent`.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    ///
+    /// # Panics
+    /// If the packet cannot be [encoded](Packet::encode).
+    pub fn push(&mut self, sent: Time, interface: u32, packet: &Packet) -> Result<(), RecordsError> {
+        let mut frame = std::mem::take(&mut self.frame);
+        framing::frame(packet, &mut frame);
+        let kept = &frame[..frame.len().min(self.snap_bytes)];
+        let ns = sent.as_ps() / PS_PER_NS;
+        let len = |bytes: &[u8]| u32::try_from(bytes.len()).expect("frames are below 4 GiB");
+        let fields = [interface, (ns >> 32) as u32, ns as u32, len(kept), len(&frame)];
+        let pushed = self.block(ENHANCED_PACKET, |block| {
+            block.extend(fields.map(u32::to_le_bytes).as_flattened());
+            padded(block, kept);
+        });
+        self.frame = frame;
+        pushed
+    }
+
+    /// Ends the capture and gives it its name.
+    ///
+    /// # Errors
+    /// If the file cannot be written or renamed.
+    pub fn finish(mut self) -> Result<(), RecordsError> {
+        self.out.flush().map_err(|source| self.part.error(source))?;
+        self.part.finish()
+    }
+
+    /// Writes a block: its type, its length, its body, and its length again.
+    fn block(&mut self, kind: u32, body: impl FnOnce(&mut Vec<u8>)) -> Result<(), RecordsError> {
+        self.block.clear();
+        body(&mut self.block);
+        let len = u32::try_from(self.block.len() + 12).expect("blocks are below 4 GiB").to_le_bytes();
+        let mut write = || -> io::Result<()> {
+            self.out.write_all([kind.to_le_bytes(), len].as_flattened())?;
+            self.out.write_all(&self.block)?;
+            self.out.write_all(&len)
+        };
+        write().map_err(|source| self.part.error(source))
+    }
+}
+
+/// Appends an option. Longer values than there is room for are cut.
+fn option(block: &mut Vec<u8>, code: u16, value: &[u8]) {
+    let value = &value[..value.len().min(u16::MAX.into())];
+    block.extend([code, value.len() as u16].map(u16::to_le_bytes).as_flattened());
+    padded(block, value);
+}
+
+/// Appends bytes, and zeros up to a multiple of four.
+fn padded(block: &mut Vec<u8>, bytes: &[u8]) {
+    block.extend(bytes);
+    block.resize(block.len().next_multiple_of(4), 0);
+}

@@ -1,0 +1,212 @@
+//! Queues by destination and priority: the highest priority first that is not paused, and in it each in turn as far as
+//! limiters allow.
+
+use super::RateLimiter;
+use raddle_core::{Paused, Time};
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// What waits for a destination: bytes of a flow, born together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Chunk {
+    /// The flow's place among those that the host sends.
+    pub(super) flow: u32,
+    pub(super) bytes: u64,
+    pub(super) birth: Time,
+}
+
+/// Where a queue leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Lane {
+    pub(super) dst: u32,
+    pub(super) priority: u8,
+}
+
+/// The queue of one destination and priority.
+#[derive(Debug)]
+struct Queue<L> {
+    priority: u8,
+    chunks: VecDeque<Chunk>,
+    limiter: L,
+    state: State,
+}
+
+/// Where a queue stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Empty,
+    /// Its turn will come.
+    Waiting,
+    /// Its limiter holds it back until then.
+    Limited(Time),
+}
+
+/// All queues of an adapter.
+#[derive(Debug)]
+pub(super) struct Queues<L> {
+    places: FxHashMap<Lane, u32>,
+    queues: Vec<Queue<L>>,
+    /// By priority, queues whose turn will come, next one first.
+    turns: [VecDeque<u32>; 8],
+    /// One bit a priority of which a queue waits.
+    waiting: u8,
+    /// Queues that may be free again; out of date unless the queue agrees.
+    limited: BinaryHeap<Reverse<(Time, u32)>>,
+    /// When limiters want to be asked; out of date unless the limiter agrees.
+    timers: BinaryHeap<Reverse<(Time, u32)>>,
+}
+
+impl<L: RateLimiter> Queues<L> {
+    pub(super) fn new() -> Self {
+        Self {
+            places: FxHashMap::default(),
+            queues: Vec::new(),
+            turns: Default::default(),
+            waiting: 0,
+            limited: BinaryHeap::new(),
+            timers: BinaryHeap::new(),
+        }
+    }
+
+    fn place(&mut self, lane: Lane, limiter: impl FnOnce() -> L) -> u32 {
+        let queues = &mut self.queues;
+        *self.places.entry(lane).or_insert_with(|| {
+            let (priority, limiter) = (lane.priority, limiter());
+            queues.push(Queue { priority, chunks: VecDeque::new(), limiter, state: State::Empty });
+            u32::try_from(queues.len() - 1).expect("eight for each host at most")
+        })
+    }
+
+    /// Puts bytes of a flow behind what waits for the same.
+    pub(super) fn push(&mut self, now: Time, lane: Lane, chunk: Chunk, limiter: impl FnOnce() -> L) {
+        let place = self.place(lane, limiter);
+        let queue = &mut self.queues[place as usize];
+        queue.chunks.push_back(chunk);
+        if queue.state == State::Empty {
+            self.enter(now, place);
+        }
+    }
+
+    /// A queue that is not empty waits for its turn, or for its limiter.
+    fn enter(&mut self, now: Time, place: u32) {
+        let queue = &mut self.queues[place as usize];
+        let ready = queue.limiter.ready_at();
+        if ready <= now {
+            queue.state = State::Waiting;
+            let priority = queue.priority;
+            self.turns[usize::from(priority)].push_back(place);
+            self.waiting |= 1 << priority;
+        } else {
+            queue.state = State::Limited(ready);
+            self.limited.push(Reverse((ready, place)));
+        }
+    }
+
+    /// Takes bytes for the next frame, `most` at most, off the queue whose turn it is. Returns them as a chunk.
+    pub(super) fn next(&mut self, now: Time, most: u32, paused: Paused) -> Option<Chunk> {
+        self.free(now);
+        loop {
+            let priority = (self.waiting & !paused.0).checked_ilog2()?;
+            let turn = &mut self.turns[priority as usize];
+            let place = turn.pop_front()?;
+            if turn.is_empty() {
+                self.waiting &= !(1 << priority);
+            }
+            let queue = &mut self.queues[place as usize];
+            if queue.limiter.ready_at() > now {
+                self.enter(now, place); // a notice came while it waited
+                continue;
+            }
+            let front = queue.chunks.front_mut().expect("only queues with something in them take turns");
+            let bytes = front.bytes.min(most.into());
+            let taken = Chunk { bytes, ..*front };
+            front.bytes -= bytes;
+            if front.bytes == 0 {
+                queue.chunks.pop_front();
+            }
+            let empty = queue.chunks.is_empty();
+            queue.limiter.sent(now, bytes as u32, empty);
+            if empty {
+                queue.state = State::Empty;
+            } else {
+                self.enter(now, place);
+            }
+            return Some(taken);
+        }
+    }
+
+    /// Queues whose limiters have let go take turns again.
+    fn free(&mut self, now: Time) {
+        while let Some(&Reverse((at, place))) = self.limited.peek()
+            && at <= now
+        {
+            self.limited.pop();
+            if self.queues[place as usize].state == State::Limited(at) {
+                self.enter(now, place);
+            }
+        }
+    }
+
+    /// Tells the limiter of a queue something.
+    pub(super) fn tell(
+        &mut self,
+        now: Time,
+        lane: Lane,
+        limiter: impl FnOnce() -> L,
+        tell: impl FnOnce(&mut L),
+    ) {
+        let place = self.place(lane, limiter);
+        tell(&mut self.queues[place as usize].limiter);
+        self.changed(now, place);
+    }
+
+    /// A limiter may have changed its mind.
+    fn changed(&mut self, now: Time, place: u32) {
+        let queue = &self.queues[place as usize];
+        let timer = queue.limiter.timer();
+        if timer < Time::NEVER {
+            self.timers.push(Reverse((timer, place)));
+        }
+        if matches!(queue.state, State::Limited(at) if at != queue.limiter.ready_at()) {
+            self.enter(now, place);
+        }
+    }
+
+    /// Asks the limiters whose timers are due.
+    pub(super) fn fire(&mut self, now: Time) {
+        while let Some(&Reverse((at, place))) = self.timers.peek()
+            && at <= now
+        {
+            self.timers.pop();
+            let limiter = &mut self.queues[place as usize].limiter;
+            if limiter.timer() == at {
+                limiter.fire(now);
+                self.changed(now, place);
+            }
+        }
+    }
+
+    /// When a timer is due.
+    pub(super) fn next_timer(&mut self) -> Time {
+        let Self { timers, queues, .. } = self;
+        earliest(timers, |place, at| queues[place as usize].limiter.timer() == at)
+    }
+
+    /// When a queue that its limiter holds back may be free again.
+    pub(super) fn next_free(&mut self) -> Time {
+        let Self { limited, queues, .. } = self;
+        earliest(limited, |place, at| queues[place as usize].state == State::Limited(at))
+    }
+}
+
+/// The first time of those that still count.
+fn earliest(heap: &mut BinaryHeap<Reverse<(Time, u32)>>, counts: impl Fn(u32, Time) -> bool) -> Time {
+    while let Some(&Reverse((at, place))) = heap.peek() {
+        if counts(place, at) {
+            return at;
+        }
+        heap.pop();
+    }
+    Time::NEVER
+}

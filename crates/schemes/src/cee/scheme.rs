@@ -1,0 +1,55 @@
+//! The transport's entry in the registry.
+
+use super::Cee;
+use crate::adapter::Adapter;
+use crate::parameter::{Parameter, Value};
+use crate::qcn;
+use crate::registry::{Hosts, Info, Make, Plan, Transport, Unfit, View};
+use raddle_core::{NodeId, PortId};
+use std::sync::Arc;
+
+/// The transport of converged enhanced Ethernet.
+pub const TRANSPORT: Transport = Transport {
+    info: Info {
+        name: "cee",
+        summary: "Lossless Ethernet's adapter: a queue for each destination, with or without QCN's rate limiters",
+        source: "Crisan, Gusat and Minkenberg, Comparative Evaluation of CEE-based Switch Adaptive Routing",
+        differs: &[
+            "frames are put in order flow by flow, where the paper's adapter does it source by source",
+        ],
+        view: View::Local,
+        parameters: &[
+            Parameter::new("mtu", Value::Bytes(1_500), "bytes of a full frame, headers included")
+                .within(64.0, 9_216.0),
+            Parameter::new("priority", Value::Count(3), "priority of frames whose flow has none, 0 to 7")
+                .within(0.0, 7.0),
+            Parameter::new("rate_limiters", Value::Flag(false), "whether notices of QCN limit rates"),
+        ],
+    },
+    make: Make::Hosts(build),
+};
+
+fn build(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
+    if let Some(host) = plan.topology.hosts().find(|&host| plan.topology.port_count(host) != 1) {
+        let ports = plan.topology.port_count(host);
+        let problem = format!("an adapter has one port, but host {host} has {ports}");
+        let hint = "choose a fabric of switches, such as kind = \"k_ary_n_tree\"".to_owned();
+        return Err(Unfit { key: "topology".to_owned(), problem, hint });
+    }
+    let settings = plan.settings;
+    let mtu = u32::try_from(settings.count("mtu")).expect("the parameter's range");
+    let priority = settings.count("priority") as u8;
+    let limiters = if settings.flag("rate_limiters") {
+        let of_points = plan.congestion_points("qcn", "a rate limiter of `cee`")?;
+        Some(Arc::new(qcn::Params::of(of_points)))
+    } else {
+        None
+    };
+    let (topology, seed, progress) = (Arc::clone(plan.topology), plan.seed, plan.progress);
+    let host = move |node: NodeId| -> Box<dyn raddle_core::Host> {
+        let line_rate = topology.link_at(node, PortId(0)).map_or(raddle_core::Rate::ZERO, |link| link.rate);
+        let protocol = Cee { node: node.0, limiters: limiters.clone(), line_rate, seed, priority };
+        Box::new(Adapter::new(node, protocol, mtu, line_rate, seed, progress))
+    };
+    Ok(Hosts { host: Box::new(host), header_bytes: 0, mtu, handshake: false })
+}

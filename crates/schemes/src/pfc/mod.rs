@@ -1,0 +1,169 @@
+//! Priority-based flow control: a port whose node has little memory left for what comes in by it tells the neighbour to
+//! stop, priority by priority (IEEE 802.1Qbb, IEEE 802.3 Annex 31D; specs/cee.md §2.2).
+//!
+//! Every port has memory of its own for each lossless priority. Beyond the upper watermark it sends a pause, which lasts
+//! for a time and is renewed before it runs out; at the lower watermark it takes the pause back. What was on its way when
+//! the pause was sent needs the room above the upper watermark: [`headroom`].
+//!
+//! Differs from the standard: the pause takes hold as soon as its frame is in, where 802.3 Annex 31B.3.7 allows a reaction
+//! time, which the headroom reckons with.
+//!
+//! Cost: a packet that takes or gives back memory, an addition and two comparisons.
+
+mod scheme;
+#[cfg(test)]
+mod tests;
+
+pub use scheme::{FLOW_CONTROL, Params, headroom};
+
+use raddle_core::{
+    CONTROL, Duration, FlowControlAccount, Header, LinkFlowControl, Packet, Paused, Rate, Time,
+};
+use raddle_wire::Mac;
+use raddle_wire::pfc::Pause;
+
+/// The longest pause that a frame can ask for, in units of 512 bit times.
+const LONGEST: u16 = 0xFFFF;
+
+/// Flow control at one port.
+#[derive(Debug)]
+pub struct Pfc {
+    params: Params,
+    mac: Mac,
+    /// What 512 bits take on the link.
+    quantum: Duration,
+    /// Bytes of each priority in the node's memory.
+    occupied: [u64; 8],
+    /// Priorities that the neighbour has been told to hold back.
+    pausing: u8,
+    /// When it has to be told again.
+    renewal: Time,
+    paused: Paused,
+    /// When the neighbour's pauses run out.
+    until: [Time; 8],
+    /// Since when something has been paused here; meaningless if nothing is.
+    paused_since: Time,
+    account: FlowControlAccount,
+}
+
+impl Pfc {
+    /// At a port of a link of that rate, which sends frames under the address `mac`.
+    #[must_use]
+    pub fn new(params: Params, mac: Mac, rate: Rate) -> Self {
+        Self {
+            params,
+            mac,
+            quantum: rate.time_for(raddle_core::Bytes(64)),
+            occupied: [0; 8],
+            pausing: 0,
+            renewal: Time::NEVER,
+            paused: Paused::NONE,
+            until: [Time::ZERO; 8],
+            paused_since: Time::ZERO,
+            account: FlowControlAccount::default(),
+        }
+    }
+
+    fn is_lossless(&self, class: u8) -> bool {
+        class < CONTROL && self.params.priorities >> class & 1 == 1
+    }
+
+    /// A frame that lets these priorities pause for the longest time or, if `resume`, go on.
+    fn frame(&self, priorities: u8, resume: bool) -> Packet {
+        let quanta = std::array::from_fn(|i| if priorities >> i & 1 == 1 && !resume { LONGEST } else { 0 });
+        let pause = Pause { src: self.mac, enabled: priorities, quanta };
+        Packet::new(Pause::LEN as u32, Header::Pfc(pause))
+    }
+
+    fn longest(&self) -> Duration {
+        self.quantum * u64::from(LONGEST)
+    }
+
+    fn set_renewal(&mut self, now: Time) {
+        // Well before half of it has passed, so that a frame lost does no harm.
+        self.renewal = if self.pausing == 0 { Time::NEVER } else { now + self.longest() * 2 / 5 };
+    }
+
+    /// Brings what is paused here up to now.
+    fn settle(&mut self, now: Time) {
+        let held = (0..8).filter(|&priority: &usize| self.until[priority] > now);
+        let paused = Paused(held.fold(0, |mask, priority| mask | 1 << priority));
+        match (self.paused == Paused::NONE, paused == Paused::NONE) {
+            (true, false) => self.paused_since = now,
+            (false, true) => self.account.paused = self.account.paused + now.since(self.paused_since),
+            _ => {}
+        }
+        self.paused = paused;
+    }
+}
+
+impl LinkFlowControl for Pfc {
+    fn enter(&mut self, now: Time, class: u8, size: u32) -> Option<Packet> {
+        if !self.is_lossless(class) {
+            return None;
+        }
+        let occupied = &mut self.occupied[usize::from(class)];
+        *occupied += u64::from(size);
+        self.account.peak_memory = self.account.peak_memory.max(*occupied);
+        self.account.overflows += u64::from(*occupied > self.params.buffer);
+        let priority = 1 << class;
+        if *occupied <= self.params.xoff || self.pausing & priority != 0 {
+            return None;
+        }
+        self.pausing |= priority;
+        self.account.pauses += 1;
+        if self.renewal == Time::NEVER {
+            self.set_renewal(now);
+        }
+        Some(self.frame(priority, false))
+    }
+
+    fn leave(&mut self, now: Time, class: u8, size: u32) -> Option<Packet> {
+        if !self.is_lossless(class) {
+            return None;
+        }
+        let occupied = &mut self.occupied[usize::from(class)];
+        *occupied -= u64::from(size);
+        let priority = 1 << class;
+        if *occupied > self.params.xon || self.pausing & priority == 0 {
+            return None;
+        }
+        self.pausing &= !priority;
+        if self.pausing == 0 {
+            self.set_renewal(now);
+        }
+        Some(self.frame(priority, true))
+    }
+
+    fn heed(&mut self, now: Time, packet: &Packet) -> bool {
+        let Header::Pfc(pause) = &packet.header else { return false };
+        for priority in (0..8).filter(|&priority| pause.enabled >> priority & 1 == 1) {
+            self.until[priority] = now + self.quantum * u64::from(pause.quanta[priority]);
+        }
+        self.settle(now);
+        true
+    }
+
+    fn paused(&self) -> Paused {
+        self.paused
+    }
+
+    fn wake(&self) -> Time {
+        let held = (0..8).filter(|&priority| self.paused.holds(priority));
+        held.map(|priority| self.until[usize::from(priority)]).fold(self.renewal, Time::min)
+    }
+
+    fn fire(&mut self, now: Time) -> Option<Packet> {
+        self.settle(now);
+        if self.renewal > now {
+            return None;
+        }
+        self.set_renewal(now);
+        Some(self.frame(self.pausing, false))
+    }
+
+    fn account(&self, now: Time) -> FlowControlAccount {
+        let held = if self.paused == Paused::NONE { Duration::ZERO } else { now.since(self.paused_since) };
+        FlowControlAccount { paused: self.account.paused + held, ..self.account }
+    }
+}

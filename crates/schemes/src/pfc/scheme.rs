@@ -1,0 +1,100 @@
+//! PFC's entry in the registry.
+
+use super::Pfc;
+use crate::addresses::Addresses;
+use crate::parameter::{Parameter, Settings, Value};
+use crate::registry::{FlowControl, FlowControls, Info, Plan, Unfit, View};
+use raddle_topology::Link;
+
+/// Priority-based flow control.
+pub const FLOW_CONTROL: FlowControl = FlowControl {
+    info: Info {
+        name: "pfc",
+        summary: "Priority-based flow control: neighbours stop each other before memory runs out",
+        source: "IEEE 802.1Qbb, IEEE 802.3 Annex 31D",
+        differs: &[
+            "a pause takes hold when its frame has come in; the reaction time stands in the headroom only",
+        ],
+        view: View::Local,
+        parameters: PARAMETERS,
+    },
+    build,
+};
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter::new("buffer", Value::Bytes(100_000), "memory of a port for each lossless priority"),
+    Parameter::new("xoff", Value::Bytes(85_000), "bytes beyond which the neighbour is told to stop"),
+    Parameter::new("xon", Value::Bytes(70_000), "bytes at which it is told to go on"),
+    Parameter::new("priorities", Value::Count(255), "lossless priorities, as a number: bit i is priority i")
+        .within(1.0, 255.0),
+];
+
+/// What a port does with its memory. Sizes are in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Params {
+    /// Memory for each lossless priority.
+    pub buffer: u64,
+    /// Beyond so much the neighbour is told to stop.
+    pub xoff: u64,
+    /// At so much it is told to go on.
+    pub xon: u64,
+    /// Lossless priorities: bit i is priority i.
+    pub priorities: u8,
+}
+
+impl Default for Params {
+    /// 100 KB, 85 KB and 70 KB, everything lossless (specs/cee.md §0).
+    fn default() -> Self {
+        Self::of(&Settings::defaults(PARAMETERS))
+    }
+}
+
+impl Params {
+    fn of(settings: &Settings) -> Self {
+        Self {
+            buffer: settings.count("buffer"),
+            xoff: settings.count("xoff"),
+            xon: settings.count("xon"),
+            priorities: settings.count("priorities") as u8,
+        }
+    }
+}
+
+/// What may still come in by a link once a pause has become due, in bytes: a packet that has just begun at the far end,
+/// one in front of the pause here, the pause, what the link holds both ways, what the neighbour sends until it reacts
+/// (60 units of 512 bit times, IEEE 802.3 Annex 31B.3.7), and a packet charged before it is all there (specs/cee.md §2.2).
+#[must_use]
+pub fn headroom(link: &Link, packet_bytes: u32) -> u64 {
+    let packet = u64::from(packet_bytes);
+    3 * packet + 64 + 60 * 64 + link.line_rate.bytes_in(link.delay * 2).0
+}
+
+fn build(plan: &Plan<'_>, packet_bytes: u32) -> Result<FlowControls, Unfit> {
+    let params = Params::of(plan.settings);
+    let unfit = |key: &str, problem, hint| Unfit { key: format!("scheme.pfc.{key}"), problem, hint };
+    if params.xon > params.xoff {
+        let problem = "a pause would be taken back before it is sent".to_owned();
+        return Err(unfit("xon", problem, "give `xon` at most what `xoff` is".to_owned()));
+    }
+    let needed =
+        plan.topology.links().map(|(_, link)| (headroom(link, packet_bytes), link)).max_by_key(|of| of.0);
+    if let Some((needed, link)) = needed
+        && params.buffer < params.xoff + needed
+    {
+        let problem = format!(
+            "{} B lie between `xoff` and `buffer`, but {needed} B may come in by the link from {} to {} before a pause \
+             takes hold",
+            params.buffer.saturating_sub(params.xoff),
+            link.from,
+            link.to,
+        );
+        let hint = format!("give `buffer` at least {} B, or a smaller `xoff`", params.xoff + needed);
+        return Err(unfit("xoff", problem, hint));
+    }
+    let (topology, addresses) = (plan.topology.clone(), Addresses::of(plan.topology));
+    Ok(Box::new(move |id| {
+        let link = topology.link(id)?;
+        let mac = addresses.port(link.from, link.from_port);
+        Some(Box::new(Pfc::new(params, mac, link.line_rate)))
+    }))
+}

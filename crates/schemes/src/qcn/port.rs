@@ -1,0 +1,138 @@
+//! The congestion points of an egress port, one a priority, and the notices that they send.
+
+use super::congestion_point::{CongestionPoint, Sample};
+use super::params::Params;
+use raddle_core::{CONTROL, Header, Packet, PortAgent, PortState, Stream, Time};
+use raddle_wire::Mac;
+use raddle_wire::cnm::Notice;
+use std::sync::Arc;
+
+/// The congestion points of one egress port of a switch.
+///
+/// A notice goes to the source of the frame that was sampled, by way of this node's forwarder, which thus hears of its
+/// own ports' congestion before anyone else. [`CONTROL`] packets are nobody's congestion: they are not counted.
+#[derive(Debug)]
+pub struct CongestionPoints {
+    points: [CongestionPoint; CONTROL as usize],
+    params: Arc<Params>,
+    address: Mac,
+    random: Stream,
+}
+
+impl CongestionPoints {
+    /// Of the port with that address, at which nothing waits yet.
+    #[must_use]
+    pub fn new(address: Mac, params: &Arc<Params>, mut random: Stream) -> Self {
+        let points = std::array::from_fn(|_| CongestionPoint::new(params, &mut random));
+        Self { points, params: Arc::clone(params), address, random }
+    }
+
+    fn notice(&self, culprit: &Packet, priority: u8, sample: Sample) -> Packet {
+        let notice = Notice {
+            dst: culprit.src().0,
+            cp: self.address,
+            priority,
+            feedback: sample.feedback,
+            q_offset: units(-sample.offset),
+            q_delta: units(sample.growth),
+            culprit_dst: culprit.dst().0,
+        };
+        Packet::new(Notice::LEN as u32, Header::Cnm(notice))
+    }
+}
+
+impl PortAgent for CongestionPoints {
+    fn enqueue(&mut self, _: Time, packet: &mut Packet, _: &PortState) -> Option<Packet> {
+        let class = packet.class();
+        let point = self.points.get_mut(usize::from(class))?;
+        let sample = point.joined(packet.size, &self.params, &mut self.random)?;
+        (sample.feedback > 0).then(|| self.notice(packet, class, sample))
+    }
+
+    fn left(&mut self, _: Time, class: u8, size: u32) {
+        if let Some(point) = self.points.get_mut(usize::from(class)) {
+            point.left(size);
+        }
+    }
+}
+
+/// Bytes in the units of 64 that notices have, towards zero, as far as they reach.
+fn units(bytes: i64) -> i16 {
+    (bytes / 64).clamp(i16::MIN.into(), i16::MAX.into()) as i16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{backlogs, segment};
+    use raddle_core::NodeId;
+
+    const ADDRESS: Mac = Mac::switch_port(2, 1, 2);
+
+    fn port() -> CongestionPoints {
+        CongestionPoints::new(ADDRESS, &Arc::new(Params::default()), Stream::new(1, 0, "test"))
+    }
+
+    /// Frames that join the port, host 4 to host 9, until one of them is answered by a notice.
+    fn notified(port: &mut CongestionPoints) -> (u32, Packet) {
+        let [state] = backlogs(&[0])[..] else { unreachable!("one port") };
+        for frames in 1.. {
+            if let Some(packet) = port.enqueue(Time::ZERO, &mut segment(4, 9, 1, 0), &state) {
+                return (frames, packet);
+            }
+        }
+        unreachable!("a queue that never drains is congested some time")
+    }
+
+    #[test]
+    fn a_notice_says_whose_frame_met_how_much_congestion_where() {
+        let (frames, packet) = notified(&mut port());
+        let queue = i64::from(frames) * 1_500;
+        assert!(
+            (127_500 / 1_500..=172_500 / 1_500 + 1).contains(&frames),
+            "after one interval, not {frames}"
+        );
+        assert_eq!((packet.dst(), packet.size, packet.class()), (NodeId(4), 64, CONTROL));
+        let Header::Cnm(notice) = packet.header else { panic!("a notice: {packet:?}") };
+        let expected = Notice {
+            dst: 4,
+            cp: ADDRESS,
+            priority: 0,
+            feedback: 63,
+            q_offset: units(20_000 - queue),
+            q_delta: units(queue),
+            culprit_dst: 9,
+        };
+        assert_eq!(notice, expected);
+    }
+
+    #[test]
+    fn what_has_left_is_no_congestion() {
+        let [state] = backlogs(&[0])[..] else { unreachable!("one port") };
+        let mut port = port();
+        for _ in 0..1_000 {
+            let notice = port.enqueue(Time::ZERO, &mut segment(4, 9, 1, 0), &state);
+            assert_eq!(notice, None);
+            port.left(Time::ZERO, 0, 1_500);
+        }
+    }
+
+    #[test]
+    fn notices_are_not_counted_and_not_answered() {
+        let [state] = backlogs(&[0])[..] else { unreachable!("one port") };
+        let mut port = port();
+        let (_, mut packet) = notified(&mut port);
+        let before = port.points;
+        for _ in 0..10_000 {
+            assert_eq!(port.enqueue(Time::ZERO, &mut packet, &state), None);
+        }
+        port.left(Time::ZERO, CONTROL, 64);
+        assert_eq!(port.points, before);
+    }
+
+    /// The vector of §4.3: 40,000 B above the equilibrium, grown by 11,000 B.
+    #[test]
+    fn oracle_4_3_units() {
+        assert_eq!([-40_000, 11_000, 1 << 40, -(1 << 40)].map(units), [-625, 171, i16::MAX, i16::MIN]);
+    }
+}

@@ -1,0 +1,82 @@
+//! Strict priority among classes, first in first out within each (IEEE 802.1Q §8.6.8.1): control frames first, then the
+//! highest of the priorities that are not paused.
+
+use crate::registry::{Info, Plan, QueueDiscipline, Queues, Unfit, View};
+use raddle_core::{Admit, Bytes, CONTROL, Packet, Paused, Queue, Time};
+use std::collections::VecDeque;
+
+/// Strict priority.
+pub const QUEUE: QueueDiscipline = QueueDiscipline {
+    info: Info {
+        name: "strict",
+        summary: "Strict priority among the eight of 802.1Q, which heeds pauses; unbounded",
+        source: "IEEE 802.1Q §8.6.8.1",
+        differs: &[],
+        view: View::Local,
+        parameters: &[],
+    },
+    build,
+};
+
+fn build(_: &Plan<'_>) -> Result<Queues, Unfit> {
+    Ok(Box::new(|_| Box::new(Strict::default())))
+}
+
+/// The queue of one port.
+#[derive(Debug, Default)]
+pub struct Strict {
+    /// Slots and sizes, by class.
+    classes: [VecDeque<(u32, u32)>; CONTROL as usize + 1],
+    /// One bit a class in which something waits.
+    backlogged: u16,
+    bytes: u64,
+}
+
+impl Queue for Strict {
+    fn push(&mut self, _: Time, slot: u32, packet: &Packet) -> Admit {
+        let class = packet.class();
+        self.bytes += u64::from(packet.size);
+        self.backlogged |= 1 << class;
+        self.classes[usize::from(class)].push_back((slot, packet.size));
+        Admit::Take
+    }
+
+    fn pop(&mut self, _: Time, paused: Paused) -> Option<u32> {
+        let class = (self.backlogged & !u16::from(paused.0)).checked_ilog2()?;
+        let queue = &mut self.classes[class as usize];
+        let (slot, size) = queue.pop_front()?;
+        if queue.is_empty() {
+            self.backlogged &= !(1 << class);
+        }
+        self.bytes -= u64::from(size);
+        Some(slot)
+    }
+
+    fn bytes(&self) -> Bytes {
+        Bytes(self.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_core::Header;
+    use raddle_wire::cee::Frame;
+
+    #[test]
+    fn the_highest_class_that_is_not_paused_goes_first() {
+        let mut queue = Strict::default();
+        let frame =
+            |priority| Packet::new(100, Header::Cee(Frame { priority, plen: 100, ..Frame::default() }));
+        let notice = Packet::new(64, Header::Cnm(crate::testing::notice()));
+        for (slot, packet) in [frame(0), frame(3), notice, frame(3), frame(5)].iter().enumerate() {
+            assert_eq!(queue.push(Time::ZERO, slot as u32, packet), Admit::Take);
+        }
+        assert_eq!(queue.bytes(), Bytes(464));
+        let paused = Paused(1 << 5 | 1 << 0);
+        let order: Vec<u32> = std::iter::from_fn(|| queue.pop(Time::ZERO, paused)).collect();
+        assert_eq!(order, [2, 1, 3], "control frames are never paused");
+        let rest: Vec<u32> = std::iter::from_fn(|| queue.pop(Time::ZERO, Paused::NONE)).collect();
+        assert_eq!((rest, queue.bytes()), (vec![4, 0], Bytes(0)));
+    }
+}

@@ -1,0 +1,40 @@
+//! Modulo routing: a host's number, divided level by level, says which ports lead up.
+
+use super::{Ascent, digit};
+use crate::parameter::{Parameter, Settings};
+use raddle_core::{NodeId, Packet};
+use raddle_topology::Xgft;
+
+/// What a host's number is divided by at a switch of level l.
+pub(crate) const DIVISOR: Parameter = Parameter::choice(
+    "divisor",
+    &["parents", "children"],
+    "what a host's number is divided by at a switch of level l: w1 * .. * wl, the parents of the levels up to l, or \
+     m1 * .. * m(l-1), the children of those below it; the same in k-ary n-trees",
+);
+
+/// The ports up that the number of a packet's source or destination names at one node.
+#[derive(Debug)]
+pub(crate) struct ModK {
+    divisor: u32,
+    host: fn(&Packet) -> NodeId,
+}
+
+impl ModK {
+    /// At `node`, by the number of the host that `host` tells of a packet.
+    pub(crate) fn new(tree: &Xgft, node: NodeId, settings: &Settings, host: fn(&Packet) -> NodeId) -> Self {
+        let level = tree.level(node);
+        let divisor = match settings.choice(DIVISOR.name) {
+            "children" => tree.hosts_each(level.saturating_sub(1)),
+            _ => tree.planes(level),
+        };
+        Self { divisor, host }
+    }
+}
+
+impl Ascent for ModK {
+    #[inline]
+    fn choose(&mut self, packet: &Packet, ports: usize) -> usize {
+        digit((self.host)(packet).0, self.divisor, ports)
+    }
+}

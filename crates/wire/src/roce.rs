@@ -1,0 +1,322 @@
+//! RoCEv2: InfiniBand's transport over UDP and IPv4 (InfiniBand Architecture, Annex A17), as far as DCQCN needs it.
+//!
+//! | byte | bits | field | here |
+//! |---|---|---|---|
+//! | 0 | 160 | IPv4 | the priority is its class selector (RFC 2474 §4.2.2), and ECN as ever |
+//! | 20 | 64 | UDP to port 4791 | source port for load balancers; no checksum, as the annex advises |
+//! | 28 | 8 | opcode | RDMA WRITE Only 0x0A, or congestion notification 0x81 |
+//! | 29 | 8 | solicited event, migration, pad count, version | bytes of padding behind the payload, in two bits; else 0 |
+//! | 30 | 16 | partition key | 0xFFFF, the default |
+//! | 32 | 8 | FECN, BECN, reserved | BECN in a congestion notification, else 0 |
+//! | 33 | 24 | destination queue pair | the flow's number in its source, at both ends |
+//! | 36 | 8 | acknowledge request, reserved | 0 |
+//! | 37 | 24 | packet sequence number | of the packet in its flow; 0 in a congestion notification |
+//! | 40 | 64 | RETH: virtual address | place in the flow of the first payload byte |
+//! | 48 | 32 | RETH: remote key | bytes of the flow, upper half |
+//! | 52 | 32 | RETH: DMA length | bytes of the flow, lower half |
+//! | 56 | .. | payload, padded to four bytes | |
+//! | -4 | 32 | invariant CRC | computed |
+//!
+//! A congestion notification has 16 reserved bytes, zeros, in place of RETH. By the standard a flow would begin with a
+//! WRITE First, the only packet with a RETH, whose DMA length is that of the whole message; so that any packet alone
+//! says what it brings, each is a WRITE Only with a RETH, and its DMA length is still the message's and not the packet's.
+
+use crate::crc::crc32;
+use crate::field::{first, get16, get32, get64, part, put16, put32, put64};
+use crate::ipv4::{self, Ipv4};
+use crate::{Ecn, Error, udp};
+
+/// A packet's headers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packet {
+    /// Sending node (24 bits).
+    pub src: u32,
+    /// Receiving node (24 bits).
+    pub dst: u32,
+    /// 802.1Q's priority, 0 to 7.
+    pub priority: u8,
+    /// Whether queues may mark the packet, and whether one has.
+    pub ecn: Ecn,
+    /// UDP's source port.
+    pub src_port: u16,
+    /// The flow's number in its source: the queue pair's, 24 bits.
+    pub flow: u32,
+    /// What the packet is for.
+    pub kind: Kind,
+}
+
+/// What a packet is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It writes some of a flow's bytes.
+    Write {
+        /// The packet's number in its flow; wraps at 24 bits.
+        psn: u32,
+        /// Payload bytes.
+        plen: u16,
+        /// Place of the first payload byte in the flow.
+        offset: u64,
+        /// Bytes of the flow, at least `offset + plen`.
+        size: u64,
+    },
+    /// It tells a flow's source that one of the flow's packets was marked (CNP).
+    Notification,
+}
+
+const UDP: usize = 8;
+const BTH: usize = 12;
+/// Bytes of RETH, and of what is reserved in its place.
+const EXTENDED: usize = 16;
+const ICRC: usize = 4;
+const WRITE_ONLY: u8 = 0x0A;
+const CNP: u8 = 0x81;
+const BECN: u8 = 0x40;
+const DEFAULT_PARTITION: u16 = 0xFFFF;
+
+impl Packet {
+    /// The UDP port of every packet.
+    pub const PORT: u16 = 4_791;
+    /// Bytes of the headers up to the payload.
+    pub const HEADERS: usize = ipv4::LEN + UDP + BTH + EXTENDED;
+    /// Bytes on the wire of a notification, and of a packet of data besides its payload and padding.
+    pub const LEN: usize = Self::HEADERS + ICRC;
+
+    /// Payload bytes.
+    #[must_use]
+    pub const fn plen(&self) -> u16 {
+        match self.kind {
+            Kind::Write { plen, .. } => plen,
+            Kind::Notification => 0,
+        }
+    }
+
+    /// Bytes behind the payload: padding to a multiple of four, and the invariant CRC.
+    #[must_use]
+    pub const fn trailer_len(&self) -> usize {
+        self.padding() + ICRC
+    }
+
+    const fn padding(&self) -> usize {
+        self.plen().wrapping_neg() as usize % 4
+    }
+
+    /// The flow's name, also in a notification about it: `source of the flow << 32 | flow`.
+    #[must_use]
+    pub const fn flow_key(&self) -> u64 {
+        let source = match self.kind {
+            Kind::Write { .. } => self.src,
+            Kind::Notification => self.dst,
+        };
+        (source as u64) << 32 | self.flow as u64
+    }
+
+    /// The bytes of the headers.
+    ///
+    /// # Panics
+    /// If a node's, flow's or packet's number exceeds 24 bits, the priority 7, or the packet the 65,535 bytes of IPv4.
+    #[must_use]
+    pub fn encode(&self) -> [u8; Self::HEADERS] {
+        let udp_len = UDP + BTH + EXTENDED + usize::from(self.plen()) + self.trailer_len();
+        let ip = Ipv4 {
+            src: self.src,
+            dst: self.dst,
+            class: self.priority,
+            ecn: self.ecn,
+            protocol: udp::Datagram::PROTOCOL,
+        };
+        let mut bytes = [0; Self::HEADERS];
+        let (network, transport) = bytes.split_at_mut(ipv4::LEN);
+        network.copy_from_slice(&ip.encode(udp_len));
+        put16(transport, 0, self.src_port);
+        put16(transport, 2, Self::PORT);
+        put16(transport, 4, udp_len as u16);
+        let bth = &mut transport[UDP..];
+        bth[1] = (self.padding() as u8) << 4;
+        put16(bth, 2, DEFAULT_PARTITION);
+        put32(bth, 4, number("flow", self.flow));
+        match self.kind {
+            Kind::Write { psn, offset, size, .. } => {
+                bth[0] = WRITE_ONLY;
+                put32(bth, 8, number("packet", psn));
+                put64(bth, BTH, offset);
+                put64(bth, BTH + 8, size);
+            }
+            Kind::Notification => {
+                bth[0] = CNP;
+                bth[4] = BECN;
+            }
+        }
+        bytes
+    }
+
+    /// Appends to `out` what follows the payload of the packet that begins at byte `start` of it.
+    pub(crate) fn encode_trailer(&self, out: &mut Vec<u8>, start: usize) {
+        out.resize(out.len() + self.padding(), 0);
+        let icrc = icrc(&out[start..]);
+        out.extend_from_slice(&icrc);
+    }
+
+    /// Whether bytes that begin with an IPv4 header are such a packet, rather than a [`udp::Datagram`], which always has a
+    /// checksum, or a packet of another protocol.
+    pub(crate) fn is_in(bytes: &[u8]) -> bool {
+        bytes.len() >= ipv4::LEN + UDP
+            && ipv4::protocol(bytes) == Some(udp::Datagram::PROTOCOL)
+            && get16(bytes, ipv4::LEN + 2) == Self::PORT
+            && get16(bytes, ipv4::LEN + 6) == 0
+    }
+
+    /// The headers in front of `bytes`, which go on to the packet's invariant CRC.
+    ///
+    /// # Errors
+    /// [`Error`], if the bytes are no such packet between nodes.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        let (ip, udp) = Ipv4::decode(bytes, udp::Datagram::PROTOCOL, UDP + BTH + EXTENDED + ICRC)?;
+        let (covered, crc) = part(bytes, 0, ipv4::LEN + udp.len())?.split_at(ipv4::LEN + udp.len() - ICRC);
+        if icrc(covered) != crc {
+            return Err(Error::Checksum);
+        }
+        let invalid = |field, value: u64| Err(Error::Invalid { field, value });
+        let headers: &[u8; UDP + BTH + EXTENDED] = first(udp)?;
+        match (get16(headers, 2), usize::from(get16(headers, 4)), get16(headers, 6)) {
+            (Self::PORT, len, 0) if len == udp.len() => {}
+            (Self::PORT, _, 0) => return invalid("length", get16(headers, 4).into()),
+            (Self::PORT, _, checksum) => return invalid("UDP checksum", checksum.into()),
+            (port, ..) => return invalid("destination port", port.into()),
+        }
+        let bth = &headers[UDP..];
+        let padding = usize::from(bth[1] >> 4 & 3);
+        let (opcode, notices) = (bth[0], bth[4]);
+        let payload = udp.len() - headers.len() - ICRC;
+        if !payload.is_multiple_of(4) {
+            return invalid("length", udp.len() as u64);
+        }
+        let kind = match (opcode, notices) {
+            (WRITE_ONLY, 0) => {
+                let Some(plen) = payload.checked_sub(padding) else {
+                    return invalid("pad count", padding as u64);
+                };
+                let (offset, size) = (get64(bth, BTH), get64(bth, BTH + 8));
+                if offset.checked_add(plen as u64).is_none_or(|end| end > size) {
+                    return invalid("virtual address", offset);
+                }
+                Kind::Write { psn: get32(bth, 8) & 0x00FF_FFFF, plen: plen as u16, offset, size }
+            }
+            (CNP, BECN) if payload == 0 => Kind::Notification,
+            (CNP, BECN) => return invalid("length", udp.len() as u64),
+            (WRITE_ONLY | CNP, _) => return invalid("FECN and BECN", notices.into()),
+            (opcode, _) => return invalid("opcode", opcode.into()),
+        };
+        Ok(Self {
+            src: ip.src,
+            dst: ip.dst,
+            priority: ip.class,
+            ecn: ip.ecn,
+            src_port: get16(headers, 0),
+            flow: get32(bth, 4) & 0x00FF_FFFF,
+            kind,
+        })
+    }
+}
+
+fn number(what: &str, number: u32) -> u32 {
+    assert!(number < 1 << 24, "{what} {number} needs more than 24 bits");
+    number
+}
+
+/// The invariant CRC of a packet up to it: over eight bytes of ones for a link header that is not there, and the packet
+/// with ones in place of the fields that change on the way.
+fn icrc(packet: &[u8]) -> [u8; ICRC] {
+    const VARIANT: [usize; 7] = [1, 8, 10, 11, ipv4::LEN + 6, ipv4::LEN + 7, ipv4::LEN + UDP + 4];
+    let (headers, rest) = packet.split_first_chunk::<{ ipv4::LEN + UDP + BTH }>().expect("headers are there");
+    let mut headers = *headers;
+    for at in VARIANT {
+        headers[at] = 0xFF;
+    }
+    crc32([0xFF; 8].iter().chain(&headers).chain(rest))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::Header;
+    use crate::tests::{bytes_of, hex};
+
+    pub(crate) const WRITE: Packet = Packet {
+        src: 1,
+        dst: 0x02_03_04,
+        priority: 3,
+        ecn: Ecn::Ect0,
+        src_port: 0xC001,
+        flow: 7,
+        kind: Kind::Write { psn: 5, plen: 3, offset: 4_096, size: 0x1_0000_0000 },
+    };
+    pub(crate) const NOTIFICATION: Packet =
+        Packet { src: 0x02_03_04, dst: 1, ecn: Ecn::NotEct, kind: Kind::Notification, ..WRITE };
+
+    /// By the formats' tables, the IPv4 checksum and the invariant CRC worked out apart.
+    #[test]
+    fn known_bytes() {
+        let write = "45 62 00 40 00 00 40 00 40 11 23 45 0a 00 00 01 0a 02 03 04  c0 01 12 b7 00 2c 00 00 \
+                     0a 10 ff ff 00 00 00 07 00 00 00 05  00 00 00 00 00 00 10 00 00 00 00 01 00 00 00 00 \
+                     00 00 00 00  b9 bf 6d 53";
+        let notification = "45 60 00 3c 00 00 40 00 40 11 23 4b 0a 02 03 04 0a 00 00 01  c0 01 12 b7 00 28 00 00 \
+                            81 00 ff ff 40 00 00 07 00 00 00 00  00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 \
+                            39 6a 56 46";
+        for (packet, text, trailer) in [(WRITE, write, 5), (NOTIFICATION, notification, 4)] {
+            let bytes = bytes_of(&Header::Roce(packet));
+            assert_eq!(bytes, hex(text));
+            assert_eq!(packet.trailer_len(), trailer);
+            assert_eq!(Header::decode(&bytes), Ok((Header::Roce(packet), 56)));
+        }
+    }
+
+    #[test]
+    fn switches_may_change_what_the_invariant_crc_leaves_out() {
+        let mut header = Header::Roce(WRITE);
+        let before = bytes_of(&header);
+        assert!(header.mark_congestion());
+        let after = bytes_of(&header);
+        let changed: Vec<usize> = (0..before.len()).filter(|&at| before[at] != after[at]).collect();
+        assert_eq!(changed, [1, 11], "the mark and IPv4's checksum");
+        assert!(!Header::Roce(NOTIFICATION).mark_congestion());
+    }
+
+    #[test]
+    fn a_notification_names_the_flow_it_is_about() {
+        assert_eq!(WRITE.flow_key(), 1 << 32 | 7);
+        assert_eq!(NOTIFICATION.flow_key(), WRITE.flow_key());
+    }
+
+    #[test]
+    fn what_no_sender_writes_is_refused() {
+        let refused = |packet, at: usize, value: u8| {
+            let mut bytes = bytes_of(&Header::Roce(packet));
+            bytes[at] = value;
+            let len = bytes.len() - ICRC;
+            let crc = icrc(&bytes[..len]);
+            bytes[len..].copy_from_slice(&crc);
+            Packet::decode(&bytes).unwrap_err()
+        };
+        let invalid = |field, value| Error::Invalid { field, value };
+        assert_eq!(refused(WRITE, 23, 0xb8), invalid("destination port", 4_792));
+        assert_eq!(refused(WRITE, 25, 0x2d), invalid("length", 45));
+        assert_eq!(refused(WRITE, 27, 1), invalid("UDP checksum", 1));
+        assert_eq!(refused(WRITE, 28, 0x0b), invalid("opcode", 0x0b));
+        assert_eq!(refused(WRITE, 32, 0x40), invalid("FECN and BECN", 0x40));
+        assert_eq!(refused(WRITE, 40, 0xff), invalid("virtual address", 0xff << 56 | 4_096));
+        assert_eq!(refused(NOTIFICATION, 32, 0), invalid("FECN and BECN", 0));
+        let empty = Packet { kind: Kind::Write { psn: 0, plen: 0, offset: 0, size: 0 }, ..WRITE };
+        assert_eq!(refused(empty, 29, 0x10), invalid("pad count", 1));
+    }
+
+    #[test]
+    fn a_payload_without_its_padding_is_refused() {
+        let mut bytes = bytes_of(&Header::Roce(WRITE));
+        bytes.truncate(bytes.len() - 1 - ICRC);
+        (bytes[3], bytes[25]) = (0x3f, 0x2b);
+        put16(&mut bytes, 10, 0x2346); // IPv4's checksum of a packet one byte shorter
+        let crc = icrc(&bytes);
+        bytes.extend_from_slice(&crc);
+        assert_eq!(Packet::decode(&bytes), Err(Error::Invalid { field: "length", value: 43 }));
+    }
+}
