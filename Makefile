@@ -38,9 +38,10 @@ event-queues:
 selection:
 	cargo bench -p raddle-bench --bench selection --locked
 
-# Skeletons of NAS against recorded runs: `make traces RADDLE_TRACES=FOLDER`.
+# Recorded runs of NAS: against its skeletons, and replayed: `make traces RADDLE_TRACES=FOLDER`.
 traces:
-	cargo test -p raddle-workload --test recorded --locked -- --include-ignored
+	RADDLE_TRACES=$(RADDLE_TRACES) cargo test -p raddle-workload --test recorded --locked -- --include-ignored
+	RADDLE_TRACES=$(RADDLE_TRACES) cargo test -p raddle-lab --test recorded_traces --profile count --locked -- --include-ignored
 
 # Needs a nightly toolchain and cargo-fuzz.
 fuzz:
