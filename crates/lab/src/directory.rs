@@ -41,6 +41,9 @@ pub(crate) const IMBALANCE: &str = "imbalance.parquet";
 /// The capture's name in a run directory.
 pub(crate) const PACKETS: &str = "packets.pcapng";
 
+/// The ranks' name in a run directory.
+pub(crate) const RANKS: &str = "ranks.parquet";
+
 /// The resolved experiment's name in a run directory.
 pub const EXPERIMENT: &str = "experiment.toml";
 
@@ -91,7 +94,7 @@ pub fn run_into(
         samples.finish(outcome.complete, &notes)?;
     }
     if !outcome.ranks.is_empty() {
-        let mut ranks = TableWriter::<RankRecord>::create(&part.file("ranks.parquet"))?;
+        let mut ranks = TableWriter::<RankRecord>::create(&part.file(RANKS))?;
         outcome.ranks.iter().try_for_each(|rank| ranks.push(rank))?;
         ranks.finish(outcome.complete, &notes)?;
     }
