@@ -139,7 +139,9 @@ fn runs_of_each_routing() {
         let mut fabrics = 0;
         for fabric in [FABRICS[0], FABRICS[3], FABRICS[4], FABRICS[7]] {
             let document = experiment(fabric, "tcp-newreno", &failures(fabric));
-            let document = document.with_overrides([set.as_str()]).unwrap();
+            // Switch AR reads the notices of congestion points.
+            let points = (routing.info.name == "switch-ar").then_some("scheme.congestion_points=\"qcn\"");
+            let document = document.with_overrides([set.as_str()].into_iter().chain(points)).unwrap();
             // Some are for Clos networks only, some for trees.
             if document.prepare().is_ok() {
                 let outcome = same_on_any_number_of_threads(&document, &format!("{set} on {fabric}"));
