@@ -35,6 +35,10 @@ pub struct Hotspot {
     pub run: Duration,
     /// How all of them produce frames.
     pub process: Process,
+    /// Each flow's share relative to others of its class, 1 to 255.
+    pub weight: u8,
+    /// Each flow's priority class, 0 to 15, 0 served first.
+    pub priority: u8,
 }
 
 /// Who sends to a hotspot.
@@ -73,6 +77,8 @@ impl Hotspot {
             victims: vec![Victim { src: NodeId(1), dst: NodeId(30), load: 0.95 }],
             run: Duration::from_ms(50),
             process: Process::Constant,
+            weight: 1,
+            priority: 0,
         }
     }
 
@@ -90,6 +96,8 @@ impl Hotspot {
             victims: Vec::new(),
             run,
             process: Process::Constant,
+            weight: 1,
+            priority: 0,
         }
     }
 
@@ -117,7 +125,8 @@ impl Hotspot {
             }
             flows.push(hot.flow(src, self.destination, rate, self.process)?);
         }
-        Ok(in_order(flows))
+        let class = |flow| Flow { weight: self.weight, priority: self.priority, ..flow };
+        Ok(in_order(flows.into_iter().map(class).collect()))
     }
 
     /// What each of so many sources offers.

@@ -5,7 +5,7 @@ use raddle_workload::mpi::{KNOWN, Known};
 use raddle_workload::{PUBLISHED, Published};
 
 /// The kinds of arrivals, sizes and pairs, each with a line of description.
-const KINDS: [(&str, &str); 37] = [
+const KINDS: &[(&str, &str)] = &[
     (
         "arrivals poisson",
         "random starts over the whole fabric: mean_gap = \"1 us\", or load = 0.5 of the senders' links over the \
@@ -13,6 +13,22 @@ const KINDS: [(&str, &str); 37] = [
     ),
     ("arrivals fixed", "evenly spaced starts: gap = \"1 us\""),
     ("arrivals all_at_once", "every flow at time 0"),
+    (
+        "arrivals cbr",
+        "every sender on its own, one-frame flows evenly spaced from a random phase on: load = 0.9 of its link, \
+         frame = \"1500 B\"",
+    ),
+    (
+        "arrivals bernoulli",
+        "every sender on its own, one-frame flows, in each slot of its link with the same probability: load = 0.9, \
+         frame = \"1500 B\"",
+    ),
+    (
+        "arrivals on_off",
+        "every sender on its own, one-frame flows in geometric bursts at its link's rate, silences between: load = 0.9, \
+         burst = 10 frames in the mean, frame = \"1500 B\"",
+    ),
+    ("arrivals bursty", "as on_off, but each burst is one flow to one destination"),
     ("sizes fixed", "all the same: size = \"1 MB\""),
     ("sizes pareto", "heavy-tailed: shape = 1.05, mean = \"100 KB\""),
     ("sizes exponential", "mean = \"100 KB\""),
@@ -54,9 +70,30 @@ const KINDS: [(&str, &str); 37] = [
     ("pairs exchange", "host i to host i xor by"),
     ("pairs random_permutation", "a random permutation of the hosts; who is mapped to itself is silent"),
     ("pairs incast", "several to one: senders = 8, receiver = 0 (random if left out)"),
+    (
+        "process constant",
+        "how an application with `app_rate`, `load` or a hotspot produces: evenly spaced frames",
+    ),
+    ("process poisson", "frames with exponential gaps"),
+    ("process bernoulli", "in each slot of the link a frame with the same probability"),
+    (
+        "process on_off",
+        "geometric bursts at the link's rate, silences between: burst = 10 frames in the mean",
+    ),
     ("deadlines none", "it does not matter when flows are complete"),
     ("deadlines fixed", "the same time after the start for all: deadline = \"1 ms\""),
     ("deadlines exponential", "mean = \"20 ms\", raised to min = \"3 ms\""),
+    (
+        "load",
+        "one long flow a pair, from time 0 on: load = 0.9 of the sender's link, duration = \"10 ms\", process = \"poisson\"",
+    ),
+    (
+        "hotspot",
+        "alone or with what `pairs` send: hotspot = { type = \"input\", destination = 31, degree = 4, severity = 1.8, \
+         start = \"10 ms\", duration = \"20 ms\", victims = [{ src = 1, dst = 30, load = 0.95 }] }, duration = \"50 ms\"; \
+         sources = [0, 8] or degree = \"10%\" for other sources; type = \"output\", for slow links of the topology, has \
+         other defaults",
+    ),
     (
         "file",
         "flows of a file: file = \"trace.txt\"; format = \"hpcc\" or \"htsim\", after the file's ending (.txt, .cm) if \
