@@ -68,7 +68,7 @@ impl WorkloadSpec {
             .into_iter()
             .find(|key| section.item(key).is_some());
         let at = section.at_key(key.unwrap_or("flows")).clone();
-        if matches!(key, Some("list" | "file" | "goal")) && section.item("hotspot").is_some() {
+        if !matches!(key, None | Some("hotspot" | "pairs")) && section.item("hotspot").is_some() {
             let hint = "a hotspot stands alone, or adds to what `pairs` send";
             return Err(section.contradiction("hotspot", "a hotspot beside flows that are not drawn", hint));
         }

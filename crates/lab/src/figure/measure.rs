@@ -130,10 +130,12 @@ pub(super) struct Measure {
     pub(super) against: Labels,
     /// If not empty, the statistic is what it is beyond that of the run with these labels and otherwise the same ones.
     pub(super) beyond: Labels,
+    /// If not empty, the statistic is how many times that of the run with these labels and otherwise the same ones.
+    pub(super) relative: Labels,
 }
 
 impl Measure {
-    /// Reads the keys `of`, `stat`, `where`, `against` and `beyond` of a section.
+    /// Reads the keys `of`, `stat`, `where`, `against`, `beyond` and `relative` of a section.
     pub(super) fn read(section: &mut Section<'_>) -> Result<Self, Problem> {
         let of = section.choice("of", "measure", &Of::NAMES, Some("value"))?;
         let stat = section.choice("stat", "statistic", &Stat::NAMES, Some("mean"))?;
@@ -148,7 +150,8 @@ impl Measure {
         section.ensure(fits, "where", what, "sizes are of flows, tiers of imbalance")?;
         let against = read_labels(section.item("against"))?;
         let beyond = read_labels(section.item("beyond"))?;
-        Ok(Self { of, stat, wanted, against, beyond })
+        let relative = read_labels(section.item("relative"))?;
+        Ok(Self { of, stat, wanted, against, beyond, relative })
     }
 
     /// Whether it is measured of flows, each of which has a size.
@@ -173,6 +176,9 @@ impl Measure {
             let base: Vec<_> =
                 self.against.iter().map(|(sweep, label)| format!("{sweep} = {label}")).collect();
             return format!("{what}: difference from {}, as a share", base.join(", "));
+        }
+        if let Some((_, label)) = self.relative.first() {
+            return format!("{what}, times that of {label}");
         }
         if unit.is_empty() { what.to_owned() } else { format!("{what} ({unit})") }
     }
@@ -254,10 +260,10 @@ impl Measure {
     /// The statistic over `run`, one of a figure's `runs`; `None` if nothing was measured.
     fn of_run(&self, run: &Run, runs: &[Run]) -> Option<f64> {
         let number = self.statistic(run, runs)?;
-        if self.beyond.is_empty() {
-            return Some(number);
-        }
-        Some(number - self.statistic(base(&self.beyond, run, runs)?, runs)?)
+        let of_base = |labels: &Labels| self.statistic(base(labels, run, runs)?, runs);
+        let beyond = if self.beyond.is_empty() { 0.0 } else { of_base(&self.beyond)? };
+        let unit = if self.relative.is_empty() { 1.0 } else { of_base(&self.relative)? };
+        Some((number - beyond) / unit)
     }
 
     /// What to bear in mind of this statistic at those points, if anything.
@@ -309,7 +315,14 @@ mod tests {
 
     fn against(rho: &str, wanted: Option<Where>) -> Measure {
         let against = vec![("rho".to_owned(), rho.to_owned())];
-        Measure { of: Of::AssignedRate, stat: Stat::Percentile(50.0), wanted, against, beyond: Labels::new() }
+        Measure {
+            of: Of::AssignedRate,
+            stat: Stat::Percentile(50.0),
+            wanted,
+            against,
+            beyond: Labels::new(),
+            relative: Labels::new(),
+        }
     }
 
     #[test]
@@ -346,6 +359,8 @@ mod tests {
         measure.beyond = std::mem::take(&mut measure.against);
         assert_eq!(measure.of_run(&runs[1], &runs), Some(16.0));
         assert_eq!(measure.of_run(&runs[0], &runs), Some(0.0));
+        measure.relative = measure.beyond.clone();
+        assert_eq!(measure.of_run(&runs[1], &runs), Some(16.0 / 12.0));
         measure.beyond[0].1 = "5 ms".to_owned();
         assert_eq!(measure.of_run(&runs[1], &runs), None);
     }
@@ -359,7 +374,14 @@ mod tests {
     }
 
     fn of(of: Of, stat: Stat) -> Measure {
-        Measure { of, stat, wanted: None, against: Labels::new(), beyond: Labels::new() }
+        Measure {
+            of,
+            stat,
+            wanted: None,
+            against: Labels::new(),
+            beyond: Labels::new(),
+            relative: Labels::new(),
+        }
     }
 
     #[test]
