@@ -129,10 +129,20 @@ pub(crate) struct Special {
     /// Under cut-through, packets that have not left the port.
     pub(crate) ledger: VecDeque<Leaving>,
     pub(crate) signals: VecDeque<(Time, Signal)>,
-    /// The packet whose last bit is still coming in at the far end, where it is to be delivered.
-    pub(crate) tail: Option<u32>,
+    /// The packet that is still coming in at the far end, and waits there until enough of it has.
+    pub(crate) coming: Option<Coming>,
     /// What happens to packets on the way, known at the far end.
     pub(crate) noise: Option<LinkNoise>,
+}
+
+/// A packet that has not come in far enough for what is to be done with it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Coming {
+    /// When it will have.
+    pub(crate) until: Time,
+    pub(crate) slot: u32,
+    /// The port by which it is to leave; `None` if it is to be delivered.
+    pub(crate) out: Option<PortId>,
 }
 
 /// A packet accepted by a port.
