@@ -47,6 +47,8 @@ pub(crate) struct UpDown<A> {
     up: PortId,
     notices: Stream,
     ascent: A,
+    /// Whether all links have been up so far: afterwards there may be packets that have left their ways.
+    intact: bool,
 }
 
 impl<A> UpDown<A> {
@@ -57,6 +59,7 @@ impl<A> UpDown<A> {
             up: PortId(tree.uplinks(tree.level(node)).start),
             notices: Stream::new(seed, node.0.into(), "up_down/notices"),
             ascent,
+            intact: true,
         }
     }
 }
@@ -78,7 +81,7 @@ impl<A: Ascent> Forwarder for UpDown<A> {
             _ => ascent.choose(now, packet, ports),
         });
         debug_assert!(
-            !self.is_from_above(arrival) || !self.is_up(verdict) || !self.next_hops.down().is_empty(),
+            !self.is_from_above(arrival) || !self.is_up(verdict) || !self.intact,
             "up after down at node {}",
             self.next_hops.node()
         );
@@ -86,6 +89,7 @@ impl<A: Ascent> Forwarder for UpDown<A> {
     }
 
     fn link(&mut self, link: LinkId, up: bool) {
+        self.intact = false;
         self.next_hops.link(link, up);
     }
 }
