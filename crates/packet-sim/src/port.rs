@@ -203,7 +203,7 @@ impl Class {
     }
 
     /// Time to put a packet of that class and so many bytes on the wire.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn serialisation_of(&self, class: u8, size: u32) -> Duration {
         match self.control_rate {
             Some(rate) if class == CONTROL => rate.time_for(Bytes(self.link_layer.on_wire(size).into())),
@@ -251,6 +251,16 @@ impl Port {
 }
 
 impl Special {
+    /// Says that the port will be served soon.
+    #[inline]
+    pub(crate) fn foresee(&self) {
+        if let Some(served) = &self.served {
+            prefetch(served);
+            prefetch(&served.serving);
+            prefetch(&*served.queue);
+        }
+    }
+
     /// Whether packets that arrive by the link, or at the port, are not simply passed on.
     pub(crate) fn inspects_arrivals(&self) -> bool {
         self.noise.is_some() || self.served.as_ref().is_some_and(|served| served.agent.is_some())

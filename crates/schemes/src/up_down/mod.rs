@@ -88,6 +88,16 @@ impl<A: Ascent> Forwarder for UpDown<A> {
         verdict
     }
 
+    fn foresee(&self, packet: &Packet) -> Option<PortId> {
+        let routing = self.next_hops.present().filter(|routing| packet.dst() != routing.node())?;
+        let mut has_choice = false;
+        let port = routing.choose(packet.dst(), |_| {
+            has_choice = true;
+            0
+        });
+        port.filter(|_| !has_choice)
+    }
+
     fn link(&mut self, link: LinkId, up: bool) {
         self.intact = false;
         self.next_hops.link(link, up);
