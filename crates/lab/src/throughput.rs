@@ -129,3 +129,86 @@ impl Live {
         before.2 != link
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_core::{Bytes, Flow, Header, NodeId, Rate};
+    use raddle_records::Ideal;
+    use raddle_topology::builders::{self, ClosRates};
+    use raddle_wire::cee::Frame;
+
+    const KEY: u64 = 5;
+
+    fn us(us: u64) -> Time {
+        Time::ZERO + Duration::from_us(us)
+    }
+
+    /// A flow of three frames from the first host of a fat-tree to the last, and a count of it in bins of 10 us.
+    fn counted() -> (Throughput, Recorder, Vec<LinkId>) {
+        let rate = ClosRates::all(Rate::from_gbps(10));
+        let tree = Arc::new(builders::fat_tree(4, rate, Duration::from_us(1)).expect("a fat-tree"));
+        let flow = Flow::new(raddle_core::FlowId(0), NodeId(0), NodeId(15), Bytes(300), Time::ZERO);
+        let ideal = Ideal { fct: Duration::from_us(1), hops: 6, line_rate: Rate::from_gbps(10) };
+        let mut recorder = Recorder::new([flow], move |_| ideal);
+        assert_eq!(recorder.report(Time::ZERO, flow.src, Report::Opened { flow: flow.id, key: KEY }), None);
+        // From the first switch above the first host upward, then to the last host.
+        let (_, up) = tree.links_from(flow.src).next().expect("a host has a link");
+        let above = tree.links_from(up.to).filter(|(_, link)| !tree.is_host(link.to));
+        let last = tree.links().find(|(_, link)| link.to == flow.dst);
+        let links = above.chain(last).map(|(id, _)| id).collect();
+        (Throughput::of(&tree, Duration::from_us(10)), recorder, links)
+    }
+
+    fn frame(number: u64) -> Packet {
+        let offset = number * 100;
+        let frame =
+            Frame { src: 0, dst: 15, flow: KEY as u32, plen: 100, offset, size: 300, ..Frame::default() };
+        Packet::new(100, Header::Cee(frame))
+    }
+
+    #[test]
+    fn a_packet_counts_where_it_arrives_and_bytes_in_order_where_the_receiver_says() {
+        let (mut throughput, recorder, links) = counted();
+        let last = links[links.len() - 1];
+        // The link's delay takes it into the next interval.
+        throughput.count(us(9), last, &frame(1), &recorder);
+        throughput.count(us(15), last, &frame(0), &recorder);
+        throughput.report(us(10), &Report::Progress { key: KEY, in_order: 0, late: 0 }, &recorder);
+        throughput.report(us(25), &Report::Progress { key: KEY, in_order: 200, late: 1 }, &recorder);
+        throughput.count(us(24), last, &frame(2), &recorder);
+        throughput.report(us(25), &Report::Delivered { key: KEY, reorder_peak: 1 }, &recorder);
+        let rows = throughput.records(us(28));
+        let row = |from, to, packets, in_order, late| ThroughputRecord {
+            flow: 0,
+            from_ps: us(from).as_ps(),
+            to_ps: us(to).as_ps(),
+            arrived_packets: packets,
+            arrived_bytes: packets * 100,
+            in_order_bytes: Some(in_order),
+            late_packets: late,
+            port_changes: 0,
+        };
+        assert_eq!(rows, [row(10, 20, 2, 200, Some(1)), row(20, 28, 1, 100, None)]);
+    }
+
+    #[test]
+    fn what_the_receiver_has_not_told_is_left_open() {
+        let (mut throughput, recorder, links) = counted();
+        throughput.count(us(4), links[links.len() - 1], &frame(0), &recorder);
+        let rows = throughput.records(us(10));
+        assert_eq!((rows[0].in_order_bytes, rows[0].late_packets), (None, None));
+    }
+
+    #[test]
+    fn a_switch_changes_ports_once_however_its_queues_drain() {
+        let (mut throughput, recorder, links) = counted();
+        let (left, right) = (links[0], links[1]);
+        throughput.count(us(1), left, &frame(0), &recorder);
+        throughput.count(us(2), right, &frame(2), &recorder);
+        // It waited behind others on the port that the switch has left.
+        throughput.count(us(3), left, &frame(1), &recorder);
+        let changes = |throughput: Throughput| throughput.records(us(10))[0].port_changes;
+        assert_eq!(changes(throughput), 1);
+    }
+}
