@@ -3,11 +3,12 @@
 
 use libfuzzer_sys::fuzz_target;
 use raddle_wire::r2c2::Announcement;
-use raddle_wire::{Header, ethernet};
+use raddle_wire::{Header, dcbx, ethernet};
 
 fuzz_target!(|bytes: &[u8]| {
     check(bytes);
     check_frame(bytes);
+    let _ = dcbx::Announcement::decode(bytes);
     check(&repaired(bytes));
 });
 
@@ -67,9 +68,24 @@ fn repaired(bytes: &[u8]) -> Vec<u8> {
             let addresses = (12..20).step_by(2).map(|at| word(&bytes, at)).sum::<usize>();
             seal(&mut bytes, 20..total, at, addresses + protocol + total.saturating_sub(20));
         }
+        (Some(0x01 | 0x06), 64..) => {
+            let data = bytes[16..18] == [0x88, 0xB5];
+            let len = if data { word(&bytes, 46).max(64) } else { 64 };
+            if let Some(frame) = bytes.get_mut(..len) {
+                let (covered, fcs) = frame.split_at_mut(len - 4);
+                fcs.copy_from_slice(&crc32(covered));
+            }
+        }
         _ => {}
     }
     bytes
+}
+
+/// Ethernet's check sequence, bit by bit.
+fn crc32(bytes: &[u8]) -> [u8; 4] {
+    let shift = |crc: u32| if crc & 1 == 1 { crc >> 1 ^ 0xEDB8_8320 } else { crc >> 1 };
+    let step = |crc: u32, byte: &u8| (0..8).fold(crc ^ u32::from(*byte), |crc, _| shift(crc));
+    (!bytes.iter().fold(!0, step)).to_le_bytes()
 }
 
 /// Makes `covered` plus `more` sum to 0xFFFF by the 16 bits at `at`.

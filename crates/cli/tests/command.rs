@@ -82,6 +82,23 @@ fn a_run_prints_a_page_and_leaves_a_directory_that_runs_again() {
 }
 
 #[test]
+fn a_run_captures_the_links_it_is_asked_to() {
+    let folder = folder();
+    let plain = json(&raddle(folder.path(), "run small.toml --format json"));
+    assert!(!folder.path().join("out/small/packets.pcapng").exists());
+    let captured = json(&raddle(folder.path(), "run small.toml --pcap 0->1,1->0 --format json"));
+    assert_eq!(captured["digest"], plain["digest"]);
+    let whole = fs::read(folder.path().join("out/small/packets.pcapng")).unwrap();
+    raddle(folder.path(), "run out/small/experiment.toml --threads 2 --out again");
+    assert!(fs::read(folder.path().join("again/packets.pcapng")).unwrap() == whole, "it runs again as it is");
+    let wrong = raddle(folder.path(), "run small.toml --pcap 0->4");
+    assert_eq!(wrong.status.code(), Some(2));
+    let told = String::from_utf8(wrong.stderr).unwrap();
+    assert!(told.contains("no link leads from node 0 to node 4"), "{told}");
+    assert!(told.contains("links from node 0 lead to 1, 2, 3, 6"), "{told}");
+}
+
+#[test]
 fn both_runtimes_deliver_the_same_flows() {
     let folder = folder();
     let packet = json(&raddle(folder.path(), "run small.toml --out packet --format json"));

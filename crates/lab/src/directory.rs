@@ -49,6 +49,9 @@ pub(crate) const QUEUE_LENGTHS: &str = "queue_lengths.parquet";
 /// The capture's name in a run directory.
 pub(crate) const PACKETS: &str = "packets.pcapng";
 
+/// The ranks' name in a run directory.
+pub(crate) const RANKS: &str = "ranks.parquet";
+
 /// The resolved experiment's name in a run directory.
 pub const EXPERIMENT: &str = "experiment.toml";
 
@@ -98,7 +101,7 @@ pub fn run_into(
     table.write(IMBALANCE, record.imbalance.is_some(), &outcome.imbalance)?;
     table.write(THROUGHPUT, record.throughput.is_some(), &outcome.throughput)?;
     table.write("flow_control.parquet", !outcome.flow_control.is_empty(), &outcome.flow_control)?;
-    table.write("ranks.parquet", !outcome.ranks.is_empty(), &outcome.ranks)?;
+    table.write(RANKS, !outcome.ranks.is_empty(), &outcome.ranks)?;
     let summary = summarizer.finish(title, seed, workload, &outcome);
     part.write(EXPERIMENT, &resolved.to_string())?;
     part.write(SUMMARY, &format!("{:#}\n", summary.json()))?;

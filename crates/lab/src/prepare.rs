@@ -57,6 +57,7 @@ impl PortParts {
             ports.agent = Some((part.build)(&Plan { settings, ..*plan })?);
         }
         if let Some((part, settings)) = &scheme.flow_control {
+            scheme.transport.check_lossless(plan.topology)?;
             ports.flow_control = Some((part.build)(&Plan { settings, ..*plan }, packet_bytes)?);
         }
         Ok(ports)

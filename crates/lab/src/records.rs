@@ -32,6 +32,8 @@ pub(crate) struct Records {
     /// Tier and imbalance of switches, if it was sampled, from the first flow's arrival to the last one's, or to the
     /// end if they arrive at once: what drains afterwards is a few flows on a few links.
     pub(crate) imbalance: Vec<(u64, f64)>,
+    /// When the last rank came to its end, if the workload was a program and all did.
+    pub(crate) makespan_ms: Option<f64>,
 }
 
 impl Records {
@@ -68,6 +70,7 @@ impl Records {
             peak_queue_bytes: column("peak_queue_bytes")?,
             control_bytes: column("control_bytes")?,
             imbalance: imbalance(&directory.join(directory::IMBALANCE), arrivals)?,
+            makespan_ms: makespan_ms(&directory.join(directory::RANKS))?,
         })
     }
 
@@ -75,6 +78,16 @@ impl Records {
     pub(crate) fn unfinished(&self, class: SizeClass) -> usize {
         self.flows.iter().filter(|flow| flow.fct_us.is_none() && class.holds(flow.size)).count()
     }
+}
+
+/// When the last rank came to its end, if there is such a file and all did.
+fn makespan_ms(file: &Path) -> Result<Option<f64>, Error> {
+    if !file.exists() {
+        return Ok(None);
+    }
+    let table = Table::read(file)?;
+    let finished: Option<Vec<u64>> = table.integers("finished_ps")?.iter().copied().collect();
+    Ok(finished.and_then(|finished| finished.into_iter().max()).map(|last| last as f64 / 1e9))
 }
 
 /// Tier and imbalance from the first to the last arrival, if there is such a file.

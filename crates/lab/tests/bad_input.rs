@@ -44,6 +44,9 @@ list = [{ src = 0, dst = 5, size = "1 MB" }]
 transport = "r2c2"
 "#;
 
+/// The flows of [`LISTED`].
+const LIST: &str = "list = [{ src = 0, dst = 5, size = \"1 MB\" }]";
+
 /// (mistake, text before, text after), applied to [`GOOD`].
 const MISTAKES: &[(&str, &str, &str)] = &[
     ("invalid TOML", "dims = [4, 4]", "dims = [4, 4"),
@@ -100,6 +103,36 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     ("traffic between one pod", "\"uniform\"", "{ kind = \"inter_pod\", pods = [1] }"),
     ("staggered above one", "\"uniform\"", "{ kind = \"staggered\", edge = 0.5, pod = 0.6 }"),
+    ("radix without digits", "\"uniform\"", "{ kind = \"bit_reversal\", radix = 1 }"),
+    ("exchange with oneself", "\"uniform\"", "{ kind = \"exchange\", by = 0 }"),
+    (
+        "sizes of frames",
+        "{ kind = \"poisson\", mean_gap = \"1 us\" }",
+        "{ kind = \"bernoulli\", load = 0.5 }",
+    ),
+    (
+        "frames faster than the link",
+        "{ kind = \"poisson\", mean_gap = \"1 us\" }",
+        "{ kind = \"bernoulli\", load = 1.1 }",
+    ),
+    (
+        "frames of no bytes",
+        "{ kind = \"poisson\", mean_gap = \"1 us\" }",
+        "{ kind = \"cbr\", load = 0.5, frame = \"0 B\" }",
+    ),
+    (
+        "bursts of unknown length",
+        "{ kind = \"poisson\", mean_gap = \"1 us\" }",
+        "{ kind = \"on_off\", load = 0.5 }",
+    ),
+    ("process without a rate", "flows = 1_000", "flows = 1_000\nprocess = \"poisson\""),
+    ("unknown process", "flows = 1_000", "flows = 1_000\napp_rate = \"1 Gbps\"\nprocess = \"poison\""),
+    (
+        "bursts of nothing",
+        "flows = 1_000",
+        "flows = 1_000\napp_rate = \"1 Gbps\"\nprocess = { kind = \"on_off\", burst = 0 }",
+    ),
+    ("load beside arrivals", "flows = 1_000", "load = 0.9\nduration = \"1 ms\""),
     ("infinite mean", "shape = 1.05", "shape = 1.0"),
     ("dimension of one node", "[4, 4]", "[4, 1]"),
     ("too many nodes", "[4, 4]", "[100_000, 100_000]"),
@@ -230,7 +263,7 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
     ("more ports than a hop can name", &[("[4, 4]", "[2, 2, 2, 2, 2]")]),
     (
         "pattern that the fabric does not know",
-        &[("\"torus\"\ndims = [4, 4]", "\"single_switch\"\nhosts = 4"), ("uniform", "tornado")],
+        &[("\"torus\"\ndims = [4, 4]", "\"single_switch\"\nhosts = 4"), ("uniform", "nearest_neighbour")],
     ),
     (
         "random failure on a torus",
@@ -255,6 +288,10 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
                 "[[failure]]\nat = \"0 ns\"\nrandom = { tier = \"core\", pod = 4, links = 1 }\n\n[engine]",
             ),
         ],
+    ),
+    (
+        "digits of a number of hosts that is no power",
+        &[("[4, 4]", "[4, 3]"), ("\"uniform\"", "\"bit_reversal\"")],
     ),
     (
         "slow link that is not there",
@@ -285,6 +322,17 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
             ("\"torus\"\ndims = [4, 4]", "\"k_ary_n_tree\"\nk = 2\nn = 3"),
             ("[workload]", "[[topology.slow]]\nrandom = { level = 1, links = 9 }\nshare = 0.1\n\n[workload]"),
         ],
+    ),
+    (
+        "flow control of links that could deadlock",
+        &[
+            ("\"r2c2\"\nrouting = \"rps\"\nqueue = { kind = \"fifo\" }", "\"udp\"\nflow_control = \"pfc\""),
+            ("[scheme.r2c2]\nheadroom = \"5%\"\n", ""),
+        ],
+    ),
+    (
+        "flow control under routes of which nothing is known",
+        &[("queue = { kind = \"fifo\" }", "flow_control = \"pfc\"")],
     ),
     ("pattern of pods on a torus", &[("\"uniform\"", "\"bijection\"")]),
     (
@@ -363,6 +411,21 @@ const LISTED_MISTAKES: &[(&str, &str, &str)] = &[
         "dims = [16, 32]\nlink_rate = \"10 Gbps\"\nlink_delay = \"100 ns\"\n\n[workload]\nlist = [{ src = 0, dst = 5, size = \"1 MB\" }]\n\n[scheme]\nrouting = \"vlb\"\n",
     ),
     ("empty flow", "\"1 MB\"", "\"0 B\""),
+    ("process of a flow without a rate", "\"1 MB\" }", "\"1 MB\", process = \"poisson\" }"),
+    ("hotspot beside a list", "[scheme]", "hotspot = {}\n\n[scheme]"),
+    ("long flows without a time", LIST, "pairs = \"uniform\"\nload = 0.9"),
+    ("hotspot elsewhere", LIST, "hotspot = {}"),
+    ("hotspot that nobody feels", LIST, "hotspot = { severity = 0 }"),
+    ("hotspot of unknown type", LIST, "hotspot = { type = \"inputs\" }"),
+    ("hotspot of no sources", LIST, "hotspot = { degree = \"0%\" }"),
+    ("sources given twice", LIST, "hotspot = { degree = 4, sources = [1] }"),
+    ("more sources than hosts", LIST, "hotspot = { destination = 5, degree = 16, victims = [] }"),
+    ("hotspot at its source", LIST, "hotspot = { destination = 5, sources = [5], victims = [] }"),
+    ("hotspot too severe", LIST, "hotspot = { destination = 5, degree = 2, severity = 3, victims = [] }"),
+    ("victim that sends to itself", LIST, "hotspot = { victims = [{ src = 1, dst = 1, load = 0.5 }] }"),
+    ("victim without a load", LIST, "hotspot = { victims = [{ src = 1, dst = 2 }] }"),
+    ("hotspot that lasts no time", LIST, "hotspot = { duration = \"0 ms\" }"),
+    ("hotspot with a load", LIST, "hotspot = {}\nload = 0.9"),
     ("empty list", "{ src = 0, dst = 5, size = \"1 MB\" }", ""),
 ];
 

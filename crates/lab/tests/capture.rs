@@ -51,7 +51,8 @@ fn read(mut bytes: &[u8]) -> (Vec<String>, Vec<Packet>) {
         match word(0) {
             // The first option is the name.
             1 => {
-                names.push(String::from_utf8(bytes[20..20 + word(16) as usize / 0x1_0000].to_vec()).unwrap())
+                let len = word(16) as usize / 0x1_0000;
+                names.push(String::from_utf8(bytes[20..20 + len].to_vec()).unwrap());
             }
             6 => {
                 let (interface, ns) = (word(8) as usize, word(12) << 32 | word(16));
@@ -105,8 +106,8 @@ fn links_are_chosen_by_their_ends_and_numbers() {
     let (names, packets) = links(&["record.pcap= 4->1, 35 ,1->4,4->1", "record.pcap_snap=\"60 B\""]);
     assert_eq!(names, ["1->4", "4->1", &all[35]]);
     assert!(packets.iter().all(|packet| packet.kept == packet.len.min(60)));
-    for interface in 0..3 {
-        assert!(packets.iter().any(|packet| packet.interface == interface), "{}", names[interface]);
+    for (interface, name) in names.iter().enumerate() {
+        assert!(packets.iter().any(|packet| packet.interface == interface), "{name}");
     }
 }
 

@@ -4,8 +4,8 @@ use crate::prefetch::prefetch;
 use crate::slab::Origin;
 use crate::wire::Wire;
 use raddle_core::{
-    Admit, Bytes, Duration, LinkFlowControl, LinkNoise, Packet, Paused, PortAgent, PortId, Queue, Rate,
-    Signal, Time,
+    Admit, Bytes, CONTROL, Duration, LinkFlowControl, LinkNoise, Packet, Paused, PortAgent, PortId, Queue,
+    Rate, Signal, Time,
 };
 use raddle_topology::{Link, LinkLayer};
 use std::collections::VecDeque;
@@ -113,6 +113,8 @@ pub(crate) struct Class {
     rate: Rate,
     /// Picoseconds a byte, or zero if that is no whole number.
     ps_per_byte: u64,
+    /// The rate of control frames, if not that of all.
+    control_rate: Option<Rate>,
     link_layer: LinkLayer,
     limit_bytes: u64,
     limit_packets: usize,
@@ -181,6 +183,7 @@ impl Class {
             delay: link.map_or(Duration::ZERO, |link| link.delay),
             rate,
             ps_per_byte: if exact { byte_ps / rate.as_bps() } else { 0 },
+            control_rate: link.filter(|link| link.line_rate != link.rate).map(|link| link.line_rate),
             link_layer,
             limit_bytes: setup.limit_bytes.unwrap_or(u64::MAX),
             limit_packets: setup.limit_packets.unwrap_or(usize::MAX),
@@ -189,7 +192,16 @@ impl Class {
         }
     }
 
-    /// Time to put a packet of `size` bytes on the wire.
+    /// Time to put a packet of that class and so many bytes on the wire.
+    #[inline]
+    pub(crate) fn serialisation_of(&self, class: u8, size: u32) -> Duration {
+        match self.control_rate {
+            Some(rate) if class == CONTROL => rate.time_for(Bytes(self.link_layer.on_wire(size).into())),
+            _ => self.serialisation(size),
+        }
+    }
+
+    /// Time to put a packet of `size` bytes, no control frame, on the wire.
     #[inline]
     pub(crate) fn serialisation(&self, size: u32) -> Duration {
         let size = self.link_layer.on_wire(size);

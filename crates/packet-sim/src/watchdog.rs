@@ -19,7 +19,7 @@ impl Watchdog {
         waits: impl FnOnce() -> Vec<(LinkId, LinkId)>,
     ) -> Option<Vec<LinkId>> {
         let stuck = |link: &LinkId| held.get(link).is_some_and(|sent| self.held.get(link) == Some(sent));
-        let cycle = if held.keys().any(|link| stuck(link)) {
+        let cycle = if held.keys().any(&stuck) {
             let mut edges = waits();
             edges.retain(|(link, next)| stuck(link) && stuck(next));
             cycle(edges)

@@ -3,7 +3,8 @@
 use crate::parameter::{Parameter, Settings};
 use crate::reordering::{self, Reordering};
 use raddle_core::{Duration, Forwarder, Host, LinkFlowControl, LinkId, Node, NodeId, PortAgent, Queue};
-use raddle_topology::Topology;
+use raddle_topology::dependencies::describe;
+use raddle_topology::{Topology, routing as paths};
 use std::sync::Arc;
 
 /// What a scheme is.
@@ -139,7 +140,8 @@ pub struct Hosts {
     pub handshake: bool,
 }
 
-/// How switches pass packets on, whatever the hosts say to each other. One that sends packets of a flow over several
+/// How switches pass packets on, whatever the hosts say to each other: on shortest paths, which
+/// [`Transport::check_lossless`] relies on. One that sends packets of a flow over several
 /// paths declares the parameter [`reordering::HOLD`], and its hosts put them back in order.
 #[derive(Clone, Copy)]
 pub struct Routing {
@@ -236,7 +238,8 @@ pub const ROUTINGS: &[Routing] = &[
 pub const FLOW_CONTROLS: &[FlowControl] = &[crate::pfc::FLOW_CONTROL];
 
 /// All congestion points.
-pub const CONGESTION_POINTS: &[CongestionPoint] = &[crate::qcn::CONGESTION_POINT];
+pub const CONGESTION_POINTS: &[CongestionPoint] =
+    &[crate::qcn::CONGESTION_POINT, crate::dcqcn::CONGESTION_POINT];
 
 /// All queues but the plain FIFO, which is the engine's own.
 pub const QUEUES: &[QueueDiscipline] = &[crate::strict::QUEUE];
@@ -278,6 +281,29 @@ impl Transport {
     pub fn view(&self, routing: &str) -> View {
         let of_routing = self::routing(routing).map_or(View::Local, |routing| routing.info.view);
         self.info.view.max(of_routing)
+    }
+
+    /// Checks that links with flow control cannot wait for each other in a circle on this fabric.
+    ///
+    /// # Errors
+    /// If they could, with the circle, or if packets go by routes of the transport's own, of which nothing is known.
+    pub fn check_lossless(&self, topology: &Arc<Topology>) -> Result<(), Unfit> {
+        let unfit = |problem, hint: &str| {
+            Err(Unfit { key: "scheme.flow_control".to_owned(), problem, hint: hint.to_owned() })
+        };
+        if let Make::Whole { .. } = self.make {
+            let problem =
+                format!("links that hold packets back could deadlock by the routes of `{}`", self.info.name);
+            return unfit(problem, "choose a transport whose switches route, or leave `flow_control` out");
+        }
+        match paths::Routing::new(Arc::clone(topology)).buffer_cycle() {
+            None => Ok(()),
+            Some(cycle) => unfit(
+                format!("links that hold packets back could deadlock: {}", describe(topology, &cycle)),
+                "choose a fabric in which shortest paths lead up and then down, such as `k_ary_n_tree` or `fat_tree`, or \
+                 leave `flow_control` out",
+            ),
+        }
     }
 
     /// Builds the parts that `plan` asks for; `of_routing` are the parameters of its routing.

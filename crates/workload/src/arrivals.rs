@@ -1,9 +1,9 @@
 //! When flows start.
 
-use crate::WorkloadError;
+use crate::{PerHost, WorkloadError};
 use raddle_core::{Bytes, Duration, Stream, Time};
 
-/// When flows start, over the whole fabric.
+/// When flows start, over the whole fabric or host by host.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Arrivals {
     /// A Poisson process from time 0 on.
@@ -27,6 +27,8 @@ pub enum Arrivals {
     },
     /// Every flow at time 0.
     AllAtOnce,
+    /// Frames that every sender produces on its own, all of one size: flows of a frame or of a burst.
+    PerHost(PerHost),
 }
 
 impl Arrivals {
@@ -36,7 +38,7 @@ impl Arrivals {
         matches!(self, Self::Poisson { .. } | Self::Load { .. })
     }
 
-    /// The mean gap between starts in picoseconds; `bits_per_second` tells what is a load of 1, `mean_size` the bytes of
+    /// The mean gap between starts in picoseconds, wherever they are; `bits_per_second` tells what is a load of 1, `mean_size` the bytes of
     /// a flow.
     pub(crate) fn mean_gap_ps(
         &self,
@@ -54,6 +56,10 @@ impl Arrivals {
             }
             Self::Load { mean_size: Some(Bytes(0)), .. } => {
                 Err(WorkloadError::parameter("mean size", &Bytes(0), "at least 1 B"))
+            }
+            Self::PerHost(per_host) => {
+                let bits = 8.0 * mean_size * per_host.frames_a_flow();
+                Ok(1e12 * bits / (per_host.load * bits_per_second()))
             }
             Self::Load { load, mean_size: other } => {
                 let bits = 8.0 * other.map_or(mean_size, |mean| mean.0 as f64);

@@ -1,7 +1,7 @@
 //! What can be wrong with a workload.
 
-use raddle_core::Duration;
 use raddle_core::text::Misread;
+use raddle_core::{Duration, Rate};
 
 /// Why a workload cannot be generated or read.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -49,6 +49,16 @@ pub enum WorkloadError {
         /// The grid's sizes.
         dims: Vec<u32>,
     },
+    /// The pattern moves the digits of hosts' numbers, so all numbers of so many digits must be hosts'.
+    #[error("the {pattern} pattern needs a power of {radix} hosts, not {hosts}")]
+    NotAPower {
+        /// The pattern.
+        pattern: &'static str,
+        /// Hosts present.
+        hosts: usize,
+        /// The digits' radix.
+        radix: u32,
+    },
     /// The pattern maps every node of this topology to itself.
     #[error("the {pattern} pattern sends nothing here: it maps every node to itself")]
     NoPairs {
@@ -64,6 +74,28 @@ pub enum WorkloadError {
     /// Flows that all start at once do not last.
     #[error("flows that all start at once have no duration")]
     AtOnce,
+    /// Hosts that produce frames on their own take all frames to be of one size.
+    #[error("frames of hosts on their own are all of one size")]
+    FramesOfSizes,
+    /// Hosts that produce frames on their own do so for ever.
+    #[error("frames of hosts on their own are not one a pair")]
+    FramesOnce,
+    /// A sender cannot have a share of a link that it does not have.
+    #[error("host {host} has no link")]
+    NoLink {
+        /// The host.
+        host: u32,
+    },
+    /// A hotspot asks more of a source than its link has.
+    #[error("so severe a hotspot asks {rate} of host {host}, whose link has {link}")]
+    TooSevere {
+        /// The source.
+        host: u32,
+        /// What it would have to send.
+        rate: Rate,
+        /// The rate of its link.
+        link: Rate,
+    },
     /// A flow's end is not a host of the topology.
     #[error("node {node} is not a host of the topology")]
     NotAHost {

@@ -48,8 +48,12 @@ impl Facts {
 
 /// What these hosts can send a second: the rates of their links, one link a host, its fastest.
 pub(crate) fn bits_per_second(topology: &Topology, hosts: impl IntoIterator<Item = NodeId>) -> f64 {
-    let fastest = |host| topology.links_from(host).map(|(_, link)| link.rate).max();
-    hosts.into_iter().filter_map(fastest).map(Rate::as_bps_f64).sum()
+    hosts.into_iter().filter_map(|host| fastest_link(topology, host)).map(Rate::as_bps_f64).sum()
+}
+
+/// The rate of a host's fastest link.
+pub(crate) fn fastest_link(topology: &Topology, host: NodeId) -> Option<Rate> {
+    topology.links_from(host).map(|(_, link)| link.rate).max()
 }
 
 #[cfg(test)]

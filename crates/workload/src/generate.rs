@@ -1,8 +1,9 @@
 //! A workload, and the flows it stands for.
 
 use crate::pairs::Source;
+use crate::per_host::{Draft, check_process};
 use crate::{Arrivals, Deadlines, Pairs, Sizes, WorkloadError, facts};
-use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate, Stream, Time};
+use raddle_core::{Bytes, Duration, Flow, FlowId, Process, Rate, Stream, Time};
 use raddle_topology::Topology;
 
 /// How many flows there are.
@@ -29,6 +30,8 @@ pub struct Workload {
     pub amount: Amount,
     /// The rate at which applications produce the bytes; `None` if all are there at the start.
     pub app_rate: Option<Rate>,
+    /// How applications with an `app_rate` produce frames.
+    pub process: Process,
     /// Each flow's share relative to others of its class, 1 to 255.
     pub weight: u8,
     /// Each flow's priority class, 0 to 15, 0 served first.
@@ -48,6 +51,7 @@ impl Workload {
             pairs,
             amount: Amount::Flows(flows),
             app_rate: None,
+            process: Process::Constant,
             weight: 1,
             priority: 0,
             deadlines: Deadlines::None,
@@ -63,57 +67,83 @@ impl Workload {
         let mut pairs = Stream::new(seed, 0, "workload/pairs");
         let source = self.pairs.source(topology, &mut pairs)?;
         let gap_ps = self.mean_gap_ps(topology, &source)?;
+        if let Arrivals::PerHost(per_host) = self.arrivals {
+            let Sizes::Fixed(frame) = self.sizes else { return Err(WorkloadError::FramesOfSizes) };
+            return self.first(seed, gap_ps, per_host.flows(topology, &source, frame, seed));
+        }
         let starts = self.arrivals.starts(gap_ps, Stream::new(seed, 0, "workload/arrivals"));
-        let random = self.arrivals.random();
+        let mut sizes = Stream::new(seed, 0, "workload/sizes");
+        let sizes = std::iter::repeat_with(|| self.sizes.draw(&mut sizes));
+        let draft = |((start, ends), size)| (start, ends, size);
+        if self.amount == Amount::OnePerPair {
+            let mut each = source.each()?;
+            pairs.shuffle(&mut each);
+            return Ok(self.flows(seed, starts.zip(each).zip(sizes).map(draft)));
+        }
+        let ends = source.draw(self.arrivals.random(), pairs);
+        self.first(seed, gap_ps, starts.zip(ends).zip(sizes).map(draft))
+    }
+
+    /// As many of these as are asked for.
+    fn first(
+        &self,
+        seed: u64,
+        gap_ps: f64,
+        drafts: impl Iterator<Item = Draft>,
+    ) -> Result<Vec<Flow>, WorkloadError> {
         match self.amount {
             Amount::Flows(flows) => {
                 check_count(flows as f64)?;
-                Ok(self.flows(seed, starts.zip(source.draw(random, pairs)).take(flows)))
+                Ok(self.flows(seed, drafts.take(flows)))
             }
             Amount::Within(window) => {
                 if self.arrivals == Arrivals::AllAtOnce {
                     return Err(WorkloadError::AtOnce);
                 }
                 check_count(window.as_ps() as f64 / gap_ps)?;
-                let starts = starts.take_while(|&start| start < Time::ZERO + window);
-                let flows = self.flows(seed, starts.zip(source.draw(random, pairs)));
+                let within = drafts.take_while(|&(start, ..)| start < Time::ZERO + window);
+                let flows = self.flows(seed, within);
                 if flows.is_empty() { Err(WorkloadError::NoFlows { window }) } else { Ok(flows) }
             }
-            Amount::OnePerPair => {
-                let mut each = source.each()?;
-                pairs.shuffle(&mut each);
-                Ok(self.flows(seed, starts.zip(each)))
-            }
+            Amount::OnePerPair => Err(WorkloadError::FramesOnce),
         }
     }
 
     /// The mean gap between starts, in picoseconds.
     fn mean_gap_ps(&self, topology: &Topology, source: &Source) -> Result<f64, WorkloadError> {
         let bits_per_second = || {
-            let oversubscribed = topology.oversubscription().map_or(1.0, |of| of.total());
-            facts::bits_per_second(topology, source.senders()) / oversubscribed
+            // A host that produces on its own does not know the fabric.
+            let oversubscription = match self.arrivals {
+                Arrivals::PerHost(_) => None,
+                _ => topology.oversubscription(),
+            };
+            facts::bits_per_second(topology, source.senders()) / oversubscription.map_or(1.0, |of| of.total())
         };
         self.arrivals.mean_gap_ps(bits_per_second, self.sizes.mean())
     }
 
-    /// The flows that start at these times between these hosts.
-    fn flows(&self, seed: u64, flows: impl Iterator<Item = (Time, (NodeId, NodeId))>) -> Vec<Flow> {
-        let mut sizes = Stream::new(seed, 0, "workload/sizes");
+    /// These flows, with all that flows have.
+    fn flows(&self, seed: u64, drafts: impl Iterator<Item = Draft>) -> Vec<Flow> {
         let mut deadlines = Stream::new(seed, 0, "workload/deadlines");
-        let flow = |(i, (start, (src, dst)))| Flow {
+        let flow = |(i, (start, (src, dst), size))| Flow {
             app_rate: self.app_rate,
+            process: self.process,
             weight: self.weight,
             priority: self.priority,
             deadline: self.deadlines.draw(&mut deadlines),
-            ..Flow::new(FlowId::of(i), src, dst, self.sizes.draw(&mut sizes), start)
+            ..Flow::new(FlowId::of(i), src, dst, size, start)
         };
-        flows.enumerate().map(flow).collect()
+        drafts.enumerate().map(flow).collect()
     }
 
     fn check(&self) -> Result<(), WorkloadError> {
         let bad = WorkloadError::parameter;
         self.sizes.check()?;
         self.deadlines.check()?;
+        check_process(self.process)?;
+        if let Arrivals::PerHost(per_host) = self.arrivals {
+            per_host.check()?;
+        }
         if self.weight == 0 {
             return Err(bad("weight", &0, "1 to 255"));
         }
@@ -142,6 +172,7 @@ mod tests {
     use crate::testing::{BASELINE, clos, star, torus};
     use crate::{Published, WorkloadError};
     use proptest::prelude::*;
+    use raddle_core::NodeId;
     use std::collections::BTreeSet;
 
     fn rows(flows: &[Flow]) -> Vec<(u64, u32, u32, u64)> {

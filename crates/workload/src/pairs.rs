@@ -1,13 +1,17 @@
 //! Between whom flows run: random pairs, the patterns of the interconnection-network literature (specs/r2c2.md §2.6;
-//! Dally & Towles, §3.2) and those of data centers (specs/expeditus.md §8.10).
+//! specs/cee.md §6.2; Dally & Towles, §3.2) and those of data centers (specs/expeditus.md §8.10).
 
+mod digits;
 mod grid;
 mod pods;
+
+pub use digits::Digits;
 
 use crate::WorkloadError;
 use pods::Pods;
 use raddle_core::{NodeId, Stream};
-use raddle_topology::Topology;
+use raddle_topology::{Shape, Topology};
+use std::collections::BTreeMap;
 
 /// Between whom flows run. No flow runs from a node to itself: a pattern's fixed points stay silent.
 ///
@@ -44,11 +48,23 @@ pub enum Pairs {
     },
     /// On a grid, every node to each of its neighbours.
     NearestNeighbour,
-    /// On a grid, `x` to `k - 1 - x` in every dimension.
-    BitComplement,
-    /// On a grid of equal sizes, coordinates rotated: `(x, y)` to `(y, x)`, `(x, y, z)` to `(y, z, x)`.
-    Transpose,
-    /// On a grid, just under half way round the first dimension: `x` to `x + ceil(k / 2) - 1`.
+    /// Digits of hosts' numbers moved or complemented; on a grid, without a radix, [`Digits::Complement`] and
+    /// [`Digits::Transpose`] are of coordinates.
+    Digits {
+        /// How.
+        pattern: Digits,
+        /// The digits' radix, of which the number of hosts is a power; that of a k-ary tree, else 2, if `None`.
+        radix: Option<u32>,
+    },
+    /// Host number `i` to host number `i xor by`, of 2^b hosts.
+    Exchange {
+        /// Less than the number of hosts.
+        by: u32,
+    },
+    /// A random permutation of the hosts, its fixed points silent.
+    RandomPermutation,
+    /// Just under half way round: number `i` of `n` hosts to `i + ceil(n / 2) - 1`, wrapping around; on a grid, `x` of `k`
+    /// to `x + ceil(k / 2) - 1` in the first dimension.
     Tornado,
     /// Host number `i` to host number `i + by`, wrapping around.
     Stride {
@@ -81,13 +97,23 @@ pub(crate) enum Source {
 impl Source {
     /// The hosts that may send.
     pub(crate) fn senders(&self) -> Vec<NodeId> {
+        self.by_sender().into_iter().map(|(host, _)| host).collect()
+    }
+
+    /// The hosts that may send, in order, and where to.
+    pub(crate) fn by_sender(&self) -> Vec<(NodeId, To<'_>)> {
         match self {
-            Self::Apart(hosts, _) => hosts.clone(),
+            Self::Apart(hosts, group) => hosts
+                .iter()
+                .enumerate()
+                .map(|(at, &host)| (host, To::Apart { hosts, group: *group, at }))
+                .collect(),
             Self::List(list) => {
-                let mut senders: Vec<_> = list.iter().map(|&(src, _)| src).collect();
-                senders.sort_unstable();
-                senders.dedup();
-                senders
+                let mut receivers = BTreeMap::<NodeId, Vec<NodeId>>::new();
+                for &(src, dst) in list {
+                    receivers.entry(src).or_default().push(dst);
+                }
+                receivers.into_iter().map(|(src, receivers)| (src, To::OneOf(receivers))).collect()
             }
         }
     }
@@ -128,6 +154,25 @@ impl Source {
     }
 }
 
+/// Where a sender's flows go.
+#[derive(Debug)]
+pub(crate) enum To<'a> {
+    /// To any of these hosts that is not of the same group of neighbours as the sender, which is number `at` of them.
+    Apart { hosts: &'a [NodeId], group: usize, at: usize },
+    /// To one of these.
+    OneOf(Vec<NodeId>),
+}
+
+impl To<'_> {
+    /// One of them, each alike.
+    pub(crate) fn draw(&self, stream: &mut Stream) -> NodeId {
+        match self {
+            Self::Apart { hosts, group, at } => hosts[pods::outside(*at, *group, hosts.len(), stream)],
+            Self::OneOf(hosts) => hosts[stream.below(hosts.len() as u64) as usize],
+        }
+    }
+}
+
 impl Pairs {
     /// Each of the pattern's pairs once, in an order of its own; of `Uniform` and `InterPod`, every one that they may
     /// draw.
@@ -161,13 +206,18 @@ impl Pairs {
             Self::RandomOtherPod => pods("random-other-pod")?.random(stream),
             Self::Staggered { edge, pod } => pods("staggered")?.staggered(*edge, *pod, stream)?,
             Self::NearestNeighbour => grid::nearest_neighbour(topology)?,
-            Self::BitComplement => grid::bit_complement(topology)?,
-            Self::Transpose => grid::transpose(topology)?,
-            Self::Tornado => grid::tornado(topology)?,
-            Self::Stride { by } => {
-                let to = |i: usize| hosts[(i + by % hosts.len()) % hosts.len()];
-                nonempty("stride", hosts.iter().enumerate().map(|(i, &src)| (src, to(i))))?
+            Self::Digits { pattern, radix } => pattern.pairs(topology, &hosts, *radix)?,
+            Self::Exchange { by } => digits::exchange(&hosts, *by)?,
+            Self::RandomPermutation => {
+                let mut receivers = hosts.clone();
+                stream.shuffle(&mut receivers);
+                nonempty("random-permutation", hosts.into_iter().zip(receivers))?
             }
+            Self::Tornado => match topology.shape() {
+                Shape::Torus(_) | Shape::Mesh(_) => grid::tornado(topology)?,
+                _ => shift("tornado", &hosts, hosts.len().div_ceil(2) - 1)?,
+            },
+            Self::Stride { by } => shift("stride", &hosts, *by)?,
             Self::Incast { senders, receiver } => incast(topology, &hosts, *senders, *receiver, stream)?,
             Self::Listed(pairs) => {
                 for &(src, dst) in pairs {
@@ -191,6 +241,12 @@ pub(crate) fn check_pair(topology: &Topology, src: NodeId, dst: NodeId) -> Resul
         return Err(WorkloadError::SelfFlow { node: src.0 });
     }
     Ok(())
+}
+
+/// Host number `i` to host number `i + by`, wrapping around.
+fn shift(pattern: &'static str, hosts: &[NodeId], by: usize) -> Result<Vec<(NodeId, NodeId)>, WorkloadError> {
+    let to = |i: usize| hosts[(i + by % hosts.len()) % hosts.len()];
+    nonempty(pattern, hosts.iter().enumerate().map(|(i, &src)| (src, to(i))))
 }
 
 /// A uniform permutation without fixed points of a random subset of the hosts.

@@ -1,8 +1,12 @@
 //! `[workload]`: which flows.
 
 mod generated;
+mod hotspot;
 mod kinds;
+mod long_flows;
+mod process;
 mod ranks;
+mod skeleton;
 
 pub use kinds::kinds;
 pub(crate) use ranks::Programs;
@@ -10,14 +14,17 @@ pub(crate) use ranks::Programs;
 use super::file::{file_format, read_file};
 use super::list;
 use super::problem::{Cause, Problem};
-use super::section::{Read, Section, out_of_range};
-use super::value::At;
+use super::section::{Read, Section, out_of_range, wrong_type};
+use super::value::{At, Entry, Item, Table, Value};
 use generated::read_generated;
+use hotspot::read_hotspot;
+use long_flows::read_long_flows;
+use process::{needs_rate, read_process};
 use raddle_core::text::Misread;
 use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate, Time};
 use raddle_topology::Topology;
 use raddle_workload::goal::Job;
-use raddle_workload::{Workload, WorkloadError, read_hpcc, read_htsim};
+use raddle_workload::{Hotspot, LongFlows, Workload, WorkloadError, in_order, read_hpcc, read_htsim};
 use ranks::Ranks;
 use std::path::Path;
 
@@ -44,6 +51,9 @@ pub struct WorkloadSpec {
 #[derive(Debug, Clone)]
 enum Flows {
     Generated(Box<Workload>),
+    Long(LongFlows),
+    /// The hotspot, and what else the fabric carries.
+    Hotspot(Box<Hotspot>, Option<Box<WorkloadSpec>>),
     /// In order of start, each with its place.
     Listed(Vec<(Flow, At)>),
     /// A flow file's name, text and format.
@@ -54,22 +64,47 @@ enum Flows {
 
 impl WorkloadSpec {
     pub(crate) fn read(mut section: Section<'_>, folder: &Path) -> Result<(Self, toml::Table), Problem> {
-        let key = ["list", "file", "goal", "pairs"]
+        let key = ["list", "file", "goal", "skeleton", "collective", "hotspot", "pairs"]
             .into_iter()
-            .find(|key| section.item(key).is_some())
-            .unwrap_or("flows");
-        let at = section.at_key(key).clone();
+            .find(|key| section.item(key).is_some());
+        let at = section.at_key(key.unwrap_or("flows")).clone();
+        if matches!(key, Some("list" | "file")) && section.item("hotspot").is_some() {
+            let hint = "list the hotspot's flows as well, with `app_rate` and `process`";
+            return Err(section.contradiction("hotspot", "a hotspot beside flows that are listed", hint));
+        }
         let flows = match key {
-            "list" => Flows::Listed(read_list(&mut section)?),
-            "file" => {
+            Some("list") => Flows::Listed(read_list(&mut section)?),
+            Some("file") => {
                 let (name, text) = read_file(&mut section, folder)?;
                 let format = file_format(&mut section, &name, &FORMATS)?;
                 Flows::File(name, text, format)
             }
-            "goal" => Flows::Ranks(Ranks::read_goal(&mut section, folder)?),
-            _ => Flows::Generated(Box::new(read_generated(&mut section, folder)?)),
+            Some("goal") => Flows::Ranks(Ranks::read_goal(&mut section, folder)?),
+            Some(key @ ("skeleton" | "collective")) => Flows::Ranks(Ranks::read_skeleton(&mut section, key)?),
+            Some("hotspot") => {
+                let alone = section.item("pairs").is_none();
+                let hotspot = read_hotspot(&mut section, alone)?;
+                let others = if alone { None } else { Some(Self::drawn(&mut section, folder)?) };
+                Flows::Hotspot(Box::new(hotspot), others.map(Box::new))
+            }
+            _ => {
+                let drawn = Self::drawn(&mut section, folder)?;
+                let rate = !matches!(&drawn.flows, Flows::Generated(workload) if workload.app_rate.is_none());
+                needs_rate(&mut section, rate)?;
+                drawn.flows
+            }
         };
         Ok((Self { flows, at }, section.finish()?))
+    }
+
+    /// Flows between pairs that a seed or a pattern gives.
+    fn drawn(section: &mut Section<'_>, folder: &Path) -> Result<Self, Problem> {
+        let at = section.at_key("pairs").clone();
+        let flows = match section.item("load") {
+            Some(_) => Flows::Long(read_long_flows(section)?),
+            None => Flows::Generated(Box::new(read_generated(section, folder)?)),
+        };
+        Ok(Self { flows, at })
     }
 
     /// The flows on `topology`, in order of start, each with the place that the experiment's text gives it.
@@ -103,6 +138,14 @@ impl WorkloadSpec {
             Flows::Generated(workload) => {
                 workload.generate(topology, seed).map_err(|error| impossible(&self.at, &error))
             }
+            Flows::Long(long) => long.generate(topology, seed).map_err(|error| impossible(&self.at, &error)),
+            Flows::Hotspot(hotspot, others) => {
+                let hot = hotspot.generate(topology).map_err(|error| impossible(&self.at, &error))?;
+                let Some(others) = others else { return Ok(hot) };
+                let mut flows = others.unchecked(topology, seed)?;
+                flows.extend(hot);
+                Ok(in_order(flows))
+            }
             Flows::Listed(flows) => {
                 for (flow, at) in flows {
                     if let Some(&node) = [flow.src, flow.dst].iter().find(|&&node| !is_host(topology, node)) {
@@ -124,7 +167,7 @@ impl WorkloadSpec {
     pub fn place(&self, flow: FlowId) -> &At {
         match &self.flows {
             Flows::Listed(flows) => flows.get(flow.index()).map_or(&self.at, |(_, at)| at),
-            Flows::Generated(_) | Flows::File(..) | Flows::Ranks(_) => &self.at,
+            _ => &self.at,
         }
     }
 }
@@ -153,6 +196,12 @@ fn impossible(at: &At, error: &WorkloadError) -> Problem {
         WorkloadError::AtOnce => "give `flows`, or `once = true` for one a pair",
         WorkloadError::NoFlows { .. } => "give a longer `duration`, or `flows`",
         WorkloadError::UnequalDimensions { .. } => "make all of `dims` equal, or choose other pairs",
+        WorkloadError::NotAPower { .. } => "give the `radix` of which the number of hosts is a power",
+        WorkloadError::TooSevere { .. } => "give less `severity`, or more sources",
+        WorkloadError::NotAHost { .. } => {
+            "name hosts of the topology; by default a hotspot is at host 31 with a victim from 1 to 30, or at host 4"
+        }
+        WorkloadError::FramesOnce => "give `flows` or `duration`",
         WorkloadError::TooFewHosts { .. } => "choose a larger topology",
         _ => "see `raddle list workloads`",
     };
@@ -166,16 +215,32 @@ fn positive<T: Read + PartialOrd + Default>(section: &mut Section<'_>, key: &str
     Ok(value)
 }
 
-/// What flows may have besides ends, size and start.
-fn read_class(section: &mut Section<'_>) -> Result<(Option<Rate>, u8, u8), Problem> {
+/// The rate at which an application produces.
+fn read_app_rate(section: &mut Section<'_>) -> Result<Option<Rate>, Problem> {
     let app_rate = section.optional("app_rate")?;
     let hint = "leave `app_rate` out if all bytes are there at the start";
     section.ensure(app_rate != Some(Rate::ZERO), "app_rate", "an application that produces nothing", hint)?;
+    Ok(app_rate)
+}
+
+fn read_weight_and_priority(section: &mut Section<'_>) -> Result<(u8, u8), Problem> {
     let weight = section.or("weight", 1_u64)?;
     section.ensure((1..=255).contains(&weight), "weight", "a weight outside 1 to 255", "give 1 to 255")?;
     let priority = section.or("priority", 0_u64)?;
     section.ensure(priority <= 15, "priority", "a priority above 15", "give 0 (served first) to 15")?;
-    Ok((app_rate, weight as u8, priority as u8))
+    Ok((weight as u8, priority as u8))
+}
+
+/// A table such as `{ kind = "pareto", shape = 1.05 }`, for which its kind alone may stand: `"uniform"`.
+fn kinded(item: &Item) -> Result<Table, Problem> {
+    match &item.value {
+        Value::Table(table) => Ok(table.clone()),
+        Value::String(_) => {
+            let kind = Entry { key: "kind".to_owned(), key_at: item.at.clone(), item: item.clone() };
+            Ok(Table { entries: vec![kind], at: item.at.clone() })
+        }
+        _ => Err(wrong_type(item, "a kind, or a table with `kind` and its parameters")),
+    }
 }
 
 fn read_list(section: &mut Section<'_>) -> Result<Vec<(Flow, At)>, Problem> {
@@ -205,11 +270,15 @@ fn read_flow(mut section: Section<'_>) -> Result<(Flow, toml::Table), Problem> {
     }
     let size = positive(&mut section, "size")?;
     let start = Time::ZERO + section.or("start", Duration::ZERO)?;
-    let (app_rate, weight, priority) = read_class(&mut section)?;
+    let app_rate = read_app_rate(&mut section)?;
+    let process = read_process(&mut section)?;
+    needs_rate(&mut section, app_rate.is_some())?;
+    let (weight, priority) = read_weight_and_priority(&mut section)?;
     let (src, dst) = (NodeId(src), NodeId(dst));
     let deadline = section.optional("deadline")?;
     let hint = "leave `deadline` out if it does not matter";
     section.ensure(deadline != Some(Duration::ZERO), "deadline", "a deadline that nobody meets", hint)?;
-    let flow = Flow { app_rate, weight, priority, deadline, ..Flow::new(FlowId(0), src, dst, size, start) };
+    let flow =
+        Flow { app_rate, process, weight, priority, deadline, ..Flow::new(FlowId(0), src, dst, size, start) };
     Ok((flow, section.finish()?))
 }

@@ -23,11 +23,13 @@ pub(super) enum Of {
     ControlBytes,
     /// (Most - least) / mean of what a switch's uplinks send in an interval.
     Imbalance,
+    /// When the last rank of a program came to its end, of programs that did.
+    Makespan,
     Value,
 }
 
 impl Of {
-    const NAMES: [(&'static str, Self); 10] = [
+    const NAMES: [(&'static str, Self); 11] = [
         ("fct", Self::Fct),
         ("slowdown", Self::Slowdown),
         ("unfinished", Self::Unfinished),
@@ -37,6 +39,7 @@ impl Of {
         ("peak_queue", Self::PeakQueue),
         ("control_bytes", Self::ControlBytes),
         ("imbalance", Self::Imbalance),
+        ("makespan", Self::Makespan),
         ("value", Self::Value),
     ];
 
@@ -52,13 +55,14 @@ impl Of {
             Self::PeakQueue => ("largest queue of a port", "bytes"),
             Self::ControlBytes => ("control traffic of a link", "bytes"),
             Self::Imbalance => ("throughput imbalance of a switch's uplinks", ""),
+            Self::Makespan => ("makespan", "ms"),
             Self::Value => ("value", ""),
         }
     }
 
     /// Whether it is measured of flows, of which a condition may leave some out.
     fn is_of_flows(self) -> bool {
-        !matches!(self, Self::PeakQueue | Self::ControlBytes | Self::Imbalance | Self::Value)
+        !matches!(self, Self::PeakQueue | Self::ControlBytes | Self::Imbalance | Self::Makespan | Self::Value)
     }
 }
 
@@ -234,6 +238,7 @@ impl Measure {
                 let samples = records.imbalance.iter().filter(|&&(tier, _)| wanted(tier));
                 (0..).zip(samples.map(|&(_, imbalance)| imbalance)).collect()
             }
+            Of::Makespan => records.makespan_ms.map(|makespan| (0, makespan)).into_iter().collect(),
             Of::Value => Vec::new(),
         }
     }
@@ -380,6 +385,15 @@ mod tests {
         let rare = of(Of::Fct, Stat::Percentile(99.9));
         assert!(rare.remark(&runs, &[Labels::new()]).is_some_and(|text| text.contains("of 2 samples")));
         assert_eq!(of(Of::Fct, Stat::Mean).remark(&runs, &[Labels::new()]), None);
+    }
+
+    #[test]
+    fn a_makespan_is_of_programs_that_came_to_their_end() {
+        let ended = |makespan_ms| {
+            let data = Data::Records(Records { makespan_ms, ..Records::default() });
+            of(Of::Makespan, Stat::Mean).number(&[Run { data, ..run("A", "0", &[]) }], &[], Seeds::All)
+        };
+        assert_eq!((ended(Some(1.5)), ended(None)), (Some(1.5), None));
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl Partition {
         };
         let packet = heard_of.then(|| packet.clone());
         // Nothing runs dry in the middle of a packet that is still coming in.
-        let time = self.classes[self.ports[link].class as usize].serialisation(size);
+        let time = self.classes[self.ports[link].class as usize].serialisation_of(class, size);
         let start = self.now.max(Time::ZERO + origin.tail.since(Time::ZERO + time));
         let sent = self.launch(link, slot, start, origin.tail);
         if let Some(served) = self.specials[link].as_mut().and_then(|special| special.served.as_mut()) {

@@ -83,10 +83,11 @@ impl Partition {
         let class = &self.classes[port.class as usize];
         let packet = self.slab.get(slot);
         let size = packet.size;
-        let sent = (start + class.serialisation(size)).max(tail);
+        let of = packet.class();
+        let sent = (start + class.serialisation_of(of, size)).max(tail);
         let arrives = match self.header {
             None => sent + class.delay,
-            Some(header) => start + class.serialisation(size.min(header)) + class.delay,
+            Some(header) => start + class.serialisation_of(of, size.min(header)) + class.delay,
         };
         let arrived = sent + class.delay;
         port.free_at = port.free_at.max(sent);

@@ -13,7 +13,7 @@ use crate::parameter::Parameter;
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
 use crate::up_down::{self, Ascent, digit};
 use crc16::crc16;
-use raddle_core::{Header, NodeId, Packet};
+use raddle_core::{Header, NodeId, Packet, Time};
 use raddle_topology::Xgft;
 use std::sync::Arc;
 
@@ -92,7 +92,7 @@ impl Ascent for Hashed {
     }
 
     #[inline]
-    fn choose(&mut self, packet: &Packet, ports: usize) -> usize {
+    fn choose(&mut self, _: Time, packet: &Packet, ports: usize) -> usize {
         let path = match &packet.header {
             Header::Cee(frame) => frame.path,
             _ => self.path(packet),

@@ -66,7 +66,7 @@ impl Params {
 #[must_use]
 pub fn headroom(link: &Link, packet_bytes: u32) -> u64 {
     let packet = u64::from(packet_bytes);
-    3 * packet + 64 + 60 * 64 + link.rate.bytes_in(link.delay * 2).0
+    3 * packet + 64 + 60 * 64 + link.line_rate.bytes_in(link.delay * 2).0
 }
 
 fn build(plan: &Plan<'_>, packet_bytes: u32) -> Result<FlowControls, Unfit> {
@@ -95,6 +95,6 @@ fn build(plan: &Plan<'_>, packet_bytes: u32) -> Result<FlowControls, Unfit> {
     Ok(Box::new(move |id| {
         let link = topology.link(id)?;
         let mac = addresses.port(link.from, link.from_port);
-        Some(Box::new(Pfc::new(params, mac, link.rate)))
+        Some(Box::new(Pfc::new(params, mac, link.line_rate)))
     }))
 }

@@ -5,15 +5,11 @@
 //! target. After [`Params::threshold`] cycles of one kind the target itself rises (active increase), after as many of
 //! both it rises ever faster (hyper-active increase). A limiter at line rate with nothing left to send is done.
 //!
-//! The rate is kept by *debt*: a frame may begin when none is left, and adds its length; debt decays at the current rate.
-//! No time to send at is stored: at the least rate a frame takes longer than a run, and a rate that rises meanwhile has to
-//! shorten that.
-//!
-//! Rates are whole bits a second, debt is exact: millionths of a millionth of a bit, of which a rate of R bit/s takes R a
-//! picosecond.
+//! Cost a frame: a division and a few additions, and nothing while the limiter is not active.
 
 use super::params::{Machine, Params};
 use super::{MOST_FEEDBACK, around};
+use crate::recovering_rate::RecoveringRate;
 use raddle_core::{Duration, Rate, Stream, Time};
 use std::sync::Arc;
 
@@ -21,18 +17,16 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct ReactionPoint {
     params: Arc<Params>,
-    line_rate: u64,
+    line_rate: Rate,
     random: Stream,
     /// None while frames go at line rate.
     limit: Option<Limit>,
 }
 
-/// What an active limiter remembers. Rates are in bit/s.
+/// What an active limiter remembers.
 #[derive(Debug, Clone)]
 struct Limit {
-    /// The current rate.
-    rate: u64,
-    target: u64,
+    pace: RecoveringRate,
     /// Cycles since the last notice, by bytes and by time.
     byte_stage: u32,
     time_stage: u32,
@@ -40,19 +34,13 @@ struct Limit {
     bytes_left: i64,
     /// When the time cycle ends.
     timer: Time,
-    /// In 10^-12 bit, as it was at `settled`.
-    debt: u64,
-    settled: Time,
 }
-
-/// Debt of a byte.
-const BYTE: u64 = 8_000_000_000_000;
 
 impl ReactionPoint {
     /// A limiter that is not active, for an adapter of that line rate.
     #[must_use]
     pub fn new(params: Arc<Params>, line_rate: Rate, random: Stream) -> Self {
-        Self { params, line_rate: line_rate.as_bps(), random, limit: None }
+        Self { params, line_rate, random, limit: None }
     }
 
     /// A notice with this feedback, of which 0 says nothing, has come in.
@@ -61,34 +49,30 @@ impl ReactionPoint {
             return;
         }
         let Self { params, line_rate, random, limit } = self;
-        let limit = limit.get_or_insert_with(|| Limit::at_line_rate(*line_rate, params, now));
-        limit.settle(now);
+        let limit = limit.get_or_insert_with(|| Limit::new(RecoveringRate::new(*line_rate, now), params));
         if limit.byte_stage > 0 || !params.extra_fast_recovery {
-            limit.target = limit.rate;
+            limit.pace.aim_here();
             limit.bytes_left = around(params.byte_limit.0, random).cast_signed();
         }
         (limit.byte_stage, limit.time_stage) = (0, 0);
         let taken = params.gain * f64::from(feedback) / f64::from(MOST_FEEDBACK);
-        let kept = (1.0 - taken).max(params.min_decrease);
-        let least = params.min_rate.as_bps().min(*line_rate);
-        limit.rate = ((limit.rate as f64 * kept) as u64).max(least);
+        limit.pace.cut(now, (1.0 - taken).max(params.min_decrease), params.min_rate);
         limit.timer = now + Duration::from_ps(around(params.timer.as_ps(), random));
     }
 
     /// A frame of so many bytes begins to leave; whether it leaves the destination's queue empty.
     pub fn sent(&mut self, now: Time, bytes: u32, queue_empty: bool) {
-        let Self { params, line_rate, random, limit: state } = self;
+        let Self { params, random, limit: state, .. } = self;
         let Some(limit) = state else { return };
-        limit.settle(now);
-        limit.debt += u64::from(bytes) * BYTE;
+        limit.pace.begin(now, bytes);
         limit.bytes_left -= i64::from(bytes);
         if limit.bytes_left < 0 {
             limit.byte_stage += 1;
             let cycle = params.byte_limit.0 / limit.shortening(params, limit.byte_stage);
             limit.bytes_left = around(cycle, random).cast_signed();
-            limit.increase(params, *line_rate);
+            limit.increase(now, params);
         }
-        if limit.rate >= *line_rate && queue_empty {
+        if limit.pace.is_at_line_rate() && queue_empty {
             *state = None;
         }
     }
@@ -96,7 +80,7 @@ impl ReactionPoint {
     /// When the next frame may begin, which is now if it has passed.
     #[must_use]
     pub fn ready_at(&self) -> Time {
-        self.limit.as_ref().map_or(Time::ZERO, Limit::ready_at)
+        self.limit.as_ref().map_or(Time::ZERO, |limit| limit.pace.ready_at())
     }
 
     /// When [`fire`](Self::fire) has to be called; never, while the limiter is not active.
@@ -107,13 +91,12 @@ impl ReactionPoint {
 
     /// Ends the time cycle, if it is at its end.
     pub fn fire(&mut self, now: Time) {
-        let Self { params, line_rate, random, limit } = self;
+        let Self { params, random, limit, .. } = self;
         let Some(limit) = limit.as_mut().filter(|limit| limit.timer <= now) else { return };
-        limit.settle(now);
         limit.time_stage += 1;
         let cycle = params.timer / limit.shortening(params, limit.time_stage);
         limit.timer = now + Duration::from_ps(around(cycle.as_ps(), random));
-        limit.increase(params, *line_rate);
+        limit.increase(now, params);
     }
 
     /// Whether frames are held back.
@@ -125,39 +108,20 @@ impl ReactionPoint {
     /// The current rate.
     #[must_use]
     pub fn rate(&self) -> Rate {
-        Rate::from_bps(self.limit.as_ref().map_or(self.line_rate, |limit| limit.rate))
+        self.limit.as_ref().map_or(self.line_rate, |limit| limit.pace.rate())
     }
 
     /// The target rate.
     #[must_use]
     pub fn target_rate(&self) -> Rate {
-        Rate::from_bps(self.limit.as_ref().map_or(self.line_rate, |limit| limit.target))
+        self.limit.as_ref().map_or(self.line_rate, |limit| limit.pace.target())
     }
 }
 
 impl Limit {
-    fn at_line_rate(line_rate: u64, params: &Params, now: Time) -> Self {
-        Self {
-            rate: line_rate,
-            target: line_rate,
-            byte_stage: 0,
-            time_stage: 0,
-            bytes_left: params.byte_limit.0.cast_signed(),
-            timer: Time::NEVER,
-            debt: 0,
-            settled: now,
-        }
-    }
-
-    /// Lets debt decay at the rate that there was up to now.
-    fn settle(&mut self, now: Time) {
-        let decayed = self.rate.saturating_mul(now.since(self.settled).as_ps());
-        self.debt = self.debt.saturating_sub(decayed);
-        self.settled = now;
-    }
-
-    fn ready_at(&self) -> Time {
-        self.settled + Duration::from_ps(self.debt.div_ceil(self.rate))
+    fn new(pace: RecoveringRate, params: &Params) -> Self {
+        let bytes_left = params.byte_limit.0.cast_signed();
+        Self { pace, byte_stage: 0, time_stage: 0, bytes_left, timer: Time::NEVER }
     }
 
     /// By what the cycle that now begins is shorter than the first; `stage` are the cycles of its own kind.
@@ -170,7 +134,7 @@ impl Limit {
     }
 
     /// What the end of a cycle does to the rates.
-    fn increase(&mut self, params: &Params, line_rate: u64) {
+    fn increase(&mut self, now: Time, params: &Params) {
         // Cycles of fast recovery: the one in which the standard begins to raise the target still is one in version 2.2.
         let recovery = match params.machine {
             Machine::V22 => params.threshold,
@@ -185,15 +149,10 @@ impl Limit {
             0
         };
         let first = self.byte_stage == 1 || self.time_stage == 1;
-        self.target = if params.target_rate_reduction && first && self.target > 10 * self.rate {
-            self.target / 8
-        } else {
-            line_rate.min(self.target + step)
-        };
-        let rate = u64::midpoint(self.rate, self.target);
-        // The last ten-thousandth would take for ever.
-        let arrived = rate > line_rate - line_rate / 10_000;
-        self.rate = if arrived { line_rate } else { rate };
+        let (rate, target) = (self.pace.rate().as_bps(), self.pace.target().as_bps());
+        let reduced = params.target_rate_reduction && first && target > 10 * rate;
+        let target = if reduced { target / 8 } else { target + step };
+        self.pace.recover(now, Rate::from_bps(target));
     }
 }
 

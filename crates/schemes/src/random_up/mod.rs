@@ -12,7 +12,7 @@ use crate::parameter::Parameter;
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
 use crate::reordering::HOLD;
 use crate::up_down::{self, Ascent, digit};
-use raddle_core::{Header, NodeId, Packet, Stream};
+use raddle_core::{Header, NodeId, Packet, Stream, Time};
 use raddle_topology::Xgft;
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ impl Ascent for RandomUp {
     }
 
     #[inline]
-    fn choose(&mut self, packet: &Packet, ports: usize) -> usize {
+    fn choose(&mut self, _: Time, packet: &Packet, ports: usize) -> usize {
         match (&self.at_source, &packet.header) {
             (Some((_, divisor)), Header::Cee(frame)) => digit(frame.path, *divisor, ports),
             _ => self.random.below(ports as u64) as usize,

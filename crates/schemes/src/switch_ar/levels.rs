@@ -7,18 +7,18 @@ use raddle_core::{Duration, NodeId, Time};
 
 /// How notices become levels, and levels nothing again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rule {
+pub(super) struct Rule {
     /// What a notice makes of a level.
-    pub update: Update,
+    pub(super) update: Update,
     /// What the switch's own congestion points count.
-    pub local: Local,
+    pub(super) local: Local,
     /// A level is forgotten when no notice has counted for longer than this.
-    pub timer: Duration,
+    pub(super) timer: Duration,
 }
 
 /// What a notice with feedback q makes of a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Update {
+pub(super) enum Update {
     /// It grows by q.
     Accumulate,
     /// It grows by q times the number of notices so far.
@@ -35,7 +35,7 @@ pub enum Update {
 
 /// How notices of the switch's own congestion points count beside those that pass through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Local {
+pub(super) enum Local {
     /// They count, and from then on they alone do for that port and destination.
     Lock,
     /// They count like all others.
@@ -46,7 +46,7 @@ pub enum Local {
 
 /// Where a notice comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub(super) enum Origin {
     /// From this switch's own congestion point at the port.
     Here,
     /// From elsewhere: it came in by the port.
@@ -55,7 +55,7 @@ pub enum Origin {
 
 /// The congestion levels of one switch.
 #[derive(Debug, Clone)]
-pub struct Levels {
+pub(super) struct Levels {
     /// One row a destination, one entry an up port.
     entries: Box<[Entry]>,
     ups: usize,
@@ -73,8 +73,7 @@ struct Entry {
 
 impl Levels {
     /// All levels zero, of a switch with so many up ports in a fabric of so many hosts.
-    #[must_use]
-    pub fn new(hosts: usize, ups: usize, rule: Rule) -> Self {
+    pub(super) fn new(hosts: usize, ups: usize, rule: Rule) -> Self {
         Self { entries: vec![Entry::default(); hosts * ups].into(), ups, rule }
     }
 
@@ -82,7 +81,7 @@ impl Levels {
     ///
     /// # Panics
     /// If there is no such destination or up port.
-    pub fn notice(&mut self, now: Time, to: NodeId, up: usize, feedback: u8, origin: Origin) {
+    pub(super) fn notice(&mut self, now: Time, to: NodeId, up: usize, feedback: u8, origin: Origin) {
         let Rule { update, local, timer } = self.rule;
         let entry = &mut self.entries[to.index() * self.ups..][..self.ups][up];
         if now.since(entry.last) > timer {
@@ -109,9 +108,8 @@ impl Levels {
 
     /// The up port with the least level towards `to`; of equals the one that comes first when one counts round from
     /// `first`.
-    #[must_use]
     #[inline]
-    pub fn least(&self, now: Time, to: NodeId, first: usize) -> usize {
+    pub(super) fn least(&self, now: Time, to: NodeId, first: usize) -> usize {
         let row = self.row(to);
         let (before, from) = row.split_at(first);
         let ports = (first..self.ups).chain(0..first).zip(from.iter().chain(before));
@@ -120,18 +118,14 @@ impl Levels {
     }
 
     /// Whether some up port but `up` has no level towards `to`.
-    #[must_use]
-    pub fn others_clear(&self, now: Time, to: NodeId, up: usize) -> bool {
+    pub(super) fn others_clear(&self, now: Time, to: NodeId, up: usize) -> bool {
         let mut others = self.row(to).iter().enumerate().filter(|&(port, _)| port != up);
         others.any(|(_, entry)| entry.level_at(now, self.rule.timer) == 0)
     }
 
     /// The level of an up port towards `to`.
-    ///
-    /// # Panics
-    /// If there is no such destination or up port.
-    #[must_use]
-    pub fn level(&self, now: Time, to: NodeId, up: usize) -> u32 {
+    #[cfg(test)]
+    pub(super) fn level(&self, now: Time, to: NodeId, up: usize) -> u32 {
         self.row(to)[up].level_at(now, self.rule.timer)
     }
 

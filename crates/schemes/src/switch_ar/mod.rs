@@ -10,24 +10,24 @@
 //! destination it keeps a level for each up port, and frames leave by the port of the least level: all of them, so that
 //! the split is binary. Of equal levels the first counts, round from the port that D-mod-k takes, so that without
 //! congestion frames stay in order. A switch hears of its own queues first, since it also forwards the notices about them.
-//! Notices take a random way up, so that they come by all the paths that lead to the congested queue.
+//! Notices take a random way up, as with all routings up and down trees, so that they come by all the paths
+//! that lead to the congested queue.
 //!
 //! Hosts need no part in this: without rate limiters they take no notice of notices.
 //!
 //! Cost a frame that has a choice: a row of levels, 16 bytes a port. Notices cost as much, and a random number.
 
-pub mod levels;
+mod levels;
 mod switch;
 
-pub use levels::{Levels, Local, Rule, Update};
-pub use switch::SwitchAr;
-
 use crate::parameter::{Parameter, Settings, Value};
-use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
+use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
 use crate::reordering::HOLD;
+use crate::up_down;
+use levels::{Local, Rule, Update};
 use raddle_core::Duration;
-use raddle_topology::{Shape, Xgft};
 use std::sync::Arc;
+use switch::SwitchAr;
 
 /// Switch Adaptive Routing.
 pub const ROUTING: Routing = Routing { info: INFO, build };
@@ -39,7 +39,7 @@ const INFO: Info = Info {
     differs: &[
         "levels add up feedback, and a port's own notices lock out those that pass, as calibrated (specs/cee.md §5.6)",
         "without congestion frames take D-mod-k's path, which the papers leave open",
-        "links that fail are not avoided: what is bound for them is lost",
+        "where links have failed, frames take D-mod-k's path among those that are left",
         "receivers put segments back in order below TCP; converged Ethernet's hosts do so themselves",
     ],
     view: View::Local,
@@ -83,17 +83,10 @@ fn rule(settings: &Settings) -> Rule {
 }
 
 fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
-    let Shape::Xgft(size) = plan.topology.shape() else {
-        return Err(Unfit {
-            key: "scheme.routing".into(),
-            problem: "`switch-ar` routes up and down a generalized fat tree, and this fabric is none".into(),
-            hint: "choose `k_ary_n_tree` or `xgft` as topology.kind, or another routing such as `spray`"
-                .into(),
-        });
-    };
-    let (tree, seed) = (Arc::new(Xgft::new(size.clone())), plan.seed);
-    let (rule, absorb) = (rule(plan.settings), plan.settings.flag("absorb"));
-    Ok(forwarders_where_needed(plan.topology, move |node| SwitchAr::new(node, &tree, rule, absorb, seed)))
+    let tree = up_down::tree(plan.topology, INFO.name)?;
+    plan.congestion_points("qcn", "`switch-ar`")?;
+    let (rule, absorb, of) = (rule(plan.settings), plan.settings.flag("absorb"), Arc::clone(&tree));
+    Ok(up_down::forwarders(plan, tree, false, move |node| SwitchAr::new(&of, node, rule, absorb)))
 }
 
 #[cfg(test)]

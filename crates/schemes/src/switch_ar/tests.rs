@@ -2,25 +2,34 @@
 //! 0 and 1 of a switch lead down, 2 and 3 up.
 
 use super::*;
+use crate::next_hops::ShortestPaths;
 use crate::testing::{RATE, backlogs, segment};
+use crate::up_down::UpDown;
 use raddle_core::{Forwarder, Header, NodeId, Packet, PortId, Ports, Time, Verdict};
-use raddle_topology::{Topology, XgftSize, builders};
+use raddle_topology::{Topology, Xgft, XgftSize, builders};
 use raddle_wire::Mac;
 use raddle_wire::cnm::Notice;
+
+type Switch = UpDown<SwitchAr>;
 
 /// The leaf of hosts 0 and 1.
 const LEAF: NodeId = NodeId(8);
 const UP: [PortId; 2] = [PortId(2), PortId(3)];
 
-fn tree() -> (Topology, Xgft) {
+fn tree() -> (Arc<Topology>, Xgft) {
     let size = XgftSize::k_ary_n_tree(2, 3);
     let topology = builders::xgft(size.clone(), RATE, Duration::from_ns(50));
-    (topology.expect("a tree"), Xgft::new(size))
+    (Arc::new(topology.expect("a tree")), Xgft::new(size))
 }
 
-fn switch(node: NodeId, absorb: bool) -> SwitchAr {
+fn switch(node: NodeId, absorb: bool) -> Switch {
+    let (topology, tree) = tree();
     let rule = rule(&Settings::defaults(INFO.parameters));
-    SwitchAr::new(node, &tree().1, rule, absorb, 1)
+    UpDown::new(node, &ShortestPaths::new(&topology), &tree, SwitchAr::new(&tree, node, rule, absorb), 1)
+}
+
+fn level(switch: &Switch, now: Time, to: u32, up: usize) -> u32 {
+    switch.ascent().levels().level(now, NodeId(to), up)
 }
 
 /// A notice to host 0 on its frames to `culprit_dst`, from the queue of some switch's port.
@@ -34,12 +43,12 @@ fn at_ms(ms: u64) -> Time {
     Time::ZERO + Duration::from_ms(ms)
 }
 
-fn forward(switch: &mut SwitchAr, now: Time, mut packet: Packet, arrival: Option<PortId>) -> Verdict {
+fn forward(switch: &mut Switch, now: Time, mut packet: Packet, arrival: Option<PortId>) -> Verdict {
     switch.forward(now, &mut packet, arrival, &Ports(&backlogs(&[0; 4])))
 }
 
 /// Where a frame of host 0 leaves its leaf.
-fn way(switch: &mut SwitchAr, now: Time, dst: u32) -> Verdict {
+fn way(switch: &mut Switch, now: Time, dst: u32) -> Verdict {
     forward(switch, now, segment(0, dst, 1, 0), Some(PortId(0)))
 }
 
@@ -47,7 +56,7 @@ fn way(switch: &mut SwitchAr, now: Time, dst: u32) -> Verdict {
 fn oracle_8_12_frames_change_over_when_a_notice_comes_in() {
     let mut leaf = switch(LEAF, false);
     let up = UP.map(Verdict::Forward);
-    let all = |leaf: &mut SwitchAr, ms| [4, 5, 6, 7].map(|dst| way(leaf, at_ms(ms), dst));
+    let all = |leaf: &mut Switch, ms| [4, 5, 6, 7].map(|dst| way(leaf, at_ms(ms), dst));
     // D-mod-k's digit of an even host is 0.
     assert_eq!(all(&mut leaf, 0), [up[0], up[1], up[0], up[1]]);
     let down = Verdict::Forward(PortId(0));
@@ -55,7 +64,7 @@ fn oracle_8_12_frames_change_over_when_a_notice_comes_in() {
     assert_eq!(all(&mut leaf, 1), [up[0], up[1], up[1], up[1]]);
     assert_eq!(forward(&mut leaf, at_ms(2), notice(6, 40, UP[1]), Some(UP[1])), down);
     assert_eq!(all(&mut leaf, 2), [up[0], up[1], up[0], up[1]]);
-    let levels = |leaf: &SwitchAr, ms| [0, 1].map(|port| leaf.levels().level(at_ms(ms), NodeId(6), port));
+    let levels = |leaf: &Switch, ms| [0, 1].map(|port| level(leaf, at_ms(ms), 6, port));
     assert_eq!(levels(&leaf, 2), [30, 40]);
     assert_eq!(all(&mut leaf, 253), [up[0], up[1], up[0], up[1]]);
     assert_eq!(levels(&leaf, 253), [0, 0]);
@@ -65,11 +74,10 @@ fn oracle_8_12_frames_change_over_when_a_notice_comes_in() {
 #[test]
 fn oracle_8_12_a_local_event_locks_the_port() {
     let mut leaf = switch(LEAF, false);
-    let level = |leaf: &SwitchAr| leaf.levels().level(at_ms(1), NodeId(6), 0);
     assert_eq!(forward(&mut leaf, at_ms(1), notice(6, 30, UP[0]), None), Verdict::Forward(PortId(0)));
-    assert_eq!((level(&leaf), way(&mut leaf, at_ms(1), 6)), (30, Verdict::Forward(UP[1])));
+    assert_eq!((level(&leaf, at_ms(1), 6, 0), way(&mut leaf, at_ms(1), 6)), (30, Verdict::Forward(UP[1])));
     forward(&mut leaf, at_ms(1), notice(6, 63, UP[0]), Some(UP[0]));
-    assert_eq!(level(&leaf), 30);
+    assert_eq!(level(&leaf, at_ms(1), 6, 0), 30);
 }
 
 #[test]
@@ -81,8 +89,7 @@ fn notices_by_ports_downwards_or_on_hosts_below_count_for_nothing() {
     let mut middle = switch(NodeId(12), false);
     forward(&mut middle, at_ms(1), notice(6, 63, UP[0]), Some(PortId(0)));
     for switch in [leaf, middle] {
-        let hosts = (0..8).map(NodeId);
-        let levels = hosts.flat_map(|to| [0, 1].map(|port| switch.levels().level(at_ms(1), to, port)));
+        let levels = (0..8).flat_map(|to| [0, 1].map(|port| level(&switch, at_ms(1), to, port)));
         assert!(levels.into_iter().all(|level| level == 0));
     }
 }
@@ -98,7 +105,7 @@ fn notices_are_absorbed_only_while_another_port_is_clear() {
 }
 
 /// Passes a packet from `node` on, each switch being told the port it comes in by. Returns the nodes that it visits.
-fn walk(topology: &Topology, switches: &mut [SwitchAr], mut node: NodeId, packet: &Packet) -> Vec<NodeId> {
+fn walk(topology: &Topology, switches: &mut [Switch], mut node: NodeId, packet: &Packet) -> Vec<NodeId> {
     let mut arrival = None;
     let mut path = vec![node];
     loop {
@@ -121,7 +128,7 @@ fn walk(topology: &Topology, switches: &mut [SwitchAr], mut node: NodeId, packet
 #[test]
 fn oracle_8_12_notices_come_by_all_paths() {
     let (topology, tree) = tree();
-    let mut switches: Vec<SwitchAr> = topology.nodes().map(|node| switch(node, false)).collect();
+    let mut switches: Vec<Switch> = topology.nodes().map(|node| switch(node, false)).collect();
     let leaf_of_7 = tree.parent(NodeId(7), 0);
     let mut crossed = [0_u32; 4];
     for _ in 0..4_000 {
@@ -133,8 +140,8 @@ fn oracle_8_12_notices_come_by_all_paths() {
     let chi_square: f64 = crossed.iter().map(|&n| (f64::from(n) - 1_000.0).powi(2) / 1_000.0).sum();
     assert!(chi_square < 16.27, "{crossed:?}: {chi_square}");
     for (switch, ports) in [(8, [0, 1]), (12, [0, 1]), (13, [0, 1])] {
-        let level = ports.map(|port| switches[switch].levels().level(at_ms(1), NodeId(7), port));
-        assert!(level.iter().all(|&level| level > 0), "switch {switch}: {level:?}");
+        let levels = ports.map(|port| level(&switches[switch], at_ms(1), 7, port));
+        assert!(levels.iter().all(|&level| level > 0), "switch {switch}: {levels:?}");
     }
 }
 
@@ -142,7 +149,7 @@ fn oracle_8_12_notices_come_by_all_paths() {
 #[test]
 fn oracle_8_2_without_congestion_frames_take_d_mod_k() {
     let (topology, tree) = tree();
-    let mut switches: Vec<SwitchAr> = topology.nodes().map(|node| switch(node, false)).collect();
+    let mut switches: Vec<Switch> = topology.nodes().map(|node| switch(node, false)).collect();
     for (dst, parents) in [(6, [0, 1]), (7, [1, 1]), (4, [0, 0])] {
         let path = walk(&topology, &mut switches, NodeId(0), &segment(0, dst, 1, 0));
         let middle = tree.parent(LEAF, parents[0]);
@@ -151,10 +158,29 @@ fn oracle_8_2_without_congestion_frames_take_d_mod_k() {
     }
 }
 
+/// Where one of two ports up is gone, the other is taken, whatever its level.
 #[test]
-fn other_fabrics_are_refused() {
-    let topology = crate::testing::fat_tree(4);
+fn known_failures_are_avoided() {
+    let (topology, _) = tree();
+    let mut leaf = switch(LEAF, false);
+    forward(&mut leaf, at_ms(1), notice(6, 63, UP[1]), Some(UP[1]));
+    leaf.link(topology.link_id(LEAF, UP[0]), false);
+    assert_eq!([4, 5, 6, 7].map(|dst| way(&mut leaf, at_ms(1), dst)), [Verdict::Forward(UP[1]); 4]);
+    leaf.link(topology.link_id(LEAF, UP[0]), true);
+    assert_eq!(way(&mut leaf, at_ms(1), 6), Verdict::Forward(UP[0]));
+}
+
+#[test]
+fn other_fabrics_and_switches_without_congestion_points_are_refused() {
     let settings = Settings::defaults(INFO.parameters);
-    let plan = Plan::new(&topology, INFO.name, &settings, 1);
-    assert_eq!(build(&plan).err().map(|unfit| unfit.key), Some("scheme.routing".into()));
+    let (tree, clos) = (tree().0, crate::testing::fat_tree(4));
+    let refused = |topology, points| {
+        let plan = Plan::new(topology, INFO.name, &settings, 1);
+        build(&Plan { congestion_points: points, ..plan }).err().map(|unfit| unfit.key)
+    };
+    let of_points = Settings::defaults(crate::qcn::CONGESTION_POINT.info.parameters);
+    let points = Some(("qcn", &of_points));
+    assert_eq!(refused(&clos, points), Some("scheme.routing".into()));
+    assert_eq!(refused(&tree, None), Some("scheme".into()));
+    assert_eq!(refused(&tree, points), None);
 }

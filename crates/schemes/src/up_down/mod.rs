@@ -6,7 +6,7 @@
 //! falling level, shows that no circle of links can wait for each other: pauses of links cannot deadlock.
 //!
 //! Congestion notices go up by a port drawn at random at every hop, whatever the routing: those that follow fixed ports
-//! would be heard by one plane of switches alone (§5.6).
+//! would be heard by one plane of switches alone (§5.6). An ascent may read those that tell of what lies above.
 //!
 //! Once a node knows of failed links it goes by the shortest paths that are left, of which an ascent chooses one as before;
 //! they may lead up again after down.
@@ -21,6 +21,7 @@ use crate::next_hops::{NextHops, ShortestPaths};
 use crate::registry::{Forwarders, Plan, Unfit};
 use raddle_core::{Forwarder, Header, LinkId, NodeId, Packet, PortId, Ports, Stream, Time, Verdict};
 use raddle_topology::{Shape, Topology, Xgft};
+use raddle_wire::cnm::Notice;
 use std::sync::Arc;
 
 /// How a packet's port up is chosen at one node.
@@ -29,7 +30,13 @@ pub(crate) trait Ascent: Send {
     fn begin(&mut self, _packet: &mut Packet) {}
 
     /// Which of `ports` ports a packet takes: on the intact tree they all lead up.
-    fn choose(&mut self, packet: &Packet, ports: usize) -> usize;
+    fn choose(&mut self, now: Time, packet: &Packet, ports: usize) -> usize;
+
+    /// A congestion notice that came in by the `up`-th of the ports that lead up, or that this node's `own` queue there has
+    /// sent. Returns whether it ends here.
+    fn read(&mut self, _now: Time, _notice: &Notice, _up: usize, _own: bool) -> bool {
+        false
+    }
 }
 
 /// The forwarder of one node.
@@ -56,14 +63,19 @@ impl<A> UpDown<A> {
 
 impl<A: Ascent> Forwarder for UpDown<A> {
     #[inline]
-    fn forward(&mut self, _: Time, packet: &mut Packet, arrival: Option<PortId>, _: &Ports<'_>) -> Verdict {
-        let (ascent, notices) = (&mut self.ascent, &mut self.notices);
+    fn forward(&mut self, now: Time, packet: &mut Packet, arrival: Option<PortId>, _: &Ports<'_>) -> Verdict {
         if arrival.is_none() {
-            ascent.begin(packet);
+            self.ascent.begin(packet);
         }
+        if let Header::Cnm(notice) = &packet.header
+            && self.read(now, notice, arrival)
+        {
+            return Verdict::Absorb;
+        }
+        let (ascent, notices) = (&mut self.ascent, &mut self.notices);
         let verdict = self.next_hops.forward(packet, |_, ports| match packet.header {
             Header::Cnm(_) => notices.below(ports as u64) as usize,
-            _ => ascent.choose(packet, ports),
+            _ => ascent.choose(now, packet, ports),
         });
         debug_assert!(
             !self.is_from_above(arrival) || !self.is_up(verdict) || !self.next_hops.down().is_empty(),
@@ -78,7 +90,22 @@ impl<A: Ascent> Forwarder for UpDown<A> {
     }
 }
 
+impl<A: Ascent> UpDown<A> {
+    /// Shows a notice to the ascent. Returns whether it ends here.
+    fn read(&mut self, now: Time, notice: &Notice, arrival: Option<PortId>) -> bool {
+        let port = arrival.or_else(|| notice.cp.port().map(PortId));
+        let up = port.and_then(|port| port.0.checked_sub(self.up.0));
+        up.is_some_and(|up| self.ascent.read(now, notice, up.into(), arrival.is_none()))
+    }
+}
+
 impl<A> UpDown<A> {
+    /// What chooses.
+    #[cfg(test)]
+    pub(crate) fn ascent(&self) -> &A {
+        &self.ascent
+    }
+
     fn is_from_above(&self, arrival: Option<PortId>) -> bool {
         arrival.is_some_and(|port| port >= self.up)
     }

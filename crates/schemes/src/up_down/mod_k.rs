@@ -2,7 +2,7 @@
 
 use super::{Ascent, digit};
 use crate::parameter::{Parameter, Settings};
-use raddle_core::{NodeId, Packet};
+use raddle_core::{NodeId, Packet, Time};
 use raddle_topology::Xgft;
 
 /// What a host's number is divided by at a switch of level l.
@@ -34,7 +34,7 @@ impl ModK {
 
 impl Ascent for ModK {
     #[inline]
-    fn choose(&mut self, packet: &Packet, ports: usize) -> usize {
+    fn choose(&mut self, _: Time, packet: &Packet, ports: usize) -> usize {
         digit((self.host)(packet).0, self.divisor, ports)
     }
 }

@@ -79,6 +79,7 @@ struct Pair {
 }
 
 /// Where sends and receives do not match.
+#[derive(Debug, Clone, Copy)]
 enum Uneven {
     Pair { receiver: u32, sender: u32 },
     FromAny { receiver: u32 },

@@ -26,7 +26,7 @@ fn error(text: &str) -> String {
 }
 
 fn error_within(text: &str, window: u64) -> String {
-    Trace::read(Cursor::new(text.to_owned()), window).err().expect("something is wrong").to_string()
+    Trace::read(Cursor::new(text.to_owned()), window).expect_err("something is wrong").to_string()
 }
 
 /// The error of these statements of rank 0 of two, which begin in line 2.

@@ -3,6 +3,9 @@
 use super::step::{Step, Steps};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+/// Messages under way by sender, receiver and tag: their sizes, and what their senders had heard of.
+type UnderWay = BTreeMap<(u32, u32, u32), VecDeque<(u64, BTreeSet<u32>)>>;
+
 /// What every rank has heard of at the end, itself included, if each message carries all that its sender had heard of
 /// when it sent it.
 ///
@@ -10,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// If the ranks wait for each other for ever, a message is not of the size that is waited for, or one is left over.
 pub(super) fn play(ranks: u32, steps: impl Fn(u32) -> Steps) -> Vec<BTreeSet<u32>> {
     let mut heard: Vec<BTreeSet<u32>> = (0..ranks).map(|rank| BTreeSet::from([rank])).collect();
-    let mut under_way: BTreeMap<(u32, u32, u32), VecDeque<(u64, BTreeSet<u32>)>> = BTreeMap::new();
+    let mut under_way = UnderWay::new();
     let mut programs: Vec<Steps> = (0..ranks).map(steps).collect();
     let mut waiting: Vec<Option<Step>> = (0..ranks).map(|_| None).collect();
     loop {

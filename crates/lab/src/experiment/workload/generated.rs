@@ -1,29 +1,41 @@
 //! Workloads drawn from a seed: arrivals, sizes, pairs, and how many.
 
 use super::kinds::names;
-use super::{positive, read_class};
+use super::long_flows::read_load;
+use super::process::read_process;
+use super::{kinded, positive, read_app_rate, read_weight_and_priority};
 use crate::experiment::file::read_file;
 use crate::experiment::problem::{Cause, Problem};
-use crate::experiment::section::{Fraction, Section, wrong_type};
-use crate::experiment::value::{Entry, Item, Table, Value};
-use raddle_core::{Bytes, Duration, NodeId};
-use raddle_workload::{Amount, Arrivals, Deadlines, PUBLISHED, Pairs, Published, SizeCdf, Sizes, Workload};
+use crate::experiment::section::{Fraction, Section};
+use crate::experiment::value::Table;
+use raddle_core::{Bytes, Duration, NodeId, Process};
+use raddle_workload::{
+    Amount, Arrivals, Deadlines, Digits, PUBLISHED, Pairs, PerHost, Published, SizeCdf, Sizes, Workload,
+};
 use std::path::Path;
+
+/// A frame if nothing else is said (specs/cee.md §0).
+const FRAME: Bytes = Bytes(1_500);
 
 /// Reads what is generated.
 pub(super) fn read_generated(section: &mut Section<'_>, folder: &Path) -> Result<Workload, Problem> {
-    let mut part = |key: &'static str, example: &str| -> Result<Table, Problem> {
-        section.item(key).map(kinded).transpose()?.ok_or_else(|| section.missing(key, example))
+    let arrivals = part(section, "arrivals", "{ kind = \"poisson\", mean_gap = \"1 us\" }")?;
+    let (arrivals, frame, resolved) = read_arrivals(Section::new(&arrivals, "workload.arrivals"))?;
+    let sizes = match frame {
+        Some(_) if section.item("sizes").is_some() => {
+            let hint = "leave `sizes` out: flows are of a frame or a burst, and arrivals have a `frame`";
+            return Err(section.contradiction("sizes", "sizes of flows that are frames", hint));
+        }
+        Some(frame) => Sizes::Fixed(frame),
+        None => {
+            let sizes = part(section, "sizes", "{ kind = \"pareto\", shape = 1.05, mean = \"100 KB\" }")?;
+            let (sizes, resolved) = read_sizes(Section::new(&sizes, "workload.sizes"), folder)?;
+            section.resolve("sizes", resolved);
+            sizes
+        }
     };
-    let arrivals = part("arrivals", "{ kind = \"poisson\", mean_gap = \"1 us\" }")?;
-    let sizes = part("sizes", "{ kind = \"pareto\", shape = 1.05, mean = \"100 KB\" }")?;
-    let pairs = part("pairs", "\"uniform\"")?;
-    let (arrivals, resolved) = read_arrivals(Section::new(&arrivals, "workload.arrivals"))?;
     section.resolve("arrivals", resolved);
-    let (sizes, resolved) = read_sizes(Section::new(&sizes, "workload.sizes"), folder)?;
-    section.resolve("sizes", resolved);
-    let (pairs, resolved) = read_pairs(Section::new(&pairs, "workload.pairs"))?;
-    section.resolve("pairs", resolved);
+    let pairs = read_pairs(section)?;
     let amount = read_amount(section)?;
     let deadlines = section.item("deadlines").map(kinded).transpose()?;
     let (deadlines, resolved) = match &deadlines {
@@ -33,8 +45,15 @@ pub(super) fn read_generated(section: &mut Section<'_>, folder: &Path) -> Result
     if deadlines != Deadlines::None {
         section.resolve("deadlines", resolved);
     }
-    let (app_rate, weight, priority) = read_class(section)?;
-    Ok(Workload { arrivals, sizes, pairs, amount, app_rate, weight, priority, deadlines })
+    let app_rate = read_app_rate(section)?;
+    let process = read_process(section)?;
+    let (weight, priority) = read_weight_and_priority(section)?;
+    Ok(Workload { arrivals, sizes, pairs, amount, app_rate, process, weight, priority, deadlines })
+}
+
+/// A table that must be there, or its kind alone.
+fn part(section: &mut Section<'_>, key: &str, example: &str) -> Result<Table, Problem> {
+    section.item(key).map(kinded).transpose()?.ok_or_else(|| section.missing(key, example))
 }
 
 /// How many flows: `flows`, `duration` or `once`.
@@ -61,19 +80,9 @@ fn read_amount(section: &mut Section<'_>) -> Result<Amount, Problem> {
     }
 }
 
-/// A table such as `{ kind = "pareto", shape = 1.05 }`, for which its kind alone may stand: `"uniform"`.
-fn kinded(item: &Item) -> Result<Table, Problem> {
-    match &item.value {
-        Value::Table(table) => Ok(table.clone()),
-        Value::String(_) => {
-            let kind = Entry { key: "kind".to_owned(), key_at: item.at.clone(), item: item.clone() };
-            Ok(Table { entries: vec![kind], at: item.at.clone() })
-        }
-        _ => Err(wrong_type(item, "a kind, or a table with `kind` and its parameters")),
-    }
-}
-
-fn read_arrivals(mut section: Section<'_>) -> Result<(Arrivals, toml::Table), Problem> {
+/// Reads arrivals, and the size of a frame where flows are frames.
+fn read_arrivals(mut section: Section<'_>) -> Result<(Arrivals, Option<Bytes>, toml::Table), Problem> {
+    let mut frame = None;
     let arrivals =
         match section.choice("kind", "kind of arrivals", &names("arrivals").collect::<Vec<_>>(), None)? {
             "poisson" => match section.optional::<f64>("load")? {
@@ -96,9 +105,21 @@ fn read_arrivals(mut section: Section<'_>) -> Result<(Arrivals, toml::Table), Pr
                 }
             },
             "fixed" => Arrivals::Fixed { gap: positive(&mut section, "gap")? },
-            _ => Arrivals::AllAtOnce,
+            "all_at_once" => Arrivals::AllAtOnce,
+            kind => {
+                let load = read_load(&mut section)?;
+                let size = section.or("frame", FRAME)?;
+                section.ensure(size > Bytes(0), "frame", "frames of no bytes", "give a size above zero")?;
+                frame = Some(size);
+                let process = match kind {
+                    "cbr" => Process::Constant,
+                    "bernoulli" => Process::Bernoulli,
+                    _ => Process::OnOff { burst: positive(&mut section, "burst")? },
+                };
+                Arrivals::PerHost(PerHost { process, load, whole_bursts: kind == "bursty" })
+            }
         };
-    Ok((arrivals, section.finish()?))
+    Ok((arrivals, frame, section.finish()?))
 }
 
 fn read_sizes(mut section: Section<'_>, folder: &Path) -> Result<(Sizes, toml::Table), Problem> {
@@ -155,7 +176,15 @@ fn read_deadlines(mut section: Section<'_>) -> Result<(Deadlines, toml::Table), 
     Ok((deadlines, section.finish()?))
 }
 
-fn read_pairs(mut section: Section<'_>) -> Result<(Pairs, toml::Table), Problem> {
+/// Reads `pairs`.
+pub(super) fn read_pairs(section: &mut Section<'_>) -> Result<Pairs, Problem> {
+    let pairs = part(section, "pairs", "\"uniform\"")?;
+    let (pairs, resolved) = read_pattern(Section::new(&pairs, "workload.pairs"))?;
+    section.resolve("pairs", resolved);
+    Ok(pairs)
+}
+
+fn read_pattern(mut section: Section<'_>) -> Result<(Pairs, toml::Table), Problem> {
     let pairs = match section.choice("kind", "kind of pairs", &names("pairs").collect::<Vec<_>>(), None)? {
         "uniform" => Pairs::Uniform,
         "permutation" => {
@@ -184,9 +213,16 @@ fn read_pairs(mut section: Section<'_>) -> Result<(Pairs, toml::Table), Problem>
             Pairs::Staggered { edge, pod }
         }
         "nearest_neighbour" => Pairs::NearestNeighbour,
-        "bit_complement" => Pairs::BitComplement,
-        "transpose" => Pairs::Transpose,
+        "bit_complement" => digits(&mut section, Digits::Complement)?,
+        "bit_reversal" => digits(&mut section, Digits::Reversal)?,
+        "bit_rotation" => digits(&mut section, Digits::Rotation)?,
+        "perfect_shuffle" => digits(&mut section, Digits::Shuffle)?,
+        "transpose" => digits(&mut section, Digits::Transpose)?,
+        "butterfly" => digits(&mut section, Digits::Butterfly)?,
+        "exchange" => Pairs::Exchange { by: positive(&mut section, "by")? },
+        "random_permutation" => Pairs::RandomPermutation,
         "tornado" => Pairs::Tornado,
+        "neighbor" => Pairs::Stride { by: 1 },
         "stride" => Pairs::Stride { by: positive::<u32>(&mut section, "by")? as usize },
         _ => Pairs::Incast {
             senders: positive::<u32>(&mut section, "senders")? as usize,
@@ -194,4 +230,12 @@ fn read_pairs(mut section: Section<'_>) -> Result<(Pairs, toml::Table), Problem>
         },
     };
     Ok((pairs, section.finish()?))
+}
+
+/// A pattern of digits, and their radix if it is given.
+fn digits(section: &mut Section<'_>, pattern: Digits) -> Result<Pairs, Problem> {
+    let radix = section.optional::<u32>("radix")?;
+    let hint = "give 2 or more, of which the number of hosts is a power";
+    section.ensure(radix.is_none_or(|radix| radix > 1), "radix", "a radix without digits", hint)?;
+    Ok(Pairs::Digits { pattern, radix })
 }

@@ -1,12 +1,14 @@
 //! Workloads that are programs: ranks on hosts, which send when their program comes to it.
 
 use super::MOST_BYTES;
+use super::skeleton::{read_collective, read_skeleton};
 use crate::experiment::problem::{Cause, Problem};
 use crate::experiment::section::{Read, Section, out_of_range, wrong_type};
 use crate::experiment::value::{At, Item, Value};
 use raddle_core::{Bytes, NodeId, Stream};
 use raddle_topology::Topology;
 use raddle_workload::goal::{Job, Program, Settings, Trace};
+use raddle_workload::mpi::Skeleton;
 use std::fs::File;
 use std::io::{self, Seek};
 use std::path::Path;
@@ -27,6 +29,8 @@ pub(super) struct Ranks {
 pub(crate) enum Programs {
     /// A GOAL file.
     Trace(Arc<Trace>),
+    /// Programs made here.
+    Skeleton(Skeleton),
 }
 
 /// On which hosts ranks run.
@@ -67,12 +71,14 @@ impl Programs {
     fn ranks(&self) -> u32 {
         match self {
             Self::Trace(trace) => trace.ranks(),
+            Self::Skeleton(skeleton) => skeleton.ranks(),
         }
     }
 
     pub(crate) fn program(&self, rank: u32) -> Program {
         match self {
             Self::Trace(trace) => trace.program(rank),
+            Self::Skeleton(skeleton) => skeleton.program(rank),
         }
     }
 }
@@ -92,12 +98,30 @@ impl Ranks {
             let (file, why) = (name.clone(), error.to_string());
             Problem::at(&at, Cause::BadFile { file, what: "GOAL file", why })
         })?;
-        let largest = u128::from(trace.counts().largest) * u128::from(settings.scale);
-        if largest > u128::from(MOST_BYTES.0) {
-            let what = format!("a message of {largest} bytes");
-            return Err(out_of_range(section.at_key("scale"), what, "messages have at most 2^60 bytes"));
-        }
+        check_largest(section, trace.counts().largest, settings.scale)?;
         Ok(Self { programs: Programs::Trace(Arc::new(trace)), settings, placement, at })
+    }
+
+    /// Reads the keys of a workload that is the skeleton or the collective operation that `key` names.
+    pub(super) fn read_skeleton(section: &mut Section<'_>, key: &str) -> Result<Self, Problem> {
+        let (skeleton, published) = match key {
+            "skeleton" => read_skeleton(section)?,
+            _ => (read_collective(section)?, None),
+        };
+        let mut settings = read_settings(section)?;
+        if let Some(scale) = published {
+            if settings.scale != 1 {
+                let what = "messages that are scaled twice";
+                return Err(section.contradiction("scale", what, "leave out `scale` or `scaled`"));
+            }
+            settings.scale = scale;
+        }
+        let placement = read_placement(section)?;
+        // No iteration differs from another.
+        let largest = Skeleton { iterations: 1, ..skeleton.clone() }.traffic().largest();
+        check_largest(section, largest, settings.scale)?;
+        let at = section.at_key(key).clone();
+        Ok(Self { programs: Programs::Skeleton(skeleton), settings, placement, at })
     }
 
     /// The job on `topology`, and what its ranks run.
@@ -115,6 +139,16 @@ impl Ranks {
         hosts.truncate(ranks);
         Ok((Job::new(hosts, self.settings), self.programs.clone()))
     }
+}
+
+/// Refuses messages too large to count.
+fn check_largest(section: &Section<'_>, largest: u64, scale: u64) -> Result<(), Problem> {
+    let largest = u128::from(largest) * u128::from(scale);
+    if largest <= u128::from(MOST_BYTES.0) {
+        return Ok(());
+    }
+    let what = format!("a message of {largest} bytes");
+    Err(out_of_range(section.at_key("scale"), what, "messages have at most 2^60 bytes"))
 }
 
 /// A file to read anywhere; one whose name ends in `.zst` is decompressed first, to where the system keeps what nobody

@@ -1,5 +1,6 @@
 use super::*;
 use proptest::prelude::*;
+use raddle_core::Bytes;
 
 const LINE: Rate = Rate::from_gbps(10);
 const FRAME: u32 = 1_500;
@@ -49,8 +50,9 @@ fn oracle_8_8_five_halvings_then_active_increase() {
 fn oracle_8_8_a_byte_cycle_at_half_rate_takes_240_us() {
     let mut point = notified(Params::default(), 1);
     assert_eq!(byte_cycle(&mut point), 151_500, "the cycle ends below zero");
-    // The last frame begins when the 100 before it have been paid off.
-    assert_eq!(point.limit.as_ref().map(|limit| limit.settled), Some(Time::ZERO + Duration::from_us(240)));
+    // Its last frame begins when the 100 before it have been paid off, and is paid off at 7.5 Gb/s.
+    let last = point.rate().time_for(Bytes(1_500));
+    assert_eq!(point.ready_at().since(Time::ZERO), Duration::from_us(240) + last);
 }
 
 #[test]
@@ -128,15 +130,21 @@ fn the_timer_fires_once_and_not_before_its_time() {
     assert_eq!(rates(&point), (7.5, 10.0));
 }
 
-/// The rise of the target in each machine, with so many cycles behind it of both kinds.
+/// At 1 Gb/s and aiming there, with so many cycles behind it of either kind.
+fn after_cycles(params: &Params, byte_stage: u32, time_stage: u32) -> Limit {
+    let mut pace = RecoveringRate::new(LINE, Time::ZERO);
+    pace.cut(Time::ZERO, 0.1, params.min_rate);
+    pace.aim_here();
+    Limit { byte_stage, time_stage, ..Limit::new(pace, params) }
+}
+
 #[test]
 fn oracle_3_3_machines_raise_the_target_by_their_own_counts() {
     let step = |machine, byte_stage, time_stage| {
         let params = Params { machine, ..Params::default() };
-        let mut limit =
-            Limit { byte_stage, time_stage, ..Limit::at_line_rate(1_000_000_000, &params, Time::ZERO) };
-        limit.increase(&params, LINE.as_bps());
-        (limit.target - 1_000_000_000) / 1_000_000
+        let mut limit = after_cycles(&params, byte_stage, time_stage);
+        limit.increase(Time::ZERO, &params);
+        (limit.pace.target().as_bps() - 1_000_000_000) / 1_000_000
     };
     let steps = [(4, 4), (5, 0), (0, 5), (6, 5), (5, 5), (6, 6), (9, 8)];
     assert_eq!(steps.map(|(bytes, time)| step(Machine::V22, bytes, time)), [0, 0, 0, 5, 0, 50, 150]);
@@ -147,8 +155,7 @@ fn oracle_3_3_machines_raise_the_target_by_their_own_counts() {
 fn oracle_3_3_cycles_halve_per_counter_or_in_hyper_increase_only() {
     let shortening = |machine, byte_stage, time_stage, stage| {
         let params = Params { machine, ..Params::default() };
-        Limit { byte_stage, time_stage, ..Limit::at_line_rate(1, &params, Time::ZERO) }
-            .shortening(&params, stage)
+        after_cycles(&params, byte_stage, time_stage).shortening(&params, stage)
     };
     assert_eq!([5, 6].map(|stage| shortening(Machine::V22, stage, 0, stage)), [1, 2]);
     assert_eq!([0, 4, 5].map(|time| shortening(Machine::Dot1q, 9, time, 9)), [1, 1, 2]);
@@ -169,18 +176,6 @@ fn a_limiter_is_done_when_it_is_at_line_rate_with_nothing_to_send() {
     point.sent(point.ready_at(), FRAME, true);
     assert!(!point.is_active());
     assert_eq!((point.timer(), point.ready_at(), point.rate()), (Time::NEVER, Time::ZERO, LINE));
-}
-
-#[test]
-fn a_rate_that_rises_shortens_the_wait() {
-    let mut point = notified(Params::default(), 20);
-    point.sent(Time::ZERO, FRAME, false);
-    assert_eq!(point.ready_at(), Time::ZERO + Duration::from_ms(120), "1,500 B at 100 kb/s");
-    point.fire(point.timer());
-    let paid = point.limit.as_ref().expect("an active limiter").settled.as_ps() / 10_000_000; // bits at 100 kb/s
-    let rest = Rate::from_bps(5_000_050_000).time_for(raddle_core::Bytes((12_000 - paid) / 8));
-    let wait = point.ready_at().since(point.limit.as_ref().expect("an active limiter").settled);
-    assert!(wait.as_ps().abs_diff(rest.as_ps()) < 2_000, "{wait} rather than {rest}");
 }
 
 #[test]
@@ -216,9 +211,8 @@ proptest! {
                     now = now.max(point.ready_at());
                     point.sent(now, FRAME, false);
                     prop_assert!(point.rate().as_bps() >= before);
-                    if let Some(limit) = &point.limit {
-                        prop_assert_eq!(limit.debt, u64::from(FRAME) * BYTE);
-                    }
+                    let least = point.rate().time_for(Bytes(FRAME.into()));
+                    prop_assert_eq!(point.ready_at(), if point.is_active() { now + least } else { Time::ZERO });
                 }
             }
             prop_assert!(point.rate() <= point.target_rate() && point.target_rate() <= LINE);

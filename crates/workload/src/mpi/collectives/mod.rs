@@ -1,6 +1,7 @@
 //! Collective operations as messages between ranks, by their standard algorithms (specs/cee.md §6.5; Thakur, Rabenseifner
 //! and Gropp, "Optimization of Collective Communication Operations in MPICH", 2005). Every function is what one member does.
 
+mod algorithm;
 pub mod binomial;
 pub mod bruck;
 pub mod dissemination;
@@ -11,6 +12,7 @@ pub mod ring;
 #[cfg(test)]
 mod tests;
 
+pub use algorithm::{ALGORITHMS, Algorithm, Collective};
 pub use group::Group;
 
 /// Tags from here on belong to collectives.

@@ -30,7 +30,7 @@ pub struct Is {
 }
 
 impl Is {
-    /// IS on a power of two of ranks. The keys are drawn as the benchmark draws them, which takes some seconds for class D.
+    /// IS on a power of two of ranks. The keys are drawn as the benchmark draws them, which takes some ten seconds for class D.
     ///
     /// # Errors
     /// If the ranks are none, or more than there are buckets.

@@ -1,0 +1,92 @@
+//! Workloads that are programs made here: skeletons of known programs, halos on a grid, collective operations.
+
+use super::positive;
+use crate::experiment::problem::Problem;
+use crate::experiment::section::Section;
+use raddle_core::{Bytes, Duration};
+use raddle_workload::WorkloadError;
+use raddle_workload::mpi::collectives::{ALGORITHMS, Collective};
+use raddle_workload::mpi::nas::Class;
+use raddle_workload::mpi::{Halo, KNOWN, Known, Skeleton};
+
+/// The name of the skeleton whose numbers are all the user's.
+const HALO: &str = "halo";
+
+/// Reads the skeleton that the key `skeleton` names, and the factor of its messages if it is to be the published one.
+pub(super) fn read_skeleton(section: &mut Section<'_>) -> Result<(Skeleton, Option<u64>), Problem> {
+    let names: Vec<_> = KNOWN.iter().map(|known| (known.name, Some(known))).chain([(HALO, None)]).collect();
+    let (skeleton, known) = match section.choice("skeleton", "skeleton", &names, None)? {
+        Some(known) => (read_known(section, known)?, Some(known)),
+        None => (read_halo(section)?, None),
+    };
+    let skeleton = read_rhythm(section, skeleton)?;
+    if !section.or("scaled", false)? {
+        return Ok((skeleton, None));
+    }
+    let Some(scale) = known.and_then(|known| known.scale) else {
+        let hint = "give the factor as `scale`";
+        return Err(section.contradiction("scaled", "there is no published factor for this skeleton", hint));
+    };
+    Ok((skeleton, Some(scale)))
+}
+
+fn read_known(section: &mut Section<'_>, known: &Known) -> Result<Skeleton, Problem> {
+    let ranks = positive(section, "ranks")?;
+    let class = match known.class {
+        None => None,
+        Some(usual) => {
+            let usual = Class::ALL.iter().find(|&&(_, class)| class == usual).map(|&(letter, _)| letter);
+            Some(section.choice("class", "class", &Class::ALL, usual)?)
+        }
+    };
+    known.skeleton(class, ranks).map_err(|error| refused(section, "ranks", &error))
+}
+
+fn read_halo(section: &mut Section<'_>) -> Result<Skeleton, Problem> {
+    let dims: Vec<u32> = section.required("grid")?;
+    let hint = "give one to three numbers above zero, such as [16, 16]";
+    section.ensure((1..=3).contains(&dims.len()) && !dims.contains(&0), "grid", "not a grid", hint)?;
+    let grid = std::array::from_fn(|axis| dims.get(axis).copied().unwrap_or(1));
+    let sizes: Vec<Bytes> = section.required("sizes")?;
+    let hint = "give the size of a message for each exchange, such as [\"97 KB\"]";
+    section.ensure(!sizes.is_empty(), "sizes", "an iteration without exchanges", hint)?;
+    let halo = Halo::new(grid, 0).map_err(|error| refused(section, "grid", &error))?;
+    let halo = Halo {
+        wraps: section.or("wraps", false)?,
+        corners: section.or("corners", false)?,
+        exchanges: sizes.into_iter().map(|Bytes(bytes)| [bytes; 3]).collect(),
+        ..halo
+    };
+    Ok(Skeleton::new(halo))
+}
+
+/// Reads the operation that the key `collective` names.
+pub(super) fn read_collective(section: &mut Section<'_>) -> Result<Skeleton, Problem> {
+    let mut operations: Vec<_> = ALGORITHMS.iter().map(|a| (a.operation, a.operation)).collect();
+    operations.dedup();
+    let operation = section.choice("collective", "collective operation", &operations, None)?;
+    let algorithms: Vec<_> =
+        ALGORITHMS.into_iter().filter(|a| a.operation == operation).map(|a| (a.name, a)).collect();
+    let usual = algorithms.first().map(|&(name, _)| name);
+    let algorithm = section.choice("algorithm", "algorithm", &algorithms, usual)?;
+    let ranks = positive(section, "ranks")?;
+    // A barrier says nothing.
+    let Bytes(bytes) = if operation == "barrier" { Bytes(1) } else { positive(section, "size")? };
+    let collective = Collective::new(algorithm, ranks, bytes).map_err(|error| {
+        let of_size = matches!(error, WorkloadError::Parameter { name: "size", .. });
+        refused(section, if of_size { "size" } else { "ranks" }, &error)
+    })?;
+    read_rhythm(section, Skeleton::new(collective))
+}
+
+/// How often, and how long ranks compute in between.
+fn read_rhythm(section: &mut Section<'_>, skeleton: Skeleton) -> Result<Skeleton, Problem> {
+    let iterations = section.or("iterations", skeleton.iterations)?;
+    section.ensure(iterations > 0, "iterations", "no iterations", "give a number above zero")?;
+    let compute: Duration = section.or("compute", skeleton.compute)?;
+    Ok(Skeleton { iterations, compute, ..skeleton })
+}
+
+fn refused(section: &Section<'_>, key: &str, error: &WorkloadError) -> Problem {
+    section.contradiction(key, error.to_string(), "see `raddle list workloads`")
+}

@@ -1,0 +1,288 @@
+//! Message-passing programs as workloads, from TOML to makespan.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
+use raddle_lab::experiment::Document;
+use raddle_lab::run::run;
+use raddle_lab::{Control, Error, Outcome, run_into};
+use raddle_records::{FlowRecord, RankRecord, Table};
+use std::fmt::Write as _;
+use std::sync::atomic::AtomicBool;
+use tempfile::TempDir;
+
+/// The example of specs/cee.md §6.6.
+const EXAMPLE: &str = "num_ranks 2
+rank 0 {
+l1: calc 1000
+l2: send 3000b to 1 tag 7
+l2 requires l1
+}
+rank 1 {
+l1: recv 3000b from 0 tag 7
+l2: calc 500 cpu 0
+l2 requires l1
+}
+";
+
+/// Hosts around one switch, 50 ns from it, which send packets of 1,500 bytes one after another.
+const UDP: &str = "transport = \"udp\"\nudp = { payload = \"1456 B\" }\n[engine]\n";
+
+/// Lossless Ethernet, whose switch passes frames on once it has 64 bytes of them.
+const CEE: &str =
+    "transport = \"cee\"\nflow_control = \"pfc\"\n[engine]\ncut_through = true\nheader = \"64 B\"\n";
+
+/// An experiment in a folder of its own, beside its program.
+struct Experiment {
+    folder: TempDir,
+    text: String,
+}
+
+impl Experiment {
+    fn new(program: &str, fabric: &str, workload: &str, scheme: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("program.goal"), program).unwrap();
+        let text = format!(
+            "[topology]\n{fabric}\nlink_rate = \"10 Gbps\"\nlink_delay = \"50 ns\"\n\
+             [workload]\ngoal = \"program.goal\"\n{workload}\n[scheme]\n{scheme}"
+        );
+        Self { folder, text }
+    }
+
+    fn crossbar(program: &str, hosts: u32, workload: &str, scheme: &str) -> Self {
+        Self::new(program, &format!("kind = \"single_switch\"\nhosts = {hosts}"), workload, scheme)
+    }
+
+    fn document(&self) -> Document {
+        Document::parse("program.toml", self.text.clone(), self.folder.path().to_owned()).unwrap()
+    }
+
+    fn try_run(&self, threads: usize) -> Result<(Outcome, Vec<FlowRecord>), Error> {
+        let mut flows = Vec::new();
+        let mut take = |flow: &FlowRecord| {
+            flows.push(*flow);
+            Ok(())
+        };
+        let control = Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads };
+        let outcome = run(self.document().prepare()?, &mut take, control)?;
+        Ok((outcome, flows))
+    }
+
+    fn run(&self) -> (Outcome, Vec<FlowRecord>) {
+        self.try_run(1).unwrap()
+    }
+
+    fn makespan_ps(&self) -> u64 {
+        self.run().0.makespan_ps().unwrap()
+    }
+}
+
+/// Every rank computes, sends to each other rank, and waits for all that they send it; so many times. Messages are of 3,000
+/// to 60,000 bytes.
+fn exchange(ranks: u32, rounds: u32) -> String {
+    let mut text = format!("num_ranks {ranks}\n");
+    for rank in 0..ranks {
+        writeln!(text, "rank {rank} {{\nl0: calc {}", 100 * rank + 1).unwrap();
+        let mut last = vec![0];
+        let mut label = 0;
+        for round in 0..rounds {
+            let before = std::mem::take(&mut last);
+            let mut operation = |what: String| {
+                label += 1;
+                writeln!(text, "l{label}: {what}").unwrap();
+                before.iter().for_each(|before| writeln!(text, "l{label} requires l{before}").unwrap());
+                last.push(label);
+            };
+            for other in (1..ranks).map(|step| (rank + step) % ranks) {
+                let (there, here) = (3_000 * (1 + (rank + other) % 20), 3_000 * (1 + (other + rank) % 20));
+                operation(format!("send {there}b to {other} tag {round}"));
+                operation(format!("recv {here}b from {other} tag {round}"));
+            }
+        }
+        text.push_str("}\n");
+    }
+    text
+}
+
+#[test]
+fn the_example_over_udp_takes_what_it_does_by_hand() {
+    // 1,456, 1,456 and 88 bytes in packets of 1,500, 1,500 and 132. The switch has the first at 1,000 + 1,200 + 50 ns and
+    // sends without a break until 2,250 + 2,505.6; the last bit is there 50 ns later, and then 500 ns are computed.
+    let example = |more| Experiment::crossbar(EXAMPLE, 2, &format!("placement = \"in_order\"\n{more}"), UDP);
+    assert_eq!(example("").makespan_ps(), 5_305_600);
+    // Four of 1,456 bytes and one of 176.
+    assert_eq!(example("scale = 2").makespan_ps(), 2_250_000 + 4_976_000 + 50_000 + 500_000);
+    let (outcome, flows) = example("").run();
+    let rank = |rank, finished, computed, sent: (u64, u64)| RankRecord {
+        rank,
+        node: rank,
+        finished_ps: Some(finished),
+        computed_ps: computed,
+        sent_messages: sent.0,
+        sent_bytes: sent.1,
+    };
+    let ranks = [rank(0, 1_000_000, 1_000_000, (1, 3_000)), rank(1, 5_305_600, 500_000, (0, 0))];
+    assert_eq!(outcome.ranks, ranks);
+    assert_eq!((outcome.flows, outcome.delivered, outcome.unmatched, flows.len()), (1, 1, 0, 1));
+    assert_eq!(
+        (flows[0].start_ps, flows[0].fct_ps, flows[0].slowdown()),
+        (1_000_000, Some(3_805_600), Some(1.0))
+    );
+}
+
+#[test]
+fn oracle_8_15_replay_of_the_example_on_the_crossbar() {
+    let example = |more: &str| Experiment::crossbar(EXAMPLE, 2, more, CEE);
+    // Whichever hosts the ranks run on.
+    for placement in ["placement = \"in_order\"", "placement = \"random\""] {
+        let (outcome, flows) = example(placement).run();
+        assert_eq!((flows[0].start_ps, flows[0].fct_ps), (1_000_000, Some(2_551_200)));
+        assert_eq!(outcome.makespan_ps(), Some(4_051_200));
+    }
+    assert_eq!(example("scale = 2").makespan_ps(), 4_051_200 + 2_400_000);
+}
+
+#[test]
+fn a_rendezvous_takes_two_round_trips_more() {
+    // A frame of 64 bytes takes 51.2 ns on each link that it does not cut through: 151.2 + 51.2 - 51.2 ns in all.
+    let with = |eager: &str| Experiment::crossbar(EXAMPLE, 2, &format!("eager = \"{eager}\""), CEE).run();
+    let (eager, _) = with("always");
+    let (asked, flows) = with("0 B");
+    let sizes: Vec<_> = flows.iter().map(|flow| (flow.id, flow.size_bytes, flow.fct_ps)).collect();
+    let (handshake, data) = (202_400, 2_551_200);
+    assert_eq!(sizes, [(0, 64, Some(handshake)), (1, 64, Some(handshake)), (2, 3_000, Some(data))]);
+    assert_eq!(asked.makespan_ps().unwrap(), eager.makespan_ps().unwrap() + 2 * handshake);
+    // The limit itself is not below the limit.
+    assert_eq!((with("3 KB").1.len(), with("3001 B").1.len()), (3, 1));
+}
+
+#[test]
+fn a_program_has_one_result_on_any_number_of_threads_and_in_lockstep() {
+    let (ranks, rounds) = (10, 2);
+    let program = exchange(ranks, rounds);
+    let new = |fabric, scheme| {
+        let experiment = Experiment::new(&program, fabric, "", scheme);
+        // Threads meet once in each delay of a link.
+        Experiment { text: experiment.text.replace("50 ns", "2 us"), ..experiment }
+    };
+    let udp = new("kind = \"fat_tree\"\nk = 4", UDP);
+    let (alone, _) = udp.run();
+    let messages = u64::from(ranks * (ranks - 1) * rounds);
+    assert_eq!((alone.flows, alone.delivered), (messages + 2 * large(ranks, rounds), alone.flows));
+    for threads in 2..=4 {
+        let (outcome, _) = udp.try_run(threads).unwrap();
+        assert_eq!((outcome.digest, outcome.ranks), (alone.digest, alone.ranks.clone()), "{threads} threads");
+    }
+    let lockstep = Experiment { text: format!("{}kind = \"lockstep\"\n", udp.text), ..udp };
+    assert_eq!(lockstep.run().0.ranks, alone.ranks);
+    let cee = new("kind = \"k_ary_n_tree\"\nk = 2\nn = 4", CEE);
+    let (alone, _) = cee.run();
+    for threads in 2..=4 {
+        assert_eq!(cee.try_run(threads).unwrap().0.digest, alone.digest, "{threads} threads");
+    }
+}
+
+/// The messages of [`exchange`] that are asked for first.
+fn large(ranks: u32, rounds: u32) -> u64 {
+    let size = |a: u32, b: u32| 3_000 * (1 + (a + b) % 20);
+    let pairs = (0..ranks).flat_map(|a| (0..ranks).map(move |b| (a, b))).filter(|(a, b)| a != b);
+    u64::from(rounds) * pairs.filter(|&(a, b)| size(a, b) >= 16_000).count() as u64
+}
+
+#[test]
+fn a_seed_places_the_ranks() {
+    let nodes = |seed: u32| {
+        let mut example = Experiment::crossbar(EXAMPLE, 50, "", UDP);
+        writeln!(example.text, "seed = {seed}").unwrap();
+        example.run().0.ranks.iter().map(|rank| rank.node).collect::<Vec<_>>()
+    };
+    assert_eq!(nodes(1), nodes(1));
+    assert!((2..6).any(|seed| nodes(seed) != nodes(1)));
+}
+
+/// Each of two ranks sends before it receives.
+const EMBRACE: &str = "num_ranks 2
+rank 0 {
+l1: send 20000b to 1
+l2: recv 20000b from 1
+l2 requires l1
+}
+rank 1 {
+l1: send 20000b to 0
+l2: recv 20000b from 0
+l2 requires l1
+}
+";
+
+#[test]
+fn a_run_that_comes_to_rest_too_early_says_who_waits_for_what() {
+    let run = |more: &str| Experiment::crossbar(EMBRACE, 2, more, CEE).try_run(1);
+    let error = run("").unwrap_err();
+    assert_eq!(error.exit_code(), 3);
+    let text = error.to_string();
+    for rank in [
+        "rank 0 waits at line 3 for rank 1 to receive 20000 bytes with tag 0",
+        "rank 1 waits at line 8 for rank 0 to receive 20000 bytes with tag 0",
+    ] {
+        assert!(text.contains(rank), "{text}");
+    }
+    assert!(run("eager = \"always\"").unwrap().0.makespan_ps().is_some());
+}
+
+#[test]
+fn a_time_limit_leaves_ranks_unfinished() {
+    let mut example = Experiment::crossbar(EXAMPLE, 2, "", CEE);
+    example.text.push_str("time_limit = \"2 us\"\n");
+    let (outcome, flows) = example.run();
+    let finished: Vec<_> = outcome.ranks.iter().map(|rank| rank.finished_ps).collect();
+    assert_eq!((finished, outcome.makespan_ps()), (vec![Some(1_000_000), None], None));
+    assert_eq!((outcome.flows, outcome.delivered, flows[0].fct_ps), (1, 0, None));
+}
+
+#[test]
+fn a_run_directory_has_a_row_a_rank_and_the_makespan() {
+    let example = Experiment::crossbar(EXAMPLE, 2, "placement = \"in_order\"", CEE);
+    let directory = example.folder.path().join("out");
+    let control = Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads: 1 };
+    let summary = run_into(example.document().prepare().unwrap(), &directory, "example", control).unwrap();
+    let json = summary.json();
+    assert_eq!(json["program"]["makespan_ps"], 4_051_200);
+    assert_eq!((&json["program"]["ranks"], &json["program"]["messages"]), (&2.into(), &1.into()));
+    let table = Table::read(&directory.join("ranks.parquet")).unwrap();
+    assert_eq!(table.integers("finished_ps").unwrap(), [Some(1_000_000), Some(4_051_200)]);
+    let text = summary.to_string();
+    assert!(text.contains("2 of 2 ranks finished, 1 messages of 3000 B in all, makespan 0.004 ms"), "{text}");
+}
+
+#[test]
+fn what_is_wrong_with_a_program_is_said() {
+    let error = |program: &str, workload: &str| {
+        Experiment::crossbar(program, 2, workload, UDP).document().prepare().err().unwrap().to_string()
+    };
+    assert_eq!(
+        error("num_ranks 1\nrank 0 {\ncalk 5\n}", ""),
+        "program.goal is not a valid GOAL file: line 3, column 1: in rank 0: `calk` where there should be calc, send, \
+         recv, or `A requires B`"
+    );
+    let many = "num_ranks 3\nrank 0 {\n}\nrank 1 {\n}\nrank 2 {\n}";
+    assert_eq!(error(many, ""), "3 ranks need as many hosts, and the topology has 2");
+    assert_eq!(error(EXAMPLE, "scale = 0"), "`scale` is zero");
+    assert_eq!(error(EXAMPLE, "scale = 1_000_000_000_000_000"), "a message of 3000000000000000000 bytes");
+    assert_eq!(error(EXAMPLE, "lookahead = 0"), "`lookahead` is zero");
+    assert!(error(EXAMPLE, "eager = \"16\"").contains("16"));
+    assert_eq!(error(EXAMPLE, "placement = \"anywhere\""), "unknown placement `anywhere`");
+    let missing = Experiment::crossbar(EXAMPLE, 2, "", UDP);
+    std::fs::remove_file(missing.folder.path().join("program.goal")).unwrap();
+    assert!(missing.document().prepare().err().unwrap().to_string().contains("program.goal"));
+}
+
+#[test]
+fn a_compressed_program_is_the_same_program() {
+    let plain = Experiment::crossbar(EXAMPLE, 2, "", CEE);
+    let compressed = Experiment::crossbar(EXAMPLE, 2, "", CEE);
+    let file = |name: &str| compressed.folder.path().join(name);
+    let bytes = zstd::encode_all(EXAMPLE.as_bytes(), 3).unwrap();
+    std::fs::write(file("program.goal.zst"), bytes).unwrap();
+    std::fs::remove_file(file("program.goal")).unwrap();
+    let text = compressed.text.replace("program.goal", "program.goal.zst");
+    assert_eq!(Experiment { text, ..compressed }.run().0.digest, plain.run().0.digest);
+}

@@ -1,0 +1,120 @@
+//! Marks by the length of the egress queue: DCQCN's congestion point (Zhu et al., §3.1, Figure 5; RED, Floyd and Jacobson
+//! 1993, on the queue as it is rather than on an average).
+//!
+//! Up to `k_min` bytes nothing is marked; from there the probability rises to `p_max` at `k_max`; beyond, all is marked that
+//! can be. The queue is that of the packet's priority, as it finds it, the packet in service included.
+
+use raddle_core::{Bytes, CONTROL, Packet, PortAgent, PortState, Stream, Time};
+
+/// How likely marks are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Thresholds {
+    /// No marks up to so much.
+    pub k_min: Bytes,
+    /// Marks on all beyond so much, at least `k_min`.
+    pub k_max: Bytes,
+    /// Probability of a mark at `k_max`.
+    pub p_max: f64,
+}
+
+impl Thresholds {
+    /// The probability of a mark on a packet that finds so many bytes waiting.
+    #[must_use]
+    pub fn probability(&self, queue: Bytes) -> f64 {
+        if queue <= self.k_min {
+            0.0
+        } else if queue > self.k_max {
+            1.0
+        } else {
+            self.p_max * (queue - self.k_min).0 as f64 / (self.k_max - self.k_min).0 as f64
+        }
+    }
+}
+
+/// The marker of one egress port.
+#[derive(Debug)]
+pub struct Red {
+    thresholds: Thresholds,
+    /// Bytes of each priority.
+    queues: [u64; CONTROL as usize],
+    random: Stream,
+}
+
+impl Red {
+    /// Of a port at which nothing waits yet.
+    #[must_use]
+    pub fn new(thresholds: Thresholds, random: Stream) -> Self {
+        Self { thresholds, queues: [0; CONTROL as usize], random }
+    }
+}
+
+impl PortAgent for Red {
+    fn enqueue(&mut self, _: Time, packet: &mut Packet, _: &PortState) -> Option<Packet> {
+        let queue = self.queues.get_mut(usize::from(packet.class()))?;
+        let probability = self.thresholds.probability(Bytes(*queue));
+        *queue += u64::from(packet.size);
+        if probability > 0.0 && self.random.unit() < probability {
+            packet.mark_congestion();
+        }
+        None
+    }
+
+    fn left(&mut self, _: Time, class: u8, size: u32) {
+        if let Some(queue) = self.queues.get_mut(usize::from(class)) {
+            *queue -= u64::from(size);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{backlogs, segment};
+    use raddle_core::Header;
+    use raddle_wire::Ecn;
+
+    /// As deployed: 5 KB, 200 KB, 1%.
+    const DEPLOYED: Thresholds = Thresholds { k_min: Bytes(5_000), k_max: Bytes(200_000), p_max: 0.01 };
+
+    #[test]
+    fn probability_rises_between_the_thresholds_and_jumps_beyond() {
+        let steep = Thresholds { p_max: 0.5, ..DEPLOYED };
+        let probability = [0, 5_000, 44_000, 102_500, 200_000, 200_001].map(|n| steep.probability(Bytes(n)));
+        let expected = [0.0, 0.0, 0.1, 0.25, 0.5, 1.0];
+        assert!(
+            probability.iter().zip(expected).all(|(p, want)| (p - want).abs() < 1e-12),
+            "{probability:?}"
+        );
+    }
+
+    #[test]
+    fn equal_thresholds_are_a_step() {
+        let step = Thresholds { k_min: Bytes(65_000), k_max: Bytes(65_000), p_max: 1.0 };
+        assert_eq!([65_000, 65_001].map(|n| step.probability(Bytes(n)) > 0.5), [false, true]);
+    }
+
+    /// Marks among packets of 1,500 B that each find so many bytes waiting.
+    fn marks(queue: u64, packets: u32) -> u32 {
+        let [state] = backlogs(&[0])[..] else { unreachable!("one port") };
+        let mut red = Red::new(DEPLOYED, Stream::new(1, 0, "test"));
+        red.queues[0] = queue;
+        let mut marks = 0;
+        for _ in 0..packets {
+            let mut packet = segment(0, 1, 1, 0);
+            let Header::Tcp(segment) = &mut packet.header else { unreachable!("a segment") };
+            segment.ecn = Ecn::Ect0;
+            assert_eq!(red.enqueue(Time::ZERO, &mut packet, &state), None);
+            red.left(Time::ZERO, 0, 1_500);
+            red.left(Time::ZERO, CONTROL, 64);
+            marks += u32::from(matches!(packet.header, Header::Tcp(segment) if segment.ecn == Ecn::Ce));
+        }
+        marks
+    }
+
+    #[test]
+    fn packets_are_marked_as_often_as_that() {
+        assert_eq!((marks(5_000, 1_000), marks(200_001, 1_000)), (0, 1_000));
+        // At half way 0.5%: 500 of 100,000, four standard deviations of 22.
+        assert!(marks(102_500, 100_000).abs_diff(500) < 90);
+    }
+}

@@ -1,0 +1,145 @@
+//! A rate that is cut, and returns to a target by halves, as reaction points have it (802.1Qau, DCQCN).
+//!
+//! The rate is kept by *debt*: a frame may begin when none is left, and adds its length; debt decays at the current rate.
+//! No time to send at is stored: at a low rate a frame can take longer than a run, and a rate that rises meanwhile has to
+//! shorten that.
+//!
+//! Rates are whole bits a second, debt is exact: millionths of a millionth of a bit, of which a rate of R bit/s takes R a
+//! picosecond.
+
+use raddle_core::{Duration, Rate, Time};
+
+/// The rate at which frames may begin.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RecoveringRate {
+    line_rate: u64,
+    rate: u64,
+    target: u64,
+    /// In 10^-12 bit, as it was at `settled`.
+    debt: u64,
+    settled: Time,
+}
+
+/// Debt of a byte.
+const BYTE: u64 = 8_000_000_000_000;
+
+impl RecoveringRate {
+    /// One that begins, now, at line rate.
+    pub(crate) fn new(line_rate: Rate, now: Time) -> Self {
+        let line_rate = line_rate.as_bps();
+        Self { line_rate, rate: line_rate, target: line_rate, debt: 0, settled: now }
+    }
+
+    /// The current rate.
+    pub(crate) fn rate(&self) -> Rate {
+        Rate::from_bps(self.rate)
+    }
+
+    /// The rate that it returns to.
+    pub(crate) fn target(&self) -> Rate {
+        Rate::from_bps(self.target)
+    }
+
+    /// Whether frames may go at line rate.
+    pub(crate) fn is_at_line_rate(&self) -> bool {
+        self.rate == self.line_rate
+    }
+
+    /// Returns from now on to the rate that there is now.
+    pub(crate) fn aim_here(&mut self) {
+        self.target = self.rate;
+    }
+
+    /// Leaves that share of the rate, but no less than `least`.
+    pub(crate) fn cut(&mut self, now: Time, share: f64, least: Rate) {
+        self.settle(now);
+        self.rate = ((self.rate as f64 * share) as u64).max(least.as_bps().min(self.line_rate));
+    }
+
+    /// Sets the target, to line rate at most, and goes half the way there. The last ten-thousandth of line rate comes for
+    /// nothing, as it would take for ever.
+    pub(crate) fn recover(&mut self, now: Time, target: Rate) {
+        self.settle(now);
+        self.target = target.as_bps().min(self.line_rate);
+        let rate = u64::midpoint(self.rate, self.target);
+        let arrived = rate > self.line_rate - self.line_rate / 10_000;
+        self.rate = if arrived { self.line_rate } else { rate };
+    }
+
+    /// A frame of so many bytes begins.
+    pub(crate) fn begin(&mut self, now: Time, bytes: u32) {
+        self.settle(now);
+        self.debt += u64::from(bytes) * BYTE;
+    }
+
+    /// When the next frame may begin.
+    pub(crate) fn ready_at(&self) -> Time {
+        self.settled + Duration::from_ps(self.debt.div_ceil(self.rate))
+    }
+
+    /// Lets debt decay at the rate that there was up to now.
+    fn settle(&mut self, now: Time) {
+        let decayed = self.rate.saturating_mul(now.since(self.settled).as_ps());
+        self.debt = self.debt.saturating_sub(decayed);
+        self.settled = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: Rate = Rate::from_gbps(10);
+    const LEAST: Rate = Rate::from_bps(100_000);
+
+    fn at_us(us: u64) -> Time {
+        Time::ZERO + Duration::from_us(us)
+    }
+
+    #[test]
+    fn frames_begin_as_the_rate_allows() {
+        let mut pace = RecoveringRate::new(LINE, Time::ZERO);
+        pace.cut(Time::ZERO, 0.1, LEAST);
+        for frame in 0..100 {
+            assert_eq!(pace.ready_at(), at_us(12 * frame));
+            pace.begin(pace.ready_at(), 1_500);
+        }
+        pace.begin(at_us(5_000), 1_500);
+        assert_eq!(pace.ready_at(), at_us(5_012), "what was not sent earlier is no credit");
+    }
+
+    #[test]
+    fn a_rate_that_changes_moves_what_is_owed() {
+        let mut pace = RecoveringRate::new(LINE, Time::ZERO);
+        pace.cut(Time::ZERO, 0.0, LEAST);
+        pace.begin(Time::ZERO, 1_500);
+        assert_eq!(pace.ready_at(), at_us(120_000), "1,500 B at 100 kb/s");
+        pace.recover(at_us(60_000), Rate::from_bps(300_000));
+        assert_eq!(pace.ready_at(), at_us(90_000), "the second half at 200 kb/s");
+        pace.cut(at_us(75_000), 0.5, LEAST);
+        assert_eq!(pace.ready_at(), at_us(105_000), "and the fourth quarter at 100 kb/s again");
+    }
+
+    #[test]
+    fn the_target_is_at_most_line_rate_and_is_reached() {
+        let mut pace = RecoveringRate::new(LINE, Time::ZERO);
+        pace.cut(Time::ZERO, 0.5, LEAST);
+        let mut rates = std::iter::from_fn(|| {
+            pace.recover(Time::ZERO, Rate::from_gbps(11));
+            Some(pace.rate().as_bps())
+        });
+        assert_eq!(rates.next(), Some(7_500_000_000));
+        // 1 - 2^-14 is more than 0.9999.
+        assert_eq!(rates.position(|rate| rate == LINE.as_bps()), Some(11));
+        assert_eq!(pace.target(), LINE);
+    }
+
+    #[test]
+    fn no_rate_falls_below_the_least_but_where_the_line_does() {
+        for (line, least) in [(LINE, LEAST), (Rate::from_bps(9), Rate::from_bps(9))] {
+            let mut pace = RecoveringRate::new(line, Time::ZERO);
+            pace.cut(Time::ZERO, 0.0, LEAST);
+            assert_eq!(pace.rate(), least);
+        }
+    }
+}

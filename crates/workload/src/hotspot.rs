@@ -1,0 +1,289 @@
+//! The hotspot benchmark (specs/cee.md §6.3, §6.4; Crisan, Gusat and Minkenberg, Comparative Evaluation of CEE-based Switch
+//! Adaptive Routing, Figures 8 and 9).
+//!
+//! A hotspot is *input-generated* if hosts offer one destination more than its link carries, *output-generated* if they
+//! offer it less, but a link on the way is slower than others, which is the topology's part. Its *degree* is how many hosts
+//! send to it, its *severity* what they offer, as a multiple of the rate of the destination's link. *Victims* are flows
+//! between other hosts that have done nothing to deserve what becomes of them.
+//!
+//! # Differs from the paper
+//! The paper names neither hosts nor times; §6.3 reconstructs them.
+
+use crate::long_flows::{Span, link_share};
+use crate::pairs::check_pair;
+use crate::per_host::{check_load, check_process};
+use crate::{WorkloadError, facts};
+use raddle_core::{Duration, Flow, FlowId, NodeId, Process, Rate, Time};
+use raddle_topology::Topology;
+
+/// Hosts that send to one destination for a while, and the flows that they meet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hotspot {
+    /// To whom.
+    pub destination: NodeId,
+    /// Who sends.
+    pub sources: Sources,
+    /// What they offer together as a multiple of the rate of the destination's link, each an equal part; more than 0.
+    pub severity: f64,
+    /// When they begin.
+    pub start: Duration,
+    /// How long they produce.
+    pub duration: Duration,
+    /// The flows that they meet, which produce from time 0 on.
+    pub victims: Vec<Victim>,
+    /// How long victims produce.
+    pub run: Duration,
+    /// How all of them produce frames.
+    pub process: Process,
+    /// Each flow's share relative to others of its class, 1 to 255.
+    pub weight: u8,
+    /// Each flow's priority class, 0 to 15, 0 served first.
+    pub priority: u8,
+}
+
+/// Who sends to a hotspot.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Sources {
+    /// These, all different.
+    Named(Vec<NodeId>),
+    /// So many of the hosts, spread evenly over the others than the destination in their order, from the one after it on.
+    Degree(usize),
+    /// This share of the hosts, rounded and at least 1, spread in the same way; more than 0 and at most 1.
+    Share(f64),
+}
+
+/// A flow that meets a hotspot.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Victim {
+    /// Sender.
+    pub src: NodeId,
+    /// Receiver.
+    pub dst: NodeId,
+    /// The share of the sender's link that it offers, more than 0 and at most 1.
+    pub load: f64,
+}
+
+impl Hotspot {
+    /// That of Figure 8 (specs/cee.md §6.3), for 32 hosts: 4 of them send to host 31 at 45% of a link each from 10 ms to
+    /// 30 ms of 50, and host 1 to host 30 at 95% all the while.
+    #[must_use]
+    pub fn input_generated() -> Self {
+        Self {
+            destination: NodeId(31),
+            sources: Sources::Degree(4),
+            severity: 1.8,
+            start: Duration::from_ms(10),
+            duration: Duration::from_ms(20),
+            victims: vec![Victim { src: NodeId(1), dst: NodeId(30), load: 0.95 }],
+            run: Duration::from_ms(50),
+            process: Process::Constant,
+            weight: 1,
+            priority: 0,
+        }
+    }
+
+    /// That of Figure 9 (specs/cee.md §6.4), for a 2-ary 3-tree whose roots' links to the destination's side are slowed:
+    /// host 0 sends to host 4 at 90% of a link for 50 ms.
+    #[must_use]
+    pub fn output_generated() -> Self {
+        let run = Duration::from_ms(50);
+        Self {
+            destination: NodeId(4),
+            sources: Sources::Named(vec![NodeId(0)]),
+            severity: 0.9,
+            start: Duration::ZERO,
+            duration: run,
+            victims: Vec::new(),
+            run,
+            process: Process::Constant,
+            weight: 1,
+            priority: 0,
+        }
+    }
+
+    /// The flows, in order of start; of those that start at once victims come first.
+    ///
+    /// # Errors
+    /// If a parameter is out of range, an end is not a host, or a source would have to send faster than its link.
+    pub fn generate(&self, topology: &Topology) -> Result<Vec<Flow>, WorkloadError> {
+        check_process(self.process)?;
+        let mut flows = Vec::new();
+        let all_the_while = Span { start: Time::ZERO, length: self.run };
+        for victim in &self.victims {
+            check_pair(topology, victim.src, victim.dst)?;
+            check_load(victim.load)?;
+            let rate = link_share(topology, victim.src, victim.load)?;
+            flows.push(all_the_while.flow(victim.src, victim.dst, rate, self.process)?);
+        }
+        let sources = self.sources.hosts(topology, self.destination)?;
+        let hot = Span { start: Time::ZERO + self.start, length: self.duration };
+        let rate = self.rate_of_each(topology, sources.len())?;
+        for src in sources {
+            let link = facts::fastest_link(topology, src).ok_or(WorkloadError::NoLink { host: src.0 })?;
+            if rate > link {
+                return Err(WorkloadError::TooSevere { host: src.0, rate, link });
+            }
+            flows.push(hot.flow(src, self.destination, rate, self.process)?);
+        }
+        let class = |flow| Flow { weight: self.weight, priority: self.priority, ..flow };
+        Ok(in_order(flows.into_iter().map(class).collect()))
+    }
+
+    /// What each of so many sources offers.
+    fn rate_of_each(&self, topology: &Topology, sources: usize) -> Result<Rate, WorkloadError> {
+        if !(self.severity > 0.0 && self.severity.is_finite()) {
+            return Err(WorkloadError::parameter("severity", &self.severity, "more than 0"));
+        }
+        link_share(topology, self.destination, self.severity / sources as f64)
+    }
+}
+
+impl Sources {
+    /// Who they are.
+    fn hosts(&self, topology: &Topology, destination: NodeId) -> Result<Vec<NodeId>, WorkloadError> {
+        let hosts: Vec<NodeId> = topology.hosts().collect();
+        let at =
+            hosts.binary_search(&destination).map_err(|_| WorkloadError::NotAHost { node: destination.0 })?;
+        let degree = match self {
+            Self::Named(named) => {
+                let mut sorted = named.clone();
+                sorted.sort_unstable();
+                if named.is_empty() || sorted.windows(2).any(|pair| pair[0] == pair[1]) {
+                    let need = "at least 1, all different";
+                    return Err(WorkloadError::parameter("number of sources", &named.len(), need));
+                }
+                for &src in named {
+                    check_pair(topology, src, destination)?;
+                }
+                return Ok(named.clone());
+            }
+            Self::Degree(degree) => *degree,
+            Self::Share(share) if !(*share > 0.0 && *share <= 1.0) => {
+                return Err(WorkloadError::parameter("degree", share, "more than 0 and at most 1"));
+            }
+            Self::Share(share) => ((hosts.len() as f64 * share).round() as usize).max(1),
+        };
+        if degree == 0 || degree >= hosts.len() {
+            let need = "at least 1, and fewer than there are hosts";
+            return Err(WorkloadError::parameter("degree", &degree, need));
+        }
+        let after = |i: usize| hosts[(at + 1 + i * hosts.len() / degree) % hosts.len()];
+        Ok((0..degree).map(after).collect())
+    }
+}
+
+/// The flows in order of start, which is the order of their ids; those that start at once keep their order.
+#[must_use]
+pub fn in_order(mut flows: Vec<Flow>) -> Vec<Flow> {
+    flows.sort_by_key(|flow| flow.start);
+    for (i, flow) in flows.iter_mut().enumerate() {
+        flow.id = FlowId::of(i);
+    }
+    flows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::star;
+    use raddle_core::Bytes;
+
+    fn rows(flows: &[Flow]) -> Vec<(u64, u32, u32, u64, u64)> {
+        let row = |flow: &Flow| {
+            let rate = flow.app_rate.map_or(0, Rate::as_bps);
+            (flow.start.as_ps() / 1_000_000_000, flow.src.0, flow.dst.0, flow.size.0, rate)
+        };
+        flows.iter().map(row).collect()
+    }
+
+    /// specs/cee.md §6.3.
+    #[test]
+    fn oracle_6_3_the_input_generated_hotspot() {
+        let flows = Hotspot::input_generated().generate(&star(32)).unwrap();
+        // 9.5 Gbps for 50 ms; 4.5 Gbps for 20 ms.
+        let hot = |src| (10, src, 31, 11_250_000, 4_500_000_000);
+        assert_eq!(rows(&flows), [(0, 1, 30, 59_375_000, 9_500_000_000), hot(0), hot(8), hot(16), hot(24)]);
+        assert!(flows.iter().enumerate().all(|(i, flow)| flow.id.index() == i));
+        // What the destination's link cannot carry meanwhile: 36 ms of traffic, so that the hotspot ends near 46 ms.
+        let offered: Bytes = flows[1..].iter().map(|flow| flow.size).sum();
+        assert_eq!(Rate::from_gbps(10).time_for(offered), Duration::from_ms(36));
+    }
+
+    /// specs/cee.md §6.4.
+    #[test]
+    fn oracle_6_4_the_output_generated_hotspot() {
+        let flows = Hotspot::output_generated().generate(&star(8)).unwrap();
+        assert_eq!(rows(&flows), [(0, 0, 4, 56_250_000, 9_000_000_000)]);
+    }
+
+    #[test]
+    fn sources_are_spread_over_all_but_the_destination() {
+        let topology = star(12);
+        let of = |sources: Sources, destination| sources.hosts(&topology, NodeId(destination)).unwrap();
+        assert_eq!(of(Sources::Degree(3), 5), [6, 10, 2].map(NodeId));
+        assert_eq!(of(Sources::Share(0.25), 5), of(Sources::Degree(3), 5));
+        assert_eq!(of(Sources::Share(0.01), 5), [NodeId(6)]);
+        for degree in 1..12 {
+            for destination in 0..12 {
+                let mut sources = of(Sources::Degree(degree), destination);
+                assert!(!sources.contains(&NodeId(destination)));
+                sources.sort_unstable();
+                sources.dedup();
+                assert_eq!(sources.len(), degree, "to {destination}");
+            }
+        }
+    }
+
+    #[test]
+    fn severity_is_shared_by_the_sources() {
+        let sources = Sources::Named([3, 0, 6].map(NodeId).to_vec());
+        let hotspot = Hotspot { sources, severity: 1.2, victims: vec![], ..Hotspot::input_generated() };
+        let flows = hotspot.generate(&star(32)).unwrap();
+        assert!(flows.iter().all(|flow| flow.app_rate == Some(Rate::from_gbps(4))));
+        assert_eq!(flows.iter().map(|flow| flow.src.0).collect::<Vec<_>>(), [3, 0, 6], "as they are named");
+    }
+
+    #[test]
+    fn impossible_hotspots_are_refused() {
+        let good = Hotspot::input_generated;
+        let named = |hosts: &[u32]| Sources::Named(hosts.iter().copied().map(NodeId).collect());
+        let victim = |src, dst, load| vec![Victim { src: NodeId(src), dst: NodeId(dst), load }];
+        let cases = [
+            (Hotspot { destination: NodeId(40), ..good() }, "node 40 is not a host of the topology"),
+            (Hotspot { sources: named(&[31]), ..good() }, "node 31 cannot send to itself"),
+            (
+                Hotspot { sources: named(&[1, 2, 1]), ..good() },
+                "number of sources is 3, but must be at least 1, all different",
+            ),
+            (
+                Hotspot { sources: named(&[]), ..good() },
+                "number of sources is 0, but must be at least 1, all different",
+            ),
+            (
+                Hotspot { sources: Sources::Degree(32), ..good() },
+                "degree is 32, but must be at least 1, and fewer than there are hosts",
+            ),
+            (
+                Hotspot { sources: Sources::Share(0.0), ..good() },
+                "degree is 0, but must be more than 0 and at most 1",
+            ),
+            (Hotspot { severity: 0.0, ..good() }, "severity is 0, but must be more than 0"),
+            (
+                Hotspot { severity: 4.4, ..good() },
+                "so severe a hotspot asks 11 Gbps of host 0, whose link has 10 Gbps",
+            ),
+            (Hotspot { victims: victim(1, 1, 0.5), ..good() }, "node 1 cannot send to itself"),
+            (
+                Hotspot { victims: victim(1, 2, 1.5), ..good() },
+                "load is 1.5, but must be more than 0 and at most 1",
+            ),
+            (
+                Hotspot { duration: Duration::ZERO, ..good() },
+                "duration is 0 ps, but must be long enough for a byte",
+            ),
+        ];
+        for (hotspot, expected) in cases {
+            assert_eq!(hotspot.generate(&star(32)).unwrap_err().to_string(), expected, "{hotspot:?}");
+        }
+    }
+}

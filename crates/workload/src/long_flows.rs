@@ -1,0 +1,126 @@
+//! Flows that last: one a pair, each at a rate, from the start of the run on.
+
+use crate::per_host::{check_load, check_process, share};
+use crate::{Pairs, WorkloadError, facts};
+use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Process, Rate, Stream, Time};
+use raddle_topology::Topology;
+use std::collections::BTreeMap;
+
+/// One flow for each of a pattern's pairs, whose application has a rate and ends after a time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LongFlows {
+    /// Between whom.
+    pub pairs: Pairs,
+    /// The share of its link, the fastest it has, that a sender offers, more than 0 and at most 1; of several pairs each
+    /// has an equal part of it.
+    pub load: f64,
+    /// How long applications produce.
+    pub duration: Duration,
+    /// How they produce frames.
+    pub process: Process,
+    /// Each flow's share relative to others of its class, 1 to 255.
+    pub weight: u8,
+    /// Each flow's priority class, 0 to 15, 0 served first.
+    pub priority: u8,
+}
+
+impl LongFlows {
+    /// The flows, all of which start at time 0, in the pattern's order.
+    ///
+    /// # Errors
+    /// If a parameter is out of range, or the pairs are impossible on this topology.
+    pub fn generate(&self, topology: &Topology, seed: u64) -> Result<Vec<Flow>, WorkloadError> {
+        check_load(self.load)?;
+        check_process(self.process)?;
+        let pairs = self.pairs.each(topology, &mut Stream::new(seed, 0, "workload/pairs"))?;
+        let mut flows_of = BTreeMap::<NodeId, u32>::new();
+        for &(src, _) in &pairs {
+            *flows_of.entry(src).or_default() += 1;
+        }
+        let flow = |(i, (src, dst))| -> Result<Flow, WorkloadError> {
+            let rate = link_share(topology, src, self.load / f64::from(flows_of[&src]))?;
+            let from = Span { start: Time::ZERO, length: self.duration };
+            let flow = from.flow(src, dst, rate, self.process)?;
+            Ok(Flow { id: FlowId::of(i), weight: self.weight, priority: self.priority, ..flow })
+        };
+        pairs.into_iter().enumerate().map(flow).collect()
+    }
+}
+
+/// When an application produces.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Span {
+    /// From then on.
+    pub(crate) start: Time,
+    /// So long.
+    pub(crate) length: Duration,
+}
+
+impl Span {
+    /// What an application with this rate produces meanwhile, as a flow without a place in the workload.
+    pub(crate) fn flow(
+        self,
+        src: NodeId,
+        dst: NodeId,
+        rate: Rate,
+        process: Process,
+    ) -> Result<Flow, WorkloadError> {
+        let size = rate.bytes_in(self.length);
+        if size == Bytes(0) {
+            return Err(WorkloadError::parameter("duration", &self.length, "long enough for a byte"));
+        }
+        Ok(Flow { app_rate: Some(rate), process, ..Flow::new(FlowId(0), src, dst, size, self.start) })
+    }
+}
+
+/// A share of a host's link.
+pub(crate) fn link_share(topology: &Topology, host: NodeId, load: f64) -> Result<Rate, WorkloadError> {
+    let link = facts::fastest_link(topology, host).ok_or(WorkloadError::NoLink { host: host.0 })?;
+    Ok(share(link, load))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::star;
+    use raddle_topology::{Builder, Shape};
+
+    fn long(pairs: Pairs, load: f64) -> LongFlows {
+        let duration = Duration::from_ms(10);
+        LongFlows { pairs, load, duration, process: Process::Poisson, weight: 2, priority: 3 }
+    }
+
+    #[test]
+    fn a_permutation_is_one_flow_a_host_at_its_share_of_the_link() {
+        let flows = long(Pairs::Stride { by: 1 }, 0.9).generate(&star(8), 1).unwrap();
+        assert_eq!(flows.len(), 8);
+        for (i, flow) in flows.iter().enumerate() {
+            assert_eq!((flow.id.index(), flow.src.index(), flow.start), (i, i, Time::ZERO));
+            assert_eq!(flow.app_rate, Some(Rate::from_gbps(9)));
+            // 9 Gbps for 10 ms.
+            assert_eq!((flow.size, flow.process), (Bytes(11_250_000), Process::Poisson));
+            assert_eq!((flow.weight, flow.priority), (2, 3));
+        }
+    }
+
+    #[test]
+    fn a_sender_of_several_pairs_shares_its_load_among_them() {
+        let flows = long(Pairs::Uniform, 0.7).generate(&star(8), 1).unwrap();
+        assert_eq!(flows.len(), 56);
+        assert!(flows.iter().all(|flow| flow.app_rate == Some(Rate::from_gbps(1))));
+    }
+
+    #[test]
+    fn impossible_long_flows_are_refused() {
+        let error = |long: &LongFlows| long.generate(&star(4), 1).unwrap_err().to_string();
+        let pairs = || Pairs::Stride { by: 1 };
+        assert_eq!(error(&long(pairs(), 1.1)), "load is 1.1, but must be more than 0 and at most 1");
+        let short = LongFlows { duration: Duration::from_ps(1), ..long(pairs(), 0.5) };
+        assert_eq!(error(&short), "duration is 1 ps, but must be long enough for a byte");
+        let mut fabric = Builder::default();
+        fabric.host(1);
+        fabric.host(1);
+        let apart = long(pairs(), 0.5).generate(&fabric.build(Shape::General), 1);
+        assert_eq!(apart, Err(WorkloadError::NoLink { host: 0 }));
+    }
+}

@@ -1,0 +1,125 @@
+//! The algorithms by name, as programs that do nothing else.
+
+use super::{Group, binomial, bruck, dissemination, pairwise, recursive_doubling, ring};
+use crate::WorkloadError;
+use crate::mpi::step::after;
+use crate::mpi::{Application, Steps};
+use raddle_core::Duration;
+
+/// An algorithm for a collective operation.
+#[derive(Debug, Clone, Copy)]
+pub struct Algorithm {
+    /// The operation.
+    pub operation: &'static str,
+    /// The algorithm.
+    pub name: &'static str,
+    /// It is for powers of two of ranks only.
+    pub powers_of_two: bool,
+    steps: fn(Group, u64) -> Steps,
+}
+
+/// All algorithms, the first of each operation its usual one. Trees have the first rank as their root.
+pub const ALGORITHMS: [Algorithm; 12] = [
+    algorithm("barrier", "dissemination", |group, _| Box::new(dissemination::barrier(group))),
+    algorithm("broadcast", "binomial", |group, bytes| Box::new(binomial::broadcast(group, 0, bytes))),
+    algorithm("reduce", "binomial", |group, bytes| Box::new(binomial::reduce(group, 0, bytes))),
+    algorithm("gather", "binomial", |group, bytes| Box::new(binomial::gather(group, 0, bytes))),
+    algorithm("scatter", "binomial", |group, bytes| Box::new(binomial::scatter(group, 0, bytes))),
+    algorithm("allreduce", "recursive_doubling", |group, bytes| {
+        Box::new(recursive_doubling::allreduce(group, bytes))
+    }),
+    algorithm("allreduce", "ring", |group, bytes| Box::new(ring::allreduce(group, bytes))),
+    algorithm("allgather", "ring", |group, bytes| Box::new(ring::allgather(group, bytes))),
+    algorithm("allgather", "bruck", |group, bytes| Box::new(bruck::allgather(group, bytes))),
+    Algorithm {
+        powers_of_two: true,
+        ..algorithm("allgather", "recursive_doubling", |group, bytes| {
+            Box::new(recursive_doubling::allgather(group, bytes))
+        })
+    },
+    algorithm("alltoall", "pairwise", |group, bytes| Box::new(pairwise::alltoall(group, bytes))),
+    algorithm("alltoall", "bruck", |group, bytes| Box::new(bruck::alltoall(group, bytes))),
+];
+
+const fn algorithm(operation: &'static str, name: &'static str, steps: fn(Group, u64) -> Steps) -> Algorithm {
+    Algorithm { operation, name, powers_of_two: false, steps }
+}
+
+/// All ranks do one collective operation, again and again.
+#[derive(Debug, Clone, Copy)]
+pub struct Collective {
+    algorithm: Algorithm,
+    ranks: u32,
+    bytes: u64,
+}
+
+impl Collective {
+    /// Once, with `bytes` a rank (of a barrier: whatever it is): what is combined or handed on, or what each gives each.
+    ///
+    /// # Errors
+    /// If the ranks are fewer than 2, or more than 2^20, or no power of two where the algorithm needs one, or if all their
+    /// bytes together are more than 2^60.
+    pub fn new(algorithm: Algorithm, ranks: u32, bytes: u64) -> Result<Self, WorkloadError> {
+        let refuse = |need| Err(WorkloadError::parameter("number of ranks", &ranks, need));
+        if !(2..=1 << 20).contains(&ranks) {
+            return refuse("2 to 1048576");
+        }
+        if algorithm.powers_of_two && !ranks.is_power_of_two() {
+            return refuse("a power of two, as this algorithm needs");
+        }
+        if u128::from(bytes) * u128::from(ranks) > 1 << 60 {
+            return Err(WorkloadError::parameter(
+                "size",
+                &bytes,
+                "at most 2^60 bytes for all ranks together",
+            ));
+        }
+        Ok(Self { algorithm, ranks, bytes })
+    }
+}
+
+impl Application for Collective {
+    fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    fn iterations(&self) -> u32 {
+        1
+    }
+
+    fn compute(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn iteration(&self, rank: u32, compute: Duration) -> Steps {
+        Box::new(after(compute, (self.algorithm.steps)(Group::world(rank, self.ranks), self.bytes)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mpi::testing::play;
+    use crate::mpi::{Skeleton, Step};
+
+    #[test]
+    fn all_algorithms_come_to_their_end() {
+        for algorithm in ALGORITHMS {
+            let collective = Collective::new(algorithm, 8, 1_000).unwrap();
+            play(8, |rank| collective.iteration(rank, Duration::ZERO));
+            let first = collective.iteration(3, Duration::from_ns(5)).next();
+            assert_eq!(first, Some(Step::computing(Duration::from_ns(5))));
+            assert!(Skeleton::new(collective).traffic().total().messages >= 7, "{algorithm:?}");
+        }
+    }
+
+    #[test]
+    fn ranks_that_an_algorithm_cannot_have_are_refused() {
+        for algorithm in ALGORITHMS {
+            assert!(Collective::new(algorithm, 1, 8).is_err());
+            assert_eq!(Collective::new(algorithm, 12, 8).is_err(), algorithm.powers_of_two);
+            assert!(Collective::new(algorithm, 8, 1 << 57).is_ok());
+            assert!(Collective::new(algorithm, 8, (1 << 57) + 1).is_err());
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Permutations of `k^b` hosts by the `b` digits of their numbers in radix `k` (Dally & Towles, §3.2; Duato et al., §9.2;
+//! specs/cee.md §6.2). With radix 2 the digits are bits, as the patterns' names say.
+
+use super::{grid, nonempty};
+use crate::WorkloadError;
+use raddle_core::NodeId;
+use raddle_topology::{Shape, Topology};
+
+/// What becomes of a sender's digits: `s_i` is the sender's digit `i`, `d_i` the receiver's, 0 the least significant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Digits {
+    /// `d_i = k - 1 - s_i`; on a grid, coordinate by coordinate.
+    Complement,
+    /// `d_i = s_{b-1-i}`.
+    Reversal,
+    /// `d_i = s_{i+1}`, the indices modulo `b`.
+    Rotation,
+    /// `d_i = s_{i-1}`, the indices modulo `b`: the perfect shuffle.
+    Shuffle,
+    /// `d_i = s_{i + floor(b/2)}`, the indices modulo `b`, which for even `b` swaps the number's halves; on a grid of
+    /// equal sizes coordinates rotated, `(x, y)` to `(y, x)`, `(x, y, z)` to `(y, z, x)`.
+    Transpose,
+    /// Digits 0 and `b - 1` swapped.
+    Butterfly,
+}
+
+impl Digits {
+    /// The pattern's name.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Complement => "bit-complement",
+            Self::Reversal => "bit-reversal",
+            Self::Rotation => "bit-rotation",
+            Self::Shuffle => "perfect-shuffle",
+            Self::Transpose => "transpose",
+            Self::Butterfly => "butterfly",
+        }
+    }
+
+    /// The pattern on `hosts`, which are `radix^b`; of a k-ary tree `k`, else 2 if `radix` is `None`.
+    pub(super) fn pairs(
+        self,
+        topology: &Topology,
+        hosts: &[NodeId],
+        radix: Option<u32>,
+    ) -> Result<Vec<(NodeId, NodeId)>, WorkloadError> {
+        match (self, topology.shape(), radix) {
+            (Self::Complement, Shape::Torus(_) | Shape::Mesh(_), None) => {
+                return grid::bit_complement(topology);
+            }
+            (Self::Transpose, Shape::Torus(_) | Shape::Mesh(_), None) => return grid::transpose(topology),
+            _ => {}
+        }
+        let radix = radix.unwrap_or_else(|| natural_radix(topology));
+        if radix < 2 {
+            return Err(WorkloadError::parameter("radix", &radix, "at least 2"));
+        }
+        let digits = digits(hosts.len(), radix as usize).ok_or(WorkloadError::NotAPower {
+            pattern: self.name(),
+            hosts: hosts.len(),
+            radix,
+        })?;
+        let to = |src| hosts[self.map(src, radix as usize, digits)];
+        nonempty(self.name(), hosts.iter().enumerate().map(|(i, &src)| (src, to(i))))
+    }
+
+    /// The number to which `number` of `count` digits is mapped.
+    fn map(self, number: usize, radix: usize, count: u32) -> usize {
+        let digit = |i: u32| number / radix.pow(i) % radix;
+        let moved = |i: u32| match self {
+            Self::Complement => radix - 1 - digit(i),
+            Self::Reversal => digit(count - 1 - i),
+            Self::Rotation => digit((i + 1) % count),
+            Self::Shuffle => digit((i + count - 1) % count),
+            Self::Transpose => digit((i + count / 2) % count),
+            Self::Butterfly if i == 0 => digit(count - 1),
+            Self::Butterfly if i == count - 1 => digit(0),
+            Self::Butterfly => digit(i),
+        };
+        (0..count).map(|i| moved(i) * radix.pow(i)).sum()
+    }
+}
+
+/// The children of a switch, if all have as many, else 2.
+fn natural_radix(topology: &Topology) -> u32 {
+    match topology.shape() {
+        Shape::Xgft(size) if size.children.iter().all(|&k| k == size.children[0]) => size.children[0],
+        _ => 2,
+    }
+}
+
+/// The `b` of `count = radix^b`.
+fn digits(count: usize, radix: usize) -> Option<u32> {
+    let digits = count.ilog(radix);
+    (radix.pow(digits) == count).then_some(digits)
+}
+
+/// Host `i` to host `i xor by`, of 2^b hosts.
+pub(super) fn exchange(hosts: &[NodeId], by: u32) -> Result<Vec<(NodeId, NodeId)>, WorkloadError> {
+    const PATTERN: &str = "exchange";
+    if !hosts.len().is_power_of_two() {
+        return Err(WorkloadError::NotAPower { pattern: PATTERN, hosts: hosts.len(), radix: 2 });
+    }
+    if by as usize >= hosts.len() {
+        return Err(WorkloadError::parameter("exchange distance", &by, "less than the number of hosts"));
+    }
+    nonempty(PATTERN, hosts.iter().enumerate().map(|(i, &src)| (src, hosts[i ^ by as usize])))
+}
+
+#[cfg(test)]
+mod tests;

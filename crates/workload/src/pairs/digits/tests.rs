@@ -1,0 +1,173 @@
+use super::super::Pairs;
+use super::*;
+use crate::testing::{star, torus};
+use raddle_allocate::{Allocate, Flows, WaterFill};
+use raddle_core::{Duration, Rate, Stream};
+use raddle_topology::XgftSize;
+use raddle_topology::builders::xgft;
+use std::collections::BTreeMap;
+
+const LEVELS: u32 = 5;
+const HOSTS: u32 = 1 << LEVELS;
+
+/// The 2-ary 5-tree.
+fn tree() -> Topology {
+    let size = XgftSize::k_ary_n_tree(2, LEVELS as usize);
+    xgft(size, Rate::from_gbps(10), Duration::from_ns(50)).unwrap()
+}
+
+fn digits(pattern: Digits) -> Pairs {
+    Pairs::Digits { pattern, radix: None }
+}
+
+fn each(pairs: &Pairs, topology: &Topology, seed: u64) -> Vec<(u32, u32)> {
+    let pairs = pairs.each(topology, &mut Stream::new(seed, 0, "test")).unwrap();
+    pairs.into_iter().map(|(src, dst)| (src.0, dst.0)).collect()
+}
+
+/// The links that D-mod-k takes in the 2-ary 5-tree, each by its direction, the level it is above or below, and what else
+/// tells it from others (specs/cee.md §1.1, §5.1): a switch of level `l` on the way up is above the source, in the plane of
+/// the destination's low `l - 1` digits, and leaves by the next.
+fn path(src: u32, dst: u32) -> impl Iterator<Item = (bool, u32, u32, u32)> {
+    let meet = 32 - (src ^ dst).leading_zeros();
+    let low = move |level: u32| dst % (1 << level);
+    let up = (0..meet).map(move |level| (true, level, src >> level, low(level)));
+    up.chain((0..meet).map(move |level| (false, level, dst >> level, low(level))))
+}
+
+/// The most flows on a link, and what flows of 0.9 of a link get of that by max-min, as a share of it.
+fn contention(pairs: &[(u32, u32)]) -> (u32, f64) {
+    let mut load = BTreeMap::new();
+    for link in pairs.iter().flat_map(|&(src, dst)| path(src, dst)) {
+        *load.entry(link).or_insert(0) += 1;
+    }
+    let slots: BTreeMap<_, u32> = load.keys().copied().zip(0..).collect();
+    let mut flows = Flows::default();
+    for &(src, dst) in pairs {
+        flows.push(1.0, 0, 0.9, path(src, dst).map(|link| (slots[&link], 1.0)));
+    }
+    let mut rates = Vec::new();
+    WaterFill::default().allocate(&flows, &vec![1.0; slots.len()], &mut rates);
+    (load.into_values().max().unwrap(), rates.iter().sum::<f64>() / (0.9 * pairs.len() as f64))
+}
+
+/// The table of specs/cee.md §6.2: fixed points, most flows on a link, relative throughput by max-min.
+#[test]
+fn oracle_6_2_permutations_of_32_hosts_under_d_mod_k() {
+    let tree = tree();
+    let table = [
+        (digits(Digits::Complement), 0, 1, 1.0),
+        (digits(Digits::Reversal), 8, 3, 0.370),
+        (digits(Digits::Rotation), 2, 2, 0.585),
+        (digits(Digits::Shuffle), 2, 2, 0.585),
+        (digits(Digits::Transpose), 2, 4, 0.346),
+        (digits(Digits::Butterfly), 16, 1, 1.0),
+        (Pairs::Tornado, 0, 1, 1.0),
+        (Pairs::Stride { by: 1 }, 0, 1, 1.0),
+        (Pairs::Stride { by: 13 }, 0, 1, 1.0),
+        (Pairs::Exchange { by: 13 }, 0, 1, 1.0),
+    ];
+    for (pairs, fixed, most, throughput) in table {
+        let list = each(&pairs, &tree, 1);
+        let mut to: Vec<u32> = list.iter().map(|pair| pair.1).collect();
+        to.sort_unstable();
+        to.dedup();
+        assert_eq!(to.len(), list.len(), "{pairs:?} is no permutation");
+        let (flows, relative) = contention(&list);
+        assert_eq!((HOSTS as usize - list.len(), flows), (fixed, most), "{pairs:?}");
+        assert!((relative - throughput).abs() < 0.001, "{pairs:?}: {relative}");
+    }
+}
+
+/// specs/cee.md §6.2: of 200 random permutations the relative throughput is 0.68 in the mean and 0.51 to 0.86.
+#[test]
+fn oracle_6_2_random_permutations_under_d_mod_k() {
+    let tree = tree();
+    let (mut sum, mut fixed) = (0.0, 0);
+    for seed in 0..200 {
+        let pairs = each(&Pairs::RandomPermutation, &tree, seed);
+        let (_, relative) = contention(&pairs);
+        assert!((0.46..0.91).contains(&relative), "{relative}");
+        sum += relative;
+        fixed += HOSTS as usize - pairs.len();
+    }
+    assert!((sum / 200.0 - 0.68).abs() < 0.02, "{}", sum / 200.0);
+    assert!(fixed.abs_diff(200) < 50, "{fixed}: one in the mean");
+}
+
+#[test]
+fn digits_move_as_their_rules_say() {
+    // 5 digits: 10110 to ...
+    let bits = |pattern: Digits| format!("{:05b}", pattern.map(0b10110, 2, 5));
+    let expected = [
+        (Digits::Complement, "01001"),
+        (Digits::Reversal, "01101"),
+        (Digits::Rotation, "01011"),
+        (Digits::Shuffle, "01101"),
+        (Digits::Transpose, "10101"),
+        (Digits::Butterfly, "00111"),
+    ];
+    for (pattern, digits) in expected {
+        assert_eq!(bits(pattern), digits, "{pattern:?}");
+    }
+    // Radix 3, 021 = 7: complement 201 = 19, reversal 120 = 15.
+    assert_eq!(Digits::Complement.map(7, 3, 3), 19);
+    assert_eq!(Digits::Reversal.map(7, 3, 3), 15);
+    // Of an even number of bits transpose swaps the halves: (1, 2) to (2, 1) of 4 x 4.
+    assert_eq!(Digits::Transpose.map(1 + 4 * 2, 2, 4), 2 + 4);
+}
+
+#[test]
+fn the_radix_is_the_trees_unless_it_is_given() {
+    let ternary = xgft(XgftSize::k_ary_n_tree(3, 2), Rate::from_gbps(10), Duration::from_ns(50)).unwrap();
+    assert!(each(&digits(Digits::Complement), &ternary, 1).contains(&(1, 7)));
+    assert!(each(&digits(Digits::Complement), &star(16), 1).contains(&(1, 14)));
+    let quaternary = Pairs::Digits { pattern: Digits::Rotation, radix: Some(4) };
+    assert!(each(&quaternary, &star(16), 1).contains(&(1 + 4 * 2, 2 + 4)));
+    // On a torus of 3 x 3 coordinates are complemented, of which 9 is a power; bits of 4 x 4 only if asked for.
+    assert!(each(&digits(Digits::Complement), &torus(&[3, 3]), 1).contains(&(0, 8)));
+    let bits = Pairs::Digits { pattern: Digits::Transpose, radix: Some(2) };
+    assert_eq!(each(&bits, &torus(&[4, 4, 4]), 1).len(), 56);
+    assert_eq!(each(&digits(Digits::Transpose), &torus(&[4, 4, 4]), 1).len(), 60);
+}
+
+#[test]
+fn one_dimensional_patterns_take_any_number_of_hosts() {
+    assert_eq!(each(&Pairs::Tornado, &star(5), 1), [(0, 2), (1, 3), (2, 4), (3, 0), (4, 1)]);
+    assert_eq!(each(&Pairs::Tornado, &star(6), 1)[5], (5, 1));
+}
+
+#[test]
+fn impossible_digits_are_refused() {
+    let error = |pairs: Pairs, hosts| {
+        pairs.each(&star(hosts), &mut Stream::new(1, 0, "test")).unwrap_err().to_string()
+    };
+    let cases = [
+        (digits(Digits::Reversal), 12, "the bit-reversal pattern needs a power of 2 hosts, not 12"),
+        (
+            Pairs::Digits { pattern: Digits::Complement, radix: Some(3) },
+            16,
+            "the bit-complement pattern needs a power of 3 hosts, not 16",
+        ),
+        (
+            Pairs::Digits { pattern: Digits::Complement, radix: Some(1) },
+            16,
+            "radix is 1, but must be at least 2",
+        ),
+        (
+            Pairs::Digits { pattern: Digits::Shuffle, radix: Some(16) },
+            16,
+            "the perfect-shuffle pattern sends nothing here: it maps every node to itself",
+        ),
+        (Pairs::Exchange { by: 1 }, 12, "the exchange pattern needs a power of 2 hosts, not 12"),
+        (
+            Pairs::Exchange { by: 0 },
+            8,
+            "the exchange pattern sends nothing here: it maps every node to itself",
+        ),
+        (Pairs::Exchange { by: 8 }, 8, "exchange distance is 8, but must be less than the number of hosts"),
+    ];
+    for (pairs, hosts, expected) in cases {
+        assert_eq!(error(pairs, hosts), expected);
+    }
+}
