@@ -113,6 +113,7 @@ impl Number {
     pub(super) fn read(item: &Item) -> Result<Self, Problem> {
         let mut section = Section::of(item, "claim.measure")?;
         let measure = Measure::read(&mut section)?;
+        measure.ensure_closed(&section)?;
         let contrast = Contrast::read(&mut section)?;
         let at = read_labels(section.item("at"))?;
         let over = section.item("over");
@@ -152,6 +153,11 @@ impl Number {
         Some(self.take.of(&numbers))
     }
 
+    /// Whether a flow that never finished is not in it.
+    pub(super) fn is_of_finished_flows(&self) -> bool {
+        self.measure.is_of_finished_flows()
+    }
+
     /// What to bear in mind of the number, if anything.
     pub(super) fn remark(&self, runs: &[Run]) -> Option<String> {
         self.measure.remark(runs, &self.points().collect::<Vec<_>>())
@@ -163,7 +169,7 @@ impl Number {
 
     /// All labels that it asks for, with their sweeps.
     pub(super) fn labels(&self) -> impl Iterator<Item = (String, String)> {
-        let bases = self.measure.against.iter().chain(&self.measure.beyond).cloned();
+        let bases = self.measure.bases().cloned();
         self.points().flatten().chain(bases)
     }
 }

@@ -241,6 +241,8 @@ fn what_cannot_be_repeated_or_taken_together_is_refused() {
 fn flows_that_never_finished_are_told_by_class() {
     let flow = |size, fct_us| crate::records::FlowRow {
         id: 0,
+        src: 0,
+        dst: 1,
         size,
         fct_us,
         slowdown: None,
