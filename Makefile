@@ -1,6 +1,6 @@
 # What CI runs, and what the README tells a newcomer to run.
 
-.PHONY: setup test instructions bench-baseline bench rate-overhead event-queues selection fuzz
+.PHONY: setup test instructions bench-baseline bench rate-overhead event-queues selection traces fuzz
 
 # What the tests need beside cargo (Debian; needs root if it is missing).
 setup:
@@ -37,6 +37,11 @@ event-queues:
 # Routing selection: assignments evaluated a second, against the plain water-filling.
 selection:
 	cargo bench -p raddle-bench --bench selection --locked
+
+# Recorded runs of NAS: against its skeletons, and replayed: `make traces RADDLE_TRACES=FOLDER`.
+traces:
+	RADDLE_TRACES=$(RADDLE_TRACES) cargo test -p raddle-workload --test recorded --locked -- --include-ignored
+	RADDLE_TRACES=$(RADDLE_TRACES) cargo test -p raddle-lab --test recorded_traces --profile count --locked -- --include-ignored
 
 # Needs a nightly toolchain and cargo-fuzz.
 fuzz:

@@ -16,17 +16,17 @@ fn document(workload: &str) -> Document {
 fn flows(workload: &str) -> Vec<Flow> {
     let document = document(workload);
     let experiment = document.experiment().unwrap_or_else(|problem| panic!("{workload}: {problem}"));
-    let topology = experiment.topology.build(1).unwrap();
+    let topology = experiment.topology.build(1).expect("a tree");
     let flows = experiment.workload.flows(&topology, 1).unwrap_or_else(|problem| panic!("{problem}"));
     let resolved = experiment.resolved.to_string();
-    let again = Document::parse("resolved.toml", resolved.clone(), PathBuf::new()).unwrap();
+    let again = Document::parse("resolved.toml", resolved.clone(), PathBuf::new()).expect("TOML");
     let again = again.experiment().unwrap_or_else(|problem| panic!("{resolved}: {problem}"));
     assert_eq!(again.resolved.to_string(), resolved);
-    assert_eq!(again.workload.flows(&topology, 1).unwrap(), flows);
+    assert_eq!(again.workload.flows(&topology, 1).expect("the same flows"), flows);
     flows
 }
 
-/// The least that all scenarios share: every frame's size and every sender's load over a window.
+/// What 32 hosts offer in `window`, as a share of their links.
 fn load(flows: &[Flow], window: Duration) -> f64 {
     let bytes: Bytes = flows.iter().map(|flow| flow.size).sum();
     bytes.0 as f64 * 8.0 / window.as_secs_f64() / 32.0 / 10e9

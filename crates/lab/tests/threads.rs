@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-const FABRICS: [&str; 7] = [
+const FABRICS: [&str; 8] = [
     "kind = \"torus\"\ndims = [4, 4, 2]",
     "kind = \"mesh\"\ndims = [4, 4]",
     "kind = \"hypercube\"\ndimensions = 4",
@@ -20,6 +20,7 @@ const FABRICS: [&str; 7] = [
     "kind = \"fat_tree\"\nk = 4",
     "kind = \"dumbbell\"\nleft = 5\nright = 5\nbottleneck_rate = \"20 Gbps\"",
     "kind = \"single_switch\"\nhosts = 8",
+    "kind = \"k_ary_n_tree\"\nk = 2\nn = 4",
 ];
 
 const SCHEMES: [&str; 4] = ["r2c2", "r2c2-central", "pfq", "tcp-newreno"];
@@ -30,7 +31,7 @@ fn failures(fabric: &str) -> String {
     let neighbour = match fabric.split('"').nth(1) {
         Some("torus" | "mesh" | "hypercube") => 1,
         Some("folded_clos") => 20,
-        Some("fat_tree") => 16,
+        Some("fat_tree" | "k_ary_n_tree") => 16,
         Some("dumbbell") => 10,
         _ => 8,
     };
@@ -136,10 +137,10 @@ fn runs_of_each_routing() {
     for routing in &ROUTINGS[1..] {
         let set = format!("scheme.routing=\"{}\"", routing.info.name);
         let mut fabrics = 0;
-        for fabric in [FABRICS[0], FABRICS[3], FABRICS[4]] {
+        for fabric in [FABRICS[0], FABRICS[3], FABRICS[4], FABRICS[7]] {
             let document = experiment(fabric, "tcp-newreno", &failures(fabric));
             let document = document.with_overrides([set.as_str()]).unwrap();
-            // Some are for Clos networks only.
+            // Some are for Clos networks only, some for trees.
             if document.prepare().is_ok() {
                 let outcome = same_on_any_number_of_threads(&document, &format!("{set} on {fabric}"));
                 assert!(outcome.delivered > 20, "{set} on {fabric}");

@@ -10,8 +10,8 @@ use raddle_core::{
 use raddle_live::lockstep::{Lockstep, Observer};
 use raddle_schemes::parameter::{Settings, Value};
 use raddle_schemes::registry::{self, Parts, Plan, TRANSPORTS, Transport, transport};
-use raddle_topology::Topology;
 use raddle_topology::builders::{self, ClosRates};
+use raddle_topology::{Topology, XgftSize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -53,10 +53,11 @@ fn every_scheme_on_fifo_ports_sends_the_same_bytes_in_both_engines() {
     let torus = builders::torus(&[4, 4], rate, delay).expect("a 4x4 torus");
     let fat_tree = builders::fat_tree(4, ClosRates::all(rate), delay).expect("a fat-tree of 16 hosts");
     let leaf_spine = builders::folded_clos(4, 4, 3, rate, rate, delay).expect("a leaf-spine of 16 hosts");
+    let tree = builders::xgft(XgftSize::k_ary_n_tree(2, 4), rate, delay).expect("a tree of 16 hosts");
     let flows = flows(16);
     let end = Time::ZERO + Duration::from_ms(100);
     let mut compared = BTreeSet::new();
-    let fabrics = [torus, fat_tree, leaf_spine].map(Arc::new);
+    let fabrics = [torus, fat_tree, leaf_spine, tree].map(Arc::new);
     let schemes =
         TRANSPORTS.iter().flat_map(|scheme| scheme.routings().into_iter().map(move |name| (scheme, name)));
     for ((scheme, routing), topology) in

@@ -53,12 +53,12 @@ impl Topology {
     #[must_use]
     pub fn oversubscription(&self) -> Option<Oversubscription> {
         let &Shape::Clos(size) = self.shape() else { return None };
-        // The builder gives all links of a level one rate, so the first path up tells them all.
+        // The builder gives all links of a level one line rate, so the first path up tells them all.
         let up = |node: NodeId, port: u32| self.link_at(node, PortId::of(port as usize));
         let host = up(NodeId(0), 0)?;
         let edge = up(host.to, size.hosts)?;
-        let core = up(edge.to, size.edges).map_or(Rate::ZERO, |link| link.rate);
-        Some(size.oversubscription(ClosRates { host: host.rate, uplink: edge.rate, core }))
+        let core = up(edge.to, size.edges).map_or(Rate::ZERO, |link| link.line_rate);
+        Some(size.oversubscription(ClosRates { host: host.line_rate, uplink: edge.line_rate, core }))
     }
 }
 

@@ -7,8 +7,9 @@
 //! The first byte tells the packets apart: IPv4 without options begins with 0x45, so R2C2, whose unicast control
 //! packets are 0x41 to 0x43 and 0x48, never uses 0x45, nor 0x99, with which Expeditus's tag begins. Converged Ethernet's
 //! packets are whole frames with their check sequence: 0x01 begins the address of a pause, and 0x06 that of a host, for
-//! data and congestion notices, which their EtherTypes tell apart. In front of a packet there may be a [`Shim`], 0x5C. Payload bytes are counted and not kept in simulation: where none are given they
-//! are zeros, which add nothing to a checksum.
+//! data and congestion notices, which their EtherTypes tell apart. RoCEv2 is UDP to its port and, unlike ours, without a
+//! checksum. In front of a packet there may be a [`Shim`], 0x5C. Payload bytes are counted and not kept in simulation:
+//! where none are given they are zeros, which add nothing to a checksum.
 
 pub mod cee;
 mod checksum;

@@ -170,6 +170,14 @@ mod tests {
     }
 
     #[test]
+    fn senders_choose_destinations_of_their_own() {
+        let flows = flows(Process::Constant, 0.5, false, Pairs::Uniform, 1);
+        let of = |src| flows.iter().filter(move |flow| flow.src.0 == src).map(|flow| flow.dst.0);
+        // Equal draws would give host 7 the destination below that of host 0.
+        assert!(!of(0).map(|dst| dst - 1).take(100).eq(of(7).take(100)));
+    }
+
+    #[test]
     fn senders_keep_to_the_patterns_pairs() {
         let flows = flows(Process::Bernoulli, 0.9, false, Pairs::Stride { by: 3 }, 1);
         assert!(flows.len() > 5_000 && flows.iter().all(|flow| flow.dst.0 == (flow.src.0 + 3) % 8));

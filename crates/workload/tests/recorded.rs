@@ -4,6 +4,8 @@
 //! repository, so these tests are counted as ignored unless they are asked for:
 //! `RADDLE_TRACES=FOLDER cargo test -p raddle-workload --test recorded -- --include-ignored`.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
 use raddle_workload::goal::{Operation, Statement, Trace};
 use raddle_workload::mpi::nas::{Bt, Cg, Class, Ft, Is, Mg};
 use raddle_workload::mpi::{Application, Skeleton, Traffic, collectives};

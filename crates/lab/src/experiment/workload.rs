@@ -68,9 +68,9 @@ impl WorkloadSpec {
             .into_iter()
             .find(|key| section.item(key).is_some());
         let at = section.at_key(key.unwrap_or("flows")).clone();
-        if matches!(key, Some("list" | "file")) && section.item("hotspot").is_some() {
-            let hint = "list the hotspot's flows as well, with `app_rate` and `process`";
-            return Err(section.contradiction("hotspot", "a hotspot beside flows that are listed", hint));
+        if !matches!(key, None | Some("hotspot" | "pairs")) && section.item("hotspot").is_some() {
+            let hint = "a hotspot stands alone, or adds to what `pairs` send";
+            return Err(section.contradiction("hotspot", "a hotspot beside flows that are not drawn", hint));
         }
         let flows = match key {
             Some("list") => Flows::Listed(read_list(&mut section)?),

@@ -168,14 +168,14 @@ pub(super) struct Measure {
     against: Labels,
     /// If not empty, the statistic is what it is beyond that of the run with these labels and otherwise the same ones.
     beyond: Labels,
-    /// If not empty, the statistic is over that of the run with these labels and otherwise the same ones.
-    relative_to: Labels,
-    /// If there are any, the statistic is over that of these flows or links of the same run.
+    /// If not empty, the statistic is how many times that of the run with these labels and otherwise the same ones.
+    relative: Labels,
+    /// If there are any, the statistic is how many times that of these flows or links of the same run.
     relative_where: Option<Where>,
 }
 
 impl Measure {
-    /// Reads the keys `of`, `stat`, `where`, `from`, `to`, `share_of`, `against`, `beyond`, `relative_to` and
+    /// Reads the keys `of`, `stat`, `where`, `from`, `to`, `share_of`, `against`, `beyond`, `relative` and
     /// `relative_where` of a section.
     pub(super) fn read(section: &mut Section<'_>) -> Result<Self, Problem> {
         let of = section.choice("of", "measure", &Of::NAMES, Some("value"))?;
@@ -185,13 +185,13 @@ impl Measure {
         let window = Window::read(section, of.is_rate(), of.is_timed())?;
         let against = read_labels(section.item("against"))?;
         let beyond = read_labels(section.item("beyond"))?;
-        let relative_to = read_labels(section.item("relative_to"))?;
-        Ok(Self { of, stat, wanted, window, against, beyond, relative_to, relative_where })
+        let relative = read_labels(section.item("relative"))?;
+        Ok(Self { of, stat, wanted, window, against, beyond, relative, relative_where })
     }
 
     /// The labels of runs that it is held against, with their sweeps.
     pub(super) fn bases(&self) -> impl Iterator<Item = &(String, String)> {
-        self.against.iter().chain(&self.beyond).chain(&self.relative_to)
+        self.against.iter().chain(&self.beyond).chain(&self.relative)
     }
 
     /// Whether it is measured of flows, each of which has a size.
@@ -252,14 +252,13 @@ impl Measure {
     /// What it is and its unit, for an axis.
     pub(super) fn label(&self) -> String {
         let (what, unit) = self.of.words();
-        let named = |base: &Labels| {
-            base.iter().map(|(sweep, label)| format!("{sweep} = {label}")).collect::<Vec<_>>().join(", ")
-        };
         if !self.against.is_empty() {
-            return format!("{what}: difference from {}, as a share", named(&self.against));
+            let base: Vec<_> =
+                self.against.iter().map(|(sweep, label)| format!("{sweep} = {label}")).collect();
+            return format!("{what}: difference from {}, as a share", base.join(", "));
         }
-        if !self.relative_to.is_empty() {
-            return format!("{what}, over that of {}", named(&self.relative_to));
+        if let Some((_, label)) = self.relative.first() {
+            return format!("{what}, times that of {label}");
         }
         let unit = if self.window.is_of_shares() { "as a share" } else { unit };
         if unit.is_empty() { what.to_owned() } else { format!("{what} ({unit})") }
@@ -362,17 +361,13 @@ impl Measure {
 
     /// The statistic over `run`, one of a figure's `runs`; `None` if nothing was measured.
     fn of_run(&self, run: &Run, runs: &[Run]) -> Option<f64> {
-        let mut number = self.statistic(run, runs)?;
-        if !self.beyond.is_empty() {
-            number -= self.statistic(base(&self.beyond, run, runs)?, runs)?;
-        }
-        if !self.relative_to.is_empty() {
-            number /= self.statistic(base(&self.relative_to, run, runs)?, runs)?;
-        }
-        if self.relative_where.is_some() {
-            number /= Self { wanted: self.relative_where, ..self.clone() }.statistic(run, runs)?;
-        }
-        Some(number)
+        let number = self.statistic(run, runs)?;
+        let of_base = |labels: &Labels| self.statistic(base(labels, run, runs)?, runs);
+        let beyond = if self.beyond.is_empty() { 0.0 } else { of_base(&self.beyond)? };
+        let unit = if self.relative.is_empty() { 1.0 } else { of_base(&self.relative)? };
+        let others = Self { wanted: self.relative_where, ..self.clone() };
+        let of_others = if self.relative_where.is_some() { others.statistic(run, runs)? } else { 1.0 };
+        Some((number - beyond) / unit / of_others)
     }
 
     /// What to bear in mind of this statistic at those points, if anything.
@@ -461,6 +456,8 @@ mod tests {
         measure.beyond = std::mem::take(&mut measure.against);
         assert_eq!(measure.of_run(&runs[1], &runs), Some(16.0));
         assert_eq!(measure.of_run(&runs[0], &runs), Some(0.0));
+        measure.relative = measure.beyond.clone();
+        assert_eq!(measure.of_run(&runs[1], &runs), Some(16.0 / 12.0));
         measure.beyond[0].1 = "5 ms".to_owned();
         assert_eq!(measure.of_run(&runs[1], &runs), None);
     }
@@ -482,7 +479,7 @@ mod tests {
             window,
             against: none(),
             beyond: none(),
-            relative_to: none(),
+            relative: none(),
             relative_where: None,
         }
     }

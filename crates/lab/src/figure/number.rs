@@ -3,12 +3,15 @@
 use super::measure::Measure;
 use super::runs::{Labels, Run, Seeds, read_labels, read_points};
 use crate::experiment::{Item, Problem, Section};
+use raddle_records::stats;
 
 /// A number over a figure's runs.
 #[derive(Debug, Clone)]
 pub(super) struct Number {
     measure: Measure,
     contrast: Contrast,
+    /// Every number that is contrasted is the mean of those at these labels: of one place if nothing else is said.
+    mean_over: Vec<Labels>,
     /// Where the contrast is taken: one place if nothing else is said.
     stops: Vec<Labels>,
     take: Take,
@@ -116,6 +119,13 @@ impl Number {
         measure.ensure_closed(&section)?;
         let contrast = Contrast::read(&mut section)?;
         let at = read_labels(section.item("at"))?;
+        let mean_over = read_points(section.item("mean_over"))?;
+        section.ensure(
+            !mean_over.is_empty(),
+            "mean_over",
+            "a mean over nothing",
+            "give at least one label",
+        )?;
         let over = section.item("over");
         let mut stops = read_points(over)?;
         section.ensure(!stops.is_empty(), "over", "a sweep over nothing", "give at least one label")?;
@@ -130,7 +140,7 @@ impl Number {
         }
         section.finish()?;
         stops.iter_mut().for_each(|stop| stop.extend_from_slice(&at));
-        Ok(Self { measure, contrast, stops, take })
+        Ok(Self { measure, contrast, mean_over, stops, take })
     }
 
     /// The range in which an order or a trend holds; other numbers have none of their own.
@@ -145,9 +155,12 @@ impl Number {
     /// The number over `runs`, every statistic in it averaged over `seeds`: a ratio is one of means.
     pub(super) fn of(&self, runs: &[Run], seeds: Seeds<'_>) -> Option<f64> {
         let contrast = |stop: &Labels| {
-            let points = self.contrast.points(stop);
-            let numbers = points.iter().map(|point| self.measure.number(runs, point, seeds));
-            Some(self.contrast.of(&numbers.collect::<Option<Vec<_>>>()?))
+            let mean = |point: &Labels| {
+                let numbers = self.pooled(point).map(|point| self.measure.number(runs, &point, seeds));
+                stats::mean(&numbers.collect::<Option<Vec<_>>>()?)
+            };
+            let numbers = self.contrast.points(stop).iter().map(mean).collect::<Option<Vec<_>>>()?;
+            Some(self.contrast.of(&numbers))
         };
         let numbers = self.stops.iter().map(contrast).collect::<Option<Vec<_>>>()?;
         Some(self.take.of(&numbers))
@@ -163,8 +176,14 @@ impl Number {
         self.measure.remark(runs, &self.points().collect::<Vec<_>>())
     }
 
+    /// The points of which the number at one is the mean.
+    fn pooled(&self, point: &Labels) -> impl Iterator<Item = Labels> {
+        self.mean_over.iter().map(move |labels| point.iter().chain(labels).cloned().collect())
+    }
+
     fn points(&self) -> impl Iterator<Item = Labels> {
-        self.stops.iter().flat_map(|stop| self.contrast.points(stop))
+        let contrasted = self.stops.iter().flat_map(|stop| self.contrast.points(stop));
+        contrasted.flat_map(|point| self.pooled(&point).collect::<Vec<_>>())
     }
 
     /// All labels that it asks for, with their sweeps.

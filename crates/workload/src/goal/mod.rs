@@ -12,11 +12,13 @@ mod payloads;
 mod rank;
 mod statement;
 mod trace;
+mod write;
 
 pub use host::{Job, Replay};
 pub use rank::{Account, Settings};
 pub use statement::{Label, Line, Operation, Program, Statement};
 pub use trace::{Counts, Trace};
+pub use write::write;
 
 #[cfg(test)]
 mod tests;

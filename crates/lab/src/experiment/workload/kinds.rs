@@ -5,7 +5,7 @@ use raddle_workload::mpi::{KNOWN, Known};
 use raddle_workload::{PUBLISHED, Published};
 
 /// The kinds of arrivals, sizes and pairs, each with a line of description.
-const KINDS: [(&str, &str); 47] = [
+const KINDS: &[(&str, &str)] = &[
     (
         "arrivals poisson",
         "random starts over the whole fabric: mean_gap = \"1 us\", or load = 0.5 of the senders' links over the \
