@@ -134,7 +134,8 @@ fn runs_with_finite_queues() {
 
 #[test]
 fn runs_of_each_routing() {
-    for routing in &ROUTINGS[1..] {
+    // Switch AR runs with congestion points only.
+    for routing in ROUTINGS[1..].iter().filter(|routing| routing.info.name != "switch-ar") {
         let set = format!("scheme.routing=\"{}\"", routing.info.name);
         let mut fabrics = 0;
         for fabric in [FABRICS[0], FABRICS[3], FABRICS[4], FABRICS[7]] {

@@ -41,7 +41,10 @@ fn parts_with(
     topology: &Arc<Topology>,
     settings: &Settings,
 ) -> Option<Parts> {
-    let plan = Plan::new(topology, routing, settings, SEED);
+    let points = registry::CONGESTION_POINTS.iter().find(|points| points.info.name == "qcn");
+    let of_points = Settings::defaults(points.expect("in the registry").info.parameters);
+    let congestion_points = Some(("qcn", &of_points));
+    let plan = Plan { congestion_points, ..Plan::new(topology, routing, settings, SEED) };
     let of_routing = registry::routing(routing).map_or(&[][..], |routing| routing.info.parameters);
     let mut parts = scheme.build(&plan, &Settings::defaults(of_routing)).ok()?;
     (0..topology.link_slots()).all(|link| (parts.queue)(LinkId::of(link)).is_none()).then_some(parts)
@@ -58,8 +61,9 @@ fn every_scheme_on_fifo_ports_sends_the_same_bytes_in_both_engines() {
     let end = Time::ZERO + Duration::from_ms(100);
     let mut compared = BTreeSet::new();
     let fabrics = [torus, fat_tree, leaf_spine, tree].map(Arc::new);
-    let schemes =
-        TRANSPORTS.iter().flat_map(|scheme| scheme.routings().into_iter().map(move |name| (scheme, name)));
+    // An adapter of converged Ethernet waits to hear that its frames have left, which FIFO ports do not tell.
+    let transports = TRANSPORTS.iter().filter(|scheme| scheme.info.name != "cee");
+    let schemes = transports.flat_map(|scheme| scheme.routings().into_iter().map(move |name| (scheme, name)));
     for ((scheme, routing), topology) in
         schemes.flat_map(|scheme| fabrics.each_ref().map(|fabric| (scheme, fabric)))
     {

@@ -5,7 +5,13 @@ use super::{Application, Halo, Skeleton};
 use crate::WorkloadError;
 use std::sync::Arc;
 
-type Build = fn(Class, u32) -> Result<Arc<dyn Application>, WorkloadError>;
+/// What makes a program of so many ranks.
+#[derive(Debug, Clone, Copy)]
+enum Build {
+    /// Of a class, as a rule this one.
+    Nas(Class, fn(Class, u32) -> Result<Arc<dyn Application>, WorkloadError>),
+    Halo(fn(u32) -> Result<Halo, WorkloadError>),
+}
 
 /// A program whose skeleton can be generated.
 #[derive(Debug, Clone, Copy)]
@@ -14,8 +20,6 @@ pub struct Known {
     pub name: &'static str,
     /// What it does, in a line.
     pub summary: &'static str,
-    /// The class that is meant if none is named, for programs that have classes: that of specs/cee.md §6.5.
-    pub class: Option<Class>,
     /// What its messages are multiplied by in specs/cee.md §6.5, Table II, if it stands there.
     pub scale: Option<u64>,
     build: Build,
@@ -28,12 +32,24 @@ impl Known {
         KNOWN.iter().find(|known| known.name == name)
     }
 
+    /// The class that is meant if none is named, of programs that have classes: that of specs/cee.md §6.5.
+    #[must_use]
+    pub fn class(&self) -> Option<Class> {
+        match self.build {
+            Build::Nas(class, _) => Some(class),
+            Build::Halo(_) => None,
+        }
+    }
+
     /// Its skeleton for so many ranks, of a class or its usual one. Programs without classes heed none.
     ///
     /// # Errors
     /// If it cannot be for that number of ranks.
     pub fn skeleton(&self, class: Option<Class>, ranks: u32) -> Result<Skeleton, WorkloadError> {
-        Ok((self.build)(class.or(self.class).unwrap_or(Class::A), ranks)?.into())
+        match self.build {
+            Build::Nas(usual, build) => Ok(build(class.unwrap_or(usual), ranks)?.into()),
+            Build::Halo(build) => Ok(Skeleton::new(build(ranks)?)),
+        }
     }
 }
 
@@ -42,65 +58,56 @@ pub const KNOWN: [Known; 9] = [
     Known {
         name: "bt",
         summary: "NAS BT, block-tridiagonal solver: sweeps over a square of ranks",
-        class: Some(Class::C),
         scale: Some(10),
-        build: |class, ranks| Ok(Arc::new(Bt::new(class, ranks)?)),
+        build: Build::Nas(Class::C, |class, ranks| Ok(Arc::new(Bt::new(class, ranks)?))),
     },
     Known {
         name: "cg",
         summary: "NAS CG, conjugate gradients: sums over rows of ranks and a transposition; a power of two of ranks",
-        class: Some(Class::D),
         scale: Some(10),
-        build: |class, ranks| Ok(Arc::new(Cg::new(class, ranks)?)),
+        build: Build::Nas(Class::D, |class, ranks| Ok(Arc::new(Cg::new(class, ranks)?))),
     },
     Known {
         name: "ft",
         summary: "NAS FT, Fourier transform: all to all; a power of two of ranks",
-        class: Some(Class::C),
         scale: Some(30),
-        build: |class, ranks| Ok(Arc::new(Ft::new(class, ranks)?)),
+        build: Build::Nas(Class::C, |class, ranks| Ok(Arc::new(Ft::new(class, ranks)?))),
     },
     Known {
         name: "is",
         summary: "NAS IS, integer sort: sums of buckets, all to all; a power of two of ranks",
-        class: Some(Class::A),
         scale: Some(1_000),
-        build: |class, ranks| Ok(Arc::new(Is::new(class, ranks)?)),
+        build: Build::Nas(Class::A, |class, ranks| Ok(Arc::new(Is::new(class, ranks)?))),
     },
     Known {
         name: "mg",
         summary: "NAS MG, multigrid: faces in three dimensions, on all levels; a power of two of ranks",
-        class: Some(Class::C),
         scale: Some(100),
-        build: |class, ranks| Ok(Arc::new(Mg::new(class, ranks)?)),
+        build: Build::Nas(Class::C, |class, ranks| Ok(Arc::new(Mg::new(class, ranks)?))),
     },
     Known {
         name: "wrf",
         summary: "like the weather model WRF: halos in two dimensions, few large and many small",
-        class: None,
         scale: Some(100),
-        build: |_, ranks| Ok(Arc::new(Halo::wrf(ranks)?)),
+        build: Build::Halo(Halo::wrf),
     },
     Known {
         name: "namd",
         summary: "like the molecular dynamics of NAMD: 26 neighbours in three dimensions with wrap-around",
-        class: None,
         scale: None,
-        build: |_, ranks| Ok(Arc::new(Halo::namd(ranks)?)),
+        build: Build::Halo(Halo::namd),
     },
     Known {
         name: "liso",
         summary: "like the solver LISO: small halos in two dimensions",
-        class: None,
         scale: Some(10),
-        build: |_, ranks| Ok(Arc::new(Halo::liso(ranks)?)),
+        build: Build::Halo(Halo::liso),
     },
     Known {
         name: "airbus",
         summary: "like the flow around an aircraft: faces in three dimensions and a sum",
-        class: None,
         scale: None,
-        build: |_, ranks| Ok(Arc::new(Halo::airbus(ranks)?)),
+        build: Build::Halo(Halo::airbus),
     },
 ];
 

@@ -32,7 +32,7 @@ pub(super) fn read_skeleton(section: &mut Section<'_>) -> Result<(Skeleton, Opti
 
 fn read_known(section: &mut Section<'_>, known: &Known) -> Result<Skeleton, Problem> {
     let ranks = positive(section, "ranks")?;
-    let class = match known.class {
+    let class = match known.class() {
         None => None,
         Some(usual) => {
             let usual = Class::ALL.iter().find(|&&(_, class)| class == usual).map(|&(letter, _)| letter);
