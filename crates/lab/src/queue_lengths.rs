@@ -43,7 +43,7 @@ impl<'a> QueueLengths<'a> {
             let bytes = simulation.queued(id);
             (self.take)(&QueueLengthRecord { at_ps, link: id.0, from: link.from.0, to: link.to.0, bytes })?;
         }
-        self.next = self.next + self.interval;
+        self.next += self.interval;
         Ok(())
     }
 }

@@ -171,7 +171,7 @@ mod tests {
             late: (us < 2).then_some(1),
             port_changes: 3,
         };
-        let intervals = vec![interval(0, 0, 1_250), interval(1, 1, 625), interval(0, 2, 1_250)];
+        let intervals = vec![interval(0, 0, 1_250), interval(1, 1, 600), interval(0, 2, 1_250)];
         let look = |at_ps, ends, bytes| crate::records::QueueLength { at_ps, ends, bytes };
         let queue_lengths =
             vec![look(1_000_000, (1, 2), 7), look(1_000_000, (2, 1), 8), look(2_000_000, (1, 2), 9)];
@@ -191,8 +191,8 @@ mod tests {
     fn rates_are_over_the_whole_window_and_flows_without_arrivals_have_none() {
         let (records, flows) = (records(), [0, 1, 2].map(flow));
         let rates = |window: Window, received| window.of_flows(received, &records, flows.iter());
-        assert_eq!(rates(window(0, 4), Received::Throughput), [(0, 5.0), (1, 1.25), (2, 0.0)]);
-        assert_eq!(rates(window(1, 3), Received::InOrder), [(0, 2.5), (1, 1.25), (2, 0.0)]);
+        assert_eq!(rates(window(0, 4), Received::Throughput), [(0, 5.0), (1, 1.2), (2, 0.0)]);
+        assert_eq!(rates(window(1, 3), Received::InOrder), [(0, 2.5), (1, 1.2), (2, 0.0)]);
         let shares = Window { share_of: Some(10.0), ..window(2, 3) };
         assert_eq!(rates(shares, Received::Throughput), [(0, 1.0), (1, 0.0), (2, 0.0)]);
     }
