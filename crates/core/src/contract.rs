@@ -4,7 +4,7 @@
 //! is for this node), then either `Host::handle`, or `PortAgent::enqueue`, the port's [`Queue`],
 //! `PortAgent::dequeue`, and the wire. What a host sends enters the line at the forwarder, or at the port it names.
 
-use crate::{Bytes, Duration, Flow, FlowId, LinkId, Packet, PortId, Rate, Time};
+use crate::{Bytes, Duration, Flow, FlowId, LinkId, NodeId, Packet, PortId, Rate, Time};
 
 /// The class of packets by which neighbours and congestion points talk (PFC frames, congestion notices): above all
 /// priorities, never paused, and in nobody's account of memory.
@@ -153,15 +153,16 @@ pub enum Report {
         /// Bytes delivered in order.
         in_order: u64,
         /// Packets that arrived after one sent later.
-        late: u64,
+        late: u32,
     },
-    /// A program that runs on this host began a flow that is not of the workload's list, and calls it `key` on the wire.
-    /// Its id is a number of the program's own.
+    /// A program that runs on this host now begins a flow that is not of the workload's list.
     Began {
         /// The flow's name on the wire.
         key: u64,
-        /// The flow.
-        flow: Flow,
+        /// Receiver.
+        dst: NodeId,
+        /// Application bytes.
+        size: Bytes,
     },
     /// The program that runs on this host has come to its end.
     Finished,

@@ -214,10 +214,10 @@ fn run_packets<'a, O: Observer + Into<Gather<'a>>>(
     watch: &mut Watch<'_>,
 ) -> Result<Ended<'a>, Error> {
     let (topology, config) = (Arc::clone(&prepared.topology), prepared.config(watch.control.threads));
-    let setups: Vec<_> = (0..topology.link_slots()).map(|link| prepared.port(LinkId::of(link))).collect();
-    let mut setups = setups.into_iter();
+    let mut setups: Vec<_> = (0..topology.link_slots()).map(|link| prepared.port(LinkId::of(link))).collect();
     let node = |id| (prepared.parts.node)(id);
-    let port = |_| setups.next().unwrap_or_default();
+    // Threads ask for their own links first.
+    let port = |link: LinkId| std::mem::take(&mut setups[link.index()]);
     let mut simulation =
         Simulation::new(&topology, node, port, Arc::clone(&prepared.flows), config, observer);
     let controlled = prepared.experiment.scheme.flow_control.is_some();

@@ -6,6 +6,7 @@ use raddle_lab::experiment::Document;
 use raddle_lab::run::run;
 use raddle_lab::{Control, Error, Outcome, run_into};
 use raddle_records::{FlowRecord, RankRecord, Table};
+use raddle_schemes::registry::{Make, TRANSPORTS};
 use std::fmt::Write as _;
 use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
@@ -178,6 +179,26 @@ fn a_program_has_one_result_on_any_number_of_threads_and_in_lockstep() {
     let (alone, _) = cee.run();
     for threads in 2..=4 {
         assert_eq!(cee.try_run(threads).unwrap().0.digest, alone.digest, "{threads} threads");
+    }
+}
+
+#[test]
+fn every_transport_carries_a_program() {
+    let program = exchange(8, 2);
+    for transport in TRANSPORTS {
+        let fabric = match transport.make {
+            Make::Whole { .. } => "kind = \"torus\"\ndims = [4, 4]",
+            Make::Hosts(_) => "kind = \"folded_clos\"\nleaves = 4\nspines = 2\nhosts_per_leaf = 4",
+        };
+        let name = transport.info.name;
+        let flow_control = if name == "cee" { "pfc" } else { "none" };
+        let scheme = format!("transport = \"{name}\"\nflow_control = \"{flow_control}\"");
+        let (outcome, _) = Experiment::new(&program, fabric, "", &scheme)
+            .try_run(1)
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(outcome.makespan_ps().is_some(), "{name}");
+        let done = (outcome.flows, outcome.delivered, outcome.unmatched);
+        assert_eq!(done, (8 * 7 * 2 + 2 * large(8, 2), outcome.flows, 0), "{name}");
     }
 }
 

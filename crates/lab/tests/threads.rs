@@ -134,13 +134,14 @@ fn runs_with_finite_queues() {
 
 #[test]
 fn runs_of_each_routing() {
-    // Switch AR runs with congestion points only.
-    for routing in ROUTINGS[1..].iter().filter(|routing| routing.info.name != "switch-ar") {
+    for routing in &ROUTINGS[1..] {
         let set = format!("scheme.routing=\"{}\"", routing.info.name);
         let mut fabrics = 0;
         for fabric in [FABRICS[0], FABRICS[3], FABRICS[4], FABRICS[7]] {
             let document = experiment(fabric, "tcp-newreno", &failures(fabric));
-            let document = document.with_overrides([set.as_str()]).unwrap();
+            // Switch AR runs with congestion points only.
+            let points = "scheme.congestion_points=\"qcn\"";
+            let document = document.with_overrides([set.as_str(), points]).unwrap();
             // Some are for Clos networks only, some for trees.
             if document.prepare().is_ok() {
                 let outcome = same_on_any_number_of_threads(&document, &format!("{set} on {fabric}"));

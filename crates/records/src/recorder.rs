@@ -98,10 +98,10 @@ impl Recorder {
                 let flow = self.flows[flow.index()];
                 return self.begin(key, &flow);
             }
-            Report::Began { key, flow } => {
+            Report::Began { key, dst, size } => {
                 let id = FlowId::of(self.flows.len() + self.begun as usize);
                 self.begun += 1;
-                return self.begin(key, &Flow { id, ..flow });
+                return self.begin(key, &Flow::new(id, node, dst, size, now));
             }
             Report::Delivered { key, .. } | Report::Closed { key, .. } | Report::Paced { key, .. } => key,
             Report::Progress { .. } | Report::Finished => return None,
@@ -306,8 +306,7 @@ mod tests {
     fn flows_that_programs_begin_are_numbered_after_those_of_the_workload() {
         let mut recorder = recorder(2);
         let began = |recorder: &mut Recorder, us, key| {
-            let flow = Flow::new(FlowId(u32::MAX), SRC, DST, Bytes(500), at(us));
-            recorder.report(at(us), SRC, Report::Began { key, flow })
+            recorder.report(at(us), SRC, Report::Began { key, dst: DST, size: Bytes(500) })
         };
         assert_eq!((began(&mut recorder, 3, KEY), began(&mut recorder, 4, KEY + 1)), (None, None));
         assert_eq!((closed(&mut recorder, 5, KEY + 1), recorder.live()), (None, 2));

@@ -19,7 +19,7 @@ struct Flow {
     ranges: Ranges,
     /// One past the last byte of the frame sent last of those that have come.
     furthest: u64,
-    late: u64,
+    late: u32,
     reorder_peak: u32,
     /// The interval that has been told of last.
     told: u64,
@@ -47,7 +47,7 @@ impl Incoming {
             }
         }
         let end = data.offset + u64::from(data.len);
-        flow.late += u64::from(data.offset < flow.furthest);
+        flow.late = flow.late.saturating_add(u32::from(data.offset < flow.furthest));
         flow.furthest = flow.furthest.max(end);
         flow.ranges.insert(data.offset, end);
         let waiting = flow.ranges.total() - flow.in_order();

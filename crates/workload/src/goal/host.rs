@@ -111,7 +111,7 @@ impl Replay {
                 if let Some((flow, outgoing)) = self.unnamed.remove(&flow) {
                     self.job.payloads.put(key, outgoing.message);
                     self.sending.extend(outgoing.send.map(|send| (key, send)));
-                    return Report::Began { key, flow };
+                    return Report::Began { key, dst: flow.dst, size: flow.size };
                 }
             }
             Report::Delivered { key, .. } => {

@@ -5,7 +5,7 @@ use super::{Label, Line, Operation, Statement};
 use raddle_core::text::Misread;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// The place of an operation among those that are read and not finished.
 pub(super) type Slot = u32;
@@ -55,8 +55,8 @@ pub(super) struct Order<P> {
     labels: FxHashMap<Label, Slot>,
     finished: Labels,
     cpus: Vec<Cpu>,
-    /// Operations that have not begun.
-    waiting: u64,
+    /// Operations in file order, from the first that has not begun on.
+    unbegun: VecDeque<(u64, Slot)>,
     /// Operations that have not finished.
     unfinished: u64,
 }
@@ -73,7 +73,7 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
             labels: FxHashMap::default(),
             finished: Labels::default(),
             cpus: Vec::new(),
-            waiting: 0,
+            unbegun: VecDeque::new(),
             unfinished: 0,
         }
     }
@@ -88,10 +88,15 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
                 Some((place, slot)) if self.ended || self.read > place + self.window => {
                     return Ok(Some(self.begin_at(slot)));
                 }
-                None if self.ended || self.waiting >= self.window => return Ok(None),
+                None if self.ended || self.is_far_enough() => return Ok(None),
                 _ => self.read_on()?,
             }
         }
+    }
+
+    /// Whether the window behind the earliest operation that has not begun has been read.
+    fn is_far_enough(&self) -> bool {
+        self.unbegun.front().is_some_and(|&(place, _)| self.read > place + self.window)
     }
 
     /// The earliest operation that nothing holds back, of what has been read.
@@ -114,7 +119,11 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
         step.begun = true;
         let (cpu, operation) = (step.cpu, step.operation);
         let followers = std::mem::take(&mut step.at_begin);
-        self.waiting -= 1;
+        while let Some(&(place, slot)) = self.unbegun.front()
+            && self.steps[slot as usize].as_ref().is_none_or(|step| step.begun || step.place != place)
+        {
+            self.unbegun.pop_front();
+        }
         let cpu = &mut self.cpus[usize::from(cpu)];
         cpu.ready.pop();
         cpu.computing = matches!(operation, Operation::Calc { .. });
@@ -236,7 +245,7 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
             self.cpus.resize_with(cpu + 1, Cpu::default);
         }
         self.cpus[cpu].ready.push(Reverse((place, slot)));
-        self.waiting += 1;
+        self.unbegun.push_back((place, slot));
         self.unfinished += 1;
     }
 

@@ -184,6 +184,21 @@ fn a_dependency_beyond_the_window_is_refused() {
 }
 
 #[test]
+fn how_far_a_dependency_may_stand_does_not_depend_on_whether_its_operation_has_begun() {
+    // What l2 waits for has not begun either when the last dependency comes.
+    let text = |between: usize| {
+        let calcs = "calc 1\n".repeat(between);
+        format!(
+            "num_ranks 1\nrank 0 {{\nl1: calc 1\nl2: calc 1\n{calcs}l3: calc 1\nl2 requires l3\nl2 requires l1\n}}"
+        )
+    };
+    assert!(Trace::read(Cursor::new(text(7)), 10).is_ok());
+    assert!(
+        error_within(&text(8), 10).starts_with("line 15, column 1: in rank 0: this dependency comes more")
+    );
+}
+
+#[test]
 fn sends_and_receives_match_in_number() {
     let text =
         |first: &str, second: &str| format!("num_ranks 2\nrank 0 {{\n{first}\n}}\nrank 1 {{\n{second}\n}}");
