@@ -127,6 +127,7 @@ impl Number {
     pub(super) fn read(item: &Item) -> Result<Self, Problem> {
         let mut section = Section::of(item, "claim.measure")?;
         let measure = Measure::read(&mut section)?;
+        measure.ensure_closed(&section)?;
         let contrast = Contrast::read(&mut section)?;
         let at = read_labels(section.item("at"))?;
         let mean_over = read_points(section.item("mean_over"))?;
@@ -176,6 +177,11 @@ impl Number {
         Some(self.take.of(&numbers))
     }
 
+    /// Whether a flow that never finished is not in it.
+    pub(super) fn is_of_finished_flows(&self) -> bool {
+        self.measure.is_of_finished_flows()
+    }
+
     /// What to bear in mind of the number, if anything.
     pub(super) fn remark(&self, runs: &[Run]) -> Option<String> {
         self.measure.remark(runs, &self.points().collect::<Vec<_>>())
@@ -193,8 +199,7 @@ impl Number {
 
     /// All labels that it asks for, with their sweeps.
     pub(super) fn labels(&self) -> impl Iterator<Item = (String, String)> {
-        let Measure { against, beyond, relative, .. } = &self.measure;
-        let bases = against.iter().chain(beyond).chain(relative).cloned();
+        let bases = self.measure.bases().cloned();
         self.points().flatten().chain(bases)
     }
 }
