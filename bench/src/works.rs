@@ -1,11 +1,11 @@
 //! The works that the packet engine is measured on: a fabric, its traffic, a scheme, and how long.
 
-use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate, Stream, Time};
-use raddle_packet_sim::{Config, PortSetup, Simulation};
+use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Process, Rate, Stream, Time};
+use raddle_packet_sim::{Config, PortSetup, Simulation, Switching};
 use raddle_schemes::parameter::Settings;
-use raddle_schemes::registry::{self, Plan, transport};
+use raddle_schemes::registry::{self, FlowControls, Plan, Queues, transport};
 use raddle_topology::builders::ClosRates;
-use raddle_topology::{Topology, builders};
+use raddle_topology::{Topology, XgftSize, builders};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -27,6 +27,8 @@ pub struct Work {
     scheme: [&'static str; 2],
     /// Packets that an egress port queues; `None` is unbounded.
     queue_packets: Option<usize>,
+    /// Whether links have PFC, and switches pass packets on by their first 64 bytes.
+    lossless: bool,
     fabric: fn() -> Topology,
     flows: fn() -> Vec<Flow>,
 }
@@ -41,6 +43,7 @@ pub const WORKS: &[Work] = &[
         counted: Some([Duration::from_us(1_000), Duration::from_us(1_500)]),
         scheme: ["tcp-newreno", "ecmp"],
         queue_packets: Some(100),
+        lossless: false,
         fabric: || fat_tree(8),
         flows: || permutation(128),
     },
@@ -52,6 +55,7 @@ pub const WORKS: &[Work] = &[
         counted: Some([Duration::from_us(100), Duration::from_us(200)]),
         scheme: ["tcp-newreno", "ecmp"],
         queue_packets: Some(100),
+        lossless: false,
         fabric: || fat_tree(16),
         flows: || permutation(1_024),
     },
@@ -63,6 +67,7 @@ pub const WORKS: &[Work] = &[
         counted: Some([Duration::from_us(1_000), Duration::from_us(1_500)]),
         scheme: ["tcp-newreno", "expeditus"],
         queue_packets: Some(100),
+        lossless: false,
         fabric: || fat_tree(8),
         flows: || permutation(128),
     },
@@ -74,6 +79,7 @@ pub const WORKS: &[Work] = &[
         counted: None,
         scheme: ["r2c2", "rps"],
         queue_packets: None,
+        lossless: false,
         fabric: || torus(8),
         flows: || uniform(8),
     },
@@ -85,6 +91,7 @@ pub const WORKS: &[Work] = &[
         counted: Some([Duration::from_us(4_000), Duration::from_us(8_000)]),
         scheme: ["r2c2", "rps"],
         queue_packets: None,
+        lossless: false,
         fabric: || torus(4),
         flows: || uniform(4),
     },
@@ -96,6 +103,7 @@ pub const WORKS: &[Work] = &[
         counted: Some([Duration::from_us(400), Duration::from_us(900)]),
         scheme: ["r2c2", "rps"],
         queue_packets: None,
+        lossless: false,
         fabric: || torus(8),
         flows: setup_s,
     },
@@ -107,6 +115,7 @@ pub const WORKS: &[Work] = &[
         counted: Some([Duration::from_us(50_000), Duration::from_us(200_000)]),
         scheme: ["tcp-newreno", "ecmp"],
         queue_packets: Some(100),
+        lossless: false,
         fabric: || built(builders::single_switch(65, Rate::from_gbps(10), Duration::from_us(1))),
         flows: incast,
     },
@@ -118,8 +127,33 @@ pub const WORKS: &[Work] = &[
         counted: Some([Duration::from_us(300), Duration::from_us(700)]),
         scheme: ["pfq", "rps"],
         queue_packets: None,
+        lossless: false,
         fabric: || torus(8),
         flows: || uniform(8),
+    },
+    Work {
+        name: "lossless",
+        summary: "8-ary 3-tree, PFC + D-mod-k: cut-through, two events a hop, a permutation at 90% load",
+        warm_up: Duration::from_us(500),
+        end: Duration::from_us(2_500),
+        counted: Some([Duration::from_us(300), Duration::from_us(550)]),
+        scheme: ["cee", "d-mod-k"],
+        queue_packets: None,
+        lossless: true,
+        fabric: || k_ary_tree(8, 3),
+        flows: || loaded(permutation(512)),
+    },
+    Work {
+        name: "lossless-random",
+        summary: "likewise, every frame by ports up drawn at random",
+        warm_up: Duration::from_us(500),
+        end: Duration::from_us(2_500),
+        counted: Some([Duration::from_us(300), Duration::from_us(550)]),
+        scheme: ["cee", "random-up"],
+        queue_packets: None,
+        lossless: true,
+        fabric: || k_ary_tree(8, 3),
+        flows: || loaded(permutation(512)),
     },
 ];
 
@@ -161,12 +195,19 @@ impl Work {
         let plan = Plan::new(topology, routing, settings, 1);
         let mut parts =
             scheme.build(&plan, &Settings::defaults(of_routing)).expect("a scheme that fits the fabric");
+        let mut lossless = self.lossless.then(|| lossless(&plan, parts.mtu));
         let port = |link| PortSetup {
-            queue: (parts.queue)(link),
+            queue: (parts.queue)(link).or_else(|| lossless.as_mut().map(|parts| parts.0(link))),
+            flow_control: lossless.as_mut().and_then(|parts| parts.1(link)),
             limit_packets: self.queue_packets,
             ..PortSetup::default()
         };
-        let config = Config { time_limit: Some(Time::ZERO + limit), threads, ..Config::default() };
+        let switching = match self.lossless {
+            true => Switching::CutThrough { header: 64 },
+            false => Switching::StoreAndForward,
+        };
+        let time_limit = Some(Time::ZERO + limit);
+        let config = Config { switching, time_limit, threads, ..Config::default() };
         Simulation::new(topology, parts.node, port, flows, config, ())
     }
 
@@ -177,6 +218,16 @@ impl Work {
         simulation.run(|_| ControlFlow::Continue(()));
         simulation
     }
+}
+
+/// What ports of lossless Ethernet have: queues that heed pauses, and pauses.
+fn lossless(plan: &Plan<'_>, packet_bytes: u32) -> (Queues, FlowControls) {
+    let (queue, pfc) = (&registry::QUEUES[0], &registry::FLOW_CONTROLS[0]);
+    let of_queue = &Settings::defaults(queue.info.parameters);
+    let of_pfc = &Settings::defaults(pfc.info.parameters);
+    let queues = (queue.build)(&Plan { settings: of_queue, ..*plan }, packet_bytes);
+    let pauses = (pfc.build)(&Plan { settings: of_pfc, ..*plan }, packet_bytes);
+    (queues.expect("a queue without parameters"), pauses.expect("headroom for 10 Gb/s and 50 ns"))
 }
 
 fn built(topology: Result<Topology, builders::BuildError>) -> Topology {
@@ -191,6 +242,10 @@ fn fat_tree(k: u32) -> Topology {
     let rate = Rate::from_gbps(10);
     let rates = ClosRates { host: rate, uplink: rate, core: rate };
     built(builders::fat_tree(k, rates, Duration::from_us(1)))
+}
+
+fn k_ary_tree(k: u32, n: usize) -> Topology {
+    built(builders::xgft(XgftSize::k_ary_n_tree(k, n), Rate::from_gbps(10), Duration::from_ns(50)))
 }
 
 fn flow(id: u32, src: u64, dst: u64, size: u64, start_ps: u64, app_rate: Option<Rate>) -> Flow {
@@ -252,6 +307,12 @@ fn permutation(hosts: usize) -> Vec<Flow> {
     let mut starts: Vec<u64> = to.iter().map(|_| stream.below(10_000_000)).collect();
     starts.sort_unstable();
     (0..).zip(to).zip(starts).map(|((id, dst), start)| flow(id, id.into(), dst, LONG, start, None)).collect()
+}
+
+/// The same flows, of frames at 90% of a link's rate.
+fn loaded(flows: Vec<Flow>) -> Vec<Flow> {
+    let app_rate = Some(Rate::from_gbps(9));
+    flows.into_iter().map(|flow| Flow { app_rate, process: Process::Poisson, ..flow }).collect()
 }
 
 /// 64 flows of 32 KB to host 64 at once, again every 2 ms.

@@ -288,7 +288,8 @@ pub trait PortAgent: Send {
     /// A packet begins to leave.
     fn dequeue(&mut self, _now: Time, _packet: &mut Packet, _port: &PortState) {}
 
-    /// The last bit of a packet of that [class](Packet::class) and so many bytes has left, or it was lost with the link.
+    /// The last bit of a packet of that [class](Packet::class) and so many bytes that was [queued](Self::enqueue) has left,
+    /// or it was lost: the queue had no room for it, or the link went down.
     fn left(&mut self, _now: Time, _class: u8, _size: u32) {}
 }
 
@@ -316,6 +317,10 @@ pub trait LinkFlowControl: Send {
     /// The time has come: what the neighbour said runs out, or what it was told has to be said again. Called until
     /// [`wake`](Self::wake) is later than now.
     fn fire(&mut self, now: Time) -> Option<Packet>;
+
+    /// The link has come up again, and what was said over it before is lost: the neighbour wants nothing held back, and
+    /// knows of nothing. Returns what it is to be told.
+    fn restart(&mut self, now: Time) -> Option<Packet>;
 
     /// What it has counted up to now.
     fn account(&self, now: Time) -> FlowControlAccount;

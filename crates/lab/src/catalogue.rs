@@ -150,6 +150,7 @@ fn default(parameter: &Parameter) -> String {
         Setting::Bytes(bytes) => format!("\"{}\"", Bytes(bytes)),
         Setting::Count(count) => count.to_string(),
         Setting::Fraction(fraction) => fraction.to_string(),
+        Setting::Eight(numbers) => format!("{numbers:?}"),
         Setting::Flag(flag) => flag.to_string(),
         Setting::Choice(word) => format!("\"{word}\""),
     }

@@ -49,7 +49,7 @@ impl PortParts {
     fn build(scheme: &Scheme, plan: &Plan<'_>, packet_bytes: u32) -> Result<Self, Unfit> {
         let mut ports = Self::default();
         if let Some((part, settings)) = &scheme.discipline {
-            ports.queue = Some((part.build)(&Plan { settings, ..*plan })?);
+            ports.queue = Some((part.build)(&Plan { settings, ..*plan }, packet_bytes)?);
         }
         if let Some((part, settings)) = &scheme.congestion_points {
             ports.agent = Some((part.build)(&Plan { settings, ..*plan })?);

@@ -20,7 +20,7 @@ use crate::events::{Event, EventQueue, Kind};
 use crate::failure::Change;
 use crate::mail::{Content, Mail};
 use crate::observer::{Heard, Log};
-use crate::port::{Class, LinkStats, Port, QueueDepths, Special};
+use crate::port::{Class, Coming, LinkStats, Port, QueueDepths, Special};
 use crate::slab::{NOWHERE, Origin, Slab};
 use crate::totals::Totals;
 use crate::wire::Travelling;
@@ -200,17 +200,7 @@ impl Partition {
         let index = event.index();
         match event.kind() {
             Kind::Arrival => self.arrival(index, event.time()),
-            Kind::Tail => {
-                // Otherwise the link went down in between.
-                let special = self.specials[index as usize].as_mut();
-                let slab = &self.slab;
-                let due = |slot: &mut u32| slab.origin(*slot).tail == event.time();
-                if let Some(slot) = special.and_then(|special| special.tail.take_if(due)) {
-                    let node = self.ports[index as usize].wire.to_node;
-                    self.hand_over(node, slot, self.slab.origin(slot));
-                    self.poll(node);
-                }
-            }
+            Kind::Tail => self.enough_has_come(index),
             Kind::Sent => self.transmission_ends(index),
             Kind::Signal => self.signal_arrives(index),
             Kind::FlowControl => self.flow_control_wakes(index),
@@ -295,11 +285,7 @@ impl Partition {
         match verdict {
             Verdict::Forward(port) => self.enqueue(node, port, slot, origin),
             Verdict::Deliver if origin.tail > self.now => {
-                let port = origin.port.expect("a packet still coming in has come by a port");
-                let link = self.ports[self.local_link(node, port)].reverse;
-                self.slab.set_origin(slot, origin);
-                self.specials[link as usize].get_or_insert_default().tail = Some(slot);
-                self.events.push(Event::new(origin.tail, Kind::Tail, link));
+                self.let_come(node, slot, origin, origin.tail, None);
                 false
             }
             Verdict::Deliver => {
@@ -320,6 +306,40 @@ impl Partition {
                 self.departed(node, &packet, origin);
                 self.originate(node)
             }
+        }
+    }
+
+    /// Sets a packet aside that is still coming in, until enough of it is there to deliver it, or to send it by `out`.
+    fn let_come(&mut self, node: u32, slot: u32, origin: Origin, until: Time, out: Option<PortId>) {
+        let port = origin.port.expect("a packet still coming in has come by a port");
+        let link = self.ports[self.local_link(node, port)].reverse;
+        self.slab.set_origin(slot, origin);
+        let coming = &mut self.specials[link as usize].get_or_insert_default().coming;
+        debug_assert!(coming.is_none(), "one packet after the other comes by a link");
+        *coming = Some(Coming { until, slot, out });
+        self.events.push(Event::new(until, Kind::Tail, link));
+    }
+
+    /// Enough of the packet that is coming in by a link is there.
+    fn enough_has_come(&mut self, link: u32) {
+        let now = self.now;
+        // Otherwise the link went down in between.
+        let special = self.specials[link as usize].as_mut();
+        let Some(Coming { slot, out, .. }) =
+            special.and_then(|special| special.coming.take_if(|coming| coming.until == now))
+        else {
+            return;
+        };
+        let (node, origin) = (self.ports[link as usize].wire.to_node, self.slab.origin(slot));
+        let due = match out {
+            Some(out) => self.enqueue(node, out, slot, origin),
+            None => {
+                self.hand_over(node, slot, origin);
+                true
+            }
+        };
+        if due {
+            self.poll(node);
         }
     }
 

@@ -129,10 +129,20 @@ pub(crate) struct Special {
     /// Under cut-through, packets that have not left the port.
     pub(crate) ledger: VecDeque<Leaving>,
     pub(crate) signals: VecDeque<(Time, Signal)>,
-    /// The packet whose last bit is still coming in at the far end, where it is to be delivered.
-    pub(crate) tail: Option<u32>,
+    /// The packet that is still coming in at the far end, and waits there until enough of it has.
+    pub(crate) coming: Option<Coming>,
     /// What happens to packets on the way, known at the far end.
     pub(crate) noise: Option<LinkNoise>,
+}
+
+/// A packet that has not come in far enough for what is to be done with it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Coming {
+    /// When it will have.
+    pub(crate) until: Time,
+    pub(crate) slot: u32,
+    /// The port by which it is to leave; `None` if it is to be delivered.
+    pub(crate) out: Option<PortId>,
 }
 
 /// A packet accepted by a port.
@@ -193,7 +203,7 @@ impl Class {
     }
 
     /// Time to put a packet of that class and so many bytes on the wire.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn serialisation_of(&self, class: u8, size: u32) -> Duration {
         match self.control_rate {
             Some(rate) if class == CONTROL => rate.time_for(Bytes(self.link_layer.on_wire(size).into())),
@@ -241,6 +251,16 @@ impl Port {
 }
 
 impl Special {
+    /// Says that the port will be served soon.
+    #[inline]
+    pub(crate) fn foresee(&self) {
+        if let Some(served) = &self.served {
+            prefetch(served);
+            prefetch(&served.serving);
+            prefetch(&*served.queue);
+        }
+    }
+
     /// Whether packets that arrive by the link, or at the port, are not simply passed on.
     pub(crate) fn inspects_arrivals(&self) -> bool {
         self.noise.is_some() || self.served.as_ref().is_some_and(|served| served.agent.is_some())

@@ -209,15 +209,16 @@ impl<O: Observer> Simulation<O> {
 
     /// What flow control of each link that has it has counted, by [`LinkId`]: of the port that the link leaves.
     pub fn flow_control(&self) -> Vec<(LinkId, FlowControlAccount)> {
+        let now = self.now();
         let mut accounts: Vec<_> =
-            self.partitions.iter().flat_map(Partition::flow_control_accounts).collect();
+            self.partitions.iter().flat_map(|partition| partition.flow_control_accounts(now)).collect();
         accounts.sort_unstable_by_key(|&(link, _)| link);
         accounts
     }
 
     /// A cycle of links each of which waits for the next since the last call: paused, with something to send, and nothing
-    /// sent since then, because memory at its far end is full of packets that wait for the next link. Nothing but a
-    /// failure would ever resolve it. Ask at intervals much longer than a pause takes to pass.
+    /// sent since then, because memory at its far end is full of packets that wait for such links, and for no other.
+    /// Nothing but a failure would ever resolve it. Ask at intervals much longer than a pause takes to pass.
     pub fn pause_cycle(&mut self) -> Option<Vec<LinkId>> {
         let held = self.partitions.iter().flat_map(Partition::held_ports).collect();
         self.watchdog.look(held, || self.partitions.iter().flat_map(Partition::waits).collect())

@@ -19,15 +19,27 @@ impl Watchdog {
         waits: impl FnOnce() -> Vec<(LinkId, LinkId)>,
     ) -> Option<Vec<LinkId>> {
         let stuck = |link: &LinkId| held.get(link).is_some_and(|sent| self.held.get(link) == Some(sent));
-        let cycle = if held.keys().any(&stuck) {
-            let mut edges = waits();
-            edges.retain(|(link, next)| stuck(link) && stuck(next));
-            cycle(edges)
-        } else {
-            None
-        };
+        let cycle = if held.keys().any(&stuck) { cycle(closed(waits(), stuck)) } else { None };
         self.held = held;
         cycle
+    }
+}
+
+/// The edges between links from which every way leads to stuck links only: memory from which something may yet go, to a
+/// host or over a link that is not stuck, is free some day.
+fn closed(mut edges: Vec<(LinkId, LinkId)>, stuck: impl Fn(&LinkId) -> bool) -> Vec<(LinkId, LinkId)> {
+    loop {
+        let mut sources: Vec<LinkId> = edges.iter().map(|&(link, _)| link).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        let waits = |link: &LinkId| stuck(link) && sources.binary_search(link).is_ok();
+        let mut free: Vec<LinkId> =
+            edges.iter().filter(|(link, next)| !waits(link) || !waits(next)).map(|&(link, _)| link).collect();
+        if free.is_empty() {
+            return edges;
+        }
+        free.sort_unstable();
+        edges.retain(|(link, _)| free.binary_search(link).is_err());
     }
 }
 
@@ -35,15 +47,6 @@ impl Watchdog {
 fn cycle(mut edges: Vec<(LinkId, LinkId)>) -> Option<Vec<LinkId>> {
     edges.sort_unstable();
     edges.dedup();
-    // Without an edge from a link there is no cycle through it.
-    loop {
-        let before = edges.len();
-        let sources: Vec<LinkId> = edges.iter().map(|&(link, _)| link).collect();
-        edges.retain(|(_, next)| sources.binary_search(next).is_ok());
-        if edges.len() == before {
-            break;
-        }
-    }
     let next = |link: LinkId| edges.get(edges.partition_point(|&(from, _)| from < link)).map(|&(_, to)| to);
     let mut path = vec![edges.first()?.0];
     loop {
@@ -65,9 +68,12 @@ mod tests {
 
     #[test]
     fn a_cycle_is_found_among_chains() {
-        assert_eq!(cycle(links(&[(0, 1), (1, 2), (3, 1)])), None);
-        let found = cycle(links(&[(0, 1), (1, 2), (2, 5), (1, 3), (3, 4), (4, 1)]));
-        assert_eq!(found, Some([1, 3, 4].map(LinkId).to_vec()));
+        let found = |edges: &[(u32, u32)]| cycle(closed(links(edges), |_| true));
+        assert_eq!(found(&[(0, 1), (1, 2), (3, 1)]), None);
+        let circle = [(0, 1), (1, 3), (3, 4), (4, 1)];
+        assert_eq!(found(&circle), Some([1, 3, 4].map(LinkId).to_vec()));
+        let way_out = [(0, 1), (1, 3), (3, 4), (4, 1), (4, 2), (2, 5)];
+        assert_eq!(found(&way_out), None, "link 5 leads to a host that has stopped, and may go on");
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod d_mod_k;
 pub mod dcqcn;
 pub mod drill;
 pub mod ecmp;
+pub mod ets;
 pub mod expeditus;
 mod five_tuple;
 mod flow_hash;

@@ -17,6 +17,8 @@ pub enum Value {
     Fraction(f64),
     /// `true` or `false`.
     Flag(bool),
+    /// A number from 0 to 255 for each of eight priorities or classes, written `[0, 1, 2, 3, 4, 5, 6, 7]`.
+    Eight([u8; 8]),
     /// One of the words that the parameter's `choices` list.
     Choice(&'static str),
 }
@@ -68,7 +70,9 @@ impl Parameter {
             Value::Duration(_) => Duration::from_ps(bound as u64).to_string(),
             Value::Rate(_) => Rate::from_bps(bound as u64).to_string(),
             Value::Bytes(_) => Bytes(bound as u64).to_string(),
-            Value::Count(_) | Value::Fraction(_) | Value::Flag(_) | Value::Choice(_) => bound.to_string(),
+            Value::Count(_) | Value::Fraction(_) | Value::Eight(_) | Value::Flag(_) | Value::Choice(_) => {
+                bound.to_string()
+            }
         };
         match self.range {
             (least, f64::INFINITY) => format!("at least {}", shown(least)),
@@ -84,6 +88,9 @@ impl Parameter {
             (Value::Rate(rate), Value::Rate(_)) => rate.as_bps_f64(),
             (Value::Bytes(n), Value::Bytes(_)) | (Value::Count(n), Value::Count(_)) => *n as f64,
             (Value::Fraction(x), Value::Fraction(_)) => *x,
+            (Value::Eight(numbers), Value::Eight(_)) => {
+                return numbers.iter().all(|&n| (self.range.0..=self.range.1).contains(&n.into()));
+            }
             (Value::Flag(_), Value::Flag(_)) => return true,
             (Value::Choice(word), Value::Choice(_)) => return self.choices.contains(word),
             _ => return false,
@@ -185,6 +192,18 @@ impl Settings {
     pub fn fraction(&self, name: &str) -> f64 {
         match self.get(name) {
             Value::Fraction(x) => x,
+            other => panic!("`{name}` is {other:?}"),
+        }
+    }
+
+    /// The value of a parameter declared as eight numbers.
+    ///
+    /// # Panics
+    /// If it is none.
+    #[must_use]
+    pub fn eight(&self, name: &str) -> [u8; 8] {
+        match self.get(name) {
+            Value::Eight(numbers) => numbers,
             other => panic!("`{name}` is {other:?}"),
         }
     }

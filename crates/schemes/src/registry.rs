@@ -180,8 +180,8 @@ pub type Agents = Box<dyn FnMut(LinkId) -> Option<Box<dyn PortAgent>>>;
 pub struct QueueDiscipline {
     /// What it is.
     pub info: Info,
-    /// Makes the queues.
-    pub build: fn(&Plan<'_>) -> Result<Queues, Unfit>,
+    /// Makes the queues, for packets of so many bytes at most.
+    pub build: fn(&Plan<'_>, packet_bytes: u32) -> Result<Queues, Unfit>,
 }
 
 /// The queue of the port that each link leaves.
@@ -242,7 +242,7 @@ pub const CONGESTION_POINTS: &[CongestionPoint] =
     &[crate::qcn::CONGESTION_POINT, crate::dcqcn::CONGESTION_POINT];
 
 /// All queues but the plain FIFO, which is the engine's own.
-pub const QUEUES: &[QueueDiscipline] = &[crate::strict::QUEUE];
+pub const QUEUES: &[QueueDiscipline] = &[crate::strict::QUEUE, crate::ets::QUEUE];
 
 /// What all schemes there are say of themselves.
 pub fn all() -> impl Iterator<Item = &'static Info> {

@@ -10,8 +10,11 @@ use std::sync::Arc;
 
 const RATE: Rate = Rate::from_gbps(10);
 
+/// Parameters that are not at their defaults.
+type Set = &'static [(&'static str, Value)];
+
 /// A routing in trees, its parameters, and whether it keeps the packets of a flow on one path.
-const ROUTINGS: [(&str, &[(&str, Value)], bool); 8] = [
+const ROUTINGS: [(&str, Set, bool); 8] = [
     ("d-mod-k", &[], true),
     ("s-mod-k", &[], true),
     ("hashed", &[], true),

@@ -153,6 +153,7 @@ fn read_parameter(table: &mut Section<'_>, parameter: &Parameter) -> Result<Sett
         Setting::Bytes(default) => Setting::Bytes(table.or(key, Bytes(default))?.0),
         Setting::Count(default) => Setting::Count(table.or(key, default)?),
         Setting::Fraction(default) => Setting::Fraction(table.or(key, Fraction(default))?.0),
+        Setting::Eight(default) => Setting::Eight(table.or(key, default)?),
         Setting::Flag(default) => Setting::Flag(table.or(key, default)?),
         Setting::Choice(default) => {
             let choices: Vec<_> = parameter.choices.iter().map(|&name| (name, name)).collect();

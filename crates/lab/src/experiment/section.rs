@@ -146,6 +146,20 @@ impl<T: Read> Read for Vec<T> {
     }
 }
 
+/// A number for each priority or class of IEEE 802.1Q.
+impl Read for [u8; 8] {
+    const EXAMPLE: &'static str = "[0, 1, 2, 3, 4, 5, 6, 7]";
+    fn read(item: &Item) -> Result<Self, Problem> {
+        const WHAT: &str = "a list of eight numbers from 0 to 255";
+        let numbers = Vec::<u64>::read(item)?.into_iter().map(u8::try_from).collect::<Result<Vec<_>, _>>();
+        let eight = numbers.ok().and_then(|numbers| Self::try_from(numbers).ok());
+        eight.ok_or_else(|| out_of_range(&item.at, "no list of eight small numbers", WHAT))
+    }
+    fn show(&self) -> toml::Value {
+        toml::Value::Array(self.iter().map(|&n| i64::from(n).into()).collect())
+    }
+}
+
 /// The problem that a value cannot be.
 pub(crate) fn out_of_range(at: &At, what: impl Into<String>, hint: impl Into<String>) -> Problem {
     Problem::at(at, Cause::OutOfRange { what: what.into(), hint: hint.into() })

@@ -2,7 +2,7 @@
 
 use super::Partition;
 use crate::failure::Change;
-use crate::port::InService;
+use crate::port::{Coming, InService};
 use crate::slab::Origin;
 use raddle_core::{DropReason, Input, Paused, PortId};
 use raddle_topology::Link;
@@ -44,7 +44,26 @@ impl Partition {
                 self.poll(node);
             }
         }
+        if *up {
+            self.restore(&here);
+        }
         self.log.step = 0;
+    }
+
+    /// Flow control of links that have come up again starts anew, at both ends: what its frames said before is lost.
+    fn restore(&mut self, here: &[usize]) {
+        let both = |&link: &usize| [link, self.ports[link].reverse as usize];
+        let mut ports: Vec<usize> = here.iter().flat_map(both).collect();
+        ports.sort_unstable();
+        ports.dedup();
+        for link in ports {
+            let id = self.links[link];
+            let from = self.topology.link(id).expect("links fail, ports do not").from;
+            if self.is_here(from) && self.ports[link].up {
+                self.log.step = 2 * u64::from(id.0);
+                self.restart_flow_control(link);
+            }
+        }
     }
 
     /// Loses all that a link that went down carries, at whichever end is in this partition.
@@ -81,7 +100,7 @@ impl Partition {
         }
         if let Some(special) = &mut self.specials[link] {
             special.signals.clear();
-            if let Some(slot) = special.tail.take() {
+            if let Some(Coming { slot, .. }) = special.coming.take() {
                 self.lose(to_node, None, slot, self.slab.origin(slot), DropReason::LinkDown);
             }
         }
@@ -93,6 +112,7 @@ impl Partition {
         let now = self.now;
         // What takes memory of the node until it is lost.
         let mut inside = Vec::new();
+        let mut past = None;
         let port = &mut self.ports[link];
         let is_remote = port.is_remote;
         if is_remote {
@@ -117,8 +137,11 @@ impl Partition {
                 }
             }
             if let Some(served) = &mut special.served {
-                let serving = served.serving.take();
-                inside.extend(serving.map(|InService { class, size, origin, .. }| (class, size, origin)));
+                if let Some(InService { packet, class, size, origin, .. }) = served.serving.take() {
+                    inside.push((class, size, origin));
+                    // Under cut-through its first bits may be past the far end: then all of it goes on.
+                    past = packet.filter(|_| waiting.is_empty()).map(|packet| (packet, origin));
+                }
                 while let Some(slot) = served.queue.pop(now, Paused::NONE) {
                     let packet = self.slab.get(slot);
                     inside.push((packet.class(), packet.size, self.slab.origin(slot)));
@@ -133,6 +156,12 @@ impl Partition {
         for slot in waiting {
             let origin = if keeps_origins { self.slab.origin(slot) } else { Origin::HERE };
             self.lose(node, Some(out), slot, origin, DropReason::LinkDown);
+        }
+        if let Some((packet, origin)) = past {
+            self.departed(node, &packet, origin);
+            if let (None, Some(host)) = (origin.port, &mut self.nodes[node as usize].parts.host) {
+                host.handle(now, Input::Sent(&packet));
+            }
         }
     }
 

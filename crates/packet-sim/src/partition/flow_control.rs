@@ -44,8 +44,10 @@ impl Partition {
     #[cold]
     fn tell(&mut self, node: u32, link: usize, packet: Packet) {
         debug_assert_eq!(packet.class(), CONTROL, "what flow control says is never held back");
-        let port = PortId::of(link - self.nodes[node as usize].first_link as usize);
-        self.send(node, packet, Some(port));
+        if self.ports[link].up {
+            let port = PortId::of(link - self.nodes[node as usize].first_link as usize);
+            self.send(node, packet, Some(port));
+        }
         self.set_flow_control_wake(link);
     }
 
@@ -72,11 +74,23 @@ impl Partition {
         self.states[link].paused = paused;
         self.set_flow_control_wake(link);
         if before.0 & !paused.0 != 0 {
+            self.expect_departures(link);
             if self.served(link).is_some_and(|served| served.serving.is_none()) {
                 self.serve_next(link);
             }
             self.poll(node);
         }
+    }
+
+    /// A pause has put off when all that waits at a port will have left.
+    fn expect_departures(&mut self, link: usize) {
+        let now = self.now;
+        let Some(served) = self.served(link) else { return };
+        let begin = served.serving.as_ref().map_or(now, |serving| serving.sent);
+        let waiting = u32::try_from(served.queue.bytes().0).unwrap_or(u32::MAX);
+        let port = &mut self.ports[link];
+        port.free_at = port.free_at.max(begin + self.classes[port.class as usize].serialisation(waiting));
+        self.states[link].free_at = port.free_at;
     }
 
     fn set_flow_control_wake(&mut self, link: usize) {
@@ -105,11 +119,24 @@ impl Partition {
         self.pauses_changed(node, index);
     }
 
-    /// What flow control of each link here has counted.
-    pub(crate) fn flow_control_accounts(&self) -> impl Iterator<Item = (LinkId, FlowControlAccount)> {
-        let account = |(link, special): (&LinkId, &Option<Box<crate::port::Special>>)| {
+    /// A link has come up again.
+    pub(super) fn restart_flow_control(&mut self, link: usize) {
+        let (now, node) = (self.now, self.owner(link as u32));
+        let Some(control) = self.flow_control(link) else { return };
+        if let Some(packet) = control.restart(now) {
+            self.tell(node, link, packet);
+        }
+        self.pauses_changed(node, link);
+    }
+
+    /// What flow control of each link here has counted up to `now`.
+    pub(crate) fn flow_control_accounts(
+        &self,
+        now: Time,
+    ) -> impl Iterator<Item = (LinkId, FlowControlAccount)> {
+        let account = move |(link, special): (&LinkId, &Option<Box<crate::port::Special>>)| {
             let control = special.as_ref()?.served.as_ref()?.flow_control.as_ref()?;
-            Some((*link, control.account(self.now)))
+            Some((*link, control.account(now)))
         };
         self.links.iter().zip(&self.specials).filter_map(account)
     }
@@ -132,7 +159,9 @@ impl Partition {
             waiting.resize(waiting.len().max(slot as usize + 1), false);
             waiting[slot as usize] = true;
         }
-        for packet in self.ports.iter().flat_map(|port| port.wire.all()) {
+        // Of what is on its way to another partition this one has a copy at most.
+        let on_the_way = self.ports.iter().filter(|port| self.keeps_copies || !port.is_remote);
+        for packet in on_the_way.flat_map(|port| port.wire.all()) {
             if let Some(waiting) = waiting.get_mut(packet.slot as usize) {
                 *waiting = false;
             }

@@ -12,11 +12,21 @@ impl Partition {
     /// A new bucket of events begins.
     pub(super) fn foresee_bucket(&self) {
         for event in self.events.following() {
-            if event.kind() == Kind::Arrival {
-                self.ports[event.index() as usize].foresee();
+            match event.kind() {
+                Kind::Arrival => self.ports[event.index() as usize].foresee(),
+                Kind::Sent => {
+                    self.ports[event.index() as usize].foresee();
+                    prefetch(&self.specials[event.index() as usize]);
+                }
+                _ => {}
             }
         }
         for event in self.events.present() {
+            if event.kind() == Kind::Sent
+                && let Some(special) = &self.specials[event.index() as usize]
+            {
+                special.foresee();
+            }
             if event.kind() == Kind::Arrival
                 && let wire = &self.ports[event.index() as usize].wire
                 && let Some(next) = wire.front()
@@ -41,6 +51,11 @@ impl Partition {
                 let link = node.first_link + u32::from(out.0);
                 if let Some(port) = self.ports.get(link as usize) {
                     port.foresee();
+                    if port.is_served
+                        && let Some(special) = &self.specials[link as usize]
+                    {
+                        special.foresee();
+                    }
                     self.guess = Some(link);
                 }
             } else if let Some(place) = host.and_then(|host| host.foresee(packet)) {

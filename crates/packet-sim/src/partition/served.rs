@@ -34,6 +34,9 @@ impl Partition {
             served.agent.as_mut().and_then(|agent| agent.enqueue(self.now, packet, &self.states[link]));
         let mut due = false;
         if served.queue.push(self.now, slot, packet) == Admit::Drop {
+            if let Some(agent) = &mut served.agent {
+                agent.left(self.now, packet.class(), packet.size);
+            }
             due = self.lose(node, Some(out), slot, origin, DropReason::QueueFull);
         } else {
             let waiting = served.bytes();
@@ -42,16 +45,14 @@ impl Partition {
             if let Some(depths) = self.depths.get_mut(link) {
                 depths.count(waiting);
             }
-            let idle = served.serving.is_none();
             let (class, size) = (packet.class(), packet.size);
-            port.free_at = port.free_at.max(self.now) + self.classes[port.class as usize].serialisation(size);
+            let time = self.classes[port.class as usize].serialisation_of(class, size);
+            port.free_at = port.free_at.max(self.now) + time;
             self.states[link].free_at = port.free_at;
             if let Some(arrival) = origin.port.filter(|_| self.controls) {
                 self.occupy(node, arrival, class, size);
             }
-            if idle {
-                self.serve_next(link);
-            }
+            self.serve_next(link);
         }
         if let Some(packet) = notice {
             due |= self.send(node, packet, None);
@@ -59,11 +60,10 @@ impl Partition {
         due
     }
 
-    /// Begins the next transmission of a served port, if anything waits that is not paused.
+    /// Begins the next transmission of a served port, if none is under way and anything waits that is not paused.
     pub(super) fn serve_next(&mut self, link: usize) {
-        let Some(served) = self.specials[link].as_mut().and_then(|special| special.served.as_mut()) else {
-            return;
-        };
+        let served = self.specials[link].as_mut().and_then(|special| special.served.as_mut());
+        let Some(served) = served.filter(|served| served.serving.is_none()) else { return };
         let Some(slot) = served.queue.pop(self.now, self.states[link].paused) else { return };
         if let Some(agent) = &mut served.agent {
             agent.dequeue(self.now, self.slab.get_mut(slot), &self.states[link]);
@@ -75,10 +75,7 @@ impl Partition {
             Some(_) => self.nodes[self.owner(link as u32) as usize].hears_of_departures,
         };
         let packet = heard_of.then(|| packet.clone());
-        // Nothing runs dry in the middle of a packet that is still coming in.
-        let time = self.classes[self.ports[link].class as usize].serialisation_of(class, size);
-        let start = self.now.max(Time::ZERO + origin.tail.since(Time::ZERO + time));
-        let sent = self.launch(link, slot, start, origin.tail);
+        let sent = self.launch(link, slot, self.now, origin.tail);
         if let Some(served) = self.specials[link].as_mut().and_then(|special| special.served.as_mut()) {
             served.serving = Some(InService { packet, class, size, origin, sent });
         }

@@ -17,11 +17,21 @@ impl Partition {
         if !port.up {
             return self.lose(node, Some(out), slot, origin, DropReason::LinkDown);
         }
+        let class = &self.classes[port.class as usize];
+        let packet = self.slab.get(slot);
+        let size = packet.size;
         if port.is_served {
+            if origin.tail > self.now {
+                // What comes in more slowly than it leaves joins when it can go without running dry: it keeps nobody waiting.
+                let time = class.serialisation_of(packet.class(), size);
+                let ready = Time::ZERO + origin.tail.since(Time::ZERO + time);
+                if ready > self.now {
+                    self.let_come(node, slot, origin, ready, Some(out));
+                    return false;
+                }
+            }
             return self.enqueue_served(node, out, slot, origin);
         }
-        let class = &self.classes[port.class as usize];
-        let size = self.slab.get(slot).size;
         let waiting = if port.has_ledger {
             self.settle_ledger(link)
         } else if port.is_remote {

@@ -1,1 +1,367 @@
+use super::*;
+use raddle_core::{
+    Bytes, DropReason, Duration, FlowId, Header, Host, Input, NodeId, Output, Paused, PortId, PortState,
+    Ports, Process, Rate, Report,
+};
+use raddle_wire::cee::Frame;
 
+const RATE: Rate = Rate::from_gbps(10);
+
+/// Frames of 1,500 bytes and limiters of which notices say how long they hold a destination back, in ns.
+struct Plain;
+
+#[derive(Default)]
+struct Held {
+    until: Time,
+    timer: Option<Time>,
+    fired: u32,
+    sent: Vec<(u32, bool)>,
+}
+
+impl RateLimiter for Held {
+    fn ready_at(&self) -> Time {
+        self.until
+    }
+    fn sent(&mut self, _: Time, bytes: u32, queue_empty: bool) {
+        self.sent.push((bytes, queue_empty));
+    }
+    fn timer(&self) -> Time {
+        self.timer.unwrap_or(Time::NEVER)
+    }
+    /// Lets go.
+    fn fire(&mut self, now: Time) {
+        (self.until, self.timer) = (now, None);
+        self.fired += 1;
+    }
+}
+
+/// For how long a limiter holds back, and whether a timer ends that earlier.
+#[derive(Clone, Copy)]
+struct Hold {
+    until: Time,
+    timer: Option<Time>,
+}
+
+impl Protocol for Plain {
+    type Limiter = Held;
+    type Notice = Hold;
+
+    fn packet(&mut self, data: &Data) -> Packet {
+        let Data { src, dst, flow, priority, len, offset, size, birth } = *data;
+        let frame =
+            Frame { src, dst, flow, priority, plen: len, path: 0, offset, size, birth_ps: birth.as_ps() };
+        Packet::new(frame.wire_len() as u32, Header::Cee(frame))
+    }
+    fn read(&self, packet: &Packet) -> Option<Arrival<Hold>> {
+        match &packet.header {
+            Header::Cee(frame) => Some(Arrival::Data(data(frame))),
+            // The destination says who, the offset for how long, the other number when the timer fires.
+            Header::Cnm(notice) => {
+                let ns = |ns: i16| Time::ZERO + Duration::from_ns(ns as u64);
+                let timer = (notice.q_delta > 0).then(|| ns(notice.q_delta));
+                let notice_of = Hold { until: ns(notice.q_offset), timer };
+                Some(Arrival::Notice {
+                    dst: notice.culprit_dst,
+                    priority: notice.priority,
+                    notice: notice_of,
+                })
+            }
+            _ => None,
+        }
+    }
+    fn priority(&self, flow: &Flow) -> u8 {
+        flow.priority
+    }
+    fn key(&self, src: u32, _: u32, flow: u32) -> u64 {
+        u64::from(src) << 32 | u64::from(flow)
+    }
+    fn limiter(&self, _: u32) -> Held {
+        Held::default()
+    }
+    fn notice(&self, _: Time, Hold { until, timer }: Hold, limiter: &mut Held) {
+        (limiter.until, limiter.timer) = (until, timer);
+    }
+}
+
+fn data(frame: &Frame) -> Data {
+    let Frame { src, dst, flow, priority, plen, offset, size, birth_ps, .. } = *frame;
+    Data { src, dst, flow, priority, len: plen, offset, size, birth: Time::from_ps(birth_ps) }
+}
+
+fn hold(dst: u32, until_ns: i16, timer_ns: i16) -> Packet {
+    let notice = raddle_wire::cnm::Notice {
+        culprit_dst: dst,
+        priority: 0,
+        q_offset: until_ns,
+        q_delta: timer_ns,
+        ..crate::testing::notice()
+    };
+    Packet::new(64, Header::Cnm(notice))
+}
+
+/// Host 0's adapter and its port.
+struct Bench {
+    adapter: Adapter<Plain>,
+    now: Time,
+    port: PortState,
+    reports: Vec<Report>,
+    /// What the adapter said last, if it sent nothing.
+    wake: Time,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self::telling(None)
+    }
+
+    fn telling(progress: Option<Duration>) -> Self {
+        let port = PortState { free_at: Time::ZERO, rate: RATE, up: true, paused: Paused::NONE };
+        let adapter = Adapter::new(NodeId(0), Plain, 1_500, RATE, 1, progress);
+        Self { adapter, now: Time::ZERO, port, reports: Vec::new(), wake: Time::NEVER }
+    }
+
+    fn open(&mut self, id: u32, dst: u32, size: u64, priority: u8) {
+        let flow = Flow { priority, ..Flow::new(FlowId(id), NodeId(0), NodeId(dst), Bytes(size), self.now) };
+        self.adapter.handle(self.now, Input::Flow(&flow));
+    }
+
+    /// The next frame that the adapter sends, if it does.
+    fn poll(&mut self) -> Option<Packet> {
+        loop {
+            match self.adapter.poll(self.now, &Ports(std::slice::from_ref(&self.port))) {
+                Output::Send { packet, port: None } => return Some(packet),
+                Output::Report(report) => self.reports.push(report),
+                Output::WakeAt(at) => {
+                    self.wake = at;
+                    return None;
+                }
+                Output::Idle => {
+                    self.wake = Time::NEVER;
+                    return None;
+                }
+                other => panic!("a single port: {other:?}"),
+            }
+        }
+    }
+
+    /// Sends a frame to its end.
+    fn send(&mut self) -> Option<Data> {
+        let packet = self.poll()?;
+        assert_eq!(self.poll(), None, "one at a time");
+        self.now += RATE.time_for(Bytes(packet.size.into()));
+        self.adapter.handle(self.now, Input::Sent(&packet));
+        let Header::Cee(frame) = &packet.header else { panic!("a frame: {packet:?}") };
+        Some(data(frame))
+    }
+
+    fn receive(&mut self, packet: &Packet) {
+        self.adapter.handle(self.now, Input::Packet { packet, port: PortId(0) });
+    }
+
+    /// Destinations of all frames that go without waiting.
+    fn destinations(&mut self) -> Vec<u32> {
+        std::iter::from_fn(|| self.send()).map(|data| data.dst).collect()
+    }
+}
+
+fn at(ns: u64) -> Time {
+    Time::ZERO + Duration::from_ns(ns)
+}
+
+#[test]
+fn destinations_take_turns() {
+    let mut bench = Bench::new();
+    for (id, (dst, frames)) in (0..).zip([(1, 3), (2, 1), (3, 2), (1, 1)]) {
+        bench.open(id, dst, 1_500 * frames, 0);
+    }
+    assert_eq!(bench.destinations(), [1, 2, 3, 1, 3, 1, 1]);
+}
+
+#[test]
+fn a_higher_priority_goes_first() {
+    let mut bench = Bench::new();
+    bench.open(0, 1, 3_000, 0);
+    bench.open(1, 2, 3_000, 5);
+    assert_eq!(bench.send().map(|data| (data.dst, data.priority)), Some((2, 5)));
+    bench.open(2, 3, 1_500, 7);
+    assert_eq!(bench.destinations(), [3, 2, 1, 1]);
+}
+
+#[test]
+fn frames_say_which_bytes_of_which_flow_they_are() {
+    let mut bench = Bench::new();
+    bench.open(0, 1, 1_500, 0);
+    bench.now = at(2_000);
+    bench.open(1, 1, 3_100, 0);
+    let frames: Vec<_> = std::iter::from_fn(|| bench.send()).collect();
+    let of = |data: &Data| (data.flow, data.offset, data.len, data.size, data.birth);
+    let born = at(2_000);
+    assert_eq!(
+        frames.iter().map(of).collect::<Vec<_>>(),
+        [
+            (0, 0, 1_500, 1_500, Time::ZERO),
+            (1, 0, 1_500, 3_100, born),
+            (1, 1_500, 1_500, 3_100, born),
+            (1, 3_000, 100, 3_100, born),
+        ]
+    );
+}
+
+#[test]
+fn a_pause_stops_its_priority_at_the_end_of_a_frame() {
+    let mut bench = Bench::new();
+    bench.open(0, 1, 3_000, 3);
+    bench.open(1, 2, 3_000, 5);
+    let first = bench.poll().expect("a frame");
+    bench.port.paused = Paused(1 << 5);
+    // The frame that has begun is the port's affair.
+    bench.adapter.handle(at(1_200), Input::Sent(&first));
+    assert_eq!(bench.destinations(), [1, 1]);
+    bench.port.paused = Paused(0xFF);
+    assert_eq!((bench.send(), bench.wake), (None, Time::NEVER), "only the engine knows when it ends");
+    bench.port.paused = Paused::NONE;
+    assert_eq!(bench.destinations(), [2]);
+}
+
+#[test]
+fn a_limiter_holds_back_its_own_destination_only() {
+    let mut bench = Bench::new();
+    bench.open(0, 1, 4_500, 0);
+    bench.open(1, 2, 4_500, 0);
+    bench.receive(&hold(1, 10_000, 0));
+    assert_eq!((bench.destinations(), bench.now), (vec![2, 2, 2], at(3_600)));
+    assert_eq!(bench.wake, at(10_000));
+    bench.now = at(10_000);
+    assert_eq!(bench.destinations(), [1, 1, 1]);
+}
+
+#[test]
+fn a_notice_counts_from_when_it_comes_and_a_later_one_replaces_it() {
+    let mut bench = Bench::new();
+    bench.open(0, 1, 4_500, 0);
+    assert_eq!(bench.send().map(|data| data.dst), Some(1));
+    bench.receive(&hold(1, 9_000, 0));
+    assert_eq!((bench.send(), bench.wake), (None, at(9_000)));
+    bench.receive(&hold(1, 4_000, 0));
+    assert_eq!((bench.send(), bench.wake), (None, at(4_000)));
+    bench.receive(&hold(1, 20_000, 5_000));
+    assert_eq!((bench.send(), bench.wake), (None, at(5_000)), "a timer may let go earlier");
+    bench.now = at(5_000);
+    assert_eq!(bench.destinations(), [1, 1]);
+}
+
+#[test]
+fn a_notice_about_a_destination_to_which_nothing_waits_is_kept() {
+    let mut bench = Bench::new();
+    bench.receive(&hold(4, 7_000, 0));
+    bench.open(0, 4, 1_500, 0);
+    assert_eq!((bench.send(), bench.wake), (None, at(7_000)));
+    bench.now = at(7_000);
+    assert_eq!(bench.destinations(), [4]);
+}
+
+#[test]
+fn frames_of_an_application_are_born_at_its_rate() {
+    let mut bench = Bench::new();
+    let flow = Flow {
+        app_rate: Some(Rate::from_gbps(5)),
+        process: Process::Constant,
+        ..Flow::new(FlowId(0), NodeId(0), NodeId(1), Bytes(4_000), Time::ZERO)
+    };
+    bench.adapter.handle(Time::ZERO, Input::Flow(&flow));
+    let mut births = Vec::new();
+    while births.len() < 3 {
+        match bench.send() {
+            Some(data) => births.push((data.birth, data.len)),
+            None => {
+                assert!(bench.now < bench.wake && bench.wake < Time::NEVER);
+                bench.now = bench.wake;
+            }
+        }
+    }
+    let gap = Duration::from_ns(2_400);
+    let first = births[0].0;
+    assert!(first < at(1_200), "a phase within a frame's time");
+    assert_eq!(births, [(first, 1_500), (first + gap, 1_500), (first + gap * 2, 1_000)]);
+}
+
+#[test]
+fn a_flow_is_closed_when_its_last_frame_has_left() {
+    let mut bench = Bench::new();
+    bench.open(7, 1, 3_000, 0);
+    assert_eq!(bench.poll().map(|packet| packet.size), Some(1_500));
+    assert_eq!(bench.reports, [Report::Opened { flow: FlowId(7), key: 0 }]);
+    let sent = Plain.packet(&Data {
+        src: 0,
+        dst: 1,
+        flow: 0,
+        priority: 0,
+        len: 1_500,
+        offset: 0,
+        size: 3_000,
+        birth: Time::ZERO,
+    });
+    bench.adapter.handle(at(1_200), Input::Sent(&sent));
+    bench.now = at(1_200);
+    let last = bench.poll().expect("the second frame");
+    assert_eq!((bench.poll(), bench.reports.len()), (None, 1), "it has not left");
+    bench.adapter.handle(at(2_400), Input::Sent(&last));
+    assert_eq!(bench.poll(), None);
+    assert_eq!(bench.reports[1..], [Report::Closed { key: 0, retransmissions: 0 }]);
+}
+
+#[test]
+fn a_link_that_is_down_is_waited_for_and_what_it_lost_is_not_sent_again() {
+    let mut bench = Bench::new();
+    bench.open(0, 1, 3_000, 0);
+    let packet = bench.poll().expect("a frame");
+    bench.port.up = false;
+    let (port, reason) = (PortId(0), DropReason::LinkDown);
+    bench.adapter.handle(at(100), Input::Dropped { packet: &packet, port, reason });
+    assert_eq!((bench.send(), bench.wake), (None, Time::NEVER));
+    bench.port.up = true;
+    assert_eq!(bench.send().map(|data| data.offset), Some(1_500));
+    assert_eq!(bench.send(), None);
+}
+
+#[test]
+fn the_loss_of_what_others_sent_changes_nothing() {
+    let mut bench = Bench::new();
+    bench.open(0, 1, 3_000, 0);
+    assert!(bench.poll().is_some());
+    let other = hold(1, 0, 0);
+    let (port, reason) = (PortId(0), DropReason::LinkDown);
+    bench.adapter.handle(at(100), Input::Dropped { packet: &other, port, reason });
+    assert_eq!(bench.poll(), None, "its own frame has not left");
+}
+
+/// A frame of flow 5 of host 9 that has come in.
+fn incoming(offset: u64, len: u16) -> Packet {
+    Plain.packet(&Data { src: 9, dst: 0, flow: 5, priority: 0, len, offset, size: 4_000, birth: Time::ZERO })
+}
+
+#[test]
+fn frames_are_put_back_in_order() {
+    let key = 9 << 32 | 5;
+    let mut bench = Bench::telling(Some(Duration::from_us(1)));
+    bench.receive(&incoming(3_000, 1_000));
+    bench.now = at(1_500);
+    bench.receive(&incoming(1_500, 1_500));
+    assert_eq!(bench.poll(), None);
+    assert_eq!(bench.reports, [Report::Progress { key, in_order: 0, late: 0 }], "at 1 us");
+    bench.now = at(2_100);
+    bench.receive(&incoming(0, 1_500));
+    assert_eq!(bench.poll(), None);
+    let rest = [Report::Progress { key, in_order: 0, late: 1 }, Report::Delivered { key, reorder_peak: 2 }];
+    assert_eq!(bench.reports[1..], rest);
+}
+
+#[test]
+fn frames_in_order_wait_for_nobody() {
+    let mut bench = Bench::new();
+    for (offset, len) in [(0, 1_500), (1_500, 1_500), (3_000, 1_000)] {
+        bench.receive(&incoming(offset, len));
+    }
+    assert_eq!(bench.poll(), None);
+    assert_eq!(bench.reports, [Report::Delivered { key: 9 << 32 | 5, reorder_peak: 0 }]);
+}

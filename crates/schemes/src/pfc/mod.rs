@@ -47,13 +47,13 @@ pub struct Pfc {
 }
 
 impl Pfc {
-    /// At a port of a link of that rate, which sends frames under the address `mac`.
+    /// At a port of a link of that line rate, which sends frames under the address `mac`.
     #[must_use]
-    pub fn new(params: Params, mac: Mac, rate: Rate) -> Self {
+    pub fn new(params: Params, mac: Mac, line_rate: Rate) -> Self {
         Self {
             params,
             mac,
-            quantum: rate.time_for(raddle_core::Bytes(64)),
+            quantum: line_rate.time_for(raddle_core::Bytes(64)),
             occupied: [0; 8],
             pausing: 0,
             renewal: Time::NEVER,
@@ -160,6 +160,13 @@ impl LinkFlowControl for Pfc {
         }
         self.set_renewal(now);
         Some(self.frame(self.pausing, false))
+    }
+
+    fn restart(&mut self, now: Time) -> Option<Packet> {
+        self.until = [now; 8];
+        self.settle(now);
+        self.set_renewal(now);
+        (self.pausing != 0).then(|| self.frame(self.pausing, false))
     }
 
     fn account(&self, now: Time) -> FlowControlAccount {

@@ -4,7 +4,9 @@ use super::Pfc;
 use crate::addresses::Addresses;
 use crate::parameter::{Parameter, Settings, Value};
 use crate::registry::{FlowControl, FlowControls, Info, Plan, Unfit, View};
+use raddle_core::Bytes;
 use raddle_topology::Link;
+use raddle_wire::pfc::Pause;
 
 /// Priority-based flow control.
 pub const FLOW_CONTROL: FlowControl = FlowControl {
@@ -60,13 +62,17 @@ impl Params {
     }
 }
 
-/// What may still come in by a link once a pause has become due, in bytes: a packet that has just begun at the far end,
-/// one in front of the pause here, the pause, what the link holds both ways, what the neighbour sends until it reacts
-/// (60 units of 512 bit times, IEEE 802.3 Annex 31B.3.7), and a packet charged before it is all there (specs/cee.md §2.2).
+/// What may still come in by a link once a pause has become due, in bytes: a packet that has just begun at the far end, what
+/// comes while one in front of the pause leaves by the link `back`, and the pause, while both are on their way, and until
+/// the neighbour reacts (60 units of 512 bit times, IEEE 802.3 Annex 31B.3.7); and a packet charged before it is all there
+/// (specs/cee.md §2.2).
 #[must_use]
-pub fn headroom(link: &Link, packet_bytes: u32) -> u64 {
-    let packet = u64::from(packet_bytes);
-    3 * packet + 64 + 60 * 64 + link.line_rate.bytes_in(link.delay * 2).0
+pub fn headroom(link: &Link, back: &Link, packet_bytes: u32) -> u64 {
+    let pause = Bytes(Pause::LEN as u64);
+    let in_front = back.rate.time_for(Bytes(packet_bytes.into()));
+    let reaction = link.line_rate.time_for(Bytes(60 * 64));
+    let until_held = in_front + back.line_rate.time_for(pause) + back.delay + reaction + link.delay;
+    2 * u64::from(packet_bytes) + link.rate.bytes_in(until_held).0
 }
 
 fn build(plan: &Plan<'_>, packet_bytes: u32) -> Result<FlowControls, Unfit> {
@@ -76,9 +82,11 @@ fn build(plan: &Plan<'_>, packet_bytes: u32) -> Result<FlowControls, Unfit> {
         let problem = "a pause would be taken back before it is sent".to_owned();
         return Err(unfit("xon", problem, "give `xon` at most what `xoff` is".to_owned()));
     }
-    let needed =
-        plan.topology.links().map(|(_, link)| (headroom(link, packet_bytes), link)).max_by_key(|of| of.0);
-    if let Some((needed, link)) = needed
+    let headroom = |(id, link)| {
+        let back = plan.topology.link(plan.topology.reverse(id)).unwrap_or(link);
+        (headroom(link, back, packet_bytes), link)
+    };
+    if let Some((needed, link)) = plan.topology.links().map(headroom).max_by_key(|of| of.0)
         && params.buffer < params.xoff + needed
     {
         let problem = format!(

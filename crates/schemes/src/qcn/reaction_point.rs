@@ -34,6 +34,8 @@ struct Limit {
     bytes_left: i64,
     /// When the time cycle ends.
     timer: Time,
+    /// Whether the last frame left the destination's queue empty.
+    idle: bool,
 }
 
 impl ReactionPoint {
@@ -72,7 +74,8 @@ impl ReactionPoint {
             limit.bytes_left = around(cycle, random).cast_signed();
             limit.increase(now, params);
         }
-        if limit.pace.is_at_line_rate() && queue_empty {
+        limit.idle = queue_empty;
+        if limit.is_done() {
             *state = None;
         }
     }
@@ -91,12 +94,16 @@ impl ReactionPoint {
 
     /// Ends the time cycle, if it is at its end.
     pub fn fire(&mut self, now: Time) {
-        let Self { params, random, limit, .. } = self;
-        let Some(limit) = limit.as_mut().filter(|limit| limit.timer <= now) else { return };
+        let Self { params, random, limit: state, .. } = self;
+        let Some(limit) = state.as_mut().filter(|limit| limit.timer <= now) else { return };
         limit.time_stage += 1;
         let cycle = params.timer / limit.shortening(params, limit.time_stage);
         limit.timer = now + Duration::from_ps(around(cycle.as_ps(), random));
         limit.increase(now, params);
+        // Otherwise the timer of a destination to which nothing more is sent would run for ever.
+        if limit.is_done() {
+            *state = None;
+        }
     }
 
     /// Whether frames are held back.
@@ -121,7 +128,12 @@ impl ReactionPoint {
 impl Limit {
     fn new(pace: RecoveringRate, params: &Params) -> Self {
         let bytes_left = params.byte_limit.0.cast_signed();
-        Self { pace, byte_stage: 0, time_stage: 0, bytes_left, timer: Time::NEVER }
+        Self { pace, byte_stage: 0, time_stage: 0, bytes_left, timer: Time::NEVER, idle: true }
+    }
+
+    /// Whether it holds nothing back any more.
+    fn is_done(&self) -> bool {
+        self.pace.is_at_line_rate() && self.idle
     }
 
     /// By what the cycle that now begins is shorter than the first; `stage` are the cycles of its own kind.

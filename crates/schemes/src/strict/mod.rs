@@ -18,7 +18,7 @@ pub const QUEUE: QueueDiscipline = QueueDiscipline {
     build,
 };
 
-fn build(_: &Plan<'_>) -> Result<Queues, Unfit> {
+fn build(_: &Plan<'_>, _: u32) -> Result<Queues, Unfit> {
     Ok(Box::new(|_| Box::new(Strict::default())))
 }
 

@@ -47,6 +47,8 @@ pub(crate) struct UpDown<A> {
     up: PortId,
     notices: Stream,
     ascent: A,
+    /// Whether all links have been up so far: afterwards there may be packets that have left their ways.
+    intact: bool,
 }
 
 impl<A> UpDown<A> {
@@ -57,6 +59,7 @@ impl<A> UpDown<A> {
             up: PortId(tree.uplinks(tree.level(node)).start),
             notices: Stream::new(seed, node.0.into(), "up_down/notices"),
             ascent,
+            intact: true,
         }
     }
 }
@@ -78,14 +81,25 @@ impl<A: Ascent> Forwarder for UpDown<A> {
             _ => ascent.choose(now, packet, ports),
         });
         debug_assert!(
-            !self.is_from_above(arrival) || !self.is_up(verdict) || !self.next_hops.down().is_empty(),
+            !self.is_from_above(arrival) || !self.is_up(verdict) || !self.intact,
             "up after down at node {}",
             self.next_hops.node()
         );
         verdict
     }
 
+    fn foresee(&self, packet: &Packet) -> Option<PortId> {
+        let routing = self.next_hops.present().filter(|routing| packet.dst() != routing.node())?;
+        let mut has_choice = false;
+        let port = routing.choose(packet.dst(), |_| {
+            has_choice = true;
+            0
+        });
+        port.filter(|_| !has_choice)
+    }
+
     fn link(&mut self, link: LinkId, up: bool) {
+        self.intact = false;
         self.next_hops.link(link, up);
     }
 }

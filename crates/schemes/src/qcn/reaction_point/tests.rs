@@ -178,6 +178,20 @@ fn a_limiter_is_done_when_it_is_at_line_rate_with_nothing_to_send() {
     assert_eq!((point.timer(), point.ready_at(), point.rate()), (Time::NEVER, Time::ZERO, LINE));
 }
 
+/// What has nothing more to send recovers by time alone, and then is done: a fabric comes to rest.
+#[test]
+fn a_limiter_of_an_empty_queue_is_done_some_time() {
+    let mut point = notified(Params::default(), 3);
+    point.sent(Time::ZERO, FRAME, true);
+    let mut cycles = 0;
+    while point.is_active() {
+        point.fire(point.timer());
+        cycles += 1;
+    }
+    // Seven eighths of line rate are missing, of which 2^-14 are less than 0.0001.
+    assert_eq!((cycles, point.timer()), (14, Time::NEVER));
+}
+
 #[test]
 fn without_notice_nothing_is_held_back() {
     let mut point = point(Params::default());

@@ -1,0 +1,142 @@
+//! Enhanced transmission selection: strict traffic classes first, and what they leave shared among the others by weight
+//! (IEEE 802.1Qaz, IEEE 802.1Q §8.6.8; specs/cee.md §4.4).
+//!
+//! Each priority belongs to a traffic class. Control frames go before all; then the highest strict class that has something
+//! to send and is not paused; then the others in turn, by deficit round robin in bytes (Shreedhar and Varghese, 1995). Each
+//! of these has a quantum a turn, in proportion to its share, and the least is the largest frame: no turn passes in vain.
+//! What a class does not use the others have: one that is empty or paused gets nothing, and is owed nothing afterwards.
+//!
+//! Cost: a frame served, a comparison for each priority in which something waits.
+
+mod scheme;
+#[cfg(test)]
+mod tests;
+
+pub use scheme::{Params, QUEUE};
+
+use raddle_core::{Admit, Bytes, CONTROL, Packet, Paused, Queue, Time};
+use std::collections::VecDeque;
+
+/// Priorities and traffic classes there are.
+const COUNT: usize = 8;
+
+/// A frame that waits.
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    slot: u32,
+    size: u32,
+    /// Frames of any class that joined before it.
+    before: u64,
+}
+
+/// The queue of one port.
+#[derive(Debug)]
+pub struct Ets {
+    params: Params,
+    /// By [class of the packet](Packet::class): the eight priorities, and control.
+    queues: [VecDeque<Waiting>; COUNT + 1],
+    /// One bit for each of these in which something waits.
+    backlogged: u16,
+    /// By traffic class, bytes that it may still send in its turn.
+    deficits: [u64; COUNT],
+    /// The traffic class whose turn it is, and whether it has had its quantum.
+    turn: usize,
+    granted: bool,
+    joined: u64,
+    bytes: u64,
+}
+
+impl Ets {
+    /// An empty queue.
+    #[must_use]
+    pub fn new(params: Params) -> Self {
+        Self {
+            params,
+            queues: Default::default(),
+            backlogged: 0,
+            deficits: [0; COUNT],
+            turn: 0,
+            granted: false,
+            joined: 0,
+            bytes: 0,
+        }
+    }
+
+    /// The priority of a traffic class whose first frame has waited longest, of the `ready` ones, and that frame's size.
+    fn first(&self, class: usize, ready: u16) -> (usize, u32) {
+        let of_class = (0..COUNT).filter(|&i| ready >> i & 1 == 1 && self.params.class_of(i) == class);
+        let fronts = of_class.filter_map(|i| Some((i, *self.queues[i].front()?)));
+        let first = fronts.min_by_key(|(_, front)| front.before);
+        first.map(|(i, front)| (i, front.size)).expect("a class of which a priority is ready")
+    }
+
+    fn take(&mut self, priority: usize) -> u32 {
+        let queue = &mut self.queues[priority];
+        let Waiting { slot, size, .. } = queue.pop_front().expect("something waits where a bit says so");
+        if queue.is_empty() {
+            self.backlogged &= !(1 << priority);
+        }
+        self.bytes -= u64::from(size);
+        slot
+    }
+
+    /// The priority to serve of those that are ready, in the classes that share by weight.
+    fn round_robin(&mut self, ready: u16, classes: u8) -> usize {
+        loop {
+            if classes >> self.turn & 1 == 1 {
+                let (priority, size) = self.first(self.turn, ready);
+                let deficit = &mut self.deficits[self.turn];
+                if !std::mem::replace(&mut self.granted, true) {
+                    *deficit += self.params.quantum(self.turn);
+                }
+                if *deficit >= u64::from(size) {
+                    *deficit -= u64::from(size);
+                    return priority;
+                }
+            } else {
+                self.deficits[self.turn] = 0;
+            }
+            self.turn = (self.turn + 1) % COUNT;
+            self.granted = false;
+        }
+    }
+}
+
+impl Queue for Ets {
+    fn push(&mut self, _: Time, slot: u32, packet: &Packet) -> Admit {
+        let class = packet.class();
+        self.bytes += u64::from(packet.size);
+        self.backlogged |= 1 << class;
+        self.queues[usize::from(class)].push_back(Waiting { slot, size: packet.size, before: self.joined });
+        self.joined += 1;
+        Admit::Take
+    }
+
+    fn pop(&mut self, _: Time, paused: Paused) -> Option<u32> {
+        let ready = self.backlogged & !u16::from(paused.0);
+        if ready >> CONTROL & 1 == 1 {
+            return Some(self.take(CONTROL.into()));
+        }
+        let of_ready = (0..COUNT).filter(|&i| ready >> i & 1 == 1).map(|i| self.params.class_of(i));
+        let classes = of_ready.fold(0_u8, |classes, class| classes | 1 << class);
+        if let Some(class) = (classes & self.params.strict()).checked_ilog2() {
+            let (priority, _) = self.first(class as usize, ready);
+            return Some(self.take(priority));
+        }
+        if classes == 0 {
+            return None;
+        }
+        let priority = self.round_robin(ready, classes);
+        let slot = self.take(priority);
+        let class = self.params.class_of(priority);
+        let waits = (0..COUNT).any(|i| self.backlogged >> i & 1 == 1 && self.params.class_of(i) == class);
+        if !waits {
+            self.deficits[class] = 0;
+        }
+        Some(slot)
+    }
+
+    fn bytes(&self) -> Bytes {
+        Bytes(self.bytes)
+    }
+}
