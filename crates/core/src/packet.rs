@@ -155,6 +155,20 @@ impl Packet {
         }
     }
 
+    /// The name, as hosts report it, of the flow whose application bytes it carries, and the place in the flow of the first
+    /// of them. `None` of packets that carry none, and of transports other than those of lossless Ethernet.
+    #[must_use]
+    pub fn place_in_flow(&self) -> Option<(u64, u64)> {
+        match &self.header {
+            Header::Cee(frame) => Some((frame.flow_key(), frame.offset)),
+            Header::Roce(packet) => match packet.kind {
+                roce::Kind::Write { offset, .. } => Some((packet.flow_key(), offset)),
+                roce::Kind::Notification => None,
+            },
+            _ => None,
+        }
+    }
+
     /// Marks the packet as one that met congestion (ECN's CE), if its transport understands that. Returns whether it
     /// does.
     #[inline]

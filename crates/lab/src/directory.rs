@@ -7,6 +7,9 @@
 //! | `links.parquet` | a row a directed link |
 //! | `queues.parquet` | with `record.queues`: a histogram of each port's queue |
 //! | `imbalance.parquet` | with `record.imbalance`: samples of how unevenly switches use their uplinks |
+//! | `throughput.parquet` | with `record.throughput`: what receivers got of each flow in each interval |
+//! | `queue_lengths.parquet` | with `record.queue_lengths`: how much waited at ports, from time to time |
+//! | `flow_control.parquet` | if links have flow control: a row a directed link |
 //! | `packets.pcapng` | with `record.pcap`: the packets of chosen links |
 //! | `ranks.parquet` | if the workload is a program: a row a rank |
 //! | `summary.json` | seed, version, digest, totals, percentiles |
@@ -17,11 +20,10 @@
 
 use crate::Error;
 use crate::capture::Capture;
-use crate::experiment::Record;
 use crate::prepare::Prepared;
-use crate::run::{Control, run_captured};
+use crate::run::{Control, Sinks, run_with};
 use crate::summary::{Summarizer, Summary};
-use raddle_records::{FlowRecord, ImbalanceRecord, LinkRecord, QueueRecord, RankRecord, TableWriter};
+use raddle_records::{FlowRecord, QueueLengthRecord, Row, TableWriter};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,6 +39,12 @@ pub(crate) const LINKS: &str = "links.parquet";
 
 /// The name of samples of imbalance in a run directory.
 pub(crate) const IMBALANCE: &str = "imbalance.parquet";
+
+/// The name of what receivers got in intervals in a run directory.
+pub(crate) const THROUGHPUT: &str = "throughput.parquet";
+
+/// The name of what waited at ports in a run directory.
+pub(crate) const QUEUE_LENGTHS: &str = "queue_lengths.parquet";
 
 /// The capture's name in a run directory.
 pub(crate) const PACKETS: &str = "packets.pcapng";
@@ -61,43 +69,39 @@ pub fn run_into(
     let seed = prepared.experiment.engine.seed;
     let resolved = prepared.experiment.resolved.clone();
     let workload = prepared.facts();
-    let Record { links: keep_links, imbalance, pcap, .. } = &prepared.experiment.record;
-    let (keep_links, keep_imbalance) = (*keep_links, imbalance.is_some());
-    let capture = pcap
+    let record = prepared.experiment.record.clone();
+    let capture = record
+        .pcap
         .as_ref()
         .map(|pcap| Capture::create(&part.file(PACKETS), pcap, &prepared.captured, &prepared.topology));
     let capture = capture.transpose()?;
     let mut writer = TableWriter::<FlowRecord>::create(&part.file(FLOWS))?;
     let mut summarizer = Summarizer::default();
-    let mut take = |flow: &FlowRecord| {
+    let mut flow = |flow: &FlowRecord| {
         summarizer.add(flow);
         Ok(writer.push(flow)?)
     };
-    let outcome = run_captured(prepared, &mut take, capture, control)?;
+    let lengths = record.queue_lengths.is_some();
+    let mut lengths = lengths.then(|| TableWriter::create(&part.file(QUEUE_LENGTHS))).transpose()?;
+    let mut queue_length =
+        |row: &QueueLengthRecord| Ok(lengths.iter_mut().try_for_each(|table| table.push(row))?);
+    let sinks = Sinks { flow: &mut flow, queue_length: &mut queue_length, capture };
+    let outcome = run_with(prepared, sinks, control)?;
     let digest = outcome.digest.to_string();
     let notes = [("raddle.seed", seed.to_string()), ("raddle.digest", digest)];
     let notes: Vec<_> = notes.iter().map(|(key, value)| (*key, value.as_str())).collect();
     writer.finish(outcome.complete, &notes)?;
-    if keep_links {
-        let mut links = TableWriter::<LinkRecord>::create(&part.file(LINKS))?;
-        outcome.links.iter().try_for_each(|link| links.push(link))?;
-        links.finish(outcome.complete, &notes)?;
+    if let Some(lengths) = lengths {
+        lengths.finish(outcome.complete, &notes)?;
     }
-    if !outcome.queues.is_empty() {
-        let mut queues = TableWriter::<QueueRecord>::create(&part.file("queues.parquet"))?;
-        outcome.queues.iter().try_for_each(|bin| queues.push(bin))?;
-        queues.finish(outcome.complete, &notes)?;
-    }
-    if keep_imbalance {
-        let mut samples = TableWriter::<ImbalanceRecord>::create(&part.file(IMBALANCE))?;
-        outcome.imbalance.iter().try_for_each(|sample| samples.push(sample))?;
-        samples.finish(outcome.complete, &notes)?;
-    }
-    if !outcome.ranks.is_empty() {
-        let mut ranks = TableWriter::<RankRecord>::create(&part.file(RANKS))?;
-        outcome.ranks.iter().try_for_each(|rank| ranks.push(rank))?;
-        ranks.finish(outcome.complete, &notes)?;
-    }
+    let complete = outcome.complete;
+    let table = Written { part: &part, complete, notes: &notes };
+    table.write(LINKS, record.links, &outcome.links)?;
+    table.write("queues.parquet", !outcome.queues.is_empty(), &outcome.queues)?;
+    table.write(IMBALANCE, record.imbalance.is_some(), &outcome.imbalance)?;
+    table.write(THROUGHPUT, record.throughput.is_some(), &outcome.throughput)?;
+    table.write("flow_control.parquet", !outcome.flow_control.is_empty(), &outcome.flow_control)?;
+    table.write(RANKS, !outcome.ranks.is_empty(), &outcome.ranks)?;
     let summary = summarizer.finish(title, seed, workload, &outcome);
     part.write(EXPERIMENT, &resolved.to_string())?;
     part.write(SUMMARY, &format!("{:#}\n", summary.json()))?;
@@ -110,6 +114,25 @@ pub fn run_into(
     part.write("log.txt", &log)?;
     part.finish()?;
     Ok(summary)
+}
+
+/// How tables are written at the end of a run.
+struct Written<'a> {
+    part: &'a Part,
+    complete: bool,
+    notes: &'a [(&'static str, &'a str)],
+}
+
+impl Written<'_> {
+    /// Writes the table `name` of these rows, if it is wanted.
+    fn write<R: Row>(&self, name: &str, wanted: bool, rows: &[R]) -> Result<(), Error> {
+        if wanted {
+            let mut table = TableWriter::create(&self.part.file(name))?;
+            rows.iter().try_for_each(|row| table.push(row))?;
+            table.finish(self.complete, self.notes)?;
+        }
+        Ok(())
+    }
 }
 
 /// Whether the run of that resolved experiment is there and came to its end.

@@ -35,6 +35,8 @@ pub struct Prepared {
     pub(crate) errors: LinkErrors,
     /// Links whose packets are captured.
     pub(crate) captured: BTreeSet<LinkId>,
+    /// Links at whose ports queues are looked at.
+    pub(crate) looked_at: BTreeSet<LinkId>,
 }
 
 /// The parts of ports that the experiment chooses apart from the transport's own.
@@ -90,15 +92,20 @@ impl Document {
         let unfit = |unfit| self.unfit(unfit);
         let mut parts = scheme.transport.build(&plan, &scheme.routing_settings).map_err(unfit)?;
         let ports = PortParts::build(scheme, &plan, parts.mtu + parts.header_bytes).map_err(unfit)?;
-        let captured = match &experiment.record.pcap {
-            None => BTreeSet::new(),
-            Some(pcap) => capture::links(&pcap.links, &topology)
-                .map_err(|cause| Problem::at(&place(&self.root, "record.pcap"), cause))?,
+        let links = |named: Option<&str>, key: &str| match named {
+            None => Ok(BTreeSet::new()),
+            Some(named) => {
+                capture::links(named, &topology).map_err(|cause| Problem::at(&place(&self.root, key), cause))
+            }
         };
+        let record = &experiment.record;
+        let captured = links(record.pcap.as_ref().map(|pcap| &pcap.links[..]), "record.pcap")?;
+        let asked = record.queue_lengths.as_ref().map(|asked| &asked.links[..]);
+        let looked_at = links(asked, "record.queue_links")?;
         let job = ranks::place(&experiment.workload, &topology, experiment.engine.seed, &mut parts)?;
         let flows = flows.into();
         let mut prepared =
-            Prepared { experiment, topology, flows, parts, job, ports, changes, errors, captured };
+            Prepared { experiment, topology, flows, parts, job, ports, changes, errors, captured, looked_at };
         self.check_queues(&mut prepared)?;
         if let Some(interval) = prepared.experiment.record.imbalance
             && Uplinks::of(&prepared.topology, interval).is_none()
@@ -151,6 +158,10 @@ impl Document {
                     "lockstep queues are unbounded and mark nothing".to_owned(),
                     hint,
                 );
+            }
+            if experiment.record.queue_lengths.is_some() {
+                let what = "lockstep ports are not looked into".to_owned();
+                return contradiction("record.queue_lengths", what, hint);
             }
             if !changes.is_empty() {
                 let key = if experiment.failures.is_empty() { "faults" } else { "failure" };

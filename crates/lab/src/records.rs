@@ -1,5 +1,9 @@
 //! What a run left, read back from its directory.
 
+mod over_time;
+
+pub(crate) use over_time::{Interval, QueueLength};
+
 use crate::{Error, SizeClass, directory};
 use raddle_records::Table;
 use std::path::Path;
@@ -9,6 +13,10 @@ use std::path::Path;
 pub(crate) struct FlowRow {
     /// Its place in the order of arrivals.
     pub(crate) id: u64,
+    /// Sending node.
+    pub(crate) src: u64,
+    /// Receiving node.
+    pub(crate) dst: u64,
     /// Application bytes.
     pub(crate) size: u64,
     /// `None` if it never finished.
@@ -32,6 +40,10 @@ pub(crate) struct Records {
     /// Tier and imbalance of switches, if it was sampled, from the first flow's arrival to the last one's, or to the
     /// end if they arrive at once: what drains afterwards is a few flows on a few links.
     pub(crate) imbalance: Vec<(u64, f64)>,
+    /// What receivers got, if it was counted.
+    pub(crate) intervals: Vec<Interval>,
+    /// What waited at ports, if they were looked at.
+    pub(crate) queue_lengths: Vec<QueueLength>,
     /// When the last rank came to its end, if the workload was a program and all did.
     pub(crate) makespan_ms: Option<f64>,
 }
@@ -42,6 +54,7 @@ impl Records {
         let table = Table::read(&directory.join(directory::FLOWS))?;
         let first = (table.rows as f64 * warm_up) as u64;
         let (ids, sizes) = (table.integers("flow")?, table.integers("size_bytes")?);
+        let (sources, destinations) = (table.integers("src")?, table.integers("dst")?);
         let starts = table.integers("start_ps")?;
         let (fcts, slowdowns) = (table.integers("fct_ps")?, table.floats("slowdown")?);
         let (reorder, assigned) =
@@ -49,6 +62,8 @@ impl Records {
         let flow = |row: usize| {
             Some(FlowRow {
                 id: ids[row].filter(|&id| id >= first)?,
+                src: sources[row]?,
+                dst: destinations[row]?,
                 size: sizes[row].unwrap_or(0),
                 fct_us: fcts[row].map(|fct| fct as f64 / 1e6),
                 slowdown: slowdowns[row],
@@ -70,6 +85,8 @@ impl Records {
             peak_queue_bytes: column("peak_queue_bytes")?,
             control_bytes: column("control_bytes")?,
             imbalance: imbalance(&directory.join(directory::IMBALANCE), arrivals)?,
+            intervals: over_time::intervals(&directory.join(directory::THROUGHPUT))?,
+            queue_lengths: over_time::queue_lengths(&directory.join(directory::QUEUE_LENGTHS))?,
             makespan_ms: makespan_ms(&directory.join(directory::RANKS))?,
         })
     }

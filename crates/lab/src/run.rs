@@ -3,14 +3,18 @@
 use crate::Error;
 use crate::capture::Capture;
 use crate::experiment::EngineKind;
+use crate::gather::{Gather, Sampled};
 use crate::prepare::Prepared;
-use crate::ranks;
+use crate::queue_lengths::QueueLengths;
+use crate::throughput::Throughput;
 use crate::uplinks::Uplinks;
+use crate::{lossless, ranks};
 use raddle_core::{DropReason, LinkId, NodeId, Packet, PortId, Report, Time};
 use raddle_live::lockstep::{self, Lockstep};
-use raddle_packet_sim::{LinkStats, QueueDepths, Simulation};
+use raddle_packet_sim::{LinkStats, Observer, QueueDepths, Reached, Simulation};
 use raddle_records::{
-    Count, Digest, FlowRecord, ImbalanceRecord, LinkRecord, QueueRecord, RankRecord, Recorder, Totals,
+    Count, Digest, FlowControlRecord, FlowRecord, ImbalanceRecord, LinkRecord, QueueLengthRecord,
+    QueueRecord, RankRecord, Recorder, ThroughputRecord, Totals,
 };
 use raddle_topology::Topology;
 use std::ops::ControlFlow;
@@ -71,6 +75,10 @@ pub struct Outcome {
     pub queues: Vec<QueueRecord>,
     /// How unevenly switches used their uplinks, if the experiment asks for it.
     pub imbalance: Vec<ImbalanceRecord>,
+    /// What receivers got of each flow in each interval, if the experiment asks for it.
+    pub throughput: Vec<ThroughputRecord>,
+    /// A row a directed link that has flow control.
+    pub flow_control: Vec<FlowControlRecord>,
     /// A row a rank, if the workload is a program.
     pub ranks: Vec<RankRecord>,
     /// Packets by kind, losses by reason.
@@ -94,11 +102,13 @@ impl Outcome {
     pub(crate) fn without_rows(&self) -> Self {
         let Self { totals, digest, flows, delivered, complete, unmatched, seconds, .. } = *self;
         let (links, queues, imbalance) = (Vec::new(), Vec::new(), Vec::new());
-        let ranks = Vec::new();
+        let (throughput, flow_control, ranks) = (Vec::new(), Vec::new(), Vec::new());
         Self {
             links,
             queues,
             imbalance,
+            throughput,
+            flow_control,
             ranks,
             totals,
             digest,
@@ -124,45 +134,61 @@ fn wall_clock() -> Instant {
     Instant::now()
 }
 
-/// Runs a prepared experiment and captures nothing. Each flow's record goes to `flow` as soon as the flow is done; the
-/// rest, of flows that were not, at the end.
+/// Where rows and packets go as they come.
+pub(crate) struct Sinks<'a> {
+    /// Each flow's record as soon as the flow is done; the rest, of flows that were not, at the end.
+    pub(crate) flow: &'a mut dyn FnMut(&FlowRecord) -> Result<(), Error>,
+    /// What is seen of queues, if the experiment asks for it.
+    pub(crate) queue_length: &'a mut dyn FnMut(&QueueLengthRecord) -> Result<(), Error>,
+    /// Packets that are captured.
+    pub(crate) capture: Option<Capture>,
+}
+
+/// Runs a prepared experiment, captures nothing and looks at no queues. Each flow's record goes to `flow` as soon as the
+/// flow is done; the rest, of flows that were not, at the end.
 ///
 /// # Errors
-/// If `flow` fails, or the engine's own accounts do not add up.
+/// If `flow` fails, the engine's own accounts do not add up, nothing moves any more although something waits, or a packet
+/// is lost where flow control should have kept it.
 pub fn run(
     prepared: Prepared,
     flow: &mut dyn FnMut(&FlowRecord) -> Result<(), Error>,
     control: Control<'_>,
 ) -> Result<Outcome, Error> {
-    run_captured(prepared, flow, None, control)
+    run_with(prepared, Sinks { flow, queue_length: &mut |_| Ok(()), capture: None }, control)
 }
 
-/// [`run`], with a capture that is written.
-pub(crate) fn run_captured(
+/// [`run`], with all that it leaves as it comes.
+pub(crate) fn run_with(
     mut prepared: Prepared,
-    flow: &mut dyn FnMut(&FlowRecord) -> Result<(), Error>,
-    capture: Option<Capture>,
+    Sinks { flow, queue_length, capture }: Sinks<'_>,
     control: Control<'_>,
 ) -> Result<Outcome, Error> {
     let started = wall_clock();
     let ideals = prepared.ideals();
-    let interval = prepared.experiment.record.imbalance;
+    let record = &prepared.experiment.record;
+    let topology = &prepared.topology;
     let gather = Gather {
         recorder: Recorder::new(Arc::clone(&prepared.flows), move |flow| ideals.of(flow)),
         totals: Totals::default(),
         digest: Digest::default(),
-        uplinks: interval.and_then(|interval| Uplinks::of(&prepared.topology, interval)),
+        uplinks: record.imbalance.and_then(|interval| Uplinks::of(topology, interval)),
+        throughput: record.throughput.map(|interval| Throughput::of(topology, interval)),
         capture,
         flow,
         result: Ok(()),
     };
+    let looked_at = prepared.looked_at.clone();
+    let queue_lengths = record.queue_lengths.as_ref();
+    let queue_lengths =
+        queue_lengths.map(|asked| QueueLengths::of(topology, looked_at, asked.interval, queue_length));
     let limit = prepared.experiment.engine.time_limit;
     let mut watch = Watch { control, started, flows: prepared.flows.len() as u64, limit };
     let ended = match prepared.experiment.engine.kind {
-        EngineKind::Packet if gather.uplinks.is_some() || gather.capture.is_some() => {
-            run_packets(&mut prepared, Sampled(gather), &mut watch)?
+        EngineKind::Packet if gather.hears_packets() => {
+            run_packets(&mut prepared, Sampled(gather), queue_lengths, &mut watch)?
         }
-        EngineKind::Packet => run_packets(&mut prepared, gather, &mut watch)?,
+        EngineKind::Packet => run_packets(&mut prepared, gather, queue_lengths, &mut watch)?,
         EngineKind::Lockstep => run_lockstep(&mut prepared, gather, &mut watch),
     };
     finish(&prepared, ended, &watch)
@@ -173,6 +199,7 @@ struct Ended<'a> {
     gather: Gather<'a>,
     links: Vec<LinkStats>,
     queues: Vec<QueueRecord>,
+    flow_control: Vec<FlowControlRecord>,
     events: u64,
     now: Time,
     complete: bool,
@@ -180,9 +207,10 @@ struct Ended<'a> {
     waiting: Vec<String>,
 }
 
-fn run_packets<'a, O: raddle_packet_sim::Observer + Into<Gather<'a>>>(
+fn run_packets<'a, O: Observer + Into<Gather<'a>>>(
     prepared: &mut Prepared,
     observer: O,
+    queue_lengths: Option<QueueLengths<'_>>,
     watch: &mut Watch<'_>,
 ) -> Result<Ended<'a>, Error> {
     let (topology, config) = (Arc::clone(&prepared.topology), prepared.config(watch.control.threads));
@@ -192,8 +220,9 @@ fn run_packets<'a, O: raddle_packet_sim::Observer + Into<Gather<'a>>>(
     let port = |link: LinkId| std::mem::take(&mut setups[link.index()]);
     let mut simulation =
         Simulation::new(&topology, node, port, Arc::clone(&prepared.flows), config, observer);
-    let complete =
-        simulation.run(|progress| watch.look(progress.now, progress.flows_delivered, progress.packet_hops));
+    let controlled = prepared.experiment.scheme.flow_control.is_some();
+    let watchdog = controlled.then_some(Time::ZERO + lossless::WATCHDOG);
+    let complete = advance(&mut simulation, &topology, queue_lengths, watchdog, watch)?;
     let totals = simulation.totals();
     let inside = simulation.packets_inside() as u64;
     if totals.sent != totals.delivered + totals.dropped + inside {
@@ -201,13 +230,48 @@ fn run_packets<'a, O: raddle_packet_sim::Observer + Into<Gather<'a>>>(
     }
     let (now, links) = (simulation.now(), simulation.link_stats());
     let queues = queues(&simulation.queue_depths());
+    let flow_control = lossless::records(&simulation.flow_control(), &topology, now);
     let waits_for = |node| simulation.host(node)?.waits_for();
     let waiting = topology.nodes().filter_map(waits_for).collect();
     let mut gather: Gather<'a> = simulation.into_observer().into();
     let [data, ack, event, notice] =
         totals.kinds.map(|kind| Count { packets: kind.packets, bytes: kind.bytes });
     gather.totals = Totals { data, ack, event, notice, ..gather.totals };
-    Ok(Ended { gather, links, queues, events: totals.events, now, complete, waiting })
+    lossless::refuse_losses(&flow_control, &links, &gather.totals.drops, &topology)?;
+    let events = totals.events;
+    Ok(Ended { gather, links, queues, flow_control, events, now, complete, waiting })
+}
+
+/// Runs a simulation to its end, but for the times at which somebody wants to look into it. Returns whether it came to its
+/// own end.
+fn advance<O: Observer>(
+    simulation: &mut Simulation<O>,
+    topology: &Topology,
+    mut queue_lengths: Option<QueueLengths<'_>>,
+    mut watchdog: Option<Time>,
+    watch: &mut Watch<'_>,
+) -> Result<bool, Error> {
+    loop {
+        let look = queue_lengths.as_ref().map(QueueLengths::next);
+        let until = look.into_iter().chain(watchdog).min().unwrap_or(Time::NEVER);
+        let reached = simulation.run_until(until, |progress| {
+            watch.look(progress.now, progress.flows_delivered, progress.packet_hops)
+        });
+        match reached {
+            Reached::End => return Ok(true),
+            Reached::Stopped => return Ok(false),
+            Reached::Until => {}
+        }
+        if let Some(queue_lengths) = queue_lengths.as_mut().filter(|_| look == Some(until)) {
+            queue_lengths.look(simulation)?;
+        }
+        if watchdog == Some(until) {
+            if let Some(cycle) = simulation.pause_cycle() {
+                return Err(lossless::deadlock(&cycle, topology, until));
+            }
+            watchdog = Some(until + lossless::WATCHDOG);
+        }
+    }
 }
 
 /// The bins that are not empty.
@@ -248,11 +312,12 @@ fn run_lockstep<'a>(prepared: &mut Prepared, gather: Gather<'a>, watch: &mut Wat
     let waits_for = |node| runtime.host(node)?.waits_for();
     let waiting = topology.nodes().filter_map(waits_for).collect();
     let Linked { gather, links, .. } = runtime.into_observer();
-    Ended { gather, links, queues: Vec::new(), events: 0, now, complete, waiting }
+    let (queues, flow_control) = (Vec::new(), Vec::new());
+    Ended { gather, links, queues, flow_control, events: 0, now, complete, waiting }
 }
 
 fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Outcome, Error> {
-    let Ended { mut gather, links, queues, events, now, complete, waiting } = ended;
+    let Ended { mut gather, links, queues, flow_control, events, now, complete, waiting } = ended;
     if complete && watch.limit.is_none_or(|limit| now < limit) {
         refuse_waiting(&waiting)?;
     }
@@ -266,6 +331,7 @@ fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Ou
     let delivered = gather.recorder.finished();
     let (begun, unmatched) = (gather.recorder.begun(), gather.recorder.unmatched());
     let imbalance = gather.uplinks.map_or_else(Vec::new, |uplinks| uplinks.imbalance(now));
+    let throughput = gather.throughput.map_or_else(Vec::new, |throughput| throughput.records(now));
     let totals = Totals { simulated_ps: now.as_ps(), events, ..gather.totals };
     let links: Vec<_> = prepared
         .topology
@@ -295,6 +361,8 @@ fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Ou
         links,
         queues,
         imbalance,
+        throughput,
+        flow_control,
         ranks,
         totals,
         digest,
@@ -340,79 +408,6 @@ impl Watch<'_> {
         } else {
             ControlFlow::Continue(())
         }
-    }
-}
-
-/// Listens to an engine and hands out records.
-struct Gather<'a> {
-    recorder: Recorder,
-    totals: Totals,
-    digest: Digest,
-    uplinks: Option<Uplinks>,
-    capture: Option<Capture>,
-    flow: &'a mut dyn FnMut(&FlowRecord) -> Result<(), Error>,
-    /// The first failure to hand out a record or to write a packet.
-    result: Result<(), Error>,
-}
-
-impl Gather<'_> {
-    fn take(&mut self, record: &FlowRecord) {
-        self.digest.add(record);
-        if self.result.is_ok() {
-            self.result = (self.flow)(record);
-        }
-    }
-
-    fn heard(&mut self, now: Time, node: NodeId, report: Report) {
-        if let Some(record) = self.recorder.report(now, node, report) {
-            self.take(&record);
-        }
-    }
-
-    fn forwarded(&mut self, now: Time, sent: Time, link: LinkId, packet: &Packet) {
-        if let Some(uplinks) = &mut self.uplinks {
-            uplinks.count(sent, link, packet.size);
-        }
-        if let Some(capture) = &mut self.capture
-            && self.result.is_ok()
-        {
-            self.result = capture.accepted(now, sent, link, packet);
-        }
-    }
-}
-
-impl raddle_packet_sim::Observer for Gather<'_> {
-    fn report(&mut self, now: Time, node: NodeId, report: Report) {
-        self.heard(now, node, report);
-    }
-
-    fn dropped(&mut self, _: Time, _: NodeId, _: Option<PortId>, packet: &Packet, why: DropReason) {
-        self.totals.drops.count(packet, why);
-    }
-}
-
-/// A listener that the packet engine tells of every packet, to sample what uplinks send and to capture.
-struct Sampled<'a>(Gather<'a>);
-
-impl<'a> From<Sampled<'a>> for Gather<'a> {
-    fn from(sampled: Sampled<'a>) -> Self {
-        sampled.0
-    }
-}
-
-impl raddle_packet_sim::Observer for Sampled<'_> {
-    const FORWARDED: bool = true;
-
-    fn report(&mut self, now: Time, node: NodeId, report: Report) {
-        self.0.heard(now, node, report);
-    }
-
-    fn forwarded(&mut self, now: Time, sent: Time, link: LinkId, packet: &Packet) {
-        self.0.forwarded(now, sent, link, packet);
-    }
-
-    fn dropped(&mut self, _: Time, _: NodeId, _: Option<PortId>, packet: &Packet, why: DropReason) {
-        self.0.totals.drops.count(packet, why);
     }
 }
 

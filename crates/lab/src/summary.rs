@@ -1,6 +1,7 @@
 //! A run in a page: what is kept as `summary.json` and shown at the end.
 
 use crate::SizeClass;
+use crate::lossless::Pauses;
 use crate::run::Outcome;
 use raddle_records::{FlowRecord, ImbalanceRecord, Totals, stats};
 use raddle_workload::Facts;
@@ -93,6 +94,7 @@ impl Summarizer {
             classes: SizeClass::WITH_ALL.map(|class| self.class(class)).into(),
             peak_queue_bytes: [50.0, 99.0, 100.0].map(|p| stats::percentile(&queues, p)),
             imbalance: imbalance(&outcome.imbalance),
+            pauses: Pauses::of(&outcome.flow_control),
             ranks: Ranks::of(outcome),
             outcome: outcome.without_rows(),
         }
@@ -168,6 +170,8 @@ pub struct Summary {
     peak_queue_bytes: [Option<f64>; 3],
     /// Tier of switches, samples of their imbalance and the mean of these, if it was sampled.
     imbalance: Vec<(u32, usize, f64)>,
+    /// If links have flow control.
+    pauses: Option<Pauses>,
     /// If the workload is a program.
     ranks: Option<Ranks>,
     /// Without its rows.
@@ -218,6 +222,7 @@ impl Summary {
                 "fabric_load": self.workload.fabric_load,
             },
             "classes": classes,
+            "flow_control": self.pauses.as_ref().map(Pauses::json),
             "program": self.ranks.as_ref().map(Ranks::json),
             "imbalance": imbalance.collect::<Vec<_>>(),
             "peak_queue_p50_bytes": self.peak_queue_bytes[0],
@@ -254,6 +259,9 @@ impl fmt::Display for Summary {
         let percent = |load: Option<f64>| load.map_or("-".to_owned(), |load| format!("{:.2}%", load * 100.0));
         let Facts { mean_size, host_load, fabric_load, .. } = &self.workload;
         let (host, fabric) = (percent(*host_load), percent(*fabric_load));
+        if let Some(pauses) = &self.pauses {
+            writeln!(f, "{pauses}")?;
+        }
         if let Some(ranks) = &self.ranks {
             writeln!(f, "{ranks}")?;
         } else {

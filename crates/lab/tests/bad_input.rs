@@ -68,6 +68,13 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("capture of no link", "[engine]", "[record]\npcap = \"uplinks\"\n\n[engine]"),
     ("capture of nodes without numbers", "[engine]", "[record]\npcap = \"0->b\"\n\n[engine]"),
     ("capture of no bytes", "[engine]", "[record]\npcap = \"all\"\npcap_snap = \"0 B\"\n\n[engine]"),
+    ("looks at queues all the time", "[engine]", "[record]\nqueue_lengths = \"0 us\"\n\n[engine]"),
+    (
+        "queue of a link that is not there",
+        "[engine]",
+        "[record]\nqueue_lengths = \"1 us\"\nqueue_links = \"0->5\"\n\n[engine]",
+    ),
+    ("queues that nobody looks at", "[engine]", "[record]\nqueue_links = \"all\"\n\n[engine]"),
     ("snap length of no capture", "[engine]", "[record]\npcap_snap = \"64 B\"\n\n[engine]"),
     ("wrong type", "flows = 1_000", "flows = \"many\""),
     ("number for a quantity", "link_rate = \"10 Gbps\"", "link_rate = 10"),
@@ -259,6 +266,13 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
     (
         "routing that the fabric does not know",
         &[("torus", "mesh"), ("routing = \"rps\"", "routing = \"wlb\"")],
+    ),
+    (
+        "looks at queues in lockstep",
+        &[(
+            "[engine]\nkind = \"packet\"",
+            "[record]\nqueue_lengths = \"1 us\"\n\n[engine]\nkind = \"lockstep\"",
+        )],
     ),
     ("more ports than a hop can name", &[("[4, 4]", "[2, 2, 2, 2, 2]")]),
     (

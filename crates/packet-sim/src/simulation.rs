@@ -77,6 +77,8 @@ pub struct Simulation<O> {
     time_limit: Option<Time>,
     /// The limit was reached before the fabric came to rest.
     at_limit: bool,
+    /// All that comes before has happened.
+    until: Time,
     link_slots: usize,
     watchdog: Watchdog,
     observer: O,
@@ -127,7 +129,8 @@ impl<O: Observer> Simulation<O> {
         let changes: Vec<Time> = changes.iter().map(|change| change.at).collect();
         let (time_limit, link_slots) = (config.time_limit, topology.link_slots());
         let watchdog = Watchdog::default();
-        Self { division, partitions, changes, time_limit, at_limit: false, link_slots, watchdog, observer }
+        let (at_limit, until) = (false, Time::ZERO);
+        Self { division, partitions, changes, time_limit, at_limit, until, link_slots, watchdog, observer }
     }
 
     /// Runs until the fabric is at rest, the time limit is reached, or `check`, asked now and then, says stop.
@@ -145,7 +148,12 @@ impl<O: Observer> Simulation<O> {
         }
         let next = self.partitions.iter_mut().map(Partition::next_event).min().unwrap_or(Time::NEVER);
         self.at_limit = limit <= next && next < Time::NEVER;
-        if next < limit { Reached::Until } else { Reached::End }
+        self.until = self.now();
+        if next >= limit {
+            return Reached::End;
+        }
+        self.until = until;
+        Reached::Until
     }
 
     fn run_partitions(&mut self, end: Time, mut check: impl FnMut(&Progress) -> ControlFlow<()>) -> bool {
@@ -224,9 +232,11 @@ impl<O: Observer> Simulation<O> {
         self.watchdog.look(held, || self.partitions.iter().flat_map(Partition::waits).collect())
     }
 
-    /// Bytes that now wait or are in service at the port that a link leaves.
+    /// Bytes that wait or are in service at the port that a link leaves, now or at the time up to which the simulation was
+    /// [run](Self::run_until).
     pub fn queued(&mut self, link: LinkId) -> u64 {
-        self.partitions.iter_mut().find_map(|partition| partition.queued(link)).unwrap_or(0)
+        let now = self.until;
+        self.partitions.iter_mut().find_map(|partition| partition.queued(link, now)).unwrap_or(0)
     }
 
     /// Packets now inside the fabric.

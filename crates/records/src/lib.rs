@@ -9,6 +9,7 @@ mod csv;
 mod digest;
 mod error;
 mod flow;
+mod flow_control;
 mod ideal;
 mod imbalance;
 mod link;
@@ -21,12 +22,14 @@ pub mod stats;
 mod table;
 #[cfg(test)]
 mod testing;
+mod throughput;
 mod totals;
 
 pub use csv::write_csv;
 pub use digest::Digest;
 pub use error::RecordsError;
 pub use flow::FlowRecord;
+pub use flow_control::{FlowControlRecord, QueueLengthRecord};
 pub use ideal::{Framing, ideal_cut_through, ideal_store_and_forward};
 pub use imbalance::{ImbalanceRecord, imbalance};
 pub use link::{LinkRecord, QueueRecord};
@@ -35,4 +38,5 @@ pub use pcapng::{Interface, PcapngWriter};
 pub use rank::RankRecord;
 pub use recorder::{Ideal, Recorder};
 pub use table::{Cell, Column, Kind, Row};
+pub use throughput::ThroughputRecord;
 pub use totals::{Count, Drops, Totals};

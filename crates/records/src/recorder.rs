@@ -173,6 +173,12 @@ impl Recorder {
         self.live.len()
     }
 
+    /// The record so far of the live flow of that name on the wire.
+    #[must_use]
+    pub fn record_of(&self, key: u64) -> Option<&FlowRecord> {
+        self.live.get(&key).map(|live| &live.record)
+    }
+
     /// Flows that programs on hosts began.
     #[must_use]
     pub fn begun(&self) -> u64 {

@@ -73,8 +73,26 @@ pub struct Record {
     pub imbalance: Option<Duration>,
     /// The interval in which what hosts receive of each flow is counted.
     pub throughput: Option<Duration>,
+    /// Looks at queues (packet engine).
+    pub queue_lengths: Option<QueueLengths>,
     /// A capture of packets.
     pub pcap: Option<Pcap>,
+}
+
+/// When queues are looked at, and which.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueueLengths {
+    /// Simulated time between two looks.
+    pub interval: Duration,
+    /// The links behind the ports: `all`, or a list of their ends and numbers such as `3->12, 40`.
+    pub links: String,
+}
+
+impl QueueLengths {
+    fn read(section: &mut Section<'_>) -> Result<Option<Self>, Problem> {
+        let Some(interval) = section.optional("queue_lengths")? else { return Ok(None) };
+        Ok(Some(Self { interval, links: section.or("queue_links", "all".to_owned())? }))
+    }
 }
 
 /// What is captured.
@@ -107,9 +125,16 @@ impl Record {
             queues: section.or("queues", false)?,
             imbalance: section.optional("imbalance")?,
             throughput: section.optional("throughput")?,
+            queue_lengths: QueueLengths::read(&mut section)?,
             pcap: Pcap::read(&mut section)?,
         };
-        for (key, interval) in [("imbalance", record.imbalance), ("throughput", record.throughput)] {
+        let queue_lengths = record.queue_lengths.as_ref().map(|asked| asked.interval);
+        let intervals = [
+            ("imbalance", record.imbalance),
+            ("throughput", record.throughput),
+            ("queue_lengths", queue_lengths),
+        ];
+        for (key, interval) in intervals {
             let hint = format!("for example: {key} = \"1 ms\"");
             section.ensure(interval != Some(Duration::ZERO), key, "samples of no time", &hint)?;
         }

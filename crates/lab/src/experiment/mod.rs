@@ -16,7 +16,7 @@ mod topology;
 mod value;
 mod workload;
 
-pub use engine::{Engine, EngineKind, Pcap, Record};
+pub use engine::{Engine, EngineKind, Pcap, QueueLengths, Record};
 pub use faults::{Broken, Errors, Failure, Faults, RandomLinks, Tier};
 pub use frequency::Frequency;
 pub use problem::{Cause, Problem};

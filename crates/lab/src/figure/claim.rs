@@ -105,6 +105,11 @@ impl Claim {
         Ok(claim)
     }
 
+    /// Whether a flow that never finished is not in what it is about.
+    pub(super) fn is_of_finished_flows(&self) -> bool {
+        self.number.is_of_finished_flows()
+    }
+
     /// Judges the claim on the figure's runs.
     pub(super) fn judge(&self, figure: &str, runs: &[Run]) -> Outcome {
         let measured = self.number.of(runs, Seeds::All);

@@ -1,6 +1,7 @@
-//! Conditions: which flows, or which switches, a measure is of.
+//! Conditions: which flows, switches or links a measure is of.
 
 use crate::experiment::{At, Cause, Problem, quantity};
+use crate::records::FlowRow;
 use raddle_core::Bytes;
 
 /// What a measure is of.
@@ -10,6 +11,14 @@ pub(super) enum Where {
     Sizes(Sizes),
     /// Switches so many links away from the nearest host: `tier = tor` is 1, `tier = aggregation` 2.
     Tier(u64),
+    /// One flow, by its number: `flow = 4`.
+    Flow(u64),
+    /// Flows from a node: `src = 0`.
+    Source(u64),
+    /// Flows to a node: `dst = 31`.
+    Destination(u64),
+    /// The links from one node to another: `link = 16->14`.
+    Link(u64, u64),
 }
 
 /// The tiers of switches that have uplinks, by the names of Clos networks.
@@ -17,27 +26,65 @@ const TIERS: [(&str, u64); 3] = [("tor", 1), ("leaf", 1), ("aggregation", 2)];
 
 impl Where {
     pub(super) fn read(text: &str, at: &At) -> Result<Self, Problem> {
-        let Some(rest) = text.trim().strip_prefix("tier") else {
-            return Sizes::read(text, at).map(Self::Sizes);
+        let Some((subject, value)) =
+            text.split_once('=').filter(|(subject, _)| !subject.contains(['<', '>']))
+        else {
+            return if text.trim().starts_with("tier") {
+                tier("", at)
+            } else {
+                Sizes::read(text, at).map(Self::Sizes)
+            };
         };
-        let name = rest.trim().trim_start_matches('=').trim();
-        match TIERS.iter().find(|(known, _)| *known == name) {
-            Some(&(_, tier)) => Ok(Self::Tier(tier)),
-            None => {
-                let known = TIERS.map(|(name, _)| name.to_owned()).into();
-                Err(Problem::at(at, Cause::UnknownName { what: "tier", name: name.to_owned(), known }))
+        let number = |text: &str| {
+            text.trim().parse().map_err(|_| {
+                let what = format!("`{}` is no number of a flow or a node", text.trim());
+                let hint = "for example: \"flow = 4\", \"dst = 31\", or \"link = 16->14\"".to_owned();
+                Problem::at(at, Cause::OutOfRange { what, hint })
+            })
+        };
+        match subject.trim() {
+            "tier" => tier(value.trim(), at),
+            "flow" => number(value).map(Self::Flow),
+            "src" => number(value).map(Self::Source),
+            "dst" => number(value).map(Self::Destination),
+            "link" => {
+                let (from, to) = value.split_once("->").unwrap_or((value, ""));
+                Ok(Self::Link(number(from)?, number(to)?))
             }
+            _ => Sizes::read(text, at).map(Self::Sizes),
         }
     }
 
-    /// Whether it lets flows of that size pass.
-    pub(super) fn takes_size(self, size: u64) -> bool {
-        matches!(self, Self::Sizes(Sizes { least, most }) if (least..=most).contains(&size))
+    /// Whether it lets that flow pass.
+    pub(super) fn takes_flow(self, flow: &FlowRow) -> bool {
+        match self {
+            Self::Sizes(Sizes { least, most }) => (least..=most).contains(&flow.size),
+            Self::Flow(id) => flow.id == id,
+            Self::Source(node) => flow.src == node,
+            Self::Destination(node) => flow.dst == node,
+            Self::Tier(_) | Self::Link(..) => false,
+        }
+    }
+
+    /// Whether it lets links from one node to another pass.
+    pub(super) fn takes_link(self, ends: (u64, u64)) -> bool {
+        self == Self::Link(ends.0, ends.1)
     }
 
     /// Whether it lets switches of that tier pass.
     pub(super) fn takes_tier(self, tier: u64) -> bool {
         self == Self::Tier(tier)
+    }
+}
+
+/// The condition on the tier of that name.
+fn tier(name: &str, at: &At) -> Result<Where, Problem> {
+    match TIERS.iter().find(|(known, _)| *known == name) {
+        Some(&(_, tier)) => Ok(Where::Tier(tier)),
+        None => {
+            let known = TIERS.map(|(name, _)| name.to_owned()).into();
+            Err(Problem::at(at, Cause::UnknownName { what: "tier", name: name.to_owned(), known }))
+        }
     }
 }
 
@@ -103,7 +150,7 @@ mod tests {
     fn read(text: &str) -> Option<(u64, u64)> {
         match condition(text)? {
             Where::Sizes(Sizes { least, most }) => Some((least, most)),
-            Where::Tier(_) => None,
+            _ => None,
         }
     }
 
@@ -113,8 +160,22 @@ mod tests {
         assert_eq!(tiers, [1, 2, 1].map(Where::Tier).map(Some));
         assert_eq!([condition("tier = core"), condition("tier")], [None, None]);
         assert!(
-            Where::Tier(1).takes_tier(1) && !Where::Tier(1).takes_tier(2) && !Where::Tier(1).takes_size(1)
+            Where::Tier(1).takes_tier(1)
+                && !Where::Tier(1).takes_tier(2)
+                && !Where::Sizes(Sizes { least: 0, most: 9 }).takes_tier(1)
         );
+    }
+
+    #[test]
+    fn flows_and_links_go_by_numbers() {
+        let conditions = ["flow = 4", "src=0", "dst = 31", "link = 16->14", "link = 16 -> 14"].map(condition);
+        let link = Where::Link(16, 14);
+        let expected = [Where::Flow(4), Where::Source(0), Where::Destination(31), link, link];
+        assert_eq!(conditions, expected.map(Some));
+        assert!(link.takes_link((16, 14)) && !link.takes_link((14, 16)));
+        for wrong in ["flow = a", "dst =", "link = 16", "link = ->14", "host = 3"] {
+            assert_eq!(condition(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Measures: a number out of a run's records.
 
 use super::condition::Where;
+use super::over_time::{Received, Window};
 use super::runs::{Data, Labels, Run, Seeds, read_labels, replicas};
 use crate::experiment::{Cause, Item, Problem, Read, Section, list};
-use crate::records::FlowRow;
+use crate::records::{FlowRow, Records};
 use raddle_records::stats;
 
 /// What is measured of each flow or link.
@@ -23,13 +24,17 @@ pub(super) enum Of {
     ControlBytes,
     /// (Most - least) / mean of what a switch's uplinks send in an interval.
     Imbalance,
+    /// What receivers got, in a window.
+    Received(Received),
+    /// Of a port at a time: a sample a look.
+    QueueLength,
     /// When the last rank of a program came to its end, of programs that did.
     Makespan,
     Value,
 }
 
 impl Of {
-    const NAMES: [(&'static str, Self); 11] = [
+    const NAMES: [(&'static str, Self); 16] = [
         ("fct", Self::Fct),
         ("slowdown", Self::Slowdown),
         ("unfinished", Self::Unfinished),
@@ -39,6 +44,11 @@ impl Of {
         ("peak_queue", Self::PeakQueue),
         ("control_bytes", Self::ControlBytes),
         ("imbalance", Self::Imbalance),
+        ("throughput", Self::Received(Received::Throughput)),
+        ("in_order", Self::Received(Received::InOrder)),
+        ("late_share", Self::Received(Received::LateShare)),
+        ("port_changes", Self::Received(Received::PortChanges)),
+        ("queue_length", Self::QueueLength),
         ("makespan", Self::Makespan),
         ("value", Self::Value),
     ];
@@ -55,6 +65,11 @@ impl Of {
             Self::PeakQueue => ("largest queue of a port", "bytes"),
             Self::ControlBytes => ("control traffic of a link", "bytes"),
             Self::Imbalance => ("throughput imbalance of a switch's uplinks", ""),
+            Self::Received(Received::Throughput) => ("throughput", "Gbps"),
+            Self::Received(Received::InOrder) => ("throughput in order", "Gbps"),
+            Self::Received(Received::LateShare) => ("packets that arrive after one sent later, of all", ""),
+            Self::Received(Received::PortChanges) => ("changes of a switch's port for a flow", ""),
+            Self::QueueLength => ("queue of a port", "bytes"),
             Self::Makespan => ("makespan", "ms"),
             Self::Value => ("value", ""),
         }
@@ -62,7 +77,29 @@ impl Of {
 
     /// Whether it is measured of flows, of which a condition may leave some out.
     fn is_of_flows(self) -> bool {
-        !matches!(self, Self::PeakQueue | Self::ControlBytes | Self::Imbalance | Self::Makespan | Self::Value)
+        !matches!(
+            self,
+            Self::PeakQueue
+                | Self::ControlBytes
+                | Self::Imbalance
+                | Self::QueueLength
+                | Self::Makespan
+                | Self::Value
+        )
+    }
+
+    /// Whether flows that never finished are left out.
+    fn is_of_finished_flows(self) -> bool {
+        self.is_of_flows() && !matches!(self, Self::Unfinished | Self::Received(_))
+    }
+
+    /// Whether it is measured over simulated time.
+    fn is_timed(self) -> bool {
+        matches!(self, Self::Received(_) | Self::QueueLength)
+    }
+
+    fn is_rate(self) -> bool {
+        matches!(self, Self::Received(received) if received.is_rate())
     }
 }
 
@@ -125,38 +162,81 @@ pub(super) struct Measure {
     of: Of,
     pub(super) stat: Stat,
     wanted: Option<Where>,
+    window: Window,
     /// If not empty, what is measured of each flow or link is how far it is, as a share, from what it is in the run
     /// with these labels and otherwise the same ones.
-    pub(super) against: Labels,
+    against: Labels,
     /// If not empty, the statistic is what it is beyond that of the run with these labels and otherwise the same ones.
-    pub(super) beyond: Labels,
+    beyond: Labels,
     /// If not empty, the statistic is how many times that of the run with these labels and otherwise the same ones.
-    pub(super) relative: Labels,
+    relative: Labels,
+    /// If there are any, the statistic is how many times that of these flows or links of the same run.
+    relative_where: Option<Where>,
 }
 
 impl Measure {
-    /// Reads the keys `of`, `stat`, `where`, `against`, `beyond` and `relative` of a section.
+    /// Reads the keys `of`, `stat`, `where`, `from`, `to`, `share_of`, `against`, `beyond`, `relative` and
+    /// `relative_where` of a section.
     pub(super) fn read(section: &mut Section<'_>) -> Result<Self, Problem> {
         let of = section.choice("of", "measure", &Of::NAMES, Some("value"))?;
         let stat = section.choice("stat", "statistic", &Stat::NAMES, Some("mean"))?;
-        let wanted = section.optional::<String>("where")?;
-        let wanted = wanted.map(|text| Where::read(&text, section.at_key("where"))).transpose()?;
-        let fits = match wanted {
-            None => true,
-            Some(Where::Sizes(_)) => of.is_of_flows(),
-            Some(Where::Tier(_)) => of == Of::Imbalance,
-        };
-        let what = "a condition on what is not measured";
-        section.ensure(fits, "where", what, "sizes are of flows, tiers of imbalance")?;
+        let wanted = Self::read_where(section, "where", of)?;
+        let relative_where = Self::read_where(section, "relative_where", of)?;
+        let window = Window::read(section, of.is_rate(), of.is_timed())?;
         let against = read_labels(section.item("against"))?;
         let beyond = read_labels(section.item("beyond"))?;
         let relative = read_labels(section.item("relative"))?;
-        Ok(Self { of, stat, wanted, against, beyond, relative })
+        Ok(Self { of, stat, wanted, window, against, beyond, relative, relative_where })
+    }
+
+    /// The labels of runs that it is held against, with their sweeps.
+    pub(super) fn bases(&self) -> impl Iterator<Item = &(String, String)> {
+        self.against.iter().chain(&self.beyond).chain(&self.relative)
     }
 
     /// Whether it is measured of flows, each of which has a size.
     pub(super) fn is_of_flows(&self) -> bool {
         self.of.is_of_flows()
+    }
+
+    /// Whether a flow that never finished is not in it.
+    pub(super) fn is_of_finished_flows(&self) -> bool {
+        self.of.is_of_finished_flows()
+    }
+
+    /// Whether it is measured over simulated time.
+    pub(super) fn is_timed(&self) -> bool {
+        self.of.is_timed()
+    }
+
+    /// Reads a key such as `where` of a section, which must be a condition on what is measured.
+    fn read_where(section: &mut Section<'_>, key: &str, of: Of) -> Result<Option<Where>, Problem> {
+        let Some(text) = section.optional::<String>(key)? else { return Ok(None) };
+        let wanted = Where::read(&text, section.at_key(key))?;
+        let fits = match wanted {
+            Where::Tier(_) => of == Of::Imbalance,
+            Where::Link(..) => of == Of::QueueLength,
+            _ => of.is_of_flows(),
+        };
+        let hint = "sizes, numbers and ends are of flows, tiers of imbalance, links of queue_length";
+        section.ensure(fits, key, "a condition on what is not measured", hint)?;
+        Ok(Some(wanted))
+    }
+
+    /// The same of other flows or links: those of the key `where` of a section.
+    pub(super) fn read_of_those(&self, section: &mut Section<'_>) -> Result<Self, Problem> {
+        Ok(Self { wanted: Self::read_where(section, "where", self.of)?, ..self.clone() })
+    }
+
+    /// Refuses a rate over a time that nobody has said the end of, in the section that it was read from.
+    pub(super) fn ensure_closed(&self, section: &Section<'_>) -> Result<(), Problem> {
+        let closed = !self.of.is_rate() || self.window.is_closed();
+        section.ensure(
+            closed,
+            "of",
+            "a rate over a time without end",
+            "for example: from = \"2 ms\", to = \"12 ms\"",
+        )
     }
 
     /// The same of another statistic.
@@ -180,6 +260,7 @@ impl Measure {
         if let Some((_, label)) = self.relative.first() {
             return format!("{what}, times that of {label}");
         }
+        let unit = if self.window.is_of_shares() { "as a share" } else { unit };
         if unit.is_empty() { what.to_owned() } else { format!("{what} ({unit})") }
     }
 
@@ -215,6 +296,23 @@ impl Measure {
         values.into_iter().filter_map(pair).collect()
     }
 
+    /// The flows that it is of.
+    fn flows<'a>(&self, records: &'a Records) -> impl Iterator<Item = &'a FlowRow> {
+        let wanted = self.wanted;
+        records.flows.iter().filter(move |flow| wanted.is_none_or(|wanted| wanted.takes_flow(flow)))
+    }
+
+    /// What is measured over simulated time, of flows together or of each port: when, in picoseconds, and what. Nothing
+    /// if it is not measured so.
+    pub(super) fn series(&self, run: &Run) -> Vec<(u64, f64)> {
+        let Data::Records(records) = &run.data else { return Vec::new() };
+        match self.of {
+            Of::Received(received) => self.window.series(received, records, self.flows(records)),
+            Of::QueueLength => self.window.queue_lengths(records, self.wanted),
+            _ => Vec::new(),
+        }
+    }
+
     /// What is measured of each flow or link of a run, by its number.
     fn values(&self, run: &Run) -> Vec<(u64, f64)> {
         let records = match &run.data {
@@ -222,8 +320,7 @@ impl Measure {
             Data::Timings(sample) => return (0..).zip(sample.iter().copied()).collect(),
             Data::Records(records) => records,
         };
-        let flows =
-            records.flows.iter().filter(|flow| self.wanted.is_none_or(|wanted| wanted.takes_size(flow.size)));
+        let flows = self.flows(records);
         let finished = |flow: &&FlowRow| flow.fct_us.is_some();
         let goodput = |size: u64, fct_us: f64| size as f64 * 8.0 / fct_us / 1e3;
         match self.of {
@@ -244,6 +341,11 @@ impl Measure {
                 let samples = records.imbalance.iter().filter(|&&(tier, _)| wanted(tier));
                 (0..).zip(samples.map(|&(_, imbalance)| imbalance)).collect()
             }
+            Of::Received(received) => self.window.of_flows(received, records, flows),
+            Of::QueueLength => (0..)
+                .zip(self.window.queue_lengths(records, self.wanted))
+                .map(|(i, (_, bytes))| (i, bytes))
+                .collect(),
             Of::Makespan => records.makespan_ms.map(|makespan| (0, makespan)).into_iter().collect(),
             Of::Value => Vec::new(),
         }
@@ -263,7 +365,9 @@ impl Measure {
         let of_base = |labels: &Labels| self.statistic(base(labels, run, runs)?, runs);
         let beyond = if self.beyond.is_empty() { 0.0 } else { of_base(&self.beyond)? };
         let unit = if self.relative.is_empty() { 1.0 } else { of_base(&self.relative)? };
-        Some((number - beyond) / unit)
+        let others = Self { wanted: self.relative_where, ..self.clone() };
+        let of_others = if self.relative_where.is_some() { others.statistic(run, runs)? } else { 1.0 };
+        Some((number - beyond) / unit / of_others)
     }
 
     /// What to bear in mind of this statistic at those points, if anything.
@@ -303,7 +407,7 @@ mod tests {
 
     fn flow(id: u64) -> FlowRow {
         let (fct_us, slowdown) = (Some(1.0), Some(1.0));
-        FlowRow { id, size: 1 + id, fct_us, slowdown, reorder: 0.0, assigned_gbps: None }
+        FlowRow { id, src: 0, dst: 1, size: 1 + id, fct_us, slowdown, reorder: 0.0, assigned_gbps: None }
     }
 
     fn run(scheme: &str, rho: &str, rates: &[(u64, Option<f64>)]) -> Run {
@@ -315,14 +419,7 @@ mod tests {
 
     fn against(rho: &str, wanted: Option<Where>) -> Measure {
         let against = vec![("rho".to_owned(), rho.to_owned())];
-        Measure {
-            of: Of::AssignedRate,
-            stat: Stat::Percentile(50.0),
-            wanted,
-            against,
-            beyond: Labels::new(),
-            relative: Labels::new(),
-        }
+        Measure { wanted, against, ..of(Of::AssignedRate, Stat::Percentile(50.0)) }
     }
 
     #[test]
@@ -374,13 +471,16 @@ mod tests {
     }
 
     fn of(of: Of, stat: Stat) -> Measure {
+        let (window, none) = (Window::default(), Labels::new);
         Measure {
             of,
             stat,
             wanted: None,
-            against: Labels::new(),
-            beyond: Labels::new(),
-            relative: Labels::new(),
+            window,
+            against: none(),
+            beyond: none(),
+            relative: none(),
+            relative_where: None,
         }
     }
 

@@ -9,6 +9,7 @@ mod compute;
 mod condition;
 mod measure;
 mod number;
+mod over_time;
 mod papers;
 mod plot;
 mod reproduce;
@@ -64,5 +65,11 @@ impl Figure {
         let plots = all("plot")?.iter().map(Plot::read).collect::<Result<_, _>>()?;
         let claims = all("claim")?.iter().map(Claim::read).collect::<Result<_, _>>()?;
         Ok(Self { title, warm_up, seeds, plots, claims })
+    }
+
+    /// Whether flows that never finished are missing from what it shows.
+    fn is_of_finished_flows(&self) -> bool {
+        self.plots.iter().any(Plot::is_of_finished_flows)
+            || self.claims.iter().any(Claim::is_of_finished_flows)
     }
 }

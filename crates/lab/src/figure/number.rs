@@ -36,6 +36,8 @@ enum Kind {
     Reduction,
     /// The least ratio between neighbours in this order, which holds if it is at least 1.
     Order,
+    /// The first label's over the most of the others, likewise.
+    Lead,
 }
 
 /// How the contrasts at several stops become the number that is judged.
@@ -79,14 +81,22 @@ fn least(numbers: impl Iterator<Item = f64>) -> f64 {
 impl Contrast {
     fn read(section: &mut Section<'_>) -> Result<Self, Problem> {
         let sweep = section.or("by", "scheme".to_owned())?;
-        let kinds = [("ratio", Kind::Ratio), ("reduction", Kind::Reduction), ("order", Kind::Order)];
+        let kinds = [
+            ("ratio", Kind::Ratio),
+            ("reduction", Kind::Reduction),
+            ("order", Kind::Order),
+            ("lead", Kind::Lead),
+        ];
         let mut contrast = Self { kind: Kind::Plain, sweep, labels: Vec::new() };
         for (key, kind) in kinds {
             let Some(labels) = section.optional::<Vec<String>>(key)? else { continue };
             let first = contrast.kind == Kind::Plain;
-            section.ensure(first, key, "a claim is a ratio, a reduction or an order", "keep one of them")?;
+            let what = "a claim is a ratio, a reduction, an order or a lead";
+            section.ensure(first, key, what, "keep one of them")?;
             let (enough, what, hint) = match kind {
-                Kind::Order => (labels.len() >= 2, "an order is of labels", "give at least two"),
+                Kind::Order | Kind::Lead => {
+                    (labels.len() >= 2, "it is of several labels", "give at least two")
+                }
                 _ => (labels.len() == 2, "it is of two labels", "for example: [\"TCP\", \"R2C2\"]"),
             };
             section.ensure(enough, key, what, hint)?;
@@ -108,6 +118,7 @@ impl Contrast {
             Kind::Ratio => numbers[0] / numbers[1],
             Kind::Reduction => 1.0 - numbers[0] / numbers[1],
             Kind::Order => least(numbers.windows(2).map(|pair| pair[0] / pair[1])),
+            Kind::Lead => least(numbers[1..].iter().map(|other| numbers[0] / other)),
         }
     }
 }
@@ -116,6 +127,7 @@ impl Number {
     pub(super) fn read(item: &Item) -> Result<Self, Problem> {
         let mut section = Section::of(item, "claim.measure")?;
         let measure = Measure::read(&mut section)?;
+        measure.ensure_closed(&section)?;
         let contrast = Contrast::read(&mut section)?;
         let at = read_labels(section.item("at"))?;
         let mean_over = read_points(section.item("mean_over"))?;
@@ -146,7 +158,7 @@ impl Number {
     pub(super) fn natural_range(&self) -> Option<(f64, f64)> {
         match (self.contrast.kind, self.take) {
             (_, Take::Rise | Take::Fall) => Some((0.0, f64::INFINITY)),
-            (Kind::Order, Take::Least) => Some((1.0, f64::INFINITY)),
+            (Kind::Order | Kind::Lead, Take::Least) => Some((1.0, f64::INFINITY)),
             _ => None,
         }
     }
@@ -163,6 +175,11 @@ impl Number {
         };
         let numbers = self.stops.iter().map(contrast).collect::<Option<Vec<_>>>()?;
         Some(self.take.of(&numbers))
+    }
+
+    /// Whether a flow that never finished is not in it.
+    pub(super) fn is_of_finished_flows(&self) -> bool {
+        self.measure.is_of_finished_flows()
     }
 
     /// What to bear in mind of the number, if anything.
@@ -182,8 +199,7 @@ impl Number {
 
     /// All labels that it asks for, with their sweeps.
     pub(super) fn labels(&self) -> impl Iterator<Item = (String, String)> {
-        let Measure { against, beyond, relative, .. } = &self.measure;
-        let bases = against.iter().chain(beyond).chain(relative).cloned();
+        let bases = self.measure.bases().cloned();
         self.points().flatten().chain(bases)
     }
 }
@@ -209,6 +225,9 @@ mod tests {
         let labels = ["Expeditus", "ECMP"].map(str::to_owned).to_vec();
         let contrast = Contrast { kind: Kind::Reduction, sweep: "scheme".to_owned(), labels };
         assert!((contrast.of(&[6.0, 8.0]) - 0.25).abs() < 1e-12);
-        assert!((Contrast { kind: Kind::Order, ..contrast }.of(&[6.0, 8.0, 2.0]) - 0.75).abs() < 1e-12);
+        let order = Contrast { kind: Kind::Order, ..contrast.clone() };
+        assert!((order.of(&[6.0, 8.0, 2.0]) - 0.75).abs() < 1e-12);
+        let lead = Contrast { kind: Kind::Lead, ..contrast };
+        assert!((lead.of(&[6.0, 2.0, 4.0]) - 1.5).abs() < 1e-12);
     }
 }

@@ -19,7 +19,7 @@ macro_rules! figures {
 }
 
 const PAPERS: &[Paper] = &[
-    figures!("cee": "fig10a", "fig10b", "fig11a", "fig11b"),
+    figures!("cee": "fig7", "fig8a", "fig8b", "fig8c", "fig9a", "fig9b", "fig9c", "fig9d", "fig9e", "fig9f", "fig10a", "fig10b", "fig11a", "fig11b"),
     figures!("expeditus": "fig10", "fig11", "fig12", "fig13", "fig14a", "fig14b", "fig15a", "fig15b", "fig16", "balancers"),
     figures!("r2c2": "fig2", "fig4", "fig8", "fig9", "fig10", "fig11", "fig12", "fig13", "fig14", "fig15", "fig16", "fig17a", "fig17b", "fig18", "fig19", "fig19-counted", "switched"),
 ];

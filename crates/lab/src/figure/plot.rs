@@ -3,9 +3,10 @@
 use super::measure::{Measure, Stat};
 use super::runs::{Labels, Run, Seeds, labels_of, read_labels, replicas, spread};
 use crate::draw::{Chart, Mark, Point, Series, cdf};
-use crate::experiment::{Item, Problem, Section};
+use crate::experiment::{Item, Problem, Section, list};
 use crate::size_class::SIZE_BINS;
 use raddle_records::stats;
+use std::collections::BTreeMap;
 
 /// A plot of a figure.
 #[derive(Debug, Clone)]
@@ -39,6 +40,9 @@ enum Kind {
     BySize,
     /// A statistic along the labels of a sweep, relative to one curve if so wished, with error bars over seeds.
     Along { sweep: String, relative_to: Option<String>, mark: Mark },
+    /// What is measured over simulated time, the mean over seeds. If there are any, each curve of `by` is one of each of
+    /// these flows or links, by name.
+    Series { each: Vec<(String, Measure)> },
     /// Numbers in cells, columns by the labels of a sweep.
     Cells { sweep: String },
 }
@@ -46,9 +50,9 @@ enum Kind {
 impl Plot {
     pub(super) fn read(item: &Item) -> Result<Self, Problem> {
         let mut section = Section::of(item, "plot")?;
-        let kinds = [("cdf", 0), ("along", 1), ("bars", 2), ("by_size", 3), ("cells", 4)];
+        let kinds = [("cdf", 0), ("along", 1), ("bars", 2), ("by_size", 3), ("cells", 4), ("series", 5)];
         let chosen = section.choice("kind", "plot", &kinds, None)?;
-        let kind = match chosen {
+        let mut kind = match chosen {
             0 => Kind::Cdf,
             1 | 2 => Kind::Along {
                 sweep: section.required("x")?,
@@ -56,11 +60,19 @@ impl Plot {
                 mark: if chosen == 1 { Mark::Curves } else { Mark::Bars },
             },
             3 => Kind::BySize,
+            5 => Kind::Series { each: Vec::new() },
             _ => Kind::Cells { sweep: section.required("x")? },
         };
         let measure = Measure::read(&mut section)?;
         let sized = measure.is_of_flows() || !matches!(kind, Kind::BySize);
         section.ensure(sized, "of", "only flows have sizes", "for example: of = \"slowdown\"")?;
+        if let Kind::Series { each } = &mut kind {
+            *each = read_each(section.item("each"), &measure)?;
+            let hint = "for example: of = \"throughput\"";
+            section.ensure(measure.is_timed(), "of", "what is not measured over time", hint)?;
+        } else {
+            measure.ensure_closed(&section)?;
+        }
         let several = matches!(kind, Kind::Along { .. } | Kind::BySize);
         let stats = if several { Stat::list(&mut section)? } else { Vec::new() };
         let plot = Self {
@@ -83,20 +95,42 @@ impl Plot {
     fn curves(&self, runs: &[Run]) -> Vec<Curve> {
         let labels = labels_of(runs.iter().filter(|run| run.is_at(&self.at)), &self.by);
         let at = |label: &String| self.at.iter().cloned().chain([(self.by.clone(), label.clone())]).collect();
+        if let Kind::Series { each } = &self.kind
+            && !each.is_empty()
+        {
+            return self.crossed(&labels, at, each.iter().cloned());
+        }
         if self.stats.is_empty() {
             let of =
                 |label: &String| Curve { label: label.clone(), measure: self.measure.clone(), at: at(label) };
             return labels.iter().map(of).collect();
         }
-        let of =
-            |label: String, at: Labels, stat: Stat| Curve { label, measure: self.measure.with(stat), at };
-        let stats = self.stats.iter();
+        let stats = self.stats.iter().map(|(name, stat)| (name.clone(), self.measure.with(*stat)));
+        self.crossed(&labels, at, stats)
+    }
+
+    /// A curve of each of these measures, by name, at each of the labels; without their names if there are not several.
+    fn crossed(
+        &self,
+        labels: &[String],
+        at: impl Fn(&String) -> Labels,
+        measures: impl Iterator<Item = (String, Measure)> + Clone,
+    ) -> Vec<Curve> {
         if labels.len() < 2 {
-            return stats.map(|(name, stat)| of(name.clone(), self.at.clone(), *stat)).collect();
+            return measures.map(|(label, measure)| Curve { label, measure, at: self.at.clone() }).collect();
         }
-        let each = |label| stats.clone().map(move |(name, stat)| (label, name, *stat));
-        let pairs = labels.iter().flat_map(each);
-        pairs.map(|(label, name, stat)| of(format!("{label}, {name}"), at(label), stat)).collect()
+        let each = |label| measures.clone().map(move |(name, measure)| (label, name, measure));
+        let curve = |(label, name, measure): (&String, String, Measure)| Curve {
+            label: format!("{label}, {name}"),
+            measure,
+            at: at(label),
+        };
+        labels.iter().flat_map(each).map(curve).collect()
+    }
+
+    /// Whether flows that never finished are not in it.
+    pub(super) fn is_of_finished_flows(&self) -> bool {
+        self.measure.is_of_finished_flows()
     }
 
     /// The chart of the figure's runs.
@@ -124,6 +158,11 @@ impl Plot {
                     Series { label: curve.label, points: bins.iter().filter_map(point).collect() }
                 };
                 let labels = ("size of the flow (bytes)".to_owned(), self.measure.label());
+                self.plane(labels, None, Mark::Curves, curves.into_iter().map(series).collect())
+            }
+            Kind::Series { .. } => {
+                let series = |curve: Curve| Series { points: over_time(&curve, runs), label: curve.label };
+                let labels = ("time (ms)".to_owned(), self.measure.label());
                 self.plane(labels, None, Mark::Curves, curves.into_iter().map(series).collect())
             }
             Kind::Along { sweep, relative_to, mark } => {
@@ -201,6 +240,30 @@ impl Plot {
             series,
         }
     }
+}
+
+/// A curve over simulated time in milliseconds, the mean over seeds.
+fn over_time(curve: &Curve, runs: &[Run]) -> Vec<Point> {
+    let mut sums: BTreeMap<u64, f64> = BTreeMap::new();
+    let mut seeds = 0;
+    for run in replicas(runs, &curve.at) {
+        seeds += 1;
+        for (at, value) in curve.measure.series(run) {
+            *sums.entry(at).or_default() += value;
+        }
+    }
+    sums.into_iter().map(|(at, sum)| (at as f64 / 1e9, sum / f64::from(seeds)).into()).collect()
+}
+
+/// Reads the same measure of several flows or links, by name: `[{ label = "Path_1", where = "link = 16->14" }]`.
+fn read_each(item: Option<&Item>, measure: &Measure) -> Result<Vec<(String, Measure)>, Problem> {
+    let each = |item: &Item| {
+        let mut section = Section::of(item, "plot.each")?;
+        let each = (section.required("label")?, measure.read_of_those(&mut section)?);
+        section.finish()?;
+        Ok(each)
+    };
+    item.map_or(Ok(&[][..]), list)?.iter().map(each).collect()
 }
 
 /// The number of a curve at a stop of a sweep.

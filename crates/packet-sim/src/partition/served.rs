@@ -96,9 +96,9 @@ impl Partition {
         };
         let port = &self.ports[index];
         if port.has_ledger {
-            self.settle_ledger(index);
+            self.settle_ledger(index, self.now);
         } else if port.is_remote {
-            self.settle_remote(index);
+            self.settle_remote(index, self.now);
         }
         let node = self.owner(link);
         self.release(node, index, class, size, origin);
@@ -113,8 +113,9 @@ impl Partition {
         }
     }
 
-    /// Bytes that wait or are in service at the port that a link leaves, if it is here.
-    pub(crate) fn queued(&mut self, link: LinkId) -> Option<u64> {
+    /// Bytes that wait or are in service at the port that a link leaves, if it is here, at `now`: before the next
+    /// event.
+    pub(crate) fn queued(&mut self, link: LinkId, now: Time) -> Option<u64> {
         let from = self.topology.link(link)?.from;
         let index = self.links.binary_search(&link).ok().filter(|_| self.is_here(from))?;
         let served = self.specials[index].as_ref().and_then(|special| special.served.as_ref());
@@ -123,11 +124,11 @@ impl Partition {
         }
         let port = &mut self.ports[index];
         if port.has_ledger {
-            self.settle_ledger(index);
+            self.settle_ledger(index, now);
         } else if port.is_remote {
-            self.settle_remote(index);
+            self.settle_remote(index, now);
         } else {
-            port.settle(self.now, &self.classes[port.class as usize]);
+            port.settle(now, &self.classes[port.class as usize]);
         }
         Some(self.ports[index].queued)
     }

@@ -33,9 +33,9 @@ impl Partition {
             return self.enqueue_served(node, out, slot, origin);
         }
         let waiting = if port.has_ledger {
-            self.settle_ledger(link)
+            self.settle_ledger(link, self.now)
         } else if port.is_remote {
-            self.settle_remote(link)
+            self.settle_remote(link, self.now)
         } else {
             port.settle(self.now, class);
             port.wire.waiting()
@@ -58,11 +58,11 @@ impl Partition {
         false
     }
 
-    /// Brings `queued` of a port with a ledger up to now. Returns how many packets wait.
-    pub(super) fn settle_ledger(&mut self, link: usize) -> usize {
+    /// Brings `queued` of a port with a ledger up to `now`. Returns how many packets wait.
+    pub(super) fn settle_ledger(&mut self, link: usize, now: Time) -> usize {
         let port = &mut self.ports[link];
         let special = self.specials[link].get_or_insert_default();
-        while let Some(packet) = special.ledger.pop_front_if(|packet| packet.sent <= self.now) {
+        while let Some(packet) = special.ledger.pop_front_if(|packet| packet.sent <= now) {
             if !port.is_served {
                 port.queued -= u64::from(packet.size); // a served port's queue counts its own bytes
             }
@@ -73,10 +73,10 @@ impl Partition {
         special.ledger.len()
     }
 
-    /// Forgets what has left a port to another partition. Returns how many packets wait.
-    pub(super) fn settle_remote(&mut self, link: usize) -> usize {
+    /// Forgets what has left a port to another partition by `now`. Returns how many packets wait.
+    pub(super) fn settle_remote(&mut self, link: usize, now: Time) -> usize {
         let port = &mut self.ports[link];
-        let left = port.wire.settle(self.now + self.classes[port.class as usize].delay);
+        let left = port.wire.settle(now + self.classes[port.class as usize].delay);
         port.queued -= if port.is_served { 0 } else { left };
         while let Some(packet) = port.wire.pop_left() {
             if self.keeps_copies {

@@ -37,8 +37,13 @@ fn figure(tables: &str) -> Result<Vec<Outcome>, Error> {
 
 /// A figure with more keys.
 fn figure_with(keys: &str, tables: &str) -> Result<Vec<Outcome>, Error> {
+    figure_of(keys, RACK, tables)
+}
+
+/// A figure of that experiment.
+fn figure_of(keys: &str, experiment: &str, tables: &str) -> Result<Vec<Outcome>, Error> {
     let head = format!("[figure]\npaper = \"test\"\nnumber = \"1\"\ntitle = \"A test\"\n{keys}\n");
-    let text: &'static str = format!("{head}{RACK}{tables}").leak();
+    let text: &'static str = format!("{head}{experiment}{tables}").leak();
     let folder = tempfile::tempdir().expect("a folder");
     let part = folder.path().join("part");
     let options = Options { selector: None, scale: Scale::Quick, out: folder.path().into(), threads: 1 };
@@ -241,6 +246,8 @@ fn what_cannot_be_repeated_or_taken_together_is_refused() {
 fn flows_that_never_finished_are_told_by_class() {
     let flow = |size, fct_us| crate::records::FlowRow {
         id: 0,
+        src: 0,
+        dst: 1,
         size,
         fct_us,
         slowdown: None,
@@ -253,4 +260,109 @@ fn flows_that_never_finished_are_told_by_class() {
     assert_eq!(unfinished.flows.iter().map(|&(_, count)| count).collect::<Vec<_>>(), [1, 0, 2]);
     let finished = Records { flows: vec![flow(1_000, Some(5.0))], ..Records::default() };
     assert!(Unfinished::of("a run".to_owned(), &finished).is_none());
+}
+
+/// Four paths of 25, 10, 10 and 50% of a link, of which the source offers 90%.
+const SLOW_ROOTS: &str = r#"
+[topology]
+kind = "k_ary_n_tree"
+k = 2
+n = 3
+link_rate = "10 Gbps"
+link_delay = "50 ns"
+slow = [
+    { from = 16, to = 14, share = 0.25 },
+    { from = 18, to = 14, share = 0.10 },
+    { from = 17, to = 15, share = 0.10 },
+    { from = 19, to = 15, share = 0.50 },
+]
+
+[workload]
+hotspot = { type = "output" }
+duration = "8 ms"
+
+[scheme]
+transport = "cee"
+routing = "d-mod-k"
+flow_control = "pfc"
+
+[engine]
+cut_through = true
+time_limit = "8 ms"
+
+[record]
+throughput = "500 us"
+queue_lengths = "100 us"
+queue_links = "16->14, 18->14"
+
+[[sweep]]
+name = "scheme"
+values = [
+    { label = "deterministic", set = { "scheme.routing" = "d-mod-k" } },
+    { label = "random", set = { "scheme.routing" = "random-up" } },
+]
+
+[[plot]]
+kind = "series"
+of = "throughput"
+where = "dst = 4"
+title = "Throughput"
+
+[[plot]]
+kind = "series"
+of = "queue_length"
+each = [{ label = "Path_1", where = "link = 16->14" }, { label = "Path_2", where = "link = 18->14" }]
+title = "Queues"
+"#;
+
+fn claim_in(id: &str, measure: &str, accept: &str) -> String {
+    format!(
+        "\n[[claim]]\nid = \"{id}\"\nsection = \"§8.6\"\nsays = \"{id}\"\nwhy = \"fluid bounds\"\n\
+         measure = {{ {measure} }}\naccept = {accept}\n"
+    )
+}
+
+/// specs/cee.md §8.6: one path is taken at its rate; equal parts are held back by the slowest once buffers are full, and
+/// then its queue is.
+#[test]
+fn oracle_8_6_fluid_bounds_of_four_paths() {
+    let window = "from = \"3 ms\", to = \"8 ms\"";
+    let rate = |scheme: &str| {
+        let measured = "of = \"throughput\", stat = \"total\", where = \"dst = 4\", share_of = \"10 Gbps\"";
+        format!("{measured}, {window}, at = {{ scheme = \"{scheme}\" }}")
+    };
+    let queue = |more: &str| {
+        let queue = "of = \"queue_length\", where = \"link = 18->14\"";
+        format!("{queue}, {window}, {more}, at = {{ scheme = \"random\" }}")
+    };
+    let claims = [
+        claim_in("deterministic", &rate("deterministic"), "[0.249, 0.251]"),
+        claim_in("random", &rate("random"), "[0.38, 0.42]"),
+        claim_in("full", &queue("stat = \"p50\""), "[65_000, 90_000]"),
+        claim_in("fuller", &queue("relative_where = \"link = 16->14\""), "[5, 1000]"),
+        claim_in("in-order", "of = \"late_share\", at = { scheme = \"deterministic\" }", "[0, 0]"),
+        claim_in("reordered", "of = \"late_share\", at = { scheme = \"random\" }", "[0.1, 1]"),
+        claim_in("one-port", "of = \"port_changes\", at = { scheme = \"deterministic\" }", "[0, 0]"),
+        claim_in("ports", "of = \"port_changes\", at = { scheme = \"random\" }", "[500, 5000]"),
+    ];
+    let outcomes = figure_of("warm_up = 0", SLOW_ROOTS, &claims.concat()).expect("a figure");
+    assert!(outcomes.iter().all(|outcome| outcome.ok), "{outcomes:?}");
+}
+
+#[test]
+fn measures_over_time_that_mean_nothing_are_refused() {
+    let refused = |tables: &str| match figure_of("", SLOW_ROOTS, tables) {
+        Err(Error::Problem(problem)) => problem.to_string(),
+        other => panic!("{other:?}"),
+    };
+    let claim = |measure: &str| refused(&claim_in("x", measure, "[0, 1]"));
+    assert!(claim("of = \"throughput\", from = \"1 ms\"").contains("a rate over a time without end"));
+    assert!(claim("of = \"throughput\", from = \"2 ms\", to = \"1 ms\"").contains("ends before it begins"));
+    assert!(claim("of = \"fct\", to = \"1 ms\"").contains("a window of what is not measured over time"));
+    assert!(claim("of = \"port_changes\", share_of = \"10 Gbps\"").contains("what is no rate"));
+    assert!(
+        claim("of = \"queue_length\", where = \"dst = 4\"").contains("condition on what is not measured")
+    );
+    let plot = "\n[[plot]]\nkind = \"series\"\nof = \"fct\"\ntitle = \"Series\"\n";
+    assert!(refused(plot).contains("what is not measured over time"));
 }

@@ -1,0 +1,226 @@
+//! Measures over simulated time: what receivers got, and what waited at ports, in a window and in each interval.
+
+use super::condition::Where;
+use crate::experiment::{Problem, Section};
+use crate::records::{FlowRow, Interval, Records};
+use raddle_core::{Duration, Rate};
+use std::collections::BTreeMap;
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Received {
+    /// Of packets as they arrive.
+    Throughput,
+    /// Of bytes delivered in order.
+    InOrder,
+    /// Packets that arrive after one sent later, as a share of all that arrive.
+    LateShare,
+    /// How often switches go over to another port for a flow.
+    PortChanges,
+}
+
+impl Received {
+    /// Whether it is bytes over time.
+    pub(super) fn is_rate(self) -> bool {
+        matches!(self, Self::Throughput | Self::InOrder)
+    }
+}
+
+/// A part of simulated time, in picoseconds: intervals that lie in it, and looks from its begin on, before its end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Window {
+    from_ps: u64,
+    to_ps: u64,
+    /// What rates are shares of, in Gbps, if not in Gbps themselves.
+    share_of: Option<f64>,
+}
+
+impl Default for Window {
+    /// All of it, rates in Gbps.
+    fn default() -> Self {
+        Self { from_ps: 0, to_ps: u64::MAX, share_of: None }
+    }
+}
+
+impl Window {
+    /// Reads the keys `from`, `to` and `share_of` of a section, of what is a rate or at least measured over time.
+    pub(super) fn read(section: &mut Section<'_>, rate: bool, timed: bool) -> Result<Self, Problem> {
+        let (from, to) = (section.optional::<Duration>("from")?, section.optional::<Duration>("to")?);
+        let share_of = section.optional::<Rate>("share_of")?;
+        for (key, there) in [("from", from.is_some()), ("to", to.is_some())] {
+            let what = "a window of what is not measured over time";
+            section.ensure(timed || !there, key, what, "leave it out")?;
+        }
+        let hint = "leave `share_of` out, or measure \"throughput\" or \"in_order\"";
+        section.ensure(
+            rate || share_of.is_none(),
+            "share_of",
+            "a share of a rate of what is no rate",
+            hint,
+        )?;
+        let some = share_of.is_none_or(|rate| rate > Rate::ZERO);
+        section.ensure(some, "share_of", "a share of nothing", "for example: share_of = \"10 Gbps\"")?;
+        let from_ps = from.map_or(0, Duration::as_ps);
+        let to_ps = to.map_or(u64::MAX, Duration::as_ps);
+        section.ensure(from_ps < to_ps, "to", "a window that ends before it begins", "give a later end")?;
+        Ok(Self { from_ps, to_ps, share_of: share_of.map(|rate| rate.as_bps_f64() / 1e9) })
+    }
+
+    /// Whether it has an end of its own, which says over how much time a rate is taken.
+    pub(super) fn is_closed(&self) -> bool {
+        self.to_ps < u64::MAX
+    }
+
+    /// Whether rates in it are shares.
+    pub(super) fn is_of_shares(&self) -> bool {
+        self.share_of.is_some()
+    }
+
+    fn holds(&self, interval: &Interval) -> bool {
+        self.from_ps <= interval.from_ps && interval.to_ps <= self.to_ps
+    }
+
+    /// So many bytes in so many picoseconds.
+    fn rate(&self, bytes: u64, ps: u64) -> f64 {
+        bytes as f64 * 8e3 / ps.max(1) as f64 / self.share_of.unwrap_or(1.0)
+    }
+
+    /// What is measured of each of these flows, by its number.
+    pub(super) fn of_flows<'a>(
+        &self,
+        received: Received,
+        records: &Records,
+        flows: impl Iterator<Item = &'a FlowRow>,
+    ) -> Vec<(u64, f64)> {
+        let mut sums: BTreeMap<u64, (u64, u64)> = flows.map(|flow| (flow.id, (0, 0))).collect();
+        for interval in records.intervals.iter().filter(|interval| self.holds(interval)) {
+            let Some((sum, of)) = sums.get_mut(&interval.flow) else { continue };
+            let (what, packets) = match received {
+                Received::LateShare => {
+                    (interval.late.unwrap_or(0), interval.late.map_or(0, |_| interval.packets))
+                }
+                other => (amount(other, interval), 0),
+            };
+            *sum += what;
+            *of += packets;
+        }
+        let length = self.to_ps - self.from_ps;
+        let value = |(flow, (sum, of)): (u64, (u64, u64))| match received {
+            Received::LateShare => (of > 0).then(|| (flow, sum as f64 / of as f64)),
+            Received::PortChanges => Some((flow, sum as f64)),
+            Received::Throughput | Received::InOrder => Some((flow, self.rate(sum, length))),
+        };
+        sums.into_iter().filter_map(value).collect()
+    }
+
+    /// What is measured of these flows together in each interval, by its begin in picoseconds.
+    pub(super) fn series<'a>(
+        &self,
+        received: Received,
+        records: &Records,
+        flows: impl Iterator<Item = &'a FlowRow>,
+    ) -> Vec<(u64, f64)> {
+        let flows: BTreeMap<u64, ()> = flows.map(|flow| (flow.id, ())).collect();
+        // An interval in which others received and these flows did not is one in which these got nothing.
+        let mut sums: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+        for interval in records.intervals.iter().filter(|interval| self.holds(interval)) {
+            let (sum, to) = sums.entry(interval.from_ps).or_insert((0, interval.to_ps));
+            *to = interval.to_ps;
+            *sum += if flows.contains_key(&interval.flow) { amount(received, interval) } else { 0 };
+        }
+        let value = |(from, (sum, to)): (u64, (u64, u64))| {
+            (from, if received.is_rate() { self.rate(sum, to - from) } else { sum as f64 })
+        };
+        sums.into_iter().map(value).collect()
+    }
+
+    /// Bytes that waited at the ports of links in the window, by when they were looked at in picoseconds, a value a look
+    /// and link.
+    pub(super) fn queue_lengths(&self, records: &Records, wanted: Option<Where>) -> Vec<(u64, f64)> {
+        let within = |at: u64| self.from_ps <= at && at < self.to_ps;
+        let looks = records.queue_lengths.iter().filter(|look| within(look.at_ps));
+        let wanted = looks.filter(|look| wanted.is_none_or(|wanted| wanted.takes_link(look.ends)));
+        wanted.map(|look| (look.at_ps, look.bytes as f64)).collect()
+    }
+}
+
+/// Bytes, packets or changes of a flow in an interval.
+fn amount(received: Received, interval: &Interval) -> u64 {
+    match received {
+        Received::Throughput => interval.bytes,
+        Received::InOrder => interval.in_order_bytes.unwrap_or(0),
+        Received::LateShare => interval.late.unwrap_or(0),
+        Received::PortChanges => interval.port_changes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A flow of 1,250 bytes a microsecond, 10 Gbps, in the first and the third interval of 1 us, of which the second half
+    /// comes late; another has the second.
+    fn records() -> Records {
+        let interval = |flow, us: u64, bytes| Interval {
+            flow,
+            from_ps: us * 1_000_000,
+            to_ps: (us + 1) * 1_000_000,
+            packets: 2,
+            bytes,
+            in_order_bytes: Some(bytes / 2),
+            late: (us < 2).then_some(1),
+            port_changes: 3,
+        };
+        let intervals = vec![interval(0, 0, 1_250), interval(1, 1, 600), interval(0, 2, 1_250)];
+        let look = |at_ps, ends, bytes| crate::records::QueueLength { at_ps, ends, bytes };
+        let queue_lengths =
+            vec![look(1_000_000, (1, 2), 7), look(1_000_000, (2, 1), 8), look(2_000_000, (1, 2), 9)];
+        Records { intervals, queue_lengths, ..Records::default() }
+    }
+
+    fn flow(id: u64) -> FlowRow {
+        let (fct_us, slowdown, assigned_gbps) = (None, None, None);
+        FlowRow { id, src: 0, dst: 1, size: 1, fct_us, slowdown, reorder: 0.0, assigned_gbps }
+    }
+
+    fn window(from_us: u64, to_us: u64) -> Window {
+        Window { from_ps: from_us * 1_000_000, to_ps: to_us * 1_000_000, share_of: None }
+    }
+
+    #[test]
+    fn rates_are_over_the_whole_window_and_flows_without_arrivals_have_none() {
+        let (records, flows) = (records(), [0, 1, 2].map(flow));
+        let rates = |window: Window, received| window.of_flows(received, &records, flows.iter());
+        assert_eq!(rates(window(0, 4), Received::Throughput), [(0, 5.0), (1, 1.2), (2, 0.0)]);
+        assert_eq!(rates(window(1, 3), Received::InOrder), [(0, 2.5), (1, 1.2), (2, 0.0)]);
+        let shares = Window { share_of: Some(10.0), ..window(2, 3) };
+        assert_eq!(rates(shares, Received::Throughput), [(0, 1.0), (1, 0.0), (2, 0.0)]);
+    }
+
+    #[test]
+    fn late_packets_are_a_share_of_those_of_which_it_is_known() {
+        let (records, flows) = (records(), [0, 1, 2].map(flow));
+        let all = Window::default();
+        assert_eq!(all.of_flows(Received::LateShare, &records, flows.iter()), [(0, 0.5), (1, 0.5)]);
+        assert_eq!(
+            all.of_flows(Received::PortChanges, &records, flows.iter()),
+            [(0, 6.0), (1, 3.0), (2, 0.0)]
+        );
+    }
+
+    #[test]
+    fn an_interval_in_which_only_others_received_is_one_of_nothing() {
+        let (records, flows) = (records(), [flow(0)]);
+        let series = Window::default().series(Received::Throughput, &records, flows.iter());
+        assert_eq!(series, [(0, 10.0), (1_000_000, 0.0), (2_000_000, 10.0)]);
+    }
+
+    #[test]
+    fn queues_are_of_chosen_links_and_times() {
+        let records = records();
+        let lengths = |window: Window, wanted| window.queue_lengths(&records, wanted);
+        let there = Some(Where::Link(1, 2));
+        assert_eq!(lengths(Window::default(), there), [(1_000_000, 7.0), (2_000_000, 9.0)]);
+        assert_eq!(lengths(window(0, 2), None), [(1_000_000, 7.0), (1_000_000, 8.0)]);
+    }
+}

@@ -1,0 +1,192 @@
+//! What flow control did to links, and what must never happen where it acts: a loss, or links that wait for each other in
+//! a circle.
+
+use crate::Error;
+use raddle_core::{Duration, FlowControlAccount, LinkId, Time};
+use raddle_packet_sim::LinkStats;
+use raddle_records::{Drops, FlowControlRecord, stats};
+use raddle_topology::Topology;
+use serde_json::{Value, json};
+use std::fmt;
+
+/// Simulated time between two looks for links that wait for each other: much longer than any pause that ends takes.
+pub(crate) const WATCHDOG: Duration = Duration::from_ms(10);
+
+/// A row a link that has flow control, of a run that ended at `now`.
+pub(crate) fn records(
+    accounts: &[(LinkId, FlowControlAccount)],
+    topology: &Topology,
+    now: Time,
+) -> Vec<FlowControlRecord> {
+    let record = |&(id, account): &(LinkId, FlowControlAccount)| {
+        let link = topology.link(id)?;
+        let paused_ps = account.paused.as_ps();
+        Some(FlowControlRecord {
+            link: id.0,
+            from: link.from.0,
+            to: link.to.0,
+            paused_ps,
+            paused_share: paused_ps as f64 / now.as_ps().max(1) as f64,
+            pauses_sent: account.pauses,
+            peak_memory_bytes: account.peak_memory,
+            overflows: account.overflows,
+        })
+    };
+    accounts.iter().filter_map(record).collect()
+}
+
+/// Refuses a run with flow control in which a packet found no room: in a node's memory, or in a queue.
+pub(crate) fn refuse_losses(
+    controls: &[FlowControlRecord],
+    links: &[LinkStats],
+    drops: &Drops,
+    topology: &Topology,
+) -> Result<(), Error> {
+    if let Some(FlowControlRecord { from, to, overflows, .. }) = controls.iter().find(|row| row.overflows > 0)
+    {
+        let what = format!(
+            "not lossless: the memory of node {from} was full for {overflows} packets that came in from node {to}; \
+             its limits leave too little headroom"
+        );
+        return Err(Error::Run(what));
+    }
+    if controls.is_empty() || drops.queue_full == 0 {
+        return Ok(());
+    }
+    let losses = topology.links().map(|(id, link)| (link, links[id.index()].drops));
+    let Some((link, _)) = losses.max_by_key(|&(_, drops)| drops) else { return Ok(()) };
+    let what = format!(
+        "not lossless: queues were full for {} packets, most of them of the link {}->{}",
+        drops.queue_full, link.from, link.to
+    );
+    Err(Error::Run(what))
+}
+
+/// What to say of links each of which waits for the next.
+pub(crate) fn deadlock(cycle: &[LinkId], topology: &Topology, now: Time) -> Error {
+    let mut nodes: Vec<String> =
+        cycle.iter().filter_map(|&link| Some(topology.link(link)?.from.to_string())).collect();
+    nodes.extend(nodes.first().cloned());
+    let at = now.as_ps() as f64 / 1e9;
+    Error::Run(format!("links wait for each other in a circle at {at:.3} ms: {}", nodes.join("->")))
+}
+
+/// What flow control did in all.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pauses {
+    /// Links that have flow control.
+    links: usize,
+    /// Those of them that were paused at all.
+    paused_links: usize,
+    pauses: u64,
+    /// Mean over links of the share of the run for which each was paused, and the most.
+    share_mean: f64,
+    share_max: f64,
+    /// Most bytes of memory that packets took at the far end of a link.
+    peak_memory: u64,
+}
+
+impl Pauses {
+    /// Of a run's links; `None` if they have no flow control.
+    pub(crate) fn of(rows: &[FlowControlRecord]) -> Option<Self> {
+        let shares: Vec<f64> = rows.iter().map(|row| row.paused_share).collect();
+        Some(Self {
+            links: rows.len(),
+            paused_links: rows.iter().filter(|row| row.paused_ps > 0).count(),
+            pauses: rows.iter().map(|row| row.pauses_sent).sum(),
+            share_mean: stats::mean(&shares)?,
+            share_max: shares.into_iter().fold(0.0, f64::max),
+            peak_memory: rows.iter().map(|row| row.peak_memory_bytes).max()?,
+        })
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        let Self { links, paused_links, pauses, share_mean, share_max, peak_memory } = self;
+        json!({
+            "links": links,
+            "paused_links": paused_links,
+            "pauses": pauses,
+            "paused_share_mean": share_mean,
+            "paused_share_max": share_max,
+            "peak_memory_bytes": peak_memory,
+        })
+    }
+}
+
+impl fmt::Display for Pauses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { links, paused_links, pauses, peak_memory, .. } = self;
+        let [mean, max] = [self.share_mean, self.share_max].map(|share| share * 100.0);
+        writeln!(f, "pauses       {pauses}, of {paused_links} links among {links}")?;
+        write!(
+            f,
+            "paused share {mean:.2}% of a link's time on average, {max:.2}% of the most paused one's; "
+        )?;
+        write!(f, "at most {peak_memory} B taken at a port")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_core::{NodeId, Rate};
+    use raddle_topology::builders;
+
+    /// Two hosts at a switch, node 2.
+    fn star() -> Topology {
+        builders::single_switch(2, Rate::from_gbps(10), Duration::ZERO).expect("a star")
+    }
+
+    fn link(topology: &Topology, from: u32, to: u32) -> LinkId {
+        let mut links = topology.links_from(NodeId(from));
+        links.find(|(_, link)| link.to == NodeId(to)).expect("a link").0
+    }
+
+    #[test]
+    fn a_packet_that_found_no_room_ends_the_run() {
+        let star = star();
+        let links = vec![LinkStats::default(); star.link_slots()];
+        let account = FlowControlAccount { overflows: 3, ..FlowControlAccount::default() };
+        let rows = |account| records(&[(link(&star, 2, 0), account)], &star, Time::ZERO);
+        let overflown = refuse_losses(&rows(account), &links, &Drops::default(), &star);
+        let text = overflown.expect_err("a loss").to_string();
+        assert!(
+            text.contains("the memory of node 2 was full for 3 packets that came in from node 0"),
+            "{text}"
+        );
+
+        let drops = Drops { queue_full: 5, ..Drops::default() };
+        let mut links = links;
+        links[link(&star, 2, 1).index()].drops = 5;
+        assert!(
+            refuse_losses(&[], &links, &drops, &star).is_ok(),
+            "without flow control packets may be lost"
+        );
+        let lost = refuse_losses(&rows(FlowControlAccount::default()), &links, &drops, &star);
+        let text = lost.expect_err("a loss").to_string();
+        assert!(text.contains("5 packets, most of them of the link 2->1"), "{text}");
+    }
+
+    #[test]
+    fn a_circle_is_named_by_its_nodes() {
+        let star = star();
+        let cycle = [link(&star, 2, 0), link(&star, 0, 2)];
+        let text = deadlock(&cycle, &star, Time::ZERO + WATCHDOG).to_string();
+        assert!(text.ends_with("in a circle at 10.000 ms: 2->0->2"), "{text}");
+    }
+
+    #[test]
+    fn pauses_are_summed_over_links() {
+        let star = star();
+        let account = |paused, pauses| FlowControlAccount { paused, pauses, ..FlowControlAccount::default() };
+        let accounts = [
+            (link(&star, 0, 2), account(Duration::from_ms(1), 0)),
+            (link(&star, 2, 0), account(Duration::ZERO, 4)),
+        ];
+        let rows = records(&accounts, &star, Time::ZERO + Duration::from_ms(4));
+        let text = Pauses::of(&rows).expect("links with flow control").to_string();
+        assert!(text.contains("4, of 1 links among 2"), "{text}");
+        assert!(text.contains("12.50% of a link's time on average, 25.00% of the most"), "{text}");
+        assert!(Pauses::of(&[]).is_none());
+    }
+}

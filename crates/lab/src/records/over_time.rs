@@ -1,0 +1,68 @@
+//! What a run left of simulated time: what receivers got in intervals, and what waited at ports.
+
+use crate::Error;
+use raddle_records::Table;
+use std::path::Path;
+
+/// What the receiver of a flow got in an interval.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Interval {
+    pub(crate) flow: u64,
+    pub(crate) from_ps: u64,
+    pub(crate) to_ps: u64,
+    pub(crate) packets: u64,
+    pub(crate) bytes: u64,
+    /// `None` where the receiver did not tell.
+    pub(crate) in_order_bytes: Option<u64>,
+    /// `None` where the receiver did not tell.
+    pub(crate) late: Option<u64>,
+    pub(crate) port_changes: u64,
+}
+
+/// What waited at the port of a directed link at a time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct QueueLength {
+    pub(crate) at_ps: u64,
+    /// The nodes that the link joins.
+    pub(crate) ends: (u64, u64),
+    pub(crate) bytes: u64,
+}
+
+/// In the order of time, if there is such a file.
+pub(super) fn intervals(file: &Path) -> Result<Vec<Interval>, Error> {
+    if !file.exists() {
+        return Ok(Vec::new());
+    }
+    let table = Table::read(file)?;
+    let (flows, froms) = (table.integers("flow")?, table.integers("from_ps")?);
+    let (tos, packets) = (table.integers("to_ps")?, table.integers("arrived_packets")?);
+    let (bytes, in_order) = (table.integers("arrived_bytes")?, table.integers("in_order_bytes")?);
+    let (late, changes) = (table.integers("late_packets")?, table.integers("port_changes")?);
+    let interval = |row: usize| {
+        Some(Interval {
+            flow: flows[row]?,
+            from_ps: froms[row]?,
+            to_ps: tos[row]?,
+            packets: packets[row]?,
+            bytes: bytes[row]?,
+            in_order_bytes: in_order[row],
+            late: late[row],
+            port_changes: changes[row]?,
+        })
+    };
+    Ok((0..table.rows).filter_map(interval).collect())
+}
+
+/// In the order of time, if there is such a file.
+pub(super) fn queue_lengths(file: &Path) -> Result<Vec<QueueLength>, Error> {
+    if !file.exists() {
+        return Ok(Vec::new());
+    }
+    let table = Table::read(file)?;
+    let (times, bytes) = (table.integers("at_ps")?, table.integers("bytes")?);
+    let (froms, tos) = (table.integers("from")?, table.integers("to")?);
+    let length = |row: usize| {
+        Some(QueueLength { at_ps: times[row]?, ends: (froms[row]?, tos[row]?), bytes: bytes[row]? })
+    };
+    Ok((0..table.rows).filter_map(length).collect())
+}

@@ -1,0 +1,214 @@
+//! What receivers get of each flow, in intervals of equal length from the start on.
+
+use raddle_core::{Duration, LinkId, NodeId, Packet, Report, Time};
+use raddle_records::{FlowRecord, Recorder, ThroughputRecord};
+use raddle_topology::{Link, Topology};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Counts what arrives of each flow as packets set out on their last link, and what is delivered in order as receivers
+/// tell. It keeps a row for each flow and interval in which something of it happened.
+pub(crate) struct Throughput {
+    interval: Duration,
+    topology: Arc<Topology>,
+    /// By flow.
+    live: FxHashMap<u32, Live>,
+    /// By interval and flow.
+    bins: BTreeMap<(u64, u32), Bin>,
+}
+
+/// What is remembered of a flow until it is delivered.
+#[derive(Debug, Default)]
+struct Live {
+    /// What its receiver told last.
+    told: Told,
+    /// Of each switch that it has crossed, the packet sent last of those that left it, by its place in the flow, and the
+    /// link by which it left.
+    left: Vec<(NodeId, u64, LinkId)>,
+}
+
+/// What a receiver told last: how far it was at the begin of the interval in which it told.
+#[derive(Debug, Clone, Copy, Default)]
+struct Told {
+    at: Time,
+    in_order: u64,
+    late: u64,
+}
+
+#[derive(Debug, Default)]
+struct Bin {
+    packets: u64,
+    bytes: u64,
+    in_order: Option<u64>,
+    late: Option<u64>,
+    port_changes: u64,
+}
+
+impl Throughput {
+    pub(crate) fn of(topology: &Arc<Topology>, interval: Duration) -> Self {
+        let topology = Arc::clone(topology);
+        Self { interval, topology, live: FxHashMap::default(), bins: BTreeMap::new() }
+    }
+
+    /// The last bit of a packet leaves by `link` at `sent`; `recorder` knows the packet's flow.
+    pub(crate) fn count(&mut self, sent: Time, link: LinkId, packet: &Packet, recorder: &Recorder) {
+        let Some((key, offset)) = packet.place_in_flow() else { return };
+        let Some(&FlowRecord { id: flow, .. }) = recorder.record_of(key) else { return };
+        let Some(&Link { from, to, delay, .. }) = self.topology.link(link) else { return };
+        if packet.dst() == to {
+            let bin = self.bin(sent + delay, flow);
+            bin.packets += 1;
+            bin.bytes += u64::from(packet.payload());
+        }
+        let is_switch = !self.topology.is_host(from);
+        if is_switch && self.live.entry(flow).or_default().changes_port(from, offset, link) {
+            self.bin(sent, flow).port_changes += 1;
+        }
+    }
+
+    /// A host reports at `now`, which `recorder` has not heard yet.
+    pub(crate) fn report(&mut self, now: Time, report: &Report, recorder: &Recorder) {
+        match *report {
+            Report::Progress { key, in_order, late } => {
+                let Some(&FlowRecord { id: flow, .. }) = recorder.record_of(key) else { return };
+                let live = self.live.entry(flow).or_default();
+                let told = std::mem::replace(&mut live.told, Told { at: now, in_order, late: late.into() });
+                // Whatever came since the last word came in the interval of that word: the next packet after it brought
+                // this one.
+                let bin = self.bin(told.at, flow);
+                bin.in_order = Some(in_order - told.in_order);
+                bin.late = Some(u64::from(late) - told.late);
+            }
+            Report::Delivered { key, .. } => {
+                let Some(&FlowRecord { id: flow, size_bytes, .. }) = recorder.record_of(key) else { return };
+                let told = self.live.remove(&flow).unwrap_or_default().told;
+                self.bin(told.at, flow).in_order = Some(size_bytes - told.in_order);
+            }
+            _ => {}
+        }
+    }
+
+    fn bin(&mut self, at: Time, flow: u32) -> &mut Bin {
+        self.bins.entry((at.as_ps() / self.interval.as_ps(), flow)).or_default()
+    }
+
+    /// A row for each flow and interval in which something of the flow arrived or changed its way by `end`, the end of the
+    /// run, in the order of time.
+    pub(crate) fn records(self, end: Time) -> Vec<ThroughputRecord> {
+        let (length, end) = (self.interval.as_ps(), end.as_ps());
+        let begun = self.bins.range(..(end.div_ceil(length), 0));
+        let happened = begun.filter(|(_, bin)| bin.packets > 0 || bin.port_changes > 0);
+        let record = |(&(interval, flow), bin): (&(u64, u32), &Bin)| ThroughputRecord {
+            flow,
+            from_ps: interval * length,
+            to_ps: end.min((interval + 1) * length),
+            arrived_packets: bin.packets,
+            arrived_bytes: bin.bytes,
+            in_order_bytes: bin.in_order,
+            late_packets: bin.late,
+            port_changes: bin.port_changes,
+        };
+        happened.map(record).collect()
+    }
+}
+
+impl Live {
+    /// Notes that the flow's packet at `offset` leaves a switch by `link`. Returns whether it is sent by another port than
+    /// the one before it. Queues of ports differ in length, so packets sent earlier may still leave by the old port when
+    /// the switch has long gone over to a new one: what others have overtaken does not count.
+    fn changes_port(&mut self, switch: NodeId, offset: u64, link: LinkId) -> bool {
+        let Some(left) = self.left.iter_mut().find(|left| left.0 == switch) else {
+            self.left.push((switch, offset, link));
+            return false;
+        };
+        if offset <= left.1 {
+            return false;
+        }
+        let before = std::mem::replace(left, (switch, offset, link));
+        before.2 != link
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_core::{Bytes, Flow, Header, NodeId, Rate};
+    use raddle_records::Ideal;
+    use raddle_topology::builders::{self, ClosRates};
+    use raddle_wire::cee::Frame;
+
+    const KEY: u64 = 5;
+
+    fn us(us: u64) -> Time {
+        Time::ZERO + Duration::from_us(us)
+    }
+
+    /// A flow of three frames from the first host of a fat-tree to the last, and a count of it in bins of 10 us.
+    fn counted() -> (Throughput, Recorder, Vec<LinkId>) {
+        let rate = ClosRates::all(Rate::from_gbps(10));
+        let tree = Arc::new(builders::fat_tree(4, rate, Duration::from_us(1)).expect("a fat-tree"));
+        let flow = Flow::new(raddle_core::FlowId(0), NodeId(0), NodeId(15), Bytes(300), Time::ZERO);
+        let ideal = Ideal { fct: Duration::from_us(1), hops: 6, line_rate: Rate::from_gbps(10) };
+        let mut recorder = Recorder::new(Arc::from([flow]), move |_| ideal);
+        assert_eq!(recorder.report(Time::ZERO, flow.src, Report::Opened { flow: flow.id, key: KEY }), None);
+        // From the first switch above the first host upward, then to the last host.
+        let (_, up) = tree.links_from(flow.src).next().expect("a host has a link");
+        let above = tree.links_from(up.to).filter(|(_, link)| !tree.is_host(link.to));
+        let last = tree.links().find(|(_, link)| link.to == flow.dst);
+        let links = above.chain(last).map(|(id, _)| id).collect();
+        (Throughput::of(&tree, Duration::from_us(10)), recorder, links)
+    }
+
+    fn frame(number: u64) -> Packet {
+        let offset = number * 100;
+        let frame =
+            Frame { src: 0, dst: 15, flow: KEY as u32, plen: 100, offset, size: 300, ..Frame::default() };
+        Packet::new(100, Header::Cee(frame))
+    }
+
+    #[test]
+    fn a_packet_counts_where_it_arrives_and_bytes_in_order_where_the_receiver_says() {
+        let (mut throughput, recorder, links) = counted();
+        let last = links[links.len() - 1];
+        // The link's delay takes it into the next interval.
+        throughput.count(us(9), last, &frame(1), &recorder);
+        throughput.count(us(15), last, &frame(0), &recorder);
+        throughput.report(us(10), &Report::Progress { key: KEY, in_order: 0, late: 0 }, &recorder);
+        throughput.report(us(25), &Report::Progress { key: KEY, in_order: 200, late: 1 }, &recorder);
+        throughput.count(us(24), last, &frame(2), &recorder);
+        throughput.report(us(25), &Report::Delivered { key: KEY, reorder_peak: 1 }, &recorder);
+        let rows = throughput.records(us(28));
+        let row = |from, to, packets, in_order, late| ThroughputRecord {
+            flow: 0,
+            from_ps: us(from).as_ps(),
+            to_ps: us(to).as_ps(),
+            arrived_packets: packets,
+            arrived_bytes: packets * 100,
+            in_order_bytes: Some(in_order),
+            late_packets: late,
+            port_changes: 0,
+        };
+        assert_eq!(rows, [row(10, 20, 2, 200, Some(1)), row(20, 28, 1, 100, None)]);
+    }
+
+    #[test]
+    fn what_the_receiver_has_not_told_is_left_open() {
+        let (mut throughput, recorder, links) = counted();
+        throughput.count(us(4), links[links.len() - 1], &frame(0), &recorder);
+        let rows = throughput.records(us(10));
+        assert_eq!((rows[0].in_order_bytes, rows[0].late_packets), (None, None));
+    }
+
+    #[test]
+    fn a_switch_changes_ports_once_however_its_queues_drain() {
+        let (mut throughput, recorder, links) = counted();
+        let (left, right) = (links[0], links[1]);
+        throughput.count(us(1), left, &frame(0), &recorder);
+        throughput.count(us(2), right, &frame(2), &recorder);
+        // It waited behind others on the port that the switch has left.
+        throughput.count(us(3), left, &frame(1), &recorder);
+        let changes = |throughput: Throughput| throughput.records(us(10))[0].port_changes;
+        assert_eq!(changes(throughput), 1);
+    }
+}

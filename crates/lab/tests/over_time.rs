@@ -1,0 +1,112 @@
+//! What a lossless run leaves of simulated time: all that was sent arrives, in the intervals in which it does; queues are
+//! seen as they are; and it is the same on any number of threads.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
+use raddle_lab::experiment::Document;
+use raddle_lab::{Control, Error, run_into};
+use raddle_records::Table;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+/// Three hosts send to the same one for half a millisecond, each at its link's rate.
+const INCAST: &str = r#"[topology]
+kind = "k_ary_n_tree"
+k = 2
+n = 3
+link_rate = "10 Gbps"
+link_delay = "50 ns"
+
+[workload]
+list = [
+    { src = 0, dst = 7, size = "600 KB" },
+    { src = 2, dst = 7, size = "600 KB" },
+    { src = 4, dst = 7, size = "600 KB" },
+]
+
+[scheme]
+transport = "cee"
+routing = "random-up"
+flow_control = "pfc"
+
+[engine]
+cut_through = true
+
+[record]
+throughput = "100 us"
+queue_lengths = "50 us"
+"#;
+
+fn run(directory: &Path, set: &[&str], threads: usize) -> Result<String, Error> {
+    let document = Document::parse("incast.toml", INCAST.to_owned(), PathBuf::new()).unwrap();
+    let prepared = document.with_overrides(set.iter().copied()).unwrap().prepare().unwrap();
+    let control = Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads };
+    run_into(prepared, directory, "incast", control).map(|summary| summary.to_string())
+}
+
+fn column(directory: &Path, table: &str, column: &str) -> Vec<u64> {
+    let table = Table::read(&directory.join(table)).unwrap();
+    table.integers(column).unwrap().iter().map(|value| value.unwrap_or(0)).collect()
+}
+
+#[test]
+fn all_that_is_sent_arrives_in_order_and_at_the_rate_of_the_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let run_folder = folder.path().join("run");
+    let summary = run(&run_folder, &[], 1).unwrap();
+    let column = |name: &str| column(&run_folder, "throughput.parquet", name);
+    let (arrived, in_order) = (column("arrived_bytes"), column("in_order_bytes"));
+    assert_eq!((arrived.iter().sum::<u64>(), in_order.iter().sum::<u64>()), (1_800_000, 1_800_000));
+    assert_eq!(column("arrived_packets").iter().sum::<u64>(), 1_200);
+    let late: u64 = column("late_packets").iter().sum();
+    assert!(late > 0 && column("port_changes").iter().sum::<u64>() > 100, "{late} late packets");
+    // 125,000 B in 100 us is the link's rate; all three share it from beginning to end.
+    let from = column("from_ps");
+    let filled = (1..14).all(|i| {
+        let rows = (0..from.len()).filter(|&row| from[row] == i * 100_000_000);
+        (123_500..=126_500).contains(&rows.map(|row| arrived[row]).sum::<u64>())
+    });
+    assert!(filled, "{arrived:?}");
+    assert!(summary.contains("pauses "), "{summary}");
+    // The last link's port holds what waits for the host, and nobody waits at the one back.
+    let columns =
+        ["from", "to", "bytes"].map(|name| self::column(&run_folder, "queue_lengths.parquet", name));
+    let deepest = |ends: (u64, u64)| {
+        let there = (0..columns[0].len()).filter(|&row| (columns[0][row], columns[1][row]) == ends);
+        there.map(|row| columns[2][row]).max().unwrap()
+    };
+    assert!(deepest((11, 7)) > 60_000 && deepest((7, 11)) == 0, "{} bytes", deepest((11, 7)));
+    assert!(self::column(&run_folder, "flow_control.parquet", "pauses_sent").iter().sum::<u64>() > 0);
+}
+
+#[test]
+fn tables_over_time_are_the_same_on_any_number_of_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let shared = |transport: &str| {
+        let tables = [1, 3].map(|threads| {
+            let directory = folder.path().join(format!("{transport}-{threads}"));
+            let plain = [format!("scheme.transport={transport}"), "scheme={transport=\"udp\"}".to_owned()];
+            let set = if transport == "cee" { &plain[..1] } else { &plain[1..] };
+            let set: Vec<&str> = set.iter().map(String::as_str).collect();
+            run(&directory, &set, threads).unwrap();
+            let columns =
+                ["at_ps", "link", "bytes"].map(|name| column(&directory, "queue_lengths.parquet", name));
+            let received = ["flow", "from_ps", "arrived_bytes", "port_changes"]
+                .map(|name| column(&directory, "throughput.parquet", name));
+            (columns, received)
+        });
+        assert_eq!(tables[0], tables[1], "{transport}");
+        tables[0].0[2].iter().max().copied()
+    };
+    // Ports with flow control, and plain ones, whose queues are known from when their packets leave.
+    assert!(shared("cee") > Some(60_000) && shared("udp") > Some(60_000));
+}
+
+#[test]
+fn only_the_queues_that_are_asked_for_are_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join("run");
+    run(&directory, &["record.queue_links=11->7", "engine.time_limit=200 us"], 1).unwrap();
+    let [at, from] = ["at_ps", "from"].map(|name| column(&directory, "queue_lengths.parquet", name));
+    assert_eq!((at, from), ([50, 100, 150, 200].map(|us| us * 1_000_000).to_vec(), vec![11; 4]));
+}

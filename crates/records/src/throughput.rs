@@ -1,0 +1,73 @@
+//! What receivers got of each flow, in intervals.
+
+use crate::{Cell, Column, Row};
+
+/// What the receiver of a flow got in an interval. Intervals without anything have no row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub struct ThroughputRecord {
+    /// The flow.
+    pub flow: u32,
+    /// The interval's begin.
+    pub from_ps: u64,
+    /// Its end: the run's, if that came before.
+    pub to_ps: u64,
+    /// Packets of the flow whose last bit arrived, in whatever order.
+    pub arrived_packets: u64,
+    /// Application bytes in them.
+    pub arrived_bytes: u64,
+    /// Bytes delivered in order; `None` where the run ended before the receiver told.
+    pub in_order_bytes: Option<u64>,
+    /// Packets that arrived after one sent later; `None` where the receiver did not tell.
+    pub late_packets: Option<u64>,
+    /// How often a switch began to send the flow's packets by another port.
+    pub port_changes: u64,
+}
+
+impl Row for ThroughputRecord {
+    const TABLE: &'static str = "throughput";
+    const COLUMNS: &'static [Column] = &[
+        Column::integer("flow", "number of the flow, in the order of arrival"),
+        Column::integer("from_ps", "begin of the interval"),
+        Column::integer("to_ps", "its end, or the run's if that came before"),
+        Column::integer("arrived_packets", "packets of the flow whose last bit arrived, in whatever order"),
+        Column::integer("arrived_bytes", "application bytes in them"),
+        Column::integer(
+            "in_order_bytes",
+            "application bytes delivered in order; empty where the run ended before the receiver told",
+        )
+        .nullable(),
+        Column::integer(
+            "late_packets",
+            "packets that arrived after one sent later; empty where the receiver did not tell",
+        )
+        .nullable(),
+        Column::integer(
+            "port_changes",
+            "how often a packet of the flow left a switch by another port than the last one before it did, packets \
+             that others sent later have overtaken aside",
+        ),
+    ];
+
+    fn cells(&self) -> impl AsRef<[Cell]> {
+        [
+            self.flow.into(),
+            self.from_ps.into(),
+            self.to_ps.into(),
+            self.arrived_packets.into(),
+            self.arrived_bytes.into(),
+            self.in_order_bytes.into(),
+            self.late_packets.into(),
+            self.port_changes.into(),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_has_a_cell_for_each_column() {
+        assert_eq!(ThroughputRecord::default().cells().as_ref().len(), ThroughputRecord::COLUMNS.len());
+    }
+}
