@@ -2,8 +2,8 @@
 
 use raddle_core::{Header, Packet};
 
-/// A hash of a packet's flow, of which successive switches, each with a `salt` of its own, get independent values: of TCP's and
-/// UDP's addresses and ports, R2C2's flow handle.
+/// A hash of a packet's flow, of which successive switches, each with a `salt` of its own, get independent values: of
+/// addresses and ports of TCP, UDP and RoCEv2, R2C2's flow handle.
 #[inline]
 pub(crate) fn flow_hash(packet: &Packet, salt: u64) -> u64 {
     let ports = |src: u16, dst: u16| u32::from(src) << 16 | u32::from(dst);
@@ -14,6 +14,9 @@ pub(crate) fn flow_hash(packet: &Packet, salt: u64) -> u64 {
     let (src, dst, within) = match header {
         Header::Tcp(segment) => (segment.src, segment.dst, ports(segment.src_port, segment.dst_port)),
         Header::Udp(datagram) => (datagram.src, datagram.dst, ports(datagram.src_port, datagram.dst_port)),
+        Header::Roce(packet) => {
+            (packet.src, packet.dst, ports(packet.src_port, raddle_wire::roce::Packet::PORT))
+        }
         Header::R2c2Data(data) => (data.src.into(), data.dst.into(), data.flow),
         _ => (packet.src().0, packet.dst().0, 0),
     };

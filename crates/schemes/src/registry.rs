@@ -212,6 +212,7 @@ pub const TRANSPORTS: &[Transport] = &[
     crate::tcp::control::DCTCP,
     crate::udp::TRANSPORT,
     crate::cee::TRANSPORT,
+    crate::dcqcn::TRANSPORT,
 ];
 
 /// All routings that are no transport's own; the first is the default.

@@ -1,8 +1,8 @@
 //! The host: flows into queues, frames out of them, one at a time.
 
 use super::incoming::Incoming;
-use super::queues::{Chunk, Lane, Queues};
-use super::{Arrival, Data, Protocol};
+use super::queues::{Chunk, Queues};
+use super::{Arrival, Data, Lane, Protocol};
 use raddle_core::{
     Births, Bytes, Duration, Flow, Host, Input, NodeId, Output, Packet, Paused, PortId, Ports, Rate, Report,
     Stream, Time,
@@ -18,7 +18,7 @@ pub struct Adapter<P: Protocol> {
     mtu: u32,
     line_rate: Rate,
     seed: u64,
-    queues: Queues<P::Limiter>,
+    pub(super) queues: Queues<P::Limiter>,
     /// Flows that have not been sent whole, at their places, and places to use again.
     sending: Vec<Sending>,
     vacant: Vec<u32>,
@@ -43,6 +43,7 @@ struct Sending {
     /// Its number on the wire.
     flow: u32,
     priority: u8,
+    lane: Lane,
     size: u64,
     /// Bytes in frames that have been made.
     born: u64,
@@ -93,10 +94,12 @@ impl<P: Protocol> Adapter<P> {
             let frame = Bytes(self.mtu.into());
             Births::new(flow.process, rate, self.line_rate, frame, flow.start, stream)
         });
+        let priority = self.protocol.priority(flow);
         let sending = Sending {
             dst: flow.dst.0,
             flow: number,
-            priority: self.protocol.priority(flow),
+            priority,
+            lane: self.protocol.lane(flow.dst.0, priority, number),
             size: flow.size.0,
             born: 0,
             sent: 0,
@@ -122,8 +125,9 @@ impl<P: Protocol> Adapter<P> {
     fn bear(&mut self, now: Time, place: u32, bytes: u64) {
         let sending = &mut self.sending[place as usize];
         sending.born += bytes;
-        let (lane, protocol) = (Lane { dst: sending.dst, priority: sending.priority }, &self.protocol);
-        self.queues.push(now, lane, Chunk { flow: place, bytes, birth: now }, || protocol.limiter(lane.dst));
+        let &mut Sending { dst, lane, priority, .. } = sending;
+        let chunk = Chunk { flow: place, bytes, birth: now };
+        self.queues.push(now, lane, priority, chunk, || self.protocol.limiter(dst));
     }
 
     /// Enters the flow's next birth, if there is one to come.
@@ -166,6 +170,9 @@ impl<P: Protocol> Adapter<P> {
         sending.sent += bytes;
         if sending.sent == sending.size {
             self.vacant.push(place);
+            if let lane @ Lane::Of { .. } = sending.lane {
+                self.queues.forget(lane);
+            }
             self.last_of = Some(self.protocol.key(self.node, data.dst, data.flow));
         }
         self.busy = true;
@@ -176,13 +183,15 @@ impl<P: Protocol> Adapter<P> {
         match self.protocol.read(packet) {
             Some(Arrival::Data(data)) => {
                 let key = self.protocol.key(data.src, self.node, data.flow);
-                self.incoming.take(now, key, &data, &mut self.reports);
-                self.answers.extend(self.protocol.answer(now, packet));
+                if self.incoming.take(now, key, &data, &mut self.reports) {
+                    self.protocol.complete(key);
+                } else {
+                    self.answers.extend(self.protocol.answer(now, packet));
+                }
             }
-            Some(Arrival::Notice { dst, priority, notice }) => {
+            Some(Arrival::Notice { lane, notice }) => {
                 let protocol = &self.protocol;
-                let tell = |limiter: &mut P::Limiter| protocol.notice(now, notice, limiter);
-                self.queues.tell(now, Lane { dst, priority }, || protocol.limiter(dst), tell);
+                self.queues.tell(now, lane, |limiter| protocol.notice(now, notice, limiter));
             }
             None => {}
         }

@@ -20,6 +20,8 @@ struct Flow {
     /// One past the last byte of the frame sent last of those that have come.
     furthest: u64,
     late: u32,
+    /// Bytes of the longest frame.
+    frame: u16,
     reorder_peak: u32,
     /// The interval that has been told of last.
     told: u64,
@@ -36,8 +38,8 @@ impl Incoming {
         Self { flows: FxHashMap::default(), progress }
     }
 
-    /// Takes in a frame of the flow of that name.
-    pub(super) fn take(&mut self, now: Time, key: u64, data: &Data, reports: &mut VecDeque<Report>) {
+    /// Takes in a frame of the flow of that name. Returns whether the flow is whole now.
+    pub(super) fn take(&mut self, now: Time, key: u64, data: &Data, reports: &mut VecDeque<Report>) -> bool {
         let flow = self.flows.entry(key).or_default();
         if let Some(interval) = self.progress {
             let number = now.as_ps() / interval.as_ps();
@@ -51,12 +53,15 @@ impl Incoming {
         flow.furthest = flow.furthest.max(end);
         flow.ranges.insert(data.offset, end);
         let waiting = flow.ranges.total() - flow.in_order();
-        let frames = u32::try_from(waiting.div_ceil(data.len.into())).unwrap_or(u32::MAX);
+        flow.frame = flow.frame.max(data.len);
+        let frames = u32::try_from(waiting.div_ceil(flow.frame.into())).unwrap_or(u32::MAX);
         flow.reorder_peak = flow.reorder_peak.max(frames);
-        if flow.ranges.total() == data.size {
+        let whole = flow.ranges.total() == data.size;
+        if whole {
             let reorder_peak = flow.reorder_peak;
             self.flows.remove(&key);
             reports.push_back(Report::Delivered { key, reorder_peak });
         }
+        whole
     }
 }

@@ -1,13 +1,14 @@
-//! Queues by destination and priority: the highest priority first that is not paused, and in it each in turn as far as
+//! Queues of an adapter: the highest priority first that is not paused, and in it each in turn as far as
 //! limiters allow.
 
-use super::RateLimiter;
+use super::{Lane, RateLimiter};
 use raddle_core::{Paused, Time};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
+use std::collections::hash_map::Entry;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// What waits for a destination: bytes of a flow, born together.
+/// What waits in a queue: bytes of a flow, born together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Chunk {
     /// The flow's place among those that the host sends.
@@ -16,14 +17,7 @@ pub(super) struct Chunk {
     pub(super) birth: Time,
 }
 
-/// Where a queue leads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Lane {
-    pub(super) dst: u32,
-    pub(super) priority: u8,
-}
-
-/// The queue of one destination and priority.
+/// One queue.
 #[derive(Debug)]
 struct Queue<L> {
     priority: u8,
@@ -47,6 +41,8 @@ enum State {
 pub(super) struct Queues<L> {
     places: FxHashMap<Lane, u32>,
     queues: Vec<Queue<L>>,
+    /// Places of queues that are forgotten, to use again.
+    vacant: Vec<u32>,
     /// By priority, queues whose turn will come, next one first.
     turns: [VecDeque<u32>; 8],
     /// One bit a priority of which a queue waits.
@@ -62,6 +58,7 @@ impl<L: RateLimiter> Queues<L> {
         Self {
             places: FxHashMap::default(),
             queues: Vec::new(),
+            vacant: Vec::new(),
             turns: Default::default(),
             waiting: 0,
             limited: BinaryHeap::new(),
@@ -69,18 +66,30 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
-    fn place(&mut self, lane: Lane, limiter: impl FnOnce() -> L) -> u32 {
-        let queues = &mut self.queues;
-        *self.places.entry(lane).or_insert_with(|| {
-            let (priority, limiter) = (lane.priority, limiter());
-            queues.push(Queue { priority, chunks: VecDeque::new(), limiter, state: State::Empty });
-            u32::try_from(queues.len() - 1).expect("eight for each host at most")
-        })
-    }
-
-    /// Puts bytes of a flow behind what waits for the same.
-    pub(super) fn push(&mut self, now: Time, lane: Lane, chunk: Chunk, limiter: impl FnOnce() -> L) {
-        let place = self.place(lane, limiter);
+    /// Puts bytes of a flow behind what waits in the same queue, which may be new.
+    pub(super) fn push(
+        &mut self,
+        now: Time,
+        lane: Lane,
+        priority: u8,
+        chunk: Chunk,
+        limiter: impl FnOnce() -> L,
+    ) {
+        let Self { places, queues, vacant, .. } = self;
+        let place = *places.entry(lane).or_insert_with(|| {
+            let (chunks, state) = (VecDeque::new(), State::Empty);
+            let queue = Queue { priority, chunks, limiter: limiter(), state };
+            match vacant.pop() {
+                Some(place) => {
+                    queues[place as usize] = queue;
+                    place
+                }
+                None => {
+                    queues.push(queue);
+                    u32::try_from(queues.len() - 1).expect("fewer than 2^32 queues")
+                }
+            }
+        });
         let queue = &mut self.queues[place as usize];
         queue.chunks.push_back(chunk);
         if queue.state == State::Empty {
@@ -148,15 +157,25 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
-    /// Tells the limiter of a queue something.
-    pub(super) fn tell(
-        &mut self,
-        now: Time,
-        lane: Lane,
-        limiter: impl FnOnce() -> L,
-        tell: impl FnOnce(&mut L),
-    ) {
-        let place = self.place(lane, limiter);
+    /// Forgets a queue in which nothing waits. What `limited` and `timers` still say of its place does no harm: where it agrees
+    /// with the next queue there, that one is asked when it wants to be.
+    pub(super) fn forget(&mut self, lane: Lane) {
+        if let Entry::Occupied(entry) = self.places.entry(lane)
+            && self.queues[*entry.get() as usize].state == State::Empty
+        {
+            self.vacant.push(entry.remove());
+        }
+    }
+
+    /// Places of queues, those to use again included.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// Tells the limiter of a queue something, if there is such a queue.
+    pub(super) fn tell(&mut self, now: Time, lane: Lane, tell: impl FnOnce(&mut L)) {
+        let Some(&place) = self.places.get(&lane) else { return };
         tell(&mut self.queues[place as usize].limiter);
         self.changed(now, place);
     }

@@ -7,6 +7,9 @@ use raddle_wire::cee::Frame;
 
 const RATE: Rate = Rate::from_gbps(10);
 
+/// The host to which each flow has a queue of its own; a notice's priority says which flow it is about.
+const HERMIT: u32 = 77;
+
 /// Frames of 1,500 bytes and limiters of which notices say how long they hold a destination back, in ns.
 struct Plain;
 
@@ -60,11 +63,11 @@ impl Protocol for Plain {
                 let ns = |ns: i16| Time::ZERO + Duration::from_ns(ns as u64);
                 let timer = (notice.q_delta > 0).then(|| ns(notice.q_delta));
                 let notice_of = Hold { until: ns(notice.q_offset), timer };
-                Some(Arrival::Notice {
-                    dst: notice.culprit_dst,
-                    priority: notice.priority,
-                    notice: notice_of,
-                })
+                let lane = match notice.culprit_dst {
+                    HERMIT => Lane::Of { flow: notice.priority.into() },
+                    dst => Lane::To { dst, priority: notice.priority },
+                };
+                Some(Arrival::Notice { lane, notice: notice_of })
             }
             _ => None,
         }
@@ -74,6 +77,9 @@ impl Protocol for Plain {
     }
     fn key(&self, src: u32, _: u32, flow: u32) -> u64 {
         u64::from(src) << 32 | u64::from(flow)
+    }
+    fn lane(&self, dst: u32, priority: u8, flow: u32) -> Lane {
+        if dst == HERMIT { Lane::Of { flow } } else { Lane::To { dst, priority } }
     }
     fn limiter(&self, _: u32) -> Held {
         Held::default()
@@ -253,11 +259,51 @@ fn a_notice_counts_from_when_it_comes_and_a_later_one_replaces_it() {
 #[test]
 fn a_notice_about_a_destination_to_which_nothing_waits_is_kept() {
     let mut bench = Bench::new();
-    bench.receive(&hold(4, 7_000, 0));
     bench.open(0, 4, 1_500, 0);
+    assert_eq!(bench.destinations(), [4]);
+    bench.receive(&hold(4, 7_000, 0));
+    bench.open(1, 4, 1_500, 0);
     assert_eq!((bench.send(), bench.wake), (None, at(7_000)));
     bench.now = at(7_000);
     assert_eq!(bench.destinations(), [4]);
+}
+
+/// A notice about a flow of the hermit's.
+fn hold_flow(flow: u8, until_ns: i16) -> Packet {
+    let mut packet = hold(HERMIT, until_ns, 0);
+    let Header::Cnm(notice) = &mut packet.header else { unreachable!("a notice") };
+    notice.priority = flow;
+    packet
+}
+
+#[test]
+fn flows_with_queues_of_their_own_take_turns_and_are_held_back_apart() {
+    let mut bench = Bench::new();
+    bench.open(0, HERMIT, 3_000, 0);
+    bench.open(1, HERMIT, 3_000, 0);
+    bench.open(2, 1, 3_000, 0);
+    let flows = |bench: &mut Bench| -> Vec<u32> {
+        std::iter::from_fn(|| bench.send()).map(|data| data.flow).collect()
+    };
+    bench.receive(&hold_flow(1, 20_000));
+    assert_eq!(flows(&mut bench), [0, 2, 0, 2]);
+    assert_eq!(bench.wake, at(20_000));
+    bench.now = at(20_000);
+    assert_eq!(flows(&mut bench), [1, 1]);
+}
+
+#[test]
+fn the_queue_of_a_flow_goes_with_it() {
+    let mut bench = Bench::new();
+    for id in 0..100 {
+        bench.open(id, HERMIT, 1_500, 0);
+        assert_eq!(bench.destinations(), [HERMIT]);
+        bench.receive(&hold_flow(id as u8, 30_000));
+    }
+    assert_eq!(bench.adapter.queues.count(), 1, "one at a time");
+    // Nor does the next one there inherit what is said too late.
+    bench.open(100, HERMIT, 1_500, 0);
+    assert_eq!(bench.destinations(), [HERMIT]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod scheme;
 
 pub use scheme::TRANSPORT;
 
-use crate::adapter::{Arrival, Data, Protocol, RateLimiter};
+use crate::adapter::{Arrival, Data, Lane, Protocol, RateLimiter};
 use crate::qcn;
 use raddle_core::{Flow, Header, Packet, Rate, Stream, Time};
 use raddle_wire::cee::Frame;
@@ -89,7 +89,7 @@ impl Protocol for Cee {
             // Without limiters a notice has done its work in the switches.
             Header::Cnm(notice) if self.limiters.is_some() => {
                 let Notice { culprit_dst: dst, priority, feedback, .. } = *notice;
-                Some(Arrival::Notice { dst, priority, notice: feedback })
+                Some(Arrival::Notice { lane: Lane::To { dst, priority }, notice: feedback })
             }
             _ => None,
         }

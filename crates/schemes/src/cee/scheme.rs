@@ -1,7 +1,7 @@
 //! The transport's entry in the registry.
 
 use super::Cee;
-use crate::adapter::Adapter;
+use crate::adapter::{Adapter, check_ports};
 use crate::parameter::{Parameter, Value};
 use crate::qcn;
 use crate::registry::{Hosts, Info, Make, Plan, Transport, Unfit, View};
@@ -30,12 +30,7 @@ pub const TRANSPORT: Transport = Transport {
 };
 
 fn build(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
-    if let Some(host) = plan.topology.hosts().find(|&host| plan.topology.port_count(host) != 1) {
-        let ports = plan.topology.port_count(host);
-        let problem = format!("an adapter has one port, but host {host} has {ports}");
-        let hint = "choose a fabric of switches, such as kind = \"k_ary_n_tree\"".to_owned();
-        return Err(Unfit { key: "topology".to_owned(), problem, hint });
-    }
+    check_ports(plan.topology)?;
     let settings = plan.settings;
     let mtu = u32::try_from(settings.count("mtu")).expect("the parameter's range");
     let priority = settings.count("priority") as u8;

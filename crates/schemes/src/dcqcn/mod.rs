@@ -5,15 +5,19 @@
 //! (`bobzhuyb/ns3-rdma`). Switches mark packets by the length of the egress queue ([`Red`]); the receiver of marked packets
 //! notifies their sender, once in a while for each flow ([`NotificationPoint`]); the sender cuts the flow's rate, and
 //! recovers as QCN does ([`ReactionPoint`]).
+//!
+//! [`Dcqcn`] puts these into hosts that speak RoCEv2.
 
 pub mod notification_point;
 pub mod params;
+pub mod protocol;
 pub mod reaction_point;
 pub mod red;
 mod scheme;
 
 pub use notification_point::NotificationPoint;
 pub use params::Params;
+pub use protocol::Dcqcn;
 pub use reaction_point::ReactionPoint;
 pub use red::Red;
-pub use scheme::CONGESTION_POINT;
+pub use scheme::{CONGESTION_POINT, TRANSPORT};

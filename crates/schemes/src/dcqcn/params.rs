@@ -26,7 +26,7 @@ pub struct Params {
     pub min_rate: Rate,
 }
 
-/// DCQCN's parameters as an experiment states them. Zhu et al., Figure 14 and §3.1, but for the steps of increase
+/// DCQCN's parameters as an experiment states them, those of its packets among them. Zhu et al., Figure 14 and §3.1, but for the steps of increase
 /// (`RATE_AI`, `RATE_HAI` of the authors' ns-3 configuration; 40 Mb/s is §3.1's too) and the least rate (`MinRate` there).
 pub const PARAMETERS: &[Parameter] = &[
     Parameter::new("cnp_interval", US_50, "least time between notices on a flow").within(0.0, 6e13),
@@ -43,6 +43,11 @@ pub const PARAMETERS: &[Parameter] = &[
     Parameter::new("r_ai", Value::Rate(Rate::from_bps(40_000_000)), "step of additive increase"),
     Parameter::new("r_hai", Value::Rate(Rate::from_bps(200_000_000)), "step of hyper increase"),
     Parameter::new("min_rate", Value::Rate(Rate::from_bps(100_000_000)), "least rate").within(1.0, 1e15),
+    Parameter::new("mtu", Value::Bytes(1_024), "payload bytes of a full packet").within(256.0, 4_096.0),
+    Parameter::new("priority", Value::Count(3), "priority of packets whose flow has none, 0 to 7")
+        .within(0.0, 7.0),
+    Parameter::new("cnp_priority", Value::Count(6), "priority of congestion notifications, 0 to 7")
+        .within(0.0, 7.0),
 ];
 
 const US_50: Value = Value::Duration(Duration::from_us(50));

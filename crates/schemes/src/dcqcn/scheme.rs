@@ -1,9 +1,13 @@
 //! DCQCN's entries in the registry.
 
+use super::Params;
+use super::params::PARAMETERS;
+use super::protocol::{Dcqcn, wire_len};
 use super::red::{Red, Thresholds};
+use crate::adapter::{Adapter, check_ports};
 use crate::parameter::{Parameter, Value};
-use crate::registry::{Agents, CongestionPoint, Info, Plan, Unfit, View};
-use raddle_core::{Bytes, PortAgent, Stream};
+use crate::registry::{Agents, CongestionPoint, Hosts, Info, Make, Plan, Transport, Unfit, View};
+use raddle_core::{Bytes, Host, NodeId, PortAgent, PortId, Rate, Stream};
 use std::sync::Arc;
 
 /// DCQCN's congestion points, at every port of every switch.
@@ -20,10 +24,45 @@ pub const CONGESTION_POINT: CongestionPoint = CongestionPoint {
             Parameter::new("p_max", Value::Fraction(0.01), "probability of a mark at `k_max`"),
         ],
     },
-    build,
+    build: points,
 };
 
-fn build(plan: &Plan<'_>) -> Result<Agents, Unfit> {
+/// DCQCN's hosts.
+pub const TRANSPORT: Transport = Transport {
+    info: Info {
+        name: "dcqcn",
+        summary: "RDMA writes over RoCEv2, whose rates follow marks of congestion",
+        source: "Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015; InfiniBand Annex A17",
+        differs: &[
+            "each flow has a queue pair of its own, which begins at line rate and is forgotten when all has been sent",
+            "nothing is acknowledged or sent again: a flow that loses a packet, as it may without PFC, does not finish",
+            "every packet says its place in the flow, so that those that come out of order are put back, and none is refused",
+            "the i-th cycle of hyper increase raises the target by i steps, as QCN does; the paper leaves it out",
+            "what is marked while a notification is fresh leads to none later; the next marked packet does",
+        ],
+        view: View::Local,
+        parameters: PARAMETERS,
+    },
+    make: Make::Hosts(hosts),
+};
+
+fn hosts(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
+    check_ports(plan.topology)?;
+    plan.congestion_points(CONGESTION_POINT.info.name, "`dcqcn`")?;
+    let settings = plan.settings;
+    let params = Arc::new(Params::of(settings));
+    let mtu = u32::try_from(settings.count("mtu")).expect("the parameter's range");
+    let [priority, notice_priority] = ["priority", "cnp_priority"].map(|name| settings.count(name) as u8);
+    let (topology, seed, progress) = (Arc::clone(plan.topology), plan.seed, plan.progress);
+    let host = move |node: NodeId| -> Box<dyn Host> {
+        let line_rate = topology.link_at(node, PortId(0)).map_or(Rate::ZERO, |link| link.rate);
+        let protocol = Dcqcn::new(Arc::clone(&params), mtu, line_rate, priority, notice_priority);
+        Box::new(Adapter::new(node, protocol, mtu, line_rate, seed, progress))
+    };
+    Ok(Hosts { host: Box::new(host), header_bytes: wire_len(mtu) - mtu, mtu, handshake: false })
+}
+
+fn points(plan: &Plan<'_>) -> Result<Agents, Unfit> {
     let [k_min, k_max] = ["k_min", "k_max"].map(|name| Bytes(plan.settings.count(name)));
     if k_min > k_max {
         return Err(Unfit {
