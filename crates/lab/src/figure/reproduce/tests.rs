@@ -286,6 +286,9 @@ transport = "cee"
 routing = "d-mod-k"
 flow_control = "pfc"
 
+[scheme.pfc]
+buffer = "110 KB"
+
 [engine]
 cut_through = true
 time_limit = "8 ms"
