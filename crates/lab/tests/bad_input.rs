@@ -411,12 +411,17 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
         &[
             ("\"torus\"\ndims = [4, 4]", "\"single_switch\"\nhosts = 4"),
             ("\"r2c2\"", "\"cee\""),
+            ("routing = \"rps\"", "routing = \"ecmp\""),
             ("[engine]", "[engine]\nkind = \"lockstep\""),
         ],
     ),
     (
         "hosts that heed marks where none are made",
-        &[("\"torus\"\ndims = [4, 4]", "\"single_switch\"\nhosts = 4"), ("\"r2c2\"", "\"dcqcn\"")],
+        &[
+            ("\"torus\"\ndims = [4, 4]", "\"single_switch\"\nhosts = 4"),
+            ("\"r2c2\"", "\"dcqcn\""),
+            ("routing = \"rps\"", "routing = \"ecmp\""),
+        ],
     ),
     (
         "queue limit in lockstep",
