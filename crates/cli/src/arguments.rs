@@ -60,7 +60,8 @@ pub(crate) enum Command {
     },
     /// Run a paper's figures and hold them against what it claims.
     Reproduce {
-        /// The paper, or one of its figures: `r2c2`, `r2c2/fig10`; everything if left out.
+        /// The paper, or one of its figures: `r2c2`, `r2c2/fig10`; or a figure's file of your own: `mine.toml`; everything if
+        /// left out.
         target: Option<String>,
         /// How large: `quick` takes about a minute, `full` is the paper's size.
         #[arg(long, value_enum, default_value = "quick")]

@@ -8,7 +8,8 @@ use raddle_topology::Topology;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Looks at the queues of chosen ports at every multiple of an interval after the start, and hands on what it sees.
+/// Looks at the queues of chosen ports at every multiple of an interval after the start, as long as more is to come, and
+/// hands on what it sees.
 pub(crate) struct QueueLengths<'a> {
     interval: Duration,
     links: BTreeSet<LinkId>,

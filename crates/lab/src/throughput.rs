@@ -33,7 +33,7 @@ struct Live {
 struct Told {
     at: Time,
     in_order: u64,
-    late: u64,
+    late: u32,
 }
 
 #[derive(Debug, Default)]
@@ -73,12 +73,12 @@ impl Throughput {
             Report::Progress { key, in_order, late } => {
                 let Some(&FlowRecord { id: flow, .. }) = recorder.record_of(key) else { return };
                 let live = self.live.entry(flow).or_default();
-                let told = std::mem::replace(&mut live.told, Told { at: now, in_order, late: late.into() });
+                let told = std::mem::replace(&mut live.told, Told { at: now, in_order, late });
                 // Whatever came since the last word came in the interval of that word: the next packet after it brought
                 // this one.
                 let bin = self.bin(told.at, flow);
                 bin.in_order = Some(in_order - told.in_order);
-                bin.late = Some(u64::from(late) - told.late);
+                bin.late = Some(u64::from(late - told.late));
             }
             Report::Delivered { key, .. } => {
                 let Some(&FlowRecord { id: flow, size_bytes, .. }) = recorder.record_of(key) else { return };

@@ -269,10 +269,7 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "looks at queues in lockstep",
-        &[(
-            "[engine]\nkind = \"packet\"",
-            "[record]\nqueue_lengths = \"1 us\"\n\n[engine]\nkind = \"lockstep\"",
-        )],
+        &[("[engine]", "[record]\nqueue_lengths = \"1 us\"\n\n[engine]\nkind = \"lockstep\"")],
     ),
     ("more ports than a hop can name", &[("[4, 4]", "[2, 2, 2, 2, 2]")]),
     (

@@ -195,6 +195,26 @@ fn runs_of_expeditus_and_clairvoyant() {
     assert_eq!(digests.len(), 6, "each does something of its own");
 }
 
+/// Pauses, notices, rate limiters, shares of ports, and failures amid them.
+#[test]
+fn runs_of_lossless_ethernet() {
+    let fabric = FABRICS[7];
+    for (routing, queue) in [("d-mod-k", "strict"), ("random-up", "ets"), ("switch-ar", "strict")] {
+        let set = [
+            &*format!("scheme.routing=\"{routing}\""),
+            &*format!("scheme.queue={{ kind = \"{queue}\" }}"),
+            "scheme.flow_control=\"pfc\"",
+            "scheme.congestion_points=\"qcn\"",
+            "scheme.cee.rate_limiters=true",
+            "scheme.pfc={ xon = \"10 KB\", xoff = \"15 KB\" }",
+            "engine.cut_through=true",
+        ];
+        let document = experiment(fabric, "cee", "").with_overrides(set).unwrap();
+        let outcome = same_on_any_number_of_threads(&document, &format!("{routing} and {queue}"));
+        assert!(outcome.delivered > 20 && outcome.totals.notice.packets > 0, "{routing}: {outcome:?}");
+    }
+}
+
 #[test]
 fn nodes_that_no_time_parts_share_a_thread() {
     let document =

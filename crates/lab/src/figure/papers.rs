@@ -1,6 +1,9 @@
-//! The figures that come with the program: the files of `papers/`, one a figure.
+//! The figures that come with the program: the files of `papers/`, one a figure; and figures in files of the user's.
 
 use crate::Error;
+use crate::experiment::Problem;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
 /// A paper's figures.
 pub struct Paper {
@@ -24,15 +27,25 @@ const PAPERS: &[Paper] = &[
     figures!("r2c2": "fig2", "fig4", "fig8", "fig9", "fig10", "fig11", "fig12", "fig13", "fig14", "fig15", "fig16", "fig17a", "fig17b", "fig18", "fig19", "fig19-counted", "switched"),
 ];
 
-/// A figure's file, as it comes with the program.
-#[derive(Debug, Clone, Copy)]
+/// A figure's file.
+#[derive(Debug, Clone)]
 pub(super) struct File {
-    pub(super) paper: &'static str,
-    pub(super) figure: &'static str,
-    pub(super) text: &'static str,
+    pub(super) paper: String,
+    pub(super) figure: String,
+    /// How the user knows the file.
+    pub(super) path: PathBuf,
+    pub(super) text: Cow<'static, str>,
 }
 
+/// Where figures go that stand in a file of the user's.
+const OWN: &str = "own";
+
 impl File {
+    /// Whether it stands in a file of the user's, from which other files are looked for.
+    pub(super) fn is_own(&self) -> bool {
+        self.paper == OWN
+    }
+
     pub(super) fn name(&self) -> String {
         format!("{}/{}", self.paper, self.figure)
     }
@@ -40,7 +53,12 @@ impl File {
 
 fn files() -> impl Iterator<Item = File> {
     PAPERS.iter().flat_map(|paper| {
-        paper.figures.iter().map(|&(figure, text)| File { paper: paper.name, figure, text })
+        paper.figures.iter().map(|&(figure, text)| File {
+            paper: paper.name.to_owned(),
+            figure: figure.to_owned(),
+            path: PathBuf::from(format!("papers/{}/{figure}.toml", paper.name)),
+            text: Cow::Borrowed(text),
+        })
     })
 }
 
@@ -50,8 +68,15 @@ pub fn names() -> Vec<String> {
     files().map(|file| file.name()).collect()
 }
 
-/// The figures that `selector` names: a figure, a paper, or all.
+/// The figures that `selector` names: a figure, a paper, a file that ends in `.toml`, or all.
 pub(super) fn select(selector: Option<&str>) -> Result<Vec<File>, Error> {
+    if let Some(path) =
+        selector.map(Path::new).filter(|path| path.extension().is_some_and(|end| end == "toml"))
+    {
+        let text = std::fs::read_to_string(path).map_err(|error| Problem::unreadable(path, &error))?;
+        let figure = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        return Ok(vec![File { paper: OWN.to_owned(), figure, path: path.to_owned(), text: text.into() }]);
+    }
     let wanted = |file: &File| selector.is_none_or(|word| word == file.name() || word == file.paper);
     let chosen: Vec<File> = files().filter(wanted).collect();
     if chosen.is_empty() {

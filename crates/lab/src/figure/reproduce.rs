@@ -37,7 +37,7 @@ impl Scale {
 /// What to reproduce and how.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// A figure (`r2c2/fig10`), a paper (`r2c2`), or everything.
+    /// A figure (`r2c2/fig10`), a paper (`r2c2`), the file of a figure (`mine.toml`), or everything.
     pub selector: Option<String>,
     /// How large.
     pub scale: Scale,
@@ -98,8 +98,9 @@ pub fn reproduce(options: &Options, stop: &AtomicBool, watch: &dyn Watch) -> Res
     // Figures that share an experiment share its run.
     let mut kept: BTreeMap<String, PathBuf> = BTreeMap::new();
     for file in select(options.selector.as_deref())? {
-        let folder = options.out.join(file.paper).join(file.figure);
-        let part = options.out.join(file.paper).join(format!(".{}.part-{}", file.figure, std::process::id()));
+        let folder = options.out.join(&file.paper).join(&file.figure);
+        let part =
+            options.out.join(&file.paper).join(format!(".{}.part-{}", file.figure, std::process::id()));
         let result = one(&file, options, &part, &mut kept, stop, watch, &mut all);
         if result.is_err() {
             // What is half done is of no use; failing to remove it is no reason to hide why.
@@ -122,8 +123,9 @@ pub fn reproduce(options: &Options, stop: &AtomicBool, watch: &dyn Watch) -> Res
 
 /// The figure's document at a scale.
 fn document(file: &File, scale: Scale) -> Result<Document, Problem> {
-    let name = format!("papers/{}.toml", file.name());
-    let mut document = Document::parse(&name, file.text.to_owned(), PathBuf::new())?;
+    let folder = file.path.parent().filter(|_| file.is_own()).unwrap_or(Path::new(""));
+    let name = file.path.display().to_string();
+    let mut document = Document::parse(&name, file.text.clone().into_owned(), folder.to_owned())?;
     let Some(scales) = document.root.get("scale").cloned() else { return Ok(document) };
     if let Value::Table(scales) = &scales.value
         && let Some(item) = scales.get(scale.name())

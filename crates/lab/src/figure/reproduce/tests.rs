@@ -43,13 +43,13 @@ fn figure_with(keys: &str, tables: &str) -> Result<Vec<Outcome>, Error> {
 /// A figure of that experiment.
 fn figure_of(keys: &str, experiment: &str, tables: &str) -> Result<Vec<Outcome>, Error> {
     let head = format!("[figure]\npaper = \"test\"\nnumber = \"1\"\ntitle = \"A test\"\n{keys}\n");
-    let text: &'static str = format!("{head}{experiment}{tables}").leak();
+    let text = format!("{head}{experiment}{tables}").into();
     let folder = tempfile::tempdir().expect("a folder");
     let part = folder.path().join("part");
     let options = Options { selector: None, scale: Scale::Quick, out: folder.path().into(), threads: 1 };
     let mut all =
         Reproduction { outcomes: Vec::new(), digest: 0, folders: Vec::new(), unfinished: Vec::new() };
-    let file = File { paper: "test", figure: "fig", text };
+    let file = File { paper: "test".into(), figure: "fig".into(), path: "fig.toml".into(), text };
     one(&file, &options, &part, &mut BTreeMap::new(), &AtomicBool::new(false), &Quiet, &mut all)?;
     Ok(all.outcomes)
 }
@@ -285,6 +285,9 @@ duration = "8 ms"
 transport = "cee"
 routing = "d-mod-k"
 flow_control = "pfc"
+
+[scheme.pfc]
+buffer = "110 KB"
 
 [engine]
 cut_through = true
