@@ -12,8 +12,9 @@ use raddle_core::{Bytes, Flow, LinkErrors, LinkId};
 use raddle_packet_sim::{Change, Config, PortSetup, Switching};
 use raddle_records::Framing;
 use raddle_schemes::registry::{Agents, FlowControls, Parts, Plan, Queues, Unfit, View};
+use raddle_schemes::strict::Strict;
 use raddle_topology::routing::Routing;
-use raddle_topology::{LinkLayer, Topology};
+use raddle_topology::{Link, LinkLayer, Topology};
 use raddle_workload::Facts;
 use raddle_workload::goal::Job;
 use std::collections::BTreeSet;
@@ -144,7 +145,7 @@ impl Document {
         }
         if experiment.engine.kind == EngineKind::Lockstep {
             let hint = "choose kind = \"packet\" in [engine]";
-            if own {
+            if own || parts.hear_of_departures {
                 let what = format!("the lockstep runtime has plain queues, and {name} needs its own");
                 return contradiction("scheme.transport", what, hint);
             }
@@ -222,6 +223,12 @@ impl Prepared {
         engine.cut_through.then(|| engine.header.unwrap_or(header))
     }
 
+    /// Whether the port that a link leaves has to tell its host what has left.
+    fn tells_departures(&self, link: LinkId) -> bool {
+        let of_host = |link: &Link| self.topology.is_host(link.from);
+        self.parts.hear_of_departures && self.topology.link(link).is_some_and(of_host)
+    }
+
     pub(crate) fn port(&mut self, link: LinkId) -> PortSetup {
         let limits = self.experiment.scheme.queue;
         PortSetup {
@@ -229,7 +236,9 @@ impl Prepared {
             limit_packets: limits.packets.map(|packets| packets as usize),
             mark_bytes: limits.mark.map(|bytes| bytes.0),
             mark_packets: limits.mark_packets.map(|packets| packets as usize),
-            queue: (self.parts.queue)(link).or_else(|| Some(self.ports.queue.as_mut()?(link))),
+            queue: (self.parts.queue)(link)
+                .or_else(|| Some(self.ports.queue.as_mut()?(link)))
+                .or_else(|| self.tells_departures(link).then(|| Box::<Strict>::default() as _)),
             agent: self.ports.agent.as_mut().and_then(|agent| agent(link)),
             flow_control: self.ports.flow_control.as_mut().and_then(|control| control(link)),
         }

@@ -404,6 +404,23 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
         &[("\"r2c2\"", "\"pfq\""), ("[engine]", "[engine]\nkind = \"lockstep\"")],
     ),
     (
+        "host that waits for departures in lockstep",
+        &[
+            ("\"torus\"\ndims = [4, 4]", "\"single_switch\"\nhosts = 4"),
+            ("\"r2c2\"", "\"cee\""),
+            ("routing = \"rps\"", "routing = \"ecmp\""),
+            ("[engine]", "[engine]\nkind = \"lockstep\""),
+        ],
+    ),
+    (
+        "hosts that heed marks where none are made",
+        &[
+            ("\"torus\"\ndims = [4, 4]", "\"single_switch\"\nhosts = 4"),
+            ("\"r2c2\"", "\"dcqcn\""),
+            ("routing = \"rps\"", "routing = \"ecmp\""),
+        ],
+    ),
+    (
         "queue limit in lockstep",
         &[("\"fifo\" }", "\"fifo\", limit = \"9 KB\" }"), ("[engine]", "[engine]\nkind = \"lockstep\"")],
     ),

@@ -90,6 +90,9 @@ pub struct Parts {
     pub mtu: u32,
     /// Whether flows begin with a round trip of packets without payload.
     pub handshake: bool,
+    /// Whether hosts wait for what they sent to [leave](raddle_core::Input::Sent): then their ports need queues, which are
+    /// [`strict`](crate::strict) if nothing else is chosen.
+    pub hear_of_departures: bool,
 }
 
 /// Why a scheme cannot run on a fabric: the key of the experiment that is at fault, what is wrong, what would be
@@ -138,6 +141,9 @@ pub struct Hosts {
     pub mtu: u32,
     /// Whether flows begin with a round trip of packets without payload.
     pub handshake: bool,
+    /// Whether hosts wait for what they sent to [leave](raddle_core::Input::Sent): then their ports need queues, which are
+    /// [`strict`](crate::strict) if nothing else is chosen.
+    pub hear_of_departures: bool,
 }
 
 /// How switches pass packets on, whatever the hosts say to each other: on shortest paths, which
@@ -189,6 +195,19 @@ pub type Queues = Box<dyn FnMut(LinkId) -> Box<dyn Queue>>;
 
 /// The forwarder of each node. A host with a single link needs none.
 pub type Forwarders = Box<dyn FnMut(NodeId) -> Option<Box<dyn Forwarder>>>;
+
+/// Checks that the nodes' numbers fit the 24 bits that addresses of IPv4 leave for them here.
+///
+/// # Errors
+/// If there are more; `who` would address them.
+pub(crate) fn check_addresses(topology: &Topology, who: &str) -> Result<(), Unfit> {
+    let nodes = topology.node_count();
+    if nodes <= 1 << 24 {
+        return Ok(());
+    }
+    let problem = format!("{who} addresses 16,777,216 nodes here; this fabric has {nodes}");
+    Err(Unfit { key: "topology".into(), problem, hint: "choose a smaller fabric".into() })
+}
 
 /// A forwarder for each node but hosts with a single port: they send by it, and all that arrives is for them.
 pub(crate) fn forwarders_where_needed<F: Forwarder + 'static>(
@@ -319,7 +338,7 @@ impl Transport {
             Make::Whole { build, .. } => return build(plan),
             Make::Hosts(hosts) => hosts,
         };
-        let Hosts { mut host, header_bytes, mtu, handshake } = hosts(plan)?;
+        let Hosts { mut host, header_bytes, mtu, handshake, hear_of_departures } = hosts(plan)?;
         let routing = routing(plan.routing).expect("one of the transport's routings");
         let mut forwarder = (routing.build)(&Plan { settings: of_routing, ..*plan })?;
         let topology = Arc::clone(plan.topology);
@@ -337,6 +356,7 @@ impl Transport {
             header_bytes,
             mtu,
             handshake,
+            hear_of_departures,
         })
     }
 }

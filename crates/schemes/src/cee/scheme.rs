@@ -46,5 +46,5 @@ fn build(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
         let protocol = Cee { node: node.0, limiters: limiters.clone(), line_rate, seed, priority };
         Box::new(Adapter::new(node, protocol, mtu, line_rate, seed, progress))
     };
-    Ok(Hosts { host: Box::new(host), header_bytes: 0, mtu, handshake: false })
+    Ok(Hosts { host: Box::new(host), header_bytes: 0, mtu, handshake: false, hear_of_departures: true })
 }

@@ -6,7 +6,9 @@ use super::protocol::{Dcqcn, wire_len};
 use super::red::{Red, Thresholds};
 use crate::adapter::{Adapter, check_ports};
 use crate::parameter::{Parameter, Value};
-use crate::registry::{Agents, CongestionPoint, Hosts, Info, Make, Plan, Transport, Unfit, View};
+use crate::registry::{
+    Agents, CongestionPoint, Hosts, Info, Make, Plan, Transport, Unfit, View, check_addresses,
+};
 use raddle_core::{Bytes, Host, NodeId, PortAgent, PortId, Rate, Stream};
 use std::sync::Arc;
 
@@ -48,6 +50,7 @@ pub const TRANSPORT: Transport = Transport {
 
 fn hosts(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
     check_ports(plan.topology)?;
+    check_addresses(plan.topology, "RoCEv2")?;
     plan.congestion_points(CONGESTION_POINT.info.name, "`dcqcn`")?;
     let settings = plan.settings;
     let params = Arc::new(Params::of(settings));
@@ -59,7 +62,13 @@ fn hosts(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
         let protocol = Dcqcn::new(Arc::clone(&params), mtu, line_rate, priority, notice_priority);
         Box::new(Adapter::new(node, protocol, mtu, line_rate, seed, progress))
     };
-    Ok(Hosts { host: Box::new(host), header_bytes: wire_len(mtu) - mtu, mtu, handshake: false })
+    Ok(Hosts {
+        host: Box::new(host),
+        header_bytes: wire_len(mtu) - mtu,
+        mtu,
+        handshake: false,
+        hear_of_departures: true,
+    })
 }
 
 fn points(plan: &Plan<'_>) -> Result<Agents, Unfit> {

@@ -75,5 +75,6 @@ fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
         header_bytes: HEADER,
         mtu: mtu.into(),
         handshake: false,
+        hear_of_departures: false,
     })
 }

@@ -186,5 +186,6 @@ fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
         header_bytes: HEADER as u32,
         mtu: params.mtu.into(),
         handshake: false,
+        hear_of_departures: false,
     })
 }

@@ -69,5 +69,6 @@ fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
         header_bytes: HEADER as u32,
         mtu: params.r2c2.mtu.into(),
         handshake: false,
+        hear_of_departures: false,
     })
 }

@@ -3,7 +3,7 @@
 use super::control::CongestionControl;
 use super::{Params, TcpHost};
 use crate::parameter::{Parameter, Value};
-use crate::registry::{Hosts, Info, Plan, Unfit, View};
+use crate::registry::{Hosts, Info, Plan, Unfit, View, check_addresses};
 use raddle_core::{Bytes, Duration};
 use std::sync::Arc;
 
@@ -86,16 +86,13 @@ fn params(plan: &Plan<'_>) -> Params {
 
 pub(super) fn build<C: CongestionControl>(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
     let params = params(plan);
-    let nodes = plan.topology.node_count();
-    if nodes > 1 << 24 {
-        let problem = format!("TCP addresses 16,777,216 nodes here; this fabric has {nodes}");
-        return Err(Unfit { key: "topology".into(), problem, hint: "choose a smaller fabric".into() });
-    }
+    check_addresses(plan.topology, "TCP")?;
     let shared = Arc::new(params);
     Ok(Hosts {
         host: Box::new(move |id| Box::new(TcpHost::<C>::new(id, Arc::clone(&shared)))),
         header_bytes: 40,
         mtu: params.mss.into(),
         handshake: params.handshake,
+        hear_of_departures: false,
     })
 }

@@ -2,7 +2,7 @@
 
 use super::{Params, UdpHost};
 use crate::parameter::{Parameter, Value};
-use crate::registry::{Hosts, Info, Make, Plan, Transport, Unfit, View};
+use crate::registry::{Hosts, Info, Make, Plan, Transport, Unfit, View, check_addresses};
 use raddle_core::Rate;
 use raddle_wire::udp::Datagram;
 
@@ -28,11 +28,7 @@ pub const TRANSPORT: Transport = Transport {
 };
 
 fn build(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
-    let nodes = plan.topology.node_count();
-    if nodes > 1 << 24 {
-        let problem = format!("UDP addresses 16,777,216 nodes here; this fabric has {nodes}");
-        return Err(Unfit { key: "topology".into(), problem, hint: "choose a smaller fabric".into() });
-    }
+    check_addresses(plan.topology, "UDP")?;
     let payload = u16::try_from(plan.settings.count("payload")).expect("the parameter's range");
     let rate = Some(plan.settings.rate("rate")).filter(|&rate| rate > Rate::ZERO);
     let params = Params { payload, rate };
@@ -41,5 +37,6 @@ fn build(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
         header_bytes: Datagram::LEN as u32,
         mtu: payload.into(),
         handshake: false,
+        hear_of_departures: false,
     })
 }
