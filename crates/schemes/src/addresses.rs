@@ -1,9 +1,13 @@
 //! The Ethernet addresses of a fabric's ports (specs/cee.md §4.1).
 
+use crate::registry::Unfit;
 use raddle_core::{NodeId, PortId};
 use raddle_topology::{Shape, Topology, Xgft};
 use raddle_wire::Mac;
 use std::sync::Arc;
+
+/// Ports of a switch, as [`Mac::switch_port`] has bits for them.
+const MOST_PORTS: usize = 1 << 15;
 
 /// The addresses of a fabric.
 #[derive(Debug, Clone)]
@@ -14,12 +18,26 @@ pub(crate) struct Addresses {
 
 impl Addresses {
     /// Of this fabric.
-    pub(crate) fn of(topology: &Arc<Topology>) -> Self {
+    ///
+    /// # Errors
+    /// [`Unfit`], if a switch has more ports than addresses tell apart.
+    pub(crate) fn of(topology: &Arc<Topology>) -> Result<Self, Unfit> {
+        let switches = topology.nodes().filter(|&node| !topology.is_host(node));
+        let most_ports = switches.map(|switch| topology.port_count(switch)).max().unwrap_or(0);
+        if most_ports > MOST_PORTS {
+            return Err(Unfit {
+                key: "topology".to_owned(),
+                problem: format!(
+                    "a switch has {most_ports} ports, and Ethernet addresses tell {MOST_PORTS} apart"
+                ),
+                hint: "choose a fabric of smaller switches".to_owned(),
+            });
+        }
         let tree = match topology.shape() {
             Shape::Xgft(size) => Some(Xgft::new(size.clone())),
             _ => None,
         };
-        Self { topology: Arc::clone(topology), tree }
+        Ok(Self { topology: Arc::clone(topology), tree })
     }
 
     /// Of a port of a node: a host has one for all of its ports. In a tree a switch is named by its level and its index there,
@@ -36,5 +54,27 @@ impl Addresses {
             None => (0x80 | node.0 >> 16, node.0),
         };
         Mac::switch_port(level as u8, index as u16, port.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_core::{Duration, Rate};
+    use raddle_topology::builders;
+
+    fn star(hosts: u32) -> Arc<Topology> {
+        Arc::new(builders::single_switch(hosts, Rate::from_gbps(10), Duration::ZERO).expect("a star"))
+    }
+
+    #[test]
+    fn a_switch_has_no_more_ports_than_addresses_tell_apart() {
+        let most = star(1 << 15);
+        let switch = NodeId(1 << 15);
+        let addresses = Addresses::of(&most).expect("just enough");
+        assert_eq!(addresses.port(switch, PortId(0x7FFF)), Mac::switch_port(1, 0, 0x7FFF));
+        let unfit = Addresses::of(&star((1 << 15) + 1)).expect_err("one too many");
+        assert_eq!(unfit.key, "topology");
+        assert!(unfit.problem.contains("32769 ports"), "{}", unfit.problem);
     }
 }

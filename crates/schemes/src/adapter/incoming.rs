@@ -19,9 +19,9 @@ struct Flow {
     ranges: Ranges,
     /// One past the last byte of the frame sent last of those that have come.
     furthest: u64,
+    /// Bytes of the longest frame so far: by it what waits is counted, as the last frame may be short.
+    longest: u16,
     late: u32,
-    /// Bytes of the longest frame.
-    frame: u16,
     reorder_peak: u32,
     /// The interval that has been told of last.
     told: u64,
@@ -51,10 +51,10 @@ impl Incoming {
         let end = data.offset + u64::from(data.len);
         flow.late = flow.late.saturating_add(u32::from(data.offset < flow.furthest));
         flow.furthest = flow.furthest.max(end);
+        flow.longest = flow.longest.max(data.len);
         flow.ranges.insert(data.offset, end);
         let waiting = flow.ranges.total() - flow.in_order();
-        flow.frame = flow.frame.max(data.len);
-        let frames = u32::try_from(waiting.div_ceil(flow.frame.into())).unwrap_or(u32::MAX);
+        let frames = u32::try_from(waiting.div_ceil(flow.longest.into())).unwrap_or(u32::MAX);
         flow.reorder_peak = flow.reorder_peak.max(frames);
         let whole = flow.ranges.total() == data.size;
         if whole {

@@ -35,7 +35,7 @@ pub(crate) fn check_ports(topology: &Topology) -> Result<(), Unfit> {
 pub trait RateLimiter: Send {
     /// When the next frame may begin, which is now if it has passed.
     fn ready_at(&self) -> Time;
-    /// A frame of so many bytes begins to leave; whether it leaves the queue empty.
+    /// A frame with so many bytes of a flow begins to leave; whether it leaves the destination's queue empty.
     fn sent(&mut self, now: Time, bytes: u32, queue_empty: bool);
     /// When [`fire`](Self::fire) has to be called; [`Time::NEVER`] if it need not be.
     fn timer(&self) -> Time;

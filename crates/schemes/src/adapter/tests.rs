@@ -411,3 +411,26 @@ fn frames_in_order_wait_for_nobody() {
     assert_eq!(bench.poll(), None);
     assert_eq!(bench.reports, [Report::Delivered { key: 9 << 32 | 5, reorder_peak: 0 }]);
 }
+
+/// The last frame of a flow may be short: it is not what those before it are measured by.
+#[test]
+fn full_frames_wait_as_such_whatever_comes_with_them() {
+    let frame = |offset, len| {
+        Plain.packet(&Data {
+            src: 9,
+            dst: 0,
+            flow: 5,
+            priority: 0,
+            len,
+            offset,
+            size: 3_001,
+            birth: Time::ZERO,
+        })
+    };
+    let mut bench = Bench::new();
+    for (offset, len) in [(1_500, 1_500), (3_000, 1), (0, 1_500)] {
+        bench.receive(&frame(offset, len));
+    }
+    assert_eq!(bench.poll(), None);
+    assert_eq!(bench.reports, [Report::Delivered { key: 9 << 32 | 5, reorder_peak: 2 }]);
+}

@@ -39,7 +39,8 @@ impl RateLimiter for Limiter {
     #[inline]
     fn sent(&mut self, now: Time, bytes: u32, queue_empty: bool) {
         if let Some(point) = &mut self.0 {
-            point.sent(now, bytes, queue_empty);
+            let frame = Frame { plen: bytes as u16, ..Frame::default() };
+            point.sent(now, frame.wire_len() as u32, queue_empty);
         }
     }
 
@@ -117,3 +118,6 @@ impl Protocol for Cee {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -99,7 +99,7 @@ fn build(plan: &Plan<'_>, packet_bytes: u32) -> Result<FlowControls, Unfit> {
         let hint = format!("give `buffer` at least {} B, or a smaller `xoff`", params.xoff + needed);
         return Err(unfit("xoff", problem, hint));
     }
-    let (topology, addresses) = (plan.topology.clone(), Addresses::of(plan.topology));
+    let (topology, addresses) = (plan.topology.clone(), Addresses::of(plan.topology)?);
     Ok(Box::new(move |id| {
         let link = topology.link(id)?;
         let mac = addresses.port(link.from, link.from_port);

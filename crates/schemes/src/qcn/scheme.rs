@@ -26,7 +26,7 @@ pub const CONGESTION_POINT: CongestionPoint = CongestionPoint {
 };
 
 fn build(plan: &Plan<'_>) -> Result<Agents, Unfit> {
-    let (topology, addresses, seed) = (Arc::clone(plan.topology), Addresses::of(plan.topology), plan.seed);
+    let (topology, addresses, seed) = (Arc::clone(plan.topology), Addresses::of(plan.topology)?, plan.seed);
     let params = Arc::new(Params::of(plan.settings));
     Ok(Box::new(move |id| {
         let link = topology.link(id).filter(|link| !topology.is_host(link.from))?;

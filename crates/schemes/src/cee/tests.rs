@@ -1,0 +1,16 @@
+use super::*;
+use raddle_core::Duration;
+
+/// At 5 Gb/s 64 B take 102.4 ns: that few of them are the flow's is no matter to the wire.
+#[test]
+fn a_limiter_counts_what_the_wire_carries() {
+    let params = Some(Arc::new(qcn::Params::default()));
+    let cee = Cee { node: 0, limiters: params, line_rate: Rate::from_gbps(10), seed: 1, priority: 3 };
+    let next = |bytes| {
+        let mut limiter = cee.limiter(1);
+        cee.notice(Time::ZERO, qcn::MOST_FEEDBACK, &mut limiter);
+        limiter.sent(Time::ZERO, bytes, false);
+        limiter.ready_at().since(Time::ZERO)
+    };
+    assert_eq!([1, 64, 1_500].map(next), [102_400, 102_400, 2_400_000].map(Duration::from_ps));
+}
