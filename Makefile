@@ -13,6 +13,7 @@ test:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	$(MAKE) instructions
 	cargo test --workspace --locked
+	$(if $(RADDLE_TRACES),$(MAKE) traces,@echo "recorded traces were not replayed: RADDLE_TRACES names no folder of them (20 tests ignored above)")
 
 # Instructions a packet-hop of each work, against bench/budgets.txt. Needs valgrind.
 instructions:
@@ -41,7 +42,7 @@ selection:
 # Recorded runs of NAS: against its skeletons, and replayed: `make traces RADDLE_TRACES=FOLDER`.
 traces:
 	RADDLE_TRACES=$(RADDLE_TRACES) cargo test -p raddle-workload --test recorded --locked -- --include-ignored
-	RADDLE_TRACES=$(RADDLE_TRACES) cargo test -p raddle-lab --test recorded_traces --profile count --locked -- --include-ignored
+	RADDLE_TRACES=$(RADDLE_TRACES) cargo test -p raddle-lab --test recorded_traces --locked -- --include-ignored
 
 # Needs a nightly toolchain and cargo-fuzz.
 fuzz:
