@@ -191,8 +191,8 @@ fn every_transport_carries_a_program() {
             Make::Hosts(_) => "kind = \"folded_clos\"\nleaves = 4\nspines = 2\nhosts_per_leaf = 4",
         };
         let name = transport.info.name;
-        let flow_control = if name == "cee" { "pfc" } else { "none" };
-        let scheme = format!("transport = \"{name}\"\nflow_control = \"{flow_control}\"");
+        let points = if name == "dcqcn" { "red" } else { "none" };
+        let scheme = format!("transport = \"{name}\"\ncongestion_points = \"{points}\"");
         let (outcome, _) = Experiment::new(&program, fabric, "", &scheme)
             .try_run(1)
             .unwrap_or_else(|error| panic!("{name}: {error}"));
