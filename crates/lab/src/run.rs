@@ -262,6 +262,11 @@ fn advance<O: Observer>(
             Reached::Stopped => return Ok(false),
             Reached::Until => {}
         }
+        // The engine asks only once in many events, of which there may be few between two looks.
+        let totals = simulation.totals();
+        if watch.look(until, totals.flows_delivered, totals.packet_hops).is_break() {
+            return Ok(false);
+        }
         if let Some(queue_lengths) = queue_lengths.as_mut().filter(|_| look == Some(until)) {
             queue_lengths.look(simulation)?;
         }

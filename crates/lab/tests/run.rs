@@ -235,6 +235,21 @@ fn a_raised_flag_stops_the_run_early() {
 }
 
 #[test]
+fn a_raised_flag_stops_a_run_in_which_little_happens_between_two_looks() {
+    let little = ["workload.flows=20", "record.queue_lengths=\"1 ns\"", "record.queue_links=\"0\""];
+    let stop = AtomicBool::new(false);
+    let mut looks = 0;
+    let mut stop_at_the_tenth = |_: &raddle_lab::Progress| {
+        looks += 1;
+        stop.store(looks == 10, std::sync::atomic::Ordering::Relaxed);
+    };
+    let control = Control { stop: &stop, progress: &mut stop_at_the_tenth, threads: 1 };
+    let outcome = run(document("", &little).prepare().unwrap(), &mut |_| Ok(()), control).unwrap();
+    assert!(!outcome.complete);
+    assert_eq!(looks, 10);
+}
+
+#[test]
 fn sweeps_span_a_grid_whose_last_dimension_varies_fastest() {
     let sweeps = "[[sweep]]\nname = \"seed\"\nkey = \"engine.seed\"\nvalues = [1, 2]\n\n\
                   [[sweep]]\nname = \"gap\"\nkey = \"workload.arrivals.mean_gap\"\nvalues = [\"1 us\", \"10 us\"]";

@@ -114,6 +114,10 @@ fn programs_that_cannot_be_are_refused() {
             "a message of 2000000",
         ),
         ("collective = \"gather\"\nranks = 16\nsize = \"100_000 TB\"\n", "at most 2^60 bytes"),
+        (
+            "skeleton = \"halo\"\ngrid = [2]\nsizes = [\"18_000_000 TB\", \"18_000_000 TB\"]\n",
+            "a message of 18000000000000000000 bytes",
+        ),
     ] {
         let problem = problem(workload);
         assert!(problem.contains(refusal), "{workload}: {problem}");

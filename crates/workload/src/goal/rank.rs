@@ -205,7 +205,7 @@ impl Rank {
     fn send(&mut self, slot: Slot, bytes: u64, to: u32, tag: Option<u32>) {
         let bytes = bytes.max(1).saturating_mul(self.settings.scale);
         self.account.messages += 1;
-        self.account.bytes += bytes;
+        self.account.bytes = self.account.bytes.saturating_add(bytes);
         let number = self.sent.entry(to).or_default();
         let envelope = Envelope { number: *number, tag };
         *number += 1;

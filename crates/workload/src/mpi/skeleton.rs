@@ -2,7 +2,7 @@
 
 use super::lower;
 use super::{Application, Traffic};
-use crate::goal::Program;
+use crate::goal::{Operation, Program, Statement};
 use raddle_core::Duration;
 use std::sync::Arc;
 
@@ -43,6 +43,18 @@ impl Skeleton {
         lower::program(opening.chain(rounds).chain(closing))
     }
 
+    /// Bytes of the largest message, 0 if there are none. Takes no memory for pairs of ranks.
+    #[must_use]
+    pub fn largest(&self) -> u64 {
+        // Generated programs have no text to misread.
+        let lines = (0..self.ranks()).flat_map(|rank| self.program(rank)).flatten();
+        let sent = lines.filter_map(|line| match line.statement {
+            Statement::Operation { operation: Operation::Send { bytes, .. }, .. } => Some(bytes),
+            _ => None,
+        });
+        sent.max().unwrap_or(0)
+    }
+
     /// What the ranks send each other in all.
     #[must_use]
     pub fn traffic(&self) -> Traffic {
@@ -58,5 +70,20 @@ impl Skeleton {
 impl From<Arc<dyn Application>> for Skeleton {
     fn from(application: Arc<dyn Application>) -> Self {
         Self { iterations: application.iterations(), compute: application.compute(), application }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mpi::KNOWN;
+    use crate::mpi::nas::Class;
+
+    #[test]
+    fn the_largest_message_is_that_of_all_traffic() {
+        for known in KNOWN {
+            let skeleton = Skeleton { iterations: 1, ..known.skeleton(Some(Class::S), 16).unwrap() };
+            assert_eq!(skeleton.largest(), skeleton.traffic().largest(), "{}", known.name);
+        }
     }
 }

@@ -118,7 +118,7 @@ impl Ranks {
         }
         let placement = read_placement(section)?;
         // No iteration differs from another.
-        let largest = Skeleton { iterations: 1, ..skeleton.clone() }.traffic().largest();
+        let largest = Skeleton { iterations: 1, ..skeleton.clone() }.largest();
         check_largest(section, largest, settings.scale)?;
         let at = section.at_key(key).clone();
         Ok(Self { programs: Programs::Skeleton(skeleton), settings, placement, at })

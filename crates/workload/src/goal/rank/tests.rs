@@ -188,6 +188,14 @@ fn messages_to_oneself_need_no_network() {
 }
 
 #[test]
+fn bytes_beyond_counting_are_as_many_as_can_be_counted() {
+    let half = "send 9223372036854775808b to 0; recv 1b from 0";
+    let text = format!("num_ranks 1\nrank 0 {{ {half}; {half} }}");
+    let network = run(&text, Settings::default(), |_, _| 0);
+    assert_eq!(network.ranks[0].account().bytes, u64::MAX);
+}
+
+#[test]
 fn streams_compute_side_by_side_and_each_in_file_order() {
     let text = "num_ranks 1\nrank 0 {\ncalc 100\ncalc 10\ncalc 30 cpu 1\nl1: calc 7 cpu 1\nl2: calc 1 cpu 2\nl2 requires l1\n}";
     let network = run(text, Settings::default(), |_, _| 0);
