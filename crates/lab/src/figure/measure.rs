@@ -355,7 +355,12 @@ impl Measure {
     /// seed and averaged over `seeds`; `None` if nothing was measured.
     pub(super) fn number(&self, runs: &[Run], labels: &[(String, String)], seeds: Seeds<'_>) -> Option<f64> {
         let wanted = replicas(runs, labels).filter(|run| seeds.hold(run));
-        let numbers: Vec<f64> = wanted.filter_map(|run| self.of_run(run, runs)).collect();
+        let numbers = wanted.map(|run| self.of_run(run, runs));
+        let numbers: Vec<f64> = match self.of {
+            // A mean over the programs alone that came to their end would be of those that were quick.
+            Of::Makespan => numbers.collect::<Option<_>>()?,
+            _ => numbers.flatten().collect(),
+        };
         stats::mean(&numbers)
     }
 
@@ -516,6 +521,15 @@ mod tests {
             of(Of::Makespan, Stat::Mean).number(&[Run { data, ..run("A", "0", &[]) }], &[], Seeds::All)
         };
         assert_eq!((ended(Some(1.5)), ended(None)), (Some(1.5), None));
+        let seed = |seed, makespan_ms| {
+            let data = Data::Records(Records { makespan_ms, ..Records::default() });
+            Run { data, ..took(seed, &[]) }
+        };
+        let mean = |second| {
+            let runs = [seed("1", Some(1.0)), seed("2", second)];
+            of(Of::Makespan, Stat::Mean).number(&runs, &[], Seeds::All)
+        };
+        assert_eq!((mean(Some(2.0)), mean(None)), (Some(1.5), None), "not of the quick alone");
     }
 
     #[test]
