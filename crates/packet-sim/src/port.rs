@@ -202,12 +202,22 @@ impl Class {
         }
     }
 
-    /// Time to put a packet of that class and so many bytes on the wire.
-    #[inline(always)]
-    pub(crate) fn serialisation_of(&self, class: u8, size: u32) -> Duration {
+    /// Time to put the first `size` bytes of a packet on the wire.
+    #[inline]
+    pub(crate) fn serialisation_of(&self, packet: &Packet, size: u32) -> Duration {
         match self.control_rate {
-            Some(rate) if class == CONTROL => rate.time_for(Bytes(self.link_layer.on_wire(size).into())),
-            _ => self.serialisation(size),
+            None => self.serialisation(size),
+            Some(rate) => self.serialisation_if_control(rate, packet, size),
+        }
+    }
+
+    /// The same, on a link where control frames have a rate of their own.
+    #[cold]
+    fn serialisation_if_control(&self, rate: Rate, packet: &Packet, size: u32) -> Duration {
+        if packet.class() == CONTROL {
+            rate.time_for(Bytes(self.link_layer.on_wire(size).into()))
+        } else {
+            self.serialisation(size)
         }
     }
 

@@ -29,7 +29,9 @@ impl Partition {
     #[inline]
     pub(super) fn release(&mut self, node: u32, link: usize, class: u8, size: u32, origin: Origin) {
         let now = self.now;
-        if let Some(agent) = self.served(link).and_then(|served| served.agent.as_mut()) {
+        if self.inspects
+            && let Some(agent) = self.served(link).and_then(|served| served.agent.as_mut())
+        {
             agent.left(now, class, size);
         }
         let Some(arrival) = origin.port.filter(|_| self.controls) else { return };

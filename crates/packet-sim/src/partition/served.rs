@@ -46,7 +46,7 @@ impl Partition {
                 depths.count(waiting);
             }
             let (class, size) = (packet.class(), packet.size);
-            let time = self.classes[port.class as usize].serialisation_of(class, size);
+            let time = self.classes[port.class as usize].serialisation_of(packet, size);
             port.free_at = port.free_at.max(self.now) + time;
             self.states[link].free_at = port.free_at;
             if let Some(arrival) = origin.port.filter(|_| self.controls) {

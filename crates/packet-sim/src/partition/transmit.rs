@@ -23,7 +23,7 @@ impl Partition {
         if port.is_served {
             if origin.tail > self.now {
                 // What comes in more slowly than it leaves joins when it can go without running dry: it keeps nobody waiting.
-                let time = class.serialisation_of(packet.class(), size);
+                let time = class.serialisation_of(packet, size);
                 let ready = Time::ZERO + origin.tail.since(Time::ZERO + time);
                 if ready > self.now {
                     self.let_come(node, slot, origin, ready, Some(out));
@@ -93,11 +93,10 @@ impl Partition {
         let class = &self.classes[port.class as usize];
         let packet = self.slab.get(slot);
         let size = packet.size;
-        let of = packet.class();
-        let sent = (start + class.serialisation_of(of, size)).max(tail);
+        let sent = (start + class.serialisation_of(packet, size)).max(tail);
         let arrives = match self.header {
             None => sent + class.delay,
-            Some(header) => start + class.serialisation_of(of, size.min(header)) + class.delay,
+            Some(header) => start + class.serialisation_of(packet, size.min(header)) + class.delay,
         };
         let arrived = sent + class.delay;
         port.free_at = port.free_at.max(sent);
