@@ -261,6 +261,14 @@ impl Port {
 }
 
 impl Special {
+    /// Says that a packet will be charged to flow control soon.
+    #[inline]
+    pub(crate) fn foresee_flow_control(&self) {
+        if let Some(control) = self.served.as_ref().and_then(|served| served.flow_control.as_ref()) {
+            prefetch(&**control);
+        }
+    }
+
     /// Says that the port will be served soon.
     #[inline]
     pub(crate) fn foresee(&self) {

@@ -34,6 +34,9 @@ impl Partition {
                 self.slab.foresee(next.slot);
                 wire.foresee_second();
                 prefetch(&self.nodes[wire.to_node as usize]);
+                if self.controls {
+                    prefetch(&self.specials[self.ports[event.index() as usize].reverse as usize]);
+                }
             }
         }
     }
@@ -61,6 +64,12 @@ impl Partition {
             } else if let Some(place) = host.and_then(|host| host.foresee(packet)) {
                 prefetch_at(place);
             }
+        }
+        if self.controls
+            && let Some(event) = self.events.ahead(2).filter(|event| event.kind() == Kind::Arrival)
+            && let Some(special) = &self.specials[self.ports[event.index() as usize].reverse as usize]
+        {
+            special.foresee_flow_control();
         }
         if let Some((node, _)) = self.arrival_ahead(2) {
             if let Some(forwarder) = &node.parts.forwarder {

@@ -25,17 +25,20 @@ use raddle_wire::pfc::Pause;
 /// The longest pause that a frame can ask for, in units of 512 bit times.
 const LONGEST: u16 = 0xFFFF;
 
-/// Flow control at one port.
+/// Flow control at one port: all that a packet that comes or goes reads and writes is on the first cache line.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Pfc {
+    /// Bytes of each priority in the node's memory.
+    occupied: [u32; 8],
     params: Params,
+    /// Most of `occupied` ever.
+    peak: u32,
+    /// Priorities that the neighbour has been told to hold back.
+    pausing: u8,
     mac: Mac,
     /// What 512 bits take on the link.
     quantum: Duration,
-    /// Bytes of each priority in the node's memory.
-    occupied: [u64; 8],
-    /// Priorities that the neighbour has been told to hold back.
-    pausing: u8,
     /// When it has to be told again.
     renewal: Time,
     paused: Paused,
@@ -51,11 +54,12 @@ impl Pfc {
     #[must_use]
     pub fn new(params: Params, mac: Mac, line_rate: Rate) -> Self {
         Self {
+            occupied: [0; 8],
             params,
+            peak: 0,
+            pausing: 0,
             mac,
             quantum: line_rate.time_for(raddle_core::Bytes(64)),
-            occupied: [0; 8],
-            pausing: 0,
             renewal: Time::NEVER,
             paused: Paused::NONE,
             until: [Time::ZERO; 8],
@@ -103,11 +107,14 @@ impl LinkFlowControl for Pfc {
             return None;
         }
         let occupied = &mut self.occupied[usize::from(class)];
-        *occupied += u64::from(size);
-        self.account.peak_memory = self.account.peak_memory.max(*occupied);
-        self.account.overflows += u64::from(*occupied > self.params.buffer);
+        *occupied += size;
+        self.peak = self.peak.max(*occupied);
         let priority = 1 << class;
-        if *occupied <= self.params.xoff || self.pausing & priority != 0 {
+        if *occupied <= self.params.xoff {
+            return None;
+        }
+        self.account.overflows += u64::from(*occupied > self.params.buffer);
+        if self.pausing & priority != 0 {
             return None;
         }
         self.pausing |= priority;
@@ -123,7 +130,7 @@ impl LinkFlowControl for Pfc {
             return None;
         }
         let occupied = &mut self.occupied[usize::from(class)];
-        *occupied -= u64::from(size);
+        *occupied -= size;
         let priority = 1 << class;
         if *occupied > self.params.xon || self.pausing & priority == 0 {
             return None;
@@ -171,6 +178,10 @@ impl LinkFlowControl for Pfc {
 
     fn account(&self, now: Time) -> FlowControlAccount {
         let held = if self.paused == Paused::NONE { Duration::ZERO } else { now.since(self.paused_since) };
-        FlowControlAccount { paused: self.account.paused + held, ..self.account }
+        FlowControlAccount {
+            paused: self.account.paused + held,
+            peak_memory: self.peak.into(),
+            ..self.account
+        }
     }
 }

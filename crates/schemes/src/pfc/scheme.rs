@@ -24,9 +24,11 @@ pub const FLOW_CONTROL: FlowControl = FlowControl {
 };
 
 const PARAMETERS: &[Parameter] = &[
-    Parameter::new("buffer", Value::Bytes(100_000), "memory of a port for each lossless priority"),
-    Parameter::new("xoff", Value::Bytes(85_000), "bytes beyond which the neighbour is told to stop"),
-    Parameter::new("xon", Value::Bytes(70_000), "bytes at which it is told to go on"),
+    Parameter::new("buffer", Value::Bytes(100_000), "memory of a port for each lossless priority")
+        .within(1.0, 2e9),
+    Parameter::new("xoff", Value::Bytes(85_000), "bytes beyond which the neighbour is told to stop")
+        .within(0.0, 2e9),
+    Parameter::new("xon", Value::Bytes(70_000), "bytes at which it is told to go on").within(0.0, 2e9),
     Parameter::new("priorities", Value::Count(255), "lossless priorities, as a number: bit i is priority i")
         .within(1.0, 255.0),
 ];
@@ -35,11 +37,11 @@ const PARAMETERS: &[Parameter] = &[
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Params {
     /// Memory for each lossless priority.
-    pub buffer: u64,
+    pub buffer: u32,
     /// Beyond so much the neighbour is told to stop.
-    pub xoff: u64,
+    pub xoff: u32,
     /// At so much it is told to go on.
-    pub xon: u64,
+    pub xon: u32,
     /// Lossless priorities: bit i is priority i.
     pub priorities: u8,
 }
@@ -53,10 +55,11 @@ impl Default for Params {
 
 impl Params {
     fn of(settings: &Settings) -> Self {
+        let bytes = |name| u32::try_from(settings.count(name)).expect("the parameter's range");
         Self {
-            buffer: settings.count("buffer"),
-            xoff: settings.count("xoff"),
-            xon: settings.count("xon"),
+            buffer: bytes("buffer"),
+            xoff: bytes("xoff"),
+            xon: bytes("xon"),
             priorities: settings.count("priorities") as u8,
         }
     }
@@ -87,7 +90,7 @@ fn build(plan: &Plan<'_>, packet_bytes: u32) -> Result<FlowControls, Unfit> {
         (headroom(link, back, packet_bytes), link)
     };
     if let Some((needed, link)) = plan.topology.links().map(headroom).max_by_key(|of| of.0)
-        && params.buffer < params.xoff + needed
+        && u64::from(params.buffer) < u64::from(params.xoff) + needed
     {
         let problem = format!(
             "{} B lie between `xoff` and `buffer`, but {needed} B may come in by the link from {} to {} before a pause \
@@ -96,7 +99,8 @@ fn build(plan: &Plan<'_>, packet_bytes: u32) -> Result<FlowControls, Unfit> {
             link.from,
             link.to,
         );
-        let hint = format!("give `buffer` at least {} B, or a smaller `xoff`", params.xoff + needed);
+        let hint =
+            format!("give `buffer` at least {} B, or a smaller `xoff`", u64::from(params.xoff) + needed);
         return Err(unfit("xoff", problem, hint));
     }
     let (topology, addresses) = (plan.topology.clone(), Addresses::of(plan.topology)?);
