@@ -2,7 +2,7 @@
 //! What answers it comes back by the same links the other way.
 //!
 //! Explicit-rate schemes (PDQ, D3, RCP) need this: an acknowledgement has to pass the ports that its data passed, whose
-//! agents it tells of the outcome (specs/pdq.md §12). A choice fits 16 bits, so that a header has room for it; the same
+//! agents it tells of the outcome (specs/pdq.md §12). A choice fits 12 bits, so that a header has room for it; the same
 //! choice gives the same path everywhere, in every engine.
 //!
 //! Paths are worked out when they are asked for, and remembered as far as there is room: a fabric of 65,536 hosts takes
@@ -63,6 +63,9 @@ enum Finder {
 }
 
 impl Paths {
+    /// Choices that differ.
+    pub const CHOICES: u32 = 1 << 12;
+
     /// Those that `choice` says.
     ///
     /// # Errors
@@ -101,14 +104,14 @@ impl Paths {
         self.routing.topology()
     }
 
-    /// The choice, below 2^16, for a subflow of the flow that `hash` stands for; what goes by one path has one, subflow 0.
+    /// The choice, below [`CHOICES`](Self::CHOICES), for a subflow of the flow that `hash` stands for; what goes by one path has one, subflow 0.
     /// On BCube subflows take its parallel paths in turn; elsewhere they choose by chance, as flows do.
     #[must_use]
     pub fn choice(&self, hash: u64, subflow: u32) -> u32 {
         match &self.finder {
             Finder::Bcube(cube) => subflow % cube.levels(),
             Finder::Ecmp | Finder::KShortest(_) => {
-                Stream::new(hash, subflow.into(), "path").below(1 << 16) as u32
+                Stream::new(hash, subflow.into(), "path").below(Self::CHOICES.into()) as u32
             }
         }
     }

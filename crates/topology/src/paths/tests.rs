@@ -62,7 +62,7 @@ fn equal_cost_paths_are_shortest_on_every_fabric_and_choices_spread_over_all_of_
     let mut seen = std::collections::BTreeMap::new();
     for flow in 0..4_000 {
         let choice = tree.choice(flow, 0);
-        assert!(choice < 1 << 16);
+        assert!(choice < Paths::CHOICES);
         *seen.entry(links(&tree, NodeId(0), NodeId(15), choice)).or_insert(0) += 1;
     }
     assert_eq!(seen.len(), 4, "a path by each core");
