@@ -21,6 +21,7 @@ pub mod letflow;
 mod lids;
 pub mod next_hops;
 pub mod parameter;
+pub mod pdq;
 pub mod pfc;
 pub mod pfq;
 pub mod pinned;

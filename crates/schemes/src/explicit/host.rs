@@ -2,7 +2,7 @@
 
 use super::Protocol;
 use super::incoming::Incoming;
-use super::outgoing::{Common, Outgoing, Progress};
+use super::outgoing::{Common, Cut, Outgoing, Progress};
 use super::subflow::{Packets, Timeouts};
 use super::timers::Timers;
 use crate::flow_hash::mix;
@@ -109,14 +109,13 @@ impl<P: Protocol> ExplicitHost<P> {
         let Setup { line_rate, line_rates, payload, header, subflows, seed, .. } = self.setup;
         let app_rate = flow.app_rate.unwrap_or(Rate::from_bps(u64::MAX));
         let limit = line_rate.min(app_rate);
-        let of_all =
+        let limit_of_all =
             Rate::from_bps(limit.as_bps().saturating_mul(subflows.into())).min(line_rates).min(app_rate);
         let (paths, hash) = (&self.paths, mix(mix(seed) ^ key));
         let path = |subflow| paths.choice(hash, subflow) as u16;
         let packets = Packets::of(flow.size, payload, header);
-        let limits = (limit, of_all);
-        let outgoing =
-            Outgoing::new(&mut self.protocol, flow, number, path, packets, subflows, limits, &self.common);
+        let cut = Cut { packets, subflows, limit, limit_of_all };
+        let outgoing = Outgoing::new(&mut self.protocol, flow, number, path, cut, &self.common);
         if outgoing.is_doomed(now, &self.protocol) {
             return; // nobody has heard of it
         }

@@ -15,6 +15,17 @@ pub(super) struct Common {
     pub(super) timeouts: Timeouts,
 }
 
+/// How a flow is cut up.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cut {
+    pub(super) packets: Packets,
+    /// Subflows, if there are packets for so many.
+    pub(super) subflows: u32,
+    /// The greatest rate of a subflow, and of all together.
+    pub(super) limit: Rate,
+    pub(super) limit_of_all: Rate,
+}
+
 /// A flow that is being sent.
 pub(super) struct Outgoing<S> {
     dst: u32,
@@ -55,17 +66,16 @@ pub(super) enum Progress {
 }
 
 impl<S> Outgoing<S> {
-    /// The flow `number` of a host, in at most so many subflows, on the paths of these choices.
+    /// The flow `number` of a host, on the paths of these choices.
     pub(super) fn new<P: Protocol<Sender = S>>(
         protocol: &mut P,
         flow: &Flow,
         number: u32,
         path: impl Fn(u32) -> u16,
-        packets: Packets,
-        subflows: u32,
-        (limit, limit_of_all): (Rate, Rate),
+        cut: Cut,
         common: &Common,
     ) -> Self {
+        let Cut { packets, subflows, limit, limit_of_all } = cut;
         let count = subflows.min(packets.count);
         let place = |of: u32| (u64::from(packets.count) * u64::from(of) / u64::from(count)) as u32;
         let sending = |of: u32| {
