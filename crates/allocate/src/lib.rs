@@ -6,6 +6,7 @@
 //! Networks, §6.5).
 
 mod check;
+mod criticality;
 mod flows;
 mod fluid;
 mod incremental;
@@ -15,6 +16,7 @@ pub mod selection;
 mod water_fill;
 
 pub use check::{Violation, check};
+pub use criticality::{Criticality, Measure, Probing, Rules};
 pub use flows::Flows;
 pub use fluid::{Changes, Fluid, FluidFlow};
 pub use incremental::{Incremental, RateTable};
@@ -45,5 +47,7 @@ const TIE: f64 = 1e-9;
 /// Below this share of its capacity, what earlier classes leave of a link is rounding error.
 const NOTHING: f64 = 1e-9;
 
+#[cfg(test)]
+mod fluid_run;
 #[cfg(test)]
 mod tests;
