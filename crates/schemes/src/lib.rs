@@ -25,6 +25,7 @@ pub mod next_hops;
 pub mod parameter;
 pub mod pfc;
 pub mod pfq;
+pub mod pinned;
 pub mod presto;
 pub mod qcn;
 pub mod r2c2;
