@@ -13,6 +13,7 @@ pub mod drill;
 pub mod ecmp;
 pub mod ets;
 pub mod expeditus;
+pub mod explicit;
 mod five_tuple;
 mod flow_hash;
 mod flowlets;
