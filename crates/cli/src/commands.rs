@@ -244,9 +244,9 @@ fn cores() -> usize {
 
 /// What this machine can run.
 fn doctor() -> (String, Value) {
-    let engines = ["packet", "lockstep"];
+    let engines = ["packet", "flow", "lockstep"];
     let text = format!(
-        "raddle   {}\ncores    {}\nengines  {}: both run anywhere, without privileges",
+        "raddle   {}\ncores    {}\nengines  {}: all run anywhere, without privileges",
         raddle_lab::VERSION,
         cores(),
         engines.join(", ")

@@ -14,6 +14,7 @@ mod error;
 pub mod experiment;
 mod faults;
 pub mod figure;
+mod flow_engine;
 mod gather;
 mod ideal;
 mod lossless;

@@ -14,6 +14,7 @@ pub mod expeditus;
 mod five_tuple;
 mod flow_hash;
 mod flowlets;
+pub mod fluid;
 pub mod hashed;
 pub mod hula;
 pub mod letflow;

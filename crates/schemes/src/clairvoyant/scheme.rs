@@ -2,6 +2,7 @@
 
 use super::switch::{Seer, Selector};
 use super::world::World;
+use crate::fluid::Spread;
 use crate::expeditus::Counters;
 use crate::expeditus::scheme::{
     ALPHA, BITS, PST_CAPACITY, PST_CLOCK, PST_LOOKUP, PST_TIMEOUT, T_DRE, clos_of, dre, path_table,
@@ -15,7 +16,7 @@ use raddle_topology::Clos;
 use std::sync::{Arc, Mutex};
 
 /// Clairvoyant.
-pub const ROUTING: Routing = Routing { info: INFO, build };
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::LeastLoaded };
 
 const INFO: Info = Info {
     name: "clairvoyant",

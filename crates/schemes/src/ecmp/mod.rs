@@ -8,6 +8,7 @@
 //! Cost a hop: [`NextHops::forward`], which is arithmetic on tori and Clos networks, and where there is a choice two
 //! multiplicative mixes.
 //!
+use crate::fluid::Spread;
 use crate::flow_hash::{flow_hash, pick, salt};
 use crate::next_hops::{NextHops, ShortestPaths};
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
@@ -16,7 +17,7 @@ use raddle_topology::routing::LocalRouting;
 use std::sync::Arc;
 
 /// Equal-cost multi-path.
-pub const ROUTING: Routing = Routing { info: INFO, build };
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::AsForwarded };
 
 const INFO: Info = Info {
     name: "ecmp",

@@ -10,6 +10,7 @@ use super::selection::Ties;
 use super::switch::Switch;
 use super::tagging;
 use super::tor::Tor;
+use crate::fluid::Spread;
 use crate::ecmp::Ecmp;
 use crate::flow_hash::salt;
 use crate::next_hops::{NextHops, ShortestPaths};
@@ -21,7 +22,7 @@ use raddle_wire::exp::Tag;
 use std::sync::Arc;
 
 /// Expeditus.
-pub const ROUTING: Routing = Routing { info: INFO, build };
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::LeastLoaded };
 
 const INFO: Info = Info {
     name: "expeditus",

@@ -4,6 +4,7 @@
 //! flowlets, each of which leaves for another path: what stays behind is what the path can bear. With `choice = "hash"`
 //! the draw is a hash of flow, switch and time, in place of the switch's random stream: flowlet ECMP.
 
+use crate::fluid::Spread;
 use crate::flow_hash::{flow_hash, mix, pick, salt};
 use crate::flowlets::{self, Flowlets};
 use crate::next_hops::{NextHops, ShortestPaths};
@@ -15,7 +16,7 @@ use raddle_core::{
 use std::sync::Arc;
 
 /// LetFlow.
-pub const ROUTING: Routing = Routing { info: INFO, build };
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::AsForwarded };
 
 const INFO: Info = Info {
     name: "letflow",
