@@ -7,14 +7,18 @@
 
 mod check;
 mod flows;
+mod fluid;
 mod incremental;
+mod max_min;
 mod reference;
 pub mod selection;
 mod water_fill;
 
 pub use check::{Violation, check};
 pub use flows::Flows;
+pub use fluid::{Changes, Fluid, FluidFlow};
 pub use incremental::{Incremental, RateTable};
+pub use max_min::MaxMin;
 pub use reference::Reference;
 pub use water_fill::WaterFill;
 
