@@ -163,13 +163,18 @@ impl Document {
         }
         let limits = experiment.scheme.queue;
         let limited = limits != QueueLimits::default();
+        let meters = topology.links().any(|(id, _)| (parts.agent)(id).is_some());
+        if meters && scheme.congestion_points.is_some() {
+            let what = format!("{name} has port agents of its own, which no congestion points can replace");
+            return contradiction("scheme.transport", what, "leave `congestion_points` out");
+        }
         if own && limited {
             let what = format!("{name} has queues of its own, which know no such limit");
             return contradiction("scheme.queue", what, "leave all but `kind` out");
         }
         if experiment.engine.kind == EngineKind::Lockstep {
             let hint = "choose kind = \"packet\" in [engine]";
-            if own || parts.hear_of_departures {
+            if own || meters || parts.hear_of_departures {
                 let what = format!("the lockstep runtime has plain queues, and {name} needs its own");
                 return contradiction("scheme.transport", what, hint);
             }
@@ -263,7 +268,7 @@ impl Prepared {
             queue: (self.parts.queue)(link)
                 .or_else(|| Some(self.ports.queue.as_mut()?(link)))
                 .or_else(|| self.tells_departures(link).then(|| Box::<Strict>::default() as _)),
-            agent: self.ports.agent.as_mut().and_then(|agent| agent(link)),
+            agent: (self.parts.agent)(link).or_else(|| self.ports.agent.as_mut()?(link)),
             flow_control: self.ports.flow_control.as_mut().and_then(|control| control(link)),
         }
     }

@@ -85,6 +85,8 @@ pub struct Parts {
     pub node: Box<dyn FnMut(NodeId) -> Node>,
     /// The queue of a link's egress port, if the scheme needs one of its own; `None` leaves a FIFO.
     pub queue: Box<dyn FnMut(LinkId) -> Option<Box<dyn Queue>>>,
+    /// The agent of a link's egress port, if the scheme has its own: controllers of explicit rates.
+    pub agent: Agents,
     /// Bytes that a data packet carries beside its payload.
     pub header_bytes: u32,
     /// Payload bytes of a full packet.
@@ -358,6 +360,7 @@ impl Transport {
                 forwarder: forwarder(id),
             }),
             queue: Box::new(|_| None),
+            agent: Box::new(|_| None),
             header_bytes,
             mtu,
             handshake,

@@ -79,6 +79,7 @@ fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
             forwarder: Some(Box::new(PfqForwarder::new(id, &routing, mode, packet_bytes, seed))),
         }),
         queue: Box::new(move |_| Some(Box::new(FlowQueues::new(packet_bytes)))),
+        agent: Box::new(|_| None),
         header_bytes: HEADER,
         mtu: mtu.into(),
         handshake: false,

@@ -202,6 +202,7 @@ fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
             forwarder: Some(Box::new(SourceRoute::new(params.hop_bits))),
         }),
         queue: Box::new(|_| None),
+        agent: Box::new(|_| None),
         header_bytes: HEADER as u32,
         mtu: params.mtu.into(),
         handshake: false,

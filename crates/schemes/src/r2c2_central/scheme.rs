@@ -72,6 +72,7 @@ fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
             forwarder: Some(Box::new(SourceRoute::new(params.r2c2.hop_bits))),
         }),
         queue: Box::new(|_| None),
+        agent: Box::new(|_| None),
         header_bytes: HEADER as u32,
         mtu: params.r2c2.mtu.into(),
         handshake: false,
