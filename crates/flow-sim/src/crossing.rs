@@ -33,7 +33,8 @@ impl Crossing {
     ) -> Self {
         let (_, full, last) = framing.packets(size);
         let first = if size.0 > u64::from(framing.payload) { full } else { last };
-        let head = |packet: Bytes| lookahead.map_or(packet, |lookahead| packet.min(framing.on_wire(lookahead.0)));
+        let head =
+            |packet: Bytes| lookahead.map_or(packet, |lookahead| packet.min(framing.on_wire(lookahead.0)));
         let (data, control) = (head(first), framing.on_wire(framing.header.into()));
         let (mut there, mut slowest) = (0.0, Duration::ZERO);
         let (mut out, mut back) = (0.0, 0.0);

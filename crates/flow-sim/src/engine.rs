@@ -209,7 +209,9 @@ impl Simulation {
         }
         while let Some(&Reverse((at, place))) = self.due.peek().filter(|due| due.0.0 == now) {
             self.due.pop();
-            let Some(live) = self.live[place as usize].as_mut().filter(|live| live.queued == at) else { continue };
+            let Some(live) = self.live[place as usize].as_mut().filter(|live| live.queued == at) else {
+                continue;
+            };
             live.queued = Time::NEVER;
             if live.due > now {
                 self.queue(place);
@@ -362,7 +364,8 @@ impl Simulation {
         self.changes = changes;
         if self.due.len() > 64 + ENTRIES_A_FLOW * self.live.len() {
             let live = &self.live;
-            let is_true = |at, place: u32| live[place as usize].as_ref().is_some_and(|live| live.queued == at);
+            let is_true =
+                |at, place: u32| live[place as usize].as_ref().is_some_and(|live| live.queued == at);
             self.due.retain(|&Reverse((at, place))| is_true(at, place));
         }
     }

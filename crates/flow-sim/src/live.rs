@@ -30,7 +30,17 @@ impl Live {
     /// A flow of so many bits on the wire, which begins to send at `begin`.
     pub(crate) fn new(flow: u32, bits: f64, begin: Time, crossing: Crossing, row: &[(LinkId, f32)]) -> Self {
         let (slot, row) = (None, row.into());
-        Self { flow, slot, queued: Time::NEVER, due: begin, since: begin, left: bits, rate: 0.0, crossing, row }
+        Self {
+            flow,
+            slot,
+            queued: Time::NEVER,
+            due: begin,
+            since: begin,
+            left: bits,
+            rate: 0.0,
+            crossing,
+            row,
+        }
     }
 
     /// Bits on the wire that it has left.

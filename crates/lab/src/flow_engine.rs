@@ -42,10 +42,9 @@ pub(crate) fn run<'a>(prepared: &mut Prepared, mut gather: Gather<'a>, watch: &m
     };
     let flows = Arc::clone(&prepared.flows);
     let mut simulation = Simulation::new(&prepared.topology, &flows, scheme.sharing, scheme.split, config);
-    let complete = simulation.run(
-        &mut |now, node, report| gather.heard(now, node, report),
-        |progress| watch.look(progress.now, progress.flows_delivered, 0),
-    );
+    let complete = simulation.run(&mut |now, node, report| gather.heard(now, node, report), |progress| {
+        watch.look(progress.now, progress.flows_delivered, 0)
+    });
     let links: Vec<LinkStats> = simulation.loads().into_iter().map(link_stats).collect();
     let sum = |of: fn(&LinkStats) -> u64| links.iter().map(of).sum();
     let data = Count { packets: sum(|link| link.data_packets), bytes: sum(|link| link.data_bytes) };

@@ -5,6 +5,7 @@
 //!   TOML, places      --set             sweep    checks     engine, records, directory
 //! ```
 
+pub mod agree;
 mod capture;
 pub mod catalogue;
 mod compare;

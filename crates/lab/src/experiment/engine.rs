@@ -39,11 +39,8 @@ fn time(span: Duration) -> Time {
 
 impl Engine {
     pub(super) fn read(mut section: Section<'_>) -> Result<(Self, toml::Table), Problem> {
-        let kinds = [
-            ("packet", EngineKind::Packet),
-            ("flow", EngineKind::Flow),
-            ("lockstep", EngineKind::Lockstep),
-        ];
+        let kinds =
+            [("packet", EngineKind::Packet), ("flow", EngineKind::Flow), ("lockstep", EngineKind::Lockstep)];
         let engine = Self {
             kind: section.choice("kind", "engine", &kinds, Some("packet"))?,
             seed: section.or("seed", 1)?,

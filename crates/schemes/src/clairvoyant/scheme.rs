@@ -2,12 +2,12 @@
 
 use super::switch::{Seer, Selector};
 use super::world::World;
-use crate::fluid::Spread;
 use crate::expeditus::Counters;
 use crate::expeditus::scheme::{
     ALPHA, BITS, PST_CAPACITY, PST_CLOCK, PST_LOOKUP, PST_TIMEOUT, T_DRE, clos_of, dre, path_table,
 };
 use crate::flow_hash::salt;
+use crate::fluid::Spread;
 use crate::next_hops::{NextHops, ShortestPaths};
 use crate::parameter::Parameter;
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};

@@ -15,9 +15,9 @@ mod leaf;
 mod meters;
 mod spine;
 
-use crate::fluid::Spread;
 use crate::ecmp::Ecmp;
 use crate::flowlets;
+use crate::fluid::Spread;
 use crate::next_hops::ShortestPaths;
 use crate::parameter::{Parameter, Settings, Value};
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};

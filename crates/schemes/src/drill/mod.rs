@@ -14,8 +14,8 @@
 //!
 //! Cost a hop, where there is a choice: a hash look-up of the destination, d random numbers, d + m queue lengths.
 
-use crate::fluid::Spread;
 use crate::flow_hash::{flow_hash, salt};
+use crate::fluid::Spread;
 use crate::next_hops::{NextHops, ShortestPaths};
 use crate::parameter::{Parameter, Value};
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};

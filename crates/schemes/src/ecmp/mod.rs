@@ -8,8 +8,8 @@
 //! Cost a hop: [`NextHops::forward`], which is arithmetic on tori and Clos networks, and where there is a choice two
 //! multiplicative mixes.
 //!
-use crate::fluid::Spread;
 use crate::flow_hash::{flow_hash, pick, salt};
+use crate::fluid::Spread;
 use crate::next_hops::{NextHops, ShortestPaths};
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
 use raddle_core::{Forwarder, LinkId, NodeId, Packet, PortId, Ports, Time, Verdict};

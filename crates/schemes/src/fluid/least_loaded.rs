@@ -38,7 +38,14 @@ impl Search {
         self.descend(flow.src, flow.dst, 0.0, crossing, row);
     }
 
-    fn descend(&mut self, at: NodeId, to: NodeId, fullest: f64, crossing: &[f64], row: &mut Vec<(LinkId, f32)>) {
+    fn descend(
+        &mut self,
+        at: NodeId,
+        to: NodeId,
+        fullest: f64,
+        crossing: &[f64],
+        row: &mut Vec<(LinkId, f32)>,
+    ) {
         if at == to {
             self.best = fullest;
             row.clear();

@@ -9,8 +9,8 @@ mod least_loaded;
 
 pub(crate) use evenly::split as evenly;
 
-use crate::registry::{Make, Plan, Transport, Unfit, routing};
 use crate::parameter::Settings;
+use crate::registry::{Make, Plan, Transport, Unfit, routing};
 use raddle_allocate::{Fluid, MaxMin, usable};
 use raddle_core::{Flow, LinkId, Packet, Rate};
 use raddle_topology::Topology;

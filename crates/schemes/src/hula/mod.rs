@@ -14,8 +14,8 @@ mod best;
 mod switch;
 mod utilisation;
 
-use crate::fluid::Spread;
 use crate::flowlets;
+use crate::fluid::Spread;
 use crate::next_hops::ShortestPaths;
 use crate::parameter::{Parameter, Value};
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};

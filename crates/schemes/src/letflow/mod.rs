@@ -4,9 +4,9 @@
 //! flowlets, each of which leaves for another path: what stays behind is what the path can bear. With `choice = "hash"`
 //! the draw is a hash of flow, switch and time, in place of the switch's random stream: flowlet ECMP.
 
-use crate::fluid::Spread;
 use crate::flow_hash::{flow_hash, mix, pick, salt};
 use crate::flowlets::{self, Flowlets};
+use crate::fluid::Spread;
 use crate::next_hops::{NextHops, ShortestPaths};
 use crate::parameter::{Parameter, Settings};
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};

@@ -10,7 +10,8 @@ use raddle_topology::routing::{Protocol, Routing};
 use std::sync::Arc;
 
 /// PFQ.
-pub const TRANSPORT: Transport = Transport { info: INFO, make: Make::Whole { routings: &["rps"], build }, fluid: Some(fluid) };
+pub const TRANSPORT: Transport =
+    Transport { info: INFO, make: Make::Whole { routings: &["rps"], build }, fluid: Some(fluid) };
 
 const INFO: Info = Info {
     name: "pfq",

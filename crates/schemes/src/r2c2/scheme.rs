@@ -165,7 +165,11 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     };
     if params.selection.is_some() {
         let problem = "flows that change their routes on the way are no fluids";
-        return unfit("scheme.r2c2.select", problem, "leave `select` off, or choose kind = \"packet\" in [engine]");
+        return unfit(
+            "scheme.r2c2.select",
+            problem,
+            "leave `select` off, or choose kind = \"packet\" in [engine]",
+        );
     }
     if params.policy != Policy::Weights {
         let problem = "weights that change on the way are not known to the flow engine";

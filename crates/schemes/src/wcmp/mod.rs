@@ -10,8 +10,8 @@
 
 mod weights;
 
-use crate::fluid::Spread;
 use crate::flow_hash::{flow_hash, pick, salt};
+use crate::fluid::Spread;
 use crate::next_hops::{NextHops, ShortestPaths};
 use crate::parameter::{Parameter, Value};
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
