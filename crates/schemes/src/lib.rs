@@ -17,6 +17,7 @@ pub mod explicit;
 mod five_tuple;
 mod flow_hash;
 mod flowlets;
+pub mod fluid;
 pub mod hashed;
 pub mod hula;
 pub mod letflow;
