@@ -204,7 +204,7 @@ fn oracle_13_5_flows_of_a_chain_run_in_parallel_where_they_can() {
 /// Units of 2 MB, which take 16.4 ms: all in time, whoever comes first, where D3 is not.
 #[test]
 fn oracle_13_6_three_flows_meet_their_deadlines() {
-    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+    for order in [[0_u32, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         let flows: Vec<Flow> = (0..3)
             .map(|place| {
                 let of = order[place as usize];

@@ -30,6 +30,7 @@ pub const TRANSPORT: Transport = Transport {
         parameters: PARAMETERS,
     },
     make: Make::Whole { routings: pinned::ROUTINGS, build },
+    fluid: None,
 };
 
 /// Links of the longest path.
