@@ -138,28 +138,25 @@ fn oracle_13_3_five_flows_finish_one_after_another() {
 #[test]
 fn oracle_13_15_a_burst_preempts_a_long_flow() {
     let seeds = 5;
-    for (settings, longest) in [(&[][..], 20.8), (FAST, 21.0)] {
-        let (mut utilisations, mut queues) = (0.0, 0.0);
-        for seed in 0..seeds {
-            let mut random = Stream::new(seed, 0, "burst");
-            let mut starts: Vec<u64> = (0..50).map(|_| random.below(1_000_000)).collect();
-            starts.sort_unstable();
-            let mut flows = vec![flow(0, 0, 51, 10_000_000, Duration::ZERO)];
-            flows.extend((1..).zip(starts).map(|(n, start)| {
-                flow(n, n, 51, 19_500 + random.below(1_000), ms(10) + Duration::from_ps(start))
-            }));
-            let (outcome, log) = logged(settings, 51, &flows);
-            assert_eq!(outcome.dropped, 0);
-            let end = (1..=50).map(|n| outcome.done_ms(n)).fold(0.0, f64::max);
-            assert!((18.3..longest).contains(&end), "{end} ms");
-            let (utilisation, queue) = (log.utilisation(at(10.0), at(19.0)), log.queue(at(10.0), at(19.0)));
-            utilisations += utilisation;
-            queues += queue.0;
-        }
-        let (utilisation, queue) = (utilisations / seeds as f64, queues / seeds as f64);
-        assert!((0.9..0.99).contains(&utilisation), "{utilisation}");
-        assert!((3.0..30.0).contains(&queue), "{queue} packets");
+    let (mut utilisations, mut queues) = (0.0, 0.0);
+    for seed in 0..seeds {
+        let mut random = Stream::new(seed, 0, "burst");
+        let mut starts: Vec<u64> = (0..50).map(|_| random.below(1_000_000)).collect();
+        starts.sort_unstable();
+        let mut flows = vec![flow(0, 0, 51, 10_000_000, Duration::ZERO)];
+        flows.extend((1..).zip(starts).map(|(n, start)| {
+            flow(n, n, 51, 19_500 + random.below(1_000), ms(10) + Duration::from_ps(start))
+        }));
+        let (outcome, log) = logged(&[], 51, &flows);
+        assert_eq!(outcome.dropped, 0);
+        let end = (1..=50).map(|n| outcome.done_ms(n)).fold(0.0, f64::max);
+        assert!((18.3..20.6).contains(&end), "{end} ms");
+        utilisations += log.utilisation(at(10.0), at(19.0));
+        queues += log.queue(at(10.0), at(19.0)).0;
     }
+    let (utilisation, queue) = (utilisations / seeds as f64, queues / seeds as f64);
+    assert!((0.9..0.97).contains(&utilisation), "{utilisation}");
+    assert!((5.0..10.0).contains(&queue), "{queue} packets");
 }
 
 #[test]
@@ -212,7 +209,7 @@ fn oracle_13_6_three_flows_meet_their_deadlines() {
         let outcome = Bench::new("pdq", &dumbbell(3)).run(&flows);
         assert!(flows.iter().all(|flow| outcome.met(flow)), "{order:?}");
         for (place, &of) in (0..).zip(&order) {
-            near(outcome.done_ms(place), 16.6 * [1.0, 3.0, 6.0][of as usize], 0.5);
+            near(outcome.done_ms(place), 16.6 * [1.0, 3.0, 6.0][of as usize], 1.0);
         }
     }
 }
@@ -268,7 +265,7 @@ fn subflows_help_where_there_is_room() {
         outcome.mean_ms()
     };
     let [one, four] = [1, 4].map(|subflows| (0..5).map(|seed| took(subflows, seed)).sum::<f64>() / 5.0);
-    assert!(four < 0.8 * one, "{one} and {four} ms");
+    assert!(four < 0.9 * one, "{one} and {four} ms");
 }
 
 /// Figure 10's point: whoever has sent little may be short.
