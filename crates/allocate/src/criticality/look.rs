@@ -1,6 +1,7 @@
 //! When the schedule may change although nobody comes or goes.
 
 use super::{Changes, Criticality, Measure, Member};
+use crate::fluid::GRACE_S;
 use raddle_core::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -87,7 +88,7 @@ impl Criticality {
     /// Has a flow that just came give up at once if it came too late.
     pub(super) fn look_at_first(&mut self, now: Time, flow: u32) {
         let member = &self.flows[flow as usize];
-        if self.rules.gives_up && member.slack_s(now).is_some_and(|slack| slack < 0.0) {
+        if self.rules.gives_up && member.slack_s(now).is_some_and(|slack| slack < -GRACE_S) {
             let look = Look { at: now, flow, version: member.version, for_what: ForWhat::GiveUp };
             self.looks.0.push(Reverse(look));
         }
@@ -100,8 +101,10 @@ impl Criticality {
         let member = &self.flows[flow as usize];
         let (version, speed) = (member.version, member.speed());
         let gives_up = self.rules.gives_up && speed < 1.0;
-        let give_up =
-            member.slack_s(now).filter(|_| gives_up).map(|slack| (slack / (1.0 - speed), ForWhat::GiveUp));
+        let give_up = member
+            .slack_s(now)
+            .filter(|_| gives_up)
+            .map(|slack| (slack / (1.0 - speed) + GRACE_S, ForWhat::GiveUp));
         let rises = match self.rules.measure {
             _ if speed <= 0.0 => None,
             Measure::Random { .. } => None,
