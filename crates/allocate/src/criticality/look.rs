@@ -6,7 +6,7 @@ use raddle_core::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What flows send changes no more often than this by themselves: far below the time that switches need.
+/// Looks are no closer than this if nothing comes or goes between them: far below the time that switches need.
 const LEAST_GAP: Duration = Duration::from_us(1);
 
 const PS_PER_S: f64 = 1e12;
@@ -65,7 +65,7 @@ impl Criticality {
     }
 
     /// When to look next.
-    pub(super) fn next_look(&mut self) -> Option<Time> {
+    pub(super) fn next_look(&mut self, now: Time) -> Option<Time> {
         const FEW: usize = 64;
         if self.looks.0.len() > 4 * (self.flows.len() - self.vacant.len()) + FEW {
             let mut looks = std::mem::take(&mut self.looks.0);
@@ -74,7 +74,7 @@ impl Criticality {
         }
         while let Some(&Reverse(look)) = self.looks.0.peek() {
             if !self.is_outdated(look) {
-                return Some(look.at);
+                return Some(look.at.max(now + LEAST_GAP));
             }
             self.looks.0.pop();
         }
@@ -123,7 +123,7 @@ impl Criticality {
             }
         };
         for (in_s, for_what) in give_up.into_iter().chain(rises) {
-            let at = now + Duration::from_ps((in_s * PS_PER_S) as u64 + 1).max(LEAST_GAP);
+            let at = now + Duration::from_ps((in_s * PS_PER_S) as u64 + 1);
             self.looks.0.push(Reverse(Look { at, flow, version, for_what }));
         }
     }
