@@ -239,6 +239,7 @@ pub const TRANSPORTS: &[Transport] = &[
     crate::udp::TRANSPORT,
     crate::cee::TRANSPORT,
     crate::dcqcn::TRANSPORT,
+    crate::pdq::TRANSPORT,
 ];
 
 /// All routings that are no transport's own; the first is the default.
