@@ -62,11 +62,16 @@ pub enum Spread {
     LeastLoaded,
 }
 
-/// Max-min fair shares of the fabric's links but for a share of each, `headroom`.
-pub(crate) fn max_min(topology: &Topology, headroom: f64) -> Box<dyn Fluid> {
+/// What each link slot can carry, in bit/s, if a share of it, `headroom`, is kept free.
+pub(crate) fn capacities(topology: &Topology, headroom: f64) -> Vec<f64> {
     let rate = |slot| topology.link(LinkId::of(slot)).map_or(Rate::ZERO, |link| link.rate);
     let rates: Vec<Rate> = (0..topology.link_slots()).map(rate).collect();
-    Box::new(MaxMin::new(&usable(&rates, headroom)))
+    usable(&rates, headroom)
+}
+
+/// Max-min fair shares of the fabric's links but for a share of each, `headroom`.
+pub(crate) fn max_min(topology: &Topology, headroom: f64) -> Box<dyn Fluid> {
+    Box::new(MaxMin::new(&capacities(topology, headroom)))
 }
 
 impl Transport {
