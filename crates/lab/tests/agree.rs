@@ -18,7 +18,6 @@ fn assert_agrees(experiment: &str) {
     assert!(agreement.holds(), "{agreement}");
 }
 
-/// One sender after the other gets all, then fewer share: what fluids do exactly.
 #[test]
 fn per_flow_queues_on_a_torus() {
     assert_agrees(include_str!("worlds/pfq.toml"));
@@ -37,6 +36,12 @@ fn tcp_on_a_bottleneck() {
 #[test]
 fn tcp_and_ecmp_on_a_fat_tree() {
     assert_agrees(include_str!("worlds/fat_tree.toml"));
+}
+
+/// specs/pdq.md §11: within 5 to 10 percent.
+#[test]
+fn oracle_11_pdq_on_a_bottleneck() {
+    assert_agrees(include_str!("worlds/pdq.toml"));
 }
 
 #[test]
