@@ -1,10 +1,12 @@
 //! The schemes: sans-IO state machines, one folder each, and the registry that lists them.
 
+pub mod adapted_capacity;
 pub mod adapter;
 mod addresses;
 pub mod cee;
 pub mod clairvoyant;
 pub mod conga;
+pub mod d3;
 pub mod d_mod_k;
 pub mod dcqcn;
 pub mod drill;
@@ -20,6 +22,7 @@ pub mod hashed;
 pub mod hula;
 pub mod letflow;
 mod lids;
+mod live_flows;
 pub mod next_hops;
 pub mod parameter;
 pub mod pdq;
@@ -32,6 +35,7 @@ pub mod r2c2;
 pub mod r2c2_central;
 pub mod random_up;
 mod ranges;
+pub mod rcp;
 mod reassembly;
 mod recovering_rate;
 pub mod registry;

@@ -233,6 +233,7 @@ pub const TRANSPORTS: &[Transport] = &[
     crate::r2c2::TRANSPORT,
     crate::r2c2_central::TRANSPORT,
     crate::pfq::TRANSPORT,
+    crate::tcp::control::RENO,
     crate::tcp::control::NEWRENO,
     crate::tcp::control::CUBIC,
     crate::tcp::control::DCTCP,
