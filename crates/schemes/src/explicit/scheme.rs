@@ -3,10 +3,11 @@
 
 use super::host::{flow_key, path_hash};
 use super::{ExplicitHost, Protocol, Setup};
-use crate::fluid::Split;
+use crate::fluid::{Sharing, Split, Ways};
 use crate::parameter::{Parameter, Value};
 use crate::pinned;
 use crate::registry::{Parts, Plan, Unfit, check_addresses};
+use raddle_allocate::Fluid;
 use raddle_core::{Duration, Host, LinkId, Node, NodeId, PortAgent, Rate};
 use raddle_topology::Link;
 use raddle_wire::rated::Segment;
@@ -41,11 +42,16 @@ pub(crate) struct Form {
     pub(crate) most_links: usize,
 }
 
-/// The path of each flow: that of subflow 0 of its host's flow.
+/// A transport of this kind as a fluid: flows share links by `policy`, and take the paths of their subflows 0.
 ///
 /// # Errors
-/// As [`parts`].
-pub(crate) fn split(plan: &Plan<'_>, most_links: usize) -> Result<Split, Unfit> {
+/// If the fabric has paths of more than so many links.
+pub(crate) fn fluid(plan: &Plan<'_>, policy: Box<dyn Fluid>, most_links: usize) -> Result<Sharing, Unfit> {
+    Ok(Sharing { policy, acknowledged: true, ways: Ways::Own(split(plan, most_links)?) })
+}
+
+/// The path of each flow's subflow 0.
+fn split(plan: &Plan<'_>, most_links: usize) -> Result<Split, Unfit> {
     let (topology, seed) = (Arc::clone(plan.topology), plan.seed);
     let paths = pinned::paths(plan, most_links)?;
     let mut sent = vec![0_u32; topology.node_count()];

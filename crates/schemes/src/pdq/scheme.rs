@@ -2,8 +2,9 @@
 
 use super::params::{Manners, PARAMETERS, Ranking, Rules};
 use super::{Controller, Pdq, PdqPort};
-use crate::explicit::scheme::{Form, parts, split};
-use crate::fluid::{Sharing, Ways, capacities};
+use crate::explicit;
+use crate::explicit::scheme::{Form, parts};
+use crate::fluid::{Sharing, capacities};
 use crate::pinned;
 use crate::registry::{Info, Make, Parts, Plan, Transport, Unfit, View};
 use raddle_allocate::{Criticality, Measure, Probing};
@@ -62,12 +63,8 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
         probe_bits: f64::from(header) * 8.0,
         ..raddle_allocate::Rules::default()
     };
-    let capacities = capacities(plan.topology, 1.0 - rules.share);
-    Ok(Sharing {
-        policy: Box::new(Criticality::new(&capacities, schedule)),
-        acknowledged: true,
-        ways: Ways::Own(split(plan, MOST_LINKS)?),
-    })
+    let policy = Criticality::new(&capacities(plan.topology, 1.0 - rules.share), schedule);
+    explicit::scheme::fluid(plan, Box::new(policy), MOST_LINKS)
 }
 
 /// Bytes of a packet beside the payload.
