@@ -50,7 +50,7 @@ impl Comparison {
 
 /// A number out of a run.
 #[derive(Debug, Clone)]
-pub(super) struct Measure {
+pub(crate) struct Measure {
     of: Of,
     pub(super) stat: Stat,
     wanted: Option<Where>,
@@ -71,7 +71,7 @@ pub(super) struct Measure {
 impl Measure {
     /// Reads the keys `of`, `stat`, `least`, `most`, `where`, `from`, `to`, `share_of`, `against` or `ratio_to`, `beyond`,
     /// `relative` and `relative_where` of a section.
-    pub(super) fn read(section: &mut Section<'_>) -> Result<Self, Problem> {
+    pub(crate) fn read(section: &mut Section<'_>) -> Result<Self, Problem> {
         let of = section.choice("of", "measure", &Of::NAMES, Some("value"))?;
         let stat = Stat::read(section)?;
         let wanted = Self::read_where(section, "where", of)?;
@@ -91,13 +91,18 @@ impl Measure {
     }
 
     /// The labels of runs that it is held against, with their sweeps.
-    pub(super) fn bases(&self) -> impl Iterator<Item = &(String, String)> {
+    pub(crate) fn bases(&self) -> impl Iterator<Item = &(String, String)> {
         self.against.iter().chain(&self.beyond).chain(&self.relative)
     }
 
     /// Whether it is measured of flows, each of which has a size.
-    pub(super) fn is_of_flows(&self) -> bool {
+    pub(crate) fn is_of_flows(&self) -> bool {
         self.of.is_of_flows()
+    }
+
+    /// The most that a run can come to, where that is known.
+    pub(crate) fn most(&self) -> Option<f64> {
+        self.of.most().filter(|_| self.stat == Stat::Mean)
     }
 
     /// Whether a flow that never finished is not in it.
@@ -106,7 +111,7 @@ impl Measure {
     }
 
     /// Whether it is measured over simulated time.
-    pub(super) fn is_timed(&self) -> bool {
+    pub(crate) fn is_timed(&self) -> bool {
         self.of.is_timed()
     }
 
@@ -260,7 +265,7 @@ impl Measure {
 
     /// The statistic at the point of the grid where the first of `runs` with these labels stands, computed for each
     /// seed and averaged over `seeds`; `None` if nothing was measured.
-    pub(super) fn number(&self, runs: &[Run], labels: &[(String, String)], seeds: Seeds<'_>) -> Option<f64> {
+    pub(crate) fn number(&self, runs: &[Run], labels: &[(String, String)], seeds: Seeds<'_>) -> Option<f64> {
         let wanted = replicas(runs, labels).filter(|run| seeds.hold(run));
         let numbers = wanted.map(|run| self.of_run(run, runs));
         let numbers: Vec<f64> = match self.of {

@@ -5,19 +5,19 @@ use crate::records::Records;
 use raddle_records::stats;
 
 /// Where a run stands in its figure's grid: sweep and label.
-pub(super) type Labels = Vec<(String, String)>;
+pub(crate) type Labels = Vec<(String, String)>;
 
 /// The sweep of replicas: runs that differ in its label alone are one point of the grid, run several times.
 pub(super) const SEED: &str = "seed";
 
 /// What one run left.
-pub(super) struct Run {
-    pub(super) labels: Labels,
-    pub(super) data: Data,
+pub(crate) struct Run {
+    pub(crate) labels: Labels,
+    pub(crate) data: Data,
 }
 
 /// Records of a run, or what a computed figure found.
-pub(super) enum Data {
+pub(crate) enum Data {
     /// Flows and links.
     Records(Records),
     /// A computed number.
@@ -61,7 +61,7 @@ pub(super) fn labels_of<'a>(runs: impl IntoIterator<Item = &'a Run>, sweep: &str
 
 /// Which replicas a number is of.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Seeds<'a> {
+pub(crate) enum Seeds<'a> {
     /// All: the mean of theirs.
     All,
     /// One.
