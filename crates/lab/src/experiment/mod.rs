@@ -21,6 +21,7 @@ pub use faults::{Broken, Errors, Failure, Faults, RandomLinks, Tier};
 pub use frequency::Frequency;
 pub use problem::{Cause, Problem};
 pub use scheme::{QueueLimits, Scheme};
+pub(crate) use section::out_of_range;
 pub use section::{Fraction, Read, Section};
 pub use sweep::Cell;
 pub use topology::{Fabric, TopologySpec, kinds as topology_kinds};

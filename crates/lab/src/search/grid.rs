@@ -1,6 +1,6 @@
 //! The values that a search may find.
 
-use crate::experiment::{At, Item, Problem, Section, Value};
+use crate::experiment::{At, Item, Problem, Read, Section, Value, list, out_of_range};
 
 /// Evenly spaced values: the first is taken to hold and never run.
 #[derive(Debug, Clone)]
@@ -23,6 +23,20 @@ enum Number {
 }
 
 impl Number {
+    fn read(item: &Item) -> Result<Self, Problem> {
+        match item.value {
+            Value::Integer(number) => Ok(Self::Integer(number)),
+            _ => f64::read(item).map(Self::Real),
+        }
+    }
+
+    fn show(self) -> toml::Value {
+        match self {
+            Self::Integer(number) => number.into(),
+            Self::Real(number) => number.into(),
+        }
+    }
+
     fn real(self) -> f64 {
         match self {
             Self::Integer(number) => number as f64,
@@ -32,27 +46,30 @@ impl Number {
 }
 
 impl Grid {
-    /// Reads the keys `from`, `to`, `step` and `unit` of a section.
+    /// Reads the keys `range`, `step` and `unit` of a section.
     pub(super) fn read(section: &mut Section<'_>) -> Result<Self, Problem> {
-        let from = number(section, "from", "0")?;
-        let to = number(section, "to", "64")?;
+        let Some(range) = section.item("range") else { return Err(section.missing("range", "[0, 64]")) };
+        let [from, to] = list(range)? else {
+            return Err(out_of_range(&range.at, "a range is two numbers", "for example: range = [0, 64]"));
+        };
+        let (from, to) = (Number::read(from)?, Number::read(to)?);
+        section.resolve("range", vec![from.show(), to.show()]);
         let whole = matches!((from, to), (Number::Integer(_), Number::Integer(_)));
         let step = match section.item("step") {
-            None if whole => {
-                section.resolve("step", 1);
-                Number::Integer(1)
-            }
-            _ => number(section, "step", "0.1")?,
+            None if whole => Number::Integer(1),
+            None => return Err(section.missing("step", "0.1")),
+            Some(item) => Number::read(item)?,
         };
+        section.resolve("step", step.show());
         let some = step.real() > 0.0;
         section.ensure(some, "step", "steps that lead nowhere", "give a step above zero")?;
         let steps = (to.real() - from.real()) / step.real();
-        let hint = "`to` is at least a step above `from`, and at most 2^32 of them";
-        section.ensure((1.0..=4_294_967_296.0).contains(&steps), "to", "a search of no range", hint)?;
-        // A last step that falls short of `to` by rounding is one.
+        let hint = "the second number is at least a step above the first, and at most 2^32 of them";
+        section.ensure((1.0..=4_294_967_296.0).contains(&steps), "range", "a search of no range", hint)?;
+        // A last step that falls short of the end by rounding is one.
         let last = (steps + 1e-9).floor() as u64;
         let unit = section.optional("unit")?;
-        Ok(Self { from, step, last, unit, at: section.at_key("from").clone() })
+        Ok(Self { from, step, last, unit, at: range.at.clone() })
     }
 
     /// The place of the greatest value; the first is 0.
@@ -92,14 +109,4 @@ impl Grid {
         };
         Item { value, at: self.at.clone() }
     }
-}
-
-/// A whole or real number that must be there.
-fn number(section: &mut Section<'_>, key: &str, example: &str) -> Result<Number, Problem> {
-    let Some(item) = section.item(key) else { return Err(section.missing(key, example)) };
-    if let Value::Integer(number) = item.value {
-        section.resolve(key, number);
-        return Ok(Number::Integer(number));
-    }
-    section.required(key).map(Number::Real)
 }

@@ -71,7 +71,7 @@ fn found(search: &str) -> Result<Found, Error> {
     search.run(&document, control)
 }
 
-const FLOWS: &str = "key = \"workload.flows\"\nfrom = 0\nto = 40\nof = \"met\"\nat_least = 0.99\n";
+const FLOWS: &str = "key = \"workload.flows\"\nrange = [0, 40]\nof = \"met\"\nat_least = 0.99\n";
 
 #[test]
 fn as_many_flows_are_found_as_the_link_carries_in_time() {
@@ -81,7 +81,7 @@ fn as_many_flows_are_found_as_the_link_carries_in_time() {
     let next = once.probes.iter().find(|probe| probe.shown == (once.value + 1.0).to_string());
     assert!(next.is_some_and(|probe| !probe.holds), "{once}");
     assert_eq!(found(FLOWS).expect("a search"), once);
-    let short = found(&FLOWS.replace("to = 40", "to = 4")).expect("a search");
+    let short = found(&FLOWS.replace("40", "4")).expect("a search");
     assert!(short.at_end && short.remark().is_some() && short.shown == "4", "{short}");
 }
 
@@ -97,7 +97,7 @@ fn seeds_that_cannot_help_any_more_are_not_run() {
 #[test]
 fn values_may_be_real_and_have_units() {
     let found = found(
-        "key = \"topology.link_delay\"\nfrom = 0\nto = 2000\nstep = 0.5\nunit = \"us\"\nof = \"met\"\nat_least = 1\n",
+        "key = \"topology.link_delay\"\nrange = [0, 2000]\nstep = 0.5\nunit = \"us\"\nof = \"met\"\nat_least = 1\n",
     );
     let found = found.expect("a search");
     assert!(found.shown.ends_with(" us") && (100.0..1_000.0).contains(&found.value), "{found}");
@@ -109,7 +109,7 @@ fn searches_that_make_no_sense_are_refused() {
         Err(problem) => problem.to_string(),
         Ok(_) => panic!("{search} passes"),
     };
-    assert!(refused(&FLOWS.replace("to = 40", "to = 0")).contains("no range"));
+    assert!(refused(&FLOWS.replace("40", "0")).contains("no range"));
     assert!(refused(&format!("{FLOWS}step = 0\n")).contains("lead nowhere"));
     assert!(refused(&format!("{FLOWS}seeds = 0\n")).contains("no run"));
     assert!(refused(&FLOWS.replace("met", "peak_queue")).contains("flows"));
