@@ -68,6 +68,10 @@ fn repaired(bytes: &[u8]) -> Vec<u8> {
             let addresses = (12..20).step_by(2).map(|at| word(&bytes, at)).sum::<usize>();
             seal(&mut bytes, 20..total, at, addresses + protocol + total.saturating_sub(20));
         }
+        (Some(0x60..=0x6F | 0xE0..), 40..) => {
+            let end = 40 + word(&bytes, 16);
+            seal(&mut bytes, 0..end, 4, 0);
+        }
         (Some(0x01 | 0x06), 64..) => {
             let data = bytes[16..18] == [0x88, 0xB5];
             let len = if data { word(&bytes, 46).max(64) } else { 64 };

@@ -2,7 +2,7 @@
 
 use crate::{CONTROL, NodeId};
 use raddle_wire::tcp::SYN;
-use raddle_wire::{Error, Header, Shim, roce};
+use raddle_wire::{Error, Header, Shim, rated, roce};
 
 /// A packet: its size on the wire and its typed header. Payload bytes are counted, not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,7 +96,14 @@ impl Packet {
             | Header::Cnm(_) => PacketKind::Notice,
             Header::Roce(packet) if packet.kind == roce::Kind::Notification => PacketKind::Notice,
             Header::Cee(_) => PacketKind::Data,
-            Header::R2c2Data(_) | Header::Tcp(_) | Header::Udp(_) | Header::Roce(_) | Header::Exp(_)
+            Header::R2c2Data(_)
+            | Header::Tcp(_)
+            | Header::Udp(_)
+            | Header::Roce(_)
+            | Header::Exp(_)
+            | Header::Pdq(_)
+            | Header::D3(_)
+            | Header::Rcp(_)
                 if self.is_data() =>
             {
                 PacketKind::Data
@@ -106,7 +113,10 @@ impl Packet {
             | Header::Tcp(_)
             | Header::Udp(_)
             | Header::Roce(_)
-            | Header::Exp(_) => PacketKind::Ack,
+            | Header::Exp(_)
+            | Header::Pdq(_)
+            | Header::D3(_)
+            | Header::Rcp(_) => PacketKind::Ack,
         }
     }
 
@@ -121,6 +131,9 @@ impl Packet {
             Header::Cee(frame) => NodeId(frame.src),
             Header::Roce(packet) => NodeId(packet.src),
             Header::R2c2Data(data) => NodeId(data.src.into()),
+            Header::Pdq(_) | Header::D3(_) | Header::Rcp(_) => {
+                self.header.rated().map_or(NodeId(0), |rated| NodeId(rated.src))
+            }
             header => ends_of_control(header).0,
         }
     }
@@ -136,6 +149,9 @@ impl Packet {
             Header::Cee(frame) => NodeId(frame.dst),
             Header::Roce(packet) => NodeId(packet.dst),
             Header::R2c2Data(data) => NodeId(data.dst.into()),
+            Header::Pdq(_) | Header::D3(_) | Header::Rcp(_) => {
+                self.header.rated().map_or(NodeId(0), |rated| NodeId(rated.dst))
+            }
             header => ends_of_control(header).1,
         }
     }
@@ -151,7 +167,7 @@ impl Packet {
             Header::Roce(packet) => packet.plen().into(),
             Header::R2c2Data(data) => data.plen.into(),
             Header::Exp(tagged) => tagged.inner.payload_len() as u32,
-            _ => 0,
+            header => header.rated().map_or(0, |segment| segment.plen.into()),
         }
     }
 
@@ -185,6 +201,7 @@ impl Packet {
             header => header,
         };
         matches!(header, Header::Tcp(segment) if segment.flags & SYN != 0)
+            || header.rated().is_some_and(|segment| segment.kind == rated::Kind::Syn)
     }
 
     /// Whether the packet carries application bytes, rather than only control.

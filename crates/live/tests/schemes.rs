@@ -47,7 +47,10 @@ fn parts_with(
     let plan = Plan { congestion_points, ..Plan::new(topology, routing, settings, SEED) };
     let of_routing = registry::routing(routing).map_or(&[][..], |routing| routing.info.parameters);
     let mut parts = scheme.build(&plan, &Settings::defaults(of_routing)).ok()?;
-    let plain = (0..topology.link_slots()).all(|link| (parts.queue)(LinkId::of(link)).is_none());
+    let plain = (0..topology.link_slots()).all(|link| {
+        let link = LinkId::of(link);
+        (parts.queue)(link).is_none() && (parts.agent)(link).is_none()
+    });
     (plain && !parts.hear_of_departures).then_some(parts)
 }
 

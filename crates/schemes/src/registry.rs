@@ -1,5 +1,6 @@
 //! The lists of schemes, and the only ones. Adding one adds its folder and its line in one of them.
 
+use crate::fluid::{Sharing, Spread};
 use crate::parameter::{Parameter, Settings};
 use crate::reordering::{self, Reordering};
 use raddle_core::{Duration, Forwarder, Host, LinkFlowControl, LinkId, Node, NodeId, PortAgent, Queue};
@@ -84,6 +85,8 @@ pub struct Parts {
     pub node: Box<dyn FnMut(NodeId) -> Node>,
     /// The queue of a link's egress port, if the scheme needs one of its own; `None` leaves a FIFO.
     pub queue: Box<dyn FnMut(LinkId) -> Option<Box<dyn Queue>>>,
+    /// The agent of a link's egress port, if the scheme has its own: controllers of explicit rates.
+    pub agent: Agents,
     /// Bytes that a data packet carries beside its payload.
     pub header_bytes: u32,
     /// Payload bytes of a full packet.
@@ -115,6 +118,8 @@ pub struct Transport {
     pub info: Info,
     /// How it is built.
     pub make: Make,
+    /// What it is as a fluid, if it is one.
+    pub fluid: Option<fn(&Plan<'_>) -> Result<Sharing, Unfit>>,
 }
 
 /// How the parts of a transport are made.
@@ -155,6 +160,8 @@ pub struct Routing {
     pub info: Info,
     /// Makes the forwarders.
     pub build: fn(&Plan<'_>) -> Result<Forwarders, Unfit>,
+    /// How a flow spreads over links as a fluid, by the routing's parameters.
+    pub spread: fn(&Settings) -> Spread,
 }
 
 /// Flow control of links: one that keeps packets from being lost for want of memory.
@@ -226,12 +233,14 @@ pub const TRANSPORTS: &[Transport] = &[
     crate::r2c2::TRANSPORT,
     crate::r2c2_central::TRANSPORT,
     crate::pfq::TRANSPORT,
+    crate::tcp::control::RENO,
     crate::tcp::control::NEWRENO,
     crate::tcp::control::CUBIC,
     crate::tcp::control::DCTCP,
     crate::udp::TRANSPORT,
     crate::cee::TRANSPORT,
     crate::dcqcn::TRANSPORT,
+    crate::pdq::TRANSPORT,
 ];
 
 /// All routings that are no transport's own; the first is the default.
@@ -353,6 +362,7 @@ impl Transport {
                 forwarder: forwarder(id),
             }),
             queue: Box::new(|_| None),
+            agent: Box::new(|_| None),
             header_bytes,
             mtu,
             handshake,

@@ -1,7 +1,8 @@
 //! Builders of the field's topologies.
 
-use crate::{Builder, Clos, ClosSize, Grid, Shape, Topology, Xgft, XgftSize};
-use raddle_core::{Duration, NodeId, PortId, Rate};
+use crate::jellyfish::random_regular;
+use crate::{Bcube, Builder, Clos, ClosSize, Grid, Shape, Topology, Xgft, XgftSize};
+use raddle_core::{Duration, NodeId, PortId, Rate, Stream};
 
 /// Why a topology cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -29,6 +30,22 @@ pub enum BuildError {
         children: usize,
         /// Levels that `parents` has.
         parents: usize,
+    },
+    /// More ports to other switches than there are of these.
+    #[error("{degree} ports to other switches, of which there are {others}")]
+    Degree {
+        /// Ports of a switch that lead to others.
+        degree: u32,
+        /// The other switches.
+        others: u32,
+    },
+    /// No draw gave a graph in which all switches reach each other.
+    #[error("no random graph of {switches} switches with {degree} ports to others hangs together")]
+    Apart {
+        /// Switches.
+        switches: u32,
+        /// Ports of a switch that lead to others.
+        degree: u32,
     },
     /// A rate of zero.
     #[error("a link's rate must not be zero")]
@@ -241,6 +258,93 @@ pub fn xgft(size: XgftSize, rate: Rate, delay: Duration) -> Result<Topology, Bui
         }
     }
     Ok(builder.build(Shape::Xgft(size)))
+}
+
+/// `BCube(n, k)`: n^(k+1) servers of k + 1 ports, which forward, and k + 1 levels of n^k switches of n ports; [`Bcube`] says
+/// how nodes and ports are numbered (Guo et al., SIGCOMM 2009).
+///
+/// # Errors
+/// If n or the rate is zero, or there are too many nodes or ports.
+pub fn bcube(n: u32, k: u32, rate: Rate, delay: Duration) -> Result<Topology, BuildError> {
+    check(&[("n", n.into())], &[rate])?;
+    at_most("the ports of a switch", n.into(), u16::MAX.into())?;
+    at_most("k", k.into(), 24)?;
+    let [switches, servers] = [k, k + 1].map(|digits| u64::from(n).saturating_pow(digits));
+    at_most(
+        "the number of nodes",
+        servers.saturating_add(switches.saturating_mul(u64::from(k) + 1)),
+        MOST_NODES,
+    )?;
+    let cube = Bcube::new(n, k);
+    let mut builder = Builder::default();
+    for node in 0..cube.nodes() {
+        if node < cube.hosts() {
+            builder.host(cube.levels() as usize)
+        } else {
+            builder.switch(n as usize)
+        };
+    }
+    for server in (0..cube.hosts()).map(NodeId) {
+        for level in 0..cube.levels() {
+            let there = (cube.switch(server, level), PortId::of(cube.digit(server, level) as usize));
+            builder.link((server, PortId::of(level as usize)), there, rate, delay);
+        }
+    }
+    Ok(builder.build(Shape::Bcube(cube)))
+}
+
+/// Draws of a random graph that may fall apart before it is given up. Of degree 3 and more hardly any does.
+const MOST_DRAWS: u64 = 100;
+
+/// Jellyfish: so many switches, of whose ports `network_ports` lead to other switches at random, the same for the same
+/// seed, and the others to hosts. Hosts come first, those of a switch together; a switch's first ports lead to them. If
+/// switches and network ports are both odd in number, one port stays free (Singla et al., NSDI 2012).
+///
+/// # Errors
+/// If a number or the rate is zero, all ports lead to switches, these are too few for them, there are too many nodes or
+/// ports, or no draw gives a graph that hangs together.
+pub fn jellyfish(
+    switches: u32,
+    ports: u32,
+    network_ports: u32,
+    seed: u64,
+    rate: Rate,
+    delay: Duration,
+) -> Result<Topology, BuildError> {
+    let hosts = ports.saturating_sub(network_ports);
+    check(
+        &[
+            ("switches", switches.into()),
+            ("network_ports", network_ports.into()),
+            ("ports - network_ports", hosts.into()),
+        ],
+        &[rate],
+    )?;
+    if network_ports >= switches {
+        return Err(BuildError::Degree { degree: network_ports, others: switches - 1 });
+    }
+    at_most("the ports of a switch", ports.into(), u16::MAX.into())?;
+    at_most("the number of nodes", u64::from(switches) * (u64::from(hosts) + 1), MOST_NODES)?;
+    let draw = |attempt| {
+        let mut stream = Stream::new(seed, attempt, "jellyfish");
+        random_regular(switches as usize, network_ports as usize, &mut stream)
+    };
+    let graph = (0..MOST_DRAWS).find_map(draw);
+    let graph = graph.ok_or(BuildError::Apart { switches, degree: network_ports })?;
+    let mut builder = Builder::default();
+    let servers: Vec<NodeId> = (0..switches * hosts).map(|_| builder.host(1)).collect();
+    let ids: Vec<NodeId> = (0..switches).map(|_| builder.switch(hosts as usize)).collect();
+    for (servers, &switch) in servers.chunks_exact(hosts as usize).zip(&ids) {
+        for (i, &server) in servers.iter().enumerate() {
+            builder.link((server, PortId(0)), (switch, PortId::of(i)), rate, delay);
+        }
+    }
+    for (&a, neighbours) in ids.iter().zip(&graph) {
+        for b in neighbours.iter().map(|&b| ids[b as usize]).filter(|&b| a < b) {
+            builder.join(a, b, rate, delay);
+        }
+    }
+    Ok(builder.build(Shape::General))
 }
 
 /// Hosts on two switches that one link joins: hosts on the left, hosts on the right, the left switch, the right one.

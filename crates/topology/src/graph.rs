@@ -4,7 +4,7 @@
 //! uniform. A directed link is named by its egress port: `LinkId = first_link(node) + port`. Parallel links and
 //! mixed rates are allowed.
 
-use crate::{ClosSize, LinkLayer, XgftSize};
+use crate::{Bcube, ClosSize, LinkLayer, XgftSize};
 use raddle_core::{Duration, LinkId, NodeId, PortId, Rate};
 
 /// A directed link.
@@ -38,6 +38,8 @@ pub enum Shape {
     Clos(ClosSize),
     /// Extended generalized fat tree, its nodes and ports numbered as [`crate::Xgft`] does.
     Xgft(XgftSize),
+    /// BCube, its nodes and ports numbered as [`Bcube`] does.
+    Bcube(Bcube),
     /// Nothing is known: failed links, read from a file, or of another kind.
     General,
 }

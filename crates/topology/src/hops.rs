@@ -1,7 +1,7 @@
 //! How far apart hosts are, and by how many shortest paths: what a fabric's size and shape amount to.
 //!
-//! Breadth-first search from each host, every link one hop; a torus, a Clos network or a tree looks the same from all
-//! its hosts, so that one search is enough there, and any fabric from all hosts that hang from one switch. Parallel links are paths of their own.
+//! Breadth-first search from each host, every link one hop; a torus, a Clos network, a tree or BCube looks the same
+//! from all its hosts, so that one search is enough there, and any fabric from all hosts that hang from one switch. Parallel links are paths of their own.
 
 use crate::{Shape, Topology};
 use raddle_core::NodeId;
@@ -18,7 +18,7 @@ pub struct Hops {
 }
 
 impl Hops {
-    /// Measures `topology`: O(links) on a torus, a Clos network or a tree, else O(links) for each switch with hosts and each host
+    /// Measures `topology`: O(links) on a torus, a Clos network, a tree or BCube, else O(links) for each switch with hosts and each host
     /// with several links.
     #[must_use]
     pub fn of(topology: &Topology) -> Self {
@@ -110,7 +110,7 @@ impl Hops {
 
 /// Hosts that between them see all there is to see, in order, and how many see the same as each.
 fn sources(topology: &Topology, hosts: &[NodeId]) -> Vec<(NodeId, u64)> {
-    if let (Shape::Torus(_) | Shape::Clos(_) | Shape::Xgft(_), Some(&first)) =
+    if let (Shape::Torus(_) | Shape::Clos(_) | Shape::Xgft(_) | Shape::Bcube(_), Some(&first)) =
         (topology.shape(), hosts.first())
     {
         return vec![(first, hosts.len() as u64)];

@@ -1,6 +1,7 @@
 //! Fabrics as graphs: nodes, ports and links, the builders of the field's topologies, failures as data, and
 //! routing over them (path samplers and the weights they imply).
 
+pub mod bcube;
 mod below;
 pub mod builders;
 pub mod clos;
@@ -9,12 +10,15 @@ pub mod graph;
 pub mod grid;
 pub mod hops;
 pub mod io;
+mod jellyfish;
 mod link_layer;
 mod memo;
 mod oversubscription;
+pub mod paths;
 pub mod routing;
 pub mod xgft;
 
+pub use bcube::Bcube;
 pub use below::Below;
 pub use clos::{Clos, ClosSize};
 pub use graph::{Builder, Link, Shape, Topology};
@@ -23,4 +27,5 @@ pub use hops::Hops;
 pub use link_layer::LinkLayer;
 pub use memo::Memo;
 pub use oversubscription::Oversubscription;
+pub use paths::{Choice, Paths};
 pub use xgft::{Xgft, XgftSize};

@@ -1,6 +1,7 @@
 //! The header of any packet that engines carry.
 
-use crate::{Ecn, Error, Mac, cee, cnm, exp, frame, hula, ipv4, pfc, r2c2, roce, tcp, udp};
+use crate::rated::{Scheme, Segment};
+use crate::{Ecn, Error, Mac, cee, cnm, d3, exp, frame, hula, ipv4, pdq, pfc, r2c2, rcp, roce, tcp, udp};
 use std::sync::Arc;
 
 /// The header of a packet, whichever protocol it speaks.
@@ -42,6 +43,12 @@ pub enum Header {
     Cnm(cnm::Notice),
     /// A RoCEv2 packet, data or congestion notification, in its IPv4 packet.
     Roce(roce::Packet),
+    /// A packet of PDQ.
+    Pdq(pdq::Packet),
+    /// A packet of D3.
+    D3(d3::Packet),
+    /// A packet of RCP.
+    Rcp(rcp::Packet),
 }
 
 impl Header {
@@ -50,7 +57,8 @@ impl Header {
     /// announcement's 12 and 5 an assignment, a snapshot's 48 and 10 a flow, a controller event's 52, and a
     /// controller's rates' 36 and 6 a rate. Frames of converged Ethernet are all header here, check sequence included: a
     /// data frame as many bytes as it carries and at least 64, pauses and congestion notices 64. Of a RoCEv2 packet, 60 and
-    /// the payload's padding, of which [`trailer_len`](Self::trailer_len) stand behind the payload.
+    /// the payload's padding, of which [`trailer_len`](Self::trailer_len) stand behind the payload. Of packets of PDQ, D3 and
+    /// RCP, 40.
     #[must_use]
     pub fn wire_len(&self) -> usize {
         match self {
@@ -74,6 +82,7 @@ impl Header {
             Self::Pfc(_) => pfc::Pause::LEN,
             Self::Cnm(_) => cnm::Notice::LEN,
             Self::Roce(packet) => roce::Packet::HEADERS + packet.trailer_len(),
+            Self::Pdq(_) | Self::D3(_) | Self::Rcp(_) => Segment::LEN,
         }
     }
 
@@ -108,6 +117,9 @@ impl Header {
             Self::Tcp(segment) => segment.plen as usize,
             Self::Udp(datagram) => datagram.plen as usize,
             Self::Roce(packet) => packet.plen() as usize,
+            Self::Pdq(pdq::Packet { segment, .. })
+            | Self::D3(d3::Packet { segment, .. })
+            | Self::Rcp(rcp::Packet { segment, .. }) => segment.plen as usize,
             Self::Exp(tagged) => tagged.inner.payload_len(),
         }
     }
@@ -133,7 +145,10 @@ impl Header {
             | Self::Cee(_)
             | Self::Pfc(_)
             | Self::Cnm(_)
-            | Self::Roce(_) => None,
+            | Self::Roce(_)
+            | Self::Pdq(_)
+            | Self::D3(_)
+            | Self::Rcp(_) => None,
         }
     }
 
@@ -158,7 +173,34 @@ impl Header {
             | Self::Cee(_)
             | Self::Pfc(_)
             | Self::Cnm(_)
-            | Self::Roce(_) => None,
+            | Self::Roce(_)
+            | Self::Pdq(_)
+            | Self::D3(_)
+            | Self::Rcp(_) => None,
+        }
+    }
+
+    /// What packets of PDQ, D3 and RCP have in common, of one of these.
+    #[must_use]
+    #[inline]
+    pub fn rated(&self) -> Option<&Segment> {
+        match self {
+            Self::Pdq(pdq::Packet { segment, .. })
+            | Self::D3(d3::Packet { segment, .. })
+            | Self::Rcp(rcp::Packet { segment, .. }) => Some(segment),
+            _ => None,
+        }
+    }
+
+    /// [`rated`](Self::rated), for what moves it on.
+    #[must_use]
+    #[inline]
+    pub fn rated_mut(&mut self) -> Option<&mut Segment> {
+        match self {
+            Self::Pdq(pdq::Packet { segment, .. })
+            | Self::D3(d3::Packet { segment, .. })
+            | Self::Rcp(rcp::Packet { segment, .. }) => Some(segment),
+            _ => None,
         }
     }
 
@@ -180,7 +222,7 @@ impl Header {
     }
 
     /// The flow's name, on which sender and receiver agree: R2C2's handle, [`tcp::Segment::flow_key`],
-    /// [`udp::Datagram::flow_key`], [`cee::Frame::flow_key`] or [`roce::Packet::flow_key`]. Of a drop notice, the flow whose event was dropped; of what is about no single flow,
+    /// [`udp::Datagram::flow_key`], [`cee::Frame::flow_key`], [`roce::Packet::flow_key`] or [`Segment::flow_key`]. Of a drop notice, the flow whose event was dropped; of what is about no single flow,
     /// 0; of a controller's rates, the handle that its data header names, although they are about several flows. Of an
     /// Exp-response, whose addresses are exchanged and whose ports are not, 0.
     #[must_use]
@@ -203,6 +245,9 @@ impl Header {
             Self::Tcp(segment) => segment.flow_key(),
             Self::Udp(datagram) => datagram.flow_key(),
             Self::Roce(packet) => packet.flow_key(),
+            Self::Pdq(pdq::Packet { segment, .. })
+            | Self::D3(d3::Packet { segment, .. })
+            | Self::Rcp(rcp::Packet { segment, .. }) => segment.flow_key(),
             Self::Exp(tagged) if tagged.tag.is_response => 0,
             Self::Exp(tagged) => tagged.inner.flow_key(),
         }
@@ -270,6 +315,9 @@ impl Header {
             Self::Pfc(pause) => out.extend_from_slice(&pause.encode()),
             Self::Cnm(notice) => out.extend_from_slice(&notice.encode(cnm::Notice::TAGS)),
             Self::Roce(packet) => out.extend_from_slice(&packet.encode()),
+            Self::Pdq(packet) => packet.encode(payload, out),
+            Self::D3(packet) => packet.encode(payload, out),
+            Self::Rcp(packet) => packet.encode(payload, out),
         }
     }
 
@@ -316,6 +364,9 @@ impl Header {
                 let (tagged, len) = exp::Tagged::decode(bytes)?;
                 return Ok((Self::Exp(Box::new(tagged)), len));
             }
+            _ if Scheme::Pdq.is_in(kind) => Self::Pdq(pdq::Packet::decode(bytes)?),
+            _ if Scheme::D3.is_in(kind) => Self::D3(d3::Packet::decode(bytes)?),
+            _ if Scheme::Rcp.is_in(kind) => Self::Rcp(rcp::Packet::decode(bytes)?),
             _ => return Err(Error::UnknownType(kind)),
         };
         let len = header.wire_len() - header.trailer_len();

@@ -8,7 +8,7 @@
 //! packets are 0x41 to 0x43 and 0x48, never uses 0x45, nor 0x99, with which Expeditus's tag begins. Converged Ethernet's
 //! packets are whole frames with their check sequence: 0x01 begins the address of a pause, and 0x06 that of a host, for
 //! data and congestion notices, which their EtherTypes tell apart. RoCEv2 is UDP to its port and, unlike ours, without a
-//! checksum. In front of a packet there may be a [`Shim`], 0x5C. Payload bytes are counted and not kept in simulation:
+//! checksum. PDQ's packets begin with 0xE, D3's with 0xF and RCP's with 0x6 in the upper half of the first byte. In front of a packet there may be a [`Shim`], 0x5C. Payload bytes are counted and not kept in simulation:
 //! where none are given they are zeros, which add nothing to a checksum.
 
 pub mod cee;
@@ -16,6 +16,7 @@ mod checksum;
 pub mod cnm;
 pub mod conga;
 mod crc;
+pub mod d3;
 pub mod dcbx;
 mod ecn;
 pub mod ethernet;
@@ -26,8 +27,12 @@ mod header;
 pub mod hula;
 mod ipv4;
 mod mac;
+mod minifloat;
+pub mod pdq;
 pub mod pfc;
 pub mod r2c2;
+pub mod rated;
+pub mod rcp;
 pub mod roce;
 mod shim;
 pub mod tcp;
@@ -38,6 +43,7 @@ pub mod udp;
 pub use ecn::Ecn;
 pub use header::Header;
 pub use mac::Mac;
+pub use minifloat::Minifloat;
 pub use shim::Shim;
 
 /// Why bytes are not a valid header.

@@ -9,7 +9,7 @@ use crate::r2c2::*;
 use crate::roce::{Kind, Packet};
 use crate::tcp::{ACK, Segment};
 use crate::udp::Datagram;
-use crate::{Ecn, Error, Header, Mac};
+use crate::{Ecn, Error, Header, Mac, Minifloat, d3, pdq, rated, rcp};
 use proptest::prelude::*;
 
 pub(crate) fn hex(text: &str) -> Vec<u8> {
@@ -326,9 +326,14 @@ fn oracle_o7_single_bit_flips_are_detected() {
     sacked.sack[0] = (5, 9);
     assert_flips_are_noticed(&bytes_of(&Header::Tcp(sacked)), &[], decodes);
     assert_flips_are_noticed(&bytes_of(&Header::Udp(datagram())), &[], decodes);
-    for header in
-        [Header::Cee(crate::cee::tests::FRAME), Header::Pfc(pause()), Header::Cnm(crate::cnm::tests::NOTICE)]
-    {
+    for header in [
+        Header::Cee(crate::cee::tests::FRAME),
+        Header::Pfc(pause()),
+        Header::Cnm(crate::cnm::tests::NOTICE),
+        Header::Pdq(pdq::tests::PACKET),
+        Header::D3(d3::tests::PACKET),
+        Header::Rcp(rcp::tests::PACKET),
+    ] {
         assert_flips_are_noticed(&bytes_of(&header), &[], decodes);
     }
     assert_flips_are_noticed(&hex(ANNOUNCEMENT), &[], |bytes| Announcement::decode(bytes).is_ok());
@@ -364,6 +369,9 @@ fn every_prefix_of_a_packet_is_truncated() {
         Header::Cnm(crate::cnm::tests::NOTICE),
         Header::Roce(crate::roce::tests::WRITE),
         Header::Roce(crate::roce::tests::NOTIFICATION),
+        Header::Pdq(pdq::tests::PACKET),
+        Header::D3(d3::tests::PACKET),
+        Header::Rcp(rcp::tests::PACKET),
     ];
     for bytes in packets.map(|header| bytes_of(&header)) {
         for have in 0..bytes.len() {
@@ -633,6 +641,30 @@ fn any_roce() -> impl Strategy<Value = Packet> {
     )
 }
 
+fn any_pdq() -> impl Strategy<Value = Header> {
+    let words = any::<(u32, u32, u32, u32, u16, u16)>();
+    (rated::tests::any_segment(), words).prop_map(
+        |(segment, (rate, pauseby, deadline, expected, rtt, interval))| {
+            let rtt = Minifloat(rtt);
+            let scheduling = pdq::Scheduling { rate, pauseby, deadline, expected, rtt, interval };
+            Header::Pdq(pdq::Packet { segment, scheduling })
+        },
+    )
+}
+
+fn any_d3() -> impl Strategy<Value = Header> {
+    (rated::tests::any_segment(), any::<(u16, u16, [u16; 8])>()).prop_map(|(segment, (new, old, grants))| {
+        let [desired, desired_before] = [new, old].map(Minifloat);
+        let request = d3::Request { desired, desired_before, grants: grants.map(Minifloat) };
+        Header::D3(d3::Packet { segment, request })
+    })
+}
+
+fn any_rcp() -> impl Strategy<Value = Header> {
+    (rated::tests::any_segment(), any::<(u32, u16)>())
+        .prop_map(|(segment, (rate, rtt))| Header::Rcp(rcp::Packet { segment, rate, rtt: Minifloat(rtt) }))
+}
+
 fn any_header() -> impl Strategy<Value = Header> {
     prop_oneof![
         any_data(0_u16..9_000).prop_map(Header::R2c2Data),
@@ -657,14 +689,17 @@ fn any_header() -> impl Strategy<Value = Header> {
         any_pause().prop_map(Header::Pfc),
         any_congestion_notice().prop_map(Header::Cnm),
         any_roce().prop_map(Header::Roce),
+        any_pdq(),
+        any_d3(),
+        any_rcp(),
     ]
 }
 
 /// Bytes of any kind, half of them behind a first byte that some decoder takes up.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     let types = proptest::sample::select(vec![
-        0x01_u8, 0x06, 0x10, 0x21, 0x25, 0x26, 0x31, 0x41, 0x42, 0x43, 0x44, 0x45, 0x47, 0x48, 0x49, 0x8E,
-        0x99,
+        0x01_u8, 0x06, 0x10, 0x21, 0x25, 0x26, 0x31, 0x41, 0x42, 0x43, 0x44, 0x45, 0x47, 0x48, 0x49, 0x60,
+        0x8E, 0x99, 0xE9, 0xF0,
     ]);
     (proptest::option::of(types), proptest::collection::vec(any::<u8>(), 0..120)).prop_map(
         |(kind, mut bytes)| {
@@ -710,7 +745,10 @@ proptest! {
 /// HULA's probe, the shim and Expeditus's tag have no checksum, as in their papers.
 #[test]
 fn no_flipped_bit_leads_to_a_packet_without_a_checksum() {
-    let all = (0x20_u8..0x30).chain([0x01, 0x06, 0x10, 0x31, 0x41, 0x42, 0x43, 0x44, 0x45, 0x47, 0x48, 0x49]);
+    let rated = (0x60_u8..0x70).chain(0xE0..=0xFF);
+    let all = (0x20_u8..0x30)
+        .chain(rated)
+        .chain([0x01, 0x06, 0x10, 0x31, 0x41, 0x42, 0x43, 0x44, 0x45, 0x47, 0x48, 0x49]);
     let unchecked = [Probe::TYPE, crate::Shim::TYPE, 0x99];
     for first in all.chain(unchecked) {
         for other in unchecked.into_iter().filter(|&other| other != first) {

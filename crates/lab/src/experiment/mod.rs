@@ -33,8 +33,8 @@ use raddle_topology::Topology;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The tables of a figure and of a search, which [`crate::figure`] and [`crate::search`] read.
-const OTHER_KEYS: [&str; 7] = ["sweep", "search", "figure", "plot", "claim", "scale", "compute"];
+/// Tables that others read: those of a figure [`crate::figure`], `search` [`crate::search`], `agree` [`crate::agree`].
+const OTHERS_KEYS: [&str; 8] = ["sweep", "search", "figure", "plot", "claim", "scale", "compute", "agree"];
 
 /// The text of an experiment as a tree of values that know their places.
 #[derive(Debug, Clone)]
@@ -126,7 +126,7 @@ pub struct Experiment {
 impl Experiment {
     fn read(document: &Document) -> Result<Self, Problem> {
         let mut root = Section::new(&document.root, "");
-        for key in OTHER_KEYS {
+        for key in OTHERS_KEYS {
             root.item(key);
         }
         let folder = &document.folder;

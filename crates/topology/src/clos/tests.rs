@@ -92,7 +92,7 @@ proptest! {
 
 #[test]
 fn a_fat_tree_is_that_of_al_fares() {
-    for (k, hosts) in [(2, 2), (4, 16), (6, 54), (12, 432)] {
+    for (k, hosts) in [(2, 2), (4, 16), (6, 54), (8, 128), (10, 250), (12, 432)] {
         let tree = fat_tree(k, ClosRates::all(RATE), DELAY).unwrap();
         let half = k / 2;
         let (k, wide) = (k as usize, half as usize);

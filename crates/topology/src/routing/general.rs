@@ -33,7 +33,7 @@ impl General {
             Shape::Mesh(dims) => {
                 (Hops::Search(Search::new(Arc::clone(&topology))), Some(Grid::new(dims, false)))
             }
-            Shape::Torus(_) | Shape::Xgft(_) | Shape::General => {
+            Shape::Torus(_) | Shape::Xgft(_) | Shape::Bcube(_) | Shape::General => {
                 (Hops::Search(Search::new(Arc::clone(&topology))), None)
             }
         };

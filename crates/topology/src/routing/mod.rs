@@ -152,7 +152,7 @@ impl Routing {
         match (&self.metric, protocol) {
             (_, Protocol::Ecmp) => {
                 let mut path = Vec::new();
-                self.sample(protocol, src, dst, flow_key, &mut ecmp_stream(src, dst, flow_key), &mut path);
+                self.hashed_path(src, dst, flow_key, &mut path);
                 let mut at = src;
                 for port in path {
                     let link = self.topology.link_id(at, port);
@@ -170,6 +170,14 @@ impl Routing {
                 out.extend_from_slice(&row);
             }
         }
+    }
+
+    /// The path that [`Protocol::Ecmp`] chooses for a flow, as egress ports; `out` is cleared first.
+    ///
+    /// # Panics
+    /// If there is no path.
+    pub fn hashed_path(&self, src: NodeId, dst: NodeId, flow_key: u64, out: &mut Vec<PortId>) {
+        self.sample(Protocol::Ecmp, src, dst, flow_key, &mut ecmp_stream(src, dst, flow_key), out);
     }
 
     /// Draws one packet's route as egress ports; `out` is cleared first. [`Protocol::Ecmp`] draws from `flow_key`

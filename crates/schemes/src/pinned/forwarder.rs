@@ -1,0 +1,110 @@
+//! The forwarder.
+
+use raddle_core::{DropReason, Forwarder, NodeId, Packet, PortId, Ports, Time, Verdict};
+use raddle_topology::paths::Paths;
+use raddle_wire::rated::Segment;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// Flows that a node remembers before it forgets all. Nothing but speed depends on it.
+const MOST: usize = 1 << 16;
+
+/// The forwarder of one node.
+#[derive(Debug)]
+pub struct Pinned {
+    node: NodeId,
+    paths: Arc<Paths>,
+    known: FxHashMap<Flow, Option<Place>>,
+}
+
+/// What has one path: the ends of a flow and its choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Flow {
+    source: u32,
+    sink: u32,
+    choice: u16,
+}
+
+impl Flow {
+    fn of(segment: &Segment) -> Self {
+        let (source, sink) =
+            if segment.ack { (segment.dst, segment.src) } else { (segment.src, segment.dst) };
+        Self { source, sink, choice: segment.path }
+    }
+}
+
+/// Where a path passes the node.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    /// Links of the path before it.
+    links: u8,
+    /// The port that leads on; of none at the path's end.
+    ahead: Option<PortId>,
+    /// The port that leads back; of none at its beginning.
+    back: Option<PortId>,
+}
+
+impl Place {
+    /// The port by which a packet leaves, and the number of its link on the path.
+    fn next(self, back: bool) -> Option<(PortId, u8)> {
+        if back {
+            self.back.map(|port| (port, self.links - 1))
+        } else {
+            self.ahead.map(|port| (port, self.links))
+        }
+    }
+}
+
+impl Pinned {
+    /// The forwarder of `node`.
+    #[must_use]
+    pub fn new(node: NodeId, paths: &Arc<Paths>) -> Self {
+        Self { node, paths: Arc::clone(paths), known: FxHashMap::default() }
+    }
+
+    /// Where the path passes the node, if it does.
+    fn place(&mut self, flow: Flow) -> Option<Place> {
+        if let Some(&known) = self.known.get(&flow) {
+            return known;
+        }
+        let place = self.find(flow);
+        if self.known.len() >= MOST {
+            self.known.clear();
+        }
+        self.known.insert(flow, place);
+        place
+    }
+
+    #[cold]
+    fn find(&self, flow: Flow) -> Option<Place> {
+        let path = self.paths.path(NodeId(flow.source), NodeId(flow.sink), flow.choice.into());
+        let (mut at, mut back) = (NodeId(flow.source), None);
+        for (links, &port) in path.iter().enumerate() {
+            if at == self.node {
+                return Some(Place { links: links as u8, ahead: Some(port), back });
+            }
+            let link = self.paths.topology().link_at(at, port).expect("a path follows links");
+            (at, back) = (link.to, Some(link.to_port));
+        }
+        (at == self.node).then_some(Place { links: path.len() as u8, ahead: None, back })
+    }
+}
+
+impl Forwarder for Pinned {
+    fn forward(&mut self, _: Time, packet: &mut Packet, _: Option<PortId>, _: &Ports<'_>) -> Verdict {
+        let Some(&segment) = packet.header.rated() else { return Verdict::Drop(DropReason::NoRoute) };
+        if segment.dst == self.node.0 {
+            return Verdict::Deliver;
+        }
+        let next = self.place(Flow::of(&segment)).and_then(|place| place.next(segment.ack));
+        let Some((port, link)) = next else { return Verdict::Drop(DropReason::NoRoute) };
+        packet.header.rated_mut().expect("as above").hop = link;
+        Verdict::Forward(port)
+    }
+
+    fn foresee(&self, packet: &Packet) -> Option<PortId> {
+        let segment = packet.header.rated().filter(|segment| segment.dst != self.node.0)?;
+        let place = self.known.get(&Flow::of(segment)).copied().flatten()?;
+        place.next(segment.ack).map(|(port, _)| port)
+    }
+}

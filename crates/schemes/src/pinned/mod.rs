@@ -1,0 +1,73 @@
+//! Forwarding along paths that flows keep: what PDQ, D3 and RCP have in common below their hosts (specs/pdq.md §12).
+//!
+//! A packet says whose it is and which [choice](raddle_topology::paths) of path its source made; every node works out the
+//! same path from that. What acknowledges goes back over the same links, so that it passes the agents of the ports that its
+//! data left by. The path is frozen for the flow's life: where a link of it fails, its packets are lost.
+//!
+//! On the way a packet counts links: its `hop` is the number, on the path from the flow's source, of the link that it
+//! crosses or crossed last, in either direction. So the agent of a port always sees the number of its own link: in what the
+//! port is about to send, and in what answers it. A source begins with 0, and an acknowledgement repeats what it
+//! acknowledges.
+//!
+//! Cost a hop: one look-up in a table of the flows that pass the node, whose entries are made when first needed.
+
+mod forwarder;
+
+pub use forwarder::Pinned;
+
+use crate::parameter::{Parameter, Settings, Value};
+use crate::registry::{Forwarders, Plan, Unfit, forwarders_where_needed};
+use raddle_topology::Topology;
+use raddle_topology::paths::{Choice, Paths, PathsError};
+use raddle_wire::rated::Segment;
+use std::sync::Arc;
+
+/// Values of `scheme.routing` for transports whose flows keep their paths, the default first.
+pub const ROUTINGS: &[&str] = &["ecmp", "k-shortest", "bcube"];
+
+/// How many of the shortest paths there are to choose from; a parameter of every such transport.
+pub const PATHS: Parameter = Parameter::new(
+    "paths",
+    Value::Count(8),
+    "with routing = \"k-shortest\": of how many shortest paths each flow takes one",
+)
+.within(1.0, Paths::CHOICES as f64);
+
+const _: () = assert!(Paths::CHOICES == Segment::PATHS, "a header has room for every choice");
+
+/// The paths that the plan's routing means, for headers that have room for `most_links` links.
+///
+/// # Errors
+/// If the fabric has no such paths, or longer ones.
+///
+/// # Panics
+/// If the routing is none of [`ROUTINGS`], [`PATHS`] no parameter of what is built, or no header counts so many links.
+pub fn paths(plan: &Plan<'_>, most_links: usize) -> Result<Arc<Paths>, Unfit> {
+    assert!(most_links <= Segment::LINKS, "{most_links} links");
+    let paths = Paths::new(Arc::clone(plan.topology), choice(plan.routing, plan.settings));
+    let paths = paths.and_then(|paths| paths.of_at_most(most_links)).map_err(|error| {
+        let (key, hint) = match error {
+            PathsError::NoBcube => ("scheme.routing", "\"ecmp\", or the topology `bcube`"),
+            PathsError::TooLong { .. } => ("topology", "choose a fabric of smaller diameter"),
+        };
+        Unfit { key: key.to_owned(), problem: error.to_string(), hint: hint.to_owned() }
+    })?;
+    Ok(Arc::new(paths))
+}
+
+fn choice(routing: &str, settings: &Settings) -> Choice {
+    match routing {
+        "ecmp" => Choice::Ecmp,
+        "k-shortest" => Choice::KShortest { k: settings.count(PATHS.name) as u32 },
+        "bcube" => Choice::Bcube,
+        other => panic!("`{other}` is no routing of pinned paths"),
+    }
+}
+
+/// The forwarder of each node that needs one.
+pub fn forwarders(topology: &Arc<Topology>, paths: Arc<Paths>) -> Forwarders {
+    forwarders_where_needed(topology, move |node| Pinned::new(node, &paths))
+}
+
+#[cfg(test)]
+mod tests;

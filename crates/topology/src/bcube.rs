@@ -1,0 +1,172 @@
+//! Coordinates in BCube: which servers are neighbours through which switch, and the paths between them.
+//!
+//! `BCube(n, k)` of Guo et al., "BCube: A High Performance, Server-centric Network Architecture for Modular Data
+//! Centers" (SIGCOMM 2009), §3; specs/pdq.md §12. A server has k + 1 digits of base n, and a port for each: its port i
+//! leads to the switch of level i whose number is the server's without digit i, and that switch's port c leads to the
+//! server whose digit i is c. Servers that differ in one digit are neighbours through one switch, and pass on what is
+//! for others. Servers are the first nodes, by their digits read as one number; switches follow, level by level. All is
+//! arithmetic on ids: there is no table.
+
+use raddle_core::{NodeId, PortId};
+
+/// The nodes of a `BCube(n, k)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bcube {
+    /// Ports of a switch, the base of the digits.
+    n: u32,
+    /// The highest digit.
+    k: u32,
+}
+
+impl Bcube {
+    /// Of these numbers, which must not come to more nodes than there are ids.
+    #[must_use]
+    pub const fn new(n: u32, k: u32) -> Self {
+        Self { n, k }
+    }
+
+    /// Ports of a switch.
+    #[must_use]
+    pub fn n(&self) -> u32 {
+        self.n
+    }
+
+    /// Ports of a server, and levels of switches: k + 1.
+    #[must_use]
+    pub fn levels(&self) -> u32 {
+        self.k + 1
+    }
+
+    /// Switches of a level: n^k.
+    #[must_use]
+    pub fn switches_of_a_level(&self) -> u32 {
+        self.n.pow(self.k)
+    }
+
+    /// Servers, which are the first nodes: n^(k+1).
+    #[must_use]
+    pub fn hosts(&self) -> u32 {
+        self.n.pow(self.levels())
+    }
+
+    /// Servers and switches.
+    #[must_use]
+    pub fn nodes(&self) -> u32 {
+        self.hosts() + self.levels() * self.switches_of_a_level()
+    }
+
+    /// A server's digit i.
+    #[must_use]
+    pub fn digit(&self, server: NodeId, i: u32) -> u32 {
+        server.0 / self.n.pow(i) % self.n
+    }
+
+    /// The server that has `c` for its digit i.
+    fn with_digit(&self, server: NodeId, i: u32, c: u32) -> NodeId {
+        let place = self.n.pow(i);
+        NodeId(server.0 - self.digit(server, i) * place + c * place)
+    }
+
+    /// The switch that a server's port i leads to; its port is the server's digit i.
+    #[must_use]
+    pub fn switch(&self, server: NodeId, i: u32) -> NodeId {
+        let place = self.n.pow(i);
+        let label = server.0 / (place * self.n) * place + server.0 % place;
+        NodeId(self.hosts() + i * self.switches_of_a_level() + label)
+    }
+
+    /// In how many digits two servers differ: hops between them, of two links each.
+    #[must_use]
+    pub fn distance(&self, a: NodeId, b: NodeId) -> u32 {
+        self.differing(a, b).count() as u32
+    }
+
+    /// The digits in which two servers differ, the highest first.
+    fn differing(&self, a: NodeId, b: NodeId) -> impl Iterator<Item = u32> {
+        (0..self.levels()).rev().filter(move |&i| self.digit(a, i) != self.digit(b, i))
+    }
+
+    /// Egress ports along the parallel path of that number between two servers; `out` is cleared first. Of the k + 1 paths
+    /// no two meet in a server or a switch on the way.
+    ///
+    /// A path begins with a digit and goes on with those below, cyclically, correcting one after the other. One that
+    /// begins with a digit in which the servers agree first changes it, and corrects it last, two hops more. Those that
+    /// begin with a differing digit have the lower numbers, the highest digit first: number 0 is a shortest path, which
+    /// corrects digits from k down to 0.
+    ///
+    /// # Panics
+    /// If there is no path of that number, or `n` is 1 and the path would have to change a digit.
+    pub fn parallel_path(&self, src: NodeId, dst: NodeId, number: u32, out: &mut Vec<PortId>) {
+        out.clear();
+        let agreeing = (0..self.levels()).rev().filter(|&i| self.digit(src, i) == self.digit(dst, i));
+        let begin = self.differing(src, dst).chain(agreeing).nth(number as usize);
+        let begin = begin.expect("a path for each digit");
+        if src == dst {
+            return;
+        }
+        let mut at = src;
+        let mut change = |i: u32, c: u32| {
+            if self.digit(at, i) != c {
+                out.extend([i, c].map(|port| PortId::of(port as usize)));
+                at = self.with_digit(at, i, c);
+            }
+        };
+        if self.digit(src, begin) == self.digit(dst, begin) {
+            assert!(self.n > 1, "another value for a digit");
+            change(begin, (self.digit(src, begin) + 1) % self.n);
+        } else {
+            change(begin, self.digit(dst, begin));
+        }
+        let below = (0..begin).rev().chain((begin + 1..self.levels()).rev());
+        below.for_each(|i| change(i, self.digit(dst, i)));
+        change(begin, self.digit(dst, begin));
+    }
+
+    /// Links of the longest of the parallel paths between any two servers.
+    #[must_use]
+    pub fn longest_parallel_path(&self) -> usize {
+        // All digits but one differ, and that one is changed and changed back.
+        if self.k == 0 { 2 } else { 2 * (self.k as usize + 2) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Hops, builders};
+    use raddle_core::{Duration, Rate};
+
+    #[test]
+    fn oracle_12_sizes_of_bcube() {
+        // n, k, servers, switches, ports of a server.
+        let dual = [(4, 16, 8), (8, 64, 16), (11, 121, 22), (12, 144, 24)];
+        let rows = dual.map(|(n, servers, switches)| (n, 1, servers, switches, 2));
+        for (n, k, servers, switches, ports) in rows.into_iter().chain([(2, 3, 16, 32, 4), (5, 0, 5, 1, 1)]) {
+            let cube = builders::bcube(n, k, Rate::from_gbps(1), Duration::from_ns(100)).expect("a BCube");
+            let hosts: Vec<NodeId> = cube.hosts().collect();
+            assert_eq!(hosts, (0..servers).map(NodeId).collect::<Vec<_>>(), "servers first");
+            assert_eq!(cube.node_count(), (servers + switches) as usize);
+            assert!(cube.nodes().all(|node| {
+                let all = if node.0 < servers { ports } else { n as usize };
+                cube.port_count(node) == all && cube.links_from(node).count() == all
+            }));
+            assert_eq!(Hops::of(&cube).diameter(), 2 * ports, "k + 1 digits, two links each");
+            assert_eq!(Hops::of(&cube), Hops::of(&cube.unshaped()));
+        }
+    }
+
+    #[test]
+    fn servers_that_differ_in_one_digit_are_neighbours() {
+        let size = Bcube::new(3, 2);
+        let cube = builders::bcube(3, 2, Rate::from_gbps(1), Duration::from_ns(100)).expect("a BCube");
+        for (a, i) in cube.hosts().flat_map(|a| (0..3).map(move |i| (a, i))) {
+            let up = cube.link_at(a, PortId(i)).expect("a link a digit");
+            assert_eq!(up.to, size.switch(a, i.into()));
+            assert_eq!(u32::from(up.to_port.0), size.digit(a, i.into()));
+            for (_, down) in cube.links_from(up.to) {
+                assert_eq!(size.distance(a, down.to), u32::from(down.to != a));
+                assert_eq!(down.to, size.with_digit(a, i.into(), down.from_port.0.into()));
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The k shortest paths without a loop, by Yen's algorithm ("Finding the K Shortest Loopless Paths in a Network",
+//! Management Science 17(11), 1971), every link one hop.
+//!
+//! Which of several paths of as many links come first is drawn by chance, anew for each pair and always the same: if the
+//! lowest ports won, all pairs would crowd onto them. Hosts at one switch share its paths.
+
+use crate::routing::Routing;
+use crate::{Memo, Topology};
+use raddle_core::{LinkId, NodeId, PortId, Stream};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+use std::sync::Arc;
+
+#[derive(Debug)]
+pub(super) struct KShortest {
+    k: usize,
+    /// The only neighbour of each node that has but one.
+    leaves: Vec<Option<NodeId>>,
+    /// Links of the longest path that is not left out.
+    most: usize,
+    /// Paths between nodes that are no leaves, the shortest first.
+    known: Memo<(NodeId, NodeId), Arc<[PortId]>>,
+}
+
+impl KShortest {
+    pub(super) fn new(topology: &Topology, k: u32) -> Self {
+        Self { k: k as usize, leaves: topology.leaves(), most: usize::MAX, known: Memo::default() }
+    }
+
+    pub(super) fn leave_out_longer_than(&mut self, most: usize) {
+        self.most = most;
+    }
+
+    /// Appends to `out` the path that the choice picks between two nodes that are joined.
+    pub(super) fn path(
+        &self,
+        routing: &Routing,
+        (src, dst): (NodeId, NodeId),
+        choice: u32,
+        out: &mut Vec<PortId>,
+    ) {
+        let leaf = |node: NodeId| {
+            let neighbour = self.leaves[node.index()]?;
+            let (_, link) = routing.topology().links_from(node).next().expect("a leaf has a link");
+            Some((neighbour, link))
+        };
+        let (first, last) = (leaf(src), leaf(dst));
+        let (from, to) = (first.map_or(src, |(at, _)| at), last.map_or(dst, |(at, _)| at));
+        let paths = self.known.get((from, to), || self.ranked(routing, from, to));
+        let ends = usize::from(first.is_some()) + usize::from(last.is_some());
+        // The shortest is there in any case.
+        let short = paths.iter().take_while(|path| path.len() + ends <= self.most).count().max(1);
+        out.extend(first.map(|(_, link)| link.from_port));
+        out.extend_from_slice(&paths[choice as usize % short]);
+        out.extend(last.map(|(_, link)| link.to_port));
+    }
+
+    /// The k shortest paths between two nodes, or all if there are fewer.
+    fn ranked(&self, routing: &Routing, src: NodeId, dst: NodeId) -> Vec<Arc<[PortId]>> {
+        if src == dst {
+            return vec![Arc::from([])];
+        }
+        let topology = routing.topology();
+        let start = |link: LinkId| topology.link(link).expect("a path follows links").from;
+        let stream = Stream::new(u64::from(src.0) << 32 | u64::from(dst.0), 0, "k shortest paths");
+        let mut search = Search { routing, dst, stream };
+        let mut accepted: Vec<Vec<LinkId>> = Vec::from_iter(search.shortest(src, &[], &[]));
+        let mut seen = FxHashSet::from_iter(accepted.iter().cloned());
+        // By length, and by lot.
+        let mut candidates = BTreeSet::new();
+        while accepted.len() < self.k {
+            let Some(last) = accepted.last() else { break };
+            for (i, &link) in last.iter().enumerate() {
+                // What shares this beginning with a path that is known must go on by another link.
+                let root = &last[..i];
+                let passed: Vec<NodeId> = root.iter().map(|&link| start(link)).collect();
+                let others = accepted.iter().filter(|path| path.starts_with(root));
+                let taken: Vec<LinkId> = others.map(|path| path[i]).collect();
+                let Some(rest) = search.shortest(start(link), &passed, &taken) else { continue };
+                let path = [root, &rest].concat();
+                if seen.insert(path.clone()) {
+                    candidates.insert((path.len(), search.stream.bits(), path));
+                }
+            }
+            let Some((_, _, next)) = candidates.pop_first() else { break };
+            accepted.push(next);
+        }
+        let port = |&link: &LinkId| topology.link(link).expect("a path follows links").from_port;
+        accepted.iter().map(|path| path.iter().map(port).collect()).collect()
+    }
+}
+
+/// Search for shortest paths to one destination that avoid some links and nodes: A*, led by distances without these.
+struct Search<'a> {
+    routing: &'a Routing,
+    dst: NodeId,
+    stream: Stream,
+}
+
+impl Search<'_> {
+    /// A shortest path from `src` that begins with none of the links in `taken` and passes none of the nodes in `passed`.
+    fn shortest(&mut self, src: NodeId, passed: &[NodeId], taken: &[LinkId]) -> Option<Vec<LinkId>> {
+        let topology = self.routing.topology();
+        let mut came_by: FxHashMap<NodeId, Option<LinkId>> = FxHashMap::default();
+        // The least links in all first, of these the fewest left to go, then by lot.
+        let mut open = BinaryHeap::from([(Reverse(0), 0_u32, 0, src, None)]);
+        while let Some((_, hops, _, at, by)) = open.pop() {
+            if came_by.contains_key(&at) {
+                continue;
+            }
+            came_by.insert(at, by);
+            if at == self.dst {
+                let back = std::iter::successors(by, |&link| {
+                    came_by[&topology.link(link).expect("a path follows links").from]
+                });
+                let mut path: Vec<LinkId> = back.collect();
+                path.reverse();
+                return Some(path);
+            }
+            for (id, link) in topology.links_from(at) {
+                if taken.contains(&id) || passed.contains(&link.to) || came_by.contains_key(&link.to) {
+                    continue;
+                }
+                if let Some(left) = self.routing.distance(link.to, self.dst) {
+                    let lot = self.stream.bits();
+                    open.push((Reverse(hops + 1 + left), hops + 1, lot, link.to, Some(id)));
+                }
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,101 @@
+//! D3's packet (Wilson, Ballani, Karagiannis, Rowstron, SIGCOMM 2011; specs/pdq.md §1, §6): [what rate-controlled packets
+//! share](crate::rated), and a rate request behind it.
+//!
+//! | byte | bits | field |
+//! |---|---|---|
+//! | 20 | 16 | desired rate, kbit/s as a [`Minifloat`] |
+//! | 22 | 16 | desired rate of the last request, likewise |
+//! | 24 | 8 × 16 | grants, one a router: the last one on the way out until the router has put the new one in its place |
+
+use crate::field::{get16, put16};
+use crate::rated::{OWN, Scheme, Segment};
+use crate::{Error, Minifloat};
+
+/// A packet's header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packet {
+    /// Whose it is, and what it is for; whether it asks is whether it carries a request.
+    pub segment: Segment,
+    /// The request, or in an acknowledgement what became of it.
+    pub request: Request,
+}
+
+/// What a sender asks of the routers on the path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Request {
+    /// The rate it desires, kbit/s.
+    pub desired: Minifloat,
+    /// The rate that it desired in its last request.
+    pub desired_before: Minifloat,
+    /// What each router granted in answer to the last request, until it grants anew; kbit/s, in the path's order.
+    pub grants: [Minifloat; Self::ROUTERS],
+}
+
+impl Request {
+    /// Routers of the longest path.
+    pub const ROUTERS: usize = 8;
+}
+
+impl Packet {
+    /// Bytes on the wire, without payload.
+    pub const LEN: usize = Segment::LEN;
+
+    /// Appends the header's bytes to `out`, before a payload of which `payload` is all but trailing zeros.
+    ///
+    /// # Panics
+    /// If a node's, flow's or path's number exceeds its bits, or what is not data has a payload.
+    pub fn encode(&self, payload: &[u8], out: &mut Vec<u8>) {
+        let Request { desired, desired_before, grants } = self.request;
+        let mut own = [0; OWN];
+        for (at, rate) in [desired, desired_before].into_iter().chain(grants).enumerate() {
+            put16(&mut own, 2 * at, rate.0);
+        }
+        self.segment.encode(Scheme::D3, &own, payload, out);
+    }
+
+    /// The header in front of `bytes`, which go on to the end of the payload.
+    ///
+    /// # Errors
+    /// [`Error`], if the bytes are no such packet.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        let (segment, own) = Segment::decode(Scheme::D3, bytes)?;
+        let rate = |at: usize| Minifloat(get16(own, 2 * at));
+        let grants = std::array::from_fn(|router| rate(2 + router));
+        Ok(Self { segment, request: Request { desired: rate(0), desired_before: rate(1), grants } })
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::Header;
+    use crate::rated;
+    use crate::tests::{bytes_of, hex};
+
+    pub(crate) const PACKET: Packet = Packet {
+        segment: rated::tests::DATA,
+        request: Request {
+            desired: Minifloat(0x1111),
+            desired_before: Minifloat(0x2222),
+            grants: [
+                Minifloat(1),
+                Minifloat(2),
+                Minifloat(3),
+                Minifloat(0),
+                Minifloat(0),
+                Minifloat(0),
+                Minifloat(0),
+                Minifloat(9),
+            ],
+        },
+    };
+
+    #[test]
+    fn known_bytes() {
+        let bytes = bytes_of(&Header::D3(PACKET));
+        let expected = hex("f9 00 00 01 a2 86 02 03 04 00 00 71 00 00 00 02 00 03 2a bc \
+                            11 11 22 22 00 01 00 02 00 03 00 00 00 00 00 00 00 00 00 09 00 00 00");
+        assert_eq!(bytes, expected);
+        assert_eq!(Header::decode(&bytes), Ok((Header::D3(PACKET), 40)));
+    }
+}

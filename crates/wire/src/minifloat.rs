@@ -1,0 +1,62 @@
+//! Sixteen bits for numbers up to four million millions, such as rates in kbit/s and times in nanoseconds: five of exponent,
+//! eleven of mantissa. What lies between two of them is rounded down, by less than one part in 2,048.
+
+/// A small floating-point number without sign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Minifloat(pub u16);
+
+const MANTISSA: u32 = 11;
+const HIDDEN: u64 = 1 << MANTISSA;
+
+impl Minifloat {
+    /// The largest number: 4095 · 2^30.
+    pub const MAX: Self = Self(u16::MAX);
+
+    /// The largest that does not exceed `number`.
+    #[must_use]
+    pub const fn floor(number: u64) -> Self {
+        if number < HIDDEN {
+            return Self(number as u16);
+        }
+        let shift = number.ilog2() - MANTISSA;
+        if shift > 30 {
+            return Self::MAX;
+        }
+        let mantissa = (number >> shift) - HIDDEN;
+        Self(((shift as u16 + 1) << MANTISSA) | mantissa as u16)
+    }
+
+    /// The number that it stands for.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        let mantissa = self.0 as u64 & (HIDDEN - 1);
+        match self.0 >> MANTISSA {
+            0 => mantissa,
+            exponent => (HIDDEN + mantissa) << (exponent - 1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_one_of_them_is_its_own_floor_and_they_are_in_order() {
+        for bits in 0..=u16::MAX {
+            assert_eq!(Minifloat::floor(Minifloat(bits).get()), Minifloat(bits));
+            assert!(bits == 0 || Minifloat(bits).get() > Minifloat(bits - 1).get());
+        }
+    }
+
+    #[test]
+    fn what_lies_between_is_rounded_down_by_little() {
+        for number in [0, 1, 2_047, 4_097, 999_999, 1_000_000, 101_700, 4_096 << 29] {
+            let floor = Minifloat::floor(number).get();
+            assert!(floor <= number && number - floor <= number / 2_048, "{number} and {floor}");
+        }
+        assert_eq!(Minifloat::floor(1_000_000).get(), 999_936);
+        assert_eq!(Minifloat::floor(u64::MAX), Minifloat::MAX);
+        assert_eq!(Minifloat::MAX.get(), 4_095 << 30);
+    }
+}

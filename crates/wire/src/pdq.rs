@@ -1,0 +1,115 @@
+//! PDQ's packet (Hong, Caesar, Godfrey, SIGCOMM 2012, §3; specs/pdq.md §1): [what rate-controlled packets share](crate::rated),
+//! and the scheduling header behind it.
+//!
+//! | byte | bits | forward | back |
+//! |---|---|---|---|
+//! | 20 | 32 | R: rate asked for, kbit/s | rate granted |
+//! | 24 | 32 | P: port that pauses the flow, all ones for none | the same |
+//! | 28 | 32 | D: deadline, µs since the run began; all ones for none | the same |
+//! | 32 | 32 | T: expected transmission time at full rate, 10 ns | the same |
+//! | 36 | 16 | RTT of the flow, ns as a [`Minifloat`] | the same |
+//! | 38 | 16 | 0 | I: probing interval in sixteenths of an RTT |
+//!
+//! The paper has four fields of four bytes, of which acknowledgements reuse two (recalled, not checked).
+
+use crate::field::{get16, get32, put16, put32};
+use crate::rated::{OWN, Scheme, Segment};
+use crate::{Error, Minifloat};
+
+/// A packet's header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packet {
+    /// Whose it is, and what it is for.
+    pub segment: Segment,
+    /// What senders and switches tell each other.
+    pub scheduling: Scheduling,
+}
+
+/// The scheduling header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scheduling {
+    /// The rate asked for on the way out and granted on the way back, kbit/s of whole packets.
+    pub rate: u32,
+    /// The port that pauses the flow, or [`NOBODY`](Self::NOBODY).
+    pub pauseby: u32,
+    /// When the flow must be complete, in microseconds since the run began, or [`NEVER`](Self::NEVER).
+    pub deadline: u32,
+    /// How long what is left takes at the sender's full rate, in [tens of nanoseconds](Self::TICK_NS); what is longer than
+    /// 42 s is as long.
+    pub expected: u32,
+    /// The sender's round-trip time in nanoseconds; 0 if it has measured none.
+    pub rtt: Minifloat,
+    /// Round-trip times between two probes, in [sixteenths](Self::INTERVALS_PER_RTT).
+    pub interval: u16,
+}
+
+impl Scheduling {
+    /// No port pauses the flow.
+    pub const NOBODY: u32 = u32::MAX;
+    /// The flow has no deadline.
+    pub const NEVER: u32 = u32::MAX;
+    /// What one of `expected` is.
+    pub const TICK_NS: u64 = 10;
+    /// How many of `interval` make a round-trip time.
+    pub const INTERVALS_PER_RTT: u32 = 16;
+}
+
+impl Packet {
+    /// Bytes on the wire, without payload.
+    pub const LEN: usize = Segment::LEN;
+
+    /// Appends the header's bytes to `out`, before a payload of which `payload` is all but trailing zeros.
+    ///
+    /// # Panics
+    /// If a node's, flow's or path's number exceeds its bits, or what is not data has a payload.
+    pub fn encode(&self, payload: &[u8], out: &mut Vec<u8>) {
+        let Scheduling { rate, pauseby, deadline, expected, rtt, interval } = self.scheduling;
+        let mut own = [0; OWN];
+        for (at, word) in [rate, pauseby, deadline, expected].into_iter().enumerate() {
+            put32(&mut own, 4 * at, word);
+        }
+        put16(&mut own, 16, rtt.0);
+        put16(&mut own, 18, interval);
+        self.segment.encode(Scheme::Pdq, &own, payload, out);
+    }
+
+    /// The header in front of `bytes`, which go on to the end of the payload.
+    ///
+    /// # Errors
+    /// [`Error`], if the bytes are no such packet.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        let (segment, own) = Segment::decode(Scheme::Pdq, bytes)?;
+        let [rate, pauseby, deadline, expected] = [0, 4, 8, 12].map(|at| get32(own, at));
+        let (rtt, interval) = (Minifloat(get16(own, 16)), get16(own, 18));
+        Ok(Self { segment, scheduling: Scheduling { rate, pauseby, deadline, expected, rtt, interval } })
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::Header;
+    use crate::rated;
+    use crate::tests::{bytes_of, hex};
+
+    pub(crate) const PACKET: Packet = Packet {
+        segment: rated::tests::DATA,
+        scheduling: Scheduling {
+            rate: 1_000_000,
+            pauseby: Scheduling::NOBODY,
+            deadline: 20_000,
+            expected: 822,
+            rtt: Minifloat(0x2345),
+            interval: 16,
+        },
+    };
+
+    #[test]
+    fn known_bytes() {
+        let bytes = bytes_of(&Header::Pdq(PACKET));
+        let expected = hex("e9 00 00 01 2e ce 02 03 04 00 00 71 00 00 00 02 00 03 2a bc \
+                            00 0f 42 40 ff ff ff ff 00 00 4e 20 00 00 03 36 23 45 00 10 00 00 00");
+        assert_eq!(bytes, expected);
+        assert_eq!(Header::decode(&bytes), Ok((Header::Pdq(PACKET), 40)));
+    }
+}

@@ -1,0 +1,247 @@
+//! What the packets of PDQ, D3 and RCP share: whose packet it is and what it is for. Behind it stand twenty bytes in which the
+//! routers on the way write the rate that they grant (specs/pdq.md §1): forty bytes in all, as of TCP over IPv4, so that
+//! the schemes compare with it.
+//!
+//! | byte | bits | field |
+//! |---|---|---|
+//! | 0 | 4 | scheme: 0xE PDQ, 0xF D3, 0x6 RCP |
+//! | 0 | 1 | whether it asks for a rate |
+//! | 0 | 1 | whether it acknowledges |
+//! | 0 | 2 | kind: 0 SYN, 1 data, 2 probe, 3 TERM |
+//! | 1 | 24 | sender of this packet |
+//! | 4 | 16 | checksum over header and payload (RFC 1071) |
+//! | 6 | 24 | receiver of this packet |
+//! | 9 | 24 | the flow's number in its source, and in the last four bits the subflow's |
+//! | 12 | 32 | packet number |
+//! | 16 | 16 | payload bytes |
+//! | 18 | 4 | place on the path |
+//! | 18 | 12 | which of the paths |
+//! | 20 | 160 | the scheme's own |
+//!
+//! Pacing, grants and completion times are the hosts'; a switch reads and writes the scheme's own part and counts the hop.
+
+use crate::field::{first, get16, get32, part, put16, put32};
+use crate::{Error, checksum};
+
+/// The common part of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Segment {
+    /// Sender of this packet (24 bits).
+    pub src: u32,
+    /// Receiver of this packet (24 bits).
+    pub dst: u32,
+    /// `number << 4 | subflow`: the flow's number in its source, and which of its subflows it is (24 bits in all).
+    pub flow: u32,
+    /// Of data, the packet's number in its flow, from 0; of a SYN, how many packets the flow has; of a probe, which probe
+    /// it is; of a TERM, 1 if the whole flow ends and 0 if the subflow alone does. An acknowledgement repeats what it acknowledges.
+    pub seq: u32,
+    /// Payload bytes; 0 but for data.
+    pub plen: u16,
+    /// Which of the paths between the two it takes (12 bits).
+    pub path: u16,
+    /// How many links of the path lie before the node where it is, as the flow's source counts (4 bits).
+    pub hop: u8,
+    /// What it is for.
+    pub kind: Kind,
+    /// Whether it acknowledges a packet of that kind, on the way back.
+    pub ack: bool,
+    /// Whether it asks the routers for a rate. What does not is only carried.
+    pub asks: bool,
+}
+
+/// What a packet is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Kind {
+    /// Opens a flow.
+    Syn,
+    /// Brings payload.
+    #[default]
+    Data,
+    /// Asks for a rate, and brings nothing.
+    Probe,
+    /// Ends a flow.
+    Term,
+}
+
+impl Kind {
+    const ALL: [Self; 4] = [Self::Syn, Self::Data, Self::Probe, Self::Term];
+}
+
+/// Whose twenty bytes follow: the upper half of the first byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scheme {
+    Pdq = 0xE0,
+    D3 = 0xF0,
+    Rcp = 0x60,
+}
+
+impl Scheme {
+    /// Whether a packet that begins with `byte` is of that scheme.
+    pub(crate) const fn is_in(self, byte: u8) -> bool {
+        byte & 0xF0 == self as u8
+    }
+}
+
+/// Bytes of the common part.
+const COMMON: usize = 20;
+/// Bytes that the scheme adds.
+pub(crate) const OWN: usize = 20;
+
+impl Segment {
+    /// Bytes of the headers on the wire.
+    pub const LEN: usize = COMMON + OWN;
+    /// Subflows that a flow may have.
+    pub const SUBFLOWS: u32 = 16;
+    /// Paths that the header can tell apart.
+    pub const PATHS: u32 = 1 << 12;
+    /// Links of the longest path.
+    pub const LINKS: usize = 15;
+    /// The numbers of flows lie below it.
+    pub const NUMBERS: u32 = 1 << 20;
+
+    /// The flow's source, whichever way the packet goes.
+    #[must_use]
+    pub const fn source(&self) -> u32 {
+        if self.ack { self.dst } else { self.src }
+    }
+
+    /// The flow's name: `source << 32 | number`.
+    #[must_use]
+    pub const fn flow_key(&self) -> u64 {
+        (self.source() as u64) << 32 | (self.flow / Self::SUBFLOWS) as u64
+    }
+
+    /// The subflow's name: `source << 32 | number << 4 | subflow`.
+    #[must_use]
+    pub const fn subflow_key(&self) -> u64 {
+        (self.source() as u64) << 32 | self.flow as u64
+    }
+
+    /// The acknowledgement of this packet, which goes back from where it is.
+    #[must_use]
+    pub const fn acknowledgement(&self) -> Self {
+        Self { src: self.dst, dst: self.src, plen: 0, ack: true, ..*self }
+    }
+
+    /// Appends the header's bytes to `out`, `own` among them, before a payload of which `payload` is all but trailing zeros.
+    ///
+    /// # Panics
+    /// If a field exceeds its bits, or what is not data has a payload.
+    pub(crate) fn encode(&self, scheme: Scheme, own: &[u8; OWN], payload: &[u8], out: &mut Vec<u8>) {
+        debug_assert!(payload.len() <= self.plen.into(), "plen counts the payload");
+        assert!(self.plen == 0 || self.may_bring_payload(), "only data has a payload");
+        assert!(self.hop < 1 << 4 && self.path < 1 << 12, "hop {} of path {}", self.hop, self.path);
+        let mut bytes = [0; Self::LEN];
+        bytes[0] = scheme as u8 | u8::from(self.asks) << 3 | u8::from(self.ack) << 2 | self.kind as u8;
+        put24(&mut bytes, 1, self.src);
+        put24(&mut bytes, 6, self.dst);
+        put24(&mut bytes, 9, self.flow);
+        put32(&mut bytes, 12, self.seq);
+        put16(&mut bytes, 16, self.plen);
+        put16(&mut bytes, 18, u16::from(self.hop) << 12 | self.path);
+        bytes[COMMON..].copy_from_slice(own);
+        let sum = checksum::fold(checksum::sum(&bytes) + checksum::sum(payload));
+        put16(&mut bytes, 4, !sum);
+        out.extend_from_slice(&bytes);
+    }
+
+    /// The common part in front of `bytes`, which go on to the end of the payload, and the scheme's own bytes.
+    ///
+    /// # Errors
+    /// [`Error`], if the bytes are no whole packet of that scheme.
+    pub(crate) fn decode(scheme: Scheme, bytes: &[u8]) -> Result<(Self, &[u8; OWN]), Error> {
+        let header: &[u8; Self::LEN] = first(bytes)?;
+        if !scheme.is_in(header[0]) {
+            return Err(Error::UnknownType(header[0]));
+        }
+        let (plen, place) = (get16(header, 16), get16(header, 18));
+        checksum::verify(checksum::sum(part(bytes, 0, Self::LEN + usize::from(plen))?))?;
+        let segment = Self {
+            src: get24(header, 1),
+            dst: get24(header, 6),
+            flow: get24(header, 9),
+            seq: get32(header, 12),
+            plen,
+            path: place & 0xFFF,
+            hop: (place >> 12) as u8,
+            kind: Kind::ALL[usize::from(header[0] & 3)],
+            ack: header[0] >> 2 & 1 == 1,
+            asks: header[0] >> 3 & 1 == 1,
+        };
+        if plen > 0 && !segment.may_bring_payload() {
+            return Err(Error::Invalid { field: "plen", value: plen.into() });
+        }
+        let own = header.last_chunk().expect("the header ends with them");
+        Ok((segment, own))
+    }
+
+    const fn may_bring_payload(&self) -> bool {
+        matches!(self.kind, Kind::Data) && !self.ack
+    }
+}
+
+fn get24(bytes: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes([0, bytes[at], bytes[at + 1], bytes[at + 2]])
+}
+
+fn put24(bytes: &mut [u8], at: usize, value: u32) {
+    assert!(value < 1 << 24, "{value} needs more than 24 bits");
+    bytes[at..at + 3].copy_from_slice(&value.to_be_bytes()[1..]);
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The third packet of a flow's second subflow, two links from its source.
+    pub(crate) const DATA: Segment = Segment {
+        src: 1,
+        dst: 0x02_03_04,
+        flow: 7 << 4 | 1,
+        seq: 2,
+        plen: 3,
+        path: 0xABC,
+        hop: 2,
+        kind: Kind::Data,
+        ack: false,
+        asks: true,
+    };
+
+    pub(crate) fn any_segment() -> impl Strategy<Value = Segment> {
+        let node = 0_u32..1 << 24;
+        let kind = proptest::sample::select(Kind::ALL.to_vec());
+        let place = (0_u16..1 << 12, 0_u8..16);
+        ((node.clone(), node.clone(), node), any::<u32>(), 0_u16..9_000, place, kind, any::<(bool, bool)>())
+            .prop_map(|((src, dst, flow), seq, plen, (path, hop), kind, (ack, asks))| {
+                let plen = if kind == Kind::Data && !ack { plen } else { 0 };
+                Segment { src, dst, flow, seq, plen, path, hop, kind, ack, asks }
+            })
+    }
+
+    #[test]
+    fn an_acknowledgement_names_the_same_flow_the_other_way() {
+        let ack = DATA.acknowledgement();
+        assert_eq!((ack.src, ack.dst, ack.seq, ack.plen, ack.hop), (DATA.dst, DATA.src, 2, 0, 2));
+        assert_eq!((ack.flow_key(), ack.subflow_key()), (DATA.flow_key(), DATA.subflow_key()));
+        assert_eq!((DATA.flow_key(), DATA.subflow_key()), (1 << 32 | 7, 1 << 32 | 0x71));
+    }
+
+    #[test]
+    fn a_payload_comes_in_data_alone() {
+        let mut bytes = Vec::new();
+        DATA.encode(Scheme::Rcp, &[0; OWN], &[1, 2, 3], &mut bytes);
+        bytes.extend([1, 2, 3]);
+        assert_eq!(Segment::decode(Scheme::Rcp, &bytes), Ok((DATA, &[0; OWN])));
+        assert_eq!(Segment::decode(Scheme::D3, &bytes), Err(Error::UnknownType(0x69)));
+        for wrong in [0x6D, 0x6A] {
+            let mut bytes = bytes.clone();
+            bytes[0] = wrong;
+            put16(&mut bytes, 4, 0);
+            let sum = checksum::fold(checksum::sum(&bytes));
+            put16(&mut bytes, 4, !sum);
+            let refused = Segment::decode(Scheme::Rcp, &bytes);
+            assert_eq!(refused, Err(Error::Invalid { field: "plen", value: 3 }));
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! RCP's packet (Dukkipati, 2008; specs/pdq.md §1, §7): [what rate-controlled packets share](crate::rated), and the rate of the
+//! bottleneck behind it.
+//!
+//! | byte | bits | field |
+//! |---|---|---|
+//! | 20 | 32 | the least rate of the routers so far, kbit/s |
+//! | 24 | 16 | RTT of the flow, ns as a [`Minifloat`] |
+//! | 26 | 112 | zeros, ignored on receipt |
+
+use crate::field::{get16, get32, put16, put32};
+use crate::rated::{OWN, Scheme, Segment};
+use crate::{Error, Minifloat};
+
+/// A packet's header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packet {
+    /// Whose it is, and what it is for.
+    pub segment: Segment,
+    /// The least rate that the routers on the way have offered, and at first the sender's own; kbit/s of whole packets.
+    pub rate: u32,
+    /// The sender's round-trip time in nanoseconds; 0 if it has measured none.
+    pub rtt: Minifloat,
+}
+
+impl Packet {
+    /// Bytes on the wire, without payload.
+    pub const LEN: usize = Segment::LEN;
+
+    /// Appends the header's bytes to `out`, before a payload of which `payload` is all but trailing zeros.
+    ///
+    /// # Panics
+    /// If a node's, flow's or path's number exceeds its bits, or what is not data has a payload.
+    pub fn encode(&self, payload: &[u8], out: &mut Vec<u8>) {
+        let mut own = [0; OWN];
+        put32(&mut own, 0, self.rate);
+        put16(&mut own, 4, self.rtt.0);
+        self.segment.encode(Scheme::Rcp, &own, payload, out);
+    }
+
+    /// The header in front of `bytes`, which go on to the end of the payload.
+    ///
+    /// # Errors
+    /// [`Error`], if the bytes are no such packet.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        let (segment, own) = Segment::decode(Scheme::Rcp, bytes)?;
+        Ok(Self { segment, rate: get32(own, 0), rtt: Minifloat(get16(own, 4)) })
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::Header;
+    use crate::rated;
+    use crate::tests::{bytes_of, hex};
+
+    pub(crate) const PACKET: Packet =
+        Packet { segment: rated::tests::DATA, rate: 500_000, rtt: Minifloat(0x2345) };
+
+    #[test]
+    fn known_bytes() {
+        let bytes = bytes_of(&Header::Rcp(PACKET));
+        let expected = hex("69 00 00 01 a1 5c 02 03 04 00 00 71 00 00 00 02 00 03 2a bc \
+                            00 07 a1 20 23 45 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00");
+        assert_eq!(bytes, expected);
+        assert_eq!(Header::decode(&bytes), Ok((Header::Rcp(PACKET), 40)));
+    }
+}
