@@ -11,7 +11,8 @@
 //!
 //! Cost a packet: a few additions; a division once a round trip.
 
-use raddle_core::{Duration, Rate, Time};
+use crate::explicit::Backlog;
+use raddle_core::{Duration, PortState, Rate, Time};
 
 /// Share of the newest round trip in their average (specs/pdq.md §4.1).
 const RTT_GAIN: f64 = 0.05;
@@ -41,10 +42,7 @@ pub(crate) struct AdaptedCapacity {
     arrived: u64,
     /// Fewest bytes that waited in it.
     least: u64,
-    /// Bytes that have joined the queue and not left the port.
-    queued: u64,
-    /// Of the packet that began to leave last; it is among what is queued until it has left.
-    in_service: u64,
+    backlog: Backlog,
 }
 
 impl AdaptedCapacity {
@@ -63,8 +61,7 @@ impl AdaptedCapacity {
             since: Time::ZERO,
             arrived: 0,
             least: 0,
-            queued: 0,
-            in_service: 0,
+            backlog: Backlog::default(),
         }
     }
 
@@ -98,32 +95,26 @@ impl AdaptedCapacity {
             self.adapt(elapsed, most);
             self.since = now;
             self.arrived = 0;
-            self.least = self.waiting();
+            self.least = self.backlog.waiting(now);
         }
         self.arrived += 8 * u64::from(size);
-        self.queued += u64::from(size);
+        self.backlog.join(size);
     }
 
     /// A packet of so many bytes begins to leave.
-    pub(crate) fn begins(&mut self, size: u32) {
-        self.in_service = size.into();
-        self.least = self.least.min(self.waiting());
+    pub(crate) fn begins(&mut self, now: Time, size: u32, port: &PortState) {
+        self.backlog.leave(now, size, port);
+        self.least = self.least.min(self.backlog.waiting(now));
     }
 
     /// A packet of so many bytes that had [joined](Self::joined) has left the port, or was lost there.
     pub(crate) fn left(&mut self, size: u32) {
-        self.queued -= u64::from(size);
+        self.backlog.left(size);
     }
 
     /// Keeps capacity within `most` times the link's rate, which has become less.
     pub(crate) fn limit(&mut self, most: f64) {
         self.capacity = self.capacity.min(most * self.line);
-    }
-
-    /// Bytes that wait. In the instant between a departure and the next the packet that has left is still subtracted,
-    /// which nobody sees.
-    fn waiting(&self) -> u64 {
-        self.queued.saturating_sub(self.in_service)
     }
 
     /// The interval is over, which was so many picoseconds long.
@@ -140,8 +131,10 @@ impl AdaptedCapacity {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use raddle_core::Paused;
 
     const LINE: Rate = Rate::from_gbps(1);
+    const PORT: PortState = PortState { free_at: Time::ZERO, rate: LINE, up: true, paused: Paused::NONE };
     const GAINS: Gains = Gains { spare: 0.1, queue: 1.0 };
     /// Of a full packet.
     const PACKET: Duration = Duration::from_us(12);
@@ -157,7 +150,7 @@ mod tests {
     /// A packet that finds the link idle.
     fn pass(capacity: &mut AdaptedCapacity, now: Time, size: u32) {
         capacity.joined(now, size, 1.0);
-        capacity.begins(size);
+        capacity.begins(now, size, &PORT);
         capacity.left(size);
     }
 
@@ -177,11 +170,12 @@ mod tests {
         for _ in 0..5 {
             capacity.joined(Time::ZERO, 1_500, 1.0);
         }
-        capacity.begins(1_500);
+        capacity.begins(Time::ZERO, 1_500, &PORT);
         for packet in 1..=20 {
+            let now = Time::ZERO + PACKET * packet;
             capacity.left(1_500);
-            capacity.begins(1_500);
-            capacity.joined(Time::ZERO + PACKET * packet, 1_500, 1.0);
+            capacity.begins(now, 1_500, &PORT);
+            capacity.joined(now, 1_500, 1.0);
             let expected = match packet {
                 // At first nothing waited.
                 ..10 => 1e9,
@@ -192,19 +186,6 @@ mod tests {
             };
             assert!((capacity.get() - expected).abs() < 1.0, "{} of {expected}", capacity.get());
         }
-    }
-
-    #[test]
-    fn the_packet_in_service_does_not_wait() {
-        let mut capacity = capacity();
-        for packet in 0..100 {
-            capacity.joined(Time::ZERO + PACKET * packet, 1_500, 1.0);
-            capacity.begins(1_500);
-            if packet > 0 {
-                capacity.left(1_500);
-            }
-        }
-        assert_eq!(capacity.get(), 1e9);
     }
 
     #[test]
@@ -228,17 +209,13 @@ mod tests {
         for _ in 0..10_000 {
             capacity.joined(Time::ZERO, 1_500, 1.0);
         }
-        capacity.begins(1_500);
         capacity.joined(at_us(120), 1_500, 1.0);
         assert_eq!(capacity.get(), 0.01e9);
         for _ in 0..10_001 {
             capacity.left(1_500);
         }
-        capacity.joined(at_us(50_000), 1_500, 3.0);
-        capacity.left(1_500);
+        pass(&mut capacity, at_us(50_000), 1_500);
         capacity.joined(at_us(100_000), 1_500, 3.0);
-        capacity.left(1_500);
-        capacity.joined(at_us(200_000), 1_500, 3.0);
         assert_eq!(capacity.get(), 3e9);
         capacity.limit(2.0);
         assert_eq!(capacity.get(), 2e9);

@@ -15,6 +15,7 @@ mod backlog;
 mod host;
 mod incoming;
 mod outgoing;
+pub(crate) mod scheme;
 mod subflow;
 #[cfg(test)]
 mod tests;

@@ -147,7 +147,6 @@ mod tests {
             let us = 36 * packet;
             live(&mut controller, us, packet % 3);
             controller.joined(at_us(us), 1_500);
-            controller.capacity.begins(1_500);
             controller.capacity.left(1_500);
         }
         assert!(share < GBPS / 2);
