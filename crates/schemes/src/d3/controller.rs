@@ -138,7 +138,8 @@ impl Controller {
 
     /// A packet of so many bytes, of whatever kind, joins the queue.
     pub fn joined(&mut self, now: Time, size: u32) {
-        self.capacity.joined(now, size, 1.0);
+        let flows = usize::try_from(self.sums.flows).unwrap_or(0);
+        self.capacity.joined(now, size, flows, 1.0);
     }
 
     /// What the flow had of the link, if it was counted.

@@ -1,6 +1,6 @@
 //! What D3's senders and receivers say.
 
-use super::port::{field_of, rate_of};
+use super::port::rate_of;
 use crate::explicit::{Outlook, Protocol, Terms, View};
 use raddle_core::{Duration, Header, Rate, Time};
 use raddle_wire::Minifloat;
@@ -35,14 +35,16 @@ impl Sender {
     }
 }
 
-/// The rate at which what is left arrives by the deadline; none without one or after it.
-fn desired(view: &View) -> Rate {
+/// The least rate that a field can mean at which what is left arrives by the deadline; none without one or after it.
+fn desired(view: &View) -> Minifloat {
     let span = view.deadline.since(view.now).as_ps();
     if view.deadline == Time::NEVER || span == 0 {
-        return Rate::ZERO;
+        return Minifloat(0);
     }
-    let bps = u128::from(view.left) * 8_000_000_000_000 / u128::from(span);
-    Rate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX))
+    let kbps = (u128::from(view.left) * 8_000_000_000).div_ceil(u128::from(span));
+    let kbps = u64::try_from(kbps).unwrap_or(u64::MAX);
+    let floor = Minifloat::floor(kbps);
+    if floor.get() < kbps { Minifloat(floor.0.saturating_add(1)) } else { floor }
 }
 
 impl Protocol for D3 {
@@ -63,7 +65,7 @@ impl Protocol for D3 {
         if !asks {
             return Header::D3(d3::Packet { segment, request: Request::default() });
         }
-        let desired = if segment.kind == Kind::Term { Minifloat(0) } else { field_of(desired(view)) };
+        let desired = if segment.kind == Kind::Term { Minifloat(0) } else { desired(view) };
         let desired_before = std::mem::replace(&mut sender.desired, desired);
         sender.asked = Some(view.now);
         Header::D3(d3::Packet {

@@ -22,6 +22,7 @@ pub const TRANSPORT: Transport = Transport {
             "no grant exceeds what is left, also while flows have yet to return what they have too much",
             "routers remember what they granted to each flow, or else lost requests spoil their sums (`memory`)",
             "a link's capacity adapts to the least backlog of a round trip rather than to that of an instant",
+            "an interval of that is at least as long as a packet of each flow takes, or else bursts pass for standing queues",
             "the base rate is one request a round trip, and counts as nothing in the sums",
             "quenching looks at every departure and acknowledgement, not at the answers to requests alone",
             "rates have 12 significant bits; all headers together take 40 bytes, as those of TCP do",

@@ -69,7 +69,7 @@ impl Controller {
     /// A packet of so many bytes, of whatever kind, joins the queue.
     pub fn joined(&mut self, now: Time, size: u32) {
         let most = self.most();
-        self.capacity.joined(now, size, most);
+        self.capacity.joined(now, size, self.flows.len(), most);
     }
 
     /// How many times the link's rate capacity may be.

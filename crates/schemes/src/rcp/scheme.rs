@@ -18,6 +18,7 @@ pub const TRANSPORT: Transport = Transport {
         source: "Dukkipati, Rate Control Protocol, 2008; Hong, Caesar, Godfrey: PDQ, SIGCOMM 2012, §5.1; specs/pdq.md §7",
         differs: &[
             "a link's capacity adapts to the least backlog of a round trip rather than to that of an instant",
+            "an interval of that is at least as long as a packet of each flow takes, or else bursts pass for standing queues",
             "acknowledgements are stamped as well, so that a burst of SYNs does not get C, C/2, C/3, ...",
             "all headers together take 40 bytes, as those of TCP do",
         ],
