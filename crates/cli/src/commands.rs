@@ -4,7 +4,9 @@ use crate::Ended;
 use crate::arguments::{Arguments, Command, Format, Listed, Run, Scale, Topo};
 use crate::show::{self, Bars};
 use raddle_lab::experiment::Document;
-use raddle_lab::{Comparison, Control, Error, Progress, catalogue, figure, run_into, select, sweep, topo};
+use raddle_lab::{
+    Comparison, Control, Error, Progress, agree, catalogue, figure, run_into, select, sweep, topo,
+};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,6 +60,21 @@ pub(crate) fn execute(arguments: &Arguments, stop: &AtomicBool) -> Result<Ended,
             }
             output.print(|| selection.to_string(), || selection.json());
             Ok(Ended::Done)
+        }
+        Command::Agree { file, set, seed, threads } => {
+            let document = document(file, set, *seed)?;
+            let bars = Bars::new(&agree::ENGINES.map(str::to_owned), output.quiet);
+            let threads = threads.unwrap_or_else(cores);
+            let agreement =
+                agree::agree(&document, threads, stop, &mut |run, progress| bars.update(run, progress));
+            bars.clear();
+            let agreement = agreement?;
+            output.print(|| agreement.to_string(), || agreement.json());
+            Ok(match (stop.load(Ordering::Relaxed), agreement.holds()) {
+                (true, _) => Ended::Interrupted,
+                (false, true) => Ended::Done,
+                (false, false) => Ended::CheckFailed,
+            })
         }
         Command::Reproduce { target, scale, out, threads } => {
             let options = figure::Options {
@@ -244,9 +261,9 @@ fn cores() -> usize {
 
 /// What this machine can run.
 fn doctor() -> (String, Value) {
-    let engines = ["packet", "lockstep"];
+    let engines = ["packet", "flow", "lockstep"];
     let text = format!(
-        "raddle   {}\ncores    {}\nengines  {}: both run anywhere, without privileges",
+        "raddle   {}\ncores    {}\nengines  {}: all run anywhere, without privileges",
         raddle_lab::VERSION,
         cores(),
         engines.join(", ")

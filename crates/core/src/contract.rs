@@ -302,8 +302,13 @@ pub trait LinkFlowControl: Send {
     /// Returns what the neighbour is to be told.
     fn enter(&mut self, now: Time, class: u8, size: u32) -> Option<Packet>;
 
-    /// The last bit of such a packet has left the node, or it was lost there. Returns what the neighbour is to be told.
+    /// The last bit of such a packet has left the node, or it was lost there. Returns what the neighbour is to be told:
+    /// nothing, unless it is [held back](Self::holds_back). While it is not, the engine may call this later than the
+    /// packet leaves, `now` being when it left, but before anything else [enters](Self::enter).
     fn leave(&mut self, now: Time, class: u8, size: u32) -> Option<Packet>;
+
+    /// Whether the neighbour has been told to hold something back.
+    fn holds_back(&self) -> bool;
 
     /// A packet of class [`CONTROL`] has come in by this port. Returns whether it was flow control's, and ends here.
     fn heed(&mut self, now: Time, packet: &Packet) -> bool;
@@ -359,6 +364,12 @@ pub trait Queue: Send {
 
     /// What waits.
     fn bytes(&self) -> Bytes;
+
+    /// Whether an empty queue remembers nothing, and refuses no packet: then one that finds the port free and is not paused
+    /// may leave at once without having been here. Asked once.
+    fn may_be_passed(&self) -> bool {
+        false
+    }
 }
 
 /// The parts of one node.

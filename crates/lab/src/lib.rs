@@ -5,6 +5,7 @@
 //!   TOML, places      --set             sweep    checks     engine, records, directory
 //! ```
 
+pub mod agree;
 mod capture;
 pub mod catalogue;
 mod compare;
@@ -14,6 +15,7 @@ mod error;
 pub mod experiment;
 mod faults;
 pub mod figure;
+mod flow_engine;
 mod gather;
 mod ideal;
 mod lossless;

@@ -53,6 +53,23 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("key given twice", "kind = \"torus\"", "kind = \"torus\"\nkind = \"mesh\""),
     ("unknown key", "link_delay", "link_dealy"),
     ("unknown table", "[engine]", "[engin]"),
+    (
+        "Jellyfish without hosts",
+        "kind = \"torus\"\ndims = [4, 4]",
+        "kind = \"jellyfish\"\nswitches = 8\nports = 4\nnetwork_ports = 4",
+    ),
+    (
+        "Jellyfish with too few switches",
+        "kind = \"torus\"\ndims = [4, 4]",
+        "kind = \"jellyfish\"\nswitches = 16\nports = 24\nnetwork_ports = 16",
+    ),
+    (
+        "Jellyfish that falls apart",
+        "kind = \"torus\"\ndims = [4, 4]",
+        "kind = \"jellyfish\"\nswitches = 8\nports = 2\nnetwork_ports = 1",
+    ),
+    ("BCube without neighbours", "kind = \"torus\"\ndims = [4, 4]", "kind = \"bcube\"\nn = 1\nk = 2"),
+    ("BCube of too many servers", "kind = \"torus\"\ndims = [4, 4]", "kind = \"bcube\"\nn = 64\nk = 4"),
     ("key of another kind of topology", "kind = \"torus\"", "kind = \"dumbbell\"\nleft = 2\nright = 2"),
     ("missing key", "link_rate = \"10 Gbps\"\n", ""),
     (

@@ -104,6 +104,8 @@ pub(crate) struct Port {
     pub(crate) has_ledger: bool,
     /// Whether an arrival may find its own departure not settled.
     pub(crate) settles_late: bool,
+    /// Whether the far end passes nothing on, so that packets arrive there when they are whole.
+    pub(crate) ends_here: bool,
 }
 
 /// What ports have in common: there are few kinds in a fabric.
@@ -157,30 +159,89 @@ pub(crate) struct Leaving {
 }
 
 /// The two-event half of a port: what it needs when the departure is not known at arrival.
+#[repr(C)]
 pub(crate) struct Served {
     pub(crate) queue: Box<dyn Queue>,
     pub(crate) agent: Option<Box<dyn PortAgent>>,
     pub(crate) flow_control: Option<Box<dyn LinkFlowControl>>,
+    /// The last bit of what was served last leaves the port then.
+    pub(crate) free_at: Time,
+    /// Its bytes.
+    pub(crate) in_service: u32,
+    /// Bytes in the queue.
+    pub(crate) waiting: u64,
+    /// Whether a packet that finds nothing waiting may leave out the queue.
+    pub(crate) may_pass: bool,
+    /// Whether there is an event at that time: only if something waits, or somebody wants to hear of it.
+    pub(crate) is_due: bool,
+    /// What somebody wants to hear of.
     pub(crate) serving: Option<InService>,
-    /// When flow control wants to be asked; events for other times are stale.
+    /// Packets that came in by this port, are leaving the node, and still take of its memory.
+    pub(crate) departures: Vec<Departure>,
+    /// When flow control wants to be asked, or to hear of a departure; events for other times are stale.
     pub(crate) wake: Time,
 }
 
-/// A packet in service.
+/// A packet that takes memory until its last bit has left.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Departure {
+    pub(crate) at: Time,
+    pub(crate) size: u32,
+    pub(crate) class: u8,
+}
+
+/// A packet in service, of which somebody wants to hear when it has left.
 pub(crate) struct InService {
     /// Under cut-through its header may be past the next node, so it is a copy, for those who want to hear of it.
     pub(crate) packet: Option<Packet>,
     pub(crate) class: u8,
     pub(crate) size: u32,
     pub(crate) origin: Origin,
-    /// Its last bit leaves the port.
-    pub(crate) sent: Time,
 }
 
 impl Served {
+    fn new(
+        queue: Box<dyn Queue>,
+        agent: Option<Box<dyn PortAgent>>,
+        flow_control: Option<Box<dyn LinkFlowControl>>,
+    ) -> Self {
+        Self {
+            may_pass: agent.is_none() && queue.may_be_passed(),
+            queue,
+            agent,
+            flow_control,
+            free_at: Time::ZERO,
+            in_service: 0,
+            waiting: 0,
+            is_due: false,
+            serving: None,
+            departures: Vec::new(),
+            wake: Time::NEVER,
+        }
+    }
+
+    /// Gives back the memory of what has left by now, until flow control has something to say.
+    #[inline]
+    pub(crate) fn settle_departures(&mut self, now: Time) -> Option<Packet> {
+        let control = self.flow_control.as_mut()?;
+        let mut place = 0;
+        while let Some(&Departure { at, size, class }) = self.departures.get(place) {
+            if at > now {
+                place += 1;
+                continue;
+            }
+            self.departures.swap_remove(place);
+            if let told @ Some(_) = control.leave(at, class, size) {
+                return told;
+            }
+        }
+        None
+    }
+
     /// Bytes that wait or are in service.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.queue.bytes().0 + self.serving.as_ref().map_or(0, |serving| u64::from(serving.size))
+    pub(crate) fn bytes(&self, now: Time) -> u64 {
+        let in_service = if self.free_at > now { self.in_service } else { 0 };
+        self.waiting + u64::from(in_service)
     }
 }
 
@@ -297,7 +358,7 @@ impl Special {
             let fifo = Fifo { limit_bytes, limit_packets, ..Fifo::default() };
             agent.is_some().then(|| Box::new(fifo) as Box<dyn Queue>)
         });
-        let served = Served { queue: queue?, agent, flow_control, serving: None, wake: Time::NEVER };
+        let served = Served::new(queue?, agent, flow_control);
         Some(Box::new(Self { served: Some(served), ..Self::default() }))
     }
 }

@@ -10,7 +10,8 @@ pub(crate) struct Origin {
     pub(crate) port: Option<PortId>,
     /// The link for which it waits at a served port; [`NOWHERE`] if it does not.
     pub(crate) bound: u32,
-    /// When its last bit reaches the present node: later than now only under cut-through.
+    /// When its last bit reaches the present node (later than now only under cut-through), or the next one if it is on its
+    /// way there.
     pub(crate) tail: Time,
 }
 
@@ -38,8 +39,6 @@ pub(crate) struct Slab {
     slots: Vec<Slot>,
     /// Where packets came from, kept up only for those that wait where it will matter.
     origins: Vec<Origin>,
-    /// When the last bits of packets reach the next node, kept up only under cut-through.
-    tails: Vec<Time>,
     free: Vec<u32>,
 }
 
@@ -82,21 +81,24 @@ impl Slab {
     }
 
     pub(crate) fn set_origin(&mut self, slot: u32, origin: Origin) {
-        if self.origins.len() <= slot as usize {
-            self.origins.resize(self.slots.len(), Origin::HERE);
-        }
+        self.reach(slot);
         self.origins[slot as usize] = origin;
     }
 
+    #[inline]
+    fn reach(&mut self, slot: u32) {
+        if self.origins.len() <= slot as usize {
+            self.origins.resize(self.slots.len(), Origin::HERE);
+        }
+    }
+
     pub(crate) fn tail(&self, slot: u32) -> Time {
-        self.tails[slot as usize]
+        self.origins[slot as usize].tail
     }
 
     pub(crate) fn set_tail(&mut self, slot: u32, tail: Time) {
-        if self.tails.len() <= slot as usize {
-            self.tails.resize(self.slots.len(), Time::ZERO);
-        }
-        self.tails[slot as usize] = tail;
+        self.reach(slot);
+        self.origins[slot as usize].tail = tail;
     }
 
     /// The packets there are, with their slots.

@@ -32,8 +32,8 @@ use raddle_topology::Topology;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The tables of a figure, which [`crate::figure`] reads.
-const FIGURE_KEYS: [&str; 6] = ["sweep", "figure", "plot", "claim", "scale", "compute"];
+/// Tables that others read: those of a figure [`crate::figure`], `agree` [`crate::agree`].
+const OTHERS_KEYS: [&str; 7] = ["sweep", "figure", "plot", "claim", "scale", "compute", "agree"];
 
 /// The text of an experiment as a tree of values that know their places.
 #[derive(Debug, Clone)]
@@ -125,7 +125,7 @@ pub struct Experiment {
 impl Experiment {
     fn read(document: &Document) -> Result<Self, Problem> {
         let mut root = Section::new(&document.root, "");
-        for key in FIGURE_KEYS {
+        for key in OTHERS_KEYS {
             root.item(key);
         }
         let folder = &document.folder;

@@ -7,14 +7,14 @@ use super::problem::{Cause, Problem};
 use super::section::{Section, out_of_range};
 use super::value::At;
 use raddle_core::{Duration, Rate};
-use raddle_topology::builders::{self, ClosRates};
+use raddle_topology::builders::{self, BuildError, ClosRates};
 use raddle_topology::{ClosSize, LinkLayer, Topology, XgftSize, io};
 use slow::Slow;
 use std::path::Path;
 use std::sync::Arc;
 
 /// The kinds of fabric, each with a line of description.
-const KINDS: [(&str, &str); 11] = [
+const KINDS: [(&str, &str); 13] = [
     ("torus", "wrap-around grid: dims = [8, 8, 8]"),
     ("mesh", "grid without wrap-around: dims = [8, 8]"),
     ("hypercube", "2^n nodes: dimensions = 9"),
@@ -31,6 +31,15 @@ const KINDS: [(&str, &str); 11] = [
          host, 10 of a switch of level 1)",
     ),
     ("k_ary_n_tree", "k^n hosts under n levels of k^(n-1) switches: k = 2, n = 5"),
+    (
+        "bcube",
+        "servers that forward, n^(k+1) with k + 1 ports each, under k + 1 levels of n-port switches: n = 4, k = 1",
+    ),
+    (
+        "jellyfish",
+        "a random regular graph of switches, drawn by the seed: switches = 17, ports = 24, network_ports = 16, the others \
+         lead to hosts",
+    ),
     ("dumbbell", "two switches and a bottleneck: left = 4, right = 4, bottleneck_rate = \"10 Gbps\""),
     ("single_switch", "hosts around one switch: hosts = 16"),
     (
@@ -67,6 +76,22 @@ pub enum Fabric {
     },
     /// Levels of switches, each of which has several parents.
     Xgft(XgftSize),
+    /// Servers that forward, `n` at a switch, of `k + 1` ports each.
+    Bcube {
+        /// Ports of a switch.
+        n: u32,
+        /// Levels of switches less one.
+        k: u32,
+    },
+    /// Switches joined at random.
+    Jellyfish {
+        /// Switches.
+        switches: u32,
+        /// Ports of each.
+        ports: u32,
+        /// How many of these lead to other switches.
+        network_ports: u32,
+    },
     /// Two switches joined by one link.
     Dumbbell {
         /// Hosts at one switch.
@@ -137,6 +162,13 @@ impl TopologySpec {
                 section.ensure(n <= 24, "n", "too many levels", "at most 24 levels")?;
                 Fabric::Xgft(XgftSize::k_ary_n_tree(k, n as usize))
             }
+            "bcube" => {
+                let (n, k) = (count(&mut section, "n")?, section.required("k")?);
+                let hint = "give a number above one, such as 4";
+                section.ensure(n > 1, "n", "servers of one digit each way have no neighbours", hint)?;
+                Fabric::Bcube { n, k }
+            }
+            "jellyfish" => jellyfish(&mut section)?,
             "dumbbell" => Fabric::Dumbbell {
                 left: count(&mut section, "left")?,
                 right: count(&mut section, "right")?,
@@ -163,14 +195,23 @@ impl TopologySpec {
             Fabric::Hypercube(order) => builders::hypercube(*order, rate, delay),
             &Fabric::Clos { size, rates } => builders::clos(size, rates, delay),
             Fabric::Xgft(size) => builders::xgft(size.clone(), rate, delay),
+            &Fabric::Bcube { n, k } => builders::bcube(n, k, rate, delay),
+            &Fabric::Jellyfish { switches, ports, network_ports } => {
+                builders::jellyfish(switches, ports, network_ports, seed, rate, delay)
+            }
             &Fabric::Dumbbell { left, right, bottleneck_rate } => {
                 builders::dumbbell(left, right, rate, bottleneck_rate, delay)
             }
             Fabric::SingleSwitch(hosts) => builders::single_switch(*hosts, rate, delay),
             Fabric::File(topology) => Ok(Topology::clone(topology)),
         };
-        let topology =
-            built.map_err(|error| out_of_range(&self.at, error.to_string(), "choose a smaller fabric"))?;
+        let topology = built.map_err(|error| {
+            let hint = match error {
+                BuildError::Apart { .. } => "give each switch three `network_ports` or more",
+                _ => "choose a smaller fabric",
+            };
+            out_of_range(&self.at, error.to_string(), hint)
+        })?;
         let topology = slow::slowed(topology.with_link_layer(self.link_layer), &self.slow, seed)?;
         Ok(Arc::new(topology))
     }
@@ -272,6 +313,25 @@ fn xgft_size(section: &mut Section<'_>) -> Result<XgftSize, Problem> {
         "a number a level each, from below: the children of its switches, and the parents of what is below them",
     )?;
     Ok(XgftSize { children, parents })
+}
+
+/// The numbers of a random graph of switches.
+fn jellyfish(section: &mut Section<'_>) -> Result<Fabric, Problem> {
+    let (switches, ports) = (count(section, "switches")?, count(section, "ports")?);
+    let network_ports = count(section, "network_ports")?;
+    section.ensure(
+        network_ports < ports,
+        "network_ports",
+        &format!("switches of {ports} ports have none left for hosts"),
+        "give fewer than `ports`; with twice as many to switches as to hosts, two thirds of them",
+    )?;
+    section.ensure(
+        network_ports < switches,
+        "network_ports",
+        &format!("a switch has {} others to be joined to", switches - 1),
+        "give fewer than `switches`",
+    )?;
+    Ok(Fabric::Jellyfish { switches, ports, network_ports })
 }
 
 fn dims(section: &mut Section<'_>) -> Result<Vec<u32>, Problem> {

@@ -137,8 +137,13 @@ impl Partition {
                 }
             }
             if let Some(served) = &mut special.served {
-                if let Some(InService { packet, class, size, origin, .. }) = served.serving.take() {
-                    inside.push((class, size, origin));
+                served.free_at = now;
+                served.is_due = false;
+                served.waiting = 0;
+                if let Some(InService { packet, class, size, origin }) = served.serving.take() {
+                    if let Some(agent) = &mut served.agent {
+                        agent.left(now, class, size);
+                    }
                     // Under cut-through its first bits may be past the far end: then all of it goes on.
                     past = packet.filter(|_| waiting.is_empty()).map(|packet| (packet, origin));
                 }

@@ -2,7 +2,7 @@
 
 use super::Partition;
 use crate::events::{Event, Kind};
-use crate::port::Served;
+use crate::port::{Departure, Served};
 use crate::slab::{NOWHERE, Origin};
 use raddle_core::{CONTROL, FlowControlAccount, LinkFlowControl, LinkId, Packet, PortId, Time};
 
@@ -19,19 +19,38 @@ impl Partition {
     #[inline]
     pub(super) fn occupy(&mut self, node: u32, arrival: PortId, class: u8, size: u32) {
         let (now, link) = (self.now, self.local_link(node, arrival));
+        self.settle_departures(node, link);
         let told = self.flow_control(link).and_then(|control| control.enter(now, class, size));
         if let Some(packet) = told {
             self.tell(node, link, packet);
         }
     }
 
-    /// The last bit of a packet has left the node by a served port, or it was lost there.
+    /// A packet that came in by `arrival` begins to leave the node.
     #[inline]
+    pub(super) fn departs(&mut self, node: u32, arrival: PortId, departure: Departure) {
+        let link = self.local_link(node, arrival);
+        let Some(served) = self.served(link) else { return };
+        let Some(control) = &served.flow_control else { return };
+        served.departures.push(departure);
+        if control.holds_back() {
+            self.set_flow_control_wake(link);
+        }
+    }
+
+    /// Gives back the memory of what came in by a link and has left by now.
+    #[inline]
+    fn settle_departures(&mut self, node: u32, link: usize) {
+        let now = self.now;
+        while let Some(packet) = self.served(link).and_then(|served| served.settle_departures(now)) {
+            self.tell(node, link, packet);
+        }
+    }
+
+    /// A packet that waited for a served port is lost there.
     pub(super) fn release(&mut self, node: u32, link: usize, class: u8, size: u32, origin: Origin) {
         let now = self.now;
-        if self.inspects
-            && let Some(agent) = self.served(link).and_then(|served| served.agent.as_mut())
-        {
+        if let Some(agent) = self.served(link).and_then(|served| served.agent.as_mut()) {
             agent.left(now, class, size);
         }
         let Some(arrival) = origin.port.filter(|_| self.controls) else { return };
@@ -77,9 +96,7 @@ impl Partition {
         self.set_flow_control_wake(link);
         if before.0 & !paused.0 != 0 {
             self.expect_departures(link);
-            if self.served(link).is_some_and(|served| served.serving.is_none()) {
-                self.serve_next(link);
-            }
+            self.serve_next(node, link);
             self.poll(node);
         }
     }
@@ -88,8 +105,8 @@ impl Partition {
     fn expect_departures(&mut self, link: usize) {
         let now = self.now;
         let Some(served) = self.served(link) else { return };
-        let begin = served.serving.as_ref().map_or(now, |serving| serving.sent);
-        let waiting = u32::try_from(served.queue.bytes().0).unwrap_or(u32::MAX);
+        let begin = served.free_at.max(now);
+        let waiting = u32::try_from(served.waiting).unwrap_or(u32::MAX);
         let port = &mut self.ports[link];
         port.free_at = port.free_at.max(begin + self.classes[port.class as usize].serialisation(waiting));
         self.states[link].free_at = port.free_at;
@@ -97,7 +114,11 @@ impl Partition {
 
     fn set_flow_control_wake(&mut self, link: usize) {
         let Some(served) = self.served(link) else { return };
-        let wake = served.flow_control.as_ref().map_or(Time::NEVER, |control| control.wake());
+        let Some(control) = &served.flow_control else { return };
+        let mut wake = control.wake();
+        if control.holds_back() {
+            wake = served.departures.iter().map(|departure| departure.at).fold(wake, Time::min);
+        }
         if wake != served.wake {
             served.wake = wake;
             if wake < Time::NEVER {
@@ -111,6 +132,7 @@ impl Partition {
         if self.served(index).is_none_or(|served| served.wake != now) {
             return;
         }
+        self.settle_departures(node, index);
         while let Some(control) = self.flow_control(index)
             && control.wake() <= now
         {
@@ -147,8 +169,7 @@ impl Partition {
     pub(crate) fn held_ports(&self) -> impl Iterator<Item = (LinkId, u64)> {
         let is_held = |&link: &usize| {
             let served = self.specials[link].as_ref().and_then(|special| special.served.as_ref());
-            self.states[link].paused.0 != 0
-                && served.is_some_and(|served| served.serving.is_none() && served.queue.bytes().0 > 0)
+            self.states[link].paused.0 != 0 && served.is_some_and(|served| served.waiting > 0)
         };
         let links = (0..self.links.len()).filter(is_held);
         links.map(|link| (self.links[link], self.ports[link].stats.data_packets))

@@ -3,7 +3,7 @@
 use super::Partition;
 use crate::events::{Event, Kind};
 use crate::mail::Content;
-use crate::port::InService;
+use crate::port::{Departure, InService};
 use crate::slab::Origin;
 use raddle_core::{Admit, DropReason, Duration, Input, LinkId, Packet, PortId, Signal, Time, Verdict};
 
@@ -22,37 +22,44 @@ impl Partition {
     }
 
     pub(super) fn enqueue_served(&mut self, node: u32, out: PortId, slot: u32, origin: Origin) -> bool {
-        let link = self.local_link(node, out);
-        let bound = u32::try_from(link).expect("link ids fit 28 bits");
-        self.slab.set_origin(slot, Origin { bound, ..origin });
+        let (now, link) = (self.now, self.local_link(node, out));
         let packet = self.slab.get_mut(slot);
-        let port = &mut self.ports[link];
+        let (class, size) = (packet.class(), packet.size);
         let Some(served) = self.specials[link].as_mut().and_then(|special| special.served.as_mut()) else {
             unreachable!("the caller has looked")
         };
-        let notice =
-            served.agent.as_mut().and_then(|agent| agent.enqueue(self.now, packet, &self.states[link]));
-        let mut due = false;
-        if served.queue.push(self.now, slot, packet) == Admit::Drop {
-            if let Some(agent) = &mut served.agent {
-                agent.left(self.now, packet.class(), packet.size);
-            }
-            due = self.lose(node, Some(out), slot, origin, DropReason::QueueFull);
-        } else {
-            let waiting = served.bytes();
-            let stats = &mut port.stats;
-            stats.peak_queue = stats.peak_queue.max(waiting);
-            if let Some(depths) = self.depths.get_mut(link) {
-                depths.count(waiting);
-            }
-            let (class, size) = (packet.class(), packet.size);
-            let time = self.classes[port.class as usize].serialisation_of(packet, size);
-            port.free_at = port.free_at.max(self.now) + time;
-            self.states[link].free_at = port.free_at;
+        let origin = Origin { bound: link as u32, ..origin };
+        let is_free = served.free_at <= now && !served.is_due && served.waiting == 0;
+        if is_free && served.may_pass && !self.states[link].paused.holds(class) {
+            self.count_waiting(link, size.into());
+            self.slab.set_origin(slot, origin);
             if let Some(arrival) = origin.port.filter(|_| self.controls) {
                 self.occupy(node, arrival, class, size);
             }
-            self.serve_next(link);
+            self.serve(node, link, slot, origin);
+            return false;
+        }
+        let notice = served.agent.as_mut().and_then(|agent| agent.enqueue(now, packet, &self.states[link]));
+        let mut due = false;
+        if served.queue.push(now, slot, packet) == Admit::Drop {
+            if let Some(agent) = &mut served.agent {
+                agent.left(now, class, size);
+            }
+            due = self.lose(node, Some(out), slot, origin, DropReason::QueueFull);
+        } else {
+            served.waiting += u64::from(size);
+            let waiting = served.bytes(now);
+            let port = &mut self.ports[link];
+            let time = self.classes[port.class as usize].serialisation_of(packet, size);
+            port.free_at = port.free_at.max(now) + time;
+            self.states[link].free_at = port.free_at;
+            self.slab.set_origin(slot, origin);
+            debug_assert_eq!(served.waiting, served.queue.bytes().0);
+            self.count_waiting(link, waiting);
+            if let Some(arrival) = origin.port.filter(|_| self.controls) {
+                self.occupy(node, arrival, class, size);
+            }
+            self.serve_next(node, link);
         }
         if let Some(packet) = notice {
             due |= self.send(node, packet, None);
@@ -60,50 +67,86 @@ impl Partition {
         due
     }
 
-    /// Begins the next transmission of a served port, if none is under way and anything waits that is not paused.
-    pub(super) fn serve_next(&mut self, link: usize) {
-        let served = self.specials[link].as_mut().and_then(|special| special.served.as_mut());
-        let Some(served) = served.filter(|served| served.serving.is_none()) else { return };
-        let Some(slot) = served.queue.pop(self.now, self.states[link].paused) else { return };
-        if let Some(agent) = &mut served.agent {
-            agent.dequeue(self.now, self.slab.get_mut(slot), &self.states[link]);
+    /// Remembers how many bytes wait at a port, what is in service included.
+    #[inline]
+    fn count_waiting(&mut self, link: usize, bytes: u64) {
+        let stats = &mut self.ports[link].stats;
+        stats.peak_queue = stats.peak_queue.max(bytes);
+        if let Some(depths) = self.depths.get_mut(link) {
+            depths.count(bytes);
         }
+    }
+
+    /// Begins the next transmission of a served port, if none is under way and anything waits that is not paused.
+    pub(super) fn serve_next(&mut self, node: u32, link: usize) {
+        let now = self.now;
+        let served = self.specials[link].as_mut().and_then(|special| special.served.as_mut());
+        let Some(served) = served.filter(|served| !served.is_due && served.waiting > 0) else { return };
+        if served.free_at > now {
+            served.is_due = true;
+            self.events.push(Event::new(served.free_at, Kind::Sent, link as u32));
+            return;
+        }
+        let Some(slot) = served.queue.pop(now, self.states[link].paused) else { return };
+        let packet = self.slab.get_mut(slot);
+        served.waiting -= u64::from(packet.size);
+        debug_assert_eq!(served.waiting, served.queue.bytes().0);
+        if let Some(agent) = &mut served.agent {
+            agent.dequeue(now, packet, &self.states[link]);
+        }
+        self.serve(node, link, slot, self.slab.origin(slot));
+    }
+
+    /// Begins to send a packet by a served port.
+    #[inline]
+    fn serve(&mut self, node: u32, link: usize, slot: u32, origin: Origin) {
         let packet = self.slab.get(slot);
-        let (class, size, origin) = (packet.class(), packet.size, self.slab.origin(slot));
-        let heard_of = match origin.port {
-            None => true,
-            Some(_) => self.nodes[self.owner(link as u32) as usize].hears_of_departures,
-        };
-        let packet = heard_of.then(|| packet.clone());
+        let (class, size) = (packet.class(), packet.size);
+        // Under cut-through its header may be past the next node when it has left, so it is a copy.
+        let heard_of = origin.port.is_none() || self.nodes[node as usize].hears_of_departures;
+        let copy = heard_of.then(|| packet.clone());
+        self.settle_served(link);
         let sent = self.launch(link, slot, self.now, origin.tail);
         if let Some(served) = self.specials[link].as_mut().and_then(|special| special.served.as_mut()) {
-            served.serving = Some(InService { packet, class, size, origin, sent });
+            let serving = heard_of || served.agent.is_some();
+            served.serving = serving.then_some(InService { packet: copy, class, size, origin });
+            served.free_at = sent;
+            served.in_service = size;
+            served.is_due = serving || served.waiting > 0;
+            if served.is_due {
+                self.events.push(Event::new(sent, Kind::Sent, link as u32));
+            }
         }
-        self.events.push(Event::new(sent, Kind::Sent, link as u32));
+        if let Some(arrival) = origin.port.filter(|_| self.controls) {
+            self.departs(node, arrival, Departure { at: sent, size, class });
+        }
+    }
+
+    /// Forgets what has left a served port under cut-through or to another partition.
+    fn settle_served(&mut self, link: usize) {
+        let port = &self.ports[link];
+        if port.has_ledger {
+            self.settle_ledger(link, self.now);
+        } else if port.is_remote {
+            self.settle_remote(link, self.now);
+        }
     }
 
     pub(super) fn transmission_ends(&mut self, link: u32) {
-        let now = self.now;
-        let index = link as usize;
-        let Some(served) = self.specials[index].as_mut().and_then(|special| special.served.as_mut()) else {
-            return;
-        };
+        let (now, index) = (self.now, link as usize);
+        let served = self.specials[index].as_mut().and_then(|special| special.served.as_mut());
         // Otherwise the link went down in between.
-        let Some(InService { packet, class, size, origin, .. }) =
-            served.serving.take_if(|serving| serving.sent == now)
-        else {
-            return;
-        };
-        let port = &self.ports[index];
-        if port.has_ledger {
-            self.settle_ledger(index, self.now);
-        } else if port.is_remote {
-            self.settle_remote(index, self.now);
+        let Some(served) = served.filter(|served| served.is_due && served.free_at == now) else { return };
+        served.is_due = false;
+        let node = self.ports[self.ports[index].reverse as usize].wire.to_node;
+        let serving = served.serving.take();
+        if let Some(InService { class, size, .. }) = &serving
+            && let Some(agent) = &mut served.agent
+        {
+            agent.left(now, *class, *size);
         }
-        let node = self.owner(link);
-        self.release(node, index, class, size, origin);
-        self.serve_next(index);
-        let Some(packet) = packet else { return };
+        self.serve_next(node, index);
+        let Some(InService { packet: Some(packet), origin, .. }) = serving else { return };
         self.departed(node, &packet, origin);
         if origin.port.is_none() {
             if let Some(host) = &mut self.nodes[node as usize].parts.host {
@@ -120,7 +163,7 @@ impl Partition {
         let index = self.links.binary_search(&link).ok().filter(|_| self.is_here(from))?;
         let served = self.specials[index].as_ref().and_then(|special| special.served.as_ref());
         if let Some(served) = served {
-            return Some(served.bytes());
+            return Some(served.bytes(now));
         }
         let port = &mut self.ports[index];
         if port.has_ledger {

@@ -75,6 +75,8 @@ impl Links {
                 is_served,
                 is_remote,
                 has_ledger: is_here && cut_through && (is_remote || !is_served),
+                ends_here: link
+                    .is_some_and(|link| topology.is_host(link.to) && topology.port_count(link.to) == 1),
                 settles_late: is_here && !is_remote && !is_served && !cut_through,
             });
             all.specials.push(special);

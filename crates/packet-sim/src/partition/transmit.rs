@@ -95,8 +95,10 @@ impl Partition {
         let size = packet.size;
         let sent = (start + class.serialisation_of(packet, size)).max(tail);
         let arrives = match self.header {
-            None => sent + class.delay,
-            Some(header) => start + class.serialisation_of(packet, size.min(header)) + class.delay,
+            Some(header) if !port.ends_here => {
+                start + class.serialisation_of(packet, size.min(header)) + class.delay
+            }
+            _ => sent + class.delay,
         };
         let arrived = sent + class.delay;
         port.free_at = port.free_at.max(sent);

@@ -223,12 +223,12 @@ impl<P: Protocol> Host for Adapter<P> {
         self.bear_due(now);
         self.queues.fire(now);
         let mut wake = self.queues.next_timer();
-        if let Some(&Reverse((birth, _))) = self.births.peek() {
-            wake = wake.min(birth);
-        }
         // While the port is busy or paused, there is nothing to do until it is not, which the engine will say.
         let port = ports.get(PortId(0));
         if !self.busy && port.up {
+            if let Some(&Reverse((birth, _))) = self.births.peek() {
+                wake = wake.min(birth);
+            }
             if let Some(packet) = self.next_frame(now, port.paused) {
                 return Output::Send { packet, port: None };
             }

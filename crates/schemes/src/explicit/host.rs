@@ -2,14 +2,16 @@
 
 use super::Protocol;
 use super::incoming::Incoming;
-use super::outgoing::{Common, Outgoing, Progress};
+use super::outgoing::{Common, Cut, Outgoing, Progress};
 use super::subflow::{Packets, Timeouts};
 use super::timers::Timers;
 use crate::flow_hash::mix;
 use raddle_core::{Duration, Flow, Host, Input, NodeId, Output, Packet, Ports, Rate, Report, Time};
+use raddle_topology::Paths;
 use raddle_wire::rated::Segment;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// What a host needs to know of itself.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +41,7 @@ pub struct ExplicitHost<P: Protocol> {
     setup: Setup,
     common: Common,
     protocol: P,
+    paths: Arc<Paths>,
     outgoing: FxHashMap<u32, Outgoing<P::Sender>>,
     /// Where to look for the next flow's number.
     next_number: u32,
@@ -50,12 +53,12 @@ pub struct ExplicitHost<P: Protocol> {
 }
 
 impl<P: Protocol> ExplicitHost<P> {
-    /// A host at which nothing has begun.
+    /// A host at which nothing has begun, whose flows take such paths.
     ///
     /// # Panics
     /// If packets have no payload, their header is too short, or flows have no or too many subflows.
     #[must_use]
-    pub fn new(setup: Setup, protocol: P) -> Self {
+    pub fn new(setup: Setup, protocol: P, paths: Arc<Paths>) -> Self {
         assert!(setup.payload > 0 && setup.header as usize >= Segment::LEN, "{setup:?}");
         assert!((1..=Segment::SUBFLOWS).contains(&setup.subflows), "{} subflows", setup.subflows);
         let timeouts = Timeouts { initial: setup.initial_timeout, least: setup.least_timeout };
@@ -63,6 +66,7 @@ impl<P: Protocol> ExplicitHost<P> {
             setup,
             common: Common { node: setup.node.0, header: setup.header, timeouts },
             protocol,
+            paths,
             outgoing: FxHashMap::default(),
             next_number: 0,
             timers: Timers::default(),
@@ -105,13 +109,13 @@ impl<P: Protocol> ExplicitHost<P> {
         let Setup { line_rate, line_rates, payload, header, subflows, seed, .. } = self.setup;
         let app_rate = flow.app_rate.unwrap_or(Rate::from_bps(u64::MAX));
         let limit = line_rate.min(app_rate);
-        let of_all =
+        let limit_of_all =
             Rate::from_bps(limit.as_bps().saturating_mul(subflows.into())).min(line_rates).min(app_rate);
-        let path = (mix(mix(seed) ^ key) >> 32) as u16 % Segment::PATHS as u16;
+        let (paths, hash) = (&self.paths, mix(mix(seed) ^ key));
+        let path = |subflow| paths.choice(hash, subflow) as u16;
         let packets = Packets::of(flow.size, payload, header);
-        let limits = (limit, of_all);
-        let outgoing =
-            Outgoing::new(&mut self.protocol, flow, number, path, packets, subflows, limits, &self.common);
+        let cut = Cut { packets, subflows, limit, limit_of_all };
+        let outgoing = Outgoing::new(&mut self.protocol, flow, number, path, cut, &self.common);
         if outgoing.is_doomed(now, &self.protocol) {
             return; // nobody has heard of it
         }

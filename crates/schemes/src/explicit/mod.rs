@@ -98,7 +98,7 @@ pub trait Protocol: Send {
     /// The rate that the subflow has, in bytes on the wire: zero pauses it.
     fn rate(&self, sender: &Self::Sender) -> Rate;
 
-    /// How long after its last packet a subflow without a rate sends a probe.
+    /// How long after its last packet a subflow without a rate sends a probe. Zero stands for the initial timeout.
     fn probe_interval(&self, sender: &Self::Sender, view: &View) -> Duration;
 
     /// Whether a flow cannot be completed in time, and ends here.

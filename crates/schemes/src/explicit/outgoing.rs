@@ -15,12 +15,21 @@ pub(super) struct Common {
     pub(super) timeouts: Timeouts,
 }
 
+/// How a flow is cut up.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cut {
+    pub(super) packets: Packets,
+    /// Subflows, if there are packets for so many.
+    pub(super) subflows: u32,
+    /// The greatest rate of a subflow, and of all together.
+    pub(super) limit: Rate,
+    pub(super) limit_of_all: Rate,
+}
+
 /// A flow that is being sent.
 pub(super) struct Outgoing<S> {
     dst: u32,
     number: u32,
-    /// Which path the first subflow takes; each other takes the next.
-    path: u16,
     deadline: Time,
     /// The greatest rate of a subflow, and of all together.
     limit: Rate,
@@ -33,9 +42,18 @@ pub(super) struct Outgoing<S> {
 
 struct Sending<S> {
     subflow: Subflow,
+    /// Which path it takes.
+    path: u16,
     sender: S,
     /// The rate that was reported last.
     told: Rate,
+}
+
+fn probe_interval<P: Protocol>(protocol: &P, sender: &P::Sender, view: &View, common: &Common) -> Duration {
+    match protocol.probe_interval(sender, view) {
+        Duration::ZERO => common.timeouts.initial,
+        interval => interval,
+    }
 }
 
 /// What a flow has come to with an acknowledgement.
@@ -48,17 +66,16 @@ pub(super) enum Progress {
 }
 
 impl<S> Outgoing<S> {
-    /// The flow `number` of a host, in at most so many subflows.
+    /// The flow `number` of a host, on the paths of these choices.
     pub(super) fn new<P: Protocol<Sender = S>>(
         protocol: &mut P,
         flow: &Flow,
         number: u32,
-        path: u16,
-        packets: Packets,
-        subflows: u32,
-        (limit, limit_of_all): (Rate, Rate),
+        path: impl Fn(u32) -> u16,
+        cut: Cut,
         common: &Common,
     ) -> Self {
+        let Cut { packets, subflows, limit, limit_of_all } = cut;
         let count = subflows.min(packets.count);
         let place = |of: u32| (u64::from(packets.count) * u64::from(of) / u64::from(count)) as u32;
         let sending = |of: u32| {
@@ -66,6 +83,7 @@ impl<S> Outgoing<S> {
                 Segment { src: common.node, flow: number * Segment::SUBFLOWS + of, ..Segment::default() };
             Sending {
                 subflow: Subflow::new(place(of)..place(of + 1), &packets),
+                path: path(of),
                 sender: protocol.open(&Terms { flow, key: segment.subflow_key(), limit }),
                 told: Rate::ZERO,
             }
@@ -73,7 +91,6 @@ impl<S> Outgoing<S> {
         Self {
             dst: flow.dst.0,
             number,
-            path,
             deadline: flow.due(),
             limit,
             limit_of_all,
@@ -133,7 +150,7 @@ impl<S> Outgoing<S> {
         common: &Common,
     ) -> Time {
         let of = &self.subflows[usize::from(place)];
-        let interval = protocol.probe_interval(&of.sender, &self.view(now, place));
+        let interval = probe_interval(protocol, &of.sender, &self.view(now, place), common);
         let due = of.subflow.due(protocol.rate(&of.sender), interval, &common.timeouts);
         // At its deadline a flow ends, whatever it waits for.
         let ends = if self.is_sending() && self.deadline > now { self.deadline } else { Time::NEVER };
@@ -154,7 +171,7 @@ impl<S> Outgoing<S> {
     ) -> Option<Packet> {
         let view = self.view(now, place);
         let of = &self.subflows[usize::from(place)];
-        let interval = protocol.probe_interval(&of.sender, &view);
+        let interval = probe_interval(protocol, &of.sender, &view, common);
         let rate = protocol.rate(&of.sender);
         let sent_before = view.sent;
         let is_over = !self.is_sending();
@@ -169,7 +186,7 @@ impl<S> Outgoing<S> {
             flow: self.number * Segment::SUBFLOWS + u32::from(place),
             seq: if kind == Kind::Term { is_over.into() } else { seq },
             plen,
-            path: (u32::from(self.path) + u32::from(place)) as u16 % Segment::PATHS as u16,
+            path: of.path,
             hop: 0,
             kind,
             ack: false,

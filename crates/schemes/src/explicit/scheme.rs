@@ -50,14 +50,15 @@ pub(crate) fn parts<P: Protocol + 'static>(
     mut agent: impl FnMut(LinkId, &Link) -> Box<dyn PortAgent> + 'static,
 ) -> Result<Parts, Unfit> {
     check_addresses(plan.topology, form.name)?;
-    let mut forwarder = pinned::forwarders(plan.topology, pinned::paths(plan, form.most_links)?);
+    let paths = pinned::paths(plan, form.most_links)?;
+    let mut forwarder = pinned::forwarders(plan.topology, Arc::clone(&paths));
     let settings = plan.settings;
     let payload = u16::try_from(settings.count(MSS.name)).expect("the parameter's range");
     let [initial_timeout, least_timeout] =
         [INITIAL_RTO, MIN_RTO].map(|parameter| settings.duration(parameter.name));
     let (topology, seed) = (Arc::clone(plan.topology), plan.seed);
     let links = Arc::clone(plan.topology);
-    let host = move |node: NodeId| -> Box<dyn Host> {
+    let mut host = move |node: NodeId| -> Box<dyn Host> {
         let rates = || topology.links_from(node).map(|(_, link)| link.rate);
         let setup = Setup {
             node,
@@ -70,9 +71,9 @@ pub(crate) fn parts<P: Protocol + 'static>(
             least_timeout,
             seed,
         };
-        Box::new(ExplicitHost::new(setup, protocol()))
+        Box::new(ExplicitHost::new(setup, protocol(), Arc::clone(&paths)))
     };
-    let (fabric, mut host) = (Arc::clone(plan.topology), host);
+    let fabric = Arc::clone(plan.topology);
     Ok(Parts {
         node: Box::new(move |id| Node {
             host: fabric.is_host(id).then(|| host(id)),

@@ -2,9 +2,12 @@
 
 use super::*;
 use raddle_core::{Bytes, FlowId, Host, Input, NodeId, Output, Packet, Ports, Report};
+use raddle_topology::builders::single_switch;
+use raddle_topology::{Choice, Paths};
 use raddle_wire::rated::Kind;
 use raddle_wire::rcp;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 const GBPS: Rate = Rate::from_gbps(1);
 const DELAY: Duration = Duration::from_us(50);
@@ -66,6 +69,8 @@ struct Pair {
 
 impl Pair {
     fn new(subflows: u32, switch: Switch) -> Self {
+        let fabric = Arc::new(single_switch(2, GBPS, DELAY).expect("two hosts"));
+        let paths = Arc::new(Paths::new(fabric, Choice::Ecmp).expect("paths"));
         let host = |node| {
             let setup = Setup {
                 node: NodeId(node),
@@ -78,7 +83,7 @@ impl Pair {
                 least_timeout: Duration::from_us(300),
                 seed: 1,
             };
-            ExplicitHost::new(setup, Echo)
+            ExplicitHost::new(setup, Echo, Arc::clone(&paths))
         };
         Self {
             now: Time::ZERO,

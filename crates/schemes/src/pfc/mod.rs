@@ -142,6 +142,10 @@ impl LinkFlowControl for Pfc {
         Some(self.frame(priority, true))
     }
 
+    fn holds_back(&self) -> bool {
+        self.pausing != 0
+    }
+
     fn heed(&mut self, now: Time, packet: &Packet) -> bool {
         let Header::Pfc(pause) = &packet.header else { return false };
         for priority in (0..8).filter(|&priority| pause.enabled >> priority & 1 == 1) {

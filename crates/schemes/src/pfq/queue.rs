@@ -113,4 +113,8 @@ impl Queue for FlowQueues {
     fn bytes(&self) -> Bytes {
         Bytes(self.bytes)
     }
+
+    fn may_be_passed(&self) -> bool {
+        true
+    }
 }

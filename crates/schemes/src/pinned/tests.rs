@@ -121,7 +121,7 @@ fn what_has_no_path_here_is_lost() {
 #[test]
 fn fabrics_that_do_not_fit_are_refused() {
     let refused = |topology: &Arc<Topology>, routing, most| {
-        let unfit = paths_of(topology, routing, most).err().expect("a reason");
+        let unfit = paths_of(topology, routing, most).expect_err("a reason");
         (unfit.key, unfit.problem)
     };
     let (key, problem) = refused(&fat_tree(4), "bcube", 12);

@@ -55,6 +55,10 @@ impl Queue for Strict {
     fn bytes(&self) -> Bytes {
         Bytes(self.bytes)
     }
+
+    fn may_be_passed(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

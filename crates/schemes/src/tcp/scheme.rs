@@ -1,10 +1,13 @@
 //! What the registry's entries of TCP have in common: parameters, and how hosts are built.
 
 use super::control::CongestionControl;
-use super::{Params, TcpHost};
+use super::{Params, TcpHost, packet};
+use crate::five_tuple;
+use crate::fluid::{Sharing, Ways, max_min};
 use crate::parameter::{Parameter, Value};
 use crate::registry::{Hosts, Info, Plan, Unfit, View, check_addresses};
-use raddle_core::{Bytes, Duration};
+use raddle_core::{Bytes, Duration, Flow, Packet};
+use raddle_wire::tcp::Segment;
 use std::sync::Arc;
 
 /// Most that a timeout may be, [`Params::max_rto`]'s default, in picoseconds.
@@ -107,6 +110,18 @@ fn params(plan: &Plan<'_>) -> Params {
         receive_window: Bytes(settings.count("receive_window")),
         ..Params::default()
     }
+}
+
+/// TCP as a fluid: max-min shares at once, whatever the algorithm. Slow start, losses and the time that windows take to converge
+/// are left out.
+pub(super) fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
+    Ok(Sharing { policy: max_min(plan.topology, 0.0), acknowledged: true, ways: Ways::Routed(first_segment) })
+}
+
+/// The first segment of a host's `number`th flow, as far as switches can tell.
+fn first_segment(flow: &Flow, number: u64) -> Packet {
+    let (src_port, dst_port) = five_tuple::ports(number);
+    packet(Segment { src: flow.src.0, dst: flow.dst.0, src_port, dst_port, plen: 1, ..Segment::default() })
 }
 
 pub(super) fn build<C: CongestionControl>(plan: &Plan<'_>) -> Result<Hosts, Unfit> {

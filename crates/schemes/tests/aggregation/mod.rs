@@ -113,13 +113,14 @@ pub(crate) struct Bench<'a> {
     /// Parameters that are not at their defaults.
     pub(crate) settings: &'a [(&'a str, Value)],
     pub(crate) topology: &'a Arc<Topology>,
+    pub(crate) routing: &'a str,
     pub(crate) errors: LinkErrors,
 }
 
 impl<'a> Bench<'a> {
     /// With the transport's defaults, and without errors.
     pub(crate) fn new(transport: &'a str, topology: &'a Arc<Topology>) -> Self {
-        Self { transport, settings: &[], topology, errors: LinkErrors::default() }
+        Self { transport, settings: &[], topology, routing: "ecmp", errors: LinkErrors::default() }
     }
 
     /// What becomes of flows if ports have 4 MB.
@@ -134,7 +135,7 @@ impl<'a> Bench<'a> {
         for &(name, value) in self.settings {
             settings.set(name, value);
         }
-        let plan = Plan::new(self.topology, "ecmp", &settings, 1);
+        let plan = Plan::new(self.topology, self.routing, &settings, 1);
         let mut parts = transport.build(&plan, &Settings::defaults(&[])).expect("a fabric that fits");
         let port = |link| PortSetup {
             limit_bytes: Some(4_000_000),

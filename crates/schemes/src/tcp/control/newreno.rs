@@ -14,6 +14,7 @@ pub const TRANSPORT: Transport = Transport {
         ..scheme::INFO
     },
     make: Make::Hosts(scheme::build::<NewReno>),
+    fluid: Some(scheme::fluid),
 };
 
 /// Slow start, a segment a round trip beyond, half of it after a loss.

@@ -23,6 +23,7 @@ pub const TRANSPORT: Transport = Transport {
         ..scheme::INFO
     },
     make: Make::Hosts(scheme::build::<Reno>),
+    fluid: Some(scheme::fluid),
 };
 
 const PARAMETERS: [Parameter; 12] = scheme::parameters(&Defaults {

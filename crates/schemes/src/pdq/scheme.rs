@@ -1,0 +1,51 @@
+//! PDQ's entry in the registry.
+
+use super::params::{Manners, PARAMETERS, Rules};
+use super::{Controller, Pdq, PdqPort};
+use crate::explicit::scheme::{Form, parts};
+use crate::pinned;
+use crate::registry::{Info, Make, Parts, Plan, Transport, Unfit, View};
+use raddle_core::{LinkId, PortAgent};
+use raddle_topology::Link;
+use raddle_wire::pdq::Packet;
+
+/// PDQ.
+pub const TRANSPORT: Transport = Transport {
+    info: Info {
+        name: "pdq",
+        summary: "PDQ: switches let the most critical flows send at full rate and pause the others, to meet deadlines and finish flows early",
+        source: "Hong, Caesar, Godfrey: Finishing Flows Quickly with Preemptive Scheduling, SIGCOMM 2012; specs/pdq.md §1-§5",
+        differs: &[
+            "a link that accepted a flow holds up others by their rate of zero, not by who pauses them: fresh flows would slip through",
+            "a rate below a packet a round trip is not granted: its holder would wait long for a better one",
+            "a link's queue counts without the packet that is leaving, which alone would cost five percent",
+            "the expected time counts bytes that are not acknowledged, with their headers",
+            "SYNs are granted rates as data is; `syn_grants` says otherwise",
+            "gaps in acknowledgements show losses, besides timeouts, and TERM is acknowledged",
+            "egress ports of hosts have controllers, so that flows of one host share its link",
+            "receivers take what their link brings, and lower no rate",
+            "all headers together take 40 bytes, as those of TCP do; `h_sched` charges more",
+        ],
+        view: View::Local,
+        parameters: PARAMETERS,
+    },
+    make: Make::Whole { routings: pinned::ROUTINGS, build },
+    fluid: None,
+};
+
+/// Links of the longest path.
+const MOST_LINKS: usize = 12;
+
+fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
+    let (rules, manners) = (Rules::of(plan.settings), Manners::of(plan.settings, plan.seed));
+    let form = Form {
+        name: "PDQ",
+        subflows: plan.settings.count("subflows") as u32,
+        header: Packet::LEN as u32 + plan.settings.count("h_sched") as u32,
+        most_links: MOST_LINKS,
+    };
+    let port = move |id: LinkId, link: &Link| -> Box<dyn PortAgent> {
+        Box::new(PdqPort::new(Controller::new(id.0, link.rate, rules)))
+    };
+    parts(plan, form, move || Pdq::new(manners), port)
+}
