@@ -237,6 +237,8 @@ pub const TRANSPORTS: &[Transport] = &[
     crate::tcp::control::NEWRENO,
     crate::tcp::control::CUBIC,
     crate::tcp::control::DCTCP,
+    crate::d3::TRANSPORT,
+    crate::rcp::TRANSPORT,
     crate::udp::TRANSPORT,
     crate::cee::TRANSPORT,
     crate::dcqcn::TRANSPORT,
