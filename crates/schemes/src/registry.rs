@@ -119,8 +119,11 @@ pub struct Transport {
     /// How it is built.
     pub make: Make,
     /// What it is as a fluid, if it is one.
-    pub fluid: Option<fn(&Plan<'_>) -> Result<Sharing, Unfit>>,
+    pub fluid: Option<MakeFluid>,
 }
+
+/// Makes a transport for the flow engine.
+pub type MakeFluid = fn(&Plan<'_>) -> Result<Sharing, Unfit>;
 
 /// How the parts of a transport are made.
 #[derive(Clone, Copy)]
