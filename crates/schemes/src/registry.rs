@@ -119,8 +119,11 @@ pub struct Transport {
     /// How it is built.
     pub make: Make,
     /// What it is as a fluid, if it is one.
-    pub fluid: Option<fn(&Plan<'_>) -> Result<Sharing, Unfit>>,
+    pub fluid: Option<MakeFluid>,
 }
+
+/// Makes a transport for the flow engine.
+pub type MakeFluid = fn(&Plan<'_>) -> Result<Sharing, Unfit>;
 
 /// How the parts of a transport are made.
 #[derive(Clone, Copy)]
@@ -237,6 +240,8 @@ pub const TRANSPORTS: &[Transport] = &[
     crate::tcp::control::NEWRENO,
     crate::tcp::control::CUBIC,
     crate::tcp::control::DCTCP,
+    crate::d3::TRANSPORT,
+    crate::rcp::TRANSPORT,
     crate::udp::TRANSPORT,
     crate::cee::TRANSPORT,
     crate::dcqcn::TRANSPORT,
