@@ -28,6 +28,14 @@ fn incremental(specs: &[Spec], links: &[f64]) -> Vec<f64> {
     slots.into_iter().map(|slot| incremental.rate(slot)).collect()
 }
 
+/// Whether rates are equal but for rounding: relative to the largest link, not to the rates themselves. A flow that comes
+/// late gets what others leave of a link, a small difference of large numbers, divided by its own small weight there;
+/// and weights are multiples of 2^-40 to [`Incremental`]. The largest error in a million of the instances below was
+/// 7e-11 of the largest link, at rates down to 1e-4 of it.
+fn same(a: f64, b: f64, links: &[f64]) -> bool {
+    (a - b).abs() <= 1e-9 * links.iter().copied().fold(0.0, f64::max)
+}
+
 /// Rates by all algorithms, which must agree and pass the checks.
 fn rates(specs: &[Spec], links: &[f64]) -> Vec<f64> {
     let flows = flows(specs);
@@ -37,7 +45,7 @@ fn rates(specs: &[Spec], links: &[f64]) -> Vec<f64> {
     let kept = incremental(specs, links);
     for rates in [&fast, &kept] {
         for (a, b) in slow.iter().zip(rates) {
-            assert!((a - b).abs() <= 1e-9 * a.abs().max(1e-3), "{slow:?} {rates:?}");
+            assert!(same(*a, *b, links), "{slow:?} {rates:?}");
         }
         check(&flows, links, rates).expect("invariants hold");
     }
@@ -205,7 +213,7 @@ proptest! {
         let scaled: Vec<Spec> = specs.iter().map(|(w, c, d, row)| (*w, *c, d * factor, row.clone())).collect();
         let wide: Vec<f64> = links.iter().map(|c| c * factor).collect();
         for (a, b) in rates(&scaled, &wide).iter().zip(&base) {
-            prop_assert!((a - b * factor).abs() <= 1e-7 * b.max(1e-6) * factor);
+            prop_assert!(same(*a, b * factor, &wide), "{a} {b} by {factor}");
         }
     }
 
@@ -215,7 +223,7 @@ proptest! {
         let scaled: Vec<Spec> =
             specs.iter().map(|(w, c, d, row)| (if *c == 1 { w * factor } else { *w }, *c, *d, row.clone())).collect();
         for (a, b) in rates(&scaled, &links).iter().zip(&base) {
-            prop_assert!((a - b).abs() <= 1e-7 * b.max(1e-6));
+            prop_assert!(same(*a, *b, &links), "{a} {b}");
         }
     }
 
@@ -224,7 +232,7 @@ proptest! {
         let base = rates(&specs, &links);
         let reversed: Vec<Spec> = specs.iter().rev().cloned().collect();
         for (a, b) in rates(&reversed, &links).iter().rev().zip(&base) {
-            prop_assert!((a - b).abs() <= 1e-7 * b.max(1e-6));
+            prop_assert!(same(*a, *b, &links), "{a} {b}");
         }
     }
 }

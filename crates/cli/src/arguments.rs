@@ -38,6 +38,21 @@ pub(crate) enum Command {
     Sweep(Run),
     /// Run the live runtime (lockstep) on an experiment.
     Live(Run),
+    /// Run an experiment on the packet engine and on the flow engine, and say how far they are apart; exit code 1 if farther than
+    /// `[agree]` in the file allows.
+    Agree {
+        /// The experiment, a TOML file.
+        file: PathBuf,
+        /// Override a key: `--set workload.flows=512`; again for more.
+        #[arg(long, value_name = "KEY=VALUE")]
+        set: Vec<String>,
+        /// The seed, for `--set engine.seed=N`.
+        #[arg(long)]
+        seed: Option<u64>,
+        /// Threads for the packet engine; all cores if left out.
+        #[arg(long)]
+        threads: Option<usize>,
+    },
     /// Choose a routing protocol for each flow of an experiment, all taken as live at once (R2C2, §3.4).
     Select {
         /// The experiment, a TOML file.

@@ -4,7 +4,10 @@ use crate::Ended;
 use crate::arguments::{Arguments, Command, Format, Listed, Run, Scale, Topo};
 use crate::show::{self, Bars};
 use raddle_lab::experiment::Document;
-use raddle_lab::{Comparison, Control, Error, Progress, catalogue, figure, run_into, select, sweep, topo};
+use raddle_lab::search::{self, Search};
+use raddle_lab::{
+    Comparison, Control, Error, Progress, agree, catalogue, figure, run_into, select, sweep, topo,
+};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,6 +61,21 @@ pub(crate) fn execute(arguments: &Arguments, stop: &AtomicBool) -> Result<Ended,
             }
             output.print(|| selection.to_string(), || selection.json());
             Ok(Ended::Done)
+        }
+        Command::Agree { file, set, seed, threads } => {
+            let document = document(file, set, *seed)?;
+            let bars = Bars::new(&agree::ENGINES.map(str::to_owned), output.quiet);
+            let threads = threads.unwrap_or_else(cores);
+            let agreement =
+                agree::agree(&document, threads, stop, &mut |run, progress| bars.update(run, progress));
+            bars.clear();
+            let agreement = agreement?;
+            output.print(|| agreement.to_string(), || agreement.json());
+            Ok(match (stop.load(Ordering::Relaxed), agreement.holds()) {
+                (true, _) => Ended::Interrupted,
+                (false, true) => Ended::Done,
+                (false, false) => Ended::CheckFailed,
+            })
         }
         Command::Reproduce { target, scale, out, threads } => {
             let options = figure::Options {
@@ -142,6 +160,13 @@ fn run_one(run: &Run, own: &[&str], output: Output, stop: &AtomicBool) -> Result
     let threads = run.threads.unwrap_or_else(cores);
     let control = Control { stop, progress: &mut |progress| bars.update(0, progress), threads };
     let directory = directory(run);
+    if let Some(search) = Search::read(&document)? {
+        let found = search::run_into(&search, &document, &directory, control);
+        bars.clear();
+        let found = found?;
+        output.print(|| format!("{found}\nkept in      {}", directory.display()), || json!(found));
+        return Ok(Ended::Done);
+    }
     let summary = run_into(document.prepare()?, &directory, &name, control);
     bars.clear();
     let summary = summary?;
@@ -150,7 +175,8 @@ fn run_one(run: &Run, own: &[&str], output: Output, stop: &AtomicBool) -> Result
 }
 
 fn run_sweep(run: &Run, output: Output, stop: &AtomicBool) -> Result<Ended, Error> {
-    let cells = load(run, &[])?.cells()?;
+    let document = load(run, &[])?;
+    let cells = document.cells()?;
     if run.dry_run {
         let documents: Vec<_> = cells.iter().map(|cell| (cell.name(), cell.document.clone())).collect();
         return dry_run(&documents, output);
@@ -158,6 +184,15 @@ fn run_sweep(run: &Run, output: Output, stop: &AtomicBool) -> Result<Ended, Erro
     let names: Vec<String> = cells.iter().map(raddle_lab::experiment::Cell::name).collect();
     let bars = Bars::new(&names, output.quiet);
     let threads = run.threads.unwrap_or_else(cores);
+    if Search::read(&document)?.is_some() {
+        let progress = |i: usize, progress: &Progress| bars.update(i, progress);
+        let found = search::sweep(&cells, &directory(run), threads, stop, &progress);
+        bars.clear();
+        let found: Vec<_> = names.into_iter().zip(found?).collect();
+        let json = || found.iter().map(|(name, found)| json!({ "run": name, "found": found })).collect();
+        output.print(|| search::table(&found), json);
+        return Ok(Ended::Done);
+    }
     let runs = sweep::sweep(&cells, &directory(run), threads, stop, &|i, progress| bars.update(i, progress));
     bars.clear();
     let directories: Vec<_> = runs?.into_iter().map(|run| run.directory).collect();
@@ -244,9 +279,9 @@ fn cores() -> usize {
 
 /// What this machine can run.
 fn doctor() -> (String, Value) {
-    let engines = ["packet", "lockstep"];
+    let engines = ["packet", "flow", "lockstep"];
     let text = format!(
-        "raddle   {}\ncores    {}\nengines  {}: both run anywhere, without privileges",
+        "raddle   {}\ncores    {}\nengines  {}: all run anywhere, without privileges",
         raddle_lab::VERSION,
         cores(),
         engines.join(", ")

@@ -5,6 +5,7 @@
 //!   TOML, places      --set             sweep    checks     engine, records, directory
 //! ```
 
+pub mod agree;
 mod capture;
 pub mod catalogue;
 mod compare;
@@ -14,6 +15,7 @@ mod error;
 pub mod experiment;
 mod faults;
 pub mod figure;
+mod flow_engine;
 mod gather;
 mod ideal;
 mod lossless;
@@ -23,6 +25,7 @@ mod ranks;
 pub mod rate_overhead;
 mod records;
 pub mod run;
+pub mod search;
 pub mod select;
 mod size_class;
 mod summary;

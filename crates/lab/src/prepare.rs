@@ -5,12 +5,14 @@ use crate::experiment::{
     At, Cause, Document, EngineKind, Experiment, Problem, QueueLimits, Scheme, Table, Value,
 };
 use crate::faults;
+use crate::flow_engine;
 use crate::ideal::{Ideals, components};
 use crate::ranks;
 use crate::uplinks::Uplinks;
 use raddle_core::{Bytes, Flow, LinkErrors, LinkId};
 use raddle_packet_sim::{Change, Config, PortSetup, Switching};
 use raddle_records::Framing;
+use raddle_schemes::fluid::FluidScheme;
 use raddle_schemes::registry::{Agents, FlowControls, Parts, Plan, Queues, Unfit, View};
 use raddle_schemes::strict::Strict;
 use raddle_topology::routing::Routing;
@@ -34,6 +36,8 @@ pub struct Prepared {
     pub(crate) ports: PortParts,
     pub(crate) changes: Vec<Change>,
     pub(crate) errors: LinkErrors,
+    /// The scheme as the flow engine knows it, if that is to run it.
+    pub(crate) fluid: Option<FluidScheme>,
     /// Links whose packets are captured.
     pub(crate) captured: BTreeSet<LinkId>,
     /// Links at whose ports queues are looked at.
@@ -92,6 +96,10 @@ impl Document {
         };
         let unfit = |unfit| self.unfit(unfit);
         let mut parts = scheme.transport.build(&plan, &scheme.routing_settings).map_err(unfit)?;
+        let fluid = (engine.kind == EngineKind::Flow)
+            .then(|| scheme.transport.fluid(&plan, &scheme.routing_settings))
+            .transpose()
+            .map_err(unfit)?;
         let ports = PortParts::build(scheme, &plan, parts.mtu + parts.header_bytes).map_err(unfit)?;
         let links = |named: Option<&str>, key: &str| match named {
             None => Ok(BTreeSet::new()),
@@ -105,9 +113,25 @@ impl Document {
         let looked_at = links(asked, "record.queue_links")?;
         let job = ranks::place(&experiment.workload, &topology, experiment.engine.seed, &mut parts)?;
         let flows = flows.into();
-        let mut prepared =
-            Prepared { experiment, topology, flows, parts, job, ports, changes, errors, captured, looked_at };
+        let mut prepared = Prepared {
+            experiment,
+            topology,
+            flows,
+            parts,
+            job,
+            ports,
+            changes,
+            errors,
+            fluid,
+            captured,
+            looked_at,
+        };
         self.check_queues(&mut prepared)?;
+        if let Some((key, what)) = flow_engine::unknown_to_fluids(&prepared) {
+            let hint = "choose kind = \"packet\" in [engine], or leave it out".to_owned();
+            let cause = Cause::Contradiction { what: what.to_owned(), hint };
+            return Err(Problem::at(&place(&self.root, key), cause));
+        }
         if let Some(interval) = prepared.experiment.record.imbalance
             && Uplinks::of(&prepared.topology, interval).is_none()
         {
@@ -218,7 +242,7 @@ impl Prepared {
     }
 
     /// What a node must have of a packet before it passes it on, if not all.
-    fn lookahead(&self) -> Option<Bytes> {
+    pub(crate) fn lookahead(&self) -> Option<Bytes> {
         let engine = &self.experiment.engine;
         // Where headers are inside of what counts as payload, a switch waits for the least frame of Ethernet.
         let header = match self.parts.header_bytes {
@@ -256,11 +280,14 @@ impl Prepared {
         Facts::of(&self.flows, &self.topology, |src, dst| routing.distance(src, dst).unwrap_or(0))
     }
 
+    /// How flows are cut into packets.
+    pub(crate) fn framing(&self) -> Framing {
+        let LinkLayer { overhead, least, .. } = self.topology.link_layer();
+        Framing { payload: self.parts.mtu, header: self.parts.header_bytes, overhead, least }
+    }
+
     /// What flows could hope for.
     pub(crate) fn ideals(&self) -> Ideals {
-        let LinkLayer { overhead, least, .. } = self.topology.link_layer();
-        let (payload, header) = (self.parts.mtu, self.parts.header_bytes);
-        let framing = Framing { payload, header, overhead, least };
-        Ideals::new(&self.topology, framing, self.lookahead(), self.parts.handshake)
+        Ideals::new(&self.topology, self.framing(), self.lookahead(), self.parts.handshake)
     }
 }

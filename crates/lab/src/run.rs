@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::capture::Capture;
 use crate::experiment::EngineKind;
+use crate::flow_engine;
 use crate::gather::{Gather, Sampled};
 use crate::prepare::Prepared;
 use crate::queue_lengths::QueueLengths;
@@ -189,22 +190,23 @@ pub(crate) fn run_with(
             run_packets(&mut prepared, Sampled(gather), queue_lengths, &mut watch)?
         }
         EngineKind::Packet => run_packets(&mut prepared, gather, queue_lengths, &mut watch)?,
+        EngineKind::Flow => flow_engine::run(&mut prepared, gather, &mut watch),
         EngineKind::Lockstep => run_lockstep(&mut prepared, gather, &mut watch),
     };
     finish(&prepared, ended, &watch)
 }
 
 /// What an engine leaves.
-struct Ended<'a> {
-    gather: Gather<'a>,
-    links: Vec<LinkStats>,
-    queues: Vec<QueueRecord>,
-    flow_control: Vec<FlowControlRecord>,
-    events: u64,
-    now: Time,
-    complete: bool,
+pub(crate) struct Ended<'a> {
+    pub(crate) gather: Gather<'a>,
+    pub(crate) links: Vec<LinkStats>,
+    pub(crate) queues: Vec<QueueRecord>,
+    pub(crate) flow_control: Vec<FlowControlRecord>,
+    pub(crate) events: u64,
+    pub(crate) now: Time,
+    pub(crate) complete: bool,
     /// What hosts still wait for, in words.
-    waiting: Vec<String>,
+    pub(crate) waiting: Vec<String>,
 }
 
 fn run_packets<'a, O: Observer + Into<Gather<'a>>>(
@@ -396,7 +398,7 @@ fn refuse_waiting(waiting: &[String]) -> Result<(), Error> {
 }
 
 /// Tells how far a run is, and whether to go on.
-struct Watch<'a> {
+pub(crate) struct Watch<'a> {
     control: Control<'a>,
     started: Instant,
     flows: u64,
@@ -404,7 +406,7 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    fn look(&mut self, now: Time, done: u64, packet_hops: u64) -> ControlFlow<()> {
+    pub(crate) fn look(&mut self, now: Time, done: u64, packet_hops: u64) -> ControlFlow<()> {
         let (flows, limit) = (self.flows, self.limit);
         let seconds = self.started.elapsed().as_secs_f64();
         (self.control.progress)(&Progress { done, flows, packet_hops, now, limit, seconds });

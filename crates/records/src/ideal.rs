@@ -17,16 +17,32 @@ pub struct Framing {
 
 impl Framing {
     /// What a packet of `size` bytes, its header included, takes on a link.
-    fn on_wire(self, size: u64) -> Bytes {
+    #[must_use]
+    pub fn on_wire(self, size: u64) -> Bytes {
         Bytes((size + u64::from(self.overhead)).max(self.least.into()))
     }
 
     /// Number of packets, at least one, and the sizes on the wire of a full and of the last one.
-    fn packets(self, size: Bytes) -> (u64, Bytes, Bytes) {
+    #[must_use]
+    pub fn packets(self, size: Bytes) -> (u64, Bytes, Bytes) {
         let (payload, header) = (u64::from(self.payload), u64::from(self.header));
         let packets = size.0.div_ceil(payload).max(1);
         let last = size.0 - (packets - 1) * payload;
         (packets, self.on_wire(payload + header), self.on_wire(last + header))
+    }
+
+    /// What all packets of a flow of `size` bytes take on a link.
+    #[must_use]
+    pub fn on_wire_in_all(self, size: Bytes) -> Bytes {
+        let (packets, full, last) = self.packets(size);
+        Bytes(full.0.saturating_mul(packets - 1).saturating_add(last.0))
+    }
+
+    /// The packets of a flow of `size` bytes, and the bytes of these, headers included, as counters of links see them.
+    #[must_use]
+    pub fn counted(self, size: Bytes) -> (u64, Bytes) {
+        let (packets, ..) = self.packets(size);
+        (packets, Bytes(size.0 + packets * u64::from(self.header)))
     }
 }
 
@@ -62,9 +78,8 @@ pub fn ideal_cut_through(
     lookahead: Bytes,
     path: impl IntoIterator<Item = (Rate, Duration)>,
 ) -> Duration {
-    let (packets, full, last) = framing.packets(size);
     let lookahead = framing.on_wire(lookahead.0);
-    let wire = Bytes(full.0.saturating_mul(packets - 1).saturating_add(last.0));
+    let wire = framing.on_wire_in_all(size);
     let (mut delay, mut whole, mut heads) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
     let mut narrowest_head = Duration::ZERO;
     for (rate, link_delay) in path {

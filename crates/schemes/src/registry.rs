@@ -1,5 +1,6 @@
 //! The lists of schemes, and the only ones. Adding one adds its folder and its line in one of them.
 
+use crate::fluid::{Sharing, Spread};
 use crate::parameter::{Parameter, Settings};
 use crate::reordering::{self, Reordering};
 use raddle_core::{Duration, Forwarder, Host, LinkFlowControl, LinkId, Node, NodeId, PortAgent, Queue};
@@ -117,6 +118,8 @@ pub struct Transport {
     pub info: Info,
     /// How it is built.
     pub make: Make,
+    /// What it is as a fluid, if it is one.
+    pub fluid: Option<fn(&Plan<'_>) -> Result<Sharing, Unfit>>,
 }
 
 /// How the parts of a transport are made.
@@ -157,6 +160,8 @@ pub struct Routing {
     pub info: Info,
     /// Makes the forwarders.
     pub build: fn(&Plan<'_>) -> Result<Forwarders, Unfit>,
+    /// How a flow spreads over links as a fluid, by the routing's parameters.
+    pub spread: fn(&Settings) -> Spread,
 }
 
 /// Flow control of links: one that keeps packets from being lost for want of memory.
@@ -228,12 +233,16 @@ pub const TRANSPORTS: &[Transport] = &[
     crate::r2c2::TRANSPORT,
     crate::r2c2_central::TRANSPORT,
     crate::pfq::TRANSPORT,
+    crate::tcp::control::RENO,
     crate::tcp::control::NEWRENO,
     crate::tcp::control::CUBIC,
     crate::tcp::control::DCTCP,
+    crate::d3::TRANSPORT,
+    crate::rcp::TRANSPORT,
     crate::udp::TRANSPORT,
     crate::cee::TRANSPORT,
     crate::dcqcn::TRANSPORT,
+    crate::pdq::TRANSPORT,
 ];
 
 /// All routings that are no transport's own; the first is the default.

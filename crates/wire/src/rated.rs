@@ -33,7 +33,7 @@ pub struct Segment {
     /// `number << 4 | subflow`: the flow's number in its source, and which of its subflows it is (24 bits in all).
     pub flow: u32,
     /// Of data, the packet's number in its flow, from 0; of a SYN, how many packets the flow has; of a probe, which probe
-    /// it is; of a TERM, 0. An acknowledgement repeats what it acknowledges.
+    /// it is; of a TERM, 1 if the whole flow ends and 0 if the subflow alone does. An acknowledgement repeats what it acknowledges.
     pub seq: u32,
     /// Payload bytes; 0 but for data.
     pub plen: u16,

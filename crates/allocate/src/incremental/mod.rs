@@ -81,6 +81,8 @@ pub struct Incremental {
     refill_from: Stop,
     /// Working memory.
     refill: Refill,
+    /// Flows whose rate may not be what was last reported, each once.
+    touched: Vec<u32>,
 }
 
 /// A link and the flows on it.
@@ -118,6 +120,10 @@ struct Member {
     demand_bps: f64,
     /// Its links, with its weight times its traversals.
     row: Vec<(u32, u64)>,
+    /// The rate that was last reported, bit/s.
+    reported_bps: f64,
+    /// Whether it is among the touched flows.
+    touched: bool,
 }
 
 impl Link {
@@ -138,7 +144,7 @@ impl Incremental {
     pub fn new(links: &[f64]) -> Self {
         let unit_bps = unit(links.iter().copied().fold(0.0, f64::max));
         let links = links.iter().map(|&bps| {
-            let capacity = u128::from((bps / unit_bps) as u64) << WEIGHT_BITS;
+            let capacity = capacity(bps, unit_bps);
             Link {
                 capacity,
                 room: (capacity - (capacity >> NOTHING_BITS)) as i128,
@@ -164,6 +170,7 @@ impl Incremental {
             looked_at: 0,
             refill_from: Stop::NONE,
             refill: Refill::default(),
+            touched: Vec::new(),
         }
     }
 
@@ -181,7 +188,13 @@ impl Incremental {
     ) -> usize {
         debug_assert!(weight > 0.0 && demand_bps >= 0.0);
         let slot = self.vacant.pop().unwrap_or_else(|| {
-            self.flows.push(Member { weight, demand_bps, row: Vec::new() });
+            self.flows.push(Member {
+                weight,
+                demand_bps,
+                row: Vec::new(),
+                reported_bps: 0.0,
+                touched: false,
+            });
             self.stops.push(Stop::never(class));
             u32::try_from(self.flows.len() - 1).expect("fewer than 2^32 flows")
         });
@@ -201,13 +214,19 @@ impl Incremental {
         self.entries += flow.row.len();
         *self.classes.entry(class).or_default() += 1;
         self.stops[slot as usize] = Stop::demand(class, 0);
-        if self.repair_is_long() {
-            // It has level 0 until then.
-            self.refill_from = self.refill_from.min(Stop::link(class, 0, 0));
-        } else {
-            self.raise(slot);
-        }
+        self.start(slot);
         slot as usize
+    }
+
+    /// Has a flow rise that has level 0.
+    fn start(&mut self, flow: u32) {
+        self.touch(flow);
+        if self.repair_is_long() {
+            // It keeps level 0 until then.
+            self.refill_from = self.refill_from.min(Stop::link(self.stops[flow as usize].class(), 0, 0));
+        } else {
+            self.raise(flow);
+        }
     }
 
     /// Removes the flow in a slot.
@@ -231,8 +250,40 @@ impl Incremental {
                 of_class.remove();
             }
         }
-        self.flows[slot].row.clear();
+        let gone = &mut self.flows[slot];
+        gone.row.clear();
+        // It has this rate, so that it will not be among the changes.
+        (gone.demand_bps, gone.reported_bps) = (0.0, 0.0);
         self.vacant.push(flow);
+    }
+
+    /// Sets the demand of the flow in a slot, in bit/s (or infinity).
+    ///
+    /// # Panics
+    /// If there never was one.
+    pub fn set_demand(&mut self, slot: usize, demand_bps: f64) {
+        debug_assert!(demand_bps >= 0.0);
+        let flow = u32::try_from(slot).expect("a slot that was given out");
+        self.lower(flow, Stop::demand(self.stops[slot].class(), 0));
+        self.flows[slot].demand_bps = demand_bps;
+        self.start(flow);
+    }
+
+    /// Sets the usable capacity of a link, in bit/s, which may not be above the largest that there was at first.
+    ///
+    /// # Panics
+    /// If there is no such link.
+    pub fn set_capacity(&mut self, link: u32, bps: f64) {
+        let at = &mut self.links[link as usize];
+        let left = at.left();
+        let old = std::mem::replace(&mut at.capacity, capacity(bps, self.unit_bps));
+        at.room = left + at.capacity as i128 - old as i128 - at.nothing() as i128 - i128::from(at.weight);
+        if at.stopping > 0 || at.room < 0 {
+            let classes = at.uses.iter().map(|using| self.stops[using.flow as usize].class());
+            if let Some(first) = classes.min() {
+                self.doubt(link, Stop::link(first, 0, link));
+            }
+        }
     }
 
     /// Works out the rates of the flows that there are.
@@ -314,6 +365,29 @@ impl Incremental {
         }
     }
 
+    /// Slots of the flows whose rates, as of the last [`settle`](Self::settle), are not what they were when this was
+    /// last asked, with these rates in bit/s. A flow that is new had rate 0.
+    pub fn changes(&mut self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.retain(|&flow| {
+            let rate = self.rate(flow as usize);
+            let flow = &mut self.flows[flow as usize];
+            flow.touched = false;
+            // Equal levels give equal bits.
+            std::mem::replace(&mut flow.reported_bps, rate).to_bits() != rate.to_bits()
+        });
+        self.touched = touched;
+        self.touched.drain(..).map(|flow| (flow as usize, self.flows[flow as usize].reported_bps))
+    }
+
+    /// Notes that a flow's rate may change.
+    fn touch(&mut self, flow: u32) {
+        let touched = &mut self.flows[flow as usize].touched;
+        if !std::mem::replace(touched, true) {
+            self.touched.push(flow);
+        }
+    }
+
     /// Has a link looked at for a stop that may be wrong.
     fn doubt(&mut self, slot: u32, stop: Stop) {
         let doubt = &mut self.links[slot as usize].doubt;
@@ -336,6 +410,7 @@ impl Incremental {
 
     /// Lets a flow stop earlier. Links that stop nobody have had room, and keep it.
     fn lower(&mut self, flow: u32, stop: Stop) {
+        self.touch(flow);
         let old = std::mem::replace(&mut self.stops[flow as usize], stop);
         self.count(old, stop);
         let fall = old.level() - stop.level();
@@ -353,6 +428,7 @@ impl Incremental {
 
     /// Lets a flow rise until its demand or the first of its links stops it.
     fn raise(&mut self, flow: u32) {
+        self.touch(flow);
         let at = flow as usize;
         let old = self.stops[at];
         let class = old.class();
@@ -405,6 +481,11 @@ impl Incremental {
             link.stopping += 1;
         }
     }
+}
+
+/// A capacity in rate units times weight units.
+fn capacity(bps: f64, unit_bps: f64) -> u128 {
+    u128::from((bps / unit_bps) as u64) << WEIGHT_BITS
 }
 
 /// The power of two of which the largest capacity has [`CAPACITY_BITS`] bits.

@@ -57,6 +57,7 @@ impl Incremental {
 
     /// Takes a flow from its links, and has it stop at its demand.
     fn lift(&mut self, flow: u32) {
+        self.touch(flow);
         let old = self.stops[flow as usize];
         let demand = self.demand(flow);
         self.count(old, demand);

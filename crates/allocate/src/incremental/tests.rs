@@ -153,6 +153,75 @@ fn a_flow_that_nothing_stops_has_no_bound() {
 }
 
 proptest! {
+    /// Demands and capacities change too, and what is reported of all this adds up to the rates that there are.
+    #[test]
+    fn changes_in_place_leave_no_trace_and_are_reported(
+        mut links in capacities(),
+        steps in proptest::collection::vec(
+            (
+                proptest::collection::vec(flow(), 0..6),
+                proptest::collection::vec((any::<prop::sample::Index>(), any::<bool>(), 0.0..2e9_f64), 0..4),
+                proptest::collection::vec((0..LINKS, prop_oneof![0.0..4e9_f64, Just(1e9), Just(0.0)]), 0..3),
+            ),
+            1..12,
+        ),
+    ) {
+        // Capacities may not grow past the largest at first, which sets the unit.
+        links.push(4e9);
+        let mut ways = Way::ALL.map(|way| (way, Incremental::new(&links), Vec::<f64>::new()));
+        let mut live: Vec<(usize, Spec)> = Vec::new();
+        for (come, demands, capacities) in steps {
+            for (way, incremental, _) in &mut ways {
+                way.choose(incremental);
+            }
+            for flow in come {
+                let [slot, ..] = ways.each_mut().map(|(_, incremental, _)| insert(incremental, &flow));
+                live.push((slot, flow));
+            }
+            for (which, goes, demand) in demands {
+                if live.is_empty() {
+                    break;
+                }
+                let at = which.index(live.len());
+                let slot = live[at].0;
+                if goes {
+                    for (_, incremental, known) in &mut ways {
+                        incremental.remove(slot);
+                        // The next flow in the slot starts at 0.
+                        if let Some(known) = known.get_mut(slot) {
+                            *known = 0.0;
+                        }
+                    }
+                    live.swap_remove(at);
+                } else {
+                    ways.iter_mut().for_each(|(_, incremental, _)| incremental.set_demand(slot, demand));
+                    live[at].1.2 = demand;
+                }
+            }
+            for (link, bps) in capacities {
+                ways.iter_mut().for_each(|(_, incremental, _)| incremental.set_capacity(link, bps));
+                links[link as usize] = bps;
+            }
+            let expected = from_scratch(live.iter().map(|(_, flow)| flow), &links);
+            for (way, incremental, known) in &mut ways {
+                incremental.settle();
+                for (slot, rate) in incremental.changes() {
+                    known.resize(known.len().max(slot + 1), 0.0);
+                    prop_assert_ne!(known[slot].to_bits(), rate.to_bits(), "a change changes something");
+                    known[slot] = rate;
+                }
+                let bits: Vec<u64> = live.iter().map(|&(slot, _)| incremental.rate(slot).to_bits()).collect();
+                prop_assert_eq!(&bits, &expected, "{:?}", way);
+                for &(slot, _) in &live {
+                    let known = known.get(slot).copied().unwrap_or(0.0);
+                    prop_assert_eq!(known.to_bits(), incremental.rate(slot).to_bits(), "{:?}", way);
+                }
+            }
+        }
+    }
+}
+
+proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     /// Many flows on few links, where a change runs far.

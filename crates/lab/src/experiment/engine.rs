@@ -10,6 +10,8 @@ use raddle_core::{Bytes, Duration, Time};
 pub enum EngineKind {
     /// Every packet on every link.
     Packet,
+    /// Flows as fluids.
+    Flow,
     /// Encoded bytes between node objects under a shared virtual clock.
     Lockstep,
 }
@@ -27,6 +29,8 @@ pub struct Engine {
     pub header: Option<Bytes>,
     /// When to stop, if flows are left.
     pub time_limit: Option<Time>,
+    /// At multiples of which alone the flow engine works out rates, if not at every event.
+    pub grid: Option<Duration>,
 }
 
 fn time(span: Duration) -> Time {
@@ -35,14 +39,21 @@ fn time(span: Duration) -> Time {
 
 impl Engine {
     pub(super) fn read(mut section: Section<'_>) -> Result<(Self, toml::Table), Problem> {
-        let kinds = [("packet", EngineKind::Packet), ("lockstep", EngineKind::Lockstep)];
+        let kinds =
+            [("packet", EngineKind::Packet), ("flow", EngineKind::Flow), ("lockstep", EngineKind::Lockstep)];
         let engine = Self {
             kind: section.choice("kind", "engine", &kinds, Some("packet"))?,
             seed: section.or("seed", 1)?,
             cut_through: section.or("cut_through", false)?,
             header: section.optional("header")?,
             time_limit: section.optional("time_limit")?.map(time),
+            grid: section.optional("grid")?,
         };
+        let hint = "choose kind = \"flow\", or leave `grid` out";
+        let used = engine.grid.is_none() || engine.kind == EngineKind::Flow;
+        section.ensure(used, "grid", "only the flow engine works out rates", hint)?;
+        let hint = "for example: grid = \"1 ms\"";
+        section.ensure(engine.grid != Some(Duration::ZERO), "grid", "a grid of no time", hint)?;
         section.ensure(
             engine.time_limit != Some(Time::ZERO),
             "time_limit",

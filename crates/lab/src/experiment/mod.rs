@@ -21,6 +21,7 @@ pub use faults::{Broken, Errors, Failure, Faults, RandomLinks, Tier};
 pub use frequency::Frequency;
 pub use problem::{Cause, Problem};
 pub use scheme::{QueueLimits, Scheme};
+pub(crate) use section::out_of_range;
 pub use section::{Fraction, Read, Section};
 pub use sweep::Cell;
 pub use topology::{Fabric, TopologySpec, kinds as topology_kinds};
@@ -32,8 +33,8 @@ use raddle_topology::Topology;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The tables of a figure, which [`crate::figure`] reads.
-const FIGURE_KEYS: [&str; 6] = ["sweep", "figure", "plot", "claim", "scale", "compute"];
+/// Tables that others read: those of a figure [`crate::figure`], `search` [`crate::search`], `agree` [`crate::agree`].
+const OTHERS_KEYS: [&str; 8] = ["sweep", "search", "figure", "plot", "claim", "scale", "compute", "agree"];
 
 /// The text of an experiment as a tree of values that know their places.
 #[derive(Debug, Clone)]
@@ -125,7 +126,7 @@ pub struct Experiment {
 impl Experiment {
     fn read(document: &Document) -> Result<Self, Problem> {
         let mut root = Section::new(&document.root, "");
-        for key in FIGURE_KEYS {
+        for key in OTHERS_KEYS {
             root.item(key);
         }
         let folder = &document.folder;

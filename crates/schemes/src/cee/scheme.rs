@@ -2,10 +2,12 @@
 
 use super::Cee;
 use crate::adapter::{Adapter, check_ports};
+use crate::fluid::{Sharing, Ways, max_min};
 use crate::parameter::{Parameter, Value};
 use crate::qcn;
 use crate::registry::{Hosts, Info, Make, Plan, Transport, Unfit, View};
-use raddle_core::{NodeId, PortId};
+use raddle_core::{Flow, Header, NodeId, Packet, PortId};
+use raddle_wire::cee::Frame;
 use std::sync::Arc;
 
 /// The transport of converged enhanced Ethernet.
@@ -27,7 +29,20 @@ pub const TRANSPORT: Transport = Transport {
         ],
     },
     make: Make::Hosts(build),
+    fluid: Some(fluid),
 };
+
+/// The adapter as a fluid: max-min shares of flows, as queues by destination and pauses of links or rate limiters may come to;
+/// what pauses hold back besides is left out.
+fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
+    Ok(Sharing { policy: max_min(plan.topology, 0.0), acknowledged: false, ways: Ways::Routed(first_frame) })
+}
+
+/// The first frame of a host's `number`th flow, as far as switches can tell.
+fn first_frame(flow: &Flow, number: u64) -> Packet {
+    let frame = Frame { src: flow.src.0, dst: flow.dst.0, flow: number as u32, plen: 1, ..Frame::default() };
+    Packet::new(frame.wire_len() as u32, Header::Cee(frame))
+}
 
 fn build(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
     check_ports(plan.topology)?;

@@ -7,6 +7,7 @@ use crate::expeditus::scheme::{
     ALPHA, BITS, PST_CAPACITY, PST_CLOCK, PST_LOOKUP, PST_TIMEOUT, T_DRE, clos_of, dre, path_table,
 };
 use crate::flow_hash::salt;
+use crate::fluid::Spread;
 use crate::next_hops::{NextHops, ShortestPaths};
 use crate::parameter::Parameter;
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
@@ -15,7 +16,7 @@ use raddle_topology::Clos;
 use std::sync::{Arc, Mutex};
 
 /// Clairvoyant.
-pub const ROUTING: Routing = Routing { info: INFO, build };
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::LeastLoaded };
 
 const INFO: Info = Info {
     name: "clairvoyant",

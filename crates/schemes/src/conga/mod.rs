@@ -17,6 +17,7 @@ mod spine;
 
 use crate::ecmp::Ecmp;
 use crate::flowlets;
+use crate::fluid::Spread;
 use crate::next_hops::ShortestPaths;
 use crate::parameter::{Parameter, Settings, Value};
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
@@ -28,7 +29,7 @@ use spine::Spine;
 use std::sync::Arc;
 
 /// CONGA, which decides a flowlet at a time.
-pub const ROUTING: Routing = Routing { info: INFO, build };
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::LeastLoaded };
 
 /// CONGA-Flow, which decides a flow at a time.
 pub const FLOW_ROUTING: Routing = Routing {
@@ -40,6 +41,7 @@ pub const FLOW_ROUTING: Routing = Routing {
         ..INFO
     },
     build,
+    spread: |_| Spread::LeastLoaded,
 };
 
 const INFO: Info = Info {

@@ -5,12 +5,13 @@
 //! destination, from the lowest. Packets of a flow keep to one path. Permutations that shift all hosts by as much meet on
 //! no link.
 
+use crate::fluid::Spread;
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
 use crate::up_down::{self, DIVISOR, ModK};
 use raddle_core::Packet;
 
 /// D-mod-k.
-pub const ROUTING: Routing = Routing { info: INFO, build };
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::AsForwarded };
 
 const INFO: Info = Info {
     name: "d-mod-k",

@@ -70,6 +70,26 @@ pub(super) const fn wire_len(payload: u32) -> u32 {
     roce::Packet::LEN as u32 + payload.next_multiple_of(4)
 }
 
+/// The first packet of a host's `number`th flow, as far as switches can tell.
+pub(super) fn first_packet(flow: &Flow, number: u64) -> Packet {
+    let number = number as u32 % NUMBERS;
+    let packet = roce::Packet {
+        src: flow.src.0,
+        dst: flow.dst.0,
+        priority: 0,
+        ecn: Ecn::Ect0,
+        src_port: source_port(number),
+        flow: number,
+        kind: Kind::Write { psn: 0, plen: 1, offset: 0, size: flow.size.0 },
+    };
+    Packet::new(wire_len(1), Header::Roce(packet))
+}
+
+/// The source port of a flow, by which load balancers tell flows apart.
+fn source_port(flow: u32) -> u16 {
+    FIRST_PORT | flow as u16
+}
+
 impl Protocol for Dcqcn {
     type Limiter = Limiter;
     type Notice = ();
@@ -83,7 +103,7 @@ impl Protocol for Dcqcn {
             dst: data.dst,
             priority: data.priority,
             ecn: Ecn::Ect0,
-            src_port: FIRST_PORT | flow as u16,
+            src_port: source_port(flow),
             flow,
             kind: Kind::Write { psn, plen: data.len, offset: data.offset, size: data.size },
         };

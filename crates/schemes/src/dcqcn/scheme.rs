@@ -2,9 +2,10 @@
 
 use super::Params;
 use super::params::PARAMETERS;
-use super::protocol::{Dcqcn, wire_len};
+use super::protocol::{Dcqcn, first_packet, wire_len};
 use super::red::{Red, Thresholds};
 use crate::adapter::{Adapter, check_ports};
+use crate::fluid::{Sharing, Ways, max_min};
 use crate::parameter::{Parameter, Value};
 use crate::registry::{
     Agents, CongestionPoint, Hosts, Info, Make, Plan, Transport, Unfit, View, check_addresses,
@@ -46,7 +47,13 @@ pub const TRANSPORT: Transport = Transport {
         parameters: PARAMETERS,
     },
     make: Make::Hosts(hosts),
+    fluid: Some(fluid),
 };
+
+/// DCQCN as a fluid: max-min shares at once, to which its rates only converge.
+fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
+    Ok(Sharing { policy: max_min(plan.topology, 0.0), acknowledged: false, ways: Ways::Routed(first_packet) })
+}
 
 fn hosts(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
     check_ports(plan.topology)?;

@@ -15,6 +15,7 @@
 //! Cost a hop, where there is a choice: a hash look-up of the destination, d random numbers, d + m queue lengths.
 
 use crate::flow_hash::{flow_hash, salt};
+use crate::fluid::Spread;
 use crate::next_hops::{NextHops, ShortestPaths};
 use crate::parameter::{Parameter, Value};
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
@@ -29,7 +30,7 @@ mod component;
 use component::Component;
 
 /// DRILL.
-pub const ROUTING: Routing = Routing { info: INFO, build };
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::Evenly };
 
 const INFO: Info = Info {
     name: "drill",

@@ -9,6 +9,7 @@
 //! multiplicative mixes.
 //!
 use crate::flow_hash::{flow_hash, pick, salt};
+use crate::fluid::Spread;
 use crate::next_hops::{NextHops, ShortestPaths};
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
 use raddle_core::{Forwarder, LinkId, NodeId, Packet, PortId, Ports, Time, Verdict};
@@ -16,7 +17,7 @@ use raddle_topology::routing::LocalRouting;
 use std::sync::Arc;
 
 /// Equal-cost multi-path.
-pub const ROUTING: Routing = Routing { info: INFO, build };
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::AsForwarded };
 
 const INFO: Info = Info {
     name: "ecmp",

@@ -12,6 +12,7 @@ use super::tagging;
 use super::tor::Tor;
 use crate::ecmp::Ecmp;
 use crate::flow_hash::salt;
+use crate::fluid::Spread;
 use crate::next_hops::{NextHops, ShortestPaths};
 use crate::parameter::{Parameter, Settings, Value};
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
@@ -21,7 +22,7 @@ use raddle_wire::exp::Tag;
 use std::sync::Arc;
 
 /// Expeditus.
-pub const ROUTING: Routing = Routing { info: INFO, build };
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::LeastLoaded };
 
 const INFO: Info = Info {
     name: "expeditus",

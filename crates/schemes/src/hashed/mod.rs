@@ -9,7 +9,8 @@
 
 mod crc16;
 
-use crate::parameter::Parameter;
+use crate::fluid::Spread;
+use crate::parameter::{Parameter, Settings};
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
 use crate::up_down::{self, Ascent, digit};
 use crc16::crc16;
@@ -18,7 +19,7 @@ use raddle_topology::Xgft;
 use std::sync::Arc;
 
 /// Hashed routing in trees.
-pub const ROUTING: Routing = Routing { info: INFO, build };
+pub const ROUTING: Routing = Routing { info: INFO, build, spread };
 
 const INFO: Info = Info {
     name: "hashed",
@@ -33,6 +34,11 @@ const INFO: Info = Info {
          frames of converged Ethernet, which their adapters put back in order",
     )],
 };
+
+/// By place in the flow, a flow takes all paths.
+fn spread(settings: &Settings) -> Spread {
+    if settings.choice("key") == "frame" { Spread::Evenly } else { Spread::AsForwarded }
+}
 
 fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
     let tree = up_down::tree(plan.topology, INFO.name)?;

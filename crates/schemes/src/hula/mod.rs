@@ -15,6 +15,7 @@ mod switch;
 mod utilisation;
 
 use crate::flowlets;
+use crate::fluid::Spread;
 use crate::next_hops::ShortestPaths;
 use crate::parameter::{Parameter, Value};
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
@@ -23,7 +24,7 @@ use raddle_topology::{Clos, Shape};
 use switch::Switch;
 
 /// HULA.
-pub const ROUTING: Routing = Routing { info: INFO, build };
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::LeastLoaded };
 
 const INFO: Info = Info {
     name: "hula",

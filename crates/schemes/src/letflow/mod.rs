@@ -6,6 +6,7 @@
 
 use crate::flow_hash::{flow_hash, mix, pick, salt};
 use crate::flowlets::{self, Flowlets};
+use crate::fluid::Spread;
 use crate::next_hops::{NextHops, ShortestPaths};
 use crate::parameter::{Parameter, Settings};
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
@@ -15,7 +16,7 @@ use raddle_core::{
 use std::sync::Arc;
 
 /// LetFlow.
-pub const ROUTING: Routing = Routing { info: INFO, build };
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::AsForwarded };
 
 const INFO: Info = Info {
     name: "letflow",

@@ -2,6 +2,7 @@
 
 use super::host::HEADER;
 use super::{FlowQueues, Mode, PfqForwarder, PfqHost};
+use crate::fluid::{self, Sharing, Ways, max_min};
 use crate::parameter::{Parameter, Value};
 use crate::registry::{Info, Make, Parts, Plan, Transport, Unfit, View};
 use raddle_core::Node;
@@ -9,7 +10,8 @@ use raddle_topology::routing::{Protocol, Routing};
 use std::sync::Arc;
 
 /// PFQ.
-pub const TRANSPORT: Transport = Transport { info: INFO, make: Make::Whole { routings: &["rps"], build } };
+pub const TRANSPORT: Transport =
+    Transport { info: INFO, make: Make::Whole { routings: &["rps"], build }, fluid: Some(fluid) };
 
 const INFO: Info = Info {
     name: "pfq",
@@ -32,6 +34,12 @@ const INFO: Info = Info {
             .within(3.0, 5.0),
     ],
 };
+
+/// PFQ as a fluid: max-min shares, flows split evenly over the next hops on shortest paths.
+fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
+    let ways = Ways::Own(fluid::evenly(plan));
+    Ok(Sharing { policy: max_min(plan.topology, 0.0), acknowledged: false, ways })
+}
 
 fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
     let settings = plan.settings;

@@ -18,13 +18,14 @@ pub use paths::Paths;
 pub use sender::Sender;
 pub use switch::Switch;
 
+use crate::fluid::Spread;
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
 use crate::reordering::{FLOWCELL, HOLD};
 use raddle_topology::Shape;
 use std::sync::Arc;
 
 /// Presto.
-pub const ROUTING: Routing = Routing { info: INFO, build };
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::Evenly };
 
 const INFO: Info = Info {
     name: "presto",

@@ -3,6 +3,7 @@
 use super::outgoing::HEADER;
 use super::selection::LASTING_TICKS;
 use super::{Doubt, Fabric, Params, Policy, R2c2Node, Selecting, Selection, SourceRoute, StartPolicy, setup};
+use crate::fluid::Sharing;
 use crate::parameter::{Parameter, Settings, Value};
 use crate::registry::{Info, Make, Parts, Plan, Transport, Unfit, View};
 use raddle_allocate::selection::Utility;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 
 /// R2C2.
 pub const TRANSPORT: Transport =
-    Transport { info: INFO, make: Make::Whole { routings: setup::ROUTINGS, build } };
+    Transport { info: INFO, make: Make::Whole { routings: setup::ROUTINGS, build }, fluid: Some(fluid) };
 
 const INFO: Info = Info {
     name: "r2c2",
@@ -153,6 +154,28 @@ fn selection(settings: &Settings) -> Option<Selection> {
     };
     let (period, evaluations) = (settings.duration("select_period"), settings.count("select_evaluations"));
     Some(Selection { by, period, among: among(settings), utility, evaluations })
+}
+
+/// R2C2 as a fluid: the rates that its nodes compute, at once and for all flows.
+fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
+    let params = params(plan);
+    let unfit = |key: &str, problem: &str, hint: &str| {
+        let (key, problem, hint) = (key.to_owned(), problem.to_owned(), hint.to_owned());
+        Err(Unfit { key, problem, hint })
+    };
+    if params.selection.is_some() {
+        let problem = "flows that change their routes on the way are no fluids";
+        return unfit(
+            "scheme.r2c2.select",
+            problem,
+            "leave `select` off, or choose kind = \"packet\" in [engine]",
+        );
+    }
+    if params.policy != Policy::Weights {
+        let problem = "weights that change on the way are not known to the flow engine";
+        return unfit("scheme.r2c2.policy", problem, "choose `weights`, or kind = \"packet\" in [engine]");
+    }
+    Ok(setup::fluid(plan, &params))
 }
 
 fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {

@@ -1,6 +1,7 @@
 //! What schemes with R2C2's data plane declare and check alike.
 
 use super::Params;
+use crate::fluid::{Sharing, Split, Ways, max_min};
 use crate::parameter::{Parameter, Value};
 use crate::registry::{Plan, Unfit};
 use raddle_topology::routing::{Protocol, Routing};
@@ -41,6 +42,17 @@ pub(crate) fn params(plan: &Plan<'_>) -> Params {
         hop_bits: u32::try_from(settings.count(HOP_BITS.name)).expect("the parameter's range"),
         ..Params::default()
     }
+}
+
+/// Max-min shares of what `headroom` leaves, each flow split as its protocol says. Of [`Protocol::Ecmp`] each flow draws a path,
+/// though not the one that it draws where flows have names on the wire.
+pub(crate) fn fluid(plan: &Plan<'_>, params: &Params) -> Sharing {
+    let (routing, protocol) = (Routing::new(Arc::clone(plan.topology)), params.protocol);
+    let split: Split = Box::new(move |flow, _, row| {
+        routing.weights(protocol, flow.src, flow.dst, flow.id.0.into(), row);
+    });
+    let policy = max_min(plan.topology, params.headroom);
+    Sharing { policy, acknowledged: params.reliable, ways: Ways::Own(split) }
 }
 
 /// Whether the fabric's addresses and routes fit the header of the scheme `name`.

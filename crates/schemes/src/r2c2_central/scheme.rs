@@ -1,6 +1,7 @@
 //! The entry in the registry.
 
 use super::{CentralNode, Params, Push};
+use crate::fluid::Sharing;
 use crate::parameter::{Parameter, Value};
 use crate::r2c2::outgoing::HEADER;
 use crate::r2c2::{self, Fabric, SourceRoute, setup};
@@ -9,7 +10,7 @@ use raddle_core::{Duration, Node, NodeId};
 
 /// R2C2 with a central controller.
 pub const TRANSPORT: Transport =
-    Transport { info: INFO, make: Make::Whole { routings: setup::ROUTINGS, build } };
+    Transport { info: INFO, make: Make::Whole { routings: setup::ROUTINGS, build }, fluid: Some(fluid) };
 
 const INFO: Info = Info {
     name: "r2c2-central",
@@ -53,6 +54,11 @@ fn params(plan: &Plan<'_>) -> Result<Params, Unfit> {
     let push = if plan.settings.choice("push") == "tick" { Push::Tick } else { Push::Event };
     // Nobody broadcasts.
     Ok(Params { r2c2: r2c2::Params { trees: 1, ..setup::params(plan) }, controller, push })
+}
+
+/// As a fluid, it is R2C2: what the controller costs is left out.
+fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
+    Ok(setup::fluid(plan, &params(plan)?.r2c2))
 }
 
 fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {

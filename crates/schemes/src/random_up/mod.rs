@@ -8,6 +8,7 @@
 //! Packets of a flow overtake each other: hosts put them back in order ([`crate::reordering`]; adapters of converged
 //! Ethernet by themselves).
 
+use crate::fluid::Spread;
 use crate::parameter::Parameter;
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
 use crate::reordering::HOLD;
@@ -17,7 +18,7 @@ use raddle_topology::Xgft;
 use std::sync::Arc;
 
 /// Random routing in trees.
-pub const ROUTING: Routing = Routing { info: INFO, build };
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::Evenly };
 
 const INFO: Info = Info {
     name: "random-up",

@@ -3,12 +3,13 @@
 //!
 //! At a switch of level l the parent is `source / (w1 * .. * wl) mod w(l+1)`. Packets of a flow keep to one path.
 
+use crate::fluid::Spread;
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
 use crate::up_down::{self, DIVISOR, ModK};
 use raddle_core::Packet;
 
 /// S-mod-k.
-pub const ROUTING: Routing = Routing { info: INFO, build };
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::AsForwarded };
 
 const INFO: Info = Info {
     name: "s-mod-k",

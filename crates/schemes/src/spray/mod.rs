@@ -5,6 +5,7 @@
 //! whose turn it is. The turns are the node's: all packets that have a choice take part in one round.
 //! Hosts put packets back in order ([`crate::reordering`]).
 
+use crate::fluid::Spread;
 use crate::next_hops::{NextHops, ShortestPaths};
 use crate::parameter::Parameter;
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
@@ -13,7 +14,7 @@ use raddle_core::{Forwarder, LinkId, NodeId, Packet, PortId, Ports, Stream, Time
 use std::sync::Arc;
 
 /// Packet spraying.
-pub const ROUTING: Routing = Routing { info: INFO, build };
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::Evenly };
 
 const INFO: Info = Info {
     name: "spray",

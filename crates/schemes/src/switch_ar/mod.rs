@@ -20,6 +20,7 @@
 mod levels;
 mod switch;
 
+use crate::fluid::Spread;
 use crate::parameter::{Parameter, Settings, Value};
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
 use crate::reordering::HOLD;
@@ -30,7 +31,7 @@ use std::sync::Arc;
 use switch::SwitchAr;
 
 /// Switch Adaptive Routing.
-pub const ROUTING: Routing = Routing { info: INFO, build };
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::LeastLoaded };
 
 const INFO: Info = Info {
     name: "switch-ar",

@@ -1,7 +1,7 @@
-//! TCP with selective acknowledgements, as simulators of data-center networks use it: NewReno, CUBIC and DCTCP.
+//! TCP with selective acknowledgements, as simulators of data-center networks use it: Reno, NewReno, CUBIC and DCTCP.
 //!
 //! Sources: congestion control RFC 5681, 9438 and 8257, limited transmit RFC 3042, initial window RFC 6928; loss recovery from the
-//! SACK scoreboard RFC 6675, or without SACK NewReno's, RFC 6582; SACK blocks RFC 2018; retransmission timer RFC
+//! SACK scoreboard RFC 6675, or without SACK NewReno's, RFC 6582, or Reno's; SACK blocks RFC 2018; retransmission timer RFC
 //! 6298, timing one segment a round trip and none that was repeated (Karn), so that no timestamps are needed.
 //!
 //! What loss, marks and acknowledgements make of the window is a [`control::CongestionControl`]; all else is common.
@@ -35,7 +35,7 @@ mod scoreboard;
 mod sender;
 mod table;
 
-pub use control::{Cubic, Dctcp, NewReno};
+pub use control::{Cubic, Dctcp, NewReno, Reno};
 pub use host::TcpHost;
 
 use crate::rtt::TimeoutBounds;

@@ -1,10 +1,13 @@
 //! What the registry's entries of TCP have in common: parameters, and how hosts are built.
 
 use super::control::CongestionControl;
-use super::{Params, TcpHost};
+use super::{Params, TcpHost, packet};
+use crate::five_tuple;
+use crate::fluid::{Sharing, Ways, max_min};
 use crate::parameter::{Parameter, Value};
 use crate::registry::{Hosts, Info, Plan, Unfit, View, check_addresses};
-use raddle_core::{Bytes, Duration};
+use raddle_core::{Bytes, Duration, Flow, Packet};
+use raddle_wire::tcp::Segment;
 use std::sync::Arc;
 
 /// Most that a timeout may be, [`Params::max_rto`]'s default, in picoseconds.
@@ -17,25 +20,50 @@ pub(super) const INFO: Info = Info {
     source: "",
     differs: &[],
     view: View::Local,
-    parameters: &[
+    parameters: &parameters(&Defaults {
+        initial_window: 10,
+        sack: true,
+        limited_transmit: true,
+        handshake: false,
+        min_rto: Duration::from_ms(1),
+    }),
+};
+
+/// Values of those parameters that are not the same for all algorithms.
+pub(super) struct Defaults {
+    pub(super) initial_window: u64,
+    pub(super) sack: bool,
+    pub(super) limited_transmit: bool,
+    pub(super) handshake: bool,
+    pub(super) min_rto: Duration,
+}
+
+/// TCP's parameters.
+pub(super) const fn parameters(defaults: &Defaults) -> [Parameter; 12] {
+    let &Defaults { initial_window, sack, limited_transmit, handshake, min_rto } = defaults;
+    [
         Parameter::new("mss", Value::Bytes(1_460), "payload bytes of a full segment").within(1.0, 8_960.0),
-        Parameter::new("initial_window", Value::Count(10), "segments sent before the first acknowledgement")
-            .within(1.0, 1_000.0),
+        Parameter::new(
+            "initial_window",
+            Value::Count(initial_window),
+            "segments sent before the first acknowledgement",
+        )
+        .within(1.0, 1_000.0),
         Parameter::new("initial_ssthresh", Value::Bytes(u32::MAX as u64), "the first slow-start threshold")
             .within(1.0, u32::MAX as f64),
-        Parameter::new("sack", Value::Flag(true), "selective acknowledgements, and recovery by them"),
+        Parameter::new("sack", Value::Flag(sack), "selective acknowledgements, and recovery by them"),
         Parameter::new(
             "limited_transmit",
-            Value::Flag(true),
+            Value::Flag(limited_transmit),
             "new segments at the first two duplicate acknowledgements; with sack always",
         ),
-        Parameter::new("handshake", Value::Flag(false), "open each flow with SYN and SYN-ACK"),
+        Parameter::new("handshake", Value::Flag(handshake), "open each flow with SYN and SYN-ACK"),
         Parameter::new(
             "delayed_ack",
             Value::Duration(Duration::ZERO),
             "acknowledge every second segment, and a lone one after this time; 0 acknowledges each at once",
         ),
-        Parameter::new("min_rto", Value::Duration(Duration::from_ms(1)), "least retransmission timeout")
+        Parameter::new("min_rto", Value::Duration(min_rto), "least retransmission timeout")
             .within(0.0, MOST_RTO_PS),
         Parameter::new(
             "initial_rto",
@@ -53,8 +81,8 @@ pub(super) const INFO: Info = Info {
             .within(1.0, 255.0),
         Parameter::new("receive_window", Value::Bytes(65_535 << 10), "window that the receiver offers")
             .within(9_216.0, 67_107_840.0),
-    ],
-};
+    ]
+}
 
 /// Where all of them differ from what hosts of the Internet do.
 pub(super) const DIFFERS: [&str; 4] = [
@@ -82,6 +110,18 @@ fn params(plan: &Plan<'_>) -> Params {
         receive_window: Bytes(settings.count("receive_window")),
         ..Params::default()
     }
+}
+
+/// TCP as a fluid: max-min shares at once, whatever the algorithm. Slow start, losses and the time that windows take to converge
+/// are left out.
+pub(super) fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
+    Ok(Sharing { policy: max_min(plan.topology, 0.0), acknowledged: true, ways: Ways::Routed(first_segment) })
+}
+
+/// The first segment of a host's `number`th flow, as far as switches can tell.
+fn first_segment(flow: &Flow, number: u64) -> Packet {
+    let (src_port, dst_port) = five_tuple::ports(number);
+    packet(Segment { src: flow.src.0, dst: flow.dst.0, src_port, dst_port, plen: 1, ..Segment::default() })
 }
 
 pub(super) fn build<C: CongestionControl>(plan: &Plan<'_>) -> Result<Hosts, Unfit> {

@@ -185,6 +185,11 @@ impl<C: CongestionControl> Sender<C> {
                 let flight = (self.max - self.una).max(mss);
                 self.window.set_cwnd(self.window.ssthresh().min(flight + mss)); // RFC 6582 §3.2, step 3 (1)
             }
+        } else if !params.sack && C::ENDS_RECOVERY_EARLY {
+            // What is missing now is a loss of its own (RFC 5681 §3.2, step 6).
+            loss.recovering = false;
+            loss.recover = self.una - 1;
+            self.window.set_cwnd(self.window.ssthresh());
         } else if !params.sack {
             // A partial acknowledgement: repeat the next hole, deflate (RFC 6582 §3.2, step 3).
             loss.owed = true;

@@ -25,6 +25,7 @@ pub const TRANSPORT: Transport = Transport {
         ],
     },
     make: Make::Hosts(build),
+    fluid: None,
 };
 
 fn build(plan: &Plan<'_>) -> Result<Hosts, Unfit> {

@@ -11,6 +11,7 @@
 mod weights;
 
 use crate::flow_hash::{flow_hash, pick, salt};
+use crate::fluid::Spread;
 use crate::next_hops::{NextHops, ShortestPaths};
 use crate::parameter::{Parameter, Value};
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
@@ -20,7 +21,7 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// Weighted-cost multi-path.
-pub const ROUTING: Routing = Routing { info: INFO, build };
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::AsForwarded };
 
 const INFO: Info = Info {
     name: "wcmp",

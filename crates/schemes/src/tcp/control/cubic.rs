@@ -25,6 +25,7 @@ pub const TRANSPORT: Transport = Transport {
         ..scheme::INFO
     },
     make: Make::Hosts(scheme::build::<Cubic>),
+    fluid: Some(scheme::fluid),
 };
 
 /// The cubic function's coefficient, in segments a cubic second.

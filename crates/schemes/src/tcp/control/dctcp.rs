@@ -22,6 +22,7 @@ pub const TRANSPORT: Transport = Transport {
         ..scheme::INFO
     },
     make: Make::Hosts(scheme::build::<Dctcp>),
+    fluid: Some(scheme::fluid),
 };
 
 /// Weight of the newest window in the estimate (`g`, §4.2).

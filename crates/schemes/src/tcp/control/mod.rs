@@ -3,11 +3,13 @@
 
 mod cubic;
 mod dctcp;
+mod newreno;
 mod reno;
 
 pub use cubic::{Cubic, TRANSPORT as CUBIC};
 pub use dctcp::{Dctcp, TRANSPORT as DCTCP};
-pub use reno::{NewReno, TRANSPORT as NEWRENO};
+pub use newreno::{NewReno, TRANSPORT as NEWRENO};
+pub use reno::{Reno, TRANSPORT as RENO};
 
 use super::Params;
 use raddle_core::{Duration, Time};
@@ -19,6 +21,10 @@ pub trait CongestionControl: std::fmt::Debug + Default + Send + 'static {
     /// What its packets, but for pure acknowledgements, say to queues. Of those that may be marked, receivers echo every
     /// mark (RFC 8257 §3.2).
     const ECN: Ecn = Ecn::NotEct;
+
+    /// Whether fast recovery without SACK ends with the first acknowledgement of something new, although more is missing of
+    /// what had been sent when it began.
+    const ENDS_RECOVERY_EARLY: bool = false;
 
     /// New data are acknowledged.
     fn acknowledged(&mut self, window: &mut Window, ack: &Acknowledged);

@@ -1,34 +1,53 @@
-//! NewReno's window (RFC 5681).
+//! Reno: NewReno's window, with an earlier end of fast recovery (RFC 5681 §3.2).
 
-use super::{Acknowledged, CongestionControl, LossSign, Window};
+use super::{Acknowledged, CongestionControl, LossSign, NewReno, Window};
+use crate::parameter::Parameter;
 use crate::registry::{Info, Make, Transport};
-use crate::tcp::scheme;
+use crate::tcp::scheme::{self, Defaults};
+use raddle_core::Duration;
 
-/// TCP NewReno.
+/// TCP Reno, as PDQ was compared with.
 pub const TRANSPORT: Transport = Transport {
     info: Info {
-        name: "tcp-newreno",
-        summary: "TCP NewReno with selective acknowledgements",
-        source: "RFC 5681, 6582, 6675, 2018, 6298, 3042, 6928; the comparison of R2C2 §5.1",
-        differs: &scheme::DIFFERS,
+        name: "tcp-reno",
+        summary: "TCP Reno with a small retransmission timeout against incast, the baseline of PDQ",
+        source: "RFC 5681, 6298; Vasudevan et al., SIGCOMM 2009 (the timeout); specs/pdq.md §8 (the defaults)",
+        differs: &[
+            "after a timeout, duplicates of what was sent before it start no fast retransmit (RFC 6582 §3.2, step 1)",
+            "opens with a handshake by default; MSS, window scale and SACK are known without options",
+            scheme::DIFFERS[0],
+            scheme::DIFFERS[2],
+            scheme::DIFFERS[3],
+        ],
+        parameters: &PARAMETERS,
         ..scheme::INFO
     },
-    make: Make::Hosts(scheme::build::<NewReno>),
+    make: Make::Hosts(scheme::build::<Reno>),
+    fluid: Some(scheme::fluid),
 };
 
-/// Slow start, a segment a round trip beyond, half of it after a loss.
-#[derive(Debug, Default)]
-pub struct NewReno;
+const PARAMETERS: [Parameter; 12] = scheme::parameters(&Defaults {
+    initial_window: 2,
+    sack: false,
+    limited_transmit: false,
+    handshake: true,
+    min_rto: Duration::from_us(200),
+});
 
-impl CongestionControl for NewReno {
+/// The window of [`NewReno`], whose fast recovery repairs one loss: of several in a window, each is a reason to halve it
+/// again, or to wait for the timeout.
+#[derive(Debug, Default)]
+pub struct Reno(NewReno);
+
+impl CongestionControl for Reno {
+    const ENDS_RECOVERY_EARLY: bool = true;
+
     #[inline]
     fn acknowledged(&mut self, window: &mut Window, ack: &Acknowledged) {
-        if ack.may_grow {
-            window.grow(ack.bytes, ack.mss);
-        }
+        self.0.acknowledged(window, ack);
     }
 
-    fn lost(&mut self, window: &mut Window, flight: u64, mss: u16, _: LossSign) {
-        window.set_ssthresh(flight / 2, mss);
+    fn lost(&mut self, window: &mut Window, flight: u64, mss: u16, sign: LossSign) {
+        self.0.lost(window, flight, mss, sign);
     }
 }

@@ -54,6 +54,27 @@ fn newreno_repairs_one_loss_a_round_trip_without_a_timeout() {
 }
 
 #[test]
+fn reno_repairs_one_loss_without_a_timeout_and_takes_the_next_for_another() {
+    let outcome = |lost: &[usize]| {
+        let lost = lost.to_vec();
+        let params = Params { sack: false, ..Params::default() };
+        let mut pair: Pair<Reno> = Pair::controlled(params);
+        pair.fate =
+            Box::new(move |node, n, _| if node == 0 && lost.contains(&n) { Fate::Drop } else { Fate::Pass });
+        pair.open(0, 70 * MSS, None);
+        pair.finish();
+        // The last round, and what was repeated before it.
+        (pair.outcome().0, pair.outcome().2)
+    };
+    let (one, repeats) = outcome(&[30]);
+    assert_eq!(repeats, 1);
+    assert!(one < us(451), "{one}");
+    // NewReno needs three round trips and no timeout.
+    let (three, _) = outcome(&[30, 33, 36]);
+    assert!(three > us(1_000), "a window that was halved twice yields no third fast retransmit: {three}");
+}
+
+#[test]
 fn the_end_of_a_window_is_rescued_by_one_repeat() {
     // Nothing can be SACKed above the last segment.
     let mut pair = Pair::losing(Params { min_rto: Duration::from_ms(10), ..Params::default() }, &[12, 29]);

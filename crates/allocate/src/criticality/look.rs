@@ -1,0 +1,157 @@
+//! When the schedule may change although nobody comes or goes.
+
+use super::{Changes, Criticality, Measure, Member};
+use crate::fluid::GRACE_S;
+use raddle_core::{Duration, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Looks are no closer than this if nothing comes or goes between them: far below the time that switches need.
+const LEAST_GAP: Duration = Duration::from_us(1);
+
+const PS_PER_S: f64 = 1e12;
+
+/// Looks at flows, the next first. Those at a flow that has changed since are outdated.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Looks(BinaryHeap<Reverse<Look>>);
+
+/// A look at a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Look {
+    at: Time,
+    flow: u32,
+    version: u32,
+    for_what: ForWhat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum ForWhat {
+    /// Its deadline is out of reach.
+    GiveUp,
+    /// It has sent another step.
+    Step,
+    /// It passes another flow that sends on one of its links, or is passed by it.
+    Passing(u32),
+}
+
+impl Criticality {
+    /// Does what is due by now.
+    pub(super) fn look(&mut self, now: Time, changes: &mut Changes) {
+        while let Some(&Reverse(look)) = self.looks.0.peek()
+            && look.at <= now
+        {
+            self.looks.0.pop();
+            if self.is_outdated(look) {
+                continue;
+            }
+            let Look { flow, for_what, .. } = look;
+            match for_what {
+                ForWhat::GiveUp => {
+                    self.leave(now, flow);
+                    changes.given_up.push(flow as usize);
+                }
+                ForWhat::Step => {
+                    self.rekey(now, flow, |flow| flow.measure += 1);
+                }
+                ForWhat::Passing(other) => {
+                    self.touch(flow);
+                    self.doubt(now, flow);
+                    if self.flows[other as usize].live {
+                        self.doubt(now, other);
+                    }
+                }
+            }
+        }
+    }
+
+    /// When to look next.
+    pub(super) fn next_look(&mut self, now: Time) -> Option<Time> {
+        const FEW: usize = 64;
+        if self.looks.0.len() > 4 * (self.flows.len() - self.vacant.len()) + FEW {
+            let mut looks = std::mem::take(&mut self.looks.0);
+            looks.retain(|&Reverse(look)| !self.is_outdated(look));
+            self.looks.0 = looks;
+        }
+        while let Some(&Reverse(look)) = self.looks.0.peek() {
+            if !self.is_outdated(look) {
+                return Some(look.at.max(now + LEAST_GAP));
+            }
+            self.looks.0.pop();
+        }
+        None
+    }
+
+    fn is_outdated(&self, look: Look) -> bool {
+        self.flows[look.flow as usize].version != look.version
+    }
+
+    /// Has a flow that just came give up at once if it came too late.
+    pub(super) fn look_at_first(&mut self, now: Time, flow: u32) {
+        let member = &self.flows[flow as usize];
+        if self.rules.gives_up && member.slack_s(now).is_some_and(|slack| slack < -GRACE_S) {
+            let look = Look { at: now, flow, version: member.version, for_what: ForWhat::GiveUp };
+            self.looks.0.push(Reverse(look));
+        }
+    }
+
+    /// Works out when a flow that sends at its rate from now on is to be looked at.
+    pub(super) fn look_later(&mut self, now: Time, flow: u32) {
+        let member = &mut self.flows[flow as usize];
+        member.version = member.version.wrapping_add(1);
+        let member = &self.flows[flow as usize];
+        let (version, speed) = (member.version, member.speed());
+        let gives_up = self.rules.gives_up && speed < 1.0;
+        let give_up = member
+            .slack_s(now)
+            .filter(|_| gives_up)
+            .map(|slack| (slack / (1.0 - speed) + GRACE_S, ForWhat::GiveUp));
+        let rises = match self.rules.measure {
+            _ if speed <= 0.0 => None,
+            Measure::Random { .. } => None,
+            Measure::Sent { step_bits } => {
+                let sent = member.size_bits - member.remaining_bits(now);
+                let left = (member.measure + 1) as f64 * step_bits - sent;
+                Some((left / member.rate_bps, ForWhat::Step))
+            }
+            Measure::Remaining => {
+                let links = member.row.iter().map(|&(link, _)| &self.links[link as usize]);
+                let others = links.flat_map(|link| &link.senders).map(|&(other, _)| other);
+                let passings = others.filter(|&other| other != flow).filter_map(|other| {
+                    self.passing_s(now, flow, other).map(|in_s| (in_s, ForWhat::Passing(other)))
+                });
+                passings.min_by(|a, b| a.0.total_cmp(&b.0))
+            }
+        };
+        for (in_s, for_what) in give_up.into_iter().chain(rises) {
+            let at = now + Duration::from_ps((in_s * PS_PER_S) as u64 + 1);
+            self.looks.0.push(Reverse(Look { at, flow, version, for_what }));
+        }
+    }
+
+    /// How soon one of two flows that send is more critical and the other was, if sizes decide and both are there then.
+    fn passing_s(&self, now: Time, one: u32, other: u32) -> Option<f64> {
+        let (mut first, mut second) = (&self.flows[one as usize], &self.flows[other as usize]);
+        if (first.class, first.due) != (second.class, second.due) {
+            return None;
+        }
+        if self.key(now, other) < self.key(now, one) {
+            std::mem::swap(&mut first, &mut second);
+        }
+        let gain = second.speed() - first.speed();
+        let in_s = (second.alone_s(now) - first.alone_s(now)) / gain;
+        (gain > 0.0 && in_s * first.speed() < first.alone_s(now)).then_some(in_s)
+    }
+}
+
+impl Member {
+    /// Its rate as a share of what it could have.
+    fn speed(&self) -> f64 {
+        self.rate_bps / self.max_bps
+    }
+
+    /// How long it can be paused and still meet its deadline, in seconds; `None` if it has no deadline.
+    fn slack_s(&self, now: Time) -> Option<f64> {
+        (self.due != Time::NEVER)
+            .then(|| (self.due.as_ps() as f64 - now.as_ps() as f64) / PS_PER_S - self.alone_s(now))
+    }
+}

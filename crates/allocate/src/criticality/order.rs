@@ -1,0 +1,58 @@
+//! The order of flows: PDQ's comparator, and what stands in for it where the sizes of flows are not known.
+
+use super::Criticality;
+use raddle_core::{Stream, Time};
+
+/// What makes a flow critical among those of its class with the same deadline; the smaller the more.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Measure {
+    /// The time that it would still take alone: shortest remaining time first.
+    Remaining,
+    /// A number drawn once a flow.
+    Random {
+        /// The run's seed.
+        seed: u64,
+    },
+    /// What it has sent, in whole steps: flows are thought short until they are seen to be long.
+    Sent {
+        /// A step in bits on the wire, above 0.
+        step_bits: f64,
+    },
+}
+
+impl Measure {
+    /// The measure of a flow that has sent nothing, where it does not change by itself.
+    pub(super) fn at_first(self, order: u64) -> u64 {
+        match self {
+            Self::Remaining | Self::Sent { .. } => 0,
+            Self::Random { seed } => Stream::new(seed, order, "criticality").bits(),
+        }
+    }
+}
+
+/// A flow's place in the order at a time; no two flows have the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    class: u8,
+    due: Time,
+    measure: u64,
+    order: u64,
+}
+
+impl Key {
+    /// Before all flows.
+    pub(super) const FIRST: Self = Self { class: 0, due: Time::ZERO, measure: 0, order: 0 };
+}
+
+impl Criticality {
+    /// A flow's place in the order now. That of a paused flow does not change with time.
+    pub(super) fn key(&self, now: Time, flow: u32) -> Key {
+        let flow = &self.flows[flow as usize];
+        let measure = match self.rules.measure {
+            // The bits of a number that is not negative have its order.
+            Measure::Remaining => flow.alone_s(now).to_bits(),
+            Measure::Random { .. } | Measure::Sent { .. } => flow.measure,
+        };
+        Key { class: flow.class, due: flow.due, measure, order: flow.order }
+    }
+}

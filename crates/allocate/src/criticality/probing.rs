@@ -1,0 +1,147 @@
+//! What the probes of paused flows take from links.
+
+use super::{Link, Member};
+use raddle_core::Duration;
+
+/// How often a paused flow probes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Probing {
+    /// Never, or at no cost.
+    Free,
+    /// Every round trip.
+    EveryRtt,
+    /// Every max(1, i/5) round trips for the i-th most critical flow on a link (Suppressed Probing).
+    Suppressed,
+}
+
+/// Places in a list at whose multiples flows probe every one, two, … round trips.
+const PLACES_A_RTT: f64 = 5.0;
+
+/// Counts the probes on links.
+#[derive(Debug, Clone)]
+pub(super) struct Probes {
+    probing: Probing,
+    probe_bits: f64,
+    /// At i: probes a round trip of the i most critical flows on a link, were they all paused.
+    sums: Vec<f64>,
+    /// Links whose probes changed, each once.
+    touched: Vec<u32>,
+}
+
+/// The probes on a link.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Probed {
+    /// The share of its capacity that is left for data.
+    pub(super) kept: f64,
+    /// Flows on it.
+    flows: u32,
+    /// Paused flows on it.
+    paused: u32,
+    /// Probes a second of the paused flows, if they probed every round trip.
+    per_s: u64,
+    touched: bool,
+}
+
+impl Default for Probed {
+    fn default() -> Self {
+        Self { kept: 1.0, flows: 0, paused: 0, per_s: 0, touched: false }
+    }
+}
+
+impl Probes {
+    pub(super) fn new(probing: Probing, probe_bits: f64) -> Self {
+        Self { probing, probe_bits, sums: vec![0.0], touched: Vec::new() }
+    }
+
+    /// What a flow with this round-trip time probes when it is paused, if it does so every round trip.
+    pub(super) fn per_second(&self, rtt: Duration) -> u64 {
+        const PS_PER_S: u64 = 1_000_000_000_000;
+        if self.probing == Probing::Free { 0 } else { PS_PER_S / rtt.as_ps().max(1) }
+    }
+
+    /// A flow comes to its links.
+    pub(super) fn come(&mut self, links: &mut [Link], row: &[(u32, f32)]) {
+        self.each(links, row, |probed| probed.flows += 1);
+    }
+
+    /// A flow leaves its links.
+    pub(super) fn go(&mut self, links: &mut [Link], flow: &mut Member, row: &[(u32, f32)]) {
+        self.pause(links, flow, row, false);
+        self.each(links, row, |probed| probed.flows -= 1);
+    }
+
+    /// A flow is paused from now on, or is not.
+    pub(super) fn pause(&mut self, links: &mut [Link], flow: &mut Member, row: &[(u32, f32)], paused: bool) {
+        if std::mem::replace(&mut flow.probes, paused) == paused {
+            return;
+        }
+        let per_s = flow.probes_per_s;
+        self.each(links, row, |probed| {
+            if paused {
+                probed.paused += 1;
+                probed.per_s += per_s;
+            } else {
+                probed.paused -= 1;
+                probed.per_s -= per_s;
+            }
+        });
+    }
+
+    /// Has a link's probes counted anew.
+    pub(super) fn touch(&mut self, links: &mut [Link], link: u32) {
+        self.each(links, &[(link, 1.0)], |_| {});
+    }
+
+    fn each(&mut self, links: &mut [Link], row: &[(u32, f32)], change: impl Fn(&mut Probed)) {
+        if self.probing == Probing::Free {
+            return;
+        }
+        for &(link, _) in row {
+            let probed = &mut links[link as usize].probed;
+            change(probed);
+            if !std::mem::replace(&mut probed.touched, true) {
+                self.touched.push(link);
+            }
+        }
+    }
+
+    /// Counts anew what is left for data, and keeps the links where that is not what it was.
+    pub(super) fn recount(&mut self, links: &mut [Link]) {
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.retain(|&link| {
+            let capacity_bps = links[link as usize].capacity_bps;
+            let probed = &mut links[link as usize].probed;
+            probed.touched = false;
+            let kept = 1.0 - (self.bps(probed) / capacity_bps).min(1.0);
+            std::mem::replace(&mut probed.kept, kept).to_bits() != kept.to_bits()
+        });
+        self.touched = touched;
+    }
+
+    /// One of the links that the last recount kept, each once.
+    pub(super) fn pop_changed(&mut self) -> Option<u32> {
+        self.touched.pop()
+    }
+
+    /// What probes take of a link, in bit/s.
+    fn bps(&mut self, probed: &Probed) -> f64 {
+        if probed.paused == 0 {
+            return 0.0;
+        }
+        let every_rtt = probed.per_s as f64 * self.probe_bits;
+        match self.probing {
+            Probing::Free => 0.0,
+            Probing::EveryRtt => every_rtt,
+            Probing::Suppressed => {
+                let last = probed.flows as usize;
+                while self.sums.len() <= last {
+                    let place = self.sums.len();
+                    let sum = self.sums[place - 1] + 1.0 / (place as f64 / PLACES_A_RTT).max(1.0);
+                    self.sums.push(sum);
+                }
+                let senders = last - probed.paused as usize;
+                every_rtt * (self.sums[last] - self.sums[senders]) / f64::from(probed.paused)
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! A flow engine in small, for tests of policies: all flows move on at each event.
+
+use crate::{Changes, Fluid, FluidFlow};
+use raddle_core::{Duration, Time};
+
+/// A flow of a test.
+#[derive(Debug, Clone)]
+pub(crate) struct Job {
+    pub(crate) arrival: Time,
+    pub(crate) size_bits: f64,
+    pub(crate) due: Time,
+    pub(crate) demand_bps: f64,
+    pub(crate) rtt: Duration,
+    pub(crate) row: Vec<(u32, f32)>,
+}
+
+impl Job {
+    /// A flow that is there at the start, without a deadline.
+    pub(crate) fn new(size_bits: f64, links: &[u32]) -> Self {
+        Self {
+            arrival: Time::ZERO,
+            size_bits,
+            due: Time::NEVER,
+            demand_bps: f64::INFINITY,
+            rtt: Duration::from_us(150),
+            row: links.iter().map(|&link| (link, 1.0)).collect(),
+        }
+    }
+
+    pub(crate) fn at(mut self, seconds: f64) -> Self {
+        self.arrival = time(seconds);
+        self
+    }
+
+    pub(crate) fn due(mut self, seconds: f64) -> Self {
+        self.due = time(seconds);
+        self
+    }
+}
+
+/// A time in seconds.
+pub(crate) fn time(seconds: f64) -> Time {
+    Time::from_ps((seconds * 1e12).round() as u64)
+}
+
+/// A flow that is there.
+struct Live {
+    job: usize,
+    slot: usize,
+    left_bits: f64,
+    rate_bps: f64,
+}
+
+/// Runs all jobs and returns when each was complete, in seconds; `None` for those that gave up. Jobs are in the order of
+/// their arrivals. `check` sees the policy after each settle, with the rates of its slots; free ones have none (NaN).
+pub(crate) fn run<P: Fluid>(
+    policy: &mut P,
+    jobs: &[Job],
+    mut check: impl FnMut(&P, Time, &[f64]),
+) -> Vec<Option<f64>> {
+    let mut ends = vec![None; jobs.len()];
+    let mut live: Vec<Live> = Vec::new();
+    let mut rates: Vec<f64> = Vec::new();
+    let (mut now, mut next, mut look) = (Time::ZERO, 0, None);
+    let mut changes = Changes::default();
+    while next < jobs.len() || !live.is_empty() {
+        let end =
+            |flow: &Live| now + Duration::from_ps((flow.left_bits / flow.rate_bps * 1e12).ceil() as u64);
+        let ends_at = live.iter().filter(|flow| flow.rate_bps > 0.0).map(end).min();
+        let then = jobs.get(next).map(|job| job.arrival).into_iter().chain(ends_at).chain(look).min();
+        let then = then.expect("somebody sends, comes, or is to be looked at");
+        assert!(then >= now, "time runs on");
+        for flow in &mut live {
+            flow.left_bits -= flow.rate_bps * then.since(now).as_secs_f64();
+        }
+        now = then;
+        live.retain(|flow| {
+            let done = flow.left_bits <= 1e-9 * jobs[flow.job].size_bits;
+            if done {
+                ends[flow.job] = Some(now.as_secs_f64());
+                policy.remove(now, flow.slot);
+                rates[flow.slot] = f64::NAN;
+            }
+            !done
+        });
+        while let Some(job) = jobs.get(next).filter(|job| job.arrival <= now) {
+            let &Job { size_bits, due, demand_bps, rtt, ref row, .. } = job;
+            let order = next as u64;
+            let flow = FluidFlow { order, weight: 1.0, class: 0, demand_bps, size_bits, due, rtt, row };
+            let slot = policy.insert(now, flow);
+            rates.resize(rates.len().max(slot + 1), 0.0);
+            rates[slot] = 0.0;
+            live.push(Live { job: next, slot, left_bits: size_bits, rate_bps: 0.0 });
+            next += 1;
+        }
+        look = policy.settle(now, &mut changes);
+        assert!(look.is_none_or(|look| look > now), "what is due was done");
+        live.retain(|flow| !changes.given_up.contains(&flow.slot));
+        for &slot in &changes.given_up {
+            rates[slot] = f64::NAN;
+        }
+        for &(slot, rate) in &changes.rates {
+            assert_ne!(rates[slot].to_bits(), rate.to_bits(), "a change changes something");
+            rates[slot] = rate;
+        }
+        changes.clear();
+        for flow in &mut live {
+            flow.rate_bps = rates[flow.slot];
+        }
+        check(policy, now, &rates);
+    }
+    ends
+}

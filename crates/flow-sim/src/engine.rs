@@ -1,0 +1,394 @@
+//! From event to event: flows arrive, begin after their handshakes, change their rates, and end.
+
+use crate::crossing::Crossing;
+use crate::live::Live;
+use crate::loads::{LinkLoad, Loads};
+use raddle_allocate::{Changes, Fluid, FluidFlow};
+use raddle_core::{Bytes, Duration, Flow, LinkId, NodeId, Rate, Report, Time};
+use raddle_records::Framing;
+use raddle_topology::Topology;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// How a flow splits over links: given how many flows cross each link slot now, it fills the row with the links that the
+/// flow's packets cross and how often one does on average. Called once for each flow, in order of start, with an empty row.
+pub type Split = Box<dyn FnMut(&Flow, &[f64], &mut Vec<(LinkId, f32)>)>;
+
+/// What packets cost that are not simulated, and how long to run.
+#[derive(Debug, Clone, Copy)]
+pub struct Config {
+    /// How flows are cut into packets.
+    pub framing: Framing,
+    /// What nodes must have of a packet to pass it on, if not all.
+    pub lookahead: Option<Bytes>,
+    /// Whether a packet without payload goes there and one comes back before the first byte leaves.
+    pub handshake: bool,
+    /// Whether the sender hears that a flow is complete. Otherwise it is done when it has sent the last byte.
+    pub acknowledged: bool,
+    /// Rates are worked out only at multiples of this (the simulator of the PDQ paper: 1 ms), and flows wait for that.
+    pub grid: Option<Duration>,
+    /// Stop here, if flows are left.
+    pub time_limit: Option<Time>,
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// Flows whose last byte is delivered, or will be without further ado.
+    pub flows_delivered: u64,
+}
+
+/// Between two events, how often [`Simulation::run`] asks whether to go on.
+const EVENTS_A_CHECK: u64 = 1 << 12;
+
+/// The heap is tidied when it has this many entries a live flow.
+const ENTRIES_A_FLOW: usize = 4;
+
+/// Fluid flows on a fabric.
+pub struct Simulation {
+    topology: Arc<Topology>,
+    flows: Arc<[Flow]>,
+    config: Config,
+    sharing: Box<dyn Fluid>,
+    split: Split,
+    /// The next flow to start.
+    next: usize,
+    /// Flows on their way, at places that others use again.
+    live: Vec<Option<Live>>,
+    vacant: Vec<u32>,
+    /// The place of the flow in each slot of the allocation.
+    places: Vec<u32>,
+    /// When flows begin or end, by place; true only of entries that their flow knows of.
+    due: BinaryHeap<Reverse<(Time, u32)>>,
+    /// When rates change although no flow comes or goes.
+    settle_at: Time,
+    /// Flows have come or gone since rates were worked out.
+    unsettled: bool,
+    now: Time,
+    /// Of all reports.
+    latest: Time,
+    loads: Loads,
+    events: u64,
+    delivered: u64,
+    /// Working memory.
+    changes: Changes,
+    row: Vec<(LinkId, f32)>,
+    slots: Vec<(u32, f32)>,
+}
+
+impl Simulation {
+    /// A fabric before its first flow; `sharing` divides the capacities of its links, in wire bits.
+    ///
+    /// # Panics
+    /// If the flows are not in order of start.
+    #[must_use]
+    pub fn new(
+        topology: &Arc<Topology>,
+        flows: &Arc<[Flow]>,
+        sharing: Box<dyn Fluid>,
+        split: Split,
+        config: Config,
+    ) -> Self {
+        assert!(flows.is_sorted_by_key(|flow| flow.start), "flows come in order of start");
+        Self {
+            topology: Arc::clone(topology),
+            flows: Arc::clone(flows),
+            config,
+            sharing,
+            split,
+            next: 0,
+            live: Vec::new(),
+            vacant: Vec::new(),
+            places: Vec::new(),
+            due: BinaryHeap::new(),
+            settle_at: Time::NEVER,
+            unsettled: false,
+            now: Time::ZERO,
+            latest: Time::ZERO,
+            loads: Loads::new(topology.link_slots()),
+            events: 0,
+            delivered: 0,
+            changes: Changes::default(),
+            row: Vec::new(),
+            slots: Vec::new(),
+        }
+    }
+
+    /// Runs until no flow is left, the time limit is reached, or `check`, asked now and then, says stop. Returns whether the
+    /// run came to its own end.
+    ///
+    /// `report` hears of each flow what a packet engine's hosts would have said, at the times at which they would have, which
+    /// may be a little later than what it hears next.
+    pub fn run(
+        &mut self,
+        report: &mut dyn FnMut(Time, NodeId, Report),
+        mut check: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> bool {
+        let mut until_check = EVENTS_A_CHECK;
+        loop {
+            let next = self.next_event();
+            if next == Time::NEVER {
+                return true;
+            }
+            if let Some(limit) = self.config.time_limit.filter(|&limit| next > limit) {
+                (self.now, self.latest) = (limit, limit);
+                return true;
+            }
+            self.now = next;
+            self.step(report);
+            until_check -= 1;
+            if until_check == 0 {
+                until_check = EVENTS_A_CHECK;
+                let progress = Progress { now: self.now, flows_delivered: self.delivered };
+                if check(&progress).is_break() {
+                    return false;
+                }
+            }
+        }
+    }
+
+    /// The time of the last report, or the limit if events are left beyond it.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.latest.max(self.now)
+    }
+
+    /// Events so far: flows that started, began or ended, and times at which rates changed without.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// What has crossed each link slot by now, by flows under way too.
+    #[must_use]
+    pub fn loads(&self) -> Vec<LinkLoad> {
+        let mut loads = self.loads.clone();
+        for live in self.live.iter().flatten() {
+            self.account(&mut loads, live);
+        }
+        loads.crossed
+    }
+
+    fn next_event(&mut self) -> Time {
+        let due = loop {
+            let Some(&Reverse((at, place))) = self.due.peek() else { break Time::NEVER };
+            match &mut self.live[place as usize] {
+                Some(live) if live.queued == at && live.due == at => break at,
+                // Its rate has fallen since: it ends later.
+                Some(live) if live.queued == at => {
+                    live.queued = live.due;
+                    self.due.pop();
+                    if live.due < Time::NEVER {
+                        self.due.push(Reverse((live.due, place)));
+                    }
+                }
+                _ => {
+                    self.due.pop();
+                }
+            }
+        };
+        let start = self.flows.get(self.next).map_or(Time::NEVER, |flow| flow.start);
+        due.min(start).min(self.settle_at)
+    }
+
+    /// All that happens now.
+    fn step(&mut self, report: &mut dyn FnMut(Time, NodeId, Report)) {
+        let now = self.now;
+        if self.settle_at == now {
+            self.settle_at = Time::NEVER;
+            self.unsettled = true;
+            self.events += 1;
+        }
+        while let Some(&flow) = self.flows.get(self.next).filter(|flow| flow.start == now) {
+            self.next += 1;
+            self.start(&flow, report);
+        }
+        while let Some(&Reverse((at, place))) = self.due.peek().filter(|due| due.0.0 == now) {
+            self.due.pop();
+            let Some(live) = self.live[place as usize].as_mut().filter(|live| live.queued == at) else {
+                continue;
+            };
+            live.queued = Time::NEVER;
+            if live.due > now {
+                self.queue(place);
+            } else if live.slot.is_none() {
+                self.begin(place);
+            } else {
+                self.end(place, report);
+            }
+        }
+        if self.unsettled {
+            self.settle(report);
+        }
+    }
+
+    /// A flow arrives.
+    fn start(&mut self, flow: &Flow, report: &mut dyn FnMut(Time, NodeId, Report)) {
+        let Config { framing, lookahead, handshake, .. } = self.config;
+        report(self.now, flow.src, Report::Opened { flow: flow.id, key: key(flow) });
+        self.events += 1;
+        self.row.clear();
+        (self.split)(flow, &self.loads.crossing, &mut self.row);
+        let crossing = Crossing::new(&self.topology, framing, lookahead, flow.size, &self.row);
+        let begin = if handshake { self.now + crossing.round_trip } else { self.now };
+        self.loads.cross(&self.row, 1.0);
+        let bits = framing.on_wire_in_all(flow.size).0 as f64 * 8.0;
+        let live = Live::new(flow.id.0, bits, begin, crossing, &self.row);
+        let place = self.vacant.pop().unwrap_or_else(|| {
+            self.live.push(None);
+            u32::try_from(self.live.len() - 1).expect("fewer than 2^32 flows at once")
+        });
+        self.live[place as usize] = Some(live);
+        if begin > self.now {
+            self.queue(place);
+        } else {
+            self.begin(place);
+        }
+    }
+
+    /// A flow begins to send.
+    fn begin(&mut self, place: u32) {
+        let live = self.live[place as usize].as_mut().expect("a flow that has started");
+        let flow = &self.flows[live.flow as usize];
+        self.slots.clear();
+        self.slots.extend(live.row.iter().map(|&(link, share)| (link.0, share)));
+        let slot = self.sharing.insert(
+            self.now,
+            FluidFlow {
+                order: flow.id.0.into(),
+                weight: flow.weight.into(),
+                class: flow.priority,
+                demand_bps: demand(&self.topology, self.config.framing, flow),
+                size_bits: live.left(self.now),
+                due: flow.due(),
+                rtt: live.crossing.round_trip,
+                row: &self.slots,
+            },
+        );
+        live.slot = Some(u32::try_from(slot).expect("fewer than 2^32 flows"));
+        live.due = Time::NEVER;
+        if self.places.len() <= slot {
+            self.places.resize(slot + 1, u32::MAX);
+        }
+        self.places[slot] = place;
+        self.events += 1;
+        self.must_settle();
+    }
+
+    /// A flow has sent its last bit.
+    fn end(&mut self, place: u32, report: &mut dyn FnMut(Time, NodeId, Report)) {
+        let live = self.take(place);
+        let slot = live.slot.expect("a flow that sends");
+        self.sharing.remove(self.now, slot as usize);
+        self.events += 1;
+        self.must_settle();
+        let flow = self.flows[live.flow as usize];
+        let key = key(&flow);
+        let delivered = self.now + live.crossing.last;
+        let closed = if self.config.acknowledged { delivered + live.crossing.back } else { self.now };
+        let mut say = |at: Time, node, what| {
+            if self.config.time_limit.is_none_or(|limit| at <= limit) {
+                self.latest = self.latest.max(at);
+                report(at, node, what);
+            }
+        };
+        say(delivered, flow.dst, Report::Delivered { key, reorder_peak: 0 });
+        say(closed, flow.src, Report::Closed { key, retransmissions: 0 });
+        self.delivered += 1;
+    }
+
+    /// Forgets the flow at a place.
+    fn take(&mut self, place: u32) -> Live {
+        let live = self.live[place as usize].take().expect("a flow");
+        self.vacant.push(place);
+        self.loads.cross(&live.row, -1.0);
+        let mut loads = std::mem::take(&mut self.loads);
+        self.account(&mut loads, &live);
+        self.loads = loads;
+        live
+    }
+
+    /// Adds what a flow has sent to its links' loads.
+    fn account(&self, loads: &mut Loads, live: &Live) {
+        let framing = self.config.framing;
+        let size = self.flows[live.flow as usize].size;
+        let whole = framing.on_wire_in_all(size).0 as f64 * 8.0;
+        let share = if live.due <= self.now { 1.0 } else { 1.0 - live.left(self.now) / whole };
+        let (packets, bytes) = framing.counted(size);
+        loads.add(&live.row, packets as f64 * share, bytes.0 as f64 * share);
+    }
+
+    /// Rates have to be worked out, now or at the next point of the grid.
+    fn must_settle(&mut self) {
+        match self.config.grid.map(Duration::as_ps) {
+            None => self.unsettled = true,
+            Some(grid) => {
+                let next = Time::from_ps(self.now.as_ps().div_ceil(grid) * grid);
+                self.settle_at = self.settle_at.min(next);
+                if next == self.now {
+                    (self.settle_at, self.unsettled) = (Time::NEVER, true);
+                }
+            }
+        }
+    }
+
+    /// Works out rates, and when flows end at them.
+    fn settle(&mut self, report: &mut dyn FnMut(Time, NodeId, Report)) {
+        self.unsettled = false;
+        let mut changes = std::mem::take(&mut self.changes);
+        changes.clear();
+        let again = self.sharing.settle(self.now, &mut changes);
+        let again = match (again, self.config.grid.map(Duration::as_ps)) {
+            (None, _) => Time::NEVER,
+            (Some(again), None) => again,
+            (Some(again), Some(grid)) => Time::from_ps(again.as_ps().div_ceil(grid) * grid),
+        };
+        self.settle_at = again;
+        for &slot in &changes.given_up {
+            let live = self.take(self.places[slot]);
+            let flow = self.flows[live.flow as usize];
+            self.events += 1;
+            self.latest = self.latest.max(self.now);
+            report(self.now, flow.src, Report::Closed { key: key(&flow), retransmissions: 0 });
+        }
+        for &(slot, rate) in &changes.rates {
+            let place = self.places[slot];
+            let live = self.live[place as usize].as_mut().expect("a flow that sends");
+            live.set_rate(self.now, rate);
+            self.queue(place);
+        }
+        self.changes = changes;
+        if self.due.len() > 64 + ENTRIES_A_FLOW * self.live.len() {
+            let live = &self.live;
+            let is_true =
+                |at, place: u32| live[place as usize].as_ref().is_some_and(|live| live.queued == at);
+            self.due.retain(|&Reverse((at, place))| is_true(at, place));
+        }
+    }
+
+    /// Has the flow come up when it is due. An entry that comes up before does no harm.
+    fn queue(&mut self, place: u32) {
+        let live = self.live[place as usize].as_mut().expect("a flow");
+        if live.due < live.queued {
+            live.queued = live.due;
+            self.due.push(Reverse((live.due, place)));
+        }
+    }
+}
+
+/// A flow's name to whoever listens.
+fn key(flow: &Flow) -> u64 {
+    flow.id.0.into()
+}
+
+/// The most that a flow can send, in bit/s on the wire: by the rate of its application, and by its host's links.
+fn demand(topology: &Topology, framing: Framing, flow: &Flow) -> f64 {
+    let interfaces: f64 = topology.links_from(flow.src).map(|(_, link)| link.rate.as_bps_f64()).sum();
+    let (_, full, _) = framing.packets(flow.size);
+    let wire = full.0 as f64 / f64::from(framing.payload);
+    flow.app_rate.map_or(f64::INFINITY, |rate: Rate| rate.as_bps_f64() * wire).min(interfaces)
+}

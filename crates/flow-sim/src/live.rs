@@ -1,0 +1,63 @@
+//! A flow on its way.
+
+use crate::crossing::Crossing;
+use raddle_core::{Duration, LinkId, Time};
+
+const PS_PER_S: f64 = 1e12;
+
+/// A flow that has started and is not sent whole.
+#[derive(Debug)]
+pub(crate) struct Live {
+    /// Its place in the workload.
+    pub(crate) flow: u32,
+    /// Its slot in the allocation; none until its handshake is done.
+    pub(crate) slot: Option<u32>,
+    /// When the one entry in the heap that counts comes up; [`Time::NEVER`] if there is none.
+    pub(crate) queued: Time,
+    /// When it ends at this rate, or begins.
+    pub(crate) due: Time,
+    /// When `left` was true.
+    since: Time,
+    /// Bits on the wire.
+    left: f64,
+    /// In bit/s.
+    rate: f64,
+    pub(crate) crossing: Crossing,
+    pub(crate) row: Box<[(LinkId, f32)]>,
+}
+
+impl Live {
+    /// A flow of so many bits on the wire, which begins to send at `begin`.
+    pub(crate) fn new(flow: u32, bits: f64, begin: Time, crossing: Crossing, row: &[(LinkId, f32)]) -> Self {
+        let (slot, row) = (None, row.into());
+        Self {
+            flow,
+            slot,
+            queued: Time::NEVER,
+            due: begin,
+            since: begin,
+            left: bits,
+            rate: 0.0,
+            crossing,
+            row,
+        }
+    }
+
+    /// Bits on the wire that it has left.
+    pub(crate) fn left(&self, now: Time) -> f64 {
+        let seconds = now.since(self.since).as_ps() as f64 / PS_PER_S;
+        if self.rate > 0.0 { (self.left - self.rate * seconds).max(0.0) } else { self.left }
+    }
+
+    /// From now on it sends at this rate, in bit/s.
+    pub(crate) fn set_rate(&mut self, now: Time, rate: f64) {
+        self.left = self.left(now);
+        (self.since, self.rate) = (now, rate);
+        self.due = if rate > 0.0 {
+            // Casts saturate: what takes for ever is never due.
+            now + Duration::from_ps((self.left / rate * PS_PER_S).ceil() as u64)
+        } else {
+            Time::NEVER
+        };
+    }
+}

@@ -1,0 +1,173 @@
+//! Works small enough to be done by hand (specs/pdq.md §11 and §13), under max-min fair sharing.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
+use raddle_allocate::{MaxMin, usable};
+use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate, Report, Time};
+use raddle_flow_sim::{Config, LinkLoad, Simulation};
+use raddle_records::{Framing, ideal_store_and_forward};
+use raddle_topology::routing::{Protocol, Routing};
+use raddle_topology::{Topology, builders};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+const GBPS: Rate = Rate::from_gbps(1);
+/// Propagation and processing of a hop (§10).
+const HOP: Duration = Duration::from_ns(25_100);
+const FRAMING: Framing = Framing { payload: 1_460, header: 40, overhead: 0, least: 0 };
+/// Headers are no bytes, so that a fluid does what arithmetic says.
+const BARE: Framing = Framing { payload: 1_000, header: 0, overhead: 0, least: 0 };
+
+const CONFIG: Config = Config {
+    framing: FRAMING,
+    lookahead: None,
+    handshake: false,
+    acknowledged: false,
+    grid: None,
+    time_limit: None,
+};
+
+/// RCP and D3 without deadlines, as specs/pdq.md has them.
+const RATED: Config = Config { handshake: true, acknowledged: true, ..CONFIG };
+
+fn ms(ms: f64) -> Time {
+    Time::from_ps((ms * 1e9).round() as u64)
+}
+
+fn flow(id: u32, src: u32, dst: u32, size: u64, start_ms: f64) -> Flow {
+    Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(size), ms(start_ms))
+}
+
+fn simulation(topology: Topology, flows: &[Flow], config: Config) -> Simulation {
+    let topology = Arc::new(topology);
+    let rates: Vec<Rate> = topology.links().map(|(_, link)| link.rate).collect();
+    assert_eq!(rates.len(), topology.link_slots(), "every port has a link");
+    let routing = Routing::new(Arc::clone(&topology));
+    let split = move |flow: &Flow, _: &[f64], row: &mut Vec<_>| {
+        routing.weights(Protocol::Rps, flow.src, flow.dst, 0, row);
+    };
+    Simulation::new(
+        &topology,
+        &flows.into(),
+        Box::new(MaxMin::new(&usable(&rates, 0.0))),
+        Box::new(split),
+        config,
+    )
+}
+
+/// When each flow was delivered, and when its sender was done, in ms.
+fn run(simulation: &mut Simulation, flows: usize) -> Vec<(f64, f64)> {
+    let mut ends = vec![(f64::NAN, f64::NAN); flows];
+    let mut hear = |at: Time, _: NodeId, report: Report| match report {
+        Report::Delivered { key, .. } => ends[key as usize].0 = at.as_ps() as f64 / 1e9,
+        Report::Closed { key, .. } => ends[key as usize].1 = at.as_ps() as f64 / 1e9,
+        _ => {}
+    };
+    assert!(simulation.run(&mut hear, |_| ControlFlow::Continue(())));
+    ends
+}
+
+fn ends(topology: Topology, flows: &[Flow], config: Config) -> Vec<(f64, f64)> {
+    run(&mut simulation(topology, flows, config), flows.len())
+}
+
+/// `hosts` at one switch.
+fn star(hosts: u32) -> Topology {
+    builders::single_switch(hosts, GBPS, HOP).unwrap()
+}
+
+/// Twelve hosts in four racks below one root.
+fn tree() -> Topology {
+    builders::folded_clos(4, 3, 1, GBPS, GBPS, HOP).unwrap()
+}
+
+/// A star whose links take no time at all.
+fn bare_star(hosts: u32) -> Topology {
+    builders::single_switch(hosts, GBPS, Duration::ZERO).unwrap()
+}
+
+fn assert_near(measured: f64, expected: f64, within: f64) {
+    assert!((measured - expected).abs() <= within, "{measured} and not {expected}");
+}
+
+#[test]
+fn oracle_13_1_lone_flow_on_a_dumbbell() {
+    let [(_, done)] = ends(star(2), &[flow(0, 0, 1, 1_000_000, 0.0)], RATED)[..] else { panic!() };
+    assert_near(done, 8.434, 5e-4);
+}
+
+#[test]
+fn oracle_13_2_lone_flow_across_the_tree() {
+    let [(_, done)] = ends(tree(), &[flow(0, 0, 11, 100_000, 0.0)], RATED)[..] else { panic!() };
+    assert_near(done, 1.2635, 5e-4);
+}
+
+/// Fair sharing of three flows of one, two and three units.
+#[test]
+fn oracle_13_6_fair_sharing_ends_at_3_5_6() {
+    // A unit takes 100 ms, so that the packet that crosses the second link alone hardly counts.
+    let unit = 12_500_000;
+    let flows: Vec<Flow> = (0..3).map(|i| flow(i, i, 3, unit * u64::from(i + 1), 0.0)).collect();
+    let ends = ends(bare_star(4), &flows, Config { framing: BARE, ..CONFIG });
+    for ((delivered, _), units) in ends.into_iter().zip([3.0, 5.0, 6.0]) {
+        assert_near(delivered, units * 100.0, 0.01);
+    }
+}
+
+#[test]
+fn a_flow_alone_takes_what_its_packets_take() {
+    for size in [1, 700, 1_460, 1_461, 20_000, 1_000_000] {
+        let [(delivered, _)] = ends(tree(), &[flow(0, 0, 11, size, 0.0)], CONFIG)[..] else { panic!() };
+        let ideal = ideal_store_and_forward(Bytes(size), FRAMING, [(GBPS, HOP); 4]);
+        assert_near(delivered, ideal.as_ps() as f64 / 1e9, 2e-9);
+    }
+}
+
+#[test]
+fn a_flow_that_comes_later_takes_half_and_gives_it_back() {
+    // 1 MB alone for 4 ms, then half of the rate until 125 KB have gone beside it, then alone again.
+    let flows = [flow(0, 0, 2, 1_000_000, 0.0), flow(1, 1, 2, 125_000, 4.0)];
+    let ends = ends(bare_star(3), &flows, Config { framing: BARE, ..CONFIG });
+    assert_near(ends[1].0, 6.0, 0.01);
+    assert_near(ends[0].0, 9.0, 0.01);
+}
+
+#[test]
+fn on_a_grid_flows_wait_for_its_points() {
+    let flows = [flow(0, 0, 2, 125_000, 0.5), flow(1, 1, 2, 125_000, 1.0)];
+    let grid = Some(Duration::from_ms(1));
+    let ends = ends(bare_star(3), &flows, Config { framing: BARE, grid, ..CONFIG });
+    // Both begin at 1 ms and share.
+    assert_near(ends[0].0, 3.0, 0.01);
+    assert_near(ends[1].0, 3.0, 0.01);
+}
+
+#[test]
+fn what_flows_leave_on_links_is_their_packets() {
+    let flows = [flow(0, 0, 2, 3_000, 0.0), flow(1, 1, 2, 100, 0.0)];
+    let mut simulation = simulation(star(3), &flows, CONFIG);
+    run(&mut simulation, 2);
+    let crossed = |packets, bytes| LinkLoad { packets, bytes };
+    // Links 0 to 2 leave the hosts, the others the switch.
+    let expected = [
+        crossed(3.0, 3_120.0),
+        crossed(1.0, 140.0),
+        crossed(0.0, 0.0),
+        crossed(0.0, 0.0),
+        crossed(0.0, 0.0),
+        crossed(4.0, 3_260.0),
+    ];
+    assert_eq!(simulation.loads(), expected);
+}
+
+#[test]
+fn a_time_limit_leaves_flows_on_their_way() {
+    let flows = [flow(0, 0, 1, 125_000, 0.0)];
+    let limit = Some(ms(0.25));
+    let mut simulation =
+        simulation(bare_star(2), &flows, Config { framing: BARE, time_limit: limit, ..CONFIG });
+    let ends = run(&mut simulation, 1);
+    assert!(ends[0].0.is_nan() && ends[0].1.is_nan());
+    assert_eq!(simulation.now(), ms(0.25));
+    assert_near(simulation.loads()[0].bytes, 31_250.0, 1e-3);
+}

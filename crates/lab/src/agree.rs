@@ -1,0 +1,247 @@
+//! One experiment on the packet engine and on the flow engine, and how far they are apart.
+//!
+//! Both runs have the same fabric, flows and scheme. `[agree]` in the experiment's file says how far apart they may be at most;
+//! without it nothing is too far. What the file asks to be recorded counts for neither.
+
+use crate::experiment::{self, Document, Fraction, Problem, Section};
+use crate::run::{Control, Outcome, Progress, run};
+use crate::{Error, table};
+use raddle_records::{FlowRecord, stats};
+use serde_json::{Value, json};
+use std::fmt;
+use std::sync::atomic::AtomicBool;
+
+/// The engines compared: their values of `engine.kind`, the first being what the other is held against.
+pub const ENGINES: [&str; 2] = ["packet", "flow"];
+
+/// A distance between the two runs: its key in `[agree]`, and what it is.
+const DISTANCES: [(&str, &str); 6] = [
+    ("fct_mean", "mean FCT: flow over packet, less 1"),
+    ("fct_p50", "p50 of FCT: flow over packet, less 1"),
+    ("fct_p90", "p90 of FCT: flow over packet, less 1"),
+    ("fct_p99", "p99 of FCT: flow over packet, less 1"),
+    ("fct_distance", "Wasserstein-1 distance of the FCTs over their mean"),
+    ("link_load", "sum over links of |flow - packet| data bytes, over all data bytes"),
+];
+
+/// How large each of [`DISTANCES`] may be, in their order, by the file's `[agree]`.
+fn thresholds(document: &Document) -> Result<[Option<f64>; DISTANCES.len()], Problem> {
+    let mut root = Section::new(&document.root, "");
+    let Some(mut section) = root.section("agree")? else { return Ok([None; DISTANCES.len()]) };
+    let mut most = [None; DISTANCES.len()];
+    for (most, (key, _)) in most.iter_mut().zip(DISTANCES) {
+        *most = section.optional::<Fraction>(key)?.map(|Fraction(most)| most);
+    }
+    section.finish()?;
+    Ok(most)
+}
+
+/// A distance and how large it may be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Distance {
+    key: &'static str,
+    what: &'static str,
+    /// In absolute terms the smaller the better; `None` of no flows or no bytes.
+    value: Option<f64>,
+    most: Option<f64>,
+}
+
+impl Distance {
+    /// Whether it is no larger than it may be. What cannot be told is, if it should be told.
+    fn holds(&self) -> bool {
+        self.most.is_none_or(|most| self.value.is_some_and(|value| value.abs() <= most))
+    }
+}
+
+/// One run of the two.
+struct Half {
+    outcome: Outcome,
+    flows: Vec<FlowRecord>,
+}
+
+/// How far the engines are apart. Its `Display` is a table for people.
+#[derive(Debug, Clone)]
+pub struct Agreement {
+    distances: Vec<Distance>,
+    /// Flows that both delivered.
+    compared: usize,
+    /// Flows that only the packet engine, and only the flow engine, delivered.
+    only: [usize; 2],
+    /// Mean, p50, p90 and p99 of FCT in microseconds, by engine.
+    fct_us: [[Option<f64>; 4]; 2],
+    /// Wall-clock seconds, by engine.
+    seconds: [f64; 2],
+    /// Whether both runs came to their ends.
+    complete: bool,
+}
+
+/// Runs an experiment on both engines, on `threads` threads where an engine can use them.
+///
+/// # Errors
+/// If the experiment is wrong or one of the engines cannot run it, or if a run fails.
+pub fn agree(
+    document: &Document,
+    threads: usize,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(usize, &Progress),
+) -> Result<Agreement, Error> {
+    let most = thresholds(document)?;
+    let mut halves = Vec::new();
+    for (number, engine) in ENGINES.into_iter().enumerate() {
+        let mut flows = Vec::new();
+        let mut take = |flow: &FlowRecord| {
+            flows.push(*flow);
+            Ok(())
+        };
+        let control = Control { stop, progress: &mut |now| progress(number, now), threads };
+        let outcome = run(on(document, engine)?.prepare()?, &mut take, control)?;
+        halves.push(Half { outcome, flows });
+    }
+    let [packet, flow] = <[Half; 2]>::try_from(halves).unwrap_or_else(|_| unreachable!("two engines"));
+    Ok(Agreement::of(&packet, &flow, most))
+}
+
+/// The experiment on an engine, which records nothing but flows and links.
+fn on(document: &Document, engine: &str) -> Result<Document, Problem> {
+    let mut document = document.clone();
+    document.root.entries.retain(|entry| entry.key != "record");
+    if engine != "flow"
+        && let Some(entry) = document.root.entries.iter_mut().find(|entry| entry.key == "engine")
+        && let experiment::Value::Table(table) = &mut entry.item.value
+    {
+        table.entries.retain(|entry| entry.key != "grid");
+    }
+    document.with_overrides([format!("engine.kind={engine}").as_str()])
+}
+
+/// FCTs in microseconds, sorted.
+fn sorted_us(flows: impl Iterator<Item = u64>) -> Vec<f64> {
+    let mut fcts: Vec<f64> = flows.map(|ps| ps as f64 / 1e6).collect();
+    stats::sort(&mut fcts);
+    fcts
+}
+
+impl Agreement {
+    fn of(packet: &Half, flow: &Half, most: [Option<f64>; DISTANCES.len()]) -> Self {
+        let delivered = |half: &Half| {
+            let mut fcts: Vec<(u32, u64)> =
+                half.flows.iter().filter_map(|flow| Some((flow.id, flow.fct_ps?))).collect();
+            fcts.sort_unstable();
+            fcts
+        };
+        let (of_packet, of_flow) = (delivered(packet), delivered(flow));
+        let mut pairs = Vec::new();
+        let mut rest = of_flow.iter().peekable();
+        for &(id, fct) in &of_packet {
+            while rest.next_if(|other| other.0 < id).is_some() {}
+            if let Some(&(_, other)) = rest.next_if(|other| other.0 == id) {
+                pairs.push((fct, other));
+            }
+        }
+        let fcts = [
+            sorted_us(pairs.iter().map(|&(packet, _)| packet)),
+            sorted_us(pairs.iter().map(|&(_, flow)| flow)),
+        ];
+        let fct_us = fcts.each_ref().map(|fcts| {
+            let at = |p| stats::percentile(fcts, p);
+            [stats::mean(fcts), at(50.0), at(90.0), at(99.0)]
+        });
+        let over = |i: usize| Some(fct_us[1][i]? / fct_us[0][i]? - 1.0);
+        let apart: Vec<f64> = fcts[0].iter().zip(&fcts[1]).map(|(a, b)| (a - b).abs()).collect();
+        let distance = || Some(stats::mean(&apart)? / fct_us[0][0]?);
+        let values =
+            [over(0), over(1), over(2), over(3), distance(), link_load(&packet.outcome, &flow.outcome)];
+        let distances = DISTANCES.iter().zip(values).zip(most);
+        let distances = distances.map(|((&(key, what), value), most)| Distance { key, what, value, most });
+        Self {
+            distances: distances.collect(),
+            compared: pairs.len(),
+            only: [of_packet.len() - pairs.len(), of_flow.len() - pairs.len()],
+            fct_us,
+            seconds: [packet.outcome.seconds, flow.outcome.seconds],
+            complete: packet.outcome.complete && flow.outcome.complete,
+        }
+    }
+
+    /// Whether no distance is larger than the file allows.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.distances.iter().all(Distance::holds)
+    }
+
+    /// A distance by its key in `[agree]`; `None` of no flows or no bytes, and of other keys.
+    #[must_use]
+    pub fn distance(&self, key: &str) -> Option<f64> {
+        self.distances.iter().find(|distance| distance.key == key)?.value
+    }
+
+    /// The agreement as a JSON document.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let distance = |distance: &Distance| {
+            let &Distance { key, what, value, most } = distance;
+            json!({ "distance": key, "what": what, "value": value, "most": most, "ok": distance.holds() })
+        };
+        let engine = |i: usize| {
+            let [mean, p50, p90, p99] = self.fct_us[i];
+            json!({
+                "fct_mean_us": mean,
+                "fct_p50_us": p50,
+                "fct_p90_us": p90,
+                "fct_p99_us": p99,
+                "delivered_here_only": self.only[i],
+                "wall_seconds": self.seconds[i],
+            })
+        };
+        json!({
+            "flows": self.compared,
+            "complete": self.complete,
+            ENGINES[0]: engine(0),
+            ENGINES[1]: engine(1),
+            "distances": self.distances.iter().map(distance).collect::<Vec<_>>(),
+            "ok": self.holds(),
+        })
+    }
+}
+
+/// How far the loads of links are apart, over all that links carried on the packet engine.
+fn link_load(packet: &Outcome, flow: &Outcome) -> Option<f64> {
+    let bytes: u64 = packet.links.iter().map(|link| link.data_bytes).sum();
+    let pairs = packet.links.iter().zip(&flow.links);
+    let apart: u64 = pairs.map(|(packet, flow)| packet.data_bytes.abs_diff(flow.data_bytes)).sum();
+    (bytes > 0).then(|| apart as f64 / bytes as f64)
+}
+
+impl fmt::Display for Agreement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.complete {
+            writeln!(f, "stopped early: what follows is of the flows so far")?;
+        }
+        let [only_packet, only_flow] = self.only;
+        writeln!(
+            f,
+            "{} flows delivered by both engines, {only_packet} by packets only, {only_flow} by fluids only\n",
+            self.compared
+        )?;
+        let shown = |number: Option<f64>| number.map_or("-".to_owned(), |number| format!("{number:.2}"));
+        let heads = ["engine", "FCT mean us", "p50", "p90", "p99", "wall s"].map(str::to_owned).to_vec();
+        let row = |i: usize| {
+            let numbers = self.fct_us[i].into_iter().chain([Some(self.seconds[i])]).map(shown);
+            [ENGINES[i].to_owned()].into_iter().chain(numbers).collect()
+        };
+        writeln!(f, "{}", table(&[heads, row(0), row(1)]))?;
+        let percent =
+            |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.1}%", share * 100.0));
+        let mut rows = vec![["distance", "is", "may be", ""].map(str::to_owned).to_vec()];
+        rows.extend(self.distances.iter().map(|distance| {
+            let verdict = if distance.holds() { "" } else { "too far" };
+            vec![
+                distance.what.to_owned(),
+                percent(distance.value),
+                percent(distance.most),
+                verdict.to_owned(),
+            ]
+        }));
+        write!(f, "{}", table(&rows).trim_end())
+    }
+}

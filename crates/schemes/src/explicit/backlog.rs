@@ -1,0 +1,61 @@
+//! What waits at a port, as its agent counts it.
+
+use raddle_core::{Bytes, PortState, Time};
+
+/// Bytes that wait at an egress port, apart from the packet that is leaving: at round-trip times of ten packets that one
+/// alone would cost some percent of the link (specs/pdq.md §4.4, P1).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Backlog {
+    /// Bytes that wait or are leaving.
+    queued: u64,
+    /// Bytes of the packet that began to leave last, and when it is gone.
+    leaving: u64,
+    gone_at: Time,
+}
+
+impl Backlog {
+    /// A packet of so many bytes joins the queue.
+    pub fn join(&mut self, size: u32) {
+        self.queued += u64::from(size);
+    }
+
+    /// A packet begins to leave.
+    pub fn leave(&mut self, now: Time, size: u32, port: &PortState) {
+        self.leaving = size.into();
+        self.gone_at = now + port.rate.time_for(Bytes(size.into()));
+    }
+
+    /// A packet has left, or was lost.
+    pub fn left(&mut self, size: u32) {
+        self.queued = self.queued.saturating_sub(size.into());
+    }
+
+    /// Bytes that wait.
+    #[must_use]
+    pub fn waiting(&self, now: Time) -> u64 {
+        if now <= self.gone_at { self.queued.saturating_sub(self.leaving) } else { self.queued }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::backlogs;
+    use raddle_core::Duration;
+
+    #[test]
+    fn the_packet_that_leaves_does_not_wait_nor_does_one_that_was_refused() {
+        let [port] = backlogs(&[0])[..] else { unreachable!("one port") };
+        let mut backlog = Backlog::default();
+        let sent = Time::ZERO + port.rate.time_for(Bytes(1_500));
+        backlog.join(1_500);
+        backlog.leave(Time::ZERO, 1_500, &port);
+        backlog.join(1_000);
+        backlog.join(500);
+        backlog.left(500);
+        assert_eq!(backlog.waiting(Time::ZERO), 1_000);
+        assert_eq!(backlog.waiting(sent), 1_000);
+        backlog.left(1_500);
+        assert_eq!(backlog.waiting(sent + Duration::from_ps(1)), 1_000);
+    }
+}

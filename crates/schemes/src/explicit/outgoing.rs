@@ -1,0 +1,262 @@
+//! A flow at its sender: one subflow or several, which draw on the same packets.
+
+use super::subflow::{Packets, State, Subflow, Timeouts};
+use super::{Outlook, Protocol, Terms, View};
+use raddle_core::{Duration, Flow, Packet, Rate, Time};
+use raddle_wire::rated::{Kind, Segment};
+
+/// What all flows of a host have in common.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Common {
+    /// The host.
+    pub(super) node: u32,
+    /// Bytes beside the payload.
+    pub(super) header: u32,
+    pub(super) timeouts: Timeouts,
+}
+
+/// How a flow is cut up.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cut {
+    pub(super) packets: Packets,
+    /// Subflows, if there are packets for so many.
+    pub(super) subflows: u32,
+    /// The greatest rate of a subflow, and of all together.
+    pub(super) limit: Rate,
+    pub(super) limit_of_all: Rate,
+}
+
+/// A flow that is being sent.
+pub(super) struct Outgoing<S> {
+    dst: u32,
+    number: u32,
+    deadline: Time,
+    /// The greatest rate of a subflow, and of all together.
+    limit: Rate,
+    limit_of_all: Rate,
+    packets: Packets,
+    acknowledged: u32,
+    pub(super) retransmissions: u32,
+    subflows: Vec<Sending<S>>,
+}
+
+struct Sending<S> {
+    subflow: Subflow,
+    /// Which path it takes.
+    path: u16,
+    sender: S,
+    /// The rate that was reported last.
+    told: Rate,
+}
+
+fn probe_interval<P: Protocol>(protocol: &P, sender: &P::Sender, view: &View, common: &Common) -> Duration {
+    match protocol.probe_interval(sender, view) {
+        Duration::ZERO => common.timeouts.initial,
+        interval => interval,
+    }
+}
+
+/// What a flow has come to with an acknowledgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// More is to come.
+    Sending,
+    /// All of it has just been acknowledged.
+    Complete,
+}
+
+impl<S> Outgoing<S> {
+    /// The flow `number` of a host, on the paths of these choices.
+    pub(super) fn new<P: Protocol<Sender = S>>(
+        protocol: &mut P,
+        flow: &Flow,
+        number: u32,
+        path: impl Fn(u32) -> u16,
+        cut: Cut,
+        common: &Common,
+    ) -> Self {
+        let Cut { packets, subflows, limit, limit_of_all } = cut;
+        let count = subflows.min(packets.count);
+        let place = |of: u32| (u64::from(packets.count) * u64::from(of) / u64::from(count)) as u32;
+        let sending = |of: u32| {
+            let segment =
+                Segment { src: common.node, flow: number * Segment::SUBFLOWS + of, ..Segment::default() };
+            Sending {
+                subflow: Subflow::new(place(of)..place(of + 1), &packets),
+                path: path(of),
+                sender: protocol.open(&Terms { flow, key: segment.subflow_key(), limit }),
+                told: Rate::ZERO,
+            }
+        };
+        Self {
+            dst: flow.dst.0,
+            number,
+            deadline: flow.due(),
+            limit,
+            limit_of_all,
+            packets,
+            acknowledged: 0,
+            retransmissions: 0,
+            subflows: (0..count).map(sending).collect(),
+        }
+    }
+
+    pub(super) fn subflow_count(&self) -> u8 {
+        self.subflows.len() as u8
+    }
+
+    /// Whether nothing is left to do.
+    pub(super) fn is_closed(&self) -> bool {
+        self.subflows.iter().all(|of| of.subflow.state == State::Closed)
+    }
+
+    /// Whether it still sends data.
+    fn is_sending(&self) -> bool {
+        self.subflows.iter().any(|of| matches!(of.subflow.state, State::Opening(_) | State::Open))
+    }
+
+    /// Ends it, complete or not.
+    pub(super) fn close(&mut self) {
+        self.subflows.iter_mut().for_each(|of| of.subflow.close());
+    }
+
+    fn view(&self, now: Time, place: u8) -> View {
+        self.subflows[usize::from(place)].subflow.view(now, self.limit, self.deadline)
+    }
+
+    /// Whether it cannot be completed in time.
+    pub(super) fn is_doomed<P: Protocol<Sender = S>>(&self, now: Time, protocol: &P) -> bool {
+        if self.deadline == Time::NEVER || !self.is_sending() {
+            return false;
+        }
+        let open = || self.subflows.iter().filter(|of| of.subflow.state == State::Open);
+        let outlook = Outlook {
+            now,
+            rtt: open().map(|of| of.subflow.rtt()).min().unwrap_or(Duration::ZERO),
+            left: self.subflows.iter().map(|of| of.subflow.left()).sum(),
+            limit: self.limit_of_all,
+            deadline: self.deadline,
+            paused: open().count() > 0 && open().all(|of| protocol.rate(&of.sender) == Rate::ZERO),
+        };
+        protocol.gives_up(&outlook)
+    }
+
+    /// When a subflow has to be looked at next.
+    pub(super) fn due<P: Protocol<Sender = S>>(
+        &self,
+        now: Time,
+        place: u8,
+        protocol: &P,
+        common: &Common,
+    ) -> Time {
+        let of = &self.subflows[usize::from(place)];
+        let interval = probe_interval(protocol, &of.sender, &self.view(now, place), common);
+        let due = of.subflow.due(protocol.rate(&of.sender), interval, &common.timeouts);
+        // At its deadline a flow ends, whatever it waits for.
+        let ends = if self.is_sending() && self.deadline > now { self.deadline } else { Time::NEVER };
+        due.min(ends)
+    }
+
+    pub(super) fn armed(&mut self, place: u8) -> &mut Time {
+        &mut self.subflows[usize::from(place)].subflow.armed
+    }
+
+    /// The packet that a subflow sends now, if any.
+    pub(super) fn send<P: Protocol<Sender = S>>(
+        &mut self,
+        now: Time,
+        place: u8,
+        protocol: &mut P,
+        common: &Common,
+    ) -> Option<Packet> {
+        let view = self.view(now, place);
+        let of = &self.subflows[usize::from(place)];
+        let interval = probe_interval(protocol, &of.sender, &view, common);
+        let rate = protocol.rate(&of.sender);
+        let sent_before = view.sent;
+        let is_over = !self.is_sending();
+        let of = &mut self.subflows[usize::from(place)];
+        let (kind, seq) = of.subflow.send(now, rate, interval, &common.timeouts, &self.packets)?;
+        let view = of.subflow.view(now, self.limit, self.deadline);
+        let plen = if kind == Kind::Data { self.packets.payload(seq) } else { 0 };
+        self.retransmissions += u32::from(kind == Kind::Data && view.sent == sent_before);
+        let segment = Segment {
+            src: common.node,
+            dst: self.dst,
+            flow: self.number * Segment::SUBFLOWS + u32::from(place),
+            seq: if kind == Kind::Term { is_over.into() } else { seq },
+            plen,
+            path: of.path,
+            hop: 0,
+            kind,
+            ack: false,
+            asks: true,
+        };
+        let header = protocol.write(&mut of.sender, &view, segment);
+        Some(Packet::new(common.header + u32::from(plen), header))
+    }
+
+    /// An acknowledgement has come in for one of its subflows.
+    pub(super) fn acknowledged<P: Protocol<Sender = S>>(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        segment: &Segment,
+        protocol: &mut P,
+    ) -> Progress {
+        let place = (segment.flow % Segment::SUBFLOWS) as u8;
+        let Some(of) = self.subflows.get_mut(usize::from(place)) else { return Progress::Sending };
+        let is_news = of.subflow.acknowledged(now, segment, &self.packets);
+        if of.subflow.state == State::Open {
+            let view = of.subflow.view(now, self.limit, self.deadline);
+            protocol.read(&mut of.sender, &view, &packet.header);
+        }
+        if is_news {
+            self.acknowledged += 1;
+        }
+        if is_news && self.acknowledged == self.packets.count {
+            self.close();
+            return Progress::Complete;
+        }
+        self.shift(protocol);
+        Progress::Sending
+    }
+
+    /// Moves what paused subflows have to send to the sending one with the least left (Multipath PDQ, specs/pdq.md §5). Done
+    /// at each acknowledgement, it leaves nothing for the periodic look that the paper has besides. One left without
+    /// packets ends.
+    fn shift<P: Protocol<Sender = S>>(&mut self, protocol: &P) {
+        if self.subflows.len() == 1 {
+            return;
+        }
+        let open = |of: &Sending<S>| of.subflow.state == State::Open && of.subflow.left() > 0;
+        let rate = |of: &Sending<S>| protocol.rate(&of.sender);
+        let sending = (0..self.subflows.len())
+            .filter(|&i| open(&self.subflows[i]) && rate(&self.subflows[i]) > Rate::ZERO)
+            .min_by_key(|&i| self.subflows[i].subflow.left());
+        if let Some(target) = sending {
+            for i in (0..self.subflows.len()).filter(|&i| i != target) {
+                if open(&self.subflows[i]) && rate(&self.subflows[i]) == Rate::ZERO {
+                    let [to, from] = self.subflows.get_disjoint_mut([target, i]).expect("two of them");
+                    to.subflow.take_over(&mut from.subflow, &self.packets);
+                }
+            }
+        }
+        for of in self.subflows.iter_mut().filter(|of| of.subflow.left() == 0) {
+            of.subflow.close();
+        }
+    }
+
+    /// The rate of all subflows together, if it has changed since it was asked for last.
+    pub(super) fn new_rate<P: Protocol<Sender = S>>(&mut self, protocol: &P) -> Option<Rate> {
+        let mut changed = false;
+        let mut sum = 0;
+        for of in &mut self.subflows {
+            let sends = matches!(of.subflow.state, State::Opening(_) | State::Open);
+            let rate = if sends { protocol.rate(&of.sender) } else { Rate::ZERO };
+            changed |= std::mem::replace(&mut of.told, rate) != rate;
+            sum += rate.as_bps();
+        }
+        changed.then_some(Rate::from_bps(sum))
+    }
+}

@@ -1,0 +1,338 @@
+//! One subflow at its sender: what it has still to send, what is under way, and when it sends next.
+
+use super::View;
+use raddle_core::{Bytes, Duration, Rate, Time};
+use raddle_wire::rated::{Kind, Segment};
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// How long a host waits for acknowledgements (specs/pdq.md §2, rule 8).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Timeouts {
+    /// Before the first measurement of the round trip.
+    pub(super) initial: Duration,
+    /// At least.
+    pub(super) least: Duration,
+}
+
+/// Doublings of the timeout of who is not heard of at all.
+const MOST_DOUBLINGS: u8 = 8;
+
+/// Where a subflow stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// No SYN has been acknowledged; when one was sent last, if at all.
+    Opening(Option<Time>),
+    /// It sends, or waits for a rate.
+    Open,
+    /// It has nothing to send any more; when a TERM was sent last, if at all.
+    Closing(Option<Time>),
+    /// Its TERM has been acknowledged, or it never began.
+    Closed,
+}
+
+/// A packet of data under way.
+#[derive(Debug, Clone, Copy)]
+struct Transmission {
+    number: u32,
+    sent: Time,
+    is_repeated: bool,
+}
+
+/// Numbers and sizes of a flow's packets.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Packets {
+    pub(super) count: u32,
+    /// Payload of all but the last.
+    pub(super) full: u16,
+    pub(super) last: u16,
+    /// Bytes beside the payload.
+    pub(super) header: u32,
+}
+
+impl Packets {
+    /// Of a flow of so many bytes.
+    ///
+    /// # Panics
+    /// If they are more than 2^32.
+    pub(super) fn of(size: Bytes, full: u16, header: u32) -> Self {
+        let count = size.0.div_ceil(full.into()).max(1);
+        let last = (size.0 - (count - 1) * u64::from(full)) as u16;
+        let count = u32::try_from(count).expect("a flow has at most 2^32 packets");
+        Self { count, full, last, header }
+    }
+
+    pub(super) fn payload(&self, number: u32) -> u16 {
+        if number + 1 == self.count { self.last } else { self.full }
+    }
+
+    /// Bytes on the wire.
+    pub(super) fn size(&self, number: u32) -> u32 {
+        self.header + u32::from(self.payload(number))
+    }
+
+    /// Bytes on the wire of several.
+    fn sizes(&self, numbers: &Range<u32>) -> u64 {
+        let count = u64::from(numbers.end - numbers.start);
+        let all = count * u64::from(self.header + u32::from(self.full));
+        let missing = if numbers.contains(&(self.count - 1)) { u64::from(self.full - self.last) } else { 0 };
+        all - missing
+    }
+}
+
+/// A subflow, without what its protocol keeps of it.
+#[derive(Debug)]
+pub(super) struct Subflow {
+    pub(super) state: State,
+    /// Packets to be sent for the first time, and again.
+    fresh: VecDeque<Range<u32>>,
+    lost: VecDeque<u32>,
+    /// In the order in which they were sent.
+    under_way: VecDeque<Transmission>,
+    /// Bytes on the wire of all these.
+    left: u64,
+    /// Payload bytes sent, repetitions aside.
+    sent: u64,
+    /// SYNs sent.
+    syns: u32,
+    /// The last probe, and when it was sent.
+    probe: (u32, Time),
+    /// When any packet was sent last; and data, with its size.
+    last_sent: Time,
+    last_data: Option<(Time, u32)>,
+    rtt: Duration,
+    doublings: u8,
+    /// When a timer will look at it.
+    pub(super) armed: Time,
+}
+
+impl Subflow {
+    /// One that is to send these packets of its flow.
+    pub(super) fn new(numbers: Range<u32>, packets: &Packets) -> Self {
+        Self {
+            state: State::Opening(None),
+            left: packets.sizes(&numbers),
+            fresh: VecDeque::from([numbers]),
+            lost: VecDeque::new(),
+            under_way: VecDeque::new(),
+            sent: 0,
+            syns: 0,
+            probe: (0, Time::ZERO),
+            last_sent: Time::ZERO,
+            last_data: None,
+            rtt: Duration::ZERO,
+            doublings: 0,
+            armed: Time::NEVER,
+        }
+    }
+
+    pub(super) fn view(&self, now: Time, limit: Rate, deadline: Time) -> View {
+        View { now, rtt: self.rtt, left: self.left, sent: self.sent, limit, deadline }
+    }
+
+    pub(super) fn rtt(&self) -> Duration {
+        self.rtt
+    }
+
+    /// Bytes on the wire not acknowledged.
+    pub(super) fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// Whether a packet of data waits to be sent.
+    fn has_pending(&self) -> bool {
+        !self.fresh.is_empty() || !self.lost.is_empty()
+    }
+
+    fn timeout(&self, timeouts: &Timeouts) -> Duration {
+        let base = match self.rtt {
+            Duration::ZERO => timeouts.initial,
+            rtt => (rtt * 2).max(timeouts.least),
+        };
+        base * (1 << self.doublings)
+    }
+
+    /// When the next packet of data may leave at that rate: counted from the last, so that a new rate acts at once.
+    fn data_due(&self, rate: Rate) -> Time {
+        match self.last_data {
+            _ if rate == Rate::ZERO => Time::NEVER,
+            None => Time::ZERO,
+            Some((at, size)) => at + rate.time_for(Bytes(size.into())),
+        }
+    }
+
+    /// When a probe is due, if no data leaves before: after `interval` without a rate, and with one once a round trip, so
+    /// that a tiny rate does not stay because no packet asks for another (specs/pdq.md §2, rule 9).
+    fn probe_due(&self, rate: Rate, interval: Duration) -> Time {
+        match (rate, self.rtt) {
+            (Rate::ZERO, _) => self.last_sent + interval,
+            (_, Duration::ZERO) => Time::NEVER,
+            (_, rtt) => self.last_sent + rtt,
+        }
+    }
+
+    /// When it has to be looked at next, with that rate and that interval between probes.
+    pub(super) fn due(&self, rate: Rate, interval: Duration, timeouts: &Timeouts) -> Time {
+        let again = |sent: Option<Time>| sent.map_or(Time::ZERO, |at| at + self.timeout(timeouts));
+        match self.state {
+            State::Opening(sent) | State::Closing(sent) => again(sent),
+            State::Open => {
+                let lost = self.under_way.front().map_or(Time::NEVER, |first| again(Some(first.sent)));
+                if self.has_pending() {
+                    lost.min(self.data_due(rate)).min(self.probe_due(rate, interval))
+                } else {
+                    lost
+                }
+            }
+            State::Closed => Time::NEVER,
+        }
+    }
+
+    /// What it sends now, if anything: kind and number of a packet.
+    pub(super) fn send(
+        &mut self,
+        now: Time,
+        rate: Rate,
+        interval: Duration,
+        timeouts: &Timeouts,
+        packets: &Packets,
+    ) -> Option<(Kind, u32)> {
+        if self.due(rate, interval, timeouts) > now {
+            return None;
+        }
+        let sends = match &mut self.state {
+            State::Opening(sent) => {
+                self.doublings = (self.doublings + u8::from(sent.is_some())).min(MOST_DOUBLINGS);
+                *sent = Some(now);
+                self.syns += 1;
+                Some((Kind::Syn, packets.count))
+            }
+            State::Closing(sent) => {
+                self.doublings = (self.doublings + u8::from(sent.is_some())).min(MOST_DOUBLINGS);
+                *sent = Some(now);
+                Some((Kind::Term, 0))
+            }
+            State::Open => {
+                self.expire(now, timeouts);
+                if !self.has_pending() {
+                    None
+                } else if self.data_due(rate) <= now {
+                    Some((Kind::Data, self.next_data(now, packets)))
+                } else if self.probe_due(rate, interval) <= now {
+                    self.probe = (self.probe.0 + 1, now);
+                    Some((Kind::Probe, self.probe.0))
+                } else {
+                    None
+                }
+            }
+            State::Closed => None,
+        };
+        if sends.is_some() {
+            self.last_sent = now;
+        }
+        sends
+    }
+
+    /// Takes what has not been acknowledged in time for lost.
+    fn expire(&mut self, now: Time, timeouts: &Timeouts) {
+        let timeout = self.timeout(timeouts);
+        let before = self.lost.len();
+        while let Some(first) = self.under_way.front().filter(|first| first.sent + timeout <= now) {
+            self.lost.push_back(first.number);
+            self.under_way.pop_front();
+        }
+        if self.lost.len() > before {
+            self.doublings = (self.doublings + 1).min(MOST_DOUBLINGS);
+        }
+    }
+
+    /// The packet of data that leaves now: one that was lost, or the next.
+    fn next_data(&mut self, now: Time, packets: &Packets) -> u32 {
+        let repeated = self.lost.pop_front();
+        let number = repeated.unwrap_or_else(|| {
+            let range = self.fresh.front_mut().expect("the caller has asked");
+            let number = range.start;
+            range.start += 1;
+            if range.start == range.end {
+                self.fresh.pop_front();
+            }
+            self.sent += u64::from(packets.payload(number));
+            number
+        });
+        self.under_way.push_back(Transmission { number, sent: now, is_repeated: repeated.is_some() });
+        self.last_data = Some((now, packets.size(number)));
+        number
+    }
+
+    /// An acknowledgement has come in. Returns whether it is news that a packet of data has arrived.
+    pub(super) fn acknowledged(&mut self, now: Time, segment: &Segment, packets: &Packets) -> bool {
+        self.doublings = 0;
+        match (segment.kind, self.state) {
+            (Kind::Syn, State::Opening(Some(sent))) => {
+                self.state = State::Open;
+                if self.syns == 1 {
+                    self.measured(now.since(sent));
+                }
+                false
+            }
+            (Kind::Probe, State::Open) if segment.seq == self.probe.0 => {
+                self.measured(now.since(self.probe.1));
+                false
+            }
+            (Kind::Data, State::Open | State::Closing(_)) => {
+                self.data_acknowledged(now, segment.seq, packets)
+            }
+            (Kind::Term, State::Closing(Some(_))) => {
+                self.state = State::Closed;
+                false
+            }
+            _ => false,
+        }
+    }
+
+    /// Paths keep packets in order: what was sent before this packet and is not acknowledged is lost. One that was sent
+    /// twice says nothing on that, nor on the round trip: it may be either (Karn's rule).
+    fn data_acknowledged(&mut self, now: Time, number: u32, packets: &Packets) -> bool {
+        if let Some(place) = self.under_way.iter().position(|of| of.number == number) {
+            let of = self.under_way[place];
+            if of.is_repeated {
+                self.under_way.remove(place);
+            } else {
+                self.measured(now.since(of.sent));
+                self.lost.extend(self.under_way.drain(..=place).take(place).map(|of| of.number));
+            }
+        } else if let Some(place) = self.lost.iter().position(|&lost| lost == number) {
+            self.lost.remove(place);
+        } else {
+            return false;
+        }
+        self.left -= u64::from(packets.size(number));
+        true
+    }
+
+    fn measured(&mut self, rtt: Duration) {
+        self.rtt = match self.rtt {
+            Duration::ZERO => rtt,
+            smoothed => (smoothed * 7 + rtt) / 8, // gain 1/8, specs/pdq.md §2
+        };
+    }
+
+    /// Begins to close.
+    pub(super) fn close(&mut self) {
+        match self.state {
+            State::Opening(None) => self.state = State::Closed,
+            State::Opening(Some(_)) | State::Open => self.state = State::Closing(None),
+            State::Closing(_) | State::Closed => {}
+        }
+    }
+
+    /// Takes over what `other` has to send.
+    pub(super) fn take_over(&mut self, other: &mut Self, packets: &Packets) {
+        let fresh: u64 = other.fresh.iter().map(|numbers| packets.sizes(numbers)).sum();
+        let lost: u64 = other.lost.iter().map(|&number| u64::from(packets.size(number))).sum();
+        other.left -= fresh + lost;
+        self.left += fresh + lost;
+        self.fresh.append(&mut other.fresh);
+        self.lost.append(&mut other.lost);
+    }
+}

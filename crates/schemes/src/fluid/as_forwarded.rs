@@ -1,0 +1,85 @@
+//! Flows that take the path of their first packet: it is passed from forwarder to forwarder.
+
+use super::Split;
+use crate::registry::{Forwarders, Plan};
+use raddle_core::{
+    Flow, Forwarder, LinkId, NodeId, Packet, Paused, PortId, PortState, Ports, Rate, Time, Verdict,
+};
+use raddle_topology::Topology;
+use std::sync::Arc;
+
+/// Paths through these forwarders, made as they are needed, on a fabric without traffic.
+pub(super) fn split(
+    plan: &Plan<'_>,
+    forwarders: Forwarders,
+    packet: fn(&Flow, number: u64) -> Packet,
+) -> Split {
+    let mut fabric = Fabric::new(plan.topology, forwarders);
+    let mut sent = vec![0_u64; plan.topology.node_count()];
+    Box::new(move |flow, _, row| {
+        let number = &mut sent[flow.src.index()];
+        let packet = packet(flow, *number);
+        *number += 1;
+        fabric.walk(flow, packet, row);
+    })
+}
+
+/// A node's forwarder, once it is made; a node need not have one.
+type Made = Option<Option<Box<dyn Forwarder>>>;
+
+struct Fabric {
+    topology: Arc<Topology>,
+    forwarders: Forwarders,
+    made: Vec<Made>,
+    /// Of all links, idle.
+    ports: Vec<PortState>,
+}
+
+impl Fabric {
+    fn new(topology: &Arc<Topology>, forwarders: Forwarders) -> Self {
+        let port = |slot| {
+            let link = topology.link(LinkId::of(slot));
+            let rate = link.map_or(Rate::ZERO, |link| link.rate);
+            PortState { free_at: Time::ZERO, rate, up: link.is_some(), paused: Paused::NONE }
+        };
+        Self {
+            topology: Arc::clone(topology),
+            forwarders,
+            made: topology.nodes().map(|_| None).collect(),
+            ports: (0..topology.link_slots()).map(port).collect(),
+        }
+    }
+
+    fn walk(&mut self, flow: &Flow, mut packet: Packet, row: &mut Vec<(LinkId, f32)>) {
+        let (mut at, mut arrival) = (flow.src, None);
+        while let Some(port) = self.next_hop(at, &mut packet, arrival, flow) {
+            let id = self.topology.link_id(at, port);
+            let link = self.topology.link(id).expect("forwarders choose ports that have links");
+            row.push((id, 1.0));
+            assert!(row.len() <= self.made.len(), "packets of {flow:?} go round in circles");
+            (at, arrival) = (link.to, Some(link.to_port));
+        }
+        assert_eq!(at, flow.dst, "the fabric loses no packet on the way");
+    }
+
+    /// The port by which a packet leaves a node; none if it is for the node.
+    fn next_hop(
+        &mut self,
+        at: NodeId,
+        packet: &mut Packet,
+        arrival: Option<PortId>,
+        flow: &Flow,
+    ) -> Option<PortId> {
+        let forwarder = self.made[at.index()].get_or_insert_with(|| (self.forwarders)(at));
+        let Some(forwarder) = forwarder else { return arrival.is_none().then_some(PortId(0)) };
+        let first = self.topology.link_id(at, PortId(0)).index();
+        let ports = Ports(&self.ports[first..first + self.topology.port_count(at)]);
+        match forwarder.forward(flow.start, packet, arrival, &ports) {
+            Verdict::Forward(port) | Verdict::Answer(port) => Some(port),
+            Verdict::Deliver => None,
+            verdict @ (Verdict::Absorb | Verdict::Hold(_) | Verdict::Drop(_)) => {
+                panic!("{verdict:?} is no way for the first packet of {flow:?}")
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Flows that take, of all shortest paths, the one whose fullest link is the emptiest.
+
+use super::Split;
+use crate::flow_hash::{mix, pick};
+use crate::registry::Plan;
+use raddle_core::{Flow, LinkId, NodeId, PortId};
+use raddle_topology::Topology;
+use raddle_topology::routing::Routing;
+use std::sync::Arc;
+
+/// Least loaded paths on the plan's fabric. A flow costs a look at each link of its shortest paths, at worst.
+pub(super) fn split(plan: &Plan<'_>) -> Split {
+    let routing = Routing::new(Arc::clone(plan.topology));
+    let seed = mix(plan.seed);
+    let mut search = Search { routing, hash: 0, ports: Vec::new(), path: Vec::new(), best: Load::WORST };
+    Box::new(move |flow, crossing, row| {
+        search.hash = mix(seed ^ u64::from(flow.id.0));
+        search.run(flow, crossing, row);
+    })
+}
+
+/// Depth first, and back where the path can no longer be better than the best.
+struct Search {
+    routing: Routing,
+    /// Says at which of the next hops to begin, so that equals are chosen equally often.
+    hash: u64,
+    /// Next hops, by depth.
+    ports: Vec<Vec<PortId>>,
+    path: Vec<LinkId>,
+    /// Of the best path.
+    best: Load,
+}
+
+/// How full a path would be with the new flow, its fullest link first: what grows as a path does.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+struct Load {
+    /// Flows a bit/s of the fullest link.
+    fullest: f64,
+    /// Of all links together.
+    sum: f64,
+}
+
+impl Load {
+    const NONE: Self = Self { fullest: 0.0, sum: 0.0 };
+    const WORST: Self = Self { fullest: f64::INFINITY, sum: f64::INFINITY };
+
+    fn and(self, link: f64) -> Self {
+        Self { fullest: self.fullest.max(link), sum: self.sum + link }
+    }
+}
+
+impl Search {
+    fn run(&mut self, flow: &Flow, crossing: &[f64], row: &mut Vec<(LinkId, f32)>) {
+        self.best = Load::WORST;
+        self.path.clear();
+        self.descend(flow.src, flow.dst, Load::NONE, crossing, row);
+    }
+
+    fn descend(
+        &mut self,
+        at: NodeId,
+        to: NodeId,
+        load: Load,
+        crossing: &[f64],
+        row: &mut Vec<(LinkId, f32)>,
+    ) {
+        if at == to {
+            self.best = load;
+            row.clear();
+            row.extend(self.path.iter().map(|&link| (link, 1.0)));
+            return;
+        }
+        let depth = self.path.len();
+        if self.ports.len() == depth {
+            self.ports.push(Vec::new());
+        }
+        let mut ports = std::mem::take(&mut self.ports[depth]);
+        self.routing.productive(at, to, &mut ports);
+        let begin = pick(mix(self.hash ^ u64::from(at.0)), ports.len());
+        for &port in ports[begin..].iter().chain(&ports[..begin]) {
+            let (id, there, of_link) = self.look(at, port, crossing);
+            let load = load.and(of_link);
+            if load < self.best {
+                self.path.push(id);
+                self.descend(there, to, load, crossing, row);
+                self.path.pop();
+            }
+        }
+        self.ports[depth] = ports;
+    }
+
+    /// The link behind a port, where it leads, and how full it would be.
+    fn look(&self, at: NodeId, port: PortId, crossing: &[f64]) -> (LinkId, NodeId, f64) {
+        let topology: &Topology = self.routing.topology();
+        let id = topology.link_id(at, port);
+        let link = topology.link(id).expect("next hops have links");
+        (id, link.to, (crossing[id.index()] + 1.0) / link.rate.as_bps_f64())
+    }
+}

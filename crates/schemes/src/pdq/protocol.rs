@@ -1,0 +1,143 @@
+//! What PDQ's senders and receivers say (specs/pdq.md §2, §3).
+
+use super::params::{Manners, Ranking};
+use crate::explicit::{Outlook, Protocol, Terms, View};
+use raddle_core::{Bytes, Duration, Header, Rate, Stream, Time};
+use raddle_wire::Minifloat;
+use raddle_wire::pdq::{self, Scheduling};
+use raddle_wire::rated::{Kind, Segment};
+
+/// PDQ at a host.
+#[derive(Debug, Clone, Copy)]
+pub struct Pdq {
+    manners: Manners,
+}
+
+/// What a sender keeps of a subflow.
+#[derive(Debug, Clone, Copy)]
+pub struct Sender {
+    rate: Rate,
+    pauseby: u32,
+    /// In sixteenths of a round trip.
+    interval: u16,
+    /// Whether a packet has asked for a rate.
+    asked: bool,
+    /// Since when it has had no rate; since it began, at first.
+    waits_since: Option<Time>,
+    /// Its rank, if chance decides.
+    drawn: u32,
+}
+
+/// The least interval between probes, which receivers write so that it does not grow for ever: a round trip (`I_MIN`).
+const LEAST_INTERVAL: u16 = Scheduling::INTERVALS_PER_RTT as u16;
+
+/// Expected times of flows whose size is not known begin here, so that none seems nearly complete.
+const UNKNOWN: u32 = 1 << 31;
+
+/// The waiting that [`Manners::aging`] refers to.
+const AGE: Duration = Duration::from_ms(100);
+
+impl Pdq {
+    /// With these manners.
+    #[must_use]
+    pub fn new(manners: Manners) -> Self {
+        Self { manners }
+    }
+
+    /// The expected transmission time, as far as the network is to know.
+    fn expected(&self, sender: &Sender, view: &View) -> u32 {
+        let time = match self.manners.ranking {
+            Ranking::Exact => view.limit.time_for(Bytes(view.left)),
+            Ranking::Random => return UNKNOWN | sender.drawn >> 1,
+            Ranking::Sent { step } => view.limit.time_for(Bytes(view.sent / step * step)),
+        };
+        let ticks = (time.as_ps() / (1_000 * Scheduling::TICK_NS)) as f64;
+        let waited = sender.waits_since.map_or(Duration::ZERO, |since| view.now.since(since));
+        let age = if self.manners.aging > 0.0 {
+            libm::exp2(-self.manners.aging * waited.as_ps() as f64 / AGE.as_ps() as f64)
+        } else {
+            1.0
+        };
+        let ticks = (ticks * age) as u32;
+        if self.manners.ranking == Ranking::Exact { ticks } else { UNKNOWN | ticks.min(UNKNOWN - 1) }
+    }
+}
+
+impl Protocol for Pdq {
+    type Sender = Sender;
+
+    fn open(&mut self, terms: &Terms<'_>) -> Sender {
+        let drawn = match self.manners.ranking {
+            Ranking::Random => {
+                Stream::new(self.manners.seed, terms.flow.id.0.into(), "pdq/ranking").bits() as u32
+            }
+            Ranking::Exact | Ranking::Sent { .. } => 0,
+        };
+        let waits_since = Some(terms.flow.start);
+        let (rate, pauseby) = (Rate::ZERO, Scheduling::NOBODY);
+        Sender { rate, pauseby, interval: LEAST_INTERVAL, asked: false, waits_since, drawn }
+    }
+
+    fn write(&mut self, sender: &mut Sender, view: &View, segment: Segment) -> Header {
+        let asks = segment.kind != Kind::Syn || self.manners.syn_asks;
+        sender.asked |= asks;
+        let scheduling = Scheduling {
+            rate: u32::try_from(view.limit.as_bps() / 1_000).unwrap_or(u32::MAX),
+            pauseby: sender.pauseby,
+            deadline: match view.deadline {
+                Time::NEVER => Scheduling::NEVER,
+                at => u32::try_from(at.as_ps() / 1_000_000).unwrap_or(Scheduling::NEVER - 1),
+            },
+            expected: self.expected(sender, view),
+            rtt: Minifloat::floor(view.rtt.as_ps() / 1_000),
+            interval: 0,
+        };
+        Header::Pdq(pdq::Packet { segment: Segment { asks, ..segment }, scheduling })
+    }
+
+    fn read(&mut self, sender: &mut Sender, view: &View, header: &Header) {
+        let Header::Pdq(pdq::Packet { segment, scheduling }) = header else { return };
+        if !segment.asks {
+            return;
+        }
+        sender.pauseby = scheduling.pauseby;
+        sender.interval = scheduling.interval.max(1);
+        sender.rate = match scheduling.pauseby {
+            Scheduling::NOBODY => Rate::from_bps(u64::from(scheduling.rate) * 1_000).min(view.limit),
+            _ => Rate::ZERO,
+        };
+        sender.waits_since = match sender.rate {
+            Rate::ZERO => sender.waits_since.or(Some(view.now)),
+            _ => None,
+        };
+    }
+
+    fn rate(&self, sender: &Sender) -> Rate {
+        sender.rate
+    }
+
+    fn probe_interval(&self, sender: &Sender, view: &View) -> Duration {
+        if sender.asked {
+            view.rtt * u64::from(sender.interval) / u64::from(Scheduling::INTERVALS_PER_RTT)
+        } else {
+            Duration::from_ps(1) // the first probe asks what the SYN has not
+        }
+    }
+
+    /// Early Termination (specs/pdq.md §2, rule 6). A host that does not know how long a flow is cannot tell that it takes
+    /// too long.
+    fn gives_up(&self, outlook: &Outlook) -> bool {
+        let least = match self.manners.ranking {
+            Ranking::Exact => outlook.least_time(),
+            Ranking::Random | Ranking::Sent { .. } => Duration::ZERO,
+        };
+        let round_trip = if outlook.paused { outlook.rtt } else { Duration::ZERO };
+        self.manners.early_termination && outlook.now + least.max(round_trip) > outlook.deadline
+    }
+
+    fn answer(&self, header: &Header, segment: Segment) -> Option<Header> {
+        let Header::Pdq(packet) = header else { return None };
+        let scheduling = Scheduling { interval: LEAST_INTERVAL, ..packet.scheduling };
+        Some(Header::Pdq(pdq::Packet { segment, scheduling }))
+    }
+}
