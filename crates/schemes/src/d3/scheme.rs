@@ -63,6 +63,7 @@ pub const TRANSPORT: Transport = Transport {
         ],
     },
     make: Make::Whole { routings: pinned::ROUTINGS, build },
+    fluid: None,
 };
 
 fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {

@@ -48,6 +48,7 @@ pub const TRANSPORT: Transport = Transport {
         ],
     },
     make: Make::Whole { routings: pinned::ROUTINGS, build },
+    fluid: None,
 };
 
 /// Links of the longest path: the header counts up to 15.
