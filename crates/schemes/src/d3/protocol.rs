@@ -28,10 +28,13 @@ pub struct Sender {
     asked: Option<Time>,
 }
 
+/// Round trips after which a request that is not answered counts as lost.
+const LOST_AFTER: u64 = 4;
+
 impl Sender {
     /// Whether the next packet is to carry a request, as no other is under way, or it has probably been lost.
     fn asks(&self, view: &View) -> bool {
-        self.asked.is_none_or(|asked| view.now.since(asked) > view.rtt * 2)
+        self.asked.is_none_or(|asked| view.now.since(asked) >= view.rtt * LOST_AFTER)
     }
 }
 
@@ -60,7 +63,7 @@ impl Protocol for D3 {
     }
 
     fn write(&mut self, sender: &mut Sender, view: &View, segment: Segment) -> Header {
-        let asks = segment.kind != Kind::Data || sender.asks(view);
+        let asks = matches!(segment.kind, Kind::Syn | Kind::Term) || sender.asks(view);
         let segment = Segment { asks, ..segment };
         if !asks {
             return Header::D3(d3::Packet { segment, request: Request::default() });
@@ -89,8 +92,9 @@ impl Protocol for D3 {
         sender.rate
     }
 
-    fn probe_interval(&self, _: &Sender, view: &View) -> Duration {
-        view.rtt
+    /// An answer that is late is waited for: two requests under way would return the same grant twice.
+    fn probe_interval(&self, sender: &Sender, view: &View) -> Duration {
+        if sender.asked.is_some() { view.rtt * LOST_AFTER } else { view.rtt }
     }
 
     fn gives_up(&self, outlook: &Outlook) -> bool {
