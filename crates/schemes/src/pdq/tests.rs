@@ -84,6 +84,19 @@ fn the_list_stays_sorted_whatever_happens_to_flows() {
 }
 
 #[test]
+fn a_list_that_shrinks_keeps_the_flow_that_is_dealt_with() {
+    for keep in 0..6 {
+        let mut list = FlowList::default();
+        (0..6).for_each(|key| _ = list.insert(entry(key, key as f64, 0)));
+        let index = list.trim(2, keep);
+        let keys: Vec<u64> = list.entries().iter().map(|entry| entry.criticality.key).collect();
+        assert_eq!(keys, [0, keep.max(1) as u64]);
+        assert_eq!(list.index(keep as u64), Some(index));
+        assert_eq!(list.index(5).is_some(), keep == 5);
+    }
+}
+
+#[test]
 fn oracle_13_7_nearly_complete_flows_do_not_count_up_to_a_limit() {
     let list = |round_trips: &[f64]| {
         let mut list = FlowList::default();
