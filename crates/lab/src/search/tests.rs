@@ -41,7 +41,8 @@ fn whatever_holds_the_value_found_does_and_the_next_does_not() {
     }
 }
 
-/// Flows of 125 KB to one host of 10 Gbps, 0.1 ms each, all due after 1.05 ms: TCP shares, so nine or ten are in time.
+/// Flows of 125 KB to one host of 10 Gbps, 0.1 ms each, all due after 1.05 ms: ten are in time at most, if
+/// they all end together.
 const BURST: &str = r#"
 [topology]
 kind = "single_switch"
@@ -57,7 +58,7 @@ flows = 1
 deadlines = { kind = "fixed", deadline = "1050 us" }
 
 [scheme]
-transport = "r2c2"
+transport = "rcp"
 "#;
 
 fn document(search: &str) -> Document {
@@ -76,13 +77,13 @@ const FLOWS: &str = "key = \"workload.flows\"\nrange = [0, 40]\nof = \"met\"\nat
 #[test]
 fn as_many_flows_are_found_as_the_link_carries_in_time() {
     let once = found(FLOWS).expect("a search");
-    assert!((8.0..=10.0).contains(&once.value), "{once}");
+    assert!((3.0..=10.0).contains(&once.value), "{once}");
     assert!(!once.at_end && once.shown == once.value.to_string());
     let next = once.probes.iter().find(|probe| probe.shown == (once.value + 1.0).to_string());
     assert!(next.is_some_and(|probe| !probe.holds), "{once}");
     assert_eq!(found(FLOWS).expect("a search"), once);
-    let short = found(&FLOWS.replace("40", "4")).expect("a search");
-    assert!(short.at_end && short.remark().is_some() && short.shown == "4", "{short}");
+    let short = found(&FLOWS.replace("40", "2")).expect("a search");
+    assert!(short.at_end && short.remark().is_some() && short.shown == "2", "{short}");
 }
 
 #[test]
@@ -100,7 +101,7 @@ fn values_may_be_real_and_have_units() {
         "key = \"topology.link_delay\"\nrange = [0, 2000]\nstep = 0.5\nunit = \"us\"\nof = \"met\"\nat_least = 1\n",
     );
     let found = found.expect("a search");
-    assert!(found.shown.ends_with(" us") && (100.0..1_000.0).contains(&found.value), "{found}");
+    assert!(found.shown.ends_with(" us") && (20.0..400.0).contains(&found.value), "{found}");
 }
 
 #[test]
