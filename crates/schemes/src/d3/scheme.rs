@@ -3,10 +3,12 @@
 use super::controller::{Controller, Memory};
 use super::{D3, D3Port};
 use crate::adapted_capacity::Gains;
-use crate::explicit::scheme::{Form, INITIAL_RTO, MIN_RTO, MSS, parts};
+use crate::explicit::scheme::{self, Form, INITIAL_RTO, MIN_RTO, MSS, parts};
+use crate::fluid::{Sharing, capacities};
 use crate::parameter::{Parameter, Value};
 use crate::pinned;
 use crate::registry::{Info, Make, Parts, Plan, Transport, Unfit, View};
+use raddle_allocate::Reservation;
 use raddle_core::{Duration, PortAgent};
 use raddle_topology::Link;
 use raddle_wire::d3::{Packet, Request};
@@ -63,8 +65,15 @@ pub const TRANSPORT: Transport = Transport {
         ],
     },
     make: Make::Whole { routings: pinned::ROUTINGS, build },
-    fluid: None,
+    fluid: Some(fluid),
 };
+
+/// D3 as a fluid: what flows need by their deadlines in order of arrival, and max-min fair shares of the rest, at once
+/// (specs/pdq.md §11).
+fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
+    let policy = Reservation::new(&capacities(plan.topology, 0.0));
+    scheme::fluid(plan, Box::new(policy), Request::ROUTERS)
+}
 
 fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
     let settings = plan.settings;

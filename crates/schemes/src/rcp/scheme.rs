@@ -2,7 +2,8 @@
 
 use super::{Controller, Rcp, RcpPort};
 use crate::adapted_capacity::Gains;
-use crate::explicit::scheme::{Form, INITIAL_RTO, MIN_RTO, MSS, parts};
+use crate::explicit::scheme::{self, Form, INITIAL_RTO, MIN_RTO, MSS, parts};
+use crate::fluid::{Sharing, max_min};
 use crate::parameter::{Parameter, Value};
 use crate::pinned;
 use crate::registry::{Info, Make, Parts, Plan, Transport, Unfit, View};
@@ -48,8 +49,13 @@ pub const TRANSPORT: Transport = Transport {
         ],
     },
     make: Make::Whole { routings: pinned::ROUTINGS, build },
-    fluid: None,
+    fluid: Some(fluid),
 };
+
+/// RCP as a fluid: max-min fair shares at once (specs/pdq.md §11).
+fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
+    scheme::fluid(plan, max_min(plan.topology, 0.0), MOST_LINKS)
+}
 
 /// Links of the longest path: the header counts up to 15.
 const MOST_LINKS: usize = 12;
