@@ -66,6 +66,8 @@ pub(crate) fn least_mean_ms(flows: &[Flow]) -> f64 {
 #[derive(Default)]
 pub(crate) struct Outcome {
     flows: BTreeMap<u64, FlowId>,
+    /// When everything was there, by flow.
+    pub(crate) delivered: BTreeMap<u32, Time>,
     /// When everything was acknowledged at the sender, by flow.
     pub(crate) done: BTreeMap<u32, Time>,
     pub(crate) dropped: u64,
@@ -93,6 +95,7 @@ impl Observer for Outcome {
     fn report(&mut self, now: Time, _: NodeId, report: Report) {
         match report {
             Report::Opened { flow, key } => _ = self.flows.insert(key, flow),
+            Report::Delivered { key, .. } => _ = self.delivered.insert(self.flows[&key].0, now),
             Report::Closed { key, .. } => _ = self.done.insert(self.flows[&key].0, now),
             _ => {}
         }
