@@ -17,13 +17,13 @@ pub struct CellRun {
     pub summary: Option<Summary>,
 }
 
-/// The folder name of a cell: its labels in small letters, joined by dashes.
+/// The folder name of a cell: its labels in small letters, joined by dashes; `run` of one without any.
 #[must_use]
 pub fn slug(name: &str) -> String {
     let dashed: String =
         name.to_lowercase().chars().map(|c| if c.is_alphanumeric() || c == '.' { c } else { '-' }).collect();
     let words: Vec<_> = dashed.split('-').filter(|word| !word.is_empty()).collect();
-    words.join("-")
+    if words.is_empty() { "run".to_owned() } else { words.join("-") }
 }
 
 /// Runs the cells into folders of `out`, on `threads` threads: as many cells at a time, or if there are fewer, several
