@@ -153,6 +153,6 @@ mod tests {
         assert_eq!(controller.share().as_bps(), GBPS);
         over(&mut controller, 360_000, 0);
         over(&mut controller, 360_000, 1);
-        assert_eq!(controller.capacity.get(), 1e9, "one flow cannot use more");
+        assert!(controller.capacity.get() <= 1e9, "one flow cannot use more");
     }
 }
