@@ -139,7 +139,7 @@ impl Search {
         };
         let Control { stop, progress, threads } = control;
         let mut progress = |state: &Progress| progress(state);
-        let control = Control { stop: *stop, progress: &mut progress, threads: *threads };
+        let control = Control { stop, progress: &mut progress, threads: *threads };
         let outcome = run(document.prepare()?, &mut take, control)?;
         refuse_stopped(stop)?;
         digest.merge(outcome.digest);
