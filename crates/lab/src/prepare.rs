@@ -92,6 +92,7 @@ impl Document {
         let plan = Plan {
             congestion_points: points.map(|(part, settings)| (part.info.name, settings)),
             progress: experiment.record.throughput,
+            most_priority: flows.iter().map(|flow| flow.priority).max().unwrap_or(0),
             ..Plan::new(&topology, &scheme.routing, &scheme.settings, experiment.engine.seed)
         };
         let unfit = |unfit| self.unfit(unfit);
