@@ -128,6 +128,12 @@ impl Document {
             looked_at,
         };
         self.check_queues(&mut prepared)?;
+        if prepared.experiment.engine.watchdog.is_some() && prepared.experiment.scheme.flow_control.is_none()
+        {
+            let what = "no link waits for another without flow control".to_owned();
+            let cause = Cause::Contradiction { what, hint: "leave it out".to_owned() };
+            return Err(Problem::at(&place(&self.root, "engine.watchdog"), cause));
+        }
         if let Some((key, what)) = flow_engine::unknown_to_fluids(&prepared) {
             let hint = "choose kind = \"packet\" in [engine], or leave it out".to_owned();
             let cause = Cause::Contradiction { what: what.to_owned(), hint };
