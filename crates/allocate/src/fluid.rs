@@ -6,6 +6,9 @@
 
 use raddle_core::{Duration, Time};
 
+/// A flow is given up if it would be late by more than this, in seconds: less is the rounding of times to picoseconds.
+pub(crate) const GRACE_S: f64 = 1e-9;
+
 /// A flow as it enters the fluid world.
 #[derive(Debug, Clone, Copy)]
 pub struct FluidFlow<'a> {
@@ -46,7 +49,8 @@ impl Changes {
 
 /// Rates of flows that come, go, and shrink as they send.
 ///
-/// Times given to one policy never fall. Equal histories give equal bits.
+/// Times given to one policy never fall, and a settle at the same time follows what comes and goes. Equal histories give
+/// equal bits.
 pub trait Fluid {
     /// Adds a flow and returns its slot, which stays its own until it is removed or gives up. It has rate 0 until the
     /// next [`settle`](Self::settle), which reports its rate if that is not 0.

@@ -52,7 +52,7 @@ struct Live {
 }
 
 /// Runs all jobs and returns when each was complete, in seconds; `None` for those that gave up. Jobs are in the order of
-/// their arrivals. `check` sees the policy after each settle, with the rates of its slots.
+/// their arrivals. `check` sees the policy after each settle, with the rates of its slots; free ones have none (NaN).
 pub(crate) fn run<P: Fluid>(
     policy: &mut P,
     jobs: &[Job],
@@ -79,6 +79,7 @@ pub(crate) fn run<P: Fluid>(
             if done {
                 ends[flow.job] = Some(now.as_secs_f64());
                 policy.remove(now, flow.slot);
+                rates[flow.slot] = f64::NAN;
             }
             !done
         });
@@ -95,6 +96,9 @@ pub(crate) fn run<P: Fluid>(
         look = policy.settle(now, &mut changes);
         assert!(look.is_none_or(|look| look > now), "what is due was done");
         live.retain(|flow| !changes.given_up.contains(&flow.slot));
+        for &slot in &changes.given_up {
+            rates[slot] = f64::NAN;
+        }
         for &(slot, rate) in &changes.rates {
             assert_ne!(rates[slot].to_bits(), rate.to_bits(), "a change changes something");
             rates[slot] = rate;

@@ -11,7 +11,9 @@ mod flows;
 mod fluid;
 mod incremental;
 mod max_min;
+pub mod omniscient;
 mod reference;
+mod reservation;
 pub mod selection;
 mod water_fill;
 
@@ -21,7 +23,9 @@ pub use flows::Flows;
 pub use fluid::{Changes, Fluid, FluidFlow};
 pub use incremental::{Incremental, RateTable};
 pub use max_min::MaxMin;
+pub use omniscient::Omniscient;
 pub use reference::Reference;
+pub use reservation::{REFRESH, Reservation};
 pub use water_fill::WaterFill;
 
 use raddle_core::Rate;

@@ -4,6 +4,7 @@ use crate::Ended;
 use crate::arguments::{Arguments, Command, Format, Listed, Run, Scale, Topo};
 use crate::show::{self, Bars};
 use raddle_lab::experiment::Document;
+use raddle_lab::search::{self, Search};
 use raddle_lab::{
     Comparison, Control, Error, Progress, agree, catalogue, figure, run_into, select, sweep, topo,
 };
@@ -159,6 +160,13 @@ fn run_one(run: &Run, own: &[&str], output: Output, stop: &AtomicBool) -> Result
     let threads = run.threads.unwrap_or_else(cores);
     let control = Control { stop, progress: &mut |progress| bars.update(0, progress), threads };
     let directory = directory(run);
+    if let Some(search) = Search::read(&document)? {
+        let found = search::run_into(&search, &document, &directory, control);
+        bars.clear();
+        let found = found?;
+        output.print(|| format!("{found}\nkept in      {}", directory.display()), || json!(found));
+        return Ok(Ended::Done);
+    }
     let summary = run_into(document.prepare()?, &directory, &name, control);
     bars.clear();
     let summary = summary?;
@@ -167,7 +175,8 @@ fn run_one(run: &Run, own: &[&str], output: Output, stop: &AtomicBool) -> Result
 }
 
 fn run_sweep(run: &Run, output: Output, stop: &AtomicBool) -> Result<Ended, Error> {
-    let cells = load(run, &[])?.cells()?;
+    let document = load(run, &[])?;
+    let cells = document.cells()?;
     if run.dry_run {
         let documents: Vec<_> = cells.iter().map(|cell| (cell.name(), cell.document.clone())).collect();
         return dry_run(&documents, output);
@@ -175,6 +184,15 @@ fn run_sweep(run: &Run, output: Output, stop: &AtomicBool) -> Result<Ended, Erro
     let names: Vec<String> = cells.iter().map(raddle_lab::experiment::Cell::name).collect();
     let bars = Bars::new(&names, output.quiet);
     let threads = run.threads.unwrap_or_else(cores);
+    if Search::read(&document)?.is_some() {
+        let progress = |i: usize, progress: &Progress| bars.update(i, progress);
+        let found = search::sweep(&cells, &directory(run), threads, stop, &progress);
+        bars.clear();
+        let found: Vec<_> = names.into_iter().zip(found?).collect();
+        let json = || found.iter().map(|(name, found)| json!({ "run": name, "found": found })).collect();
+        output.print(|| search::table(&found), json);
+        return Ok(Ended::Done);
+    }
     let runs = sweep::sweep(&cells, &directory(run), threads, stop, &|i, progress| bars.update(i, progress));
     bars.clear();
     let directories: Vec<_> = runs?.into_iter().map(|run| run.directory).collect();

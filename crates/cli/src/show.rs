@@ -59,9 +59,10 @@ pub(crate) fn reproduction(done: &Reproduction, scale: &str) -> String {
     text
 }
 
-/// How far a number goes over the seeds.
+/// How far a number goes over the seeds, and the 95% interval of their mean.
 fn spread(spread: Spread) -> String {
-    format!(" ({} to {}, {} seeds)", figures(spread.least), figures(spread.most), spread.seeds)
+    let margin = spread.margin.map_or(String::new(), |margin| format!(" ± {}", figures(margin)));
+    format!("{margin} ({} to {}, {} seeds)", figures(spread.least), figures(spread.most), spread.seeds)
 }
 
 /// A number to four figures.

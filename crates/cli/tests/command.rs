@@ -231,6 +231,9 @@ fn what_there_is_can_be_listed_and_explained() {
         json(&raddle(folder.path(), "topo show tree.toml --format json"))["clos"]["oversubscription"],
         2.0
     );
+    let cube = SMALL.replace("kind = \"torus\"\ndims = [3, 3]", "kind = \"bcube\"\nn = 4\nk = 1");
+    fs::write(folder.path().join("cube.toml"), cube).unwrap();
+    insta::assert_snapshot!(stdout(&raddle(folder.path(), "topo show cube.toml")));
     let schemes = json(&raddle(folder.path(), "list schemes --format json"));
     let both = ["transports", "routings"].map(|part| schemes[part].as_array().unwrap());
     for scheme in both.into_iter().flatten() {

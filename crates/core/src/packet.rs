@@ -171,8 +171,9 @@ impl Packet {
         }
     }
 
-    /// The name, as hosts report it, of the flow whose application bytes it carries, and the place in the flow of the first
-    /// of them. `None` of packets that carry none, and of transports other than those of lossless Ethernet.
+    /// The name, as hosts report it, of the flow whose application bytes it carries, and where in the flow it stands: the
+    /// place of the first byte, or of transports with explicit rates the packet's number in its subflow. `None` of packets
+    /// that carry none, and of other transports.
     #[must_use]
     pub fn place_in_flow(&self) -> Option<(u64, u64)> {
         match &self.header {
@@ -181,7 +182,10 @@ impl Packet {
                 roce::Kind::Write { offset, .. } => Some((packet.flow_key(), offset)),
                 roce::Kind::Notification => None,
             },
-            _ => None,
+            header => {
+                let segment = header.rated().filter(|segment| segment.plen > 0)?;
+                Some((segment.flow_key(), segment.seq.into()))
+            }
         }
     }
 

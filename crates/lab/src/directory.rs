@@ -66,7 +66,7 @@ pub fn run_into(
     title: &str,
     control: Control<'_>,
 ) -> Result<Summary, Error> {
-    let part = Part::create(directory)?;
+    let part = Part::create(directory, SUMMARY)?;
     let seed = prepared.experiment.engine.seed;
     let resolved = prepared.experiment.resolved.clone();
     let (topology, workload) = (Arc::clone(&prepared.topology), prepared.facts());
@@ -145,18 +145,19 @@ pub fn is_finished(directory: &Path, resolved: &str) -> bool {
     same && summary.is_some_and(|summary| summary["complete"] == true && summary["version"] == crate::VERSION)
 }
 
-/// A run directory in the making; dropped before it is finished, it leaves nothing behind.
-struct Part {
+/// A directory in the making; dropped before it is finished, it leaves nothing behind.
+pub(crate) struct Part {
     directory: PathBuf,
     temporary: PathBuf,
 }
 
 impl Part {
-    fn create(directory: &Path) -> Result<Self, Error> {
-        if directory.exists() && !directory.join(SUMMARY).is_file() {
+    /// Begins what will be at `directory`, in place of an earlier one, which is known by its file `mark`.
+    pub(crate) fn create(directory: &Path, mark: &str) -> Result<Self, Error> {
+        if directory.exists() && !directory.join(mark).is_file() {
             let empty = fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none());
             if !empty {
-                let what = format!("{} is there already and is no run directory", directory.display());
+                let what = format!("{} is there already and has no {mark}", directory.display());
                 return Err(Error::Usage { what, hint: "choose another --out, or remove it".to_owned() });
             }
         }
@@ -171,13 +172,13 @@ impl Part {
         self.temporary.join(name)
     }
 
-    fn write(&self, name: &str, text: &str) -> Result<(), Error> {
+    pub(crate) fn write(&self, name: &str, text: &str) -> Result<(), Error> {
         let path = self.file(name);
         fs::write(&path, text).map_err(Error::io("write", &path))
     }
 
     /// Takes the place of an earlier run of the same name.
-    fn finish(self) -> Result<(), Error> {
+    pub(crate) fn finish(self) -> Result<(), Error> {
         if self.directory.exists() {
             fs::remove_dir_all(&self.directory).map_err(Error::io("replace", &self.directory))?;
         }

@@ -25,6 +25,7 @@ mod ranks;
 pub mod rate_overhead;
 mod records;
 pub mod run;
+pub mod search;
 pub mod select;
 mod size_class;
 mod summary;

@@ -13,7 +13,7 @@ use raddle_core::{Bytes, Flow, LinkErrors, LinkId};
 use raddle_packet_sim::{Change, Config, PortSetup, Switching};
 use raddle_records::Framing;
 use raddle_schemes::fluid::FluidScheme;
-use raddle_schemes::registry::{Agents, FlowControls, Parts, Plan, Queues, Unfit, View};
+use raddle_schemes::registry::{Agents, FlowControls, Make, Parts, Plan, Queues, Unfit, View};
 use raddle_schemes::strict::Strict;
 use raddle_topology::routing::Routing;
 use raddle_topology::{Link, LinkLayer, Topology};
@@ -96,7 +96,10 @@ impl Document {
             ..Plan::new(&topology, &scheme.routing, &scheme.settings, experiment.engine.seed)
         };
         let unfit = |unfit| self.unfit(unfit);
-        let mut parts = scheme.transport.build(&plan, &scheme.routing_settings).map_err(unfit)?;
+        let mut parts = match scheme.transport.make {
+            Make::Fluid { .. } if engine.kind == EngineKind::Flow => Parts::of_fluid(),
+            _ => scheme.transport.build(&plan, &scheme.routing_settings).map_err(unfit)?,
+        };
         let fluid = (engine.kind == EngineKind::Flow)
             .then(|| scheme.transport.fluid(&plan, &scheme.routing_settings))
             .transpose()

@@ -5,11 +5,11 @@ mod over_time;
 pub(crate) use over_time::{Interval, QueueLength};
 
 use crate::{Error, SizeClass, directory};
-use raddle_records::Table;
+use raddle_records::{FlowRecord, Table};
 use std::path::Path;
 
 /// A flow, in columns' units as they are measured.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct FlowRow {
     /// Its place in the order of arrivals.
     pub(crate) id: u64,
@@ -21,12 +21,33 @@ pub(crate) struct FlowRow {
     pub(crate) size: u64,
     /// `None` if it never finished.
     pub(crate) fct_us: Option<f64>,
+    /// As its sender sees it; `None` if it never finished.
+    pub(crate) sender_fct_us: Option<f64>,
+    /// Whether it was in time, if it has a deadline.
+    pub(crate) met: Option<bool>,
     /// FCT over that of the flow alone.
     pub(crate) slowdown: Option<f64>,
     /// Most packets that waited for an earlier one.
     pub(crate) reorder: f64,
     /// Mean over its life of the rate that it was assigned, if it ever was.
     pub(crate) assigned_gbps: Option<f64>,
+}
+
+impl From<&FlowRecord> for FlowRow {
+    fn from(flow: &FlowRecord) -> Self {
+        Self {
+            id: flow.id.into(),
+            src: flow.src.into(),
+            dst: flow.dst.into(),
+            size: flow.size_bytes,
+            fct_us: flow.fct_ps.map(|fct| fct as f64 / 1e6),
+            sender_fct_us: flow.sender_fct_ps().map(|fct| fct as f64 / 1e6),
+            met: flow.meets_deadline(),
+            slowdown: flow.slowdown(),
+            reorder: flow.reorder_peak_packets.into(),
+            assigned_gbps: flow.average_rate_bps.map(|bps| bps / 1e9),
+        }
+    }
 }
 
 /// What a run left, in order of arrival.
@@ -52,36 +73,18 @@ impl Records {
     /// Reads a run directory, without the first `warm_up` share of arrivals.
     pub(crate) fn read(directory: &Path, warm_up: f64) -> Result<Self, Error> {
         let table = Table::read(&directory.join(directory::FLOWS))?;
-        let first = (table.rows as f64 * warm_up) as u64;
-        let (ids, sizes) = (table.integers("flow")?, table.integers("size_bytes")?);
-        let (sources, destinations) = (table.integers("src")?, table.integers("dst")?);
-        let starts = table.integers("start_ps")?;
-        let (fcts, slowdowns) = (table.integers("fct_ps")?, table.floats("slowdown")?);
-        let (reorder, assigned) =
-            (table.integers("reorder_peak_packets")?, table.floats("average_rate_bps")?);
-        let flow = |row: usize| {
-            Some(FlowRow {
-                id: ids[row].filter(|&id| id >= first)?,
-                src: sources[row]?,
-                dst: destinations[row]?,
-                size: sizes[row].unwrap_or(0),
-                fct_us: fcts[row].map(|fct| fct as f64 / 1e6),
-                slowdown: slowdowns[row],
-                reorder: reorder[row].unwrap_or(0) as f64,
-                assigned_gbps: assigned[row].map(|bps| bps / 1e9),
-            })
-        };
-        let mut flows: Vec<_> = (0..table.rows).filter_map(flow).collect();
+        let mut flows = FlowRecord::of(&table)?;
         flows.sort_unstable_by_key(|flow| flow.id);
-        let kept = (0..table.rows).filter(|&row| ids[row].is_some_and(|id| id >= first));
-        let starts = || kept.clone().filter_map(|row| starts[row]);
+        let first = (table.rows as f64 * warm_up) as u32;
+        flows.retain(|flow| flow.id >= first);
+        let starts = || flows.iter().map(|flow| flow.start_ps);
         let arrivals = (starts().min().unwrap_or(0), starts().max().unwrap_or(0));
         let links = Table::read(&directory.join(directory::LINKS))?;
         let column = |name: &str| -> Result<Vec<f64>, Error> {
             Ok(links.integers(name)?.iter().map(|value| value.unwrap_or(0) as f64).collect())
         };
         Ok(Self {
-            flows,
+            flows: flows.iter().map(FlowRow::from).collect(),
             peak_queue_bytes: column("peak_queue_bytes")?,
             control_bytes: column("control_bytes")?,
             imbalance: imbalance(&directory.join(directory::IMBALANCE), arrivals)?,

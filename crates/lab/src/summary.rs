@@ -52,11 +52,38 @@ pub struct Summarizer {
     finished: Vec<(u64, u64, f64, f64)>,
     /// Sizes of the others.
     unfinished: Vec<u64>,
+    deadlines: Deadlines,
+}
+
+/// Flows with a deadline.
+#[derive(Debug, Clone, Copy, Default)]
+struct Deadlines {
+    flows: u64,
+    /// Complete by then.
+    met: u64,
+}
+
+impl Deadlines {
+    /// Nothing of a run without any.
+    fn json(self) -> Value {
+        if self.flows == 0 { Value::Null } else { json!({ "flows": self.flows, "met": self.met }) }
+    }
+}
+
+impl fmt::Display for Deadlines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = self.met as f64 / self.flows as f64 * 100.0;
+        write!(f, "deadlines    {} of {} met, {percent:.2}%", self.met, self.flows)
+    }
 }
 
 impl Summarizer {
     /// Takes in a flow.
     pub fn add(&mut self, flow: &FlowRecord) {
+        if let Some(met) = flow.meets_deadline() {
+            self.deadlines.flows += 1;
+            self.deadlines.met += u64::from(met);
+        }
         match (flow.fct_ps, flow.slowdown(), flow.goodput_bps()) {
             (Some(fct), Some(slowdown), Some(goodput)) => {
                 self.finished.push((flow.size_bytes, fct, slowdown, goodput));
@@ -99,6 +126,7 @@ impl Summarizer {
             title: title.to_owned(),
             seed,
             workload,
+            deadlines: self.deadlines,
             classes: SizeClass::WITH_ALL.map(|class| self.class(class)).into(),
             peak_queue_bytes: [50.0, 99.0, 100.0].map(|p| stats::percentile(&queues, p)),
             imbalance: imbalance(&outcome.imbalance),
@@ -174,6 +202,7 @@ pub struct Summary {
     seed: u64,
     workload: Facts,
     classes: Vec<Class>,
+    deadlines: Deadlines,
     /// p50, p99 and maximum over ports of the most bytes each ever held.
     peak_queue_bytes: [Option<f64>; 3],
     /// Tier of switches, samples of their imbalance and the mean of these, if it was sampled.
@@ -230,6 +259,7 @@ impl Summary {
                 "fabric_load": self.workload.fabric_load,
             },
             "classes": classes,
+            "deadlines": self.deadlines.json(),
             "flow_control": self.pauses.as_ref().map(Pauses::json),
             "program": self.ranks.as_ref().map(Ranks::json),
             "imbalance": imbalance.collect::<Vec<_>>(),
@@ -267,6 +297,9 @@ impl fmt::Display for Summary {
         let percent = |load: Option<f64>| load.map_or("-".to_owned(), |load| format!("{:.2}%", load * 100.0));
         let Facts { mean_size, host_load, fabric_load, .. } = &self.workload;
         let (host, fabric) = (percent(*host_load), percent(*fabric_load));
+        if self.deadlines.flows > 0 {
+            writeln!(f, "{}", self.deadlines)?;
+        }
         if let Some(pauses) = &self.pauses {
             writeln!(f, "{pauses}")?;
         }

@@ -17,13 +17,13 @@ pub struct CellRun {
     pub summary: Option<Summary>,
 }
 
-/// The folder name of a cell: its labels in small letters, joined by dashes.
+/// The folder name of a cell: its labels in small letters, joined by dashes; `run` of one without any.
 #[must_use]
 pub fn slug(name: &str) -> String {
     let dashed: String =
         name.to_lowercase().chars().map(|c| if c.is_alphanumeric() || c == '.' { c } else { '-' }).collect();
     let words: Vec<_> = dashed.split('-').filter(|word| !word.is_empty()).collect();
-    words.join("-")
+    if words.is_empty() { "run".to_owned() } else { words.join("-") }
 }
 
 /// Runs the cells into folders of `out`, on `threads` threads: as many cells at a time, or if there are fewer, several
@@ -38,42 +38,72 @@ pub fn sweep(
     stop: &AtomicBool,
     progress: &(dyn Fn(usize, &Progress) + Sync),
 ) -> Result<Vec<CellRun>, Error> {
-    let mut directories: Vec<PathBuf> = Vec::new();
+    let directories = directories(cells, out)?;
     let mut finished = Vec::new();
+    for (cell, directory) in cells.iter().zip(&directories) {
+        let resolved = cell.document.prepare()?.experiment.resolved.to_string();
+        finished.push(directory::is_finished(directory, &resolved));
+    }
+    let work = |i: usize, threads: usize| {
+        let directory = directories[i].clone();
+        let summary = if finished[i] {
+            None
+        } else {
+            let control = Control { stop, progress: &mut |state| progress(i, state), threads };
+            Some(run_into(cells[i].document.prepare()?, &directory, &cells[i].name(), control)?)
+        };
+        Ok(CellRun { directory, summary })
+    };
+    let runs = in_parallel(cells.len(), threads, stop, &work)?;
+    Ok(runs.into_iter().flatten().collect())
+}
+
+/// The folder of each cell in `out`.
+///
+/// # Errors
+/// If two cells would share one.
+pub(crate) fn directories(cells: &[Cell], out: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut directories: Vec<PathBuf> = Vec::new();
     for cell in cells {
         let directory = out.join(slug(&cell.name()));
         if directories.contains(&directory) {
             let what = format!("two runs of the sweep would be kept in {}", directory.display());
             return Err(Error::Usage { what, hint: "give their labels more different letters".to_owned() });
         }
-        let resolved = cell.document.prepare()?.experiment.resolved.to_string();
-        finished.push(directory::is_finished(&directory, &resolved));
         directories.push(directory);
     }
-    let workers = threads.clamp(1, cells.len().max(1));
+    Ok(directories)
+}
+
+/// Does `work` of the numbers up to `count` on `threads` threads: as many at a time, or if there are fewer, several threads
+/// for each, which it is told with the number. What was not begun when somebody wanted it to stop is `None`.
+///
+/// # Errors
+/// If some of the work fails; the rest still ends.
+pub(crate) fn in_parallel<T: Send>(
+    count: usize,
+    threads: usize,
+    stop: &AtomicBool,
+    work: &(dyn Fn(usize, usize) -> Result<T, Error> + Sync),
+) -> Result<Vec<Option<T>>, Error> {
+    let workers = threads.clamp(1, count.max(1));
+    let each = threads.max(1) / workers;
     let next = AtomicUsize::new(0);
-    let runs = Mutex::new(vec![None; cells.len()]);
-    let work = || -> Result<(), Error> {
+    let done = Mutex::new((0..count).map(|_| None).collect::<Vec<_>>());
+    let worker = || -> Result<(), Error> {
         loop {
             let i = next.fetch_add(1, Ordering::Relaxed);
-            if i >= cells.len() || stop.load(Ordering::Relaxed) {
+            if i >= count || stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            let directory = directories[i].clone();
-            let summary = if finished[i] {
-                None
-            } else {
-                let threads = threads.max(1) / workers;
-                let control = Control { stop, progress: &mut |state| progress(i, state), threads };
-                Some(run_into(cells[i].document.prepare()?, &directory, &cells[i].name(), control)?)
-            };
-            runs.lock().unwrap_or_else(PoisonError::into_inner)[i] = Some(CellRun { directory, summary });
+            let result = work(i, each)?;
+            done.lock().unwrap_or_else(PoisonError::into_inner)[i] = Some(result);
         }
     };
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(worker)).collect();
         let results = workers.into_iter().map(|worker| worker.join().expect("a worker that does not panic"));
         results.collect::<Vec<_>>().into_iter().collect::<Result<(), Error>>()
     })?;
-    Ok(runs.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect())
+    Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner))
 }

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::ideal::components;
 use raddle_core::Rate;
-use raddle_topology::{Clos, ClosSize, Hops, Oversubscription, Shape, Topology, Xgft, io};
+use raddle_topology::{Bcube, Clos, ClosSize, Hops, Oversubscription, Shape, Topology, Xgft, io};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,6 +27,7 @@ pub struct Facts {
     clos: Option<(ClosSize, Oversubscription)>,
     /// Of an extended generalized fat tree.
     tree: Option<Xgft>,
+    bcube: Option<Bcube>,
 }
 
 /// The levels of a Clos network, from below.
@@ -58,6 +59,10 @@ impl Facts {
             },
             tree: match topology.shape() {
                 Shape::Xgft(size) => Some(Xgft::new(size.clone())),
+                _ => None,
+            },
+            bcube: match topology.shape() {
+                &Shape::Bcube(cube) => Some(cube),
                 _ => None,
             },
         }
@@ -110,6 +115,11 @@ impl Facts {
             "mean_hops": self.hops.map(|hops| hops.1),
             "clos": clos,
             "tree": tree,
+            "bcube": self.bcube.map(|cube| json!({
+                "ports_of_a_switch": cube.n(),
+                "first_switches": (0..cube.levels()).map(|level| cube.nodes_of(level).start).collect::<Vec<_>>(),
+                "parallel_paths": cube.levels(),
+            })),
         })
     }
 }
@@ -159,6 +169,19 @@ impl fmt::Display for Facts {
                     tree.planes(level)
                 )?;
             }
+        }
+        if let Some(cube) = self.bcube {
+            writeln!(f, "nodes           0 to {}: servers", cube.hosts() - 1)?;
+            for level in 0..cube.levels() {
+                let nodes = cube.nodes_of(level);
+                writeln!(
+                    f,
+                    "nodes           {} to {}: switches of level {level}",
+                    nodes.start,
+                    nodes.end - 1
+                )?;
+            }
+            writeln!(f, "parallel paths  {} between servers, without a common node", cube.levels())?;
         }
         if self.connected() {
             write!(f, "connected       yes")

@@ -64,20 +64,33 @@ fn the_seed_draws_jellyfish() {
     assert_ne!(neighbours(1), neighbours(2));
 }
 
+/// Every flow arrives over that fabric, and no packet is lost.
+fn assert_delivers(fabric: &str, transport: &str, routing: &str) {
+    let outcome = outcome(fabric, &format!("transport = \"{transport}\"\nrouting = \"{routing}\""), 1);
+    let lost = outcome.links.iter().map(|link| link.drops).sum::<u64>();
+    let all = (outcome.complete, outcome.flows, outcome.delivered, lost);
+    assert_eq!(all, (true, 60, 60, 0), "{transport}, {routing}: {fabric}");
+}
+
 #[test]
 fn hosts_and_switches_pass_on_what_is_for_others() {
-    for routing in ["ecmp", "wcmp", "letflow", "drill", "spray"] {
-        for transport in ["tcp-newreno", "tcp-cubic", "udp"] {
-            for fabric in [BCUBE, BCUBE_OF_FOUR_LEVELS, JELLYFISH] {
-                let outcome =
-                    outcome(fabric, &format!("transport = \"{transport}\"\nrouting = \"{routing}\""), 1);
-                assert!(
-                    outcome.complete && outcome.links.iter().all(|link| link.drops == 0),
-                    "{transport}, {routing}: {fabric}"
-                );
-                assert_eq!((outcome.flows, outcome.delivered), (60, 60), "{transport}, {routing}: {fabric}");
-            }
+    for fabric in [BCUBE, BCUBE_OF_FOUR_LEVELS, JELLYFISH] {
+        for routing in ["ecmp", "wcmp", "letflow", "drill", "spray"] {
+            assert_delivers(fabric, "tcp-newreno", routing);
         }
+        assert_delivers(fabric, "udp", "ecmp");
+        assert_delivers(fabric, "r2c2", "rps");
+    }
+}
+
+#[test]
+fn flows_keep_paths_of_every_kind() {
+    for transport in ["pdq", "d3", "rcp"] {
+        for fabric in [BCUBE, JELLYFISH, "kind = \"fat_tree\"\nk = 4"] {
+            assert_delivers(fabric, transport, "ecmp");
+            assert_delivers(fabric, transport, "k-shortest");
+        }
+        assert_delivers(BCUBE, transport, "bcube");
     }
 }
 

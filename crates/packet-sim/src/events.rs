@@ -68,6 +68,12 @@ impl Event {
         KINDS[(self.target >> INDEX_BITS) as usize]
     }
 
+    /// Whether it is of that kind.
+    #[inline]
+    pub(crate) fn is(self, kind: Kind) -> bool {
+        self.target >> INDEX_BITS == kind as u32
+    }
+
     pub(crate) fn index(self) -> u32 {
         self.target & ((1 << INDEX_BITS) - 1)
     }

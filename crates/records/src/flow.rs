@@ -1,7 +1,7 @@
 //! What became of a flow.
 
-use crate::{Cell, Column, Row};
-use raddle_core::Flow;
+use crate::{Cell, Column, RecordsError, Row, Table};
+use raddle_core::{Duration, Flow};
 
 /// What became of a flow. Times are in picoseconds, which are exact; those of a flow that has not got so far are
 /// `None`.
@@ -21,6 +21,8 @@ pub struct FlowRecord {
     pub fct_ps: Option<u64>,
     /// From the start to the moment at which the sender knew (or, if it never learns, had sent the last byte).
     pub sender_done_ps: Option<u64>,
+    /// How long after the start it should have been complete, if that matters.
+    pub deadline_ps: Option<u64>,
     /// FCT of the flow alone on its best path.
     pub ideal_fct_ps: u64,
     /// Links from sender to receiver at least.
@@ -46,6 +48,7 @@ impl FlowRecord {
             start_ps: flow.start.as_ps(),
             fct_ps: None,
             sender_done_ps: None,
+            deadline_ps: flow.deadline.map(Duration::as_ps),
             ideal_fct_ps,
             hops,
             reorder_peak_packets: 0,
@@ -58,6 +61,55 @@ impl FlowRecord {
     #[must_use]
     pub fn slowdown(&self) -> Option<f64> {
         Some(self.fct_ps? as f64 / self.ideal_fct_ps as f64)
+    }
+
+    /// FCT as its sender sees it: from the start to the moment at which it knew that all is delivered. `None` of a flow
+    /// that was given up or is not done.
+    #[must_use]
+    pub fn sender_fct_ps(&self) -> Option<u64> {
+        self.fct_ps.and(self.sender_done_ps)
+    }
+
+    /// Whether it was complete by its deadline, to its sender's knowledge (specs/pdq.md §10); `None` if it has none. One
+    /// that was given up or is not done has missed it.
+    #[must_use]
+    pub fn meets_deadline(&self) -> Option<bool> {
+        let deadline = self.deadline_ps?;
+        Some(self.sender_fct_ps().is_some_and(|fct| fct <= deadline))
+    }
+
+    /// The flows of a table, in its order.
+    ///
+    /// # Errors
+    /// If it is no table of flows.
+    pub fn of(table: &Table) -> Result<Vec<Self>, RecordsError> {
+        let [ids, sources, destinations, hops] =
+            ["flow", "src", "dst", "hops"].map(|name| table.integers(name));
+        let (ids, sources, destinations, hops) = (ids?, sources?, destinations?, hops?);
+        let (sizes, starts) = (table.integers("size_bytes")?, table.integers("start_ps")?);
+        let (fcts, dones) = (table.integers("fct_ps")?, table.integers("sender_done_ps")?);
+        let (ideals, deadlines) = (table.integers("ideal_fct_ps")?, table.integers("deadline_ps")?);
+        let (peaks, again) = (table.integers("reorder_peak_packets")?, table.integers("retransmissions")?);
+        let rates = table.floats("average_rate_bps")?;
+        let small = |cell: Option<u64>| cell.and_then(|value| u32::try_from(value).ok());
+        let flow = |row: usize| {
+            Some(Self {
+                id: small(ids[row])?,
+                src: small(sources[row])?,
+                dst: small(destinations[row])?,
+                size_bytes: sizes[row]?,
+                start_ps: starts[row]?,
+                fct_ps: fcts[row],
+                sender_done_ps: dones[row],
+                deadline_ps: deadlines[row],
+                ideal_fct_ps: ideals[row]?,
+                hops: small(hops[row])?,
+                reorder_peak_packets: small(peaks[row])?,
+                retransmissions: small(again[row])?,
+                average_rate_bps: rates[row],
+            })
+        };
+        Ok((0..table.rows).filter_map(flow).collect())
     }
 
     /// Application bytes over FCT, in bit/s.
@@ -95,7 +147,10 @@ impl Row for FlowRecord {
             "time average of the rate set for the sender, line rate until it was first set; empty if it never was",
         )
         .nullable(),
+        Column::integer("deadline_ps", "how long after the start it should be complete; empty if it has no deadline")
+            .nullable(),
     ];
+    const ADDED: usize = 1;
 
     fn cells(&self) -> impl AsRef<[Cell]> {
         [
@@ -114,6 +169,7 @@ impl Row for FlowRecord {
             self.reorder_peak_packets.into(),
             self.retransmissions.into(),
             self.average_rate_bps.into(),
+            self.deadline_ps.into(),
         ]
     }
 }
@@ -135,6 +191,16 @@ mod tests {
         assert_eq!(record.goodput_bps(), Some(1e10));
         let unfinished = FlowRecord { fct_ps: None, ..record };
         assert_eq!((unfinished.slowdown(), unfinished.goodput_bps()), (None, None));
+    }
+
+    #[test]
+    fn a_deadline_is_met_when_the_sender_knows_in_time() {
+        let due = FlowRecord { fct_ps: Some(900), deadline_ps: Some(1_000), ..record(1) };
+        let done = |sender_done_ps| FlowRecord { sender_done_ps, ..due }.meets_deadline();
+        assert_eq!([Some(1_000), Some(1_001), None].map(done), [true, false, false].map(Some));
+        let given_up = FlowRecord { fct_ps: None, sender_done_ps: Some(500), ..due };
+        assert_eq!((given_up.meets_deadline(), given_up.sender_fct_ps()), (Some(false), None));
+        assert_eq!(FlowRecord { deadline_ps: None, ..due }.meets_deadline(), None);
     }
 
     #[test]

@@ -19,6 +19,28 @@ pub fn mean(sample: &[f64]) -> Option<f64> {
     (!sample.is_empty()).then(|| sample.iter().sum::<f64>() / sample.len() as f64)
 }
 
+/// Student's t for 95% within, both sides, by degrees of freedom from 1 on.
+const STUDENT_95: [f64; 30] = [
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+];
+
+/// Half the width of the 95% confidence interval of the mean, by Student's t; `None` of less than two values, which say
+/// nothing of how far others go.
+#[must_use]
+pub fn margin(sample: &[f64]) -> Option<f64> {
+    let mean = mean(sample)?;
+    let freedom = sample.len() - 1;
+    let squares: f64 = sample.iter().map(|value| (value - mean) * (value - mean)).sum();
+    let t = match freedom {
+        0 => return None,
+        1..=30 => STUDENT_95[freedom - 1],
+        // The first two terms of its expansion around the normal distribution's 1.96.
+        _ => 1.960 + 2.372 / freedom as f64,
+    };
+    Some(t * (squares / freedom as f64 / sample.len() as f64).sqrt())
+}
+
 /// Sorts a sample of doubles for the other functions.
 pub fn sort(sample: &mut [f64]) {
     sample.sort_unstable_by(f64::total_cmp);
@@ -89,6 +111,18 @@ pub fn ks_distance(a: &[f64], b: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_margin_is_of_the_mean() {
+        assert_eq!([margin(&[]), margin(&[1.0])], [None, None]);
+        // Mean 2, deviation 1, so 4.303 / sqrt(3).
+        let three = margin(&[1.0, 2.0, 3.0]).unwrap();
+        assert!((three - 2.484).abs() < 0.001, "{three}");
+        let many: Vec<f64> = (0..100).map(|i| f64::from(i % 2)).collect();
+        let of_many = margin(&many).unwrap();
+        // Deviation 0.5025 and t of 1.984.
+        assert!((of_many - 0.0997).abs() < 0.0002, "{of_many}");
+    }
     use proptest::prelude::*;
 
     #[test]

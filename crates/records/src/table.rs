@@ -83,6 +83,9 @@ pub trait Row {
     const TABLE: &'static str;
     /// Its columns, in order.
     const COLUMNS: &'static [Column];
+    /// How many of them, the last ones, were added when results were out in the world already: the digest passes over
+    /// them where they are empty, so that it stays what it was of results that do not need them.
+    const ADDED: usize = 0;
 
     /// The row's values, one a column.
     fn cells(&self) -> impl AsRef<[Cell]>;

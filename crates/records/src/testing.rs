@@ -14,6 +14,7 @@ pub(crate) fn record(id: u32) -> FlowRecord {
         start_ps: 10_000 * u64::from(id),
         fct_ps: Some(3_000_000 + u64::from(id)),
         sender_done_ps: Some(2_000_000 + u64::from(id)),
+        deadline_ps: None,
         ideal_fct_ps: 1_500_000,
         hops: 6,
         reorder_peak_packets: 2,

@@ -24,6 +24,7 @@ pub mod letflow;
 mod lids;
 mod live_flows;
 pub mod next_hops;
+pub mod omniscient;
 pub mod parameter;
 pub mod pdq;
 pub mod pfc;

@@ -100,6 +100,22 @@ pub struct Parts {
     pub hear_of_departures: bool,
 }
 
+impl Parts {
+    /// Of what only the flow engine runs: payload without headers, that nobody sends.
+    #[must_use]
+    pub fn of_fluid() -> Self {
+        Self {
+            node: Box::new(|_| Node::default()),
+            queue: Box::new(|_| None),
+            agent: Box::new(|_| None),
+            header_bytes: 0,
+            mtu: 1_500,
+            handshake: false,
+            hear_of_departures: false,
+        }
+    }
+}
+
 /// Why a scheme cannot run on a fabric: the key of the experiment that is at fault, what is wrong, what would be
 /// right.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -121,8 +137,11 @@ pub struct Transport {
     /// How it is built.
     pub make: Make,
     /// What it is as a fluid, if it is one.
-    pub fluid: Option<fn(&Plan<'_>) -> Result<Sharing, Unfit>>,
+    pub fluid: Option<MakeFluid>,
 }
+
+/// Makes a transport for the flow engine.
+pub type MakeFluid = fn(&Plan<'_>) -> Result<Sharing, Unfit>;
 
 /// How the parts of a transport are made.
 #[derive(Clone, Copy)]
@@ -133,6 +152,11 @@ pub enum Make {
         routings: &'static [&'static str],
         /// Makes the parts.
         build: fn(&Plan<'_>) -> Result<Parts, Unfit>,
+    },
+    /// Nothing: only the flow engine runs it. Its paths are by these routings, the default first.
+    Fluid {
+        /// Values of `scheme.routing`.
+        routings: &'static [&'static str],
     },
     /// Hosts alone, for the switches of any of [`ROUTINGS`].
     Hosts(fn(&Plan<'_>) -> Result<Hosts, Unfit>),
@@ -239,10 +263,13 @@ pub const TRANSPORTS: &[Transport] = &[
     crate::tcp::control::NEWRENO,
     crate::tcp::control::CUBIC,
     crate::tcp::control::DCTCP,
+    crate::d3::TRANSPORT,
+    crate::rcp::TRANSPORT,
     crate::udp::TRANSPORT,
     crate::cee::TRANSPORT,
     crate::dcqcn::TRANSPORT,
     crate::pdq::TRANSPORT,
+    crate::omniscient::TRANSPORT,
 ];
 
 /// All routings that are no transport's own; the first is the default.
@@ -302,7 +329,7 @@ impl Transport {
     #[must_use]
     pub fn routings(&self) -> Vec<&'static str> {
         match self.make {
-            Make::Whole { routings, .. } => routings.to_vec(),
+            Make::Whole { routings, .. } | Make::Fluid { routings } => routings.to_vec(),
             Make::Hosts(_) => ROUTINGS.iter().map(|routing| routing.info.name).collect(),
         }
     }
@@ -322,7 +349,7 @@ impl Transport {
         let unfit = |problem, hint: &str| {
             Err(Unfit { key: "scheme.flow_control".to_owned(), problem, hint: hint.to_owned() })
         };
-        if let Make::Whole { .. } = self.make {
+        if !matches!(self.make, Make::Hosts(_)) {
             let problem =
                 format!("links that hold packets back could deadlock by the routes of `{}`", self.info.name);
             return unfit(problem, "choose a transport whose switches route, or leave `flow_control` out");
@@ -347,6 +374,13 @@ impl Transport {
     pub fn build(&self, plan: &Plan<'_>, of_routing: &Settings) -> Result<Parts, Unfit> {
         let hosts = match self.make {
             Make::Whole { build, .. } => return build(plan),
+            Make::Fluid { .. } => {
+                return Err(Unfit {
+                    key: "scheme.transport".to_owned(),
+                    problem: format!("`{}` sends no packets: only the flow engine runs it", self.info.name),
+                    hint: "kind = \"flow\" in [engine], or another transport".to_owned(),
+                });
+            }
             Make::Hosts(hosts) => hosts,
         };
         let Hosts { mut host, header_bytes, mtu, handshake, hear_of_departures } = hosts(plan)?;

@@ -52,7 +52,9 @@ fn rows(
     flows: &[Flow],
 ) -> Result<Vec<Vec<(LinkId, f32)>>, Unfit> {
     let settings = Settings::defaults(transport.info.parameters);
-    let mut fluid = transport.fluid(&Plan::new(topology, routing, &settings, 1), &settings_of(routing))?;
+    let (plan, of_routing) = (Plan::new(topology, routing, &settings, 1), settings_of(routing));
+    transport.build(&plan, &of_routing)?;
+    let mut fluid = transport.fluid(&plan, &of_routing)?;
     let idle = vec![0.0; topology.link_slots()];
     let row = |flow| {
         let mut row = Vec::new();

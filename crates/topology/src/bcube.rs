@@ -8,6 +8,7 @@
 //! arithmetic on ids: there is no table.
 
 use raddle_core::{NodeId, PortId};
+use std::ops::Range;
 
 /// The nodes of a `BCube(n, k)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,9 +38,8 @@ impl Bcube {
         self.k + 1
     }
 
-    /// Switches of a level: n^k.
-    #[must_use]
-    pub fn switches_of_a_level(&self) -> u32 {
+    /// n^k.
+    fn switches_of_a_level(&self) -> u32 {
         self.n.pow(self.k)
     }
 
@@ -47,6 +47,13 @@ impl Bcube {
     #[must_use]
     pub fn hosts(&self) -> u32 {
         self.n.pow(self.levels())
+    }
+
+    /// The switches of a level.
+    #[must_use]
+    pub fn nodes_of(&self, level: u32) -> Range<u32> {
+        let first = self.hosts() + level * self.switches_of_a_level();
+        first..first + self.switches_of_a_level()
     }
 
     /// Servers and switches.
@@ -72,18 +79,85 @@ impl Bcube {
     pub fn switch(&self, server: NodeId, i: u32) -> NodeId {
         let place = self.n.pow(i);
         let label = server.0 / (place * self.n) * place + server.0 % place;
-        NodeId(self.hosts() + i * self.switches_of_a_level() + label)
+        NodeId(self.nodes_of(i).start + label)
     }
 
-    /// In how many digits two servers differ: hops between them, of two links each.
+    /// The level of a switch; none of a server.
+    fn level(&self, node: NodeId) -> Option<u32> {
+        node.0.checked_sub(self.hosts()).map(|place| place / self.switches_of_a_level())
+    }
+
+    /// The server that a switch's port c leads to.
+    fn server(&self, switch: NodeId, level: u32, c: u32) -> NodeId {
+        let place = self.n.pow(level);
+        let label = (switch.0 - self.hosts()) % self.switches_of_a_level();
+        NodeId(label / place * place * self.n + c * place + label % place)
+    }
+
+    /// A node's level, if it is a switch, and its digits, as of a server; that of a switch's own level is left open.
+    fn label(&self, node: NodeId) -> (Option<u32>, NodeId) {
+        let level = self.level(node);
+        (level, level.map_or(node, |level| self.server(node, level, 0)))
+    }
+
+    /// The digits that both nodes have and in which they differ, the highest first.
+    fn differing(&self, a: NodeId, b: NodeId) -> impl Iterator<Item = u32> {
+        let ((open_of_a, a), (open_of_b, b)) = (self.label(a), self.label(b));
+        let both = (0..self.levels()).rev().filter(move |&i| ![open_of_a, open_of_b].contains(&Some(i)));
+        both.filter(move |&i| self.digit(a, i) != self.digit(b, i))
+    }
+
+    /// Links between two nodes: two a differing digit, one more from a switch and one more to it.
     #[must_use]
     pub fn distance(&self, a: NodeId, b: NodeId) -> u32 {
-        self.differing(a, b).count() as u32
+        if a == b {
+            return 0;
+        }
+        let switches = [a, b].into_iter().filter(|&node| self.level(node).is_some());
+        2 * self.differing(a, b).count() as u32 + switches.count() as u32
     }
 
-    /// The digits in which two servers differ, the highest first.
-    fn differing(&self, a: NodeId, b: NodeId) -> impl Iterator<Item = u32> {
-        (0..self.levels()).rev().filter(move |&i| self.digit(a, i) != self.digit(b, i))
+    /// Links between the two servers that are farthest apart.
+    #[must_use]
+    pub fn diameter(&self) -> u32 {
+        if self.n > 1 { 2 * self.levels() } else { 0 }
+    }
+
+    /// The number of shortest paths from `a` to `b`: digits are corrected in any order.
+    #[must_use]
+    pub fn paths(&self, a: NodeId, b: NodeId) -> f64 {
+        let orders = (1..=self.differing(a, b).count() as u32).map(f64::from).product();
+        match self.level(a) {
+            // Two switches of a level have no other digit to go by: any server below will do.
+            level @ Some(_) if a != b && level == self.level(b) => orders * f64::from(self.n),
+            _ => orders,
+        }
+    }
+
+    /// Calls `visit` with the ports of `at` that lead one hop closer to `to`, in order, and the nodes they lead to.
+    pub fn productive(&self, at: NodeId, to: NodeId, mut visit: impl FnMut(PortId, NodeId)) {
+        if at == to {
+            return;
+        }
+        let port = |port: u32| PortId::of(port as usize);
+        let (open, label) = self.label(to);
+        match self.level(at) {
+            Some(level) if open == Some(level) => {
+                (0..self.n).for_each(|c| visit(port(c), self.server(at, level, c)));
+            }
+            Some(level) => {
+                let c = self.digit(label, level);
+                visit(port(c), self.server(at, level, c));
+            }
+            None if self.differing(at, to).next().is_none() => {
+                // Only a switch is that close.
+                open.into_iter().for_each(|level| visit(port(level), to));
+            }
+            None => {
+                let differs = |i: &u32| open != Some(*i) && self.digit(at, *i) != self.digit(label, *i);
+                (0..self.levels()).filter(differs).for_each(|i| visit(port(i), self.switch(at, i)));
+            }
+        }
     }
 
     /// Egress ports along the parallel path of that number between two servers; `out` is cleared first. Of the k + 1 paths
@@ -95,7 +169,7 @@ impl Bcube {
     /// corrects digits from k down to 0.
     ///
     /// # Panics
-    /// If there is no path of that number, or `n` is 1 and the path would have to change a digit.
+    /// If there is no path of that number.
     pub fn parallel_path(&self, src: NodeId, dst: NodeId, number: u32, out: &mut Vec<PortId>) {
         out.clear();
         let agreeing = (0..self.levels()).rev().filter(|&i| self.digit(src, i) == self.digit(dst, i));
@@ -112,7 +186,6 @@ impl Bcube {
             }
         };
         if self.digit(src, begin) == self.digit(dst, begin) {
-            assert!(self.n > 1, "another value for a digit");
             change(begin, (self.digit(src, begin) + 1) % self.n);
         } else {
             change(begin, self.digit(dst, begin));
@@ -133,8 +206,10 @@ impl Bcube {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::routing::Routing;
     use crate::{Hops, builders};
     use raddle_core::{Duration, Rate};
+    use std::sync::Arc;
 
     #[test]
     fn oracle_12_sizes_of_bcube() {
@@ -164,8 +239,28 @@ mod tests {
             assert_eq!(up.to, size.switch(a, i.into()));
             assert_eq!(u32::from(up.to_port.0), size.digit(a, i.into()));
             for (_, down) in cube.links_from(up.to) {
-                assert_eq!(size.distance(a, down.to), u32::from(down.to != a));
+                assert_eq!(size.distance(a, down.to), 2 * u32::from(down.to != a));
                 assert_eq!(down.to, size.with_digit(a, i.into(), down.from_port.0.into()));
+            }
+        }
+    }
+
+    #[test]
+    fn arithmetic_finds_what_a_search_finds() {
+        for (n, k) in [(2, 2), (3, 1), (4, 0), (1, 1)] {
+            let cube = builders::bcube(n, k, Rate::from_gbps(1), Duration::from_ns(100)).expect("a BCube");
+            let searched = Routing::new(Arc::new(cube.unshaped()));
+            let known = Routing::new(Arc::new(cube.clone()));
+            let size = Bcube::new(n, k);
+            let (mut ports, mut expected) = (Vec::new(), Vec::new());
+            for (at, to) in cube.nodes().flat_map(|at| cube.nodes().map(move |to| (at, to))) {
+                assert_eq!(known.distance(at, to), searched.distance(at, to), "{n}, {k}: {at} to {to}");
+                known.productive(at, to, &mut ports);
+                searched.productive(at, to, &mut expected);
+                assert_eq!(ports, expected, "{n}, {k}: {at} to {to}");
+                let nexts = ports.iter().map(|&port| cube.link_at(at, port).expect("a link").to);
+                let onwards: f64 = nexts.map(|next| size.paths(next, to)).sum();
+                assert!(at == to || (size.paths(at, to) - onwards).abs() < 1e-9, "{n}, {k}: {at} to {to}");
             }
         }
     }

@@ -25,8 +25,11 @@ pub enum Arrivals {
         /// The gap.
         gap: Duration,
     },
-    /// Every flow at time 0.
-    AllAtOnce,
+    /// Every flow at time 0, or uniformly within a moment after it.
+    AllAtOnce {
+        /// How long the moment is.
+        jitter: Duration,
+    },
     /// Frames that every sender produces on its own, all of one size: flows of a frame or of a burst.
     PerHost(PerHost),
 }
@@ -50,7 +53,7 @@ impl Arrivals {
                 Err(WorkloadError::parameter("gap", &gap, "more than 0"))
             }
             Self::Poisson { mean_gap: gap } | Self::Fixed { gap } => Ok(gap.as_ps() as f64),
-            Self::AllAtOnce => Ok(0.0),
+            Self::AllAtOnce { .. } => Ok(0.0),
             Self::Load { load, .. } if !(load > 0.0 && load.is_finite()) => {
                 Err(WorkloadError::parameter("load", &load, "more than 0"))
             }
@@ -68,15 +71,25 @@ impl Arrivals {
         }
     }
 
-    /// The starts, in order, for ever.
+    /// The starts, for ever: in order, but for those within a moment.
     pub(crate) fn starts(&self, mean_gap_ps: f64, mut stream: Stream) -> impl Iterator<Item = Time> {
+        let moment = match *self {
+            Self::AllAtOnce { jitter } if jitter > Duration::ZERO => Some(jitter.as_ps()),
+            _ => None,
+        };
         let random = self.random();
-        let mut gap = move || {
+        let gap = move |stream: &mut Stream| {
             let ps = if random { stream.exponential(mean_gap_ps) } else { mean_gap_ps };
             Duration::from_ps(ps.round() as u64)
         };
-        let first = Time::ZERO + if random { gap() } else { Duration::ZERO };
-        std::iter::successors(Some(first), move |&start| Some(start + gap()))
+        let mut next = Time::ZERO + if random { gap(&mut stream) } else { Duration::ZERO };
+        std::iter::repeat_with(move || match moment {
+            Some(ps) => Time::ZERO + Duration::from_ps(stream.below(ps + 1)),
+            None => {
+                let after = next + gap(&mut stream);
+                std::mem::replace(&mut next, after)
+            }
+        })
     }
 }
 
@@ -105,7 +118,17 @@ mod tests {
         let gap = Duration::from_ns(7);
         let expected = [0, 7_000, 14_000].map(Time::from_ps);
         assert_eq!(starts(Arrivals::Fixed { gap }, 3), expected);
-        assert_eq!(starts(Arrivals::AllAtOnce, 2), [Time::ZERO; 2]);
+        assert_eq!(starts(Arrivals::AllAtOnce { jitter: Duration::ZERO }, 2), [Time::ZERO; 2]);
+    }
+
+    #[test]
+    fn jitter_spreads_a_burst_over_its_moment() {
+        let jitter = Duration::from_us(1);
+        let mut starts = starts(Arrivals::AllAtOnce { jitter }, 10_000);
+        starts.sort_unstable();
+        let [least, median, most] = [0, 5_000, 9_999].map(|i| starts[i].as_ps());
+        assert!(least < 10_000 && most <= 1_000_000 && most > 990_000, "{least} {most}");
+        assert!(median.abs_diff(500_000) < 30_000, "{median}");
     }
 
     #[test]

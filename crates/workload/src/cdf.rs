@@ -74,6 +74,25 @@ impl SizeCdf {
         Ok(Self { points })
     }
 
+    /// The same distribution without the largest flows, which are this share of all: what is left is as likely as before,
+    /// relative to each other.
+    ///
+    /// # Panics
+    /// If the share is not in `0..1`.
+    #[must_use]
+    pub fn without_largest(mut self, share: f64) -> Self {
+        assert!((0.0..1.0).contains(&share), "{share} of all flows left out");
+        let kept = 1.0 - share;
+        let next = self.points.partition_point(|&(_, share)| share < kept);
+        let ((size, share), (next_size, next_share)) = (self.points[next - 1], self.points[next]);
+        self.points.truncate(next);
+        self.points.push((size + (next_size - size) * ((kept - share) / (next_share - share)), kept));
+        for point in &mut self.points {
+            point.1 /= kept;
+        }
+        self
+    }
+
     /// Mean size in bytes.
     #[must_use]
     pub fn mean(&self) -> f64 {
@@ -115,6 +134,18 @@ mod tests {
         let sizes = [0.0, 0.2, 0.25, 0.5, 0.7, 0.75, 0.999].map(|u| cdf.quantile(u));
         assert_eq!(sizes, [6.0, 6.0, 8.0, 8.0, 8.0, 9.0, 9.0]);
         assert_eq!((cdf.mean(), cdf.scaled(Bytes(1_000)).mean()), (7.75, 7_750.0));
+    }
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "these values are exact")]
+    fn without_the_largest_the_others_are_as_likely_as_before() {
+        let cdf = SizeCdf::parse("0 0\n1000 50\n3000 100").unwrap();
+        assert_eq!(
+            cdf.clone().without_largest(0.25).points(),
+            [(0.0, 0.0), (1_000.0, 2.0 / 3.0), (2_000.0, 1.0)]
+        );
+        assert_eq!(cdf.clone().without_largest(0.5).points(), [(0.0, 0.0), (1_000.0, 1.0)]);
+        assert_eq!(cdf.without_largest(0.5).quantile(0.5), 500.0);
     }
 
     #[test]

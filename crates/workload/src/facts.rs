@@ -103,7 +103,10 @@ mod tests {
     #[test]
     fn flows_that_start_at_once_have_no_load() {
         let topology = torus(&[4, 4]);
-        let workload = Workload { arrivals: Arrivals::AllAtOnce, ..Workload::new(Pairs::Uniform, 9) };
+        let workload = Workload {
+            arrivals: Arrivals::AllAtOnce { jitter: Duration::ZERO },
+            ..Workload::new(Pairs::Uniform, 9)
+        };
         let facts = Facts::of(&workload.generate(&topology, 1).unwrap(), &topology, hops(&[4, 4]));
         assert_eq!((facts.flows, facts.host_load, facts.fabric_load), (9, None, None));
         assert_eq!(Facts::of(&[], &topology, hops(&[4, 4])).bytes, 0);

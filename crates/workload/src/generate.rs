@@ -1,5 +1,6 @@
 //! A workload, and the flows it stands for.
 
+use crate::hotspot::in_order;
 use crate::pairs::Source;
 use crate::per_host::{Draft, check_process};
 use crate::{Arrivals, Deadlines, Pairs, Sizes, WorkloadError, facts};
@@ -38,6 +39,8 @@ pub struct Workload {
     pub priority: u8,
     /// By when each should be complete.
     pub deadlines: Deadlines,
+    /// The size from which on flows have no deadline; `None` if it does not matter.
+    pub deadlines_below: Option<Bytes>,
 }
 
 impl Workload {
@@ -55,6 +58,7 @@ impl Workload {
             weight: 1,
             priority: 0,
             deadlines: Deadlines::None,
+            deadlines_below: None,
         }
     }
 
@@ -97,7 +101,7 @@ impl Workload {
                 Ok(self.flows(seed, drafts.take(flows)))
             }
             Amount::Within(window) => {
-                if self.arrivals == Arrivals::AllAtOnce {
+                if matches!(self.arrivals, Arrivals::AllAtOnce { .. }) {
                     return Err(WorkloadError::AtOnce);
                 }
                 check_count(window.as_ps() as f64 / gap_ps)?;
@@ -125,15 +129,21 @@ impl Workload {
     /// These flows, with all that flows have.
     fn flows(&self, seed: u64, drafts: impl Iterator<Item = Draft>) -> Vec<Flow> {
         let mut deadlines = Stream::new(seed, 0, "workload/deadlines");
+        let in_a_hurry = |size| self.deadlines_below.is_none_or(|limit| size < limit);
         let flow = |(i, (start, (src, dst), size))| Flow {
             app_rate: self.app_rate,
             process: self.process,
             weight: self.weight,
             priority: self.priority,
-            deadline: self.deadlines.draw(&mut deadlines),
+            // Drawn for all, so that the limit changes no other flow's.
+            deadline: self.deadlines.draw(&mut deadlines).filter(|_| in_a_hurry(size)),
             ..Flow::new(FlowId::of(i), src, dst, size, start)
         };
-        drafts.enumerate().map(flow).collect()
+        let flows = drafts.enumerate().map(flow).collect();
+        match self.arrivals {
+            Arrivals::AllAtOnce { jitter } if jitter > Duration::ZERO => in_order(flows),
+            _ => flows,
+        }
     }
 
     fn check(&self) -> Result<(), WorkloadError> {
@@ -175,6 +185,8 @@ mod tests {
     use raddle_core::NodeId;
     use std::collections::BTreeSet;
 
+    const AT_ONCE: Arrivals = Arrivals::AllAtOnce { jitter: Duration::ZERO };
+
     fn rows(flows: &[Flow]) -> Vec<(u64, u32, u32, u64)> {
         flows.iter().map(|flow| (flow.start.as_ps(), flow.src.0, flow.dst.0, flow.size.0)).collect()
     }
@@ -209,7 +221,7 @@ mod tests {
         assert!(!same(&other, start) && same(&other, size) && same(&other, pair));
         let other = Workload { sizes: Sizes::Fixed(Bytes(1)), ..base.clone() };
         assert!(same(&other, start) && !same(&other, size) && same(&other, pair));
-        let other = Workload { pairs: Pairs::Permutation { fraction: 1.0 }, ..base.clone() };
+        let other = Workload { pairs: Pairs::Permutation { fraction: 1.0, times: 1 }, ..base.clone() };
         assert!(same(&other, start) && same(&other, size) && !same(&other, pair));
     }
 
@@ -229,6 +241,36 @@ mod tests {
         ] {
             assert!(bad.generate(&topology, 1).is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn large_flows_are_in_no_hurry_and_leave_the_others_deadlines_as_they_were() {
+        let deadlines = Deadlines::Exponential { mean: Duration::from_ms(20), min: Duration::from_ms(3) };
+        let all = Workload { deadlines, ..Workload::new(Pairs::Uniform, 200) };
+        let some = Workload { deadlines_below: Some(Bytes(10_000)), ..all.clone() };
+        let flows = |workload: &Workload| workload.generate(&star(4), 1).unwrap();
+        let (all, some) = (flows(&all), flows(&some));
+        let expected: Vec<_> =
+            all.iter().map(|flow| flow.deadline.filter(|_| flow.size < Bytes(10_000))).collect();
+        assert_eq!(some.iter().map(|flow| flow.deadline).collect::<Vec<_>>(), expected);
+        assert!(expected.contains(&None) && expected.iter().any(Option::is_some));
+    }
+
+    /// specs/pdq.md §10: f flows over n senders, floor(f / n) or ceil(f / n) each, all within 1 us.
+    #[test]
+    fn oracle_10_query_aggregation() {
+        let pairs = Pairs::Incast { senders: 11, receiver: Some(NodeId(3)) };
+        let arrivals = Arrivals::AllAtOnce { jitter: Duration::from_us(1) };
+        let flows = Workload { arrivals, ..Workload::new(pairs, 25) }.generate(&star(12), 1).unwrap();
+        let of = |host| flows.iter().filter(|flow| flow.src == NodeId(host)).count();
+        let mut counts: Vec<usize> = (0..12).map(of).collect();
+        assert_eq!(counts.remove(3), 0);
+        assert!(counts.iter().all(|&count| count == 2 || count == 3), "{counts:?}");
+        let starts: Vec<Time> = flows.iter().map(|flow| flow.start).collect();
+        assert!(
+            starts.is_sorted() && starts[24] > starts[0] && starts[24] <= Time::ZERO + Duration::from_us(1)
+        );
+        assert!(flows.iter().enumerate().all(|(i, flow)| flow.id.index() == i && flow.dst == NodeId(3)));
     }
 
     fn published(name: &str, unit: u64) -> Sizes {
@@ -316,7 +358,7 @@ mod tests {
         assert_eq!([within(10), within(11), within(25)], [Ok(1), Ok(2), Ok(3)]);
         assert_eq!(within(0), Err(WorkloadError::NoFlows { window: Duration::ZERO }));
         let amount = Amount::Within(gap);
-        let at_once = Workload { arrivals: Arrivals::AllAtOnce, amount, ..Workload::new(Pairs::Uniform, 0) };
+        let at_once = Workload { arrivals: AT_ONCE, amount, ..Workload::new(Pairs::Uniform, 0) };
         assert_eq!(at_once.generate(&topology, 1), Err(WorkloadError::AtOnce));
         let gap = Duration::from_ps(1);
         let endless = Workload {
@@ -339,7 +381,7 @@ mod tests {
                 let flows = workload.generate(&topology, 3).unwrap();
                 flows.iter().map(|flow| (flow.src, flow.dst)).collect::<Vec<_>>()
             };
-            let at_once = ends(Arrivals::AllAtOnce);
+            let at_once = ends(AT_ONCE);
             assert_eq!(at_once, ends(Arrivals::Poisson { mean_gap: Duration::from_us(30) }));
             let each = pairs.each(&topology, &mut Stream::new(3, 0, "workload/pairs")).unwrap();
             assert_ne!(at_once, each, "shuffled");

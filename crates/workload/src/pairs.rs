@@ -34,6 +34,8 @@ pub enum Pairs {
     Permutation {
         /// The share of hosts that take part, more than 0 and at most 1, rounded to whole hosts and at least 2.
         fraction: f64,
+        /// How many such permutations, drawn one by one, make up the list.
+        times: u32,
     },
     /// Each host to one of another pod, and each from one: a random permutation that leaves no host in its pod.
     Bijection,
@@ -201,7 +203,7 @@ impl Pairs {
                 return Ok(Source::Apart(pods.members(named)?, pods.size));
             }
             Self::AllToAll => Source::Apart(hosts, 1).each()?,
-            Self::Permutation { fraction } => permutation(&hosts, *fraction, stream)?,
+            Self::Permutation { fraction, times } => permutations(&hosts, *fraction, *times, stream)?,
             Self::Bijection => pods("bijection")?.bijection(stream),
             Self::RandomOtherPod => pods("random-other-pod")?.random(stream),
             Self::Staggered { edge, pod } => pods("staggered")?.staggered(*edge, *pod, stream)?,
@@ -269,6 +271,30 @@ fn permutation(
         stream.shuffle(&mut receivers);
     }
     Ok(senders.into_iter().zip(receivers).collect())
+}
+
+/// So many of them, one after another.
+fn permutations(
+    hosts: &[NodeId],
+    fraction: f64,
+    times: u32,
+    stream: &mut Stream,
+) -> Result<Vec<(NodeId, NodeId)>, WorkloadError> {
+    if times == 0 {
+        return Err(WorkloadError::parameter("number of permutations", &times, "at least 1"));
+    }
+    if hosts.len().saturating_mul(times as usize) > MOST_PAIRS {
+        return Err(WorkloadError::parameter(
+            "number of permutations",
+            &times,
+            "of at most 2^26 pairs in all",
+        ));
+    }
+    let mut pairs = Vec::new();
+    for _ in 0..times {
+        pairs.extend(permutation(hosts, fraction, stream)?);
+    }
+    Ok(pairs)
 }
 
 fn incast(

@@ -1,11 +1,12 @@
 //! When the schedule may change although nobody comes or goes.
 
 use super::{Changes, Criticality, Measure, Member};
+use crate::fluid::GRACE_S;
 use raddle_core::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What flows send changes no more often than this by themselves: far below the time that switches need.
+/// Looks are no closer than this if nothing comes or goes between them: far below the time that switches need.
 const LEAST_GAP: Duration = Duration::from_us(1);
 
 const PS_PER_S: f64 = 1e12;
@@ -64,7 +65,7 @@ impl Criticality {
     }
 
     /// When to look next.
-    pub(super) fn next_look(&mut self) -> Option<Time> {
+    pub(super) fn next_look(&mut self, now: Time) -> Option<Time> {
         const FEW: usize = 64;
         if self.looks.0.len() > 4 * (self.flows.len() - self.vacant.len()) + FEW {
             let mut looks = std::mem::take(&mut self.looks.0);
@@ -73,7 +74,7 @@ impl Criticality {
         }
         while let Some(&Reverse(look)) = self.looks.0.peek() {
             if !self.is_outdated(look) {
-                return Some(look.at);
+                return Some(look.at.max(now + LEAST_GAP));
             }
             self.looks.0.pop();
         }
@@ -87,7 +88,7 @@ impl Criticality {
     /// Has a flow that just came give up at once if it came too late.
     pub(super) fn look_at_first(&mut self, now: Time, flow: u32) {
         let member = &self.flows[flow as usize];
-        if self.rules.gives_up && member.slack_s(now).is_some_and(|slack| slack < 0.0) {
+        if self.rules.gives_up && member.slack_s(now).is_some_and(|slack| slack < -GRACE_S) {
             let look = Look { at: now, flow, version: member.version, for_what: ForWhat::GiveUp };
             self.looks.0.push(Reverse(look));
         }
@@ -100,8 +101,10 @@ impl Criticality {
         let member = &self.flows[flow as usize];
         let (version, speed) = (member.version, member.speed());
         let gives_up = self.rules.gives_up && speed < 1.0;
-        let give_up =
-            member.slack_s(now).filter(|_| gives_up).map(|slack| (slack / (1.0 - speed), ForWhat::GiveUp));
+        let give_up = member
+            .slack_s(now)
+            .filter(|_| gives_up)
+            .map(|slack| (slack / (1.0 - speed) + GRACE_S, ForWhat::GiveUp));
         let rises = match self.rules.measure {
             _ if speed <= 0.0 => None,
             Measure::Random { .. } => None,
@@ -120,7 +123,7 @@ impl Criticality {
             }
         };
         for (in_s, for_what) in give_up.into_iter().chain(rises) {
-            let at = now + Duration::from_ps((in_s * PS_PER_S) as u64 + 1).max(LEAST_GAP);
+            let at = now + Duration::from_ps((in_s * PS_PER_S) as u64 + 1);
             self.looks.0.push(Reverse(Look { at, flow, version, for_what }));
         }
     }

@@ -302,7 +302,7 @@ impl Fluid for Criticality {
         self.look(now, changes);
         self.repair(now);
         self.report(now, changes);
-        self.next_look()
+        self.next_look(now)
     }
 }
 

@@ -23,8 +23,9 @@ fn ends(links: &[f64], rules: Rules, jobs: &[Job]) -> Vec<Option<f64>> {
 fn is_right(policy: &Criticality, now: Time, rates: &[f64]) {
     let largest = policy.links.iter().map(|link| link.line_bps).fold(0.0, f64::max);
     for (slot, expected) in reference::rates(policy, now).into_iter().enumerate().take(rates.len()) {
-        if policy.flows[slot].live {
-            let rate = rates[slot];
+        let rate = rates[slot];
+        assert_eq!(policy.flows[slot].live, !rate.is_nan(), "slots that are used");
+        if !rate.is_nan() {
             assert!(
                 (rate - expected).abs() <= 1e-9 * largest,
                 "slot {slot} at {now}: {rate}, not {expected}"

@@ -40,6 +40,7 @@ pub(super) fn widest<'a>(words: impl IntoIterator<Item = &'a str>, size: i32) ->
 }
 
 /// The size of letters, `most` or less, at which each of these words is at most `room` pixels wide.
-pub(super) fn fitting<'a>(words: impl IntoIterator<Item = &'a str> + Clone, room: i32, most: i32) -> i32 {
-    (LEAST..most).rev().find(|&size| widest(words.clone(), size) <= room).unwrap_or(LEAST)
+pub(super) fn fitting<'a>(words: impl IntoIterator<Item = &'a str>, room: i32, most: i32) -> i32 {
+    let words: Vec<&str> = words.into_iter().collect();
+    (LEAST..=most).rev().find(|&size| widest(words.iter().copied(), size) <= room).unwrap_or(LEAST)
 }

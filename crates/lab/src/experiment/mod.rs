@@ -21,6 +21,7 @@ pub use faults::{Broken, Errors, Failure, Faults, RandomLinks, Tier};
 pub use frequency::Frequency;
 pub use problem::{Cause, Problem};
 pub use scheme::{QueueLimits, Scheme};
+pub(crate) use section::out_of_range;
 pub use section::{Fraction, Read, Section};
 pub use sweep::Cell;
 pub use topology::{Fabric, TopologySpec, kinds as topology_kinds};
@@ -32,8 +33,8 @@ use raddle_topology::Topology;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Tables that others read: those of a figure [`crate::figure`], `agree` [`crate::agree`].
-const OTHERS_KEYS: [&str; 7] = ["sweep", "figure", "plot", "claim", "scale", "compute", "agree"];
+/// Tables that others read: those of a figure [`crate::figure`], `search` [`crate::search`], `agree` [`crate::agree`].
+const OTHERS_KEYS: [&str; 8] = ["sweep", "search", "figure", "plot", "claim", "scale", "compute", "agree"];
 
 /// The text of an experiment as a tree of values that know their places.
 #[derive(Debug, Clone)]

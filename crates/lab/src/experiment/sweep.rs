@@ -66,9 +66,12 @@ impl Cell {
         Ok(cell)
     }
 
-    /// The labels as one name, such as `R2C2, 1 us`.
+    /// The labels as one name, such as `R2C2, 1 us`; `run` if there are none.
     #[must_use]
     pub fn name(&self) -> String {
+        if self.labels.is_empty() {
+            return "run".to_owned();
+        }
         let labels: Vec<_> = self.labels.iter().map(|(_, label)| label.as_str()).collect();
         labels.join(", ")
     }

@@ -165,7 +165,7 @@ impl TopologySpec {
             "bcube" => {
                 let (n, k) = (count(&mut section, "n")?, section.required("k")?);
                 let hint = "give a number above one, such as 4";
-                section.ensure(n > 1, "n", "servers of one digit each way have no neighbours", hint)?;
+                section.ensure(n > 1, "n", "a switch of one port joins nothing", hint)?;
                 Fabric::Bcube { n, k }
             }
             "jellyfish" => jellyfish(&mut section)?,

@@ -51,7 +51,7 @@ impl Outcome {
     pub fn json(&self, scale: &str) -> serde_json::Value {
         let bound = |x: f64| if x.is_finite() { json!(x) } else { json!(null) };
         let spread = self.spread.map(
-            |Spread { least, most, seeds }| json!({ "min": bound(least), "max": bound(most), "n": seeds }),
+            |Spread { least, most, margin, seeds }| json!({ "min": bound(least), "max": bound(most), "margin95": margin, "n": seeds }),
         );
         json!({
             "claim": self.claim, "section": self.section, "says": self.says, "paper": self.paper,

@@ -1,171 +1,65 @@
 //! Measures: a number out of a run's records.
 
+mod of;
+mod stat;
+
+pub(super) use stat::Stat;
+
 use super::condition::Where;
-use super::over_time::{Received, Window};
+use super::over_time::Window;
 use super::runs::{Data, Labels, Run, Seeds, read_labels, replicas};
-use crate::experiment::{Cause, Item, Problem, Read, Section, list};
+use crate::experiment::{Problem, Section};
 use crate::records::{FlowRow, Records};
+use of::Of;
 use raddle_records::stats;
-
-/// What is measured of each flow or link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Of {
-    Fct,
-    /// FCT over that of the flow alone: the papers' normalised FCT.
-    Slowdown,
-    /// 1 of each flow that never finished, of which all else knows nothing.
-    Unfinished,
-    Goodput,
-    /// Of flows that were assigned one.
-    AssignedRate,
-    ReorderPeak,
-    PeakQueue,
-    /// Of packets without application bytes, on each link.
-    ControlBytes,
-    /// (Most - least) / mean of what a switch's uplinks send in an interval.
-    Imbalance,
-    /// What receivers got, in a window.
-    Received(Received),
-    /// Of a port at a time: a sample a look.
-    QueueLength,
-    /// When the last rank of a program came to its end, of programs that did.
-    Makespan,
-    Value,
-}
-
-impl Of {
-    const NAMES: [(&'static str, Self); 16] = [
-        ("fct", Self::Fct),
-        ("slowdown", Self::Slowdown),
-        ("unfinished", Self::Unfinished),
-        ("goodput", Self::Goodput),
-        ("assigned_rate", Self::AssignedRate),
-        ("reorder_peak", Self::ReorderPeak),
-        ("peak_queue", Self::PeakQueue),
-        ("control_bytes", Self::ControlBytes),
-        ("imbalance", Self::Imbalance),
-        ("throughput", Self::Received(Received::Throughput)),
-        ("in_order", Self::Received(Received::InOrder)),
-        ("late_share", Self::Received(Received::LateShare)),
-        ("port_changes", Self::Received(Received::PortChanges)),
-        ("queue_length", Self::QueueLength),
-        ("makespan", Self::Makespan),
-        ("value", Self::Value),
-    ];
-
-    /// What it is, and its unit.
-    fn words(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Fct => ("flow completion time", "us"),
-            Self::Slowdown => ("slowdown", ""),
-            Self::Unfinished => ("flows that never finished", ""),
-            Self::Goodput => ("mean throughput of a flow", "Gbps"),
-            Self::AssignedRate => ("mean rate assigned to a flow", "Gbps"),
-            Self::ReorderPeak => ("reorder buffer", "packets"),
-            Self::PeakQueue => ("largest queue of a port", "bytes"),
-            Self::ControlBytes => ("control traffic of a link", "bytes"),
-            Self::Imbalance => ("throughput imbalance of a switch's uplinks", ""),
-            Self::Received(Received::Throughput) => ("throughput", "Gbps"),
-            Self::Received(Received::InOrder) => ("throughput in order", "Gbps"),
-            Self::Received(Received::LateShare) => ("packets that arrive after one sent later, of all", ""),
-            Self::Received(Received::PortChanges) => ("changes of a switch's port for a flow", ""),
-            Self::QueueLength => ("queue of a port", "bytes"),
-            Self::Makespan => ("makespan", "ms"),
-            Self::Value => ("value", ""),
-        }
-    }
-
-    /// Whether it is measured of flows, of which a condition may leave some out.
-    fn is_of_flows(self) -> bool {
-        !matches!(
-            self,
-            Self::PeakQueue
-                | Self::ControlBytes
-                | Self::Imbalance
-                | Self::QueueLength
-                | Self::Makespan
-                | Self::Value
-        )
-    }
-
-    /// Whether flows that never finished are left out.
-    fn is_of_finished_flows(self) -> bool {
-        self.is_of_flows() && !matches!(self, Self::Unfinished | Self::Received(_))
-    }
-
-    /// Whether it is measured over simulated time.
-    fn is_timed(self) -> bool {
-        matches!(self, Self::Received(_) | Self::QueueLength)
-    }
-
-    fn is_rate(self) -> bool {
-        matches!(self, Self::Received(received) if received.is_rate())
-    }
-}
-
-/// A sample's statistic.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Stat {
-    Mean,
-    Total,
-    /// How many there are.
-    Count,
-    /// By nearest rank.
-    Percentile(f64),
-}
 
 /// Fewer flows than this have no p99.9 worth the name.
 const ENOUGH_FOR_P999: usize = 1_000;
 
-impl Stat {
-    const NAMES: [(&'static str, Self); 8] = [
-        ("mean", Self::Mean),
-        ("total", Self::Total),
-        ("count", Self::Count),
-        ("p50", Self::Percentile(50.0)),
-        ("p95", Self::Percentile(95.0)),
-        ("p99", Self::Percentile(99.0)),
-        ("p999", Self::Percentile(99.9)),
-        ("max", Self::Percentile(100.0)),
-    ];
+/// How a flow or link is held against itself in another run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Comparison {
+    /// How far it is from there, as a share.
+    Deviation,
+    /// How many times as much it is.
+    Ratio,
+}
 
-    /// Of a sorted sample; `None` if it is empty.
-    pub(super) fn of(self, sample: &[f64]) -> Option<f64> {
+impl Comparison {
+    fn of(self, value: f64, base: f64) -> f64 {
+        let difference = (value - base).abs();
+        // Nothing is as much as nothing.
         match self {
-            Self::Mean => stats::mean(sample),
-            Self::Total => (!sample.is_empty()).then(|| sample.iter().sum()),
-            Self::Count => Some(sample.len() as f64),
-            Self::Percentile(p) => stats::percentile(sample, p),
-        }
-    }
-
-    /// Reads the list at the key `stats`: statistics by name; none if the key is not there.
-    pub(super) fn list(section: &mut Section<'_>) -> Result<Vec<(String, Self)>, Problem> {
-        let Some(item) = section.item("stats") else { return Ok(Vec::new()) };
-        let stat = |item: &Item| {
-            let name = String::read(item)?;
-            match Self::NAMES.iter().find(|(known, _)| *known == name) {
-                Some(&(_, stat)) => Ok((name, stat)),
-                None => {
-                    let known = Self::NAMES.map(|(name, _)| name.to_owned()).into();
-                    Err(Problem::at(&item.at, Cause::UnknownName { what: "statistic", name, known }))
+            Self::Ratio => {
+                if difference == 0.0 {
+                    1.0
+                } else {
+                    value / base
                 }
             }
-        };
-        list(item)?.iter().map(stat).collect()
+            Self::Deviation => {
+                if difference == 0.0 {
+                    0.0
+                } else {
+                    difference / base.abs()
+                }
+            }
+        }
     }
 }
 
 /// A number out of a run.
 #[derive(Debug, Clone)]
-pub(super) struct Measure {
+pub(crate) struct Measure {
     of: Of,
     pub(super) stat: Stat,
     wanted: Option<Where>,
     window: Window,
-    /// If not empty, what is measured of each flow or link is how far it is, as a share, from what it is in the run
-    /// with these labels and otherwise the same ones.
+    /// If not empty, what is measured of each flow or link is held against what it is in the run with these labels and
+    /// otherwise the same ones.
     against: Labels,
+    /// How.
+    comparison: Comparison,
     /// If not empty, the statistic is what it is beyond that of the run with these labels and otherwise the same ones.
     beyond: Labels,
     /// If not empty, the statistic is how many times that of the run with these labels and otherwise the same ones.
@@ -175,22 +69,29 @@ pub(super) struct Measure {
 }
 
 impl Measure {
-    /// Reads the keys `of`, `stat`, `where`, `from`, `to`, `share_of`, `against`, `beyond`, `relative` and
-    /// `relative_where` of a section.
-    pub(super) fn read(section: &mut Section<'_>) -> Result<Self, Problem> {
+    /// Reads the keys `of`, `stat`, `least`, `most`, `where`, `from`, `to`, `share_of`, `against` or `ratio_to`, `beyond`,
+    /// `relative` and `relative_where` of a section.
+    pub(crate) fn read(section: &mut Section<'_>) -> Result<Self, Problem> {
         let of = section.choice("of", "measure", &Of::NAMES, Some("value"))?;
-        let stat = section.choice("stat", "statistic", &Stat::NAMES, Some("mean"))?;
+        let stat = Stat::read(section)?;
         let wanted = Self::read_where(section, "where", of)?;
         let relative_where = Self::read_where(section, "relative_where", of)?;
         let window = Window::read(section, of.is_rate(), of.is_timed())?;
-        let against = read_labels(section.item("against"))?;
+        let (mut against, ratio_to) =
+            (read_labels(section.item("against"))?, read_labels(section.item("ratio_to"))?);
+        let mut comparison = Comparison::Deviation;
+        if !ratio_to.is_empty() {
+            let hint = "keep `against` for how far, or `ratio_to` for how many times";
+            section.ensure(against.is_empty(), "ratio_to", "flows held against others twice", hint)?;
+            (against, comparison) = (ratio_to, Comparison::Ratio);
+        }
         let beyond = read_labels(section.item("beyond"))?;
         let relative = read_labels(section.item("relative"))?;
-        Ok(Self { of, stat, wanted, window, against, beyond, relative, relative_where })
+        Ok(Self { of, stat, wanted, window, against, comparison, beyond, relative, relative_where })
     }
 
     /// The labels of runs that it is held against, with their sweeps.
-    pub(super) fn bases(&self) -> impl Iterator<Item = &(String, String)> {
+    pub(crate) fn bases(&self) -> impl Iterator<Item = &(String, String)> {
         self.against.iter().chain(&self.beyond).chain(&self.relative)
     }
 
@@ -200,8 +101,13 @@ impl Measure {
     }
 
     /// Whether it is measured of flows, each of which has a size.
-    pub(super) fn is_of_flows(&self) -> bool {
+    pub(crate) fn is_of_flows(&self) -> bool {
         self.of.is_of_flows()
+    }
+
+    /// The most that a run can come to, where that is known.
+    pub(crate) fn most(&self) -> Option<f64> {
+        self.of.most().filter(|_| self.stat == Stat::Mean)
     }
 
     /// Whether a flow that never finished is not in it.
@@ -210,7 +116,7 @@ impl Measure {
     }
 
     /// Whether it is measured over simulated time.
-    pub(super) fn is_timed(&self) -> bool {
+    pub(crate) fn is_timed(&self) -> bool {
         self.of.is_timed()
     }
 
@@ -260,7 +166,11 @@ impl Measure {
         if !self.against.is_empty() {
             let base: Vec<_> =
                 self.against.iter().map(|(sweep, label)| format!("{sweep} = {label}")).collect();
-            return format!("{what}: difference from {}, as a share", base.join(", "));
+            let base = base.join(", ");
+            return match self.comparison {
+                Comparison::Deviation => format!("{what}: difference from {base}, as a share"),
+                Comparison::Ratio => format!("{what}, times that with {base}"),
+            };
         }
         if let Some((_, label)) = self.relative.first() {
             return format!("{what}, times that of {label}");
@@ -296,7 +206,7 @@ impl Measure {
         base.sort_unstable_by_key(|&(id, _)| id);
         let pair = |(id, value)| {
             let place = base.binary_search_by_key(&id, |&(id, _)| id).ok()?;
-            Some((id, deviation(value, base[place].1)))
+            Some((id, self.comparison.of(value, base[place].1)))
         };
         values.into_iter().filter_map(pair).collect()
     }
@@ -330,6 +240,8 @@ impl Measure {
         let goodput = |size: u64, fct_us: f64| size as f64 * 8.0 / fct_us / 1e3;
         match self.of {
             Of::Fct => flows.filter_map(|flow| Some((flow.id, flow.fct_us?))).collect(),
+            Of::SenderFct => flows.filter_map(|flow| Some((flow.id, flow.sender_fct_us?))).collect(),
+            Of::Met => flows.filter_map(|flow| Some((flow.id, f64::from(u8::from(flow.met?))))).collect(),
             Of::Slowdown => flows.filter_map(|flow| Some((flow.id, flow.slowdown?))).collect(),
             Of::Unfinished => flows.filter(|flow| !finished(flow)).map(|flow| (flow.id, 1.0)).collect(),
             Of::Goodput => {
@@ -358,7 +270,7 @@ impl Measure {
 
     /// The statistic at the point of the grid where the first of `runs` with these labels stands, computed for each
     /// seed and averaged over `seeds`; `None` if nothing was measured.
-    pub(super) fn number(&self, runs: &[Run], labels: &[(String, String)], seeds: Seeds<'_>) -> Option<f64> {
+    pub(crate) fn number(&self, runs: &[Run], labels: &[(String, String)], seeds: Seeds<'_>) -> Option<f64> {
         let wanted = replicas(runs, labels).filter(|run| seeds.hold(run));
         let numbers = wanted.map(|run| self.of_run(run, runs));
         let numbers: Vec<f64> = match self.of {
@@ -402,12 +314,6 @@ fn base<'a>(labels: &[(String, String)], run: &Run, runs: &'a [Run]) -> Option<&
     runs.iter().find(|other| other.is_at(labels) && other.is_at(&kept))
 }
 
-/// How far `value` is from `base`, as a share of it.
-fn deviation(value: f64, base: f64) -> f64 {
-    let difference = (value - base).abs();
-    if difference == 0.0 { 0.0 } else { difference / base.abs() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -416,8 +322,7 @@ mod tests {
     use crate::records::Records;
 
     fn flow(id: u64) -> FlowRow {
-        let (fct_us, slowdown) = (Some(1.0), Some(1.0));
-        FlowRow { id, src: 0, dst: 1, size: 1 + id, fct_us, slowdown, reorder: 0.0, assigned_gbps: None }
+        FlowRow { id, dst: 1, size: 1 + id, fct_us: Some(1.0), slowdown: Some(1.0), ..FlowRow::default() }
     }
 
     fn run(scheme: &str, rho: &str, rates: &[(u64, Option<f64>)]) -> Run {
@@ -452,6 +357,8 @@ mod tests {
         );
         assert_eq!(against("0", None).sample(&runs[0], &runs), [0.0; 3]);
         assert_eq!(against("5 ms", None).of_run(&runs[2], &runs), None);
+        let times = Measure { comparison: Comparison::Ratio, ..against("0", None) };
+        assert_eq!(times.sample(&runs[2], &runs), [0.8, 1.0, 1.5]);
     }
 
     #[test]
@@ -488,6 +395,7 @@ mod tests {
             wanted: None,
             window,
             against: none(),
+            comparison: Comparison::Deviation,
             beyond: none(),
             relative: none(),
             relative_where: None,
@@ -503,7 +411,9 @@ mod tests {
         assert_eq!(most.number(&runs, &at, Seeds::One("1")), Some(9.0));
         assert_eq!(most.number(&runs, &at, Seeds::One("3")), None);
         let far = spread(&runs, |seeds| most.number(&runs, &at, seeds));
-        assert_eq!(far, Some(Spread { least: 6.0, most: 9.0, seeds: 2 }));
+        // 12.706 times the deviation of the two over the root of two.
+        let margin = Some(12.706 * 1.5);
+        assert_eq!(far, Some(Spread { least: 6.0, most: 9.0, margin, seeds: 2 }));
         // The mean of means, 4.5, and not that of all flows.
         assert_eq!(of(Of::Fct, Stat::Mean).number(&runs, &at, Seeds::All), Some(4.5));
         assert_eq!(spread(&[run("A", "0", &[])], |_| Some(1.0)), None);
@@ -517,6 +427,16 @@ mod tests {
         let rare = of(Of::Fct, Stat::Percentile(99.9));
         assert!(rare.remark(&runs, &[Labels::new()]).is_some_and(|text| text.contains("of 2 samples")));
         assert_eq!(of(Of::Fct, Stat::Mean).remark(&runs, &[Labels::new()]), None);
+    }
+
+    #[test]
+    fn deadlines_are_met_by_flows_that_have_them() {
+        let met = [Some(true), None, Some(false), Some(true), Some(true)];
+        let flow = |(id, &met): (u64, &Option<bool>)| FlowRow { met, fct_us: None, ..flow(id) };
+        let records = Records { flows: (0..).zip(&met).map(flow).collect(), ..Records::default() };
+        let runs = [Run { data: Data::Records(records), ..run("A", "0", &[]) }];
+        assert_eq!(of(Of::Met, Stat::Mean).number(&runs, &[], Seeds::All), Some(0.75));
+        assert_eq!(of(Of::Met, Stat::Mean).number(&[run("A", "0", &[(1, None)])], &[], Seeds::All), None);
     }
 
     #[test]

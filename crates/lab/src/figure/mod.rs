@@ -1,19 +1,19 @@
 //! Figures: an experiment with a sweep, plots, and claims that hold a paper's words against what was measured.
 //!
 //! A figure's file is an experiment's file with more tables: `[figure]`, `[[sweep]]`, `[[plot]]`, `[[claim]]`,
-//! `[scale.quick]` and `[scale.full]` with overrides, and `[compute]` in place of the experiment where there
-//! is nothing to simulate. [`reproduce()`] runs, draws and judges it.
+//! `[scale.quick]` and `[scale.full]` with overrides, `[search]` if what it shows is what searches find, and `[compute]`
+//! in place of the experiment where there is nothing to simulate. [`reproduce()`] runs, draws and judges it.
 
 mod claim;
 mod compute;
 mod condition;
-mod measure;
+pub(crate) mod measure;
 mod number;
 mod over_time;
 mod papers;
 mod plot;
 mod reproduce;
-mod runs;
+pub(crate) mod runs;
 
 pub use claim::Outcome;
 pub use papers::{Paper, names};
@@ -55,6 +55,13 @@ impl Figure {
             "seeds",
             "a computed figure runs nothing",
             "leave `seeds` out",
+        )?;
+        let searches = document.root.get("search").is_some();
+        figure.ensure(
+            seeds == 1 || !searches,
+            "seeds",
+            "a search has seeds of its own",
+            "give `seeds` in [search]",
         )?;
         let own = |cell: &Cell| cell.labels.iter().any(|(sweep, _)| sweep == SEED);
         let twice = seeds > 1 && document.cells()?.iter().any(own);

@@ -179,8 +179,7 @@ mod tests {
     }
 
     fn flow(id: u64) -> FlowRow {
-        let (fct_us, slowdown, assigned_gbps) = (None, None, None);
-        FlowRow { id, src: 0, dst: 1, size: 1, fct_us, slowdown, reorder: 0.0, assigned_gbps }
+        FlowRow { id, dst: 1, size: 1, ..FlowRow::default() }
     }
 
     fn window(from_us: u64, to_us: u64) -> Window {

@@ -24,6 +24,7 @@ macro_rules! figures {
 const PAPERS: &[Paper] = &[
     figures!("cee": "fig7", "fig8a", "fig8b", "fig8c", "fig9a", "fig9b", "fig9c", "fig9d", "fig9e", "fig9f", "fig10a", "fig10b", "fig11a", "fig11b"),
     figures!("expeditus": "fig10", "fig11", "fig12", "fig13", "fig14a", "fig14b", "fig15a", "fig15b", "fig16", "balancers"),
+    figures!("pdq": "fig3a", "fig3b", "fig3c", "fig3d", "fig3e", "fig4a", "fig4b", "fig5a", "fig5b", "fig5c", "fig6a", "fig6b", "fig6c", "fig7a", "fig7b", "fig7c", "fig8a", "fig8b", "fig8c", "fig8d", "fig8e", "fig9a", "fig9b", "fig10"),
     figures!("r2c2": "fig2", "fig4", "fig8", "fig9", "fig10", "fig11", "fig12", "fig13", "fig14", "fig15", "fig16", "fig17a", "fig17b", "fig18", "fig19", "fig19-counted", "switched"),
 ];
 

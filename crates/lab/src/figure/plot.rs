@@ -32,6 +32,9 @@ struct Curve {
     at: Labels,
 }
 
+/// Kinds of error bars by name.
+const ERRORS: [(&str, Errors); 2] = [("range", Errors::Range), ("interval", Errors::Interval)];
+
 #[derive(Debug, Clone)]
 enum Kind {
     /// Distribution functions of the flows of all seeds.
@@ -39,12 +42,21 @@ enum Kind {
     /// A statistic against the size of flows, of all seeds, in bins.
     BySize,
     /// A statistic along the labels of a sweep, relative to one curve if so wished, with error bars over seeds.
-    Along { sweep: String, relative_to: Option<String>, mark: Mark },
+    Along { sweep: String, relative_to: Option<String>, mark: Mark, errors: Errors },
     /// What is measured over simulated time, the mean over seeds. If there are any, each curve of `by` is one of each of
     /// these flows or links, by name.
     Series { each: Vec<(String, Measure)> },
     /// Numbers in cells, columns by the labels of a sweep.
     Cells { sweep: String },
+}
+
+/// What error bars show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Errors {
+    /// The least and the most over seeds.
+    Range,
+    /// The 95% confidence interval of the mean over seeds.
+    Interval,
 }
 
 impl Plot {
@@ -58,6 +70,7 @@ impl Plot {
                 sweep: section.required("x")?,
                 relative_to: section.optional("relative_to")?,
                 mark: if chosen == 1 { Mark::Curves } else { Mark::Bars },
+                errors: section.choice("errors", "kind of error bars", &ERRORS, Some("range"))?,
             },
             3 => Kind::BySize,
             5 => Kind::Series { each: Vec::new() },
@@ -165,8 +178,8 @@ impl Plot {
                 let labels = ("time (ms)".to_owned(), self.measure.label());
                 self.plane(labels, None, Mark::Curves, curves.into_iter().map(series).collect())
             }
-            Kind::Along { sweep, relative_to, mark } => {
-                self.along(runs, &curves, sweep, relative_to.as_deref(), *mark)
+            Kind::Along { sweep, relative_to, mark, errors } => {
+                self.along(runs, &curves, sweep, relative_to.as_deref(), *mark, *errors)
             }
             Kind::Cells { sweep } => {
                 let columns = labels_of(runs.iter().filter(|run| run.is_at(&self.at)), sweep);
@@ -189,6 +202,7 @@ impl Plot {
         sweep: &str,
         relative_to: Option<&str>,
         mark: Mark,
+        errors: Errors,
     ) -> Chart {
         let stops = labels_of(runs.iter().filter(|run| run.is_at(&self.at)), sweep);
         // Stops that are numbers stand where they belong, others, and bars, side by side.
@@ -204,9 +218,13 @@ impl Plot {
             Some(over / number(base, sweep, stop, runs, seeds)?)
         };
         let point = |curve: &Curve, (i, stop): (usize, &String)| {
-            let error = spread(runs, |seeds| value(curve, stop, seeds));
-            let error = error.filter(|error| error.seeds > 1).map(|error| (error.least, error.most));
-            Some(Point { x: place(i), y: value(curve, stop, Seeds::All)?, error })
+            let y = value(curve, stop, Seeds::All)?;
+            let over_seeds = spread(runs, |seeds| value(curve, stop, seeds)).filter(|over| over.seeds > 1);
+            let error = over_seeds.and_then(|over| match errors {
+                Errors::Range => Some((over.least, over.most)),
+                Errors::Interval => over.margin.map(|margin| (y - margin, y + margin)),
+            });
+            Some(Point { x: place(i), y, error })
         };
         let series = |curve: &Curve| {
             let points = stops.iter().enumerate().filter_map(|stop| point(curve, stop)).collect();

@@ -7,6 +7,7 @@ use super::{Figure, compute::compute};
 use crate::draw::draw;
 use crate::experiment::{Cell, Document, Problem, Value, list};
 use crate::records::Records;
+use crate::search::{self, Found};
 use crate::sweep::{slug, sweep};
 use crate::{Error, Progress, SizeClass, directory};
 use std::collections::BTreeMap;
@@ -160,6 +161,9 @@ fn one(
             }
             runs
         }
+        None if document.root.get("search").is_some() => {
+            searched(&file.name(), &document, options, part, stop, watch, all)?
+        }
         None => simulated(&file.name(), &document, &figure, options, part, kept, stop, watch, all)?,
     };
     if let Some(claims) = document.root.get("claim") {
@@ -178,6 +182,30 @@ fn one(
     fs::write(&path, text).map_err(Error::io("write", &path))?;
     all.outcomes.extend(outcomes);
     Ok(())
+}
+
+/// What the search in each cell found, a number each.
+fn searched(
+    name: &str,
+    document: &Document,
+    options: &Options,
+    part: &Path,
+    stop: &AtomicBool,
+    watch: &dyn Watch,
+    all: &mut Reproduction,
+) -> Result<Vec<Run>, Error> {
+    let cells = document.cells()?;
+    let names: Vec<String> = cells.iter().map(Cell::name).collect();
+    watch.begin(name, &names);
+    let progress = |cell: usize, progress: &Progress| watch.progress(cell, progress);
+    let found = search::sweep(&cells, &part.join("searches"), options.threads, stop, &progress);
+    watch.end();
+    let found = found?;
+    for found in &found {
+        all.digest = mixed(all.digest, u128::from_str_radix(&found.digest, 16).unwrap_or(0));
+    }
+    let run = |(cell, found): (Cell, Found)| Run { labels: cell.labels, data: Data::Number(found.value) };
+    Ok(cells.into_iter().zip(found).map(run).collect())
 }
 
 #[expect(clippy::too_many_arguments, reason = "one step of `one`, on all that it has")]

@@ -2,21 +2,22 @@
 
 use crate::experiment::{Cause, Entry, Item, Problem, Value, list};
 use crate::records::Records;
+use raddle_records::stats;
 
 /// Where a run stands in its figure's grid: sweep and label.
-pub(super) type Labels = Vec<(String, String)>;
+pub(crate) type Labels = Vec<(String, String)>;
 
 /// The sweep of replicas: runs that differ in its label alone are one point of the grid, run several times.
 pub(super) const SEED: &str = "seed";
 
 /// What one run left.
-pub(super) struct Run {
-    pub(super) labels: Labels,
-    pub(super) data: Data,
+pub(crate) struct Run {
+    pub(crate) labels: Labels,
+    pub(crate) data: Data,
 }
 
 /// Records of a run, or what a computed figure found.
-pub(super) enum Data {
+pub(crate) enum Data {
     /// Flows and links.
     Records(Records),
     /// A computed number.
@@ -60,7 +61,7 @@ pub(super) fn labels_of<'a>(runs: impl IntoIterator<Item = &'a Run>, sweep: &str
 
 /// Which replicas a number is of.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Seeds<'a> {
+pub(crate) enum Seeds<'a> {
     /// All: the mean of theirs.
     All,
     /// One.
@@ -83,6 +84,8 @@ pub struct Spread {
     pub least: f64,
     /// The most.
     pub most: f64,
+    /// Half the width of the 95% confidence interval of their mean; `None` of one seed.
+    pub margin: Option<f64>,
     /// Seeds that gave a number.
     pub seeds: usize,
 }
@@ -93,7 +96,7 @@ pub(super) fn spread(runs: &[Run], value: impl Fn(Seeds<'_>) -> Option<f64>) -> 
     let numbers: Vec<f64> = seeds.iter().filter_map(|seed| value(Seeds::One(seed))).collect();
     let least = numbers.iter().copied().reduce(f64::min)?;
     let most = numbers.iter().copied().reduce(f64::max)?;
-    Some(Spread { least, most, seeds: numbers.len() })
+    Some(Spread { least, most, margin: stats::margin(&numbers), seeds: numbers.len() })
 }
 
 /// Labels that a run must have, such as `{ tau = "1 us" }`.

@@ -12,22 +12,20 @@ impl Partition {
     /// A new bucket of events begins.
     pub(super) fn foresee_bucket(&self) {
         for event in self.events.following() {
-            match event.kind() {
-                Kind::Arrival => self.ports[event.index() as usize].foresee(),
-                Kind::Sent => {
-                    self.ports[event.index() as usize].foresee();
-                    prefetch(&self.specials[event.index() as usize]);
-                }
-                _ => {}
+            if event.is(Kind::Arrival) || event.is(Kind::Sent) {
+                self.ports[event.index() as usize].foresee();
+            }
+            if event.is(Kind::Sent) {
+                prefetch(&self.specials[event.index() as usize]);
             }
         }
         for event in self.events.present() {
-            if event.kind() == Kind::Sent
+            if event.is(Kind::Sent)
                 && let Some(special) = &self.specials[event.index() as usize]
             {
                 special.foresee();
             }
-            if event.kind() == Kind::Arrival
+            if event.is(Kind::Arrival)
                 && let wire = &self.ports[event.index() as usize].wire
                 && let Some(next) = wire.front()
             {
@@ -66,7 +64,7 @@ impl Partition {
             }
         }
         if self.controls
-            && let Some(event) = self.events.ahead(2).filter(|event| event.kind() == Kind::Arrival)
+            && let Some(event) = self.events.ahead(2).filter(|event| event.is(Kind::Arrival))
             && let Some(special) = &self.specials[self.ports[event.index() as usize].reverse as usize]
         {
             special.foresee_flow_control();
@@ -84,7 +82,7 @@ impl Partition {
     /// Where, and in which slot, a packet will arrive so many events after the next, as far as is known.
     #[inline]
     fn arrival_ahead(&self, distance: usize) -> Option<(&NodeState, u32)> {
-        let event = self.events.ahead(distance).filter(|event| event.kind() == Kind::Arrival)?;
+        let event = self.events.ahead(distance).filter(|event| event.is(Kind::Arrival))?;
         let wire = &self.ports[event.index() as usize].wire;
         Some((&self.nodes[wire.to_node as usize], wire.front()?.slot))
     }

@@ -21,8 +21,10 @@ impl Partition {
         }
     }
 
-    pub(super) fn enqueue_served(&mut self, node: u32, out: PortId, slot: u32, origin: Origin) -> bool {
-        let (now, link) = (self.now, self.local_link(node, out));
+    /// Queues a packet at a served port that is up. Returns whether the host is now due a poll, because a packet was
+    /// dropped.
+    pub(super) fn enqueue_served(&mut self, node: u32, link: usize, slot: u32, origin: Origin) -> bool {
+        let now = self.now;
         let packet = self.slab.get_mut(slot);
         let (class, size) = (packet.class(), packet.size);
         let Some(served) = self.specials[link].as_mut().and_then(|special| special.served.as_mut()) else {
@@ -45,6 +47,7 @@ impl Partition {
             if let Some(agent) = &mut served.agent {
                 agent.left(now, class, size);
             }
+            let out = PortId::of(link - self.nodes[node as usize].first_link as usize);
             due = self.lose(node, Some(out), slot, origin, DropReason::QueueFull);
         } else {
             served.waiting += u64::from(size);

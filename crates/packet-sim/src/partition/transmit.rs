@@ -30,7 +30,7 @@ impl Partition {
                     return false;
                 }
             }
-            return self.enqueue_served(node, out, slot, origin);
+            return self.enqueue_served(node, link, slot, origin);
         }
         let waiting = if port.has_ledger {
             self.settle_ledger(link, self.now)
@@ -117,11 +117,17 @@ impl Partition {
             let heard = Heard::Forwarded { sent, link: self.links[link], packet: packet.clone() };
             self.log.push(heard);
         }
-        if port.is_remote || self.header.is_some() {
-            self.launch_apart(link, slot, Leaving { sent, arrives, slot, size }, arrived);
+        if port.has_ledger {
+            let leaving = Leaving { sent, arrives, slot, size };
+            self.specials[link].get_or_insert_default().ledger.push_back(leaving);
+        }
+        if self.ports[link].is_remote {
+            self.launch_away(link, Travelling { arrives, slot, size }, arrived);
         } else {
-            let index = u32::try_from(link).expect("link ids fit 28 bits");
-            self.travel(index, Travelling { arrives, slot, size });
+            if self.header.is_some() {
+                self.slab.set_tail(slot, arrived);
+            }
+            self.travel(link as u32, Travelling { arrives, slot, size });
         }
         sent
     }
@@ -136,25 +142,15 @@ impl Partition {
         }
     }
 
-    /// Puts a packet on a link to another partition, or on any under cut-through.
-    fn launch_apart(&mut self, link: usize, slot: u32, leaving: Leaving, tail: Time) {
+    /// Puts a packet, whose last bit will be in at `tail`, on a link to another partition.
+    fn launch_away(&mut self, link: usize, packet: Travelling, tail: Time) {
         let port = &mut self.ports[link];
-        let travelling = Travelling { arrives: leaving.arrives, slot, size: leaving.size };
-        if port.has_ledger {
-            self.specials[link].get_or_insert_default().ledger.push_back(leaving);
-        } else if port.is_remote {
-            port.wire.push_back(travelling);
+        if !port.has_ledger {
+            port.wire.push_back(packet);
         }
-        if port.is_remote {
-            let packet = if self.keeps_copies { self.slab.get(slot).clone() } else { self.slab.remove(slot) };
-            self.post(link, leaving.arrives, Content::Packet { tail, packet });
-            return;
-        }
-        if self.header.is_some() {
-            self.slab.set_tail(slot, tail);
-        }
-        let index = u32::try_from(link).expect("link ids fit 28 bits");
-        self.travel(index, travelling);
+        let Travelling { arrives, slot, .. } = packet;
+        let packet = if self.keeps_copies { self.slab.get(slot).clone() } else { self.slab.remove(slot) };
+        self.post(link, arrives, Content::Packet { tail, packet });
     }
 }
 

@@ -96,8 +96,7 @@ impl Sums {
 }
 
 impl Controller {
-    /// Of a link of that rate at which nothing has passed. Until flows say how long their round trips are, they are `rtt`.
-    /// With `clamp` a fair share is never negative (the change of PDQ's authors): without it an overloaded link grants
+    /// Of a link of that rate at which nothing has passed, whose flows have round trips of about `rtt`. With `clamp` a fair share is never negative (the change of PDQ's authors): without it an overloaded link grants
     /// flows less than they had.
     ///
     /// # Panics
@@ -108,16 +107,9 @@ impl Controller {
         Self { capacity: AdaptedCapacity::new(line, gains, rtt), clamp, flows, sums: Sums::default() }
     }
 
-    /// A request joins the queue, whose sender knows of that round trip, or of none if it is zero. Returns what is granted,
-    /// no more than `representable` makes of it: a grant of zero is the base rate, at which only requests may be sent.
-    pub fn request(
-        &mut self,
-        now: Time,
-        request: &Request,
-        rtt: Duration,
-        representable: impl Fn(Rate) -> Rate,
-    ) -> Rate {
-        self.capacity.hear(rtt);
+    /// A request joins the queue. Returns what is granted, no more than `representable` makes of it: a grant of zero is the
+    /// base rate, at which only requests may be sent.
+    pub fn request(&mut self, now: Time, request: &Request, representable: impl Fn(Rate) -> Rate) -> Rate {
         self.sweep(now);
         if let Some(before) = self.before(request) {
             self.sums.subtract(before);
@@ -146,7 +138,8 @@ impl Controller {
 
     /// A packet of so many bytes, of whatever kind, joins the queue.
     pub fn joined(&mut self, now: Time, size: u32) {
-        self.capacity.joined(now, size, 1.0);
+        let flows = usize::try_from(self.sums.flows).unwrap_or(0);
+        self.capacity.joined(now, size, flows, 1.0);
     }
 
     /// What the flow had of the link, if it was counted.
@@ -218,7 +211,7 @@ mod tests {
             let desired = Rate::from_bps(desired * MBPS);
             let &Self { flow, stage, previous, granted } = self;
             let request = Request { flow, stage, desired, previous, granted };
-            controller.request(Time::ZERO + Duration::from_us(us), &request, RTT, |rate| rate)
+            controller.request(Time::ZERO + Duration::from_us(us), &request, |rate| rate)
         }
 
         fn end(&mut self, us: u64, controller: &mut Controller) {
@@ -338,7 +331,7 @@ mod tests {
             granted: Rate::ZERO,
         };
         let millions = |rate: Rate| Rate::from_bps(rate.as_bps() / 300_000_000 * 300_000_000);
-        assert_eq!(link.request(Time::ZERO, &request, RTT, millions), Rate::from_bps(900_000_000));
+        assert_eq!(link.request(Time::ZERO, &request, millions), Rate::from_bps(900_000_000));
         assert_eq!(link.sums().granted, 900_000_000);
     }
 }

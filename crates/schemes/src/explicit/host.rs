@@ -36,6 +36,16 @@ pub struct Setup {
     pub seed: u64,
 }
 
+/// The name on the wire of a host's flow of that number.
+pub(super) fn flow_key(src: NodeId, number: u32) -> u64 {
+    Segment { src: src.0, flow: number * Segment::SUBFLOWS, ..Segment::default() }.flow_key()
+}
+
+/// By which a flow of that name chooses its paths.
+pub(super) fn path_hash(seed: u64, key: u64) -> u64 {
+    mix(mix(seed) ^ key)
+}
+
 /// A host of flows whose rates the switches set, both ways.
 pub struct ExplicitHost<P: Protocol> {
     setup: Setup,
@@ -83,8 +93,7 @@ impl<P: Protocol> ExplicitHost<P> {
     }
 
     fn key(&self, number: u32) -> u64 {
-        let flow = number * Segment::SUBFLOWS;
-        Segment { src: self.setup.node.0, flow, ..Segment::default() }.flow_key()
+        flow_key(self.setup.node, number)
     }
 
     /// A number that no flow has.
@@ -111,7 +120,7 @@ impl<P: Protocol> ExplicitHost<P> {
         let limit = line_rate.min(app_rate);
         let limit_of_all =
             Rate::from_bps(limit.as_bps().saturating_mul(subflows.into())).min(line_rates).min(app_rate);
-        let (paths, hash) = (&self.paths, mix(mix(seed) ^ key));
+        let (paths, hash) = (&self.paths, path_hash(seed, key));
         let path = |subflow| paths.choice(hash, subflow) as u16;
         let packets = Packets::of(flow.size, payload, header);
         let cut = Cut { packets, subflows, limit, limit_of_all };

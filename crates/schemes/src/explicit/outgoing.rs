@@ -249,6 +249,9 @@ impl<S> Outgoing<S> {
 
     /// The rate of all subflows together, if it has changed since it was asked for last.
     pub(super) fn new_rate<P: Protocol<Sender = S>>(&mut self, protocol: &P) -> Option<Rate> {
+        if !self.is_sending() {
+            return None; // its end has been told, or it has none
+        }
         let mut changed = false;
         let mut sum = 0;
         for of in &mut self.subflows {

@@ -1,12 +1,16 @@
 //! How the transports of this kind are built: hosts, forwarders along pinned paths, and a controller at every egress port, of
 //! hosts as well, so that flows of one host share its link as they share others.
 
+use super::host::{flow_key, path_hash};
 use super::{ExplicitHost, Protocol, Setup};
+use crate::fluid::{Sharing, Split, Ways};
 use crate::parameter::{Parameter, Value};
 use crate::pinned;
 use crate::registry::{Parts, Plan, Unfit, check_addresses};
+use raddle_allocate::Fluid;
 use raddle_core::{Duration, Host, LinkId, Node, NodeId, PortAgent, Rate};
 use raddle_topology::Link;
+use raddle_wire::rated::Segment;
 use std::sync::Arc;
 
 /// Parameters that all of them have.
@@ -36,6 +40,32 @@ pub(crate) struct Form {
     pub(crate) header: u32,
     /// Links of a path for which headers have room.
     pub(crate) most_links: usize,
+}
+
+/// A transport of this kind as a fluid: flows share links by `policy`, and take the paths of their subflows 0.
+///
+/// # Errors
+/// If the fabric has paths of more than so many links.
+pub(crate) fn fluid(plan: &Plan<'_>, policy: Box<dyn Fluid>, most_links: usize) -> Result<Sharing, Unfit> {
+    Ok(Sharing { policy, acknowledged: true, ways: Ways::Own(split(plan, most_links)?) })
+}
+
+/// The path of each flow's subflow 0.
+fn split(plan: &Plan<'_>, most_links: usize) -> Result<Split, Unfit> {
+    let (topology, seed) = (Arc::clone(plan.topology), plan.seed);
+    let paths = pinned::paths(plan, most_links)?;
+    let mut sent = vec![0_u32; topology.node_count()];
+    Ok(Box::new(move |flow, _, row| {
+        let number = &mut sent[flow.src.index()];
+        let choice = paths.choice(path_hash(seed, flow_key(flow.src, *number)), 0);
+        *number = (*number + 1) % Segment::NUMBERS;
+        let mut at = flow.src;
+        row.extend(paths.path(flow.src, flow.dst, choice).iter().map(|&port| {
+            let id = topology.link_id(at, port);
+            at = topology.link(id).expect("a path follows links").to;
+            (id, 1.0)
+        }));
+    }))
 }
 
 /// What is at nodes and ports: at each host what `protocol` makes, at the port that each link leaves what `agent` makes.

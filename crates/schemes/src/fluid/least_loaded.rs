@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub(super) fn split(plan: &Plan<'_>) -> Split {
     let routing = Routing::new(Arc::clone(plan.topology));
     let seed = mix(plan.seed);
-    let mut search = Search { routing, hash: 0, ports: Vec::new(), path: Vec::new(), best: f64::INFINITY };
+    let mut search = Search { routing, hash: 0, ports: Vec::new(), path: Vec::new(), best: Load::WORST };
     Box::new(move |flow, crossing, row| {
         search.hash = mix(seed ^ u64::from(flow.id.0));
         search.run(flow, crossing, row);
@@ -27,27 +27,45 @@ struct Search {
     /// Next hops, by depth.
     ports: Vec<Vec<PortId>>,
     path: Vec<LinkId>,
-    /// Of the best path's fullest link: flows a bit/s, with the new one.
-    best: f64,
+    /// Of the best path.
+    best: Load,
+}
+
+/// How full a path would be with the new flow, its fullest link first: what grows as a path does.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+struct Load {
+    /// Flows a bit/s of the fullest link.
+    fullest: f64,
+    /// Of all links together.
+    sum: f64,
+}
+
+impl Load {
+    const NONE: Self = Self { fullest: 0.0, sum: 0.0 };
+    const WORST: Self = Self { fullest: f64::INFINITY, sum: f64::INFINITY };
+
+    fn and(self, link: f64) -> Self {
+        Self { fullest: self.fullest.max(link), sum: self.sum + link }
+    }
 }
 
 impl Search {
     fn run(&mut self, flow: &Flow, crossing: &[f64], row: &mut Vec<(LinkId, f32)>) {
-        self.best = f64::INFINITY;
+        self.best = Load::WORST;
         self.path.clear();
-        self.descend(flow.src, flow.dst, 0.0, crossing, row);
+        self.descend(flow.src, flow.dst, Load::NONE, crossing, row);
     }
 
     fn descend(
         &mut self,
         at: NodeId,
         to: NodeId,
-        fullest: f64,
+        load: Load,
         crossing: &[f64],
         row: &mut Vec<(LinkId, f32)>,
     ) {
         if at == to {
-            self.best = fullest;
+            self.best = load;
             row.clear();
             row.extend(self.path.iter().map(|&link| (link, 1.0)));
             return;
@@ -60,11 +78,11 @@ impl Search {
         self.routing.productive(at, to, &mut ports);
         let begin = pick(mix(self.hash ^ u64::from(at.0)), ports.len());
         for &port in ports[begin..].iter().chain(&ports[..begin]) {
-            let (id, there, load) = self.look(at, port, crossing);
-            let fullest = fullest.max(load);
-            if fullest < self.best {
+            let (id, there, of_link) = self.look(at, port, crossing);
+            let load = load.and(of_link);
+            if load < self.best {
                 self.path.push(id);
-                self.descend(there, to, fullest, crossing, row);
+                self.descend(there, to, load, crossing, row);
                 self.path.pop();
             }
         }

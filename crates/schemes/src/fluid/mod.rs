@@ -56,24 +56,30 @@ pub enum Spread {
     AsForwarded,
     /// At each node evenly over the next hops on shortest paths.
     Evenly,
-    /// All take the shortest path whose fullest link has the fewest flows for its rate when the flow starts, itself included; a hash of
-    /// the flow decides among equals. What routings that heed congestion aim at, if they knew all of it and flows could not
+    /// All take the shortest path whose fullest link has the fewest flows for its rate when the flow starts, itself included, and
+    /// among those the one whose links have the fewest together; a hash of the flow decides among equals. What routings that heed congestion aim at, if they knew all of it and flows could not
     /// be moved afterwards.
     LeastLoaded,
 }
 
-/// Max-min fair shares of the fabric's links but for a share of each, `headroom`.
-pub(crate) fn max_min(topology: &Topology, headroom: f64) -> Box<dyn Fluid> {
+/// What each link slot can carry, in bit/s, if a share of it, `headroom`, is kept free.
+pub(crate) fn capacities(topology: &Topology, headroom: f64) -> Vec<f64> {
     let rate = |slot| topology.link(LinkId::of(slot)).map_or(Rate::ZERO, |link| link.rate);
     let rates: Vec<Rate> = (0..topology.link_slots()).map(rate).collect();
-    Box::new(MaxMin::new(&usable(&rates, headroom)))
+    usable(&rates, headroom)
+}
+
+/// Max-min fair shares of the fabric's links but for a share of each, `headroom`.
+pub(crate) fn max_min(topology: &Topology, headroom: f64) -> Box<dyn Fluid> {
+    Box::new(MaxMin::new(&capacities(topology, headroom)))
 }
 
 impl Transport {
-    /// What the transport and the plan's routing, of which `of_routing` are the parameters, are as fluids.
+    /// What the transport and the plan's routing, of which `of_routing` are the parameters, are as fluids. The scheme must be
+    /// able to run on the fabric: [`build`](Self::build) says whether it is.
     ///
     /// # Errors
-    /// If the transport is none, or the scheme cannot run on the fabric.
+    /// If the transport, or what its parameters ask for, is no fluid.
     ///
     /// # Panics
     /// If the plan's routing is none of the transport's.

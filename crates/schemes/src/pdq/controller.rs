@@ -148,8 +148,7 @@ impl Controller {
         self.unlisted.remove(&key);
         let entry = Entry { criticality, rtt, rate: 0, seen: now, silence: Duration::ZERO };
         let index = self.flows.insert(entry);
-        self.flows.trim(most, index);
-        Some(index)
+        Some(self.flows.trim(most, index))
     }
 
     /// Flows beyond the list share what it leaves, as RCP's would.

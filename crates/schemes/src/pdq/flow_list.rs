@@ -107,13 +107,16 @@ impl FlowList {
         to
     }
 
-    /// Takes out the least critical ones beyond `most`, but not the one at `keep`.
-    pub fn trim(&mut self, most: usize, keep: usize) {
+    /// Takes out the least critical ones beyond `most`, but not the one at `keep`. Returns where that is then.
+    pub fn trim(&mut self, most: usize, mut keep: usize) -> usize {
         while self.entries.len() > most.max(1) {
             let last = self.entries.len() - 1;
-            let entry = self.entries.remove(if keep == last { last - 1 } else { last });
+            let out = if keep == last { last - 1 } else { last };
+            keep = keep.min(last - 1);
+            let entry = self.entries.remove(out);
             self.places.remove(&entry.criticality.key);
         }
+        keep
     }
 
     /// Takes out those not seen for longer than `silence`, or than four times the interval between their probes: their

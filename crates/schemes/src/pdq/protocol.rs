@@ -141,3 +141,81 @@ impl Protocol for Pdq {
         Some(Header::Pdq(pdq::Packet { segment, scheduling }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameter::Settings;
+    use crate::pdq::PARAMETERS;
+    use raddle_core::{Flow, FlowId, NodeId};
+
+    const GBPS: Rate = Rate::from_gbps(1);
+
+    fn manners() -> Manners {
+        Manners::of(&Settings::defaults(PARAMETERS), 1)
+    }
+
+    fn view(ms: u64) -> View {
+        let now = Time::ZERO + Duration::from_ms(ms);
+        let rtt = Duration::from_us(200);
+        View { now, rtt, left: 125_000, sent: 120_000, limit: GBPS, deadline: Time::NEVER }
+    }
+
+    /// What a flow that began at zero and never had a rate writes.
+    fn written(manners: Manners, flow: u32, view: &View) -> Scheduling {
+        let mut pdq = Pdq::new(manners);
+        let flow = Flow::new(FlowId(flow), NodeId(0), NodeId(1), Bytes(1), Time::ZERO);
+        let mut sender = pdq.open(&Terms { flow: &flow, key: 0, limit: GBPS });
+        let Header::Pdq(packet) = pdq.write(&mut sender, view, Segment::default()) else { panic!("PDQ's") };
+        packet.scheduling
+    }
+
+    #[test]
+    fn a_sender_asks_for_its_full_rate_and_says_how_long_it_still_takes() {
+        let deadline = Time::ZERO + Duration::from_ms(20);
+        let header = written(manners(), 0, &View { deadline, ..view(1) });
+        // 125 KB take 1 ms.
+        assert_eq!((header.rate, header.expected, header.deadline), (1_000_000, 100_000, 20_000));
+        assert_eq!((header.pauseby, header.rtt), (Scheduling::NOBODY, Minifloat::floor(200_000)));
+        assert_eq!(written(manners(), 0, &view(1)).deadline, Scheduling::NEVER);
+    }
+
+    #[test]
+    fn who_has_waited_seems_shorter_with_aging() {
+        let aging = Manners { aging: 2.0, ..manners() };
+        assert_eq!(written(aging, 0, &view(0)).expected, 100_000);
+        assert_eq!(written(aging, 0, &view(100)).expected, 25_000);
+    }
+
+    #[test]
+    fn the_network_need_not_know_how_long_flows_are() {
+        let random = Manners { ranking: Ranking::Random, ..manners() };
+        let ranks = [0, 1].map(|flow| [0, 50].map(|at| written(random, flow, &view(at)).expected));
+        assert!(ranks[0][0] == ranks[0][1] && ranks[0][0] != ranks[1][0], "drawn once for each flow");
+        let sent = Manners { ranking: Ranking::Sent { step: 50_000 }, ..manners() };
+        // 100 of 120 KB count, which took 0.8 ms.
+        assert_eq!(written(sent, 0, &view(1)).expected, UNKNOWN + 80_000);
+        assert!(ranks.iter().flatten().all(|&rank| rank >= UNKNOWN), "none seems nearly complete");
+    }
+
+    #[test]
+    fn oracle_13_10_early_termination() {
+        let at = |us| Time::ZERO + Duration::from_us(us);
+        let outlook = |now, paused| Outlook {
+            now: at(now),
+            rtt: Duration::from_us(200),
+            left: 1_250,
+            limit: GBPS,
+            deadline: at(5_000),
+            paused,
+        };
+        let pdq = Pdq::new(manners());
+        assert!(
+            !pdq.gives_up(&outlook(4_990, false)) && pdq.gives_up(&outlook(4_991, false)),
+            "10 us are left"
+        );
+        assert!(!pdq.gives_up(&outlook(4_800, true)) && pdq.gives_up(&outlook(4_801, true)), "a round trip");
+        let patient = Pdq::new(Manners { early_termination: false, ..manners() });
+        assert!(!patient.gives_up(&outlook(6_000, true)));
+    }
+}

@@ -1,10 +1,13 @@
 //! PDQ's entry in the registry.
 
-use super::params::{Manners, PARAMETERS, Rules};
+use super::params::{Manners, PARAMETERS, Ranking, Rules};
 use super::{Controller, Pdq, PdqPort};
+use crate::explicit;
 use crate::explicit::scheme::{Form, parts};
+use crate::fluid::{Sharing, capacities};
 use crate::pinned;
 use crate::registry::{Info, Make, Parts, Plan, Transport, Unfit, View};
+use raddle_allocate::{Criticality, Measure, Probing};
 use raddle_core::{LinkId, PortAgent};
 use raddle_topology::Link;
 use raddle_wire::pdq::Packet;
@@ -30,8 +33,44 @@ pub const TRANSPORT: Transport = Transport {
         parameters: PARAMETERS,
     },
     make: Make::Whole { routings: pinned::ROUTINGS, build },
-    fluid: None,
+    fluid: Some(fluid),
 };
+
+/// PDQ as a fluid: the schedule that its switches settle on, at once (specs/pdq.md §11). Early Start, dampening, profiles and the
+/// lengths of lists, which are about the way there, make no difference.
+fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
+    let (rules, manners) = (Rules::of(plan.settings), Manners::of(plan.settings, plan.seed));
+    let unfit = |key: &str, problem: &str| Unfit {
+        key: format!("scheme.pdq.{key}"),
+        problem: problem.to_owned(),
+        hint: "leave it out, or choose kind = \"packet\" in [engine]".to_owned(),
+    };
+    if plan.settings.count("subflows") > 1 {
+        return Err(unfit("subflows", "the flow engine does not move load between subflows"));
+    }
+    if manners.aging > 0.0 {
+        return Err(unfit("aging", "the flow engine does not know how long flows have waited"));
+    }
+    let header = header(plan);
+    let schedule = raddle_allocate::Rules {
+        measure: match manners.ranking {
+            Ranking::Exact => Measure::Remaining,
+            Ranking::Random => Measure::Random { seed: plan.seed },
+            Ranking::Sent { step } => Measure::Sent { step_bits: step as f64 * 8.0 },
+        },
+        gives_up: manners.early_termination,
+        probing: if rules.suppressed_probing { Probing::Suppressed } else { Probing::EveryRtt },
+        probe_bits: f64::from(header) * 8.0,
+        ..raddle_allocate::Rules::default()
+    };
+    let policy = Criticality::new(&capacities(plan.topology, 1.0 - rules.share), schedule);
+    explicit::scheme::fluid(plan, Box::new(policy), MOST_LINKS)
+}
+
+/// Bytes of a packet beside the payload.
+fn header(plan: &Plan<'_>) -> u32 {
+    Packet::LEN as u32 + plan.settings.count("h_sched") as u32
+}
 
 /// Links of the longest path.
 const MOST_LINKS: usize = 12;
@@ -41,7 +80,7 @@ fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
     let form = Form {
         name: "PDQ",
         subflows: plan.settings.count("subflows") as u32,
-        header: Packet::LEN as u32 + plan.settings.count("h_sched") as u32,
+        header: header(plan),
         most_links: MOST_LINKS,
     };
     let port = move |id: LinkId, link: &Link| -> Box<dyn PortAgent> {

@@ -69,7 +69,7 @@ impl Controller {
     /// A packet of so many bytes, of whatever kind, joins the queue.
     pub fn joined(&mut self, now: Time, size: u32) {
         let most = self.most();
-        self.capacity.joined(now, size, most);
+        self.capacity.joined(now, size, self.flows.len(), most);
     }
 
     /// How many times the link's rate capacity may be.
@@ -147,7 +147,6 @@ mod tests {
             let us = 36 * packet;
             live(&mut controller, us, packet % 3);
             controller.joined(at_us(us), 1_500);
-            controller.capacity.begins(1_500);
             controller.capacity.left(1_500);
         }
         assert!(share < GBPS / 2);

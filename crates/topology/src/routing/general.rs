@@ -1,10 +1,11 @@
-//! Routing on any graph, by distances to the destination: arithmetic on Clos networks, else found by search.
+//! Routing on any graph, by distances to the destination: arithmetic on Clos networks and BCube, else found by
+//! search.
 
 use super::LEAST_WEIGHT;
 use super::protocol::{Protocol, Tie};
 use super::search::Search;
 use super::spread::{Split, spread};
-use crate::{Clos, Grid, Memo, Shape, Topology};
+use crate::{Bcube, Clos, Grid, Memo, Shape, Topology};
 use raddle_core::{LinkId, NodeId, PortId, Stream};
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ pub(super) struct General {
 #[derive(Debug)]
 enum Hops {
     Clos(Clos),
+    Bcube(Bcube),
     Search(Search),
 }
 
@@ -30,10 +32,11 @@ impl General {
     pub(super) fn new(topology: Arc<Topology>) -> Self {
         let (hops, mesh) = match topology.shape() {
             Shape::Clos(size) => (Hops::Clos(Clos::new(*size)), None),
+            &Shape::Bcube(cube) => (Hops::Bcube(cube), None),
             Shape::Mesh(dims) => {
                 (Hops::Search(Search::new(Arc::clone(&topology))), Some(Grid::new(dims, false)))
             }
-            Shape::Torus(_) | Shape::Xgft(_) | Shape::Bcube(_) | Shape::General => {
+            Shape::Torus(_) | Shape::Xgft(_) | Shape::General => {
                 (Hops::Search(Search::new(Arc::clone(&topology))), None)
             }
         };
@@ -44,6 +47,7 @@ impl General {
     pub(super) fn distance(&self, from: NodeId, to: NodeId) -> Option<u32> {
         match &self.hops {
             Hops::Clos(clos) => Some(clos.distance(from, to)),
+            Hops::Bcube(cube) => Some(cube.distance(from, to)),
             Hops::Search(search) => search.distance(from, to),
         }
     }
@@ -51,6 +55,7 @@ impl General {
     pub(super) fn diameter(&self) -> usize {
         match (&self.hops, &self.mesh) {
             (Hops::Clos(clos), _) => clos.diameter() as usize,
+            (Hops::Bcube(cube), _) => cube.diameter() as usize,
             (_, Some(grid)) => grid.dims().iter().map(|&k| k as usize - 1).sum(),
             (Hops::Search(search), None) => search.diameter(&self.hosts),
         }
@@ -59,23 +64,23 @@ impl General {
     pub(super) fn productive(&self, at: NodeId, to: NodeId, visit: impl FnMut(PortId, NodeId)) {
         match &self.hops {
             Hops::Clos(clos) => clos.productive(at, to, visit),
+            Hops::Bcube(cube) => cube.productive(at, to, visit),
             Hops::Search(search) => search.productive(at, to, visit),
         }
     }
 
     pub(super) fn choose(&self, at: NodeId, to: NodeId, pick: impl FnOnce(usize) -> usize) -> Option<PortId> {
-        let search = match &self.hops {
-            Hops::Clos(clos) => return clos.choose(at, to, pick),
-            Hops::Search(search) => search,
-        };
+        if let Hops::Clos(clos) = &self.hops {
+            return clos.choose(at, to, pick);
+        }
         let mut count = 0;
-        search.productive(at, to, |_, _| count += 1);
+        self.productive(at, to, |_, _| count += 1);
         if count == 0 {
             return None;
         }
         let mut left = pick(count);
         let mut chosen = None;
-        search.productive(at, to, |port, _| {
+        self.productive(at, to, |port, _| {
             if left == 0 {
                 chosen = Some(port);
             }
@@ -88,6 +93,7 @@ impl General {
     fn paths(&self, from: NodeId, to: NodeId) -> f64 {
         match &self.hops {
             Hops::Clos(clos) => clos.paths(from, to),
+            Hops::Bcube(cube) => cube.paths(from, to),
             Hops::Search(search) => search.paths(from, to),
         }
     }

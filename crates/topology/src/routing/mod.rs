@@ -2,7 +2,7 @@
 //! traversals of each link by a packet). The two must agree, or rates are allocated to links that packets do not use.
 //!
 //! On tori everything is arithmetic on coordinates, and weights are computed once an offset and translated. On Clos
-//! networks distances are arithmetic; on other graphs they are found by search when a destination is first used.
+//! networks and BCube distances are arithmetic; on other graphs they are found by search when a destination is first used.
 
 mod box_rows;
 mod capacity;
@@ -103,7 +103,7 @@ impl Routing {
 
     /// One hop of shortest-path routing, without allocation: of the ports that [`Routing::productive`] lists, the one
     /// whose place in the list `pick` returns when told how many there are. `None`, and `pick` is not called, if there
-    /// are none: no path, or `at` is `to`. Arithmetic on tori and Clos networks.
+    /// are none: no path, or `at` is `to`. Arithmetic on tori, Clos networks and BCube.
     ///
     /// # Panics
     /// If `pick` returns a place that the list does not have.

@@ -32,7 +32,7 @@ fn uniform_covers_all_distinct_pairs_evenly() {
 #[test]
 fn a_permutation_sends_and_receives_once_a_host_and_never_to_itself() {
     let topology = torus(&[4, 4, 4]);
-    let pairs = take(&Pairs::Permutation { fraction: 0.25 }, &topology, false, 16);
+    let pairs = take(&Pairs::Permutation { fraction: 0.25, times: 1 }, &topology, false, 16);
     let ends = |end: fn(&(u32, u32)) -> u32| {
         let mut ends: Vec<u32> = pairs.iter().map(end).collect();
         ends.sort_unstable();
@@ -42,8 +42,24 @@ fn a_permutation_sends_and_receives_once_a_host_and_never_to_itself() {
     assert_eq!(ends(|pair| pair.0).len(), 16);
     assert_eq!(ends(|pair| pair.0), ends(|pair| pair.1));
     assert!(pairs.iter().all(|(src, dst)| src != dst));
-    let again = take(&Pairs::Permutation { fraction: 0.25 }, &topology, false, 32);
+    let again = take(&Pairs::Permutation { fraction: 0.25, times: 1 }, &topology, false, 32);
     assert_eq!(again[..16], again[16..], "regular arrivals take the pairs in turn");
+}
+
+/// specs/pdq.md §12: ten flows a server are ten independent derangements.
+#[test]
+fn oracle_12_several_permutations_are_drawn_one_by_one() {
+    let topology = torus(&[4, 4]);
+    let pairs = each(&Pairs::Permutation { fraction: 1.0, times: 10 }, &topology, 1);
+    let permutations: Vec<_> = pairs.chunks(16).collect();
+    assert_eq!(permutations.len(), 10);
+    for permutation in &permutations {
+        let mut to: Vec<u32> = permutation.iter().map(|pair| pair.1).collect();
+        to.sort_unstable();
+        assert!(to.into_iter().eq(0..16) && permutation.iter().all(|(src, dst)| src != dst));
+    }
+    assert_ne!(permutations[0], permutations[1]);
+    assert!(error(&Pairs::Permutation { fraction: 1.0, times: 0 }, &topology).contains("permutations is 0"));
 }
 
 #[test]
@@ -53,9 +69,9 @@ fn each_pair_of_a_pattern_can_be_had_once() {
     assert_eq!(uniform.iter().collect::<std::collections::BTreeSet<_>>().len(), 20);
     assert!(uniform.len() == 20 && uniform.iter().all(|(src, dst)| src != dst));
     let torus = torus(&[4, 4, 4]);
-    assert_eq!(each(&Pairs::Permutation { fraction: 0.25 }, &torus).unwrap().len(), 16);
+    assert_eq!(each(&Pairs::Permutation { fraction: 0.25, times: 1 }, &torus).unwrap().len(), 16);
     assert_eq!(each(&Pairs::Tornado, &torus).unwrap().len(), 64);
-    assert!(each(&Pairs::Permutation { fraction: 1.5 }, &torus).is_err());
+    assert!(each(&Pairs::Permutation { fraction: 1.5, times: 1 }, &torus).is_err());
 }
 
 /// The patterns of specs/r2c2.md §2.3 on the 8-ary 2-cube, from node (2, 1).
@@ -113,7 +129,7 @@ fn impossible_patterns_are_refused() {
     assert_eq!(error(&listed(0, 4), &star), "node 4 is not a host of the topology");
     assert_eq!(error(&listed(0, 9), &star), "node 9 is not a host of the topology");
     assert_eq!(error(&listed(3, 3), &star), "node 3 cannot send to itself");
-    assert!(error(&Pairs::Permutation { fraction: 1.5 }, &star).contains("fraction is 1.5"));
+    assert!(error(&Pairs::Permutation { fraction: 1.5, times: 1 }, &star).contains("fraction is 1.5"));
     assert!(error(&Pairs::Incast { senders: 4, receiver: None }, &star).contains("senders is 4"));
     assert!(error(&Pairs::Uniform, &crate::testing::star(1)).contains("has 1"));
 }

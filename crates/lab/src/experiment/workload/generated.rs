@@ -5,6 +5,7 @@ use super::long_flows::read_load;
 use super::process::read_process;
 use super::{kinded, positive, read_app_rate, read_weight_and_priority};
 use crate::experiment::file::read_file;
+use crate::experiment::frequency::Frequency;
 use crate::experiment::problem::{Cause, Problem};
 use crate::experiment::section::{Fraction, Section};
 use crate::experiment::value::Table;
@@ -38,9 +39,9 @@ pub(super) fn read_generated(section: &mut Section<'_>, folder: &Path) -> Result
     let pairs = read_pairs(section)?;
     let amount = read_amount(section)?;
     let deadlines = section.item("deadlines").map(kinded).transpose()?;
-    let (deadlines, resolved) = match &deadlines {
+    let (deadlines, deadlines_below, resolved) = match &deadlines {
         Some(table) => read_deadlines(Section::new(table, "workload.deadlines"))?,
-        None => (Deadlines::None, toml::Table::new()),
+        None => (Deadlines::None, None, toml::Table::new()),
     };
     if deadlines != Deadlines::None {
         section.resolve("deadlines", resolved);
@@ -48,7 +49,18 @@ pub(super) fn read_generated(section: &mut Section<'_>, folder: &Path) -> Result
     let app_rate = read_app_rate(section)?;
     let process = read_process(section)?;
     let (weight, priority) = read_weight_and_priority(section)?;
-    Ok(Workload { arrivals, sizes, pairs, amount, app_rate, process, weight, priority, deadlines })
+    Ok(Workload {
+        arrivals,
+        sizes,
+        pairs,
+        amount,
+        app_rate,
+        process,
+        weight,
+        priority,
+        deadlines,
+        deadlines_below,
+    })
 }
 
 /// A table that must be there, or its kind alone.
@@ -85,27 +97,9 @@ fn read_arrivals(mut section: Section<'_>) -> Result<(Arrivals, Option<Bytes>, t
     let mut frame = None;
     let arrivals =
         match section.choice("kind", "kind of arrivals", &names("arrivals").collect::<Vec<_>>(), None)? {
-            "poisson" => match section.optional::<f64>("load")? {
-                None => Arrivals::Poisson { mean_gap: positive(&mut section, "mean_gap")? },
-                Some(_) if section.item("mean_gap").is_some() => {
-                    let hint = "keep one: a load is a mean gap by the sizes' mean and the hosts' rates";
-                    return Err(section.contradiction(
-                        "load",
-                        "arrivals with both a mean gap and a load",
-                        hint,
-                    ));
-                }
-                Some(load) => {
-                    let hint = "give a share of the hosts' links such as 0.5";
-                    section.ensure(load > 0.0, "load", "a load of nothing", hint)?;
-                    let mean_size = section.optional("mean_size")?;
-                    let hint = "leave `mean_size` out for the mean of `sizes`";
-                    section.ensure(mean_size != Some(Bytes(0)), "mean_size", "flows of no bytes", hint)?;
-                    Arrivals::Load { load, mean_size }
-                }
-            },
+            "poisson" => read_poisson(&mut section)?,
             "fixed" => Arrivals::Fixed { gap: positive(&mut section, "gap")? },
-            "all_at_once" => Arrivals::AllAtOnce,
+            "all_at_once" => Arrivals::AllAtOnce { jitter: section.or("jitter", Duration::ZERO)? },
             kind => {
                 let load = read_load(&mut section)?;
                 let size = section.or("frame", FRAME)?;
@@ -122,6 +116,40 @@ fn read_arrivals(mut section: Section<'_>) -> Result<(Arrivals, Option<Bytes>, t
     Ok((arrivals, frame, section.finish()?))
 }
 
+/// Reads how dense a Poisson process is: `mean_gap`, `rate` or `load`.
+fn read_poisson(section: &mut Section<'_>) -> Result<Arrivals, Problem> {
+    let given: Vec<_> =
+        ["load", "rate", "mean_gap"].into_iter().filter(|key| section.item(key).is_some()).collect();
+    if let [first, second, ..] = given[..] {
+        let hint = "keep one: a rate is one over the mean gap, a load the same by sizes and the hosts' links";
+        return Err(section.contradiction(
+            first,
+            format!("arrivals with both `{first}` and `{second}`"),
+            hint,
+        ));
+    }
+    match given.first() {
+        Some(&"load") => {
+            let load: f64 = section.required("load")?;
+            let hint = "give a share of the hosts' links such as 0.5";
+            section.ensure(load > 0.0, "load", "a load of nothing", hint)?;
+            let mean_size = section.optional("mean_size")?;
+            let hint = "leave `mean_size` out for the mean of `sizes`";
+            section.ensure(mean_size != Some(Bytes(0)), "mean_size", "flows of no bytes", hint)?;
+            Ok(Arrivals::Load { load, mean_size })
+        }
+        Some(&"rate") => {
+            let rate: Frequency = section.required("rate")?;
+            let mean_gap = Duration::from_ps(rate.mean_gap_ps().round() as u64);
+            let fits = mean_gap > Duration::ZERO && rate.per_second() > 0.0;
+            let hint = "give flows in a time such as \"5000 / s\", at most one a picosecond";
+            section.ensure(fits, "rate", "no rate at which flows arrive", hint)?;
+            Ok(Arrivals::Poisson { mean_gap })
+        }
+        _ => Ok(Arrivals::Poisson { mean_gap: positive(section, "mean_gap")? }),
+    }
+}
+
 fn read_sizes(mut section: Section<'_>, folder: &Path) -> Result<(Sizes, toml::Table), Problem> {
     let published = PUBLISHED.iter().map(|published| (published.name, published.name));
     let kinds: Vec<_> = names("sizes").chain(published).collect();
@@ -130,7 +158,8 @@ fn read_sizes(mut section: Section<'_>, folder: &Path) -> Result<(Sizes, toml::T
         let unit =
             if published.counts_packets() { section.or("unit", published.unit)? } else { published.unit };
         section.ensure(unit > Bytes(0), "unit", "packets of no bytes", "give a size above zero")?;
-        return Ok((Sizes::Cdf(published.sizes(unit)), section.finish()?));
+        let sizes = read_truncated(&mut section, published.sizes(unit))?;
+        return Ok((sizes, section.finish()?));
     }
     let sizes = match kind {
         "fixed" => Sizes::Fixed(positive(&mut section, "size")?),
@@ -157,13 +186,21 @@ fn read_sizes(mut section: Section<'_>, folder: &Path) -> Result<(Sizes, toml::T
             let cdf = SizeCdf::parse(&text).map_err(|error| {
                 Problem::at(&at, Cause::BadFile { file, what: "size distribution", why: error.to_string() })
             })?;
-            Sizes::Cdf(cdf)
+            read_truncated(&mut section, cdf)?
         }
     };
     Ok((sizes, section.finish()?))
 }
 
-fn read_deadlines(mut section: Section<'_>) -> Result<(Deadlines, toml::Table), Problem> {
+/// A distribution without the share `truncate` of flows, the largest ones.
+fn read_truncated(section: &mut Section<'_>, cdf: SizeCdf) -> Result<Sizes, Problem> {
+    let Some(Fraction(share)) = section.optional("truncate")? else { return Ok(Sizes::Cdf(cdf)) };
+    section.ensure(share < 1.0, "truncate", "no flows are left", "give a share of flows such as \"1%\"")?;
+    Ok(Sizes::Cdf(cdf.without_largest(share)))
+}
+
+/// Reads deadlines, and the size from which on flows have none.
+fn read_deadlines(mut section: Section<'_>) -> Result<(Deadlines, Option<Bytes>, toml::Table), Problem> {
     let deadlines =
         match section.choice("kind", "kind of deadlines", &names("deadlines").collect::<Vec<_>>(), None)? {
             "fixed" => Deadlines::Fixed(positive(&mut section, "deadline")?),
@@ -173,7 +210,17 @@ fn read_deadlines(mut section: Section<'_>) -> Result<(Deadlines, toml::Table), 
             }
             _ => Deadlines::None,
         };
-    Ok((deadlines, section.finish()?))
+    let below = match deadlines {
+        Deadlines::None => None,
+        _ => section.optional("below")?,
+    };
+    section.ensure(
+        below != Some(Bytes(0)),
+        "below",
+        "deadlines of flows of no bytes",
+        "give a size above zero",
+    )?;
+    Ok((deadlines, below, section.finish()?))
 }
 
 /// Reads `pairs`.
@@ -195,7 +242,9 @@ fn read_pattern(mut section: Section<'_>) -> Result<(Pairs, toml::Table), Proble
                 "a permutation of no hosts",
                 "give a fraction above 0",
             )?;
-            Pairs::Permutation { fraction }
+            let times = section.or("times", 1_u32)?;
+            section.ensure(times > 0, "times", "no permutation at all", "leave `times` out for one")?;
+            Pairs::Permutation { fraction, times }
         }
         "all_to_all" => Pairs::AllToAll,
         "inter_pod" => {

@@ -8,11 +8,11 @@ use raddle_workload::{PUBLISHED, Published};
 const KINDS: &[(&str, &str)] = &[
     (
         "arrivals poisson",
-        "random starts over the whole fabric: mean_gap = \"1 us\", or load = 0.5 of the senders' links over the \
+        "random starts over the whole fabric: mean_gap = \"1 us\", rate = \"5000 / s\", or load = 0.5 of the senders' links over the \
          fabric's oversubscription (mean_size of the load if not that of sizes)",
     ),
     ("arrivals fixed", "evenly spaced starts: gap = \"1 us\""),
-    ("arrivals all_at_once", "every flow at time 0"),
+    ("arrivals all_at_once", "every flow at time 0, or within jitter = \"1 us\" after it"),
     (
         "arrivals cbr",
         "every sender on its own, one-frame flows evenly spaced from a random phase on: load = 0.9 of its link, \
@@ -33,9 +33,15 @@ const KINDS: &[(&str, &str)] = &[
     ("sizes pareto", "heavy-tailed: shape = 1.05, mean = \"100 KB\""),
     ("sizes exponential", "mean = \"100 KB\""),
     ("sizes uniform", "min = \"2 KB\", max = \"198 KB\""),
-    ("sizes cdf", "points of a file, bytes and percent: file = \"web.cdf\""),
+    (
+        "sizes cdf",
+        "points of a file, bytes and percent: file = \"web.cdf\"; truncate = \"1%\" leaves out the largest flows, of tables by name too",
+    ),
     ("pairs uniform", "every ordered pair of distinct hosts alike"),
-    ("pairs permutation", "each host sends to one other and receives from one: fraction = 1.0 of the hosts"),
+    (
+        "pairs permutation",
+        "each host sends to one other and receives from one: fraction = 1.0 of the hosts; times = 10 such permutations",
+    ),
     ("pairs all_to_all", "every host to every other"),
     (
         "pairs inter_pod",
@@ -82,7 +88,7 @@ const KINDS: &[(&str, &str)] = &[
     ),
     ("deadlines none", "it does not matter when flows are complete"),
     ("deadlines fixed", "the same time after the start for all: deadline = \"1 ms\""),
-    ("deadlines exponential", "mean = \"20 ms\", raised to min = \"3 ms\""),
+    ("deadlines exponential", "mean = \"20 ms\", raised to min = \"3 ms\"; of flows below = \"40 KB\" alone"),
     (
         "load",
         "one long flow a pair, from time 0 on: load = 0.9 of the sender's link, duration = \"10 ms\", process = \"poisson\"",

@@ -121,7 +121,7 @@ impl Permutations<'_> {
     fn instance(&self, share: usize, number: u64) -> Result<Vec<f64>, String> {
         // Few instances are the first of many.
         let mut stream = Stream::new(self.seed, (share as u64) << 32 | number, "figure/permutation");
-        let pattern = Pairs::Permutation { fraction: self.fractions[share] };
+        let pattern = Pairs::Permutation { fraction: self.fractions[share], times: 1 };
         let pairs = pattern.each(self.routing.topology(), &mut stream);
         let pairs = pairs.map_err(|error| error.to_string())?;
         let flows = pairs.into_iter().map(|(src, dst)| LongFlow::new(src, dst)).collect();

@@ -1,0 +1,154 @@
+//! The omniscient scheduler as a fluid policy.
+
+use super::{Task, most_on_time};
+use crate::{Changes, Criticality, Fluid, FluidFlow, Measure, Probing, Rules};
+use raddle_core::Time;
+
+/// Serves flows in order of deadlines, then of what they have left; where one link carries all flows, those first that
+/// [together make the most](most_on_time) deadlines.
+///
+/// With all flows on one link and there from the start, as many meet their deadlines as can, and without deadlines the
+/// mean time to completion is the least; that also holds if they come later. Other cases have no such simple answer.
+#[derive(Debug, Clone)]
+pub struct Omniscient {
+    schedule: Criticality,
+    /// Per link slot.
+    links: Vec<Link>,
+    /// Per flow slot.
+    flows: Vec<Member>,
+    live: usize,
+    /// Flows with a deadline among them.
+    with_deadline: usize,
+    /// Whether flows came or went since the last settle.
+    changed: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    capacity_bps: f64,
+    flows: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Member {
+    class: u8,
+    due: Time,
+    live: bool,
+    row: Vec<(u32, f32)>,
+}
+
+impl Omniscient {
+    /// No flows over links with these usable capacities, in bit/s.
+    #[must_use]
+    pub fn new(links: &[f64]) -> Self {
+        let rules = Rules {
+            measure: Measure::Remaining,
+            gives_up: true,
+            probing: Probing::Free,
+            probe_bits: 0.0,
+            least_share: 1e-6,
+        };
+        Self {
+            schedule: Criticality::new(links, rules),
+            links: links.iter().map(|&capacity_bps| Link { capacity_bps, flows: 0 }).collect(),
+            flows: Vec::new(),
+            live: 0,
+            with_deadline: 0,
+            changed: false,
+        }
+    }
+
+    /// The slowest of the links that all flows use.
+    fn bottleneck(&self) -> Option<u32> {
+        let any = self.flows.iter().find(|flow| flow.live)?;
+        let common = any.row.iter().map(|&(link, _)| link);
+        let common = common.filter(|&link| self.links[link as usize].flows == self.live);
+        let capacity = |link: u32| self.links[link as usize].capacity_bps;
+        common.min_by(|&a, &b| capacity(a).total_cmp(&capacity(b)))
+    }
+
+    /// Puts flows with a deadline after all others of their class if they are not to meet it.
+    fn choose(&mut self, now: Time) {
+        const S_PER_PS: f64 = 1e-12;
+        let bottleneck = self.bottleneck();
+        let slots: Vec<usize> = (0..self.flows.len()).filter(|&slot| self.flows[slot].live).collect();
+        let task = |&slot: &usize| {
+            let flow = &self.flows[slot];
+            let work = bottleneck.map_or(0.0, |link| {
+                let share =
+                    flow.row.iter().find(|&&(other, _)| other == link).map_or(0.0, |&(_, share)| share);
+                let capacity_bps = self.links[link as usize].capacity_bps;
+                self.schedule.remaining_bits(now, slot) * f64::from(share) / capacity_bps
+            });
+            let due = match flow.due {
+                Time::NEVER => f64::INFINITY,
+                due => due.since(now).as_ps() as f64 * S_PER_PS,
+            };
+            Task { work, due }
+        };
+        let on_time = most_on_time(&slots.iter().map(task).collect::<Vec<_>>());
+        for (slot, on_time) in slots.into_iter().zip(on_time) {
+            self.schedule.set_class(now, slot, 2 * self.flows[slot].class + u8::from(!on_time));
+        }
+    }
+
+    /// Counts a flow that comes.
+    fn come(&mut self, slot: usize) {
+        let flow = &self.flows[slot];
+        for &(link, _) in &flow.row {
+            self.links[link as usize].flows += 1;
+        }
+        self.live += 1;
+        self.with_deadline += usize::from(flow.due != Time::NEVER);
+        self.changed = true;
+    }
+
+    /// Counts a flow that goes.
+    fn go(&mut self, slot: usize) {
+        let flow = &mut self.flows[slot];
+        flow.live = false;
+        for &(link, _) in &flow.row {
+            self.links[link as usize].flows -= 1;
+        }
+        self.live -= 1;
+        self.with_deadline -= usize::from(flow.due != Time::NEVER);
+        self.changed = true;
+    }
+}
+
+impl Fluid for Omniscient {
+    fn insert(&mut self, now: Time, flow: FluidFlow<'_>) -> usize {
+        debug_assert!(flow.class < u8::MAX / 2, "each class is two of the schedule");
+        let slot = self.schedule.insert(now, FluidFlow { class: 2 * flow.class, ..flow });
+        let member = Member { class: flow.class, due: flow.due, live: true, row: flow.row.to_vec() };
+        match self.flows.get_mut(slot) {
+            Some(before) => *before = member,
+            None => self.flows.push(member),
+        }
+        self.come(slot);
+        slot
+    }
+
+    fn remove(&mut self, now: Time, slot: usize) {
+        self.schedule.remove(now, slot);
+        self.go(slot);
+    }
+
+    fn set_capacity(&mut self, now: Time, link: u32, bps: f64) {
+        self.schedule.set_capacity(now, link, bps);
+        self.links[link as usize].capacity_bps = bps;
+        self.changed = true;
+    }
+
+    fn settle(&mut self, now: Time, changes: &mut Changes) -> Option<Time> {
+        if std::mem::take(&mut self.changed) && self.with_deadline > 0 {
+            self.choose(now);
+        }
+        let before = changes.given_up.len();
+        let next = self.schedule.settle(now, changes);
+        for at in before..changes.given_up.len() {
+            self.go(changes.given_up[at]);
+        }
+        next
+    }
+}

@@ -1,0 +1,112 @@
+//! What can be measured.
+
+use crate::figure::over_time::Received;
+
+/// What is measured of each flow or link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::figure) enum Of {
+    Fct,
+    /// FCT as the sender sees it.
+    SenderFct,
+    /// 1 of each flow that was complete by its deadline, 0 of each that was not; nothing of flows without one.
+    Met,
+    /// FCT over that of the flow alone: the papers' normalised FCT.
+    Slowdown,
+    /// 1 of each flow that never finished, of which all else knows nothing.
+    Unfinished,
+    Goodput,
+    /// Of flows that were assigned one.
+    AssignedRate,
+    ReorderPeak,
+    PeakQueue,
+    /// Of packets without application bytes, on each link.
+    ControlBytes,
+    /// (Most - least) / mean of what a switch's uplinks send in an interval.
+    Imbalance,
+    /// What receivers got, in a window.
+    Received(Received),
+    /// Of a port at a time: a sample a look.
+    QueueLength,
+    /// When the last rank of a program came to its end, of programs that did.
+    Makespan,
+    Value,
+}
+
+impl Of {
+    pub(super) const NAMES: [(&'static str, Self); 18] = [
+        ("fct", Self::Fct),
+        ("sender_fct", Self::SenderFct),
+        ("met", Self::Met),
+        ("slowdown", Self::Slowdown),
+        ("unfinished", Self::Unfinished),
+        ("goodput", Self::Goodput),
+        ("assigned_rate", Self::AssignedRate),
+        ("reorder_peak", Self::ReorderPeak),
+        ("peak_queue", Self::PeakQueue),
+        ("control_bytes", Self::ControlBytes),
+        ("imbalance", Self::Imbalance),
+        ("throughput", Self::Received(Received::Throughput)),
+        ("in_order", Self::Received(Received::InOrder)),
+        ("late_share", Self::Received(Received::LateShare)),
+        ("port_changes", Self::Received(Received::PortChanges)),
+        ("queue_length", Self::QueueLength),
+        ("makespan", Self::Makespan),
+        ("value", Self::Value),
+    ];
+
+    /// What it is, and its unit.
+    pub(super) fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Fct => ("flow completion time", "us"),
+            Self::SenderFct => ("flow completion time at the sender", "us"),
+            Self::Met => ("flows complete by their deadline, of those that have one", ""),
+            Self::Slowdown => ("slowdown", ""),
+            Self::Unfinished => ("flows that never finished", ""),
+            Self::Goodput => ("mean throughput of a flow", "Gbps"),
+            Self::AssignedRate => ("mean rate assigned to a flow", "Gbps"),
+            Self::ReorderPeak => ("reorder buffer", "packets"),
+            Self::PeakQueue => ("largest queue of a port", "bytes"),
+            Self::ControlBytes => ("control traffic of a link", "bytes"),
+            Self::Imbalance => ("throughput imbalance of a switch's uplinks", ""),
+            Self::Received(Received::Throughput) => ("throughput", "Gbps"),
+            Self::Received(Received::InOrder) => ("throughput in order", "Gbps"),
+            Self::Received(Received::LateShare) => ("packets that arrive after one sent later, of all", ""),
+            Self::Received(Received::PortChanges) => ("changes of a switch's port for a flow", ""),
+            Self::QueueLength => ("queue of a port", "bytes"),
+            Self::Makespan => ("makespan", "ms"),
+            Self::Value => ("value", ""),
+        }
+    }
+
+    /// Whether it is measured of flows, of which a condition may leave some out.
+    pub(super) fn is_of_flows(self) -> bool {
+        !matches!(
+            self,
+            Self::PeakQueue
+                | Self::ControlBytes
+                | Self::Imbalance
+                | Self::QueueLength
+                | Self::Makespan
+                | Self::Value
+        )
+    }
+
+    /// Whether flows that never finished are left out.
+    pub(super) fn is_of_finished_flows(self) -> bool {
+        self.is_of_flows() && !matches!(self, Self::Unfinished | Self::Met | Self::Received(_))
+    }
+
+    /// Whether it is measured over simulated time.
+    pub(super) fn is_timed(self) -> bool {
+        matches!(self, Self::Received(_) | Self::QueueLength)
+    }
+
+    /// The most that one flow can add to a mean, where that is known.
+    pub(super) fn most(self) -> Option<f64> {
+        (self == Self::Met).then_some(1.0)
+    }
+
+    pub(super) fn is_rate(self) -> bool {
+        matches!(self, Self::Received(received) if received.is_rate())
+    }
+}

@@ -1,0 +1,90 @@
+//! Statistics: one number of a sample.
+
+use crate::experiment::{Cause, Item, Problem, Read, Section, list};
+use raddle_records::stats;
+
+/// A sample's statistic.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::figure) enum Stat {
+    Mean,
+    Total,
+    /// How many there are.
+    Count,
+    /// By nearest rank.
+    Percentile(f64),
+    /// The share that is from one bound to the other, both included.
+    Share {
+        /// The lower bound.
+        least: f64,
+        /// The upper bound.
+        most: f64,
+    },
+}
+
+impl Stat {
+    const NAMES: [(&'static str, Self); 8] = [
+        ("mean", Self::Mean),
+        ("total", Self::Total),
+        ("count", Self::Count),
+        ("p50", Self::Percentile(50.0)),
+        ("p95", Self::Percentile(95.0)),
+        ("p99", Self::Percentile(99.0)),
+        ("p999", Self::Percentile(99.9)),
+        ("max", Self::Percentile(100.0)),
+    ];
+
+    /// Reads the key `stat` of a section, and of a share its bounds `least` and `most`.
+    pub(super) fn read(section: &mut Section<'_>) -> Result<Self, Problem> {
+        let share = ("share", Self::Share { least: f64::NEG_INFINITY, most: f64::INFINITY });
+        let names: Vec<_> = Self::NAMES.into_iter().chain([share]).collect();
+        let stat = section.choice("stat", "statistic", &names, Some("mean"))?;
+        let Self::Share { least, most } = stat else { return Ok(stat) };
+        let (given, other) = (section.optional("least")?, section.optional("most")?);
+        let hint = "for example: stat = \"share\", most = 0.5";
+        section.ensure(given.is_some() || other.is_some(), "stat", "a share of everything", hint)?;
+        Ok(Self::Share { least: given.unwrap_or(least), most: other.unwrap_or(most) })
+    }
+
+    /// Of a sorted sample; `None` if it is empty.
+    pub(in crate::figure) fn of(self, sample: &[f64]) -> Option<f64> {
+        match self {
+            Self::Mean => stats::mean(sample),
+            Self::Total => (!sample.is_empty()).then(|| sample.iter().sum()),
+            Self::Count => Some(sample.len() as f64),
+            Self::Percentile(p) => stats::percentile(sample, p),
+            Self::Share { least, most } => {
+                let inside = sample.iter().filter(|value| (least..=most).contains(value)).count();
+                (!sample.is_empty()).then(|| inside as f64 / sample.len() as f64)
+            }
+        }
+    }
+
+    /// Reads the list at the key `stats`: statistics by name; none if the key is not there.
+    pub(in crate::figure) fn list(section: &mut Section<'_>) -> Result<Vec<(String, Self)>, Problem> {
+        let Some(item) = section.item("stats") else { return Ok(Vec::new()) };
+        let stat = |item: &Item| {
+            let name = String::read(item)?;
+            match Self::NAMES.iter().find(|(known, _)| *known == name) {
+                Some(&(_, stat)) => Ok((name, stat)),
+                None => {
+                    let known = Self::NAMES.map(|(name, _)| name.to_owned()).into();
+                    Err(Problem::at(&item.at, Cause::UnknownName { what: "statistic", name, known }))
+                }
+            }
+        };
+        list(item)?.iter().map(stat).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_of_what_lies_between_its_bounds() {
+        let share = |least, most| Stat::Share { least, most }.of(&[0.2, 0.5, 0.5, 3.0]);
+        assert_eq!(share(f64::NEG_INFINITY, 0.5), Some(0.75));
+        assert_eq!(share(1.0, f64::INFINITY), Some(0.25));
+        assert_eq!(Stat::Share { least: 0.0, most: 1.0 }.of(&[]), None);
+    }
+}

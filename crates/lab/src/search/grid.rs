@@ -1,0 +1,112 @@
+//! The values that a search may find.
+
+use crate::experiment::{At, Item, Problem, Read, Section, Value, list, out_of_range};
+
+/// Evenly spaced values: the first is taken to hold and never run.
+#[derive(Debug, Clone)]
+pub(super) struct Grid {
+    from: Number,
+    step: Number,
+    /// The place of the greatest value.
+    last: u64,
+    /// What follows a value's number where the experiment writes it, such as `/ s`.
+    unit: Option<String>,
+    /// Where the experiment says so.
+    at: At,
+}
+
+/// A number as TOML has it.
+#[derive(Debug, Clone, Copy)]
+enum Number {
+    Integer(i64),
+    Real(f64),
+}
+
+impl Number {
+    fn read(item: &Item) -> Result<Self, Problem> {
+        match item.value {
+            Value::Integer(number) => Ok(Self::Integer(number)),
+            _ => f64::read(item).map(Self::Real),
+        }
+    }
+
+    fn show(self) -> toml::Value {
+        match self {
+            Self::Integer(number) => number.into(),
+            Self::Real(number) => number.into(),
+        }
+    }
+
+    fn real(self) -> f64 {
+        match self {
+            Self::Integer(number) => number as f64,
+            Self::Real(number) => number,
+        }
+    }
+}
+
+impl Grid {
+    /// Reads the keys `range`, `step` and `unit` of a section.
+    pub(super) fn read(section: &mut Section<'_>) -> Result<Self, Problem> {
+        let Some(range) = section.item("range") else { return Err(section.missing("range", "[0, 64]")) };
+        let [from, to] = list(range)? else {
+            return Err(out_of_range(&range.at, "a range is two numbers", "for example: range = [0, 64]"));
+        };
+        let (from, to) = (Number::read(from)?, Number::read(to)?);
+        section.resolve("range", vec![from.show(), to.show()]);
+        let whole = matches!((from, to), (Number::Integer(_), Number::Integer(_)));
+        let step = match section.item("step") {
+            None if whole => Number::Integer(1),
+            None => return Err(section.missing("step", "0.1")),
+            Some(item) => Number::read(item)?,
+        };
+        section.resolve("step", step.show());
+        let some = step.real() > 0.0;
+        section.ensure(some, "step", "steps that lead nowhere", "give a step above zero")?;
+        let steps = (to.real() - from.real()) / step.real();
+        let hint = "the second number is at least a step above the first, and at most 2^32 of them";
+        section.ensure((1.0..=4_294_967_296.0).contains(&steps), "range", "a search of no range", hint)?;
+        // A last step that falls short of the end by rounding is one.
+        let last = (steps + 1e-9).floor() as u64;
+        let unit = section.optional("unit")?;
+        Ok(Self { from, step, last, unit, at: range.at.clone() })
+    }
+
+    /// The place of the greatest value; the first is 0.
+    pub(super) fn last(&self) -> u64 {
+        self.last
+    }
+
+    fn at_place(&self, place: u64) -> Number {
+        match (self.from, self.step) {
+            (Number::Integer(from), Number::Integer(step)) => {
+                Number::Integer(from + step * place.cast_signed())
+            }
+            (from, step) => Number::Real(from.real() + step.real() * place as f64),
+        }
+    }
+
+    /// The value at a place, without its unit.
+    pub(super) fn number(&self, place: u64) -> f64 {
+        self.at_place(place).real()
+    }
+
+    /// The value at a place as the experiment would write it.
+    pub(super) fn shown(&self, place: u64) -> String {
+        let number = match self.at_place(place) {
+            Number::Integer(number) => number.to_string(),
+            Number::Real(number) => number.to_string(),
+        };
+        self.unit.as_ref().map_or(number.clone(), |unit| format!("{number} {unit}"))
+    }
+
+    /// The value at a place, as if it stood in the experiment.
+    pub(super) fn item(&self, place: u64) -> Item {
+        let value = match (self.at_place(place), &self.unit) {
+            (_, Some(_)) => Value::String(self.shown(place)),
+            (Number::Integer(number), None) => Value::Integer(number),
+            (Number::Real(number), None) => Value::Float(number),
+        };
+        Item { value, at: self.at.clone() }
+    }
+}

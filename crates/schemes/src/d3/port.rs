@@ -1,0 +1,78 @@
+//! The controller as the agent of an egress port.
+
+use super::controller::{Controller, Request, Stage};
+use raddle_core::{Header, Packet, PortAgent, PortState, Rate, Time};
+use raddle_wire::rated::Kind;
+use raddle_wire::{Minifloat, d3};
+
+/// D3 at one egress port.
+#[derive(Debug)]
+pub struct D3Port {
+    controller: Controller,
+}
+
+impl D3Port {
+    /// With that controller.
+    #[must_use]
+    pub fn new(controller: Controller) -> Self {
+        Self { controller }
+    }
+
+    /// The controller.
+    #[must_use]
+    pub fn controller(&self) -> &Controller {
+        &self.controller
+    }
+}
+
+/// The rate that a field means.
+pub(super) fn rate_of(kbps: Minifloat) -> Rate {
+    Rate::from_bps(kbps.get() * 1_000)
+}
+
+/// The field that means the greatest rate up to `rate`.
+pub(super) fn field_of(rate: Rate) -> Minifloat {
+    Minifloat::floor(rate.as_bps() / 1_000)
+}
+
+impl Controller {
+    /// Takes a request out of a packet, and puts the grant in its place.
+    fn serve(&mut self, now: Time, packet: &mut d3::Packet) {
+        let segment = &packet.segment;
+        // Paths are no longer than there is room; a hop beyond is damage, and is not granted anything.
+        let Some(grant) = packet.request.grants.get_mut(usize::from(segment.hop)) else { return };
+        let request = Request {
+            flow: segment.subflow_key(),
+            stage: match segment.kind {
+                Kind::Syn => Stage::First,
+                Kind::Data | Kind::Probe => Stage::Next,
+                Kind::Term => Stage::Last,
+            },
+            desired: rate_of(packet.request.desired),
+            previous: rate_of(packet.request.desired_before),
+            granted: rate_of(*grant),
+        };
+        *grant = field_of(self.request(now, &request, |rate| rate_of(field_of(rate))));
+    }
+}
+
+impl PortAgent for D3Port {
+    fn enqueue(&mut self, now: Time, packet: &mut Packet, _: &PortState) -> Option<Packet> {
+        self.controller.joined(now, packet.size);
+        if let Header::D3(forward) = &mut packet.header
+            && forward.segment.asks
+            && !forward.segment.ack
+        {
+            self.controller.serve(now, forward);
+        }
+        None
+    }
+
+    fn dequeue(&mut self, now: Time, packet: &mut Packet, port: &PortState) {
+        self.controller.capacity.begins(now, packet.size, port);
+    }
+
+    fn left(&mut self, _: Time, _: u8, size: u32) {
+        self.controller.capacity.left(size);
+    }
+}
