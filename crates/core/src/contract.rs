@@ -329,6 +329,12 @@ pub trait LinkFlowControl: Send {
 
     /// What it has counted up to now.
     fn account(&self, now: Time) -> FlowControlAccount;
+
+    /// How fast the node's host takes what comes in by this port for it out of the node's memory, packet by packet;
+    /// `None` if at once. It has each packet when that has come in; only the memory is given back later.
+    fn drain_rate(&self) -> Option<Rate> {
+        None
+    }
 }
 
 /// What flow control of a link has counted at one of its ends.

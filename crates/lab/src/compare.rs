@@ -1,6 +1,6 @@
 //! Finished runs side by side.
 
-use crate::draw::{Chart, Mark, Point, Series, cdf, draw};
+use crate::draw::{Chart, Mark, Plane, Point, Series, cdf, draw};
 use crate::records::Records;
 use crate::size_class::{SIZE_BINS, SizeClass};
 use crate::{Error, directory, table};
@@ -193,7 +193,7 @@ impl Comparison {
 
 /// A chart over a logarithmic axis, with these words for title and axes.
 fn chart([title, x_label, y_label]: [&str; 3], log_y: bool, series: Vec<Series>) -> Chart {
-    Chart::Plane {
+    Chart::Plane(Plane {
         title: title.to_owned(),
         x_label: x_label.to_owned(),
         y_label: y_label.to_owned(),
@@ -202,7 +202,7 @@ fn chart([title, x_label, y_label]: [&str; 3], log_y: bool, series: Vec<Series>)
         log_y,
         mark: Mark::Curves,
         series,
-    }
+    })
 }
 
 /// A percentile of slowdown against size, in bins.

@@ -27,6 +27,7 @@ use raddle_records::{FlowRecord, QueueLengthRecord, Row, TableWriter};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The summary's name in a run directory.
 pub const SUMMARY: &str = "summary.json";
@@ -68,7 +69,7 @@ pub fn run_into(
     let part = Part::create(directory, SUMMARY)?;
     let seed = prepared.experiment.engine.seed;
     let resolved = prepared.experiment.resolved.clone();
-    let workload = prepared.facts();
+    let (topology, workload) = (Arc::clone(&prepared.topology), prepared.facts());
     let record = prepared.experiment.record.clone();
     let capture = record
         .pcap
@@ -102,7 +103,7 @@ pub fn run_into(
     table.write(THROUGHPUT, record.throughput.is_some(), &outcome.throughput)?;
     table.write("flow_control.parquet", !outcome.flow_control.is_empty(), &outcome.flow_control)?;
     table.write(RANKS, !outcome.ranks.is_empty(), &outcome.ranks)?;
-    let summary = summarizer.finish(title, seed, workload, &outcome);
+    let summary = summarizer.finish(title, seed, &topology, workload, &outcome);
     part.write(EXPERIMENT, &resolved.to_string())?;
     part.write(SUMMARY, &format!("{:#}\n", summary.json()))?;
     let speed = outcome.totals.packet_hops() as f64 / outcome.seconds.max(1e-9);

@@ -2,14 +2,16 @@
 //! a circle.
 
 use crate::Error;
-use raddle_core::{Duration, FlowControlAccount, LinkId, Time};
+use raddle_core::{Duration, FlowControlAccount, LinkId, NodeId, Time};
 use raddle_packet_sim::LinkStats;
 use raddle_records::{Drops, FlowControlRecord, stats};
 use raddle_topology::Topology;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fmt;
 
-/// Simulated time between two looks for links that wait for each other: much longer than any pause that ends takes.
+/// Simulated time between two looks for links that wait for each other, unless the experiment says another: much longer
+/// than any pause that ends takes.
 pub(crate) const WATCHDOG: Duration = Duration::from_ms(10);
 
 /// A row a link that has flow control, of a run that ended at `now`.
@@ -72,7 +74,7 @@ pub(crate) fn deadlock(cycle: &[LinkId], topology: &Topology, now: Time) -> Erro
 }
 
 /// What flow control did in all.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Pauses {
     /// Links that have flow control.
     links: usize,
@@ -84,11 +86,25 @@ pub(crate) struct Pauses {
     share_max: f64,
     /// Most bytes of memory that packets took at the far end of a link.
     peak_memory: u64,
+    /// By how far switches are from the nearest host, hosts first.
+    levels: Vec<Level>,
+    /// How many links in a row pauses spread over, if it can be said where they began.
+    spread: Option<u32>,
+}
+
+/// What flow control did at ports of nodes that are equally far from the nearest host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Level {
+    /// Ports, and those of them that were paused at all.
+    links: usize,
+    paused_links: usize,
+    /// How often these ports told the neighbour to stop.
+    pauses: u64,
 }
 
 impl Pauses {
-    /// Of a run's links; `None` if they have no flow control.
-    pub(crate) fn of(rows: &[FlowControlRecord]) -> Option<Self> {
+    /// Of a fabric's links; `None` if they have no flow control.
+    pub(crate) fn of(rows: &[FlowControlRecord], topology: &Topology) -> Option<Self> {
         let shares: Vec<f64> = rows.iter().map(|row| row.paused_share).collect();
         Some(Self {
             links: rows.len(),
@@ -97,11 +113,17 @@ impl Pauses {
             share_mean: stats::mean(&shares)?,
             share_max: shares.into_iter().fold(0.0, f64::max),
             peak_memory: rows.iter().map(|row| row.peak_memory_bytes).max()?,
+            levels: levels(rows, topology),
+            spread: spread(rows),
         })
     }
 
     pub(crate) fn json(&self) -> Value {
-        let Self { links, paused_links, pauses, share_mean, share_max, peak_memory } = self;
+        let Self { links, paused_links, pauses, share_mean, share_max, peak_memory, levels, spread } = self;
+        let level = |(level, of): (usize, &Level)| {
+            let Level { links, paused_links, pauses } = of;
+            json!({ "level": level, "links": links, "paused_links": paused_links, "pauses": pauses })
+        };
         json!({
             "links": links,
             "paused_links": paused_links,
@@ -109,7 +131,69 @@ impl Pauses {
             "paused_share_mean": share_mean,
             "paused_share_max": share_max,
             "peak_memory_bytes": peak_memory,
+            "levels": levels.iter().enumerate().map(level).collect::<Vec<_>>(),
+            "spread": spread,
         })
+    }
+}
+
+/// What flow control did at each level.
+fn levels(rows: &[FlowControlRecord], topology: &Topology) -> Vec<Level> {
+    let distances = distances_from_hosts(topology);
+    let mut levels = Vec::new();
+    for row in rows {
+        let Some(level) = distances[row.from as usize] else { continue };
+        if levels.len() <= level {
+            levels.resize(level + 1, Level::default());
+        }
+        let level: &mut Level = &mut levels[level];
+        level.links += 1;
+        level.paused_links += usize::from(row.paused_ps > 0);
+        level.pauses += row.pauses_sent;
+    }
+    levels
+}
+
+/// How many links each node is from the nearest host, if it can be reached from one.
+fn distances_from_hosts(topology: &Topology) -> Vec<Option<usize>> {
+    let mut distances = vec![None; topology.node_count()];
+    let mut reached: Vec<NodeId> = topology.hosts().collect();
+    for distance in 0.. {
+        reached.retain(|node| distances[node.index()].is_none());
+        if reached.is_empty() {
+            break;
+        }
+        for node in &reached {
+            distances[node.index()] = Some(distance);
+        }
+        let next = |&node: &NodeId| topology.links_from(node).map(|(_, link)| link.to);
+        reached = reached.iter().flat_map(next).collect();
+    }
+    distances
+}
+
+/// How many paused links follow each other from where congestion begins, which is at nodes that paused others and were not
+/// paused themselves; `None` if there are none. A link counts by the fewest that lead from there to it.
+fn spread(rows: &[FlowControlRecord]) -> Option<u32> {
+    let mut paused: Vec<(u32, u32)> =
+        rows.iter().filter(|row| row.paused_ps > 0).map(|row| (row.to, row.from)).collect();
+    paused.sort_unstable();
+    let paused_towards = |node: u32| {
+        let first = paused.partition_point(|&(to, _)| to < node);
+        paused[first..].iter().take_while(move |&&(to, _)| to == node).map(|&(_, from)| from)
+    };
+    let held: BTreeSet<u32> = paused.iter().map(|&(_, from)| from).collect();
+    let mut reached: BTreeSet<u32> =
+        paused.iter().map(|&(to, _)| to).filter(|to| !held.contains(to)).collect();
+    let mut seen = reached.clone();
+    let mut spread = 0;
+    loop {
+        let next: BTreeSet<u32> = reached.iter().flat_map(|&node| paused_towards(node)).collect();
+        if next.is_empty() {
+            return (spread > 0).then_some(spread);
+        }
+        spread += 1;
+        reached = next.into_iter().filter(|&node| seen.insert(node)).collect();
     }
 }
 
@@ -122,15 +206,22 @@ impl fmt::Display for Pauses {
             f,
             "paused share {mean:.2}% of a link's time on average, {max:.2}% of the most paused one's; "
         )?;
-        write!(f, "at most {peak_memory} B taken at a port")
+        write!(f, "at most {peak_memory} B taken at a port")?;
+        if *pauses > 0 {
+            let level = |of: &Level| format!("{} of {}", of.paused_links, of.links);
+            let levels: Vec<String> = self.levels.iter().map(level).collect();
+            let levels = levels.join(", ");
+            write!(f, "\npaused ports {levels}, from hosts up")?;
+        }
+        self.spread.map_or(Ok(()), |links| write!(f, "; pauses spread over {links} links in a row"))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_core::{NodeId, Rate};
-    use raddle_topology::builders;
+    use raddle_core::Rate;
+    use raddle_topology::{XgftSize, builders};
 
     /// Two hosts at a switch, node 2.
     fn star() -> Topology {
@@ -184,9 +275,35 @@ mod tests {
             (link(&star, 2, 0), account(Duration::ZERO, 4)),
         ];
         let rows = records(&accounts, &star, Time::ZERO + Duration::from_ms(4));
-        let text = Pauses::of(&rows).expect("links with flow control").to_string();
+        let text = Pauses::of(&rows, &star).expect("links with flow control").to_string();
         assert!(text.contains("4, of 1 links among 2"), "{text}");
         assert!(text.contains("12.50% of a link's time on average, 25.00% of the most"), "{text}");
-        assert!(Pauses::of(&[]).is_none());
+        assert!(Pauses::of(&[], &star).is_none());
+    }
+    #[test]
+    fn pauses_are_counted_by_level_and_followed_to_where_they_began() {
+        let tree = builders::xgft(XgftSize::k_ary_n_tree(2, 3), Rate::from_gbps(10), Duration::ZERO);
+        let tree = tree.expect("a tree of 8 hosts, 4 switches a level");
+        let host = NodeId(0);
+        let up = |node| tree.links_from(node).map(|(_, link)| link.to).max().expect("a node above");
+        let path = [host, up(host), up(up(host)), up(up(up(host)))];
+        let paused = |from: NodeId, to: NodeId| {
+            let account = FlowControlAccount { paused: Duration::from_ms(1), ..Default::default() };
+            (link(&tree, from.0, to.0), account)
+        };
+        // The root has no room for what comes from below, and neither have those below it then.
+        let mut accounts: Vec<_> = path.windows(2).map(|pair| paused(pair[0], pair[1])).collect();
+        let root = link(&tree, path[3].0, path[2].0);
+        accounts.push((root, FlowControlAccount { pauses: 4, ..Default::default() }));
+        let of = |accounts: &[_]| {
+            Pauses::of(&records(accounts, &tree, Time::ZERO + Duration::from_ms(4)), &tree).expect("links")
+        };
+        let pauses = of(&accounts);
+        assert_eq!(pauses.spread, Some(3));
+        let level = |paused_links, links, pauses| Level { links, paused_links, pauses };
+        assert_eq!(pauses.levels, [level(1, 1, 0), level(1, 1, 0), level(1, 1, 0), level(0, 1, 4)]);
+        assert!(pauses.to_string().contains("1 of 1, 1 of 1, 1 of 1, 0 of 1, from hosts up"), "{pauses}");
+        // A pause that has gone round a circle began nowhere.
+        assert_eq!(of(&[paused(path[1], path[2]), paused(path[2], path[1])]).spread, None);
     }
 }

@@ -92,6 +92,7 @@ impl Document {
         let plan = Plan {
             congestion_points: points.map(|(part, settings)| (part.info.name, settings)),
             progress: experiment.record.throughput,
+            most_priority: flows.iter().map(|flow| flow.priority).max().unwrap_or(0),
             ..Plan::new(&topology, &scheme.routing, &scheme.settings, experiment.engine.seed)
         };
         let unfit = |unfit| self.unfit(unfit);
@@ -130,6 +131,12 @@ impl Document {
             looked_at,
         };
         self.check_queues(&mut prepared)?;
+        if prepared.experiment.engine.watchdog.is_some() && prepared.experiment.scheme.flow_control.is_none()
+        {
+            let what = "no link waits for another without flow control".to_owned();
+            let cause = Cause::Contradiction { what, hint: "leave it out".to_owned() };
+            return Err(Problem::at(&place(&self.root, "engine.watchdog"), cause));
+        }
         if let Some((key, what)) = flow_engine::unknown_to_fluids(&prepared) {
             let hint = "choose kind = \"packet\" in [engine], or leave it out".to_owned();
             let cause = Cause::Contradiction { what: what.to_owned(), hint };

@@ -10,7 +10,7 @@ use crate::queue_lengths::QueueLengths;
 use crate::throughput::Throughput;
 use crate::uplinks::Uplinks;
 use crate::{lossless, ranks};
-use raddle_core::{DropReason, LinkId, NodeId, Packet, PortId, Report, Time};
+use raddle_core::{DropReason, Duration, LinkId, NodeId, Packet, PortId, Report, Time};
 use raddle_live::lockstep::{self, Lockstep};
 use raddle_packet_sim::{LinkStats, Observer, QueueDepths, Reached, Simulation};
 use raddle_records::{
@@ -223,7 +223,8 @@ fn run_packets<'a, O: Observer + Into<Gather<'a>>>(
     let mut simulation =
         Simulation::new(&topology, node, port, Arc::clone(&prepared.flows), config, observer);
     let controlled = prepared.experiment.scheme.flow_control.is_some();
-    let watchdog = controlled.then_some(Time::ZERO + lossless::WATCHDOG);
+    let every = prepared.experiment.engine.watchdog.unwrap_or(lossless::WATCHDOG);
+    let watchdog = controlled.then_some(every);
     let complete = advance(&mut simulation, &topology, queue_lengths, watchdog, watch)?;
     let totals = simulation.totals();
     let inside = simulation.packets_inside() as u64;
@@ -250,12 +251,13 @@ fn advance<O: Observer>(
     simulation: &mut Simulation<O>,
     topology: &Topology,
     mut queue_lengths: Option<QueueLengths<'_>>,
-    mut watchdog: Option<Time>,
+    watchdog: Option<Duration>,
     watch: &mut Watch<'_>,
 ) -> Result<bool, Error> {
+    let mut next_watch = watchdog.map(|every| Time::ZERO + every);
     loop {
         let look = queue_lengths.as_ref().map(QueueLengths::next);
-        let until = look.into_iter().chain(watchdog).min().unwrap_or(Time::NEVER);
+        let until = look.into_iter().chain(next_watch).min().unwrap_or(Time::NEVER);
         let reached = simulation.run_until(until, |progress| {
             watch.look(progress.now, progress.flows_delivered, progress.packet_hops)
         });
@@ -272,11 +274,11 @@ fn advance<O: Observer>(
         if let Some(queue_lengths) = queue_lengths.as_mut().filter(|_| look == Some(until)) {
             queue_lengths.look(simulation)?;
         }
-        if watchdog == Some(until) {
+        if next_watch == Some(until) {
             if let Some(cycle) = simulation.pause_cycle() {
                 return Err(lossless::deadlock(&cycle, topology, until));
             }
-            watchdog = Some(until + lossless::WATCHDOG);
+            next_watch = watchdog.map(|every| until + every);
         }
     }
 }

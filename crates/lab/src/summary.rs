@@ -4,6 +4,7 @@ use crate::SizeClass;
 use crate::lossless::Pauses;
 use crate::run::Outcome;
 use raddle_records::{FlowRecord, ImbalanceRecord, Totals, stats};
+use raddle_topology::Topology;
 use raddle_workload::Facts;
 use serde_json::{Value, json};
 use std::fmt::{self, Write as _};
@@ -104,9 +105,16 @@ impl Summarizer {
         }
     }
 
-    /// The summary of the run.
+    /// The summary of the run on that fabric.
     #[must_use]
-    pub fn finish(mut self, title: &str, seed: u64, workload: Facts, outcome: &Outcome) -> Summary {
+    pub fn finish(
+        mut self,
+        title: &str,
+        seed: u64,
+        topology: &Topology,
+        workload: Facts,
+        outcome: &Outcome,
+    ) -> Summary {
         // Flows come in the order in which they finish; a sum of floats must not depend on that.
         self.finished.sort_by_key(|flow| (flow.0, flow.1));
         // A port that ever sent held a packet then: where none did, nobody measured.
@@ -122,7 +130,7 @@ impl Summarizer {
             classes: SizeClass::WITH_ALL.map(|class| self.class(class)).into(),
             peak_queue_bytes: [50.0, 99.0, 100.0].map(|p| stats::percentile(&queues, p)),
             imbalance: imbalance(&outcome.imbalance),
-            pauses: Pauses::of(&outcome.flow_control),
+            pauses: Pauses::of(&outcome.flow_control, topology),
             ranks: Ranks::of(outcome),
             outcome: outcome.without_rows(),
         }

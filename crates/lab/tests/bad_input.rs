@@ -430,6 +430,18 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "priority that Ethernet does not have",
+        &[
+            ("\"torus\"\ndims = [4, 4]", "\"single_switch\"\nhosts = 4"),
+            ("flows = 1_000", "flows = 1_000\npriority = 9"),
+            ("\"r2c2\"", "\"cee\""),
+            ("routing = \"rps\"", "routing = \"ecmp\""),
+            ("[scheme.r2c2]\nheadroom = \"5%\"\n", ""),
+        ],
+    ),
+    ("watchdog of links that never wait", &[("seed = 1", "seed = 1\nwatchdog = \"1 ms\"")]),
+    ("watchdog that never rests", &[("seed = 1", "seed = 1\nwatchdog = \"0 ms\"")]),
+    (
         "hosts that heed marks where none are made",
         &[
             ("\"torus\"\ndims = [4, 4]", "\"single_switch\"\nhosts = 4"),

@@ -365,6 +365,9 @@ impl Partition {
             host.handle(self.now, Input::Packet { packet, port });
         }
         let packet = self.slab.remove(slot);
+        if let Some(arrival) = origin.port.filter(|_| self.controls) {
+            self.drain(node, arrival, packet.class(), packet.size);
+        }
         self.departed(node, &packet, origin);
     }
 

@@ -180,6 +180,8 @@ pub(crate) struct Served {
     pub(crate) departures: Vec<Departure>,
     /// When flow control wants to be asked, or to hear of a departure; events for other times are stale.
     pub(crate) wake: Time,
+    /// When the host will have taken all that has come in for it.
+    pub(crate) drained_at: Time,
 }
 
 /// A packet that takes memory until its last bit has left.
@@ -217,6 +219,7 @@ impl Served {
             serving: None,
             departures: Vec::new(),
             wake: Time::NEVER,
+            drained_at: Time::ZERO,
         }
     }
 

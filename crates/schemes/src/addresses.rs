@@ -9,6 +9,13 @@ use std::sync::Arc;
 /// Ports of a switch, as [`Mac::switch_port`] has bits for them.
 const MOST_PORTS: usize = 1 << 15;
 
+/// Switches of a tree's level, and of other fabrics nodes, as it has bits for them.
+const MOST_OF_A_LEVEL: usize = 1 << 16;
+const MOST_NODES: usize = 1 << 23;
+
+/// Hosts, as [`Mac::host`] has bits for them.
+const MOST_HOSTS: usize = 1 << 24;
+
 /// The addresses of a fabric.
 #[derive(Debug, Clone)]
 pub(crate) struct Addresses {
@@ -20,7 +27,7 @@ impl Addresses {
     /// Of this fabric.
     ///
     /// # Errors
-    /// [`Unfit`], if a switch has more ports than addresses tell apart.
+    /// [`Unfit`], if there are more hosts, switches or ports of a switch than addresses tell apart.
     pub(crate) fn of(topology: &Arc<Topology>) -> Result<Self, Unfit> {
         let switches = topology.nodes().filter(|&node| !topology.is_host(node));
         let most_ports = switches.map(|switch| topology.port_count(switch)).max().unwrap_or(0);
@@ -37,6 +44,21 @@ impl Addresses {
             Shape::Xgft(size) => Some(Xgft::new(size.clone())),
             _ => None,
         };
+        let named = match &tree {
+            Some(tree) => {
+                let widest = (1..=tree.levels()).map(|level| tree.nodes_of(level).len()).max();
+                (widest.unwrap_or(0), MOST_OF_A_LEVEL, "switches of a level")
+            }
+            None => (topology.node_count(), MOST_NODES, "hosts and switches"),
+        };
+        let hosts = (topology.hosts().count(), MOST_HOSTS, "hosts");
+        for (count, most, what) in [named, hosts] {
+            if count > most {
+                let problem = format!("{count} {what}, and Ethernet addresses tell {most} apart");
+                let hint = "choose a smaller fabric".to_owned();
+                return Err(Unfit { key: "topology".to_owned(), problem, hint });
+            }
+        }
         Ok(Self { topology: Arc::clone(topology), tree })
     }
 
@@ -61,7 +83,8 @@ impl Addresses {
 mod tests {
     use super::*;
     use raddle_core::{Duration, Rate};
-    use raddle_topology::builders;
+    use raddle_topology::{XgftSize, builders};
+    use std::collections::BTreeSet;
 
     fn star(hosts: u32) -> Arc<Topology> {
         Arc::new(builders::single_switch(hosts, Rate::from_gbps(10), Duration::ZERO).expect("a star"))
@@ -76,5 +99,21 @@ mod tests {
         let unfit = Addresses::of(&star((1 << 15) + 1)).expect_err("one too many");
         assert_eq!(unfit.key, "topology");
         assert!(unfit.problem.contains("32769 ports"), "{}", unfit.problem);
+    }
+    #[test]
+    fn a_level_has_no_more_switches_than_addresses_tell_apart() {
+        // Switches with one host each, 256 of them below each of the next level.
+        let tree = |width: u32| {
+            let size = XgftSize { children: vec![1, 256, width], parents: vec![1, 1, 1] };
+            Arc::new(builders::xgft(size, Rate::from_gbps(10), Duration::ZERO).expect("a tree"))
+        };
+        let most = tree(256);
+        let addresses = Addresses::of(&most).expect("just enough");
+        let lowest: BTreeSet<Mac> =
+            (0..1 << 16).map(|i| addresses.port(NodeId((1 << 16) + i), PortId(0))).collect();
+        assert_eq!(lowest.len(), 1 << 16, "each has its own");
+        let unfit = Addresses::of(&tree(257)).expect_err("too many");
+        assert_eq!(unfit.key, "topology");
+        assert!(unfit.problem.contains("65792 switches of a level"), "{}", unfit.problem);
     }
 }

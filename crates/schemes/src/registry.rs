@@ -49,10 +49,12 @@ pub struct Plan<'a> {
     pub congestion_points: Option<(&'a str, &'a Settings)>,
     /// At which intervals hosts are to report how far what they receive has come, if somebody wants to know.
     pub progress: Option<Duration>,
+    /// The largest [priority](Flow::priority) of a flow.
+    pub most_priority: u8,
 }
 
 impl<'a> Plan<'a> {
-    /// A plan without congestion points, whose hosts do not report progress.
+    /// A plan without congestion points, whose hosts do not report progress and whose flows have no priorities.
     #[must_use]
     pub const fn new(
         topology: &'a Arc<Topology>,
@@ -60,7 +62,7 @@ impl<'a> Plan<'a> {
         settings: &'a Settings,
         seed: u64,
     ) -> Self {
-        Self { topology, routing, settings, seed, congestion_points: None, progress: None }
+        Self { topology, routing, settings, seed, congestion_points: None, progress: None, most_priority: 0 }
     }
 
     /// The parameters of the congestion points of that name.

@@ -4,7 +4,7 @@ mod lossless;
 
 use lossless::{
     Counted, Lossless, RATE, assert_lossless, carried, change, crossbar, flow, ns, pause, run, scripted,
-    stream, tree, us,
+    shares, stream, tree, us,
 };
 use raddle_core::{
     Duration, Flow, FlowControlAccount, Forwarder, LinkId, Node, NodeId, Packet, PortId, Ports, Process,
@@ -413,4 +413,32 @@ fn oracle_8_16_determinism() {
         assert!(run_on(1, 7).3 == one.3, "{routing}: equal seeds");
         assert!(run_on(1, 8).3 != one.3, "{routing}: another seed");
     }
+}
+
+#[test]
+fn a_slow_sink_has_its_switch_paused_and_loses_nothing() {
+    // Host 0 of a tree sends to host 7, which takes a tenth of a link's rate out of its memory.
+    let mut fabric = Lossless::new(tree(2, 3), "d-mod-k");
+    let drained = Rate::from_bps(RATE.as_bps() / 10);
+    fabric.pfc = Some(vec![("drain_rate", Value::Rate(drained))]);
+    let mut simulation = fabric.counted(vec![stream(0, 0, 7, 100, Process::Constant)]);
+    let leaf = fabric.topology.links_from(NodeId(7)).next().expect("the sink's link").1.to;
+    let last = fabric.link(leaf.0, 7);
+    let carried = shares(&mut simulation, &[last], us(5_000), us(15_000))[0];
+    assert!((0.095..0.105).contains(&carried), "{carried} of the link's rate gets there");
+    let accounts = simulation.flow_control();
+    let of = |link| accounts.iter().find(|of| of.0 == link).expect("flow control on every link").1;
+    assert!(of(fabric.link(7, leaf.0)).pauses > 0, "the sink tells its switch to stop");
+    assert!(of(last).paused > Duration::from_ms(5), "which does");
+    let first = fabric.topology.links_from(NodeId(0)).next().expect("the source's link").0;
+    assert!(of(first).paused > Duration::from_ms(5), "and pauses spread to the source");
+    assert_lossless(&simulation, 100_000, "a slow sink");
+
+    // A sink as fast as its link never has more in its memory than the packet that has just come in.
+    fabric.pfc = Some(vec![("drain_rate", Value::Rate(RATE))]);
+    let mut simulation = fabric.counted(vec![flow(0, 0, 7, 3_000_000)]);
+    assert_eq!(run(&mut simulation, Time::NEVER), Reached::End);
+    let accounts = simulation.flow_control();
+    let sink = accounts.iter().find(|of| of.0 == fabric.link(7, leaf.0)).expect("flow control").1;
+    assert_eq!((sink.pauses, sink.peak_memory), (0, 1_500));
 }

@@ -31,6 +31,8 @@ pub struct Engine {
     pub time_limit: Option<Time>,
     /// At multiples of which alone the flow engine works out rates, if not at every event.
     pub grid: Option<Duration>,
+    /// Simulated time between two looks for links that wait for each other in a circle, if not the usual one.
+    pub watchdog: Option<Duration>,
 }
 
 fn time(span: Duration) -> Time {
@@ -48,12 +50,20 @@ impl Engine {
             header: section.optional("header")?,
             time_limit: section.optional("time_limit")?.map(time),
             grid: section.optional("grid")?,
+            watchdog: section.optional("watchdog")?,
         };
         let hint = "choose kind = \"flow\", or leave `grid` out";
         let used = engine.grid.is_none() || engine.kind == EngineKind::Flow;
         section.ensure(used, "grid", "only the flow engine works out rates", hint)?;
         let hint = "for example: grid = \"1 ms\"";
         section.ensure(engine.grid != Some(Duration::ZERO), "grid", "a grid of no time", hint)?;
+        let hint = "for example: watchdog = \"10 ms\"";
+        section.ensure(
+            engine.watchdog != Some(Duration::ZERO),
+            "watchdog",
+            "looks of no time apart",
+            hint,
+        )?;
         section.ensure(
             engine.time_limit != Some(Time::ZERO),
             "time_limit",

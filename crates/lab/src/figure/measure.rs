@@ -95,6 +95,11 @@ impl Measure {
         self.against.iter().chain(&self.beyond).chain(&self.relative)
     }
 
+    /// Whether it is relative to the runs with this label of a sweep and otherwise the same ones.
+    pub(super) fn is_base(&self, sweep: &str, label: &str) -> bool {
+        matches!(&self.relative[..], [(over, base)] if over == sweep && base == label)
+    }
+
     /// Whether it is measured of flows, each of which has a size.
     pub(crate) fn is_of_flows(&self) -> bool {
         self.of.is_of_flows()

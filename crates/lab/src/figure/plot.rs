@@ -2,7 +2,7 @@
 
 use super::measure::{Measure, Stat};
 use super::runs::{Labels, Run, Seeds, labels_of, read_labels, replicas, spread};
-use crate::draw::{Chart, Mark, Point, Series, cdf};
+use crate::draw::{Cells, Chart, Mark, Plane, Point, Series, cdf};
 use crate::experiment::{Item, Problem, Section, list};
 use crate::size_class::SIZE_BINS;
 use raddle_records::stats;
@@ -185,12 +185,12 @@ impl Plot {
                 let columns = labels_of(runs.iter().filter(|run| run.is_at(&self.at)), sweep);
                 let cell = |curve: &Curve, column| number(curve, sweep, column, runs, Seeds::All);
                 let row = |curve: &Curve| columns.iter().map(|column| cell(curve, column)).collect();
-                Chart::Cells {
+                Chart::Cells(Cells {
                     title: self.title.clone(),
-                    cells: curves.iter().map(row).collect(),
+                    numbers: curves.iter().map(row).collect(),
                     rows: curves.into_iter().map(|curve| curve.label).collect(),
                     columns,
-                }
+                })
             }
         }
     }
@@ -230,7 +230,13 @@ impl Plot {
             let points = stops.iter().enumerate().filter_map(|stop| point(curve, stop)).collect();
             Series { label: curve.label.clone(), points }
         };
-        let series = curves.iter().map(series).collect();
+        // A bar that is 1 whatever was measured says nothing; curves go on from it.
+        let is_base = |curve: &Curve| match relative_to {
+            Some(label) => curve.label == label,
+            None => self.measure.is_base(&self.by, &curve.label),
+        };
+        let shown = |curve: &&Curve| mark == Mark::Curves || !is_base(curve);
+        let series = curves.iter().filter(shown).map(series).collect();
         let ticks = numbers.is_none().then(|| stops.clone());
         let y_label = match relative_to {
             Some(label) => format!("{}, over that of {label}", self.measure.what()),
@@ -247,7 +253,7 @@ impl Plot {
         mark: Mark,
         series: Vec<Series>,
     ) -> Chart {
-        Chart::Plane {
+        Chart::Plane(Plane {
             title: self.title.clone(),
             x_label: self.x_label.clone().unwrap_or(x_label),
             y_label: self.y_label.clone().unwrap_or(y_label),
@@ -256,7 +262,7 @@ impl Plot {
             log_y: self.log_y,
             mark,
             series,
-        }
+        })
     }
 }
 

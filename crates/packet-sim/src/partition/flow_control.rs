@@ -4,7 +4,7 @@ use super::Partition;
 use crate::events::{Event, Kind};
 use crate::port::{Departure, Served};
 use crate::slab::{NOWHERE, Origin};
-use raddle_core::{CONTROL, FlowControlAccount, LinkFlowControl, LinkId, Packet, PortId, Time};
+use raddle_core::{Bytes, CONTROL, FlowControlAccount, LinkFlowControl, LinkId, Packet, PortId, Time};
 
 impl Partition {
     fn served(&mut self, link: usize) -> Option<&mut Served> {
@@ -36,6 +36,17 @@ impl Partition {
         if control.holds_back() {
             self.set_flow_control_wake(link);
         }
+    }
+
+    /// A packet has come in by `arrival` for the node's host, which takes it out of the node's memory at a rate of its own.
+    pub(super) fn drain(&mut self, node: u32, arrival: PortId, class: u8, size: u32) {
+        let (now, link) = (self.now, self.local_link(node, arrival));
+        let Some(rate) = self.flow_control(link).and_then(|control| control.drain_rate()) else { return };
+        self.occupy(node, arrival, class, size);
+        let Some(served) = self.served(link) else { return };
+        served.drained_at = served.drained_at.max(now) + rate.time_for(Bytes(size.into()));
+        let at = served.drained_at;
+        self.departs(node, arrival, Departure { at, size, class });
     }
 
     /// Gives back the memory of what came in by a link and has left by now.

@@ -16,7 +16,7 @@ mod tests;
 
 pub use host::Adapter;
 
-use crate::registry::Unfit;
+use crate::registry::{Plan, Unfit};
 use raddle_core::{Flow, Packet, Time};
 use raddle_topology::Topology;
 
@@ -29,6 +29,23 @@ pub(crate) fn check_ports(topology: &Topology) -> Result<(), Unfit> {
     let problem = format!("an adapter has one port, but host {host} has {}", topology.port_count(host));
     let hint = "choose a fabric of switches, such as kind = \"k_ary_n_tree\"".to_owned();
     Err(Unfit { key: "topology".to_owned(), problem, hint })
+}
+
+/// Checks that every flow has one of the eight priorities of IEEE 802.1Q, or 0 for the priority of `transport`.
+///
+/// # Errors
+/// If one has more.
+pub(crate) fn check_priorities(plan: &Plan<'_>, transport: &str) -> Result<(), Unfit> {
+    if plan.most_priority < 8 {
+        return Ok(());
+    }
+    Err(Unfit {
+        key: "workload.priority".to_owned(),
+        problem: format!("a flow has priority {}, and Ethernet has 0 to 7", plan.most_priority),
+        hint: format!(
+            "give 1 to 7, or 0 for the priority that [scheme.{transport}] gives to flows without one"
+        ),
+    })
 }
 
 /// What limits the rate of one queue, or does not.

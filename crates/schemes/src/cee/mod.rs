@@ -97,7 +97,7 @@ impl Protocol for Cee {
     }
 
     fn priority(&self, flow: &Flow) -> u8 {
-        if flow.priority == 0 { self.priority } else { flow.priority.min(7) }
+        if flow.priority == 0 { self.priority } else { flow.priority }
     }
 
     fn key(&self, src: u32, _dst: u32, flow: u32) -> u64 {

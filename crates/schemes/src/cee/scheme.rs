@@ -1,7 +1,7 @@
 //! The transport's entry in the registry.
 
 use super::Cee;
-use crate::adapter::{Adapter, check_ports};
+use crate::adapter::{Adapter, check_ports, check_priorities};
 use crate::fluid::{Sharing, Ways, max_min};
 use crate::parameter::{Parameter, Value};
 use crate::qcn;
@@ -23,8 +23,12 @@ pub const TRANSPORT: Transport = Transport {
         parameters: &[
             Parameter::new("mtu", Value::Bytes(1_500), "bytes of a full frame, headers included")
                 .within(64.0, 9_216.0),
-            Parameter::new("priority", Value::Count(3), "priority of frames whose flow has none, 0 to 7")
-                .within(0.0, 7.0),
+            Parameter::new(
+                "priority",
+                Value::Count(3),
+                "priority, 0 to 7, of frames whose flow has none, that is 0",
+            )
+            .within(0.0, 7.0),
             Parameter::new("rate_limiters", Value::Flag(false), "whether notices of QCN limit rates"),
         ],
     },
@@ -46,6 +50,7 @@ fn first_frame(flow: &Flow, number: u64) -> Packet {
 
 fn build(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
     check_ports(plan.topology)?;
+    check_priorities(plan, "cee")?;
     let settings = plan.settings;
     let mtu = u32::try_from(settings.count("mtu")).expect("the parameter's range");
     let priority = settings.count("priority") as u8;

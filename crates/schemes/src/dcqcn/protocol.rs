@@ -122,7 +122,7 @@ impl Protocol for Dcqcn {
     }
 
     fn priority(&self, flow: &Flow) -> u8 {
-        if flow.priority == 0 { self.priority } else { flow.priority.min(7) }
+        if flow.priority == 0 { self.priority } else { flow.priority }
     }
 
     fn key(&self, src: u32, _dst: u32, flow: u32) -> u64 {

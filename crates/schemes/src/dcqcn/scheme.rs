@@ -4,7 +4,7 @@ use super::Params;
 use super::params::PARAMETERS;
 use super::protocol::{Dcqcn, first_packet, wire_len};
 use super::red::{Red, Thresholds};
-use crate::adapter::{Adapter, check_ports};
+use crate::adapter::{Adapter, check_ports, check_priorities};
 use crate::fluid::{Sharing, Ways, max_min};
 use crate::parameter::{Parameter, Value};
 use crate::registry::{
@@ -57,6 +57,7 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
 
 fn hosts(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
     check_ports(plan.topology)?;
+    check_priorities(plan, "dcqcn")?;
     check_addresses(plan.topology, "RoCEv2")?;
     plan.congestion_points(CONGESTION_POINT.info.name, "`dcqcn`")?;
     let settings = plan.settings;

@@ -47,6 +47,8 @@ pub struct Pfc {
     /// Since when something has been paused here; meaningless if nothing is.
     paused_since: Time,
     account: FlowControlAccount,
+    /// How fast the host at this port takes what came in, if not at once.
+    drain_rate: Option<Rate>,
 }
 
 impl Pfc {
@@ -65,7 +67,14 @@ impl Pfc {
             until: [Time::ZERO; 8],
             paused_since: Time::ZERO,
             account: FlowControlAccount::default(),
+            drain_rate: None,
         }
+    }
+
+    /// The same at a port of a host that takes what came in at that rate.
+    #[must_use]
+    pub fn drained_at(self, drain_rate: Rate) -> Self {
+        Self { drain_rate: Some(drain_rate), ..self }
     }
 
     fn is_lossless(&self, class: u8) -> bool {
@@ -178,6 +187,10 @@ impl LinkFlowControl for Pfc {
         self.settle(now);
         self.set_renewal(now);
         (self.pausing != 0).then(|| self.frame(self.pausing, false))
+    }
+
+    fn drain_rate(&self) -> Option<Rate> {
+        self.drain_rate
     }
 
     fn account(&self, now: Time) -> FlowControlAccount {

@@ -4,7 +4,7 @@ use super::Pfc;
 use crate::addresses::Addresses;
 use crate::parameter::{Parameter, Settings, Value};
 use crate::registry::{FlowControl, FlowControls, Info, Plan, Unfit, View};
-use raddle_core::Bytes;
+use raddle_core::{Bytes, Rate};
 use raddle_topology::Link;
 use raddle_wire::pfc::Pause;
 
@@ -31,6 +31,11 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::new("xon", Value::Bytes(70_000), "bytes at which it is told to go on").within(0.0, 2e9),
     Parameter::new("priorities", Value::Count(255), "lossless priorities, as a number: bit i is priority i")
         .within(1.0, 255.0),
+    Parameter::new(
+        "drain_rate",
+        Value::Rate(Rate::ZERO),
+        "rate at which a host takes what came in out of its port's memory, and 0 if at once",
+    ),
 ];
 
 /// What a port does with its memory. Sizes are in bytes.
@@ -103,10 +108,13 @@ fn build(plan: &Plan<'_>, packet_bytes: u32) -> Result<FlowControls, Unfit> {
             format!("give `buffer` at least {} B, or a smaller `xoff`", u64::from(params.xoff) + needed);
         return Err(unfit("xoff", problem, hint));
     }
+    let drain_rate = plan.settings.rate("drain_rate");
     let (topology, addresses) = (plan.topology.clone(), Addresses::of(plan.topology)?);
     Ok(Box::new(move |id| {
         let link = topology.link(id)?;
         let mac = addresses.port(link.from, link.from_port);
-        Some(Box::new(Pfc::new(params, mac, link.line_rate)))
+        let port = Pfc::new(params, mac, link.line_rate);
+        let drains = topology.is_host(link.from) && drain_rate > Rate::ZERO;
+        Some(Box::new(if drains { port.drained_at(drain_rate) } else { port }))
     }))
 }

@@ -1,0 +1,129 @@
+//! An axis: from where to where, and which values are named.
+
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+use std::ops::Range;
+
+/// An axis: values as they are drawn (logarithms on a logarithmic axis), and the values that are named.
+pub(super) struct Axis {
+    pub(super) range: Range<f64>,
+    ticks: Vec<f64>,
+    log: bool,
+    names: Option<Vec<String>>,
+}
+
+impl Ranged for &Axis {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        limit.0 + (f64::from(limit.1 - limit.0) * self.share(*value)).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
+        self.ticks.clone()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.range.clone()
+    }
+}
+
+impl ValueFormatter<f64> for &Axis {
+    fn format_ext(&self, value: &f64) -> String {
+        self.name(*value)
+    }
+}
+
+impl Axis {
+    /// Stops side by side.
+    pub(super) fn named(names: &[String]) -> Self {
+        let ticks = (0..names.len()).map(|i| i as f64).collect();
+        Self { range: -0.5..names.len() as f64 - 0.5, ticks, log: false, names: Some(names.to_vec()) }
+    }
+
+    /// From zero on, or the values' own range.
+    pub(super) fn new(values: impl Iterator<Item = f64>, log: bool, from_zero: bool) -> Self {
+        let values = values.filter(|value| value.is_finite());
+        let (least, most) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
+        if !least.is_finite() {
+            return Self { range: 0.0..1.0, ticks: vec![0.0, 1.0], log, names: None };
+        }
+        if log {
+            let (low, high) = (least.floor(), (most.ceil()).max(least.floor() + 1.0));
+            let ticks = (low as i64..=high as i64).map(|decade| decade as f64).collect();
+            return Self { range: low..high, ticks, log, names: None };
+        }
+        let edge = 0.05 * (most - least);
+        // Zero is shown where it is near, and the values are more than one.
+        let apart = !from_zero && least > (most - least) / 4.0 && edge > 0.0;
+        let low = if apart { least - edge } else { least.min(0.0) };
+        let high = if apart {
+            most + edge
+        } else if most > 0.0 {
+            most * 1.05
+        } else {
+            1.0
+        };
+        let step = nice((high - low) / 6.0);
+        let ticks = ((low / step).ceil() as i64..=(high / step) as i64).map(|i| i as f64 * step).collect();
+        Self { range: low..high, ticks, log, names: None }
+    }
+
+    /// Where a value is between the ends, from 0 to 1.
+    pub(super) fn share(&self, value: f64) -> f64 {
+        (value - self.range.start) / (self.range.end - self.range.start)
+    }
+
+    fn name(&self, tick: f64) -> String {
+        match &self.names {
+            Some(names) => names.get(tick.round().max(0.0) as usize).cloned().unwrap_or_default(),
+            None => number(if self.log { 10_f64.powf(tick) } else { tick }),
+        }
+    }
+}
+
+/// The step of 1, 2 or 5 times a power of ten that is next to `about`.
+fn nice(about: f64) -> f64 {
+    let decade = 10_f64.powf(about.log10().floor());
+    let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|factor| factor * decade >= about).unwrap_or(10.0);
+    factor * decade
+}
+
+fn number(value: f64) -> String {
+    let rounded = (value * 1e6).round() / 1e6;
+    if rounded != 0.0 && (rounded.abs() >= 1e7 || rounded.abs() < 1e-3) {
+        return format!("{value:.0e}");
+    }
+    let text = rounded.to_string();
+    let (whole, rest) = text.split_once('.').map_or((text.as_str(), ""), |(whole, rest)| (whole, rest));
+    let grouped: Vec<String> =
+        whole.as_bytes().rchunks(3).rev().map(|chunk| String::from_utf8_lossy(chunk).into_owned()).collect();
+    if rest.is_empty() { grouped.join(",") } else { format!("{}.{rest}", grouped.join(",")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        let read = [0.0, 0.5, 1_000.0, 1_234_567.0, 2e7, 1e-5].map(number);
+        assert_eq!(read, ["0", "0.5", "1,000", "1,234,567", "2e7", "1e-5"]);
+    }
+
+    #[test]
+    fn steps_are_of_one_two_and_five() {
+        let steps = [0.9, 1.3, 3.0, 7.0].map(nice);
+        for (step, expected) in steps.into_iter().zip([1.0, 2.0, 5.0, 10.0]) {
+            assert!((step - expected).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn an_axis_begins_at_zero_where_that_is_near() {
+        let begins =
+            |values: [f64; 2], from_zero| Axis::new(values.into_iter(), false, from_zero).range.start;
+        assert!(begins([0.1, 0.8], false) == 0.0 && begins([40.0, 50.0], true) == 0.0);
+        assert!(begins([40.0, 50.0], false) > 39.0 && begins([-2.0, 1.0], true) < -1.9);
+    }
+}

@@ -1,0 +1,130 @@
+//! Curves and bars between two axes.
+
+use super::axis::Axis;
+use super::legend::{Legend, marker};
+use super::letters::{fitting, font};
+use super::{MARGIN, Mark, PALETTE, PLOT, Plane, Point, TITLE, failed};
+use crate::Error;
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+/// A plane whose points and axes have their places.
+pub(super) struct Laid<'a> {
+    plane: &'a Plane,
+    drawn: Vec<Vec<Point>>,
+    x: Axis,
+    y: Axis,
+    legend: Legend,
+}
+
+/// Of a bar, as a share of the way from a group to the next: groups take most of that.
+fn bar_width(plane: &Plane) -> f64 {
+    0.8 / plane.series.len().max(1) as f64
+}
+
+fn place(value: f64, log: bool) -> f64 {
+    if log { value.max(1e-12).log10() } else { value }
+}
+
+impl<'a> Laid<'a> {
+    pub(super) fn of(plane: &'a Plane) -> Self {
+        let Plane { log_x, log_y, mark, series, .. } = plane;
+        let aside = |i: usize| match mark {
+            Mark::Curves => 0.0,
+            Mark::Bars => (i as f64 + 0.5) * bar_width(plane) - 0.4,
+        };
+        let point = |point: &Point, aside: f64| Point {
+            x: place(point.x, *log_x) + aside,
+            y: place(point.y, *log_y),
+            error: point.error.map(|(least, most)| (place(least, *log_y), place(most, *log_y))),
+        };
+        let points = |i: usize| {
+            let at = series[i].points.iter().map(|at| point(at, aside(i)));
+            at.filter(|at| at.y.is_finite()).collect()
+        };
+        let drawn: Vec<Vec<Point>> = (0..series.len()).map(points).collect();
+        let all = || drawn.iter().flatten();
+        let heights =
+            all().flat_map(|at| [Some(at.y), at.error.map(|ends| ends.0), at.error.map(|ends| ends.1)]);
+        let x = match &plane.ticks {
+            Some(names) => Axis::named(names),
+            None => Axis::new(all().map(|at| at.x), *log_x, false),
+        };
+        let y = Axis::new(heights.flatten(), *log_y, true);
+        let legend = Legend::of(series, *mark, (&x, &y), &drawn);
+        Self { plane, drawn, x, y, legend }
+    }
+
+    /// What the legend takes above the plot, in pixels.
+    pub(super) fn headroom(&self) -> u32 {
+        self.legend.headroom()
+    }
+
+    /// Draws it, its plot this many pixels lower than it would be without a legend above.
+    pub(super) fn draw<B: DrawingBackend>(
+        &self,
+        area: &DrawingArea<B, Shift>,
+        headroom: u32,
+    ) -> Result<(), Error> {
+        let Self { plane, x, y, .. } = self;
+        let Plane { title, x_label, y_label, ticks, mark, series, .. } = plane;
+        let area = area.margin(MARGIN, MARGIN, MARGIN, 3 * MARGIN).titled(title, TITLE).map_err(failed)?;
+        // Names of stops side by side do not touch.
+        let letters = ticks.as_ref().map_or(15, |names| {
+            fitting(names.iter().map(String::as_str), PLOT.0 / names.len().max(1) as i32 - 6, 15)
+        });
+        let mut context = ChartBuilder::on(&area)
+            .margin_top(headroom)
+            .x_label_area_size(52)
+            .y_label_area_size(76)
+            .build_cartesian_2d(x, y)
+            .map_err(failed)?;
+        context
+            .configure_mesh()
+            .x_desc(x_label)
+            .y_desc(y_label)
+            .axis_desc_style(font(18))
+            .x_label_style(font(letters))
+            .y_label_style(font(15))
+            .light_line_style(TRANSPARENT)
+            .bold_line_style(BLACK.mix(0.12))
+            .draw()
+            .map_err(failed)?;
+        for (i, points) in self.drawn.iter().enumerate() {
+            let colour = PALETTE[i % PALETTE.len()];
+            match mark {
+                Mark::Curves => {
+                    let line = points.iter().map(|at| (at.x, at.y));
+                    context.draw_series(LineSeries::new(line, colour.stroke_width(2))).map_err(failed)?;
+                    // A few markers tell curves apart where colours do not.
+                    let every = points.len().div_ceil(9).max(1);
+                    let marked = points.iter().skip(every / 2).step_by(every);
+                    let marked = marked.map(|at| EmptyElement::at((at.x, at.y)) + marker(i, (0, 0), colour));
+                    context.draw_series(marked).map_err(failed)?;
+                }
+                Mark::Bars => {
+                    let (floor, half) = (y.range.start.max(place(0.0, plane.log_y)), 0.46 * bar_width(plane));
+                    let bar = |at: &Point| {
+                        Rectangle::new([(at.x - half, floor), (at.x + half, at.y)], colour.mix(0.8).filled())
+                    };
+                    context.draw_series(points.iter().map(bar)).map_err(failed)?;
+                }
+            }
+            let ink = match mark {
+                Mark::Curves => colour.stroke_width(1),
+                Mark::Bars => BLACK.stroke_width(1),
+            };
+            let cap = 0.005 * (x.range.end - x.range.start);
+            let strokes =
+                points.iter().filter_map(|at| Some((at.x, at.error?))).flat_map(|(x, (least, most))| {
+                    let across = |y| [(x - cap, y), (x + cap, y)];
+                    [[(x, least), (x, most)], across(least), across(most)]
+                });
+            context.draw_series(strokes.map(|ends| PathElement::new(ends, ink))).map_err(failed)?;
+        }
+        let (origin, (across, down)) = (area.get_base_pixel(), context.plotting_area().get_pixel_range());
+        let inside = |(x, y): (i32, i32)| (x - origin.0, y - origin.1);
+        let plot = (inside((across.start, down.start)), inside((across.end, down.end)));
+        self.legend.draw(&area, plot, series, *mark)
+    }
+}
