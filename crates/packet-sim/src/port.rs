@@ -1,6 +1,6 @@
 //! Egress ports and the links behind them.
 
-use crate::prefetch::prefetch;
+use crate::prefetch::{prefetch, prefetch_at};
 use crate::slab::Origin;
 use crate::wire::Wire;
 use raddle_core::{
@@ -126,6 +126,7 @@ pub(crate) struct Class {
 
 /// What only some ports have.
 #[derive(Default)]
+#[repr(C, align(64))]
 pub(crate) struct Special {
     pub(crate) served: Option<Served>,
     /// Under cut-through, packets that have not left the port.
@@ -158,30 +159,33 @@ pub(crate) struct Leaving {
     pub(crate) size: u32,
 }
 
-/// The two-event half of a port: what it needs when the departure is not known at arrival.
+/// The two-event half of a port: what it needs when the departure is not known at arrival. What every packet needs is on the
+/// first cache line.
 #[repr(C)]
 pub(crate) struct Served {
     pub(crate) queue: Box<dyn Queue>,
-    pub(crate) agent: Option<Box<dyn PortAgent>>,
     pub(crate) flow_control: Option<Box<dyn LinkFlowControl>>,
     /// The last bit of what was served last leaves the port then.
     pub(crate) free_at: Time,
-    /// Its bytes.
-    pub(crate) in_service: u32,
     /// Bytes in the queue.
     pub(crate) waiting: u64,
+    /// Bytes of what was served last.
+    pub(crate) in_service: u32,
     /// Whether a packet that finds nothing waiting may leave out the queue.
     pub(crate) may_pass: bool,
-    /// Whether there is an event at that time: only if something waits, or somebody wants to hear of it.
+    /// Whether there is an event when the port is free: only if something waits, or somebody wants to hear of it.
     pub(crate) is_due: bool,
-    /// What somebody wants to hear of.
-    pub(crate) serving: Option<InService>,
+    /// Whether flow control holds the neighbour back.
+    pub(crate) holds_back: bool,
     /// Packets that came in by this port, are leaving the node, and still take of its memory.
     pub(crate) departures: Vec<Departure>,
     /// When flow control wants to be asked, or to hear of a departure; events for other times are stale.
     pub(crate) wake: Time,
     /// When the host will have taken all that has come in for it.
     pub(crate) drained_at: Time,
+    pub(crate) agent: Option<Box<dyn PortAgent>>,
+    /// What somebody wants to hear of.
+    pub(crate) serving: Option<InService>,
 }
 
 /// A packet that takes memory until its last bit has left.
@@ -216,6 +220,7 @@ impl Served {
             in_service: 0,
             waiting: 0,
             is_due: false,
+            holds_back: false,
             serving: None,
             departures: Vec::new(),
             wake: Time::NEVER,
@@ -325,21 +330,22 @@ impl Port {
 }
 
 impl Special {
+    /// Says that the port will be served soon.
+    #[inline]
+    pub(crate) fn foresee(&self) {
+        let place = std::ptr::from_ref(self).cast::<u8>();
+        prefetch_at(place);
+        prefetch_at(place.wrapping_add(64));
+        if let Some(served) = &self.served {
+            prefetch(&*served.queue);
+        }
+    }
+
     /// Says that a packet will be charged to flow control soon.
     #[inline]
     pub(crate) fn foresee_flow_control(&self) {
         if let Some(control) = self.served.as_ref().and_then(|served| served.flow_control.as_ref()) {
             prefetch(&**control);
-        }
-    }
-
-    /// Says that the port will be served soon.
-    #[inline]
-    pub(crate) fn foresee(&self) {
-        if let Some(served) = &self.served {
-            prefetch(served);
-            prefetch(&served.serving);
-            prefetch(&*served.queue);
         }
     }
 

@@ -31,9 +31,11 @@ impl Partition {
     pub(super) fn departs(&mut self, node: u32, arrival: PortId, departure: Departure) {
         let link = self.local_link(node, arrival);
         let Some(served) = self.served(link) else { return };
-        let Some(control) = &served.flow_control else { return };
+        if served.flow_control.is_none() {
+            return;
+        }
         served.departures.push(departure);
-        if control.holds_back() {
+        if served.holds_back {
             self.set_flow_control_wake(link);
         }
     }
@@ -76,6 +78,9 @@ impl Partition {
     #[cold]
     fn tell(&mut self, node: u32, link: usize, packet: Packet) {
         debug_assert_eq!(packet.class(), CONTROL, "what flow control says is never held back");
+        if let Some(served) = self.served(link) {
+            served.holds_back = served.flow_control.as_ref().is_some_and(|control| control.holds_back());
+        }
         if self.ports[link].up {
             let port = PortId::of(link - self.nodes[node as usize].first_link as usize);
             self.send(node, packet, Some(port));
@@ -127,7 +132,7 @@ impl Partition {
         let Some(served) = self.served(link) else { return };
         let Some(control) = &served.flow_control else { return };
         let mut wake = control.wake();
-        if control.holds_back() {
+        if served.holds_back {
             wake = served.departures.iter().map(|departure| departure.at).fold(wake, Time::min);
         }
         if wake != served.wake {

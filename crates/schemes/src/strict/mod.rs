@@ -22,30 +22,49 @@ fn build(_: &Plan<'_>, _: u32) -> Result<Queues, Unfit> {
     Ok(Box::new(|_| Box::new(Strict::default())))
 }
 
-/// The queue of one port.
+/// Packets of one class, by slot and size.
+type Packets = VecDeque<(u32, u32)>;
+
+/// The queue of one port. Most ports see one class only, whose packets are on hand; others are kept apart.
 #[derive(Debug, Default)]
 pub struct Strict {
-    /// Slots and sizes, by class.
-    classes: [VecDeque<(u32, u32)>; CONTROL as usize + 1],
+    /// The class that came first.
+    class: u8,
     /// One bit a class in which something waits.
     backlogged: u16,
     bytes: u64,
+    /// What waits of that class.
+    packets: Packets,
+    /// What waits of the others, by class.
+    others: Option<Box<[Packets; CONTROL as usize + 1]>>,
+}
+
+impl Strict {
+    fn packets(&mut self, class: u8) -> &mut Packets {
+        if class == self.class {
+            return &mut self.packets;
+        }
+        &mut self.others.get_or_insert_default()[usize::from(class)]
+    }
 }
 
 impl Queue for Strict {
     fn push(&mut self, _: Time, slot: u32, packet: &Packet) -> Admit {
         let class = packet.class();
+        if self.backlogged == 0 && self.others.is_none() {
+            self.class = class;
+        }
         self.bytes += u64::from(packet.size);
         self.backlogged |= 1 << class;
-        self.classes[usize::from(class)].push_back((slot, packet.size));
+        self.packets(class).push_back((slot, packet.size));
         Admit::Take
     }
 
     fn pop(&mut self, _: Time, paused: Paused) -> Option<u32> {
-        let class = (self.backlogged & !u16::from(paused.0)).checked_ilog2()?;
-        let queue = &mut self.classes[class as usize];
-        let (slot, size) = queue.pop_front()?;
-        if queue.is_empty() {
+        let class = (self.backlogged & !u16::from(paused.0)).checked_ilog2()? as u8;
+        let packets = self.packets(class);
+        let (slot, size) = packets.pop_front()?;
+        if packets.is_empty() {
             self.backlogged &= !(1 << class);
         }
         self.bytes -= u64::from(size);
