@@ -155,6 +155,18 @@ pub const WORKS: &[Work] = &[
         fabric: || k_ary_tree(8, 3),
         flows: || loaded(permutation(512)),
     },
+    Work {
+        name: "lossless-tree",
+        summary: "2-ary 7-tree of 128 hosts (Crisan et al., Figure 7), likewise, at random",
+        warm_up: Duration::from_us(500),
+        end: Duration::from_us(4_500),
+        counted: None,
+        scheme: ["cee", "random-up"],
+        queue_packets: None,
+        lossless: true,
+        fabric: || k_ary_tree(2, 7),
+        flows: || loaded(permutation(128)),
+    },
 ];
 
 /// The work of that name.
