@@ -45,6 +45,8 @@ pub struct View {
     pub now: Time,
     /// Smoothed round-trip time; zero before the first measurement.
     pub rtt: Duration,
+    /// The least round-trip time measured, which is without queueing if any was; zero before the first measurement.
+    pub least_rtt: Duration,
     /// Bytes on the wire, headers included, of packets that are not acknowledged, be they sent or not.
     pub left: u64,
     /// Payload bytes sent, not counting what was sent again.

@@ -100,7 +100,9 @@ pub(super) struct Subflow {
     /// When any packet was sent last; and data, with its size.
     last_sent: Time,
     last_data: Option<(Time, u32)>,
+    /// Smoothed, and the least; zero before the first measurement.
     rtt: Duration,
+    least_rtt: Duration,
     doublings: u8,
     /// When a timer will look at it.
     pub(super) armed: Time,
@@ -121,13 +123,22 @@ impl Subflow {
             last_sent: Time::ZERO,
             last_data: None,
             rtt: Duration::ZERO,
+            least_rtt: Duration::ZERO,
             doublings: 0,
             armed: Time::NEVER,
         }
     }
 
     pub(super) fn view(&self, now: Time, limit: Rate, deadline: Time) -> View {
-        View { now, rtt: self.rtt, left: self.left, sent: self.sent, limit, deadline }
+        View {
+            now,
+            rtt: self.rtt,
+            least_rtt: self.least_rtt,
+            left: self.left,
+            sent: self.sent,
+            limit,
+            deadline,
+        }
     }
 
     pub(super) fn rtt(&self) -> Duration {
@@ -311,9 +322,9 @@ impl Subflow {
     }
 
     fn measured(&mut self, rtt: Duration) {
-        self.rtt = match self.rtt {
-            Duration::ZERO => rtt,
-            smoothed => (smoothed * 7 + rtt) / 8, // gain 1/8, specs/pdq.md §2
+        (self.rtt, self.least_rtt) = match self.rtt {
+            Duration::ZERO => (rtt, rtt),
+            smoothed => ((smoothed * 7 + rtt) / 8, self.least_rtt.min(rtt)), // gain 1/8, specs/pdq.md §2
         };
     }
 

@@ -82,11 +82,7 @@ impl Controller {
         let Some(index) = self.place(now, key, header, rtt) else {
             return self.share_rest(now, key, header);
         };
-        let asked = u64::from(header.rate) * 1_000;
-        let capacity = if self.rules.top_line && index == 0 { self.line } else { self.capacity };
-        let granted = self.flows.available(index, capacity, self.rtt, &self.rules).min(asked);
-        // A crumb would be worse than nothing, as its holder would wait long for a better one (P2); a modest wish is none.
-        let granted = if granted < self.least().min(asked) { 0 } else { granted };
+        let granted = self.room(index, u64::from(header.rate) * 1_000);
         let entry = self.flows.get_mut(index);
         let starts = entry.rate == 0;
         let criticality = entry.criticality;
@@ -105,8 +101,11 @@ impl Controller {
         }
     }
 
-    /// An acknowledgement comes back: what all switches agreed on holds.
+    /// An acknowledgement comes back: what all switches agreed on holds, if there is still room for a flow that starts.
     pub fn acknowledge(&mut self, key: u64, header: &mut Scheduling) {
+        if header.pauseby == Scheduling::NOBODY {
+            self.check(key, header);
+        }
         if header.pauseby != Scheduling::NOBODY {
             header.rate = 0;
             if header.pauseby != self.me {
@@ -129,6 +128,35 @@ impl Controller {
             entry.rate = u64::from(header.rate) * 1_000;
             entry.silence = entry.rtt * u64::from(header.interval) / u64::from(Scheduling::INTERVALS_PER_RTT);
         }
+    }
+
+    /// Pauses a flow that would start now, if what was free as it asked has gone to others since. One that another switch
+    /// paused then, and lets go now, has not been looked at here at all: without this it would send for a round trip beside
+    /// whoever has the link, as would all that are let go at once (specs/pdq.md §4.5).
+    ///
+    /// It joins the list with its next packet, not here: all of it may have been acknowledged, and its TERM gone by.
+    fn check(&self, key: u64, header: &mut Scheduling) {
+        let index = match self.flows.index(key) {
+            Some(index) if self.flows.entries()[index].rate > 0 => return,
+            Some(index) => index,
+            None if self.unlisted.contains_key(&key) => return,
+            None => {
+                let criticality = Criticality { deadline: header.deadline, expected: header.expected, key };
+                self.flows.entries().partition_point(|other| other.criticality < criticality)
+            }
+        };
+        match self.room(index, u64::from(header.rate) * 1_000) {
+            0 => header.pauseby = self.me, // and the caller takes the rate
+            granted => header.rate = u32::try_from(granted / 1_000).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// What a flow at that place of the list gets, bit/s, that asks for so much.
+    fn room(&self, index: usize, asked: u64) -> u64 {
+        let capacity = if self.rules.top_line && index == 0 { self.line } else { self.capacity };
+        let free = self.flows.available(index, capacity, self.rtt, &self.rules).min(asked);
+        // A crumb would be worse than nothing, as its holder would wait long for a better one (P2); a modest wish is none.
+        if free < self.least().min(asked) { 0 } else { free }
     }
 
     /// The place of a flow in the list, to which it is added if there is room, or it is critical enough.

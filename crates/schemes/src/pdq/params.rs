@@ -70,9 +70,9 @@ pub const PARAMETERS: &[Parameter] = &[
     ),
     Parameter::choice(
         "profile",
-        &["l", "f"],
-        "l: a grant counts once its acknowledgement comes back, and dampening holds up all; f: at once, and only the less \
-         critical",
+        &["f", "l"],
+        "f: a grant counts at once, and dampening holds up the less critical; l: once its acknowledgement comes back, and \
+         all",
     ),
     Parameter::new("k", Value::Fraction(2.0), "round trips within which a flow is nearly complete")
         .within(0.0, 1e6),

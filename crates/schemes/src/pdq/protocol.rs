@@ -89,7 +89,8 @@ impl Protocol for Pdq {
                 at => u32::try_from(at.as_ps() / 1_000_000).unwrap_or(Scheduling::NEVER - 1),
             },
             expected: self.expected(sender, view),
-            rtt: Minifloat::floor(view.rtt.as_ps() / 1_000),
+            // One with queueing would have links take ever more flows for nearly complete, the longer their queues are.
+            rtt: Minifloat::floor(view.least_rtt.as_ps() / 1_000),
             interval: 0,
         };
         Header::Pdq(pdq::Packet { segment: Segment { asks, ..segment }, scheduling })
@@ -158,7 +159,8 @@ mod tests {
     fn view(ms: u64) -> View {
         let now = Time::ZERO + Duration::from_ms(ms);
         let rtt = Duration::from_us(200);
-        View { now, rtt, left: 125_000, sent: 120_000, limit: GBPS, deadline: Time::NEVER }
+        let (left, sent) = (125_000, 120_000);
+        View { now, rtt, least_rtt: rtt, left, sent, limit: GBPS, deadline: Time::NEVER }
     }
 
     /// What a flow that began at zero and never had a rate writes.

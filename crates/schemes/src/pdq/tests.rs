@@ -318,3 +318,18 @@ fn a_link_settles_and_grants_no_more_than_it_has_and_early_start_allows() {
         assert!(controller.flows().is_empty());
     }
 }
+
+#[test]
+fn a_flow_that_another_switch_lets_go_waits_if_the_link_has_been_given_away() {
+    let mut link = controller(rules());
+    // It passed while another switch, further on, paused it, so that it has no place here; that one now lets it go.
+    let mut waiting = Scheduling { pauseby: ME + 1, ..asks(9.0) };
+    link.forward(us(0), 1, &mut waiting, 0);
+    let mut released = Scheduling { pauseby: Scheduling::NOBODY, ..waiting };
+    link.acknowledge(1, &mut released);
+    assert_eq!((released.pauseby, released.rate), (Scheduling::NOBODY, 1_000_000), "the link is free");
+    assert_eq!(round(&mut link, us(10), 2, asks(5.0)), Some(1_000_000));
+    link.acknowledge(1, &mut released);
+    assert_eq!((released.pauseby, released.rate), (ME, 0));
+    assert_eq!(link.flows().index(1), None, "it joins with its next packet, if there is one");
+}
