@@ -25,10 +25,10 @@ fn build(_: &Plan<'_>, _: u32) -> Result<Queues, Unfit> {
 /// Packets of one class, by slot and size.
 type Packets = VecDeque<(u32, u32)>;
 
-/// The queue of one port. Most ports see one class only, whose packets are on hand; others are kept apart.
+/// The queue of one port. Mostly one class waits at a time, whose packets are on hand; others are kept apart.
 #[derive(Debug, Default)]
 pub struct Strict {
-    /// The class that came first.
+    /// The class of the first packet since nothing waited.
     class: u8,
     /// One bit a class in which something waits.
     backlogged: u16,
@@ -51,7 +51,7 @@ impl Strict {
 impl Queue for Strict {
     fn push(&mut self, _: Time, slot: u32, packet: &Packet) -> Admit {
         let class = packet.class();
-        if self.backlogged == 0 && self.others.is_none() {
+        if self.backlogged == 0 {
             self.class = class;
         }
         self.bytes += u64::from(packet.size);
