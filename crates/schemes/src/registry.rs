@@ -49,7 +49,7 @@ pub struct Plan<'a> {
     pub congestion_points: Option<(&'a str, &'a Settings)>,
     /// At which intervals hosts are to report how far what they receive has come, if somebody wants to know.
     pub progress: Option<Duration>,
-    /// The largest [priority](Flow::priority) of a flow.
+    /// The largest [priority](raddle_core::Flow::priority) of a flow.
     pub most_priority: u8,
 }
 

@@ -134,33 +134,30 @@ fn oracle_13_3_five_flows_finish_one_after_another() {
     }
 }
 
-/// Figure 7 of the paper: a burst of 50 short flows preempts a long one. The paper has a utilisation of 91.7% and 5 to 10 packets in
-/// the queue. We have 88% and 13 packets, as dampening spares the more critical, and with the literal profile 90% and 5; the
-/// least utilisation is that of the figure's claim, 85% as payload.
+/// Figure 7 of the paper: a burst of 50 short flows preempts a long one. By the rules as they are written; the default lets more
+/// flows in, and misses these bounds.
 #[test]
 fn oracle_13_15_a_burst_preempts_a_long_flow() {
     let seeds = 5;
-    for (settings, least, most) in [(&[][..], 0.874, 20.0), (LITERAL, 0.874, 10.0)] {
-        let (mut utilisations, mut queues) = (0.0, 0.0);
-        for seed in 0..seeds {
-            let mut random = Stream::new(seed, 0, "burst");
-            let mut starts: Vec<u64> = (0..50).map(|_| random.below(1_000_000)).collect();
-            starts.sort_unstable();
-            let mut flows = vec![flow(0, 0, 51, 10_000_000, Duration::ZERO)];
-            flows.extend((1..).zip(starts).map(|(n, start)| {
-                flow(n, n, 51, 19_500 + random.below(1_000), ms(10) + Duration::from_ps(start))
-            }));
-            let (outcome, log) = logged(settings, 51, &flows);
-            assert_eq!(outcome.dropped, 0);
-            let end = (1..=50).map(|n| outcome.done_ms(n)).fold(0.0, f64::max);
-            assert!((18.3..21.0).contains(&end), "{end} ms");
-            utilisations += log.utilisation(at(10.0), at(19.0));
-            queues += log.queue(at(10.0), at(19.0)).0;
-        }
-        let (utilisation, queue) = (utilisations / seeds as f64, queues / seeds as f64);
-        assert!((least..0.97).contains(&utilisation), "{settings:?}: {utilisation}");
-        assert!((4.0..most).contains(&queue), "{settings:?}: {queue} packets");
+    let (mut utilisations, mut queues) = (0.0, 0.0);
+    for seed in 0..seeds {
+        let mut random = Stream::new(seed, 0, "burst");
+        let mut starts: Vec<u64> = (0..50).map(|_| random.below(1_000_000)).collect();
+        starts.sort_unstable();
+        let mut flows = vec![flow(0, 0, 51, 10_000_000, Duration::ZERO)];
+        flows.extend((1..).zip(starts).map(|(n, start)| {
+            flow(n, n, 51, 19_500 + random.below(1_000), ms(10) + Duration::from_ps(start))
+        }));
+        let (outcome, log) = logged(LITERAL, 51, &flows);
+        assert_eq!(outcome.dropped, 0);
+        let end = (1..=50).map(|n| outcome.done_ms(n)).fold(0.0, f64::max);
+        assert!((18.3..20.6).contains(&end), "{end} ms");
+        utilisations += log.utilisation(at(10.0), at(19.0));
+        queues += log.queue(at(10.0), at(19.0)).0;
     }
+    let (utilisation, queue) = (utilisations / seeds as f64, queues / seeds as f64);
+    assert!((0.9..0.97).contains(&utilisation), "{utilisation}");
+    assert!((5.0..10.0).contains(&queue), "{queue} packets");
 }
 
 #[test]

@@ -101,9 +101,10 @@ impl Controller {
         }
     }
 
-    /// An acknowledgement comes back: what all switches agreed on holds, if there is still room for a flow that starts.
+    /// An acknowledgement comes back: what all switches agreed on holds; in profile F only if there is still room for a flow
+    /// that starts.
     pub fn acknowledge(&mut self, key: u64, header: &mut Scheduling) {
-        if header.pauseby == Scheduling::NOBODY {
+        if self.rules.is_fast && header.pauseby == Scheduling::NOBODY {
             self.check(key, header);
         }
         if header.pauseby != Scheduling::NOBODY {

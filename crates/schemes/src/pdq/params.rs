@@ -18,7 +18,8 @@ pub struct Rules {
     pub x_sp: f64,
     /// How long after a flow was accepted others are not.
     pub dampening: Duration,
-    /// Whether grants count before their acknowledgement comes back, and dampening spares the more critical (profile F).
+    /// Whether grants count before their acknowledgement comes back, which is looked at again, and dampening spares the more
+    /// critical (profile F).
     pub is_fast: bool,
     /// Whether the most critical flow has the line's rate however long the queue is.
     pub top_line: bool,
@@ -57,6 +58,8 @@ pub struct Manners {
     pub ranking: Ranking,
     /// By how many powers of two a flow that has waited for 100 ms seems shorter.
     pub aging: f64,
+    /// Whether links hear of the least round-trip time rather than of the smoothed one (profile F).
+    pub tells_least_rtt: bool,
     /// The run's seed.
     pub seed: u64,
 }
@@ -71,8 +74,8 @@ pub const PARAMETERS: &[Parameter] = &[
     Parameter::choice(
         "profile",
         &["f", "l"],
-        "f: a grant counts at once, and dampening holds up the less critical; l: once its acknowledgement comes back, and \
-         all",
+        "f: a grant counts at once and is looked at again on its way back, dampening holds up the less critical, and \
+         senders tell their least round trip; l: the rules as they are written",
     ),
     Parameter::new("k", Value::Fraction(2.0), "round trips within which a flow is nearly complete")
         .within(0.0, 1e6),
@@ -179,6 +182,7 @@ impl Manners {
                 _ => Ranking::Exact,
             },
             aging: settings.fraction("aging"),
+            tells_least_rtt: settings.choice("profile") == "f",
             seed,
         }
     }

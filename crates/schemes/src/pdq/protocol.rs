@@ -81,6 +81,8 @@ impl Protocol for Pdq {
     fn write(&mut self, sender: &mut Sender, view: &View, segment: Segment) -> Header {
         let asks = segment.kind != Kind::Syn || self.manners.syn_asks;
         sender.asked |= asks;
+        // One with queueing has links take ever more flows for nearly complete, the longer their queues are.
+        let rtt = if self.manners.tells_least_rtt { view.least_rtt } else { view.rtt };
         let scheduling = Scheduling {
             rate: u32::try_from(view.limit.as_bps() / 1_000).unwrap_or(u32::MAX),
             pauseby: sender.pauseby,
@@ -89,8 +91,7 @@ impl Protocol for Pdq {
                 at => u32::try_from(at.as_ps() / 1_000_000).unwrap_or(Scheduling::NEVER - 1),
             },
             expected: self.expected(sender, view),
-            // One with queueing would have links take ever more flows for nearly complete, the longer their queues are.
-            rtt: Minifloat::floor(view.least_rtt.as_ps() / 1_000),
+            rtt: Minifloat::floor(rtt.as_ps() / 1_000),
             interval: 0,
         };
         Header::Pdq(pdq::Packet { segment: Segment { asks, ..segment }, scheduling })

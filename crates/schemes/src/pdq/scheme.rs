@@ -20,9 +20,9 @@ pub const TRANSPORT: Transport = Transport {
         source: "Hong, Caesar, Godfrey: Finishing Flows Quickly with Preemptive Scheduling, SIGCOMM 2012; specs/pdq.md §1-§5",
         differs: &[
             "a link that accepted a flow holds up others by their rate of zero, not by who pauses them: fresh flows would slip through",
-            "grants count as they are made, and dampening spares the more critical: `profile = \"l\"` is the literal reading",
-            "a switch looks again, as the acknowledgement comes back, whether there is room for a flow that starts",
-            "senders tell their least round-trip time: with smoothed ones Early Start feeds on the queues it makes",
+            "unless `profile = \"l\"`: grants count as they are made, and dampening spares the more critical",
+            "unless `profile = \"l\"`: a switch looks again, as the acknowledgement comes back, whether there is room for a flow that starts",
+            "unless `profile = \"l\"`: senders tell their least round-trip time; with smoothed ones Early Start feeds on the queues it makes",
             "a rate below a packet a round trip is not granted: its holder would wait long for a better one",
             "a link's queue counts without the packet that is leaving, which alone would cost five percent",
             "the expected time counts bytes that are not acknowledged, with their headers",
