@@ -371,6 +371,11 @@ pub trait Queue: Send {
     /// What waits.
     fn bytes(&self) -> Bytes;
 
+    /// The packet that will probably be served next, if that is cheap to say: an engine may read it ahead.
+    fn foresee(&self) -> Option<u32> {
+        None
+    }
+
     /// Whether an empty queue remembers nothing, and refuses no packet: then one that finds the port free and is not paused
     /// may leave at once without having been here. Asked once.
     fn may_be_passed(&self) -> bool {

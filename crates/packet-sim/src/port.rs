@@ -171,10 +171,14 @@ pub(crate) struct Served {
     pub(crate) waiting: u64,
     /// Bytes of what was served last.
     pub(crate) in_service: u32,
+    /// The node that the port is of.
+    pub(crate) node: u32,
     /// Whether a packet that finds nothing waiting may leave out the queue.
     pub(crate) may_pass: bool,
     /// Whether there is an event when the port is free: only if something waits, or somebody wants to hear of it.
     pub(crate) is_due: bool,
+    /// Whether something is in `serving`.
+    pub(crate) is_heard: bool,
     /// Whether flow control holds the neighbour back.
     pub(crate) holds_back: bool,
     /// Packets that came in by this port, are leaving the node, and still take of its memory.
@@ -207,6 +211,7 @@ pub(crate) struct InService {
 
 impl Served {
     fn new(
+        node: u32,
         queue: Box<dyn Queue>,
         agent: Option<Box<dyn PortAgent>>,
         flow_control: Option<Box<dyn LinkFlowControl>>,
@@ -218,8 +223,10 @@ impl Served {
             flow_control,
             free_at: Time::ZERO,
             in_service: 0,
+            node,
             waiting: 0,
             is_due: false,
+            is_heard: false,
             holds_back: false,
             serving: None,
             departures: Vec::new(),
@@ -336,6 +343,11 @@ impl Special {
         let place = std::ptr::from_ref(self).cast::<u8>();
         prefetch_at(place);
         prefetch_at(place.wrapping_add(64));
+    }
+
+    /// Says that what waits here will be served soon.
+    #[inline]
+    pub(crate) fn foresee_queue(&self) {
         if let Some(served) = &self.served {
             prefetch(&*served.queue);
         }
@@ -344,9 +356,18 @@ impl Special {
     /// Says that a packet will be charged to flow control soon.
     #[inline]
     pub(crate) fn foresee_flow_control(&self) {
-        if let Some(control) = self.served.as_ref().and_then(|served| served.flow_control.as_ref()) {
+        if let Some(served) = &self.served
+            && let Some(control) = &served.flow_control
+        {
             prefetch(&**control);
+            prefetch_at(served.departures.as_ptr().cast());
         }
+    }
+
+    /// The packet that will probably be served next.
+    #[inline]
+    pub(crate) fn next(&self) -> Option<u32> {
+        self.served.as_ref()?.queue.foresee()
     }
 
     /// Whether packets that arrive by the link, or at the port, are not simply passed on.
@@ -359,15 +380,15 @@ impl Special {
         self.served.as_ref().is_some_and(|served| served.flow_control.is_some())
     }
 
-    /// What the port of that setup has, if it is more than a plain FIFO.
-    pub(crate) fn new(setup: PortSetup, class: &Class) -> Option<Box<Self>> {
+    /// What the port of that setup has, at a node of the partition, if it is more than a plain FIFO.
+    pub(crate) fn new(node: u32, setup: PortSetup, class: &Class) -> Option<Box<Self>> {
         let PortSetup { queue, agent, flow_control, .. } = setup;
         let queue = queue.or_else(|| {
             let (limit_bytes, limit_packets) = (class.limit_bytes, class.limit_packets);
             let fifo = Fifo { limit_bytes, limit_packets, ..Fifo::default() };
             agent.is_some().then(|| Box::new(fifo) as Box<dyn Queue>)
         });
-        let served = Served::new(queue?, agent, flow_control);
+        let served = Served::new(node, queue?, agent, flow_control);
         Some(Box::new(Self { served: Some(served), ..Self::default() }))
     }
 }

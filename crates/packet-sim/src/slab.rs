@@ -1,6 +1,6 @@
 //! Packets in the fabric, in reused slots named by `u32`.
 
-use crate::prefetch::prefetch;
+use crate::prefetch::{prefetch, prefetch_at};
 use raddle_core::{Packet, PortId, Time};
 
 /// How a packet came into its present node.
@@ -69,6 +69,7 @@ impl Slab {
     #[inline]
     pub(crate) fn foresee(&self, slot: u32) {
         prefetch(&self.slots[slot as usize]);
+        prefetch_at(self.origins.as_ptr().wrapping_add(slot as usize).cast());
     }
 
     #[inline]
@@ -80,6 +81,7 @@ impl Slab {
         self.origins.get(slot as usize).copied().unwrap_or(Origin::HERE)
     }
 
+    #[inline]
     pub(crate) fn set_origin(&mut self, slot: u32, origin: Origin) {
         self.reach(slot);
         self.origins[slot as usize] = origin;
@@ -88,8 +90,13 @@ impl Slab {
     #[inline]
     fn reach(&mut self, slot: u32) {
         if self.origins.len() <= slot as usize {
-            self.origins.resize(self.slots.len(), Origin::HERE);
+            self.extend_origins();
         }
+    }
+
+    #[cold]
+    fn extend_origins(&mut self) {
+        self.origins.resize(self.slots.len(), Origin::HERE);
     }
 
     pub(crate) fn tail(&self, slot: u32) -> Time {

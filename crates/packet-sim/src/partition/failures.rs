@@ -139,6 +139,7 @@ impl Partition {
             if let Some(served) = &mut special.served {
                 served.free_at = now;
                 served.is_due = false;
+                served.is_heard = false;
                 served.waiting = 0;
                 if let Some(InService { packet, class, size, origin }) = served.serving.take() {
                     if let Some(agent) = &mut served.agent {

@@ -15,14 +15,28 @@ impl Partition {
         self.served(link)?.flow_control.as_deref_mut()
     }
 
-    /// A packet that came in by `arrival` has joined a queue of the node.
+    /// A packet that came in by `arrival` takes memory of the node: in a queue or, if it is on its way out already, until
+    /// it `leaves`.
     #[inline]
-    pub(super) fn occupy(&mut self, node: u32, arrival: PortId, class: u8, size: u32) {
+    pub(super) fn occupy(&mut self, node: u32, arrival: PortId, class: u8, size: u32, leaves: Option<Time>) {
         let (now, link) = (self.now, self.local_link(node, arrival));
-        self.settle_departures(node, link);
-        let told = self.flow_control(link).and_then(|control| control.enter(now, class, size));
-        if let Some(packet) = told {
-            self.tell(node, link, packet);
+        loop {
+            let Some(served) = self.served(link) else { return };
+            if let Some(packet) = served.settle_departures(now) {
+                self.tell(node, link, packet);
+                continue;
+            }
+            let Some(control) = &mut served.flow_control else { return };
+            let told = control.enter(now, class, size);
+            if let Some(at) = leaves {
+                served.departures.push(Departure { at, size, class });
+            }
+            if let Some(packet) = told {
+                self.tell(node, link, packet);
+            } else if served.holds_back && leaves.is_some() {
+                self.set_flow_control_wake(link);
+            }
+            return;
         }
     }
 
@@ -44,11 +58,10 @@ impl Partition {
     pub(super) fn drain(&mut self, node: u32, arrival: PortId, class: u8, size: u32) {
         let (now, link) = (self.now, self.local_link(node, arrival));
         let Some(rate) = self.flow_control(link).and_then(|control| control.drain_rate()) else { return };
-        self.occupy(node, arrival, class, size);
         let Some(served) = self.served(link) else { return };
         served.drained_at = served.drained_at.max(now) + rate.time_for(Bytes(size.into()));
-        let at = served.drained_at;
-        self.departs(node, arrival, Departure { at, size, class });
+        let leaves = served.drained_at;
+        self.occupy(node, arrival, class, size, Some(leaves));
     }
 
     /// Gives back the memory of what came in by a link and has left by now.

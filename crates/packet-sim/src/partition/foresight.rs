@@ -4,38 +4,50 @@
 //! packet to the port by which it leaves, and that to what waits there. Each is asked for when what leads to it should
 //! have come.
 
-use super::{NodeState, Partition};
-use crate::events::Kind;
+use super::Partition;
+use crate::events::{Event, Kind};
 use crate::prefetch::{prefetch, prefetch_at};
 
 impl Partition {
     /// A new bucket of events begins.
     pub(super) fn foresee_bucket(&self) {
         for event in self.events.following() {
-            if event.is(Kind::Arrival) || event.is(Kind::Sent) {
-                self.ports[event.index() as usize].foresee();
+            let index = event.index() as usize;
+            // Of a wake-up the index is a node's, and a port too many does no harm.
+            if let Some(port) = self.ports.get(index) {
+                port.foresee();
             }
-            if event.is(Kind::Sent) {
-                prefetch(&self.specials[event.index() as usize]);
-            }
-        }
-        for event in self.events.present() {
             if event.is(Kind::Sent)
-                && let Some(special) = &self.specials[event.index() as usize]
+                && let Some(special) = &self.specials[index]
             {
                 special.foresee();
             }
-            if event.is(Kind::Arrival)
-                && let wire = &self.ports[event.index() as usize].wire
-                && let Some(next) = wire.front()
-            {
+        }
+        for event in self.events.present() {
+            self.foresee_place(event);
+        }
+    }
+
+    /// Where an event takes place: the packet, the node, and what the port has.
+    #[inline]
+    fn foresee_place(&self, event: Event) {
+        let index = event.index() as usize;
+        if event.is(Kind::Arrival) {
+            let port = &self.ports[index];
+            if let Some(next) = port.wire.front() {
                 self.slab.foresee(next.slot);
-                wire.foresee_second();
-                prefetch(&self.nodes[wire.to_node as usize]);
-                if self.controls {
-                    prefetch(&self.specials[self.ports[event.index() as usize].reverse as usize]);
-                }
+                port.wire.foresee_second();
             }
+            prefetch(&self.nodes[port.wire.to_node as usize]);
+            if self.controls
+                && let Some(special) = &self.specials[port.reverse as usize]
+            {
+                special.foresee();
+            }
+        } else if event.is(Kind::Sent)
+            && let Some(special) = &self.specials[index]
+        {
+            special.foresee_queue();
         }
     }
 
@@ -45,45 +57,84 @@ impl Partition {
         if let Some(link) = self.guess.take() {
             self.ports[link as usize].wire.foresee_last();
         }
-        if let Some((node, slot)) = self.arrival_ahead(1) {
-            let packet = self.slab.get(slot);
-            let (forwarder, host) = (node.parts.forwarder.as_ref(), node.parts.host.as_ref());
-            if let Some(out) = forwarder.and_then(|forwarder| forwarder.foresee(packet)) {
-                let link = node.first_link + u32::from(out.0);
-                if let Some(port) = self.ports.get(link as usize) {
-                    port.foresee();
-                    if port.is_served
-                        && let Some(special) = &self.specials[link as usize]
-                    {
-                        special.foresee();
-                    }
-                    self.guess = Some(link);
-                }
-            } else if let Some(place) = host.and_then(|host| host.foresee(packet)) {
-                prefetch_at(place);
-            }
+        if let Some(event) = self.events.ahead(2) {
+            self.foresee_parts(event);
         }
-        if self.controls
-            && let Some(event) = self.events.ahead(2).filter(|event| event.is(Kind::Arrival))
-            && let Some(special) = &self.specials[self.ports[event.index() as usize].reverse as usize]
-        {
-            special.foresee_flow_control();
-        }
-        if let Some((node, _)) = self.arrival_ahead(2) {
-            if let Some(forwarder) = &node.parts.forwarder {
-                prefetch(&**forwarder);
-            }
-            if let Some(host) = &node.parts.host {
-                prefetch(&**host);
-            }
+        if let Some(event) = self.events.ahead(1).filter(|event| event.is(Kind::Arrival)) {
+            self.guess = self.foresee_egress(event);
         }
     }
 
-    /// Where, and in which slot, a packet will arrive so many events after the next, as far as is known.
+    /// The parts that an event will ask.
     #[inline]
-    fn arrival_ahead(&self, distance: usize) -> Option<(&NodeState, u32)> {
-        let event = self.events.ahead(distance).filter(|event| event.is(Kind::Arrival))?;
-        let wire = &self.ports[event.index() as usize].wire;
-        Some((&self.nodes[wire.to_node as usize], wire.front()?.slot))
+    fn foresee_parts(&self, event: Event) {
+        let index = event.index() as usize;
+        if event.is(Kind::Arrival) {
+            let port = &self.ports[index];
+            let parts = &self.nodes[port.wire.to_node as usize].parts;
+            match (&parts.forwarder, &parts.host) {
+                (Some(forwarder), host) => {
+                    prefetch(&**forwarder);
+                    if let Some(host) = host {
+                        prefetch(&**host);
+                    }
+                }
+                (None, Some(host)) => foresee_whole(&**host),
+                (None, None) => {}
+            }
+            if self.controls
+                && let Some(special) = &self.specials[port.reverse as usize]
+            {
+                special.foresee_flow_control();
+            }
+        } else if event.is(Kind::Sent)
+            && let Some(special) = &self.specials[index]
+        {
+            if let Some(slot) = special.next() {
+                self.slab.foresee(slot);
+            }
+            if let Some(served) = &special.served
+                && served.is_heard
+                && let Some(host) = &self.nodes[served.node as usize].parts.host
+            {
+                foresee_whole(&**host);
+            }
+        } else if event.is(Kind::Wake)
+            && let Some(host) = &self.nodes[index].parts.host
+        {
+            foresee_whole(&**host);
+        }
+    }
+
+    /// The port by which the packet that arrives will probably leave, or what its host will read. Returns the port.
+    #[inline]
+    fn foresee_egress(&self, arrival: Event) -> Option<u32> {
+        let wire = &self.ports[arrival.index() as usize].wire;
+        let (node, packet) = (&self.nodes[wire.to_node as usize], self.slab.get(wire.front()?.slot));
+        let (forwarder, host) = (node.parts.forwarder.as_ref(), node.parts.host.as_ref());
+        if let Some(out) = forwarder.and_then(|forwarder| forwarder.foresee(packet)) {
+            let link = node.first_link + u32::from(out.0);
+            let port = self.ports.get(link as usize)?;
+            port.foresee();
+            if port.is_served
+                && let Some(special) = &self.specials[link as usize]
+            {
+                special.foresee();
+            }
+            return Some(link);
+        }
+        prefetch_at(host?.foresee(packet)?);
+        None
+    }
+}
+
+/// Says that all of something will be read soon.
+#[inline]
+fn foresee_whole<T: ?Sized>(place: &T) {
+    let start = std::ptr::from_ref(place).cast::<u8>();
+    let mut at = 0;
+    while at < size_of_val(place) {
+        prefetch_at(start.wrapping_add(at));
+        at += 64;
     }
 }

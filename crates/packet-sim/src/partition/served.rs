@@ -35,10 +35,10 @@ impl Partition {
         if is_free && served.may_pass && !self.states[link].paused.holds(class) {
             self.count_waiting(link, size.into());
             self.slab.set_origin(slot, origin);
+            let sent = self.serve(node, link, slot, origin);
             if let Some(arrival) = origin.port.filter(|_| self.controls) {
-                self.occupy(node, arrival, class, size);
+                self.occupy(node, arrival, class, size, Some(sent));
             }
-            self.serve(node, link, slot, origin);
             return false;
         }
         let notice = served.agent.as_mut().and_then(|agent| agent.enqueue(now, packet, &self.states[link]));
@@ -60,7 +60,7 @@ impl Partition {
             debug_assert_eq!(served.waiting, served.queue.bytes().0);
             self.count_waiting(link, waiting);
             if let Some(arrival) = origin.port.filter(|_| self.controls) {
-                self.occupy(node, arrival, class, size);
+                self.occupy(node, arrival, class, size, None);
             }
             self.serve_next(node, link);
         }
@@ -97,12 +97,16 @@ impl Partition {
         if let Some(agent) = &mut served.agent {
             agent.dequeue(now, packet, &self.states[link]);
         }
-        self.serve(node, link, slot, self.slab.origin(slot));
+        let (class, size, origin) = (packet.class(), packet.size, self.slab.origin(slot));
+        let sent = self.serve(node, link, slot, origin);
+        if let Some(arrival) = origin.port.filter(|_| self.controls) {
+            self.departs(node, arrival, Departure { at: sent, size, class });
+        }
     }
 
-    /// Begins to send a packet by a served port.
+    /// Begins to send a packet by a served port. Returns when its last bit leaves.
     #[inline]
-    fn serve(&mut self, node: u32, link: usize, slot: u32, origin: Origin) {
+    fn serve(&mut self, node: u32, link: usize, slot: u32, origin: Origin) -> Time {
         let packet = self.slab.get(slot);
         let (class, size) = (packet.class(), packet.size);
         // Under cut-through its header may be past the next node when it has left, so it is a copy.
@@ -112,7 +116,11 @@ impl Partition {
         let sent = self.launch(link, slot, self.now, origin.tail);
         if let Some(served) = self.specials[link].as_mut().and_then(|special| special.served.as_mut()) {
             let serving = heard_of || served.agent.is_some();
-            served.serving = serving.then_some(InService { packet: copy, class, size, origin });
+            debug_assert!(!served.is_heard, "what was served before has been taken");
+            if serving {
+                served.is_heard = true;
+                served.serving = Some(InService { packet: copy, class, size, origin });
+            }
             served.free_at = sent;
             served.in_service = size;
             served.is_due = serving || served.waiting > 0;
@@ -120,9 +128,7 @@ impl Partition {
                 self.events.push(Event::new(sent, Kind::Sent, link as u32));
             }
         }
-        if let Some(arrival) = origin.port.filter(|_| self.controls) {
-            self.departs(node, arrival, Departure { at: sent, size, class });
-        }
+        sent
     }
 
     /// Forgets what has left a served port under cut-through or to another partition.
@@ -141,8 +147,8 @@ impl Partition {
         // Otherwise the link went down in between.
         let Some(served) = served.filter(|served| served.is_due && served.free_at == now) else { return };
         served.is_due = false;
-        let node = self.ports[self.ports[index].reverse as usize].wire.to_node;
-        let serving = served.serving.take();
+        let node = served.node;
+        let serving = if std::mem::take(&mut served.is_heard) { served.serving.take() } else { None };
         if let Some(InService { class, size, .. }) = &serving
             && let Some(agent) = &mut served.agent
         {

@@ -46,7 +46,7 @@ impl Links {
             let is_here = division.home(from) == number;
             let setup = if is_here { setup(id) } else { PortSetup::default() };
             let class = Class::new(link, topology.link_layer(), &setup);
-            let mut special = Special::new(setup, &class);
+            let mut special = Special::new(link.map_or(0, |link| division.place(link.from)), setup, &class);
             let is_served = special.is_some();
             let there = link.map_or(number, |link| division.home(link.to));
             if there == number

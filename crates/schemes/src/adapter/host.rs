@@ -44,6 +44,8 @@ struct Sending {
     flow: u32,
     priority: u8,
     lane: Lane,
+    /// The place of the queue of its lane.
+    queue: u32,
     size: u64,
     /// Bytes in frames that have been made.
     born: u64,
@@ -95,11 +97,13 @@ impl<P: Protocol> Adapter<P> {
             Births::new(flow.process, rate, self.line_rate, frame, flow.start, stream)
         });
         let priority = self.protocol.priority(flow);
+        let lane = self.protocol.lane(flow.dst.0, priority, number);
         let sending = Sending {
             dst: flow.dst.0,
             flow: number,
             priority,
-            lane: self.protocol.lane(flow.dst.0, priority, number),
+            lane,
+            queue: self.queues.place(lane, priority, || self.protocol.limiter(flow.dst.0)),
             size: flow.size.0,
             born: 0,
             sent: 0,
@@ -125,9 +129,7 @@ impl<P: Protocol> Adapter<P> {
     fn bear(&mut self, now: Time, place: u32, bytes: u64) {
         let sending = &mut self.sending[place as usize];
         sending.born += bytes;
-        let &mut Sending { dst, lane, priority, .. } = sending;
-        let chunk = Chunk { flow: place, bytes, birth: now };
-        self.queues.push(now, lane, priority, chunk, || self.protocol.limiter(dst));
+        self.queues.push(now, sending.queue, Chunk { flow: place, bytes, birth: now });
     }
 
     /// Enters the flow's next birth, if there is one to come.
@@ -185,8 +187,8 @@ impl<P: Protocol> Adapter<P> {
                 let key = self.protocol.key(data.src, self.node, data.flow);
                 if self.incoming.take(now, key, &data, &mut self.reports) {
                     self.protocol.complete(key);
-                } else {
-                    self.answers.extend(self.protocol.answer(now, packet));
+                } else if let Some(answer) = self.protocol.answer(now, packet) {
+                    self.answers.push_back(answer);
                 }
             }
             Some(Arrival::Notice { lane, notice }) => {

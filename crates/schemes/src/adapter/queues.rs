@@ -66,17 +66,10 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
-    /// Puts bytes of a flow behind what waits in the same queue, which may be new.
-    pub(super) fn push(
-        &mut self,
-        now: Time,
-        lane: Lane,
-        priority: u8,
-        chunk: Chunk,
-        limiter: impl FnOnce() -> L,
-    ) {
+    /// The place of a queue, which may be new. It stays the same until the queue is forgotten.
+    pub(super) fn place(&mut self, lane: Lane, priority: u8, limiter: impl FnOnce() -> L) -> u32 {
         let Self { places, queues, vacant, .. } = self;
-        let place = *places.entry(lane).or_insert_with(|| {
+        *places.entry(lane).or_insert_with(|| {
             let (chunks, state) = (VecDeque::new(), State::Empty);
             let queue = Queue { priority, chunks, limiter: limiter(), state };
             match vacant.pop() {
@@ -89,7 +82,11 @@ impl<L: RateLimiter> Queues<L> {
                     u32::try_from(queues.len() - 1).expect("fewer than 2^32 queues")
                 }
             }
-        });
+        })
+    }
+
+    /// Puts bytes of a flow behind what waits in the queue of that place.
+    pub(super) fn push(&mut self, now: Time, place: u32, chunk: Chunk) {
         let queue = &mut self.queues[place as usize];
         queue.chunks.push_back(chunk);
         if queue.state == State::Empty {

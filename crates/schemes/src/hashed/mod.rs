@@ -105,6 +105,11 @@ impl Ascent for Hashed {
         };
         digit(path, self.divisor, ports)
     }
+
+    fn foresee(&self, packet: &Packet, ports: usize) -> Option<usize> {
+        let Header::Cee(frame) = &packet.header else { return None };
+        Some(digit(frame.path, self.divisor, ports))
+    }
 }
 
 #[cfg(test)]

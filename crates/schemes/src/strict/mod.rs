@@ -75,6 +75,10 @@ impl Queue for Strict {
         Bytes(self.bytes)
     }
 
+    fn foresee(&self) -> Option<u32> {
+        self.packets.front().map(|&(slot, _)| slot)
+    }
+
     fn may_be_passed(&self) -> bool {
         true
     }

@@ -48,6 +48,11 @@ impl Ascent for SwitchAr {
         if ports == self.ups { self.levels.least(now, packet.dst(), first) } else { first }
     }
 
+    /// Where nothing is congested.
+    fn foresee(&self, packet: &Packet, ports: usize) -> Option<usize> {
+        Some(digit(packet.dst().0, self.divisor, ports))
+    }
+
     fn read(&mut self, now: Time, notice: &Notice, up: usize, own: bool) -> bool {
         if self.below.contains(&notice.culprit_dst) {
             return false;

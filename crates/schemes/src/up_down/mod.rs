@@ -32,6 +32,11 @@ pub(crate) trait Ascent: Send {
     /// Which of `ports` ports a packet takes: on the intact tree they all lead up.
     fn choose(&mut self, now: Time, packet: &Packet, ports: usize) -> usize;
 
+    /// The choice that [`choose`](Self::choose) will probably make, if that is cheap to say beforehand.
+    fn foresee(&self, _packet: &Packet, _ports: usize) -> Option<usize> {
+        None
+    }
+
     /// A congestion notice that came in by the `up`-th of the ports that lead up, or that this node's `own` queue there has
     /// sent. Returns whether it ends here.
     fn read(&mut self, _now: Time, _notice: &Notice, _up: usize, _own: bool) -> bool {
@@ -90,12 +95,13 @@ impl<A: Ascent> Forwarder for UpDown<A> {
 
     fn foresee(&self, packet: &Packet) -> Option<PortId> {
         let routing = self.next_hops.present().filter(|routing| packet.dst() != routing.node())?;
-        let mut has_choice = false;
-        let port = routing.choose(packet.dst(), |_| {
-            has_choice = true;
-            0
+        let mut is_known = true;
+        let port = routing.choose(packet.dst(), |ports| {
+            let choice = self.ascent.foresee(packet, ports);
+            is_known = choice.is_some();
+            choice.unwrap_or(0)
         });
-        port.filter(|_| !has_choice)
+        port.filter(|_| is_known)
     }
 
     fn link(&mut self, link: LinkId, up: bool) {

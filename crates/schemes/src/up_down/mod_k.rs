@@ -37,4 +37,8 @@ impl Ascent for ModK {
     fn choose(&mut self, _: Time, packet: &Packet, ports: usize) -> usize {
         digit((self.host)(packet).0, self.divisor, ports)
     }
+
+    fn foresee(&self, packet: &Packet, ports: usize) -> Option<usize> {
+        Some(digit((self.host)(packet).0, self.divisor, ports))
+    }
 }
