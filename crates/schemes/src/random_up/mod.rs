@@ -46,8 +46,6 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
 #[derive(Debug)]
 struct RandomUp {
     random: Stream,
-    /// The draw that comes next, and among how many ports: known beforehand so that it can be foreseen.
-    next: Option<(usize, usize)>,
     /// If the source draws: the tree, and what a path is divided by here.
     at_source: Option<(Arc<Xgft>, u32)>,
 }
@@ -56,7 +54,7 @@ impl RandomUp {
     fn new(tree: &Arc<Xgft>, node: NodeId, at_source: bool, seed: u64) -> Self {
         let random = Stream::new(seed, node.0.into(), "random_up");
         let at_source = at_source.then(|| (Arc::clone(tree), tree.planes(tree.level(node))));
-        Self { random, next: None, at_source }
+        Self { random, at_source }
     }
 }
 
@@ -72,20 +70,7 @@ impl Ascent for RandomUp {
     fn choose(&mut self, _: Time, packet: &Packet, ports: usize) -> usize {
         match (&self.at_source, &packet.header) {
             (Some((_, divisor)), Header::Cee(frame)) => digit(frame.path, *divisor, ports),
-            (Some(_), _) => self.random.below(ports as u64) as usize,
-            (None, _) => {
-                let known = self.next.filter(|&(_, among)| among == ports).map(|(drawn, _)| drawn);
-                let drawn = known.unwrap_or_else(|| self.random.below(ports as u64) as usize);
-                self.next = Some((self.random.below(ports as u64) as usize, ports));
-                drawn
-            }
-        }
-    }
-
-    fn foresee(&self, packet: &Packet, ports: usize) -> Option<usize> {
-        match (&self.at_source, &packet.header) {
-            (Some((_, divisor)), Header::Cee(frame)) => Some(digit(frame.path, *divisor, ports)),
-            _ => self.next.filter(|&(_, among)| among == ports).map(|(drawn, _)| drawn),
+            _ => self.random.below(ports as u64) as usize,
         }
     }
 }
