@@ -106,12 +106,18 @@ impl Plot {
 
     /// The curves among the plot's runs.
     fn curves(&self, runs: &[Run]) -> Vec<Curve> {
-        let labels = labels_of(runs.iter().filter(|run| run.is_at(&self.at)), &self.by);
+        let mut labels = labels_of(runs.iter().filter(|run| run.is_at(&self.at)), &self.by);
+        if self.is_along_its_curves() {
+            labels.clear(); // one curve goes over them
+        }
         let at = |label: &String| self.at.iter().cloned().chain([(self.by.clone(), label.clone())]).collect();
         if let Kind::Series { each } = &self.kind
             && !each.is_empty()
         {
             return self.crossed(&labels, at, each.iter().cloned());
+        }
+        if self.stats.is_empty() && self.is_along_its_curves() {
+            return vec![Curve { label: String::new(), measure: self.measure.clone(), at: self.at.clone() }];
         }
         if self.stats.is_empty() {
             let of =
@@ -120,6 +126,11 @@ impl Plot {
         }
         let stats = self.stats.iter().map(|(name, stat)| (name.clone(), self.measure.with(*stat)));
         self.crossed(&labels, at, stats)
+    }
+
+    /// Whether the sweep of its curves is that of its stops: names below an axis need no legend, and bars no neighbours.
+    fn is_along_its_curves(&self) -> bool {
+        matches!(&self.kind, Kind::Along { sweep, .. } if *sweep == self.by)
     }
 
     /// A curve of each of these measures, by name, at each of the labels; without their names if there are not several.
@@ -214,8 +225,13 @@ impl Plot {
         let value = |curve: &Curve, stop: &str, seeds: Seeds<'_>| {
             let over = number(curve, sweep, stop, runs, seeds)?;
             let Some(label) = relative_to else { return Some(over) };
-            let base = curves.iter().find(|curve| curve.label == label)?;
-            Some(over / number(base, sweep, stop, runs, seeds)?)
+            let base = if self.is_along_its_curves() {
+                number(curve, sweep, label, runs, seeds)
+            } else {
+                let base = curves.iter().find(|curve| curve.label == label)?;
+                number(base, sweep, stop, runs, seeds)
+            };
+            Some(over / base?)
         };
         let point = |curve: &Curve, (i, stop): (usize, &String)| {
             let y = value(curve, stop, Seeds::All)?;
