@@ -311,3 +311,40 @@ fn number(curve: &Curve, sweep: &str, stop: &str, runs: &[Run], seeds: Seeds<'_>
     let at: Labels = curve.at.iter().cloned().chain([(sweep.to_owned(), stop.to_owned())]).collect();
     curve.measure.number(runs, &at, seeds)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Document;
+    use crate::figure::runs::{Data, SEED};
+
+    fn run(scheme: &str, seed: &str, number: f64) -> Run {
+        let labels = [("scheme", scheme), (SEED, seed)].map(|(sweep, label)| (sweep.into(), label.into()));
+        Run { labels: labels.into(), data: Data::Number(number) }
+    }
+
+    /// The plane of a plot of two schemes, run with two seeds.
+    fn plane(keys: &str) -> Plane {
+        let text = format!("[plot]\nx = \"scheme\"\ntitle = \"\"\n{keys}");
+        let document = Document::parse("test.toml", text, "".into()).expect("TOML");
+        let mut root = Section::new(&document.root, "");
+        let plot = Plot::read(root.item("plot").expect("a table")).expect("a plot");
+        let runs = [run("A", "1", 2.0), run("A", "2", 4.0), run("B", "1", 3.0), run("B", "2", 12.0)];
+        match plot.chart(&runs) {
+            Chart::Plane(plane) => plane,
+            Chart::Cells(_) => panic!("no plane"),
+        }
+    }
+
+    #[test]
+    fn bars_along_the_sweep_of_the_curves_stand_at_their_names() {
+        let places = |keys: &str| {
+            let Plane { series, ticks, .. } = plane(keys);
+            assert_eq!((series.len(), series[0].label.as_str(), ticks.unwrap().len()), (1, "", 2));
+            series[0].points.iter().map(|point| (point.x, point.y)).collect::<Vec<_>>()
+        };
+        assert_eq!(places("kind = \"bars\""), [(0.0, 3.0), (1.0, 7.5)]);
+        // Of means over seeds, where the mean of their ratios is 2.25.
+        assert_eq!(places("kind = \"bars\"\nrelative_to = \"A\""), [(0.0, 1.0), (1.0, 2.5)]);
+    }
+}

@@ -145,3 +145,29 @@ fn label(item: &Item) -> Result<String, Problem> {
         other => Err(Problem::at(&item.at, Cause::WrongType { expected: "a label", found: other.kind() })),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_of_a_ratio_of_means_is_not_that_of_the_seeds_ratios() {
+        // The third seed has next to nothing to divide by.
+        let pairs = [(10.0, 10.0), (9.0, 10.0), (1.0, 0.1)];
+        let run = |seed: usize| Run {
+            labels: vec![(SEED.to_owned(), seed.to_string())],
+            data: Data::Number(seed as f64),
+        };
+        let runs: Vec<Run> = (0..pairs.len()).map(run).collect();
+        let ratio = |seeds: Seeds<'_>| {
+            let kept = runs.iter().zip(pairs).filter(|(run, _)| seeds.hold(run)).map(|(_, pair)| pair);
+            let (above, below) = kept.fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+            Some(above / below)
+        };
+        let over = spread(&runs, ratio).expect("seeds");
+        assert_eq!((over.least, over.most, over.seeds), (0.9, 10.0, 3));
+        let margin = over.margin.expect("several seeds");
+        assert!((0.1..1.0).contains(&margin), "{margin}");
+        assert!(stats::margin(&[1.0, 0.9, 10.0]).is_some_and(|of_ratios| of_ratios > 10.0));
+    }
+}
