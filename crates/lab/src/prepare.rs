@@ -184,7 +184,7 @@ impl Document {
         }
         if experiment.engine.kind == EngineKind::Lockstep {
             let hint = "choose kind = \"packet\" in [engine]";
-            if own || meters || parts.hear_of_departures {
+            if own || parts.hear_of_departures {
                 let what = format!("the lockstep runtime has plain queues, and {name} needs its own");
                 return contradiction("scheme.transport", what, hint);
             }

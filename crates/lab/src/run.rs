@@ -301,7 +301,7 @@ fn run_lockstep<'a>(prepared: &mut Prepared, gather: Gather<'a>, watch: &mut Wat
     let observer = Linked { gather, topology: Arc::clone(&topology), links };
     let node = |id| (prepared.parts.node)(id);
     let runtime = Lockstep::new(&topology, node, prepared.flows.to_vec(), observer);
-    let mut runtime = runtime.with_errors(&prepared.errors);
+    let mut runtime = runtime.with_agents(|link| (prepared.parts.agent)(link)).with_errors(&prepared.errors);
     let limit = prepared.experiment.engine.time_limit.unwrap_or(Time::NEVER);
     let mut complete = true;
     let mut until = Time::ZERO;

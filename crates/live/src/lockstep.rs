@@ -7,8 +7,10 @@
 //!
 //! - A port is an unbounded FIFO, and nodes store and forward. A packet handed to a port at `now` starts at
 //!   `max(now, free_at)`, frees the port a serialisation time later, and arrives a propagation delay after that.
-//! - At equal times come first arrivals, in order of the link they came by; then wake-ups, in order of the node; then
-//!   flows, in their own order.
+//! - A port may have an agent, which sees packets arrive, join and leave, and writes into them. The host hears of its own
+//!   packets that have left such a port.
+//! - At equal times come first arrivals, in order of the link they came by; then ends of transmissions at ports with agents, in
+//!   order of the link; then wake-ups, in order of the node; then flows, in their own order.
 //! - A noisy link loses and damages packets as they arrive. One that is still a packet, though another than was sent,
 //!   goes on as that; of one that is none the node's host hears.
 //! - A packet that arrives at a node is given to its forwarder, which says whether it is for this node's host. A node
@@ -17,8 +19,8 @@
 //! An event costs a heap operation, a hop one encoding and one decoding; buffers are used again.
 
 use raddle_core::{
-    Bytes, DropReason, Fate, Flow, Host, Input, LinkErrors, LinkId, LinkNoise, Node, NodeId, Output, Packet,
-    PortId, PortState, Ports, Rate, Report, Time, Verdict,
+    Bytes, DropReason, Duration, Fate, Flow, Host, Input, LinkErrors, LinkId, LinkNoise, Node, NodeId,
+    Output, Packet, PortAgent, PortId, PortState, Ports, Rate, Report, Time, Verdict,
 };
 use raddle_topology::{Link, Topology};
 use std::cmp::Reverse;
@@ -71,6 +73,8 @@ pub struct Totals {
 enum Event {
     /// The first packet under way on a link arrives.
     Arrival(LinkId),
+    /// A port with an agent ends a transmission.
+    Sent(LinkId),
     /// A host wakes up.
     Wake(NodeId),
     /// The next flows of the workload start.
@@ -86,13 +90,28 @@ struct NodeState {
     wake: Time,
 }
 
+/// A port with an agent, which is to see what leaves when it leaves.
+struct Metered {
+    agent: Box<dyn PortAgent>,
+    waiting: VecDeque<Queued>,
+    /// What is leaving.
+    sending: Option<Queued>,
+}
+
+struct Queued {
+    packet: Packet,
+    /// Whether it came from this node and not by a link.
+    is_own: bool,
+}
+
 /// A fabric of nodes, the bytes between them, and their clock.
 pub struct Lockstep<O> {
     now: Time,
     topology: Arc<Topology>,
     nodes: Vec<NodeState>,
-    /// By [`LinkId`], as the next two.
+    /// By [`LinkId`], as the next three.
     ports: Vec<PortState>,
+    metered: Vec<Option<Metered>>,
     under_way: Vec<VecDeque<(Time, Vec<u8>)>>,
     /// By [`LinkId`]; empty if no link errs.
     noise: Vec<Option<LinkNoise>>,
@@ -138,6 +157,7 @@ impl<O: Observer> Lockstep<O> {
         Self {
             now: Time::ZERO,
             ports: ports.collect(),
+            metered: (0..topology.link_slots()).map(|_| None).collect(),
             under_way: vec![VecDeque::new(); topology.link_slots()],
             noise: Vec::new(),
             topology: Arc::clone(topology),
@@ -148,6 +168,15 @@ impl<O: Observer> Lockstep<O> {
             totals: Totals::default(),
             observer,
         }
+    }
+
+    /// Gives ports, by the link that leaves them, the agents that `agent` makes.
+    #[must_use]
+    pub fn with_agents(mut self, mut agent: impl FnMut(LinkId) -> Option<Box<dyn PortAgent>>) -> Self {
+        let metered = |agent| Metered { agent, waiting: VecDeque::new(), sending: None };
+        let links = 0..self.topology.link_slots();
+        self.metered = links.map(|link| agent(LinkId::of(link)).map(metered)).collect();
+        self
     }
 
     /// Makes links lose and damage packets from now on.
@@ -174,6 +203,7 @@ impl<O: Observer> Lockstep<O> {
             self.now = at;
             match event {
                 Event::Arrival(link) => self.arrive(link),
+                Event::Sent(link) => self.transmission_ends(link),
                 Event::Wake(node) => self.wake(node),
                 Event::Flows => self.start_flows(),
             }
@@ -193,7 +223,8 @@ impl<O: Observer> Lockstep<O> {
 
     /// Packets now queued at or under way on links.
     pub fn packets_inside(&self) -> usize {
-        self.under_way.iter().map(VecDeque::len).sum()
+        let waiting = self.metered.iter().flatten().map(|port| port.waiting.len());
+        self.under_way.iter().map(VecDeque::len).chain(waiting).sum()
     }
 
     /// The host at `node`, to look into after a run.
@@ -231,7 +262,13 @@ impl<O: Observer> Lockstep<O> {
         let (node, port) = (end.to, end.to_port);
         self.totals.packet_hops += 1;
         let due = match Packet::decode(bytes) {
-            Ok(packet) => self.pass(node, packet, Some(port)),
+            Ok(mut packet) => {
+                let out = self.topology.link_id(node, port).index();
+                if let Some(Metered { agent, .. }) = &mut self.metered[out] {
+                    agent.arrive(self.now, &mut packet, &self.ports[out]);
+                }
+                self.pass(node, packet, Some(port))
+            }
             Err(error) => {
                 self.totals.malformed += 1;
                 self.observer.malformed(self.now, link, bytes, error);
@@ -287,7 +324,7 @@ impl<O: Observer> Lockstep<O> {
                 Output::Send { packet, port } => {
                     self.totals.sent += 1;
                     match port {
-                        Some(port) => self.enqueue(node, port, &packet),
+                        Some(port) => self.enqueue(node, port, packet, true),
                         None => self.pass(node, packet, None),
                     };
                 }
@@ -319,14 +356,15 @@ impl<O: Observer> Lockstep<O> {
             None if arrival.is_some() => Verdict::Deliver,
             None => Verdict::Forward(PortId(0)),
         };
+        let is_own = arrival.is_none();
         match verdict {
-            Verdict::Forward(port) => self.enqueue(node, port, &packet),
+            Verdict::Forward(port) => self.enqueue(node, port, packet, is_own),
             Verdict::Deliver => {
                 self.totals.delivered += 1;
                 self.tell(node, Input::Packet { packet: &packet, port: arrival.unwrap_or(PortId(0)) })
             }
             Verdict::Drop(reason) => self.lose(node, None, &packet, reason),
-            Verdict::Answer(port) => self.enqueue(node, port, &packet) | self.originate(node),
+            Verdict::Answer(port) => self.enqueue(node, port, packet, is_own) | self.originate(node),
             Verdict::Absorb => {
                 self.totals.delivered += 1;
                 self.originate(node)
@@ -342,35 +380,83 @@ impl<O: Observer> Lockstep<O> {
             && let Some((packet, port)) = forwarder.originate()
         {
             self.totals.sent += 1;
-            due |= self.enqueue(node, port, &packet);
+            due |= self.enqueue(node, port, packet, true);
         }
         due
     }
 
-    /// Puts a packet on the link behind a port. Returns whether it was lost and the host is due a poll.
-    fn enqueue(&mut self, node: NodeId, port: PortId, packet: &Packet) -> bool {
+    /// Hands a packet, of this node's own or not, to a port. Returns whether the node's host is due a poll.
+    fn enqueue(&mut self, node: NodeId, port: PortId, mut packet: Packet, is_own: bool) -> bool {
         let link = self.topology.link_id(node, port);
         let exists = port.index() < self.nodes[node.index()].ports;
-        let Some(wire) = exists.then(|| self.topology.link(link)).flatten() else {
-            return self.lose(node, Some(port), packet, DropReason::LinkDown);
-        };
+        if !exists || self.topology.link(link).is_none() {
+            return self.lose(node, Some(port), &packet, DropReason::LinkDown);
+        }
+        let time = self.serialisation(link, &packet);
         let state = &mut self.ports[link.index()];
-        state.free_at = state.free_at.max(self.now)
-            + wire.rate.time_for(Bytes(self.topology.link_layer().on_wire(packet.size).into()));
+        let start = state.free_at.max(self.now);
+        let Some(metered) = &mut self.metered[link.index()] else {
+            self.launch(link, start + time, &packet);
+            return false;
+        };
+        let notice = metered.agent.enqueue(self.now, &mut packet, state);
+        state.free_at = start + time;
+        metered.waiting.push_back(Queued { packet, is_own });
+        self.serve(link);
+        notice.is_some_and(|notice| {
+            self.totals.sent += 1;
+            self.pass(node, notice, None)
+        })
+    }
 
+    /// Begins the next transmission of a port with an agent, if none is under way and anything waits.
+    fn serve(&mut self, link: LinkId) {
+        let Some(metered) = &mut self.metered[link.index()] else { return };
+        if metered.sending.is_some() {
+            return;
+        }
+        let Some(Queued { mut packet, is_own }) = metered.waiting.pop_front() else { return };
+        metered.agent.dequeue(self.now, &mut packet, &self.ports[link.index()]);
+        let sent = self.now + self.serialisation(link, &packet);
+        self.launch(link, sent, &packet);
+        self.events.push(Reverse((sent, Event::Sent(link))));
+        if let Some(metered) = &mut self.metered[link.index()] {
+            metered.sending = Some(Queued { packet, is_own });
+        }
+    }
+
+    fn transmission_ends(&mut self, link: LinkId) {
+        let Some(metered) = &mut self.metered[link.index()] else { return };
+        let Queued { packet, is_own } = metered.sending.take().expect("a transmission that ends was begun");
+        metered.agent.left(self.now, packet.class(), packet.size);
+        self.serve(link);
+        let node = self.topology.link(link).expect("packets leave by links").from;
+        if is_own && self.tell(node, Input::Sent(&packet)) {
+            self.poll(node);
+        }
+    }
+
+    fn serialisation(&self, link: LinkId, packet: &Packet) -> Duration {
+        let bytes = self.topology.link_layer().on_wire(packet.size);
+        self.ports[link.index()].rate.time_for(Bytes(bytes.into()))
+    }
+
+    /// Puts a packet, whose last bit leaves at `sent`, on a link.
+    fn launch(&mut self, link: LinkId, sent: Time, packet: &Packet) {
+        let state = &mut self.ports[link.index()];
+        state.free_at = state.free_at.max(sent);
         let mut bytes = self.spare_buffers.pop().unwrap_or_default();
         bytes.clear();
         packet.encode(&mut bytes);
         assert_eq!(packet.size as usize, bytes.len(), "the size of {:?}", packet.header);
-        self.observer.transmitted(self.now, state.free_at, link, &mut bytes);
+        self.observer.transmitted(self.now, sent, link, &mut bytes);
 
-        let arrives = state.free_at + wire.delay;
+        let arrives = sent + self.topology.link(link).expect("packets leave by links").delay;
         let queue = &mut self.under_way[link.index()];
         queue.push_back((arrives, bytes));
         if queue.len() == 1 {
             self.events.push(Reverse((arrives, Event::Arrival(link))));
         }
-        false
     }
 
     /// Loses a packet. Returns whether the node has a host, which was told and is due a poll.

@@ -128,8 +128,8 @@ proptest! {
             forwarder: Some(Box::new(Walk)),
         };
         let ring = ring(nodes);
-        let simulated = simulate(&ring, chatterbox, flows.clone(), Time::NEVER, &errors);
-        let moved = run_in_lockstep(&ring, chatterbox, flows, Time::NEVER, &errors);
+        let simulated = simulate(&ring, chatterbox, |_| None, flows.clone(), Time::NEVER, &errors);
+        let moved = run_in_lockstep(&ring, chatterbox, |_| None, flows, Time::NEVER, &errors);
         prop_assert!(!simulated.packets.is_empty());
         prop_assert_eq!(simulated, moved);
     }

@@ -55,11 +55,18 @@ impl Rack {
     }
 
     fn simulate(&self, flows: &[Flow], limit: Time) -> Trace {
-        simulate(&self.topology, |id| self.parts(id), flows.to_vec(), limit, &LinkErrors::default())
+        simulate(&self.topology, |id| self.parts(id), |_| None, flows.to_vec(), limit, &LinkErrors::default())
     }
 
     fn run_in_lockstep(&self, flows: &[Flow], limit: Time) -> Trace {
-        run_in_lockstep(&self.topology, |id| self.parts(id), flows.to_vec(), limit, &LinkErrors::default())
+        run_in_lockstep(
+            &self.topology,
+            |id| self.parts(id),
+            |_| None,
+            flows.to_vec(),
+            limit,
+            &LinkErrors::default(),
+        )
     }
 
     fn knowledge(&self) -> Vec<Knowledge> {

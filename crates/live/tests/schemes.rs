@@ -1,4 +1,4 @@
-//! Every scheme of the registry that plain FIFO ports can carry, with its defaults, through the packet engine and
+//! Every scheme of the registry that FIFO ports can carry, with agents or without, with its defaults, through the packet engine and
 //! through lockstep: the same packets, the same reports.
 
 mod both;
@@ -29,7 +29,7 @@ fn flows(nodes: u64) -> Vec<Flow> {
     (0..60).map(flow).collect()
 }
 
-/// The parts on this fabric; `None` if some port needs a queue of its own, which plain FIFOs are not, or the routing does not fit the fabric.
+/// The parts on this fabric; `None` if some port needs a queue of its own, which FIFOs are not, or the routing does not fit the fabric.
 fn parts(scheme: &Transport, routing: &str, topology: &Arc<Topology>) -> Option<Parts> {
     parts_with(scheme, routing, topology, &Settings::defaults(scheme.info.parameters))
 }
@@ -47,10 +47,7 @@ fn parts_with(
     let plan = Plan { congestion_points, ..Plan::new(topology, routing, settings, SEED) };
     let of_routing = registry::routing(routing).map_or(&[][..], |routing| routing.info.parameters);
     let mut parts = scheme.build(&plan, &Settings::defaults(of_routing)).ok()?;
-    let plain = (0..topology.link_slots()).all(|link| {
-        let link = LinkId::of(link);
-        (parts.queue)(link).is_none() && (parts.agent)(link).is_none()
-    });
+    let plain = (0..topology.link_slots()).all(|link| (parts.queue)(LinkId::of(link)).is_none());
     (plain && !parts.hear_of_departures).then_some(parts)
 }
 
@@ -77,8 +74,10 @@ fn every_scheme_on_fifo_ports_sends_the_same_bytes_in_both_engines() {
         };
         let topology = topology.clone();
         let name = format!("{} over {routing}", scheme.info.name);
-        let simulated = simulate(&topology, simulated.node, flows.clone(), end, &LinkErrors::default());
-        let moved = run_in_lockstep(&topology, moved.node, flows.clone(), end, &LinkErrors::default());
+        let simulated =
+            simulate(&topology, simulated.node, simulated.agent, flows.clone(), end, &LinkErrors::default());
+        let moved =
+            run_in_lockstep(&topology, moved.node, moved.agent, flows.clone(), end, &LinkErrors::default());
         let delivered =
             moved.reports.iter().filter(|(.., report)| matches!(report, Report::Delivered { .. }));
         assert_eq!(delivered.count(), flows.len(), "{name}");
@@ -90,7 +89,7 @@ fn every_scheme_on_fifo_ports_sends_the_same_bytes_in_both_engines() {
     let routings = registry::ROUTINGS.iter().map(|routing| routing.info.name);
     assert!(
         routings
-            .chain(["r2c2", "tcp-newreno", "tcp-cubic", "dctcp", "udp"])
+            .chain(["r2c2", "tcp-newreno", "tcp-cubic", "dctcp", "udp", "pdq", "d3", "rcp"])
             .all(|name| compared.contains(name)),
         "{compared:?}"
     );
@@ -107,8 +106,8 @@ fn reliable_r2c2_sends_the_same_bytes_in_both_engines_over_noisy_links() {
     let flows = flows(16);
     let end = Time::ZERO + Duration::from_ms(100);
     let errors = LinkErrors { seed: SEED, loss: 0.01, corruption: 0.01, ..LinkErrors::default() };
-    let simulated = simulate(&topology, node(), flows.clone(), end, &errors);
-    let moved = run_in_lockstep(&topology, node(), flows.clone(), end, &errors);
+    let simulated = simulate(&topology, node(), |_| None, flows.clone(), end, &errors);
+    let moved = run_in_lockstep(&topology, node(), |_| None, flows.clone(), end, &errors);
     let repeats = moved.reports.iter().filter_map(|(.., report)| match report {
         Report::Closed { retransmissions, .. } => Some(*retransmissions),
         _ => None,
@@ -134,8 +133,8 @@ fn r2c2_chooses_protocols_alike_in_both_engines() {
             |(id, src, dst)| Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(4_000_000), Time::ZERO);
         let flows = [(0, 0, 1), (1, 10, 11)].map(flow).to_vec();
         let end = Time::ZERO + Duration::from_ms(10);
-        let simulated = simulate(&topology, node(), flows.clone(), end, &LinkErrors::default());
-        let moved = run_in_lockstep(&topology, node(), flows.clone(), end, &LinkErrors::default());
+        let simulated = simulate(&topology, node(), |_| None, flows.clone(), end, &LinkErrors::default());
+        let moved = run_in_lockstep(&topology, node(), |_| None, flows.clone(), end, &LinkErrors::default());
         let paced = moved.reports.iter().filter_map(|(.., report)| match report {
             Report::Paced { rate, .. } => Some(*rate),
             _ => None,

@@ -3,7 +3,7 @@
 
 mod aggregation;
 
-use aggregation::{Bench, GBPS, Outcome, dumbbell, flow, least_mean_ms, query, tree};
+use aggregation::{Bench, Case, GBPS, Outcome, all_end, dumbbell, flow, least_mean_ms, query, tree};
 use raddle_core::{Duration, Flow, FlowId, LinkErrors, Packet, PortAgent, PortState, Stream, Time};
 use raddle_schemes::adapted_capacity::Gains;
 use raddle_schemes::d3::controller::{Memory, Sums};
@@ -239,4 +239,22 @@ fn snapshot_7_stamping_acknowledgements_keeps_bursts_of_syns_apart() {
     let settings = [("restamp", Value::Flag(false))];
     let literal = slowdown(&Bench { settings: &settings, ..Bench::new("rcp", &topology) }, 10);
     assert!(literal > 1.1 * stamped, "{literal} and {stamped}");
+}
+
+#[test]
+fn every_flow_of_a_thousand_random_cases_of_rcp_ends() {
+    all_end("rcp", |random| {
+        let settings = vec![("restamp", Value::Flag(random.coin()))];
+        Case { settings, gives_up: false }
+    });
+}
+
+/// With routers that know what each flow has: those that believe requests grant nothing any more once enough are lost.
+#[test]
+fn every_flow_of_a_thousand_random_cases_of_d3_ends() {
+    all_end("d3", |random| {
+        let gives_up = random.coin();
+        let settings = vec![("quench", Value::Flag(gives_up)), ("clamp", Value::Flag(random.coin()))];
+        Case { settings, gives_up }
+    });
 }

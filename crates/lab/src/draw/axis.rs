@@ -49,9 +49,7 @@ impl Axis {
             return Self { range: 0.0..1.0, ticks: vec![0.0, 1.0], log, names: None };
         }
         if log {
-            let (low, high) = (least.floor(), (most.ceil()).max(least.floor() + 1.0));
-            let ticks = (low as i64..=high as i64).map(|decade| decade as f64).collect();
-            return Self { range: low..high, ticks, log, names: None };
+            return Self::logarithmic(least, most);
         }
         let edge = 0.05 * (most - least);
         // Zero is shown where it is near, and the values are more than one.
@@ -67,6 +65,20 @@ impl Axis {
         let step = nice((high - low) / 6.0);
         let ticks = ((low / step).ceil() as i64..=(high / step) as i64).map(|i| i as f64 * step).collect();
         Self { range: low..high, ticks, log, names: None }
+    }
+
+    /// From the decade that one logarithm is in to that of the other or, where they are near, from 1, 2 or 5 times a power of
+    /// ten to the next.
+    fn logarithmic(least: f64, most: f64) -> Self {
+        let factors: &[f64] = if most - least < 2.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+        let decades = least.floor() as i32..=most.floor() as i32 + 1;
+        let ticks: Vec<f64> = decades
+            .flat_map(|decade| factors.iter().map(move |factor| f64::from(decade) + factor.log10()))
+            .collect();
+        let first = ticks.iter().rposition(|&tick| tick <= least).unwrap_or(0);
+        let last =
+            ticks.iter().position(|&tick| tick >= most.max(ticks[first] + 1e-9)).unwrap_or(ticks.len() - 1);
+        Self { range: ticks[first]..ticks[last], ticks: ticks[first..=last].to_vec(), log: true, names: None }
     }
 
     /// Where a value is between the ends, from 0 to 1.
@@ -117,6 +129,18 @@ mod tests {
         for (step, expected) in steps.into_iter().zip([1.0, 2.0, 5.0, 10.0]) {
             assert!((step - expected).abs() < 1e-12);
         }
+    }
+
+    #[test]
+    fn a_logarithmic_axis_of_few_decades_names_steps_between_them() {
+        let named = |least: f64, most: f64| {
+            let axis = Axis::new([least.log10(), most.log10()].into_iter(), true, false);
+            axis.ticks.iter().map(|&tick| axis.name(tick)).collect::<Vec<_>>()
+        };
+        assert_eq!(named(0.14, 2.3), ["0.1", "0.2", "0.5", "1", "2", "5"]);
+        assert_eq!(named(3.0, 40_000.0), ["1", "10", "100", "1,000", "10,000", "100,000"]);
+        assert_eq!(named(1.0, 1.0), ["1", "2"]);
+        assert_eq!(named(20.0, 50.0), ["20", "50"]);
     }
 
     #[test]

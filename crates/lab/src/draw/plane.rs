@@ -14,7 +14,8 @@ pub(super) struct Laid<'a> {
     drawn: Vec<Vec<Point>>,
     x: Axis,
     y: Axis,
-    legend: Legend,
+    /// Unless names are nowhere but on the axis.
+    legend: Option<Legend>,
 }
 
 /// Of a bar, as a share of the way from a group to the next: groups take most of that.
@@ -51,13 +52,14 @@ impl<'a> Laid<'a> {
             None => Axis::new(all().map(|at| at.x), *log_x, false),
         };
         let y = Axis::new(heights.flatten(), *log_y, true);
-        let legend = Legend::of(series, *mark, (&x, &y), &drawn);
+        let named = series.iter().any(|series| !series.label.is_empty());
+        let legend = named.then(|| Legend::of(series, *mark, (&x, &y), &drawn));
         Self { plane, drawn, x, y, legend }
     }
 
     /// What the legend takes above the plot, in pixels.
     pub(super) fn headroom(&self) -> u32 {
-        self.legend.headroom()
+        self.legend.map_or(0, Legend::headroom)
     }
 
     /// Draws it, its plot this many pixels lower than it would be without a legend above.
@@ -73,6 +75,7 @@ impl<'a> Laid<'a> {
         let letters = ticks.as_ref().map_or(15, |names| {
             fitting(names.iter().map(String::as_str), PLOT.0 / names.len().max(1) as i32 - 6, 15)
         });
+        let words = fitting([y_label.as_str()], PLOT.1, fitting([x_label.as_str()], PLOT.0, 18));
         let mut context = ChartBuilder::on(&area)
             .margin_top(headroom)
             .x_label_area_size(52)
@@ -83,7 +86,7 @@ impl<'a> Laid<'a> {
             .configure_mesh()
             .x_desc(x_label)
             .y_desc(y_label)
-            .axis_desc_style(font(18))
+            .axis_desc_style(font(words))
             .x_label_style(font(letters))
             .y_label_style(font(15))
             .light_line_style(TRANSPARENT)
@@ -125,6 +128,6 @@ impl<'a> Laid<'a> {
         let (origin, (across, down)) = (area.get_base_pixel(), context.plotting_area().get_pixel_range());
         let inside = |(x, y): (i32, i32)| (x - origin.0, y - origin.1);
         let plot = (inside((across.start, down.start)), inside((across.end, down.end)));
-        self.legend.draw(&area, plot, series, *mark)
+        self.legend.map_or(Ok(()), |legend| legend.draw(&area, plot, series, *mark))
     }
 }

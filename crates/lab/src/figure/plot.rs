@@ -106,12 +106,18 @@ impl Plot {
 
     /// The curves among the plot's runs.
     fn curves(&self, runs: &[Run]) -> Vec<Curve> {
-        let labels = labels_of(runs.iter().filter(|run| run.is_at(&self.at)), &self.by);
+        let mut labels = labels_of(runs.iter().filter(|run| run.is_at(&self.at)), &self.by);
+        if self.is_along_its_curves() {
+            labels.clear(); // one curve goes over them
+        }
         let at = |label: &String| self.at.iter().cloned().chain([(self.by.clone(), label.clone())]).collect();
         if let Kind::Series { each } = &self.kind
             && !each.is_empty()
         {
             return self.crossed(&labels, at, each.iter().cloned());
+        }
+        if self.stats.is_empty() && self.is_along_its_curves() {
+            return vec![Curve { label: String::new(), measure: self.measure.clone(), at: self.at.clone() }];
         }
         if self.stats.is_empty() {
             let of =
@@ -120,6 +126,11 @@ impl Plot {
         }
         let stats = self.stats.iter().map(|(name, stat)| (name.clone(), self.measure.with(*stat)));
         self.crossed(&labels, at, stats)
+    }
+
+    /// Whether the sweep of its curves is that of its stops: names below an axis need no legend, and bars no neighbours.
+    fn is_along_its_curves(&self) -> bool {
+        matches!(&self.kind, Kind::Along { sweep, .. } if *sweep == self.by)
     }
 
     /// A curve of each of these measures, by name, at each of the labels; without their names if there are not several.
@@ -214,8 +225,13 @@ impl Plot {
         let value = |curve: &Curve, stop: &str, seeds: Seeds<'_>| {
             let over = number(curve, sweep, stop, runs, seeds)?;
             let Some(label) = relative_to else { return Some(over) };
-            let base = curves.iter().find(|curve| curve.label == label)?;
-            Some(over / number(base, sweep, stop, runs, seeds)?)
+            let base = if self.is_along_its_curves() {
+                number(curve, sweep, label, runs, seeds)
+            } else {
+                let base = curves.iter().find(|curve| curve.label == label)?;
+                number(base, sweep, stop, runs, seeds)
+            };
+            Some(over / base?)
         };
         let point = |curve: &Curve, (i, stop): (usize, &String)| {
             let y = value(curve, stop, Seeds::All)?;
@@ -294,4 +310,41 @@ fn read_each(item: Option<&Item>, measure: &Measure) -> Result<Vec<(String, Meas
 fn number(curve: &Curve, sweep: &str, stop: &str, runs: &[Run], seeds: Seeds<'_>) -> Option<f64> {
     let at: Labels = curve.at.iter().cloned().chain([(sweep.to_owned(), stop.to_owned())]).collect();
     curve.measure.number(runs, &at, seeds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Document;
+    use crate::figure::runs::{Data, SEED};
+
+    fn run(scheme: &str, seed: &str, number: f64) -> Run {
+        let labels = [("scheme", scheme), (SEED, seed)].map(|(sweep, label)| (sweep.into(), label.into()));
+        Run { labels: labels.into(), data: Data::Number(number) }
+    }
+
+    /// The plane of a plot of two schemes, run with two seeds.
+    fn plane(keys: &str) -> Plane {
+        let text = format!("[plot]\nx = \"scheme\"\ntitle = \"\"\n{keys}");
+        let document = Document::parse("test.toml", text, "".into()).expect("TOML");
+        let mut root = Section::new(&document.root, "");
+        let plot = Plot::read(root.item("plot").expect("a table")).expect("a plot");
+        let runs = [run("A", "1", 2.0), run("A", "2", 4.0), run("B", "1", 3.0), run("B", "2", 12.0)];
+        match plot.chart(&runs) {
+            Chart::Plane(plane) => plane,
+            Chart::Cells(_) => panic!("no plane"),
+        }
+    }
+
+    #[test]
+    fn bars_along_the_sweep_of_the_curves_stand_at_their_names() {
+        let places = |keys: &str| {
+            let Plane { series, ticks, .. } = plane(keys);
+            assert_eq!((series.len(), series[0].label.as_str(), ticks.unwrap().len()), (1, "", 2));
+            series[0].points.iter().map(|point| (point.x, point.y)).collect::<Vec<_>>()
+        };
+        assert_eq!(places("kind = \"bars\""), [(0.0, 3.0), (1.0, 7.5)]);
+        // Of means over seeds, where the mean of their ratios is 2.25.
+        assert_eq!(places("kind = \"bars\"\nrelative_to = \"A\""), [(0.0, 1.0), (1.0, 2.5)]);
+    }
 }

@@ -66,6 +66,8 @@ pub(crate) enum Seeds<'a> {
     All,
     /// One.
     One(&'a str),
+    /// All but this one.
+    AllBut(&'a str),
 }
 
 impl Seeds<'_> {
@@ -73,6 +75,7 @@ impl Seeds<'_> {
         match self {
             Self::All => true,
             Self::One(seed) => run.label(SEED).is_none_or(|label| label == seed),
+            Self::AllBut(seed) => run.label(SEED) != Some(seed),
         }
     }
 }
@@ -84,7 +87,7 @@ pub struct Spread {
     pub least: f64,
     /// The most.
     pub most: f64,
-    /// Half the width of the 95% confidence interval of their mean; `None` of one seed.
+    /// Half the width of the 95% confidence interval of the number over all seeds; `None` of one seed.
     pub margin: Option<f64>,
     /// Seeds that gave a number.
     pub seeds: usize,
@@ -92,11 +95,21 @@ pub struct Spread {
 
 /// How far `value` goes over the seeds of `runs`; `None` if they have none.
 pub(super) fn spread(runs: &[Run], value: impl Fn(Seeds<'_>) -> Option<f64>) -> Option<Spread> {
-    let seeds = labels_of(runs, SEED);
-    let numbers: Vec<f64> = seeds.iter().filter_map(|seed| value(Seeds::One(seed))).collect();
+    let of_one = |seed: String| Some((value(Seeds::One(&seed))?, seed));
+    let (numbers, seeds): (Vec<f64>, Vec<String>) =
+        labels_of(runs, SEED).into_iter().filter_map(of_one).unzip();
     let least = numbers.iter().copied().reduce(f64::min)?;
     let most = numbers.iter().copied().reduce(f64::max)?;
-    Some(Spread { least, most, margin: stats::margin(&numbers), seeds: numbers.len() })
+    Some(Spread { least, most, margin: margin(&seeds, value), seeds: seeds.len() })
+}
+
+/// The 95% confidence interval's half width by the jackknife: from how much the number moves as each seed is left out. Of a
+/// mean that is the usual interval; of a ratio of means it is not that of the seeds' ratios, where one seed that has
+/// next to nothing to divide by outweighs all others.
+fn margin(seeds: &[String], value: impl Fn(Seeds<'_>) -> Option<f64>) -> Option<f64> {
+    let (count, whole) = (seeds.len() as f64, value(Seeds::All)?);
+    let share = |seed: &String| Some(count * whole - (count - 1.0) * value(Seeds::AllBut(seed))?);
+    stats::margin(&seeds.iter().map(share).collect::<Option<Vec<_>>>()?)
 }
 
 /// Labels that a run must have, such as `{ tau = "1 us" }`.
@@ -130,5 +143,31 @@ fn label(item: &Item) -> Result<String, Problem> {
     match &item.value {
         Value::String(label) => Ok(label.clone()),
         other => Err(Problem::at(&item.at, Cause::WrongType { expected: "a label", found: other.kind() })),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_of_a_ratio_of_means_is_not_that_of_the_seeds_ratios() {
+        // The third seed has next to nothing to divide by.
+        let pairs = [(10.0, 10.0), (9.0, 10.0), (1.0, 0.1)];
+        let run = |seed: usize| Run {
+            labels: vec![(SEED.to_owned(), seed.to_string())],
+            data: Data::Number(seed as f64),
+        };
+        let runs: Vec<Run> = (0..pairs.len()).map(run).collect();
+        let ratio = |seeds: Seeds<'_>| {
+            let kept = runs.iter().zip(pairs).filter(|(run, _)| seeds.hold(run)).map(|(_, pair)| pair);
+            let (above, below) = kept.fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+            Some(above / below)
+        };
+        let over = spread(&runs, ratio).expect("seeds");
+        assert_eq!((over.least, over.most, over.seeds), (0.9, 10.0, 3));
+        let margin = over.margin.expect("several seeds");
+        assert!((0.1..1.0).contains(&margin), "{margin}");
+        assert!(stats::margin(&[1.0, 0.9, 10.0]).is_some_and(|of_ratios| of_ratios > 10.0));
     }
 }

@@ -3,7 +3,9 @@
 //!
 //! The measure is supposed to fall along the key: whatever holds at a value holds at all below. It is averaged over seeds,
 //! the same ones at every value, so that neighbouring values see the same draws. Where the supposition fails, the value
-//! found is one that holds and whose next one does not, not always the greatest of these.
+//! found is one that holds and whose next one does not, not always the greatest of these. It fails of few seeds where the
+//! mean over many does fall: one seed's bad luck at a value lasts for many values above. More seeds help; a scan for
+//! the greatest value that holds would find the luckiest.
 
 mod directory;
 mod found;

@@ -1,6 +1,8 @@
 //! The same nodes under the packet engine and under lockstep.
 
-use raddle_core::{DropReason, Flow, LinkErrors, LinkId, Node, NodeId, Packet, PortId, Report, Time};
+use raddle_core::{
+    DropReason, Flow, LinkErrors, LinkId, Node, NodeId, Packet, PortAgent, PortId, Report, Time,
+};
 use raddle_live::lockstep::{self, Lockstep};
 use raddle_packet_sim::{self as packet_sim, Config, PortSetup, Simulation};
 use raddle_topology::Topology;
@@ -51,12 +53,13 @@ impl lockstep::Observer for Trace {
 pub(crate) fn simulate(
     topology: &Arc<Topology>,
     node: impl FnMut(NodeId) -> Node,
+    mut agent: impl FnMut(LinkId) -> Option<Box<dyn PortAgent>>,
     flows: Vec<Flow>,
     limit: Time,
     errors: &LinkErrors,
 ) -> Trace {
     let config = Config { time_limit: Some(limit), errors: errors.clone(), ..Config::default() };
-    let port = |_| PortSetup::default();
+    let port = |link| PortSetup { agent: agent(link), ..PortSetup::default() };
     let mut simulation = Simulation::new(topology, node, port, flows, config, Trace::default());
     simulation.run(|_| ControlFlow::Continue(()));
     simulation.into_observer()
@@ -66,11 +69,13 @@ pub(crate) fn simulate(
 pub(crate) fn run_in_lockstep(
     topology: &Arc<Topology>,
     node: impl FnMut(NodeId) -> Node,
+    agent: impl FnMut(LinkId) -> Option<Box<dyn PortAgent>>,
     flows: Vec<Flow>,
     limit: Time,
     errors: &LinkErrors,
 ) -> Trace {
-    let mut live = Lockstep::new(topology, node, flows, Trace::default()).with_errors(errors);
+    let mut live = Lockstep::new(topology, node, flows, Trace::default());
+    live = live.with_agents(agent).with_errors(errors);
     live.run(limit);
     assert!(live.totals().malformed == 0 || errors.corruption > 0.0);
     live.into_observer()

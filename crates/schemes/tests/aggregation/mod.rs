@@ -154,3 +154,41 @@ impl<'a> Bench<'a> {
         simulation.into_observer()
     }
 }
+
+/// How a transport is set in one of the cases of [`all_end`].
+pub(crate) struct Case {
+    pub(crate) settings: Vec<(&'static str, Value)>,
+    /// Whether it gives up flows that cannot meet their deadlines.
+    pub(crate) gives_up: bool,
+}
+
+/// Runs a thousand cases of two to eight flows between servers of the tree, half of them with deadlines, without and with
+/// losses, and finds that every flow ends or is given up.
+pub(crate) fn all_end(transport: &str, case: impl Fn(&mut Stream) -> Case) {
+    let topology = tree();
+    for seed in 0..1_000 {
+        let mut random = Stream::new(seed, 0, "cases");
+        let count = 2 + random.below(7) as u32;
+        let flows: Vec<Flow> = (0..count)
+            .map(|n| {
+                let src = random.below(12) as u32;
+                let dst = (src + 1 + random.below(11) as u32) % 12;
+                let deadline = random.coin().then(|| Duration::from_us(500 + random.below(3_000)));
+                Flow { deadline, ..flow(n, src, dst, 1 + random.below(40_000), Duration::ZERO) }
+            })
+            .collect();
+        let Case { settings, gives_up } = case(&mut random);
+        for loss in [0.0, 0.03] {
+            let errors = LinkErrors { seed, loss, ..LinkErrors::default() };
+            let outcome =
+                Bench { settings: &settings, errors, ..Bench::new(transport, &topology) }.run(&flows);
+            for flow in &flows {
+                let is_done = outcome.done.contains_key(&flow.id.0);
+                assert!(
+                    is_done || gives_up && flow.deadline.is_some(),
+                    "{transport}, seed {seed}, {settings:?}, {loss}: {flow:?}"
+                );
+            }
+        }
+    }
+}
