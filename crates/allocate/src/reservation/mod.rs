@@ -15,7 +15,7 @@
 
 mod grants;
 
-use crate::fluid::GRACE_S;
+use crate::work::Work;
 use crate::{Changes, Fluid, FluidFlow, Incremental};
 use grants::Link;
 use raddle_core::{Duration, Time};
@@ -27,8 +27,6 @@ pub const REFRESH: Duration = Duration::from_ms(1);
 
 /// Relative difference within which two rates are the same.
 const SAME: f64 = 1e-9;
-
-const PS_PER_S: f64 = 1e12;
 
 /// Reservations in order of arrival, and max-min fair shares of the rest.
 #[derive(Debug, Clone)]
@@ -59,18 +57,12 @@ pub struct Reservation {
 #[derive(Debug, Clone)]
 struct Member {
     order: u64,
-    /// [`Time::NEVER`] where there is no flow, too.
-    due: Time,
+    /// Due [`Time::NEVER`] where there is no flow, too.
+    work: Work,
     /// The most that it can send if its links could carry more, bit/s; else infinity.
     demand_bps: f64,
-    /// The most it can send, bit/s.
-    max_bps: f64,
-    /// Bits left at `since`.
-    remaining_bits: f64,
-    since: Time,
     asked_bps: f64,
     granted_bps: f64,
-    rate_bps: f64,
     /// Whether its links count it among those that were granted less than they asked for.
     short: bool,
     /// When its deadline gets out of reach at this rate.
@@ -83,35 +75,13 @@ struct Member {
 }
 
 impl Member {
-    /// How long it can send nothing and still meet its deadline, in seconds; less than 0 if it cannot.
-    fn slack_s(&self, now: Time) -> f64 {
-        (self.due.as_ps() as f64 - now.as_ps() as f64) / PS_PER_S - self.remaining_bits / self.max_bps
-    }
-
-    /// Counts what it has sent.
-    fn advance(&mut self, now: Time) {
-        let sent = self.rate_bps * now.since(self.since).as_secs_f64();
-        self.remaining_bits = (self.remaining_bits - sent).max(0.0);
-        self.since = now;
-    }
-
-    /// What it needs to meet its deadline, in bit/s, as of when it counted last; at most what it can send.
-    fn needs_bps(&self) -> f64 {
-        (self.remaining_bits / self.due.since(self.since).as_secs_f64()).min(self.max_bps)
+    fn is_urgent(&self) -> bool {
+        self.work.due != Time::NEVER
     }
 
     /// Whether it sends what it asked for, so that it would go on to ask for the same.
     fn is_steady(&self) -> bool {
-        (self.rate_bps - self.asked_bps).abs() <= SAME * self.max_bps
-    }
-
-    /// When its deadline gets out of reach at this rate, as of when it counted last.
-    fn out_of_reach(&self) -> Time {
-        if self.rate_bps >= self.needs_bps() {
-            return Time::NEVER;
-        }
-        let in_s = (self.slack_s(self.since) + GRACE_S) / (1.0 - self.rate_bps / self.max_bps) + GRACE_S;
-        self.since + Duration::from_ps((in_s.max(0.0) * PS_PER_S) as u64 + 1)
+        (self.work.rate_bps - self.asked_bps).abs() <= SAME * self.work.max_bps
     }
 }
 
@@ -156,7 +126,7 @@ impl Reservation {
             self.refresh_at = Time::NEVER;
             for slot in 0..self.flows.len() {
                 let flow = &self.flows[slot];
-                if flow.due != Time::NEVER && !flow.is_steady() {
+                if flow.is_urgent() && !flow.is_steady() {
                     self.ask_for(now, slot as u32, changes);
                 }
             }
@@ -183,11 +153,11 @@ impl Reservation {
         if std::mem::replace(&mut flow.doubted, true) {
             return;
         }
-        flow.advance(now);
-        if flow.slack_s(now) < -GRACE_S {
+        flow.work.advance(now);
+        if flow.work.is_late() {
             changes.given_up.push(slot as usize);
         } else {
-            flow.asked_bps = flow.needs_bps();
+            flow.asked_bps = flow.work.needs_bps();
             self.doubts.push(Reverse((flow.order, slot)));
         }
     }
@@ -197,7 +167,7 @@ impl Reservation {
         let next = now.as_ps() / REFRESH.as_ps() + 1;
         for (slot, share_bps) in self.rest.changes() {
             let flow = &mut self.flows[slot];
-            if flow.due == Time::NEVER {
+            if !flow.is_urgent() {
                 changes.rates.push((slot, share_bps));
             } else if !std::mem::replace(&mut flow.touched, true) {
                 self.touched.push(slot as u32);
@@ -206,12 +176,12 @@ impl Reservation {
         for slot in self.touched.drain(..) {
             let flow = &mut self.flows[slot as usize];
             flow.touched = false;
-            flow.advance(now);
+            flow.work.advance(now);
             let rate_bps = flow.granted_bps + self.rest.rate(slot as usize);
-            if std::mem::replace(&mut flow.rate_bps, rate_bps).to_bits() != rate_bps.to_bits() {
+            if std::mem::replace(&mut flow.work.rate_bps, rate_bps).to_bits() != rate_bps.to_bits() {
                 changes.rates.push((slot as usize, rate_bps));
             }
-            let late_at = flow.out_of_reach();
+            let late_at = flow.work.late_at();
             let before = std::mem::replace(&mut flow.late_at, late_at);
             if late_at != before {
                 self.late.remove(&(before, slot));
@@ -234,14 +204,10 @@ impl Fluid for Reservation {
         let slot = self.rest.insert(flow.weight, flow.class, demand_bps, flow.row.iter().copied());
         let member = Member {
             order: flow.order,
-            due: flow.due,
+            work: Work::new(now, flow.size_bits, flow.due, line_bps.min(flow.demand_bps)),
             demand_bps,
-            max_bps: line_bps.min(flow.demand_bps),
-            remaining_bits: flow.size_bits,
-            since: now,
             asked_bps: 0.0,
             granted_bps: 0.0,
-            rate_bps: 0.0,
             short: false,
             late_at: Time::NEVER,
             doubted: false,
@@ -261,12 +227,12 @@ impl Fluid for Reservation {
 
     fn remove(&mut self, _: Time, slot: usize) {
         self.rest.remove(slot);
-        if self.flows[slot].due != Time::NEVER {
+        if self.flows[slot].is_urgent() {
             self.delist(slot as u32);
             self.late.remove(&(self.flows[slot].late_at, slot as u32));
         }
         let flow = &mut self.flows[slot];
-        flow.due = Time::NEVER;
+        flow.work.due = Time::NEVER;
         let row = std::mem::take(&mut flow.row);
         row.iter().for_each(|&(link, _)| self.disturb(link));
     }

@@ -15,7 +15,7 @@ fn from_scratch(policy: &Reservation, rows: &[(usize, Vec<(u32, f32)>)]) -> Vec<
     for (slot, row) in live {
         let flow = &policy.flows[*slot];
         let fits = row.iter().map(|&(link, share)| left[link as usize].max(0.0) / f64::from(share));
-        let asked = if flow.due == Time::NEVER { 0.0 } else { flow.asked_bps };
+        let asked = if flow.is_urgent() { flow.asked_bps } else { 0.0 };
         let grant = fits.fold(asked, f64::min);
         for &(link, share) in row {
             left[link as usize] -= grant * f64::from(share);
@@ -55,12 +55,12 @@ fn ends(links: &[f64], jobs: &[Job]) -> Vec<Option<f64>> {
         let rows = changed.flat_map(|slot| before.get(slot).into_iter().chain([&policy.flows[slot]]));
         let disturbed: Vec<u32> = rows.flat_map(|flow| flow.row.iter().map(|&(link, _)| link)).collect();
         asked_at.resize(policy.flows.len(), Time::ZERO);
-        for slot in live.into_iter().filter(|&slot| policy.flows[slot].due != Time::NEVER) {
+        for slot in live.into_iter().filter(|&slot| policy.flows[slot].is_urgent()) {
             let flow = &policy.flows[slot];
             let needs_bps = {
-                let mut flow = flow.clone();
-                flow.advance(now);
-                flow.needs_bps()
+                let mut work = flow.work.clone();
+                work.advance(now);
+                work.needs_bps()
             };
             let needed = (flow.asked_bps - needs_bps).abs() <= 1e-9 * largest;
             let is_beside = flow.row.iter().any(|(link, _)| disturbed.contains(link));
