@@ -185,9 +185,6 @@ fn main() {
         measure("criticality", criticality(), &tree, count, false, repeats);
         measure("criticality, deadlines", criticality(), &tree, count, true, repeats);
         measure("reservation", Reservation::new(&links), &tree, count, false, repeats);
-        // All reservations change at each event.
-        if count <= 5_000 {
-            measure("reservation, deadlines", Reservation::new(&links), &tree, count, true, repeats / 50);
-        }
+        measure("reservation, deadlines", Reservation::new(&links), &tree, count, true, repeats);
     }
 }

@@ -15,7 +15,9 @@ pub mod omniscient;
 mod reference;
 mod reservation;
 pub mod selection;
+mod subflows;
 mod water_fill;
+mod work;
 
 pub use check::{Violation, check};
 pub use criticality::{Criticality, Measure, Probing, Rules};
@@ -26,6 +28,7 @@ pub use max_min::MaxMin;
 pub use omniscient::Omniscient;
 pub use reference::Reference;
 pub use reservation::{REFRESH, Reservation};
+pub use subflows::Subflows;
 pub use water_fill::WaterFill;
 
 use raddle_core::Rate;

@@ -44,6 +44,36 @@ fn oracle_11_pdq_on_a_bottleneck() {
     assert_agrees(include_str!("worlds/pdq.toml"));
 }
 
+/// specs/pdq.md §11: a mean within 5 to 10 percent.
+#[test]
+fn oracle_11_rcp_on_a_bottleneck() {
+    assert_agrees(include_str!("worlds/rcp.toml"));
+}
+
+/// specs/pdq.md §11: within 5 to 10 percent.
+#[test]
+fn oracle_11_d3_with_deadlines_on_a_bottleneck() {
+    assert_agrees(include_str!("worlds/d3.toml"));
+}
+
+/// Outside of the 5 to 10 percent of specs/pdq.md §11, as the world says.
+#[test]
+fn pdq_on_bcube() {
+    assert_agrees(include_str!("worlds/bcube.toml"));
+}
+
+/// Outside of the 5 to 10 percent of specs/pdq.md §11, as the world says.
+#[test]
+fn pdq_on_jellyfish() {
+    assert_agrees(include_str!("worlds/jellyfish.toml"));
+}
+
+/// Outside of the 5 to 10 percent of specs/pdq.md §11, as the world says.
+#[test]
+fn multipath_pdq_on_bcube() {
+    assert_agrees(include_str!("worlds/multipath.toml"));
+}
+
 #[test]
 fn lossless_ethernet_on_a_tree() {
     assert_agrees(include_str!("worlds/lossless.toml"));

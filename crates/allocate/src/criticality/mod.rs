@@ -192,6 +192,32 @@ impl Criticality {
         self.flows[slot].remaining_bits(now)
     }
 
+    /// The most that a flow alone on these links could send at first, in bit/s.
+    pub(crate) fn line_bps(&self, row: &[(u32, f32)]) -> f64 {
+        let line = |&(link, share): &(u32, f32)| self.links[link as usize].line_bps / f64::from(share);
+        row.iter().map(line).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The rate of the flow in a slot as of the last [`settle`](Fluid::settle), in bit/s.
+    pub(crate) fn rate_bps(&self, slot: usize) -> f64 {
+        self.flows[slot].rate_bps
+    }
+
+    /// The links of the flow in a slot.
+    #[cfg(test)]
+    pub(crate) fn row(&self, slot: usize) -> &[(u32, f32)] {
+        &self.flows[slot].row
+    }
+
+    /// The flow in a slot has so many bits more to send.
+    pub(crate) fn add_bits(&mut self, now: Time, slot: usize, bits: f64) {
+        self.rekey(now, slot as u32, |flow| {
+            flow.remaining_bits = flow.remaining_bits(now) + bits;
+            flow.size_bits += bits;
+            flow.since = now;
+        });
+    }
+
     /// Notes that a flow's rate may change.
     fn touch(&mut self, flow: u32) {
         if !std::mem::replace(&mut self.flows[flow as usize].touched, true) {
@@ -246,8 +272,7 @@ impl Criticality {
 
 impl Fluid for Criticality {
     fn insert(&mut self, now: Time, flow: FluidFlow<'_>) -> usize {
-        let line = |&(link, share): &(u32, f32)| self.links[link as usize].line_bps / f64::from(share);
-        let max_bps = flow.row.iter().map(line).fold(flow.demand_bps, f64::min);
+        let max_bps = self.line_bps(flow.row).min(flow.demand_bps);
         let least_share = flow.row.iter().map(|&(_, share)| f64::from(share)).fold(1.0, f64::min);
         self.least_left_bps = self.least_left_bps.min(max_bps * self.rules.least_share * least_share);
         let member = Member {

@@ -174,6 +174,11 @@ impl Incremental {
         }
     }
 
+    /// What rates are multiples of but for weights and demands, in bit/s: the largest capacity at first has 52 bits of it.
+    pub(crate) fn unit_bps(&self) -> f64 {
+        self.unit_bps
+    }
+
     /// Adds a flow, as [`Flows::push`](crate::Flows::push) does, and returns its slot, which stays its own until it is
     /// removed. A flow that changes is removed and added again.
     ///

@@ -132,6 +132,15 @@ fn optimum(tasks: &[Task]) -> usize {
     most_on_time(tasks).into_iter().filter(|&yes| yes).count()
 }
 
+/// What is left of that if headers are work too, and no flow is complete before it has been set up and acknowledged
+/// (specification §13, oracle 13: 0.37 ms).
+fn optimum_after_start_up(tasks: &[Task]) -> usize {
+    const LATENCY_MS: f64 = 0.37;
+    const EFFICIENCY: f64 = 1_460.0 / 1_500.0;
+    let late = |task: &Task| Task { work: task.work / EFFICIENCY, due: task.due - LATENCY_MS };
+    optimum(&tasks.iter().map(late).collect::<Vec<_>>())
+}
+
 #[test]
 fn oracle_13_12_moore_hodgson_by_monte_carlo() {
     let queries = Queries { mean_kb: 100.0, mean_due_ms: 20.0 };
@@ -153,14 +162,17 @@ fn oracle_13_12_moore_hodgson_by_monte_carlo() {
 #[test]
 fn oracle_13_13_flows_at_99_percent() {
     // At the number that the specification has, the share is 0.99 but for errors; some flows fewer or more are clear.
-    for (mean_due_ms, flows) in [(20.0, 10_usize), (30.0, 17), (40.0, 25), (50.0, 34), (60.0, 44)] {
-        let queries = Queries { mean_kb: 100.0, mean_due_ms };
-        let margin = 1 + flows / 10;
-        assert!(
-            queries.share(flows - margin, optimum) >= 0.99,
-            "{mean_due_ms} ms: {flows} flows are too many"
-        );
-        assert!(queries.share(flows + margin, optimum) < 0.99, "{mean_due_ms} ms: {flows} flows are too few");
+    type OnTime = fn(&[Task]) -> usize;
+    let optima =
+        [(optimum as OnTime, [10, 17, 25, 34, 44]), (optimum_after_start_up as OnTime, [7, 12, 18, 26, 35])];
+    for (how, numbers) in optima {
+        for (mean_due_ms, flows) in [20.0, 30.0, 40.0, 50.0, 60.0].into_iter().zip(numbers) {
+            let queries = Queries { mean_kb: 100.0, mean_due_ms };
+            let margin = 1 + flows / 10;
+            let [fewer, more] = [flows - margin, flows + margin].map(|count| queries.share(count, how));
+            assert!(fewer >= 0.99, "{mean_due_ms} ms: {flows} flows are too many, {fewer}");
+            assert!(more < 0.99, "{mean_due_ms} ms: {flows} flows are too few, {more}");
+        }
     }
     for (mean_due_ms, flows) in [(20.0, 2), (30.0, 2), (40.0, 2), (50.0, 3), (60.0, 3)] {
         let queries = Queries { mean_kb: 100.0, mean_due_ms };

@@ -2,18 +2,27 @@
 //! Karagiannis, Rowstron, SIGCOMM 2011; specification of PDQ, §6 and §11).
 //!
 //! A flow with a deadline asks for the rate at which it would just meet it. In order of arrival each is granted what it
-//! asks for, or what its links have left. Then all flows, with deadlines or without, get max-min fair shares of the rest
-//! on top of that. A flow that would need more than it can send gives up (quenching).
+//! asks for, or what its links have left ([grants]). Then all flows, with deadlines or without, get max-min fair shares of
+//! the rest on top of that. A flow that would need more than it can send gives up (quenching).
 //!
-//! What a flow asks for changes as it sends more or less than that, so all is worked out at each event, and every
-//! [`REFRESH`] if some flow does not send what it asked for. Cost: flows with deadlines, and what their grants change; flows
-//! without deadlines cost what they do under [`MaxMin`](crate::MaxMin).
+//! # Who asks when
+//! What a flow would ask for changes all the time, as it sends more or less than that. It asks anew when a flow comes or goes
+//! on one of its links, and every [`REFRESH`]; between the two its request stands, as D3's do for a round trip.
+//!
+//! # Cost
+//! Flows with deadlines on the links of who comes or goes, and what their grants change; all flows with deadlines, every
+//! [`REFRESH`]. Flows without deadlines cost what they do under [`MaxMin`](crate::MaxMin).
 
+mod grants;
+
+use crate::work::Work;
 use crate::{Changes, Fluid, FluidFlow, Incremental};
+use grants::Link;
 use raddle_core::{Duration, Time};
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
 
-/// How long grants may last while nothing comes or goes (specification §11).
+/// How long requests stand while nothing comes or goes beside them (specification §11).
 pub const REFRESH: Duration = Duration::from_ms(1);
 
 /// Relative difference within which two rates are the same.
@@ -24,48 +33,55 @@ const SAME: f64 = 1e-9;
 pub struct Reservation {
     /// Shares of what reservations leave. Its slots are the flows'.
     rest: Incremental,
+    /// What links count in, bit/s.
+    unit_bps: f64,
     /// Per link slot.
     links: Vec<Link>,
     /// Per flow slot.
     flows: Vec<Member>,
-    /// Slots of flows with deadlines, in order of arrival.
-    urgent: BTreeMap<u64, usize>,
-    /// Links with reservations at the last settle.
-    reserved: Vec<u32>,
+    /// When deadlines get out of reach at the rates of now, with the slots of their flows.
+    late: BTreeSet<(Time, u32)>,
+    /// When all ask anew that do not send what they asked for.
+    refresh_at: Time,
+    /// Links where flows came or went, each once: those on them ask anew.
+    disturbed: Vec<u32>,
+    /// Flows whose grants may be wrong, each once, the first to arrive first.
+    doubts: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Links whose grants were looked at in this settle, each once.
+    visited: Vec<u32>,
+    /// Flows with deadlines whose rates may not be what was last reported, each once.
+    touched: Vec<u32>,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Link {
-    capacity_bps: f64,
-    /// At first, bit/s.
-    line_bps: f64,
-    reserved_bps: f64,
-    /// What the rest of the flows is told to share.
-    rest_bps: f64,
-    /// Whether it is listed among those with reservations.
-    listed: bool,
-}
-
+/// A flow. Without a deadline, only its row is true.
 #[derive(Debug, Clone)]
 struct Member {
     order: u64,
-    due: Time,
+    /// Due [`Time::NEVER`] where there is no flow, too.
+    work: Work,
+    /// The most that it can send if its links could carry more, bit/s; else infinity.
     demand_bps: f64,
-    /// The most it can send, bit/s.
-    max_bps: f64,
-    /// Bits left at `since`.
-    remaining_bits: f64,
-    since: Time,
     asked_bps: f64,
     granted_bps: f64,
-    rate_bps: f64,
+    /// Whether its links count it among those that were granted less than they asked for.
+    short: bool,
+    /// When its deadline gets out of reach at this rate.
+    late_at: Time,
+    /// Whether it is among the doubts, or gives up.
+    doubted: bool,
+    /// Whether it is among the touched flows.
+    touched: bool,
     row: Vec<(u32, f32)>,
 }
 
 impl Member {
-    /// How long it can send nothing and still meet its deadline, in seconds; less than 0 if it cannot.
-    fn slack_s(&self, now: Time) -> f64 {
-        (self.due.as_ps() as f64 - now.as_ps() as f64) / 1e12 - self.remaining_bits / self.max_bps
+    fn is_urgent(&self) -> bool {
+        self.work.due != Time::NEVER
+    }
+
+    /// Whether it sends what it asked for, so that it would go on to ask for the same.
+    fn is_steady(&self) -> bool {
+        (self.work.rate_bps - self.asked_bps).abs() <= SAME * self.work.max_bps
     }
 }
 
@@ -73,142 +89,167 @@ impl Reservation {
     /// No flows over links with these usable capacities, in bit/s.
     #[must_use]
     pub fn new(links: &[f64]) -> Self {
-        let link = |&bps: &f64| Link {
-            capacity_bps: bps,
-            line_bps: bps,
-            reserved_bps: 0.0,
-            rest_bps: bps,
-            listed: false,
-        };
+        let rest = Incremental::new(links);
+        let unit_bps = rest.unit_bps();
         Self {
-            rest: Incremental::new(links),
-            links: links.iter().map(link).collect(),
+            rest,
+            unit_bps,
+            links: links.iter().map(|&bps| Link::new(bps, unit_bps)).collect(),
             flows: Vec::new(),
-            urgent: BTreeMap::new(),
-            reserved: Vec::new(),
+            late: BTreeSet::new(),
+            refresh_at: Time::NEVER,
+            disturbed: Vec::new(),
+            doubts: BinaryHeap::new(),
+            visited: Vec::new(),
+            touched: Vec::new(),
         }
     }
 
-    /// Works out what flows with deadlines ask for now, and has those give up for whom that is too much.
+    /// Has the flows on a link ask anew.
+    fn disturb(&mut self, link: u32) {
+        if !std::mem::replace(&mut self.links[link as usize].disturbed, true) {
+            self.disturbed.push(link);
+        }
+    }
+
+    /// Has all flows ask that should, and those give up for whom that is too much.
     fn ask(&mut self, now: Time, changes: &mut Changes) {
-        let before = changes.given_up.len();
-        for &slot in self.urgent.values() {
-            let flow = &mut self.flows[slot];
-            let sent = flow.rate_bps * now.since(flow.since).as_secs_f64();
-            flow.remaining_bits = (flow.remaining_bits - sent).max(0.0);
-            flow.since = now;
-            if flow.slack_s(now) < -crate::fluid::GRACE_S {
-                changes.given_up.push(slot);
-            } else {
-                let left_s = flow.due.since(now).as_secs_f64();
-                flow.asked_bps = (flow.remaining_bits / left_s).min(flow.max_bps);
-            }
+        let mut gone = changes.given_up.len();
+        while let Some(&(at, slot)) = self.late.first()
+            && at <= now
+        {
+            self.late.pop_first();
+            self.flows[slot as usize].late_at = Time::NEVER;
+            self.ask_for(now, slot, changes);
         }
-        for at in before..changes.given_up.len() {
-            self.remove(now, changes.given_up[at]);
-        }
-    }
-
-    /// Grants what is asked for, first come first served, and leaves the rest to be shared.
-    fn grant(&mut self) {
-        for &link in &self.reserved {
-            self.links[link as usize].reserved_bps = 0.0;
-        }
-        for &slot in self.urgent.values() {
-            let flow = &mut self.flows[slot];
-            let left = |&(link, share): &(u32, f32)| {
-                let Link { capacity_bps, reserved_bps, .. } = self.links[link as usize];
-                (capacity_bps - reserved_bps).max(0.0) / f64::from(share)
-            };
-            let granted_bps = flow.row.iter().map(left).fold(flow.asked_bps, f64::min);
-            for &(link, share) in &flow.row {
-                let at = &mut self.links[link as usize];
-                at.reserved_bps += granted_bps * f64::from(share);
-                if !std::mem::replace(&mut at.listed, true) {
-                    self.reserved.push(link);
+        if self.refresh_at <= now {
+            self.refresh_at = Time::NEVER;
+            for slot in 0..self.flows.len() {
+                let flow = &self.flows[slot];
+                if flow.is_urgent() && !flow.is_steady() {
+                    self.ask_for(now, slot as u32, changes);
                 }
             }
-            let had_bps = std::mem::replace(&mut flow.granted_bps, granted_bps);
-            if flow.demand_bps.is_finite() && had_bps.to_bits() != granted_bps.to_bits() {
-                self.rest.set_demand(slot, (flow.demand_bps - granted_bps).max(0.0));
+        }
+        loop {
+            for at in gone..changes.given_up.len() {
+                self.remove(now, changes.given_up[at]);
+            }
+            gone = changes.given_up.len();
+            let Some(link) = self.disturbed.pop() else { break };
+            self.visit(link);
+            let disturbed = &mut self.links[link as usize];
+            (disturbed.disturbed, disturbed.doubted) = (false, true);
+            for at in 0..self.links[link as usize].grants.len() {
+                let slot = self.links[link as usize].grants[at].slot;
+                self.ask_for(now, slot, changes);
             }
         }
-        let (links, rest) = (&mut self.links, &mut self.rest);
-        self.reserved.retain(|&link| {
-            let at = &mut links[link as usize];
-            let rest_bps = (at.capacity_bps - at.reserved_bps).max(0.0);
-            if std::mem::replace(&mut at.rest_bps, rest_bps).to_bits() != rest_bps.to_bits() {
-                rest.set_capacity(link, rest_bps);
+    }
+
+    /// Works out what a flow asks for now, unless it has asked, or has it give up.
+    fn ask_for(&mut self, now: Time, slot: u32, changes: &mut Changes) {
+        let flow = &mut self.flows[slot as usize];
+        if std::mem::replace(&mut flow.doubted, true) {
+            return;
+        }
+        flow.work.advance(now);
+        if flow.work.is_late() {
+            changes.given_up.push(slot as usize);
+        } else {
+            flow.asked_bps = flow.work.needs_bps();
+            self.doubts.push(Reverse((flow.order, slot)));
+        }
+    }
+
+    /// Reports rates that have changed, and notes what follows from them.
+    fn report(&mut self, now: Time, changes: &mut Changes) {
+        let next = now.as_ps() / REFRESH.as_ps() + 1;
+        for (slot, share_bps) in self.rest.changes() {
+            let flow = &mut self.flows[slot];
+            if !flow.is_urgent() {
+                changes.rates.push((slot, share_bps));
+            } else if !std::mem::replace(&mut flow.touched, true) {
+                self.touched.push(slot as u32);
             }
-            at.listed = at.reserved_bps > 0.0;
-            at.listed
-        });
+        }
+        for slot in self.touched.drain(..) {
+            let flow = &mut self.flows[slot as usize];
+            flow.touched = false;
+            flow.work.advance(now);
+            let rate_bps = flow.granted_bps + self.rest.rate(slot as usize);
+            if std::mem::replace(&mut flow.work.rate_bps, rate_bps).to_bits() != rate_bps.to_bits() {
+                changes.rates.push((slot as usize, rate_bps));
+            }
+            let late_at = flow.work.late_at();
+            let before = std::mem::replace(&mut flow.late_at, late_at);
+            if late_at != before {
+                self.late.remove(&(before, slot));
+                if late_at != Time::NEVER {
+                    self.late.insert((late_at, slot));
+                }
+            }
+            if !flow.is_steady() {
+                self.refresh_at = self.refresh_at.min(Time::from_ps(next * REFRESH.as_ps()));
+            }
+        }
     }
 }
 
 impl Fluid for Reservation {
     fn insert(&mut self, now: Time, flow: FluidFlow<'_>) -> usize {
-        let slot = self.rest.insert(flow.weight, flow.class, flow.demand_bps, flow.row.iter().copied());
         let line = |&(link, share): &(u32, f32)| self.links[link as usize].line_bps / f64::from(share);
-        let max_bps = flow.row.iter().map(line).fold(flow.demand_bps, f64::min);
+        let line_bps = flow.row.iter().map(line).fold(f64::INFINITY, f64::min);
+        let demand_bps = if flow.demand_bps < line_bps { flow.demand_bps } else { f64::INFINITY };
+        let slot = self.rest.insert(flow.weight, flow.class, demand_bps, flow.row.iter().copied());
         let member = Member {
             order: flow.order,
-            due: flow.due,
-            demand_bps: flow.demand_bps,
-            max_bps,
-            remaining_bits: flow.size_bits,
-            since: now,
+            work: Work::new(now, flow.size_bits, flow.due, line_bps.min(flow.demand_bps)),
+            demand_bps,
             asked_bps: 0.0,
             granted_bps: 0.0,
-            rate_bps: 0.0,
+            short: false,
+            late_at: Time::NEVER,
+            doubted: false,
+            touched: false,
             row: flow.row.to_vec(),
         };
-        if flow.due != Time::NEVER {
-            self.urgent.insert(flow.order, slot);
-        }
         match self.flows.get_mut(slot) {
             Some(before) => *before = member,
             None => self.flows.push(member),
         }
+        if flow.due != Time::NEVER {
+            self.enlist(slot as u32);
+        }
+        flow.row.iter().for_each(|&(link, _)| self.disturb(link));
         slot
     }
 
     fn remove(&mut self, _: Time, slot: usize) {
         self.rest.remove(slot);
-        self.urgent.remove(&self.flows[slot].order);
+        if self.flows[slot].is_urgent() {
+            self.delist(slot as u32);
+            self.late.remove(&(self.flows[slot].late_at, slot as u32));
+        }
+        let flow = &mut self.flows[slot];
+        flow.work.due = Time::NEVER;
+        let row = std::mem::take(&mut flow.row);
+        row.iter().for_each(|&(link, _)| self.disturb(link));
     }
 
     fn set_capacity(&mut self, _: Time, link: u32, bps: f64) {
-        let at = &mut self.links[link as usize];
-        at.capacity_bps = bps;
-        // Told with the next grants.
-        if !std::mem::replace(&mut at.listed, true) {
-            self.reserved.push(link);
-        }
+        self.resize(link, bps);
+        self.disturb(link);
     }
 
     fn settle(&mut self, now: Time, changes: &mut Changes) -> Option<Time> {
         self.ask(now, changes);
         self.grant();
+        self.leave();
         self.rest.settle();
-        let is_urgent = |flow: &Member| flow.due != Time::NEVER;
-        changes.rates.extend(self.rest.changes().filter(|&(slot, _)| !is_urgent(&self.flows[slot])));
-        let mut next_s = f64::INFINITY;
-        for &slot in self.urgent.values() {
-            let flow = &mut self.flows[slot];
-            let rate_bps = flow.granted_bps + self.rest.rate(slot);
-            if std::mem::replace(&mut flow.rate_bps, rate_bps).to_bits() != rate_bps.to_bits() {
-                changes.rates.push((slot, rate_bps));
-            }
-            if (rate_bps - flow.asked_bps).abs() > SAME * flow.max_bps {
-                next_s = next_s.min(REFRESH.as_secs_f64());
-            }
-            if rate_bps < flow.max_bps {
-                let until_late_s = flow.slack_s(now) / (1.0 - rate_bps / flow.max_bps);
-                next_s = next_s.min(until_late_s.max(0.0) + 2.0 * crate::fluid::GRACE_S);
-            }
-        }
-        next_s.is_finite().then(|| now + Duration::from_ps((next_s * 1e12) as u64 + 1))
+        self.report(now, changes);
+        let late_at = self.late.first().map_or(Time::NEVER, |&(at, _)| at);
+        Some(self.refresh_at.min(late_at)).filter(|&next| next != Time::NEVER)
     }
 }
 

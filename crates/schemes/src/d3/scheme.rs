@@ -72,7 +72,7 @@ pub const TRANSPORT: Transport = Transport {
 /// (specs/pdq.md §11).
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     let policy = Reservation::new(&capacities(plan.topology, 0.0));
-    scheme::fluid(plan, Box::new(policy), Request::ROUTERS)
+    scheme::fluid(plan, Box::new(policy), Request::ROUTERS, |_| 1)
 }
 
 fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {

@@ -8,7 +8,7 @@ use crate::parameter::{Parameter, Value};
 use crate::pinned;
 use crate::registry::{Parts, Plan, Unfit, check_addresses};
 use raddle_allocate::Fluid;
-use raddle_core::{Duration, Host, LinkId, Node, NodeId, PortAgent, Rate};
+use raddle_core::{Duration, Flow, Host, LinkId, Node, NodeId, PortAgent, Rate};
 use raddle_topology::Link;
 use raddle_wire::rated::Segment;
 use std::sync::Arc;
@@ -42,29 +42,42 @@ pub(crate) struct Form {
     pub(crate) most_links: usize,
 }
 
-/// A transport of this kind as a fluid: flows share links by `policy`, and take the paths of their subflows 0.
+/// A transport of this kind as a fluid: flows share links by `policy`. The row of a flow has the paths of so many subflows,
+/// one after the other.
 ///
 /// # Errors
 /// If the fabric has paths of more than so many links.
-pub(crate) fn fluid(plan: &Plan<'_>, policy: Box<dyn Fluid>, most_links: usize) -> Result<Sharing, Unfit> {
-    Ok(Sharing { policy, acknowledged: true, ways: Ways::Own(split(plan, most_links)?) })
+pub(crate) fn fluid(
+    plan: &Plan<'_>,
+    policy: Box<dyn Fluid>,
+    most_links: usize,
+    subflows: impl Fn(&Flow) -> u32 + 'static,
+) -> Result<Sharing, Unfit> {
+    Ok(Sharing { policy, acknowledged: true, ways: Ways::Own(split(plan, most_links, subflows)?) })
 }
 
-/// The path of each flow's subflow 0.
-fn split(plan: &Plan<'_>, most_links: usize) -> Result<Split, Unfit> {
+/// The paths of each flow's subflows, which have equal shares of it.
+fn split(
+    plan: &Plan<'_>,
+    most_links: usize,
+    subflows: impl Fn(&Flow) -> u32 + 'static,
+) -> Result<Split, Unfit> {
     let (topology, seed) = (Arc::clone(plan.topology), plan.seed);
     let paths = pinned::paths(plan, most_links)?;
     let mut sent = vec![0_u32; topology.node_count()];
     Ok(Box::new(move |flow, _, row| {
         let number = &mut sent[flow.src.index()];
-        let choice = paths.choice(path_hash(seed, flow_key(flow.src, *number)), 0);
+        let hash = path_hash(seed, flow_key(flow.src, *number));
         *number = (*number + 1) % Segment::NUMBERS;
-        let mut at = flow.src;
-        row.extend(paths.path(flow.src, flow.dst, choice).iter().map(|&port| {
-            let id = topology.link_id(at, port);
-            at = topology.link(id).expect("a path follows links").to;
-            (id, 1.0)
-        }));
+        let subflows = subflows(flow);
+        for subflow in 0..subflows {
+            let mut at = flow.src;
+            row.extend(paths.path(flow.src, flow.dst, paths.choice(hash, subflow)).iter().map(|&port| {
+                let id = topology.link_id(at, port);
+                at = topology.link(id).expect("a path follows links").to;
+                (id, 1.0 / subflows as f32)
+            }));
+        }
     }))
 }
 

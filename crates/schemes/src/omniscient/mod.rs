@@ -30,5 +30,5 @@ pub const TRANSPORT: Transport = Transport {
 
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     let policy = Omniscient::new(&capacities(plan.topology, 0.0));
-    explicit::scheme::fluid(plan, Box::new(policy), Segment::LINKS)
+    explicit::scheme::fluid(plan, Box::new(policy), Segment::LINKS, |_| 1)
 }

@@ -7,7 +7,7 @@ use crate::explicit::scheme::{Form, parts};
 use crate::fluid::{Sharing, capacities};
 use crate::pinned;
 use crate::registry::{Info, Make, Parts, Plan, Transport, Unfit, View};
-use raddle_allocate::{Criticality, Measure, Probing};
+use raddle_allocate::{Criticality, Fluid, Measure, Probing, Subflows};
 use raddle_core::{LinkId, PortAgent};
 use raddle_topology::Link;
 use raddle_wire::pdq::Packet;
@@ -44,16 +44,12 @@ pub const TRANSPORT: Transport = Transport {
 /// lengths of lists, which are about the way there, make no difference.
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     let (rules, manners) = (Rules::of(plan.settings), Manners::of(plan.settings, plan.seed));
-    let unfit = |key: &str, problem: &str| Unfit {
-        key: format!("scheme.pdq.{key}"),
-        problem: problem.to_owned(),
-        hint: "leave it out, or choose kind = \"packet\" in [engine]".to_owned(),
-    };
-    if plan.settings.count("subflows") > 1 {
-        return Err(unfit("subflows", "the flow engine does not move load between subflows"));
-    }
     if manners.aging > 0.0 {
-        return Err(unfit("aging", "the flow engine does not know how long flows have waited"));
+        return Err(Unfit {
+            key: "scheme.pdq.aging".to_owned(),
+            problem: "a fluid that has waited would lose its age, and with it its turn, at the instant at which it sends".to_owned(),
+            hint: "leave it out, or choose kind = \"packet\" in [engine]".to_owned(),
+        });
     }
     let header = header(plan);
     let schedule = raddle_allocate::Rules {
@@ -67,8 +63,18 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
         probe_bits: f64::from(header) * 8.0,
         ..raddle_allocate::Rules::default()
     };
-    let policy = Criticality::new(&capacities(plan.topology, 1.0 - rules.share), schedule);
-    explicit::scheme::fluid(plan, Box::new(policy), MOST_LINKS)
+    let links = capacities(plan.topology, 1.0 - rules.share);
+    let (subflows, mss) = (plan.settings.count("subflows") as u32, plan.settings.count("mss"));
+    let policy: Box<dyn Fluid> = if subflows > 1 {
+        let from = |slot| plan.topology.link(LinkId::of(slot)).map_or(u32::MAX, |link| link.from.0);
+        Box::new(Subflows::new(&links, (0..links.len()).map(from).collect(), schedule))
+    } else {
+        Box::new(Criticality::new(&links, schedule))
+    };
+    explicit::scheme::fluid(plan, policy, MOST_LINKS, move |flow| {
+        let packets = flow.size.0.div_ceil(mss).max(1);
+        subflows.min(u32::try_from(packets).unwrap_or(u32::MAX))
+    })
 }
 
 /// Bytes of a packet beside the payload.

@@ -54,7 +54,7 @@ pub const TRANSPORT: Transport = Transport {
 
 /// RCP as a fluid: max-min fair shares at once (specs/pdq.md §11).
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
-    scheme::fluid(plan, max_min(plan.topology, 0.0), MOST_LINKS)
+    scheme::fluid(plan, max_min(plan.topology, 0.0), MOST_LINKS, |_| 1)
 }
 
 /// Links of the longest path: the header counts up to 15.

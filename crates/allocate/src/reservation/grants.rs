@@ -1,0 +1,179 @@
+//! Grants: first come, first served.
+//!
+//! Links count in integers, so that what is reserved on one is the sum of its grants whatever the order in which they came
+//! to be. A grant depends on earlier ones alone, so those that may be wrong are put right in order of arrival; on each link
+//! a sum runs along with that.
+
+use super::Reservation;
+use std::cmp::Reverse;
+
+/// A link and its reservations.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Link {
+    /// Now, in the units of the rest.
+    pub(super) capacity: u64,
+    /// At first, bit/s.
+    pub(super) line_bps: f64,
+    /// Sum of the grants.
+    reserved: u64,
+    /// What the rest of the flows is told to share.
+    rest: u64,
+    /// In order of arrival.
+    pub(super) grants: Vec<Grant>,
+    /// How many of them were granted less than they asked for.
+    short: u32,
+    /// Of this settle: how many grants have been passed, and their sum.
+    passed: (usize, u64),
+    /// Of this settle: whether all grants that have not been passed are doubted.
+    pub(super) doubted: bool,
+    /// Whether it is among the visited links.
+    visited: bool,
+    /// Whether it is among the disturbed links.
+    pub(super) disturbed: bool,
+}
+
+/// A flow with a deadline on a link.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Grant {
+    order: u64,
+    pub(super) slot: u32,
+    /// What it has of the link.
+    has: u64,
+}
+
+impl Link {
+    pub(super) fn new(line_bps: f64, unit_bps: f64) -> Self {
+        let capacity = (line_bps / unit_bps) as u64;
+        Self { capacity, line_bps, rest: capacity, ..Self::default() }
+    }
+
+    /// What the flows before this one leave, given that earlier ones have been passed before.
+    fn left(&mut self, order: u64) -> u64 {
+        let (mut count, mut sum) = self.passed;
+        while let Some(grant) = self.grants.get(count).filter(|grant| grant.order < order) {
+            sum += grant.has;
+            count += 1;
+        }
+        self.passed = (count, sum);
+        self.capacity.saturating_sub(sum)
+    }
+
+    /// Grants a flow so much that its turn has come, at most what is left. Returns whether later grants may have to change:
+    /// they take more than there is, or one of them is short and has more left.
+    fn set(&mut self, order: u64, grants: u64) -> bool {
+        let has = grants.min(self.left(order));
+        let (count, sum) = self.passed;
+        let had = std::mem::replace(&mut self.grants[count].has, has);
+        self.passed = (count + 1, sum + has);
+        self.reserved = self.reserved - had + has;
+        if has > had { self.reserved > self.capacity } else { has < had && self.short > 0 }
+    }
+
+    /// Where the grant of a flow is, or would be.
+    fn place(&self, order: u64) -> usize {
+        self.grants.partition_point(|grant| grant.order < order)
+    }
+}
+
+impl Reservation {
+    fn units(&self, bps: f64) -> u64 {
+        (bps / self.unit_bps) as u64
+    }
+
+    pub(super) fn bps(&self, units: u64) -> f64 {
+        units as f64 * self.unit_bps
+    }
+
+    /// A flow with a deadline comes to its links, with nothing.
+    pub(super) fn enlist(&mut self, slot: u32) {
+        let flow = &self.flows[slot as usize];
+        for &(link, _) in &flow.row {
+            let link = &mut self.links[link as usize];
+            let place = link.place(flow.order);
+            link.grants.insert(place, Grant { order: flow.order, slot, has: 0 });
+        }
+    }
+
+    /// A flow with a deadline leaves its links.
+    pub(super) fn delist(&mut self, slot: u32) {
+        let flow = &self.flows[slot as usize];
+        for &(link, _) in &flow.row {
+            let link = &mut self.links[link as usize];
+            let gone = link.grants.remove(link.place(flow.order));
+            link.reserved -= gone.has;
+            link.short -= u32::from(flow.short);
+        }
+    }
+
+    /// Sets what a link can carry, in bit/s.
+    pub(super) fn resize(&mut self, link: u32, bps: f64) {
+        self.links[link as usize].capacity = self.units(bps);
+    }
+
+    /// Notes that a link is looked at in this settle.
+    pub(super) fn visit(&mut self, link: u32) {
+        if !std::mem::replace(&mut self.links[link as usize].visited, true) {
+            self.visited.push(link);
+        }
+    }
+
+    /// Puts doubtful grants right: each is what was asked for, or what its links have left.
+    pub(super) fn grant(&mut self) {
+        while let Some(Reverse((order, slot))) = self.doubts.pop() {
+            let row = std::mem::take(&mut self.flows[slot as usize].row);
+            let asked_bps = self.flows[slot as usize].asked_bps;
+            let mut granted_bps = asked_bps;
+            for &(link, share) in &row {
+                self.visit(link);
+                let left = self.links[link as usize].left(order);
+                granted_bps = granted_bps.min(self.bps(left) / f64::from(share));
+            }
+            let flow = &mut self.flows[slot as usize];
+            flow.doubted = false;
+            let short = granted_bps < asked_bps;
+            let was_short = std::mem::replace(&mut flow.short, short);
+            let had_bps = std::mem::replace(&mut flow.granted_bps, granted_bps);
+            if flow.demand_bps.is_finite() && had_bps.to_bits() != granted_bps.to_bits() {
+                self.rest.set_demand(slot as usize, (flow.demand_bps - granted_bps).max(0.0));
+            }
+            if !std::mem::replace(&mut flow.touched, true) {
+                self.touched.push(slot);
+            }
+            for &(link, share) in &row {
+                let granted = self.units(granted_bps * f64::from(share));
+                let at = &mut self.links[link as usize];
+                at.short = at.short + u32::from(short) - u32::from(was_short);
+                if at.set(order, granted) {
+                    self.doubt_after(link);
+                }
+            }
+            self.flows[slot as usize].row = row;
+        }
+    }
+
+    /// Has all grants of a link looked at after the one that was passed last.
+    fn doubt_after(&mut self, link: u32) {
+        let link = &mut self.links[link as usize];
+        if std::mem::replace(&mut link.doubted, true) {
+            return;
+        }
+        for &Grant { order, slot, .. } in &link.grants[link.passed.0..] {
+            if !std::mem::replace(&mut self.flows[slot as usize].doubted, true) {
+                self.doubts.push(Reverse((order, slot)));
+            }
+        }
+    }
+
+    /// Tells the rest of the flows what reservations leave.
+    pub(super) fn leave(&mut self) {
+        while let Some(slot) = self.visited.pop() {
+            let link = &mut self.links[slot as usize];
+            (link.visited, link.doubted, link.passed) = (false, false, (0, 0));
+            let rest = link.capacity - link.reserved;
+            if std::mem::replace(&mut link.rest, rest) != rest {
+                let rest_bps = self.bps(rest);
+                self.rest.set_capacity(slot, rest_bps);
+            }
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Flows that send on several paths at once, as Multipath PDQ has them (Hong, Caesar, Godfrey, SIGCOMM 2012; specification
+//! of PDQ, §5 and §11).
+//!
+//! A flow is cut into equal subflows, one a path, which the schedule by [criticality](Criticality) takes for flows of their
+//! own. As soon as one of them sends, it takes over what paused ones have left, and these end; of several that send, the one
+//! with the least left does. If all are paused nothing moves. A flow gives up for all its subflows together: when its
+//! deadline is out of reach at the rate that it could have alone, on all its paths.
+//!
+//! Cost: that of its subflows.
+//!
+//! # Differs from the specification
+//! - A flow that its application or its receiver keeps below the rate of a path may use an equal part of that on each.
+
+use crate::work::Work;
+use crate::{Changes, Criticality, Fluid, FluidFlow, Rules};
+use raddle_core::{Duration, Time};
+use std::collections::BTreeSet;
+
+/// Flows of at most so many subflows, served in order of criticality.
+#[derive(Debug, Clone)]
+pub struct Subflows {
+    /// Of the subflows.
+    schedule: Criticality,
+    gives_up: bool,
+    /// By link slot: the node that the link leaves.
+    from: Vec<u32>,
+    /// Per flow slot.
+    flows: Vec<Parent>,
+    vacant: Vec<u32>,
+    /// The flow of each slot of the schedule.
+    parents: Vec<u32>,
+    /// When to look at which flow.
+    looks: BTreeSet<(Time, u32)>,
+    /// Flows whose subflows may have changed, each once.
+    touched: Vec<u32>,
+    /// Working memory: what the schedule changed, and the path of a subflow.
+    changes: Changes,
+    path: Vec<(u32, f32)>,
+}
+
+/// A flow.
+#[derive(Debug, Clone)]
+struct Parent {
+    work: Work,
+    /// Slots of its subflows; none where there is no flow.
+    subflows: Vec<usize>,
+    /// When a subflow ends before others, or the deadline gets out of reach.
+    look_at: Time,
+    touched: bool,
+}
+
+/// Orders of subflows that lie between those of two flows.
+const MOST_SUBFLOWS: u64 = 1 << 8;
+
+/// A subflow is complete if it has no more than this left, in seconds at its rate: times are in picoseconds.
+const DONE_S: f64 = 1e-12;
+
+impl Subflows {
+    /// No flows over links with these usable capacities, in bit/s, of which each leaves the node `from` it.
+    ///
+    /// The row of a flow must be paths, one after the other, all of which begin at the node where the first does.
+    #[must_use]
+    pub fn new(links: &[f64], from: Vec<u32>, rules: Rules) -> Self {
+        Self {
+            schedule: Criticality::new(links, Rules { gives_up: false, ..rules }),
+            gives_up: rules.gives_up,
+            from,
+            flows: Vec::new(),
+            vacant: Vec::new(),
+            parents: Vec::new(),
+            looks: BTreeSet::new(),
+            touched: Vec::new(),
+            changes: Changes::default(),
+            path: Vec::new(),
+        }
+    }
+
+    fn touch(&mut self, flow: u32) {
+        if !std::mem::replace(&mut self.flows[flow as usize].touched, true) {
+            self.touched.push(flow);
+        }
+    }
+
+    /// Does what is due by now: flows give up, subflows end.
+    fn look(&mut self, now: Time, changes: &mut Changes) {
+        while let Some(&(at, slot)) = self.looks.first()
+            && at <= now
+        {
+            let flow = &mut self.flows[slot as usize];
+            flow.work.advance(now);
+            if self.gives_up && flow.work.is_late() {
+                changes.given_up.push(slot as usize);
+                self.remove(now, slot as usize);
+                continue;
+            }
+            self.looks.pop_first();
+            flow.look_at = Time::NEVER;
+            let mut subflows = std::mem::take(&mut flow.subflows);
+            let done =
+                |of: usize| self.schedule.remaining_bits(now, of) <= self.schedule.rate_bps(of) * DONE_S;
+            // The last one ends with the flow.
+            let last = subflows.iter().copied().find(|&of| !done(of)).unwrap_or(subflows[0]);
+            let gone: Vec<usize> = subflows.iter().copied().filter(|&of| of != last && done(of)).collect();
+            subflows.retain(|of| !gone.contains(of));
+            self.flows[slot as usize].subflows = subflows;
+            gone.into_iter().for_each(|of| self.schedule.remove(now, of));
+            self.touch(slot);
+        }
+    }
+
+    /// Moves what paused subflows of a flow have left to one that sends. Returns whether there was any.
+    fn shift(&mut self, now: Time, slot: u32) -> bool {
+        let schedule = &mut self.schedule;
+        let subflows = &mut self.flows[slot as usize].subflows;
+        let sending = subflows.iter().copied().filter(|&of| schedule.rate_bps(of) > 0.0);
+        let left = |of: &usize| schedule.remaining_bits(now, *of);
+        let Some(target) = sending.min_by(|a, b| left(a).total_cmp(&left(b))) else { return false };
+        let count = subflows.len();
+        let mut bits = 0.0;
+        subflows.retain(|&of| {
+            let sends = schedule.rate_bps(of) > 0.0;
+            if !sends {
+                bits += schedule.remaining_bits(now, of);
+                schedule.remove(now, of);
+            }
+            sends
+        });
+        if subflows.len() == count {
+            return false;
+        }
+        schedule.add_bits(now, target, bits);
+        true
+    }
+
+    /// Reports rates that have changed, and works out when to look at their flows.
+    fn report(&mut self, now: Time, changes: &mut Changes) {
+        for slot in self.touched.drain(..) {
+            let flow = &mut self.flows[slot as usize];
+            flow.touched = false;
+            if flow.subflows.is_empty() {
+                continue;
+            }
+            flow.work.advance(now);
+            let rate_bps = flow.subflows.iter().map(|&of| self.schedule.rate_bps(of)).sum();
+            if std::mem::replace(&mut flow.work.rate_bps, rate_bps).to_bits() != rate_bps.to_bits() {
+                changes.rates.push((slot as usize, rate_bps));
+            }
+            let ends = |&of: &usize| {
+                let rate_bps = self.schedule.rate_bps(of);
+                let in_s = self.schedule.remaining_bits(now, of) / rate_bps;
+                (rate_bps > 0.0).then(|| now + Duration::from_ps((in_s * 1e12) as u64 + 1))
+            };
+            let several = flow.subflows.len() > 1;
+            let first_end = flow.subflows.iter().filter(|_| several).filter_map(ends).min();
+            let late_at = self.gives_up.then(|| flow.work.late_at());
+            let look_at = first_end.into_iter().chain(late_at).min().unwrap_or(Time::NEVER);
+            self.looks.remove(&(flow.look_at, slot));
+            flow.look_at = look_at;
+            if look_at != Time::NEVER {
+                self.looks.insert((look_at, slot));
+            }
+        }
+    }
+}
+
+impl Fluid for Subflows {
+    fn insert(&mut self, now: Time, flow: FluidFlow<'_>) -> usize {
+        let first = flow.row.first().map_or(0, |&(link, _)| self.from[link as usize]);
+        let starts = |&(link, _): &(u32, f32)| self.from[link as usize] == first;
+        let count = flow.row.iter().filter(|&at| starts(at)).count();
+        let slot = self.vacant.pop().unwrap_or_else(|| {
+            let work = Work::new(now, 0.0, Time::NEVER, 0.0);
+            self.flows.push(Parent { work, subflows: Vec::new(), look_at: Time::NEVER, touched: false });
+            u32::try_from(self.flows.len() - 1).expect("fewer than 2^32 flows")
+        });
+        let mut path = std::mem::take(&mut self.path);
+        let mut rest = flow.row;
+        let mut lines_bps = 0.0;
+        for number in 0..count {
+            let links = 1 + rest[1..].iter().position(starts).unwrap_or(rest.len() - 1);
+            let (these, others) = rest.split_at(links);
+            rest = others;
+            path.clear();
+            path.extend(these.iter().map(|&(link, _)| (link, 1.0)));
+            let line_bps = self.schedule.line_bps(&path);
+            lines_bps += line_bps;
+            let limited = flow.demand_bps < line_bps;
+            let subflow = self.schedule.insert(
+                now,
+                FluidFlow {
+                    order: flow.order * MOST_SUBFLOWS + number as u64,
+                    size_bits: flow.size_bits / count as f64,
+                    demand_bps: if limited { flow.demand_bps / count as f64 } else { f64::INFINITY },
+                    row: &path,
+                    ..flow
+                },
+            );
+            self.parents.resize(self.parents.len().max(subflow + 1), slot);
+            self.parents[subflow] = slot;
+            self.flows[slot as usize].subflows.push(subflow);
+        }
+        self.path = path;
+        let parent = &mut self.flows[slot as usize];
+        parent.work = Work::new(now, flow.size_bits, flow.due, flow.demand_bps.min(lines_bps));
+        if self.gives_up && parent.work.is_late() {
+            // It came too late.
+            parent.look_at = now;
+            self.looks.insert((now, slot));
+        }
+        self.touch(slot);
+        slot as usize
+    }
+
+    fn remove(&mut self, now: Time, slot: usize) {
+        let flow = &mut self.flows[slot];
+        assert!(!flow.subflows.is_empty(), "there is a flow in the slot");
+        for of in flow.subflows.drain(..) {
+            self.schedule.remove(now, of);
+        }
+        self.looks.remove(&(std::mem::replace(&mut flow.look_at, Time::NEVER), slot as u32));
+        self.vacant.push(slot as u32);
+    }
+
+    fn set_capacity(&mut self, now: Time, link: u32, bps: f64) {
+        self.schedule.set_capacity(now, link, bps);
+    }
+
+    fn settle(&mut self, now: Time, changes: &mut Changes) -> Option<Time> {
+        self.look(now, changes);
+        let next = loop {
+            let mut of_subflows = std::mem::take(&mut self.changes);
+            of_subflows.clear();
+            let next = self.schedule.settle(now, &mut of_subflows);
+            for &(subflow, _) in &of_subflows.rates {
+                self.touch(self.parents[subflow]);
+            }
+            self.changes = of_subflows;
+            let mut shifted = false;
+            for at in 0..self.touched.len() {
+                shifted |= self.shift(now, self.touched[at]);
+            }
+            if !shifted {
+                break next;
+            }
+        };
+        self.report(now, changes);
+        next.into_iter().chain(self.looks.first().map(|&(at, _)| at)).min()
+    }
+}
+
+#[cfg(test)]
+mod tests;

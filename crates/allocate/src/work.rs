@@ -1,0 +1,57 @@
+//! What a flow has to send, at a rate, by a deadline.
+
+use crate::fluid::GRACE_S;
+use raddle_core::{Duration, Time};
+
+const PS_PER_S: f64 = 1e12;
+
+/// A flow's work.
+#[derive(Debug, Clone)]
+pub(crate) struct Work {
+    /// [`Time::NEVER`] if it has no deadline.
+    pub(crate) due: Time,
+    /// The most it can send, bit/s.
+    pub(crate) max_bps: f64,
+    pub(crate) rate_bps: f64,
+    /// Bits left at `since`, the last count.
+    pub(crate) remaining_bits: f64,
+    since: Time,
+}
+
+impl Work {
+    /// Of a flow that sends nothing yet.
+    pub(crate) fn new(now: Time, size_bits: f64, due: Time, max_bps: f64) -> Self {
+        Self { due, max_bps, rate_bps: 0.0, remaining_bits: size_bits, since: now }
+    }
+
+    /// Counts what was sent until now.
+    pub(crate) fn advance(&mut self, now: Time) {
+        let sent = self.rate_bps * now.since(self.since).as_secs_f64();
+        self.remaining_bits = (self.remaining_bits - sent).max(0.0);
+        self.since = now;
+    }
+
+    /// How long it can send nothing and still meet its deadline, in seconds, as of the last count; less than 0 if it cannot.
+    fn slack_s(&self) -> f64 {
+        (self.due.as_ps() as f64 - self.since.as_ps() as f64) / PS_PER_S - self.remaining_bits / self.max_bps
+    }
+
+    /// Whether its deadline is out of reach, as of the last count.
+    pub(crate) fn is_late(&self) -> bool {
+        self.due != Time::NEVER && self.slack_s() < -GRACE_S
+    }
+
+    /// What it needs to meet its deadline, in bit/s, as of the last count; at most what it can send.
+    pub(crate) fn needs_bps(&self) -> f64 {
+        (self.remaining_bits / self.due.since(self.since).as_secs_f64()).min(self.max_bps)
+    }
+
+    /// When its deadline gets out of reach at this rate; [`Time::NEVER`] if it does not.
+    pub(crate) fn late_at(&self) -> Time {
+        if self.due == Time::NEVER || self.rate_bps >= self.needs_bps() {
+            return Time::NEVER;
+        }
+        let in_s = (self.slack_s() + GRACE_S) / (1.0 - self.rate_bps / self.max_bps) + GRACE_S;
+        self.since + Duration::from_ps((in_s.max(0.0) * PS_PER_S) as u64 + 1)
+    }
+}
