@@ -4,9 +4,9 @@ use super::Protocol;
 use super::incoming::Incoming;
 use super::outgoing::{Common, Cut, Outgoing, Progress};
 use super::subflow::{Packets, Timeouts};
-use super::timers::Timers;
+use super::timers::{Place, Timers};
 use crate::flow_hash::mix;
-use raddle_core::{Duration, Flow, Host, Input, NodeId, Output, Packet, Ports, Rate, Report, Time};
+use raddle_core::{Duration, Flow, Host, Input, NodeId, Output, Packet, PortId, Ports, Rate, Report, Time};
 use raddle_topology::Paths;
 use raddle_wire::rated::Segment;
 use rustc_hash::FxHashMap;
@@ -56,6 +56,8 @@ pub struct ExplicitHost<P: Protocol> {
     /// Where to look for the next flow's number.
     next_number: u32,
     timers: Timers,
+    /// Subflows whose data is due, but whose link is busy.
+    waiting: Vec<Place>,
     incoming: Incoming,
     /// What receivers say.
     answers: VecDeque<Packet>,
@@ -80,6 +82,7 @@ impl<P: Protocol> ExplicitHost<P> {
             outgoing: FxHashMap::default(),
             next_number: 0,
             timers: Timers::default(),
+            waiting: Vec::new(),
             incoming: Incoming::default(),
             answers: VecDeque::new(),
             reports: VecDeque::new(),
@@ -121,7 +124,11 @@ impl<P: Protocol> ExplicitHost<P> {
         let limit_of_all =
             Rate::from_bps(limit.as_bps().saturating_mul(subflows.into())).min(line_rates).min(app_rate);
         let (paths, hash) = (&self.paths, path_hash(seed, key));
-        let path = |subflow| paths.choice(hash, subflow) as u16;
+        let path = |subflow| {
+            let choice = paths.choice(hash, subflow);
+            let first = paths.path(flow.src, flow.dst, choice).first().copied();
+            (choice as u16, first.unwrap_or(PortId(0)))
+        };
         let packets = Packets::of(flow.size, payload, header);
         let cut = Cut { packets, subflows, limit, limit_of_all };
         let outgoing = Outgoing::new(&mut self.protocol, flow, number, path, cut, &self.common);
@@ -165,11 +172,11 @@ impl<P: Protocol> ExplicitHost<P> {
     }
 
     /// The next packet that is due.
-    fn next_packet(&mut self, now: Time) -> Option<Packet> {
-        while let Some((at, (number, place))) = self.timers.due(now) {
+    fn next_packet(&mut self, now: Time, ports: &Ports<'_>) -> Option<Packet> {
+        while let Some((number, place)) = self.next_due(now, ports) {
             let Some(outgoing) = self.outgoing.get_mut(&number) else { continue };
-            if place >= outgoing.subflow_count() || *outgoing.armed(place) != at {
-                continue; // it was looked at since, or has gone and another has its number
+            if place >= outgoing.subflow_count() {
+                continue; // it has gone, and another has its number
             }
             *outgoing.armed(place) = Time::NEVER;
             self.end_if_doomed(now, number);
@@ -181,6 +188,39 @@ impl<P: Protocol> ExplicitHost<P> {
             }
         }
         None
+    }
+
+    /// The next subflow to be looked at: those without precedence as they are due, then the first of those whose link is free.
+    fn next_due(&mut self, now: Time, ports: &Ports<'_>) -> Option<Place> {
+        while let Some((at, (number, place))) = self.timers.due(now) {
+            let Some(outgoing) = self.outgoing.get_mut(&number) else { continue };
+            if place >= outgoing.subflow_count() || *outgoing.armed(place) != at {
+                continue; // it was looked at since, or has gone and another has its number
+            }
+            if outgoing.precedence(now, place, &self.protocol).is_none() {
+                return Some((number, place));
+            }
+            *outgoing.armed(place) = Time::ZERO; // no timer comes before its turn
+            self.waiting.push((number, place));
+        }
+        let turn = |(index, &(number, place)): (usize, &Place)| {
+            // Who has lost its precedence meanwhile, or has gone, is looked at first.
+            let precedence =
+                self.outgoing.get(&number).and_then(|of| of.precedence(now, place, &self.protocol));
+            let is_free = precedence.is_none_or(|(_, port)| ports.get(port).free_at <= now);
+            is_free.then_some((precedence.map(|of| of.0), number, place, index))
+        };
+        let (.., index) = self.waiting.iter().enumerate().filter_map(turn).min()?;
+        Some(self.waiting.swap_remove(index))
+    }
+
+    /// When [`next_due`](Self::next_due) may have something, if nothing happens before.
+    fn wakes(&self, now: Time, ports: &Ports<'_>) -> Time {
+        let free_at = |&(number, place): &Place| {
+            let (_, port) = self.outgoing.get(&number)?.precedence(now, place, &self.protocol)?;
+            Some(ports.get(port).free_at)
+        };
+        self.waiting.iter().filter_map(free_at).min().unwrap_or(Time::NEVER).min(self.timers.next())
     }
 
     fn receive(&mut self, now: Time, packet: &Packet) {
@@ -217,17 +257,17 @@ impl<P: Protocol> Host for ExplicitHost<P> {
         }
     }
 
-    fn poll(&mut self, now: Time, _: &Ports<'_>) -> Output {
+    fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output {
         if let Some(report) = self.reports.pop_front() {
             return Output::Report(report);
         }
-        if let Some(packet) = self.answers.pop_front().or_else(|| self.next_packet(now)) {
+        if let Some(packet) = self.answers.pop_front().or_else(|| self.next_packet(now, ports)) {
             return Output::Send { packet, port: None };
         }
         if let Some(report) = self.reports.pop_front() {
             return Output::Report(report);
         }
-        match self.timers.next() {
+        match self.wakes(now, ports) {
             Time::NEVER => Output::Idle,
             at => Output::WakeAt(at),
         }

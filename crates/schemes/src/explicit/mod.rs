@@ -82,6 +82,9 @@ impl Outlook {
     }
 }
 
+/// What decides which flow a host sends first, the least.
+pub type Precedence = (u32, u32);
+
 /// What the switches and a sender say to each other.
 pub trait Protocol: Send {
     /// What it keeps of a subflow.
@@ -102,6 +105,12 @@ pub trait Protocol: Send {
 
     /// How long after its last packet a subflow without a rate sends a probe. Zero stands for the initial timeout.
     fn probe_interval(&self, sender: &Self::Sender, view: &View) -> Duration;
+
+    /// Of subflows that have a rate and whose data is due, the one that comes first in this sends when the host's link is
+    /// free; one without is sent when it is due, and waits in the port's queue.
+    fn precedence(&self, _sender: &Self::Sender, _view: &View) -> Option<Precedence> {
+        None
+    }
 
     /// Whether a flow cannot be completed in time, and ends here.
     fn gives_up(&self, _outlook: &Outlook) -> bool {

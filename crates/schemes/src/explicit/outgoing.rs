@@ -1,8 +1,8 @@
 //! A flow at its sender: one subflow or several, which draw on the same packets.
 
 use super::subflow::{Packets, State, Subflow, Timeouts};
-use super::{Outlook, Protocol, Terms, View};
-use raddle_core::{Duration, Flow, Packet, Rate, Time};
+use super::{Outlook, Precedence, Protocol, Terms, View};
+use raddle_core::{Duration, Flow, Packet, PortId, Rate, Time};
 use raddle_wire::rated::{Kind, Segment};
 
 /// What all flows of a host have in common.
@@ -42,8 +42,9 @@ pub(super) struct Outgoing<S> {
 
 struct Sending<S> {
     subflow: Subflow,
-    /// Which path it takes.
+    /// Which path it takes, and by which port that leaves the host.
     path: u16,
+    port: PortId,
     sender: S,
     /// The rate that was reported last.
     told: Rate,
@@ -71,7 +72,7 @@ impl<S> Outgoing<S> {
         protocol: &mut P,
         flow: &Flow,
         number: u32,
-        path: impl Fn(u32) -> u16,
+        path: impl Fn(u32) -> (u16, PortId),
         cut: Cut,
         common: &Common,
     ) -> Self {
@@ -81,9 +82,11 @@ impl<S> Outgoing<S> {
         let sending = |of: u32| {
             let segment =
                 Segment { src: common.node, flow: number * Segment::SUBFLOWS + of, ..Segment::default() };
+            let (path, port) = path(of);
             Sending {
                 subflow: Subflow::new(place(of)..place(of + 1), &packets),
-                path: path(of),
+                path,
+                port,
                 sender: protocol.open(&Terms { flow, key: segment.subflow_key(), limit }),
                 told: Rate::ZERO,
             }
@@ -155,6 +158,20 @@ impl<S> Outgoing<S> {
         // At its deadline a flow ends, whatever it waits for.
         let ends = if self.is_sending() && self.deadline > now { self.deadline } else { Time::NEVER };
         due.min(ends)
+    }
+
+    /// If the subflow has a rate: what decides when it sends, if the protocol says so, and the port.
+    pub(super) fn precedence<P: Protocol<Sender = S>>(
+        &self,
+        now: Time,
+        place: u8,
+        protocol: &P,
+    ) -> Option<(Precedence, PortId)> {
+        let of = self.subflows.get(usize::from(place))?;
+        if of.subflow.state != State::Open || protocol.rate(&of.sender) == Rate::ZERO {
+            return None;
+        }
+        Some((protocol.precedence(&of.sender, &self.view(now, place))?, of.port))
     }
 
     pub(super) fn armed(&mut self, place: u8) -> &mut Time {

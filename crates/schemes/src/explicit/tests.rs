@@ -1,7 +1,7 @@
 //! Two hosts at the ends of a line that takes no time but its delay, and between them a switch that grants what the test says.
 
 use super::*;
-use raddle_core::{Bytes, FlowId, Host, Input, NodeId, Output, Packet, Ports, Report};
+use raddle_core::{Bytes, FlowId, Host, Input, NodeId, Output, Packet, Paused, PortState, Ports, Report};
 use raddle_topology::builders::single_switch;
 use raddle_topology::{Choice, Paths};
 use raddle_wire::rated::Kind;
@@ -13,8 +13,11 @@ const GBPS: Rate = Rate::from_gbps(1);
 const DELAY: Duration = Duration::from_us(50);
 const FULL: u16 = 1_460;
 
-/// The rate that comes back is the rate.
-struct Echo;
+/// The rate that comes back is the rate. What has least left comes first, if flows have an order.
+#[derive(Clone, Copy)]
+struct Echo {
+    is_ordered: bool,
+}
 
 impl Protocol for Echo {
     type Sender = Rate;
@@ -41,6 +44,10 @@ impl Protocol for Echo {
         Duration::from_us(200)
     }
 
+    fn precedence(&self, _: &Rate, view: &View) -> Option<Precedence> {
+        self.is_ordered.then_some((0, view.left as u32))
+    }
+
     fn gives_up(&self, outlook: &Outlook) -> bool {
         outlook.now + outlook.least_time() > outlook.deadline
     }
@@ -58,6 +65,8 @@ struct Pair {
     now: Time,
     hosts: [ExplicitHost<Echo>; 2],
     wake: [Time; 2],
+    /// Their links.
+    ports: [PortState; 2],
     /// Packets under way, by arrival and order.
     wire: BTreeMap<(Time, u32), (usize, Packet)>,
     passed: u32,
@@ -69,6 +78,10 @@ struct Pair {
 
 impl Pair {
     fn new(subflows: u32, switch: Switch) -> Self {
+        Self::of(Echo { is_ordered: false }, subflows, switch)
+    }
+
+    fn of(protocol: Echo, subflows: u32, switch: Switch) -> Self {
         let fabric = Arc::new(single_switch(2, GBPS, DELAY).expect("two hosts"));
         let paths = Arc::new(Paths::new(fabric, Choice::Ecmp).expect("paths"));
         let host = |node| {
@@ -83,12 +96,13 @@ impl Pair {
                 least_timeout: Duration::from_us(300),
                 seed: 1,
             };
-            ExplicitHost::new(setup, Echo, Arc::clone(&paths))
+            ExplicitHost::new(setup, protocol, Arc::clone(&paths))
         };
         Self {
             now: Time::ZERO,
             hosts: [host(0), host(1)],
             wake: [Time::NEVER; 2],
+            ports: [PortState { free_at: Time::ZERO, rate: GBPS, up: true, paused: Paused::NONE }; 2],
             wire: BTreeMap::new(),
             passed: 0,
             switch,
@@ -99,11 +113,13 @@ impl Pair {
 
     fn poll(&mut self, of: usize) {
         loop {
-            match self.hosts[of].poll(self.now, &Ports(&[])) {
+            match self.hosts[of].poll(self.now, &Ports(&self.ports[of..=of])) {
                 Output::Send { mut packet, .. } => {
                     let segment = *packet.header.rated().expect("the protocol's");
                     self.sent.push((self.now, segment.kind, segment.ack, segment.seq));
                     self.passed += 1;
+                    let port = &mut self.ports[of];
+                    port.free_at = port.free_at.max(self.now) + GBPS.time_for(Bytes(packet.size.into()));
                     if (self.switch)(self.now, self.passed, &mut packet) {
                         self.wire.insert((self.now + DELAY, self.passed), (1 - of, packet));
                     }
@@ -126,6 +142,11 @@ impl Pair {
         let flow = Flow { deadline, ..Flow::new(FlowId(0), NodeId(0), NodeId(1), Bytes(size), Time::ZERO) };
         self.hosts[0].handle(Time::ZERO, Input::Flow(&flow));
         self.poll(0);
+        self.go_on();
+    }
+
+    /// Runs until both are quiet.
+    fn go_on(&mut self) {
         for _ in 0..100_000 {
             let arrives = self.wire.first_key_value().map_or(Time::NEVER, |(&(at, _), _)| at);
             let at = arrives.min(self.wake[0]).min(self.wake[1]);
@@ -231,6 +252,28 @@ fn who_has_no_rate_probes_and_who_has_a_tiny_one_probes_once_a_round_trip() {
         let gaps: Vec<_> = probes.windows(2).map(|pair| pair[1].since(pair[0])).collect();
         assert!(gaps.iter().all(|&of| of == Duration::from_us(gap)), "{kbps}: {gaps:?}");
         assert!(pair.closed().is_some());
+        pair.assert_forgotten();
+    }
+}
+
+#[test]
+fn of_flows_that_have_an_order_the_first_has_the_hosts_link_and_others_what_it_leaves() {
+    // Both have the link's rate. The long one begins, as its SYN is acknowledged first.
+    for (is_ordered, short_done) in [(true, 112 + 4 * 12 + 100), (false, 100 + 4 * 12 + 100)] {
+        let mut pair = Pair::of(Echo { is_ordered }, 1, pass());
+        for (id, packets) in [(0, 20), (1, 5)] {
+            let size = Bytes(packets * 1_460);
+            let flow = Flow::new(FlowId(id), NodeId(0), NodeId(1), size, Time::ZERO);
+            pair.hosts[0].handle(Time::ZERO, Input::Flow(&flow));
+        }
+        pair.poll(0);
+        pair.go_on();
+        let data = pair.times(Kind::Data);
+        let gaps = data.windows(2).map(|pair| pair[1].since(pair[0]));
+        let none_waits_in_the_port = gaps.min() >= Some(Duration::from_us(12));
+        assert_eq!(none_waits_in_the_port, is_ordered, "{data:?}");
+        assert_eq!(pair.closed(), Some((us(short_done), 0)));
+        assert_eq!(data.len(), 25);
         pair.assert_forgotten();
     }
 }

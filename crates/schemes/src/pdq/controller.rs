@@ -107,6 +107,20 @@ impl Controller {
         if self.rules.is_fast && header.pauseby == Scheduling::NOBODY {
             self.check(key, header);
         }
+        self.commit(key, header);
+    }
+
+    /// The same for a flow of the host whose link this is: there is room, as the host itself sends the most critical of its
+    /// flows first, and what others on the way have granted is not given away.
+    pub fn acknowledge_own(&mut self, key: u64, header: &mut Scheduling) {
+        if !self.rules.is_fast {
+            return self.acknowledge(key, header);
+        }
+        self.commit(key, header);
+    }
+
+    /// What all switches agreed on holds.
+    fn commit(&mut self, key: u64, header: &mut Scheduling) {
         if header.pauseby != Scheduling::NOBODY {
             header.rate = 0;
             if header.pauseby != self.me {

@@ -58,8 +58,9 @@ pub struct Manners {
     pub ranking: Ranking,
     /// By how many powers of two a flow that has waited for 100 ms seems shorter.
     pub aging: f64,
-    /// Whether links hear of the least round-trip time rather than of the smoothed one (profile F).
-    pub tells_least_rtt: bool,
+    /// Whether links hear of the least round-trip time rather than of the smoothed one, and the most critical of a host's
+    /// flows has its link first (profile F).
+    pub is_fast: bool,
     /// The run's seed.
     pub seed: u64,
 }
@@ -75,7 +76,7 @@ pub const PARAMETERS: &[Parameter] = &[
         "profile",
         &["f", "l"],
         "f: a grant counts at once and is looked at again on its way back, dampening holds up the less critical, and \
-         senders tell their least round trip; l: the rules as they are written",
+         senders tell their least round trip, and hosts send the most critical first; l: the rules as they are written",
     ),
     Parameter::new("k", Value::Fraction(2.0), "round trips within which a flow is nearly complete")
         .within(0.0, 1e6),
@@ -182,7 +183,7 @@ impl Manners {
                 _ => Ranking::Exact,
             },
             aging: settings.fraction("aging"),
-            tells_least_rtt: settings.choice("profile") == "f",
+            is_fast: settings.choice("profile") == "f",
             seed,
         }
     }

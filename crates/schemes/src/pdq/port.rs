@@ -2,7 +2,7 @@
 
 use super::controller::Controller;
 use crate::explicit::Backlog;
-use raddle_core::{Header, Packet, PortAgent, PortState, Time};
+use raddle_core::{Header, NodeId, Packet, PortAgent, PortState, Time};
 use raddle_wire::pdq;
 use raddle_wire::rated::Kind;
 
@@ -10,14 +10,15 @@ use raddle_wire::rated::Kind;
 #[derive(Debug)]
 pub struct PdqPort {
     controller: Controller,
+    node: NodeId,
     backlog: Backlog,
 }
 
 impl PdqPort {
-    /// With that controller, and nothing that waits.
+    /// At that node, with that controller, and nothing that waits.
     #[must_use]
-    pub fn new(controller: Controller) -> Self {
-        Self { controller, backlog: Backlog::default() }
+    pub fn new(node: NodeId, controller: Controller) -> Self {
+        Self { controller, node, backlog: Backlog::default() }
     }
 }
 
@@ -28,7 +29,11 @@ impl PortAgent for PdqPort {
             && segment.asks
             && segment.kind != Kind::Term
         {
-            self.controller.acknowledge(segment.subflow_key(), scheduling);
+            if segment.dst == self.node.0 {
+                self.controller.acknowledge_own(segment.subflow_key(), scheduling);
+            } else {
+                self.controller.acknowledge(segment.subflow_key(), scheduling);
+            }
         }
     }
 

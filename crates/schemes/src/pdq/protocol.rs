@@ -1,7 +1,7 @@
 //! What PDQ's senders and receivers say (specs/pdq.md §2, §3).
 
 use super::params::{Manners, Ranking};
-use crate::explicit::{Outlook, Protocol, Terms, View};
+use crate::explicit::{Outlook, Precedence, Protocol, Terms, View};
 use raddle_core::{Bytes, Duration, Header, Rate, Stream, Time};
 use raddle_wire::Minifloat;
 use raddle_wire::pdq::{self, Scheduling};
@@ -63,6 +63,14 @@ impl Pdq {
     }
 }
 
+/// A flow's deadline as headers carry it.
+fn deadline(view: &View) -> u32 {
+    match view.deadline {
+        Time::NEVER => Scheduling::NEVER,
+        at => u32::try_from(at.as_ps() / 1_000_000).unwrap_or(Scheduling::NEVER - 1),
+    }
+}
+
 impl Protocol for Pdq {
     type Sender = Sender;
 
@@ -82,14 +90,11 @@ impl Protocol for Pdq {
         let asks = segment.kind != Kind::Syn || self.manners.syn_asks;
         sender.asked |= asks;
         // One with queueing has links take ever more flows for nearly complete, the longer their queues are.
-        let rtt = if self.manners.tells_least_rtt { view.least_rtt } else { view.rtt };
+        let rtt = if self.manners.is_fast { view.least_rtt } else { view.rtt };
         let scheduling = Scheduling {
             rate: u32::try_from(view.limit.as_bps() / 1_000).unwrap_or(u32::MAX),
             pauseby: sender.pauseby,
-            deadline: match view.deadline {
-                Time::NEVER => Scheduling::NEVER,
-                at => u32::try_from(at.as_ps() / 1_000_000).unwrap_or(Scheduling::NEVER - 1),
-            },
+            deadline: deadline(view),
             expected: self.expected(sender, view),
             rtt: Minifloat::floor(rtt.as_ps() / 1_000),
             interval: 0,
@@ -124,6 +129,11 @@ impl Protocol for Pdq {
         } else {
             Duration::from_ps(1) // the first probe asks what the SYN has not
         }
+    }
+
+    /// As links rank flows.
+    fn precedence(&self, sender: &Sender, view: &View) -> Option<Precedence> {
+        self.manners.is_fast.then(|| (deadline(view), self.expected(sender, view)))
     }
 
     /// Early Termination (specs/pdq.md §2, rule 6). A host that does not know how long a flow is cannot tell that it takes

@@ -23,6 +23,7 @@ pub const TRANSPORT: Transport = Transport {
             "unless `profile = \"l\"`: grants count as they are made, and dampening spares the more critical",
             "unless `profile = \"l\"`: a switch looks again, as the acknowledgement comes back, whether there is room for a flow that starts",
             "unless `profile = \"l\"`: senders tell their least round-trip time; with smoothed ones Early Start feeds on the queues it makes",
+            "unless `profile = \"l\"`: of the flows that have a rate, a host sends the most critical first when its link is free, and its port does not look again",
             "a rate below a packet a round trip is not granted: its holder would wait long for a better one",
             "a link's queue counts without the packet that is leaving, which alone would cost five percent",
             "the expected time counts bytes that are not acknowledged, with their headers",
@@ -93,7 +94,7 @@ fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
         most_links: MOST_LINKS,
     };
     let port = move |id: LinkId, link: &Link| -> Box<dyn PortAgent> {
-        Box::new(PdqPort::new(Controller::new(id.0, link.rate, rules)))
+        Box::new(PdqPort::new(link.from, Controller::new(id.0, link.rate, rules)))
     };
     parts(plan, form, move || Pdq::new(manners), port)
 }

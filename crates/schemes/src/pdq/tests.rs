@@ -220,6 +220,23 @@ fn dampening_holds_up_all_that_do_not_send_or_in_profile_f_the_less_critical() {
 }
 
 #[test]
+fn a_host_that_sends_its_most_critical_flow_first_does_not_look_again() {
+    for is_own in [false, true] {
+        let mut link = controller(rules());
+        let mut waiting = Scheduling { pauseby: ME + 1, ..asks(9.0) };
+        link.forward(us(0), 1, &mut waiting, 0);
+        assert_eq!(round(&mut link, us(10), 2, asks(5.0)), Some(1_000_000));
+        let mut released = Scheduling { pauseby: Scheduling::NOBODY, ..waiting };
+        if is_own {
+            link.acknowledge_own(1, &mut released);
+        } else {
+            link.acknowledge(1, &mut released);
+        }
+        assert_eq!(released.rate, if is_own { 1_000_000 } else { 0 });
+    }
+}
+
+#[test]
 fn crumbs_are_not_granted_but_modest_wishes_are() {
     let mut controller = controller(rules());
     // The first leaves 50 Mb/s, less than a packet of 12,000 bits in 150 us.
