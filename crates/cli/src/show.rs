@@ -34,7 +34,10 @@ pub(crate) fn reproduction(done: &Reproduction, scale: &str) -> String {
     }));
     let mut text = raddle_lab::table(&rows);
     for outcome in done.outcomes.iter().filter(|outcome| !outcome.ok) {
-        let reason = outcome.known_deviation.as_deref().unwrap_or("see papers/*/README.md");
+        let reason = match &outcome.deviation {
+            Some(deviation) => format!("{} (shown by {})", deviation.cause, deviation.shown_by),
+            None => format!("accepted because {}", outcome.why),
+        };
         text.push_str(&format!("\n{} {}: {reason}", outcome.claim, outcome.verdict()));
     }
     for folder in &done.folders {

@@ -106,7 +106,7 @@ fn upon_every_event_rates_follow_at_once() {
 fn at_ticks_only_lasting_flows_have_rates() {
     let topology = torus(&[4, 4]);
     let flows = vec![flow(0, 5, 6, LONG, us(10)), flow(1, 5, 6, LONG, us(700))];
-    let synchronous = r2c2::Params { synchronous: true, ..r2c2::Params::default() };
+    let synchronous = r2c2::Params { synchronous: true, only_lasting: true, ..r2c2::Params::default() };
     let limited = |end| {
         let params = Params { r2c2: synchronous, ..params(Push::Tick) };
         limits(&central(&topology, params, flows.clone(), Some(us(end)), vec![])).len()

@@ -15,7 +15,32 @@ pub(super) struct Claim {
     number: Number,
     accept: (f64, f64),
     why: String,
-    known_deviation: Option<String>,
+    deviation: Option<Deviation>,
+    calibrated: bool,
+}
+
+/// Why a claim is known not to hold. The cause is shown by an experiment, never only asserted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deviation {
+    /// The cause, in words.
+    pub cause: String,
+    /// The figure whose runs show the cause: a name such as `r2c2/fig10-rules`, or the file of a figure of one's own.
+    pub shown_by: String,
+}
+
+impl Deviation {
+    fn read(item: &Item) -> Result<Self, Problem> {
+        if !matches!(item.value, Value::Table(_)) {
+            let what = "a deviation names its cause and the experiment that shows the cause".to_owned();
+            let hint =
+                "for example: { cause = \"rates are up to rho old\", shown_by = \"r2c2/fig10-rules\" }";
+            return Err(Problem::at(&item.at, Cause::OutOfRange { what, hint: hint.to_owned() }));
+        }
+        let mut section = Section::of(item, "claim.deviates")?;
+        let deviation = Self { cause: section.required("cause")?, shown_by: section.required("shown_by")? };
+        section.finish()?;
+        Ok(deviation)
+    }
 }
 
 /// How a claim fared.
@@ -40,7 +65,9 @@ pub struct Outcome {
     /// Why there.
     pub why: String,
     /// Why the claim is known not to hold, if it is.
-    pub known_deviation: Option<String>,
+    pub deviation: Option<Deviation>,
+    /// Whether parameters that the paper does not give were chosen so that this claim holds.
+    pub calibrated: bool,
     /// Whether it holds.
     pub ok: bool,
 }
@@ -53,23 +80,27 @@ impl Outcome {
         let spread = self.spread.map(
             |Spread { least, most, margin, seeds }| json!({ "min": bound(least), "max": bound(most), "margin95": margin, "n": seeds }),
         );
+        let deviates = self.deviation.as_ref();
+        let deviates =
+            deviates.map(|deviation| json!({ "cause": deviation.cause, "shown_by": deviation.shown_by }));
         json!({
             "claim": self.claim, "section": self.section, "says": self.says, "paper": self.paper,
             "measured": self.measured, "spread": spread, "remark": self.remark, "accept": [bound(self.accept.0), bound(self.accept.1)], "ok": self.ok,
-            "known_deviation": self.known_deviation.is_some(), "why": self.why, "scale": scale,
+            "deviates": deviates, "calibrated": self.calibrated, "why": self.why, "scale": scale,
         })
     }
 
     /// Whether the claim fails and nobody knew.
     #[must_use]
     pub fn is_unexpected(&self) -> bool {
-        !self.ok && self.known_deviation.is_none()
+        !self.ok && self.deviation.is_none()
     }
 
-    /// `holds`, `deviates` where that is known, or `FAILS`.
+    /// `holds` (or `calibrated` where parameters were chosen for it), `deviates` where that is known, or `FAILS`.
     #[must_use]
     pub fn verdict(&self) -> &'static str {
-        match (self.ok, &self.known_deviation) {
+        match (self.ok, &self.deviation) {
+            (true, _) if self.calibrated => "calibrated",
             (true, _) => "holds",
             (false, Some(_)) => "deviates",
             (false, None) => "FAILS",
@@ -99,7 +130,8 @@ impl Claim {
             number,
             accept,
             why: section.required("why")?,
-            known_deviation: section.optional("known_deviation")?,
+            deviation: section.item("deviates").map(Deviation::read).transpose()?,
+            calibrated: section.or("calibrated", false)?,
         };
         section.finish()?;
         Ok(claim)
@@ -124,8 +156,23 @@ impl Claim {
             remark: self.number.remark(runs),
             accept: self.accept,
             why: self.why.clone(),
-            known_deviation: self.known_deviation.clone(),
+            deviation: self.deviation.clone(),
+            calibrated: self.calibrated,
             ok: measured.is_some_and(|measured| (least..=most).contains(&measured)),
+        }
+    }
+
+    /// Refuses a deviation that no experiment shows; `exists` tells whether there is a figure of a name.
+    pub(super) fn check_deviation(&self, item: &Item, exists: impl Fn(&str) -> bool) -> Result<(), Problem> {
+        match &self.deviation {
+            Some(deviation) if !exists(&deviation.shown_by) => {
+                let what =
+                    format!("no figure `{}` shows why the claim `{}` deviates", deviation.shown_by, self.id);
+                let hint =
+                    "name a figure such as `r2c2/fig10-rules`, or a figure's file beside this one".to_owned();
+                Err(Problem::at(&item.at, Cause::OutOfRange { what, hint }))
+            }
+            _ => Ok(()),
         }
     }
 

@@ -15,7 +15,7 @@ mod plot;
 mod reproduce;
 pub(crate) mod runs;
 
-pub use claim::Outcome;
+pub use claim::{Deviation, Outcome};
 pub use papers::{Paper, names};
 pub use reproduce::{Options, Reproduction, Scale, Unfinished, Watch, reproduce};
 pub use runs::Spread;

@@ -25,7 +25,7 @@ const PAPERS: &[Paper] = &[
     figures!("cee": "fig7", "fig8a", "fig8b", "fig8c", "fig9a", "fig9b", "fig9c", "fig9d", "fig9e", "fig9f", "fig10a", "fig10b", "fig11a", "fig11b"),
     figures!("expeditus": "fig10", "fig11", "fig12", "fig13", "fig14a", "fig14b", "fig15a", "fig15b", "fig16", "balancers"),
     figures!("pdq": "fig3a", "fig3b", "fig3c", "fig3d", "fig3e", "fig4a", "fig4b", "fig5a", "fig5b", "fig5c", "fig6a", "fig6b", "fig6c", "fig7a", "fig7b", "fig7c", "fig8a", "fig8b", "fig8c", "fig8d", "fig8e", "fig9a", "fig9b", "fig10"),
-    figures!("r2c2": "fig2", "fig4", "fig8", "fig9", "fig10", "fig11", "fig12", "fig13", "fig14", "fig15", "fig16", "fig17a", "fig17b", "fig18", "fig19", "fig19-counted", "switched"),
+    figures!("r2c2": "fig2", "fig2-definitions", "fig4", "fig8", "fig9", "fig10", "fig10-rules", "fig11", "fig12", "fig13", "fig14", "fig15", "fig16", "fig17a", "fig17b", "fig18", "fig19", "fig19-counted", "switched"),
 ];
 
 /// A figure's file.
@@ -49,6 +49,12 @@ impl File {
 
     pub(super) fn name(&self) -> String {
         format!("{}/{}", self.paper, self.figure)
+    }
+
+    /// Whether there is a figure of this name: one that comes with the program, or a file beside this one of the user's.
+    pub(super) fn knows(&self, figure: &str) -> bool {
+        let beside = self.path.parent().unwrap_or(Path::new("")).join(figure);
+        files().any(|file| file.name() == figure) || (self.is_own() && beside.is_file())
     }
 }
 

@@ -150,6 +150,10 @@ fn one(
 ) -> Result<(), Error> {
     let document = document(file, options.scale)?;
     let figure = Figure::read(&document)?;
+    let claims = document.root.get("claim").map_or(Ok(&[][..]), list)?;
+    for (claim, item) in figure.claims.iter().zip(claims) {
+        claim.check_deviation(item, |name| file.knows(name))?;
+    }
     fs::create_dir_all(part).map_err(Error::io("create", part))?;
     let runs = match compute(&document, options.threads)? {
         Some(runs) => {
@@ -166,10 +170,8 @@ fn one(
         }
         None => simulated(&file.name(), &document, &figure, options, part, kept, stop, watch, all)?,
     };
-    if let Some(claims) = document.root.get("claim") {
-        for (claim, item) in figure.claims.iter().zip(list(claims)?) {
-            claim.check(item, &runs)?;
-        }
+    for (claim, item) in figure.claims.iter().zip(claims) {
+        claim.check(item, &runs)?;
     }
     let outcomes: Vec<Outcome> = figure.claims.iter().map(|claim| claim.judge(&file.name(), &runs)).collect();
     let charts: Vec<_> = figure.plots.iter().map(|plot| plot.chart(&runs)).collect();

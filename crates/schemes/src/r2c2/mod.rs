@@ -81,7 +81,8 @@ pub struct Params {
     pub rho: Duration,
     /// Capacity kept free for broadcasts and flows not yet limited, as a fraction (§3.3).
     pub headroom: f64,
-    /// Count only flows that have been known for a whole interval.
+    /// Rate computations count only flows that have been known for a whole interval (§5.1, the cost of Figure 8), rather
+    /// than every known flow (§3.3.2: batching by itself hides flows that begin and end between two computations).
     pub only_lasting: bool,
     /// All nodes compute at the same instants, rather than each at a phase of its own.
     pub synchronous: bool,
@@ -117,10 +118,10 @@ impl Default for Params {
             protocol: Protocol::Rps,
             rho: Duration::from_us(500),
             headroom: 0.05,
-            only_lasting: true,
+            only_lasting: false,
             synchronous: false,
             policy: Policy::Weights,
-            start: StartPolicy::Line,
+            start: StartPolicy::Local,
             mtu: 1_500,
             nic_packets: 2,
             selection: None,

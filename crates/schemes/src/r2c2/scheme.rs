@@ -21,6 +21,7 @@ const INFO: Info = Info {
     source: "Costa, Ballani, Razavi, Kash: R2C2: A Network Stack for Rack-scale Computers, SIGCOMM 2015",
     differs: &[
         "byte layouts, broadcast trees, recovery of lost broadcasts and the start policy are reconstructions",
+        "the start policy and the flows that a rate computation counts are calibrated on the paper's Figure 10",
         "demand is estimated from bytes released rather than from the allocation, which could never fall",
         "a node that owns no eligible flow skips the rate computation, whose result it would not install",
         "reliability, which the paper leaves for later, is an option; checksums cover packets, not whole flows",
@@ -44,7 +45,7 @@ const INFO: Info = Info {
             .within(1.0, 65_535.0),
         Parameter::choice(
             "start",
-            &["line", "local", "residual"],
+            &["local", "line", "residual"],
             "what a flow may send before its first computation",
         ),
         setup::MTU,
@@ -115,9 +116,9 @@ fn params(plan: &Plan<'_>) -> Params {
         },
         selection: selection(settings),
         start: match settings.choice("start") {
-            "local" => StartPolicy::Local,
+            "line" => StartPolicy::Line,
             "residual" => StartPolicy::Residual,
-            _ => StartPolicy::Line,
+            _ => StartPolicy::Local,
         },
         doubt: match settings.choice("doubt") {
             "always" => Doubt::Always,

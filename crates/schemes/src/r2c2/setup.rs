@@ -14,7 +14,7 @@ pub(crate) const HEADROOM: Parameter =
     Parameter::new("headroom", Value::Fraction(0.05), "share of each link that rates leave free")
         .within(0.0, 0.99);
 pub(crate) const ONLY_LASTING: Parameter =
-    Parameter::new("only_lasting", Value::Flag(true), "count only flows known for a whole interval");
+    Parameter::new("only_lasting", Value::Flag(false), "count only flows known for a whole interval");
 pub(crate) const SYNCHRONOUS: Parameter =
     Parameter::new("synchronous", Value::Flag(false), "all nodes compute at the same instants");
 pub(crate) const MTU: Parameter =

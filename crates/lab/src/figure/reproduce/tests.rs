@@ -18,9 +18,6 @@ flows = 2_000
 
 [scheme]
 transport = "r2c2"
-
-[scheme.r2c2]
-start = "local"
 "#;
 
 struct Quiet;
@@ -359,4 +356,32 @@ fn measures_over_time_that_mean_nothing_are_refused() {
     );
     let plot = "\n[[plot]]\nkind = \"series\"\nof = \"fct\"\ntitle = \"Series\"\n";
     assert!(refused(plot).contains("what is not measured over time"));
+}
+
+/// A claim that cannot hold, with a deviation.
+fn deviating(deviates: &str) -> Result<Vec<Outcome>, Error> {
+    figure(&format!(
+        "[[claim]]\nid = \"never\"\nsection = \"1\"\nsays = \"flows take no time\"\nwhy = \"never\"\n\
+         measure = {{ of = \"fct\", stat = \"mean\" }}\naccept = [0, 0]\n{deviates}\n"
+    ))
+}
+
+#[test]
+fn a_deviation_that_a_figure_shows_does_not_fail_the_command() {
+    let unmarked = &deviating("").expect("a figure")[0];
+    assert_eq!((unmarked.verdict(), unmarked.is_unexpected()), ("FAILS", true));
+    let shown = "deviates = { cause = \"flows take time\", shown_by = \"r2c2/fig10-rules\" }";
+    let marked = &deviating(shown).expect("a figure")[0];
+    assert_eq!((marked.verdict(), marked.is_unexpected()), ("deviates", false));
+    assert_eq!(marked.json("quick")["deviates"]["shown_by"], "r2c2/fig10-rules");
+}
+
+#[test]
+fn a_deviation_needs_a_figure_that_shows_its_cause() {
+    let problem = |deviates: &str| deviating(deviates).expect_err("refused").to_string();
+    let nowhere = problem("deviates = { cause = \"flows take time\", shown_by = \"r2c2/fig0\" }");
+    assert!(nowhere.contains("no figure `r2c2/fig0` shows why the claim `never` deviates"), "{nowhere}");
+    let bare = problem("deviates = \"flows take time\"");
+    assert!(bare.contains("names its cause and the experiment"), "{bare}");
+    assert!(problem("deviates = { cause = \"flows take time\" }").contains("shown_by"));
 }

@@ -30,7 +30,7 @@ impl R2c2Node {
         }
     }
 
-    /// Computes rates from the flows that have lasted, and installs those of this node (§3.3.1).
+    /// Computes rates from the flows that count, and installs the rates of the flows that this node sends (§3.3.1).
     pub(super) fn tick(&mut self, now: Time) {
         let rho = self.params().rho;
         for event in self.sender.end_demand_period(now, &self.fabric.params) {
