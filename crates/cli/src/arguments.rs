@@ -34,7 +34,8 @@ pub(crate) enum Format {
 pub(crate) enum Command {
     /// Run an experiment.
     Run(Run),
-    /// Run every experiment of a sweep; runs that are finished are not run again.
+    /// Run every experiment of a sweep. A run that is finished, whole, and made from the same inputs by the same program is
+    /// not run again.
     Sweep(Run),
     /// Run the live runtime (lockstep) on an experiment.
     Live(Run),
@@ -81,9 +82,14 @@ pub(crate) enum Command {
         /// How large: `quick` takes about a minute, `full` is the paper's size.
         #[arg(long, value_enum, default_value = "quick")]
         scale: Scale,
-        /// Where figures and records go.
+        /// Where figures and records go, each in a folder of its own. An earlier figure of the same experiments there is
+        /// replaced.
         #[arg(long, default_value = "out/reproduce")]
         out: PathBuf,
+        /// Replace whatever the figures' folders hold: other figures are deleted; a folder with files that Raddle did not
+        /// write, or that were changed, is renamed to `FOLDER.old-…`.
+        #[arg(long)]
+        force: bool,
         /// Runs at a time; all cores if left out.
         #[arg(long)]
         threads: Option<usize>,
@@ -138,9 +144,13 @@ pub(crate) struct Run {
     /// Threads, all cores if left out: they share a run, or take one run of a sweep each. Results do not depend on it.
     #[arg(long)]
     pub(crate) threads: Option<usize>,
-    /// The run's directory; `out/NAME` of `NAME.toml` if left out.
+    /// The run's directory; `out/NAME` of `NAME.toml` if left out. An earlier run of the same experiment there is replaced.
     #[arg(long)]
     pub(crate) out: Option<PathBuf>,
+    /// Replace whatever the directory holds: other runs are deleted; a directory with files that Raddle did not write, or
+    /// that were changed, is renamed to `DIR.old-…`.
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Check the experiment and print it with every default; run nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -6,7 +6,7 @@ use crate::show::{self, Bars};
 use raddle_lab::experiment::Document;
 use raddle_lab::search::{self, Search};
 use raddle_lab::{
-    Comparison, Control, Error, Progress, agree, catalogue, figure, run_into, select, sweep, topo,
+    Comparison, Control, Error, Out, Progress, agree, catalogue, figure, run_into, select, sweep, topo,
 };
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ pub(crate) fn execute(arguments: &Arguments, stop: &AtomicBool) -> Result<Ended,
                 (false, false) => Ended::CheckFailed,
             })
         }
-        Command::Reproduce { target, scale, out, threads } => {
+        Command::Reproduce { target, scale, out, force, threads } => {
             let options = figure::Options {
                 selector: target.clone(),
                 scale: match scale {
@@ -85,6 +85,7 @@ pub(crate) fn execute(arguments: &Arguments, stop: &AtomicBool) -> Result<Ended,
                     Scale::Full => figure::Scale::Full,
                 },
                 out: out.clone(),
+                force: *force,
                 threads: threads.unwrap_or_else(cores),
             };
             run_reproduce(&options, output, stop)
@@ -160,18 +161,44 @@ fn run_one(run: &Run, own: &[&str], output: Output, stop: &AtomicBool) -> Result
     let threads = run.threads.unwrap_or_else(cores);
     let control = Control { stop, progress: &mut |progress| bars.update(0, progress), threads };
     let directory = directory(run);
+    let renamed = Renamed::default();
+    let told = |from: &Path, to: &Path| renamed.add(from, to);
+    let out = Out { path: &directory, force: run.force, renamed: &told };
     if let Some(search) = Search::read(&document)? {
-        let found = search::run_into(&search, &document, &directory, control);
+        let found = search::run_into(&search, &document, out, control);
         bars.clear();
+        renamed.tell();
         let found = found?;
         output.print(|| format!("{found}\nkept in      {}", directory.display()), || json!(found));
         return Ok(Ended::Done);
     }
-    let summary = run_into(document.prepare()?, &directory, &name, control);
+    let summary = run_into(document.prepare()?, out, &name, control);
     bars.clear();
+    renamed.tell();
     let summary = summary?;
     output.print(|| format!("{summary}\nkept in      {}", directory.display()), || summary.json());
     Ok(if stop.load(Ordering::Relaxed) { Ended::Interrupted } else { Ended::Done })
+}
+
+/// Directories that were renamed to make room, to be told of when no bars are shown.
+#[derive(Default)]
+struct Renamed(Mutex<Vec<String>>);
+
+impl Renamed {
+    fn add(&self, from: &Path, to: &Path) {
+        let told = format!(
+            "{} held files that Raddle did not write, or that were changed: it is {} now",
+            from.display(),
+            to.display()
+        );
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(told);
+    }
+
+    fn tell(&self) {
+        for told in self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            show::warn(&told);
+        }
+    }
 }
 
 fn run_sweep(run: &Run, output: Output, stop: &AtomicBool) -> Result<Ended, Error> {
@@ -184,17 +211,23 @@ fn run_sweep(run: &Run, output: Output, stop: &AtomicBool) -> Result<Ended, Erro
     let names: Vec<String> = cells.iter().map(raddle_lab::experiment::Cell::name).collect();
     let bars = Bars::new(&names, output.quiet);
     let threads = run.threads.unwrap_or_else(cores);
+    let directory = directory(run);
+    let renamed = Renamed::default();
+    let told = |from: &Path, to: &Path| renamed.add(from, to);
+    let out = Out { path: &directory, force: run.force, renamed: &told };
     if Search::read(&document)?.is_some() {
         let progress = |i: usize, progress: &Progress| bars.update(i, progress);
-        let found = search::sweep(&cells, &directory(run), threads, stop, &progress);
+        let found = search::sweep(&cells, out, threads, stop, &progress);
         bars.clear();
+        renamed.tell();
         let found: Vec<_> = names.into_iter().zip(found?).collect();
         let json = || found.iter().map(|(name, found)| json!({ "run": name, "found": found })).collect();
         output.print(|| search::table(&found), json);
         return Ok(Ended::Done);
     }
-    let runs = sweep::sweep(&cells, &directory(run), threads, stop, &|i, progress| bars.update(i, progress));
+    let runs = sweep::sweep(&cells, out, threads, stop, &|i, progress| bars.update(i, progress));
     bars.clear();
+    renamed.tell();
     let directories: Vec<_> = runs?.into_iter().map(|run| run.directory).collect();
     compare(&directories, None, output)?;
     Ok(if stop.load(Ordering::Relaxed) { Ended::Interrupted } else { Ended::Done })
@@ -212,8 +245,10 @@ fn compare(directories: &[PathBuf], plot: Option<&Path>, output: Output) -> Resu
 }
 
 fn run_reproduce(options: &figure::Options, output: Output, stop: &AtomicBool) -> Result<Ended, Error> {
-    let watch = FigureBars { bars: Mutex::default(), quiet: output.quiet };
-    let done = figure::reproduce(options, stop, &watch)?;
+    let watch = FigureBars { bars: Mutex::default(), renamed: Renamed::default(), quiet: output.quiet };
+    let done = figure::reproduce(options, stop, &watch);
+    watch.renamed.tell();
+    let done = done?;
     let scale = options.scale.name();
     let json = || done.outcomes.iter().map(|outcome| outcome.json(scale)).collect();
     output.print(|| show::reproduction(&done, scale), json);
@@ -224,6 +259,7 @@ fn run_reproduce(options: &figure::Options, output: Output, stop: &AtomicBool) -
 /// The bars of the figure that is being run.
 struct FigureBars {
     bars: Mutex<Option<Bars>>,
+    renamed: Renamed,
     quiet: bool,
 }
 
@@ -247,6 +283,10 @@ impl figure::Watch for FigureBars {
 
     fn end(&self) {
         self.with(Bars::clear);
+    }
+
+    fn renamed(&self, from: &Path, to: &Path) {
+        self.renamed.add(from, to);
     }
 }
 

@@ -70,7 +70,8 @@ fn a_run_prints_a_page_and_leaves_a_directory_that_runs_again() {
     let first = raddle(folder.path(), "run small.toml");
     insta::assert_snapshot!(stdout(&first));
     let directory = folder.path().join("out/small");
-    let files = ["experiment.toml", "flows.parquet", "links.parquet", "log.txt", "summary.json"];
+    let files =
+        ["experiment.toml", "flows.parquet", "links.parquet", "log.txt", "manifest.json", "summary.json"];
     assert_eq!(names(&directory), files);
     assert_eq!(names(&folder.path().join("out")), ["small"]);
     let again = json(&raddle(folder.path(), "run out/small/experiment.toml --out again --format json"));
@@ -86,7 +87,7 @@ fn a_run_captures_the_links_it_is_asked_to() {
     let folder = folder();
     let plain = json(&raddle(folder.path(), "run small.toml --format json"));
     assert!(!folder.path().join("out/small/packets.pcapng").exists());
-    let captured = json(&raddle(folder.path(), "run small.toml --pcap 0->1,1->0 --format json"));
+    let captured = json(&raddle(folder.path(), "run small.toml --force --pcap 0->1,1->0 --format json"));
     assert_eq!(captured["digest"], plain["digest"]);
     let whole = fs::read(folder.path().join("out/small/packets.pcapng")).unwrap();
     raddle(folder.path(), "run out/small/experiment.toml --threads 2 --out again");
@@ -128,7 +129,7 @@ fn a_sweep_runs_each_cell_once() {
     let second = raddle(folder.path(), "sweep small.toml");
     assert_eq!(first.stdout, second.stdout);
     assert_eq!(fs::metadata(&log).unwrap().modified().unwrap(), written);
-    let changed = raddle(folder.path(), "sweep small.toml --seed 7");
+    let changed = raddle(folder.path(), "sweep small.toml --seed 7 --force");
     assert_ne!(stdout(&changed), stdout(&first));
 }
 
@@ -205,7 +206,7 @@ fn ctrl_c_leaves_valid_partial_records() {
     let running = "run small.toml --set workload.flows=3_000_000 --out long";
     let mut child = command(folder.path(), running).stdout(Stdio::null()).spawn().unwrap();
     // Its directory grows under a temporary name: from then on there is something to interrupt.
-    while !names(folder.path()).iter().any(|name| name.starts_with("long.part")) {
+    while !names(folder.path()).iter().any(|name| name.starts_with(".long.part")) {
         std::thread::yield_now();
     }
     let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();

@@ -12,11 +12,36 @@
 //! | `flow_control.parquet` | if links have flow control: a row a directed link |
 //! | `packets.pcapng` | with `record.pcap`: the packets of chosen links |
 //! | `ranks.parquet` | if the workload is a program: a row a rank |
-//! | `summary.json` | seed, version, digest, totals, percentiles |
+//! | `summary.json` | seed, version, digests of the results and of their inputs, totals, percentiles |
 //! | `log.txt` | what was run, and what the run said at its end |
+//! | `manifest.json` | what the run was made from, and the digest of every file above |
 //!
-//! It grows under a temporary name and gets its own when it is whole, so a directory of that name is a finished run,
-//! or one that was stopped and says so.
+//! Runs, searches and figures are written in the same way, with these promises:
+//!
+//! - **A name belongs to whole results.** A directory grows under a temporary name beside its own (`.NAME.part-RANDOM`),
+//!   which nobody can guess and which is created exclusively. Its files and folders are synced before it gets its name;
+//!   the exchange with earlier results is one step. If the process is killed at any instant, the earlier or the new
+//!   results have the name, and they are whole. (File systems that cannot exchange names need three steps.)
+//! - **Raddle deletes only what it wrote.** Earlier results are replaced if their manifest says that they are of the same
+//!   kind, version and experiment, and if every file is as the manifest lists it. Anything else is refused, before
+//!   anything runs and again before it is replaced. With `--force` other results are replaced too; a directory that holds
+//!   a file that Raddle did not write, or one that was changed, is renamed to `NAME.old-RANDOM`. New results that cannot
+//!   have the name at their end are kept as `NAME.new-RANDOM`, partial ones in place of complete ones among them.
+//! - **One process writes a directory.** It holds a lock (`.NAME.raddle-lock`) meanwhile, which the kernel releases
+//!   however the process ends; another process is refused. Temporary directories of processes that were killed are known
+//!   by their name and the file `.raddle-part`, and the next process that has the lock removes them.
+//! - **Results are finished only if they are whole and of the same inputs**: the resolved experiment, the bytes of
+//!   every file that it names, Raddle's version and the bytes of the program.
+
+mod lock;
+mod manifest;
+mod part;
+mod place;
+
+pub(crate) use lock::Lock;
+pub(crate) use manifest::Origin;
+pub(crate) use part::Part;
+pub use place::Out;
 
 use crate::Error;
 use crate::capture::Capture;
@@ -24,9 +49,9 @@ use crate::prepare::Prepared;
 use crate::run::{Control, Sinks, run_with};
 use crate::summary::{Summarizer, Summary};
 use raddle_records::{FlowRecord, QueueLengthRecord, Row, TableWriter};
-use std::ffi::OsString;
+#[cfg(unix)]
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The summary's name in a run directory.
@@ -56,17 +81,27 @@ pub(crate) const RANKS: &str = "ranks.parquet";
 /// The resolved experiment's name in a run directory.
 pub const EXPERIMENT: &str = "experiment.toml";
 
+impl Prepared {
+    /// What results of a run are made from.
+    pub(crate) fn origin(&self) -> Result<Origin, Error> {
+        Origin::new("run", &self.experiment.resolved.to_string(), &self.experiment.files)
+    }
+}
+
 /// Runs a prepared experiment into a directory; `title` is what the run is called.
 ///
 /// # Errors
-/// If the directory is there and no run directory, if a file cannot be written, or if the run fails.
-pub fn run_into(
+/// If what the directory holds may not be replaced, if another process writes it, if a file cannot be written, or if the
+/// run fails.
+pub fn run_into<'a>(
     prepared: Prepared,
-    directory: &Path,
+    out: impl Into<Out<'a>>,
     title: &str,
     control: Control<'_>,
 ) -> Result<Summary, Error> {
-    let part = Part::create(directory, SUMMARY)?;
+    let origin = prepared.origin()?;
+    let inputs = origin.inputs.clone();
+    let part = Part::create(out.into(), origin)?;
     let seed = prepared.experiment.engine.seed;
     let resolved = prepared.experiment.resolved.clone();
     let (topology, workload) = (Arc::clone(&prepared.topology), prepared.facts());
@@ -103,7 +138,8 @@ pub fn run_into(
     table.write(THROUGHPUT, record.throughput.is_some(), &outcome.throughput)?;
     table.write("flow_control.parquet", !outcome.flow_control.is_empty(), &outcome.flow_control)?;
     table.write(RANKS, !outcome.ranks.is_empty(), &outcome.ranks)?;
-    let summary = summarizer.finish(title, seed, &topology, workload, &outcome);
+    let mut summary = summarizer.finish(title, seed, &topology, workload, &outcome);
+    summary.inputs = inputs;
     part.write(EXPERIMENT, &resolved.to_string())?;
     part.write(SUMMARY, &format!("{:#}\n", summary.json()))?;
     let speed = outcome.totals.packet_hops() as f64 / outcome.seconds.max(1e-9);
@@ -113,13 +149,13 @@ pub fn run_into(
         outcome.seconds
     );
     part.write("log.txt", &log)?;
-    part.finish()?;
+    part.finish(complete)?;
     Ok(summary)
 }
 
 /// How tables are written at the end of a run.
 struct Written<'a> {
-    part: &'a Part,
+    part: &'a Part<'a>,
     complete: bool,
     notes: &'a [(&'static str, &'a str)],
 }
@@ -136,60 +172,21 @@ impl Written<'_> {
     }
 }
 
-/// Whether the run of that resolved experiment is there and came to its end.
-#[must_use]
-pub fn is_finished(directory: &Path, resolved: &str) -> bool {
-    let summary = fs::read_to_string(directory.join(SUMMARY)).ok();
-    let summary: Option<serde_json::Value> = summary.and_then(|text| serde_json::from_str(&text).ok());
-    let same = fs::read_to_string(directory.join(EXPERIMENT)).is_ok_and(|text| text == resolved);
-    same && summary.is_some_and(|summary| summary["complete"] == true && summary["version"] == crate::VERSION)
+/// Marks a directory in the making.
+const MARKER: &str = ".raddle-part";
+
+/// Random letters and digits in the name of a directory in the making.
+const RANDOM: usize = 12;
+
+/// Syncs the names in a folder.
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> Result<(), Error> {
+    let synced = fs::File::open(folder).and_then(|folder| folder.sync_all());
+    synced.map_err(Error::io("sync", folder))
 }
 
-/// A directory in the making; dropped before it is finished, it leaves nothing behind.
-pub(crate) struct Part {
-    directory: PathBuf,
-    temporary: PathBuf,
-}
-
-impl Part {
-    /// Begins what will be at `directory`, in place of an earlier one, which is known by its file `mark`.
-    pub(crate) fn create(directory: &Path, mark: &str) -> Result<Self, Error> {
-        if directory.exists() && !directory.join(mark).is_file() {
-            let empty = fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none());
-            if !empty {
-                let what = format!("{} is there already and has no {mark}", directory.display());
-                return Err(Error::Usage { what, hint: "choose another --out, or remove it".to_owned() });
-            }
-        }
-        let mut temporary = OsString::from(directory.as_os_str());
-        temporary.push(format!(".part-{}", std::process::id()));
-        let temporary = PathBuf::from(temporary);
-        fs::create_dir_all(&temporary).map_err(Error::io("create", &temporary))?;
-        Ok(Self { directory: directory.to_owned(), temporary })
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.temporary.join(name)
-    }
-
-    pub(crate) fn write(&self, name: &str, text: &str) -> Result<(), Error> {
-        let path = self.file(name);
-        fs::write(&path, text).map_err(Error::io("write", &path))
-    }
-
-    /// Takes the place of an earlier run of the same name.
-    pub(crate) fn finish(self) -> Result<(), Error> {
-        if self.directory.exists() {
-            fs::remove_dir_all(&self.directory).map_err(Error::io("replace", &self.directory))?;
-        }
-        fs::rename(&self.temporary, &self.directory).map_err(Error::io("create", &self.directory))
-    }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        // After `finish` the temporary name is gone; before, what is there is of no use, and failing to tidy up is no
-        // reason to fail.
-        let _ = fs::remove_dir_all(&self.temporary);
-    }
+/// Folders cannot be opened, and the system syncs names itself.
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) -> Result<(), Error> {
+    Ok(())
 }

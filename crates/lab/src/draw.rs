@@ -10,7 +10,7 @@ use crate::Error;
 use plane::Laid;
 use plotters::coord::Shift;
 use plotters::prelude::*;
-use raddle_records::stats;
+use raddle_records::{PartFile, stats};
 use std::path::Path;
 
 /// A point of a curve, or the top of a bar.
@@ -117,11 +117,14 @@ pub(crate) fn draw(charts: &[Chart], file: &Path) -> Result<(), Error> {
     let headroom = |row: &[Sheet<'_>]| row.iter().map(Sheet::headroom).max().unwrap_or(0);
     let height: u32 = rows.iter().map(|row| SIZE.1 + headroom(row)).sum();
     let size = (SIZE.0 * columns as u32, height.max(SIZE.1));
+    let part = PartFile::create(file)?;
+    let path = part.temporary();
     if file.extension().is_some_and(|extension| extension == "png") {
-        draw_on(&BitMapBackend::new(file, size).into_drawing_area(), columns, &rows, headroom)
+        draw_on(&BitMapBackend::new(path, size).into_drawing_area(), columns, &rows, headroom)?;
     } else {
-        draw_on(&SVGBackend::new(file, size).into_drawing_area(), columns, &rows, headroom)
+        draw_on(&SVGBackend::new(path, size).into_drawing_area(), columns, &rows, headroom)?;
     }
+    Ok(part.finish()?)
 }
 
 /// A chart before it is drawn: how high it is depends on where its legend has room.

@@ -36,6 +36,14 @@ pub enum Error {
     /// A run broke off.
     #[error("the run failed: {0}")]
     Run(String),
+    /// Results are whole, but cannot stand where they were asked for.
+    #[error("{why}; the results are kept in {kept}", kept = kept.display())]
+    Displaced {
+        /// Why not.
+        why: Box<Error>,
+        /// Where they are.
+        kept: PathBuf,
+    },
     /// The user ended what was going on.
     #[error("interrupted")]
     Interrupted,
@@ -58,7 +66,7 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Problem(_) | Self::Usage { .. } => 2,
-            Self::Io { .. } | Self::Records(_) | Self::Run(_) => 3,
+            Self::Io { .. } | Self::Records(_) | Self::Run(_) | Self::Displaced { .. } => 3,
             Self::Interrupted => 130,
         }
     }

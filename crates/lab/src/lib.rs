@@ -9,6 +9,7 @@ pub mod agree;
 mod capture;
 pub mod catalogue;
 mod compare;
+mod digest;
 pub mod directory;
 mod draw;
 mod error;
@@ -35,7 +36,7 @@ pub mod topo;
 mod uplinks;
 
 pub use compare::Comparison;
-pub use directory::run_into;
+pub use directory::{Out, run_into};
 pub use error::Error;
 pub use prepare::Prepared;
 pub use run::{Control, Outcome, Progress};

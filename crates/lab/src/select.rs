@@ -9,13 +9,12 @@ use raddle_allocate::selection::{
 };
 use raddle_allocate::{selection, usable};
 use raddle_core::{LinkId, Rate, Stream};
+use raddle_records::write_file;
 use raddle_schemes::parameter::Value as Setting;
 use raddle_topology::routing::{Protocol, Routing};
 use serde_json::{Value, json};
-use std::ffi::OsString;
 use std::fmt::{self, Write as _};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The protocols to choose from, as in the paper's experiments (§5.2); the first is what new flows start with.
@@ -182,15 +181,7 @@ impl Selection {
             let protocol = PROTOCOLS[usize::from(protocol)];
             writeln!(text, "{i},{},{},{protocol},{rate:.0}", src.0, dst.0).expect("a string takes any text");
         }
-        let mut part = OsString::from(path.as_os_str());
-        part.push(format!(".part-{}", std::process::id()));
-        let part = PathBuf::from(part);
-        fs::write(&part, text).map_err(Error::io("write", &part))?;
-        fs::rename(&part, path).map_err(|error| {
-            // What cannot get its name is of no use; failing to remove it is no reason to hide why.
-            let _ = fs::remove_file(&part);
-            Error::io("create", path)(error)
-        })
+        Ok(write_file(path, text.as_bytes())?)
     }
 }
 

@@ -133,6 +133,7 @@ impl Summarizer {
             pauses: Pauses::of(&outcome.flow_control, topology),
             ranks: Ranks::of(outcome),
             outcome: outcome.without_rows(),
+            inputs: String::new(),
         }
     }
 }
@@ -213,6 +214,8 @@ pub struct Summary {
     ranks: Option<Ranks>,
     /// Without its rows.
     outcome: Outcome,
+    /// The digest of what the run was made from.
+    pub(crate) inputs: String,
 }
 
 impl Summary {
@@ -248,6 +251,7 @@ impl Summary {
             "version": crate::VERSION,
             "seed": self.seed,
             "digest": outcome.digest.to_string(),
+            "inputs": self.inputs,
             "complete": outcome.complete,
             "flows": outcome.flows,
             "delivered": outcome.delivered,

@@ -1,9 +1,10 @@
 //! Running every cell of a sweep, several at a time, each into a directory of its own.
 
+use crate::directory::{Lock, Origin, Out};
 use crate::experiment::Cell;
 use crate::run::{Control, Progress};
 use crate::summary::Summary;
-use crate::{Error, directory, run_into};
+use crate::{Error, run_into};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -27,45 +28,80 @@ pub fn slug(name: &str) -> String {
 }
 
 /// Runs the cells into folders of `out`, on `threads` threads: as many cells at a time, or if there are fewer, several
-/// threads for each. Leaves out those whose run is there and finished. All are checked before the first one runs. `progress` is told which cell is how far.
+/// threads for each. Leaves out those whose run is there, finished, whole, and made from the same inputs. All are checked
+/// before the first one runs. `progress` is told which cell is how far.
 ///
 /// # Errors
-/// If a cell is wrong, two cells would share a folder, or a run fails; the others still end.
-pub fn sweep(
+/// If a cell is wrong, two cells would share a folder, a label makes no folder name, a folder holds something that may not
+/// be replaced, another process writes into `out`, or a run fails; the others still end.
+pub fn sweep<'a>(
     cells: &[Cell],
-    out: &Path,
+    out: impl Into<Out<'a>>,
     threads: usize,
     stop: &AtomicBool,
     progress: &(dyn Fn(usize, &Progress) + Sync),
 ) -> Result<Vec<CellRun>, Error> {
-    let directories = directories(cells, out)?;
-    let mut finished = Vec::new();
-    for (cell, directory) in cells.iter().zip(&directories) {
-        let resolved = cell.document.prepare()?.experiment.resolved.to_string();
-        finished.push(directory::is_finished(directory, &resolved));
-    }
+    let out = out.into();
+    let directories = directories(cells, out.path)?;
+    let origins = cells.iter().map(|cell| cell.document.prepare()?.origin());
+    let origins = origins.collect::<Result<Vec<_>, Error>>()?;
+    let _lock = Lock::of_folder(out.path)?;
+    let missing = missing(&directories, &origins, out)?;
     let work = |i: usize, threads: usize| {
         let directory = directories[i].clone();
-        let summary = if finished[i] {
-            None
-        } else {
+        let run = |out| {
             let control = Control { stop, progress: &mut |state| progress(i, state), threads };
-            Some(run_into(cells[i].document.prepare()?, &directory, &cells[i].name(), control)?)
+            run_into(cells[i].document.prepare()?, out, &cells[i].name(), control)
         };
+        let summary = missing[i].map(run).transpose()?;
         Ok(CellRun { directory, summary })
     };
     let runs = in_parallel(cells.len(), threads, stop, &work)?;
     Ok(runs.into_iter().flatten().collect())
 }
 
+/// Where the cells' results go that are not there yet; `None` for a cell whose results are. Damaged tables are made again:
+/// the directory that holds them is renamed.
+///
+/// # Errors
+/// If a folder holds something that may not be replaced.
+pub(crate) fn missing<'a>(
+    directories: &'a [PathBuf],
+    origins: &[Origin],
+    out: Out<'a>,
+) -> Result<Vec<Option<Out<'a>>>, Error> {
+    let cell = |(path, origin): (&'a PathBuf, &Origin)| {
+        let out = Out { path, ..out };
+        let contents = out.contents()?;
+        if contents.as_ref().is_some_and(|contents| contents.is_finished(origin)) {
+            return Ok(None);
+        }
+        let damaged = contents.is_some_and(|contents| contents.is_damaged(origin));
+        let out = Out { force: out.force || damaged, ..out };
+        out.check(origin)?;
+        Ok(Some(out))
+    };
+    directories.iter().zip(origins).map(cell).collect()
+}
+
+/// Most bytes of a cell's folder name: file systems allow 255, of which temporary names take some.
+const MOST_NAME: usize = 200;
+
 /// The folder of each cell in `out`.
 ///
 /// # Errors
-/// If two cells would share one.
+/// If two cells would share one, or a label makes no name of a folder in `out`.
 pub(crate) fn directories(cells: &[Cell], out: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut directories: Vec<PathBuf> = Vec::new();
     for cell in cells {
-        let directory = out.join(slug(&cell.name()));
+        let (label, name) = (cell.name(), slug(&cell.name()));
+        // `..` would leave the folder, and hidden names are those of directories in the making.
+        if name.starts_with('.') || name.len() > MOST_NAME {
+            let what = format!("the label `{label}` makes no folder name for its run");
+            let hint = format!("begin it with a letter or a digit, and give it at most {MOST_NAME} bytes");
+            return Err(Error::Usage { what, hint });
+        }
+        let directory = out.join(name);
         if directories.contains(&directory) {
             let what = format!("two runs of the sweep would be kept in {}", directory.display());
             return Err(Error::Usage { what, hint: "give their labels more different letters".to_owned() });

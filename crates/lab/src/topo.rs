@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::ideal::components;
 use raddle_core::Rate;
+use raddle_records::write_file;
 use raddle_topology::{Bcube, Clos, ClosSize, Hops, Oversubscription, Shape, Topology, Xgft, io};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -208,7 +209,5 @@ pub fn convert(topology: &Topology, to: &Path) -> Result<(), Error> {
             return Err(Error::Usage { what, hint: "end it in .graphml or .json".to_owned() });
         }
     };
-    let part = to.with_extension("part");
-    std::fs::write(&part, text).map_err(Error::io("write", &part))?;
-    std::fs::rename(&part, to).map_err(Error::io("write", to))
+    Ok(write_file(to, text.as_bytes())?)
 }

@@ -34,6 +34,7 @@ pub use ideal::{Framing, ideal_cut_through, ideal_store_and_forward};
 pub use imbalance::{ImbalanceRecord, imbalance};
 pub use link::{LinkRecord, QueueRecord};
 pub use parquet::{SCHEMA_VERSION, Table, TableWriter, Values};
+pub use part_file::{PartFile, write_file};
 pub use pcapng::{Interface, PcapngWriter};
 pub use rank::RankRecord;
 pub use recorder::{Ideal, Recorder};

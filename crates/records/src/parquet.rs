@@ -98,7 +98,7 @@ impl<R: Row> TableWriter<R> {
     /// # Errors
     /// If the file cannot be created.
     pub fn create(path: &Path) -> Result<Self, RecordsError> {
-        let (part, file) = PartFile::create(path)?;
+        let part = PartFile::create(path)?;
         let in_file = |source| RecordsError::Parquet { path: part.temporary().to_owned(), source };
         let level = ZstdLevel::try_new(3).map_err(in_file)?;
         let properties = WriterProperties::builder()
@@ -106,6 +106,7 @@ impl<R: Row> TableWriter<R> {
             .set_created_by(concat!("raddle ", env!("CARGO_PKG_VERSION")).to_owned())
             .build();
         let schema = schema::<R>().map_err(in_file)?;
+        let file = part.file().try_clone().map_err(|source| part.error(source))?;
         let writer = SerializedFileWriter::new(file, schema, Arc::new(properties)).map_err(in_file)?;
         let buffer = |kind| match kind {
             Kind::Integer => Buffer::Integer(Chunk::default()),

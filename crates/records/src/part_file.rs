@@ -1,58 +1,145 @@
-//! Files that grow under a temporary name.
+//! Files that appear under their own name only when they are whole.
+//!
+//! A file is created exclusively, under an unguessable name in the folder where it will stand, written, synced, and
+//! then renamed. At any instant its own name holds either the whole earlier file or the whole new one.
 
 use crate::RecordsError;
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use tempfile::{Builder, NamedTempFile};
 
-/// A file that grows under a temporary name and gets its own when it is whole. Dropped before that, it leaves nothing
-/// behind.
+/// How temporary names begin.
+const PREFIX: &str = ".part-";
+
+/// A file that is written under a temporary name and gets its own when it is whole. Dropped before that, it leaves
+/// nothing behind.
 #[derive(Debug)]
-pub(crate) struct PartFile {
+pub struct PartFile {
     path: PathBuf,
-    temporary: PathBuf,
-    finished: bool,
+    temporary: NamedTempFile,
 }
 
 impl PartFile {
-    /// Begins the file that will be at `path`.
+    /// Begins the file that will be at `path`. The temporary name has the same ending. If `path` is a symbolic link,
+    /// the file that it points to is replaced.
     ///
     /// # Errors
     /// If the file cannot be created.
-    pub(crate) fn create(path: &Path) -> Result<(Self, File), RecordsError> {
-        let mut temporary = path.as_os_str().to_owned();
-        temporary.push(".part");
-        let part = Self { path: path.to_owned(), temporary: temporary.into(), finished: false };
-        let file = File::create(&part.temporary).map_err(|source| part.error(source))?;
-        Ok((part, file))
+    pub fn create(path: &Path) -> Result<Self, RecordsError> {
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let ending = path.extension().map(|ending| format!(".{}", ending.display())).unwrap_or_default();
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let mut builder = Builder::new();
+        builder.prefix(PREFIX).suffix(&ending);
+        // Temporary files are private by default; this one will be an ordinary file.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let temporary = builder
+            .tempfile_in(folder.unwrap_or(Path::new(".")))
+            .map_err(|source| RecordsError::Io { path: path.clone(), source })?;
+        Ok(Self { path, temporary })
     }
 
     /// Where the file is until it is whole.
-    pub(crate) fn temporary(&self) -> &Path {
-        &self.temporary
+    #[must_use]
+    pub fn temporary(&self) -> &Path {
+        self.temporary.path()
     }
 
-    /// An error of the file system with it.
+    /// The open file.
+    #[must_use]
+    pub fn file(&self) -> &File {
+        self.temporary.as_file()
+    }
+
+    /// An error of the file system with the file.
     pub(crate) fn error(&self, source: std::io::Error) -> RecordsError {
-        RecordsError::Io { path: self.temporary.clone(), source }
+        RecordsError::Io { path: self.path.clone(), source }
     }
 
-    /// Gives the file its name.
+    /// Syncs the file and gives it its name.
     ///
     /// # Errors
-    /// If it cannot be renamed.
-    pub(crate) fn finish(mut self) -> Result<(), RecordsError> {
-        fs::rename(&self.temporary, &self.path)
-            .map_err(|source| RecordsError::Io { path: self.path.clone(), source })?;
-        self.finished = true;
+    /// If the file cannot be synced or renamed.
+    pub fn finish(self) -> Result<(), RecordsError> {
+        let Self { path, temporary } = self;
+        let failed = |source| RecordsError::Io { path: path.clone(), source };
+        temporary.as_file().sync_all().map_err(failed)?;
+        temporary.persist(&path).map_err(|error| failed(error.error))?;
         Ok(())
     }
 }
 
-impl Drop for PartFile {
-    fn drop(&mut self) {
-        if !self.finished {
-            // Nothing is lost if this fails but tidiness: the name says that the file is not whole.
-            let _ = fs::remove_file(&self.temporary);
-        }
+/// Writes a whole file. Something other than a file, such as `/dev/stdout`, is written to as it is.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RecordsError> {
+    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        return fs::write(path, bytes).map_err(|source| RecordsError::Io { path: path.to_owned(), source });
+    }
+    let part = PartFile::create(path)?;
+    part.file().write_all(bytes).map_err(|source| part.error(source))?;
+    part.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).expect("a folder");
+        entries.map(|entry| entry.expect("an entry").file_name().display().to_string()).collect()
+    }
+
+    #[test]
+    fn a_file_has_its_name_only_when_it_is_whole() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("table.csv");
+        write_file(&path, b"old").expect("written");
+        let part = PartFile::create(&path).expect("created");
+        part.file().write_all(b"new, half").expect("written");
+        assert!(part.temporary().extension().is_some_and(|ending| ending == "csv"));
+        assert_eq!(fs::read(&path).expect("a file"), b"old");
+        drop(part);
+        assert_eq!(names(folder.path()), ["table.csv"]);
+        write_file(&path, b"new").expect("written");
+        assert_eq!(fs::read(&path).expect("a file"), b"new");
+        assert_eq!(names(folder.path()), ["table.csv"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_still_points_to_the_file_that_is_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (file, link) = (folder.path().join("file.csv"), folder.path().join("link.csv"));
+        fs::write(&file, "old").expect("written");
+        std::os::unix::fs::symlink(&file, &link).expect("linked");
+        write_file(&link, b"new").expect("written");
+        assert_eq!(fs::read(&file).expect("a file"), b"new");
+        assert!(fs::symlink_metadata(&link).expect("a link").is_symlink());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_is_as_readable_as_others() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("a folder");
+        let (ours, plain) = (folder.path().join("ours"), folder.path().join("plain"));
+        write_file(&ours, b"").expect("written");
+        fs::write(&plain, "").expect("written");
+        let mode = |path: &Path| fs::metadata(path).expect("a file").permissions().mode();
+        assert_eq!(mode(&ours), mode(&plain));
+    }
+
+    #[test]
+    fn a_folder_is_not_replaced_by_a_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let taken = folder.path().join("taken.svg");
+        fs::create_dir(&taken).expect("created");
+        assert!(write_file(&taken, b"x").is_err());
+        assert!(PartFile::create(&taken).expect("created").finish().is_err());
+        assert_eq!(names(folder.path()), ["taken.svg"]);
     }
 }

@@ -2,16 +2,51 @@
 
 use super::problem::{Cause, Problem};
 use super::section::Section;
+use crate::digest;
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{self, Seek};
 use std::path::Path;
 
-/// The name and text of the file that the key `file` names.
-pub(super) fn read_file(section: &mut Section<'_>, folder: &Path) -> Result<(String, String), Problem> {
-    let file: String = section.required("file")?;
-    match std::fs::read_to_string(folder.join(&file)) {
-        Ok(text) => Ok((file, text)),
-        Err(error) => {
-            Err(Problem::at(section.at_key("file"), Cause::Unreadable { file, why: error.to_string() }))
+/// Reads the files that an experiment names, and remembers the digest of each.
+pub(crate) struct Files<'a> {
+    /// The folder that paths are relative to.
+    folder: &'a Path,
+    digests: RefCell<Vec<String>>,
+}
+
+impl<'a> Files<'a> {
+    /// Files in `folder`.
+    pub(crate) fn new(folder: &'a Path) -> Self {
+        Self { folder, digests: RefCell::default() }
+    }
+
+    /// The digests of the files that were read, in the order in which they were.
+    pub(super) fn digests(self) -> Vec<String> {
+        self.digests.into_inner()
+    }
+
+    /// The name and text of the file that the key `file` names.
+    pub(super) fn read(&self, section: &mut Section<'_>) -> Result<(String, String), Problem> {
+        let file: String = section.required("file")?;
+        match std::fs::read_to_string(self.folder.join(&file)) {
+            Ok(text) => {
+                self.digests.borrow_mut().push(digest::of_bytes(text.as_bytes()));
+                Ok((file, text))
+            }
+            Err(error) => {
+                Err(Problem::at(section.at_key("file"), Cause::Unreadable { file, why: error.to_string() }))
+            }
         }
+    }
+
+    /// The file of that name, at its beginning.
+    pub(super) fn open(&self, name: &str) -> io::Result<File> {
+        let mut file = File::open(self.folder.join(name))?;
+        let digest = digest::of_reader(&file)?;
+        self.digests.borrow_mut().push(digest);
+        file.rewind()?;
+        Ok(file)
     }
 }
 

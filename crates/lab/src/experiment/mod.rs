@@ -18,6 +18,7 @@ mod workload;
 
 pub use engine::{Engine, EngineKind, Pcap, QueueLengths, Record};
 pub use faults::{Broken, Errors, Failure, Faults, RandomLinks, Tier};
+pub(crate) use file::Files;
 pub use frequency::Frequency;
 pub use problem::{Cause, Problem};
 pub use scheme::{QueueLimits, Scheme};
@@ -86,7 +87,7 @@ impl Document {
     pub fn topology(&self) -> Result<Arc<Topology>, Problem> {
         let mut root = Section::new(&self.root, "");
         let section = needed(&mut root, "topology", "kind = \"torus\"")?;
-        let (topology, _) = TopologySpec::read(section, &self.folder)?;
+        let (topology, _) = TopologySpec::read(section, &Files::new(&self.folder))?;
         let (engine, _) = read_engine(&mut root)?;
         topology.build(engine.seed)
     }
@@ -121,6 +122,8 @@ pub struct Experiment {
     pub record: Record,
     /// All of it as TOML, defaults included.
     pub resolved: toml::Table,
+    /// The SHA-256 digests of the files that it names, in the order in which they were read.
+    pub files: Vec<String>,
 }
 
 impl Experiment {
@@ -129,13 +132,13 @@ impl Experiment {
         for key in OTHERS_KEYS {
             root.item(key);
         }
-        let folder = &document.folder;
+        let files = Files::new(&document.folder);
         let absent = engine::absent(&document.root.at);
         let section = needed(&mut root, "topology", "kind = \"torus\"")?;
-        let (topology, resolved) = TopologySpec::read(section, folder)?;
+        let (topology, resolved) = TopologySpec::read(section, &files)?;
         root.resolve("topology", resolved);
         let section = needed(&mut root, "workload", "flows = 1000")?;
-        let (workload, resolved) = WorkloadSpec::read(section, folder)?;
+        let (workload, resolved) = WorkloadSpec::read(section, &files)?;
         root.resolve("workload", resolved);
         let section = needed(&mut root, "scheme", "transport = \"r2c2\"")?;
         let (scheme, resolved) = Scheme::read(section)?;
@@ -157,7 +160,8 @@ impl Experiment {
         let (record, resolved) = Record::read(section)?;
         root.resolve("record", resolved);
         let resolved = root.finish()?;
-        Ok(Self { topology, workload, scheme, engine, failures, faults, errors, record, resolved })
+        let files = files.digests();
+        Ok(Self { topology, workload, scheme, engine, failures, faults, errors, record, resolved, files })
     }
 }
 

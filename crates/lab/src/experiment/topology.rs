@@ -2,7 +2,7 @@
 
 mod slow;
 
-use super::file::{file_format, read_file};
+use super::file::{Files, file_format};
 use super::problem::{Cause, Problem};
 use super::section::{Section, out_of_range};
 use super::value::At;
@@ -10,7 +10,6 @@ use raddle_core::{Duration, Rate};
 use raddle_topology::builders::{self, BuildError, ClosRates};
 use raddle_topology::{ClosSize, LinkLayer, Topology, XgftSize, io};
 use slow::Slow;
-use std::path::Path;
 use std::sync::Arc;
 
 /// The kinds of fabric, each with a line of description.
@@ -125,12 +124,12 @@ pub struct TopologySpec {
 }
 
 impl TopologySpec {
-    pub(crate) fn read(mut section: Section<'_>, folder: &Path) -> Result<(Self, toml::Table), Problem> {
+    pub(crate) fn read(mut section: Section<'_>, files: &Files<'_>) -> Result<(Self, toml::Table), Problem> {
         let choices = KINDS.map(|(name, _)| (name, name));
         let kind = section.choice("kind", "kind of topology", &choices, None)?;
         let at = section.at_key("kind").clone();
         if kind == "file" {
-            let fabric = Fabric::File(Arc::new(read_graph(&mut section, folder)?));
+            let fabric = Fabric::File(Arc::new(read_graph(&mut section, files)?));
             let link_layer = read_link_layer(&mut section)?;
             let slow = Slow::read_all(&mut section)?;
             let spec =
@@ -228,9 +227,9 @@ const FORMATS: [(&str, &str, Format); 3] = [
 ];
 
 /// The graph in the file that the section names.
-fn read_graph(section: &mut Section<'_>, folder: &Path) -> Result<Topology, Problem> {
+fn read_graph(section: &mut Section<'_>, files: &Files<'_>) -> Result<Topology, Problem> {
     let at = section.at_key("file").clone();
-    let (file, text) = read_file(section, folder)?;
+    let (file, text) = files.read(section)?;
     let (what, read) = file_format(section, &file, &FORMATS)?;
     read(&text).map_err(|error| Problem::at(&at, Cause::BadFile { file, what, why: error.to_string() }))
 }

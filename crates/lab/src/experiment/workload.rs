@@ -11,7 +11,7 @@ mod skeleton;
 pub use kinds::kinds;
 pub(crate) use ranks::Programs;
 
-use super::file::{file_format, read_file};
+use super::file::{Files, file_format};
 use super::list;
 use super::problem::{Cause, Problem};
 use super::section::{Read, Section, out_of_range, wrong_type};
@@ -26,7 +26,6 @@ use raddle_topology::Topology;
 use raddle_workload::goal::Job;
 use raddle_workload::{Hotspot, LongFlows, Workload, WorkloadError, in_order, read_hpcc, read_htsim};
 use ranks::Ranks;
-use std::path::Path;
 
 /// A reader of flows, and what it reads.
 type Format = (&'static str, fn(&str, &Topology) -> Result<Vec<Flow>, Misread>);
@@ -63,7 +62,7 @@ enum Flows {
 }
 
 impl WorkloadSpec {
-    pub(crate) fn read(mut section: Section<'_>, folder: &Path) -> Result<(Self, toml::Table), Problem> {
+    pub(crate) fn read(mut section: Section<'_>, files: &Files<'_>) -> Result<(Self, toml::Table), Problem> {
         let key = ["list", "file", "goal", "skeleton", "collective", "hotspot", "pairs"]
             .into_iter()
             .find(|key| section.item(key).is_some());
@@ -75,20 +74,20 @@ impl WorkloadSpec {
         let flows = match key {
             Some("list") => Flows::Listed(read_list(&mut section)?),
             Some("file") => {
-                let (name, text) = read_file(&mut section, folder)?;
+                let (name, text) = files.read(&mut section)?;
                 let format = file_format(&mut section, &name, &FORMATS)?;
                 Flows::File(name, text, format)
             }
-            Some("goal") => Flows::Ranks(Ranks::read_goal(&mut section, folder)?),
+            Some("goal") => Flows::Ranks(Ranks::read_goal(&mut section, files)?),
             Some(key @ ("skeleton" | "collective")) => Flows::Ranks(Ranks::read_skeleton(&mut section, key)?),
             Some("hotspot") => {
                 let alone = section.item("pairs").is_none();
                 let hotspot = read_hotspot(&mut section, alone)?;
-                let others = if alone { None } else { Some(Self::drawn(&mut section, folder)?) };
+                let others = if alone { None } else { Some(Self::drawn(&mut section, files)?) };
                 Flows::Hotspot(Box::new(hotspot), others.map(Box::new))
             }
             _ => {
-                let drawn = Self::drawn(&mut section, folder)?;
+                let drawn = Self::drawn(&mut section, files)?;
                 let rate = !matches!(&drawn.flows, Flows::Generated(workload) if workload.app_rate.is_none());
                 needs_rate(&mut section, rate)?;
                 drawn.flows
@@ -98,11 +97,11 @@ impl WorkloadSpec {
     }
 
     /// Flows between pairs that a seed or a pattern gives.
-    fn drawn(section: &mut Section<'_>, folder: &Path) -> Result<Self, Problem> {
+    fn drawn(section: &mut Section<'_>, files: &Files<'_>) -> Result<Self, Problem> {
         let at = section.at_key("pairs").clone();
         let flows = match section.item("load") {
             Some(_) => Flows::Long(read_long_flows(section)?),
-            None => Flows::Generated(Box::new(read_generated(section, folder)?)),
+            None => Flows::Generated(Box::new(read_generated(section, files)?)),
         };
         Ok(Self { flows, at })
     }

@@ -4,14 +4,17 @@ use super::claim::Outcome;
 use super::papers::{File, select};
 use super::runs::{Data, Run, SEED};
 use super::{Figure, compute::compute};
+use crate::directory::{Origin, Out, Part};
 use crate::draw::draw;
 use crate::experiment::{Cell, Document, Problem, Value, list};
 use crate::records::Records;
 use crate::search::{self, Found};
-use crate::sweep::{slug, sweep};
+use crate::sweep::{directories, sweep};
 use crate::{Error, Progress, SizeClass, directory};
+use raddle_records::{PartFile, write_file};
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -44,8 +47,17 @@ pub struct Options {
     pub scale: Scale,
     /// Where figures and records go.
     pub out: PathBuf,
+    /// Whether figures replace whatever their folders hold, as in [`Out`].
+    pub force: bool,
     /// Runs at a time.
     pub threads: usize,
+}
+
+impl Options {
+    /// Where a figure goes.
+    fn folder(&self, file: &File) -> PathBuf {
+        self.out.join(&file.paper).join(&file.figure)
+    }
 }
 
 /// Whoever follows a reproduction.
@@ -56,6 +68,8 @@ pub trait Watch: Sync {
     fn progress(&self, run: usize, progress: &Progress);
     /// The figure is done.
     fn end(&self);
+    /// A directory that holds something else than a figure's results was renamed.
+    fn renamed(&self, from: &Path, to: &Path);
 }
 
 /// What a reproduction amounts to.
@@ -92,34 +106,42 @@ impl Unfinished {
 /// Runs, draws and judges figures. A figure's folder is there only when it is whole.
 ///
 /// # Errors
-/// If the selector names nothing, a figure's file is wrong, or a run fails or is stopped.
+/// If the selector names nothing, a figure's file is wrong, what a figure's folder holds may not be replaced, or a run
+/// fails or is stopped.
 pub fn reproduce(options: &Options, stop: &AtomicBool, watch: &dyn Watch) -> Result<Reproduction, Error> {
     let mut all =
         Reproduction { outcomes: Vec::new(), digest: 0, folders: Vec::new(), unfinished: Vec::new() };
-    // Figures that share an experiment share its run.
+    // Figures that share an experiment and its inputs share its run.
     let mut kept: BTreeMap<String, PathBuf> = BTreeMap::new();
-    for file in select(options.selector.as_deref())? {
-        let folder = options.out.join(&file.paper).join(&file.figure);
-        let part =
-            options.out.join(&file.paper).join(format!(".{}.part-{}", file.figure, std::process::id()));
-        let result = one(&file, options, &part, &mut kept, stop, watch, &mut all);
-        if result.is_err() {
-            // What is half done is of no use; failing to remove it is no reason to hide why.
-            let _ = fs::remove_dir_all(&part);
-        }
-        result?;
-        if folder.exists() {
-            fs::remove_dir_all(&folder).map_err(Error::io("replace", &folder))?;
-        }
-        fs::rename(&part, &folder).map_err(Error::io("create", &folder))?;
+    let renamed = |from: &Path, to: &Path| watch.renamed(from, to);
+    let out = Out { path: &options.out, force: options.force, renamed: &renamed };
+    let files = select(options.selector.as_deref())?;
+    for file in &files {
+        Out { path: &options.folder(file), ..out }.check(&origin(file, options.scale)?)?;
+    }
+    for file in files {
+        let folder = options.folder(&file);
+        let part = Part::create(Out { path: &folder, ..out }, origin(&file, options.scale)?)?;
+        one(&file, options, part.path(), &mut kept, stop, watch, &mut all)?;
+        let temporary = part.path().to_owned();
+        part.finish(true)?;
         for path in kept.values_mut() {
-            if let Ok(rest) = path.strip_prefix(&part) {
+            if let Ok(rest) = path.strip_prefix(&temporary) {
                 *path = folder.join(rest);
             }
         }
         all.folders.push(folder);
     }
     Ok(all)
+}
+
+/// What a figure is made from: its file at a scale. Plots and claims are made anew from the records of runs.
+fn origin(file: &File, scale: Scale) -> Result<Origin, Error> {
+    document(file, scale)?;
+    let mut table: toml::Table =
+        file.text.parse().map_err(|error: toml::de::Error| Error::Run(error.to_string()))?;
+    table.retain(|key, _| key != "plot" && key != "claim");
+    Origin::new("figure", &format!("{}\n{table}", scale.name()), &[])
 }
 
 /// The figure's document at a scale.
@@ -154,7 +176,6 @@ fn one(
     for (claim, item) in figure.claims.iter().zip(claims) {
         claim.check_deviation(item, |name| file.knows(name))?;
     }
-    fs::create_dir_all(part).map_err(Error::io("create", part))?;
     let runs = match compute(&document, options.threads)? {
         Some(runs) => {
             for run in &runs {
@@ -181,7 +202,7 @@ fn one(
     let claims: Vec<_> = outcomes.iter().map(|outcome| outcome.json(options.scale.name())).collect();
     let path = part.join("claims.json");
     let text = format!("{:#}\n", serde_json::json!({ "title": figure.title, "claims": claims }));
-    fs::write(&path, text).map_err(Error::io("write", &path))?;
+    write_file(&path, text.as_bytes())?;
     all.outcomes.extend(outcomes);
     Ok(())
 }
@@ -224,16 +245,16 @@ fn simulated(
 ) -> Result<Vec<Run>, Error> {
     let cells = replicated(document.cells()?, figure.seeds)?;
     let folder = part.join("runs");
-    let place = |cell: &Cell| folder.join(slug(&cell.name()));
+    let places = directories(&cells, &folder)?;
     let mut missing = Vec::new();
-    let mut experiments = Vec::new();
-    for cell in &cells {
-        let resolved = cell.document.prepare()?.experiment.resolved.to_string();
-        match kept.get(&resolved) {
-            Some(run) => copy(run, &place(cell))?,
+    let mut origins = Vec::new();
+    for (cell, place) in cells.iter().zip(&places) {
+        let inputs = cell.document.prepare()?.origin()?.inputs;
+        match kept.get(&inputs) {
+            Some(run) => copy(run, place)?,
             None => missing.push(cell.clone()),
         }
-        experiments.push(resolved);
+        origins.push(inputs);
     }
     let names: Vec<String> = missing.iter().map(Cell::name).collect();
     watch.begin(name, &names);
@@ -245,8 +266,7 @@ fn simulated(
         return Err(Error::Interrupted);
     }
     let mut runs = Vec::new();
-    for (cell, resolved) in cells.iter().zip(experiments) {
-        let run = place(cell);
+    for ((cell, run), inputs) in cells.iter().zip(places).zip(origins) {
         let summary = run.join(directory::SUMMARY);
         let text = fs::read_to_string(&summary).map_err(Error::io("read", &summary))?;
         let summary: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
@@ -256,7 +276,7 @@ fn simulated(
         if figure.is_of_finished_flows() {
             all.unfinished.extend(Unfinished::of(format!("{name}: {}", cell.name()), &records));
         }
-        kept.insert(resolved, run);
+        kept.insert(inputs, run);
         runs.push(Run { labels: cell.labels.clone(), data: Data::Records(records) });
     }
     Ok(runs)
@@ -290,7 +310,10 @@ fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     for entry in fs::read_dir(from).map_err(Error::io("read", from))? {
         let entry = entry.map_err(Error::io("read", from))?;
         let target = to.join(entry.file_name());
-        fs::copy(entry.path(), &target).map_err(Error::io("write", &target))?;
+        let mut original = fs::File::open(entry.path()).map_err(Error::io("read", &entry.path()))?;
+        let part = PartFile::create(&target)?;
+        io::copy(&mut original, &mut part.file()).map_err(Error::io("write", &target))?;
+        part.finish()?;
     }
     Ok(())
 }

@@ -58,7 +58,8 @@ impl PcapngWriter {
     /// # Errors
     /// If the file cannot be created or written.
     pub fn create(path: &Path, interfaces: &[Interface], snap_bytes: u32) -> Result<Self, RecordsError> {
-        let (part, file) = PartFile::create(path)?;
+        let part = PartFile::create(path)?;
+        let file = part.file().try_clone().map_err(|source| part.error(source))?;
         let out = BufWriter::new(file);
         let mut writer =
             Self { out, part, snap_bytes: snap_bytes as usize, frame: Vec::new(), block: Vec::new() };

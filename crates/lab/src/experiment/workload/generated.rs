@@ -4,7 +4,7 @@ use super::kinds::names;
 use super::long_flows::read_load;
 use super::process::read_process;
 use super::{kinded, positive, read_app_rate, read_weight_and_priority};
-use crate::experiment::file::read_file;
+use crate::experiment::file::Files;
 use crate::experiment::frequency::Frequency;
 use crate::experiment::problem::{Cause, Problem};
 use crate::experiment::section::{Fraction, Section};
@@ -13,13 +13,12 @@ use raddle_core::{Bytes, Duration, NodeId, Process};
 use raddle_workload::{
     Amount, Arrivals, Deadlines, Digits, PUBLISHED, Pairs, PerHost, Published, SizeCdf, Sizes, Workload,
 };
-use std::path::Path;
 
 /// A frame if nothing else is said (specs/cee.md §0).
 const FRAME: Bytes = Bytes(1_500);
 
 /// Reads what is generated.
-pub(super) fn read_generated(section: &mut Section<'_>, folder: &Path) -> Result<Workload, Problem> {
+pub(super) fn read_generated(section: &mut Section<'_>, files: &Files<'_>) -> Result<Workload, Problem> {
     let arrivals = part(section, "arrivals", "{ kind = \"poisson\", mean_gap = \"1 us\" }")?;
     let (arrivals, frame, resolved) = read_arrivals(Section::new(&arrivals, "workload.arrivals"))?;
     let sizes = match frame {
@@ -30,7 +29,7 @@ pub(super) fn read_generated(section: &mut Section<'_>, folder: &Path) -> Result
         Some(frame) => Sizes::Fixed(frame),
         None => {
             let sizes = part(section, "sizes", "{ kind = \"pareto\", shape = 1.05, mean = \"100 KB\" }")?;
-            let (sizes, resolved) = read_sizes(Section::new(&sizes, "workload.sizes"), folder)?;
+            let (sizes, resolved) = read_sizes(Section::new(&sizes, "workload.sizes"), files)?;
             section.resolve("sizes", resolved);
             sizes
         }
@@ -150,7 +149,7 @@ fn read_poisson(section: &mut Section<'_>) -> Result<Arrivals, Problem> {
     }
 }
 
-fn read_sizes(mut section: Section<'_>, folder: &Path) -> Result<(Sizes, toml::Table), Problem> {
+fn read_sizes(mut section: Section<'_>, files: &Files<'_>) -> Result<(Sizes, toml::Table), Problem> {
     let published = PUBLISHED.iter().map(|published| (published.name, published.name));
     let kinds: Vec<_> = names("sizes").chain(published).collect();
     let kind = section.choice("kind", "kind of sizes", &kinds, None)?;
@@ -182,7 +181,7 @@ fn read_sizes(mut section: Section<'_>, folder: &Path) -> Result<(Sizes, toml::T
         }
         _ => {
             let at = section.at_key("file").clone();
-            let (file, text) = read_file(&mut section, folder)?;
+            let (file, text) = files.read(&mut section)?;
             let cdf = SizeCdf::parse(&text).map_err(|error| {
                 Problem::at(&at, Cause::BadFile { file, what: "size distribution", why: error.to_string() })
             })?;

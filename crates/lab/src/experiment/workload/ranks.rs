@@ -2,6 +2,7 @@
 
 use super::MOST_BYTES;
 use super::skeleton::{read_collective, read_skeleton};
+use crate::experiment::file::Files;
 use crate::experiment::problem::{Cause, Problem};
 use crate::experiment::section::{Read, Section, out_of_range, wrong_type};
 use crate::experiment::value::{At, Item, Value};
@@ -85,7 +86,7 @@ impl Programs {
 
 impl Ranks {
     /// Reads the keys of a workload that is the GOAL file that the key `goal` names, and checks that file.
-    pub(super) fn read_goal(section: &mut Section<'_>, folder: &Path) -> Result<Self, Problem> {
+    pub(super) fn read_goal(section: &mut Section<'_>, files: &Files<'_>) -> Result<Self, Problem> {
         let name: String = section.required("goal")?;
         let settings = read_settings(section)?;
         let placement = read_placement(section)?;
@@ -93,7 +94,7 @@ impl Ranks {
         let unreadable = |error: io::Error| {
             Problem::at(&at, Cause::Unreadable { file: name.clone(), why: error.to_string() })
         };
-        let file = open(&folder.join(&name)).map_err(unreadable)?;
+        let file = files.open(&name).and_then(|file| decompressed(&name, file)).map_err(unreadable)?;
         let trace = Trace::read(file, settings.window).map_err(|error| {
             let (file, why) = (name.clone(), error.to_string());
             Problem::at(&at, Cause::BadFile { file, what: "GOAL file", why })
@@ -153,9 +154,8 @@ fn check_largest(section: &Section<'_>, largest: u64, scale: u64) -> Result<(), 
 
 /// A file to read anywhere; one whose name ends in `.zst` is decompressed first, to where the system keeps what nobody
 /// needs any longer.
-fn open(path: &Path) -> io::Result<File> {
-    let file = File::open(path)?;
-    if path.extension().is_none_or(|ending| ending != "zst") {
+fn decompressed(name: &str, file: File) -> io::Result<File> {
+    if Path::new(name).extension().is_none_or(|ending| ending != "zst") {
         return Ok(file);
     }
     let mut text = tempfile::tempfile()?;

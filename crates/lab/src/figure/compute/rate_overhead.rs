@@ -1,7 +1,7 @@
 //! `[compute] kind = "rate-overhead"`: what rate computations take, as a share of the interval between them.
 
 use super::{needed, run};
-use crate::experiment::{Fraction, Problem, Section, TopologySpec, WorkloadSpec};
+use crate::experiment::{Files, Fraction, Problem, Section, TopologySpec, WorkloadSpec};
 use crate::figure::runs::{Data, Run};
 use crate::rate_overhead::{Algorithm, Lifetime, Replay, Samples};
 use raddle_core::Duration;
@@ -10,12 +10,13 @@ use std::path::Path;
 
 /// Every algorithm on every trace at every interval.
 pub(super) fn measure(section: &mut Section<'_>, folder: &Path) -> Result<Vec<Run>, Problem> {
+    let files = Files::new(folder);
     let Some(fabric) = section.section("topology")? else {
         return Err(section.missing("topology", "{ kind = \"torus\", dims = [8, 8, 8] }"));
     };
     let headroom = section.or("headroom", Fraction(0.05))?.0;
     let seed: u64 = section.or("seed", 1)?;
-    let topology = TopologySpec::read(fabric, folder)?.0.build(seed)?;
+    let topology = TopologySpec::read(fabric, &files)?.0.build(seed)?;
     let ticks: u32 = section.required("ticks")?;
     let intervals: Vec<Duration> = section.required("intervals")?;
     let zero = ticks == 0 || intervals.contains(&Duration::ZERO);
@@ -29,7 +30,7 @@ pub(super) fn measure(section: &mut Section<'_>, folder: &Path) -> Result<Vec<Ru
         let Some(workload) = trace.section("workload")? else {
             return Err(trace.missing("workload", "{ pairs = \"uniform\", … }"));
         };
-        let flows = WorkloadSpec::read(workload, folder)?.0.flows(&topology, seed)?;
+        let flows = WorkloadSpec::read(workload, &files)?.0.flows(&topology, seed)?;
         trace.finish()?;
         let lifetimes: Vec<Lifetime> = replay.lifetimes(&flows);
         let samples = Samples { ticks: ticks as usize, reference: reference as usize };

@@ -26,6 +26,7 @@ impl Watch for Quiet {
     fn begin(&self, _: &str, _: &[String]) {}
     fn progress(&self, _: usize, _: &Progress) {}
     fn end(&self) {}
+    fn renamed(&self, _: &Path, _: &Path) {}
 }
 
 fn figure(tables: &str) -> Result<Vec<Outcome>, Error> {
@@ -43,7 +44,8 @@ fn figure_of(keys: &str, experiment: &str, tables: &str) -> Result<Vec<Outcome>,
     let text = format!("{head}{experiment}{tables}").into();
     let folder = tempfile::tempdir().expect("a folder");
     let part = folder.path().join("part");
-    let options = Options { selector: None, scale: Scale::Quick, out: folder.path().into(), threads: 1 };
+    let options =
+        Options { selector: None, scale: Scale::Quick, out: folder.path().into(), force: false, threads: 1 };
     let mut all =
         Reproduction { outcomes: Vec::new(), digest: 0, folders: Vec::new(), unfinished: Vec::new() };
     let file = File { paper: "test".into(), figure: "fig".into(), path: "fig.toml".into(), text };

@@ -1,0 +1,69 @@
+//! SHA-256 digests of what results are made from, as hexadecimal text.
+
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::LazyLock;
+
+/// The digest of bytes in memory.
+pub(crate) fn of_bytes(bytes: &[u8]) -> String {
+    hex(Sha256::digest(bytes).as_slice())
+}
+
+/// The digest of all that a reader gives.
+pub(crate) fn of_reader(mut reader: impl Read) -> io::Result<String> {
+    let mut sha = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match reader.read(&mut buffer) {
+            Ok(0) => return Ok(hex(sha.finalize().as_slice())),
+            Ok(read) => sha.update(&buffer[..read]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The digest of a file.
+pub(crate) fn of_file(path: &Path) -> io::Result<String> {
+    of_reader(File::open(path)?)
+}
+
+/// The digest of the program that is running. Two builds of one version count as two programs: only the bytes of the
+/// executable say whether it was built from a changed working tree.
+///
+/// # Errors
+/// If the executable cannot be read any more.
+pub(crate) fn of_program() -> io::Result<&'static str> {
+    static PROGRAM: LazyLock<io::Result<String>> = LazyLock::new(|| of_file(&executable()?));
+    PROGRAM.as_deref().map_err(|error| io::Error::new(error.kind(), error.to_string()))
+}
+
+/// On Linux this path leads to the running executable even if its file was replaced since the start.
+#[cfg(target_os = "linux")]
+fn executable() -> io::Result<std::path::PathBuf> {
+    Ok("/proc/self/exe".into())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn executable() -> io::Result<std::path::PathBuf> {
+    std::env::current_exe()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_sha_256() {
+        let known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(of_bytes(b"abc"), known);
+        assert_eq!(of_reader(&b"abc"[..]).expect("readable"), known);
+        assert_eq!(of_program().expect("readable").len(), 64);
+    }
+}

@@ -1,0 +1,122 @@
+//! Locks that one process holds while it writes a directory.
+//!
+//! The kernel releases a lock when its process ends, however it ends. It knows nothing of process numbers, so that
+//! processes in different containers, which can have the same number, exclude each other too.
+
+use crate::Error;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// How the names of lock files end.
+pub(super) const ENDING: &str = "raddle-lock";
+
+/// A lock that is held until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    path: PathBuf,
+    /// `None` on a file system without locks.
+    file: Option<File>,
+}
+
+impl Lock {
+    /// Locks the file at `path`, which stands for `directory`.
+    ///
+    /// # Errors
+    /// If another process holds the lock, or the file cannot be created.
+    pub(super) fn take(path: PathBuf, directory: &Path) -> Result<Self, Error> {
+        loop {
+            let mut options = OpenOptions::new();
+            let file = options.read(true).write(true).create(true).truncate(false).open(&path);
+            let file = file.map_err(Error::io("create", &path))?;
+            match file.try_lock() {
+                Ok(()) if is_at(&file, &path) => return Ok(Self { path, file: Some(file) }),
+                // The last holder removed the file between the two steps, so that this lock excludes nobody.
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    let what = format!("another process is writing {}", directory.display());
+                    let hint = "wait until it ends, or choose another --out".to_owned();
+                    return Err(Error::Usage { what, hint });
+                }
+                Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
+                    return Ok(Self { path, file: None });
+                }
+                Err(TryLockError::Error(error)) => return Err(Error::io("lock", &path)(error)),
+            }
+        }
+    }
+
+    /// Locks a folder into which many directories go, and creates it if need be.
+    ///
+    /// # Errors
+    /// If another process holds the lock, or the folder cannot be created.
+    pub(crate) fn of_folder(folder: &Path) -> Result<Self, Error> {
+        fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        Self::take(folder.join(format!(".{ENDING}")), folder)
+    }
+
+    /// Whether no other process holds the lock for certain.
+    pub(super) fn excludes_others(&self) -> bool {
+        self.file.is_some()
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // A file that somebody wrote into is not Raddle's. A lock file that stays is in nobody's way.
+        if self.file.as_ref().is_some_and(|file| file.metadata().is_ok_and(|file| file.len() == 0)) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Whether `path` leads to this open file.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let Ok(file) = file.metadata() else { return false };
+    fs::metadata(path).is_ok_and(|there| (there.dev(), there.ino()) == (file.dev(), file.ino()))
+}
+
+/// An open file cannot be removed.
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> bool {
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_at_a_time_holds_a_lock() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(".run.raddle-lock");
+        let lock = Lock::take(path.clone(), Path::new("run")).expect("a lock");
+        let refused = Lock::take(path.clone(), Path::new("run")).expect_err("it is held");
+        assert_eq!(refused.to_string(), "another process is writing run");
+        drop(lock);
+        assert!(!path.exists());
+        drop(Lock::take(path, Path::new("run")).expect("it is free"));
+    }
+
+    #[test]
+    fn threads_that_take_a_lock_in_turn_never_hold_it_together() {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, holders, taken) = (folder.path().join("lock"), AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..500 {
+                        let Ok(_lock) = Lock::take(path.clone(), &path) else { continue };
+                        assert_eq!(holders.fetch_add(1, Ordering::SeqCst), 0);
+                        taken.fetch_add(1, Ordering::SeqCst);
+                        holders.fetch_sub(1, Ordering::SeqCst);
+                    }
+                });
+            }
+        });
+        assert!(taken.into_inner() > 0);
+    }
+}

@@ -1,0 +1,130 @@
+//! Directories in the making.
+
+use super::lock::Lock;
+use super::manifest::{Manifest, Origin};
+use super::place::{Out, Place};
+use super::{MARKER, RANDOM, sync_folder};
+use crate::Error;
+use raddle_records::write_file;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use tempfile::{Builder, TempDir};
+
+/// A directory in the making, under a temporary name beside its own. Dropped before it is finished, it leaves nothing
+/// behind.
+pub(crate) struct Part<'a> {
+    out: Out<'a>,
+    origin: Origin,
+    place: Place,
+    folder: Folder,
+    /// Held until the directory has its name.
+    _lock: Lock,
+}
+
+impl<'a> Part<'a> {
+    /// Begins a directory of results of that origin.
+    ///
+    /// # Errors
+    /// If another process writes it, if the results may not replace what is there, or if a file cannot be created.
+    pub(crate) fn create(out: Out<'a>, origin: Origin) -> Result<Self, Error> {
+        let place = Place::of(out.path)?;
+        let parent = place.parent();
+        fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
+        let lock = place.lock()?;
+        if lock.excludes_others() {
+            place.remove_orphans(out)?;
+        }
+        place.permit(&origin, out.force)?;
+        let mut builder = Builder::new();
+        let prefix = place.hidden("part-");
+        let folder = builder.prefix(&prefix).rand_bytes(RANDOM).tempdir_in(parent);
+        let folder = folder.map_err(Error::io("create a directory in", parent))?;
+        let marker = folder.path().join(MARKER);
+        File::create_new(&marker).map_err(Error::io("create", &marker))?;
+        Ok(Self { out, origin, place, folder: Folder(folder), _lock: lock })
+    }
+
+    /// The directory, for now.
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.0.path()
+    }
+
+    /// The path of a file in it.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) -> Result<(), Error> {
+        Ok(write_file(&self.file(name), text.as_bytes())?)
+    }
+
+    /// Gives the directory its name, in place of earlier results. `complete` says whether the results are all that was
+    /// asked for.
+    ///
+    /// # Errors
+    /// If what is there may not be replaced any more, or is complete and these results are not; they are kept under
+    /// another name then. If a file cannot be written.
+    pub(crate) fn finish(self, complete: bool) -> Result<(), Error> {
+        // The lock is released last.
+        let Self { _lock, out, origin, place, mut folder } = self;
+        let path = folder.0.path().to_owned();
+        Manifest::write(&path, &origin, complete)?;
+        sync_folders(&path)?;
+        folder.0.disable_cleanup(true);
+        let name = || {
+            let marker = path.join(MARKER);
+            fs::remove_file(&marker).map_err(Error::io("remove", &marker))?;
+            sync_folder(&path)?;
+            place.put(&path, &origin, complete, out)
+        };
+        match name() {
+            Ok(replaced) => {
+                sync_folder(place.parent())?;
+                replaced.map_or(Ok(()), |manifest| place.remove(&manifest, &path, out))
+            }
+            Err(why) => Err(Error::Displaced { why: Box::new(why), kept: place.keep(&path) }),
+        }
+    }
+}
+
+/// A temporary folder. Dropped before it is whole, it is removed.
+struct Folder(TempDir);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Failing to tidy up is no reason to fail: the next process that has the lock tries again.
+        let _ = discard(self.0.path());
+    }
+}
+
+/// Removes a directory in the making. Its marker goes last, so that the directory is still known for an orphan if the
+/// process is killed meanwhile.
+pub(super) fn discard(folder: &Path) -> io::Result<()> {
+    let marker = folder.join(MARKER);
+    if !marker.exists() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else if entry.file_name() != MARKER {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    fs::remove_file(marker)?;
+    fs::remove_dir(folder)
+}
+
+/// Syncs the folders in `folder`: their files were synced when they were written.
+fn sync_folders(folder: &Path) -> Result<(), Error> {
+    for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
+        let entry = entry.map_err(Error::io("read", folder))?;
+        if entry.file_type().map_err(Error::io("read", folder))?.is_dir() {
+            sync_folders(&entry.path())?;
+            sync_folder(&entry.path())?;
+        }
+    }
+    Ok(())
+}
