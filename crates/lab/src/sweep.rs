@@ -49,7 +49,11 @@ pub fn sweep(
         let summary = if finished[i] {
             None
         } else {
-            let control = Control { stop, progress: &mut |state| progress(i, state), threads };
+            let control = Control {
+                stop,
+                progress: &mut |state| progress(i, state),
+                threads: crate::Threads::UpTo(threads),
+            };
             Some(run_into(cells[i].document.prepare()?, &directory, &cells[i].name(), control)?)
         };
         Ok(CellRun { directory, summary })

@@ -10,7 +10,7 @@ use raddle_core::{
     PortId, Ports, Rate, Report, Stream, Time, Verdict,
 };
 use raddle_packet_sim::{
-    Change, Config, LinkStats, Observer, PortSetup, QueueDepths, Simulation, Switching, Totals,
+    Change, Config, LinkStats, Observer, PortSetup, QueueDepths, Simulation, Switching, Threads, Totals,
 };
 use raddle_topology::{Builder, Shape, Topology};
 use std::ops::ControlFlow;
@@ -149,6 +149,14 @@ fn case() -> impl Strategy<Value = Case> {
         })
 }
 
+/// So many from start to end, or one and so many by turns.
+fn threads() -> impl Strategy<Value = Threads> {
+    (2..9_usize, prop::option::of(any::<u64>())).prop_map(|(threads, seed)| match seed {
+        Some(seed) => Threads::Drawn { threads, seed },
+        None => Threads::Always(threads),
+    })
+}
+
 impl Case {
     fn topology(&self) -> Arc<Topology> {
         let mut builder = Builder::default();
@@ -208,7 +216,7 @@ struct Seen {
 }
 
 /// Runs a case; `pieces` of it at a time.
-fn run(case: &Case, threads: usize, pieces: bool) -> (Seen, usize) {
+fn run(case: &Case, threads: Threads, pieces: bool) -> (Seen, usize) {
     let topology = case.topology();
     let config = Config {
         switching: if case.cut_through {
@@ -249,8 +257,8 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(150) })]
 
     #[test]
-    fn all_that_can_be_seen_is_the_same(case in case(), threads in 2..9_usize, pieces in any::<bool>()) {
-        let (one, _) = run(&case, 1, false);
+    fn all_that_can_be_seen_is_the_same(case in case(), threads in threads(), pieces in any::<bool>()) {
+        let (one, _) = run(&case, Threads::Always(1), false);
         let totals = one.totals;
         prop_assert_eq!(totals.sent, totals.delivered + totals.dropped + one.inside as u64);
         let (many, _) = run(&case, threads, pieces);
@@ -273,6 +281,6 @@ fn a_fabric_of_nodes_apart_in_time_takes_the_threads_it_is_given() {
         errors: (0, 0),
     };
     for threads in [1, 2, 3, 8] {
-        assert_eq!(run(&case, threads, false).1, threads);
+        assert_eq!(run(&case, Threads::Always(threads), false).1, threads);
     }
 }

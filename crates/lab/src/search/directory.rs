@@ -79,7 +79,11 @@ pub fn sweep(
         searches.push(search);
     }
     let work = |i: usize, threads: usize| {
-        let control = Control { stop, progress: &mut |state| progress(i, state), threads };
+        let control = Control {
+            stop,
+            progress: &mut |state| progress(i, state),
+            threads: crate::Threads::UpTo(threads),
+        };
         run_into(&searches[i], &cells[i].document, &places[i], control)
     };
     let found = in_parallel(cells.len(), threads, stop, &work)?;
