@@ -269,18 +269,67 @@ proptest! {
     }
 }
 
-#[test]
-fn a_fabric_of_nodes_apart_in_time_takes_the_threads_it_is_given() {
-    let case = Case {
+/// A chain of nodes, each of which sends to both ends.
+fn chain() -> Case {
+    Case {
         tree: (0..12).map(|earlier| (earlier, 1)).collect(),
         more: vec![],
-        flows: vec![],
+        flows: (0..60).map(|i| (i / 2, i as usize, if i % 2 == 0 { 0 } else { 12 }, 2)).collect(),
         failures: vec![],
         cut_through: false,
         limit: None,
         errors: (0, 0),
-    };
+    }
+}
+
+#[test]
+fn a_fabric_of_nodes_apart_in_time_takes_the_threads_it_is_given() {
     for threads in [1, 2, 3, 8] {
-        assert_eq!(run(&case, Threads::Always(threads), false).1, threads);
+        assert_eq!(run(&chain(), Threads::Always(threads), false).1, threads);
+    }
+}
+
+#[test]
+fn a_run_by_turns_changes_the_number_of_threads() {
+    let mut seen: Vec<usize> =
+        (0..20).map(|seed| run(&chain(), Threads::Drawn { threads: 3, seed }, true).1).collect();
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen, [1, 3], "threads at the end of a run");
+}
+
+/// Panics when its time has come.
+struct Bomb;
+
+impl Host for Bomb {
+    fn handle(&mut self, _: Time, _: Input<'_>) {}
+
+    fn poll(&mut self, now: Time, _: &Ports<'_>) -> Output {
+        let due = Time::ZERO + Duration::from_us(5);
+        assert!(now < due, "as it should");
+        Output::WakeAt(due)
+    }
+
+    fn begins(&self) -> Option<Time> {
+        Some(Time::ZERO)
+    }
+}
+
+/// Whatever the thread, and whether the others spin or, with more threads than cores, sleep.
+#[test]
+fn a_panic_ends_the_run() {
+    let topology = chain().topology();
+    for failing in [0, 5, 12] {
+        for threads in [Threads::Always(2), Threads::Always(8), Threads::Drawn { threads: 8, seed: 1 }] {
+            let node = |node| Node {
+                host: (node == NodeId(failing)).then(|| Box::new(Bomb) as Box<dyn Host>),
+                forwarder: None,
+            };
+            let config = Config { threads, ..Config::default() };
+            let mut simulation =
+                Simulation::new(&topology, node, |_| PortSetup::default(), vec![], config, ());
+            let run = || simulation.run(|_| ControlFlow::Continue(()));
+            assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err(), "{threads:?}");
+        }
     }
 }
