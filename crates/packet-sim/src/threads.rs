@@ -146,18 +146,18 @@ const WORTH_IT: f64 = 1.1;
 const PROMISING: f64 = 1.5;
 /// Time over which costs are compared.
 const SLICE: Duration = Duration::from_millis(2);
-/// A trial may cost this share of the time since the last one, and half of it after each that was in vain.
+/// A trial waits for so many times what it may cost, and twice as long after each that was in vain.
 const WAIT: u32 = 50;
-/// The same for a first trial that is promising.
+/// The same for a promising one, if none was in vain.
 const SHORT_WAIT: u32 = 10;
 const MOST_DOUBLINGS: u32 = 4;
 /// Slices of which a thread alone shows its best.
 const RECENT: usize = 8;
 /// Slices of a trial of one thread.
 const TRIAL_OF_ONE: usize = 3;
-/// A first slice on several threads that is slower than this, against one thread, ends the trial.
-const HOPELESS: f64 = 0.5;
-/// What threads may lose against one before they part.
+/// Most slices of a trial of several. One that is good enough ends it: if that was luck, patience soon ends.
+const TRIAL_OF_SEVERAL: usize = 4;
+/// What several threads may lose against one before they part.
 const PATIENCE: Duration = Duration::from_millis(4);
 
 /// Compares what an event costs on one thread and on several, and keeps the better.
@@ -268,12 +268,12 @@ impl Measured {
         self.shared = slice.cost();
         self.behind += slice.took.as_nanos() as f64 - slice.events as f64 * self.alone;
         if self.on_trial {
-            let (is_first, ratio) = (self.slices == 1, self.alone / self.shared);
-            if is_first && ratio > HOPELESS {
-                return Next::Stay; // it fills the caches
-            }
-            if !is_first && ratio >= WORTH_IT {
+            // The first slice starts threads and fills caches.
+            if self.slices > 1 && self.shared * WORTH_IT <= self.alone {
                 self.keep();
+                return Next::Stay;
+            }
+            if self.slices < TRIAL_OF_SEVERAL && self.behind <= PATIENCE.as_nanos() as f64 {
                 return Next::Stay;
             }
         } else {
