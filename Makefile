@@ -1,6 +1,6 @@
 # What CI runs, and what the README tells a newcomer to run.
 
-.PHONY: setup test instructions bench-baseline bench rate-overhead event-queues selection traces fuzz
+.PHONY: setup test instructions bench-baseline bench threads rate-overhead event-queues selection traces fuzz
 
 # What the tests need beside cargo (Debian; needs root if it is missing).
 setup:
@@ -26,6 +26,10 @@ bench-baseline:
 # One table; `make bench WORKS="torus pfq" THREADS=8` for some works on more threads.
 bench:
 	cargo bench -p raddle-bench --bench table --locked -- $(WORKS) $(if $(THREADS),--threads $(THREADS))
+
+# The default number of threads against one, quiet and beside busy processes; `make threads WORKS="incast" BUSY=2`.
+threads:
+	cargo bench -p raddle-bench --bench threads --locked -- $(WORKS) $(if $(BUSY),--busy $(BUSY))
 
 # What R2C2's rate computations take as a share of the interval between them.
 rate-overhead:

@@ -4,9 +4,9 @@
 //! `cargo bench -p raddle-bench --bench flow_engine [-- K FLOWS]`, a fat-tree of switches of K ports. Each measurement is a
 //! process of its own, so that its peak of memory is its own.
 
-use raddle_lab::Control;
 use raddle_lab::experiment::Document;
 use raddle_lab::run::run;
+use raddle_lab::{Control, Threads};
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
@@ -55,7 +55,8 @@ fn measure(k: u32, flows: u32) -> Outcome<String> {
     let start = Instant::now();
     let prepared = document.with_overrides(overrides.iter().map(String::as_str))?.prepare()?;
     let (hosts, set_up) = (prepared.topology.hosts().count(), start.elapsed().as_secs_f64());
-    let control = Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads: 1 };
+    let control =
+        Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads: Threads::Always(1) };
     let outcome = run(prepared, &mut |_| Ok(()), control)?;
     assert_eq!(outcome.delivered, u64::from(flows), "every flow is delivered");
     let (seconds, events) = (outcome.seconds, outcome.totals.events);

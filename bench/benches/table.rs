@@ -7,7 +7,7 @@
 use raddle_bench::allocator::Counting;
 use raddle_bench::works::{WORKS, Work, work};
 use raddle_core::{PacketKind, Time};
-use raddle_packet_sim::Simulation;
+use raddle_packet_sim::{Simulation, Threads};
 use std::error::Error;
 use std::ops::ControlFlow;
 use std::process::{Command, ExitCode, Stdio};
@@ -47,7 +47,7 @@ fn measure(work: &Work, threads: usize) -> Numbers {
     let before = Counting::live();
     let start = Instant::now();
     let topology = Arc::new(work.fabric());
-    let mut simulation = work.simulation(&topology, flows, threads, work.end);
+    let mut simulation = work.simulation(&topology, flows, Threads::Always(threads), work.end);
     let set_up = start.elapsed();
     let at_rest = Counting::live() - before;
 

@@ -1,7 +1,7 @@
 //! The works that the packet engine is measured on: a fabric, its traffic, a scheme, and how long.
 
 use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Process, Rate, Stream, Time};
-use raddle_packet_sim::{Config, PortSetup, Simulation, Switching};
+use raddle_packet_sim::{Config, PortSetup, Simulation, Switching, Threads};
 use raddle_schemes::parameter::Settings;
 use raddle_schemes::registry::{self, FlowControls, Plan, Queues, transport};
 use raddle_topology::builders::ClosRates;
@@ -197,7 +197,7 @@ impl Work {
         &self,
         topology: &Arc<Topology>,
         flows: Vec<Flow>,
-        threads: usize,
+        threads: Threads,
         limit: Duration,
     ) -> Simulation<()> {
         let [name, routing] = self.scheme;
@@ -226,7 +226,8 @@ impl Work {
     /// Its simulation on one thread, run to `limit`.
     #[must_use]
     pub fn run(&self, limit: Duration) -> Simulation<()> {
-        let mut simulation = self.simulation(&Arc::new(self.fabric()), self.flows(), 1, limit);
+        let mut simulation =
+            self.simulation(&Arc::new(self.fabric()), self.flows(), Threads::Always(1), limit);
         simulation.run(|_| ControlFlow::Continue(()));
         simulation
     }

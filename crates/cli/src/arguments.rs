@@ -50,7 +50,7 @@ pub(crate) enum Command {
         /// The seed, for `--set engine.seed=N`.
         #[arg(long)]
         seed: Option<u64>,
-        /// Threads for the packet engine; all cores if left out.
+        /// Most threads for the packet engine; all cores if left out.
         #[arg(long)]
         threads: Option<usize>,
     },
@@ -141,7 +141,8 @@ pub(crate) struct Run {
     /// `packets.pcapng`, for `--set record.pcap=LINKS`.
     #[arg(long, value_name = "LINKS")]
     pub(crate) pcap: Option<String>,
-    /// Threads, all cores if left out: they share a run, or take one run of a sweep each. Results do not depend on it.
+    /// Most threads, all cores if left out: they share a run while that is faster than one, or take one run of a sweep each.
+    /// Results do not depend on it.
     #[arg(long)]
     pub(crate) threads: Option<usize>,
     /// The run's directory; `out/NAME` of `NAME.toml` if left out. An earlier run of the same experiment there is replaced.

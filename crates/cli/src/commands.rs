@@ -159,7 +159,11 @@ fn run_one(run: &Run, own: &[&str], output: Output, stop: &AtomicBool) -> Result
     }
     let bars = Bars::new(std::slice::from_ref(&name), output.quiet);
     let threads = run.threads.unwrap_or_else(cores);
-    let control = Control { stop, progress: &mut |progress| bars.update(0, progress), threads };
+    let control = Control {
+        stop,
+        progress: &mut |progress| bars.update(0, progress),
+        threads: raddle_lab::Threads::UpTo(threads),
+    };
     let directory = directory(run);
     let renamed = Renamed::default();
     let told = |from: &Path, to: &Path| renamed.add(from, to);

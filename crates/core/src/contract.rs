@@ -371,6 +371,10 @@ pub trait Queue: Send {
     /// What waits.
     fn bytes(&self) -> Bytes;
 
+    /// Calls `visit` with the slot of each packet that waits, once each: the engine may give the packet another slot. The
+    /// order is free, but the same in two calls in a row.
+    fn for_each_slot(&mut self, visit: &mut dyn FnMut(&mut u32));
+
     /// The packet that will probably be served next, if that is cheap to say: an engine may read it ahead.
     fn foresee(&self) -> Option<u32> {
         None

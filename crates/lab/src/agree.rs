@@ -93,7 +93,11 @@ pub fn agree(
             flows.push(*flow);
             Ok(())
         };
-        let control = Control { stop, progress: &mut |now| progress(number, now), threads };
+        let control = Control {
+            stop,
+            progress: &mut |now| progress(number, now),
+            threads: crate::Threads::UpTo(threads),
+        };
         let outcome = run(on(document, engine)?.prepare()?, &mut take, control)?;
         halves.push(Half { outcome, flows });
     }

@@ -39,6 +39,7 @@ pub use compare::Comparison;
 pub use directory::{Out, run_into};
 pub use error::Error;
 pub use prepare::Prepared;
+pub use raddle_packet_sim::Threads;
 pub use run::{Control, Outcome, Progress};
 pub use summary::{Summarizer, Summary, table};
 

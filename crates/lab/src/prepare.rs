@@ -10,7 +10,7 @@ use crate::ideal::{Ideals, components};
 use crate::ranks;
 use crate::uplinks::Uplinks;
 use raddle_core::{Bytes, Flow, LinkErrors, LinkId};
-use raddle_packet_sim::{Change, Config, PortSetup, Switching};
+use raddle_packet_sim::{Change, Config, PortSetup, Switching, Threads};
 use raddle_records::Framing;
 use raddle_schemes::fluid::FluidScheme;
 use raddle_schemes::registry::{Agents, FlowControls, Make, Parts, Plan, Queues, Unfit, View};
@@ -227,8 +227,8 @@ fn place(root: &Table, key: &str) -> At {
 }
 
 impl Prepared {
-    /// How the packet engine runs it, on so many threads if the scheme allows it.
-    pub(crate) fn config(&self, threads: usize) -> Config {
+    /// How the packet engine runs it, on several threads if the scheme allows it.
+    pub(crate) fn config(&self, threads: Threads) -> Config {
         let engine = &self.experiment.engine;
         let switching = match self.lookahead() {
             None => Switching::StoreAndForward,
@@ -239,7 +239,7 @@ impl Prepared {
         let queue_depths = self.experiment.record.queues;
         let threads = match self.experiment.scheme.view() {
             View::Local => threads,
-            View::Global => 1,
+            View::Global => Threads::Always(1),
         };
         Config {
             switching,

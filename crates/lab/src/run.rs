@@ -12,7 +12,7 @@ use crate::uplinks::Uplinks;
 use crate::{lossless, ranks};
 use raddle_core::{DropReason, Duration, LinkId, NodeId, Packet, PortId, Report, Time};
 use raddle_live::lockstep::{self, Lockstep};
-use raddle_packet_sim::{LinkStats, Observer, QueueDepths, Reached, Simulation};
+use raddle_packet_sim::{LinkStats, Observer, QueueDepths, Reached, Simulation, Threads};
 use raddle_records::{
     Count, Digest, FlowControlRecord, FlowRecord, ImbalanceRecord, LinkRecord, QueueLengthRecord,
     QueueRecord, RankRecord, Recorder, ThroughputRecord, Totals,
@@ -64,7 +64,7 @@ pub struct Control<'a> {
     /// Told now and then how far the run is.
     pub progress: &'a mut dyn FnMut(&Progress),
     /// Threads that share the run; what comes out does not depend on them.
-    pub threads: usize,
+    pub threads: Threads,
 }
 
 /// What a run amounts to, flows aside.
@@ -218,7 +218,6 @@ fn run_packets<'a, O: Observer + Into<Gather<'a>>>(
     let (topology, config) = (Arc::clone(&prepared.topology), prepared.config(watch.control.threads));
     let mut setups: Vec<_> = (0..topology.link_slots()).map(|link| prepared.port(LinkId::of(link))).collect();
     let node = |id| (prepared.parts.node)(id);
-    // Threads ask for their own links first.
     let port = |link: LinkId| std::mem::take(&mut setups[link.index()]);
     let mut simulation =
         Simulation::new(&topology, node, port, Arc::clone(&prepared.flows), config, observer);

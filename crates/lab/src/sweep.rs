@@ -4,7 +4,7 @@ use crate::directory::{Lock, Origin, Out};
 use crate::experiment::Cell;
 use crate::run::{Control, Progress};
 use crate::summary::Summary;
-use crate::{Error, run_into};
+use crate::{Error, Threads, run_into};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -50,7 +50,8 @@ pub fn sweep<'a>(
     let work = |i: usize, threads: usize| {
         let directory = directories[i].clone();
         let run = |out| {
-            let control = Control { stop, progress: &mut |state| progress(i, state), threads };
+            let control =
+                Control { stop, progress: &mut |state| progress(i, state), threads: Threads::UpTo(threads) };
             run_into(cells[i].document.prepare()?, out, &cells[i].name(), control)
         };
         let summary = missing[i].map(run).transpose()?;

@@ -4,7 +4,7 @@
 use raddle_core::{Duration, NodeId, PortId, Rate};
 use raddle_lab::experiment::Document;
 use raddle_lab::run::run;
-use raddle_lab::{Control, Outcome};
+use raddle_lab::{Control, Outcome, Threads};
 use raddle_topology::{Hops, Topology};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,7 +29,8 @@ fn topology(fabric: &str, seed: u64) -> Arc<Topology> {
 }
 
 fn outcome(fabric: &str, scheme: &str, threads: usize) -> Outcome {
-    let control = Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads };
+    let control =
+        Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads: Threads::Always(threads) };
     let prepared =
         document(fabric, scheme, 1).prepare().unwrap_or_else(|problem| panic!("{scheme}: {problem}"));
     run(prepared, &mut |_| Ok(()), control).unwrap_or_else(|error| panic!("{scheme}: {error}"))

@@ -4,7 +4,7 @@
 
 use raddle_lab::experiment::{Document, Problem};
 use raddle_lab::run::run;
-use raddle_lab::{Control, Outcome};
+use raddle_lab::{Control, Outcome, Threads};
 use raddle_records::FlowRecord;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -40,7 +40,8 @@ fn outcome(overrides: &[&str]) -> (Outcome, Vec<FlowRecord>) {
         flows.push(*flow);
         Ok(())
     };
-    let control = Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads: 2 };
+    let control =
+        Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads: Threads::Always(2) };
     let outcome = run(document(overrides).prepare().unwrap(), &mut take, control).unwrap();
     flows.sort_by_key(|flow| flow.id);
     (outcome, flows)

@@ -4,7 +4,7 @@
 
 use raddle_lab::experiment::Document;
 use raddle_lab::run::run;
-use raddle_lab::{Control, Error, Outcome, run_into};
+use raddle_lab::{Control, Error, Outcome, Threads, run_into};
 use raddle_records::{FlowRecord, RankRecord, Table};
 use raddle_schemes::registry::{Make, TRANSPORTS};
 use std::fmt::Write as _;
@@ -63,7 +63,11 @@ impl Experiment {
             flows.push(*flow);
             Ok(())
         };
-        let control = Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads };
+        let control = Control {
+            stop: &AtomicBool::new(false),
+            progress: &mut |_| (),
+            threads: Threads::Always(threads),
+        };
         let outcome = run(self.document().prepare()?, &mut take, control)?;
         Ok((outcome, flows))
     }
@@ -264,7 +268,8 @@ fn a_time_limit_leaves_ranks_unfinished() {
 fn a_run_directory_has_a_row_a_rank_and_the_makespan() {
     let example = Experiment::crossbar(EXAMPLE, 2, "placement = \"in_order\"", CEE);
     let directory = example.folder.path().join("out");
-    let control = Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads: 1 };
+    let control =
+        Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads: Threads::Always(1) };
     let summary = run_into(example.document().prepare().unwrap(), &directory, "example", control).unwrap();
     let json = summary.json();
     assert_eq!(json["program"]["makespan_ps"], 4_051_200);

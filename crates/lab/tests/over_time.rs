@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use raddle_lab::experiment::Document;
-use raddle_lab::{Control, run_into};
+use raddle_lab::{Control, Threads, run_into};
 use raddle_records::Table;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -40,7 +40,8 @@ queue_lengths = "50 us"
 fn run(directory: &Path, set: &[&str], threads: usize) -> String {
     let document = Document::parse("incast.toml", INCAST.to_owned(), PathBuf::new()).unwrap();
     let prepared = document.with_overrides(set.iter().copied()).unwrap().prepare().unwrap();
-    let control = Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads };
+    let control =
+        Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads: Threads::Always(threads) };
     run_into(prepared, directory, "incast", control).unwrap().to_string()
 }
 

@@ -8,7 +8,7 @@
 
 use raddle_lab::experiment::Document;
 use raddle_lab::run::run;
-use raddle_lab::{Control, Outcome};
+use raddle_lab::{Control, Outcome, Threads};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -21,7 +21,8 @@ fn replay(name: &str) -> Outcome {
     );
     let folder = std::env::var_os("RADDLE_TRACES").expect("RADDLE_TRACES is the folder of the traces");
     let document = Document::parse("trace.toml", text, PathBuf::from(folder)).unwrap();
-    let control = Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads: 1 };
+    let control =
+        Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads: Threads::Always(1) };
     run(document.prepare().unwrap(), &mut |_| Ok(()), control).unwrap()
 }
 

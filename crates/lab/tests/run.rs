@@ -5,7 +5,7 @@
 use raddle_lab::experiment::Document;
 use raddle_lab::run::run;
 use raddle_lab::topo::convert;
-use raddle_lab::{Control, Outcome, run_into};
+use raddle_lab::{Control, Outcome, Threads, run_into};
 use raddle_records::{FlowRecord, Table};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -37,7 +37,8 @@ fn outcome(document: &Document) -> (Outcome, Vec<FlowRecord>) {
         flows.push(*flow);
         Ok(())
     };
-    let control = Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads: 1 };
+    let control =
+        Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads: Threads::Always(1) };
     let outcome = run(document.prepare().unwrap(), &mut take, control).unwrap();
     flows.sort_by_key(|flow| flow.id);
     (outcome, flows)
@@ -213,7 +214,7 @@ fn every_byte_arrives_in_a_rack_under_faults_on_any_number_of_threads() {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/rack-under-faults.toml");
     let run = |threads| {
         let stop = AtomicBool::new(false);
-        let control = Control { stop: &stop, progress: &mut |_| (), threads };
+        let control = Control { stop: &stop, progress: &mut |_| (), threads: Threads::Always(threads) };
         let document = Document::load(&file).unwrap();
         run(document.prepare().unwrap(), &mut |_| Ok(()), control).unwrap()
     };
@@ -228,7 +229,7 @@ fn every_byte_arrives_in_a_rack_under_faults_on_any_number_of_threads() {
 fn a_raised_flag_stops_the_run_early() {
     let document = document("", &["workload.flows=20_000"]);
     let stop = AtomicBool::new(true);
-    let control = Control { stop: &stop, progress: &mut |_| (), threads: 1 };
+    let control = Control { stop: &stop, progress: &mut |_| (), threads: Threads::Always(1) };
     let outcome = run(document.prepare().unwrap(), &mut |_| Ok(()), control).unwrap();
     assert!(!outcome.complete);
     assert!(outcome.delivered < outcome.flows);
@@ -243,7 +244,7 @@ fn a_raised_flag_stops_a_run_in_which_little_happens_between_two_looks() {
         looks += 1;
         stop.store(looks == 10, std::sync::atomic::Ordering::Relaxed);
     };
-    let control = Control { stop: &stop, progress: &mut stop_at_the_tenth, threads: 1 };
+    let control = Control { stop: &stop, progress: &mut stop_at_the_tenth, threads: Threads::Always(1) };
     let outcome = run(document("", &little).prepare().unwrap(), &mut |_| Ok(()), control).unwrap();
     assert!(!outcome.complete);
     assert_eq!(looks, 10);
@@ -290,7 +291,7 @@ fn a_run_stopped_early_leaves_valid_tables_marked_as_partial() {
     let directory = folder.path().join("run");
     let notes = |stop: bool| {
         let stop = AtomicBool::new(stop);
-        let control = Control { stop: &stop, progress: &mut |_| (), threads: 2 };
+        let control = Control { stop: &stop, progress: &mut |_| (), threads: Threads::Always(2) };
         let prepared = document("", &["workload.flows=5_000"]).prepare().unwrap();
         run_into(prepared, &directory, "run", control).unwrap();
         let flows = Table::read(&directory.join("flows.parquet")).unwrap();

@@ -4,7 +4,7 @@
 
 use raddle_lab::experiment::Document;
 use raddle_lab::run::run;
-use raddle_lab::{Control, Outcome};
+use raddle_lab::{Control, Outcome, Threads};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -18,7 +18,8 @@ fn document(workload: &str) -> Document {
 }
 
 fn outcome(workload: &str) -> Outcome {
-    let control = Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads: 1 };
+    let control =
+        Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads: Threads::Always(1) };
     run(document(workload).prepare().unwrap(), &mut |_| Ok(()), control).unwrap()
 }
 

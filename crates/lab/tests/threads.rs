@@ -5,7 +5,7 @@
 
 use raddle_lab::experiment::Document;
 use raddle_lab::run::run;
-use raddle_lab::{Control, Outcome};
+use raddle_lab::{Control, Outcome, Threads};
 use raddle_records::FlowRecord;
 use raddle_schemes::registry::ROUTINGS;
 use std::collections::BTreeSet;
@@ -52,7 +52,7 @@ fn experiment(fabric: &str, scheme: &str, more: &str) -> Document {
 }
 
 /// What comes out, flows in the order in which they were handed out, and the threads' share in it left out.
-fn outcome(document: &Document, threads: usize) -> (Outcome, Vec<FlowRecord>) {
+fn outcome(document: &Document, threads: Threads) -> (Outcome, Vec<FlowRecord>) {
     let mut flows = Vec::new();
     let mut take = |flow: &FlowRecord| {
         flows.push(*flow);
@@ -64,11 +64,12 @@ fn outcome(document: &Document, threads: usize) -> (Outcome, Vec<FlowRecord>) {
 }
 
 fn same_on_any_number_of_threads(document: &Document, what: &str) -> Outcome {
-    let one = outcome(document, 1);
-    for threads in [2, 3, 4, 8] {
+    let one = outcome(document, Threads::Always(1));
+    let by_turns = [2, 5].map(|threads| Threads::Drawn { threads, seed: 1 });
+    for threads in [2, 3, 4, 8].map(Threads::Always).into_iter().chain(by_turns) {
         let many = outcome(document, threads);
-        assert_eq!(many.0.digest, one.0.digest, "{what} on {threads} threads");
-        assert!(format!("{many:?}") == format!("{one:?}"), "{what} on {threads} threads");
+        assert_eq!(many.0.digest, one.0.digest, "{what} on {threads:?}");
+        assert!(format!("{many:?}") == format!("{one:?}"), "{what} on {threads:?}");
     }
     one.0
 }

@@ -25,7 +25,7 @@ impl EngineQueue {
     /// As a partition with so many links has it.
     #[must_use]
     pub fn new(links: usize) -> Self {
-        let mut queue = EventQueue::new(links);
+        let mut queue = EventQueue::new(links, Time::ZERO);
         queue.trace = None;
         Self(queue)
     }

@@ -68,6 +68,11 @@ impl Event {
         KINDS[(self.target >> INDEX_BITS) as usize]
     }
 
+    /// Whether every partition takes it.
+    pub(crate) fn is_everywhere(self) -> bool {
+        matches!(self.kind(), Kind::Change | Kind::Discovery)
+    }
+
     /// Whether it is of that kind.
     #[inline]
     pub(crate) fn is(self, kind: Kind) -> bool {
@@ -106,12 +111,13 @@ pub(crate) struct EventQueue {
 
 impl EventQueue {
     /// A queue for a fabric of about `links` links: the more, the narrower the buckets, but the wheel always spans
-    /// several packet times and pacing gaps.
-    pub(crate) fn new(links: usize) -> Self {
+    /// several packet times and pacing gaps. No event will come before `now`.
+    pub(crate) fn new(links: usize, now: Time) -> Self {
         let width_ps = 32_000_000 / links.max(1) as u64;
+        let shift = width_ps.clamp(1 << 13, 1 << 16).ilog2();
         Self {
-            shift: width_ps.clamp(1 << 13, 1 << 16).ilog2(),
-            current: 0,
+            shift,
+            current: now.as_ps() >> shift,
             serving: Vec::new(),
             wheel: (0..BUCKETS).map(|_| Vec::new()).collect(),
             occupied: [0; WORDS],
@@ -210,6 +216,15 @@ impl EventQueue {
         near.into_iter().chain(far).min().map(Event::time)
     }
 
+    /// All events, in no order.
+    pub(crate) fn all(&self) -> impl Iterator<Item = Event> {
+        let following = (self.current + 1..self.current + BUCKETS).flat_map(move |bucket| {
+            let entries = self.wheel[(bucket % BUCKETS) as usize].iter();
+            entries.map(move |&entry| self.event(bucket, entry))
+        });
+        self.present().chain(following).chain(self.far.iter().map(|&Reverse(event)| event))
+    }
+
     fn bucket(&self, event: Event) -> u64 {
         event.time >> self.shift
     }
@@ -283,7 +298,7 @@ mod tests {
 
     #[test]
     fn the_calendar_wraps() {
-        let mut queue = EventQueue::new(10_000);
+        let mut queue = EventQueue::new(10_000, Time::ZERO);
         let at = |bucket: u64| Event { time: bucket << queue.shift, target: 1 };
         let (first, last) = (at(5), at(5 + BUCKETS - 1));
         queue.push(first);
@@ -301,7 +316,7 @@ mod tests {
             links in 1_usize..10_000,
             steps in proptest::collection::vec((0_u32..40, 0_u32..64, 0_u8..6), 1..400),
         ) {
-            let mut queue = EventQueue::new(links);
+            let mut queue = EventQueue::new(links, Time::ZERO);
             let mut model = BinaryHeap::new();
             let mut now = 0;
             for (magnitude, index, step) in steps {

@@ -12,15 +12,17 @@ mod foresight;
 mod served;
 mod setup;
 mod transmit;
+mod whole;
 
-pub(crate) use setup::Plan;
+pub(crate) use setup::{Plan, at_rest};
+pub(crate) use whole::regroup;
 
 use crate::divide::Division;
 use crate::events::{Event, EventQueue, Kind};
 use crate::failure::Change;
 use crate::mail::{Content, Mail};
 use crate::observer::{Heard, Log};
-use crate::port::{Class, Coming, LinkStats, Port, QueueDepths, Special};
+use crate::port::{Class, Coming, Leaving, LinkStats, Port, QueueDepths, Special};
 use crate::slab::{NOWHERE, Origin, Slab};
 use crate::totals::Totals;
 use crate::wire::Travelling;
@@ -132,8 +134,10 @@ impl Partition {
     pub(crate) fn packets_inside(&self) -> usize {
         let remote =
             self.ports.iter().zip(&self.specials).filter(|(port, _)| port.is_remote && self.keeps_copies);
-        let ledger =
-            |special: &Option<Box<Special>>| special.as_ref().map_or(0, |special| special.ledger.len());
+        let is_copy = |leaving: &&Leaving| leaving.slot != NOWHERE;
+        let ledger = |special: &Option<Box<Special>>| {
+            special.as_ref().map_or(0, |special| special.ledger.iter().filter(is_copy).count())
+        };
         self.slab.live() - remote.map(|(port, special)| port.wire.len() + ledger(special)).sum::<usize>()
     }
 
@@ -166,18 +170,22 @@ impl Partition {
 
     /// Moves what was heard to the end of `all`, with the ids of the whole fabric.
     pub(crate) fn drain_log(&mut self, all: &mut Vec<(Event, u64, Heard)>) {
-        let (links, nodes) = (&self.links, &self.nodes);
-        self.log.drain_into(all, |event| {
-            let index = event.index();
-            let id = match event.kind() {
-                Kind::Arrival | Kind::Tail | Kind::Sent | Kind::Signal | Kind::FlowControl => {
-                    links[index as usize].0
-                }
-                Kind::Wake => nodes[index as usize].id.0,
-                Kind::Flow | Kind::Change | Kind::Discovery => index,
-            };
-            Event::new(event.time(), event.kind(), id)
-        });
+        let mut log = std::mem::take(&mut self.log);
+        log.drain_into(all, |event| self.name(event));
+        self.log = log;
+    }
+
+    /// An event, named by the ids of the whole fabric.
+    fn name(&self, event: Event) -> Event {
+        let index = event.index();
+        let id = match event.kind() {
+            Kind::Arrival | Kind::Tail | Kind::Sent | Kind::Signal | Kind::FlowControl => {
+                self.links[index as usize].0
+            }
+            Kind::Wake => self.nodes[index as usize].id.0,
+            Kind::Flow | Kind::Change | Kind::Discovery => index,
+        };
+        Event::new(event.time(), event.kind(), id)
     }
 
     fn is_here(&self, node: NodeId) -> bool {

@@ -154,7 +154,7 @@ pub(crate) struct Leaving {
     /// Its last bit leaves the port.
     pub(crate) sent: Time,
     pub(crate) arrives: Time,
-    /// On a link to another partition, this one's copy of the packet.
+    /// On a link to another partition, this one's copy of the packet, if it has one.
     pub(crate) slot: u32,
     pub(crate) size: u32,
 }
@@ -211,7 +211,6 @@ pub(crate) struct InService {
 
 impl Served {
     fn new(
-        node: u32,
         queue: Box<dyn Queue>,
         agent: Option<Box<dyn PortAgent>>,
         flow_control: Option<Box<dyn LinkFlowControl>>,
@@ -223,7 +222,7 @@ impl Served {
             flow_control,
             free_at: Time::ZERO,
             in_service: 0,
-            node,
+            node: 0,
             waiting: 0,
             is_due: false,
             is_heard: false,
@@ -380,16 +379,16 @@ impl Special {
         self.served.as_ref().is_some_and(|served| served.flow_control.is_some())
     }
 
-    /// What the port of that setup has, at a node of the partition, if it is more than a plain FIFO.
-    pub(crate) fn new(node: u32, setup: PortSetup, class: &Class) -> Option<Box<Self>> {
+    /// What the port of that setup has beyond a plain FIFO.
+    pub(crate) fn new(setup: PortSetup, class: &Class) -> Self {
         let PortSetup { queue, agent, flow_control, .. } = setup;
         let queue = queue.or_else(|| {
             let (limit_bytes, limit_packets) = (class.limit_bytes, class.limit_packets);
             let fifo = Fifo { limit_bytes, limit_packets, ..Fifo::default() };
             agent.is_some().then(|| Box::new(fifo) as Box<dyn Queue>)
         });
-        let served = Served::new(node, queue?, agent, flow_control);
-        Some(Box::new(Self { served: Some(served), ..Self::default() }))
+        let served = queue.map(|queue| Served::new(queue, agent, flow_control));
+        Self { served, ..Self::default() }
     }
 }
 
@@ -421,6 +420,10 @@ impl Queue for Fifo {
 
     fn bytes(&self) -> Bytes {
         Bytes(self.bytes)
+    }
+
+    fn for_each_slot(&mut self, visit: &mut dyn FnMut(&mut u32)) {
+        self.packets.iter_mut().for_each(|(slot, _)| visit(slot));
     }
 }
 

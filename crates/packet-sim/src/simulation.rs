@@ -3,12 +3,13 @@
 use crate::divide::Division;
 use crate::failure::{self, Change};
 use crate::observer::{Observer, tell};
-use crate::partition::{BYTES_A_LINK, Partition, Plan};
+use crate::partition::{BYTES_A_LINK, Partition, Plan, at_rest, regroup};
 use crate::port::{LinkStats, PortSetup, QueueDepths};
 use crate::slab::BYTES_A_PACKET;
+use crate::threads::{Chooser, Piece, Threads, wall_clock};
 use crate::totals::Totals;
 use crate::watchdog::Watchdog;
-use crate::windows::Windows;
+use crate::windows::{Ended, Windows};
 use crate::wire::Travelling;
 use raddle_core::{Duration, Flow, FlowControlAccount, Host, LinkErrors, LinkId, Node, NodeId, Time};
 use raddle_topology::Topology;
@@ -41,9 +42,8 @@ pub struct Config {
     pub time_limit: Option<Time>,
     /// Count how deep each port's queue was at every packet that joined it.
     pub queue_depths: bool,
-    /// Threads that share the work; the result is the same for any number. 0 is 1, and a fabric in which few nodes are
-    /// apart in time takes fewer.
-    pub threads: usize,
+    /// Threads that share the work.
+    pub threads: Threads,
 }
 
 /// How far a run is.
@@ -70,8 +70,20 @@ pub enum Reached {
 
 /// A fabric, its parts and its flows, at a point in time.
 pub struct Simulation<O> {
-    division: Arc<Division>,
+    plan: Plan,
     partitions: Vec<Partition>,
+    /// How the fabric is divided.
+    division: Arc<Division>,
+    /// How it is divided otherwise, once that is known: among threads, or not at all.
+    other_division: Option<Arc<Division>>,
+    threads: Threads,
+    /// Threads that run at once on this machine.
+    cores: usize,
+    chooser: Chooser,
+    /// What has been run since the chooser was asked.
+    unjudged: Piece,
+    /// Most packets at once in partitions that are no more.
+    peak_packets: usize,
     /// When links fail and recover, in order.
     changes: Vec<Time>,
     time_limit: Option<Time>,
@@ -84,8 +96,13 @@ pub struct Simulation<O> {
     observer: O,
 }
 
-/// Between two events, how often [`Simulation::run`] asks whether to go on.
-const EVENTS_A_CHECK: u64 = 1 << 16;
+/// After how many windows [`Simulation::run`] asks whether to go on, and tells what was heard.
+const WINDOWS_A_CHECK: u32 = 256;
+
+/// How many threads run at once on this machine.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
 
 impl<O: Observer> Simulation<O> {
     /// Bytes of memory that a directed link and its port take, before two packets at once travel on it.
@@ -101,36 +118,49 @@ impl<O: Observer> Simulation<O> {
     /// If the flows are not in order of start.
     pub fn new(
         topology: &Arc<Topology>,
-        mut node: impl FnMut(NodeId) -> Node,
-        mut port: impl FnMut(LinkId) -> PortSetup,
+        node: impl FnMut(NodeId) -> Node,
+        port: impl FnMut(LinkId) -> PortSetup,
         flows: impl Into<Arc<[Flow]>>,
-        mut config: Config,
+        config: Config,
         observer: O,
     ) -> Self {
         let flows = flows.into();
         assert!(flows.is_sorted_by_key(|flow| flow.start), "flows come in order of start");
-        let division = Arc::new(Division::new(topology, config.threads));
-        let mut nodes: Vec<Vec<_>> = (0..division.parts()).map(|_| Vec::new()).collect();
-        for id in topology.nodes() {
-            nodes[division.home(id)].push((id, node(id)));
-        }
-        let changes: Arc<[Change]> = failure::effective(std::mem::take(&mut config.changes)).into();
         let plan = Plan {
-            topology,
-            division: &division,
-            config: &config,
-            changes: &changes,
-            flows: &flows,
+            topology: Arc::clone(topology),
+            header: match config.switching {
+                Switching::StoreAndForward => None,
+                Switching::CutThrough { header } => Some(header),
+            },
+            queue_depths: config.queue_depths,
+            changes: failure::effective(config.changes).into(),
+            flows,
             forwarded: O::FORWARDED,
         };
-        let partitions =
-            (0..).zip(nodes).map(|(number, nodes)| Partition::new(&plan, number, nodes, &mut port));
-        let partitions = partitions.collect();
-        let changes: Vec<Time> = changes.iter().map(|change| change.at).collect();
-        let (time_limit, link_slots) = (config.time_limit, topology.link_slots());
-        let watchdog = Watchdog::default();
-        let (at_limit, until) = (false, Time::ZERO);
-        Self { division, partitions, changes, time_limit, at_limit, until, link_slots, watchdog, observer }
+        let threads = config.threads;
+        let parts = if let Threads::Always(parts) = threads { parts } else { 1 };
+        let division = Arc::new(Division::new(topology, parts));
+        let started = wall_clock();
+        let partitions = at_rest(&plan, &division, &config.errors, node, port);
+        let cores = if threads.at_most() > 1 { cores() } else { 1 };
+        Self {
+            partitions,
+            division,
+            other_division: None,
+            threads,
+            cores,
+            chooser: Chooser::new(threads, cores, started.elapsed()),
+            unjudged: Piece::default(),
+            peak_packets: 0,
+            changes: plan.changes.iter().map(|change| change.at).collect(),
+            time_limit: config.time_limit,
+            at_limit: false,
+            until: Time::ZERO,
+            link_slots: topology.link_slots(),
+            watchdog: Watchdog::default(),
+            observer,
+            plan,
+        }
     }
 
     /// Runs until the fabric is at rest, the time limit is reached, or `check`, asked now and then, says stop.
@@ -157,27 +187,111 @@ impl<O: Observer> Simulation<O> {
     }
 
     fn run_partitions(&mut self, end: Time, mut check: impl FnMut(&Progress) -> ControlFlow<()>) -> bool {
-        let observer = &mut self.observer;
-        if let [partition] = &mut self.partitions[..] {
-            let mut heard = Vec::new();
-            loop {
-                let ended = partition.run(end, EVENTS_A_CHECK);
-                partition.drain_log(&mut heard);
-                tell(observer, &mut heard);
-                if ended {
-                    return true;
-                }
-                let Totals { packet_hops, flows_delivered, .. } = partition.totals;
-                if check(&Progress { now: partition.now(), packet_hops, flows_delivered }).is_break() {
-                    return false;
-                }
+        loop {
+            let ended = match self.partitions.len() {
+                1 => self.run_alone(end, &mut check),
+                _ => self.run_together(end, &mut check),
+            };
+            match ended {
+                Ended::End => return true,
+                Ended::Stopped => return false,
+                Ended::Divide => self.divide(),
             }
         }
-        Windows::new(self.partitions.len(), self.division.lookahead(), end, &self.changes).run(
-            &mut self.partitions,
-            |heard| tell(observer, heard),
-            check,
-        )
+    }
+
+    /// Runs the one partition on this thread.
+    fn run_alone(&mut self, end: Time, check: &mut impl FnMut(&Progress) -> ControlFlow<()>) -> Ended {
+        let mut heard = Vec::new();
+        loop {
+            let divides = self.chooser.ran(std::mem::take(&mut self.unjudged));
+            let partition = &mut self.partitions[0];
+            let is_over = if divides {
+                // Partitions part between two instants.
+                partition.run(end.min(partition.now() + Duration::from_ps(1)), u64::MAX)
+            } else {
+                let (now, events, started) = (partition.now(), partition.totals.events, wall_clock());
+                let is_over = partition.run(end, self.chooser.events());
+                let events = partition.totals.events - events;
+                let (simulated, took) = (partition.now().since(now), started.elapsed());
+                let windows = self.windows(simulated, events);
+                self.unjudged.add(Piece { events, windows, took });
+                is_over
+            };
+            let partition = &mut self.partitions[0];
+            partition.drain_log(&mut heard);
+            tell(&mut self.observer, &mut heard);
+            let Totals { packet_hops, flows_delivered, .. } = partition.totals;
+            if divides {
+                return Ended::Divide;
+            }
+            if is_over {
+                return Ended::End;
+            }
+            if check(&Progress { now: partition.now(), packet_hops, flows_delivered }).is_break() {
+                return Ended::Stopped;
+            }
+        }
+    }
+
+    /// Runs each partition on a thread of its own.
+    fn run_together(&mut self, end: Time, check: &mut impl FnMut(&Progress) -> ControlFlow<()>) -> Ended {
+        let (observer, chooser) = (&mut self.observer, &mut self.chooser);
+        let mut heard = Vec::new();
+        let mut windows = 0_u32;
+        let mut before: u64 = self.partitions.iter().map(|partition| partition.totals.events).sum();
+        let mut started = wall_clock();
+        let windows_run =
+            Windows::new(self.partitions.len(), self.cores, self.division.lookahead(), end, &self.changes);
+        let ended = windows_run.run(&mut self.partitions, |look| {
+            look.hear(&mut heard);
+            windows = windows.wrapping_add(1);
+            if chooser.judges() {
+                let (events, now) = (look.events(), wall_clock());
+                let took = now.duration_since(std::mem::replace(&mut started, now));
+                let events = events - std::mem::replace(&mut before, events);
+                if chooser.ran(Piece { events, windows: 1, took }) {
+                    return Some(Ended::Divide);
+                }
+            }
+            if windows.is_multiple_of(WINDOWS_A_CHECK) {
+                tell(observer, &mut heard);
+                if check(&look.progress()).is_break() {
+                    return Some(Ended::Stopped);
+                }
+            }
+            None
+        });
+        tell(&mut self.observer, &mut heard);
+        ended
+    }
+
+    /// Into how many windows threads would divide a piece of a run.
+    fn windows(&mut self, simulated: Duration, events: u64) -> u64 {
+        if self.other_division.is_none() && self.chooser.asks_for_windows() {
+            let division = Division::new(&self.plan.topology, self.threads.at_most());
+            if division.parts() == 1 {
+                self.chooser = Chooser::Never;
+            }
+            self.other_division = Some(Arc::new(division));
+        }
+        match &self.other_division {
+            Some(division) if division.parts() > 1 => {
+                events.min(simulated.as_ps() / division.lookahead().as_ps() + 1)
+            }
+            _ => u64::MAX, // not known: nothing speaks for threads yet
+        }
+    }
+
+    /// Divides the fabric among threads if one has it, and the other way round.
+    fn divide(&mut self) {
+        let started = wall_clock();
+        self.peak_packets = self.peak_packets_inside();
+        let other = self.other_division.as_mut().expect("the chooser has asked for windows");
+        let old = std::mem::take(&mut self.partitions);
+        self.partitions = regroup(old, &self.plan, &self.division, other);
+        std::mem::swap(&mut self.division, other);
+        self.chooser.changed(started.elapsed());
     }
 
     /// The time of the last event, or the limit if events are left beyond it.
@@ -193,7 +307,7 @@ impl<O: Observer> Simulation<O> {
         totals
     }
 
-    /// Threads that share the work.
+    /// Threads that share the work now.
     pub fn threads(&self) -> usize {
         self.partitions.len()
     }
@@ -246,7 +360,8 @@ impl<O: Observer> Simulation<O> {
 
     /// Most packets that were inside the fabric at once; with several threads, the sum of what each of them had most.
     pub fn peak_packets_inside(&self) -> usize {
-        self.partitions.iter().map(Partition::peak_packets_inside).sum()
+        let peak = self.partitions.iter().map(Partition::peak_packets_inside).sum();
+        self.peak_packets.max(peak)
     }
 
     /// The host at `node`, to look into after a run.

@@ -21,6 +21,10 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 impl Origin {
     /// Sent by the present node itself.
     pub(crate) const HERE: Self = Self { port: None, bound: NOWHERE, tail: Time::ZERO };
+
+    fn is_plain(self) -> bool {
+        self.port.is_none() && self.bound == NOWHERE && self.tail == Time::ZERO
+    }
 }
 
 /// A packet on a cache line of its own, or room for one.
@@ -75,6 +79,21 @@ impl Slab {
     #[inline]
     pub(crate) fn get_mut(&mut self, slot: u32) -> &mut Packet {
         self.slots[slot as usize].0.as_mut().expect(PRESENT)
+    }
+
+    /// Puts a packet in with its origin.
+    pub(crate) fn put(&mut self, packet: Packet, origin: Origin) -> u32 {
+        let slot = self.insert(packet);
+        // Most fabrics keep no origins.
+        if !origin.is_plain() || (slot as usize) < self.origins.len() {
+            self.set_origin(slot, origin);
+        }
+        slot
+    }
+
+    /// Takes a packet out with its origin.
+    pub(crate) fn take(&mut self, slot: u32) -> (Packet, Origin) {
+        (self.remove(slot), self.origin(slot))
     }
 
     pub(crate) fn origin(&self, slot: u32) -> Origin {

@@ -14,7 +14,6 @@ use crate::observer::Heard;
 use crate::partition::Partition;
 use crate::simulation::Progress;
 use raddle_core::{Duration, Time};
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -44,68 +43,106 @@ struct Boxes {
 #[repr(align(64))]
 struct Desk {
     next_event: AtomicU64,
+    events: AtomicU64,
     packet_hops: AtomicU64,
     flows_delivered: AtomicU64,
     log: Mutex<Vec<(Event, u64, Heard)>>,
 }
 
-/// How many windows pass before the caller is asked whether to go on, and told what was heard.
-const WINDOWS_A_CHECK: u32 = 256;
+impl Boxes {
+    /// A count of all partitions.
+    fn sum(&self, of: fn(&Desk) -> &AtomicU64) -> u64 {
+        self.desks.iter().map(|desk| of(desk).load(Ordering::Relaxed)).sum()
+    }
+}
+
+/// Why partitions no longer run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// No event is left before the end.
+    End,
+    /// The caller wants no more.
+    Stopped,
+    /// The fabric is to be divided otherwise.
+    Divide,
+}
+
+/// All partitions between two windows.
+pub(crate) struct Look<'a> {
+    boxes: &'a Boxes,
+    now: Time,
+}
+
+impl Look<'_> {
+    /// Events taken since the start of the run.
+    pub(crate) fn events(&self) -> u64 {
+        self.boxes.sum(|desk| &desk.events)
+    }
+
+    pub(crate) fn progress(&self) -> Progress {
+        let packet_hops = self.boxes.sum(|desk| &desk.packet_hops);
+        let flows_delivered = self.boxes.sum(|desk| &desk.flows_delivered);
+        Progress { now: self.now, packet_hops, flows_delivered }
+    }
+
+    /// Moves what was heard in the last window to the end of `all`.
+    pub(crate) fn hear(&self, all: &mut Vec<(Event, u64, Heard)>) {
+        for desk in &self.boxes.desks {
+            all.append(&mut locked(&desk.log));
+        }
+    }
+}
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<'a> Windows<'a> {
-    pub(crate) fn new(parts: usize, lookahead: Duration, end: Time, changes: &'a [Time]) -> Self {
+    /// For so many partitions on a machine with so many cores.
+    pub(crate) fn new(
+        parts: usize,
+        cores: usize,
+        lookahead: Duration,
+        end: Time,
+        changes: &'a [Time],
+    ) -> Self {
         let boxes = || Boxes {
             desks: (0..parts).map(|_| Desk::default()).collect(),
             stop: AtomicBool::new(false),
             mail: (0..parts).map(|_| (0..parts).map(|_| Mutex::default()).collect()).collect(),
         };
-        Self { barrier: Barrier::new(parts), lookahead, end, changes, boxes: [boxes(), boxes()] }
+        Self { barrier: Barrier::new(parts, cores), lookahead, end, changes, boxes: [boxes(), boxes()] }
     }
 
-    /// Runs partitions until none has an event before the end, or `check` says stop. The first of them runs on this
-    /// thread, which hands what was heard to `tell`. Returns whether the end was reached.
+    /// Runs partitions until none has an event before the end, or `watch`, asked after every window, says why to stop. The
+    /// first partition runs on this thread. Returns why they no longer run.
     pub(crate) fn run(
         &self,
         partitions: &mut [Partition],
-        mut tell: impl FnMut(&mut Vec<(Event, u64, Heard)>),
-        mut check: impl FnMut(&Progress) -> ControlFlow<()>,
-    ) -> bool {
+        mut watch: impl FnMut(&Look<'_>) -> Option<Ended>,
+    ) -> Ended {
         let (first, others) = partitions.split_first_mut().expect("a fabric has a part");
         std::thread::scope(|scope| {
             for partition in others {
                 scope.spawn(move || {
                     let _guard = self.barrier.guard();
                     // A panic elsewhere is told there.
-                    let _ = self.work(partition, |_, _| ControlFlow::Continue(()));
+                    let _ = self.work(partition, |_, _| false);
                 });
             }
             let _guard = self.barrier.guard();
-            let mut heard = Vec::new();
-            let mut windows = 0;
-            let ended = self.work(first, |boxes, now| {
-                for desk in &boxes.desks {
-                    heard.append(&mut locked(&desk.log));
-                }
-                windows += 1;
-                if windows == WINDOWS_A_CHECK {
-                    windows = 0;
-                    tell(&mut heard);
-                    let sum = |of: fn(&Desk) -> &AtomicU64| {
-                        boxes.desks.iter().map(|desk| of(desk).load(Ordering::Relaxed)).sum()
-                    };
-                    let (packet_hops, flows_delivered) =
-                        (sum(|desk| &desk.packet_hops), sum(|desk| &desk.flows_delivered));
-                    return check(&Progress { now, packet_hops, flows_delivered });
-                }
-                ControlFlow::Continue(())
+            let mut why = None;
+            let result = self.work(first, |boxes, now| {
+                let reason = watch(&Look { boxes, now });
+                why = why.or(reason);
+                why.is_some()
             });
-            tell(&mut heard);
-            // If a thread has panicked, the scope panics.
-            ended == Ok(true)
+            match result {
+                Ok(true) => why.filter(|&why| why == Ended::Divide).unwrap_or(Ended::End),
+                Ok(false) => why.expect("a reason to stop"),
+                // The scope panics.
+                Err(Broken) => Ended::Stopped,
+            }
         })
     }
 
@@ -113,7 +150,7 @@ impl<'a> Windows<'a> {
     fn work(
         &self,
         partition: &mut Partition,
-        mut after: impl FnMut(&Boxes, Time) -> ControlFlow<()>,
+        mut after: impl FnMut(&Boxes, Time) -> bool,
     ) -> Result<bool, Broken> {
         let mut stop = false;
         for boxes in self.boxes.iter().cycle() {
@@ -127,6 +164,7 @@ impl<'a> Windows<'a> {
                 partition.drain_log(&mut locked(&desk.log));
             }
             desk.next_event.store(partition.next_event().as_ps(), Ordering::Relaxed);
+            desk.events.store(partition.totals.events, Ordering::Relaxed);
             desk.packet_hops.store(partition.totals.packet_hops, Ordering::Relaxed);
             desk.flows_delivered.store(partition.totals.flows_delivered, Ordering::Relaxed);
             if stop {
@@ -140,7 +178,7 @@ impl<'a> Windows<'a> {
             let next = boxes.desks.iter().map(|desk| desk.next_event.load(Ordering::Relaxed)).min();
             let next = Time::from_ps(next.expect("a fabric has a part"));
             // Only the first partition's thread has a say, and everyone hears it after the next meeting.
-            stop = after(boxes, next).is_break();
+            stop = after(boxes, next);
             if next >= self.end {
                 return Ok(true);
             }

@@ -174,6 +174,10 @@ impl Queue for HighestFirst {
     fn bytes(&self) -> Bytes {
         Bytes(self.0.iter().map(|&(_, _, size)| u64::from(size)).sum())
     }
+
+    fn for_each_slot(&mut self, visit: &mut dyn FnMut(&mut u32)) {
+        self.0.iter_mut().for_each(|(_, slot, _)| visit(slot));
+    }
 }
 
 #[test]
@@ -239,6 +243,10 @@ impl Queue for Plain {
 
     fn bytes(&self) -> Bytes {
         Bytes(self.0.iter().map(|&(_, size)| u64::from(size)).sum())
+    }
+
+    fn for_each_slot(&mut self, visit: &mut dyn FnMut(&mut u32)) {
+        self.0.iter_mut().for_each(|(slot, _)| visit(slot));
     }
 }
 

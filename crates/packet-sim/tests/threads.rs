@@ -6,11 +6,11 @@ mod toy;
 
 use proptest::prelude::*;
 use raddle_core::{
-    DropReason, Duration, Flow, Forwarder, Host, Input, LinkErrors, LinkId, Node, NodeId, Output, Packet,
-    PortId, Ports, Rate, Report, Stream, Time, Verdict,
+    Admit, Bytes, DropReason, Duration, Flow, Forwarder, Host, Input, LinkErrors, LinkId, Node, NodeId,
+    Output, Packet, Paused, PortId, Ports, Queue, Rate, Report, Stream, Time, Verdict,
 };
 use raddle_packet_sim::{
-    Change, Config, LinkStats, Observer, PortSetup, QueueDepths, Simulation, Switching, Totals,
+    Change, Config, LinkStats, Observer, PortSetup, QueueDepths, Simulation, Switching, Threads, Totals,
 };
 use raddle_topology::{Builder, Shape, Topology};
 use std::ops::ControlFlow;
@@ -89,6 +89,29 @@ impl Forwarder for Wander {
     }
 }
 
+/// Serves the packet that came last first.
+#[derive(Default)]
+struct LastFirst(Vec<(u32, u32)>);
+
+impl Queue for LastFirst {
+    fn push(&mut self, _: Time, slot: u32, packet: &Packet) -> Admit {
+        self.0.push((slot, packet.size));
+        Admit::Take
+    }
+
+    fn pop(&mut self, _: Time, _: Paused) -> Option<u32> {
+        self.0.pop().map(|(slot, _)| slot)
+    }
+
+    fn bytes(&self) -> Bytes {
+        Bytes(self.0.iter().map(|&(_, size)| u64::from(size)).sum())
+    }
+
+    fn for_each_slot(&mut self, visit: &mut dyn FnMut(&mut u32)) {
+        self.0.iter_mut().for_each(|(slot, _)| visit(slot));
+    }
+}
+
 /// Writes down all that it hears.
 #[derive(Debug, Default, PartialEq)]
 struct Scribe(Vec<String>);
@@ -121,6 +144,8 @@ struct Case {
     /// A node's links go down, come up again; nodes know after a while, all in units of 100 ns.
     failures: Vec<(usize, u64, u64, u64)>,
     cut_through: bool,
+    /// Whether ports have a queue of their own.
+    served: bool,
     limit: Option<usize>,
     /// Loss and corruption, in percent.
     errors: (u8, u8),
@@ -134,19 +159,28 @@ fn case() -> impl Strategy<Value = Case> {
         prop::collection::vec((index(), index(), 0..4_u64), 0..24),
         prop::collection::vec((0..100_u64, index(), index(), 1..3_u64), 1..60),
         prop::collection::vec((index(), 0..200_u64, 1..100_u64, 0..20_u64), 0..4),
-        any::<bool>(),
+        any::<[bool; 2]>(),
         prop::option::of(1..6_usize),
         prop_oneof![Just((0, 0)), (0..20_u8, 0..20_u8)],
     )
-        .prop_map(|(tree, more, flows, failures, cut_through, limit, errors)| Case {
+        .prop_map(|(tree, more, flows, failures, [cut_through, served], limit, errors)| Case {
             tree,
             more,
             flows,
             failures,
             cut_through,
+            served,
             limit,
             errors,
         })
+}
+
+/// So many from start to end, or one and so many by turns.
+fn threads() -> impl Strategy<Value = Threads> {
+    (2..9_usize, prop::option::of(any::<u64>())).prop_map(|(threads, seed)| match seed {
+        Some(seed) => Threads::Drawn { threads, seed },
+        None => Threads::Always(threads),
+    })
 }
 
 impl Case {
@@ -208,7 +242,7 @@ struct Seen {
 }
 
 /// Runs a case; `pieces` of it at a time.
-fn run(case: &Case, threads: usize, pieces: bool) -> (Seen, usize) {
+fn run(case: &Case, threads: Threads, pieces: bool) -> (Seen, usize) {
     let topology = case.topology();
     let config = Config {
         switching: if case.cut_through {
@@ -236,7 +270,8 @@ fn run(case: &Case, threads: usize, pieces: bool) -> (Seen, usize) {
         })),
         forwarder: Some(Box::new(Wander { node, stream: Stream::new(1, node.0.into(), "wander") })),
     };
-    let port = |_| PortSetup { limit_packets: case.limit, ..PortSetup::default() };
+    let queue = || case.served.then(|| Box::<LastFirst>::default() as Box<dyn Queue>);
+    let port = |_| PortSetup { limit_packets: case.limit, queue: queue(), ..PortSetup::default() };
     let mut simulation = Simulation::new(&topology, node, port, case.flows(), config, Scribe::default());
     let check = |pieces| if pieces { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
     while !simulation.run(|_| check(pieces)) {}
@@ -249,8 +284,8 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(150) })]
 
     #[test]
-    fn all_that_can_be_seen_is_the_same(case in case(), threads in 2..9_usize, pieces in any::<bool>()) {
-        let (one, _) = run(&case, 1, false);
+    fn all_that_can_be_seen_is_the_same(case in case(), threads in threads(), pieces in any::<bool>()) {
+        let (one, _) = run(&case, Threads::Always(1), false);
         let totals = one.totals;
         prop_assert_eq!(totals.sent, totals.delivered + totals.dropped + one.inside as u64);
         let (many, _) = run(&case, threads, pieces);
@@ -261,18 +296,86 @@ proptest! {
     }
 }
 
-#[test]
-fn a_fabric_of_nodes_apart_in_time_takes_the_threads_it_is_given() {
-    let case = Case {
+/// A chain of nodes, each of which sends to both ends.
+fn chain() -> Case {
+    Case {
         tree: (0..12).map(|earlier| (earlier, 1)).collect(),
         more: vec![],
-        flows: vec![],
+        flows: (0..60).map(|i| (i / 2, i as usize, if i % 2 == 0 { 0 } else { 12 }, 2)).collect(),
         failures: vec![],
         cut_through: false,
+        served: false,
         limit: None,
         errors: (0, 0),
-    };
+    }
+}
+
+#[test]
+fn a_fabric_of_nodes_apart_in_time_takes_the_threads_it_is_given() {
     for threads in [1, 2, 3, 8] {
-        assert_eq!(run(&case, threads, false).1, threads);
+        assert_eq!(run(&chain(), Threads::Always(threads), false).1, threads);
+    }
+}
+
+#[test]
+fn a_run_by_turns_changes_the_number_of_threads() {
+    let mut seen: Vec<usize> =
+        (0..20).map(|seed| run(&chain(), Threads::Drawn { threads: 3, seed }, true).1).collect();
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen, [1, 3], "threads at the end of a run");
+}
+
+/// At many moments of transmissions, a node in the midst fails just after the fabric was divided.
+#[test]
+fn failures_amid_changes_of_threads_lose_the_same() {
+    for cut_through in [false, true] {
+        for served in [false, true] {
+            for at in (0..120).step_by(3) {
+                let failures = vec![(6, at, 10, 1), (3, at + 15, 20, 0)];
+                let case = Case { failures, cut_through, served, ..chain() };
+                let one = run(&case, Threads::Always(1), false).0;
+                for seed in 0..4 {
+                    let by_turns = run(&case, Threads::Drawn { threads: 5, seed }, false).0;
+                    assert!(by_turns == one, "{case:?}, seed {seed}");
+                }
+            }
+        }
+    }
+}
+
+/// Panics when its time has come.
+struct Bomb;
+
+impl Host for Bomb {
+    fn handle(&mut self, _: Time, _: Input<'_>) {}
+
+    fn poll(&mut self, now: Time, _: &Ports<'_>) -> Output {
+        let due = Time::ZERO + Duration::from_us(5);
+        assert!(now < due, "as it should");
+        Output::WakeAt(due)
+    }
+
+    fn begins(&self) -> Option<Time> {
+        Some(Time::ZERO)
+    }
+}
+
+/// Whatever the thread, and whether the others spin or, with more threads than cores, sleep.
+#[test]
+fn a_panic_ends_the_run() {
+    let topology = chain().topology();
+    for failing in [0, 5, 12] {
+        for threads in [Threads::Always(2), Threads::Always(8), Threads::Drawn { threads: 8, seed: 1 }] {
+            let node = |node| Node {
+                host: (node == NodeId(failing)).then(|| Box::new(Bomb) as Box<dyn Host>),
+                forwarder: None,
+            };
+            let config = Config { threads, ..Config::default() };
+            let mut simulation =
+                Simulation::new(&topology, node, |_| PortSetup::default(), vec![], config, ());
+            let run = || simulation.run(|_| ControlFlow::Continue(()));
+            assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err(), "{threads:?}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use clos::{
     ns, plan, run, settings,
 };
 use raddle_core::{Duration, Header, NodeId, Packet, Stream, Time};
-use raddle_packet_sim::{Change, Config, Simulation};
+use raddle_packet_sim::{Change, Config, Simulation, Threads};
 use raddle_schemes::expeditus::{Counter, Counters, Expeditus, ROUTING};
 use raddle_schemes::parameter::Value;
 use raddle_topology::{ClosSize, Topology};
@@ -435,7 +435,7 @@ fn any_number_of_threads_gives_the_same() {
     let topology = fabric(ClosSize::fat_tree(4));
     let run = |threads| {
         let changes = vec![outage(&topology, ns(60_000), NodeId(24), NodeId(32))];
-        let config = Config { threads, changes, ..Config::default() };
+        let config = Config { threads: Threads::Always(threads), changes, ..Config::default() };
         expeditus(&topology, &[], Traffic::Tcp(crowd(200, 16, 300, 11)), config)
     };
     let one = run(1);

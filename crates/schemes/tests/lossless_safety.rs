@@ -10,7 +10,7 @@ use raddle_core::{
     Duration, Flow, FlowControlAccount, Forwarder, LinkId, Node, NodeId, Packet, PortId, Ports, Process,
     Rate, Report, Stream, Time, Verdict,
 };
-use raddle_packet_sim::{Config, Observer, Reached};
+use raddle_packet_sim::{Config, Observer, Reached, Threads};
 use raddle_schemes::parameter::Value;
 use raddle_schemes::pfc;
 use raddle_topology::builders::{self, ClosRates};
@@ -233,7 +233,7 @@ fn a_link_that_comes_up_again_is_paused_again() {
             change(&fabric.topology, [0, 2], us(2_000), false),
             change(&fabric.topology, [0, 2], us(6_000), true),
         ];
-        fabric.config.threads = threads;
+        fabric.config.threads = Threads::Always(threads);
         let script = (0..12).map(|i| (us(100 + i * 1_000), pause(1, 0xFFFF))).collect();
         let flows = vec![stream(0, 0, 1, 100, Process::Constant), flow(1, 1, 0, 64)];
         let mut simulation = fabric.simulation(flows, scripted(1, script), Counted::default());
@@ -258,7 +258,7 @@ fn a_sender_goes_on_after_its_link_failed_under_a_frame() {
                 change(&fabric.topology, [0, 2], ns(failed_at), false),
                 change(&fabric.topology, [0, 2], us(10), true),
             ];
-            fabric.config.threads = threads;
+            fabric.config.threads = Threads::Always(threads);
             let mut simulation = fabric.counted(vec![flow(0, 0, 1, 300_000)]);
             assert_eq!(run(&mut simulation, Time::NEVER), Reached::End);
             let totals = simulation.totals();
@@ -391,7 +391,8 @@ fn oracle_8_16_determinism() {
                 Vec::new()
             };
             let time_limit = Some(us(120));
-            fabric.config = Config { threads, changes, time_limit, ..fabric.config.clone() };
+            fabric.config =
+                Config { threads: Threads::Always(threads), changes, time_limit, ..fabric.config.clone() };
             let flows = (0..8).filter(|&src| src != 5);
             let flows =
                 flows.map(|src| stream(src, src, if src < 4 { 5 } else { 7 - src }, 80, Process::Poisson));

@@ -8,7 +8,7 @@ use raddle_core::{
     Duration, Flow, Header, Host as _, Input, LinkErrors, LinkId, NodeId, Output, Packet, PortId, Ports,
     Report, Time,
 };
-use raddle_packet_sim::{Change, Config};
+use raddle_packet_sim::{Change, Config, Threads};
 use raddle_schemes::r2c2::{Fabric, Params, R2c2Node};
 use raddle_topology::Topology;
 use raddle_topology::routing::Protocol;
@@ -215,7 +215,7 @@ fn threads_change_nothing() {
     let run = |threads| {
         let errors = LinkErrors { seed: 5, loss: 0.01, ..LinkErrors::default() };
         let changes = outage(duplex(&topology, 5, 0), us(50), us(400)).into();
-        let config = Config { errors, changes, threads, ..Config::default() };
+        let config = Config { errors, changes, threads: Threads::Always(threads), ..Config::default() };
         let rack = rack_under(&topology, RELIABLE(), flows.clone(), config, Some(40));
         (
             assert_all_arrived(&topology, &rack, &flows),

@@ -6,7 +6,7 @@ use crate::directory::{EXPERIMENT, Lock, Origin, Out, Part};
 use crate::experiment::{Cell, Document};
 use crate::run::{Control, Progress};
 use crate::sweep::{directories, in_parallel, missing};
-use crate::{Error, VERSION};
+use crate::{Error, Threads, VERSION};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;
@@ -94,7 +94,8 @@ pub fn sweep<'a>(
     let _lock = Lock::of_folder(out.path)?;
     let missing = missing(&places, &origins, out)?;
     let work = |i: usize, threads: usize| {
-        let control = Control { stop, progress: &mut |state| progress(i, state), threads };
+        let control =
+            Control { stop, progress: &mut |state| progress(i, state), threads: Threads::UpTo(threads) };
         match missing[i] {
             Some(out) => run_into(&searches[i], &cells[i].document, out, control),
             None => kept(&places[i]),

@@ -68,7 +68,8 @@ fn document(search: &str) -> Document {
 fn found(search: &str) -> Result<Found, Error> {
     let document = document(search);
     let search = Search::read(&document)?.expect("a search");
-    let control = Control { stop: &AtomicBool::new(false), progress: &mut |_| {}, threads: 1 };
+    let control =
+        Control { stop: &AtomicBool::new(false), progress: &mut |_| {}, threads: crate::Threads::Always(1) };
     search.run(&document, control)
 }
 

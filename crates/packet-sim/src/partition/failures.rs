@@ -3,7 +3,7 @@
 use super::Partition;
 use crate::failure::Change;
 use crate::port::{Coming, InService};
-use crate::slab::Origin;
+use crate::slab::{NOWHERE, Origin};
 use raddle_core::{DropReason, Input, Paused, PortId};
 use raddle_topology::Link;
 
@@ -129,7 +129,7 @@ impl Partition {
         port.queued = 0;
         self.states[link].free_at = now;
         if let Some(special) = &mut self.specials[link] {
-            for packet in special.ledger.drain(..).filter(|_| is_remote) {
+            for packet in special.ledger.drain(..).filter(|packet| is_remote && packet.slot != NOWHERE) {
                 if packet.sent > now && packet.arrives >= now {
                     waiting.push(packet.slot);
                 } else {

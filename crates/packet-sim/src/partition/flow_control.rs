@@ -213,8 +213,11 @@ impl Partition {
         }
         // Of what is on its way to another partition this one has a copy at most.
         let on_the_way = self.ports.iter().filter(|port| self.keeps_copies || !port.is_remote);
-        for packet in on_the_way.flat_map(|port| port.wire.all()) {
-            if let Some(waiting) = waiting.get_mut(packet.slot as usize) {
+        let on_the_way = on_the_way.flat_map(|port| port.wire.all()).map(|packet| packet.slot);
+        let remote = self.ports.iter().zip(&self.specials).filter(|(port, _)| port.is_remote);
+        let leaving = remote.flat_map(|(_, special)| special).flat_map(|special| &special.ledger);
+        for slot in on_the_way.chain(leaving.map(|packet| packet.slot)) {
+            if let Some(waiting) = waiting.get_mut(slot as usize) {
                 *waiting = false;
             }
         }

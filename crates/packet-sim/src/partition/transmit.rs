@@ -5,7 +5,7 @@ use crate::events::{Event, Kind};
 use crate::mail::Content;
 use crate::observer::Heard;
 use crate::port::Leaving;
-use crate::slab::Origin;
+use crate::slab::{NOWHERE, Origin};
 use crate::wire::Travelling;
 use raddle_core::{DropReason, Packet, PacketKind, PortId, Time};
 
@@ -66,7 +66,7 @@ impl Partition {
             if !port.is_served {
                 port.queued -= u64::from(packet.size); // a served port's queue counts its own bytes
             }
-            if port.is_remote {
+            if port.is_remote && packet.slot != NOWHERE {
                 self.slab.remove(packet.slot);
             }
         }

@@ -139,4 +139,8 @@ impl Queue for Ets {
     fn bytes(&self) -> Bytes {
         Bytes(self.bytes)
     }
+
+    fn for_each_slot(&mut self, visit: &mut dyn FnMut(&mut u32)) {
+        self.queues.iter_mut().flatten().for_each(|waiting| visit(&mut waiting.slot));
+    }
 }

@@ -114,6 +114,12 @@ impl Queue for FlowQueues {
         Bytes(self.bytes)
     }
 
+    fn for_each_slot(&mut self, visit: &mut dyn FnMut(&mut u32)) {
+        let lone = self.lone.iter_mut().map(|(_, slot, _)| slot);
+        let packets = self.queues.iter_mut().flat_map(|queue| &mut queue.packets).map(|(slot, _)| slot);
+        lone.chain(packets).for_each(visit);
+    }
+
     fn may_be_passed(&self) -> bool {
         true
     }

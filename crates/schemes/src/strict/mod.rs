@@ -75,6 +75,12 @@ impl Queue for Strict {
         Bytes(self.bytes)
     }
 
+    fn for_each_slot(&mut self, visit: &mut dyn FnMut(&mut u32)) {
+        let others = self.others.iter_mut().flat_map(|others| others.iter_mut());
+        let packets = std::iter::once(&mut self.packets).chain(others).flatten();
+        packets.for_each(|(slot, _)| visit(slot));
+    }
+
     fn foresee(&self) -> Option<u32> {
         self.packets.front().map(|&(slot, _)| slot)
     }

@@ -1,0 +1,272 @@
+//! A link with its port and all that is on it, between two events, however the fabric is divided.
+//!
+//! If a link leads to another partition, its near end has the port and knows what has not left it yet, and its far end has
+//! what travels. If both ends are in one partition, one wire is both. A whole link has what either is made of.
+
+use super::Partition;
+use super::setup::{Assembly, Plan};
+use crate::divide::Division;
+use crate::port::{Class, Leaving, LinkStats, Port, PortSetup, QueueDepths, Special};
+use crate::slab::{NOWHERE, Origin};
+use crate::totals::Totals;
+use crate::wire::Travelling;
+use raddle_core::{Duration, LinkErrors, LinkId, NodeId, Packet, Paused, PortId, PortState, Rate, Time};
+use std::sync::Arc;
+
+/// A link between two events.
+pub(super) struct Whole {
+    pub(super) class: Class,
+    pub(super) state: PortState,
+    stats: LinkStats,
+    depths: QueueDepths,
+    /// The slots of packets mean nothing here.
+    special: Special,
+    /// The packets in the port's queue, in the order in which it visits them.
+    waiting: Vec<(Packet, Origin)>,
+    /// The packet that is still coming in at the far end.
+    coming: Option<(Packet, Origin)>,
+    wire: Vec<OnTheWire>,
+}
+
+/// A packet that was put on a link and has not arrived.
+struct OnTheWire {
+    arrives: Time,
+    packet: Packet,
+    /// How it came to the port, and when its last bit arrives.
+    origin: Origin,
+}
+
+impl Whole {
+    /// A link at rest.
+    pub(super) fn at_rest(plan: &Plan, errors: &LinkErrors, id: LinkId, setup: PortSetup) -> Self {
+        let link = plan.topology.link(id);
+        let class = Class::new(link, plan.topology.link_layer(), &setup);
+        Self {
+            class,
+            state: PortState {
+                free_at: Time::ZERO,
+                rate: link.map_or(Rate::ZERO, |link| link.rate),
+                up: link.is_some(),
+                paused: Paused::NONE,
+            },
+            stats: LinkStats::default(),
+            depths: QueueDepths::default(),
+            special: Special { noise: link.and_then(|_| errors.on(id)), ..Special::new(setup, &class) },
+            waiting: Vec::new(),
+            coming: None,
+            wire: Vec::new(),
+        }
+    }
+
+    /// Takes a link, which leaves the node `from`, out of partitions that have taken all events up to `now`.
+    pub(super) fn take(
+        partitions: &mut [Partition],
+        division: &Division,
+        id: LinkId,
+        from: NodeId,
+        now: Time,
+    ) -> Self {
+        let here = division.home(from);
+        let place = division.place_of_link(here, id) as usize;
+        let near = &mut partitions[here];
+        let copies = near.take_copies(place, now);
+        let (port, state) = (&near.ports[place], near.states[place]);
+        let class = near.classes[port.class as usize];
+        let (mut stats, is_remote) = (port.stats, port.is_remote);
+        let depths = near.depths.get(place).copied().unwrap_or_default();
+        let mut special = near.specials[place].take().map_or_else(Special::default, |special| *special);
+        let mut waiting = Vec::new();
+        if let Some(served) = &mut special.served {
+            served.queue.for_each_slot(&mut |&mut slot| waiting.push(near.slab.take(slot)));
+        }
+
+        let (there, place) = if is_remote {
+            let (there, place) = near.far[place];
+            (there as usize, place as usize)
+        } else {
+            (here, place)
+        };
+        let far = &mut partitions[there];
+        if is_remote {
+            stats += far.ports[place].stats;
+            if let Some(at_far_end) = far.specials[place].take() {
+                let Special { signals, coming, noise, .. } = *at_far_end;
+                special = Special { signals, coming, noise, ..special };
+            }
+        }
+        let coming = special.coming.map(|coming| far.slab.take(coming.slot));
+        let travelling = far.ports[place].wire.clear().into_iter();
+        let mut wire: Vec<OnTheWire> = travelling
+            .map(|Travelling { arrives, slot, .. }| {
+                let (packet, origin) = far.slab.take(slot);
+                OnTheWire { arrives, packet, origin }
+            })
+            .collect();
+        if is_remote {
+            // What has not left the port is what was put on the link last.
+            let origins = copies.into_iter().rev().chain(std::iter::repeat(Origin::HERE));
+            for (on_the_wire, origin) in wire.iter_mut().rev().zip(origins) {
+                on_the_wire.origin = Origin { tail: on_the_wire.origin.tail, ..origin };
+            }
+        }
+        special.ledger.iter_mut().for_each(|leaving| leaving.slot = NOWHERE);
+        Self { class, state, stats, depths, special, waiting, coming, wire }
+    }
+
+    /// Whether departures cost events of their own.
+    pub(super) fn is_served(&self) -> bool {
+        self.special.served.is_some()
+    }
+
+    /// Puts the near end into a partition that has taken all events up to `now`. The link leaves `node` there.
+    pub(super) fn put_near_end(&mut self, partition: &mut Partition, place: usize, node: u32, now: Time) {
+        let Self { class, state, .. } = *self;
+        let Partition { slab, ports, keeps_copies, .. } = partition;
+        let port = &mut ports[place];
+        let bind = |origin: Origin| match origin.bound {
+            NOWHERE => origin,
+            _ => Origin { bound: u32::try_from(place).expect("link ids fit 28 bits"), ..origin },
+        };
+        self.wire.iter_mut().for_each(|packet| packet.origin = bind(packet.origin));
+        let mut served = self.special.served.take();
+        if let Some(served) = &mut served {
+            served.node = node;
+            let mut waiting = self.waiting.drain(..);
+            served.queue.for_each_slot(&mut |slot| {
+                let (packet, origin) = waiting.next().expect("as many packets as before");
+                *slot = slab.put(packet, bind(origin));
+            });
+            if let Some(serving) = &mut served.serving {
+                serving.origin = bind(serving.origin);
+            }
+        }
+        let bytes = |sizes: &mut dyn Iterator<Item = u32>| sizes.map(u64::from).sum::<u64>();
+        let left_by_now = now + class.delay;
+        let mut ledger = std::mem::take(&mut self.special.ledger);
+        if port.has_ledger {
+            if port.is_served {
+                // Served ports have a ledger only if the link leads to another partition.
+                let leaving = self.wire.iter().filter(|packet| packet.origin.tail > left_by_now);
+                ledger = leaving.map(|packet| packet.leaving(class.delay)).collect();
+            } else {
+                port.queued = bytes(&mut ledger.iter().map(|leaving| leaving.size));
+            }
+            if port.is_remote {
+                // Packets that are no longer on the wire have their first bits at the far end: no copy is asked for.
+                for (leaving, on_the_wire) in ledger.iter_mut().rev().zip(self.wire.iter().rev()) {
+                    leaving.slot = slab.put(on_the_wire.packet.clone(), on_the_wire.origin);
+                }
+            }
+        } else {
+            ledger.clear();
+            let leaving = || self.wire.iter().filter(|packet| packet.arrives > left_by_now);
+            if !port.is_served {
+                port.queued = bytes(&mut leaving().map(|on_the_wire| on_the_wire.packet.size));
+            }
+            if port.is_remote {
+                for OnTheWire { arrives, packet, origin } in leaving() {
+                    let slot = if *keeps_copies { slab.put(packet.clone(), *origin) } else { NOWHERE };
+                    port.wire.push_back(Travelling { arrives: *arrives, slot, size: packet.size });
+                }
+            }
+        }
+        port.free_at = state.free_at;
+        port.stats = self.stats;
+        partition.states[place] = state;
+        if let Some(depths) = partition.depths.get_mut(place) {
+            *depths = self.depths;
+        }
+        if served.is_some() || !ledger.is_empty() {
+            partition.specials[place] = Some(Box::new(Special { served, ledger, ..Special::default() }));
+        }
+    }
+
+    /// Puts the far end into a partition that has taken all events up to `now`, after the near end.
+    pub(super) fn put_far_end(self, partition: &mut Partition, place: usize, now: Time) {
+        let Special { signals, mut coming, noise, .. } = self.special;
+        let Partition { slab, ports, .. } = partition;
+        let port = &mut ports[place];
+        for OnTheWire { arrives, packet, origin } in self.wire {
+            let size = packet.size;
+            port.wire.push_back(Travelling { arrives, slot: slab.put(packet, origin), size });
+        }
+        if port.settles_late {
+            port.wire.settle(now + self.class.delay);
+        }
+        if let (Some(coming), Some((packet, origin))) = (&mut coming, self.coming) {
+            coming.slot = slab.put(packet, origin);
+        }
+        if !signals.is_empty() || coming.is_some() || noise.is_some() {
+            let special = partition.specials[place].get_or_insert_default();
+            (special.signals, special.coming, special.noise) = (signals, coming, noise);
+        }
+    }
+}
+
+impl OnTheWire {
+    /// The same packet as one that has not left its port, under cut-through.
+    fn leaving(&self, delay: Duration) -> Leaving {
+        let sent = Time::ZERO + self.origin.tail.since(Time::ZERO + delay);
+        Leaving { sent, arrives: self.arrives, slot: NOWHERE, size: self.packet.size }
+    }
+}
+
+impl Partition {
+    /// Forgets what has left a port by `now`, and removes the copies of what has not, if the link leads to another
+    /// partition. Returns their origins, in order.
+    fn take_copies(&mut self, link: usize, now: Time) -> Vec<Origin> {
+        let Port { has_ledger, is_remote, .. } = self.ports[link];
+        if has_ledger {
+            self.settle_ledger(link, now);
+        } else if is_remote {
+            self.settle_remote(link, now);
+        }
+        if !is_remote {
+            return Vec::new();
+        }
+        let leaving = self.ports[link].wire.clear();
+        if !self.keeps_copies {
+            return Vec::new();
+        }
+        let ledger = self.specials[link].iter().flat_map(|special| &special.ledger);
+        let slots = leaving.iter().map(|packet| packet.slot).chain(ledger.map(|packet| packet.slot));
+        let Self { slab, .. } = self;
+        slots.filter(|&slot| slot != NOWHERE).map(|slot| slab.take(slot).1).collect()
+    }
+}
+
+/// Divides a fabric anew, between two events: before an instant of which no event has been taken.
+pub(crate) fn regroup(
+    mut old: Vec<Partition>,
+    plan: &Plan,
+    from: &Division,
+    to: &Arc<Division>,
+) -> Vec<Partition> {
+    let now = old.iter().map(Partition::now).max().unwrap_or(Time::ZERO);
+    let mut assembly = Assembly::new(plan, to, now);
+    for partition in &old {
+        // Changes of links are events of every partition, and one's are enough.
+        let events = partition.events.all().filter(|event| partition.number == 0 || !event.is_everywhere());
+        events.for_each(|event| assembly.event(partition.name(event)));
+    }
+    let unstarted = old.iter().filter_map(|partition| partition.starting.get(partition.next_flow));
+    let flows_from = unstarted.map(|&place| plan.flows[place as usize].start).min().unwrap_or(Time::NEVER);
+    let mut totals = Totals::default();
+    old.iter().for_each(|partition| totals += partition.totals);
+    for from_node in plan.topology.nodes() {
+        for port in (0..plan.topology.port_count(from_node)).map(PortId::of) {
+            let id = plan.topology.link_id(from_node, port);
+            assembly.link(id, from_node, Whole::take(&mut old, from, id, from_node, now));
+        }
+    }
+    let mut nodes: Vec<_> =
+        old.iter_mut().map(|partition| std::mem::take(&mut partition.nodes).into_iter()).collect();
+    for id in plan.topology.nodes() {
+        let home = from.home(id);
+        let node = nodes[home].next().expect("a node of this partition");
+        let held = node.held.iter().map(|&(_, slot)| old[home].slab.take(slot)).collect();
+        assembly.node(node, held);
+    }
+    assert!(old.iter().all(|partition| partition.slab.live() == 0), "every packet is somewhere");
+    assembly.finish(flows_from, totals)
+}

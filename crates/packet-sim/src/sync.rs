@@ -1,0 +1,57 @@
+//! The parts of which the barrier is made. Its test with loom (`tests/barrier.rs`) has others of the same names.
+
+pub(crate) use std::hint::spin_loop;
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+pub(crate) use std::thread::panicking;
+
+/// How often a thread looks for the others before it sleeps: some 50 us, about as long as it takes to wake a thread up.
+pub(crate) const SPINS: u32 = 2_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::barrier::{Barrier, Broken};
+
+    /// With cores for all they spin, with one core they sleep.
+    #[test]
+    fn nobody_is_a_round_ahead() {
+        const THREADS: usize = 4;
+        for cores in [THREADS, 1] {
+            let barrier = Barrier::new(THREADS, cores);
+            let rounds: [AtomicUsize; THREADS] = Default::default();
+            std::thread::scope(|scope| {
+                for me in 0..THREADS {
+                    let (barrier, rounds) = (&barrier, &rounds);
+                    scope.spawn(move || {
+                        for round in 1..=500 {
+                            rounds[me].store(round, Ordering::Relaxed);
+                            barrier.wait().expect("nobody panics");
+                            for other in rounds {
+                                let other = other.load(Ordering::Relaxed);
+                                assert!(other == round || other == round + 1, "{other} against {round}");
+                            }
+                        }
+                    });
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn a_panic_frees_those_who_wait() {
+        for cores in [2, 1] {
+            let barrier = Barrier::new(2, cores);
+            let ended = std::thread::scope(|scope| {
+                let failing = scope.spawn(|| {
+                    let _guard = barrier.guard();
+                    panic!("as it should");
+                });
+                let ended = barrier.wait();
+                assert!(failing.join().is_err());
+                ended
+            });
+            assert_eq!(ended, Err(Broken));
+        }
+    }
+}

@@ -1,0 +1,439 @@
+//! How many threads share a run, and when: measured while it runs, because it depends on the machine and on the traffic.
+//!
+//! Nothing here decides what a run computes, only how fast: the wall clock may be read.
+
+use raddle_core::Stream;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// How many threads share a run. The result is the same for any number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Threads {
+    /// So many, or fewer if few nodes are apart in time; 0 is 1.
+    Always(usize),
+    /// Up to so many while they are faster than one, otherwise one.
+    UpTo(usize),
+    /// One or so many, by turns whose lengths are drawn: a test that it makes no difference.
+    Drawn {
+        /// Threads that share the run when one does not have it alone.
+        threads: usize,
+        /// Gives the lengths.
+        seed: u64,
+    },
+}
+
+impl Default for Threads {
+    fn default() -> Self {
+        Self::Always(1)
+    }
+}
+
+impl Threads {
+    /// Most threads at once.
+    #[must_use]
+    pub fn at_most(self) -> usize {
+        let (Self::Always(threads) | Self::UpTo(threads) | Self::Drawn { threads, .. }) = self;
+        threads.max(1)
+    }
+}
+
+/// The wall clock.
+#[expect(clippy::disallowed_methods, reason = "it decides which threads compute a result, not the result")]
+pub(crate) fn wall_clock() -> Instant {
+    Instant::now()
+}
+
+/// A piece of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Piece {
+    pub(crate) events: u64,
+    /// Windows into which threads divide it, or would.
+    pub(crate) windows: u64,
+    pub(crate) took: Duration,
+}
+
+impl Piece {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.events += other.events;
+        self.windows = self.windows.saturating_add(other.windows);
+        self.took += other.took;
+    }
+
+    /// Nanoseconds an event.
+    fn cost(&self) -> f64 {
+        self.took.as_nanos() as f64 / self.events.max(1) as f64
+    }
+}
+
+/// Decides when a run passes from one thread to several, and back.
+#[derive(Debug)]
+pub(crate) enum Chooser {
+    Never,
+    Measured(Measured),
+    Drawn { stream: Stream, left: u64, together: bool },
+}
+
+/// Events that a thread takes alone before anybody asks whether to go on: a millisecond or two.
+const EVENTS_A_PIECE: u64 = 1 << 14;
+/// Turns that are drawn have 1, 2, 4, .. events, or windows, up to these powers of two.
+const EVENTS_A_TURN: u64 = 9;
+const WINDOWS_A_TURN: u64 = 4;
+
+impl Chooser {
+    /// For a machine with so many cores, and a fabric that it took so long to set up.
+    pub(crate) fn new(threads: Threads, cores: usize, set_up: Duration) -> Self {
+        match threads {
+            Threads::Always(_) | Threads::UpTo(0 | 1) => Self::Never,
+            Threads::UpTo(threads) => Self::Measured(Measured::new(threads.min(cores), set_up)),
+            Threads::Drawn { seed, .. } => {
+                Self::Drawn { stream: Stream::new(seed, 0, "threads"), left: 0, together: false }
+            }
+        }
+    }
+
+    /// Events to take alone before [`ran`](Self::ran) is asked.
+    pub(crate) fn events(&mut self) -> u64 {
+        match self {
+            Self::Never | Self::Measured(_) => EVENTS_A_PIECE,
+            Self::Drawn { stream, .. } => 1 << stream.below(EVENTS_A_TURN + 1),
+        }
+    }
+
+    /// Whether it wants to be told of pieces.
+    pub(crate) fn judges(&self) -> bool {
+        !matches!(self, Self::Never)
+    }
+
+    /// Whether it wants to know into how many windows threads would divide what one runs.
+    pub(crate) fn asks_for_windows(&self) -> bool {
+        match self {
+            Self::Never => false,
+            Self::Measured(measured) => measured.is_due(PROMISING),
+            Self::Drawn { .. } => true,
+        }
+    }
+
+    /// Told of a piece that was run. Returns whether to change between one thread and several now.
+    pub(crate) fn ran(&mut self, piece: Piece) -> bool {
+        match self {
+            Self::Never => false,
+            Self::Measured(measured) => measured.ran(piece),
+            Self::Drawn { left, together, .. } => {
+                *left = left.saturating_sub(piece.windows);
+                piece.events > 0 && (!*together || *left == 0)
+            }
+        }
+    }
+
+    /// Told that the run has passed to several threads, or back to one, and how long that took.
+    pub(crate) fn changed(&mut self, took: Duration) {
+        match self {
+            Self::Never => {}
+            Self::Measured(measured) => measured.changed(took),
+            Self::Drawn { stream, left, together } => {
+                *together = !*together;
+                *left = 1 << stream.below(WINDOWS_A_TURN + 1);
+            }
+        }
+    }
+}
+
+/// What a thread costs that shares a window with others at best: to meet, and to look for mail. For ruling a trial out.
+const MEETING_NS: f64 = 500.0;
+/// How many times as fast threads must promise to be for a trial, and turn out to be in one.
+const WORTH_IT: f64 = 1.1;
+/// From here on a first trial need not wait long.
+const PROMISING: f64 = 1.5;
+/// Time over which costs are compared.
+const SLICE: Duration = Duration::from_millis(2);
+/// A trial waits for so many times what it may cost, and twice as long after each that was in vain.
+const WAIT: u32 = 50;
+/// The same for a promising one, if none was in vain.
+const SHORT_WAIT: u32 = 10;
+const MOST_DOUBLINGS: u32 = 4;
+/// Slices of which a thread alone shows its best.
+const RECENT: usize = 8;
+/// Slices of a trial of one thread.
+const TRIAL_OF_ONE: usize = 3;
+/// Most slices of a trial of several. One that is good enough ends it: if that was luck, patience soon ends.
+const TRIAL_OF_SEVERAL: usize = 4;
+/// What several threads may lose against one before they part.
+const PATIENCE: Duration = Duration::from_millis(4);
+
+/// Compares what an event costs on one thread and on several, and keeps the better.
+///
+/// One thread is judged by its best slice of late, several by their mean: a slice is slow because something else ran on
+/// a core, which hurts threads that wait for each other most.
+#[derive(Debug)]
+pub(crate) struct Measured {
+    /// Threads that run at once.
+    threads: usize,
+    /// Whether several threads run.
+    together: bool,
+    /// Whether the present way is on trial.
+    on_trial: bool,
+    /// The same after the change that was asked for.
+    next_on_trial: bool,
+    /// The slice so far.
+    slice: Piece,
+    /// Slices since the last change.
+    slices: usize,
+    /// Costs of the last slices on one thread, in nanoseconds an event.
+    recent: VecDeque<f64>,
+    /// The least of them.
+    alone: f64,
+    /// Cost of the last slice on several threads.
+    shared: f64,
+    /// How far several threads have fallen behind one, in nanoseconds.
+    behind: f64,
+    /// How long it takes to pass from one way to the other.
+    change: Duration,
+    /// What the last trial has cost, if it was in vain.
+    loss: Duration,
+    /// Time since the last trial, or the start.
+    since: Duration,
+    /// How many trials in a row were in vain.
+    in_vain: u32,
+}
+
+impl Measured {
+    /// One thread, of so many that run at once, for a fabric that it took so long to set up.
+    fn new(threads: usize, set_up: Duration) -> Self {
+        Self {
+            threads,
+            together: false,
+            on_trial: false,
+            next_on_trial: false,
+            slice: Piece::default(),
+            slices: 0,
+            recent: VecDeque::new(),
+            alone: f64::INFINITY,
+            shared: f64::INFINITY,
+            behind: 0.0,
+            change: set_up,
+            loss: Duration::ZERO,
+            since: Duration::ZERO,
+            in_vain: 0,
+        }
+    }
+
+    /// Told of a piece that was run. Returns whether to change now.
+    fn ran(&mut self, piece: Piece) -> bool {
+        self.since += piece.took;
+        self.slice.add(piece);
+        let is_whole = self.slice.took >= SLICE || !self.together && self.slice.events >= EVENTS_A_PIECE;
+        if !is_whole {
+            return false;
+        }
+        let slice = std::mem::take(&mut self.slice);
+        self.slices += 1;
+        let next = if self.together { self.judge_several(&slice) } else { self.judge_one(&slice) };
+        self.next_on_trial = next == Next::Trial;
+        next != Next::Stay
+    }
+
+    fn changed(&mut self, took: Duration) {
+        self.together = !self.together;
+        self.on_trial = self.next_on_trial;
+        (self.slices, self.behind) = (0, 0.0);
+        self.slice = Piece::default();
+        self.change = took;
+        if !self.together {
+            self.recent.clear();
+        }
+    }
+
+    fn judge_one(&mut self, slice: &Piece) -> Next {
+        self.recent.push_back(slice.cost());
+        if self.recent.len() > RECENT {
+            self.recent.pop_front();
+        }
+        self.alone = self.recent.iter().copied().fold(f64::INFINITY, f64::min);
+        if !self.on_trial {
+            let promise = self.promise(slice);
+            return if promise >= WORTH_IT && self.is_due(promise) { Next::Trial } else { Next::Stay };
+        }
+        if self.slices < TRIAL_OF_ONE {
+            return Next::Stay;
+        }
+        if self.alone <= self.shared {
+            self.keep();
+            return Next::Stay;
+        }
+        self.fail(Duration::ZERO);
+        Next::Change
+    }
+
+    fn judge_several(&mut self, slice: &Piece) -> Next {
+        self.shared = slice.cost();
+        self.behind += slice.took.as_nanos() as f64 - slice.events as f64 * self.alone;
+        if self.on_trial {
+            // The first slice starts threads and fills caches.
+            if self.slices > 1 && self.shared * WORTH_IT <= self.alone {
+                self.keep();
+                return Next::Stay;
+            }
+            if self.slices < TRIAL_OF_SEVERAL && self.behind <= PATIENCE.as_nanos() as f64 {
+                return Next::Stay;
+            }
+        } else {
+            self.behind = self.behind.max(0.0);
+            let patience = PATIENCE + self.change;
+            let promise = self.promise(slice);
+            if self.behind <= patience.as_nanos() as f64 && promise >= 1.0 {
+                return if self.is_due(0.0) { Next::Trial } else { Next::Stay };
+            }
+        }
+        self.fail(Duration::from_nanos(self.behind.max(0.0) as u64));
+        Next::Change
+    }
+
+    /// How many times as fast several threads are at best, by the work of a window.
+    fn promise(&self, slice: &Piece) -> f64 {
+        let work = self.alone * slice.events as f64 / slice.windows.max(1) as f64;
+        work / (work / self.threads as f64 + MEETING_NS)
+    }
+
+    /// Whether the last trial is long enough ago.
+    fn is_due(&self, promise: f64) -> bool {
+        let wait = match self.in_vain {
+            0 if promise >= PROMISING => SHORT_WAIT,
+            in_vain => WAIT << in_vain.min(MOST_DOUBLINGS),
+        };
+        self.since >= wait * self.loss.max(2 * (self.change + SLICE))
+    }
+
+    /// The present way was the better one in its trial.
+    fn keep(&mut self) {
+        (self.on_trial, self.behind, self.in_vain) = (false, 0.0, 0);
+        (self.loss, self.since) = (Duration::ZERO, Duration::ZERO);
+    }
+
+    /// The other way is the better one.
+    fn fail(&mut self, loss: Duration) {
+        self.in_vain += 1;
+        (self.loss, self.since) = (loss + 2 * self.change, Duration::ZERO);
+    }
+}
+
+/// What follows a slice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Stay,
+    /// Change, and see whether that is better.
+    Trial,
+    /// Change.
+    Change,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHANGE: Duration = Duration::from_millis(1);
+
+    /// A machine on which an event costs so much on one thread, and on two.
+    #[derive(Clone, Copy)]
+    struct Machine {
+        alone_ns: u64,
+        together_ns: u64,
+        events_a_window: u64,
+    }
+
+    /// What became of a run.
+    #[derive(Default)]
+    struct Told {
+        took: Duration,
+        /// Time that threads took beyond what one would have, changes included.
+        lost: Duration,
+        changes: u32,
+    }
+
+    /// Runs for so long.
+    fn run(chooser: &mut Measured, machine: Machine, time: Duration) -> Told {
+        let Machine { alone_ns, together_ns, events_a_window } = machine;
+        let mut told = Told::default();
+        while told.took < time {
+            let (events, windows, cost) = if chooser.together {
+                (events_a_window, 1, together_ns)
+            } else {
+                (EVENTS_A_PIECE, EVENTS_A_PIECE / events_a_window, alone_ns)
+            };
+            let took = Duration::from_nanos(events * cost);
+            told.took += took;
+            told.lost += took.saturating_sub(Duration::from_nanos(events * alone_ns));
+            if chooser.ran(Piece { events, windows, took }) {
+                chooser.changed(CHANGE);
+                told.changes += 1;
+                told.took += CHANGE;
+                told.lost += CHANGE;
+            }
+        }
+        told
+    }
+
+    fn measured() -> Measured {
+        Measured::new(2, CHANGE)
+    }
+
+    const FAST: Machine = Machine { alone_ns: 100, together_ns: 60, events_a_window: 2_000 };
+    const SLOW: Machine = Machine { together_ns: 140, ..FAST };
+    const SPARSE: Machine = Machine { events_a_window: 4, ..FAST };
+
+    #[test]
+    fn threads_that_pay_run_soon_and_stay() {
+        let mut chooser = measured();
+        run(&mut chooser, FAST, Duration::from_millis(80));
+        assert!(chooser.together && !chooser.on_trial);
+        let told = run(&mut chooser, FAST, Duration::from_secs(20));
+        assert!(chooser.together, "{chooser:?}");
+        assert!(told.lost < told.took / 50, "{:?} of {:?}", told.lost, told.took);
+    }
+
+    #[test]
+    fn threads_that_do_not_pay_are_tried_rarely() {
+        let mut chooser = measured();
+        let told = run(&mut chooser, SLOW, Duration::from_secs(20));
+        assert!(!chooser.together && told.changes >= 4, "{chooser:?}");
+        assert!(told.lost < told.took / 50, "{:?} of {:?}", told.lost, told.took);
+    }
+
+    #[test]
+    fn windows_of_few_events_are_not_even_tried() {
+        let mut chooser = measured();
+        assert_eq!(run(&mut chooser, SPARSE, Duration::from_secs(20)).changes, 0);
+    }
+
+    #[test]
+    fn one_thread_goes_on_when_windows_become_sparse() {
+        let mut chooser = measured();
+        run(&mut chooser, FAST, Duration::from_secs(1));
+        let told = run(&mut chooser, SPARSE, Duration::from_secs(1));
+        assert!(!chooser.together && told.changes == 1, "{chooser:?}");
+    }
+
+    #[test]
+    fn one_thread_goes_on_when_others_need_the_cores() {
+        let mut chooser = measured();
+        run(&mut chooser, FAST, Duration::from_secs(1));
+        // A thread has lost its core: every window takes milliseconds.
+        let told = run(&mut chooser, Machine { together_ns: 2_000, ..FAST }, Duration::from_millis(100));
+        assert!(!chooser.together && told.changes == 1, "{chooser:?}");
+        assert!(told.lost < Duration::from_millis(20), "{:?}", told.lost);
+    }
+
+    #[test]
+    fn one_thread_is_tried_again_where_it_has_become_the_faster() {
+        let mut chooser = measured();
+        run(&mut chooser, FAST, Duration::from_secs(1));
+        // Several are as fast as before.
+        run(&mut chooser, Machine { alone_ns: 50, ..FAST }, Duration::from_secs(2));
+        assert!(!chooser.together, "{chooser:?}");
+    }
+
+    #[test]
+    fn a_core_has_no_use_for_threads() {
+        let mut chooser = Measured::new(1, CHANGE);
+        assert_eq!(run(&mut chooser, FAST, Duration::from_secs(5)).changes, 0);
+    }
+}
