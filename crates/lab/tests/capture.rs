@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use raddle_lab::experiment::Document;
-use raddle_lab::{Control, Threads, run_into};
+use raddle_lab::{Control, Out, Threads, run_into};
 use raddle_records::Table;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -24,13 +24,14 @@ flows = 60
 transport = "tcp-newreno"
 "#;
 
-/// Runs it into `directory` and gives its capture.
+/// Runs it into `directory`, in place of other runs, and gives its capture.
 fn capture(directory: &Path, set: &[&str], threads: usize) -> Vec<u8> {
     let document = Document::parse("rack.toml", RACK.to_owned(), PathBuf::new()).unwrap();
     let prepared = document.with_overrides(set.iter().copied()).unwrap().prepare().unwrap();
     let control =
         Control { stop: &AtomicBool::new(false), progress: &mut |_| (), threads: Threads::Always(threads) };
-    run_into(prepared, directory, "rack", control).unwrap();
+    let out = Out { force: true, ..Out::from(directory) };
+    run_into(prepared, out, "rack", control).unwrap();
     std::fs::read(directory.join("packets.pcapng")).unwrap()
 }
 
