@@ -1,6 +1,8 @@
 //! The command line.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use raddle_lab::Error;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Design, compare and run data-center and rack fabrics.
@@ -19,6 +21,22 @@ pub(crate) struct Arguments {
     /// No progress on stderr.
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
+}
+
+/// Whether arguments that cannot be parsed as a whole ask for JSON.
+pub(crate) fn ask_for_json(arguments: impl IntoIterator<Item = OsString>) -> bool {
+    let options: Vec<OsString> = arguments.into_iter().take_while(|argument| argument != "--").collect();
+    options.iter().any(|argument| argument == "--format=json")
+        || options.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json")
+}
+
+/// The error that clap found in the arguments: its first paragraph, with the others as the hint.
+pub(crate) fn misuse(error: &clap::Error) -> Error {
+    let text = error.to_string();
+    let text = text.trim().trim_start_matches("error: ");
+    let (what, hint) = text.split_once("\n\n").unwrap_or((text, "try `raddle --help`"));
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    Error::Usage { what: words(what), hint: words(hint) }
 }
 
 /// How results are printed.
@@ -114,10 +132,11 @@ pub(crate) enum Command {
         #[arg(long, value_name = "FILE")]
         plot: Option<PathBuf>,
     },
-    /// Say what a scheme is, its parameters, its source, and where it differs from it.
+    /// Say what a scheme is, its parameters, its source, and where it differs from it; or what else `raddle list` names.
     Explain {
-        /// Its name, as `raddle list schemes` gives it.
-        scheme: String,
+        /// Its name, as `raddle list` gives it: `r2c2`, `vlb`, `torus`, `sizes web_search`, `r2c2/fig10`.
+        #[arg(required = true)]
+        name: Vec<String>,
     },
     /// Say what this machine can run.
     Doctor,

@@ -17,8 +17,8 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) fn execute(arguments: &Arguments, stop: &AtomicBool) -> Result<Ended, Error> {
     let output = Output { format: arguments.format, quiet: arguments.quiet };
     match &arguments.command {
-        Command::Run(run) => run_one(run, &[], output, stop),
-        Command::Live(run) => run_one(run, &["engine.kind=lockstep"], output, stop),
+        Command::Run(run) => run_one(run, "run", &[], output, stop),
+        Command::Live(run) => run_one(run, "live", &["engine.kind=lockstep"], output, stop),
         Command::Sweep(run) => run_sweep(run, output, stop),
         Command::List { what } => {
             let parts = match what {
@@ -32,11 +32,11 @@ pub(crate) fn execute(arguments: &Arguments, stop: &AtomicBool) -> Result<Ended,
                 Some(Listed::Workloads) => vec![catalogue::workloads()],
                 Some(Listed::Figures) => {
                     let names = figure::names();
-                    output.print(|| names.join("\n"), || json!({ "figures": names }));
+                    output.print(|| names.join("\n"), || json!({ "figures": names }))?;
                     return Ok(Ended::Done);
                 }
             };
-            output.print(|| catalogue::text(&parts), || catalogue::json(&parts));
+            output.print(|| catalogue::text(&parts), || catalogue::json(&parts))?;
             Ok(Ended::Done)
         }
         Command::Topo { command } => run_topo(command, output),
@@ -44,33 +44,36 @@ pub(crate) fn execute(arguments: &Arguments, stop: &AtomicBool) -> Result<Ended,
             compare(directories, plot.as_deref(), output)?;
             Ok(Ended::Done)
         }
-        Command::Explain { scheme } => {
-            let (text, json) = catalogue::explain(scheme)?;
-            output.print(|| text, || json);
+        Command::Explain { name } => {
+            let (text, json) = catalogue::explain(&name.join(" "))?;
+            output.print(|| text, || json)?;
             Ok(Ended::Done)
         }
         Command::Doctor => {
             let (text, json) = doctor();
-            output.print(|| text, || json);
+            output.print(|| text, || json)?;
             Ok(Ended::Done)
         }
         Command::Select { file, set, seed, utility, search, out } => {
-            let selection = select::select(&document(file, set, *seed)?, utility, search)?;
+            let document = document(file, set, *seed)?;
+            document.refuse_sweep(&invocation("select", file))?;
+            let selection = select::select(&document, utility, search)?;
             if let Some(out) = out {
                 selection.write(out)?;
             }
-            output.print(|| selection.to_string(), || selection.json());
+            output.print(|| selection.to_string(), || selection.json())?;
             Ok(Ended::Done)
         }
         Command::Agree { file, set, seed, threads } => {
             let document = document(file, set, *seed)?;
+            document.refuse_sweep(&invocation("agree", file))?;
             let bars = Bars::new(&agree::ENGINES.map(str::to_owned), output.quiet);
             let threads = threads.unwrap_or_else(cores);
             let agreement =
                 agree::agree(&document, threads, stop, &mut |run, progress| bars.update(run, progress));
             bars.clear();
             let agreement = agreement?;
-            output.print(|| agreement.to_string(), || agreement.json());
+            output.print(|| agreement.to_string(), || agreement.json())?;
             Ok(match (stop.load(Ordering::Relaxed), agreement.holds()) {
                 (true, _) => Ended::Interrupted,
                 (false, true) => Ended::Done,
@@ -101,10 +104,17 @@ struct Output {
 }
 
 impl Output {
-    fn print(self, text: impl FnOnce() -> String, json: impl FnOnce() -> Value) {
+    fn print(self, text: impl FnOnce() -> String, json: impl FnOnce() -> Value) -> Result<(), Error> {
         match self.format {
             Format::Text => show::result(&text()),
             Format::Json => show::result(&format!("{:#}", json())),
+        }
+    }
+
+    /// Shows something on stderr that the JSON document holds already.
+    fn note(self, show: impl FnOnce()) {
+        if self.format == Format::Text {
+            show();
         }
     }
 }
@@ -122,6 +132,11 @@ fn load(run: &Run, own: &[&str]) -> Result<Document, Error> {
     let pcap = run.pcap.as_deref().map(|links| format!("record.pcap={}", toml::Value::from(links)));
     let overrides = engine.iter().chain(&pcap).map(String::as_str).chain(own.iter().copied());
     Ok(document(&run.file, &run.set, run.seed)?.with_overrides(overrides)?)
+}
+
+/// A command on an experiment's file, as messages name it.
+fn invocation(command: &str, file: &Path) -> [String; 2] {
+    [command.to_owned(), file.display().to_string()]
 }
 
 /// The experiment's name, after its file.
@@ -147,12 +162,19 @@ fn dry_run(documents: &[(String, Document)], output: Output) -> Result<Ended, Er
     };
     output.print(text, || {
         resolved.iter().map(|(name, table)| json!({ "run": name, "experiment": table })).collect()
-    });
+    })?;
     Ok(Ended::Done)
 }
 
-fn run_one(run: &Run, own: &[&str], output: Output, stop: &AtomicBool) -> Result<Ended, Error> {
+fn run_one(
+    run: &Run,
+    command: &str,
+    own: &[&str],
+    output: Output,
+    stop: &AtomicBool,
+) -> Result<Ended, Error> {
     let document = load(run, own)?;
+    document.refuse_sweep(&invocation(command, &run.file))?;
     let name = name(&run.file);
     if run.dry_run {
         return dry_run(&[(name, document)], output);
@@ -173,15 +195,22 @@ fn run_one(run: &Run, own: &[&str], output: Output, stop: &AtomicBool) -> Result
         bars.clear();
         renamed.tell();
         let found = found?;
-        output.print(|| format!("{found}\nkept in      {}", directory.display()), || json!(found));
+        output.print(|| format!("{found}\nkept in      {}", directory.display()), || json!(found))?;
         return Ok(Ended::Done);
     }
     let summary = run_into(document.prepare()?, out, &name, control);
     bars.clear();
     renamed.tell();
     let summary = summary?;
-    output.print(|| format!("{summary}\nkept in      {}", directory.display()), || summary.json());
-    Ok(if stop.load(Ordering::Relaxed) { Ended::Interrupted } else { Ended::Done })
+    output.print(|| format!("{summary}\nkept in      {}", directory.display()), || summary.json())?;
+    Ok(match summary.failure() {
+        _ if stop.load(Ordering::Relaxed) => Ended::Interrupted,
+        Some(failure) => {
+            output.note(|| show::error(failure));
+            Ended::RunFailed
+        }
+        None => Ended::Done,
+    })
 }
 
 /// Directories that were renamed to make room, to be told of when no bars are shown.
@@ -226,26 +255,30 @@ fn run_sweep(run: &Run, output: Output, stop: &AtomicBool) -> Result<Ended, Erro
         renamed.tell();
         let found: Vec<_> = names.into_iter().zip(found?).collect();
         let json = || found.iter().map(|(name, found)| json!({ "run": name, "found": found })).collect();
-        output.print(|| search::table(&found), json);
+        output.print(|| search::table(&found), json)?;
         return Ok(Ended::Done);
     }
     let runs = sweep::sweep(&cells, out, threads, stop, &|i, progress| bars.update(i, progress));
     bars.clear();
     renamed.tell();
     let directories: Vec<_> = runs?.into_iter().map(|run| run.directory).collect();
-    compare(&directories, None, output)?;
-    Ok(if stop.load(Ordering::Relaxed) { Ended::Interrupted } else { Ended::Done })
+    let comparison = compare(&directories, None, output)?;
+    Ok(match comparison.failures()[..] {
+        _ if stop.load(Ordering::Relaxed) => Ended::Interrupted,
+        [] => Ended::Done,
+        _ => Ended::RunFailed,
+    })
 }
 
 /// Runs side by side, drawn if there is a file for it, and printed.
-fn compare(directories: &[PathBuf], plot: Option<&Path>, output: Output) -> Result<(), Error> {
+fn compare(directories: &[PathBuf], plot: Option<&Path>, output: Output) -> Result<Comparison, Error> {
     let directories: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
     let comparison = Comparison::read(&directories)?;
     if let Some(file) = plot {
         comparison.plot(file)?;
     }
-    output.print(|| comparison.to_string(), || comparison.json());
-    Ok(())
+    output.print(|| comparison.to_string(), || comparison.json())?;
+    Ok(comparison)
 }
 
 fn run_reproduce(options: &figure::Options, output: Output, stop: &AtomicBool) -> Result<Ended, Error> {
@@ -255,7 +288,7 @@ fn run_reproduce(options: &figure::Options, output: Output, stop: &AtomicBool) -
     let done = done?;
     let scale = options.scale.name();
     let json = || done.outcomes.iter().map(|outcome| outcome.json(scale)).collect();
-    output.print(|| show::reproduction(&done, scale), json);
+    output.print(|| show::reproduction(&done, scale), json)?;
     let failed = done.outcomes.iter().any(figure::Outcome::is_unexpected);
     Ok(if failed { Ended::CheckFailed } else { Ended::Done })
 }
@@ -302,13 +335,14 @@ fn run_topo(command: &Topo, output: Output) -> Result<Ended, Error> {
         Topo::Convert { to, .. } => {
             topo::convert(&topology, to)?;
             let to = to.display().to_string();
-            output.print(|| format!("{to}: {facts}"), || json!({ "written": to, "topology": facts.json() }));
+            output
+                .print(|| format!("{to}: {facts}"), || json!({ "written": to, "topology": facts.json() }))?;
         }
-        Topo::Show { .. } => output.print(|| facts.to_string(), || facts.json()),
+        Topo::Show { .. } => output.print(|| facts.to_string(), || facts.json())?,
         Topo::Check { .. } => {
             let text =
                 if facts.connected() { "every node reaches every other" } else { "the fabric is in parts" };
-            output.print(|| text.to_owned(), || json!({ "connected": facts.connected() }));
+            output.print(|| text.to_owned(), || json!({ "connected": facts.connected() }))?;
             if !facts.connected() {
                 return Ok(Ended::CheckFailed);
             }

@@ -1,15 +1,21 @@
 //! Printing: results to stdout, the rest to stderr.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is where the command prints")]
-
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use raddle_lab::figure::{Reproduction, Spread};
 use raddle_lab::{Error, Progress};
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
-/// A result.
-pub(crate) fn result(text: &str) {
-    println!("{}", text.trim_end());
+/// A result. If the reader of stdout has closed it, as `head` does, the reader has seen enough: that is no error.
+///
+/// # Errors
+/// If stdout cannot be written for another reason, such as a full disk.
+pub(crate) fn result(text: &str) -> Result<(), Error> {
+    let mut out = io::stdout().lock();
+    match writeln!(out, "{}", text.trim_end()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(Error::io("write", Path::new("standard output"))),
+    }
 }
 
 /// What the paper says against what was measured, a line a claim, and the digest of the results.
@@ -77,12 +83,13 @@ fn figures(number: f64) -> String {
 
 /// A remark.
 pub(crate) fn warn(text: &str) {
-    eprintln!("{text}");
+    // Nobody is left to tell if stderr is closed.
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// An error, with the place in the text if it has one.
 pub(crate) fn error(error: Error) {
-    eprintln!("{:?}", miette::Report::new(error));
+    warn(&format!("{:?}", miette::Report::new(error)));
 }
 
 /// Progress bars, one a run, on stderr if that is a terminal.

@@ -22,7 +22,10 @@ flows = 300
 
 [scheme]
 transport = "r2c2"
+"#;
 
+/// What turns [`SMALL`] into `swept.toml`.
+const SWEEP: &str = r#"
 [[sweep]]
 name = "scheme"
 values = [
@@ -35,6 +38,13 @@ values = [
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("small.toml"), SMALL).unwrap();
+    folder
+}
+
+/// A folder with `swept.toml` in it.
+fn swept() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("swept.toml"), [SMALL, SWEEP].concat()).unwrap();
     folder
 }
 
@@ -121,15 +131,15 @@ fn a_dry_run_prints_every_default_and_leaves_nothing() {
 
 #[test]
 fn a_sweep_runs_each_cell_once() {
-    let folder = folder();
-    let first = raddle(folder.path(), "sweep small.toml --threads 2");
+    let folder = swept();
+    let first = raddle(folder.path(), "sweep swept.toml --threads 2");
     insta::assert_snapshot!(stdout(&first));
-    let log = folder.path().join("out/small/tcp/log.txt");
+    let log = folder.path().join("out/swept/tcp/log.txt");
     let written = fs::metadata(&log).unwrap().modified().unwrap();
-    let second = raddle(folder.path(), "sweep small.toml");
+    let second = raddle(folder.path(), "sweep swept.toml");
     assert_eq!(first.stdout, second.stdout);
     assert_eq!(fs::metadata(&log).unwrap().modified().unwrap(), written);
-    let changed = raddle(folder.path(), "sweep small.toml --seed 7 --force");
+    let changed = raddle(folder.path(), "sweep swept.toml --seed 7 --force");
     assert_ne!(stdout(&changed), stdout(&first));
 }
 
@@ -235,12 +245,279 @@ fn what_there_is_can_be_listed_and_explained() {
     let cube = SMALL.replace("kind = \"torus\"\ndims = [3, 3]", "kind = \"bcube\"\nn = 4\nk = 1");
     fs::write(folder.path().join("cube.toml"), cube).unwrap();
     insta::assert_snapshot!(stdout(&raddle(folder.path(), "topo show cube.toml")));
-    let schemes = json(&raddle(folder.path(), "list schemes --format json"));
-    let both = ["transports", "routings"].map(|part| schemes[part].as_array().unwrap());
-    for scheme in both.into_iter().flatten() {
-        let name = scheme["name"].as_str().unwrap();
-        assert!(stdout(&raddle(folder.path(), &format!("explain {name}"))).starts_with(name));
+}
+
+#[test]
+fn every_name_that_is_listed_is_explained() {
+    let folder = folder();
+    let lists = json(&raddle(folder.path(), "list --format json"));
+    let lists = lists.as_object().unwrap();
+    let named = lists.values().flat_map(|list| list.as_array().unwrap());
+    let mut names: Vec<String> = named.map(|entry| entry["name"].as_str().unwrap().to_owned()).collect();
+    let figures = json(&raddle(folder.path(), "list figures --format json"));
+    names.extend(figures["figures"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()));
+    for name in ["r2c2", "ecmp", "dor", "vlb", "romm", "torus", "sizes web_search", "pdq/fig3a"] {
+        assert!(names.iter().any(|listed| listed == name), "{name}");
     }
+    for name in &names {
+        let told = stdout(&raddle(folder.path(), &format!("explain {name}")));
+        assert!(told.starts_with(name) && told.lines().count() > 2, "{name}: {told}");
+    }
+    assert!(stdout(&raddle(folder.path(), "explain web_search")).starts_with("sizes web_search"));
+    let unknown = raddle(folder.path(), "explain vbl");
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("did you mean `vlb`?"));
+}
+
+/// Runs the command with stdout, and perhaps stderr, closed by the reader before anything is written.
+#[cfg(unix)]
+fn unread(folder: &Path, arguments: &str, stderr: Stdio) -> Output {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    command(folder, arguments).stdout(writer).stderr(stderr).output().unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let folder = swept();
+    fs::write(folder.path().join("small.toml"), SMALL).unwrap();
+    fs::write(folder.path().join("own.toml"), OWN_FIGURE).unwrap();
+    raddle(folder.path(), "run small.toml --out a");
+    let commands = [
+        ("list", 0),
+        ("list figures", 0),
+        ("explain r2c2", 0),
+        ("doctor", 0),
+        ("--help", 0),
+        ("--version", 0),
+        ("topo show small.toml", 0),
+        ("topo check small.toml", 0),
+        ("topo convert small.toml graph.json", 0),
+        ("run small.toml --out kept", 0),
+        ("run small.toml --dry-run", 0),
+        ("live small.toml --out live", 0),
+        ("sweep swept.toml", 0),
+        ("compare a a", 0),
+        ("agree small.toml --set workload.flows=10", 0),
+        ("select small.toml --set workload.flows=14", 0),
+        ("reproduce own.toml", 0),
+        ("run absent.toml", 2),
+    ];
+    for (arguments, code) in commands {
+        for format in ["text", "json"] {
+            let output = unread(folder.path(), &format!("{arguments} --format {format}"), Stdio::piped());
+            let told = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(code), "{arguments}, {format}: {told}");
+            assert!(!told.contains("panicked"), "{arguments}, {format}: {told}");
+        }
+    }
+    assert!(folder.path().join("kept/summary.json").is_file() && !folder.path().join("kept.part").exists());
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    assert_eq!(unread(folder.path(), "run absent.toml", writer.into()).status.code(), Some(2));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_behind_stdout_is_an_error() {
+    let folder = folder();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = command(folder.path(), "list").stdout(full).stderr(Stdio::piped()).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write standard output"));
+}
+
+const OWN_FIGURE: &str = r#"[figure]
+paper = "own"
+number = "1"
+title = "Means of flows"
+
+[topology]
+kind = "torus"
+dims = [3, 3]
+link_rate = "10 Gbps"
+link_delay = "100 ns"
+
+[workload]
+arrivals = { kind = "poisson", mean_gap = "2 us" }
+sizes = { kind = "fixed", size = "10 KB" }
+pairs = "uniform"
+flows = 20
+
+[scheme]
+transport = "r2c2"
+
+[scale.quick]
+"workload.flows" = 20
+"#;
+
+#[test]
+fn a_run_that_delivers_nothing_says_why_and_fails() {
+    let folder = folder();
+    let tcp =
+        "--set scheme.transport=tcp-newreno --set workload.flows=5 --set scheme.tcp-newreno.handshake=true";
+    let impossible = "--set scheme.queue.kind=fifo --set scheme.queue.limit=1B";
+    let output = raddle(folder.path(), &format!("run small.toml {tcp} {impossible} --out text"));
+    assert_eq!(output.status.code(), Some(3));
+    let page = String::from_utf8_lossy(&output.stdout);
+    assert!(page.starts_with("small: 0 of 5 flows delivered; last event at "), "{page}");
+    let why = "none of 5 flows was delivered: 30 packets met a full queue: the limit 1 B is smaller than a packet of 1500 B";
+    assert!(page.contains(&format!("\nfailed: {why}\n")), "{page}");
+    let told = String::from_utf8_lossy(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("raise `limit` in scheme.queue to at least 1500 B"), "{told}");
+    // The records are kept, and say that the run failed.
+    let log = fs::read_to_string(folder.path().join("text/log.txt")).unwrap();
+    assert!(log.contains(why), "{log}");
+    assert!(folder.path().join("text/flows.parquet").is_file());
+    let output =
+        raddle(folder.path(), &format!("run small.toml {tcp} {impossible} --out json --format json"));
+    assert_eq!((output.status.code(), output.stderr.len()), (Some(3), 0));
+    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let kept = fs::read_to_string(folder.path().join("json/summary.json")).unwrap();
+    for summary in [&printed, &serde_json::from_str(&kept).unwrap()] {
+        assert_eq!(summary["complete"], true);
+        assert_eq!(summary["error"]["exit_code"], 3);
+        assert!(summary["error"]["message"].as_str().unwrap().starts_with(why));
+        assert_eq!(summary["last_delivery_ps"], Value::Null);
+    }
+    assert_eq!(raddle(folder.path(), &format!("agree small.toml {tcp} {impossible}")).status.code(), Some(3));
+    // A sweep ends with the same code, on its first run and when its cells are there.
+    fs::write(folder.path().join("queues.toml"), [SMALL, QUEUES].concat()).unwrap();
+    for _ in 0..2 {
+        let output = raddle(folder.path(), &format!("sweep queues.toml {tcp}"));
+        assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+        let page = String::from_utf8_lossy(&output.stdout);
+        assert!(page.contains(&format!("\nnothing failed: {why}")), "{page}");
+        assert!(!page.contains("enough failed"), "{page}");
+    }
+}
+
+/// A sweep over a queue that holds packets and one that holds none.
+const QUEUES: &str = r#"
+[[sweep]]
+name = "queue"
+values = [
+    { label = "enough", set = { "scheme.queue" = { kind = "fifo", limit = "150 KB" } } },
+    { label = "nothing", set = { "scheme.queue" = { kind = "fifo", limit = "1 B" } } },
+]
+"#;
+
+#[test]
+fn a_leaf_spine_with_one_spine_takes_a_load() {
+    let folder = folder();
+    let spine = SMALL
+        .replace(
+            "kind = \"torus\"\ndims = [3, 3]",
+            "kind = \"folded_clos\"\nleaves = 4\nspines = 1\nhosts_per_leaf = 3",
+        )
+        .replace("mean_gap = \"2 us\"", "load = 0.5")
+        .replace("r2c2", "tcp-newreno");
+    fs::write(folder.path().join("spine.toml"), spine).unwrap();
+    let facts = json(&raddle(folder.path(), "topo show spine.toml --format json"));
+    assert_eq!(facts["clos"]["oversubscription"], 3.0);
+    assert_eq!(json(&raddle(folder.path(), "run spine.toml --format json"))["delivered"], 300);
+}
+
+#[test]
+fn a_time_limit_before_the_first_delivery_is_no_failure() {
+    let folder = folder();
+    let told = |limit: &str| {
+        stdout(&raddle(folder.path(), &format!("run small.toml --set engine.time_limit={limit}")))
+    };
+    for limit in ["1ps", "2500ns"] {
+        assert!(told(limit).contains("the time limit came before any flow was complete"), "{limit}");
+    }
+    assert!(!told("100us").contains("the time limit came before"));
+}
+
+#[test]
+fn the_time_of_a_run_is_that_of_its_last_delivery() {
+    let folder = folder();
+    let tcp = "run small.toml --set scheme.transport=tcp-newreno --set workload.flows=20";
+    let summary = json(&raddle(folder.path(), &format!("{tcp} --format json")));
+    let [delivery, event] = ["last_delivery_ps", "last_event_ps"].map(|key| summary[key].as_u64().unwrap());
+    assert!(0 < delivery && delivery < event, "{delivery} {event}");
+    assert_eq!(summary["totals"]["simulated_ps"], event);
+    let page = stdout(&raddle(folder.path(), tcp));
+    let [delivery, event] = [delivery, event].map(|ps| format!("{:.3} ms", ps as f64 / 1e9));
+    let first = format!("small: 20 of 20 flows delivered in {delivery} simulated; last event at {event}\n");
+    assert!(page.starts_with(&first), "{page}");
+}
+
+#[test]
+fn a_sweep_is_not_taken_for_one_experiment() {
+    let folder = swept();
+    fs::write(
+        folder.path().join("misspelt.toml"),
+        [SMALL, &SWEEP.replace("scheme.transport", "scheme.tranport")].concat(),
+    )
+    .unwrap();
+    let mut golden = String::new();
+    for arguments in [
+        "run swept.toml",
+        "run swept.toml --dry-run",
+        "run swept.toml --set scheme.routing=rps",
+        "run misspelt.toml",
+        "live swept.toml",
+        "agree swept.toml",
+        "select swept.toml",
+    ] {
+        let output = raddle(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments}");
+        golden.push_str(&format!("$ raddle {arguments}\n{}\n", String::from_utf8_lossy(&output.stderr)));
+        assert_eq!(names(folder.path()), ["misspelt.toml", "swept.toml"], "{arguments}");
+    }
+    insta::assert_snapshot!(golden);
+    let chosen = json(&raddle(folder.path(), "run swept.toml --set scheme.transport=pfq --format json"));
+    let resolved = fs::read_to_string(folder.path().join("out/swept/experiment.toml")).unwrap();
+    assert!(resolved.contains("transport = \"pfq\"") && !resolved.contains("sweep"), "{resolved}");
+    let again = json(&raddle(folder.path(), "run out/swept/experiment.toml --out again --format json"));
+    assert_eq!(again["digest"], chosen["digest"]);
+    let cell = stdout(&raddle(folder.path(), "sweep swept.toml --out cells --quiet"));
+    assert!(cell.contains("TCP") || cell.contains("tcp"), "{cell}");
+    stdout(&raddle(folder.path(), "run cells/tcp/experiment.toml --out tcp"));
+}
+
+#[test]
+fn errors_are_json_where_that_is_asked_for() {
+    let folder = swept();
+    fs::write(folder.path().join("small.toml"), SMALL).unwrap();
+    fs::write(folder.path().join("bad.toml"), SMALL.replace("link_delay", "link_dleay")).unwrap();
+    let error = |arguments: &str, code: i32| -> Value {
+        let output = raddle(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(code), "{arguments}");
+        assert!(output.stderr.is_empty(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(document["error"]["exit_code"], code, "{arguments}");
+        assert!(!document["error"]["message"].as_str().unwrap().is_empty(), "{arguments}");
+        document["error"].clone()
+    };
+    let unknown = error("run bad.toml --format json", 2);
+    assert_eq!(unknown["message"], "unknown key `link_dleay` in [topology]");
+    assert_eq!(unknown["hint"], "did you mean `link_delay`?");
+    assert_eq!(
+        (&unknown["file"], &unknown["line"], &unknown["column"]),
+        (&"bad.toml".into(), &5.into(), &1.into())
+    );
+    let overridden = error("run small.toml --set topology.link_rate=10Gbs --format=json", 2);
+    assert_eq!((&overridden["file"], &overridden["line"]), (&"--set".into(), &1.into()));
+    assert_eq!(error("--format json run absent.toml", 2)["file"], "absent.toml");
+    assert_eq!(error("run swept.toml --format json", 2)["line"], 16);
+    error("compare absent --format json", 2);
+    error("explain nothing --format json", 2);
+    error("reproduce r2c2/fig99 --format json", 2);
+    // The file system's: the run's folder would be below a file.
+    error("run small.toml --out small.toml/x --format json", 3);
+    // clap's own.
+    let misused = error("runn small.toml --format json", 2);
+    assert_eq!(misused["message"], "unrecognized subcommand 'runn'");
+    assert!(misused["hint"].as_str().unwrap().contains("a similar subcommand exists: 'run'"));
+    error("run --format json", 2);
+    error("run small.toml --seed x --format json", 2);
+    let text = raddle(folder.path(), "runn small.toml");
+    assert_eq!((text.status.code(), text.stdout.len()), (Some(2), 0));
+    assert!(stdout(&raddle(folder.path(), "--help --format json")).contains("Usage"));
 }
 
 #[test]

@@ -189,6 +189,13 @@ pub trait Host: Send {
         None
     }
 
+    /// Of the flows from here that were not [closed](Report::Closed), by their keys on the wire, how many packets were sent
+    /// more than once: for the records of flows that a run leaves unfinished. In order of key; flows without such packets
+    /// may be left out.
+    fn retransmissions(&self) -> Vec<(u64, u32)> {
+        Vec::new()
+    }
+
     /// What this host would still have to hear of to come to its end, in words, if a program runs on it that has not.
     fn waits_for(&self) -> Option<String> {
         None

@@ -43,13 +43,17 @@ impl Packet {
         self.shim = shim;
     }
 
-    /// Appends its bytes to `out`, with a payload of zeros.
+    /// Appends its bytes to `out`, with a payload of zeros. They are `size` bytes, unless `size` is wrong.
     ///
     /// # Panics
     /// As [`Header::encode`].
     pub fn encode(&self, out: &mut Vec<u8>) {
+        let end = out.len() + self.size as usize;
         self.shim.encode(out);
         self.header.encode(out);
+        if self.header.may_be_padded() {
+            out.resize(end.max(out.len()), 0);
+        }
     }
 
     /// The packet that these bytes are.
@@ -242,6 +246,7 @@ fn ends_of_control(header: &Header) -> (NodeId, NodeId) {
 mod tests {
     use super::*;
     use raddle_wire::exp::{Tag, Tagged};
+    use raddle_wire::pdq;
     use raddle_wire::tcp::Segment;
 
     #[test]
@@ -253,6 +258,28 @@ mod tests {
         };
         assert_eq!(tagged(Tag::request([1])), (true, PacketKind::Ack));
         assert_eq!(tagged(Tag::response()), (false, PacketKind::Notice));
+    }
+
+    /// PDQ's `h_sched` charges bytes that no field takes.
+    #[test]
+    fn bytes_that_a_header_charges_beyond_its_fields_are_sent() {
+        let segment = rated::Segment { src: 1, dst: 2, plen: 3, ..rated::Segment::default() };
+        let scheduling = pdq::Scheduling {
+            rate: 0,
+            pauseby: pdq::Scheduling::NOBODY,
+            deadline: pdq::Scheduling::NEVER,
+            expected: 0,
+            rtt: raddle_wire::Minifloat(0),
+            interval: 0,
+        };
+        let header = Header::Pdq(pdq::Packet { segment, scheduling });
+        for charged in [0, 1, 64] {
+            let packet = Packet::new(43 + charged, header.clone());
+            let mut bytes = vec![9; 5];
+            packet.encode(&mut bytes);
+            assert_eq!(bytes.len(), 5 + 43 + charged as usize);
+            assert_eq!(Packet::decode(&bytes[5..]), Ok(packet));
+        }
     }
 
     #[test]

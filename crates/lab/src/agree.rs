@@ -78,7 +78,7 @@ pub struct Agreement {
 /// Runs an experiment on both engines, on `threads` threads where an engine can use them.
 ///
 /// # Errors
-/// If the experiment is wrong or one of the engines cannot run it, or if a run fails.
+/// If the experiment is wrong or one of the engines cannot run it, or if a run fails or delivers nothing.
 pub fn agree(
     document: &Document,
     threads: usize,
@@ -99,6 +99,9 @@ pub fn agree(
             threads: crate::Threads::UpTo(threads),
         };
         let outcome = run(on(document, engine)?.prepare()?, &mut take, control)?;
+        if let Some(why) = &outcome.undelivered {
+            return Err(why.error());
+        }
         halves.push(Half { outcome, flows });
     }
     let [packet, flow] = <[Half; 2]>::try_from(halves).unwrap_or_else(|_| unreachable!("two engines"));

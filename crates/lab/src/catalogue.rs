@@ -1,7 +1,8 @@
 //! What there is to choose from, as text and as JSON.
 
 use crate::Error;
-use crate::experiment::{topology_kinds, workload_kinds};
+use crate::experiment::{nearest, topology_kinds, workload_kinds};
+use crate::figure;
 use raddle_core::Bytes;
 use raddle_schemes::parameter::{Parameter, Value as Setting};
 use raddle_schemes::registry::{self, CONGESTION_POINTS, FLOW_CONTROLS, Info, QUEUES, ROUTINGS, TRANSPORTS};
@@ -36,10 +37,17 @@ pub fn schemes() -> Vec<Part> {
     vec![
         of("transports", TRANSPORTS.iter().map(|part| &part.info)),
         of("routings", ROUTINGS.iter().map(|part| &part.info)),
+        transport_routings(),
         of("flow_controls", FLOW_CONTROLS.iter().map(|part| &part.info)),
         of("congestion_points", CONGESTION_POINTS.iter().map(|part| &part.info)),
         of("queues", QUEUES.iter().map(|part| &part.info)),
     ]
+}
+
+/// The routings that transports bring along.
+fn transport_routings() -> Part {
+    let routings = registry::own_routings().map(|(name, summary)| (name, summary.to_owned()));
+    Part::new("transport_routings", routings)
 }
 
 /// The kinds of fabric.
@@ -81,17 +89,71 @@ pub fn json(parts: &[Part]) -> Value {
     Value::Object(parts.iter().map(|part| (part.title.to_owned(), items(part))).collect())
 }
 
-/// What a scheme is, as text and as JSON.
+/// What something is that the lists name, as text and as JSON. Of a name of two words, such as `sizes web_search`, the second
+/// will do if nothing else has it.
 ///
 /// # Errors
-/// If there is no scheme of that name.
+/// If nothing has that name.
 pub fn explain(name: &str) -> Result<(String, Value), Error> {
-    let (transport, routing) = (registry::transport(name), registry::routing(name));
-    let Some(info) = registry::all().find(|info| info.name == name) else {
-        let names: Vec<_> = registry::all().map(|info| info.name).collect();
-        let hint = format!("one of: {}", names.join(", "));
-        return Err(Error::Usage { what: format!("unknown scheme `{name}`"), hint });
+    if let Some(info) = registry::all().find(|info| info.name == name) {
+        return Ok(explain_scheme(info));
+    }
+    if let Some(figure) = figure::describe(name)? {
+        return Ok(explain_figure(name, &figure));
+    }
+    let lists = [transport_routings(), topologies(), workloads()];
+    let all = || lists.iter().flat_map(|part| part.items.iter().map(|item| (part.title, item)));
+    let named = |is: &dyn Fn(&str) -> bool| all().filter(|(_, (name, _))| is(name)).collect::<Vec<_>>();
+    let last_word = |item: &str| item.rsplit(' ').next() == Some(name);
+    let exact = named(&|item| item == name);
+    let found = if exact.is_empty() { named(&last_word) } else { exact };
+    if !found.is_empty() {
+        return Ok(explain_kinds(&found));
+    }
+    let schemes = registry::all().map(|info| info.name);
+    let hint = match nearest(name, schemes.chain(all().map(|(_, (name, _))| name.as_str()))) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`raddle list` and `raddle list figures` print all names".to_owned(),
     };
+    Err(Error::Usage { what: format!("nothing is called `{name}`"), hint })
+}
+
+/// Entries of lists, each with the list's title.
+fn explain_kinds(found: &[(&str, &(String, String))]) -> (String, Value) {
+    let mut text = String::new();
+    let mut entries = Vec::new();
+    for &(title, (name, summary)) in found {
+        let transports = TRANSPORTS.iter().filter(|transport| transport.routings().contains(&name.as_str()));
+        let transports: Vec<_> = transports.map(|transport| transport.info.name).collect();
+        let place = match title {
+            "topologies" => "is a kind of [topology]".to_owned(),
+            "workloads" => "is a part of [workload]".to_owned(),
+            _ => format!("is a routing of {}", transports.join(", ")),
+        };
+        let gap = if entries.is_empty() { "" } else { "\n" };
+        writeln!(text, "{gap}{name}\n{summary}\n\n{place}").expect("a string takes any text");
+        entries.push(json!({ "list": title, "name": name, "summary": summary, "transports": transports }));
+    }
+    (text, json!({ "entries": entries }))
+}
+
+fn explain_figure(name: &str, figure: &figure::Description) -> (String, Value) {
+    let mut text = format!("{name}\n{}\n\nrun it with `raddle reproduce {name}`\n", figure.title);
+    if !figure.claims.is_empty() {
+        text.push_str("\nclaims\n");
+    }
+    for [claim, section, says] in &figure.claims {
+        writeln!(text, "  {claim} ({section}): {says}").expect("a string takes any text");
+    }
+    let claim =
+        |[claim, section, says]: &[String; 3]| json!({ "claim": claim, "section": section, "says": says });
+    let claims: Vec<_> = figure.claims.iter().map(claim).collect();
+    (text, json!({ "name": name, "title": figure.title, "claims": claims }))
+}
+
+/// What a scheme is.
+fn explain_scheme(info: &Info) -> (String, Value) {
+    let (transport, routing) = (registry::transport(info.name), registry::routing(info.name));
     let routings = transport.map(registry::Transport::routings).unwrap_or_default();
     let rows: Vec<Vec<String>> = info
         .parameters
@@ -139,7 +201,7 @@ pub fn explain(name: &str) -> Result<(String, Value), Error> {
         "parameters": parameters,
         "differs": info.differs,
     });
-    Ok((text, json))
+    (text, json)
 }
 
 /// A parameter's default as it is written in an experiment.

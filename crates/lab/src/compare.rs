@@ -105,6 +105,14 @@ impl Comparison {
         Ok(comparison)
     }
 
+    /// The runs that delivered nothing: their names and the errors that their summaries keep.
+    #[must_use]
+    pub fn failures(&self) -> Vec<(&str, &Value)> {
+        let errors =
+            self.names.iter().zip(&self.summaries).map(|(name, summary)| (name.as_str(), &summary["error"]));
+        errors.filter(|(_, error)| !error.is_null()).collect()
+    }
+
     /// Notes which runs are not like the first.
     fn note(&mut self, what: &str, like_first: impl Fn(usize) -> bool) {
         let others = (1..self.names.len()).filter(|&run| !like_first(run));
@@ -240,6 +248,9 @@ impl fmt::Display for Comparison {
         f.write_str(DEFINITIONS)?;
         for difference in &self.differences {
             write!(f, "\nnot the same experiment: {difference}")?;
+        }
+        for (name, error) in self.failures() {
+            write!(f, "\n{name} failed: {}", error["message"].as_str().unwrap_or_default())?;
         }
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! What can go wrong in the lab.
 
 use crate::experiment::Problem;
+use miette::Diagnostic as _;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// Why the lab could not do what it was asked.
@@ -33,6 +35,15 @@ pub enum Error {
     /// Records cannot be written or read.
     #[error(transparent)]
     Records(#[from] raddle_records::RecordsError),
+    /// A run came to its end and delivered none of its flows.
+    #[error("{what}")]
+    Undelivered {
+        /// What happened to its packets.
+        what: String,
+        /// What would help, if that can be told.
+        #[help]
+        hint: Option<String>,
+    },
     /// A run broke off.
     #[error("the run failed: {0}")]
     Run(String),
@@ -66,8 +77,57 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Problem(_) | Self::Usage { .. } => 2,
-            Self::Io { .. } | Self::Records(_) | Self::Run(_) | Self::Displaced { .. } => 3,
+            Self::Io { .. }
+            | Self::Records(_)
+            | Self::Undelivered { .. }
+            | Self::Run(_)
+            | Self::Displaced { .. } => 3,
             Self::Interrupted => 130,
         }
+    }
+
+    /// The error as a JSON document: `{"error": {…}}` with its message, its exit code, and where there are any a hint and
+    /// the place: the file, or `--set`, and line and column, both from 1.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let mut error = json!({
+            "message": self.to_string(),
+            "hint": self.help().map(|hint| hint.to_string()),
+            "exit_code": self.exit_code(),
+        });
+        if let Self::Problem(problem) = self {
+            let source = &problem.at.source;
+            error["file"] = source.name.as_str().into();
+            if let Some(before) = source.text.get(..problem.at.span.start).filter(|_| !source.text.is_empty())
+            {
+                let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+                error["line"] = (before.matches('\n').count() + 1).into();
+                error["column"] = (before[line_start..].chars().count() + 1).into();
+            }
+        }
+        json!({ "error": error })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Document;
+
+    #[test]
+    fn an_error_in_a_text_says_where_it_is() {
+        let text = "# a\ntopology = { \"é\" = 1, kind = \"torsu\" }\n";
+        let document = Document::parse("a.toml", text.to_owned(), PathBuf::new()).expect("valid TOML");
+        let Err(problem) = document.topology() else { panic!("there is no such kind") };
+        let json = Error::from(problem).json();
+        let place = ["file", "line", "column", "hint"].map(|key| json["error"][key].clone());
+        assert_eq!(place, ["a.toml".into(), 2.into(), 30.into(), "did you mean `torus`?".into()]);
+    }
+
+    #[test]
+    fn an_error_without_a_text_has_no_line() {
+        let json = Error::from(Problem::unreadable(Path::new("x"), &std::io::Error::other("no"))).json();
+        assert_eq!((&json["error"]["file"], &json["error"]["line"]), (&"x".into(), &Value::Null));
+        assert_eq!(Error::Interrupted.json()["error"]["exit_code"], 130);
     }
 }

@@ -49,9 +49,9 @@ pub(crate) fn run<'a>(prepared: &mut Prepared, mut gather: Gather<'a>, watch: &m
     let sum = |of: fn(&LinkStats) -> u64| links.iter().map(of).sum();
     let data = Count { packets: sum(|link| link.data_packets), bytes: sum(|link| link.data_bytes) };
     gather.totals = Totals { data, ..gather.totals };
-    let (queues, flow_control, waiting) = (Vec::new(), Vec::new(), Vec::new());
+    let (queues, flow_control, waiting, retransmissions) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (events, now) = (simulation.events(), simulation.now());
-    Ended { gather, links, queues, flow_control, events, now, complete, waiting }
+    Ended { gather, links, queues, flow_control, events, now, complete, waiting, retransmissions }
 }
 
 /// What crossed a link, in whole packets and bytes.

@@ -16,6 +16,8 @@ pub(crate) struct Gather<'a> {
     pub(crate) throughput: Option<Throughput>,
     pub(crate) capture: Option<Capture>,
     pub(crate) flow: &'a mut dyn FnMut(&FlowRecord) -> Result<(), Error>,
+    /// When the last of the flows so far was delivered whole.
+    pub(crate) last_delivery: Option<Time>,
     /// The first failure to hand out a record or to write a packet.
     pub(crate) result: Result<(), Error>,
 }
@@ -28,6 +30,8 @@ impl Gather<'_> {
 
     pub(crate) fn take(&mut self, record: &FlowRecord) {
         self.digest.add(record);
+        let delivered = record.fct_ps.map(|fct| Time::from_ps(record.start_ps + fct));
+        self.last_delivery = self.last_delivery.max(delivered);
         if self.result.is_ok() {
             self.result = (self.flow)(record);
         }

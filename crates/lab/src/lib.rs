@@ -33,6 +33,7 @@ mod summary;
 pub mod sweep;
 mod throughput;
 pub mod topo;
+mod undelivered;
 mod uplinks;
 
 pub use compare::Comparison;
@@ -42,6 +43,7 @@ pub use prepare::Prepared;
 pub use raddle_packet_sim::Threads;
 pub use run::{Control, Outcome, Progress};
 pub use summary::{Summarizer, Summary, table};
+pub use undelivered::Undelivered;
 
 use size_class::SizeClass;
 

@@ -8,9 +8,10 @@ use crate::gather::{Gather, Sampled};
 use crate::prepare::Prepared;
 use crate::queue_lengths::QueueLengths;
 use crate::throughput::Throughput;
+use crate::undelivered::Undelivered;
 use crate::uplinks::Uplinks;
 use crate::{lossless, ranks};
-use raddle_core::{DropReason, Duration, LinkId, NodeId, Packet, PortId, Report, Time};
+use raddle_core::{DropReason, Duration, Host, LinkId, NodeId, Packet, PortId, Report, Time};
 use raddle_live::lockstep::{self, Lockstep};
 use raddle_packet_sim::{LinkStats, Observer, QueueDepths, Reached, Simulation, Threads};
 use raddle_records::{
@@ -90,6 +91,10 @@ pub struct Outcome {
     pub flows: u64,
     /// Flows delivered.
     pub delivered: u64,
+    /// When the last of them was delivered whole.
+    pub last_delivery: Option<Time>,
+    /// Why none was delivered, if the run came to its own end and had flows.
+    pub undelivered: Option<Undelivered>,
     /// Whether the run came to its own end, rather than being stopped.
     pub complete: bool,
     /// Reports of flows that nobody had opened, which a sound scheme does not make.
@@ -101,7 +106,8 @@ pub struct Outcome {
 impl Outcome {
     /// The same without its rows: the numbers alone.
     pub(crate) fn without_rows(&self) -> Self {
-        let Self { totals, digest, flows, delivered, complete, unmatched, seconds, .. } = *self;
+        let Self { totals, digest, flows, delivered, last_delivery, complete, unmatched, seconds, .. } =
+            *self;
         let (links, queues, imbalance) = (Vec::new(), Vec::new(), Vec::new());
         let (throughput, flow_control, ranks) = (Vec::new(), Vec::new(), Vec::new());
         Self {
@@ -115,6 +121,8 @@ impl Outcome {
             digest,
             flows,
             delivered,
+            last_delivery,
+            undelivered: self.undelivered.clone(),
             complete,
             unmatched,
             seconds,
@@ -177,6 +185,7 @@ pub(crate) fn run_with(
         throughput: record.throughput.map(|interval| Throughput::of(topology, interval)),
         capture,
         flow,
+        last_delivery: None,
         result: Ok(()),
     };
     let looked_at = prepared.looked_at.clone();
@@ -207,6 +216,20 @@ pub(crate) struct Ended<'a> {
     pub(crate) complete: bool,
     /// What hosts still wait for, in words.
     pub(crate) waiting: Vec<String>,
+    /// Packets that hosts sent more than once, of flows that they have not closed: the host, the flow's key, how many.
+    pub(crate) retransmissions: Vec<(NodeId, u64, u32)>,
+}
+
+/// [`Host::retransmissions`] of every node's host.
+fn retransmissions<'h>(
+    topology: &Topology,
+    host: impl Fn(NodeId) -> Option<&'h dyn Host>,
+) -> Vec<(NodeId, u64, u32)> {
+    let of_host = |node| {
+        let counts = host(node).map_or_else(Vec::new, Host::retransmissions);
+        counts.into_iter().map(move |(key, count)| (node, key, count))
+    };
+    topology.nodes().flat_map(of_host).collect()
 }
 
 fn run_packets<'a, O: Observer + Into<Gather<'a>>>(
@@ -235,13 +258,14 @@ fn run_packets<'a, O: Observer + Into<Gather<'a>>>(
     let flow_control = lossless::records(&simulation.flow_control(), &topology, now);
     let waits_for = |node| simulation.host(node)?.waits_for();
     let waiting = topology.nodes().filter_map(waits_for).collect();
+    let retransmissions = retransmissions(&topology, |node| simulation.host(node));
     let mut gather: Gather<'a> = simulation.into_observer().into();
     let [data, ack, event, notice] =
         totals.kinds.map(|kind| Count { packets: kind.packets, bytes: kind.bytes });
     gather.totals = Totals { data, ack, event, notice, ..gather.totals };
     lossless::refuse_losses(&flow_control, &links, &gather.totals.drops, &topology)?;
     let events = totals.events;
-    Ok(Ended { gather, links, queues, flow_control, events, now, complete, waiting })
+    Ok(Ended { gather, links, queues, flow_control, events, now, complete, waiting, retransmissions })
 }
 
 /// Runs a simulation to its end, but for the times at which somebody wants to look into it. Returns whether it came to its
@@ -319,18 +343,24 @@ fn run_lockstep<'a>(prepared: &mut Prepared, gather: Gather<'a>, watch: &mut Wat
     let now = runtime.now();
     let waits_for = |node| runtime.host(node)?.waits_for();
     let waiting = topology.nodes().filter_map(waits_for).collect();
+    let retransmissions = retransmissions(&topology, |node| runtime.host(node));
     let Linked { gather, links, .. } = runtime.into_observer();
     let (queues, flow_control) = (Vec::new(), Vec::new());
-    Ended { gather, links, queues, flow_control, events: 0, now, complete, waiting }
+    Ended { gather, links, queues, flow_control, events: 0, now, complete, waiting, retransmissions }
 }
 
 fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Outcome, Error> {
-    let Ended { mut gather, links, queues, flow_control, events, now, complete, waiting } = ended;
+    let Ended { mut gather, links, queues, flow_control, events, now, complete, waiting, retransmissions } =
+        ended;
     if complete && watch.limit.is_none_or(|limit| now < limit) {
         refuse_waiting(&waiting)?;
     }
-    for record in gather.recorder.finish(now) {
-        gather.take(&record);
+    for (node, key, count) in retransmissions {
+        gather.recorder.retransmitted(node, key, count);
+    }
+    let rest = gather.recorder.finish(now);
+    for record in &rest {
+        gather.take(record);
     }
     gather.result?;
     if let Some(capture) = gather.capture {
@@ -341,6 +371,8 @@ fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Ou
     let imbalance = gather.uplinks.map_or_else(Vec::new, |uplinks| uplinks.imbalance(now));
     let throughput = gather.throughput.map_or_else(Vec::new, |throughput| throughput.records(now));
     let totals = Totals { simulated_ps: now.as_ps(), events, ..gather.totals };
+    let undelivered =
+        (complete && delivered == 0).then(|| Undelivered::of(&rest, &totals, prepared, now)).flatten();
     let links: Vec<_> = prepared
         .topology
         .links()
@@ -376,6 +408,8 @@ fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Ou
         digest,
         flows: watch.flows + begun,
         delivered,
+        last_delivery: gather.last_delivery,
+        undelivered,
         unmatched,
         complete,
         seconds,

@@ -1,8 +1,11 @@
 //! A run in a page: what is kept as `summary.json` and shown at the end.
 
+use crate::Error;
 use crate::SizeClass;
 use crate::lossless::Pauses;
 use crate::run::Outcome;
+use crate::undelivered::Undelivered;
+use raddle_core::{Duration, Time};
 use raddle_records::{FlowRecord, ImbalanceRecord, Totals, stats};
 use raddle_topology::Topology;
 use raddle_workload::Facts;
@@ -219,6 +222,12 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// The error that a command ends with after this run, although its records are whole: it delivered nothing.
+    #[must_use]
+    pub fn failure(&self) -> Option<Error> {
+        self.outcome.undelivered.as_ref().map(Undelivered::error)
+    }
+
     /// The summary as a JSON document.
     #[must_use]
     pub fn json(&self) -> Value {
@@ -253,8 +262,11 @@ impl Summary {
             "digest": outcome.digest.to_string(),
             "inputs": self.inputs,
             "complete": outcome.complete,
+            "error": self.failure().map(|failure| failure.json()["error"].take()),
             "flows": outcome.flows,
             "delivered": outcome.delivered,
+            "last_delivery_ps": outcome.last_delivery.map(Time::as_ps),
+            "last_event_ps": outcome.totals.simulated_ps,
             "unmatched_reports": outcome.unmatched,
             "drops": outcome.totals.drops.total(),
             "workload": {
@@ -286,11 +298,21 @@ Goodput: application bits over FCT, mean over flows.
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Outcome { totals, delivered, flows, complete, unmatched, .. } = &self.outcome;
-        let simulated = totals.simulated().as_secs_f64() * 1e3;
-        writeln!(f, "{}: {delivered} of {flows} flows delivered in {simulated:.3} ms simulated", self.title)?;
-        if !complete {
-            writeln!(f, "stopped early: the records are partial")?;
+        let Outcome { totals, delivered, flows, last_delivery, undelivered, complete, unmatched, .. } =
+            &self.outcome;
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        write!(f, "{}: {delivered} of {flows} flows delivered", self.title)?;
+        if let Some(last) = last_delivery {
+            write!(f, " in {:.3} ms simulated", ms(last.since(Time::ZERO)))?;
+        }
+        writeln!(f, "; last event at {:.3} ms", ms(totals.simulated()))?;
+        match undelivered {
+            _ if !complete => writeln!(f, "stopped early: the records are partial")?,
+            Some(why) => writeln!(f, "failed: {why}")?,
+            None if *delivered == 0 && *flows > 0 => {
+                writeln!(f, "the time limit came before any flow was complete")?;
+            }
+            None => {}
         }
         if *unmatched > 0 {
             writeln!(f, "{unmatched} reports of flows that nobody had opened: a bug of the scheme")?;

@@ -120,6 +120,33 @@ fn links_err_alike_in_both_engines() {
 }
 
 #[test]
+fn retransmissions_of_unfinished_flows_are_in_the_records() {
+    let errors = "[errors]\nloss = 0.2\n[scheme.r2c2]\nreliable = true";
+    for transport in ["tcp-newreno", "r2c2", "pdq", "d3", "rcp"] {
+        let transport = format!("scheme.transport={transport}");
+        let on = |engine| outcome(&document(errors, &[&transport, "engine.time_limit=300 us", engine])).1;
+        let flows = on("engine.kind=packet");
+        let unfinished = flows.iter().filter(|flow| flow.sender_done_ps.is_none());
+        assert!(unfinished.map(|flow| flow.retransmissions).sum::<u32>() > 0, "{transport}");
+        assert_eq!(flows, on("engine.kind=lockstep"), "{transport}");
+    }
+    // All is lost: whatever left after the flow's one packet was that packet again. With a handshake the sender gives up.
+    let lost = "[errors]\nloss = 1.0";
+    let overrides = [
+        "scheme.transport=tcp-newreno",
+        "workload={ list = [{ src = 0, dst = 1, size = \"1 KB\" }] }",
+        "engine.time_limit=100 s",
+    ];
+    let (first, flows) = outcome(&document(lost, &overrides));
+    let sent: u64 = first.links.iter().map(|link| link.data_packets).sum();
+    assert!(sent > 5);
+    assert_eq!(u64::from(flows[0].retransmissions) + 1, sent);
+    let handshake = document(lost, &overrides).with_overrides(["scheme.tcp-newreno.handshake=true"]).unwrap();
+    let (given_up, flows) = outcome(&handshake);
+    assert_eq!((flows[0].retransmissions, given_up.totals.drops.handshake), (5, 6));
+}
+
+#[test]
 fn errors_may_be_of_some_links_only() {
     let errors = "[errors]\nloss = \"10%\"\nlinks = [[0, 1], [5, 6]]";
     let (outcome, _) = outcome(&document(errors, &[]));

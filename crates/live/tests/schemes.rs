@@ -95,6 +95,29 @@ fn every_scheme_on_fifo_ports_sends_the_same_bytes_in_both_engines() {
     );
 }
 
+/// The charged bytes are on the links, and a bad link may damage them.
+#[test]
+fn a_header_that_charges_more_than_its_fields_sends_the_same_bytes_in_both_engines() {
+    let star = builders::single_switch(16, Rate::from_gbps(1), Duration::from_us(1));
+    let topology = Arc::new(star.expect("a switch of 16 ports"));
+    let scheme = transport("pdq").expect("PDQ is in the registry");
+    let errors = LinkErrors { seed: SEED, corruption: 0.01, ..LinkErrors::default() };
+    let end = Time::ZERO + Duration::from_ms(100);
+    for charged in [1, 64] {
+        let mut settings = Settings::defaults(scheme.info.parameters);
+        settings.set("h_sched", Value::Bytes(charged));
+        let parts = || parts_with(scheme, "ecmp", &topology, &settings).expect("PDQ needs FIFO ports");
+        let (simulated, moved) = (parts(), parts());
+        let flows = flows(16);
+        let simulated = simulate(&topology, simulated.node, simulated.agent, flows.clone(), end, &errors);
+        let moved = run_in_lockstep(&topology, moved.node, moved.agent, flows, end, &errors);
+        assert_eq!(simulated.reports, moved.reports);
+        assert!(simulated.packets == moved.packets, "other packets");
+        let least = moved.packets.iter().map(|(.., bytes)| bytes.len()).min();
+        assert_eq!(least, Some(40 + charged as usize));
+    }
+}
+
 #[test]
 fn reliable_r2c2_sends_the_same_bytes_in_both_engines_over_noisy_links() {
     let torus = builders::torus(&[4, 4], Rate::from_gbps(10), Duration::from_ns(100));

@@ -136,6 +136,16 @@ impl Recorder {
         Some(self.hand_out(live.record))
     }
 
+    /// At the end of a run: `node` has sent so many packets of the flow `key` more than once, and has not closed it.
+    pub fn retransmitted(&mut self, node: NodeId, key: u64, retransmissions: u32) {
+        if let Some(Live { record, .. }) = self.live.get_mut(&key)
+            && node.0 == record.src
+            && record.sender_done_ps.is_none()
+        {
+            record.retransmissions = retransmissions;
+        }
+    }
+
     /// A flow is live. Returns the record of one that it takes the key from.
     fn begin(&mut self, key: u64, flow: &Flow) -> Option<FlowRecord> {
         let replaced = self.live.insert(key, Live::new(flow, (self.ideal)(flow)));
@@ -290,6 +300,18 @@ mod tests {
         assert_eq!(ids, [(0, None), (1, None), (2, None)]);
         assert_eq!(rest[0].sender_done_ps, Some(1_000_000));
         assert_eq!(recorder.finished(), 0);
+    }
+
+    #[test]
+    fn retransmissions_of_unfinished_flows_are_counted() {
+        let mut recorder = recorder(3);
+        (0..3).for_each(|flow| _ = open(&mut recorder, 10 * u64::from(flow), flow, KEY + u64::from(flow)));
+        closed(&mut recorder, 21, KEY + 1);
+        (0..3).for_each(|flow| recorder.retransmitted(SRC, KEY + flow, 7));
+        recorder.retransmitted(DST, KEY, 9);
+        recorder.retransmitted(SRC, KEY + 3, 9);
+        let rest: Vec<_> = recorder.finish(at(25)).iter().map(|record| record.retransmissions).collect();
+        assert_eq!(rest, [7, 2, 7], "a closed flow keeps what its sender said");
     }
 
     #[test]

@@ -312,6 +312,13 @@ pub fn all() -> impl Iterator<Item = &'static Info> {
     transports.chain(routings).chain(flow_controls).chain(congestion_points).chain(queues)
 }
 
+/// Routings that only transports know that route by themselves: names and what they are.
+pub fn own_routings() -> impl Iterator<Item = (String, &'static str)> {
+    let protocols = paths::Protocol::all().map(|protocol| (protocol.to_string(), protocol.summary()));
+    let pinned = crate::pinned::OWN_ROUTINGS.iter().map(|&(name, summary)| (name.to_owned(), summary));
+    protocols.chain(pinned).filter(|(name, _)| routing(name).is_none())
+}
+
 /// The transport of that name.
 #[must_use]
 pub fn transport(name: &str) -> Option<&'static Transport> {
@@ -410,6 +417,14 @@ impl Transport {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_routing_of_a_transport_is_described() {
+        let own: Vec<String> = own_routings().map(|(name, _)| name).collect();
+        for name in TRANSPORTS.iter().flat_map(Transport::routings) {
+            assert!(routing(name).is_some() || own.iter().any(|other| other == name), "{name}");
+        }
+    }
 
     #[test]
     fn no_two_schemes_share_a_name() {

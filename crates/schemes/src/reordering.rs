@@ -242,6 +242,10 @@ impl Host for Reordering {
             self.expire(now);
         }
     }
+
+    fn retransmissions(&self) -> Vec<(u64, u32)> {
+        self.host.retransmissions()
+    }
 }
 
 /// The number of the flowcell, of so many bytes, that a sequence number is in.

@@ -119,10 +119,12 @@ impl Topology {
         self.links[id.index()].as_ref()
     }
 
-    /// The link that leaves `node` by `port`, if there is one.
+    /// The link that leaves `node` by `port`, if the node has such a port and the port a link.
     #[must_use]
     pub fn link_at(&self, node: NodeId, port: PortId) -> Option<&Link> {
-        self.link(self.link_id(node, port))
+        // Link ids go on from one node's ports to the next node's: a port too many would be a link of another node.
+        let exists = port.index() < self.port_count(node);
+        exists.then(|| self.link(self.link_id(node, port))).flatten()
     }
 
     /// All links, by id.

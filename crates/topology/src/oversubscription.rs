@@ -134,6 +134,24 @@ mod tests {
         );
     }
 
+    /// A spine has no uplinks: beyond its last port stands nothing, or the first port of the next spine.
+    #[test]
+    fn a_leaf_spine_is_limited_by_its_leaves_alone_even_with_one_spine() {
+        for (spines, edge) in [(1, 3.0), (2, 1.5)] {
+            let size = ClosSize::leaf_spine(4, 3, spines);
+            let topology = clos(size, ClosRates::all(TEN), DELAY).unwrap();
+            assert_eq!(
+                topology.oversubscription(),
+                Some(Oversubscription { edge, core: 1.0 }),
+                "{spines} spines"
+            );
+            let spine = NodeId(16);
+            assert!(
+                topology.link_at(spine, PortId(3)).is_some() && topology.link_at(spine, PortId(4)).is_none()
+            );
+        }
+    }
+
     #[test]
     fn other_fabrics_and_damaged_ones_have_none() {
         assert_eq!(torus(&[4, 4], TEN, DELAY).unwrap().oversubscription(), None);

@@ -124,6 +124,13 @@ impl Header {
         }
     }
 
+    /// Whether zeros may follow the payload: a scheme may charge more bytes for its header than its fields take, as PDQ's
+    /// parameter `h_sched` does.
+    #[must_use]
+    pub fn may_be_padded(&self) -> bool {
+        matches!(self, Self::Pdq(_))
+    }
+
     /// The source-routed header in front, which R2C2's data and unicast control packets have.
     #[must_use]
     pub fn routed(&self) -> Option<&r2c2::Data> {

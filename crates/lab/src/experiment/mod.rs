@@ -20,6 +20,7 @@ pub use engine::{Engine, EngineKind, Pcap, QueueLengths, Record};
 pub use faults::{Broken, Errors, Failure, Faults, RandomLinks, Tier};
 pub(crate) use file::Files;
 pub use frequency::Frequency;
+pub(crate) use problem::nearest;
 pub use problem::{Cause, Problem};
 pub use scheme::{QueueLimits, Scheme};
 pub(crate) use section::out_of_range;

@@ -56,6 +56,35 @@ impl Document {
     }
 }
 
+impl Document {
+    /// Refuses to take a sweep for a single experiment: `command` and `file` are those of `raddle run FILE`. It is a single
+    /// one if every key that the sweep sets is overridden.
+    ///
+    /// # Errors
+    /// If there is a sweep, and some of its keys are not overridden, or it is malformed.
+    pub fn refuse_sweep(&self, [command, file]: &[String; 2]) -> Result<(), Problem> {
+        let Some(sweep) = self.root.get("sweep") else { return Ok(()) };
+        let axes = list(sweep)?.iter().map(Axis::read).collect::<Result<Vec<_>, _>>()?;
+        let keys = axes.into_iter().flat_map(|axis| axis.points).flat_map(|point| point.set);
+        let mut open: Vec<String> =
+            keys.map(|(key, _)| key).filter(|key| !self.root.is_overridden(key)).collect();
+        open.sort();
+        open.dedup();
+        if open.is_empty() {
+            return Ok(());
+        }
+        let count = self.cells()?.len();
+        let what =
+            format!("`raddle {command}` runs one experiment, and [[sweep]] makes {count} of this file");
+        let hint = format!(
+            "`raddle sweep {file}` runs them all; to run one, give every swept key a value by `--set KEY=VALUE`: {}",
+            open.join(", ")
+        );
+        let at = list(sweep)?.first().map_or(&sweep.at, |first| &first.at);
+        Err(Problem::at(at, Cause::Contradiction { what, hint }))
+    }
+}
+
 impl Cell {
     fn with(&self, name: &str, point: &Point) -> Result<Self, Problem> {
         let mut cell = self.clone();

@@ -15,6 +15,9 @@ pub struct Source {
     pub text: String,
 }
 
+/// The name of the source of an override.
+const OVERRIDE: &str = "--set";
+
 /// A place in a [`Source`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct At {
@@ -46,6 +49,24 @@ pub struct Item {
     pub value: Value,
     /// Where it stands; of a table under a header, the header.
     pub at: At,
+}
+
+impl Item {
+    /// The value at a dotted path within this one; a number picks an element of a list.
+    fn find(&self, path: &str) -> Option<&Self> {
+        let (head, rest) = path.split_once('.').map_or((path, None), |(head, rest)| (head, Some(rest)));
+        let item = match &self.value {
+            Value::Table(table) => table.get(head)?,
+            Value::Array(items) => items.get(head.parse::<usize>().ok()?)?,
+            _ => return None,
+        };
+        rest.map_or(Some(item), |rest| item.find(rest))
+    }
+
+    /// Whether it came by an override, rather than from a file.
+    fn is_override(&self) -> bool {
+        self.at.source.name == OVERRIDE
+    }
 }
 
 /// What TOML can say, dates aside.
@@ -166,12 +187,19 @@ impl Table {
         }
     }
 
+    /// Whether the value at a dotted path came by an override.
+    pub(super) fn is_overridden(&self, path: &str) -> bool {
+        let (head, rest) = path.split_once('.').map_or((path, None), |(head, rest)| (head, Some(rest)));
+        let item = self.get(head).and_then(|item| rest.map_or(Some(item), |rest| item.find(rest)));
+        item.is_some_and(Item::is_override)
+    }
+
     /// Applies one override of the form `key=value`: the value is TOML, or a bare string.
     ///
     /// # Errors
     /// If there is no `=`, or the key leads nowhere.
     pub fn set_from(&mut self, assignment: &str) -> Result<(), Problem> {
-        let source = Arc::new(Source { name: "--set".to_owned(), text: assignment.to_owned() });
+        let source = Arc::new(Source { name: OVERRIDE.to_owned(), text: assignment.to_owned() });
         let whole = At { source, span: 0..assignment.len() };
         let Some((key, value)) = assignment.split_once('=') else {
             return Err(Problem::at(&whole, Cause::BadOverride));

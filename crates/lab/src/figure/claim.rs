@@ -109,6 +109,11 @@ impl Outcome {
 }
 
 impl Claim {
+    /// Its name within the figure, the section of the paper, and the paper's words.
+    pub(super) fn words(&self) -> [&str; 3] {
+        [&self.id, &self.section, &self.says]
+    }
+
     pub(super) fn read(item: &Item) -> Result<Self, Problem> {
         let mut section = Section::of(item, "claim")?;
         let id = section.required("id")?;

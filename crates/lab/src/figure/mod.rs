@@ -25,6 +25,27 @@ use claim::Claim;
 use plot::Plot;
 use runs::SEED;
 
+/// What a figure is about.
+#[derive(Debug, Clone)]
+pub struct Description {
+    /// Its title.
+    pub title: String,
+    /// Of each claim the name, the section of the paper, and the paper's words.
+    pub claims: Vec<[String; 3]>,
+}
+
+/// What the figure of that name, such as `r2c2/fig10`, is about; `None` if there is none.
+///
+/// # Errors
+/// If its file is malformed.
+pub fn describe(name: &str) -> Result<Option<Description>, Problem> {
+    let Some(file) = papers::file(name) else { return Ok(None) };
+    let document = Document::parse(&file.path.display().to_string(), file.text.into_owned(), "".into())?;
+    let Figure { title, claims, .. } = Figure::read(&document)?;
+    let claims = claims.iter().map(|claim| claim.words().map(str::to_owned)).collect();
+    Ok(Some(Description { title, claims }))
+}
+
 /// A figure, read and checked.
 struct Figure {
     title: String,

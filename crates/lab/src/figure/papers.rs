@@ -75,6 +75,11 @@ pub fn names() -> Vec<String> {
     files().map(|file| file.name()).collect()
 }
 
+/// The figure of that name.
+pub(super) fn file(name: &str) -> Option<File> {
+    files().find(|file| file.name() == name)
+}
+
 /// The figures that `selector` names: a figure, a paper, a file that ends in `.toml`, or all.
 pub(super) fn select(selector: Option<&str>) -> Result<Vec<File>, Error> {
     if let Some(path) =

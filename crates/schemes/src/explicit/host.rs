@@ -53,6 +53,8 @@ pub struct ExplicitHost<P: Protocol> {
     protocol: P,
     paths: Arc<Paths>,
     outgoing: FxHashMap<u32, Outgoing<P::Sender>>,
+    /// Key and retransmissions of flows that were given up, if they had any.
+    given_up: Vec<(u64, u32)>,
     /// Where to look for the next flow's number.
     next_number: u32,
     timers: Timers,
@@ -80,6 +82,7 @@ impl<P: Protocol> ExplicitHost<P> {
             protocol,
             paths,
             outgoing: FxHashMap::default(),
+            given_up: Vec::new(),
             next_number: 0,
             timers: Timers::default(),
             waiting: Vec::new(),
@@ -165,6 +168,9 @@ impl<P: Protocol> ExplicitHost<P> {
             self.reports.push_back(Report::Paced { key, rate });
         }
         if outgoing.is_closed() {
+            if !outgoing.is_complete() && outgoing.retransmissions > 0 {
+                self.given_up.push((key, outgoing.retransmissions));
+            }
             self.outgoing.remove(&number);
         } else {
             self.arm(now, number);
@@ -271,5 +277,13 @@ impl<P: Protocol> Host for ExplicitHost<P> {
             Time::NEVER => Output::Idle,
             at => Output::WakeAt(at),
         }
+    }
+
+    fn retransmissions(&self) -> Vec<(u64, u32)> {
+        let sending = self.outgoing.iter().filter(|(_, outgoing)| !outgoing.is_complete());
+        let sending = sending.map(|(&number, outgoing)| (self.key(number), outgoing.retransmissions));
+        let mut counts: Vec<_> = self.given_up.iter().copied().chain(sending).collect();
+        counts.sort_by_key(|&(key, _)| key);
+        counts
     }
 }

@@ -113,6 +113,11 @@ impl<S> Outgoing<S> {
         self.subflows.iter().all(|of| of.subflow.state == State::Closed)
     }
 
+    /// Whether all its packets are acknowledged.
+    pub(super) fn is_complete(&self) -> bool {
+        self.acknowledged == self.packets.count
+    }
+
     /// Whether it still sends data.
     fn is_sending(&self) -> bool {
         self.subflows.iter().any(|of| matches!(of.subflow.state, State::Opening(_) | State::Open))
@@ -231,7 +236,7 @@ impl<S> Outgoing<S> {
         if is_news {
             self.acknowledged += 1;
         }
-        if is_news && self.acknowledged == self.packets.count {
+        if is_news && self.is_complete() {
             self.close();
             return Progress::Complete;
         }

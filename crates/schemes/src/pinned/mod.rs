@@ -25,6 +25,15 @@ use std::sync::Arc;
 /// Values of `scheme.routing` for transports whose flows keep their paths, the default first.
 pub const ROUTINGS: &[&str] = &["ecmp", "k-shortest", "bcube"];
 
+/// Those of [`ROUTINGS`] that no others know, and what they are.
+pub(crate) const OWN_ROUTINGS: [(&str, &str); 2] = [
+    ("k-shortest", "for each flow one of its `paths` shortest paths, drawn by the flow's key"),
+    (
+        "bcube",
+        "for each flow one of BCube's parallel paths, drawn by the flow's key (Guo et al., SIGCOMM 2009)",
+    ),
+];
+
 /// How many of the shortest paths there are to choose from; a parameter of every such transport.
 pub const PATHS: Parameter = Parameter::new(
     "paths",

@@ -409,4 +409,12 @@ impl Host for R2c2Node {
             }
         }
     }
+
+    fn retransmissions(&self) -> Vec<(u64, u32)> {
+        let flows = self.sender.flows().iter();
+        let mut counts: Vec<_> =
+            flows.map(|flow| (self.sender.handle(flow.lid).into(), flow.repeats())).collect();
+        counts.sort_by_key(|&(key, _)| key);
+        counts
+    }
 }

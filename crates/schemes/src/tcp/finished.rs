@@ -1,4 +1,4 @@
-//! Flows received to the end.
+//! Flows received to the end, and flows given up.
 
 use raddle_core::{Duration, Time};
 use rustc_hash::FxHashMap;
@@ -11,6 +11,8 @@ pub(super) struct Finished {
     recent: FxHashMap<u64, u32>,
     older: FxHashMap<u64, u32>,
     generation_ends: Time,
+    /// Key and retransmissions of flows that were given up.
+    pub(super) given_up: Vec<(u64, u32)>,
 }
 
 impl Finished {

@@ -143,8 +143,9 @@ impl<C: CongestionControl> TcpHost<C> {
             if sender.expire(now, &self.params) {
                 self.due.push_back(Line(Due::Data(slot)));
             } else {
-                let key = sender.key(self.node);
+                let (key, retransmissions) = (sender.key(self.node), sender.retransmissions());
                 self.senders.remove(key);
+                self.finished.given_up.push((key, retransmissions));
             }
         } else if let Some(slot) = self.receivers.expired(now) {
             let receiver = self.receivers.flow(slot);
@@ -201,6 +202,13 @@ impl<C: CongestionControl> Host for TcpHost<C> {
                 }
             }
         }
+    }
+
+    fn retransmissions(&self) -> Vec<(u64, u32)> {
+        let sending = self.senders.flows().map(|(key, sender)| (key, sender.retransmissions()));
+        let mut counts: Vec<_> = self.finished.given_up.iter().copied().chain(sending).collect();
+        counts.sort_by_key(|&(key, _)| key);
+        counts
     }
 }
 

@@ -57,6 +57,13 @@ impl<T> Table<T> {
         &mut self.slots[slot as usize].flow
     }
 
+    /// The flows and their keys, in order of key.
+    pub(super) fn flows(&self) -> impl Iterator<Item = (u64, &T)> {
+        let mut slots: Vec<(u64, u32)> = self.index.by_key.iter().map(|(&key, &slot)| (key, slot)).collect();
+        slots.sort_unstable();
+        slots.into_iter().map(|(key, slot)| (key, &self.slots[slot as usize].flow))
+    }
+
     /// Adds a flow.
     pub(super) fn insert(&mut self, key: u64, flow: T) -> u32 {
         let state = Slot { flow, armed: Time::NEVER };

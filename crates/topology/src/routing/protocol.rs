@@ -40,23 +40,59 @@ pub enum Protocol {
 #[error("`{0}` is no routing protocol")]
 pub struct UnknownProtocol(pub String);
 
-const NAMES: [(&str, Protocol); 10] = [
-    ("rps", Protocol::Rps),
-    ("rps_path", Protocol::RpsPath),
-    ("dor", Protocol::Dor(Tie::Split)),
-    ("dor_parity", Protocol::Dor(Tie::Parity)),
-    ("dor_plus", Protocol::Dor(Tie::Plus)),
-    ("vlb", Protocol::Vlb),
-    ("wlb", Protocol::Wlb),
-    ("wlb_hop", Protocol::WlbHop),
-    ("romm", Protocol::Romm),
-    ("ecmp", Protocol::Ecmp),
+/// Names, protocols, and what they are in a line.
+const NAMES: [(&str, Protocol, &str); 10] = [
+    (
+        "rps",
+        Protocol::Rps,
+        "random packet spraying: at each hop a random port one hop closer (Dixit et al., INFOCOM 2013)",
+    ),
+    ("rps_path", Protocol::RpsPath, "for each packet a random one of all shortest paths"),
+    (
+        "dor",
+        Protocol::Dor(Tie::Split),
+        "dimension order, lowest first; a fair coin a packet where both ways round are equally far",
+    ),
+    (
+        "dor_parity",
+        Protocol::Dor(Tie::Parity),
+        "dimension order, lowest first; up from even coordinates and down from odd ones where both ways are equally far",
+    ),
+    (
+        "dor_plus",
+        Protocol::Dor(Tie::Plus),
+        "dimension order, lowest first; up where both ways are equally far",
+    ),
+    (
+        "vlb",
+        Protocol::Vlb,
+        "Valiant load balancing: for each packet a shortest path to a random host, and one from there to the destination",
+    ),
+    (
+        "wlb",
+        Protocol::Wlb,
+        "weighted locality-aware, tori only: randomized local balance, short ways round more often than long ones \
+         (Singh et al., SPAA 2002)",
+    ),
+    (
+        "wlb_hop",
+        Protocol::WlbHop,
+        "as wlb, but at each hop a random port within the chosen box instead of a waypoint",
+    ),
+    ("romm", Protocol::Romm, "wlb restricted to shortest paths, tori only (Nesson and Johnsson, SPAA 1995)"),
+    ("ecmp", Protocol::Ecmp, "for each flow one of the shortest paths, drawn by the flow's key"),
 ];
 
 impl Protocol {
     /// Every protocol, each tie rule of dimension order on its own.
     pub fn all() -> impl Iterator<Item = Self> {
-        NAMES.iter().map(|&(_, protocol)| protocol)
+        NAMES.iter().map(|&(_, protocol, _)| protocol)
+    }
+
+    /// What it is, in a line.
+    #[must_use]
+    pub fn summary(self) -> &'static str {
+        NAMES.iter().find(|&&(_, protocol, _)| protocol == self).map_or("", |&(.., summary)| summary)
     }
 
     /// Its number in R2C2's packets; all tie rules share one.
@@ -77,13 +113,13 @@ impl Protocol {
     /// The protocol of that number, dimension order with split ties.
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
-        NAMES.iter().map(|&(_, protocol)| protocol).find(|protocol| protocol.number() == number)
+        NAMES.iter().map(|&(_, protocol, _)| protocol).find(|protocol| protocol.number() == number)
     }
 }
 
 impl fmt::Display for Protocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = NAMES.iter().find(|(_, protocol)| protocol == self).map_or("", |(name, _)| name);
+        let name = NAMES.iter().find(|(_, protocol, _)| protocol == self).map_or("", |(name, ..)| name);
         f.write_str(name)
     }
 }
@@ -92,7 +128,7 @@ impl FromStr for Protocol {
     type Err = UnknownProtocol;
 
     fn from_str(word: &str) -> Result<Self, UnknownProtocol> {
-        let known = NAMES.iter().find(|(name, _)| *name == word);
-        known.map(|&(_, protocol)| protocol).ok_or_else(|| UnknownProtocol(word.into()))
+        let known = NAMES.iter().find(|(name, ..)| *name == word);
+        known.map(|&(_, protocol, _)| protocol).ok_or_else(|| UnknownProtocol(word.into()))
     }
 }

@@ -157,6 +157,10 @@ impl Host for Replay {
         Some(Time::ZERO)
     }
 
+    fn retransmissions(&self) -> Vec<(u64, u32)> {
+        self.transport.retransmissions()
+    }
+
     fn waits_for(&self) -> Option<String> {
         self.rank.waits_for()
     }
