@@ -6,7 +6,7 @@ use crate::show::{self, Bars};
 use raddle_lab::experiment::Document;
 use raddle_lab::search::{self, Search};
 use raddle_lab::{
-    Comparison, Control, Error, Progress, agree, catalogue, figure, run_into, select, sweep, topo,
+    Comparison, Control, Error, RunState, agree, catalogue, figure, run_into, select, sweep, topo,
 };
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -185,7 +185,7 @@ fn run_sweep(run: &Run, output: Output, stop: &AtomicBool) -> Result<Ended, Erro
     let bars = Bars::new(&names, output.quiet);
     let threads = run.threads.unwrap_or_else(cores);
     if Search::read(&document)?.is_some() {
-        let progress = |i: usize, progress: &Progress| bars.update(i, progress);
+        let progress = |i: usize, progress: &RunState| bars.update(i, progress);
         let found = search::sweep(&cells, &directory(run), threads, stop, &progress);
         bars.clear();
         let found: Vec<_> = names.into_iter().zip(found?).collect();
@@ -241,7 +241,7 @@ impl figure::Watch for FigureBars {
         *self.bars.lock().unwrap_or_else(PoisonError::into_inner) = Some(Bars::new(&names, self.quiet));
     }
 
-    fn progress(&self, run: usize, progress: &Progress) {
+    fn progress(&self, run: usize, progress: &RunState) {
         self.with(|bars| bars.update(run, progress));
     }
 

@@ -38,7 +38,7 @@ pub use compare::Comparison;
 pub use directory::run_into;
 pub use error::Error;
 pub use prepare::Prepared;
-pub use run::{Control, Outcome, Progress};
+pub use run::{Control, Outcome, RunState};
 pub use summary::{Summarizer, Summary, table};
 
 use size_class::SizeClass;

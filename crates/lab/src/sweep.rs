@@ -1,7 +1,7 @@
 //! Running every cell of a sweep, several at a time, each into a directory of its own.
 
 use crate::experiment::Cell;
-use crate::run::{Control, Progress};
+use crate::run::{Control, RunState};
 use crate::summary::Summary;
 use crate::{Error, directory, run_into};
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub fn sweep(
     out: &Path,
     threads: usize,
     stop: &AtomicBool,
-    progress: &(dyn Fn(usize, &Progress) + Sync),
+    progress: &(dyn Fn(usize, &RunState) + Sync),
 ) -> Result<Vec<CellRun>, Error> {
     let directories = directories(cells, out)?;
     let mut finished = Vec::new();

@@ -22,13 +22,11 @@ mod port;
 mod prefetch;
 mod simulation;
 mod slab;
-mod totals;
 mod watchdog;
 mod windows;
 mod wire;
 
 pub use failure::Change;
-pub use observer::Observer;
-pub use port::{LinkStats, PortSetup, QueueDepths};
-pub use simulation::{Config, Progress, Reached, Simulation, Switching};
-pub use totals::{Count, Totals};
+pub use port::{PortSetup, QueueDepths};
+pub use raddle_core::{LinkStats, Observer, Progress, Totals};
+pub use simulation::{Config, Reached, Simulation, Switching};

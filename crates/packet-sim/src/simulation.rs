@@ -2,15 +2,17 @@
 
 use crate::divide::Division;
 use crate::failure::{self, Change};
-use crate::observer::{Observer, tell};
+use crate::observer::tell;
 use crate::partition::{BYTES_A_LINK, Partition, Plan};
-use crate::port::{LinkStats, PortSetup, QueueDepths};
+use crate::port::{PortSetup, QueueDepths};
 use crate::slab::BYTES_A_PACKET;
-use crate::totals::Totals;
 use crate::watchdog::Watchdog;
 use crate::windows::Windows;
 use crate::wire::Travelling;
-use raddle_core::{Duration, Flow, FlowControlAccount, Host, LinkErrors, LinkId, Node, NodeId, Time};
+use raddle_core::{
+    Duration, Flow, FlowControlAccount, Host, LinkErrors, LinkId, LinkStats, NodeId, Observer, Parts,
+    Progress, Time, Totals,
+};
 use raddle_topology::Topology;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -44,17 +46,6 @@ pub struct Config {
     /// Threads that share the work; the result is the same for any number. 0 is 1, and a fabric in which few nodes are
     /// apart in time takes fewer.
     pub threads: usize,
-}
-
-/// How far a run is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// Simulated time.
-    pub now: Time,
-    /// Packets of any kind that have crossed a link.
-    pub packet_hops: u64,
-    /// Flows whose last byte was delivered in order.
-    pub flows_delivered: u64,
 }
 
 /// How far a run came.
@@ -101,7 +92,7 @@ impl<O: Observer> Simulation<O> {
     /// If the flows are not in order of start.
     pub fn new(
         topology: &Arc<Topology>,
-        mut node: impl FnMut(NodeId) -> Node,
+        mut node: impl FnMut(NodeId) -> Parts,
         mut port: impl FnMut(LinkId) -> PortSetup,
         flows: impl Into<Arc<[Flow]>>,
         mut config: Config,
@@ -167,7 +158,7 @@ impl<O: Observer> Simulation<O> {
                 if ended {
                     return true;
                 }
-                let Totals { packet_hops, flows_delivered, .. } = partition.totals;
+                let Totals { packet_hops, flows_delivered, .. } = *partition.totals();
                 if check(&Progress { now: partition.now(), packet_hops, flows_delivered }).is_break() {
                     return false;
                 }
@@ -189,7 +180,7 @@ impl<O: Observer> Simulation<O> {
     /// What has happened so far.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();
-        self.partitions.iter().for_each(|partition| totals += partition.totals);
+        self.partitions.iter().for_each(|partition| totals += *partition.totals());
         totals
     }
 
@@ -252,7 +243,7 @@ impl<O: Observer> Simulation<O> {
     /// The host at `node`, to look into after a run.
     pub fn host(&self, node: NodeId) -> Option<&dyn Host> {
         let partition = &self.partitions[self.division.home(node)];
-        partition.nodes[self.division.place(node) as usize].parts.host.as_deref()
+        partition.nodes[self.division.place(node) as usize].host()
     }
 
     /// What the event queue of each partition has been asked since the last call, or the start.

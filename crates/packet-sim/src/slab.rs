@@ -3,16 +3,13 @@
 use crate::prefetch::{prefetch, prefetch_at};
 use raddle_core::{Packet, PortId, Time};
 
-/// How a packet came into its present node.
+/// Where a packet that is in a node came from and goes to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Origin {
     /// The port it came in by; `None` at the node that sent it.
     pub(crate) port: Option<PortId>,
     /// The link for which it waits at a served port; [`NOWHERE`] if it does not.
     pub(crate) bound: u32,
-    /// When its last bit reaches the present node (later than now only under cut-through), or the next one if it is on its
-    /// way there.
-    pub(crate) tail: Time,
 }
 
 /// No link.
@@ -20,7 +17,7 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 
 impl Origin {
     /// Sent by the present node itself.
-    pub(crate) const HERE: Self = Self { port: None, bound: NOWHERE, tail: Time::ZERO };
+    const HERE: Self = Self { port: None, bound: NOWHERE };
 }
 
 /// A packet on a cache line of its own, or room for one.
@@ -37,8 +34,9 @@ pub(crate) const BYTES_A_PACKET: usize = size_of::<Slot>();
 #[derive(Debug, Default)]
 pub(crate) struct Slab {
     slots: Vec<Slot>,
-    /// Where packets came from, kept up only for those that wait where it will matter.
-    origins: Vec<Origin>,
+    /// Where packets came from, and when their last bits reach their present nodes, or the next if they are on their way
+    /// there; each kept up only where it will matter.
+    origins: Vec<(Origin, Time)>,
     free: Vec<u32>,
 }
 
@@ -78,13 +76,13 @@ impl Slab {
     }
 
     pub(crate) fn origin(&self, slot: u32) -> Origin {
-        self.origins.get(slot as usize).copied().unwrap_or(Origin::HERE)
+        self.origins.get(slot as usize).map_or(Origin::HERE, |&(origin, _)| origin)
     }
 
     #[inline]
     pub(crate) fn set_origin(&mut self, slot: u32, origin: Origin) {
         self.reach(slot);
-        self.origins[slot as usize] = origin;
+        self.origins[slot as usize].0 = origin;
     }
 
     #[inline]
@@ -96,16 +94,18 @@ impl Slab {
 
     #[cold]
     fn extend_origins(&mut self) {
-        self.origins.resize(self.slots.len(), Origin::HERE);
+        self.origins.resize(self.slots.len(), (Origin::HERE, Time::ZERO));
     }
 
+    /// When the last bit of a packet reaches the present node, or the next one if it is on its way there; known only under
+    /// cut-through, where that may be later than now.
     pub(crate) fn tail(&self, slot: u32) -> Time {
-        self.origins[slot as usize].tail
+        self.origins[slot as usize].1
     }
 
     pub(crate) fn set_tail(&mut self, slot: u32, tail: Time) {
         self.reach(slot);
-        self.origins[slot as usize].tail = tail;
+        self.origins[slot as usize].1 = tail;
     }
 
     /// The packets there are, with their slots.

@@ -6,7 +6,7 @@ mod toy;
 
 use proptest::prelude::*;
 use raddle_core::{
-    DropReason, Duration, Flow, Forwarder, Host, Input, LinkErrors, LinkId, Node, NodeId, Output, Packet,
+    DropReason, Duration, Flow, Forwarder, Host, Input, LinkErrors, LinkId, NodeId, Output, Packet, Parts,
     PortId, Ports, Rate, Report, Stream, Time, Verdict,
 };
 use raddle_packet_sim::{
@@ -227,7 +227,7 @@ fn run(case: &Case, threads: usize, pieces: bool) -> (Seen, usize) {
         queue_depths: true,
         threads,
     };
-    let node = |node| Node {
+    let node = |node| Parts {
         host: Some(Box::new(Echo {
             node,
             stream: Stream::new(1, node.0.into(), "echo"),

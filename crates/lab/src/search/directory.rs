@@ -4,7 +4,7 @@
 use super::{Found, Search};
 use crate::directory::{EXPERIMENT, Part};
 use crate::experiment::{Cell, Document};
-use crate::run::{Control, Progress};
+use crate::run::{Control, RunState};
 use crate::sweep::{directories, in_parallel};
 use crate::{Error, VERSION};
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ pub fn sweep(
     out: &Path,
     threads: usize,
     stop: &AtomicBool,
-    progress: &(dyn Fn(usize, &Progress) + Sync),
+    progress: &(dyn Fn(usize, &RunState) + Sync),
 ) -> Result<Vec<Found>, Error> {
     let places = directories(cells, out)?;
     let mut searches = Vec::new();
