@@ -6,7 +6,7 @@ use crate::show::{self, Bars};
 use raddle_lab::experiment::Document;
 use raddle_lab::search::{self, Search};
 use raddle_lab::{
-    Comparison, Control, Error, Out, Progress, agree, catalogue, figure, run_into, select, sweep, topo,
+    Comparison, Control, Error, Out, RunState, agree, catalogue, figure, run_into, select, sweep, topo,
 };
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -249,7 +249,7 @@ fn run_sweep(run: &Run, output: Output, stop: &AtomicBool) -> Result<Ended, Erro
     let told = |from: &Path, to: &Path| renamed.add(from, to);
     let out = Out { path: &directory, force: run.force, renamed: &told };
     if Search::read(&document)?.is_some() {
-        let progress = |i: usize, progress: &Progress| bars.update(i, progress);
+        let progress = |i: usize, progress: &RunState| bars.update(i, progress);
         let found = search::sweep(&cells, out, threads, stop, &progress);
         bars.clear();
         renamed.tell();
@@ -314,7 +314,7 @@ impl figure::Watch for FigureBars {
         *self.bars.lock().unwrap_or_else(PoisonError::into_inner) = Some(Bars::new(&names, self.quiet));
     }
 
-    fn progress(&self, run: usize, progress: &Progress) {
+    fn progress(&self, run: usize, progress: &RunState) {
         self.with(|bars| bars.update(run, progress));
     }
 

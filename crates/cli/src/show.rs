@@ -2,7 +2,7 @@
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use raddle_lab::figure::{Reproduction, Spread};
-use raddle_lab::{Error, Progress};
+use raddle_lab::{Error, RunState};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
@@ -115,12 +115,13 @@ impl Bars {
     }
 
     /// Moves the bar of a run.
-    pub(crate) fn update(&self, run: usize, progress: &Progress) {
-        let left = progress.seconds_left().map_or("?".to_owned(), |seconds| format!("{seconds:.0} s"));
-        let simulated = progress.now.as_ps() as f64 / 1e9;
-        let speed = progress.hops_per_second() / 1e6;
-        self.bars[run].set_length(progress.flows.max(progress.done));
-        self.bars[run].set_position(progress.done);
+    pub(crate) fn update(&self, run: usize, state: &RunState) {
+        let left = state.seconds_left().map_or("?".to_owned(), |seconds| format!("{seconds:.0} s"));
+        let simulated = state.progress.now.as_ps() as f64 / 1e9;
+        let speed = state.hops_per_second() / 1e6;
+        let done = state.progress.flows_delivered;
+        self.bars[run].set_length(state.flows.max(done));
+        self.bars[run].set_position(done);
         self.bars[run].set_message(format!("{simulated:.3} ms, {speed:.2} M packet-hops/s, {left} left"));
     }
 

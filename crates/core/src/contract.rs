@@ -394,9 +394,9 @@ pub trait Queue: Send {
     }
 }
 
-/// The parts of one node.
+/// The parts of one node. [`Node`](crate::Node) calls them.
 #[derive(Default)]
-pub struct Node {
+pub struct Parts {
     /// What opens, sends and receives flows.
     pub host: Option<Box<dyn Host>>,
     /// What picks egress ports; a node without one delivers whatever arrives, and sends by port 0.

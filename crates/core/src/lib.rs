@@ -1,6 +1,8 @@
 //! What every other crate speaks in: units, ids, random streams, packets, and the contracts that schemes implement
 //! and engines drive.
 //!
+//! A [`Node`] passes packets along the line of its parts, in whatever [`Runtime`] it is.
+//!
 //! A scheme is a set of parts ([`Host`], [`Forwarder`], [`PortAgent`], [`Queue`]). A part is sans-IO: it reads no
 //! clock, socket, file or global randomness. Time is an argument, randomness is its own keyed [`Stream`], and what
 //! it wants is what its methods return.
@@ -11,21 +13,27 @@ mod dre;
 mod flow;
 mod ids;
 mod link_errors;
+mod node;
+mod observer;
 mod packet;
 mod stream;
 pub mod text;
+mod totals;
 mod units;
 
 pub use births::Births;
 pub use contract::{
-    Admit, CONTROL, DropReason, FlowControlAccount, Forwarder, Host, Input, LinkFlowControl, Node, Output,
+    Admit, CONTROL, DropReason, FlowControlAccount, Forwarder, Host, Input, LinkFlowControl, Output, Parts,
     Paused, PortAgent, PortState, Ports, Queue, Report, Signal, Verdict,
 };
 pub use dre::{Dre, DreRegister};
 pub use flow::{Flow, Process};
 pub use ids::{FlowId, LinkId, NodeId, PortId};
 pub use link_errors::{Fate, LinkErrors, LinkNoise};
+pub use node::{Node, Runtime};
+pub use observer::Observer;
 pub use packet::{Packet, PacketKind};
 pub use raddle_wire::{Header, Shim};
 pub use stream::Stream;
+pub use totals::{Count, Drops, LinkStats, Progress, Totals};
 pub use units::{Bytes, Duration, Rate, Time};

@@ -4,7 +4,7 @@ use crate::crossing::Crossing;
 use crate::live::Live;
 use crate::loads::{LinkLoad, Loads};
 use raddle_allocate::{Changes, Fluid, FluidFlow};
-use raddle_core::{Bytes, Duration, Flow, LinkId, NodeId, Rate, Report, Time};
+use raddle_core::{Bytes, Duration, Flow, LinkId, NodeId, Progress, Rate, Report, Time};
 use raddle_records::Framing;
 use raddle_topology::Topology;
 use std::cmp::Reverse;
@@ -31,15 +31,6 @@ pub struct Config {
     pub grid: Option<Duration>,
     /// Stop here, if flows are left.
     pub time_limit: Option<Time>,
-}
-
-/// How far a run is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// Simulated time.
-    pub now: Time,
-    /// Flows whose last byte is delivered, or will be without further ado.
-    pub flows_delivered: u64,
 }
 
 /// Between two events, how often [`Simulation::run`] asks whether to go on.
@@ -143,7 +134,7 @@ impl Simulation {
             until_check -= 1;
             if until_check == 0 {
                 until_check = EVENTS_A_CHECK;
-                let progress = Progress { now: self.now, flows_delivered: self.delivered };
+                let progress = Progress { now: self.now, packet_hops: 0, flows_delivered: self.delivered };
                 if check(&progress).is_break() {
                     return false;
                 }

@@ -18,5 +18,5 @@ mod live;
 mod loads;
 
 pub use crossing::Crossing;
-pub use engine::{Config, Progress, Simulation, Split};
+pub use engine::{Config, Simulation, Split};
 pub use loads::{LinkLoad, Loads};

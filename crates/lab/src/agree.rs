@@ -4,7 +4,7 @@
 //! without it nothing is too far. What the file asks to be recorded counts for neither.
 
 use crate::experiment::{self, Document, Fraction, Problem, Section};
-use crate::run::{Control, Outcome, Progress, run};
+use crate::run::{Control, Outcome, RunState, run};
 use crate::{Error, table};
 use raddle_records::{FlowRecord, stats};
 use serde_json::{Value, json};
@@ -83,7 +83,7 @@ pub fn agree(
     document: &Document,
     threads: usize,
     stop: &AtomicBool,
-    progress: &mut dyn FnMut(usize, &Progress),
+    progress: &mut dyn FnMut(usize, &RunState),
 ) -> Result<Agreement, Error> {
     let most = thresholds(document)?;
     let mut halves = Vec::new();

@@ -4,9 +4,8 @@ use crate::experiment::{Experiment, Record};
 use crate::gather::Gather;
 use crate::prepare::Prepared;
 use crate::run::{Ended, Watch};
+use raddle_core::{Count, LinkStats, PacketKind, Totals};
 use raddle_flow_sim::{Config, LinkLoad, Simulation};
-use raddle_packet_sim::LinkStats;
-use raddle_records::{Count, Totals};
 use std::sync::Arc;
 
 /// The first key of an experiment for the flow engine that asks for what only packets have, and why they alone have it.
@@ -42,16 +41,16 @@ pub(crate) fn run<'a>(prepared: &mut Prepared, mut gather: Gather<'a>, watch: &m
     };
     let flows = Arc::clone(&prepared.flows);
     let mut simulation = Simulation::new(&prepared.topology, &flows, scheme.sharing, scheme.split, config);
-    let complete = simulation.run(&mut |now, node, report| gather.heard(now, node, report), |progress| {
-        watch.look(progress.now, progress.flows_delivered, 0)
-    });
+    let complete = simulation
+        .run(&mut |now, node, report| gather.heard(now, node, report), |progress| watch.look(*progress));
     let links: Vec<LinkStats> = simulation.loads().into_iter().map(link_stats).collect();
     let sum = |of: fn(&LinkStats) -> u64| links.iter().map(of).sum();
-    let data = Count { packets: sum(|link| link.data_packets), bytes: sum(|link| link.data_bytes) };
-    gather.totals = Totals { data, ..gather.totals };
+    let mut totals = Totals { events: simulation.events(), ..Totals::default() };
+    totals.kinds[PacketKind::Data as usize] =
+        Count { packets: sum(|link| link.data_packets), bytes: sum(|link| link.data_bytes) };
     let (queues, flow_control, waiting, retransmissions) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let (events, now) = (simulation.events(), simulation.now());
-    Ended { gather, links, queues, flow_control, events, now, complete, waiting, retransmissions }
+    let now = simulation.now();
+    Ended { gather, totals, links, queues, flow_control, now, complete, waiting, retransmissions }
 }
 
 /// What crossed a link, in whole packets and bytes.

@@ -1,16 +1,15 @@
-//! What a run listens to: reports of hosts, losses, and every packet if somebody asks for what only packets tell.
+//! What a run listens to: reports of hosts, and every packet if somebody asks for what only packets tell.
 
 use crate::Error;
 use crate::capture::Capture;
 use crate::throughput::Throughput;
 use crate::uplinks::Uplinks;
-use raddle_core::{DropReason, LinkId, NodeId, Packet, PortId, Report, Time};
-use raddle_records::{Digest, FlowRecord, Recorder, Totals};
+use raddle_core::{LinkId, NodeId, Observer, Packet, Report, Time};
+use raddle_records::{Digest, FlowRecord, Recorder};
 
 /// Listens to an engine and hands out records.
 pub(crate) struct Gather<'a> {
     pub(crate) recorder: Recorder,
-    pub(crate) totals: Totals,
     pub(crate) digest: Digest,
     pub(crate) uplinks: Option<Uplinks>,
     pub(crate) throughput: Option<Throughput>,
@@ -61,17 +60,13 @@ impl Gather<'_> {
     }
 }
 
-impl raddle_packet_sim::Observer for Gather<'_> {
+impl Observer for Gather<'_> {
     fn report(&mut self, now: Time, node: NodeId, report: Report) {
         self.heard(now, node, report);
     }
-
-    fn dropped(&mut self, _: Time, _: NodeId, _: Option<PortId>, packet: &Packet, why: DropReason) {
-        self.totals.drops.count(packet, why);
-    }
 }
 
-/// A listener that the packet engine tells of every packet.
+/// A listener that is told of every packet.
 pub(crate) struct Sampled<'a>(pub(crate) Gather<'a>);
 
 impl<'a> From<Sampled<'a>> for Gather<'a> {
@@ -80,7 +75,7 @@ impl<'a> From<Sampled<'a>> for Gather<'a> {
     }
 }
 
-impl raddle_packet_sim::Observer for Sampled<'_> {
+impl Observer for Sampled<'_> {
     const FORWARDED: bool = true;
 
     fn report(&mut self, now: Time, node: NodeId, report: Report) {
@@ -89,9 +84,5 @@ impl raddle_packet_sim::Observer for Sampled<'_> {
 
     fn forwarded(&mut self, now: Time, sent: Time, link: LinkId, packet: &Packet) {
         self.0.forwarded(now, sent, link, packet);
-    }
-
-    fn dropped(&mut self, _: Time, _: NodeId, _: Option<PortId>, packet: &Packet, why: DropReason) {
-        self.0.totals.drops.count(packet, why);
     }
 }

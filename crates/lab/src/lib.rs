@@ -41,7 +41,7 @@ pub use directory::{Out, run_into};
 pub use error::Error;
 pub use prepare::Prepared;
 pub use raddle_packet_sim::Threads;
-pub use run::{Control, Outcome, Progress};
+pub use run::{Control, Outcome, RunState};
 pub use summary::{Summarizer, Summary, table};
 pub use undelivered::Undelivered;
 

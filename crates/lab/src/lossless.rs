@@ -2,9 +2,8 @@
 //! a circle.
 
 use crate::Error;
-use raddle_core::{Duration, FlowControlAccount, LinkId, NodeId, Time};
-use raddle_packet_sim::LinkStats;
-use raddle_records::{Drops, FlowControlRecord, stats};
+use raddle_core::{Drops, Duration, FlowControlAccount, LinkId, LinkStats, NodeId, Time};
+use raddle_records::{FlowControlRecord, stats};
 use raddle_topology::Topology;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

@@ -13,7 +13,7 @@ use raddle_core::{Bytes, Flow, LinkErrors, LinkId};
 use raddle_packet_sim::{Change, Config, PortSetup, Switching, Threads};
 use raddle_records::Framing;
 use raddle_schemes::fluid::FluidScheme;
-use raddle_schemes::registry::{Agents, FlowControls, Make, Parts, Plan, Queues, Unfit, View};
+use raddle_schemes::registry::{Agents, Built, FlowControls, Make, Plan, Queues, Unfit, View};
 use raddle_schemes::strict::Strict;
 use raddle_topology::routing::Routing;
 use raddle_topology::{Link, LinkLayer, Topology};
@@ -30,7 +30,7 @@ pub struct Prepared {
     pub topology: Arc<Topology>,
     /// The flows, in order of start.
     pub flows: Arc<[Flow]>,
-    pub(crate) parts: Parts,
+    pub(crate) parts: Built,
     /// The ranks that begin the flows, if the workload is a program.
     pub(crate) job: Option<Arc<Job>>,
     pub(crate) ports: PortParts,
@@ -97,7 +97,7 @@ impl Document {
         };
         let unfit = |unfit| self.unfit(unfit);
         let mut parts = match scheme.transport.make {
-            Make::Fluid { .. } if engine.kind == EngineKind::Flow => Parts::of_fluid(),
+            Make::Fluid { .. } if engine.kind == EngineKind::Flow => Built::of_fluid(),
             _ => scheme.transport.build(&plan, &scheme.routing_settings).map_err(unfit)?,
         };
         let fluid = (engine.kind == EngineKind::Flow)

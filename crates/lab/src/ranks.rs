@@ -1,9 +1,9 @@
 //! Ranks on the hosts of a scheme, and what became of them.
 
 use crate::experiment::{Problem, Programs, WorkloadSpec};
-use raddle_core::{Node, NodeId};
+use raddle_core::{NodeId, Parts};
 use raddle_records::RankRecord;
-use raddle_schemes::registry::Parts;
+use raddle_schemes::registry::Built;
 use raddle_topology::Topology;
 use raddle_workload::goal::{Job, Replay};
 use std::sync::Arc;
@@ -16,11 +16,11 @@ pub(crate) fn place(
     workload: &WorkloadSpec,
     topology: &Topology,
     seed: u64,
-    parts: &mut Parts,
+    parts: &mut Built,
 ) -> Result<Option<Arc<Job>>, Problem> {
     let Some((job, programs)) = workload.job(topology, seed)? else { return Ok(None) };
     let job = Arc::new(job);
-    let mut bare = std::mem::replace(&mut parts.node, Box::new(|_| Node::default()));
+    let mut bare = std::mem::replace(&mut parts.node, Box::new(|_| Parts::default()));
     let mut ranks = vec![None; topology.node_count()];
     for (rank, node) in (0..).zip(job.nodes()) {
         ranks[node.index()] = Some(rank);
@@ -36,11 +36,11 @@ pub(crate) fn place(
     Ok(Some(job))
 }
 
-fn with_rank(node: Node, rank: u32, job: &Arc<Job>, programs: &Programs) -> Node {
-    let Node { host, forwarder } = node;
+fn with_rank(node: Parts, rank: u32, job: &Arc<Job>, programs: &Programs) -> Parts {
+    let Parts { host, forwarder } = node;
     let transport = host.expect("ranks are placed on hosts");
     let replay = Replay::new(Arc::clone(job), rank, programs.program(rank), transport);
-    Node { host: Some(Box::new(replay)), forwarder }
+    Parts { host: Some(Box::new(replay)), forwarder }
 }
 
 /// What became of the ranks of a job.

@@ -11,12 +11,12 @@ use crate::throughput::Throughput;
 use crate::undelivered::Undelivered;
 use crate::uplinks::Uplinks;
 use crate::{lossless, ranks};
-use raddle_core::{DropReason, Duration, Host, LinkId, NodeId, Packet, PortId, Report, Time};
-use raddle_live::lockstep::{self, Lockstep};
-use raddle_packet_sim::{LinkStats, Observer, QueueDepths, Reached, Simulation, Threads};
+use raddle_core::{Duration, Host, LinkId, LinkStats, NodeId, Observer, Progress, Time, Totals};
+use raddle_live::lockstep::Lockstep;
+use raddle_packet_sim::{QueueDepths, Reached, Simulation, Threads};
 use raddle_records::{
-    Count, Digest, FlowControlRecord, FlowRecord, ImbalanceRecord, LinkRecord, QueueLengthRecord,
-    QueueRecord, RankRecord, Recorder, ThroughputRecord, Totals,
+    Digest, FlowControlRecord, FlowRecord, ImbalanceRecord, LinkRecord, QueueLengthRecord, QueueRecord,
+    RankRecord, Recorder, ThroughputRecord, TotalsRecord,
 };
 use raddle_topology::Topology;
 use std::ops::ControlFlow;
@@ -24,35 +24,32 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// How far a run is.
+/// How a run stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Progress {
-    /// Flows delivered.
-    pub done: u64,
+pub struct RunState {
+    /// How far its engine is.
+    pub progress: Progress,
     /// Flows in all; 0 if nobody knows, since programs begin them.
     pub flows: u64,
-    /// Packets that have crossed a link.
-    pub packet_hops: u64,
-    /// Simulated time.
-    pub now: Time,
     /// Simulated time at which the run ends at the latest.
     pub limit: Option<Time>,
     /// Wall-clock seconds so far.
     pub seconds: f64,
 }
 
-impl Progress {
+impl RunState {
     /// Packets that cross a link in a second of wall-clock time.
     #[must_use]
     pub fn hops_per_second(&self) -> f64 {
-        self.packet_hops as f64 / self.seconds.max(1e-9)
+        self.progress.packet_hops as f64 / self.seconds.max(1e-9)
     }
 
     /// Wall-clock seconds to go, if flows go on finishing and time goes on passing as they have: whichever ends first.
     #[must_use]
     pub fn seconds_left(&self) -> Option<f64> {
-        let flows = if self.flows > 0 { self.done as f64 / self.flows as f64 } else { 0.0 };
-        let time = self.limit.map_or(0.0, |limit| self.now.as_ps() as f64 / limit.as_ps() as f64);
+        let Progress { now, flows_delivered, .. } = self.progress;
+        let flows = if self.flows > 0 { flows_delivered as f64 / self.flows as f64 } else { 0.0 };
+        let time = self.limit.map_or(0.0, |limit| now.as_ps() as f64 / limit.as_ps() as f64);
         let share = flows.max(time).min(1.0);
         (share > 0.0).then(|| self.seconds * (1.0 - share) / share)
     }
@@ -63,7 +60,7 @@ pub struct Control<'a> {
     /// Set from outside, it ends the run early.
     pub stop: &'a AtomicBool,
     /// Told now and then how far the run is.
-    pub progress: &'a mut dyn FnMut(&Progress),
+    pub progress: &'a mut dyn FnMut(&RunState),
     /// Threads that share the run; what comes out does not depend on them.
     pub threads: Threads,
 }
@@ -84,7 +81,7 @@ pub struct Outcome {
     /// A row a rank, if the workload is a program.
     pub ranks: Vec<RankRecord>,
     /// Packets by kind, losses by reason.
-    pub totals: Totals,
+    pub totals: TotalsRecord,
     /// Of all rows.
     pub digest: Digest,
     /// Flows of the workload, and those that programs began.
@@ -179,7 +176,6 @@ pub(crate) fn run_with(
     let topology = &prepared.topology;
     let gather = Gather {
         recorder: Recorder::new(Arc::clone(&prepared.flows), move |flow| ideals.of(flow)),
-        totals: Totals::default(),
         digest: Digest::default(),
         uplinks: record.imbalance.and_then(|interval| Uplinks::of(topology, interval)),
         throughput: record.throughput.map(|interval| Throughput::of(topology, interval)),
@@ -208,10 +204,10 @@ pub(crate) fn run_with(
 /// What an engine leaves.
 pub(crate) struct Ended<'a> {
     pub(crate) gather: Gather<'a>,
+    pub(crate) totals: Totals,
     pub(crate) links: Vec<LinkStats>,
     pub(crate) queues: Vec<QueueRecord>,
     pub(crate) flow_control: Vec<FlowControlRecord>,
-    pub(crate) events: u64,
     pub(crate) now: Time,
     pub(crate) complete: bool,
     /// What hosts still wait for, in words.
@@ -259,13 +255,9 @@ fn run_packets<'a, O: Observer + Into<Gather<'a>>>(
     let waits_for = |node| simulation.host(node)?.waits_for();
     let waiting = topology.nodes().filter_map(waits_for).collect();
     let retransmissions = retransmissions(&topology, |node| simulation.host(node));
-    let mut gather: Gather<'a> = simulation.into_observer().into();
-    let [data, ack, event, notice] =
-        totals.kinds.map(|kind| Count { packets: kind.packets, bytes: kind.bytes });
-    gather.totals = Totals { data, ack, event, notice, ..gather.totals };
-    lossless::refuse_losses(&flow_control, &links, &gather.totals.drops, &topology)?;
-    let events = totals.events;
-    Ok(Ended { gather, links, queues, flow_control, events, now, complete, waiting, retransmissions })
+    lossless::refuse_losses(&flow_control, &links, &totals.drops, &topology)?;
+    let gather = simulation.into_observer().into();
+    Ok(Ended { gather, totals, links, queues, flow_control, now, complete, waiting, retransmissions })
 }
 
 /// Runs a simulation to its end, but for the times at which somebody wants to look into it. Returns whether it came to its
@@ -281,17 +273,15 @@ fn advance<O: Observer>(
     loop {
         let look = queue_lengths.as_ref().map(QueueLengths::next);
         let until = look.into_iter().chain(next_watch).min().unwrap_or(Time::NEVER);
-        let reached = simulation.run_until(until, |progress| {
-            watch.look(progress.now, progress.flows_delivered, progress.packet_hops)
-        });
+        let reached = simulation.run_until(until, |progress| watch.look(*progress));
         match reached {
             Reached::End => return Ok(true),
             Reached::Stopped => return Ok(false),
             Reached::Until => {}
         }
         // The engine asks only once in many events, of which there may be few between two looks.
-        let totals = simulation.totals();
-        if watch.look(until, totals.flows_delivered, totals.packet_hops).is_break() {
+        let Totals { packet_hops, flows_delivered, .. } = simulation.totals();
+        if watch.look(Progress { now: until, packet_hops, flows_delivered }).is_break() {
             return Ok(false);
         }
         if let Some(queue_lengths) = queue_lengths.as_mut().filter(|_| look == Some(until)) {
@@ -320,10 +310,8 @@ const LOCKSTEP_SLICE: raddle_core::Duration = raddle_core::Duration::from_us(100
 
 fn run_lockstep<'a>(prepared: &mut Prepared, gather: Gather<'a>, watch: &mut Watch<'_>) -> Ended<'a> {
     let topology = Arc::clone(&prepared.topology);
-    let links = vec![LinkStats::default(); topology.link_slots()];
-    let observer = Linked { gather, topology: Arc::clone(&topology), links };
     let node = |id| (prepared.parts.node)(id);
-    let runtime = Lockstep::new(&topology, node, prepared.flows.to_vec(), observer);
+    let runtime = Lockstep::new(&topology, node, prepared.flows.to_vec(), Sampled(gather));
     let mut runtime = runtime.with_agents(|link| (prepared.parts.agent)(link)).with_errors(&prepared.errors);
     let limit = prepared.experiment.engine.time_limit.unwrap_or(Time::NEVER);
     let mut complete = true;
@@ -334,23 +322,23 @@ fn run_lockstep<'a>(prepared: &mut Prepared, gather: Gather<'a>, watch: &mut Wat
         if rest {
             break;
         }
-        let done = runtime.observer().gather.recorder.finished();
-        if watch.look(runtime.now(), done, runtime.totals().packet_hops).is_break() {
+        let Totals { packet_hops, flows_delivered, .. } = *runtime.totals();
+        if watch.look(Progress { now: runtime.now(), packet_hops, flows_delivered }).is_break() {
             complete = false;
             break;
         }
     }
-    let now = runtime.now();
+    let (now, totals, links) = (runtime.now(), *runtime.totals(), runtime.link_stats().to_vec());
     let waits_for = |node| runtime.host(node)?.waits_for();
     let waiting = topology.nodes().filter_map(waits_for).collect();
     let retransmissions = retransmissions(&topology, |node| runtime.host(node));
-    let Linked { gather, links, .. } = runtime.into_observer();
+    let gather = runtime.into_observer().into();
     let (queues, flow_control) = (Vec::new(), Vec::new());
-    Ended { gather, links, queues, flow_control, events: 0, now, complete, waiting, retransmissions }
+    Ended { gather, totals, links, queues, flow_control, now, complete, waiting, retransmissions }
 }
 
 fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Outcome, Error> {
-    let Ended { mut gather, links, queues, flow_control, events, now, complete, waiting, retransmissions } =
+    let Ended { mut gather, totals, links, queues, flow_control, now, complete, waiting, retransmissions } =
         ended;
     if complete && watch.limit.is_none_or(|limit| now < limit) {
         refuse_waiting(&waiting)?;
@@ -370,7 +358,7 @@ fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Ou
     let (begun, unmatched) = (gather.recorder.begun(), gather.recorder.unmatched());
     let imbalance = gather.uplinks.map_or_else(Vec::new, |uplinks| uplinks.imbalance(now));
     let throughput = gather.throughput.map_or_else(Vec::new, |throughput| throughput.records(now));
-    let totals = Totals { simulated_ps: now.as_ps(), events, ..gather.totals };
+    let totals = TotalsRecord::new(&totals, now);
     let undelivered =
         (complete && delivered == 0).then(|| Undelivered::of(&rest, &totals, prepared, now)).flatten();
     let links: Vec<_> = prepared
@@ -441,10 +429,10 @@ pub(crate) struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    pub(crate) fn look(&mut self, now: Time, done: u64, packet_hops: u64) -> ControlFlow<()> {
+    pub(crate) fn look(&mut self, progress: Progress) -> ControlFlow<()> {
         let (flows, limit) = (self.flows, self.limit);
         let seconds = self.started.elapsed().as_secs_f64();
-        (self.control.progress)(&Progress { done, flows, packet_hops, now, limit, seconds });
+        (self.control.progress)(&RunState { progress, flows, limit, seconds });
         if self.control.stop.load(Ordering::Relaxed) {
             ControlFlow::Break(())
         } else {
@@ -453,52 +441,14 @@ impl Watch<'_> {
     }
 }
 
-/// A listener that counts what passes over links, which the lockstep runtime does not.
-struct Linked<'a> {
-    gather: Gather<'a>,
-    topology: Arc<Topology>,
-    links: Vec<LinkStats>,
-}
-
-impl lockstep::Observer for Linked<'_> {
-    fn report(&mut self, now: Time, node: NodeId, report: Report) {
-        self.gather.heard(now, node, report);
-    }
-
-    fn transmitted(&mut self, now: Time, sent: Time, link: LinkId, bytes: &mut [u8]) {
-        let Ok(packet) = Packet::decode(bytes) else { return };
-        self.gather.forwarded(now, sent, link, &packet);
-        self.gather.totals.count(&packet);
-        let (link, size) = (&mut self.links[link.index()], u64::from(packet.size));
-        let (packets, bytes) = if packet.is_data() {
-            (&mut link.data_packets, &mut link.data_bytes)
-        } else {
-            (&mut link.control_packets, &mut link.control_bytes)
-        };
-        *packets += 1;
-        *bytes += size;
-    }
-
-    fn dropped(&mut self, _: Time, node: NodeId, port: Option<PortId>, packet: &Packet, why: DropReason) {
-        self.gather.totals.drops.count(packet, why);
-        if let Some(port) = port.filter(|port| port.index() < self.topology.port_count(node)) {
-            self.links[self.topology.link_id(node, port).index()].drops += 1;
-        }
-    }
-
-    fn malformed(&mut self, _: Time, link: LinkId, _: &[u8], _: raddle_wire::Error) {
-        self.gather.totals.drops.malformed += 1;
-        self.links[link.index()].drops += 1;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn left(done: u64, now: u64, limit: Option<u64>) -> Option<f64> {
+    fn left(flows_delivered: u64, now: u64, limit: Option<u64>) -> Option<f64> {
         let (now, limit) = (Time::from_ps(now), limit.map(Time::from_ps));
-        Progress { done, flows: 100, packet_hops: 0, now, limit, seconds: 6.0 }.seconds_left()
+        let progress = Progress { now, packet_hops: 0, flows_delivered };
+        RunState { progress, flows: 100, limit, seconds: 6.0 }.seconds_left()
     }
 
     #[test]

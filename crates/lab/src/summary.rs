@@ -6,7 +6,7 @@ use crate::lossless::Pauses;
 use crate::run::Outcome;
 use crate::undelivered::Undelivered;
 use raddle_core::{Duration, Time};
-use raddle_records::{FlowRecord, ImbalanceRecord, Totals, stats};
+use raddle_records::{FlowRecord, ImbalanceRecord, TotalsRecord, stats};
 use raddle_topology::Topology;
 use raddle_workload::Facts;
 use serde_json::{Value, json};
@@ -337,7 +337,7 @@ impl fmt::Display for Summary {
                 "offered      mean size {mean_size:.0} B, {host} of the hosts' link rates, {fabric} of all links'"
             )?;
         }
-        let Totals { data, drops, .. } = totals;
+        let TotalsRecord { data, drops, .. } = totals;
         let control = totals.control();
         writeln!(f, "packet-hops  {} data, {} control ({} B)", data.packets, control.packets, control.bytes)?;
         if let [Some(p50), Some(p99), Some(max)] = self.peak_queue_bytes {

@@ -2,7 +2,7 @@
 
 use crate::directory::{Lock, Origin, Out};
 use crate::experiment::Cell;
-use crate::run::{Control, Progress};
+use crate::run::{Control, RunState};
 use crate::summary::Summary;
 use crate::{Error, Threads, run_into};
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ pub fn sweep<'a>(
     out: impl Into<Out<'a>>,
     threads: usize,
     stop: &AtomicBool,
-    progress: &(dyn Fn(usize, &Progress) + Sync),
+    progress: &(dyn Fn(usize, &RunState) + Sync),
 ) -> Result<Vec<CellRun>, Error> {
     let out = out.into();
     let directories = directories(cells, out.path)?;

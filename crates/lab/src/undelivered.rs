@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::prepare::Prepared;
 use raddle_core::{Bytes, Time};
-use raddle_records::{FlowRecord, Totals};
+use raddle_records::{FlowRecord, TotalsRecord};
 use std::fmt;
 
 /// Why a run delivered none of its flows.
@@ -20,7 +20,12 @@ pub struct Undelivered {
 impl Undelivered {
     /// The failure of a run whose flows are all in `flows`, and which delivered none of them by `now`, its end. `None` if it
     /// is none: no flow had started, or the time limit came before a flow could be complete, or while data moved.
-    pub(crate) fn of(flows: &[FlowRecord], totals: &Totals, prepared: &Prepared, now: Time) -> Option<Self> {
+    pub(crate) fn of(
+        flows: &[FlowRecord],
+        totals: &TotalsRecord,
+        prepared: &Prepared,
+        now: Time,
+    ) -> Option<Self> {
         let earliest = flows.iter().map(|flow| flow.start_ps.saturating_add(flow.ideal_fct_ps)).min()?;
         let limit_reached = prepared.experiment.engine.time_limit.filter(|&limit| now >= limit);
         if limit_reached.is_some() && (earliest > now.as_ps() || totals.data.packets > 0) {

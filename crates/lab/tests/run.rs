@@ -267,7 +267,7 @@ fn a_raised_flag_stops_a_run_in_which_little_happens_between_two_looks() {
     let little = ["workload.flows=20", "record.queue_lengths=\"1 ns\"", "record.queue_links=\"0\""];
     let stop = AtomicBool::new(false);
     let mut looks = 0;
-    let mut stop_at_the_tenth = |_: &raddle_lab::Progress| {
+    let mut stop_at_the_tenth = |_: &raddle_lab::RunState| {
         looks += 1;
         stop.store(looks == 10, std::sync::atomic::Ordering::Relaxed);
     };

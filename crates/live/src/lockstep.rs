@@ -19,54 +19,14 @@
 //! An event costs a heap operation, a hop one encoding and one decoding; buffers are used again.
 
 use raddle_core::{
-    Bytes, DropReason, Duration, Fate, Flow, Host, Input, LinkErrors, LinkId, LinkNoise, Node, NodeId,
-    Output, Packet, PortAgent, PortId, PortState, Ports, Rate, Report, Time, Verdict,
+    Bytes, DropReason, Duration, Fate, Flow, Host, LinkErrors, LinkId, LinkNoise, LinkStats, Node, NodeId,
+    Observer, Packet, Parts, PortAgent, PortId, PortState, Ports, Rate, Report, Runtime, Signal, Time,
+    Totals,
 };
 use raddle_topology::{Link, Topology};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
-
-/// Whoever listens to a run.
-pub trait Observer {
-    /// A host reports.
-    fn report(&mut self, _now: Time, _node: NodeId, _report: Report) {}
-
-    /// A port took a packet at `now`, whose last bit leaves at `sent`. The bytes may be damaged here, as by a bad link, but not
-    /// their number.
-    fn transmitted(&mut self, _now: Time, _sent: Time, _link: LinkId, _bytes: &mut [u8]) {}
-
-    /// A packet was lost at a node, on its way to a port if it had one; or on the link behind that port.
-    fn dropped(
-        &mut self,
-        _now: Time,
-        _node: NodeId,
-        _port: Option<PortId>,
-        _packet: &Packet,
-        _why: DropReason,
-    ) {
-    }
-
-    /// Bytes came in by a link that are no packet.
-    fn malformed(&mut self, _now: Time, _link: LinkId, _bytes: &[u8], _error: raddle_wire::Error) {}
-}
-
-impl Observer for () {}
-
-/// What a run amounts to. `sent` is the sum of `delivered`, `dropped`, `malformed` and the packets still inside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Totals {
-    /// Packets that hosts and forwarders sent.
-    pub sent: u64,
-    /// Packets that arrived by links.
-    pub packet_hops: u64,
-    /// Packets delivered to hosts, or absorbed by the forwarders that they were for.
-    pub delivered: u64,
-    /// Packets lost at nodes and on links.
-    pub dropped: u64,
-    /// Packets lost because their bytes did not decode.
-    pub malformed: u64,
-}
 
 /// What happens at a time. The order of the variants, then of what they name, breaks ties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -81,13 +41,13 @@ enum Event {
     Flows,
 }
 
-struct NodeState {
-    parts: Node,
+/// Where a node is.
+#[derive(Clone, Copy)]
+struct Place {
+    id: NodeId,
     /// Its ports' states and links begin here.
     first_link: usize,
     ports: usize,
-    /// The wake-up that counts; events for other times are stale.
-    wake: Time,
 }
 
 /// A port with an agent, which is to see what leaves when it leaves.
@@ -100,24 +60,30 @@ struct Metered {
 
 struct Queued {
     packet: Packet,
-    /// Whether it came from this node and not by a link.
-    is_own: bool,
+    /// The port by which it came; `None` if the node sent it.
+    arrival: Option<PortId>,
 }
 
 /// A fabric of nodes, the bytes between them, and their clock.
-pub struct Lockstep<O> {
+pub struct Lockstep<O: Observer> {
+    nodes: Vec<Node<Fabric<O>>>,
+    flows: VecDeque<Flow>,
+    fabric: Fabric<O>,
+}
+
+/// What the nodes run on.
+struct Fabric<O> {
     now: Time,
     topology: Arc<Topology>,
-    nodes: Vec<NodeState>,
-    /// By [`LinkId`], as the next three.
+    /// By [`LinkId`], as the next four.
     ports: Vec<PortState>,
+    stats: Vec<LinkStats>,
     metered: Vec<Option<Metered>>,
     under_way: Vec<VecDeque<(Time, Vec<u8>)>>,
     /// By [`LinkId`]; empty if no link errs.
     noise: Vec<Option<LinkNoise>>,
     spare_buffers: Vec<Vec<u8>>,
     events: BinaryHeap<Reverse<(Time, Event)>>,
-    flows: VecDeque<Flow>,
     totals: Totals,
     observer: O,
 }
@@ -129,23 +95,18 @@ impl<O: Observer> Lockstep<O> {
     /// If the flows are not in order of start, and of id among those that start together.
     pub fn new(
         topology: &Arc<Topology>,
-        mut node: impl FnMut(NodeId) -> Node,
+        mut parts: impl FnMut(NodeId) -> Parts,
         flows: Vec<Flow>,
         observer: O,
     ) -> Self {
         assert!(flows.is_sorted_by_key(|flow| (flow.start, flow.id)), "flows come in order of start");
-        let state = |id| {
-            let parts = node(id);
-            NodeState {
-                wake: parts.host.as_ref().and_then(|host| host.begins()).unwrap_or(Time::NEVER),
-                parts,
-                first_link: topology.link_id(id, PortId(0)).index(),
-                ports: topology.port_count(id),
-            }
+        let node = |id| {
+            let first_link = topology.link_id(id, PortId(0)).index();
+            Node::new(parts(id), Place { id, first_link, ports: topology.port_count(id) })
         };
-        let nodes: Vec<_> = topology.nodes().map(state).collect();
-        let begins = topology.nodes().zip(&nodes).filter(|(_, node)| node.wake < Time::NEVER);
-        let begins = begins.map(|(id, node)| (node.wake, Event::Wake(id)));
+        let nodes: Vec<Node<Fabric<O>>> = topology.nodes().map(node).collect();
+        let begins = nodes.iter().filter(|node| node.wake() < Time::NEVER);
+        let begins = begins.map(|node| (node.wake(), Event::Wake(node.place().id)));
         let flows_begin = flows.first().map(|flow| (flow.start, Event::Flows));
         let links = (0..topology.link_slots()).map(|id| topology.link(LinkId::of(id)));
         let ports = links.map(|link| PortState {
@@ -154,57 +115,58 @@ impl<O: Observer> Lockstep<O> {
             up: link.is_some(),
             paused: raddle_core::Paused::NONE,
         });
-        Self {
+        let fabric = Fabric {
             now: Time::ZERO,
             ports: ports.collect(),
+            stats: vec![LinkStats::default(); topology.link_slots()],
             metered: (0..topology.link_slots()).map(|_| None).collect(),
             under_way: vec![VecDeque::new(); topology.link_slots()],
             noise: Vec::new(),
             topology: Arc::clone(topology),
             spare_buffers: Vec::new(),
             events: begins.chain(flows_begin).map(Reverse).collect(),
-            nodes,
-            flows: flows.into(),
             totals: Totals::default(),
             observer,
-        }
+        };
+        Self { nodes, flows: flows.into(), fabric }
     }
 
     /// Gives ports, by the link that leaves them, the agents that `agent` makes.
     #[must_use]
     pub fn with_agents(mut self, mut agent: impl FnMut(LinkId) -> Option<Box<dyn PortAgent>>) -> Self {
         let metered = |agent| Metered { agent, waiting: VecDeque::new(), sending: None };
-        let links = 0..self.topology.link_slots();
-        self.metered = links.map(|link| agent(LinkId::of(link)).map(metered)).collect();
+        let links = 0..self.fabric.topology.link_slots();
+        self.fabric.metered = links.map(|link| agent(LinkId::of(link)).map(metered)).collect();
         self
     }
 
     /// Makes links lose and damage packets from now on.
     #[must_use]
     pub fn with_errors(mut self, errors: &LinkErrors) -> Self {
-        let links = 0..self.topology.link_slots();
-        self.noise = links.map(|link| errors.on(LinkId::of(link))).collect();
+        let links = 0..self.fabric.topology.link_slots();
+        self.fabric.noise = links.map(|link| errors.on(LinkId::of(link))).collect();
         self
     }
 
     /// Runs until nothing is left to do, or to the end of `limit`. Returns whether nothing is left.
     ///
     /// # Panics
-    /// If a packet's `size` is not that of its bytes, or if a forwarder holds a packet, which only signals between
-    /// neighbours, unknown here, could release.
+    /// If a packet's `size` is not that of its bytes, or if a forwarder answers a neighbour with a signal, which has no
+    /// bytes.
     pub fn run(&mut self, limit: Time) -> bool {
-        while let Some(&Reverse((at, event))) = self.events.peek() {
+        while let Some(&Reverse((at, event))) = self.fabric.events.peek() {
             if at > limit {
-                self.now = limit;
+                self.fabric.now = limit;
                 return false;
             }
-            self.events.pop();
-            debug_assert!(at >= self.now, "time never runs backward");
-            self.now = at;
+            self.fabric.events.pop();
+            debug_assert!(at >= self.fabric.now, "time never runs backward");
+            self.fabric.now = at;
+            self.fabric.totals.events += 1;
             match event {
                 Event::Arrival(link) => self.arrive(link),
                 Event::Sent(link) => self.transmission_ends(link),
-                Event::Wake(node) => self.wake(node),
+                Event::Wake(node) => self.nodes[node.index()].woken(&mut self.fabric),
                 Event::Flows => self.start_flows(),
             }
         }
@@ -213,200 +175,121 @@ impl<O: Observer> Lockstep<O> {
 
     /// The time of the last event, or the limit at which the run stopped.
     pub fn now(&self) -> Time {
-        self.now
+        self.fabric.now
     }
 
     /// What has happened so far.
     pub fn totals(&self) -> &Totals {
-        &self.totals
+        &self.fabric.totals
     }
 
-    /// Packets now queued at or under way on links.
+    /// What passed over each link, by [`LinkId`]; how much waited is not looked at.
+    pub fn link_stats(&self) -> &[LinkStats] {
+        &self.fabric.stats
+    }
+
+    /// Packets now held by forwarders, and queued at or under way on links.
     pub fn packets_inside(&self) -> usize {
-        let waiting = self.metered.iter().flatten().map(|port| port.waiting.len());
-        self.under_way.iter().map(VecDeque::len).chain(waiting).sum()
+        let held = self.nodes.iter().map(|node| node.held().count());
+        let waiting = self.fabric.metered.iter().flatten().map(|port| port.waiting.len());
+        self.fabric.under_way.iter().map(VecDeque::len).chain(waiting).chain(held).sum()
     }
 
     /// The host at `node`, to look into after a run.
     pub fn host(&self, node: NodeId) -> Option<&dyn Host> {
-        self.nodes[node.index()].parts.host.as_deref()
+        self.nodes[node.index()].host()
     }
 
     /// Whoever listened.
     pub fn observer(&self) -> &O {
-        &self.observer
+        &self.fabric.observer
     }
 
     /// Whoever listened, for good.
     pub fn into_observer(self) -> O {
-        self.observer
+        self.fabric.observer
     }
 
     fn arrive(&mut self, link: LinkId) {
-        let queue = &mut self.under_way[link.index()];
+        let Self { nodes, fabric, .. } = self;
+        let queue = &mut fabric.under_way[link.index()];
         let (_, mut bytes) = queue.pop_front().expect("an arrival is pushed for a packet under way");
         if let Some(&(arrives, _)) = queue.front() {
-            self.events.push(Reverse((arrives, Event::Arrival(link))));
+            fabric.events.push(Reverse((arrives, Event::Arrival(link))));
         }
-        let noise = self.noise.get_mut(link.index()).and_then(Option::as_mut);
-        match noise.map_or(Fate::Whole, |noise| noise.pass(self.now, &mut bytes)) {
-            Fate::Lost => self.vanish(link, &bytes),
-            Fate::Whole | Fate::Damaged => self.receive(link, &bytes),
+        let noise = fabric.noise.get_mut(link.index()).and_then(Option::as_mut);
+        match noise.map_or(Fate::Whole, |noise| noise.pass(fabric.now, &mut bytes)) {
+            Fate::Lost => fabric.vanish(link, &bytes),
+            Fate::Whole | Fate::Damaged => {
+                let to = fabric.end(link).to;
+                fabric.receive(&mut nodes[to.index()], link, &bytes);
+            }
         }
-        self.spare_buffers.push(bytes);
+        fabric.spare_buffers.push(bytes);
+    }
+
+    fn start_flows(&mut self) {
+        while let Some(flow) = self.flows.front().copied() {
+            if flow.start > self.fabric.now {
+                self.fabric.events.push(Reverse((flow.start, Event::Flows)));
+                return;
+            }
+            self.flows.pop_front();
+            self.nodes[flow.src.index()].start(&mut self.fabric, &flow);
+        }
+    }
+
+    fn transmission_ends(&mut self, link: LinkId) {
+        let fabric = &mut self.fabric;
+        let Some(metered) = &mut fabric.metered[link.index()] else { return };
+        let Queued { packet, arrival } = metered.sending.take().expect("a transmission that ends was begun");
+        metered.agent.left(fabric.now, packet.class(), packet.size);
+        fabric.serve(link);
+        let node = &mut self.nodes[fabric.end(link).from.index()];
+        if node.left(fabric, &packet, arrival) {
+            node.poll(fabric);
+        }
+    }
+}
+
+impl<O: Observer> Fabric<O> {
+    /// The link that packets travel on.
+    fn end(&self, link: LinkId) -> Link {
+        *self.topology.link(link).expect("packets travel on links")
     }
 
     /// A node reads what has come in by a link.
-    fn receive(&mut self, link: LinkId, bytes: &[u8]) {
-        let end = self.topology.link(link).expect("packets travel on links");
-        let (node, port) = (end.to, end.to_port);
+    fn receive(&mut self, node: &mut Node<Self>, link: LinkId, bytes: &[u8]) {
+        let port = self.end(link).to_port;
         self.totals.packet_hops += 1;
-        let due = match Packet::decode(bytes) {
+        match Packet::decode(bytes) {
             Ok(mut packet) => {
-                let out = self.topology.link_id(node, port).index();
+                let out = node.place().link(port);
                 if let Some(Metered { agent, .. }) = &mut self.metered[out] {
                     agent.arrive(self.now, &mut packet, &self.ports[out]);
                 }
-                self.pass(node, packet, Some(port))
+                node.arrived(self, packet, port);
             }
             Err(error) => {
-                self.totals.malformed += 1;
+                self.totals.count_malformed();
+                self.stats[link.index()].drops += 1;
                 self.observer.malformed(self.now, link, bytes, error);
-                self.tell(node, Input::Corrupted { port })
+                node.corrupted(self, port);
             }
-        };
-        if due {
-            self.poll(node);
         }
     }
 
     /// A packet is lost on a link.
     fn vanish(&mut self, link: LinkId, bytes: &[u8]) {
-        let &Link { from, from_port, .. } = self.topology.link(link).expect("packets travel on links");
-        self.totals.dropped += 1;
-        if let Ok(packet) = Packet::decode(bytes) {
-            self.observer.dropped(self.now, from, Some(from_port), &packet, DropReason::Lost);
-        }
-    }
-
-    fn wake(&mut self, node: NodeId) {
-        if self.nodes[node.index()].wake == self.now {
-            self.nodes[node.index()].wake = Time::NEVER;
-            self.poll(node);
-        }
-    }
-
-    fn start_flows(&mut self) {
-        while let Some(flow) = self.flows.front().copied() {
-            if flow.start > self.now {
-                self.events.push(Reverse((flow.start, Event::Flows)));
-                return;
+        let Link { from, from_port, .. } = self.end(link);
+        self.stats[link.index()].drops += 1;
+        match Packet::decode(bytes) {
+            Ok(packet) => {
+                self.totals.count_dropped(&packet, DropReason::Lost);
+                self.observer.dropped(self.now, from, Some(from_port), &packet, DropReason::Lost);
             }
-            self.flows.pop_front();
-            self.tell(flow.src, Input::Flow(&flow));
-            self.poll(flow.src);
+            Err(_) => self.totals.count_malformed(),
         }
-    }
-
-    /// Tells a node's host something. Returns whether there is a host, which is then due a poll.
-    fn tell(&mut self, node: NodeId, input: Input<'_>) -> bool {
-        let host = &mut self.nodes[node.index()].parts.host;
-        host.as_mut().map(|host| host.handle(self.now, input)).is_some()
-    }
-
-    /// Lets a node's host do all it wants to do now.
-    fn poll(&mut self, node: NodeId) {
-        loop {
-            let state = &mut self.nodes[node.index()];
-            let Some(host) = &mut state.parts.host else { return };
-            let ports = &self.ports[state.first_link..state.first_link + state.ports];
-            match host.poll(self.now, &Ports(ports)) {
-                Output::Send { packet, port } => {
-                    self.totals.sent += 1;
-                    match port {
-                        Some(port) => self.enqueue(node, port, packet, true),
-                        None => self.pass(node, packet, None),
-                    };
-                }
-                Output::Report(report) => self.observer.report(self.now, node, report),
-                Output::WakeAt(at) if at < Time::NEVER => {
-                    let at = at.max(self.now);
-                    if state.wake != at {
-                        state.wake = at;
-                        self.events.push(Reverse((at, Event::Wake(node))));
-                    }
-                    return;
-                }
-                Output::WakeAt(_) | Output::Idle => {
-                    state.wake = Time::NEVER;
-                    return;
-                }
-            }
-        }
-    }
-
-    /// Does with a packet in a node what its forwarder says. Returns whether the host is due a poll.
-    fn pass(&mut self, node: NodeId, mut packet: Packet, arrival: Option<PortId>) -> bool {
-        let state = &mut self.nodes[node.index()];
-        let verdict = match &mut state.parts.forwarder {
-            Some(forwarder) => {
-                let ports = &self.ports[state.first_link..state.first_link + state.ports];
-                forwarder.forward(self.now, &mut packet, arrival, &Ports(ports))
-            }
-            None if arrival.is_some() => Verdict::Deliver,
-            None => Verdict::Forward(PortId(0)),
-        };
-        let is_own = arrival.is_none();
-        match verdict {
-            Verdict::Forward(port) => self.enqueue(node, port, packet, is_own),
-            Verdict::Deliver => {
-                self.totals.delivered += 1;
-                self.tell(node, Input::Packet { packet: &packet, port: arrival.unwrap_or(PortId(0)) })
-            }
-            Verdict::Drop(reason) => self.lose(node, None, &packet, reason),
-            Verdict::Answer(port) => self.enqueue(node, port, packet, is_own) | self.originate(node),
-            Verdict::Absorb => {
-                self.totals.delivered += 1;
-                self.originate(node)
-            }
-            Verdict::Hold(_) => panic!("node {node} holds a packet, which no signal could release"),
-        }
-    }
-
-    /// Sends what a node's forwarder has to send of its own. Returns whether the node's host is due a poll.
-    fn originate(&mut self, node: NodeId) -> bool {
-        let mut due = false;
-        while let Some(forwarder) = &mut self.nodes[node.index()].parts.forwarder
-            && let Some((packet, port)) = forwarder.originate()
-        {
-            self.totals.sent += 1;
-            due |= self.enqueue(node, port, packet, true);
-        }
-        due
-    }
-
-    /// Hands a packet, of this node's own or not, to a port. Returns whether the node's host is due a poll.
-    fn enqueue(&mut self, node: NodeId, port: PortId, mut packet: Packet, is_own: bool) -> bool {
-        let link = self.topology.link_id(node, port);
-        let exists = port.index() < self.nodes[node.index()].ports;
-        if !exists || self.topology.link(link).is_none() {
-            return self.lose(node, Some(port), &packet, DropReason::LinkDown);
-        }
-        let time = self.serialisation(link, &packet);
-        let state = &mut self.ports[link.index()];
-        let start = state.free_at.max(self.now);
-        let Some(metered) = &mut self.metered[link.index()] else {
-            self.launch(link, start + time, &packet);
-            return false;
-        };
-        let notice = metered.agent.enqueue(self.now, &mut packet, state);
-        state.free_at = start + time;
-        metered.waiting.push_back(Queued { packet, is_own });
-        self.serve(link);
-        notice.is_some_and(|notice| {
-            self.totals.sent += 1;
-            self.pass(node, notice, None)
-        })
     }
 
     /// Begins the next transmission of a port with an agent, if none is under way and anything waits.
@@ -415,24 +298,13 @@ impl<O: Observer> Lockstep<O> {
         if metered.sending.is_some() {
             return;
         }
-        let Some(Queued { mut packet, is_own }) = metered.waiting.pop_front() else { return };
+        let Some(Queued { mut packet, arrival }) = metered.waiting.pop_front() else { return };
         metered.agent.dequeue(self.now, &mut packet, &self.ports[link.index()]);
         let sent = self.now + self.serialisation(link, &packet);
         self.launch(link, sent, &packet);
         self.events.push(Reverse((sent, Event::Sent(link))));
         if let Some(metered) = &mut self.metered[link.index()] {
-            metered.sending = Some(Queued { packet, is_own });
-        }
-    }
-
-    fn transmission_ends(&mut self, link: LinkId) {
-        let Some(metered) = &mut self.metered[link.index()] else { return };
-        let Queued { packet, is_own } = metered.sending.take().expect("a transmission that ends was begun");
-        metered.agent.left(self.now, packet.class(), packet.size);
-        self.serve(link);
-        let node = self.topology.link(link).expect("packets leave by links").from;
-        if is_own && self.tell(node, Input::Sent(&packet)) {
-            self.poll(node);
+            metered.sending = Some(Queued { packet, arrival });
         }
     }
 
@@ -449,21 +321,101 @@ impl<O: Observer> Lockstep<O> {
         bytes.clear();
         packet.encode(&mut bytes);
         assert_eq!(packet.size as usize, bytes.len(), "the size of {:?}", packet.header);
+        let kind = packet.kind();
+        self.stats[link.index()].count(kind, packet.size);
+        self.totals.count_forwarded(kind, packet.size);
+        if O::FORWARDED {
+            self.observer.forwarded(self.now, sent, link, packet);
+        }
         self.observer.transmitted(self.now, sent, link, &mut bytes);
 
-        let arrives = sent + self.topology.link(link).expect("packets leave by links").delay;
+        let arrives = sent + self.end(link).delay;
         let queue = &mut self.under_way[link.index()];
         queue.push_back((arrives, bytes));
         if queue.len() == 1 {
             self.events.push(Reverse((arrives, Event::Arrival(link))));
         }
     }
+}
 
-    /// Loses a packet. Returns whether the node has a host, which was told and is due a poll.
-    fn lose(&mut self, node: NodeId, port: Option<PortId>, packet: &Packet, reason: DropReason) -> bool {
-        self.totals.dropped += 1;
-        self.observer.dropped(self.now, node, port, packet, reason);
-        self.tell(node, Input::Dropped { packet, port: port.unwrap_or(PortId(0)), reason })
+impl Place {
+    /// The link behind a port.
+    fn link(self, port: PortId) -> usize {
+        self.first_link + port.index()
+    }
+}
+
+impl<O: Observer> Runtime for Fabric<O> {
+    type Place = Place;
+    type Slot = Packet;
+
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn totals(&mut self) -> &mut Totals {
+        &mut self.totals
+    }
+
+    fn ports(&self, place: &Place) -> Ports<'_> {
+        Ports(&self.ports[place.first_link..place.first_link + place.ports])
+    }
+
+    fn packet<'a>(&'a mut self, place: &Place, slot: &'a mut Packet) -> (&'a mut Packet, Ports<'a>) {
+        (slot, self.ports(place))
+    }
+
+    fn insert(&mut self, packet: Packet) -> Packet {
+        packet
+    }
+
+    fn remove(&mut self, slot: Packet) -> Packet {
+        slot
+    }
+
+    fn enqueue(
+        &mut self,
+        node: &mut Node<Self>,
+        mut packet: Packet,
+        arrival: Option<PortId>,
+        out: PortId,
+    ) -> bool {
+        let place = *node.place();
+        let link = LinkId::of(place.link(out));
+        if out.index() >= place.ports || self.topology.link(link).is_none() {
+            return node.lose(self, packet, arrival, Some(out), DropReason::LinkDown);
+        }
+        let time = self.serialisation(link, &packet);
+        let state = &mut self.ports[link.index()];
+        let start = state.free_at.max(self.now);
+        let Some(metered) = &mut self.metered[link.index()] else {
+            self.launch(link, start + time, &packet);
+            return false;
+        };
+        let notice = metered.agent.enqueue(self.now, &mut packet, state);
+        state.free_at = start + time;
+        metered.waiting.push_back(Queued { packet, arrival });
+        self.serve(link);
+        notice.is_some_and(|notice| node.send(self, notice, None))
+    }
+
+    fn lost(&mut self, place: &Place, out: Option<PortId>, packet: &Packet, why: DropReason) {
+        if let Some(out) = out.filter(|out| out.index() < place.ports) {
+            self.stats[place.link(out)].drops += 1;
+        }
+        self.observer.dropped(self.now, place.id, out, packet, why);
+    }
+
+    fn reported(&mut self, place: &Place, report: Report) {
+        self.observer.report(self.now, place.id, report);
+    }
+
+    fn wake_at(&mut self, place: &Place, at: Time) {
+        self.events.push(Reverse((at, Event::Wake(place.id))));
+    }
+
+    fn signal(&mut self, place: &Place, port: PortId, _: Signal) {
+        panic!("the forwarder of node {} answers at port {}: signals have no bytes", place.id, port.0);
     }
 }
 

@@ -6,7 +6,7 @@ mod both;
 use both::{run_in_lockstep, simulate};
 use proptest::prelude::*;
 use raddle_core::{
-    Bytes, Duration, Flow, FlowId, Forwarder, Header, Host, Input, LinkErrors, Node, NodeId, Output, Packet,
+    Bytes, Duration, Flow, FlowId, Forwarder, Header, Host, Input, LinkErrors, NodeId, Output, Packet, Parts,
     PortId, Ports, Rate, Stream, Time, Verdict,
 };
 use raddle_topology::{Builder, Shape, Topology};
@@ -118,7 +118,7 @@ proptest! {
         let errors = LinkErrors { seed, loss, corruption, ..LinkErrors::default() };
         starts.sort_unstable();
         let flows: Vec<_> = (0..).zip(starts).map(|(id, start)| flow(id, id % nodes, start)).collect();
-        let chatterbox = |id: NodeId| Node {
+        let chatterbox = |id: NodeId| Parts {
             host: Some(Box::new(Chatterbox {
                 random: Stream::new(seed, id.0.into(), "chatter"),
                 outbox: Vec::new(),

@@ -6,7 +6,7 @@ mod both;
 
 use both::{Trace, run_in_lockstep, simulate};
 use raddle_core::{
-    Bytes, Duration, Flow, FlowId, Header, Host, Input, LinkErrors, Node, NodeId, Output, Ports, Rate,
+    Bytes, Duration, Flow, FlowId, Header, Host, Input, LinkErrors, NodeId, Output, Parts, Ports, Rate,
     Report, Stream, Time,
 };
 use raddle_schemes::r2c2::{Fabric, Params, R2c2Node, SourceRoute};
@@ -47,8 +47,8 @@ impl Rack {
         Self { topology: Arc::clone(topology), params, nodes: topology.nodes().map(node).collect() }
     }
 
-    fn parts(&self, id: NodeId) -> Node {
-        Node {
+    fn parts(&self, id: NodeId) -> Parts {
+        Parts {
             host: Some(Box::new(self.nodes[id.index()].clone())),
             forwarder: Some(Box::new(SourceRoute::new(self.params.hop_bits))),
         }

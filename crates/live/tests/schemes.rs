@@ -5,11 +5,11 @@ mod both;
 
 use both::{run_in_lockstep, simulate};
 use raddle_core::{
-    Bytes, Duration, Flow, FlowId, Header, LinkErrors, LinkId, NodeId, Rate, Report, Stream, Time,
+    Bytes, Duration, Flow, FlowId, Header, LinkErrors, LinkId, NodeId, Observer, Rate, Report, Stream, Time,
 };
-use raddle_live::lockstep::{Lockstep, Observer};
+use raddle_live::lockstep::Lockstep;
 use raddle_schemes::parameter::{Settings, Value};
-use raddle_schemes::registry::{self, Parts, Plan, TRANSPORTS, Transport, transport};
+use raddle_schemes::registry::{self, Built, Plan, TRANSPORTS, Transport, transport};
 use raddle_topology::builders::{self, ClosRates};
 use raddle_topology::{Topology, XgftSize};
 use std::collections::BTreeSet;
@@ -30,7 +30,7 @@ fn flows(nodes: u64) -> Vec<Flow> {
 }
 
 /// The parts on this fabric; `None` if some port needs a queue of its own, which FIFOs are not, or the routing does not fit the fabric.
-fn parts(scheme: &Transport, routing: &str, topology: &Arc<Topology>) -> Option<Parts> {
+fn parts(scheme: &Transport, routing: &str, topology: &Arc<Topology>) -> Option<Built> {
     parts_with(scheme, routing, topology, &Settings::defaults(scheme.info.parameters))
 }
 
@@ -40,7 +40,7 @@ fn parts_with(
     routing: &str,
     topology: &Arc<Topology>,
     settings: &Settings,
-) -> Option<Parts> {
+) -> Option<Built> {
     let points = registry::CONGESTION_POINTS.iter().find(|points| points.info.name == "qcn");
     let of_points = Settings::defaults(points.expect("in the registry").info.parameters);
     let congestion_points = Some(("qcn", &of_points));
@@ -202,6 +202,6 @@ fn tcp_delivers_over_links_that_damage_bytes() {
     let mut live = Lockstep::new(&topology, node, flows.clone(), BadLinks::default());
     assert!(live.run(Time::ZERO + Duration::from_ms(10_000)), "at rest within 10 s");
     assert_eq!(live.observer().delivered, flows.len());
-    assert_eq!(live.totals().malformed, u64::from(live.observer().packets / 40));
+    assert_eq!(live.totals().drops.malformed, u64::from(live.observer().packets / 40));
     assert!(live.observer().with_sack > 0);
 }

@@ -24,14 +24,12 @@ mod simulation;
 mod slab;
 mod sync;
 mod threads;
-mod totals;
 mod watchdog;
 mod windows;
 mod wire;
 
 pub use failure::Change;
-pub use observer::Observer;
-pub use port::{LinkStats, PortSetup, QueueDepths};
-pub use simulation::{Config, Progress, Reached, Simulation, Switching};
+pub use port::{PortSetup, QueueDepths};
+pub use raddle_core::{LinkStats, Observer, Progress, Totals};
+pub use simulation::{Config, Reached, Simulation, Switching};
 pub use threads::Threads;
-pub use totals::{Count, Totals};

@@ -1,33 +1,7 @@
-//! Whoever listens to a run hears all that happens in the order of events, however many threads make it happen.
+//! A listener of a run hears all that happens in the order of events, however many threads make it happen.
 
 use crate::events::Event;
-use raddle_core::{DropReason, LinkId, NodeId, Packet, PortId, Report, Time};
-
-/// Whoever listens to a run, on the thread that runs it.
-///
-/// What it hears comes in the order of events, but may come a little after they have happened.
-pub trait Observer {
-    /// Whether to hear of every packet that a port accepts, which is dear. Otherwise
-    /// [`forwarded`](Self::forwarded) is never called.
-    const FORWARDED: bool = false;
-
-    /// A host reports.
-    fn report(&mut self, _now: Time, _node: NodeId, _report: Report) {}
-    /// A packet was accepted by a port at `now`; its last bit leaves at `sent`.
-    fn forwarded(&mut self, _now: Time, _sent: Time, _link: LinkId, _packet: &Packet) {}
-    /// A packet was lost at a node, on its way to a port if it had one.
-    fn dropped(
-        &mut self,
-        _now: Time,
-        _node: NodeId,
-        _port: Option<PortId>,
-        _packet: &Packet,
-        _why: DropReason,
-    ) {
-    }
-}
-
-impl Observer for () {}
+use raddle_core::{DropReason, LinkId, NodeId, Observer, Packet, PortId, Report, Time};
 
 /// What an observer is to hear.
 #[derive(Debug)]

@@ -1,15 +1,13 @@
 //! Egress ports and the links behind them.
 
 use crate::prefetch::{prefetch, prefetch_at};
-use crate::slab::Origin;
 use crate::wire::Wire;
 use raddle_core::{
-    Admit, Bytes, CONTROL, Duration, LinkFlowControl, LinkNoise, Packet, Paused, PortAgent, PortId, Queue,
-    Rate, Signal, Time,
+    Admit, Bytes, CONTROL, Duration, LinkFlowControl, LinkNoise, LinkStats, Packet, Paused, PortAgent,
+    PortId, Queue, Rate, Signal, Time,
 };
 use raddle_topology::{Link, LinkLayer};
 use std::collections::VecDeque;
-use std::ops::AddAssign;
 
 /// How one egress port queues.
 #[derive(Default)]
@@ -30,34 +28,6 @@ pub struct PortSetup {
     pub agent: Option<Box<dyn PortAgent>>,
     /// Flow control of the link, which needs a queue that heeds it.
     pub flow_control: Option<Box<dyn LinkFlowControl>>,
-}
-
-/// What passed over one directed link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LinkStats {
-    /// Packets with application bytes.
-    pub data_packets: u64,
-    /// Their bytes, headers included.
-    pub data_bytes: u64,
-    /// Packets without.
-    pub control_packets: u64,
-    /// Their bytes.
-    pub control_bytes: u64,
-    /// Packets lost at this port or link.
-    pub drops: u64,
-    /// Most bytes that waited at once, the packet in service included.
-    pub peak_queue: u64,
-}
-
-impl AddAssign for LinkStats {
-    fn add_assign(&mut self, other: Self) {
-        self.data_packets += other.data_packets;
-        self.data_bytes += other.data_bytes;
-        self.control_packets += other.control_packets;
-        self.control_bytes += other.control_bytes;
-        self.drops += other.drops;
-        self.peak_queue = self.peak_queue.max(other.peak_queue);
-    }
 }
 
 /// How many packets found how much in a port's queue when they joined it: the i-th number counts those that found
@@ -206,7 +176,8 @@ pub(crate) struct InService {
     pub(crate) packet: Option<Packet>,
     pub(crate) class: u8,
     pub(crate) size: u32,
-    pub(crate) origin: Origin,
+    /// The port by which it came in; `None` if the node sent it.
+    pub(crate) arrival: Option<PortId>,
 }
 
 impl Served {

@@ -2,16 +2,18 @@
 
 use crate::divide::Division;
 use crate::failure::{self, Change};
-use crate::observer::{Observer, tell};
+use crate::observer::tell;
 use crate::partition::{BYTES_A_LINK, Partition, Plan, at_rest, regroup};
-use crate::port::{LinkStats, PortSetup, QueueDepths};
+use crate::port::{PortSetup, QueueDepths};
 use crate::slab::BYTES_A_PACKET;
 use crate::threads::{Chooser, Piece, Threads, wall_clock};
-use crate::totals::Totals;
 use crate::watchdog::Watchdog;
 use crate::windows::{Ended, Windows};
 use crate::wire::Travelling;
-use raddle_core::{Duration, Flow, FlowControlAccount, Host, LinkErrors, LinkId, Node, NodeId, Time};
+use raddle_core::{
+    Duration, Flow, FlowControlAccount, Host, LinkErrors, LinkId, LinkStats, NodeId, Observer, Parts,
+    Progress, Time, Totals,
+};
 use raddle_topology::Topology;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -44,17 +46,6 @@ pub struct Config {
     pub queue_depths: bool,
     /// Threads that share the work.
     pub threads: Threads,
-}
-
-/// How far a run is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// Simulated time.
-    pub now: Time,
-    /// Packets of any kind that have crossed a link.
-    pub packet_hops: u64,
-    /// Flows whose last byte was delivered in order.
-    pub flows_delivered: u64,
 }
 
 /// How far a run came.
@@ -118,7 +109,7 @@ impl<O: Observer> Simulation<O> {
     /// If the flows are not in order of start.
     pub fn new(
         topology: &Arc<Topology>,
-        node: impl FnMut(NodeId) -> Node,
+        node: impl FnMut(NodeId) -> Parts,
         port: impl FnMut(LinkId) -> PortSetup,
         flows: impl Into<Arc<[Flow]>>,
         config: Config,
@@ -210,9 +201,9 @@ impl<O: Observer> Simulation<O> {
                 // Partitions part between two instants.
                 partition.run(end.min(partition.now() + Duration::from_ps(1)), u64::MAX)
             } else {
-                let (now, events, started) = (partition.now(), partition.totals.events, wall_clock());
+                let (now, events, started) = (partition.now(), partition.totals().events, wall_clock());
                 let is_over = partition.run(end, self.chooser.events());
-                let events = partition.totals.events - events;
+                let events = partition.totals().events - events;
                 let (simulated, took) = (partition.now().since(now), started.elapsed());
                 let windows = self.windows(simulated, events);
                 self.unjudged.add(Piece { events, windows, took });
@@ -221,7 +212,7 @@ impl<O: Observer> Simulation<O> {
             let partition = &mut self.partitions[0];
             partition.drain_log(&mut heard);
             tell(&mut self.observer, &mut heard);
-            let Totals { packet_hops, flows_delivered, .. } = partition.totals;
+            let Totals { packet_hops, flows_delivered, .. } = *partition.totals();
             if divides {
                 return Ended::Divide;
             }
@@ -239,7 +230,7 @@ impl<O: Observer> Simulation<O> {
         let (observer, chooser) = (&mut self.observer, &mut self.chooser);
         let mut heard = Vec::new();
         let mut windows = 0_u32;
-        let mut before: u64 = self.partitions.iter().map(|partition| partition.totals.events).sum();
+        let mut before: u64 = self.partitions.iter().map(|partition| partition.totals().events).sum();
         let mut started = wall_clock();
         let windows_run =
             Windows::new(self.partitions.len(), self.cores, self.division.lookahead(), end, &self.changes);
@@ -303,7 +294,7 @@ impl<O: Observer> Simulation<O> {
     /// What has happened so far.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();
-        self.partitions.iter().for_each(|partition| totals += partition.totals);
+        self.partitions.iter().for_each(|partition| totals += *partition.totals());
         totals
     }
 
@@ -367,7 +358,7 @@ impl<O: Observer> Simulation<O> {
     /// The host at `node`, to look into after a run.
     pub fn host(&self, node: NodeId) -> Option<&dyn Host> {
         let partition = &self.partitions[self.division.home(node)];
-        partition.nodes[self.division.place(node) as usize].parts.host.as_deref()
+        partition.nodes[self.division.place(node) as usize].host()
     }
 
     /// What the event queue of each partition has been asked since the last call, or the start.

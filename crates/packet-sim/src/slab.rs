@@ -3,16 +3,13 @@
 use crate::prefetch::{prefetch, prefetch_at};
 use raddle_core::{Packet, PortId, Time};
 
-/// How a packet came into its present node.
+/// Where a packet that is in a node came from and goes to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Origin {
     /// The port it came in by; `None` at the node that sent it.
     pub(crate) port: Option<PortId>,
     /// The link for which it waits at a served port; [`NOWHERE`] if it does not.
     pub(crate) bound: u32,
-    /// When its last bit reaches the present node (later than now only under cut-through), or the next one if it is on its
-    /// way there.
-    pub(crate) tail: Time,
 }
 
 /// No link.
@@ -20,10 +17,22 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 
 impl Origin {
     /// Sent by the present node itself.
-    pub(crate) const HERE: Self = Self { port: None, bound: NOWHERE, tail: Time::ZERO };
+    pub(crate) const HERE: Self = Self { port: None, bound: NOWHERE };
+}
 
-    fn is_plain(self) -> bool {
-        self.port.is_none() && self.bound == NOWHERE && self.tail == Time::ZERO
+/// A packet out of its slot, with what its slot says of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Parcel {
+    pub(crate) packet: Packet,
+    pub(crate) origin: Origin,
+    /// See [`Slab::tail`].
+    pub(crate) tail: Time,
+}
+
+impl Parcel {
+    fn is_plain(&self) -> bool {
+        let Origin { port, bound } = self.origin;
+        port.is_none() && bound == NOWHERE && self.tail == Time::ZERO
     }
 }
 
@@ -41,8 +50,9 @@ pub(crate) const BYTES_A_PACKET: usize = size_of::<Slot>();
 #[derive(Debug, Default)]
 pub(crate) struct Slab {
     slots: Vec<Slot>,
-    /// Where packets came from, kept up only for those that wait where it will matter.
-    origins: Vec<Origin>,
+    /// Where packets came from, and when their last bits reach their present nodes, or the next if they are on their way
+    /// there; each kept up only where it will matter.
+    origins: Vec<(Origin, Time)>,
     free: Vec<u32>,
 }
 
@@ -81,29 +91,32 @@ impl Slab {
         self.slots[slot as usize].0.as_mut().expect(PRESENT)
     }
 
-    /// Puts a packet in with its origin.
-    pub(crate) fn put(&mut self, packet: Packet, origin: Origin) -> u32 {
+    /// Puts a packet in with what another slot said of it.
+    pub(crate) fn put(&mut self, parcel: Parcel) -> u32 {
+        let is_plain = parcel.is_plain();
+        let Parcel { packet, origin, tail } = parcel;
         let slot = self.insert(packet);
         // Most fabrics keep no origins.
-        if !origin.is_plain() || (slot as usize) < self.origins.len() {
+        if !is_plain || (slot as usize) < self.origins.len() {
             self.set_origin(slot, origin);
+            self.set_tail(slot, tail);
         }
         slot
     }
 
-    /// Takes a packet out with its origin.
-    pub(crate) fn take(&mut self, slot: u32) -> (Packet, Origin) {
-        (self.remove(slot), self.origin(slot))
+    /// Takes a packet out with what its slot says of it.
+    pub(crate) fn take(&mut self, slot: u32) -> Parcel {
+        Parcel { packet: self.remove(slot), origin: self.origin(slot), tail: self.tail(slot) }
     }
 
     pub(crate) fn origin(&self, slot: u32) -> Origin {
-        self.origins.get(slot as usize).copied().unwrap_or(Origin::HERE)
+        self.origins.get(slot as usize).map_or(Origin::HERE, |&(origin, _)| origin)
     }
 
     #[inline]
     pub(crate) fn set_origin(&mut self, slot: u32, origin: Origin) {
         self.reach(slot);
-        self.origins[slot as usize] = origin;
+        self.origins[slot as usize].0 = origin;
     }
 
     #[inline]
@@ -115,16 +128,18 @@ impl Slab {
 
     #[cold]
     fn extend_origins(&mut self) {
-        self.origins.resize(self.slots.len(), Origin::HERE);
+        self.origins.resize(self.slots.len(), (Origin::HERE, Time::ZERO));
     }
 
+    /// When the last bit of a packet reaches the present node, or the next one if it is on its way there; known only under
+    /// cut-through, where that may be later than now.
     pub(crate) fn tail(&self, slot: u32) -> Time {
-        self.origins[slot as usize].tail
+        self.origins.get(slot as usize).map_or(Time::ZERO, |&(_, tail)| tail)
     }
 
     pub(crate) fn set_tail(&mut self, slot: u32, tail: Time) {
         self.reach(slot);
-        self.origins[slot as usize].tail = tail;
+        self.origins[slot as usize].1 = tail;
     }
 
     /// The packets there are, with their slots.

@@ -12,8 +12,7 @@ use crate::events::Event;
 use crate::mail::Mail;
 use crate::observer::Heard;
 use crate::partition::Partition;
-use crate::simulation::Progress;
-use raddle_core::{Duration, Time};
+use raddle_core::{Duration, Progress, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -154,19 +153,20 @@ impl<'a> Windows<'a> {
     ) -> Result<bool, Broken> {
         let mut stop = false;
         for boxes in self.boxes.iter().cycle() {
-            let desk = &boxes.desks[partition.number];
-            for (mail, to) in partition.outgoing.iter_mut().zip(&boxes.mail[partition.number]) {
+            let number = partition.number;
+            let desk = &boxes.desks[number];
+            for (mail, to) in partition.outgoing().zip(&boxes.mail[number]) {
                 if !mail.is_empty() {
                     std::mem::swap(mail, &mut locked(to));
                 }
             }
-            if !partition.log.is_empty() {
+            if partition.has_heard() {
                 partition.drain_log(&mut locked(&desk.log));
             }
             desk.next_event.store(partition.next_event().as_ps(), Ordering::Relaxed);
-            desk.events.store(partition.totals.events, Ordering::Relaxed);
-            desk.packet_hops.store(partition.totals.packet_hops, Ordering::Relaxed);
-            desk.flows_delivered.store(partition.totals.flows_delivered, Ordering::Relaxed);
+            desk.events.store(partition.totals().events, Ordering::Relaxed);
+            desk.packet_hops.store(partition.totals().packet_hops, Ordering::Relaxed);
+            desk.flows_delivered.store(partition.totals().flows_delivered, Ordering::Relaxed);
             if stop {
                 boxes.stop.store(true, Ordering::Relaxed);
             }

@@ -2,7 +2,7 @@
 
 mod toy;
 
-use raddle_core::{Duration, Node, Stream, Time};
+use raddle_core::{Duration, Parts, Stream, Time};
 use raddle_packet_sim::{Config, PortSetup, Simulation};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ fn mean_wait_ns(load: f64, packets: u32) -> f64 {
         .collect();
     let starts: Vec<Time> = flows.iter().map(|flow| flow.start).collect();
     let received = Log::default();
-    let node = |_| Node {
+    let node = |_| Parts {
         host: Some(Box::new(Toy { received: Arc::clone(&received), ..Toy::default() })),
         forwarder: None,
     };

@@ -3,7 +3,7 @@
 mod toy;
 
 use raddle_core::{
-    Admit, Bytes, DropReason, Duration, Forwarder, LinkErrors, LinkId, Node, NodeId, Packet, Paused, PortId,
+    Admit, Bytes, DropReason, Duration, Forwarder, LinkErrors, LinkId, NodeId, Packet, Parts, Paused, PortId,
     Ports, Queue, Signal, Time, Verdict,
 };
 use raddle_packet_sim::{Change, Config, Observer, PortSetup, Simulation, Switching};
@@ -51,7 +51,7 @@ fn run(
     config: Config,
 ) -> Run {
     let received = Log::default();
-    let node = |id| Node {
+    let node = |id| Parts {
         host: Some(Box::new(Toy { received: Arc::clone(&received), ..Toy::default() })),
         forwarder: Some(Box::new(Rightward(id))),
     };
@@ -270,7 +270,7 @@ impl raddle_core::Host for Undecided {
 fn credits_hold_packets_back_and_return_after_one_link_delay() {
     let topology = chain(3);
     let received: Log = Arc::new(Mutex::default());
-    let node = |id| Node {
+    let node = |id| Parts {
         host: Some(Box::new(Undecided(Toy { received: Arc::clone(&received), ..Toy::default() }))),
         forwarder: Some(Box::new(OneCredit { rightward: Rightward(id), credit: true })),
     };

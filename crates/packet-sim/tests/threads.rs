@@ -6,8 +6,8 @@ mod toy;
 
 use proptest::prelude::*;
 use raddle_core::{
-    Admit, Bytes, DropReason, Duration, Flow, Forwarder, Host, Input, LinkErrors, LinkId, Node, NodeId,
-    Output, Packet, Paused, PortId, Ports, Queue, Rate, Report, Stream, Time, Verdict,
+    Admit, Bytes, DropReason, Duration, Flow, Forwarder, Host, Input, LinkErrors, LinkId, NodeId, Output,
+    Packet, Parts, Paused, PortId, Ports, Queue, Rate, Report, Signal, Stream, Time, Verdict,
 };
 use raddle_packet_sim::{
     Change, Config, LinkStats, Observer, PortSetup, QueueDepths, Simulation, Switching, Threads, Totals,
@@ -73,7 +73,12 @@ impl Host for Echo {
 struct Wander {
     node: NodeId,
     stream: Stream,
+    /// Whether it holds some packets until a neighbour has sent others on.
+    holds: bool,
 }
+
+/// Keys under which packets are held.
+const KEYS: u64 = 3;
 
 impl Forwarder for Wander {
     fn forward(&mut self, _: Time, packet: &mut Packet, _: Option<PortId>, ports: &Ports<'_>) -> Verdict {
@@ -83,9 +88,24 @@ impl Forwarder for Wander {
         if self.stream.below(40) == 0 {
             return Verdict::Drop(DropReason::NoRoute);
         }
+        if self.holds && self.stream.below(2) == 0 {
+            return Verdict::Hold(self.stream.below(KEYS));
+        }
         let linked = (0..ports.0.len()).filter(|&port| ports.0[port].rate > Rate::ZERO);
         let first = linked.min_by_key(|&port| ports.0[port].free_at).expect("no node is alone");
         Verdict::Forward(PortId::of(first))
+    }
+
+    fn hears_of_departures(&self) -> bool {
+        self.holds
+    }
+
+    fn departed(&mut self, _: &Packet, _: PortId) -> Option<Signal> {
+        self.holds.then(|| Signal(self.stream.below(KEYS)))
+    }
+
+    fn signal(&mut self, _: PortId, Signal(key): Signal) -> Option<u64> {
+        Some(key)
     }
 }
 
@@ -146,6 +166,8 @@ struct Case {
     cut_through: bool,
     /// Whether ports have a queue of their own.
     served: bool,
+    /// Whether forwarders hold packets.
+    holds: bool,
     limit: Option<usize>,
     /// Loss and corruption, in percent.
     errors: (u8, u8),
@@ -159,17 +181,18 @@ fn case() -> impl Strategy<Value = Case> {
         prop::collection::vec((index(), index(), 0..4_u64), 0..24),
         prop::collection::vec((0..100_u64, index(), index(), 1..3_u64), 1..60),
         prop::collection::vec((index(), 0..200_u64, 1..100_u64, 0..20_u64), 0..4),
-        any::<[bool; 2]>(),
+        any::<[bool; 3]>(),
         prop::option::of(1..6_usize),
         prop_oneof![Just((0, 0)), (0..20_u8, 0..20_u8)],
     )
-        .prop_map(|(tree, more, flows, failures, [cut_through, served], limit, errors)| Case {
+        .prop_map(|(tree, more, flows, failures, [cut_through, served, holds], limit, errors)| Case {
             tree,
             more,
             flows,
             failures,
             cut_through,
             served,
+            holds,
             limit,
             errors,
         })
@@ -261,14 +284,18 @@ fn run(case: &Case, threads: Threads, pieces: bool) -> (Seen, usize) {
         queue_depths: true,
         threads,
     };
-    let node = |node| Node {
+    let node = |node| Parts {
         host: Some(Box::new(Echo {
             node,
             stream: Stream::new(1, node.0.into(), "echo"),
             now: vec![],
             later: vec![],
         })),
-        forwarder: Some(Box::new(Wander { node, stream: Stream::new(1, node.0.into(), "wander") })),
+        forwarder: Some(Box::new(Wander {
+            node,
+            stream: Stream::new(1, node.0.into(), "wander"),
+            holds: case.holds,
+        })),
     };
     let queue = || case.served.then(|| Box::<LastFirst>::default() as Box<dyn Queue>);
     let port = |_| PortSetup { limit_packets: case.limit, queue: queue(), ..PortSetup::default() };
@@ -305,6 +332,7 @@ fn chain() -> Case {
         failures: vec![],
         cut_through: false,
         served: false,
+        holds: false,
         limit: None,
         errors: (0, 0),
     }
@@ -344,6 +372,21 @@ fn failures_amid_changes_of_threads_lose_the_same() {
     }
 }
 
+#[test]
+fn packets_that_forwarders_hold_keep_their_place_amid_changes_of_threads() {
+    for cut_through in [false, true] {
+        for served in [false, true] {
+            let case = Case { cut_through, served, holds: true, ..chain() };
+            let one = run(&case, Threads::Always(1), false).0;
+            assert!(one.totals.delivered > 0 && one.inside > 0, "some are held to the end: {:?}", one.totals);
+            for seed in 0..20 {
+                let by_turns = run(&case, Threads::Drawn { threads: 5, seed }, false).0;
+                assert!(by_turns == one, "{case:?}, seed {seed}");
+            }
+        }
+    }
+}
+
 /// Panics when its time has come.
 struct Bomb;
 
@@ -367,7 +410,7 @@ fn a_panic_ends_the_run() {
     let topology = chain().topology();
     for failing in [0, 5, 12] {
         for threads in [Threads::Always(2), Threads::Always(8), Threads::Drawn { threads: 8, seed: 1 }] {
-            let node = |node| Node {
+            let node = |node| Parts {
                 host: (node == NodeId(failing)).then(|| Box::new(Bomb) as Box<dyn Host>),
                 forwarder: None,
             };

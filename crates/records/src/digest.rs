@@ -79,7 +79,7 @@ fn mix(mut hash: u128) -> u128 {
 mod tests {
     use super::*;
     use crate::testing::record;
-    use crate::{FlowRecord, LinkRecord, Totals};
+    use crate::{FlowRecord, LinkRecord, TotalsRecord};
     use proptest::prelude::*;
 
     fn digest(rows: &[FlowRecord]) -> Digest {
@@ -120,7 +120,7 @@ mod tests {
     fn tables_differ_by_name() {
         let (mut link, mut totals) = (Digest::default(), Digest::default());
         link.add(&LinkRecord::default());
-        totals.add(&Totals::default());
+        totals.add(&TotalsRecord::default());
         assert_ne!(link, totals);
     }
 

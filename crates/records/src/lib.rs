@@ -40,4 +40,4 @@ pub use rank::RankRecord;
 pub use recorder::{Ideal, Recorder};
 pub use table::{Cell, Column, Kind, Row};
 pub use throughput::ThroughputRecord;
-pub use totals::{Count, Drops, Totals};
+pub use totals::TotalsRecord;

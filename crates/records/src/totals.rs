@@ -1,65 +1,11 @@
-//! What a run amounts to: packets by kind, losses by reason.
+//! The one row of a run: packets by kind, losses by reason.
 
 use crate::{Cell, Column, Row};
-use raddle_core::{DropReason, Duration, Packet, PacketKind};
-use std::ops::AddAssign;
-
-/// Packets and their bytes on the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
-pub struct Count {
-    /// Packets.
-    pub packets: u64,
-    /// Bytes, headers included.
-    pub bytes: u64,
-}
-
-impl AddAssign for Count {
-    fn add_assign(&mut self, other: Self) {
-        self.packets += other.packets;
-        self.bytes += other.bytes;
-    }
-}
-
-/// Packets lost, by reason.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
-pub struct Drops {
-    /// The egress queue was full.
-    pub queue_full: u64,
-    /// The link was down, or went down under the packet.
-    pub link_down: u64,
-    /// The forwarder knew no way.
-    pub no_route: u64,
-    /// The bytes were not a valid packet.
-    pub malformed: u64,
-    /// It vanished on a link.
-    pub lost: u64,
-    /// Of all these, those that open connections: each loss costs the connection's first timeout.
-    pub handshake: u64,
-}
-
-impl Drops {
-    /// Counts a loss.
-    pub fn count(&mut self, packet: &Packet, reason: DropReason) {
-        self.handshake += u64::from(packet.opens_connection());
-        *match reason {
-            DropReason::QueueFull => &mut self.queue_full,
-            DropReason::LinkDown => &mut self.link_down,
-            DropReason::NoRoute => &mut self.no_route,
-            DropReason::Malformed => &mut self.malformed,
-            DropReason::Lost => &mut self.lost,
-        } += 1;
-    }
-
-    /// All losses.
-    #[must_use]
-    pub fn total(&self) -> u64 {
-        self.queue_full + self.link_down + self.no_route + self.malformed + self.lost
-    }
-}
+use raddle_core::{Count, Drops, Duration, PacketKind, Time, Totals};
 
 /// What a run amounts to. A packet counts once for every link that it is sent over: these are packet-hops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
-pub struct Totals {
+pub struct TotalsRecord {
     /// Packets with application bytes.
     pub data: Count,
     /// Acknowledgements, and whatever else a transport sends without application bytes.
@@ -76,16 +22,20 @@ pub struct Totals {
     pub events: u64,
 }
 
-impl Totals {
-    /// Counts a packet that is sent over a link.
-    pub fn count(&mut self, packet: &Packet) {
-        let kind = match packet.kind() {
-            PacketKind::Data => &mut self.data,
-            PacketKind::Ack => &mut self.ack,
-            PacketKind::Event => &mut self.event,
-            PacketKind::Notice => &mut self.notice,
-        };
-        *kind += Count { packets: 1, bytes: packet.size.into() };
+impl TotalsRecord {
+    /// The row of a run that has come to `now`.
+    #[must_use]
+    pub fn new(totals: &Totals, now: Time) -> Self {
+        let of = |kind: PacketKind| totals.kinds[kind as usize];
+        Self {
+            data: of(PacketKind::Data),
+            ack: of(PacketKind::Ack),
+            event: of(PacketKind::Event),
+            notice: of(PacketKind::Notice),
+            drops: totals.drops,
+            simulated_ps: now.as_ps(),
+            events: totals.events,
+        }
     }
 
     /// All packets but data.
@@ -111,7 +61,7 @@ impl Totals {
 }
 
 /// What vanished on links is in the rows of these links, and not here again.
-impl Row for Totals {
+impl Row for TotalsRecord {
     const TABLE: &'static str = "totals";
     const COLUMNS: &'static [Column] = &[
         Column::integer("data_packets", "data packets, once for every link they were sent over"),
@@ -153,37 +103,21 @@ impl Row for Totals {
 mod tests {
     use super::*;
     use crate::testing::tcp;
-    use raddle_core::Header;
-    use raddle_wire::tcp::SYN;
 
     #[test]
     fn packets_are_counted_by_kind() {
         let mut totals = Totals::default();
-        totals.count(&tcp(1_460));
-        totals.count(&tcp(1_460));
-        totals.count(&tcp(0));
-        assert_eq!(totals.data, Count { packets: 2, bytes: 3_000 });
-        assert_eq!(totals.control(), Count { packets: 1, bytes: 40 });
-        assert_eq!(totals.packet_hops(), 3);
-    }
-
-    #[test]
-    fn losses_are_counted_by_reason() {
-        let mut drops = Drops::default();
-        for reason in [DropReason::QueueFull, DropReason::NoRoute, DropReason::Lost, DropReason::QueueFull] {
-            drops.count(&tcp(1_460), reason);
+        for packet in [tcp(1_460), tcp(1_460), tcp(0)] {
+            totals.count_forwarded(packet.kind(), packet.size);
         }
-        assert_eq!(drops, Drops { queue_full: 2, no_route: 1, lost: 1, ..Drops::default() });
-        assert_eq!(drops.total(), 4);
-        let mut syn = tcp(0);
-        let Header::Tcp(segment) = &mut syn.header else { unreachable!() };
-        segment.flags = SYN;
-        drops.count(&syn, DropReason::QueueFull);
-        assert_eq!((drops.total(), drops.handshake), (5, 1));
+        let record = TotalsRecord::new(&totals, Time::from_ps(7));
+        assert_eq!(record.data, Count { packets: 2, bytes: 3_000 });
+        assert_eq!(record.control(), Count { packets: 1, bytes: 40 });
+        assert_eq!((record.packet_hops(), record.simulated_ps), (3, 7));
     }
 
     #[test]
     fn a_row_has_a_cell_for_each_column() {
-        assert_eq!(Totals::default().cells().as_ref().len(), Totals::COLUMNS.len());
+        assert_eq!(TotalsRecord::default().cells().as_ref().len(), TotalsRecord::COLUMNS.len());
     }
 }

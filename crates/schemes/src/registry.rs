@@ -3,7 +3,7 @@
 use crate::fluid::{Sharing, Spread};
 use crate::parameter::{Parameter, Settings};
 use crate::reordering::{self, Reordering};
-use raddle_core::{Duration, Forwarder, Host, LinkFlowControl, LinkId, Node, NodeId, PortAgent, Queue};
+use raddle_core::{Duration, Forwarder, Host, LinkFlowControl, LinkId, NodeId, Parts, PortAgent, Queue};
 use raddle_topology::dependencies::describe;
 use raddle_topology::{Topology, routing as paths};
 use std::sync::Arc;
@@ -82,9 +82,9 @@ impl<'a> Plan<'a> {
 }
 
 /// A scheme ready to run: the parts of each node and port.
-pub struct Parts {
+pub struct Built {
     /// Host and forwarder of a node.
-    pub node: Box<dyn FnMut(NodeId) -> Node>,
+    pub node: Box<dyn FnMut(NodeId) -> Parts>,
     /// The queue of a link's egress port, if the scheme needs one of its own; `None` leaves a FIFO.
     pub queue: Box<dyn FnMut(LinkId) -> Option<Box<dyn Queue>>>,
     /// The agent of a link's egress port, if the scheme has its own: controllers of explicit rates.
@@ -100,12 +100,12 @@ pub struct Parts {
     pub hear_of_departures: bool,
 }
 
-impl Parts {
+impl Built {
     /// Of what only the flow engine runs: payload without headers, that nobody sends.
     #[must_use]
     pub fn of_fluid() -> Self {
         Self {
-            node: Box::new(|_| Node::default()),
+            node: Box::new(|_| Parts::default()),
             queue: Box::new(|_| None),
             agent: Box::new(|_| None),
             header_bytes: 0,
@@ -151,7 +151,7 @@ pub enum Make {
         /// Values of `scheme.routing`.
         routings: &'static [&'static str],
         /// Makes the parts.
-        build: fn(&Plan<'_>) -> Result<Parts, Unfit>,
+        build: fn(&Plan<'_>) -> Result<Built, Unfit>,
     },
     /// Nothing: only the flow engine runs it. Its paths are by these routings, the default first.
     Fluid {
@@ -378,7 +378,7 @@ impl Transport {
     ///
     /// # Panics
     /// If the plan's routing is none of the transport's.
-    pub fn build(&self, plan: &Plan<'_>, of_routing: &Settings) -> Result<Parts, Unfit> {
+    pub fn build(&self, plan: &Plan<'_>, of_routing: &Settings) -> Result<Built, Unfit> {
         let hosts = match self.make {
             Make::Whole { build, .. } => return build(plan),
             Make::Fluid { .. } => {
@@ -399,8 +399,8 @@ impl Transport {
             Some(hold) => Box::new(Reordering::new(host(id), hold)),
             None => host(id),
         };
-        Ok(Parts {
-            node: Box::new(move |id| Node {
+        Ok(Built {
+            node: Box::new(move |id| Parts {
                 host: topology.is_host(id).then(|| ordered(id)),
                 forwarder: forwarder(id),
             }),

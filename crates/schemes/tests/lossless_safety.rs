@@ -7,7 +7,7 @@ use lossless::{
     shares, stream, tree, us,
 };
 use raddle_core::{
-    Duration, Flow, FlowControlAccount, Forwarder, LinkId, Node, NodeId, Packet, PortId, Ports, Process,
+    Duration, Flow, FlowControlAccount, Forwarder, LinkId, NodeId, Packet, Parts, PortId, Ports, Process,
     Rate, Report, Stream, Time, Verdict,
 };
 use raddle_packet_sim::{Config, Observer, Reached, Threads};
@@ -162,10 +162,10 @@ fn ring(n: u32) -> Topology {
     builder.build(Shape::General)
 }
 
-fn clockwise(n: u32) -> impl FnMut(NodeId, Node) -> Node {
+fn clockwise(n: u32) -> impl FnMut(NodeId, Parts) -> Parts {
     move |id, node| match id.0.checked_sub(n) {
-        None => Node { host: node.host, forwarder: None },
-        Some(host) => Node { host: None, forwarder: Some(Box::new(Clockwise { host: NodeId(host) })) },
+        None => Parts { host: node.host, forwarder: None },
+        Some(host) => Parts { host: None, forwarder: Some(Box::new(Clockwise { host: NodeId(host) })) },
     }
 }
 
@@ -347,9 +347,9 @@ fn a_pause_may_be_due_at_the_port_that_begins_to_send() {
     let back = lossless::link(&crossbar(2), 2, 0);
     let topology = crossbar(2).slowed(back, Rate::from_gbps(5));
     let fabric = Lossless::new(topology, "d-mod-k").with_memory(1_000, 1_000, 20_000);
-    let mirror = |id: NodeId, node: Node| match id {
-        NodeId(2) => Node { host: None, forwarder: Some(Box::new(Mirror)) },
-        _ => Node { forwarder: None, ..node },
+    let mirror = |id: NodeId, node: Parts| match id {
+        NodeId(2) => Parts { host: None, forwarder: Some(Box::new(Mirror)) },
+        _ => Parts { forwarder: None, ..node },
     };
     let mut simulation = fabric.simulation(vec![flow(0, 0, 1, 60_000)], mirror, Counted::default());
     assert_eq!(run(&mut simulation, Time::NEVER), Reached::End);
@@ -398,7 +398,7 @@ fn oracle_8_16_determinism() {
                 flows.map(|src| stream(src, src, if src < 4 { 5 } else { 7 - src }, 80, Process::Poisson));
             let script: Vec<_> = vec![(us(60), pause(5, 400))];
             let mut script = scripted(5, script);
-            let around = |id: NodeId, node: Node| script(id, node);
+            let around = |id: NodeId, node: Parts| script(id, node);
             let mut simulation = fabric.simulation(flows.collect(), around, Everything::default());
             run(&mut simulation, Time::NEVER);
             let accounts = simulation.flow_control();

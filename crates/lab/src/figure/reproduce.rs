@@ -10,7 +10,7 @@ use crate::experiment::{Cell, Document, Problem, Value, list};
 use crate::records::Records;
 use crate::search::{self, Found};
 use crate::sweep::{directories, sweep};
-use crate::{Error, Progress, SizeClass, directory};
+use crate::{Error, RunState, SizeClass, directory};
 use raddle_records::{PartFile, write_file};
 use std::collections::BTreeMap;
 use std::fs;
@@ -65,7 +65,7 @@ pub trait Watch: Sync {
     /// A figure begins, with runs of these names.
     fn begin(&self, figure: &str, runs: &[String]);
     /// A run of the figure is so far.
-    fn progress(&self, run: usize, progress: &Progress);
+    fn progress(&self, run: usize, progress: &RunState);
     /// The figure is done.
     fn end(&self);
     /// A directory that holds something else than a figure's results was renamed.
@@ -220,7 +220,7 @@ fn searched(
     let cells = document.cells()?;
     let names: Vec<String> = cells.iter().map(Cell::name).collect();
     watch.begin(name, &names);
-    let progress = |cell: usize, progress: &Progress| watch.progress(cell, progress);
+    let progress = |cell: usize, progress: &RunState| watch.progress(cell, progress);
     let found = search::sweep(&cells, &part.join("searches"), options.threads, stop, &progress);
     watch.end();
     let found = found?;

@@ -4,7 +4,7 @@
 use super::{Found, Search};
 use crate::directory::{EXPERIMENT, Lock, Origin, Out, Part};
 use crate::experiment::{Cell, Document};
-use crate::run::{Control, Progress};
+use crate::run::{Control, RunState};
 use crate::sweep::{directories, in_parallel, missing};
 use crate::{Error, Threads, VERSION};
 use serde::{Deserialize, Serialize};
@@ -78,7 +78,7 @@ pub fn sweep<'a>(
     out: impl Into<Out<'a>>,
     threads: usize,
     stop: &AtomicBool,
-    progress: &(dyn Fn(usize, &Progress) + Sync),
+    progress: &(dyn Fn(usize, &RunState) + Sync),
 ) -> Result<Vec<Found>, Error> {
     let out = out.into();
     let places = directories(cells, out.path)?;

@@ -19,7 +19,7 @@ use crate::figure::measure::Measure;
 use crate::figure::runs::{Data, Run, Seeds};
 use crate::records::{FlowRow, Records};
 use crate::run::{Control, run};
-use crate::{Error, Progress};
+use crate::{Error, RunState};
 use grid::Grid;
 use raddle_records::{Digest, FlowRecord};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -140,7 +140,7 @@ impl Search {
             Ok(())
         };
         let Control { stop, progress, threads } = control;
-        let mut progress = |state: &Progress| progress(state);
+        let mut progress = |state: &RunState| progress(state);
         let control = Control { stop, progress: &mut progress, threads: *threads };
         let outcome = run(document.prepare()?, &mut take, control)?;
         refuse_stopped(stop)?;

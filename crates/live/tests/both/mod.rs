@@ -1,10 +1,10 @@
 //! The same nodes under the packet engine and under lockstep.
 
 use raddle_core::{
-    DropReason, Flow, LinkErrors, LinkId, Node, NodeId, Packet, PortAgent, PortId, Report, Time,
+    DropReason, Flow, LinkErrors, LinkId, NodeId, Observer, Packet, Parts, PortAgent, PortId, Report, Time,
 };
-use raddle_live::lockstep::{self, Lockstep};
-use raddle_packet_sim::{self as packet_sim, Config, PortSetup, Simulation};
+use raddle_live::lockstep::Lockstep;
+use raddle_packet_sim::{Config, PortSetup, Simulation};
 use raddle_topology::Topology;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub(crate) struct Trace {
     pub(crate) losses: Vec<(Time, DropReason)>,
 }
 
-impl packet_sim::Observer for Trace {
+impl Observer for Trace {
     const FORWARDED: bool = true;
 
     fn report(&mut self, now: Time, node: NodeId, report: Report) {
@@ -32,18 +32,6 @@ impl packet_sim::Observer for Trace {
     fn dropped(&mut self, now: Time, _: NodeId, _: Option<PortId>, _: &Packet, why: DropReason) {
         self.losses.push((now, why));
     }
-}
-
-impl lockstep::Observer for Trace {
-    fn report(&mut self, now: Time, node: NodeId, report: Report) {
-        self.reports.push((now, node, report));
-    }
-    fn transmitted(&mut self, _: Time, sent: Time, link: LinkId, bytes: &mut [u8]) {
-        self.packets.push((sent, link, bytes.to_vec()));
-    }
-    fn dropped(&mut self, now: Time, _: NodeId, _: Option<PortId>, _: &Packet, why: DropReason) {
-        self.losses.push((now, why));
-    }
     fn malformed(&mut self, now: Time, _: LinkId, _: &[u8], _: raddle_wire::Error) {
         self.losses.push((now, DropReason::Malformed));
     }
@@ -52,7 +40,7 @@ impl lockstep::Observer for Trace {
 /// Runs `flows` up to `limit` under the packet engine.
 pub(crate) fn simulate(
     topology: &Arc<Topology>,
-    node: impl FnMut(NodeId) -> Node,
+    node: impl FnMut(NodeId) -> Parts,
     mut agent: impl FnMut(LinkId) -> Option<Box<dyn PortAgent>>,
     flows: Vec<Flow>,
     limit: Time,
@@ -68,7 +56,7 @@ pub(crate) fn simulate(
 /// Runs `flows` up to `limit` under lockstep.
 pub(crate) fn run_in_lockstep(
     topology: &Arc<Topology>,
-    node: impl FnMut(NodeId) -> Node,
+    node: impl FnMut(NodeId) -> Parts,
     agent: impl FnMut(LinkId) -> Option<Box<dyn PortAgent>>,
     flows: Vec<Flow>,
     limit: Time,
@@ -77,6 +65,6 @@ pub(crate) fn run_in_lockstep(
     let mut live = Lockstep::new(topology, node, flows, Trace::default());
     live = live.with_agents(agent).with_errors(errors);
     live.run(limit);
-    assert!(live.totals().malformed == 0 || errors.corruption > 0.0);
+    assert!(live.totals().drops.malformed == 0 || errors.corruption > 0.0);
     live.into_observer()
 }

@@ -1,24 +1,29 @@
 //! Links that lose and damage packets.
 
 use super::Partition;
-use raddle_core::{DropReason, Fate, Input, Packet};
+use super::fabric::Fabric;
+use raddle_core::{DropReason, Fate, Node, Packet};
 use raddle_topology::Link;
 
 impl Partition {
     /// Looks at a packet that has come in by a link, before its node does. Returns whether it is still there.
     #[inline(never)]
     pub(super) fn inspect(&mut self, link: u32, reverse: u32, slot: u32) -> bool {
-        if !self.survives(link as usize, slot) {
+        let to_node = self.fabric.links.ports[link as usize].wire.to_node;
+        if !self.fabric.survives(&mut self.nodes[to_node as usize], link as usize, slot) {
             return false;
         }
-        self.meet_agent(reverse as usize, slot);
+        self.fabric.meet_agent(reverse as usize, slot);
         true
     }
+}
 
+impl Fabric {
     /// Whether a packet comes out of a link as a packet. The node reads what is left of a damaged one: if that is no
     /// packet, its host hears of it.
-    fn survives(&mut self, link: usize, slot: u32) -> bool {
-        let Some(noise) = self.specials[link].as_mut().and_then(|special| special.noise.as_mut()) else {
+    fn survives(&mut self, node: &mut Node<Self>, link: usize, slot: u32) -> bool {
+        let Some(noise) = self.links.specials[link].as_mut().and_then(|special| special.noise.as_mut())
+        else {
             return true;
         };
         let fate = noise.fate(self.now);
@@ -26,10 +31,9 @@ impl Partition {
             return true;
         }
         let Link { from, from_port, to, to_port, .. } =
-            *self.topology.link(self.links[link]).expect("packets travel on links");
+            *self.topology.link(self.links.ids[link]).expect("packets travel on links");
         if fate == Fate::Lost {
-            let packet = self.slab.remove(slot);
-            self.record_loss(from, Some(from_port), Some(link), &packet, DropReason::Lost);
+            self.lose_on_link(from, Some(from_port), link, slot, DropReason::Lost);
             return false;
         }
         let packet = self.slab.get_mut(slot);
@@ -38,13 +42,8 @@ impl Partition {
             return true;
         }
         self.totals.packet_hops += 1;
-        let packet = self.slab.remove(slot);
-        self.record_loss(to, None, Some(link), &packet, DropReason::Malformed);
-        let node = self.ports[link].wire.to_node;
-        if let Some(host) = &mut self.nodes[node as usize].parts.host {
-            host.handle(self.now, Input::Corrupted { port: to_port });
-            self.poll(node);
-        }
+        self.lose_on_link(to, None, link, slot, DropReason::Malformed);
+        node.corrupted(self, to_port);
         false
     }
 }

@@ -11,19 +11,19 @@ use crate::prefetch::{prefetch, prefetch_at};
 impl Partition {
     /// A new bucket of events begins.
     pub(super) fn foresee_bucket(&self) {
-        for event in self.events.following() {
+        for event in self.fabric.events.following() {
             let index = event.index() as usize;
             // Of a wake-up the index is a node's, and a port too many does no harm.
-            if let Some(port) = self.ports.get(index) {
+            if let Some(port) = self.fabric.links.ports.get(index) {
                 port.foresee();
             }
             if event.is(Kind::Sent)
-                && let Some(special) = &self.specials[index]
+                && let Some(special) = &self.fabric.links.specials[index]
             {
                 special.foresee();
             }
         }
-        for event in self.events.present() {
+        for event in self.fabric.events.present() {
             self.foresee_place(event);
         }
     }
@@ -33,19 +33,19 @@ impl Partition {
     fn foresee_place(&self, event: Event) {
         let index = event.index() as usize;
         if event.is(Kind::Arrival) {
-            let port = &self.ports[index];
+            let port = &self.fabric.links.ports[index];
             if let Some(next) = port.wire.front() {
-                self.slab.foresee(next.slot);
+                self.fabric.slab.foresee(next.slot);
                 port.wire.foresee_second();
             }
             prefetch(&self.nodes[port.wire.to_node as usize]);
-            if self.controls
-                && let Some(special) = &self.specials[port.reverse as usize]
+            if self.fabric.controls
+                && let Some(special) = &self.fabric.links.specials[port.reverse as usize]
             {
                 special.foresee();
             }
         } else if event.is(Kind::Sent)
-            && let Some(special) = &self.specials[index]
+            && let Some(special) = &self.fabric.links.specials[index]
         {
             special.foresee_queue();
         }
@@ -55,12 +55,12 @@ impl Partition {
     #[inline]
     pub(super) fn foresee_next(&mut self) {
         if let Some(link) = self.guess.take() {
-            self.ports[link as usize].wire.foresee_last();
+            self.fabric.links.ports[link as usize].wire.foresee_last();
         }
-        if let Some(event) = self.events.ahead(2) {
+        if let Some(event) = self.fabric.events.ahead(2) {
             self.foresee_parts(event);
         }
-        if let Some(event) = self.events.ahead(1).filter(|event| event.is(Kind::Arrival)) {
+        if let Some(event) = self.fabric.events.ahead(1).filter(|event| event.is(Kind::Arrival)) {
             self.guess = self.foresee_egress(event);
         }
     }
@@ -70,60 +70,59 @@ impl Partition {
     fn foresee_parts(&self, event: Event) {
         let index = event.index() as usize;
         if event.is(Kind::Arrival) {
-            let port = &self.ports[index];
-            let parts = &self.nodes[port.wire.to_node as usize].parts;
-            match (&parts.forwarder, &parts.host) {
+            let port = &self.fabric.links.ports[index];
+            let node = &self.nodes[port.wire.to_node as usize];
+            match (node.forwarder(), node.host()) {
                 (Some(forwarder), host) => {
-                    prefetch(&**forwarder);
+                    prefetch(forwarder);
                     if let Some(host) = host {
-                        prefetch(&**host);
+                        prefetch(host);
                     }
                 }
-                (None, Some(host)) => foresee_whole(&**host),
+                (None, Some(host)) => foresee_whole(host),
                 (None, None) => {}
             }
-            if self.controls
-                && let Some(special) = &self.specials[port.reverse as usize]
+            if self.fabric.controls
+                && let Some(special) = &self.fabric.links.specials[port.reverse as usize]
             {
                 special.foresee_flow_control();
             }
         } else if event.is(Kind::Sent)
-            && let Some(special) = &self.specials[index]
+            && let Some(special) = &self.fabric.links.specials[index]
         {
             if let Some(slot) = special.next() {
-                self.slab.foresee(slot);
+                self.fabric.slab.foresee(slot);
             }
             if let Some(served) = &special.served
                 && served.is_heard
-                && let Some(host) = &self.nodes[served.node as usize].parts.host
+                && let Some(host) = self.nodes[served.node as usize].host()
             {
-                foresee_whole(&**host);
+                foresee_whole(host);
             }
         } else if event.is(Kind::Wake)
-            && let Some(host) = &self.nodes[index].parts.host
+            && let Some(host) = self.nodes[index].host()
         {
-            foresee_whole(&**host);
+            foresee_whole(host);
         }
     }
 
     /// The port by which the packet that arrives will probably leave, or what its host will read. Returns the port.
     #[inline]
     fn foresee_egress(&self, arrival: Event) -> Option<u32> {
-        let wire = &self.ports[arrival.index() as usize].wire;
-        let (node, packet) = (&self.nodes[wire.to_node as usize], self.slab.get(wire.front()?.slot));
-        let (forwarder, host) = (node.parts.forwarder.as_ref(), node.parts.host.as_ref());
-        if let Some(out) = forwarder.and_then(|forwarder| forwarder.foresee(packet)) {
-            let link = node.first_link + u32::from(out.0);
-            let port = self.ports.get(link as usize)?;
+        let wire = &self.fabric.links.ports[arrival.index() as usize].wire;
+        let (node, packet) = (&self.nodes[wire.to_node as usize], self.fabric.slab.get(wire.front()?.slot));
+        if let Some(out) = node.forwarder().and_then(|forwarder| forwarder.foresee(packet)) {
+            let link = node.place().link(out);
+            let port = self.fabric.links.ports.get(link)?;
             port.foresee();
             if port.is_served
-                && let Some(special) = &self.specials[link as usize]
+                && let Some(special) = &self.fabric.links.specials[link]
             {
                 special.foresee();
             }
-            return Some(link);
+            return Some(link as u32);
         }
-        prefetch_at(host?.foresee(packet)?);
+        prefetch_at(node.host()?.foresee(packet)?);
         None
     }
 }

@@ -1,36 +1,42 @@
 //! Egress: packets wait for their port, cross the link, and are handed to the partition at its far end.
 
-use super::Partition;
+use super::fabric::{Fabric, Place};
 use crate::events::{Event, Kind};
 use crate::mail::Content;
 use crate::observer::Heard;
-use crate::port::Leaving;
+use crate::port::{Coming, Leaving};
 use crate::slab::{NOWHERE, Origin};
 use crate::wire::Travelling;
-use raddle_core::{DropReason, Packet, PacketKind, PortId, Time};
+use raddle_core::{DropReason, Node, Packet, PortId, Time};
 
-impl Partition {
+impl Fabric {
     /// Queues a packet at a port. Returns whether the host is now due a poll, because the packet was dropped.
-    pub(super) fn enqueue(&mut self, node: u32, out: PortId, slot: u32, origin: Origin) -> bool {
-        let link = self.local_link(node, out);
-        let port = &mut self.ports[link];
+    pub(super) fn accept(
+        &mut self,
+        node: &mut Node<Self>,
+        slot: u32,
+        arrival: Option<PortId>,
+        out: PortId,
+    ) -> bool {
+        let link = node.place().link(out);
+        let port = &mut self.links.ports[link];
         if !port.up {
-            return self.lose(node, Some(out), slot, origin, DropReason::LinkDown);
+            return node.lose(self, slot, arrival, Some(out), DropReason::LinkDown);
         }
-        let class = &self.classes[port.class as usize];
+        let class = &self.links.classes[port.class as usize];
         let packet = self.slab.get(slot);
         let size = packet.size;
         if port.is_served {
-            if origin.tail > self.now {
+            if self.header.is_some() {
                 // What comes in more slowly than it leaves joins when it can go without running dry: it keeps nobody waiting.
                 let time = class.serialisation_of(packet, size);
-                let ready = Time::ZERO + origin.tail.since(Time::ZERO + time);
+                let ready = Time::ZERO + self.slab.tail(slot).since(Time::ZERO + time);
                 if ready > self.now {
-                    self.let_come(node, slot, origin, ready, Some(out));
+                    self.let_come(node.place(), slot, arrival, ready, Some(out));
                     return false;
                 }
             }
-            return self.enqueue_served(node, link, slot, origin);
+            return self.enqueue_served(node, link, slot, arrival);
         }
         let waiting = if port.has_ledger {
             self.settle_ledger(link, self.now)
@@ -40,28 +46,28 @@ impl Partition {
             port.settle(self.now, class);
             port.wire.waiting()
         };
-        let port = &mut self.ports[link];
-        if !port.has_room(waiting, size, &self.classes[port.class as usize]) {
-            return self.lose(node, Some(out), slot, origin, DropReason::QueueFull);
+        let port = &mut self.links.ports[link];
+        if !port.has_room(waiting, size, &self.links.classes[port.class as usize]) {
+            return node.lose(self, slot, arrival, Some(out), DropReason::QueueFull);
         }
         port.queued += u64::from(size);
         let stats = &mut port.stats;
         stats.peak_queue = stats.peak_queue.max(port.queued);
-        if let Some(depths) = self.depths.get_mut(link) {
+        if let Some(depths) = self.links.depths.get_mut(link) {
             depths.count(port.queued);
         }
-        if port.marks(waiting, &self.classes[port.class as usize]) {
+        if port.marks(waiting, &self.links.classes[port.class as usize]) {
             mark(self.slab.get_mut(slot));
         }
         let start = port.free_at.max(self.now);
-        self.launch(link, slot, start, origin.tail);
+        self.launch(link, slot, start);
         false
     }
 
     /// Brings `queued` of a port with a ledger up to `now`. Returns how many packets wait.
     pub(super) fn settle_ledger(&mut self, link: usize, now: Time) -> usize {
-        let port = &mut self.ports[link];
-        let special = self.specials[link].get_or_insert_default();
+        let port = &mut self.links.ports[link];
+        let special = self.links.specials[link].get_or_insert_default();
         while let Some(packet) = special.ledger.pop_front_if(|packet| packet.sent <= now) {
             if !port.is_served {
                 port.queued -= u64::from(packet.size); // a served port's queue counts its own bytes
@@ -75,53 +81,67 @@ impl Partition {
 
     /// Forgets what has left a port to another partition by `now`. Returns how many packets wait.
     pub(super) fn settle_remote(&mut self, link: usize, now: Time) -> usize {
-        let port = &mut self.ports[link];
-        let left = port.wire.settle(now + self.classes[port.class as usize].delay);
+        let port = &mut self.links.ports[link];
+        let left = port.wire.settle(now + self.links.classes[port.class as usize].delay);
         port.queued -= if port.is_served { 0 } else { left };
         while let Some(packet) = port.wire.pop_left() {
-            if self.keeps_copies {
+            if self.outbox.keeps_copies {
                 self.slab.remove(packet.slot);
             }
         }
         port.wire.len()
     }
 
-    /// Puts a packet, whose last bit is in at `tail`, on the wire behind a port from `start` on. Returns when its last
-    /// bit leaves.
-    pub(super) fn launch(&mut self, link: usize, slot: u32, start: Time, tail: Time) -> Time {
-        let port = &mut self.ports[link];
-        let class = &self.classes[port.class as usize];
+    /// Sets a packet aside that is still coming in by the port `arrival`, until enough of it is there to deliver it, or to send
+    /// it by `out`.
+    #[cold]
+    pub(super) fn let_come(
+        &mut self,
+        place: &Place,
+        slot: u32,
+        arrival: Option<PortId>,
+        until: Time,
+        out: Option<PortId>,
+    ) {
+        let port = arrival.expect("a packet still coming in has come by a port");
+        let link = self.links.ports[place.link(port)].reverse;
+        self.slab.set_origin(slot, Origin { port: arrival, bound: NOWHERE });
+        let coming = &mut self.links.specials[link as usize].get_or_insert_default().coming;
+        debug_assert!(coming.is_none(), "one packet after the other comes by a link");
+        *coming = Some(Coming { until, slot, out });
+        self.events.push(Event::new(until, Kind::Tail, link));
+    }
+
+    /// Puts a packet on the wire behind a port from `start` on. Returns when its last bit leaves, which under cut-through is
+    /// not before it has come in.
+    pub(super) fn launch(&mut self, link: usize, slot: u32, start: Time) -> Time {
+        let port = &mut self.links.ports[link];
+        let class = &self.links.classes[port.class as usize];
         let packet = self.slab.get(slot);
         let size = packet.size;
-        let sent = (start + class.serialisation_of(packet, size)).max(tail);
-        let arrives = match self.header {
-            Some(header) if !port.ends_here => {
-                start + class.serialisation_of(packet, size.min(header)) + class.delay
-            }
-            _ => sent + class.delay,
-        };
+        let mut sent = start + class.serialisation_of(packet, size);
+        let mut arrives = sent + class.delay;
+        if let Some(header) = self.header {
+            sent = sent.max(self.slab.tail(slot));
+            let seen =
+                if port.ends_here { sent } else { start + class.serialisation_of(packet, size.min(header)) };
+            arrives = seen + class.delay;
+        }
         let arrived = sent + class.delay;
         port.free_at = port.free_at.max(sent);
-        self.states[link].free_at = port.free_at;
-        let stats = &mut port.stats;
+        self.links.states[link].free_at = port.free_at;
         let kind = packet.kind();
-        if kind == PacketKind::Data {
-            stats.data_packets += 1;
-            stats.data_bytes += u64::from(size);
-        } else {
-            stats.control_packets += 1;
-            stats.control_bytes += u64::from(size);
-        }
-        self.totals.kinds[kind as usize].count(size);
+        port.stats.count(kind, size);
+        self.totals.count_forwarded(kind, size);
         if self.log.forwarded {
-            let heard = Heard::Forwarded { sent, link: self.links[link], packet: packet.clone() };
+            let heard = Heard::Forwarded { sent, link: self.links.ids[link], packet: packet.clone() };
             self.log.push(heard);
         }
         if port.has_ledger {
             let leaving = Leaving { sent, arrives, slot, size };
-            self.specials[link].get_or_insert_default().ledger.push_back(leaving);
+            self.links.specials[link].get_or_insert_default().ledger.push_back(leaving);
         }
-        if self.ports[link].is_remote {
+        if self.links.ports[link].is_remote {
             self.launch_away(link, Travelling { arrives, slot, size }, arrived);
         } else {
             if self.header.is_some() {
@@ -135,7 +155,7 @@ impl Partition {
     /// Puts a packet on a link.
     #[inline]
     pub(super) fn travel(&mut self, link: u32, packet: Travelling) {
-        let wire = &mut self.ports[link as usize].wire;
+        let wire = &mut self.links.ports[link as usize].wire;
         wire.push_back(packet);
         if wire.len() == 1 {
             self.events.push(Event::new(packet.arrives, Kind::Arrival, link));
@@ -144,12 +164,13 @@ impl Partition {
 
     /// Puts a packet, whose last bit will be in at `tail`, on a link to another partition.
     fn launch_away(&mut self, link: usize, packet: Travelling, tail: Time) {
-        let port = &mut self.ports[link];
+        let port = &mut self.links.ports[link];
         if !port.has_ledger {
             port.wire.push_back(packet);
         }
         let Travelling { arrives, slot, .. } = packet;
-        let packet = if self.keeps_copies { self.slab.get(slot).clone() } else { self.slab.remove(slot) };
+        let packet =
+            if self.outbox.keeps_copies { self.slab.get(slot).clone() } else { self.slab.remove(slot) };
         self.post(link, arrives, Content::Packet { tail, packet });
     }
 }

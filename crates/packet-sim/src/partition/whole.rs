@@ -4,13 +4,15 @@
 //! what travels. If both ends are in one partition, one wire is both. A whole link has what either is made of.
 
 use super::Partition;
+use super::fabric::Fabric;
 use super::setup::{Assembly, Plan};
 use crate::divide::Division;
-use crate::port::{Class, Leaving, LinkStats, Port, PortSetup, QueueDepths, Special};
-use crate::slab::{NOWHERE, Origin};
-use crate::totals::Totals;
+use crate::port::{Class, Leaving, Port, PortSetup, QueueDepths, Special};
+use crate::slab::{NOWHERE, Origin, Parcel};
 use crate::wire::Travelling;
-use raddle_core::{Duration, LinkErrors, LinkId, NodeId, Packet, Paused, PortId, PortState, Rate, Time};
+use raddle_core::{
+    Duration, LinkErrors, LinkId, LinkStats, NodeId, Paused, PortId, PortState, Rate, Time, Totals,
+};
 use std::sync::Arc;
 
 /// A link between two events.
@@ -22,18 +24,17 @@ pub(super) struct Whole {
     /// The slots of packets mean nothing here.
     special: Special,
     /// The packets in the port's queue, in the order in which it visits them.
-    waiting: Vec<(Packet, Origin)>,
+    waiting: Vec<Parcel>,
     /// The packet that is still coming in at the far end.
-    coming: Option<(Packet, Origin)>,
+    coming: Option<Parcel>,
     wire: Vec<OnTheWire>,
 }
 
 /// A packet that was put on a link and has not arrived.
 struct OnTheWire {
     arrives: Time,
-    packet: Packet,
-    /// How it came to the port, and when its last bit arrives.
-    origin: Origin,
+    /// With its origin at the port, and the arrival of its last bit at the far end.
+    parcel: Parcel,
 }
 
 impl Whole {
@@ -68,45 +69,43 @@ impl Whole {
     ) -> Self {
         let here = division.home(from);
         let place = division.place_of_link(here, id) as usize;
-        let near = &mut partitions[here];
+        let near = &mut partitions[here].fabric;
         let copies = near.take_copies(place, now);
-        let (port, state) = (&near.ports[place], near.states[place]);
-        let class = near.classes[port.class as usize];
+        let (port, state) = (&near.links.ports[place], near.links.states[place]);
+        let class = near.links.classes[port.class as usize];
         let (mut stats, is_remote) = (port.stats, port.is_remote);
-        let depths = near.depths.get(place).copied().unwrap_or_default();
-        let mut special = near.specials[place].take().map_or_else(Special::default, |special| *special);
+        let depths = near.links.depths.get(place).copied().unwrap_or_default();
+        let special = near.links.specials[place].take();
+        let mut special = special.map_or_else(Special::default, |special| *special);
         let mut waiting = Vec::new();
         if let Some(served) = &mut special.served {
             served.queue.for_each_slot(&mut |&mut slot| waiting.push(near.slab.take(slot)));
         }
 
         let (there, place) = if is_remote {
-            let (there, place) = near.far[place];
+            let (there, place) = near.links.far[place];
             (there as usize, place as usize)
         } else {
             (here, place)
         };
-        let far = &mut partitions[there];
+        let far = &mut partitions[there].fabric;
         if is_remote {
-            stats += far.ports[place].stats;
-            if let Some(at_far_end) = far.specials[place].take() {
+            stats += far.links.ports[place].stats;
+            if let Some(at_far_end) = far.links.specials[place].take() {
                 let Special { signals, coming, noise, .. } = *at_far_end;
                 special = Special { signals, coming, noise, ..special };
             }
         }
         let coming = special.coming.map(|coming| far.slab.take(coming.slot));
-        let travelling = far.ports[place].wire.clear().into_iter();
+        let travelling = far.links.ports[place].wire.clear().into_iter();
         let mut wire: Vec<OnTheWire> = travelling
-            .map(|Travelling { arrives, slot, .. }| {
-                let (packet, origin) = far.slab.take(slot);
-                OnTheWire { arrives, packet, origin }
-            })
+            .map(|Travelling { arrives, slot, .. }| OnTheWire { arrives, parcel: far.slab.take(slot) })
             .collect();
         if is_remote {
             // What has not left the port is what was put on the link last.
             let origins = copies.into_iter().rev().chain(std::iter::repeat(Origin::HERE));
             for (on_the_wire, origin) in wire.iter_mut().rev().zip(origins) {
-                on_the_wire.origin = Origin { tail: on_the_wire.origin.tail, ..origin };
+                on_the_wire.parcel.origin = origin;
             }
         }
         special.ledger.iter_mut().for_each(|leaving| leaving.slot = NOWHERE);
@@ -119,26 +118,25 @@ impl Whole {
     }
 
     /// Puts the near end into a partition that has taken all events up to `now`. The link leaves `node` there.
-    pub(super) fn put_near_end(&mut self, partition: &mut Partition, place: usize, node: u32, now: Time) {
+    pub(super) fn put_near_end(&mut self, fabric: &mut Fabric, place: usize, node: u32, now: Time) {
         let Self { class, state, .. } = *self;
-        let Partition { slab, ports, keeps_copies, .. } = partition;
-        let port = &mut ports[place];
-        let bind = |origin: Origin| match origin.bound {
-            NOWHERE => origin,
-            _ => Origin { bound: u32::try_from(place).expect("link ids fit 28 bits"), ..origin },
+        let Fabric { slab, links, outbox, .. } = fabric;
+        let port = &mut links.ports[place];
+        let bind = |Origin { bound, .. }: &mut Origin| {
+            if *bound != NOWHERE {
+                *bound = u32::try_from(place).expect("link ids fit 28 bits");
+            }
         };
-        self.wire.iter_mut().for_each(|packet| packet.origin = bind(packet.origin));
+        self.wire.iter_mut().for_each(|packet| bind(&mut packet.parcel.origin));
         let mut served = self.special.served.take();
         if let Some(served) = &mut served {
             served.node = node;
             let mut waiting = self.waiting.drain(..);
             served.queue.for_each_slot(&mut |slot| {
-                let (packet, origin) = waiting.next().expect("as many packets as before");
-                *slot = slab.put(packet, bind(origin));
+                let mut parcel = waiting.next().expect("as many packets as before");
+                bind(&mut parcel.origin);
+                *slot = slab.put(parcel);
             });
-            if let Some(serving) = &mut served.serving {
-                serving.origin = bind(serving.origin);
-            }
         }
         let bytes = |sizes: &mut dyn Iterator<Item = u32>| sizes.map(u64::from).sum::<u64>();
         let left_by_now = now + class.delay;
@@ -146,7 +144,7 @@ impl Whole {
         if port.has_ledger {
             if port.is_served {
                 // Served ports have a ledger only if the link leads to another partition.
-                let leaving = self.wire.iter().filter(|packet| packet.origin.tail > left_by_now);
+                let leaving = self.wire.iter().filter(|packet| packet.parcel.tail > left_by_now);
                 ledger = leaving.map(|packet| packet.leaving(class.delay)).collect();
             } else {
                 port.queued = bytes(&mut ledger.iter().map(|leaving| leaving.size));
@@ -154,50 +152,50 @@ impl Whole {
             if port.is_remote {
                 // Packets that are no longer on the wire have their first bits at the far end: no copy is asked for.
                 for (leaving, on_the_wire) in ledger.iter_mut().rev().zip(self.wire.iter().rev()) {
-                    leaving.slot = slab.put(on_the_wire.packet.clone(), on_the_wire.origin);
+                    leaving.slot = slab.put(on_the_wire.parcel.clone());
                 }
             }
         } else {
             ledger.clear();
             let leaving = || self.wire.iter().filter(|packet| packet.arrives > left_by_now);
             if !port.is_served {
-                port.queued = bytes(&mut leaving().map(|on_the_wire| on_the_wire.packet.size));
+                port.queued = bytes(&mut leaving().map(|on_the_wire| on_the_wire.parcel.packet.size));
             }
             if port.is_remote {
-                for OnTheWire { arrives, packet, origin } in leaving() {
-                    let slot = if *keeps_copies { slab.put(packet.clone(), *origin) } else { NOWHERE };
-                    port.wire.push_back(Travelling { arrives: *arrives, slot, size: packet.size });
+                for OnTheWire { arrives, parcel } in leaving() {
+                    let slot = if outbox.keeps_copies { slab.put(parcel.clone()) } else { NOWHERE };
+                    port.wire.push_back(Travelling { arrives: *arrives, slot, size: parcel.packet.size });
                 }
             }
         }
         port.free_at = state.free_at;
         port.stats = self.stats;
-        partition.states[place] = state;
-        if let Some(depths) = partition.depths.get_mut(place) {
+        links.states[place] = state;
+        if let Some(depths) = links.depths.get_mut(place) {
             *depths = self.depths;
         }
         if served.is_some() || !ledger.is_empty() {
-            partition.specials[place] = Some(Box::new(Special { served, ledger, ..Special::default() }));
+            links.specials[place] = Some(Box::new(Special { served, ledger, ..Special::default() }));
         }
     }
 
     /// Puts the far end into a partition that has taken all events up to `now`, after the near end.
-    pub(super) fn put_far_end(self, partition: &mut Partition, place: usize, now: Time) {
+    pub(super) fn put_far_end(self, fabric: &mut Fabric, place: usize, now: Time) {
         let Special { signals, mut coming, noise, .. } = self.special;
-        let Partition { slab, ports, .. } = partition;
-        let port = &mut ports[place];
-        for OnTheWire { arrives, packet, origin } in self.wire {
-            let size = packet.size;
-            port.wire.push_back(Travelling { arrives, slot: slab.put(packet, origin), size });
+        let Fabric { slab, links, .. } = fabric;
+        let port = &mut links.ports[place];
+        for OnTheWire { arrives, parcel } in self.wire {
+            let size = parcel.packet.size;
+            port.wire.push_back(Travelling { arrives, slot: slab.put(parcel), size });
         }
         if port.settles_late {
             port.wire.settle(now + self.class.delay);
         }
-        if let (Some(coming), Some((packet, origin))) = (&mut coming, self.coming) {
-            coming.slot = slab.put(packet, origin);
+        if let (Some(coming), Some(parcel)) = (&mut coming, self.coming) {
+            coming.slot = slab.put(parcel);
         }
         if !signals.is_empty() || coming.is_some() || noise.is_some() {
-            let special = partition.specials[place].get_or_insert_default();
+            let special = links.specials[place].get_or_insert_default();
             (special.signals, special.coming, special.noise) = (signals, coming, noise);
         }
     }
@@ -206,16 +204,16 @@ impl Whole {
 impl OnTheWire {
     /// The same packet as one that has not left its port, under cut-through.
     fn leaving(&self, delay: Duration) -> Leaving {
-        let sent = Time::ZERO + self.origin.tail.since(Time::ZERO + delay);
-        Leaving { sent, arrives: self.arrives, slot: NOWHERE, size: self.packet.size }
+        let sent = Time::ZERO + self.parcel.tail.since(Time::ZERO + delay);
+        Leaving { sent, arrives: self.arrives, slot: NOWHERE, size: self.parcel.packet.size }
     }
 }
 
-impl Partition {
+impl Fabric {
     /// Forgets what has left a port by `now`, and removes the copies of what has not, if the link leads to another
     /// partition. Returns their origins, in order.
     fn take_copies(&mut self, link: usize, now: Time) -> Vec<Origin> {
-        let Port { has_ledger, is_remote, .. } = self.ports[link];
+        let Port { has_ledger, is_remote, .. } = self.links.ports[link];
         if has_ledger {
             self.settle_ledger(link, now);
         } else if is_remote {
@@ -224,14 +222,14 @@ impl Partition {
         if !is_remote {
             return Vec::new();
         }
-        let leaving = self.ports[link].wire.clear();
-        if !self.keeps_copies {
+        let leaving = self.links.ports[link].wire.clear();
+        if !self.outbox.keeps_copies {
             return Vec::new();
         }
-        let ledger = self.specials[link].iter().flat_map(|special| &special.ledger);
+        let ledger = self.links.specials[link].iter().flat_map(|special| &special.ledger);
         let slots = leaving.iter().map(|packet| packet.slot).chain(ledger.map(|packet| packet.slot));
         let Self { slab, .. } = self;
-        slots.filter(|&slot| slot != NOWHERE).map(|slot| slab.take(slot).1).collect()
+        slots.filter(|&slot| slot != NOWHERE).map(|slot| slab.take(slot).origin).collect()
     }
 }
 
@@ -246,13 +244,14 @@ pub(crate) fn regroup(
     let mut assembly = Assembly::new(plan, to, now);
     for partition in &old {
         // Changes of links are events of every partition, and one's are enough.
-        let events = partition.events.all().filter(|event| partition.number == 0 || !event.is_everywhere());
+        let events =
+            partition.fabric.events.all().filter(|event| partition.number == 0 || !event.is_everywhere());
         events.for_each(|event| assembly.event(partition.name(event)));
     }
-    let unstarted = old.iter().filter_map(|partition| partition.starting.get(partition.next_flow));
+    let unstarted = old.iter().filter_map(|partition| partition.flows.starting.get(partition.flows.next));
     let flows_from = unstarted.map(|&place| plan.flows[place as usize].start).min().unwrap_or(Time::NEVER);
     let mut totals = Totals::default();
-    old.iter().for_each(|partition| totals += partition.totals);
+    old.iter().for_each(|partition| totals += *partition.totals());
     for from_node in plan.topology.nodes() {
         for port in (0..plan.topology.port_count(from_node)).map(PortId::of) {
             let id = plan.topology.link_id(from_node, port);
@@ -263,10 +262,12 @@ pub(crate) fn regroup(
         old.iter_mut().map(|partition| std::mem::take(&mut partition.nodes).into_iter()).collect();
     for id in plan.topology.nodes() {
         let home = from.home(id);
-        let node = nodes[home].next().expect("a node of this partition");
-        let held = node.held.iter().map(|&(_, slot)| old[home].slab.take(slot)).collect();
-        assembly.node(node, held);
+        let mut node = nodes[home].next().expect("a node of this partition");
+        let place = assembly.place_of(id);
+        let (there, here) = (&mut old[home].fabric.slab, assembly.slab(id));
+        node.move_to(place, |slot| *slot = here.put(there.take(*slot)));
+        assembly.node(node);
     }
-    assert!(old.iter().all(|partition| partition.slab.live() == 0), "every packet is somewhere");
+    assert!(old.iter().all(|partition| partition.fabric.slab.live() == 0), "every packet is somewhere");
     assembly.finish(flows_from, totals)
 }

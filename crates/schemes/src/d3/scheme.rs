@@ -7,7 +7,7 @@ use crate::explicit::scheme::{self, Form, INITIAL_RTO, MIN_RTO, MSS, parts};
 use crate::fluid::{Sharing, capacities};
 use crate::parameter::{Parameter, Value};
 use crate::pinned;
-use crate::registry::{Info, Make, Parts, Plan, Transport, Unfit, View};
+use crate::registry::{Built, Info, Make, Plan, Transport, Unfit, View};
 use raddle_allocate::Reservation;
 use raddle_core::{Duration, PortAgent};
 use raddle_topology::Link;
@@ -75,7 +75,7 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     scheme::fluid(plan, Box::new(policy), Request::ROUTERS, |_| 1)
 }
 
-fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
+fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
     let settings = plan.settings;
     let gains = Gains { spare: settings.fraction("alpha"), queue: settings.fraction("beta") };
     let (clamp, rtt) = (settings.flag("clamp"), settings.duration("rtt"));

@@ -6,9 +6,9 @@ use super::{ExplicitHost, Protocol, Setup};
 use crate::fluid::{Sharing, Split, Ways};
 use crate::parameter::{Parameter, Value};
 use crate::pinned;
-use crate::registry::{Parts, Plan, Unfit, check_addresses};
+use crate::registry::{Built, Plan, Unfit, check_addresses};
 use raddle_allocate::Fluid;
-use raddle_core::{Duration, Flow, Host, LinkId, Node, NodeId, PortAgent, Rate};
+use raddle_core::{Duration, Flow, Host, LinkId, NodeId, Parts, PortAgent, Rate};
 use raddle_topology::Link;
 use raddle_wire::rated::Segment;
 use std::sync::Arc;
@@ -91,7 +91,7 @@ pub(crate) fn parts<P: Protocol + 'static>(
     form: Form,
     mut protocol: impl FnMut() -> P + 'static,
     mut agent: impl FnMut(LinkId, &Link) -> Box<dyn PortAgent> + 'static,
-) -> Result<Parts, Unfit> {
+) -> Result<Built, Unfit> {
     check_addresses(plan.topology, form.name)?;
     let paths = pinned::paths(plan, form.most_links)?;
     let mut forwarder = pinned::forwarders(plan.topology, Arc::clone(&paths));
@@ -117,8 +117,8 @@ pub(crate) fn parts<P: Protocol + 'static>(
         Box::new(ExplicitHost::new(setup, protocol(), Arc::clone(&paths)))
     };
     let fabric = Arc::clone(plan.topology);
-    Ok(Parts {
-        node: Box::new(move |id| Node {
+    Ok(Built {
+        node: Box::new(move |id| Parts {
             host: fabric.is_host(id).then(|| host(id)),
             forwarder: forwarder(id),
         }),

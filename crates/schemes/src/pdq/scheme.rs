@@ -6,7 +6,7 @@ use crate::explicit;
 use crate::explicit::scheme::{Form, parts};
 use crate::fluid::{Sharing, capacities};
 use crate::pinned;
-use crate::registry::{Info, Make, Parts, Plan, Transport, Unfit, View};
+use crate::registry::{Built, Info, Make, Plan, Transport, Unfit, View};
 use raddle_allocate::{Criticality, Fluid, Measure, Probing, Subflows};
 use raddle_core::{LinkId, PortAgent};
 use raddle_topology::Link;
@@ -85,7 +85,7 @@ fn header(plan: &Plan<'_>) -> u32 {
 /// Links of the longest path.
 const MOST_LINKS: usize = 12;
 
-fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
+fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
     let (rules, manners) = (Rules::of(plan.settings), Manners::of(plan.settings, plan.seed));
     let form = Form {
         name: "PDQ",

@@ -4,8 +4,8 @@ use super::host::HEADER;
 use super::{FlowQueues, Mode, PfqForwarder, PfqHost};
 use crate::fluid::{self, Sharing, Ways, max_min};
 use crate::parameter::{Parameter, Value};
-use crate::registry::{Info, Make, Parts, Plan, Transport, Unfit, View};
-use raddle_core::Node;
+use crate::registry::{Built, Info, Make, Plan, Transport, Unfit, View};
+use raddle_core::Parts;
 use raddle_topology::routing::{Protocol, Routing};
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     Ok(Sharing { policy: max_min(plan.topology, 0.0), acknowledged: false, ways })
 }
 
-fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
+fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
     let settings = plan.settings;
     let nodes = plan.topology.node_count();
     if nodes > 1 << 16 {
@@ -74,8 +74,8 @@ fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
     }
     let packet_bytes = u32::from(mtu) + HEADER;
     let seed = plan.seed;
-    Ok(Parts {
-        node: Box::new(move |id| Node {
+    Ok(Built {
+        node: Box::new(move |id| Parts {
             host: Some(Box::new(PfqHost::new(id, &routing, mode, mtu, seed))),
             forwarder: Some(Box::new(PfqForwarder::new(id, &routing, mode, packet_bytes, seed))),
         }),

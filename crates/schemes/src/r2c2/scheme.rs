@@ -5,9 +5,9 @@ use super::selection::LASTING_TICKS;
 use super::{Doubt, Fabric, Params, Policy, R2c2Node, Selecting, Selection, SourceRoute, StartPolicy, setup};
 use crate::fluid::Sharing;
 use crate::parameter::{Parameter, Settings, Value};
-use crate::registry::{Info, Make, Parts, Plan, Transport, Unfit, View};
+use crate::registry::{Built, Info, Make, Plan, Transport, Unfit, View};
 use raddle_allocate::selection::Utility;
-use raddle_core::{Duration, Node};
+use raddle_core::{Duration, Parts};
 use raddle_topology::routing::{Protocol, Routing};
 use std::sync::Arc;
 
@@ -179,7 +179,7 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     Ok(setup::fluid(plan, &params))
 }
 
-fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
+fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
     let params = params(plan);
     setup::check(plan, INFO.name, &params)?;
     if let Some(selection) = params.selection {
@@ -201,8 +201,8 @@ fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
     }
     let fabric = Fabric::new(plan.topology, params);
     let seed = plan.seed;
-    Ok(Parts {
-        node: Box::new(move |id| Node {
+    Ok(Built {
+        node: Box::new(move |id| Parts {
             host: Some(Box::new(R2c2Node::new(&fabric, id, seed))),
             forwarder: Some(Box::new(SourceRoute::new(params.hop_bits))),
         }),

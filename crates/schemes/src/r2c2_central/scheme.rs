@@ -5,8 +5,8 @@ use crate::fluid::Sharing;
 use crate::parameter::{Parameter, Value};
 use crate::r2c2::outgoing::HEADER;
 use crate::r2c2::{self, Fabric, SourceRoute, setup};
-use crate::registry::{Info, Make, Parts, Plan, Transport, Unfit, View};
-use raddle_core::{Duration, Node, NodeId};
+use crate::registry::{Built, Info, Make, Plan, Transport, Unfit, View};
+use raddle_core::{Duration, NodeId, Parts};
 
 /// R2C2 with a central controller.
 pub const TRANSPORT: Transport =
@@ -61,13 +61,13 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     Ok(setup::fluid(plan, &params(plan)?.r2c2))
 }
 
-fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
+fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
     let params = params(plan)?;
     setup::check(plan, INFO.name, &params.r2c2)?;
     let fabric = Fabric::new(plan.topology, params.r2c2);
     let seed = plan.seed;
-    Ok(Parts {
-        node: Box::new(move |id| Node {
+    Ok(Built {
+        node: Box::new(move |id| Parts {
             host: Some(Box::new(CentralNode::new(&fabric, &params, id, seed))),
             forwarder: Some(Box::new(SourceRoute::new(params.r2c2.hop_bits))),
         }),

@@ -6,7 +6,7 @@ use crate::explicit::scheme::{self, Form, INITIAL_RTO, MIN_RTO, MSS, parts};
 use crate::fluid::{Sharing, max_min};
 use crate::parameter::{Parameter, Value};
 use crate::pinned;
-use crate::registry::{Info, Make, Parts, Plan, Transport, Unfit, View};
+use crate::registry::{Built, Info, Make, Plan, Transport, Unfit, View};
 use raddle_core::{Duration, PortAgent};
 use raddle_topology::Link;
 use raddle_wire::rcp::Packet;
@@ -60,7 +60,7 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
 /// Links of the longest path: the header counts up to 15.
 const MOST_LINKS: usize = 12;
 
-fn build(plan: &Plan<'_>) -> Result<Parts, Unfit> {
+fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
     let settings = plan.settings;
     let gains = Gains { spare: settings.fraction("alpha"), queue: settings.fraction("beta") };
     let (restamp, rtt) = (settings.flag("restamp"), settings.duration("initial_rtt"));

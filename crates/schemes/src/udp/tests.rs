@@ -3,7 +3,7 @@
 use super::*;
 use crate::ecmp::Ecmp;
 use crate::next_hops::ShortestPaths;
-use raddle_core::{Bytes, Duration, Flow, FlowId, Node, NodeId, Report, Time};
+use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Parts, Report, Time};
 use raddle_packet_sim::{Config, Observer, PortSetup, Simulation};
 use raddle_topology::builders::single_switch;
 use std::ops::ControlFlow;
@@ -48,7 +48,7 @@ fn flow(id: u32, src: u32, dst: u32, size: u64, app_rate: Option<Rate>) -> Flow 
 fn simulate(flows: Vec<Flow>, queue: Option<usize>) -> Simulation<Reports> {
     let topology = Arc::new(single_switch(4, line_rate(), DELAY).expect("a switch"));
     let paths = ShortestPaths::new(&topology);
-    let node = |id| Node {
+    let node = |id| Parts {
         host: topology.is_host(id).then(|| Box::new(UdpHost::new(id, Params::default())) as _),
         forwarder: Some(Box::new(Ecmp::new(id, &paths, 1))),
     };

@@ -3,8 +3,8 @@
 #![allow(dead_code, reason = "not every test that shares this file needs all of it")]
 
 use raddle_core::{
-    Bytes, DropReason, Duration, Flow, FlowId, Forwarder, Header, Host, Input, LinkId, Node, NodeId, Output,
-    Packet, PortId, Ports, Rate, Report, Time, Verdict,
+    Bytes, DropReason, Duration, Flow, FlowId, Forwarder, Header, Host, Input, LinkId, NodeId, Output,
+    Packet, Parts, PortId, Ports, Rate, Report, Time, Verdict,
 };
 use raddle_packet_sim::{Config, Observer, PortSetup, Simulation};
 use raddle_schemes::parameter::{Settings, Value};
@@ -200,7 +200,7 @@ pub(crate) fn run(
         }
     };
     let mut host = host;
-    let node = |id: NodeId| Node { host: topology.is_host(id).then(|| host(id)), forwarder: forwarder(id) };
+    let node = |id: NodeId| Parts { host: topology.is_host(id).then(|| host(id)), forwarder: forwarder(id) };
     let mut simulation =
         Simulation::new(topology, node, |_| PortSetup::default(), flows, config, Heard::of(topology));
     assert!(simulation.run(|_| ControlFlow::Continue(())));

@@ -3,8 +3,8 @@
 #![allow(dead_code, reason = "each test uses what it needs")]
 
 use raddle_core::{
-    Bytes, DropReason, Duration, Flow, FlowControlAccount, FlowId, Header, Host, Input, LinkId, Node, NodeId,
-    Output, Packet, PortId, Ports, Process, Rate, Report, Time,
+    Bytes, DropReason, Duration, Flow, FlowControlAccount, FlowId, Header, Host, Input, LinkId, NodeId,
+    Output, Packet, Parts, PortId, Ports, Process, Rate, Report, Time,
 };
 use raddle_packet_sim::{Change, Config, Observer, PortSetup, Reached, Simulation, Switching};
 use raddle_schemes::parameter::{Parameter, Settings, Value};
@@ -70,7 +70,7 @@ impl Lossless {
     pub(crate) fn simulation<O: Observer>(
         &self,
         flows: Vec<Flow>,
-        mut around: impl FnMut(NodeId, Node) -> Node,
+        mut around: impl FnMut(NodeId, Parts) -> Parts,
         observer: O,
     ) -> Simulation<O> {
         let transport = registry::transport("cee").expect("a transport of the registry");
@@ -249,7 +249,7 @@ impl Host for Scripted {
 }
 
 /// Puts a script around the host of one node.
-pub(crate) fn scripted(host: u32, script: Vec<(Time, Packet)>) -> impl FnMut(NodeId, Node) -> Node {
+pub(crate) fn scripted(host: u32, script: Vec<(Time, Packet)>) -> impl FnMut(NodeId, Parts) -> Parts {
     let mut script = Some(VecDeque::from(script));
     move |id, mut node| {
         if id == NodeId(host)

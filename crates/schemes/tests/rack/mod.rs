@@ -1,7 +1,7 @@
 //! A rack of R2C2 nodes, or of others with R2C2's data plane, in the packet engine.
 
 use raddle_core::{
-    Bytes, DropReason, Duration, Flow, FlowId, Header, Host, LinkId, Node, NodeId, Packet, PortId, Rate,
+    Bytes, DropReason, Duration, Flow, FlowId, Header, Host, LinkId, NodeId, Packet, Parts, PortId, Rate,
     Report, Stream, Time,
 };
 use raddle_packet_sim::{Change, Config, Observer, PortSetup, Simulation};
@@ -112,7 +112,7 @@ pub(crate) fn rack_of<H: Host + 'static>(
     config: Config,
 ) -> Rack<H> {
     let nodes: Nodes<H> = topology.nodes().map(|id| Arc::new(Mutex::new(node(id)))).collect();
-    let parts = |id: NodeId| Node {
+    let parts = |id: NodeId| Parts {
         host: Some(Box::new(Shared(Arc::clone(&nodes[id.index()])))),
         forwarder: Some(Box::new(SourceRoute::new(hop_bits))),
     };

@@ -24,7 +24,7 @@ struct Quiet;
 
 impl Watch for Quiet {
     fn begin(&self, _: &str, _: &[String]) {}
-    fn progress(&self, _: usize, _: &Progress) {}
+    fn progress(&self, _: usize, _: &RunState) {}
     fn end(&self) {}
     fn renamed(&self, _: &Path, _: &Path) {}
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::ecmp::Ecmp;
 use crate::next_hops::ShortestPaths;
-use raddle_core::{Flow, FlowId, Node, NodeId, Rate, Time};
+use raddle_core::{Flow, FlowId, NodeId, Parts, Rate, Time};
 use raddle_packet_sim::{Config, PortSetup, Simulation};
 use raddle_topology::Topology;
 use raddle_topology::builders::{dumbbell, torus};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 fn simulation(topology: Topology, queue: usize, flows: Vec<Flow>) -> Simulation<()> {
     let topology = Arc::new(topology);
     let paths = ShortestPaths::new(&topology);
-    let node = |id| Node {
+    let node = |id| Parts {
         host: Some(Box::new(TcpHost::<NewReno>::new(id, Params::default()))),
         forwarder: Some(Box::new(Ecmp::new(id, &paths, 1))),
     };

@@ -1,0 +1,392 @@
+//! A node: its parts, and the line along which packets pass them, once for every runtime.
+//!
+//! A runtime moves packets between nodes: the packet engine by slots and a calendar, lockstep by bytes, a live runtime
+//! by rings and a real clock. It tells a [`Node`] what happens to it (a packet [has arrived](Node::arrived), a flow
+//! [starts](Node::start), the clock [has come](Node::woken) to the time asked for), the node asks its parts, and what
+//! they want the node asks of the runtime by [`Runtime`]. Ports belong to the runtime, with their queues, agents and
+//! flow control: a runtime that cannot keep a packet [returns](Node::lose) it to the node, and what an agent or flow
+//! control wants to send it [gives](Node::send) to the node.
+//!
+//! A host is polled when something has happened to it, after all that follows from that in its node. Methods that
+//! return whether it is due leave the poll to their caller.
+
+use crate::{
+    DropReason, Flow, Forwarder, Host, Input, LinkId, Output, Packet, Parts, PortId, Ports, Report, Signal,
+    Time, Totals, Verdict,
+};
+
+/// What a node needs of the runtime that it is in.
+pub trait Runtime: Sized {
+    /// Where the runtime keeps a node's ports, and the node's name.
+    type Place;
+
+    /// A packet inside a node: the number of its memory, or the packet itself.
+    type Slot;
+
+    /// The time, which stands still while a node deals with an event.
+    fn now(&self) -> Time;
+
+    /// What the runtime counts.
+    fn totals(&mut self) -> &mut Totals;
+
+    /// The state of a node's ports.
+    fn ports(&self, place: &Self::Place) -> Ports<'_>;
+
+    /// A packet, and the state of its node's ports.
+    fn packet<'a>(&'a mut self, place: &Self::Place, slot: &'a mut Self::Slot)
+    -> (&'a mut Packet, Ports<'a>);
+
+    /// Gives memory to a packet that a node has made.
+    fn insert(&mut self, packet: Packet) -> Self::Slot;
+
+    /// Takes a packet out of memory.
+    fn remove(&mut self, slot: Self::Slot) -> Packet;
+
+    /// A packet that came by the port `arrival`, or that the node itself sends, leaves by the port `out`. Returns whether
+    /// the node's host is due a poll, because the runtime [returned](Node::lose) a packet to the node.
+    fn enqueue(
+        &mut self,
+        node: &mut Node<Self>,
+        slot: Self::Slot,
+        arrival: Option<PortId>,
+        out: PortId,
+    ) -> bool;
+
+    /// A packet is lost at a node, on its way to a port if it had one.
+    fn lost(&mut self, place: &Self::Place, out: Option<PortId>, packet: &Packet, why: DropReason);
+
+    /// A host reports.
+    fn reported(&mut self, place: &Self::Place, report: Report);
+
+    /// The node is to be [woken](Node::woken) at a time to come. Earlier wishes may be forgotten or be met: a node knows
+    /// which wish counts.
+    fn wake_at(&mut self, place: &Self::Place, at: Time);
+
+    /// A forwarder answers the neighbour at a port.
+    fn signal(&mut self, place: &Self::Place, port: PortId, signal: Signal);
+
+    /// Gives a packet for the node's host back if all of it has come in. Otherwise (under cut-through) the runtime keeps
+    /// the packet, and [delivers](Node::deliver) it when it is whole.
+    #[inline]
+    fn whole(
+        &mut self,
+        _place: &Self::Place,
+        slot: Self::Slot,
+        _arrival: Option<PortId>,
+    ) -> Option<Self::Slot> {
+        Some(slot)
+    }
+
+    /// The node's host has a packet that came by the port `arrival`: flow control may count the memory that the host
+    /// still holds.
+    #[inline]
+    fn taken(&mut self, _node: &mut Node<Self>, _arrival: PortId, _packet: &Packet) {}
+}
+
+/// One node of a fabric.
+pub struct Node<R: Runtime> {
+    parts: Parts,
+    place: R::Place,
+    /// The wake-up that counts; others are stale.
+    wake: Time,
+    /// Packets that the forwarder holds, in the order in which they came.
+    held: Vec<Held<R::Slot>>,
+    /// Whether the forwarder hears of packets that leave the node.
+    hears_of_departures: bool,
+}
+
+/// A packet that waits for a signal.
+struct Held<S> {
+    key: u64,
+    arrival: Option<PortId>,
+    slot: S,
+}
+
+impl<R: Runtime> Node<R> {
+    /// A node at rest. The runtime [wakes](Self::woken) it at the time of [`wake`](Self::wake), if there is one.
+    pub fn new(parts: Parts, place: R::Place) -> Self {
+        Self {
+            wake: parts.host.as_ref().and_then(|host| host.begins()).unwrap_or(Time::NEVER),
+            hears_of_departures: parts.forwarder.as_ref().is_some_and(|part| part.hears_of_departures()),
+            parts,
+            place,
+            held: Vec::new(),
+        }
+    }
+
+    /// Where the runtime has it.
+    #[inline]
+    pub fn place(&self) -> &R::Place {
+        &self.place
+    }
+
+    /// The runtime has it elsewhere from now on, and `rename` gives each packet that its forwarder holds the slot that the
+    /// packet has there.
+    pub fn move_to(&mut self, place: R::Place, rename: impl FnMut(&mut R::Slot)) {
+        self.place = place;
+        self.held.iter_mut().map(|held| &mut held.slot).for_each(rename);
+    }
+
+    /// When it wants to be woken; [`Time::NEVER`] if it does not.
+    pub fn wake(&self) -> Time {
+        self.wake
+    }
+
+    /// Its host.
+    #[inline]
+    pub fn host(&self) -> Option<&dyn Host> {
+        self.parts.host.as_deref()
+    }
+
+    /// Its forwarder.
+    #[inline]
+    pub fn forwarder(&self) -> Option<&dyn Forwarder> {
+        self.parts.forwarder.as_deref()
+    }
+
+    /// Whether its forwarder hears of packets that [have left](Self::left).
+    #[inline]
+    pub fn hears_of_departures(&self) -> bool {
+        self.hears_of_departures
+    }
+
+    /// The packets that its forwarder holds.
+    pub fn held(&self) -> impl Iterator<Item = &R::Slot> {
+        self.held.iter().map(|held| &held.slot)
+    }
+
+    /// A packet has come in by a port.
+    #[inline]
+    pub fn arrived(&mut self, runtime: &mut R, slot: R::Slot, port: PortId) {
+        if self.route(runtime, slot, Some(port)) {
+            self.poll(runtime);
+        }
+    }
+
+    /// Bytes have come in by a port that are no packet.
+    pub fn corrupted(&mut self, runtime: &mut R, port: PortId) {
+        if self.tell(runtime.now(), Input::Corrupted { port }) {
+            self.poll(runtime);
+        }
+    }
+
+    /// A flow of the workload starts here.
+    pub fn start(&mut self, runtime: &mut R, flow: &Flow) {
+        runtime.totals().flows_started += 1;
+        self.tell(runtime.now(), Input::Flow(flow));
+        self.poll(runtime);
+    }
+
+    /// The clock has come to a time at which the node wanted to be woken, once.
+    #[inline]
+    pub fn woken(&mut self, runtime: &mut R) {
+        if self.wake <= runtime.now() {
+            self.wake = Time::NEVER;
+            self.poll(runtime);
+        }
+    }
+
+    /// Topology discovery tells the node that links went down or came up.
+    pub fn discovered(&mut self, runtime: &mut R, links: &[LinkId], up: bool) {
+        for &link in links {
+            if let Some(forwarder) = &mut self.parts.forwarder {
+                forwarder.link(link, up);
+            }
+            self.tell(runtime.now(), Input::Link { link, up });
+        }
+        self.retry(runtime, |_| true);
+        self.poll(runtime);
+    }
+
+    /// The neighbour at a port answers. Returns the key of packets that may now [go on](Self::retry).
+    pub fn signalled(&mut self, port: PortId, signal: Signal) -> Option<u64> {
+        self.parts.forwarder.as_mut()?.signal(port, signal)
+    }
+
+    /// Asks again about the packets that the forwarder holds under keys for which `is_freed` holds, in the order in
+    /// which they came.
+    pub fn retry(&mut self, runtime: &mut R, is_freed: impl Fn(u64) -> bool) {
+        let mut due = false;
+        let mut next = 0;
+        while let Some(held) = self.held.get(next) {
+            if !is_freed(held.key) {
+                next += 1;
+                continue;
+            }
+            let Held { arrival, mut slot, .. } = self.held.remove(next);
+            match self.ask(runtime, &mut slot, arrival) {
+                Verdict::Hold(key) => {
+                    self.held.insert(next, Held { key, arrival, slot });
+                    next += 1;
+                }
+                verdict => due |= self.follow(runtime, verdict, slot, arrival),
+            }
+        }
+        if due {
+            self.poll(runtime);
+        }
+    }
+
+    /// The last bit of a packet has left by a port. Returns whether the host is due a poll, because it hears of packets of
+    /// its own.
+    pub fn left(&mut self, runtime: &mut R, packet: &Packet, arrival: Option<PortId>) -> bool {
+        self.departed(runtime, packet, arrival);
+        arrival.is_none() && self.tell(runtime.now(), Input::Sent(packet))
+    }
+
+    /// Puts a packet of the node's own on its way, by a port or as the forwarder says. Returns whether the host is due a
+    /// poll, because it got a packet or lost one.
+    #[inline]
+    pub fn send(&mut self, runtime: &mut R, packet: Packet, port: Option<PortId>) -> bool {
+        runtime.totals().count_sent(&packet);
+        let slot = runtime.insert(packet);
+        match port {
+            Some(port) => runtime.enqueue(self, slot, None, port),
+            None => self.route(runtime, slot, None),
+        }
+    }
+
+    /// Gives a packet to the host, which is then due a poll.
+    pub fn deliver(&mut self, runtime: &mut R, mut slot: R::Slot, arrival: Option<PortId>) {
+        let now = runtime.now();
+        let port = arrival.unwrap_or(PortId(0));
+        let (packet, _) = runtime.packet(&self.place, &mut slot);
+        self.tell(now, Input::Packet { packet, port });
+        let packet = runtime.remove(slot);
+        runtime.totals().count_delivered(&packet);
+        if let Some(arrival) = arrival {
+            runtime.taken(self, arrival, &packet);
+        }
+        self.departed(runtime, &packet, arrival);
+    }
+
+    /// Loses a packet, on its way to the port `out` if it had one. Returns whether the node has a host, which was told and is
+    /// due a poll.
+    #[cold]
+    pub fn lose(
+        &mut self,
+        runtime: &mut R,
+        slot: R::Slot,
+        arrival: Option<PortId>,
+        out: Option<PortId>,
+        reason: DropReason,
+    ) -> bool {
+        let packet = runtime.remove(slot);
+        runtime.totals().count_dropped(&packet, reason);
+        runtime.lost(&self.place, out, &packet, reason);
+        self.departed(runtime, &packet, arrival);
+        let port = out.unwrap_or(PortId(0));
+        self.tell(runtime.now(), Input::Dropped { packet: &packet, port, reason })
+    }
+
+    /// Lets the host do all it wants to do now.
+    pub fn poll(&mut self, runtime: &mut R) {
+        while let Some(host) = &mut self.parts.host {
+            match host.poll(runtime.now(), &runtime.ports(&self.place)) {
+                Output::Send { packet, port } => {
+                    self.send(runtime, packet, port);
+                }
+                Output::Report(report) => {
+                    if matches!(report, Report::Delivered { .. }) {
+                        runtime.totals().flows_delivered += 1;
+                    }
+                    runtime.reported(&self.place, report);
+                }
+                // What a host wants now it wants within this event: events of an instant follow their order.
+                Output::WakeAt(at) if at <= runtime.now() => {}
+                Output::WakeAt(at) if at < Time::NEVER => {
+                    if self.wake != at {
+                        self.wake = at;
+                        runtime.wake_at(&self.place, at);
+                    }
+                    return;
+                }
+                Output::WakeAt(_) | Output::Idle => {
+                    self.wake = Time::NEVER;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Tells the host something. Returns whether there is a host.
+    #[inline]
+    fn tell(&mut self, now: Time, input: Input<'_>) -> bool {
+        let Some(host) = &mut self.parts.host else { return false };
+        host.handle(now, input);
+        true
+    }
+
+    /// Asks the forwarder about a packet and does what it says. Returns whether the host is due a poll.
+    #[inline]
+    fn route(&mut self, runtime: &mut R, mut slot: R::Slot, arrival: Option<PortId>) -> bool {
+        let verdict = self.ask(runtime, &mut slot, arrival);
+        self.follow(runtime, verdict, slot, arrival)
+    }
+
+    /// Asks the forwarder about a packet.
+    #[inline]
+    fn ask(&mut self, runtime: &mut R, slot: &mut R::Slot, arrival: Option<PortId>) -> Verdict {
+        match &mut self.parts.forwarder {
+            Some(forwarder) => {
+                let now = runtime.now();
+                let (packet, ports) = runtime.packet(&self.place, slot);
+                forwarder.forward(now, packet, arrival, &ports)
+            }
+            None if arrival.is_some() => Verdict::Deliver,
+            None => Verdict::Forward(PortId(0)),
+        }
+    }
+
+    /// Does what the forwarder said. Returns whether the host is due a poll.
+    #[inline]
+    fn follow(&mut self, runtime: &mut R, verdict: Verdict, slot: R::Slot, arrival: Option<PortId>) -> bool {
+        match verdict {
+            Verdict::Forward(port) => runtime.enqueue(self, slot, arrival, port),
+            Verdict::Deliver => match runtime.whole(&self.place, slot, arrival) {
+                Some(slot) => {
+                    self.deliver(runtime, slot, arrival);
+                    true
+                }
+                None => false,
+            },
+            Verdict::Hold(key) => {
+                self.held.push(Held { key, arrival, slot });
+                false
+            }
+            Verdict::Drop(reason) => self.lose(runtime, slot, arrival, None, reason),
+            Verdict::Answer(port) => runtime.enqueue(self, slot, arrival, port) | self.originate(runtime),
+            Verdict::Absorb => {
+                let packet = runtime.remove(slot);
+                runtime.totals().count_delivered(&packet);
+                self.departed(runtime, &packet, arrival);
+                self.originate(runtime)
+            }
+        }
+    }
+
+    /// Sends what the forwarder has to send of its own. Returns whether the host is due a poll.
+    #[cold]
+    fn originate(&mut self, runtime: &mut R) -> bool {
+        let mut due = false;
+        while let Some((packet, port)) = self.parts.forwarder.as_mut().and_then(|part| part.originate()) {
+            due |= self.send(runtime, packet, Some(port));
+        }
+        due
+    }
+
+    /// Tells the forwarder that a packet has left the node's buffers, and answers the neighbour that sent it.
+    #[inline]
+    fn departed(&mut self, runtime: &mut R, packet: &Packet, arrival: Option<PortId>) {
+        if !self.hears_of_departures {
+            return;
+        }
+        let (Some(arrival), Some(forwarder)) = (arrival, &mut self.parts.forwarder) else { return };
+        if let Some(signal) = forwarder.departed(packet, arrival) {
+            runtime.signal(&self.place, arrival, signal);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

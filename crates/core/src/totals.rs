@@ -1,0 +1,227 @@
+//! What a run counts: packets by kind, losses by reason, what passed over each link, and how far the run is.
+
+use crate::{DropReason, Packet, PacketKind, Time};
+use std::ops::AddAssign;
+
+/// Packets and their bytes on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub struct Count {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes, headers included.
+    pub bytes: u64,
+}
+
+impl AddAssign for Count {
+    fn add_assign(&mut self, other: Self) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+    }
+}
+
+/// Packets lost, by reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub struct Drops {
+    /// The egress queue was full.
+    pub queue_full: u64,
+    /// The link was down, or went down under the packet.
+    pub link_down: u64,
+    /// The forwarder knew no way.
+    pub no_route: u64,
+    /// The bytes were not a valid packet.
+    pub malformed: u64,
+    /// It vanished on a link.
+    pub lost: u64,
+    /// Of all these, those that open connections: each loss costs the connection's first timeout.
+    pub handshake: u64,
+}
+
+impl Drops {
+    /// Counts a loss.
+    pub fn count(&mut self, packet: &Packet, reason: DropReason) {
+        self.handshake += u64::from(packet.opens_connection());
+        *match reason {
+            DropReason::QueueFull => &mut self.queue_full,
+            DropReason::LinkDown => &mut self.link_down,
+            DropReason::NoRoute => &mut self.no_route,
+            DropReason::Malformed => &mut self.malformed,
+            DropReason::Lost => &mut self.lost,
+        } += 1;
+    }
+
+    /// All losses.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.queue_full + self.link_down + self.no_route + self.malformed + self.lost
+    }
+}
+
+impl AddAssign for Drops {
+    fn add_assign(&mut self, other: Self) {
+        self.queue_full += other.queue_full;
+        self.link_down += other.link_down;
+        self.no_route += other.no_route;
+        self.malformed += other.malformed;
+        self.lost += other.lost;
+        self.handshake += other.handshake;
+    }
+}
+
+/// What a run amounts to. `sent` is the sum of `delivered`, `dropped` and the packets still inside the fabric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// Events that the runtime took from its queue: a matter of speed, and no part of a result.
+    pub events: u64,
+    /// Packets of any kind that crossed a link.
+    pub packet_hops: u64,
+    /// Packets that ports accepted, by [`PacketKind`].
+    pub kinds: [Count; 4],
+    /// Packets that hosts and forwarders sent.
+    pub sent: u64,
+    /// Packets delivered to hosts, or absorbed by the forwarders that they were for.
+    pub delivered: u64,
+    /// Packets lost.
+    pub dropped: u64,
+    /// Packets lost, by reason.
+    pub drops: Drops,
+    /// Application bytes that hosts sent, repeats included.
+    pub sent_bytes: u64,
+    /// Application bytes delivered to hosts.
+    pub delivered_bytes: u64,
+    /// Application bytes lost; of bytes that are no packet nobody can say.
+    pub dropped_bytes: u64,
+    /// Flows handed to hosts.
+    pub flows_started: u64,
+    /// Flows whose last byte was delivered in order.
+    pub flows_delivered: u64,
+}
+
+impl Totals {
+    /// Counts a packet that a node sends.
+    #[inline]
+    pub fn count_sent(&mut self, packet: &Packet) {
+        self.sent += 1;
+        self.sent_bytes += u64::from(packet.payload());
+    }
+
+    /// Counts a packet that has come to its end.
+    #[inline]
+    pub fn count_delivered(&mut self, packet: &Packet) {
+        self.delivered += 1;
+        self.delivered_bytes += u64::from(packet.payload());
+    }
+
+    /// Counts a packet that is lost.
+    pub fn count_dropped(&mut self, packet: &Packet, why: DropReason) {
+        self.dropped += 1;
+        self.dropped_bytes += u64::from(packet.payload());
+        self.drops.count(packet, why);
+    }
+
+    /// Counts bytes that came in by a link and are no packet.
+    pub fn count_malformed(&mut self) {
+        self.dropped += 1;
+        self.drops.malformed += 1;
+    }
+
+    /// Counts a packet that a port accepted.
+    #[inline]
+    pub fn count_forwarded(&mut self, kind: PacketKind, size: u32) {
+        self.kinds[kind as usize] += Count { packets: 1, bytes: size.into() };
+    }
+}
+
+impl AddAssign for Totals {
+    fn add_assign(&mut self, other: Self) {
+        self.events += other.events;
+        self.packet_hops += other.packet_hops;
+        for (kind, other) in self.kinds.iter_mut().zip(other.kinds) {
+            *kind += other;
+        }
+        self.sent += other.sent;
+        self.delivered += other.delivered;
+        self.dropped += other.dropped;
+        self.drops += other.drops;
+        self.sent_bytes += other.sent_bytes;
+        self.delivered_bytes += other.delivered_bytes;
+        self.dropped_bytes += other.dropped_bytes;
+        self.flows_started += other.flows_started;
+        self.flows_delivered += other.flows_delivered;
+    }
+}
+
+/// What passed over one directed link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LinkStats {
+    /// Packets with application bytes.
+    pub data_packets: u64,
+    /// Their bytes, headers included.
+    pub data_bytes: u64,
+    /// Packets without.
+    pub control_packets: u64,
+    /// Their bytes.
+    pub control_bytes: u64,
+    /// Packets lost at this port or link.
+    pub drops: u64,
+    /// Most bytes that waited at once, the packet in service included.
+    pub peak_queue: u64,
+}
+
+impl LinkStats {
+    /// Counts a packet that the link's port accepted.
+    #[inline]
+    pub fn count(&mut self, kind: PacketKind, size: u32) {
+        if kind == PacketKind::Data {
+            self.data_packets += 1;
+            self.data_bytes += u64::from(size);
+        } else {
+            self.control_packets += 1;
+            self.control_bytes += u64::from(size);
+        }
+    }
+}
+
+impl AddAssign for LinkStats {
+    fn add_assign(&mut self, other: Self) {
+        self.data_packets += other.data_packets;
+        self.data_bytes += other.data_bytes;
+        self.control_packets += other.control_packets;
+        self.control_bytes += other.control_bytes;
+        self.drops += other.drops;
+        self.peak_queue = self.peak_queue.max(other.peak_queue);
+    }
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// Packets of any kind that have crossed a link; 0 where packets are not simulated.
+    pub packet_hops: u64,
+    /// Flows whose last byte was delivered, or will be without further ado.
+    pub flows_delivered: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Header;
+    use raddle_wire::tcp::{SYN, Segment};
+
+    fn tcp(flags: u8) -> Packet {
+        Packet::new(40, Header::Tcp(Segment { flags, ..Segment::default() }))
+    }
+
+    #[test]
+    fn losses_are_counted_by_reason() {
+        let mut drops = Drops::default();
+        for reason in [DropReason::QueueFull, DropReason::NoRoute, DropReason::Lost, DropReason::QueueFull] {
+            drops.count(&tcp(0), reason);
+        }
+        assert_eq!(drops, Drops { queue_full: 2, no_route: 1, lost: 1, ..Drops::default() });
+        assert_eq!(drops.total(), 4);
+        drops.count(&tcp(SYN), DropReason::QueueFull);
+        assert_eq!((drops.total(), drops.handshake), (5, 1));
+    }
+}

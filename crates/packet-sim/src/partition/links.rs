@@ -1,0 +1,51 @@
+//! The links of a partition and their ports.
+
+use crate::port::{Class, Port, QueueDepths, Served, Special};
+use raddle_core::{LinkFlowControl, LinkId, PortState};
+
+/// The links of a partition, in the order of their ids: those that leave its nodes, and those that end there.
+#[derive(Default)]
+pub(super) struct Links {
+    pub(super) ids: Vec<LinkId>,
+    pub(super) ports: Vec<Port>,
+    /// What the parts of nodes see of the ports.
+    pub(super) states: Vec<PortState>,
+    pub(super) specials: Vec<Option<Box<Special>>>,
+    pub(super) classes: Vec<Class>,
+    /// The partition at the far end and the link's index there. Empty if there is no other partition.
+    pub(super) far: Vec<(u32, u32)>,
+    /// Empty if nobody asked.
+    pub(super) depths: Vec<QueueDepths>,
+}
+
+/// Bytes of memory that a link takes.
+pub(crate) const BYTES_A_LINK: usize =
+    size_of::<Port>() + size_of::<PortState>() + size_of::<Option<Box<Special>>>() + size_of::<LinkId>();
+
+impl Links {
+    /// None yet, with room for so many.
+    pub(super) fn with_capacity(links: usize) -> Self {
+        Self {
+            ids: Vec::with_capacity(links),
+            ports: Vec::with_capacity(links),
+            states: Vec::with_capacity(links),
+            specials: Vec::with_capacity(links),
+            ..Self::default()
+        }
+    }
+
+    /// The index of a link.
+    pub(super) fn index(&self, link: LinkId) -> Option<usize> {
+        self.ids.binary_search(&link).ok()
+    }
+
+    /// What a served port has.
+    pub(super) fn served(&mut self, link: usize) -> Option<&mut Served> {
+        self.specials[link].as_mut()?.served.as_mut()
+    }
+
+    /// Flow control of a link at the port that it leaves.
+    pub(super) fn flow_control(&mut self, link: usize) -> Option<&mut (dyn LinkFlowControl + 'static)> {
+        self.served(link)?.flow_control.as_deref_mut()
+    }
+}
