@@ -121,7 +121,7 @@ mod tests {
         let Err(problem) = document.topology() else { panic!("there is no such kind") };
         let json = Error::from(problem).json();
         let place = ["file", "line", "column", "hint"].map(|key| json["error"][key].clone());
-        assert_eq!(place, ["a.toml".into(), 2.into(), 30.into(), "did you mean `torus`?".into()]);
+        assert_eq!(place, [json!("a.toml"), json!(2), json!(30), json!("did you mean `torus`?")]);
     }
 
     #[test]
