@@ -423,7 +423,7 @@ fn a_leaf_spine_with_one_spine_takes_a_load() {
 fn a_time_limit_before_the_first_delivery_is_no_failure() {
     let folder = folder();
     let told = |limit: &str| {
-        stdout(&raddle(folder.path(), &format!("run small.toml --set engine.time_limit={limit}")))
+        stdout(&raddle(folder.path(), &format!("run small.toml --force --set engine.time_limit={limit}")))
     };
     for limit in ["1ps", "2500ns"] {
         assert!(told(limit).contains("the time limit came before any flow was complete"), "{limit}");

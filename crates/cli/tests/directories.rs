@@ -26,7 +26,9 @@ flows = 30
 
 [scheme]
 transport = "r2c2"
+"#;
 
+const SWEEP: &str = r#"
 [[sweep]]
 name = "scheme"
 values = [
@@ -35,10 +37,11 @@ values = [
 ]
 "#;
 
-/// A folder with `small.toml` in it, and the sizes that it names.
+/// A folder with `small.toml` in it, a sweep of it, and the sizes that both name.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("small.toml"), SMALL).unwrap();
+    fs::write(folder.path().join("swept.toml"), format!("{SMALL}{SWEEP}")).unwrap();
     write_sizes(folder.path(), 2_000);
     folder
 }
@@ -137,10 +140,14 @@ fn a_directory_may_be_named_with_a_slash_or_a_dot_at_its_end() {
         for command in ["run", "live"] {
             done(folder.path(), &format!("{command} small.toml --force --out {out}"));
             assert_eq!(seed_of_whole(&folder.path().join("d")), 1, "{command} --out {out}");
-            assert_eq!(names(folder.path()), ["d", "sizes.txt", "small.toml"], "{command} --out {out}");
+            assert_eq!(
+                names(folder.path()),
+                ["d", "sizes.txt", "small.toml", "swept.toml"],
+                "{command} --out {out}"
+            );
         }
     }
-    done(folder.path(), "sweep small.toml --out d2/");
+    done(folder.path(), "sweep swept.toml --out d2/");
     assert_eq!(names(&folder.path().join("d2")), ["r2c2", "tcp"]);
 }
 
@@ -156,8 +163,8 @@ fn a_directory_that_cannot_be_replaced_is_refused_before_anything_runs() {
         assert_eq!(names(folder.path()), here, "--out {out}");
     }
     // A sweep's runs are in the directory, which stays.
-    done(folder.path(), "sweep small.toml --out .");
-    assert_eq!(names(folder.path()), ["r2c2", "sizes.txt", "small.toml", "tcp"]);
+    done(folder.path(), "sweep swept.toml --out .");
+    assert_eq!(names(folder.path()), ["r2c2", "sizes.txt", "small.toml", "swept.toml", "tcp"]);
 }
 
 #[cfg(unix)]
@@ -183,7 +190,8 @@ fn no_label_of_a_sweep_leaves_its_directory() {
     fs::create_dir_all(folder.path().join("out/thesis")).unwrap();
     fs::write(folder.path().join("out/thesis/thesis.tex"), "x").unwrap();
     for label in ["..", ".", ".hidden", "../..", &"x".repeat(201)] {
-        fs::write(folder.path().join("bad.toml"), SMALL.replace("\"TCP\"", &format!("\"{label}\""))).unwrap();
+        let sweep = SWEEP.replace("\"TCP\"", &format!("\"{label}\""));
+        fs::write(folder.path().join("bad.toml"), format!("{SMALL}{sweep}")).unwrap();
         for command in ["sweep bad.toml", "sweep bad.toml --force --out out"] {
             let told = refused(folder.path(), command);
             assert!(told.contains("makes no folder name for its run"), "{told}");
@@ -207,7 +215,7 @@ fn only_the_same_experiment_is_replaced() {
     assert_eq!(seed_of_whole(&d), 1);
     done(folder.path(), "run small.toml --out d --seed 2 --force");
     assert_eq!(seed_of_whole(&d), 2);
-    assert_eq!(names(folder.path()), ["d", "sizes.txt", "small.toml"]);
+    assert_eq!(names(folder.path()), ["d", "sizes.txt", "small.toml", "swept.toml"]);
     let manifest = fs::read_to_string(d.join("manifest.json")).unwrap();
     let version = format!("\"version\": \"{}\"", env!("CARGO_PKG_VERSION"));
     fs::write(d.join("manifest.json"), manifest.replace(&version, "\"version\": \"0.0.9\"")).unwrap();
@@ -245,7 +253,7 @@ fn files_that_raddle_did_not_write_are_never_deleted() {
     kept("notes.txt", "mine", "run small.toml --out d --force");
     fs::write(d.join("experiment.toml"), "mine").unwrap();
     kept("experiment.toml", "mine", "run small.toml --out d --force");
-    assert_eq!(names(folder.path()), ["d", "sizes.txt", "small.toml"]);
+    assert_eq!(names(folder.path()), ["d", "sizes.txt", "small.toml", "swept.toml"]);
     // An empty folder is a user's too, and so is a link.
     fs::create_dir(d.join("pictures")).unwrap();
     assert!(refused(folder.path(), "run small.toml --out d").contains("pictures"));
@@ -254,26 +262,26 @@ fn files_that_raddle_did_not_write_are_never_deleted() {
 #[test]
 fn a_sweep_runs_again_only_what_changed() {
     let folder = folder();
-    let cells = ["r2c2", "tcp"].map(|cell| folder.path().join("out/small").join(cell));
+    let cells = ["r2c2", "tcp"].map(|cell| folder.path().join("out/swept").join(cell));
     let when = || cells.clone().map(|cell| written(&cell));
-    done(folder.path(), "sweep small.toml");
+    done(folder.path(), "sweep swept.toml");
     let first = when();
-    done(folder.path(), "sweep small.toml");
+    done(folder.path(), "sweep swept.toml");
     assert_eq!(when(), first);
     // Notes beside a finished run do not matter.
     fs::write(cells[0].join("notes.txt"), "mine").unwrap();
-    done(folder.path(), "sweep small.toml");
+    done(folder.path(), "sweep swept.toml");
     assert_eq!(when(), first);
     fs::remove_file(cells[0].join("notes.txt")).unwrap();
     // An input file changed.
     write_sizes(folder.path(), 3_000);
-    done(folder.path(), "sweep small.toml");
+    done(folder.path(), "sweep swept.toml");
     let second = when();
     assert!(second[0] > first[0] && second[1] > first[1]);
-    assert_eq!(names(&folder.path().join("out/small")), ["r2c2", "tcp"]);
+    assert_eq!(names(&folder.path().join("out/swept")), ["r2c2", "tcp"]);
     // A table is missing, in one cell.
     fs::remove_file(cells[1].join("links.parquet")).unwrap();
-    done(folder.path(), "sweep small.toml");
+    done(folder.path(), "sweep swept.toml");
     let third = when();
     assert!(third[0] == second[0] && third[1] > second[1]);
     // A table is damaged: one bit, and half of it.
@@ -283,17 +291,17 @@ fn a_sweep_runs_again_only_what_changed() {
     bit[whole.len() / 2] ^= 1;
     for damaged in [&bit[..], &whole[..whole.len() / 2]] {
         fs::write(&flows, damaged).unwrap();
-        let told = done(folder.path(), "sweep small.toml");
+        let told = done(folder.path(), "sweep swept.toml");
         assert_eq!(fs::read(&flows).unwrap(), whole);
-        let all = names(&folder.path().join("out/small"));
+        let all = names(&folder.path().join("out/swept"));
         let old = all.iter().find(|name| name.starts_with("r2c2.old-")).unwrap();
         assert!(told.contains(old.as_str()), "{told}");
-        fs::remove_dir_all(folder.path().join("out/small").join(old)).unwrap();
+        fs::remove_dir_all(folder.path().join("out/swept").join(old)).unwrap();
     }
     let fourth = when();
     assert!(fourth[0] > third[0] && fourth[1] == third[1]);
     // Another experiment is refused, before any cell runs.
-    let told = refused(folder.path(), "sweep small.toml --seed 7");
+    let told = refused(folder.path(), "sweep swept.toml --seed 7");
     assert!(told.contains("another experiment"), "{told}");
     assert_eq!(when(), fourth);
 }
@@ -301,19 +309,19 @@ fn a_sweep_runs_again_only_what_changed() {
 #[test]
 fn a_sweep_runs_again_when_the_program_changed() {
     let folder = folder();
-    let cell = folder.path().join("out/small/tcp");
-    done(folder.path(), "sweep small.toml");
+    let cell = folder.path().join("out/swept/tcp");
+    done(folder.path(), "sweep swept.toml");
     let first = written(&cell);
     let other = folder.path().join("raddle");
     let mut program = fs::read(env!("CARGO_BIN_EXE_raddle")).unwrap();
     program.push(0);
     fs::copy(env!("CARGO_BIN_EXE_raddle"), &other).unwrap();
     fs::write(&other, program).unwrap();
-    let output = command_of(&other, folder.path(), "sweep small.toml").output().unwrap();
+    let output = command_of(&other, folder.path(), "sweep swept.toml").output().unwrap();
     assert!(output.status.success(), "{}", told(&output));
     assert!(written(&cell) > first);
     let second = json(&cell.join("summary.json"))["inputs"].clone();
-    done(folder.path(), "sweep small.toml");
+    done(folder.path(), "sweep swept.toml");
     assert_ne!(json(&cell.join("summary.json"))["inputs"], second);
 }
 
@@ -322,8 +330,7 @@ fn a_finished_search_is_found_again_only_if_it_is_whole() {
     let folder = folder();
     let search = "\n[search]\nkey = \"workload.flows\"\nrange = [0, 4]\nof = \"met\"\nat_least = 0.5\n";
     let deadlines = "flows = 30\ndeadlines = { kind = \"fixed\", deadline = \"1 ms\" }";
-    let text = SMALL.replace("flows = 30", deadlines);
-    let text = text.split("[[sweep]]").next().unwrap().to_owned() + search;
+    let text = SMALL.replace("flows = 30", deadlines) + search;
     fs::write(folder.path().join("search.toml"), text).unwrap();
     done(folder.path(), "run search.toml --out d");
     let found = folder.path().join("d/search.json");
@@ -354,20 +361,20 @@ fn one_process_writes_a_directory_and_the_next_one_tidies_up() {
     fs::create_dir(folder.path().join(".d.part-abcdefghijkl")).unwrap();
     fs::write(folder.path().join(".d.part-abcdefghijkl/thesis.tex"), "x").unwrap();
     done(folder.path(), "run small.toml --out d");
-    let left = [".d.part-abcdefghijkl", ".d.part-mine", "d", "e", "sizes.txt", "small.toml"];
+    let left = [".d.part-abcdefghijkl", ".d.part-mine", "d", "e", "sizes.txt", "small.toml", "swept.toml"];
     assert_eq!(names(folder.path()), left);
     // So do sweeps.
-    let running = "sweep small.toml --set workload.flows=1_000_000 --out s --threads 1";
+    let running = "sweep swept.toml --set workload.flows=1_000_000 --out s --threads 1";
     let mut sweep =
         command(folder.path(), running).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     while !folder.path().join("s").exists() {
         std::thread::sleep(Duration::from_millis(2));
     }
     begun(&folder.path().join("s"), ".r2c2.part-");
-    assert!(refused(folder.path(), "sweep small.toml --out s").contains("another process is writing s"));
+    assert!(refused(folder.path(), "sweep swept.toml --out s").contains("another process is writing s"));
     sweep.kill().unwrap();
     sweep.wait().unwrap();
-    done(folder.path(), "sweep small.toml --out s");
+    done(folder.path(), "sweep swept.toml --out s");
     assert_eq!(names(&folder.path().join("s")), ["r2c2", "tcp"]);
 }
 
@@ -411,7 +418,8 @@ fn a_partial_run_does_not_replace_a_complete_one() {
 #[test]
 fn a_figure_replaces_only_its_own() {
     let folder = folder();
-    let figure = "[figure]\npaper = \"mine\"\nnumber = \"1\"\ntitle = \"Mine\"\n\n".to_owned() + SMALL;
+    let figure =
+        "[figure]\npaper = \"mine\"\nnumber = \"1\"\ntitle = \"Mine\"\n\n".to_owned() + SMALL + SWEEP;
     fs::write(folder.path().join("mine.toml"), &figure).unwrap();
     let own = folder.path().join("out/reproduce/own");
     done(folder.path(), "reproduce mine.toml");
@@ -456,7 +464,7 @@ fn at_any_instant_of_a_kill_the_earlier_or_the_new_run_is_whole() {
     }
     assert!(seeds.iter().all(|&times| times > 0), "{seeds:?}");
     done(folder.path(), "run small.toml --force --out d");
-    assert_eq!(names(folder.path()), ["d", "sizes.txt", "small.toml"]);
+    assert_eq!(names(folder.path()), ["d", "sizes.txt", "small.toml", "swept.toml"]);
 }
 
 /// Like the above, at every system call that changes names, as far as this machine lets `strace` kill at these.
@@ -490,7 +498,7 @@ fn at_any_change_of_a_name_the_earlier_or_the_new_run_is_whole() {
     }
     assert!(kills > 10, "{kills} kills");
     done(folder.path(), "run small.toml --out d");
-    assert_eq!(names(folder.path()), ["d", "sizes.txt", "small.toml"]);
+    assert_eq!(names(folder.path()), ["d", "sizes.txt", "small.toml", "swept.toml"]);
 }
 
 #[test]
@@ -513,5 +521,5 @@ fn pictures_and_tables_replace_a_file_in_one_step() {
         fs::remove_file(open).unwrap();
         fs::remove_file(file).unwrap();
     }
-    assert_eq!(names(folder.path()), ["d", "sizes.txt", "small.toml"]);
+    assert_eq!(names(folder.path()), ["d", "sizes.txt", "small.toml", "swept.toml"]);
 }
