@@ -191,7 +191,9 @@ fn oracle_o12_neighbours_use_what_a_host_limited_flow_leaves() {
     let topology = torus(&[8, 8, 8]);
     let mut flows = vec![flow(0, 0, 2, LONG, Time::ZERO), flow(1, 0, 2, 2_000_000_000, Time::ZERO)];
     flows[1].app_rate = Some(Rate::from_gbps(2));
-    let rack = rack(&topology, Params::default(), flows, Some(us(20_000)), vec![], None);
+    // Without an allocation at start, the first rate is that of the first computation, which counts both flows.
+    let params = Params { start: raddle_schemes::r2c2::StartPolicy::Line, ..Params::default() };
+    let rack = rack(&topology, params, flows, Some(us(20_000)), vec![], None);
     let heard = rack.simulation.observer();
     let of = |lid: u32| move |packet: &raddle_core::Packet| key_of(packet) & 0xffff == lid;
     let paced = |lid: u64| {

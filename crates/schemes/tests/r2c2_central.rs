@@ -176,7 +176,7 @@ fn oracle_o10_an_event_costs_what_the_formula_of_figure_19_says() {
 fn many_rates_take_several_messages() {
     let topology = torus(&[4]);
     // 16 rates fit 100 bytes.
-    let small = r2c2::Params { mtu: 100, synchronous: true, ..r2c2::Params::default() };
+    let small = r2c2::Params { mtu: 100, synchronous: true, only_lasting: true, ..r2c2::Params::default() };
     let flows = (0..40).map(|id| flow(id, 1, 2, LONG, Time::ZERO)).collect();
     let rack =
         central(&topology, Params { r2c2: small, ..params(Push::Tick) }, flows, Some(us(1_100)), vec![]);

@@ -201,7 +201,8 @@ impl Outgoing {
         // In bytes on the wire, as rates and limiters count.
         let released = on_wire(self.sent() - self.sent_before, mtu);
         self.sent_before = self.sent();
-        let Some(rate) = self.rate else { return false };
+        // The first period of a flow is not a whole one: what was released in it says too little.
+        let Some(rate) = self.rate.filter(|_| now.since(self.flow.start) >= period) else { return false };
         let queued = on_wire(self.backlog(now, mtu), mtu);
         let few = 2 * on_wire(mtu.into(), mtu);
         self.demand.period(released, queued, few, period.as_secs_f64(), rate)
