@@ -149,7 +149,7 @@ const SLICE: Duration = Duration::from_millis(2);
 /// A trial waits for so many times what it may cost, and twice as long after each that was in vain.
 const WAIT: u32 = 50;
 /// The same for a promising one, if none was in vain.
-const SHORT_WAIT: u32 = 10;
+const SHORT_WAIT: u32 = 30;
 const MOST_DOUBLINGS: u32 = 4;
 /// Slices of which a thread alone shows its best.
 const RECENT: usize = 8;
@@ -383,7 +383,7 @@ mod tests {
     #[test]
     fn threads_that_pay_run_soon_and_stay() {
         let mut chooser = measured();
-        run(&mut chooser, FAST, Duration::from_millis(80));
+        run(&mut chooser, FAST, Duration::from_millis(200));
         assert!(chooser.together && !chooser.on_trial);
         let told = run(&mut chooser, FAST, Duration::from_secs(20));
         assert!(chooser.together, "{chooser:?}");
