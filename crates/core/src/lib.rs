@@ -18,14 +18,14 @@ mod units;
 
 pub use births::Births;
 pub use contract::{
-    Admit, CONTROL, DropReason, FlowControlAccount, Forwarder, Host, Input, LinkFlowControl, Node, Output,
-    Paused, PortAgent, PortState, Ports, Queue, Report, Signal, Verdict,
+    Admit, DropReason, FlowControlAccount, Forwarder, Host, Input, LinkFlowControl, Node, Output, Paused,
+    PortAgent, PortState, Ports, Queue, Report, Signal, Verdict,
 };
 pub use dre::{Dre, DreRegister};
 pub use flow::{Flow, Process};
-pub use ids::{FlowId, LinkId, NodeId, PortId};
+pub use ids::{FlowId, LinkId, PortId};
 pub use link_errors::{Fate, LinkErrors, LinkNoise};
-pub use packet::{Packet, PacketKind};
-pub use raddle_wire::{Header, Shim};
+pub use packet::Packet;
+pub use raddle_wire::{Class, Decoders, FlowKey, Header, HeaderInfo, NodeId, PacketKind, Shim};
 pub use stream::Stream;
 pub use units::{Bytes, Duration, Rate, Time};

@@ -10,7 +10,7 @@ use crate::queue_lengths::QueueLengths;
 use crate::throughput::Throughput;
 use crate::uplinks::Uplinks;
 use crate::{lossless, ranks};
-use raddle_core::{DropReason, Duration, LinkId, NodeId, Packet, PortId, Report, Time};
+use raddle_core::{Decoders, DropReason, Duration, LinkId, NodeId, Packet, PortId, Report, Time};
 use raddle_live::lockstep::{self, Lockstep};
 use raddle_packet_sim::{LinkStats, Observer, QueueDepths, Reached, Simulation};
 use raddle_records::{
@@ -433,7 +433,7 @@ impl lockstep::Observer for Linked<'_> {
     }
 
     fn transmitted(&mut self, now: Time, sent: Time, link: LinkId, bytes: &mut [u8]) {
-        let Ok(packet) = Packet::decode(bytes) else { return };
+        let Ok(packet) = Packet::decode(bytes, &Decoders::BUILTIN) else { return };
         self.gather.forwarded(now, sent, link, &packet);
         self.gather.totals.count(&packet);
         let (link, size) = (&mut self.links[link.index()], u64::from(packet.size));

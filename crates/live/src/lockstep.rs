@@ -19,8 +19,8 @@
 //! An event costs a heap operation, a hop one encoding and one decoding; buffers are used again.
 
 use raddle_core::{
-    Bytes, DropReason, Duration, Fate, Flow, Host, Input, LinkErrors, LinkId, LinkNoise, Node, NodeId,
-    Output, Packet, PortAgent, PortId, PortState, Ports, Rate, Report, Time, Verdict,
+    Bytes, Decoders, DropReason, Duration, Fate, Flow, Host, Input, LinkErrors, LinkId, LinkNoise, Node,
+    NodeId, Output, Packet, PortAgent, PortId, PortState, Ports, Rate, Report, Time, Verdict,
 };
 use raddle_topology::{Link, Topology};
 use std::cmp::Reverse;
@@ -115,6 +115,8 @@ pub struct Lockstep<O> {
     under_way: Vec<VecDeque<(Time, Vec<u8>)>>,
     /// By [`LinkId`]; empty if no link errs.
     noise: Vec<Option<LinkNoise>>,
+    /// The headers that nodes can read.
+    decoders: Decoders,
     spare_buffers: Vec<Vec<u8>>,
     events: BinaryHeap<Reverse<(Time, Event)>>,
     flows: VecDeque<Flow>,
@@ -160,6 +162,7 @@ impl<O: Observer> Lockstep<O> {
             metered: (0..topology.link_slots()).map(|_| None).collect(),
             under_way: vec![VecDeque::new(); topology.link_slots()],
             noise: Vec::new(),
+            decoders: Decoders::BUILTIN,
             topology: Arc::clone(topology),
             spare_buffers: Vec::new(),
             events: begins.chain(flows_begin).map(Reverse).collect(),
@@ -176,6 +179,13 @@ impl<O: Observer> Lockstep<O> {
         let metered = |agent| Metered { agent, waiting: VecDeque::new(), sending: None };
         let links = 0..self.topology.link_slots();
         self.metered = links.map(|link| agent(LinkId::of(link)).map(metered)).collect();
+        self
+    }
+
+    /// Lets nodes read the headers that `decoders` knows, rather than the built-in ones alone.
+    #[must_use]
+    pub fn with_decoders(mut self, decoders: Decoders) -> Self {
+        self.decoders = decoders;
         self
     }
 
@@ -261,7 +271,7 @@ impl<O: Observer> Lockstep<O> {
         let end = self.topology.link(link).expect("packets travel on links");
         let (node, port) = (end.to, end.to_port);
         self.totals.packet_hops += 1;
-        let due = match Packet::decode(bytes) {
+        let due = match Packet::decode(bytes, &self.decoders) {
             Ok(mut packet) => {
                 let out = self.topology.link_id(node, port).index();
                 if let Some(Metered { agent, .. }) = &mut self.metered[out] {
@@ -284,7 +294,7 @@ impl<O: Observer> Lockstep<O> {
     fn vanish(&mut self, link: LinkId, bytes: &[u8]) {
         let &Link { from, from_port, .. } = self.topology.link(link).expect("packets travel on links");
         self.totals.dropped += 1;
-        if let Ok(packet) = Packet::decode(bytes) {
+        if let Ok(packet) = Packet::decode(bytes, &self.decoders) {
             self.observer.dropped(self.now, from, Some(from_port), &packet, DropReason::Lost);
         }
     }

@@ -25,8 +25,8 @@ use crate::slab::{NOWHERE, Origin, Slab};
 use crate::totals::Totals;
 use crate::wire::Travelling;
 use raddle_core::{
-    CONTROL, DropReason, Flow, Input, LinkId, Node, NodeId, Output, Packet, PortId, PortState, Ports, Report,
-    Time, Verdict,
+    DropReason, Flow, Input, LinkId, Node, NodeId, Output, Packet, PortId, PortState, Ports, Report, Time,
+    Verdict,
 };
 use raddle_topology::Topology;
 use std::sync::Arc;
@@ -243,7 +243,7 @@ impl Partition {
         }
         self.totals.packet_hops += 1;
         if self.controls
-            && self.slab.get(travelled.slot).class() == CONTROL
+            && self.slab.get(travelled.slot).class() == raddle_core::Class::CONTROL
             && self.heed(node, reverse, travelled.slot)
         {
             return;

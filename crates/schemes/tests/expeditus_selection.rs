@@ -123,6 +123,11 @@ impl Fabric {
     fn selected(&mut self, src: u32, dst: u32) -> Vec<NodeId> {
         let packet = datagram(src, dst, self.src_port, 0);
         self.src_port += 1;
+        self.selected_for(src, packet)
+    }
+
+    /// The switches that the path of the flow of a packet from `src` leads over once it is selected.
+    fn selected_for(&mut self, src: u32, packet: Packet) -> Vec<NodeId> {
         let leaf = self.topology.links_from(NodeId(src)).next().expect("a link").1;
         let (at, arrival) = (leaf.to, leaf.to_port);
         self.carry(packet.clone(), at, arrival);

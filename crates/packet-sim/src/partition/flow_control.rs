@@ -4,7 +4,7 @@ use super::Partition;
 use crate::events::{Event, Kind};
 use crate::port::{Departure, Served};
 use crate::slab::{NOWHERE, Origin};
-use raddle_core::{Bytes, CONTROL, FlowControlAccount, LinkFlowControl, LinkId, Packet, PortId, Time};
+use raddle_core::{Bytes, Class, FlowControlAccount, LinkFlowControl, LinkId, Packet, PortId, Time};
 
 impl Partition {
     fn served(&mut self, link: usize) -> Option<&mut Served> {
@@ -18,7 +18,14 @@ impl Partition {
     /// A packet that came in by `arrival` takes memory of the node: in a queue or, if it is on its way out already, until
     /// it `leaves`.
     #[inline]
-    pub(super) fn occupy(&mut self, node: u32, arrival: PortId, class: u8, size: u32, leaves: Option<Time>) {
+    pub(super) fn occupy(
+        &mut self,
+        node: u32,
+        arrival: PortId,
+        class: Class,
+        size: u32,
+        leaves: Option<Time>,
+    ) {
         let (now, link) = (self.now, self.local_link(node, arrival));
         loop {
             let Some(served) = self.served(link) else { return };
@@ -55,7 +62,7 @@ impl Partition {
     }
 
     /// A packet has come in by `arrival` for the node's host, which takes it out of the node's memory at a rate of its own.
-    pub(super) fn drain(&mut self, node: u32, arrival: PortId, class: u8, size: u32) {
+    pub(super) fn drain(&mut self, node: u32, arrival: PortId, class: Class, size: u32) {
         let (now, link) = (self.now, self.local_link(node, arrival));
         let Some(rate) = self.flow_control(link).and_then(|control| control.drain_rate()) else { return };
         let Some(served) = self.served(link) else { return };
@@ -74,7 +81,7 @@ impl Partition {
     }
 
     /// A packet that waited for a served port is lost there.
-    pub(super) fn release(&mut self, node: u32, link: usize, class: u8, size: u32, origin: Origin) {
+    pub(super) fn release(&mut self, node: u32, link: usize, class: Class, size: u32, origin: Origin) {
         let now = self.now;
         if let Some(agent) = self.served(link).and_then(|served| served.agent.as_mut()) {
             agent.left(now, class, size);
@@ -90,7 +97,7 @@ impl Partition {
     /// Sends the neighbour at the other end of a link what flow control has to say.
     #[cold]
     fn tell(&mut self, node: u32, link: usize, packet: Packet) {
-        debug_assert_eq!(packet.class(), CONTROL, "what flow control says is never held back");
+        debug_assert_eq!(packet.class(), Class::CONTROL, "what flow control says is never held back");
         if let Some(served) = self.served(link) {
             served.holds_back = served.flow_control.as_ref().is_some_and(|control| control.holds_back());
         }

@@ -6,7 +6,9 @@ use super::outgoing::{Common, Cut, Outgoing, Progress};
 use super::subflow::{Packets, Timeouts};
 use super::timers::{Place, Timers};
 use crate::flow_hash::mix;
-use raddle_core::{Duration, Flow, Host, Input, NodeId, Output, Packet, PortId, Ports, Rate, Report, Time};
+use raddle_core::{
+    Duration, Flow, FlowKey, Host, Input, NodeId, Output, Packet, PortId, Ports, Rate, Report, Time,
+};
 use raddle_topology::Paths;
 use raddle_wire::rated::Segment;
 use rustc_hash::FxHashMap;
@@ -37,13 +39,13 @@ pub struct Setup {
 }
 
 /// The name on the wire of a host's flow of that number.
-pub(super) fn flow_key(src: NodeId, number: u32) -> u64 {
-    Segment { src: src.0, flow: number * Segment::SUBFLOWS, ..Segment::default() }.flow_key()
+pub(super) fn flow_key(src: NodeId, number: u32) -> FlowKey {
+    Segment { src: src.0, flow: number * Segment::SUBFLOWS, ..Segment::default() }.key()
 }
 
 /// By which a flow of that name chooses its paths.
-pub(super) fn path_hash(seed: u64, key: u64) -> u64 {
-    mix(mix(seed) ^ key)
+pub(super) fn path_hash(seed: u64, key: FlowKey) -> u64 {
+    mix(mix(seed) ^ key.0)
 }
 
 /// A host of flows whose rates the switches set, both ways.
@@ -95,7 +97,7 @@ impl<P: Protocol> ExplicitHost<P> {
         self.outgoing.is_empty() && self.incoming.is_empty()
     }
 
-    fn key(&self, number: u32) -> u64 {
+    fn key(&self, number: u32) -> FlowKey {
         flow_key(self.setup.node, number)
     }
 

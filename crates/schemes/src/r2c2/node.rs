@@ -366,9 +366,7 @@ impl Host for R2c2Node {
                     self.retries.dropped(now, &notice.dropped, at, self.view.trees.count());
                     self.anti_entropy.own_dropped(now);
                 }
-                Header::R2c2Announcement(announcement, assignments) => {
-                    self.take_announcement(now, *announcement, assignments);
-                }
+                Header::R2c2Announcement(announcement) => self.take_announcement(now, announcement),
                 Header::R2c2Digest(digest) => self.take_digest(now, *digest),
                 Header::R2c2Request(request) => self.take_request(now, request, port),
                 Header::R2c2Snapshot(snapshot) => self.take_snapshot(now, snapshot),
