@@ -11,7 +11,6 @@
 //! nibble, whose first bit is padding: sent as 0, ignored on receipt, like the last nibble of an odd number.
 
 use crate::field::{first, get16, part};
-use crate::roce;
 use crate::{
     Class, Ends, Error, FiveTuple, FlowKey, FlowRange, Framing, Header, HeaderInfo, Opening, PacketKind, ipv4,
 };
@@ -124,8 +123,8 @@ const fn place(index: usize) -> (usize, u32) {
     (index / 2, if index.is_multiple_of(2) { 4 } else { 0 })
 }
 
-/// A TCP segment or UDP datagram that bears a tag. Its bytes are the tag's and the packet's: the EtherType between them is always
-/// IPv4's, and part of the frame.
+/// A TCP segment, UDP datagram or RoCEv2 packet that bears a tag. Its bytes are the tag's and the packet's: the EtherType
+/// between them is always IPv4's, and part of the frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tagged {
     /// The tag.
@@ -147,9 +146,6 @@ impl Tagged {
         let tag = Tag::decode(bytes)?;
         let packet = &bytes[tag.wire_len()..];
         let (inner, len) = match first::<1>(packet)? {
-            [ipv4::TYPE] if roce::Packet::is_in(packet) => {
-                return Err(Error::Invalid { field: "destination port", value: roce::Packet::PORT.into() });
-            }
             [ipv4::TYPE] => Header::decode(packet)?,
             &[other] => return Err(Error::UnknownType(other)),
         };
@@ -210,6 +206,10 @@ impl HeaderInfo for Tagged {
 
     fn trailer_len(&self) -> usize {
         self.inner.trailer_len()
+    }
+
+    fn encode_trailer(&self, out: &mut Vec<u8>, start: usize) {
+        self.inner.encode_trailer(out, start + self.tag.wire_len());
     }
 
     fn framing(&self) -> Framing {
@@ -295,9 +295,6 @@ pub(crate) mod tests {
         let nested = hex("99 00 80 99 00 80 45");
         assert_eq!(Tagged::decode(&nested), Err(Error::UnknownType(0x99)));
         assert_eq!(Tagged::decode(&hex("99 00 80")), Err(Error::Truncated { have: 0, need: 1 }));
-        let roce =
-            [hex("99 00 80"), crate::tests::bytes_of(&Header::Roce(crate::roce::tests::WRITE))].concat();
-        assert_eq!(Tagged::decode(&roce), Err(Error::Invalid { field: "destination port", value: 4_791 }));
     }
 
     #[test]

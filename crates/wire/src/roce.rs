@@ -249,8 +249,10 @@ impl HeaderInfo for Packet {
     }
 
     #[inline]
-    fn label(&self) -> (Ends, u32) {
-        (self.ends(), u32::from(self.src_port) << 16 | u32::from(Self::PORT))
+    fn five_tuple(&self) -> Option<FiveTuple> {
+        let Ends { src, dst } = self.ends();
+        let (src_port, dst_port) = (self.src_port, Self::PORT);
+        Some(FiveTuple { src, dst, src_port, dst_port, protocol: FiveTuple::UDP })
     }
 
     #[inline]

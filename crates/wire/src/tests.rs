@@ -495,6 +495,16 @@ fn a_packet_with_data_says_which_bytes_of_which_flow_it_holds() {
     }
 }
 
+/// RoCEv2 is UDP: its source port tells the flows of two hosts apart.
+#[test]
+fn what_runs_over_ipv4_has_a_five_tuple() {
+    let five = |header: Header| header.five_tuple().map(|it| (it.src_port, it.dst_port, it.protocol));
+    assert_eq!(five(Header::Tcp(segment())), Some((1_000, 80, 6)));
+    assert_eq!(five(Header::Udp(datagram())), Some((1_000, 80, 17)));
+    assert_eq!(five(Header::Roce(crate::roce::tests::WRITE)), Some((0xC001, 4_791, 17)));
+    assert_eq!(five(Header::R2c2Data(short_data())), None);
+}
+
 fn any_event() -> impl Strategy<Value = Event> {
     let kind = prop_oneof![
         Just(EventKind::Start),
@@ -723,6 +733,8 @@ fn any_header() -> impl Strategy<Value = Header> {
             .prop_map(|(tag, segment)| Header::Exp(Box::new(Tagged { tag, inner: Header::Tcp(segment) }))),
         (crate::exp::tests::any_tag(), any_datagram())
             .prop_map(|(tag, datagram)| Header::Exp(Box::new(Tagged { tag, inner: Header::Udp(datagram) }))),
+        (crate::exp::tests::any_tag(), any_roce())
+            .prop_map(|(tag, packet)| Header::Exp(Box::new(Tagged { tag, inner: Header::Roce(packet) }))),
         (0_u32..1 << 24, any::<u8>())
             .prop_map(|(tor, utilisation)| Header::HulaProbe(Probe { tor, utilisation })),
         any_frame().prop_map(Header::Cee),

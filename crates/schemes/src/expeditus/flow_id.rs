@@ -53,7 +53,10 @@ fn key_hash(tuple: FiveTuple) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_core::NodeId;
+    use crate::expeditus::tagging::put_tag;
+    use raddle_core::{Header, NodeId};
+    use raddle_wire::exp::Tag;
+    use raddle_wire::roce;
 
     /// From 10.1.1.1 to 10.3.2.1.
     const A: FiveTuple = FiveTuple {
@@ -91,5 +94,21 @@ mod tests {
         ] {
             assert_eq!([2, 4, 6].map(|among| flow.choose(salt, among)), choices, "{flow:?} {salt}");
         }
+    }
+
+    /// RoCEv2 is UDP: the source port is what tells the flows of two hosts apart.
+    #[test]
+    fn roce_flows_of_two_hosts_have_names_of_their_own() {
+        let name = |src_port| {
+            let kind = roce::Kind::Write { psn: 0, plen: 1_000, offset: 0, size: 1_000 };
+            let ecn = raddle_wire::Ecn::Ect0;
+            let packet = roce::Packet { src: 1, dst: 2, priority: 3, ecn, src_port, flow: 7, kind };
+            let mut packet = Packet::new(1_064, Header::Roce(packet));
+            let name = five_tuple(&packet).id();
+            put_tag(&mut packet, Tag::request([1, 2]));
+            assert_eq!(five_tuple(&packet).id(), name, "tagged or not");
+            name
+        };
+        assert_ne!(name(0xC000), name(0xC001));
     }
 }

@@ -3,6 +3,7 @@
 use super::flow_id::five_tuple;
 use raddle_core::{Header, HeaderInfo, Packet};
 use raddle_wire::exp::{Tag, Tagged};
+use raddle_wire::roce::{self, Kind};
 use raddle_wire::tcp::Segment;
 use raddle_wire::udp::Datagram;
 use raddle_wire::{Ecn, FiveTuple, Opening};
@@ -55,6 +56,10 @@ pub(crate) fn response_to(request: &Packet) -> Option<Packet> {
             ecn: Ecn::NotEct,
             ..datagram
         }),
+        Header::Roce(packet) => {
+            let kind = Kind::Write { psn: 0, plen: 0, offset: 0, size: 0 };
+            Header::Roce(roce::Packet { src: packet.dst, dst: packet.src, kind, ecn: Ecn::NotEct, ..packet })
+        }
         _ => return None,
     };
     let mut response = Packet::new(inner.wire_len() as u32, inner);
