@@ -36,6 +36,18 @@ impl Packet {
         self.header.encode(out);
     }
 
+    /// Appends its bytes to `out`, with the payload `body`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the header announces another payload length.
+    ///
+    /// # Panics
+    /// As [`Header::encode`].
+    pub fn encode_with(&self, body: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+        self.shim.encode(out);
+        self.header.encode_with(body, out)
+    }
+
     /// The packet that these bytes are, by the headers that `decoders` knows.
     ///
     /// # Errors
@@ -44,9 +56,24 @@ impl Packet {
     /// # Panics
     /// If there are 4 GiB of them.
     pub fn decode(bytes: &[u8], decoders: &Decoders) -> Result<Self, Error> {
+        Self::decode_with(bytes, decoders).map(|(packet, _)| packet)
+    }
+
+    /// The packet that these bytes are, and its body: the payload, for a runtime that keeps it.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode).
+    ///
+    /// # Panics
+    /// As [`decode`](Self::decode).
+    pub fn decode_with<'a>(bytes: &'a [u8], decoders: &Decoders) -> Result<(Self, &'a [u8]), Error> {
+        let size = u32::try_from(bytes.len()).expect("a packet's size fits 32 bits");
         let shim = Shim::decode(bytes)?;
-        let (header, _) = decoders.decode(&bytes[shim.wire_len()..])?;
-        Ok(Self { size: u32::try_from(bytes.len()).expect("a packet's size fits 32 bits"), shim, header })
+        let behind_shim = &bytes[shim.wire_len()..];
+        let (header, len) = decoders.decode(behind_shim)?;
+        let need = len + header.payload_len();
+        let body = behind_shim.get(len..need).ok_or(Error::Truncated { have: behind_shim.len(), need })?;
+        Ok((Self { size, shim, header }, body))
     }
 
     /// Its class in queues and in flow control.

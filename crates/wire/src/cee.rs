@@ -146,7 +146,7 @@ impl HeaderInfo for Frame {
     }
 
     fn framing(&self) -> Framing {
-        Framing::Frame { fcs: FCS }
+        Framing::Frame { tag: 0, fcs: FCS }
     }
 
     fn encode_header(&self, _payload: &[u8], out: &mut Vec<u8>) {

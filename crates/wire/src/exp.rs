@@ -12,7 +12,8 @@
 
 use crate::field::{first, get16, part};
 use crate::{
-    Class, Ends, Error, FiveTuple, FlowKey, FlowRange, Framing, Header, HeaderInfo, Opening, PacketKind, ipv4,
+    Class, Ends, Error, FiveTuple, FlowKey, FlowRange, FrameView, Framing, Header, HeaderInfo, Mac, Opening,
+    PacketKind, ipv4,
 };
 
 /// Loads of a switch's uplinks, in the order of its uplinks, and which way they travel.
@@ -123,8 +124,8 @@ const fn place(index: usize) -> (usize, u32) {
     (index / 2, if index.is_multiple_of(2) { 4 } else { 0 })
 }
 
-/// A TCP segment, UDP datagram or RoCEv2 packet that bears a tag. Its bytes are the tag's and the packet's: the EtherType
-/// between them is always IPv4's, and part of the frame.
+/// A TCP segment, UDP datagram, RoCEv2 packet or whole frame that bears a tag. Its bytes are the tag's and the packet's: the
+/// EtherType and, of a whole frame, the addresses in front of the tag are a matter of [framing](HeaderInfo::framing).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tagged {
     /// The tag.
@@ -141,12 +142,13 @@ impl Tagged {
     /// The tagged packet in front of `bytes`, and the length of its headers.
     ///
     /// # Errors
-    /// [`Error`], if there is no tag, or no IPv4 packet behind it that is known here.
+    /// [`Error`], if there is no tag, or no IPv4 packet or frame behind it that is known here.
     pub fn decode(bytes: &[u8]) -> Result<(Self, usize), Error> {
         let tag = Tag::decode(bytes)?;
         let packet = &bytes[tag.wire_len()..];
         let (inner, len) = match first::<1>(packet)? {
             [ipv4::TYPE] => Header::decode(packet)?,
+            [Mac::TYPE] => (Header::Frame(FrameView::read(packet)?), 0),
             &[other] => return Err(Error::UnknownType(other)),
         };
         Ok((Self { tag, inner }, bytes.len() - packet.len() + len))
@@ -213,7 +215,11 @@ impl HeaderInfo for Tagged {
     }
 
     fn framing(&self) -> Framing {
-        Framing::Packet { tag: self.tag.wire_len(), ethertype: Framing::IPV4 }
+        let tag = self.tag.wire_len();
+        match self.inner.framing() {
+            Framing::Packet { ethertype, .. } => Framing::Packet { tag, ethertype },
+            Framing::Frame { fcs, .. } => Framing::Frame { tag, fcs },
+        }
     }
 
     fn encode_header(&self, payload: &[u8], out: &mut Vec<u8>) {

@@ -4,7 +4,7 @@
 //! begin with its [prefix](prefix): the type 0x95, of which no flipped bit makes the type of another packet, and the number.
 //! A runtime that is handed the header's decoder in [`Decoders`] reads such packets as it reads the built-in ones.
 
-use crate::{Error, Header, HeaderInfo};
+use crate::{Error, FrameView, Header, HeaderInfo};
 use std::any::Any;
 use std::fmt::Debug;
 use std::ops::{Deref, DerefMut};
@@ -103,15 +103,19 @@ impl DerefMut for Extension {
 /// The headers that a runtime can read: the built-in ones and those of other crates that it was told of.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Decoders {
+    frames: bool,
     extensions: Vec<Decoder>,
 }
+
+/// A header and its length in the bytes.
+type Decoded = Result<(Header, usize), Error>;
 
 /// How to read the header of another crate.
 #[derive(Debug, Clone, Copy)]
 struct Decoder {
     number: u16,
     is_in: fn(&[u8]) -> bool,
-    decode: fn(&[u8]) -> Result<(Header, usize), Error>,
+    decode: fn(&[u8]) -> Decoded,
 }
 
 impl PartialEq for Decoder {
@@ -127,7 +131,7 @@ pub struct NumberTaken(pub u16);
 
 impl Decoders {
     /// The built-in headers alone.
-    pub const BUILTIN: Self = Self { extensions: Vec::new() };
+    pub const BUILTIN: Self = Self { frames: false, extensions: Vec::new() };
 
     /// The same and the header `H`.
     ///
@@ -144,6 +148,13 @@ impl Decoders {
         Ok(self)
     }
 
+    /// The same and whole Ethernet frames of other systems.
+    #[must_use]
+    pub const fn with_frames(mut self) -> Self {
+        self.frames = true;
+        self
+    }
+
     /// The header in front of `bytes`, and its length in them. The payload follows, then the header's
     /// [trailer](HeaderInfo::trailer_len); bytes behind the packet are ignored.
     ///
@@ -152,6 +163,9 @@ impl Decoders {
     pub fn decode(&self, bytes: &[u8]) -> Result<(Header, usize), Error> {
         match self.extensions.iter().find(|decoder| (decoder.is_in)(bytes)) {
             Some(decoder) => (decoder.decode)(bytes),
+            None if self.frames && FrameView::is_in(bytes) => {
+                FrameView::decode_header(bytes).map(|(view, len)| (Header::Frame(view), len))
+            }
             None => Header::decode(bytes),
         }
     }

@@ -1,7 +1,9 @@
 //! The header of any packet that engines carry.
 
 use crate::extension::{Extension, ExtensionHeader};
-use crate::{Class, Ends, Error, FiveTuple, FlowKey, FlowRange, Framing, HeaderInfo, Opening, PacketKind};
+use crate::{
+    Class, Ends, Error, FiveTuple, FlowKey, FlowRange, FrameView, Framing, HeaderInfo, Opening, PacketKind,
+};
 use crate::{cee, cnm, d3, exp, hula, pdq, pfc, r2c2, rcp, roce, tcp, udp};
 
 /// Makes [`Header`] of a line a header: its documentation and `Variant: type`, and `in Box` of a header that would make
@@ -16,6 +18,14 @@ macro_rules! headers {
         pub enum Header {
             $($(#[$doc])* $variant(held!($header $(, $holder)?)),)*
             $($(#[$told_doc])* $told($told_header),)*
+        }
+
+        #[cfg(test)]
+        impl Header {
+            /// How many built-in headers recognise these bytes.
+            pub(crate) fn recognisers(bytes: &[u8]) -> usize {
+                [$(<$header>::is_in(bytes)),*].into_iter().filter(|&is_in| is_in).count()
+            }
         }
 
         impl HeaderInfo for Header {
@@ -125,6 +135,8 @@ headers! {
         Rcp: rcp::Packet;
     }
     told {
+        /// A whole Ethernet frame of another system.
+        Frame: FrameView;
         /// A header of another crate.
         Extension: Extension;
     }

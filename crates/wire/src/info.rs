@@ -86,7 +86,7 @@ pub trait HeaderInfo {
     /// Appends the bytes that follow the payload to `out`, whose bytes from `start` on are the packet so far.
     fn encode_trailer(&self, _out: &mut Vec<u8>, _start: usize) {}
 
-    /// Whether the bytes are those of such a packet, as far as its type tells. At most one header recognises any bytes.
+    /// Whether the bytes are those of such a packet, as far as its type tells. At most one header recognises a packet.
     fn is_in(bytes: &[u8]) -> bool
     where
         Self: Sized;
@@ -241,6 +241,8 @@ pub enum Framing {
     },
     /// It is a whole frame, addresses and EtherType included.
     Frame {
+        /// Bytes at the packet's begin that are a tag, and stand behind the addresses.
+        tag: usize,
         /// Bytes of the frame check sequence at its end, which captures leave out.
         fcs: usize,
     },

@@ -105,7 +105,7 @@ impl HeaderInfo for Pause {
     }
 
     fn framing(&self) -> Framing {
-        Framing::Frame { fcs: FCS }
+        Framing::Frame { tag: 0, fcs: FCS }
     }
 
     fn encode_header(&self, _payload: &[u8], out: &mut Vec<u8>) {

@@ -779,6 +779,13 @@ proptest! {
     }
 
     #[test]
+    fn one_header_at_most_recognises_a_packet(header in any_header(), bytes in any_bytes()) {
+        prop_assert_eq!(Header::recognisers(&bytes_of(&header)), 1);
+        // What is cut short in front of the EtherType may become either frame of converged Ethernet.
+        prop_assert!(Header::recognisers(&bytes) <= 1 || bytes.len() < 18);
+    }
+
+    #[test]
     fn oracle_o7_decode_never_panics(bytes in any_bytes()) {
         decode_all(&bytes);
     }

@@ -1,6 +1,7 @@
 //! Packets as the Ethernet frames that a capture shows, without their check sequence.
 
 use raddle_core::{NodeId, Packet};
+use raddle_wire::ethernet::ADDRESSES;
 use raddle_wire::{Framing, HeaderInfo, Mac, Shim};
 
 /// Replaces `frame` by the packet's.
@@ -15,8 +16,9 @@ pub(super) fn frame(packet: &Packet, frame: &mut Vec<u8>) {
         Shim::Path(_) | Shim::Conga(_) => Framing::Packet { tag: 0, ethertype: Framing::OWN },
     };
     match framing {
-        Framing::Frame { fcs } => {
+        Framing::Frame { tag, fcs } => {
             packet.encode(frame);
+            frame[..ADDRESSES + tag].rotate_left(tag);
             frame.truncate(frame.len() - fcs);
         }
         Framing::Packet { tag, ethertype } => {
@@ -43,7 +45,7 @@ mod tests {
     use raddle_wire::hula::Probe;
     use raddle_wire::pfc::Pause;
     use raddle_wire::tcp::Segment;
-    use raddle_wire::{Ends, Error, cee, ethernet};
+    use raddle_wire::{Ends, Error, FrameView, cee, ethernet};
 
     const TO_2_FROM_1: [u8; 12] = [6, 0, 0, 0, 0, 2, 6, 0, 0, 0, 0, 1];
 
@@ -128,5 +130,16 @@ mod tests {
     fn headers_of_other_crates_stand_behind_our_ethertype() {
         let expected = [&TO_2_FROM_1[..], &[0x88, 0xB6, 0x95, 1, 2]].concat();
         assert_eq!(of(&Packet::new(PREFIX as u32, Header::from(Note))), expected);
+    }
+
+    #[test]
+    fn a_tag_in_front_of_a_frame_stands_behind_its_addresses() {
+        let bytes = [&TO_2_FROM_1[..], &[0x12, 0x34]].concat();
+        let inner = Header::Frame(FrameView::read(&bytes).expect("between hosts"));
+        let tag = Tag::request([3, 1]);
+        let len = (bytes.len() + tag.wire_len()) as u32;
+        let mut tagged = of(&Packet::new(len, Header::Exp(Box::new(Tagged { tag, inner }))));
+        assert_eq!(ethernet::tag(&tagged), Ok(Some(tag)));
+        assert_eq!(ethernet::remove_tag(&mut tagged).map(|_| tagged.len()), Ok(bytes.len()));
     }
 }

@@ -60,6 +60,18 @@ pub(crate) fn response_to(request: &Packet) -> Option<Packet> {
             let kind = Kind::Write { psn: 0, plen: 0, offset: 0, size: 0 };
             Header::Roce(roce::Packet { src: packet.dst, dst: packet.src, kind, ecn: Ecn::NotEct, ..packet })
         }
+        // Only switches see the response, so that a plain header of the same five-tuple will do.
+        Header::Frame(view) => {
+            let FiveTuple { src, dst, src_port, dst_port, protocol } = view.five_tuple()?;
+            let (src, dst) = (dst.0, src.0);
+            match protocol {
+                FiveTuple::TCP => Header::Tcp(Segment { src, dst, src_port, dst_port, ..Segment::default() }),
+                FiveTuple::UDP => {
+                    Header::Udp(Datagram { src, dst, src_port, dst_port, ..Datagram::default() })
+                }
+                _ => return None,
+            }
+        }
         _ => return None,
     };
     let mut response = Packet::new(inner.wire_len() as u32, inner);
