@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
     pub(crate) quiet: bool,
 }
 
-/// Whether arguments that cannot be parsed as a whole ask for JSON.
+/// Returns true if the arguments ask for JSON, even where they cannot be parsed as a whole.
 pub(crate) fn ask_for_json(arguments: impl IntoIterator<Item = OsString>) -> bool {
     let options: Vec<OsString> = arguments.into_iter().take_while(|argument| argument != "--").collect();
     options.iter().any(|argument| argument == "--format=json")

@@ -24,7 +24,7 @@ flows = 300
 transport = "r2c2"
 "#;
 
-/// What turns [`SMALL`] into `swept.toml`.
+/// The sweep that `swept.toml` adds to [`SMALL`].
 const SWEEP: &str = r#"
 [[sweep]]
 name = "scheme"

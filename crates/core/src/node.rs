@@ -15,7 +15,7 @@ use crate::{
     Time, Totals, Verdict,
 };
 
-/// What a node needs of the runtime that it is in.
+/// The runtime that a node is in, as far as the node needs it.
 pub trait Runtime: Sized {
     /// Where the runtime keeps a node's ports, and the node's name.
     type Place;
@@ -26,7 +26,7 @@ pub trait Runtime: Sized {
     /// The time, which stands still while a node deals with an event.
     fn now(&self) -> Time;
 
-    /// What the runtime counts.
+    /// The counters of the runtime.
     fn totals(&mut self) -> &mut Totals;
 
     /// The state of a node's ports.
@@ -91,7 +91,7 @@ pub struct Node<R: Runtime> {
     wake: Time,
     /// Packets that the forwarder holds, in the order in which they came.
     held: Vec<Held<R::Slot>>,
-    /// Whether the forwarder hears of packets that leave the node.
+    /// True if the forwarder hears of packets that leave the node.
     hears_of_departures: bool,
 }
 
@@ -144,7 +144,7 @@ impl<R: Runtime> Node<R> {
         self.parts.forwarder.as_deref()
     }
 
-    /// Whether its forwarder hears of packets that [have left](Self::left).
+    /// Returns true if its forwarder hears of packets that [have left](Self::left).
     #[inline]
     pub fn hears_of_departures(&self) -> bool {
         self.hears_of_departures
@@ -292,7 +292,7 @@ impl<R: Runtime> Node<R> {
                     }
                     runtime.reported(&self.place, report);
                 }
-                // What a host wants now it wants within this event: events of an instant follow their order.
+                // A wake-up that is due now happens within this event: events of an instant have a fixed order.
                 Output::WakeAt(at) if at <= runtime.now() => {}
                 Output::WakeAt(at) if at < Time::NEVER => {
                     if self.wake != at {
