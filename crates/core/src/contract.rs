@@ -4,11 +4,7 @@
 //! is for this node), then either `Host::handle`, or `PortAgent::enqueue`, the port's [`Queue`],
 //! `PortAgent::dequeue`, and the wire. What a host sends enters the line at the forwarder, or at the port it names.
 
-use crate::{Bytes, Duration, Flow, FlowId, LinkId, NodeId, Packet, PortId, Rate, Time};
-
-/// The class of packets by which neighbours and congestion points talk (PFC frames, congestion notices): above all
-/// priorities, never paused, and in nobody's account of memory.
-pub const CONTROL: u8 = 8;
+use crate::{Bytes, Class, Duration, Flow, FlowId, FlowKey, LinkId, NodeId, Packet, PortId, Rate, Time};
 
 /// Priorities that may not begin to send: bit `i` is priority `i` of the eight of IEEE 802.1Q.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,8 +17,8 @@ impl Paused {
     /// Whether packets of that [class](Packet::class) may not begin to leave.
     #[must_use]
     #[inline]
-    pub const fn holds(self, class: u8) -> bool {
-        class < CONTROL && self.0 >> class & 1 == 1
+    pub const fn holds(self, class: Class) -> bool {
+        class.0 < Class::CONTROL.0 && self.0 >> class.0 & 1 == 1
     }
 }
 
@@ -122,26 +118,26 @@ pub enum Report {
         /// The flow.
         flow: FlowId,
         /// Its name on the wire.
-        key: u64,
+        key: FlowKey,
     },
     /// The receiver has delivered the flow's last byte in order.
     Delivered {
         /// The flow's name on the wire.
-        key: u64,
+        key: FlowKey,
         /// Most packets that waited for an earlier one.
         reorder_peak: u32,
     },
     /// The sender knows that the flow is done, or has sent its last byte if it will never know.
     Closed {
         /// The flow's name on the wire.
-        key: u64,
+        key: FlowKey,
         /// Packets sent more than once.
         retransmissions: u32,
     },
     /// The sender set the flow's rate.
     Paced {
         /// The flow's name on the wire.
-        key: u64,
+        key: FlowKey,
         /// The new rate.
         rate: Rate,
     },
@@ -149,7 +145,7 @@ pub enum Report {
     /// when more of the flow arrives, so the last such word may be missing.
     Progress {
         /// The flow's name on the wire.
-        key: u64,
+        key: FlowKey,
         /// Bytes delivered in order.
         in_order: u64,
         /// Packets that arrived after one sent later.
@@ -158,7 +154,7 @@ pub enum Report {
     /// A program that runs on this host now begins a flow that is not of the workload's list.
     Began {
         /// The flow's name on the wire.
-        key: u64,
+        key: FlowKey,
         /// Receiver.
         dst: NodeId,
         /// Application bytes.
@@ -192,7 +188,7 @@ pub trait Host: Send {
     /// Of the flows from here that were not [closed](Report::Closed), by their keys on the wire, how many packets were sent
     /// more than once: for the records of flows that a run leaves unfinished. In order of key; flows without such packets
     /// may be left out.
-    fn retransmissions(&self) -> Vec<(u64, u32)> {
+    fn retransmissions(&self) -> Vec<(FlowKey, u32)> {
         Vec::new()
     }
 
@@ -297,27 +293,27 @@ pub trait PortAgent: Send {
 
     /// The last bit of a packet of that [class](Packet::class) and so many bytes that was [queued](Self::enqueue) has left,
     /// or it was lost: the queue had no room for it, or the link went down.
-    fn left(&mut self, _now: Time, _class: u8, _size: u32) {}
+    fn left(&mut self, _now: Time, _class: Class, _size: u32) {}
 }
 
 /// Flow control of the link at one port, both ways: it counts what packets that came in by the port take of their node's
 /// memory, says what the neighbour must know of that, and heeds what the neighbour says of its own.
 ///
-/// What it sends goes before all else ([`CONTROL`]) and is never held back.
+/// What it sends goes before all else ([`Class::CONTROL`]) and is never held back.
 pub trait LinkFlowControl: Send {
     /// A packet of that [class](Packet::class) and so many bytes that came in by this port has joined a queue of its node.
     /// Returns what the neighbour is to be told.
-    fn enter(&mut self, now: Time, class: u8, size: u32) -> Option<Packet>;
+    fn enter(&mut self, now: Time, class: Class, size: u32) -> Option<Packet>;
 
     /// The last bit of such a packet has left the node, or it was lost there. Returns what the neighbour is to be told:
     /// nothing, unless it is [held back](Self::holds_back). While it is not, the engine may call this later than the
     /// packet leaves, `now` being when it left, but before anything else [enters](Self::enter).
-    fn leave(&mut self, now: Time, class: u8, size: u32) -> Option<Packet>;
+    fn leave(&mut self, now: Time, class: Class, size: u32) -> Option<Packet>;
 
     /// Whether the neighbour has been told to hold something back.
     fn holds_back(&self) -> bool;
 
-    /// A packet of class [`CONTROL`] has come in by this port. Returns whether it was flow control's, and ends here.
+    /// A packet of class [`Class::CONTROL`] has come in by this port. Returns whether it was flow control's, and ends here.
     fn heed(&mut self, now: Time, packet: &Packet) -> bool;
 
     /// What may not begin to leave by this port, as of the last of these calls.

@@ -23,17 +23,17 @@ mod units;
 
 pub use births::Births;
 pub use contract::{
-    Admit, CONTROL, DropReason, FlowControlAccount, Forwarder, Host, Input, LinkFlowControl, Output, Parts,
-    Paused, PortAgent, PortState, Ports, Queue, Report, Signal, Verdict,
+    Admit, DropReason, FlowControlAccount, Forwarder, Host, Input, LinkFlowControl, Output, Parts, Paused,
+    PortAgent, PortState, Ports, Queue, Report, Signal, Verdict,
 };
 pub use dre::{Dre, DreRegister};
 pub use flow::{Flow, Process};
-pub use ids::{FlowId, LinkId, NodeId, PortId};
+pub use ids::{FlowId, LinkId, PortId};
 pub use link_errors::{Fate, LinkErrors, LinkNoise};
 pub use node::{Node, Runtime};
 pub use observer::Observer;
-pub use packet::{Packet, PacketKind};
-pub use raddle_wire::{Header, Shim};
+pub use packet::Packet;
+pub use raddle_wire::{Class, Decoders, FlowKey, Header, HeaderInfo, NodeId, PacketKind, Shim};
 pub use stream::Stream;
 pub use totals::{Count, Drops, LinkStats, Progress, Totals};
 pub use units::{Bytes, Duration, Rate, Time};

@@ -3,7 +3,7 @@
 //! Engines ask about every packet that arrives by such a link, in the order in which they arrive. What they are told
 //! comes from the link's own stream, so it depends neither on the engine nor on its threads.
 
-use crate::{LinkId, Packet, Stream, Time};
+use crate::{Decoders, LinkId, Packet, Stream, Time};
 use std::collections::BTreeSet;
 
 /// How often links lose packets and how often they damage them.
@@ -19,6 +19,8 @@ pub struct LinkErrors {
     pub links: Option<BTreeSet<LinkId>>,
     /// No errors happen from this time on, if ever.
     pub until: Option<Time>,
+    /// The headers by which receivers read what is left of a damaged packet.
+    pub decoders: Decoders,
 }
 
 impl LinkErrors {
@@ -32,6 +34,7 @@ impl LinkErrors {
             loss: self.loss,
             corruption: self.corruption,
             until: self.until.unwrap_or(Time::NEVER),
+            decoders: self.decoders.clone(),
         })
     }
 }
@@ -54,6 +57,7 @@ pub struct LinkNoise {
     loss: f64,
     corruption: f64,
     until: Time,
+    decoders: Decoders,
 }
 
 impl LinkNoise {
@@ -96,7 +100,7 @@ impl LinkNoise {
         let mut bytes = Vec::new();
         packet.encode(&mut bytes);
         self.flip(&mut bytes);
-        Packet::decode(&bytes)
+        Packet::decode(&bytes, &self.decoders)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::crossing::Crossing;
 use crate::live::Live;
 use crate::loads::{LinkLoad, Loads};
 use raddle_allocate::{Changes, Fluid, FluidFlow};
-use raddle_core::{Bytes, Duration, Flow, LinkId, NodeId, Progress, Rate, Report, Time};
+use raddle_core::{Bytes, Duration, Flow, FlowKey, LinkId, NodeId, Progress, Rate, Report, Time};
 use raddle_records::Framing;
 use raddle_topology::Topology;
 use std::cmp::Reverse;
@@ -372,8 +372,8 @@ impl Simulation {
 }
 
 /// A flow's name to whoever listens.
-fn key(flow: &Flow) -> u64 {
-    flow.id.0.into()
+fn key(flow: &Flow) -> FlowKey {
+    FlowKey(flow.id.0.into())
 }
 
 /// The most that a flow can send, in bit/s on the wire: by the rate of its application, and by its host's links.

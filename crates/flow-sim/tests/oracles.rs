@@ -59,8 +59,8 @@ fn simulation(topology: Topology, flows: &[Flow], config: Config) -> Simulation 
 fn run(simulation: &mut Simulation, flows: usize) -> Vec<(f64, f64)> {
     let mut ends = vec![(f64::NAN, f64::NAN); flows];
     let mut hear = |at: Time, _: NodeId, report: Report| match report {
-        Report::Delivered { key, .. } => ends[key as usize].0 = at.as_ps() as f64 / 1e9,
-        Report::Closed { key, .. } => ends[key as usize].1 = at.as_ps() as f64 / 1e9,
+        Report::Delivered { key, .. } => ends[key.0 as usize].0 = at.as_ps() as f64 / 1e9,
+        Report::Closed { key, .. } => ends[key.0 as usize].1 = at.as_ps() as f64 / 1e9,
         _ => {}
     };
     assert!(simulation.run(&mut hear, |_| ControlFlow::Continue(())));

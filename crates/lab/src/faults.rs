@@ -3,7 +3,7 @@
 mod random_links;
 
 use crate::experiment::{At, Broken, Cause, Errors, Failure, Faults, Problem};
-use raddle_core::{Duration, LinkErrors, LinkId, NodeId, Stream, Time};
+use raddle_core::{Decoders, Duration, LinkErrors, LinkId, NodeId, Stream, Time};
 use raddle_packet_sim::Change;
 use raddle_topology::Topology;
 use std::collections::BTreeSet;
@@ -115,7 +115,8 @@ pub(crate) fn link_errors(
         let links: Result<Vec<_>, Problem> = links.collect();
         links.map(|links| links.into_iter().flatten().collect())
     });
-    Ok(LinkErrors { seed, loss: *loss, corruption: *corruption, links: links.transpose()?, until: *until })
+    let (loss, corruption, links, until) = (*loss, *corruption, links.transpose()?, *until);
+    Ok(LinkErrors { seed, loss, corruption, links, until, decoders: Decoders::BUILTIN })
 }
 
 fn no_such(place: &At, what: String, topology: &Topology) -> Problem {

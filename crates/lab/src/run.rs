@@ -11,7 +11,7 @@ use crate::throughput::Throughput;
 use crate::undelivered::Undelivered;
 use crate::uplinks::Uplinks;
 use crate::{lossless, ranks};
-use raddle_core::{Duration, Host, LinkId, LinkStats, NodeId, Observer, Progress, Time, Totals};
+use raddle_core::{Duration, FlowKey, Host, LinkId, LinkStats, NodeId, Observer, Progress, Time, Totals};
 use raddle_live::lockstep::Lockstep;
 use raddle_packet_sim::{QueueDepths, Reached, Simulation, Threads};
 use raddle_records::{
@@ -213,14 +213,14 @@ pub(crate) struct Ended<'a> {
     /// What hosts still wait for, in words.
     pub(crate) waiting: Vec<String>,
     /// Packets that hosts sent more than once, of flows that they have not closed: the host, the flow's key, how many.
-    pub(crate) retransmissions: Vec<(NodeId, u64, u32)>,
+    pub(crate) retransmissions: Vec<(NodeId, FlowKey, u32)>,
 }
 
 /// [`Host::retransmissions`] of every node's host.
 fn retransmissions<'h>(
     topology: &Topology,
     host: impl Fn(NodeId) -> Option<&'h dyn Host>,
-) -> Vec<(NodeId, u64, u32)> {
+) -> Vec<(NodeId, FlowKey, u32)> {
     let of_host = |node| {
         let counts = host(node).map_or_else(Vec::new, Host::retransmissions);
         counts.into_iter().map(move |(key, count)| (node, key, count))

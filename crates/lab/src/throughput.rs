@@ -3,6 +3,7 @@
 use raddle_core::{Duration, LinkId, NodeId, Packet, Report, Time};
 use raddle_records::{FlowRecord, Recorder, ThroughputRecord};
 use raddle_topology::{Link, Topology};
+use raddle_wire::{FlowRange, Position};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -53,7 +54,7 @@ impl Throughput {
 
     /// The last bit of a packet leaves by `link` at `sent`; `recorder` knows the packet's flow.
     pub(crate) fn count(&mut self, sent: Time, link: LinkId, packet: &Packet, recorder: &Recorder) {
-        let Some((key, offset)) = packet.place_in_flow() else { return };
+        let Some(FlowRange { key, position, .. }) = packet.range() else { return };
         let Some(&FlowRecord { id: flow, .. }) = recorder.record_of(key) else { return };
         let Some(&Link { from, to, delay, .. }) = self.topology.link(link) else { return };
         if packet.dst() == to {
@@ -62,7 +63,7 @@ impl Throughput {
             bin.bytes += u64::from(packet.payload());
         }
         let is_switch = !self.topology.is_host(from);
-        if is_switch && self.live.entry(flow).or_default().changes_port(from, offset, link) {
+        if is_switch && self.live.entry(flow).or_default().changes_port(from, position, link) {
             self.bin(sent, flow).port_changes += 1;
         }
     }
@@ -114,14 +115,15 @@ impl Throughput {
 }
 
 impl Live {
-    /// Notes that the flow's packet at `offset` leaves a switch by `link`. Returns whether it is sent by another port than
+    /// Notes that the flow's packet at `position` leaves a switch by `link`. Returns whether it is sent by another port than
     /// the one before it. Queues of ports differ in length, so packets sent earlier may still leave by the old port when
     /// the switch has long gone over to a new one: what others have overtaken does not count.
-    fn changes_port(&mut self, switch: NodeId, offset: u64, link: LinkId) -> bool {
+    fn changes_port(&mut self, switch: NodeId, position: Position, link: LinkId) -> bool {
         let Some(left) = self.left.iter_mut().find(|left| left.0 == switch) else {
-            self.left.push((switch, offset, link));
+            self.left.push((switch, position.unwrapped(0), link));
             return false;
         };
+        let offset = position.unwrapped(left.1);
         if offset <= left.1 {
             return false;
         }
@@ -133,12 +135,12 @@ impl Live {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_core::{Bytes, Flow, Header, NodeId, Rate};
+    use raddle_core::{Bytes, Flow, FlowKey, Header, NodeId, Rate};
     use raddle_records::Ideal;
     use raddle_topology::builders::{self, ClosRates};
     use raddle_wire::cee::Frame;
 
-    const KEY: u64 = 5;
+    const KEY: FlowKey = FlowKey(5);
 
     fn us(us: u64) -> Time {
         Time::ZERO + Duration::from_us(us)
@@ -163,7 +165,7 @@ mod tests {
     fn frame(number: u64) -> Packet {
         let offset = number * 100;
         let frame =
-            Frame { src: 0, dst: 15, flow: KEY as u32, plen: 100, offset, size: 300, ..Frame::default() };
+            Frame { src: 0, dst: 15, flow: KEY.0 as u32, plen: 100, offset, size: 300, ..Frame::default() };
         Packet::new(100, Header::Cee(frame))
     }
 

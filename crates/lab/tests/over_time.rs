@@ -109,3 +109,27 @@ fn only_the_queues_that_are_asked_for_are_looked_at() {
     let [at, from] = ["at_ps", "from"].map(|name| column(&directory, "queue_lengths.parquet", name));
     assert_eq!((at, from), ([50, 100, 150].map(|us| us * 1_000_000).to_vec(), vec![11; 3]));
 }
+
+/// Every transport's header says which bytes of which flow a packet holds, so that what arrives can be counted.
+#[test]
+fn what_arrives_of_a_flow_is_counted_whatever_its_transport() {
+    let torus = r#"topology={ kind = "torus", dims = [3, 3], link_rate = "10 Gbps", link_delay = "100 ns" }"#;
+    let folder = tempfile::tempdir().unwrap();
+    for transport in ["tcp-newreno", "dctcp", "udp", "dcqcn", "pdq", "d3", "rcp", "r2c2", "pfq"] {
+        let scheme = match transport {
+            "r2c2" | "pfq" => format!(r#"scheme={{ transport = "{transport}" }}"#),
+            "dcqcn" => r#"scheme={ transport = "dcqcn", routing = "ecmp", flow_control = "pfc", congestion_points = "red" }"#.to_owned(),
+            _ => format!(r#"scheme={{ transport = "{transport}", routing = "ecmp" }}"#),
+        };
+        let list = r#"workload.list=[{ src = 0, dst = 7, size = "30 KB" }]"#;
+        let engine = r#"engine={ kind = "packet" }"#;
+        let mut set = vec![scheme.as_str(), list, engine];
+        if transport == "r2c2" || transport == "pfq" {
+            set.push(torus);
+        }
+        let run_folder = folder.path().join(transport);
+        run(&run_folder, &set, 1);
+        let arrived = column(&run_folder, "throughput.parquet", "arrived_bytes");
+        assert_eq!(arrived.iter().sum::<u64>(), 30_000, "{transport}");
+    }
+}

@@ -19,9 +19,9 @@
 //! An event costs a heap operation, a hop one encoding and one decoding; buffers are used again.
 
 use raddle_core::{
-    Bytes, DropReason, Duration, Fate, Flow, Host, LinkErrors, LinkId, LinkNoise, LinkStats, Node, NodeId,
-    Observer, Packet, Parts, PortAgent, PortId, PortState, Ports, Rate, Report, Runtime, Signal, Time,
-    Totals,
+    Bytes, Decoders, DropReason, Duration, Fate, Flow, Host, LinkErrors, LinkId, LinkNoise, LinkStats, Node,
+    NodeId, Observer, Packet, Parts, PortAgent, PortId, PortState, Ports, Rate, Report, Runtime, Signal,
+    Time, Totals,
 };
 use raddle_topology::{Link, Topology};
 use std::cmp::Reverse;
@@ -82,6 +82,8 @@ struct Fabric<O> {
     under_way: Vec<VecDeque<(Time, Vec<u8>)>>,
     /// By [`LinkId`]; empty if no link errs.
     noise: Vec<Option<LinkNoise>>,
+    /// The headers that nodes can read.
+    decoders: Decoders,
     spare_buffers: Vec<Vec<u8>>,
     events: BinaryHeap<Reverse<(Time, Event)>>,
     totals: Totals,
@@ -122,6 +124,7 @@ impl<O: Observer> Lockstep<O> {
             metered: (0..topology.link_slots()).map(|_| None).collect(),
             under_way: vec![VecDeque::new(); topology.link_slots()],
             noise: Vec::new(),
+            decoders: Decoders::BUILTIN,
             topology: Arc::clone(topology),
             spare_buffers: Vec::new(),
             events: begins.chain(flows_begin).map(Reverse).collect(),
@@ -137,6 +140,13 @@ impl<O: Observer> Lockstep<O> {
         let metered = |agent| Metered { agent, waiting: VecDeque::new(), sending: None };
         let links = 0..self.fabric.topology.link_slots();
         self.fabric.metered = links.map(|link| agent(LinkId::of(link)).map(metered)).collect();
+        self
+    }
+
+    /// Lets nodes read the headers that `decoders` knows, rather than the built-in ones alone.
+    #[must_use]
+    pub fn with_decoders(mut self, decoders: Decoders) -> Self {
+        self.fabric.decoders = decoders;
         self
     }
 
@@ -262,7 +272,7 @@ impl<O: Observer> Fabric<O> {
     fn receive(&mut self, node: &mut Node<Self>, link: LinkId, bytes: &[u8]) {
         let port = self.end(link).to_port;
         self.totals.packet_hops += 1;
-        match Packet::decode(bytes) {
+        match Packet::decode(bytes, &self.decoders) {
             Ok(mut packet) => {
                 let out = node.place().link(port);
                 if let Some(Metered { agent, .. }) = &mut self.metered[out] {
@@ -283,7 +293,7 @@ impl<O: Observer> Fabric<O> {
     fn vanish(&mut self, link: LinkId, bytes: &[u8]) {
         let Link { from, from_port, .. } = self.end(link);
         self.stats[link.index()].drops += 1;
-        match Packet::decode(bytes) {
+        match Packet::decode(bytes, &self.decoders) {
             Ok(packet) => {
                 self.totals.count_dropped(&packet, DropReason::Lost);
                 self.observer.dropped(self.now, from, Some(from_port), &packet, DropReason::Lost);

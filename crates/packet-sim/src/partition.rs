@@ -29,7 +29,7 @@ use crate::port::{Coming, Leaving, QueueDepths};
 use crate::slab::NOWHERE;
 use crate::wire::Travelling;
 use fabric::Fabric;
-use raddle_core::{CONTROL, Flow, LinkId, LinkStats, Node, NodeId, Time, Totals};
+use raddle_core::{Class, Flow, LinkId, LinkStats, Node, NodeId, Time, Totals};
 use std::sync::Arc;
 
 pub(crate) struct Partition {
@@ -224,7 +224,7 @@ impl Partition {
         let node = &mut nodes[node];
         fabric.totals.packet_hops += 1;
         if fabric.controls
-            && fabric.slab.get(travelled.slot).class() == CONTROL
+            && fabric.slab.get(travelled.slot).class() == Class::CONTROL
             && fabric.heed(node, reverse, travelled.slot)
         {
             return;

@@ -3,8 +3,8 @@
 use crate::prefetch::{prefetch, prefetch_at};
 use crate::wire::Wire;
 use raddle_core::{
-    Admit, Bytes, CONTROL, Duration, LinkFlowControl, LinkNoise, LinkStats, Packet, Paused, PortAgent,
-    PortId, Queue, Rate, Signal, Time,
+    Admit, Bytes, Duration, LinkFlowControl, LinkNoise, LinkStats, Packet, Paused, PortAgent, PortId, Queue,
+    Rate, Signal, Time,
 };
 use raddle_topology::{Link, LinkLayer};
 use std::collections::VecDeque;
@@ -167,14 +167,14 @@ pub(crate) struct Served {
 pub(crate) struct Departure {
     pub(crate) at: Time,
     pub(crate) size: u32,
-    pub(crate) class: u8,
+    pub(crate) class: raddle_core::Class,
 }
 
 /// A packet in service, of which somebody wants to hear when it has left.
 pub(crate) struct InService {
     /// Under cut-through its header may be past the next node, so it is a copy, for those who want to hear of it.
     pub(crate) packet: Option<Packet>,
-    pub(crate) class: u8,
+    pub(crate) class: raddle_core::Class,
     pub(crate) size: u32,
     /// The port by which it came in; `None` if the node sent it.
     pub(crate) arrival: Option<PortId>,
@@ -260,7 +260,7 @@ impl Class {
     /// The same, on a link where control frames have a rate of their own.
     #[cold]
     fn serialisation_if_control(&self, rate: Rate, packet: &Packet, size: u32) -> Duration {
-        if packet.class() == CONTROL {
+        if packet.class() == raddle_core::Class::CONTROL {
             rate.time_for(Bytes(self.link_layer.on_wire(size).into()))
         } else {
             self.serialisation(size)

@@ -6,8 +6,8 @@ mod toy;
 
 use proptest::prelude::*;
 use raddle_core::{
-    Admit, Bytes, DropReason, Duration, Flow, Forwarder, Host, Input, LinkErrors, LinkId, NodeId, Output,
-    Packet, Parts, Paused, PortId, Ports, Queue, Rate, Report, Signal, Stream, Time, Verdict,
+    Admit, Bytes, DropReason, Duration, Flow, FlowKey, Forwarder, Host, Input, LinkErrors, LinkId, NodeId,
+    Output, Packet, Parts, Paused, PortId, Ports, Queue, Rate, Report, Signal, Stream, Time, Verdict,
 };
 use raddle_packet_sim::{
     Change, Config, LinkStats, Observer, PortSetup, QueueDepths, Simulation, Switching, Threads, Totals,
@@ -34,8 +34,10 @@ impl Host for Echo {
                 self.now.push(Output::Send { packet, port: None });
             }
             Input::Packet { packet: got, .. } => {
-                self.now
-                    .push(Output::Report(Report::Delivered { key: u64::from(got.size), reorder_peak: 0 }));
+                self.now.push(Output::Report(Report::Delivered {
+                    key: FlowKey(u64::from(got.size)),
+                    reorder_peak: 0,
+                }));
                 let back = packet(self.node, got.src(), 0, got.size);
                 match self.stream.below(3) {
                     0 => self.now.push(Output::Send { packet: back, port: None }),
@@ -47,12 +49,15 @@ impl Host for Echo {
                 }
             }
             Input::Dropped { packet, .. } => {
-                self.now
-                    .push(Output::Report(Report::Closed { key: u64::from(packet.size), retransmissions: 0 }));
+                self.now.push(Output::Report(Report::Closed {
+                    key: FlowKey(u64::from(packet.size)),
+                    retransmissions: 0,
+                }));
             }
             Input::Corrupted { port } => {
                 let key = u64::from(port.0);
-                self.now.push(Output::Report(Report::Opened { flow: raddle_core::FlowId(0), key }));
+                self.now
+                    .push(Output::Report(Report::Opened { flow: raddle_core::FlowId(0), key: FlowKey(key) }));
             }
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! Joins what hosts report into flow records.
 
 use crate::FlowRecord;
-use raddle_core::{Duration, Flow, FlowId, NodeId, Rate, Report, Time};
+use raddle_core::{Duration, Flow, FlowId, FlowKey, NodeId, Rate, Report, Time};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub struct Recorder {
     flows: Arc<[Flow]>,
     ideal: Box<dyn Fn(&Flow) -> Ideal + Send>,
     /// By the flow's key on the wire.
-    live: FxHashMap<u64, Live>,
+    live: FxHashMap<FlowKey, Live>,
     opened: Vec<bool>,
     /// Flows that programs on hosts began.
     begun: u32,
@@ -137,7 +137,7 @@ impl Recorder {
     }
 
     /// At the end of a run: `node` has sent so many packets of the flow `key` more than once, and has not closed it.
-    pub fn retransmitted(&mut self, node: NodeId, key: u64, retransmissions: u32) {
+    pub fn retransmitted(&mut self, node: NodeId, key: FlowKey, retransmissions: u32) {
         if let Some(Live { record, .. }) = self.live.get_mut(&key)
             && node.0 == record.src
             && record.sender_done_ps.is_none()
@@ -147,7 +147,7 @@ impl Recorder {
     }
 
     /// A flow is live. Returns the record of one that it takes the key from.
-    fn begin(&mut self, key: u64, flow: &Flow) -> Option<FlowRecord> {
+    fn begin(&mut self, key: FlowKey, flow: &Flow) -> Option<FlowRecord> {
         let replaced = self.live.insert(key, Live::new(flow, (self.ideal)(flow)));
         replaced.map(|live| self.hand_out(live.record))
     }
@@ -185,7 +185,7 @@ impl Recorder {
 
     /// The record so far of the live flow of that name on the wire.
     #[must_use]
-    pub fn record_of(&self, key: u64) -> Option<&FlowRecord> {
+    pub fn record_of(&self, key: FlowKey) -> Option<&FlowRecord> {
         self.live.get(&key).map(|live| &live.record)
     }
 
@@ -215,7 +215,7 @@ mod tests {
 
     const SRC: NodeId = NodeId(3);
     const DST: NodeId = NodeId(4);
-    const KEY: u64 = 77;
+    const KEY: FlowKey = FlowKey(77);
 
     fn at(us: u64) -> Time {
         Time::ZERO + Duration::from_us(us)
@@ -228,15 +228,15 @@ mod tests {
         Recorder::new((0..flows).map(flow).collect(), move |_| ideal)
     }
 
-    fn open(recorder: &mut Recorder, us: u64, flow: u32, key: u64) -> Option<FlowRecord> {
+    fn open(recorder: &mut Recorder, us: u64, flow: u32, key: FlowKey) -> Option<FlowRecord> {
         recorder.report(at(us), SRC, Report::Opened { flow: FlowId(flow), key })
     }
 
-    fn delivered(recorder: &mut Recorder, us: u64, key: u64) -> Option<FlowRecord> {
+    fn delivered(recorder: &mut Recorder, us: u64, key: FlowKey) -> Option<FlowRecord> {
         recorder.report(at(us), DST, Report::Delivered { key, reorder_peak: 5 })
     }
 
-    fn closed(recorder: &mut Recorder, us: u64, key: u64) -> Option<FlowRecord> {
+    fn closed(recorder: &mut Recorder, us: u64, key: FlowKey) -> Option<FlowRecord> {
         recorder.report(at(us), SRC, Report::Closed { key, retransmissions: 2 })
     }
 
@@ -305,11 +305,12 @@ mod tests {
     #[test]
     fn retransmissions_of_unfinished_flows_are_counted() {
         let mut recorder = recorder(3);
-        (0..3).for_each(|flow| _ = open(&mut recorder, 10 * u64::from(flow), flow, KEY + u64::from(flow)));
-        closed(&mut recorder, 21, KEY + 1);
-        (0..3).for_each(|flow| recorder.retransmitted(SRC, KEY + flow, 7));
+        let key = |flow: u32| FlowKey(KEY.0 + u64::from(flow));
+        (0..3).for_each(|flow| _ = open(&mut recorder, 10 * u64::from(flow), flow, key(flow)));
+        closed(&mut recorder, 21, key(1));
+        (0..3).for_each(|flow| recorder.retransmitted(SRC, key(flow), 7));
         recorder.retransmitted(DST, KEY, 9);
-        recorder.retransmitted(SRC, KEY + 3, 9);
+        recorder.retransmitted(SRC, key(3), 9);
         let rest: Vec<_> = recorder.finish(at(25)).iter().map(|record| record.retransmissions).collect();
         assert_eq!(rest, [7, 2, 7], "a closed flow keeps what its sender said");
     }
@@ -318,7 +319,7 @@ mod tests {
     fn words_about_unknown_keys_or_from_strangers_are_counted() {
         let mut recorder = recorder(1);
         open(&mut recorder, 0, 0, KEY);
-        assert_eq!(delivered(&mut recorder, 1, KEY + 1), None);
+        assert_eq!(delivered(&mut recorder, 1, FlowKey(KEY.0 + 1)), None);
         recorder.report(at(1), SRC, Report::Delivered { key: KEY, reorder_peak: 0 });
         assert_eq!(recorder.unmatched(), 2);
         assert_eq!(recorder.finish(at(1))[0].fct_ps, None);
@@ -330,9 +331,9 @@ mod tests {
         let began = |recorder: &mut Recorder, us, key| {
             recorder.report(at(us), SRC, Report::Began { key, dst: DST, size: Bytes(500) })
         };
-        assert_eq!((began(&mut recorder, 3, KEY), began(&mut recorder, 4, KEY + 1)), (None, None));
-        assert_eq!((closed(&mut recorder, 5, KEY + 1), recorder.live()), (None, 2));
-        let record = delivered(&mut recorder, 6, KEY + 1).unwrap();
+        assert_eq!((began(&mut recorder, 3, KEY), began(&mut recorder, 4, FlowKey(KEY.0 + 1))), (None, None));
+        assert_eq!((closed(&mut recorder, 5, FlowKey(KEY.0 + 1)), recorder.live()), (None, 2));
+        let record = delivered(&mut recorder, 6, FlowKey(KEY.0 + 1)).unwrap();
         assert_eq!((record.id, record.size_bytes, record.start_ps), (3, 500, 4_000_000));
         assert_eq!(record.fct_ps, Some(2_000_000));
         let rest = recorder.finish(at(7));

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
-use raddle_core::{Packet, Rate, Time};
+use raddle_core::{HeaderInfo, Packet, Rate, Time};
 use raddle_records::{Interface, PcapngWriter};
 use raddle_wire::cnm::Notice;
 use raddle_wire::conga::{Feedback, Overlay};

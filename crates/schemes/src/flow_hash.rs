@@ -1,27 +1,13 @@
 //! A hash of the flow that a packet belongs to, for switches that keep the packets of a flow together.
 
-use raddle_core::{Header, Packet};
+use raddle_core::{HeaderInfo, Packet};
 
-/// A hash of a packet's flow, of which successive switches, each with a `salt` of its own, get independent values: of
-/// addresses and ports of TCP, UDP and RoCEv2, R2C2's flow handle.
+/// A hash of a packet's flow, of which successive switches, each with a `salt` of its own, get independent values.
 #[inline]
 pub(crate) fn flow_hash(packet: &Packet, salt: u64) -> u64 {
-    let ports = |src: u16, dst: u16| u32::from(src) << 16 | u32::from(dst);
-    let header = match &packet.header {
-        Header::Exp(tagged) => &tagged.inner,
-        header => header,
-    };
-    let (src, dst, within) = match header {
-        Header::Tcp(segment) => (segment.src, segment.dst, ports(segment.src_port, segment.dst_port)),
-        Header::Udp(datagram) => (datagram.src, datagram.dst, ports(datagram.src_port, datagram.dst_port)),
-        Header::Roce(packet) => {
-            (packet.src, packet.dst, ports(packet.src_port, raddle_wire::roce::Packet::PORT))
-        }
-        Header::R2c2Data(data) => (data.src.into(), data.dst.into(), data.flow),
-        _ => (packet.src().0, packet.dst().0, 0),
-    };
-    let ends = u64::from(src) << 32 | u64::from(dst);
-    mix(mix(ends ^ salt) ^ u64::from(within))
+    let (ends, label) = packet.header.label();
+    let ends = u64::from(ends.src.0) << 32 | u64::from(ends.dst.0);
+    mix(mix(ends ^ salt) ^ u64::from(label))
 }
 
 /// The salt of a node, from the run's seed.

@@ -4,13 +4,13 @@
 //! A flow that nothing has been seen of for long is forgotten: its sender may be dead. If it is not, the next packet brings
 //! it back. Cost: a look-up in a hash map; now and then a walk through it.
 
-use raddle_core::{Duration, Time};
+use raddle_core::{Duration, FlowKey, Time};
 use rustc_hash::FxHashMap;
 
 /// The flows that pass a link, by their names on the wire.
 #[derive(Debug)]
 pub(crate) struct LiveFlows<A> {
-    flows: FxHashMap<u64, Seen<A>>,
+    flows: FxHashMap<FlowKey, Seen<A>>,
     /// When all were last looked at.
     swept: Time,
 }
@@ -33,17 +33,17 @@ impl<A> LiveFlows<A> {
     }
 
     /// A packet of a flow passes. Returns what is kept of it, if it was known; keeps `account` from now on.
-    pub(crate) fn put(&mut self, now: Time, flow: u64, account: A) -> Option<A> {
+    pub(crate) fn put(&mut self, now: Time, flow: FlowKey, account: A) -> Option<A> {
         self.flows.insert(flow, Seen { at: now, account }).map(|seen| seen.account)
     }
 
     /// What is kept of a flow.
-    pub(crate) fn get(&self, flow: u64) -> Option<&A> {
+    pub(crate) fn get(&self, flow: FlowKey) -> Option<&A> {
         self.flows.get(&flow).map(|seen| &seen.account)
     }
 
     /// The flow is over. Returns what was kept of it.
-    pub(crate) fn remove(&mut self, flow: u64) -> Option<A> {
+    pub(crate) fn remove(&mut self, flow: FlowKey) -> Option<A> {
         self.flows.remove(&flow).map(|seen| seen.account)
     }
 

@@ -102,6 +102,7 @@ impl Incoming {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use raddle_core::FlowKey;
     use raddle_wire::r2c2::Route;
 
     fn packet(seq: u32, flags: u8) -> Data {
@@ -115,7 +116,10 @@ mod tests {
             assert_eq!(receiver.take(&packet(seq, 0)), None);
         }
         assert_eq!(receiver.take(&packet(3, FLAG_LAST)), None);
-        assert_eq!(receiver.take(&packet(0, 0)), Some(Report::Delivered { key: 7, reorder_peak: 3 }));
+        assert_eq!(
+            receiver.take(&packet(0, 0)),
+            Some(Report::Delivered { key: FlowKey(7), reorder_peak: 3 })
+        );
         assert!(receiver.flows.is_empty());
     }
 

@@ -11,7 +11,7 @@
 //! Cost: a hash look-up for each data segment; out of order, a binary search and a heap operation besides.
 
 use crate::parameter::{Parameter, Settings, Value};
-use raddle_core::{Duration, Header, Host, Input, Output, Packet, PortId, Ports, Report, Time};
+use raddle_core::{Duration, FlowKey, Header, Host, Input, Output, Packet, PortId, Ports, Report, Time};
 use raddle_wire::tcp::{FIN, SYN, Segment};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -63,12 +63,12 @@ const FEW: usize = 64;
 pub struct Reordering {
     host: Box<dyn Host>,
     hold: Hold,
-    flows: FxHashMap<u64, Incoming>,
+    flows: FxHashMap<FlowKey, Incoming>,
     /// How many flows there are when silent ones are forgotten next. It says so itself, since how many a map has room for
     /// differs from machine to machine.
     sweep_at: usize,
     /// When early segments of a flow have waited long enough, earliest first; out of date unless the flow agrees.
-    due: BinaryHeap<Reverse<(Time, u64)>>,
+    due: BinaryHeap<Reverse<(Time, FlowKey)>>,
     /// What goes up next, in order.
     ready: VecDeque<Early>,
 }
@@ -112,7 +112,7 @@ impl Reordering {
 
     /// Takes in a data segment: it goes up, or waits.
     fn take(&mut self, now: Time, packet: &Packet, segment: &Segment, port: PortId) {
-        let key = segment.flow_key();
+        let key = segment.key();
         if self.flows.len() >= self.sweep_at && !self.flows.contains_key(&key) {
             self.flows.retain(|_, flow| !flow.early.is_empty() || now.since(flow.heard) < SILENCE);
             self.sweep_at = FEW.max(2 * self.flows.len());
@@ -243,7 +243,7 @@ impl Host for Reordering {
         }
     }
 
-    fn retransmissions(&self) -> Vec<(u64, u32)> {
+    fn retransmissions(&self) -> Vec<(FlowKey, u32)> {
         self.host.retransmissions()
     }
 }

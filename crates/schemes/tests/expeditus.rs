@@ -6,7 +6,7 @@ use clos::{
     AGGREGATIONS, CORES, Heard, LosesResponses, Seen, TESTBED, TORS, Traffic, datagram, fabric, flow, link,
     ns, plan, run, settings,
 };
-use raddle_core::{Duration, Header, NodeId, Packet, Stream, Time};
+use raddle_core::{Duration, Header, HeaderInfo, NodeId, Packet, Stream, Time};
 use raddle_packet_sim::{Change, Config, Simulation, Threads};
 use raddle_schemes::expeditus::{Counter, Counters, Expeditus, ROUTING};
 use raddle_schemes::parameter::Value;

@@ -11,6 +11,7 @@ use raddle_schemes::parameter::Value;
 use raddle_topology::{Clos, ClosSize, Topology};
 use raddle_wire::exp::{Tag, Tagged};
 use raddle_wire::tcp::{ACK, SYN, Segment};
+use raddle_wire::{Ecn, roce};
 use std::sync::Arc;
 
 /// Switches between which packets move in no time.
@@ -123,6 +124,11 @@ impl Fabric {
     fn selected(&mut self, src: u32, dst: u32) -> Vec<NodeId> {
         let packet = datagram(src, dst, self.src_port, 0);
         self.src_port += 1;
+        self.selected_for(src, packet)
+    }
+
+    /// The switches that the path of the flow of a packet from `src` leads over once it is selected.
+    fn selected_for(&mut self, src: u32, packet: Packet) -> Vec<NodeId> {
         let leaf = self.topology.links_from(NodeId(src)).next().expect("a link").1;
         let (at, arrival) = (leaf.to, leaf.to_port);
         self.carry(packet.clone(), at, arrival);
@@ -142,6 +148,22 @@ fn oracle_s1_both_stages() {
         let expected = [TORS[0], AGGREGATIONS[1], CORES[2], AGGREGATIONS[3], TORS[3]];
         assert_eq!(fabric.selected(0, 7), expected);
     }
+}
+
+/// Each RDMA flow of the same two hosts selects a path of its own: the first by the loads of S1, the second by others.
+#[test]
+fn rdma_flows_of_two_hosts_select_paths_of_their_own() {
+    let mut fabric = Fabric::new(TESTBED, &[]);
+    fabric.egress(TORS[0], &[3, 1], 7);
+    let write = |src_port| {
+        let kind = roce::Kind::Write { psn: 0, plen: 0, offset: 0, size: 0 };
+        let packet = roce::Packet { src: 0, dst: 7, priority: 3, ecn: Ecn::Ect0, src_port, flow: 1, kind };
+        Packet::new(roce::Packet::LEN as u32, Header::Roce(packet))
+    };
+    assert_eq!(fabric.selected_for(0, write(0xC000))[1], AGGREGATIONS[1]);
+    fabric.egress(TORS[0], &[0, 6], 7);
+    assert_eq!(fabric.selected_for(0, write(0xC001))[1], AGGREGATIONS[0]);
+    assert_eq!(fabric.selected_for(0, write(0xC000))[1], AGGREGATIONS[1], "the first one keeps its path");
 }
 
 /// S6: half of what is above the source's first aggregation switch is gone. Within the pod that does not matter.

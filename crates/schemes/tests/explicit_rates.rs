@@ -4,7 +4,7 @@
 mod aggregation;
 
 use aggregation::{Bench, Case, GBPS, Outcome, all_end, dumbbell, flow, least_mean_ms, query, tree};
-use raddle_core::{Duration, Flow, FlowId, LinkErrors, Packet, PortAgent, PortState, Stream, Time};
+use raddle_core::{Class, Duration, Flow, FlowId, LinkErrors, Packet, PortAgent, PortState, Stream, Time};
 use raddle_schemes::adapted_capacity::Gains;
 use raddle_schemes::d3::controller::{Memory, Sums};
 use raddle_schemes::parameter::Value;
@@ -27,7 +27,7 @@ impl<A: PortAgent> PortAgent for Watched<A> {
         self.0.lock().expect("one thread").dequeue(now, packet, port);
     }
 
-    fn left(&mut self, now: Time, class: u8, size: u32) {
+    fn left(&mut self, now: Time, class: Class, size: u32) {
         self.0.lock().expect("one thread").left(now, class, size);
     }
 }

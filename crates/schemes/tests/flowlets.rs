@@ -1,8 +1,8 @@
 //! Routings that move flowlets, LetFlow, CONGA and HULA, under TCP in the packet engine.
 
 use raddle_core::{
-    Bytes, DropReason, Duration, Flow, FlowId, Header, LinkId, NodeId, Packet, PortId, Rate, Report, Shim,
-    Stream, Time,
+    Bytes, DropReason, Duration, Flow, FlowId, FlowKey, Header, LinkId, NodeId, Packet, PortId, Rate, Report,
+    Shim, Stream, Time,
 };
 use raddle_packet_sim::{Change, Config, Observer, PortSetup, Simulation};
 use raddle_schemes::parameter::Settings;
@@ -19,7 +19,7 @@ const ALL: [&str; 4] = ["letflow", "conga", "conga-flow", "hula"];
 struct Heard {
     topology: Arc<Topology>,
     /// When flows were delivered, by their key on the wire.
-    delivered: BTreeMap<u64, Time>,
+    delivered: BTreeMap<FlowKey, Time>,
     /// Packets with an overlay header, probes, and those of them that crossed a host's link.
     overlays: u64,
     probes: u64,

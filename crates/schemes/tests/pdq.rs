@@ -4,7 +4,7 @@ mod aggregation;
 
 use aggregation::{Bench, Case, DELAY, GBPS, Outcome, all_end, dumbbell, flow, least_mean_ms, query, tree};
 use raddle_core::{
-    Duration, Flow, LinkErrors, LinkId, NodeId, Packet, PortAgent, PortId, PortState, Stream, Time,
+    Class, Duration, Flow, LinkErrors, LinkId, NodeId, Packet, PortAgent, PortId, PortState, Stream, Time,
 };
 use raddle_schemes::parameter::Value;
 use raddle_topology::{Builder, Shape, Topology, builders};
@@ -71,7 +71,7 @@ impl PortAgent for Logged {
         self.agent.dequeue(now, packet, port);
     }
 
-    fn left(&mut self, now: Time, class: u8, size: u32) {
+    fn left(&mut self, now: Time, class: Class, size: u32) {
         let mut log = self.log.lock().expect("one thread");
         log.queued -= u64::from(size);
         let queued = log.queued;

@@ -3,7 +3,7 @@
 #![expect(clippy::cast_possible_truncation, reason = "small numbers")]
 
 use raddle_core::{
-    Bytes, Duration, Flow, FlowId, Header, LinkId, NodeId, Packet, Rate, Report, Stream, Time,
+    Bytes, Duration, Flow, FlowId, FlowKey, Header, LinkId, NodeId, Packet, Rate, Report, Stream, Time,
 };
 use raddle_packet_sim::{Config, Observer, PortSetup, Simulation};
 use raddle_schemes::parameter::{Settings, Value};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 #[derive(Default, PartialEq, Debug)]
 struct Heard {
-    delivered: Vec<(Time, u64)>,
+    delivered: Vec<(Time, FlowKey)>,
     /// When each data packet left its source's port, by flow handle.
     sent: Vec<(Time, u32, u32)>,
 }

@@ -198,7 +198,7 @@ fn oracle_o12_neighbours_use_what_a_host_limited_flow_leaves() {
     let of = |lid: u32| move |packet: &raddle_core::Packet| key_of(packet) & 0xffff == lid;
     let paced = |lid: u64| {
         heard.reports.iter().filter_map(move |&(at, report)| match report {
-            Report::Paced { key, rate } if key & 0xffff == lid => Some((at, rate.as_bps_f64())),
+            Report::Paced { key, rate } if key.0 & 0xffff == lid => Some((at, rate.as_bps_f64())),
             _ => None,
         })
     };

@@ -7,7 +7,8 @@ mod rack;
 
 use rack::{Rack, flow, rack, rack_of, random_flows, torus, us};
 use raddle_core::{
-    Duration, Flow, Header, Host, Input, NodeId, Output, Packet, PortId, Ports, Rate, Report, Time,
+    Duration, Flow, Header, HeaderInfo, Host, Input, NodeId, Output, Packet, PortId, Ports, Rate, Report,
+    Time,
 };
 use raddle_packet_sim::{Change, Config};
 use raddle_schemes::r2c2::{self, Fabric};

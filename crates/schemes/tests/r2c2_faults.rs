@@ -8,7 +8,7 @@
 mod rack;
 
 use rack::{Rack, assert_alike, flow, rack_under, us};
-use raddle_core::{Duration, Flow, LinkErrors, LinkId, NodeId, Rate, Report, Stream, Time};
+use raddle_core::{Duration, Flow, FlowKey, LinkErrors, LinkId, NodeId, Rate, Report, Stream, Time};
 use raddle_packet_sim::{Change, Config};
 use raddle_schemes::r2c2::{Doubt, Params};
 use raddle_topology::routing::{Protocol, Routing};
@@ -116,6 +116,7 @@ fn schedule(seed: u64, kinds: Kinds) -> Schedule {
         corruption: if kinds.corruption { 0.1 * stream.unit() } else { 0.0 },
         links: None,
         until: Some(us(FAULTS_US)),
+        ..LinkErrors::default()
     };
     let is_lossy = errors.loss + errors.corruption > 0.0;
     let params = Params {
@@ -178,7 +179,7 @@ impl Schedule {
             let part = || self.topology.hosts().filter(move |&node| reach(first, node));
             assert_alike(part().map(|node| &rack.nodes[node.index()]), what);
             let known = rack.nodes[first.index()].lock().expect("no panic").table().len();
-            let alive = open.iter().filter(|&&key| reach(first, NodeId((key >> 16) as u32))).count();
+            let alive = open.iter().filter(|&&key| reach(first, NodeId((key.0 >> 16) as u32))).count();
             if self.outages.is_empty() {
                 assert_eq!(known, alive, "{what}");
             } else {
@@ -209,7 +210,7 @@ impl Schedule {
 }
 
 /// The flows that were opened and not closed.
-fn open_flows(rack: &Rack) -> BTreeSet<u64> {
+fn open_flows(rack: &Rack) -> BTreeSet<FlowKey> {
     let mut open = BTreeSet::new();
     for (_, report) in &rack.simulation.observer().reports {
         match report {

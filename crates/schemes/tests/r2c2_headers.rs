@@ -5,8 +5,8 @@
 
 use raddle_allocate::selection::Utility;
 use raddle_core::{
-    Bytes, DropReason, Duration, Flow, FlowId, Forwarder, Header, Host, Input, LinkId, NodeId, Output,
-    Packet, PortId, PortState, Ports, Rate, Stream, Time,
+    Bytes, DropReason, Duration, Flow, FlowId, Forwarder, Header, HeaderInfo, Host, Input, LinkId, NodeId,
+    Output, Packet, PortId, PortState, Ports, Rate, Stream, Time,
 };
 use raddle_schemes::r2c2::{
     Doubt, Fabric, Params, Policy, R2c2Node, Selecting, Selection, SourceRoute, StartPolicy,
@@ -136,7 +136,8 @@ impl Headers<'_> {
                     .map(|_| Assignment { flow: self.handle(), protocol: self.below(16) as u8 })
                     .collect();
                 let (tree, src, epoch) = (self.any() as u8, self.node(), self.number());
-                Header::R2c2Announcement(Announcement { tree, src, epoch }, assignments.into())
+                let assignments = assignments.into();
+                Header::R2c2Announcement(Announcement { tree, src, epoch, assignments })
             }
             5 => {
                 let event = self.event();

@@ -3,7 +3,7 @@
 mod rack;
 
 use rack::{flow, rack, rate, torus, us};
-use raddle_core::{Duration, Flow, FlowId, NodeId, Packet, Report, Time};
+use raddle_core::{Duration, Flow, FlowId, FlowKey, NodeId, Packet, Report, Time};
 use raddle_schemes::r2c2::{Params, Policy, StartPolicy};
 use std::collections::BTreeMap;
 
@@ -94,7 +94,7 @@ fn a_tenant_gets_no_more_by_opening_more_flows() {
 fn completions(policy: Policy, flows: Vec<Flow>) -> BTreeMap<u32, Time> {
     let rack = rack(&torus(&[10]), params(policy), flows, None, Vec::new(), None);
     let heard = rack.simulation.observer();
-    let mut opened: BTreeMap<u64, FlowId> = BTreeMap::new();
+    let mut opened: BTreeMap<FlowKey, FlowId> = BTreeMap::new();
     let mut done = BTreeMap::new();
     for &(at, report) in &heard.reports {
         match report {

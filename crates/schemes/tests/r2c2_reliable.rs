@@ -5,8 +5,8 @@ mod rack;
 use proptest::prelude::{Just, ProptestConfig, any, prop_oneof, proptest};
 use rack::{Rack, assert_converged, flow, rack_under, random_flows, rate, torus, us};
 use raddle_core::{
-    Duration, Flow, Header, Host as _, Input, LinkErrors, LinkId, NodeId, Output, Packet, PortId, Ports,
-    Report, Time,
+    Duration, Flow, FlowKey, Header, Host as _, Input, LinkErrors, LinkId, NodeId, Output, Packet, PortId,
+    Ports, Report, Time,
 };
 use raddle_packet_sim::{Change, Config, Threads};
 use raddle_schemes::r2c2::{Fabric, Params, R2c2Node};
@@ -27,9 +27,9 @@ fn assert_all_arrived(topology: &Topology, rack: &Rack, flows: &[Flow]) -> u64 {
     for &(_, report) in &heard.reports {
         match report {
             Report::Opened { flow, key } => assert_eq!(opened.insert(key, flow), None),
-            Report::Delivered { key, .. } => assert!(delivered.insert(key), "{key:x} was delivered twice"),
+            Report::Delivered { key, .. } => assert!(delivered.insert(key), "{key} was delivered twice"),
             Report::Closed { key, retransmissions } => {
-                assert!(delivered.contains(&key), "{key:x} ended too early");
+                assert!(delivered.contains(&key), "{key} ended too early");
                 assert_eq!(closed.insert(key, retransmissions), None);
             }
             Report::Paced { .. } | Report::Progress { .. } | Report::Began { .. } | Report::Finished => {}
@@ -37,7 +37,7 @@ fn assert_all_arrived(topology: &Topology, rack: &Rack, flows: &[Flow]) -> u64 {
     }
     assert_eq!((opened.len(), delivered.len(), closed.len()), (flows.len(), flows.len(), flows.len()));
     // Each packet carries the same bytes whenever it is sent, and together they are the flow.
-    let mut packets: BTreeMap<u64, BTreeMap<u32, (u64, u32)>> = BTreeMap::new();
+    let mut packets: BTreeMap<FlowKey, BTreeMap<u32, (u64, u32)>> = BTreeMap::new();
     for (_, link, packet) in &heard.sent {
         let Header::R2c2Data(data) = &packet.header else { continue };
         if topology.link(*link).map(|link| link.from) != Some(packet.src()) {

@@ -198,8 +198,14 @@ impl Trouble {
         }
         let limit_packets = stream.coin().then(|| 3 + stream.below(8) as usize);
         let odds = if is_lossy { 0.05 } else { 0.0 };
-        let errors =
-            LinkErrors { seed, loss: odds, corruption: odds, links: None, until: Some(us(FAULTS_US)) };
+        let errors = LinkErrors {
+            seed,
+            loss: odds,
+            corruption: odds,
+            links: None,
+            until: Some(us(FAULTS_US)),
+            ..LinkErrors::default()
+        };
         Self { topology, params, flows, changes, limit_packets, errors }
     }
 

@@ -22,7 +22,7 @@
 use crate::ethernet::{FCS, MIN_FRAME};
 use crate::field::{first, get16, get32, get64, part, put16, put32, put64};
 use crate::frame::{self, VLAN};
-use crate::{Error, Mac};
+use crate::{Class, Ends, Error, FlowKey, FlowRange, Framing, HeaderInfo, Mac, PacketKind, Position};
 
 /// A data frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -53,16 +53,10 @@ impl Frame {
     /// Bytes up to the zeros.
     const HEADER: usize = 52;
 
-    /// Bytes on the wire, check sequence included.
-    #[must_use]
-    pub const fn wire_len(&self) -> usize {
-        if (self.plen as usize) < MIN_FRAME { MIN_FRAME } else { self.plen as usize }
-    }
-
     /// The flow's name: `source << 32 | flow`.
     #[must_use]
-    pub const fn flow_key(&self) -> u64 {
-        (self.src as u64) << 32 | self.flow as u64
+    pub const fn key(&self) -> FlowKey {
+        FlowKey((self.src as u64) << 32 | self.flow as u64)
     }
 
     /// Appends the whole frame to `out`.
@@ -117,6 +111,57 @@ impl Frame {
 }
 
 const _: () = assert!(Frame::HEADER + FCS <= MIN_FRAME);
+
+impl HeaderInfo for Frame {
+    #[inline]
+    fn ends(&self) -> Ends {
+        Ends::new(self.src, self.dst)
+    }
+
+    fn kind(&self) -> PacketKind {
+        PacketKind::Data
+    }
+
+    #[inline]
+    fn class(&self) -> Class {
+        Class(self.priority)
+    }
+
+    fn flow_key(&self) -> Option<FlowKey> {
+        Some(self.key())
+    }
+
+    fn range(&self) -> Option<FlowRange> {
+        FlowRange::new(self.key(), Position::Byte(self.offset), self.plen.into())
+    }
+
+    /// The whole frame, as far as it is not padding: its headers count among the bytes that it carries.
+    #[inline]
+    fn data_len(&self) -> u32 {
+        self.plen.into()
+    }
+
+    fn wire_len(&self) -> usize {
+        MIN_FRAME.max(self.plen.into())
+    }
+
+    fn framing(&self) -> Framing {
+        Framing::Frame { tag: 0, fcs: FCS }
+    }
+
+    fn encode_header(&self, _payload: &[u8], out: &mut Vec<u8>) {
+        self.encode(out);
+    }
+
+    fn is_in(bytes: &[u8]) -> bool {
+        frame::has_ethertype(bytes, &[Self::ETHERTYPE])
+    }
+
+    fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
+        let frame = Self::decode(bytes)?;
+        Ok((frame, frame.wire_len()))
+    }
+}
 
 #[cfg(test)]
 pub(crate) mod tests {

@@ -18,10 +18,10 @@
 //! | 46 | .. | zeros up to byte 60 |
 //! | 60 | 32 | frame check sequence |
 
-use crate::ethernet::{ADDRESSES, MIN_FRAME};
+use crate::ethernet::{ADDRESSES, FCS, MIN_FRAME};
 use crate::field::{first, get16, put16};
 use crate::frame::{self, VLAN};
-use crate::{Error, Mac};
+use crate::{Class, Ends, Error, Framing, HeaderInfo, Mac, PacketKind};
 
 /// What a congestion point tells the source of a frame that it sampled, the culprit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,6 +146,43 @@ impl Notice {
             culprit_dst: frame::host(pdu, 16, "encapsulated destination")?,
         };
         Ok((notice, tags))
+    }
+}
+
+impl HeaderInfo for Notice {
+    /// The source is the destination of the sampled frame, since the notice names a port as its own source.
+    #[inline]
+    fn ends(&self) -> Ends {
+        Ends::new(self.culprit_dst, self.dst)
+    }
+
+    fn kind(&self) -> PacketKind {
+        PacketKind::Notice
+    }
+
+    #[inline]
+    fn class(&self) -> Class {
+        Class::CONTROL
+    }
+
+    fn wire_len(&self) -> usize {
+        Self::LEN
+    }
+
+    fn framing(&self) -> Framing {
+        Framing::Frame { tag: 0, fcs: FCS }
+    }
+
+    fn encode_header(&self, _payload: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.encode(Self::TAGS));
+    }
+
+    fn is_in(bytes: &[u8]) -> bool {
+        frame::has_ethertype(bytes, &[Self::ETHERTYPE, Self::TAG])
+    }
+
+    fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
+        Ok((Self::decode(bytes)?.0, Self::LEN))
     }
 }
 

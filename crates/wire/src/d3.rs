@@ -7,9 +7,9 @@
 //! | 22 | 16 | desired rate of the last request, likewise |
 //! | 24 | 8 × 16 | grants, one a router: the last one on the way out until the router has put the new one in its place |
 
+use crate::Minifloat;
 use crate::field::{get16, put16};
-use crate::rated::{OWN, Scheme, Segment};
-use crate::{Error, Minifloat};
+use crate::rated::{OWN, Rated, Scheme, Segment};
 
 /// A packet's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,29 +39,29 @@ impl Request {
 impl Packet {
     /// Bytes on the wire, without payload.
     pub const LEN: usize = Segment::LEN;
+}
 
-    /// Appends the header's bytes to `out`, before a payload of which `payload` is all but trailing zeros.
-    ///
-    /// # Panics
-    /// If a node's, flow's or path's number exceeds its bits, or what is not data has a payload.
-    pub fn encode(&self, payload: &[u8], out: &mut Vec<u8>) {
+impl Rated for Packet {
+    const SCHEME: Scheme = Scheme::D3;
+
+    #[inline]
+    fn segment(&self) -> &Segment {
+        &self.segment
+    }
+
+    fn own(&self) -> [u8; OWN] {
         let Request { desired, desired_before, grants } = self.request;
         let mut own = [0; OWN];
         for (at, rate) in [desired, desired_before].into_iter().chain(grants).enumerate() {
             put16(&mut own, 2 * at, rate.0);
         }
-        self.segment.encode(Scheme::D3, &own, payload, out);
+        own
     }
 
-    /// The header in front of `bytes`, which go on to the end of the payload.
-    ///
-    /// # Errors
-    /// [`Error`], if the bytes are no such packet.
-    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
-        let (segment, own) = Segment::decode(Scheme::D3, bytes)?;
+    fn new(segment: Segment, own: &[u8; OWN]) -> Self {
         let rate = |at: usize| Minifloat(get16(own, 2 * at));
         let grants = std::array::from_fn(|router| rate(2 + router));
-        Ok(Self { segment, request: Request { desired: rate(0), desired_before: rate(1), grants } })
+        Self { segment, request: Request { desired: rate(0), desired_before: rate(1), grants } }
     }
 }
 

@@ -31,4 +31,13 @@ impl Ecn {
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotEct)
     }
+
+    /// Marks a packet that can be marked. Returns whether it can.
+    pub(crate) const fn mark(&mut self) -> bool {
+        let is_capable = self.is_capable();
+        if is_capable {
+            *self = Self::Ce;
+        }
+        is_capable
+    }
 }

@@ -11,7 +11,10 @@
 //! nibble, whose first bit is padding: sent as 0, ignored on receipt, like the last nibble of an odd number.
 
 use crate::field::{first, get16, part};
-use crate::{Error, Header, ipv4, roce};
+use crate::{
+    Class, Ends, Error, FiveTuple, FlowKey, FlowRange, FrameView, Framing, Header, HeaderInfo, Mac, Opening,
+    PacketKind, ipv4,
+};
 
 /// Loads of a switch's uplinks, in the order of its uplinks, and which way they travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,8 +124,8 @@ const fn place(index: usize) -> (usize, u32) {
     (index / 2, if index.is_multiple_of(2) { 4 } else { 0 })
 }
 
-/// A TCP segment or UDP datagram that bears a tag. Its bytes are the tag's and the packet's: the EtherType between them is always
-/// IPv4's, and part of the frame.
+/// A TCP segment, UDP datagram, RoCEv2 packet or whole frame that bears a tag. Its bytes are the tag's and the packet's: the
+/// EtherType and, of a whole frame, the addresses in front of the tag are a matter of [framing](HeaderInfo::framing).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tagged {
     /// The tag.
@@ -136,37 +139,100 @@ impl Tagged {
     /// The first byte: of the tag's own EtherType.
     pub const TYPE: u8 = 0x99;
 
-    /// Bytes up to the payload of the packet.
-    #[must_use]
-    pub fn wire_len(&self) -> usize {
+    /// The tagged packet in front of `bytes`, and the length of its headers.
+    ///
+    /// # Errors
+    /// [`Error`], if there is no tag, or no IPv4 packet or frame behind it that is known here.
+    pub fn decode(bytes: &[u8]) -> Result<(Self, usize), Error> {
+        let tag = Tag::decode(bytes)?;
+        let packet = &bytes[tag.wire_len()..];
+        let (inner, len) = match first::<1>(packet)? {
+            [ipv4::TYPE] => Header::decode(packet)?,
+            [Mac::TYPE] => (Header::Frame(FrameView::read(packet)?), 0),
+            &[other] => return Err(Error::UnknownType(other)),
+        };
+        Ok((Self { tag, inner }, bytes.len() - packet.len() + len))
+    }
+}
+
+impl HeaderInfo for Tagged {
+    fn ends(&self) -> Ends {
+        self.inner.ends()
+    }
+
+    fn kind(&self) -> PacketKind {
+        if self.tag.is_response { PacketKind::Notice } else { self.inner.kind() }
+    }
+
+    fn class(&self) -> Class {
+        self.inner.class()
+    }
+
+    /// None of an Exp-response, whose addresses are exchanged and whose ports are not.
+    fn flow_key(&self) -> Option<FlowKey> {
+        if self.tag.is_response { None } else { self.inner.flow_key() }
+    }
+
+    fn range(&self) -> Option<FlowRange> {
+        self.inner.range()
+    }
+
+    fn five_tuple(&self) -> Option<FiveTuple> {
+        self.inner.five_tuple()
+    }
+
+    fn label(&self) -> (Ends, u32) {
+        self.inner.label()
+    }
+
+    /// An Exp-response opens nothing, although its headers are those of the packet that it answers.
+    fn opening(&self) -> Option<Opening> {
+        if self.tag.is_response { None } else { self.inner.opening() }
+    }
+
+    fn mark_congestion(&mut self) -> bool {
+        self.inner.mark_congestion()
+    }
+
+    fn data_len(&self) -> u32 {
+        self.inner.data_len()
+    }
+
+    fn payload_len(&self) -> usize {
+        self.inner.payload_len()
+    }
+
+    fn wire_len(&self) -> usize {
         self.tag.wire_len() + self.inner.wire_len()
     }
 
-    /// Appends the headers' bytes to `out`; `payload`, up to trailing zeros, is what the inner checksum covers.
-    ///
-    /// # Panics
-    /// As [`Header::encode`] of the inner header.
-    pub fn encode(&self, payload: &[u8], out: &mut Vec<u8>) {
+    fn trailer_len(&self) -> usize {
+        self.inner.trailer_len()
+    }
+
+    fn encode_trailer(&self, out: &mut Vec<u8>, start: usize) {
+        self.inner.encode_trailer(out, start + self.tag.wire_len());
+    }
+
+    fn framing(&self) -> Framing {
+        let tag = self.tag.wire_len();
+        match self.inner.framing() {
+            Framing::Packet { ethertype, .. } => Framing::Packet { tag, ethertype },
+            Framing::Frame { fcs, .. } => Framing::Frame { tag, fcs },
+        }
+    }
+
+    fn encode_header(&self, payload: &[u8], out: &mut Vec<u8>) {
         self.tag.encode(out);
         self.inner.encode_header(payload, out);
     }
 
-    /// The tagged packet in front of `bytes`, and the length of its headers.
-    ///
-    /// # Errors
-    /// [`Error`], if there is no tag, or no TCP segment or UDP datagram behind it.
-    pub fn decode(bytes: &[u8]) -> Result<(Self, usize), Error> {
-        let tag = Tag::decode(bytes)?;
-        let packet = &bytes[tag.wire_len()..];
-        match first::<1>(packet)? {
-            [ipv4::TYPE] => {}
-            &[other] => return Err(Error::UnknownType(other)),
-        }
-        let (inner, len) = Header::decode(packet)?;
-        if matches!(inner, Header::Roce(_)) {
-            return Err(Error::Invalid { field: "destination port", value: roce::Packet::PORT.into() });
-        }
-        Ok((Self { tag, inner }, bytes.len() - packet.len() + len))
+    fn is_in(bytes: &[u8]) -> bool {
+        bytes.first() == Some(&Self::TYPE)
+    }
+
+    fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
+        Self::decode(bytes)
     }
 }
 
@@ -235,9 +301,6 @@ pub(crate) mod tests {
         let nested = hex("99 00 80 99 00 80 45");
         assert_eq!(Tagged::decode(&nested), Err(Error::UnknownType(0x99)));
         assert_eq!(Tagged::decode(&hex("99 00 80")), Err(Error::Truncated { have: 0, need: 1 }));
-        let roce =
-            [hex("99 00 80"), crate::tests::bytes_of(&Header::Roce(crate::roce::tests::WRITE))].concat();
-        assert_eq!(Tagged::decode(&roce), Err(Error::Invalid { field: "destination port", value: 4_791 }));
     }
 
     #[test]

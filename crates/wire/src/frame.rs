@@ -41,8 +41,14 @@ pub(crate) fn expect_ethertype(bytes: &[u8], at: usize, expected: u16) -> Result
     }
 }
 
+/// Whether a frame to a host has one of these EtherTypes, behind the VLAN tag if it has one. Of a frame that is cut short in
+/// front of the EtherType nothing else can be said: it counts.
+pub(crate) fn has_ethertype(frame: &[u8], ethertypes: &[u16]) -> bool {
+    frame.first() == Some(&Mac::TYPE) && ethertype(frame).map_or(true, |found| ethertypes.contains(&found))
+}
+
 /// The EtherType behind the VLAN tag that an untruncated frame may have.
-pub(crate) fn ethertype(frame: &[u8]) -> Result<u16, Error> {
+fn ethertype(frame: &[u8]) -> Result<u16, Error> {
     match get16(first::<14>(frame)?, 12) {
         VLAN => Ok(get16(first::<18>(frame)?, 16)),
         ethertype => Ok(ethertype),

@@ -7,8 +7,8 @@
 //!
 //! What follows the utilisation is padding, sent as 0 and ignored on receipt.
 
-use crate::Error;
 use crate::field::{first, get32};
+use crate::{Ends, Error, HeaderInfo, PacketKind};
 
 /// What a switch tells its neighbours of the best path to an edge switch (ToR) that it knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +48,34 @@ impl Probe {
             return Err(Error::UnknownType(bytes[0]));
         }
         Ok(Self { tor: get32(bytes, 0) & 0x00FF_FFFF, utilisation: bytes[4] })
+    }
+}
+
+impl HeaderInfo for Probe {
+    /// The edge switch, twice: the probe is for all.
+    #[inline]
+    fn ends(&self) -> Ends {
+        Ends::new(self.tor, self.tor)
+    }
+
+    fn kind(&self) -> PacketKind {
+        PacketKind::Notice
+    }
+
+    fn wire_len(&self) -> usize {
+        Self::LEN
+    }
+
+    fn encode_header(&self, _payload: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.encode());
+    }
+
+    fn is_in(bytes: &[u8]) -> bool {
+        bytes.first() == Some(&Self::TYPE)
+    }
+
+    fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
+        Ok((Self::decode(bytes)?, Self::LEN))
     }
 }
 

@@ -12,9 +12,9 @@
 //!
 //! The paper has four fields of four bytes, of which acknowledgements reuse two (recalled, not checked).
 
+use crate::Minifloat;
 use crate::field::{get16, get32, put16, put32};
-use crate::rated::{OWN, Scheme, Segment};
-use crate::{Error, Minifloat};
+use crate::rated::{OWN, Rated, Scheme, Segment};
 
 /// A packet's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,12 +57,19 @@ impl Scheduling {
 impl Packet {
     /// Bytes on the wire, without payload.
     pub const LEN: usize = Segment::LEN;
+}
 
-    /// Appends the header's bytes to `out`, before a payload of which `payload` is all but trailing zeros.
-    ///
-    /// # Panics
-    /// If a node's, flow's or path's number exceeds its bits, or what is not data has a payload.
-    pub fn encode(&self, payload: &[u8], out: &mut Vec<u8>) {
+impl Rated for Packet {
+    const SCHEME: Scheme = Scheme::Pdq;
+    /// By its parameter `h_sched`.
+    const PADDED: bool = true;
+
+    #[inline]
+    fn segment(&self) -> &Segment {
+        &self.segment
+    }
+
+    fn own(&self) -> [u8; OWN] {
         let Scheduling { rate, pauseby, deadline, expected, rtt, interval } = self.scheduling;
         let mut own = [0; OWN];
         for (at, word) in [rate, pauseby, deadline, expected].into_iter().enumerate() {
@@ -70,18 +77,13 @@ impl Packet {
         }
         put16(&mut own, 16, rtt.0);
         put16(&mut own, 18, interval);
-        self.segment.encode(Scheme::Pdq, &own, payload, out);
+        own
     }
 
-    /// The header in front of `bytes`, which go on to the end of the payload.
-    ///
-    /// # Errors
-    /// [`Error`], if the bytes are no such packet.
-    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
-        let (segment, own) = Segment::decode(Scheme::Pdq, bytes)?;
+    fn new(segment: Segment, own: &[u8; OWN]) -> Self {
         let [rate, pauseby, deadline, expected] = [0, 4, 8, 12].map(|at| get32(own, at));
         let (rtt, interval) = (Minifloat(get16(own, 16)), get16(own, 18));
-        Ok(Self { segment, scheduling: Scheduling { rate, pauseby, deadline, expected, rtt, interval } })
+        Self { segment, scheduling: Scheduling { rate, pauseby, deadline, expected, rtt, interval } }
     }
 }
 

@@ -11,9 +11,9 @@
 //! | 34 | 208 | zeros |
 //! | 60 | 32 | frame check sequence |
 
-use crate::ethernet::MIN_FRAME;
+use crate::ethernet::{FCS, MIN_FRAME};
 use crate::field::{first, get16, put16};
-use crate::{Error, Mac, frame};
+use crate::{Class, Ends, Error, Framing, HeaderInfo, Mac, PacketKind, frame};
 
 /// What a port tells the one at the other end of its link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +81,43 @@ impl Pause {
     fn counted(&self) -> [u16; 8] {
         let counts = |priority: usize| self.enabled >> priority & 1 == 1;
         std::array::from_fn(|priority| if counts(priority) { self.quanta[priority] } else { 0 })
+    }
+}
+
+impl HeaderInfo for Pause {
+    /// The host that sends it, or node 0 if a port of a switch does: it is for the neighbour, which it does not name.
+    fn ends(&self) -> Ends {
+        let node = self.src.node().unwrap_or(0);
+        Ends::new(node, node)
+    }
+
+    fn kind(&self) -> PacketKind {
+        PacketKind::Notice
+    }
+
+    #[inline]
+    fn class(&self) -> Class {
+        Class::CONTROL
+    }
+
+    fn wire_len(&self) -> usize {
+        Self::LEN
+    }
+
+    fn framing(&self) -> Framing {
+        Framing::Frame { tag: 0, fcs: FCS }
+    }
+
+    fn encode_header(&self, _payload: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.encode());
+    }
+
+    fn is_in(bytes: &[u8]) -> bool {
+        bytes.first() == Some(&Self::TYPE)
+    }
+
+    fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
+        Ok((Self::decode(bytes)?, Self::LEN))
     }
 }
 

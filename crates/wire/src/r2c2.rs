@@ -4,6 +4,8 @@
 //! 3 announcement, 4 unicast control), its low nibble the packet within it. A flow handle is `src << 16 | lid`,
 //! where `lid` is the sender's own 16-bit number for the flow.
 
+use crate::Header;
+
 mod acknowledgement;
 mod announcement;
 mod controller;
@@ -30,4 +32,36 @@ pub use snapshot::{FlowState, Snapshot, SnapshotBody};
 #[must_use]
 pub const fn flow_handle(src: u16, lid: u16) -> u32 {
     (src as u32) << 16 | lid as u32
+}
+
+impl Header {
+    /// The source-routed header in front, which R2C2's data and unicast control packets have.
+    #[must_use]
+    pub fn routed(&self) -> Option<&Data> {
+        match self {
+            Self::R2c2Data(data) => Some(data),
+            Self::R2c2DropNotice(notice) => Some(&notice.data),
+            Self::R2c2Acknowledgement(ack) => Some(&ack.data),
+            Self::R2c2ControllerEvent(packet) => Some(&packet.data),
+            Self::R2c2ControllerRates(packet) => Some(&packet.data),
+            Self::R2c2Request(request) => Some(&request.data),
+            Self::R2c2Snapshot(snapshot) => Some(&snapshot.data),
+            _ => None,
+        }
+    }
+
+    /// [`routed`](Self::routed), to be changed by a relay.
+    #[must_use]
+    pub fn routed_mut(&mut self) -> Option<&mut Data> {
+        match self {
+            Self::R2c2Data(data) => Some(data),
+            Self::R2c2DropNotice(notice) => Some(&mut notice.data),
+            Self::R2c2Acknowledgement(ack) => Some(&mut ack.data),
+            Self::R2c2ControllerEvent(packet) => Some(&mut packet.data),
+            Self::R2c2ControllerRates(packet) => Some(&mut packet.data),
+            Self::R2c2Request(request) => Some(&mut request.data),
+            Self::R2c2Snapshot(snapshot) => Some(&mut snapshot.data),
+            _ => None,
+        }
+    }
 }

@@ -21,7 +21,7 @@
 //! Pacing, grants and completion times are the hosts'; a switch reads and writes the scheme's own part and counts the hop.
 
 use crate::field::{first, get16, get32, part, put16, put32};
-use crate::{Error, checksum};
+use crate::{Ends, Error, FlowKey, FlowRange, Header, HeaderInfo, Opening, Position, checksum, d3, pdq, rcp};
 
 /// The common part of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -69,9 +69,12 @@ impl Kind {
 
 /// Whose twenty bytes follow: the upper half of the first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scheme {
+pub enum Scheme {
+    /// [`pdq`].
     Pdq = 0xE0,
+    /// [`d3`].
     D3 = 0xF0,
+    /// [`rcp`].
     Rcp = 0x60,
 }
 
@@ -85,7 +88,7 @@ impl Scheme {
 /// Bytes of the common part.
 const COMMON: usize = 20;
 /// Bytes that the scheme adds.
-pub(crate) const OWN: usize = 20;
+pub const OWN: usize = 20;
 
 impl Segment {
     /// Bytes of the headers on the wire.
@@ -107,14 +110,14 @@ impl Segment {
 
     /// The flow's name: `source << 32 | number`.
     #[must_use]
-    pub const fn flow_key(&self) -> u64 {
-        (self.source() as u64) << 32 | (self.flow / Self::SUBFLOWS) as u64
+    pub const fn key(&self) -> FlowKey {
+        FlowKey((self.source() as u64) << 32 | (self.flow / Self::SUBFLOWS) as u64)
     }
 
     /// The subflow's name: `source << 32 | number << 4 | subflow`.
     #[must_use]
-    pub const fn subflow_key(&self) -> u64 {
-        (self.source() as u64) << 32 | self.flow as u64
+    pub const fn subflow_key(&self) -> FlowKey {
+        FlowKey((self.source() as u64) << 32 | self.flow as u64)
     }
 
     /// The acknowledgement of this packet, which goes back from where it is.
@@ -180,6 +183,104 @@ impl Segment {
     }
 }
 
+/// A packet that begins with a [`Segment`].
+pub trait Rated: Sized {
+    /// The scheme whose bytes stand behind the common part.
+    const SCHEME: Scheme;
+
+    /// Whether the scheme may charge more bytes for its header than the fields take.
+    const PADDED: bool = false;
+
+    /// The common part.
+    fn segment(&self) -> &Segment;
+
+    /// The scheme's own bytes.
+    fn own(&self) -> [u8; OWN];
+
+    /// The packet of this common part and the scheme's own bytes.
+    fn new(segment: Segment, own: &[u8; OWN]) -> Self;
+}
+
+impl<T: Rated> HeaderInfo for T {
+    fn may_be_padded(&self) -> bool {
+        Self::PADDED
+    }
+
+    #[inline]
+    fn ends(&self) -> Ends {
+        let segment = self.segment();
+        Ends::new(segment.src, segment.dst)
+    }
+
+    fn flow_key(&self) -> Option<FlowKey> {
+        Some(self.segment().key())
+    }
+
+    fn range(&self) -> Option<FlowRange> {
+        let &Segment { seq, plen, .. } = self.segment();
+        FlowRange::new(self.segment().key(), Position::Packet(seq), plen.into())
+    }
+
+    fn opening(&self) -> Option<Opening> {
+        match self.segment() {
+            Segment { kind: Kind::Syn, ack, .. } => Some(if *ack { Opening::SynAck } else { Opening::Syn }),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn data_len(&self) -> u32 {
+        self.segment().plen.into()
+    }
+
+    fn payload_len(&self) -> usize {
+        self.segment().plen.into()
+    }
+
+    fn wire_len(&self) -> usize {
+        Segment::LEN
+    }
+
+    fn encode_header(&self, payload: &[u8], out: &mut Vec<u8>) {
+        self.segment().encode(Self::SCHEME, &self.own(), payload, out);
+    }
+
+    fn is_in(bytes: &[u8]) -> bool {
+        bytes.first().is_some_and(|&first| Self::SCHEME.is_in(first))
+    }
+
+    fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
+        let (segment, own) = Segment::decode(Self::SCHEME, bytes)?;
+        Ok((Self::new(segment, own), Segment::LEN))
+    }
+}
+
+impl Header {
+    /// The common part of a packet of PDQ, D3 or RCP.
+    #[must_use]
+    #[inline]
+    pub fn rated(&self) -> Option<&Segment> {
+        match self {
+            Self::Pdq(pdq::Packet { segment, .. })
+            | Self::D3(d3::Packet { segment, .. })
+            | Self::Rcp(rcp::Packet { segment, .. }) => Some(segment),
+            _ => None,
+        }
+    }
+
+    /// [`rated`](Self::rated), to be changed by a node on the way.
+    #[must_use]
+    #[inline]
+    pub fn rated_mut(&mut self) -> Option<&mut Segment> {
+        match self {
+            Self::Pdq(pdq::Packet { segment, .. })
+            | Self::D3(d3::Packet { segment, .. })
+            | Self::Rcp(rcp::Packet { segment, .. }) => Some(segment),
+            _ => None,
+        }
+    }
+}
+
 fn get24(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([0, bytes[at], bytes[at + 1], bytes[at + 2]])
 }
@@ -223,8 +324,8 @@ pub(crate) mod tests {
     fn an_acknowledgement_names_the_same_flow_the_other_way() {
         let ack = DATA.acknowledgement();
         assert_eq!((ack.src, ack.dst, ack.seq, ack.plen, ack.hop), (DATA.dst, DATA.src, 2, 0, 2));
-        assert_eq!((ack.flow_key(), ack.subflow_key()), (DATA.flow_key(), DATA.subflow_key()));
-        assert_eq!((DATA.flow_key(), DATA.subflow_key()), (1 << 32 | 7, 1 << 32 | 0x71));
+        assert_eq!((ack.key(), ack.subflow_key()), (DATA.key(), DATA.subflow_key()));
+        assert_eq!((DATA.key(), DATA.subflow_key()), (FlowKey(1 << 32 | 7), FlowKey(1 << 32 | 0x71)));
     }
 
     #[test]

@@ -7,9 +7,9 @@
 //! | 24 | 16 | RTT of the flow, ns as a [`Minifloat`] |
 //! | 26 | 112 | zeros, ignored on receipt |
 
+use crate::Minifloat;
 use crate::field::{get16, get32, put16, put32};
-use crate::rated::{OWN, Scheme, Segment};
-use crate::{Error, Minifloat};
+use crate::rated::{OWN, Rated, Scheme, Segment};
 
 /// A packet's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,25 +25,25 @@ pub struct Packet {
 impl Packet {
     /// Bytes on the wire, without payload.
     pub const LEN: usize = Segment::LEN;
+}
 
-    /// Appends the header's bytes to `out`, before a payload of which `payload` is all but trailing zeros.
-    ///
-    /// # Panics
-    /// If a node's, flow's or path's number exceeds its bits, or what is not data has a payload.
-    pub fn encode(&self, payload: &[u8], out: &mut Vec<u8>) {
+impl Rated for Packet {
+    const SCHEME: Scheme = Scheme::Rcp;
+
+    #[inline]
+    fn segment(&self) -> &Segment {
+        &self.segment
+    }
+
+    fn own(&self) -> [u8; OWN] {
         let mut own = [0; OWN];
         put32(&mut own, 0, self.rate);
         put16(&mut own, 4, self.rtt.0);
-        self.segment.encode(Scheme::Rcp, &own, payload, out);
+        own
     }
 
-    /// The header in front of `bytes`, which go on to the end of the payload.
-    ///
-    /// # Errors
-    /// [`Error`], if the bytes are no such packet.
-    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
-        let (segment, own) = Segment::decode(Scheme::Rcp, bytes)?;
-        Ok(Self { segment, rate: get32(own, 0), rtt: Minifloat(get16(own, 4)) })
+    fn new(segment: Segment, own: &[u8; OWN]) -> Self {
+        Self { segment, rate: get32(own, 0), rtt: Minifloat(get16(own, 4)) }
     }
 }
 

@@ -24,7 +24,9 @@
 use crate::crc::crc32;
 use crate::field::{first, get16, get32, get64, part, put16, put32, put64};
 use crate::ipv4::{self, Ipv4};
-use crate::{Ecn, Error, udp};
+use crate::{
+    Class, Ecn, Ends, Error, FiveTuple, FlowKey, FlowRange, Framing, HeaderInfo, PacketKind, Position,
+};
 
 /// A packet's headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,24 +92,19 @@ impl Packet {
         }
     }
 
-    /// Bytes behind the payload: padding to a multiple of four, and the invariant CRC.
-    #[must_use]
-    pub const fn trailer_len(&self) -> usize {
-        self.padding() + ICRC
-    }
-
+    /// Bytes behind the payload that make it a multiple of four.
     const fn padding(&self) -> usize {
         self.plen().wrapping_neg() as usize % 4
     }
 
     /// The flow's name, also in a notification about it: `source of the flow << 32 | flow`.
     #[must_use]
-    pub const fn flow_key(&self) -> u64 {
+    pub const fn key(&self) -> FlowKey {
         let source = match self.kind {
             Kind::Write { .. } => self.src,
             Kind::Notification => self.dst,
         };
-        (source as u64) << 32 | self.flow as u64
+        FlowKey((source as u64) << 32 | self.flow as u64)
     }
 
     /// The bytes of the headers.
@@ -122,7 +119,7 @@ impl Packet {
             dst: self.dst,
             class: self.priority,
             ecn: self.ecn,
-            protocol: udp::Datagram::PROTOCOL,
+            protocol: FiveTuple::UDP,
         };
         let mut bytes = [0; Self::HEADERS];
         let (network, transport) = bytes.split_at_mut(ipv4::LEN);
@@ -149,28 +146,12 @@ impl Packet {
         bytes
     }
 
-    /// Appends to `out` what follows the payload of the packet that begins at byte `start` of it.
-    pub(crate) fn encode_trailer(&self, out: &mut Vec<u8>, start: usize) {
-        out.resize(out.len() + self.padding(), 0);
-        let icrc = icrc(&out[start..]);
-        out.extend_from_slice(&icrc);
-    }
-
-    /// Whether bytes that begin with an IPv4 header are such a packet, rather than a [`udp::Datagram`], which always has a
-    /// checksum, or a packet of another protocol.
-    pub(crate) fn is_in(bytes: &[u8]) -> bool {
-        bytes.len() >= ipv4::LEN + UDP
-            && ipv4::protocol(bytes) == Some(udp::Datagram::PROTOCOL)
-            && get16(bytes, ipv4::LEN + 2) == Self::PORT
-            && get16(bytes, ipv4::LEN + 6) == 0
-    }
-
     /// The headers in front of `bytes`, which go on to the packet's invariant CRC.
     ///
     /// # Errors
     /// [`Error`], if the bytes are no such packet between nodes.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
-        let (ip, udp) = Ipv4::decode(bytes, udp::Datagram::PROTOCOL, UDP + BTH + EXTENDED + ICRC)?;
+        let (ip, udp) = Ipv4::decode(bytes, FiveTuple::UDP, UDP + BTH + EXTENDED + ICRC)?;
         let (covered, crc) = part(bytes, 0, ipv4::LEN + udp.len())?.split_at(ipv4::LEN + udp.len() - ICRC);
         if icrc(covered) != crc {
             return Err(Error::Checksum);
@@ -235,6 +216,95 @@ fn icrc(packet: &[u8]) -> [u8; ICRC] {
     crc32([0xFF; 8].iter().chain(&headers).chain(rest))
 }
 
+impl HeaderInfo for Packet {
+    #[inline]
+    fn ends(&self) -> Ends {
+        Ends::new(self.src, self.dst)
+    }
+
+    fn kind(&self) -> PacketKind {
+        match self.kind {
+            Kind::Notification => PacketKind::Notice,
+            Kind::Write { plen: 0, .. } => PacketKind::Ack,
+            Kind::Write { .. } => PacketKind::Data,
+        }
+    }
+
+    #[inline]
+    fn class(&self) -> Class {
+        Class(self.priority)
+    }
+
+    fn flow_key(&self) -> Option<FlowKey> {
+        Some(self.key())
+    }
+
+    fn range(&self) -> Option<FlowRange> {
+        match self.kind {
+            Kind::Write { offset, plen, .. } => {
+                FlowRange::new(self.key(), Position::Byte(offset), plen.into())
+            }
+            Kind::Notification => None,
+        }
+    }
+
+    #[inline]
+    fn five_tuple(&self) -> Option<FiveTuple> {
+        let Ends { src, dst } = self.ends();
+        let (src_port, dst_port) = (self.src_port, Self::PORT);
+        Some(FiveTuple { src, dst, src_port, dst_port, protocol: FiveTuple::UDP })
+    }
+
+    #[inline]
+    fn mark_congestion(&mut self) -> bool {
+        self.ecn.mark()
+    }
+
+    #[inline]
+    fn data_len(&self) -> u32 {
+        self.plen().into()
+    }
+
+    fn payload_len(&self) -> usize {
+        self.plen().into()
+    }
+
+    fn wire_len(&self) -> usize {
+        Self::HEADERS + self.trailer_len()
+    }
+
+    fn trailer_len(&self) -> usize {
+        self.padding() + ICRC
+    }
+
+    fn framing(&self) -> Framing {
+        Framing::OF_IPV4
+    }
+
+    fn encode_header(&self, _payload: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.encode());
+    }
+
+    fn encode_trailer(&self, out: &mut Vec<u8>, start: usize) {
+        out.resize(out.len() + self.padding(), 0);
+        let icrc = icrc(&out[start..]);
+        out.extend_from_slice(&icrc);
+    }
+
+    /// Apart from a [`udp::Datagram`](crate::udp::Datagram), such a packet has no UDP checksum.
+    fn is_in(bytes: &[u8]) -> bool {
+        bytes.len() >= ipv4::LEN + UDP
+            && bytes[0] == ipv4::TYPE
+            && ipv4::protocol(bytes) == Some(FiveTuple::UDP)
+            && get16(bytes, ipv4::LEN + 2) == Self::PORT
+            && get16(bytes, ipv4::LEN + 6) == 0
+    }
+
+    fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
+        Ok((Self::decode(bytes)?, Self::HEADERS))
+    }
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -283,8 +353,8 @@ pub(crate) mod tests {
 
     #[test]
     fn a_notification_names_the_flow_it_is_about() {
-        assert_eq!(WRITE.flow_key(), 1 << 32 | 7);
-        assert_eq!(NOTIFICATION.flow_key(), WRITE.flow_key());
+        assert_eq!(WRITE.key(), FlowKey(1 << 32 | 7));
+        assert_eq!(NOTIFICATION.key(), WRITE.key());
     }
 
     #[test]

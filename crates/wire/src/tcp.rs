@@ -7,7 +7,9 @@
 
 use crate::field::{get16, get32, put16, put32};
 use crate::ipv4::{self, Ipv4};
-use crate::{Ecn, Error, checksum};
+use crate::{
+    Ecn, Ends, Error, FiveTuple, FlowKey, FlowRange, Framing, HeaderInfo, Opening, Position, checksum,
+};
 
 /// FIN flag.
 pub const FIN: u8 = 0x01;
@@ -50,7 +52,6 @@ pub struct Segment {
 }
 
 const TCP: usize = 20;
-const PROTOCOL: u8 = 6;
 const OPTION_END: u8 = 0;
 const OPTION_NOP: u8 = 1;
 const OPTION_SACK: u8 = 5;
@@ -70,15 +71,6 @@ impl Segment {
         &self.sack[..self.sack_count.into()]
     }
 
-    /// Bytes of the headers on the wire.
-    #[must_use]
-    pub const fn wire_len(&self) -> usize {
-        match self.sack_count {
-            0 => Self::MIN_LEN,
-            count => Self::MIN_LEN + 4 + 8 * count as usize,
-        }
-    }
-
     /// Appends the headers' bytes to `out`, before a payload of which `payload` is all but trailing zeros.
     ///
     /// # Panics
@@ -88,7 +80,8 @@ impl Segment {
         debug_assert!(payload.len() <= self.plen.into(), "plen counts the payload");
         let len = self.wire_len();
         let body_len = len - ipv4::LEN + usize::from(self.plen);
-        let network = Ipv4 { src: self.src, dst: self.dst, class: 0, ecn: self.ecn, protocol: PROTOCOL };
+        let network =
+            Ipv4 { src: self.src, dst: self.dst, class: 0, ecn: self.ecn, protocol: FiveTuple::TCP };
         let mut bytes = [0; Self::MAX_LEN];
         let (ip, tcp) = bytes[..len].split_at_mut(ipv4::LEN);
         ip.copy_from_slice(&network.encode(body_len));
@@ -118,7 +111,7 @@ impl Segment {
     /// # Errors
     /// [`Error`], if the bytes are no TCP segment between nodes.
     pub fn decode(bytes: &[u8]) -> Result<(Self, usize), Error> {
-        let (ip, tcp) = Ipv4::decode(bytes, PROTOCOL, TCP)?;
+        let (ip, tcp) = Ipv4::decode(bytes, FiveTuple::TCP, TCP)?;
         checksum::verify(ip.pseudo_header(tcp.len()) + checksum::sum(tcp))?;
         let offset = usize::from(tcp[12] >> 4) * 4;
         if offset < TCP || offset > tcp.len() {
@@ -152,13 +145,23 @@ impl Segment {
     /// A name of the flow on which both ends agree: `sender << 32 | sender's port << 16 | receiver's port`. A
     /// sender must not use a pair of ports twice at a time.
     #[must_use]
-    pub const fn flow_key(&self) -> u64 {
+    pub const fn key(&self) -> FlowKey {
         let (sender, from, to) = if self.from_data_sender() {
             (self.src, self.src_port, self.dst_port)
         } else {
             (self.dst, self.dst_port, self.src_port)
         };
-        (sender as u64) << 32 | (from as u64) << 16 | to as u64
+        FlowKey((sender as u64) << 32 | (from as u64) << 16 | to as u64)
+    }
+}
+
+/// Whether a segment with these flags opens a connection, and from which side.
+#[inline]
+pub(crate) fn opening(flags: u8) -> Option<Opening> {
+    match (flags & SYN != 0, flags & ACK != 0) {
+        (true, false) => Some(Opening::Syn),
+        (true, true) => Some(Opening::SynAck),
+        (false, _) => None,
     }
 }
 
@@ -196,6 +199,73 @@ fn sack_blocks(body: &[u8]) -> Result<(u8, [(u32, u32); 3]), Error> {
         count += 1;
     }
     Ok((count, sack))
+}
+
+impl HeaderInfo for Segment {
+    #[inline]
+    fn ends(&self) -> Ends {
+        Ends::new(self.src, self.dst)
+    }
+
+    fn flow_key(&self) -> Option<FlowKey> {
+        Some(self.key())
+    }
+
+    /// The first byte of a flow has the sequence number 1, behind the SYN: hosts agree on 0 as initial sequence number, since
+    /// flows may begin without a handshake.
+    fn range(&self) -> Option<FlowRange> {
+        let position = Position::WrappedByte(self.seq.wrapping_sub(1));
+        FlowRange::new(self.key(), position, self.plen.into())
+    }
+
+    #[inline]
+    fn five_tuple(&self) -> Option<FiveTuple> {
+        let Ends { src, dst } = self.ends();
+        let (src_port, dst_port) = (self.src_port, self.dst_port);
+        Some(FiveTuple { src, dst, src_port, dst_port, protocol: FiveTuple::TCP })
+    }
+
+    #[inline]
+    fn opening(&self) -> Option<Opening> {
+        opening(self.flags)
+    }
+
+    #[inline]
+    fn mark_congestion(&mut self) -> bool {
+        self.ecn.mark()
+    }
+
+    #[inline]
+    fn data_len(&self) -> u32 {
+        self.plen.into()
+    }
+
+    fn payload_len(&self) -> usize {
+        self.plen.into()
+    }
+
+    fn wire_len(&self) -> usize {
+        match self.sack_count {
+            0 => Self::MIN_LEN,
+            count => Self::MIN_LEN + 4 + 8 * usize::from(count),
+        }
+    }
+
+    fn framing(&self) -> Framing {
+        Framing::OF_IPV4
+    }
+
+    fn encode_header(&self, payload: &[u8], out: &mut Vec<u8>) {
+        self.encode(payload, out);
+    }
+
+    fn is_in(bytes: &[u8]) -> bool {
+        bytes.first() == Some(&ipv4::TYPE) && ipv4::protocol(bytes) != Some(FiveTuple::UDP)
+    }
+
+    fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
+        Self::decode(bytes)
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,9 @@ use crate::r2c2::*;
 use crate::roce::{Kind, Packet};
 use crate::tcp::{ACK, Segment};
 use crate::udp::Datagram;
-use crate::{Ecn, Error, Header, Mac, Minifloat, d3, pdq, rated, rcp};
+use crate::{
+    Ecn, Error, FlowKey, FlowRange, Header, HeaderInfo, Mac, Minifloat, Position, d3, pdq, rated, rcp,
+};
 use proptest::prelude::*;
 
 pub(crate) fn hex(text: &str) -> Vec<u8> {
@@ -224,16 +226,15 @@ fn oracle_o7_relays_change_the_hop_index_alone() {
 
 #[test]
 fn oracle_o7_announcement_vector() {
-    let header = Announcement { tree: 1, src: 9, epoch: 2 };
     let assignments = [
         Assignment { flow: flow_handle(5, 1), protocol: 2 },
         Assignment { flow: flow_handle(511, 0x1234), protocol: 0 },
     ];
+    let announcement = Announcement { tree: 1, src: 9, epoch: 2, assignments: assignments.into() };
     let mut bytes = Vec::new();
-    header.encode(&assignments, &mut bytes).unwrap();
+    announcement.encode(&mut bytes).unwrap();
     assert_eq!(bytes, hex(ANNOUNCEMENT));
-    let (decoded, pairs) = Announcement::decode(&bytes).unwrap();
-    assert_eq!((decoded, pairs.collect::<Vec<_>>()), (header, assignments.to_vec()));
+    assert_eq!(Announcement::decode(&bytes), Ok(announcement));
 }
 
 #[test]
@@ -262,18 +263,23 @@ fn controller_packets_of_a_wrong_length_are_refused() {
 
 #[test]
 fn an_announcement_holds_300_assignments_in_1512_bytes_and_no_more() {
-    let header = Announcement { tree: 0, src: 0, epoch: 0 };
+    let of = |assignments: Vec<Assignment>| Announcement {
+        tree: 0,
+        src: 0,
+        epoch: 0,
+        assignments: assignments.into(),
+    };
     let mut assignments = vec![Assignment { flow: 1, protocol: 15 }; 300];
     let mut bytes = Vec::new();
-    header.encode(&assignments, &mut bytes).unwrap();
+    of(assignments.clone()).encode(&mut bytes).unwrap();
     assert_eq!(bytes.len(), 1_512);
-    assert_eq!(Announcement::decode(&bytes).unwrap().1.len(), 300);
+    assert_eq!(Announcement::decode(&bytes).unwrap().assignments.len(), 300);
     assignments.push(assignments[0]);
     let refused = Err(Error::Invalid { field: "count", value: 301 });
-    assert_eq!(header.encode(&assignments, &mut bytes), refused);
+    assert_eq!(of(assignments).encode(&mut bytes), refused);
     assert_eq!(bytes.len(), 1_512, "nothing is written on an error");
     let wrong = Assignment { flow: 1, protocol: 16 };
-    assert_eq!(header.encode(&[wrong], &mut bytes), Err(Error::Invalid { field: "rp", value: 16 }));
+    assert_eq!(of(vec![wrong]).encode(&mut bytes), Err(Error::Invalid { field: "rp", value: 16 }));
 }
 
 /// Every flip of one bit, but of those in `free` bytes, is noticed.
@@ -450,10 +456,53 @@ fn an_acknowledgement_names_the_packets_beyond_the_next() {
 
 #[test]
 fn control_packets_name_the_flow_they_are_about() {
-    assert_eq!(Header::R2c2Event(start()).flow_key(), 5 << 16 | 1);
-    assert_eq!(Header::R2c2DropNotice(notice()).flow_key(), 5 << 16 | 1);
-    assert_eq!(Header::R2c2Acknowledgement(acknowledgement()).flow_key(), 7);
-    assert_eq!(Header::R2c2ControllerEvent(controller_event()).flow_key(), 5 << 16 | 1);
+    let key = |header: Header| header.flow_key();
+    assert_eq!(key(Header::R2c2Event(start())), Some(FlowKey(5 << 16 | 1)));
+    assert_eq!(key(Header::R2c2DropNotice(notice())), Some(FlowKey(5 << 16 | 1)));
+    assert_eq!(key(Header::R2c2Acknowledgement(acknowledgement())), Some(FlowKey(7)));
+    assert_eq!(key(Header::R2c2ControllerEvent(controller_event())), Some(FlowKey(5 << 16 | 1)));
+    assert_eq!(key(Header::R2c2Request(request(Wanted::Resend))), None);
+}
+
+/// Of every transport: the flow's name, the place and the number of its bytes.
+#[test]
+fn a_packet_with_data_says_which_bytes_of_which_flow_it_holds() {
+    let rated = rated::tests::DATA;
+    let write = crate::roce::tests::WRITE;
+    let frame = crate::cee::tests::FRAME;
+    for (header, key, position, len) in [
+        (Header::Tcp(segment()), segment().key(), Position::WrappedByte(0x0102_0303), 4),
+        (Header::Udp(datagram()), datagram().key(), Position::Byte(1_456), 4),
+        (Header::R2c2Data(short_data()), FlowKey(7), Position::Packet(1), 3),
+        (Header::Cee(frame), frame.key(), Position::Byte(1_500), 64),
+        (Header::Roce(write), write.key(), Position::Byte(4_096), 3),
+        (Header::Pdq(pdq::tests::PACKET), rated.key(), Position::Packet(2), 3),
+        (Header::D3(d3::tests::PACKET), rated.key(), Position::Packet(2), 3),
+        (Header::Rcp(rcp::tests::PACKET), rated.key(), Position::Packet(2), 3),
+    ] {
+        assert_eq!(header.range(), Some(FlowRange { key, position, len }), "{header:?}");
+        assert_eq!(header.flow_key(), Some(key), "{header:?}");
+        let tagged = Tagged { tag: crate::exp::Tag::request([1]), inner: header.clone() };
+        assert_eq!(tagged.range(), header.range());
+    }
+    for header in [
+        Header::Tcp(Segment { plen: 0, ..segment() }),
+        Header::R2c2Acknowledgement(acknowledgement()),
+        Header::Roce(crate::roce::tests::NOTIFICATION),
+        Header::Pfc(pause()),
+    ] {
+        assert_eq!(header.range(), None, "{header:?}");
+    }
+}
+
+/// RoCEv2 is UDP: its source port tells the flows of two hosts apart.
+#[test]
+fn what_runs_over_ipv4_has_a_five_tuple() {
+    let five = |header: Header| header.five_tuple().map(|it| (it.src_port, it.dst_port, it.protocol));
+    assert_eq!(five(Header::Tcp(segment())), Some((1_000, 80, 6)));
+    assert_eq!(five(Header::Udp(datagram())), Some((1_000, 80, 17)));
+    assert_eq!(five(Header::Roce(crate::roce::tests::WRITE)), Some((0xC001, 4_791, 17)));
+    assert_eq!(five(Header::R2c2Data(short_data())), None);
 }
 
 fn any_event() -> impl Strategy<Value = Event> {
@@ -523,7 +572,8 @@ fn any_announcement() -> impl Strategy<Value = Header> {
     let assignment = (any::<u32>(), 0_u8..16).prop_map(|(flow, protocol)| Assignment { flow, protocol });
     (any::<(u8, u16, u16)>(), proptest::collection::vec(assignment, 0..=300)).prop_map(
         |((tree, src, epoch), assignments)| {
-            Header::R2c2Announcement(Announcement { tree, src, epoch }, assignments.into())
+            let assignments = assignments.into();
+            Header::R2c2Announcement(Announcement { tree, src, epoch, assignments })
         },
     )
 }
@@ -683,6 +733,8 @@ fn any_header() -> impl Strategy<Value = Header> {
             .prop_map(|(tag, segment)| Header::Exp(Box::new(Tagged { tag, inner: Header::Tcp(segment) }))),
         (crate::exp::tests::any_tag(), any_datagram())
             .prop_map(|(tag, datagram)| Header::Exp(Box::new(Tagged { tag, inner: Header::Udp(datagram) }))),
+        (crate::exp::tests::any_tag(), any_roce())
+            .prop_map(|(tag, packet)| Header::Exp(Box::new(Tagged { tag, inner: Header::Roce(packet) }))),
         (0_u32..1 << 24, any::<u8>())
             .prop_map(|(tor, utilisation)| Header::HulaProbe(Probe { tor, utilisation })),
         any_frame().prop_map(Header::Cee),
@@ -713,7 +765,7 @@ fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
 
 fn decode_all(bytes: &[u8]) {
     let _ = Header::decode(bytes);
-    let _ = Announcement::decode(bytes).map(|(_, pairs)| pairs.count());
+    let _ = Announcement::decode(bytes);
 }
 
 proptest! {
@@ -724,6 +776,13 @@ proptest! {
         bytes.resize(bytes.len() + trailer, 0xAA);
         let len = header.wire_len() - header.trailer_len();
         prop_assert_eq!(Header::decode(&bytes), Ok((header, len)));
+    }
+
+    #[test]
+    fn one_header_at_most_recognises_a_packet(header in any_header(), bytes in any_bytes()) {
+        prop_assert_eq!(Header::recognisers(&bytes_of(&header)), 1);
+        // What is cut short in front of the EtherType may become either frame of converged Ethernet.
+        prop_assert!(Header::recognisers(&bytes) <= 1 || bytes.len() < 18);
     }
 
     #[test]
@@ -742,14 +801,14 @@ proptest! {
     }
 }
 
-/// HULA's probe, the shim and Expeditus's tag have no checksum, as in their papers.
+/// HULA's probe, the shim and Expeditus's tag have no checksum, as in their papers; headers of other crates may have none.
 #[test]
 fn no_flipped_bit_leads_to_a_packet_without_a_checksum() {
     let rated = (0x60_u8..0x70).chain(0xE0..=0xFF);
     let all = (0x20_u8..0x30)
         .chain(rated)
         .chain([0x01, 0x06, 0x10, 0x31, 0x41, 0x42, 0x43, 0x44, 0x45, 0x47, 0x48, 0x49]);
-    let unchecked = [Probe::TYPE, crate::Shim::TYPE, 0x99];
+    let unchecked = [Probe::TYPE, crate::Shim::TYPE, 0x99, crate::extension::TYPE];
     for first in all.chain(unchecked) {
         for other in unchecked.into_iter().filter(|&other| other != first) {
             assert!((first ^ other).count_ones() > 1, "{first:#04x} and {other:#04x}");

@@ -8,7 +8,7 @@
 
 use crate::field::{first, get16, get64, put16, put64};
 use crate::ipv4::{self, Ipv4};
-use crate::{Ecn, Error, checksum};
+use crate::{Ecn, Ends, Error, FiveTuple, FlowKey, FlowRange, Framing, HeaderInfo, Position, checksum, roce};
 
 /// A datagram's headers: 28 bytes of IPv4 and UDP, 16 bytes of the stream's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,13 +35,11 @@ const UDP: usize = 8;
 const STREAM: usize = 16;
 
 impl Datagram {
-    /// IPv4's protocol number.
-    pub(crate) const PROTOCOL: u8 = 17;
     /// Bytes of the headers on the wire.
     pub const LEN: usize = ipv4::LEN + UDP + STREAM;
 
     fn ip(&self) -> Ipv4 {
-        Ipv4 { src: self.src, dst: self.dst, class: 0, ecn: self.ecn, protocol: Self::PROTOCOL }
+        Ipv4 { src: self.src, dst: self.dst, class: 0, ecn: self.ecn, protocol: FiveTuple::UDP }
     }
 
     /// The headers' bytes, before a payload of which `payload` is all but trailing zeros.
@@ -74,7 +72,7 @@ impl Datagram {
     /// # Errors
     /// [`Error`], if the bytes are no datagram of a flow between nodes, or have no checksum.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
-        let (ip, udp) = Ipv4::decode(bytes, Self::PROTOCOL, UDP + STREAM)?;
+        let (ip, udp) = Ipv4::decode(bytes, FiveTuple::UDP, UDP + STREAM)?;
         checksum::verify(ip.pseudo_header(udp.len()) + checksum::sum(udp))?;
         let len = get16(udp, 4);
         if usize::from(len) != udp.len() {
@@ -92,8 +90,66 @@ impl Datagram {
 
     /// The flow's name: `sender << 32 | sender's port << 16 | receiver's port`.
     #[must_use]
-    pub const fn flow_key(&self) -> u64 {
-        (self.src as u64) << 32 | (self.src_port as u64) << 16 | self.dst_port as u64
+    pub const fn key(&self) -> FlowKey {
+        FlowKey((self.src as u64) << 32 | (self.src_port as u64) << 16 | self.dst_port as u64)
+    }
+}
+
+impl HeaderInfo for Datagram {
+    #[inline]
+    fn ends(&self) -> Ends {
+        Ends::new(self.src, self.dst)
+    }
+
+    fn flow_key(&self) -> Option<FlowKey> {
+        Some(self.key())
+    }
+
+    fn range(&self) -> Option<FlowRange> {
+        FlowRange::new(self.key(), Position::Byte(self.offset), self.plen.into())
+    }
+
+    #[inline]
+    fn five_tuple(&self) -> Option<FiveTuple> {
+        let Ends { src, dst } = self.ends();
+        let (src_port, dst_port) = (self.src_port, self.dst_port);
+        Some(FiveTuple { src, dst, src_port, dst_port, protocol: FiveTuple::UDP })
+    }
+
+    #[inline]
+    fn mark_congestion(&mut self) -> bool {
+        self.ecn.mark()
+    }
+
+    #[inline]
+    fn data_len(&self) -> u32 {
+        self.plen.into()
+    }
+
+    fn payload_len(&self) -> usize {
+        self.plen.into()
+    }
+
+    fn wire_len(&self) -> usize {
+        Self::LEN
+    }
+
+    fn framing(&self) -> Framing {
+        Framing::OF_IPV4
+    }
+
+    fn encode_header(&self, payload: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.encode(payload));
+    }
+
+    fn is_in(bytes: &[u8]) -> bool {
+        bytes.first() == Some(&ipv4::TYPE)
+            && ipv4::protocol(bytes) == Some(FiveTuple::UDP)
+            && !roce::Packet::is_in(bytes)
+    }
+
+    fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
+        Ok((Self::decode(bytes)?, Self::LEN))
     }
 }
 

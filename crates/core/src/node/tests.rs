@@ -1,7 +1,7 @@
 //! A node in a runtime that does nothing but write down what it is asked for.
 
 use super::*;
-use crate::{Bytes, Duration, FlowId, Header, NodeId, Paused, PortState, Rate};
+use crate::{Bytes, Duration, FlowId, FlowKey, Header, NodeId, Paused, PortState, Rate};
 use raddle_wire::tcp::Segment;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -331,7 +331,7 @@ fn without_a_forwarder_all_is_delivered_and_leaves_by_port_0() {
 
 #[test]
 fn a_host_is_polled_until_it_wants_nothing_more_now() {
-    let report = Report::Delivered { key: 7, reorder_peak: 0 };
+    let report = Report::Delivered { key: FlowKey(7), reorder_peak: 0 };
     let outputs = vec![
         Output::Report(report),
         send(1, None),

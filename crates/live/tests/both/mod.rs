@@ -63,7 +63,7 @@ pub(crate) fn run_in_lockstep(
     errors: &LinkErrors,
 ) -> Trace {
     let mut live = Lockstep::new(topology, node, flows, Trace::default());
-    live = live.with_agents(agent).with_errors(errors);
+    live = live.with_agents(agent).with_errors(errors).with_decoders(errors.decoders.clone());
     live.run(limit);
     assert!(live.totals().drops.malformed == 0 || errors.corruption > 0.0);
     live.into_observer()

@@ -5,7 +5,7 @@ use super::fabric::Fabric;
 use crate::events::{Event, Kind};
 use crate::port::Departure;
 use crate::slab::NOWHERE;
-use raddle_core::{Bytes, CONTROL, FlowControlAccount, LinkId, Node, Packet, PortId, Time};
+use raddle_core::{Bytes, Class, FlowControlAccount, LinkId, Node, Packet, PortId, Time};
 
 impl Fabric {
     /// A packet that came in by `arrival` takes memory of the node: in a queue or, if it is on its way out already, until
@@ -15,7 +15,7 @@ impl Fabric {
         &mut self,
         node: &mut Node<Self>,
         arrival: PortId,
-        class: u8,
+        class: Class,
         size: u32,
         leaves: Option<Time>,
     ) {
@@ -55,7 +55,7 @@ impl Fabric {
     }
 
     /// A packet has come in by `arrival` for the node's host, which takes it out of the node's memory at a rate of its own.
-    pub(super) fn drain(&mut self, node: &mut Node<Self>, arrival: PortId, class: u8, size: u32) {
+    pub(super) fn drain(&mut self, node: &mut Node<Self>, arrival: PortId, class: Class, size: u32) {
         let (now, link) = (self.now, node.place().link(arrival));
         let Some(rate) = self.links.flow_control(link).and_then(|control| control.drain_rate()) else {
             return;
@@ -80,7 +80,7 @@ impl Fabric {
         &mut self,
         node: &mut Node<Self>,
         link: usize,
-        class: u8,
+        class: Class,
         size: u32,
         arrival: Option<PortId>,
     ) {
@@ -99,7 +99,7 @@ impl Fabric {
     /// Sends the neighbour at the other end of a link what flow control has to say.
     #[cold]
     fn tell(&mut self, node: &mut Node<Self>, link: usize, packet: Packet) {
-        debug_assert_eq!(packet.class(), CONTROL, "what flow control says is never held back");
+        debug_assert_eq!(packet.class(), Class::CONTROL, "what flow control says is never held back");
         if let Some(served) = self.links.served(link) {
             served.holds_back = served.flow_control.as_ref().is_some_and(|control| control.holds_back());
         }

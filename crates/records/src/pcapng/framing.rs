@@ -1,41 +1,31 @@
 //! Packets as the Ethernet frames that a capture shows, without their check sequence.
 
 use raddle_core::{NodeId, Packet};
-use raddle_wire::ethernet::FCS;
-use raddle_wire::{Header, Mac, Shim};
-
-const IPV4: u16 = 0x0800;
-
-/// The EtherType, for local experiments, behind which packets stand that have none of their own.
-const OWN: u16 = 0x88B6;
+use raddle_wire::ethernet::ADDRESSES;
+use raddle_wire::{Framing, HeaderInfo, Mac, Shim};
 
 /// Replaces `frame` by the packet's.
 ///
-/// Frames of converged Ethernet are what they are. IPv4 packets stand between the addresses of the nodes that they name,
-/// behind Expeditus's tag if they bear one. Whatever else there is, and packets behind a shim, stands between the same
-/// behind the EtherType [`OWN`]: its first byte says what it is.
+/// Packets that are frames are what they are. Others stand between the addresses of the nodes that they name, behind the
+/// EtherType that their header [names](HeaderInfo::framing), and their tag in front of it if they bear one. Packets behind a
+/// shim stand behind [`Framing::OWN`]: their first byte says what they are.
 pub(super) fn frame(packet: &Packet, frame: &mut Vec<u8>) {
     frame.clear();
-    match (&packet.header, packet.shim) {
-        (Header::Cee(_) | Header::Pfc(_) | Header::Cnm(_), Shim::None) => {
-            packet.header.encode(frame);
-            frame.truncate(frame.len() - FCS);
-        }
-        (Header::Tcp(_) | Header::Udp(_) | Header::Roce(_), Shim::None) => {
-            addresses(packet, frame);
-            frame.extend(IPV4.to_be_bytes());
-            packet.header.encode(frame);
-        }
-        (Header::Exp(tagged), Shim::None) => {
-            addresses(packet, frame);
-            tagged.tag.encode(frame);
-            frame.extend(IPV4.to_be_bytes());
-            tagged.inner.encode(frame);
-        }
-        _ => {
-            addresses(packet, frame);
-            frame.extend(OWN.to_be_bytes());
+    let framing = match packet.shim {
+        Shim::None => packet.header.framing(),
+        Shim::Path(_) | Shim::Conga(_) => Framing::Packet { tag: 0, ethertype: Framing::OWN },
+    };
+    match framing {
+        Framing::Frame { tag, fcs } => {
             packet.encode(frame);
+            frame[..ADDRESSES + tag].rotate_left(tag);
+            frame.truncate(frame.len() - fcs);
+        }
+        Framing::Packet { tag, ethertype } => {
+            addresses(packet, frame);
+            let at = frame.len() + tag;
+            packet.encode(frame);
+            frame.splice(at..at, ethertype.to_be_bytes());
         }
     }
 }
@@ -49,11 +39,13 @@ fn addresses(packet: &Packet, frame: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use raddle_core::Header;
     use raddle_wire::exp::{Tag, Tagged};
+    use raddle_wire::extension::{ExtensionHeader, PREFIX, prefix};
     use raddle_wire::hula::Probe;
     use raddle_wire::pfc::Pause;
     use raddle_wire::tcp::Segment;
-    use raddle_wire::{cee, ethernet};
+    use raddle_wire::{Ends, Error, FrameView, cee, ethernet};
 
     const TO_2_FROM_1: [u8; 12] = [6, 0, 0, 0, 0, 2, 6, 0, 0, 0, 0, 1];
 
@@ -102,5 +94,52 @@ mod tests {
         assert_eq!(of(&shimmed), expected);
         let probe = of(&Packet::new(46, Header::HulaProbe(Probe { tor: 1, utilisation: 7 })));
         assert_eq!(probe[6..19], [6, 0, 0, 0, 0, 1, 0x88, 0xB6, 0x8E, 0, 0, 1, 7]);
+    }
+
+    /// A note of another crate.
+    #[derive(Debug, Clone, PartialEq)]
+    struct Note;
+
+    impl ExtensionHeader for Note {
+        const NUMBER: u16 = 0x0102;
+    }
+
+    impl HeaderInfo for Note {
+        fn ends(&self) -> Ends {
+            Ends::new(1_u8, 2_u8)
+        }
+
+        fn wire_len(&self) -> usize {
+            PREFIX
+        }
+
+        fn encode_header(&self, _: &[u8], out: &mut Vec<u8>) {
+            out.extend(prefix::<Self>());
+        }
+
+        fn is_in(bytes: &[u8]) -> bool {
+            bytes == prefix::<Self>()
+        }
+
+        fn decode_header(_: &[u8]) -> Result<(Self, usize), Error> {
+            Ok((Self, PREFIX))
+        }
+    }
+
+    #[test]
+    fn headers_of_other_crates_stand_behind_our_ethertype() {
+        let expected = [&TO_2_FROM_1[..], &[0x88, 0xB6, 0x95, 1, 2]].concat();
+        assert_eq!(of(&Packet::new(PREFIX as u32, Header::from(Note))), expected);
+    }
+
+    #[test]
+    fn a_tag_in_front_of_a_frame_stands_behind_its_addresses() {
+        let bytes = [&TO_2_FROM_1[..], &[0x12, 0x34]].concat();
+        let inner = Header::Frame(FrameView::read(&bytes).expect("between hosts"));
+        let tag = Tag::request([3, 1]);
+        let len = (bytes.len() + tag.wire_len()) as u32;
+        let mut tagged = of(&Packet::new(len, Header::Exp(Box::new(Tagged { tag, inner }))));
+        assert_eq!(ethernet::tag(&tagged), Ok(Some(tag)));
+        assert_eq!(ethernet::remove_tag(&mut tagged).map(|_| tagged.len()), Ok(bytes.len()));
     }
 }

@@ -4,8 +4,8 @@ use super::incoming::Incoming;
 use super::queues::{Chunk, Queues};
 use super::{Arrival, Data, Lane, Protocol};
 use raddle_core::{
-    Births, Bytes, Duration, Flow, Host, Input, NodeId, Output, Packet, Paused, PortId, Ports, Rate, Report,
-    Stream, Time,
+    Births, Bytes, Duration, Flow, FlowKey, Host, Input, NodeId, Output, Packet, Paused, PortId, Ports, Rate,
+    Report, Stream, Time,
 };
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -31,7 +31,7 @@ pub struct Adapter<P: Protocol> {
     /// Whether a frame has been handed to the port that has not left it.
     busy: bool,
     /// The flow whose last frame that is.
-    last_of: Option<u64>,
+    last_of: Option<FlowKey>,
     incoming: Incoming,
     reports: VecDeque<Report>,
 }

@@ -2,14 +2,14 @@
 
 use super::Data;
 use crate::ranges::Ranges;
-use raddle_core::{Duration, Report, Time};
+use raddle_core::{Duration, FlowKey, Report, Time};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 /// Flows that a host receives.
 #[derive(Debug)]
 pub(super) struct Incoming {
-    flows: FxHashMap<u64, Flow>,
+    flows: FxHashMap<FlowKey, Flow>,
     /// At which intervals to tell how far flows have come, if at all.
     progress: Option<Duration>,
 }
@@ -39,7 +39,13 @@ impl Incoming {
     }
 
     /// Takes in a frame of the flow of that name. Returns whether the flow is whole now.
-    pub(super) fn take(&mut self, now: Time, key: u64, data: &Data, reports: &mut VecDeque<Report>) -> bool {
+    pub(super) fn take(
+        &mut self,
+        now: Time,
+        key: FlowKey,
+        data: &Data,
+        reports: &mut VecDeque<Report>,
+    ) -> bool {
         let flow = self.flows.entry(key).or_default();
         if let Some(interval) = self.progress {
             let number = now.as_ps() / interval.as_ps();

@@ -17,7 +17,7 @@ mod tests;
 pub use host::Adapter;
 
 use crate::registry::{Plan, Unfit};
-use raddle_core::{Flow, Packet, Time};
+use raddle_core::{Flow, FlowKey, Packet, Time};
 use raddle_topology::Topology;
 
 /// Checks that every host has one port, as adapters need it.
@@ -126,7 +126,7 @@ pub trait Protocol: Send {
     /// The priority of a flow's frames, 0 to 7.
     fn priority(&self, flow: &Flow) -> u8;
     /// The name of a flow on the wire.
-    fn key(&self, src: u32, dst: u32, flow: u32) -> u64;
+    fn key(&self, src: u32, dst: u32, flow: u32) -> FlowKey;
     /// The queue of a flow.
     fn lane(&self, dst: u32, priority: u8, _flow: u32) -> Lane {
         Lane::To { dst, priority }
@@ -140,5 +140,5 @@ pub trait Protocol: Send {
         None
     }
     /// A flow of that name has come in whole.
-    fn complete(&mut self, _key: u64) {}
+    fn complete(&mut self, _key: FlowKey) {}
 }

@@ -1,7 +1,7 @@
 use super::*;
 use raddle_core::{
-    Bytes, DropReason, Duration, FlowId, Header, Host, Input, NodeId, Output, Paused, PortId, PortState,
-    Ports, Process, Rate, Report,
+    Bytes, DropReason, Duration, FlowId, FlowKey, Header, HeaderInfo, Host, Input, NodeId, Output, Paused,
+    PortId, PortState, Ports, Process, Rate, Report,
 };
 use raddle_wire::cee::Frame;
 
@@ -75,8 +75,8 @@ impl Protocol for Plain {
     fn priority(&self, flow: &Flow) -> u8 {
         flow.priority
     }
-    fn key(&self, src: u32, _: u32, flow: u32) -> u64 {
-        u64::from(src) << 32 | u64::from(flow)
+    fn key(&self, src: u32, _: u32, flow: u32) -> FlowKey {
+        FlowKey(u64::from(src) << 32 | u64::from(flow))
     }
     fn lane(&self, dst: u32, priority: u8, flow: u32) -> Lane {
         if dst == HERMIT { Lane::Of { flow } } else { Lane::To { dst, priority } }
@@ -336,7 +336,7 @@ fn a_flow_is_closed_when_its_last_frame_has_left() {
     let mut bench = Bench::new();
     bench.open(7, 1, 3_000, 0);
     assert_eq!(bench.poll().map(|packet| packet.size), Some(1_500));
-    assert_eq!(bench.reports, [Report::Opened { flow: FlowId(7), key: 0 }]);
+    assert_eq!(bench.reports, [Report::Opened { flow: FlowId(7), key: FlowKey(0) }]);
     let sent = Plain.packet(&Data {
         src: 0,
         dst: 1,
@@ -353,7 +353,7 @@ fn a_flow_is_closed_when_its_last_frame_has_left() {
     assert_eq!((bench.poll(), bench.reports.len()), (None, 1), "it has not left");
     bench.adapter.handle(at(2_400), Input::Sent(&last));
     assert_eq!(bench.poll(), None);
-    assert_eq!(bench.reports[1..], [Report::Closed { key: 0, retransmissions: 0 }]);
+    assert_eq!(bench.reports[1..], [Report::Closed { key: FlowKey(0), retransmissions: 0 }]);
 }
 
 #[test]
@@ -394,11 +394,14 @@ fn frames_are_put_back_in_order() {
     bench.now = at(1_500);
     bench.receive(&incoming(1_500, 1_500));
     assert_eq!(bench.poll(), None);
-    assert_eq!(bench.reports, [Report::Progress { key, in_order: 0, late: 0 }], "at 1 us");
+    assert_eq!(bench.reports, [Report::Progress { key: FlowKey(key), in_order: 0, late: 0 }], "at 1 us");
     bench.now = at(2_100);
     bench.receive(&incoming(0, 1_500));
     assert_eq!(bench.poll(), None);
-    let rest = [Report::Progress { key, in_order: 0, late: 1 }, Report::Delivered { key, reorder_peak: 2 }];
+    let rest = [
+        Report::Progress { key: FlowKey(key), in_order: 0, late: 1 },
+        Report::Delivered { key: FlowKey(key), reorder_peak: 2 },
+    ];
     assert_eq!(bench.reports[1..], rest);
 }
 
@@ -409,7 +412,7 @@ fn frames_in_order_wait_for_nobody() {
         bench.receive(&incoming(offset, len));
     }
     assert_eq!(bench.poll(), None);
-    assert_eq!(bench.reports, [Report::Delivered { key: 9 << 32 | 5, reorder_peak: 0 }]);
+    assert_eq!(bench.reports, [Report::Delivered { key: FlowKey(9 << 32 | 5), reorder_peak: 0 }]);
 }
 
 /// The last frame of a flow may be short: it is not what those before it are measured by.
@@ -432,5 +435,5 @@ fn full_frames_wait_as_such_whatever_comes_with_them() {
         bench.receive(&frame(offset, len));
     }
     assert_eq!(bench.poll(), None);
-    assert_eq!(bench.reports, [Report::Delivered { key: 9 << 32 | 5, reorder_peak: 2 }]);
+    assert_eq!(bench.reports, [Report::Delivered { key: FlowKey(9 << 32 | 5), reorder_peak: 2 }]);
 }

@@ -9,7 +9,7 @@ pub use scheme::TRANSPORT;
 
 use crate::adapter::{Arrival, Data, Lane, Protocol, RateLimiter};
 use crate::qcn;
-use raddle_core::{Flow, Header, Packet, Rate, Stream, Time};
+use raddle_core::{Flow, FlowKey, Header, HeaderInfo, Packet, Rate, Stream, Time};
 use raddle_wire::cee::Frame;
 use raddle_wire::cnm::Notice;
 use std::sync::Arc;
@@ -100,8 +100,8 @@ impl Protocol for Cee {
         if flow.priority == 0 { self.priority } else { flow.priority }
     }
 
-    fn key(&self, src: u32, _dst: u32, flow: u32) -> u64 {
-        Frame { src, flow, ..Frame::default() }.flow_key()
+    fn key(&self, src: u32, _dst: u32, flow: u32) -> FlowKey {
+        Frame { src, flow, ..Frame::default() }.key()
     }
 
     fn limiter(&self, dst: u32) -> Limiter {

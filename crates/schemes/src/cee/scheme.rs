@@ -6,7 +6,7 @@ use crate::fluid::{Sharing, Ways, max_min};
 use crate::parameter::{Parameter, Value};
 use crate::qcn;
 use crate::registry::{Hosts, Info, Make, Plan, Transport, Unfit, View};
-use raddle_core::{Flow, Header, NodeId, Packet, PortId};
+use raddle_core::{Flow, Header, HeaderInfo, NodeId, Packet, PortId};
 use raddle_wire::cee::Frame;
 use std::sync::Arc;
 

@@ -2,11 +2,12 @@
 
 use super::world::{Ascent, World};
 use crate::ecmp;
-use crate::expeditus::flow_id::FiveTuple;
+use crate::expeditus::flow_id::{FlowHash, five_tuple};
 use crate::expeditus::path_table::Path;
-use crate::expeditus::tagging::{Opening, opening};
+use crate::expeditus::tagging::opening;
 use crate::next_hops::NextHops;
 use raddle_core::{DropReason, Forwarder, LinkId, NodeId, Packet, PortId, Ports, Stream, Time, Verdict};
+use raddle_wire::Opening;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -71,7 +72,7 @@ impl Forwarder for Seer {
         let (node, to) = (next_hops.node(), packet.dst());
         let mut selected = None;
         if !self.below.contains(&to.0) {
-            let flow = FiveTuple::of(packet).id();
+            let flow = five_tuple(packet).id();
             selected = match world.tables[node.index()].find(now, flow) {
                 Path::Done(port) => Some(port).filter(|&port| leads(next_hops, port, to, ports)),
                 Path::Pending | Path::Unknown => None,

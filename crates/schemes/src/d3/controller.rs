@@ -13,7 +13,7 @@
 
 use crate::adapted_capacity::{AdaptedCapacity, Gains};
 use crate::live_flows::LiveFlows;
-use raddle_core::{Duration, Rate, Time};
+use raddle_core::{Duration, FlowKey, Rate, Time};
 
 /// A flow of which nothing has been seen for so many average round trips is forgotten.
 const FORGOTTEN_AFTER: u64 = 20;
@@ -31,7 +31,7 @@ pub enum Memory {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     /// The flow's name on the wire.
-    pub flow: u64,
+    pub flow: FlowKey,
     /// Where in the flow's life it comes.
     pub stage: Stage,
     /// The rate that meets the deadline; zero without one.
@@ -187,14 +187,14 @@ mod tests {
 
     /// A sender, which says what its last request was and what it was granted.
     struct Sender {
-        flow: u64,
+        flow: FlowKey,
         stage: Stage,
         previous: Rate,
         granted: Rate,
     }
 
     impl Sender {
-        fn new(flow: u64) -> Self {
+        fn new(flow: FlowKey) -> Self {
             Self { flow, stage: Stage::First, previous: Rate::ZERO, granted: Rate::ZERO }
         }
 
@@ -221,7 +221,7 @@ mod tests {
     }
 
     fn senders<const N: usize>() -> [Sender; N] {
-        std::array::from_fn(|flow| Sender::new(flow as u64))
+        std::array::from_fn(|flow| Sender::new(FlowKey(flow as u64)))
     }
 
     #[test]
@@ -324,7 +324,7 @@ mod tests {
     fn what_is_granted_is_what_the_header_can_say() {
         let mut link = controller(true, Memory::Flows);
         let request = Request {
-            flow: 1,
+            flow: FlowKey(1),
             stage: Stage::First,
             desired: Rate::ZERO,
             previous: Rate::ZERO,

@@ -1,7 +1,7 @@
 //! The controller as the agent of an egress port.
 
 use super::controller::{Controller, Request, Stage};
-use raddle_core::{Header, Packet, PortAgent, PortState, Rate, Time};
+use raddle_core::{Class, Header, Packet, PortAgent, PortState, Rate, Time};
 use raddle_wire::rated::Kind;
 use raddle_wire::{Minifloat, d3};
 
@@ -72,7 +72,7 @@ impl PortAgent for D3Port {
         self.controller.capacity.begins(now, packet.size, port);
     }
 
-    fn left(&mut self, _: Time, _: u8, size: u32) {
+    fn left(&mut self, _: Time, _: Class, size: u32) {
         self.controller.capacity.left(size);
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{NotificationPoint, Params, ReactionPoint};
 use crate::adapter::{Arrival, Data, Lane, Protocol, RateLimiter};
-use raddle_core::{Flow, Header, Packet, Rate, Time};
+use raddle_core::{Flow, FlowKey, Header, Packet, Rate, Time};
 use raddle_wire::Ecn;
 use raddle_wire::roce::{self, Kind};
 use rustc_hash::FxHashMap;
@@ -27,7 +27,7 @@ pub struct Dcqcn {
     /// The priority of notifications.
     notice_priority: u8,
     /// Of flows that come in and of which some packet was marked.
-    notification_points: FxHashMap<u64, NotificationPoint>,
+    notification_points: FxHashMap<FlowKey, NotificationPoint>,
 }
 
 impl Dcqcn {
@@ -125,8 +125,8 @@ impl Protocol for Dcqcn {
         if flow.priority == 0 { self.priority } else { flow.priority }
     }
 
-    fn key(&self, src: u32, _dst: u32, flow: u32) -> u64 {
-        u64::from(src) << 32 | u64::from(flow % NUMBERS)
+    fn key(&self, src: u32, _dst: u32, flow: u32) -> FlowKey {
+        FlowKey(u64::from(src) << 32 | u64::from(flow % NUMBERS))
     }
 
     fn lane(&self, _dst: u32, _priority: u8, flow: u32) -> Lane {
@@ -146,7 +146,7 @@ impl Protocol for Dcqcn {
         if data.ecn != Ecn::Ce {
             return None;
         }
-        let point = self.notification_points.entry(data.flow_key()).or_default();
+        let point = self.notification_points.entry(data.key()).or_default();
         point.marked(now, self.params.notice_interval).then(|| {
             let (src, dst, priority) = (data.dst, data.src, self.notice_priority);
             let notification =
@@ -155,7 +155,7 @@ impl Protocol for Dcqcn {
         })
     }
 
-    fn complete(&mut self, key: u64) {
+    fn complete(&mut self, key: FlowKey) {
         self.notification_points.remove(&key);
     }
 }

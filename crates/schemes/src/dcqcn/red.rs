@@ -4,7 +4,7 @@
 //! Up to `k_min` bytes nothing is marked; from there the probability rises to `p_max` at `k_max`; beyond, all is marked that
 //! can be. The queue is that of the packet's priority, as it finds it, the packet in service included.
 
-use raddle_core::{Bytes, CONTROL, Packet, PortAgent, PortState, Stream, Time};
+use raddle_core::{Bytes, Class, Packet, PortAgent, PortState, Stream, Time};
 
 /// How likely marks are.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,7 +36,7 @@ impl Thresholds {
 pub struct Red {
     thresholds: Thresholds,
     /// Bytes of each priority.
-    queues: [u64; CONTROL as usize],
+    queues: [u64; Class::CONTROL.index()],
     random: Stream,
 }
 
@@ -44,13 +44,13 @@ impl Red {
     /// Of a port at which nothing waits yet.
     #[must_use]
     pub fn new(thresholds: Thresholds, random: Stream) -> Self {
-        Self { thresholds, queues: [0; CONTROL as usize], random }
+        Self { thresholds, queues: [0; Class::CONTROL.index()], random }
     }
 }
 
 impl PortAgent for Red {
     fn enqueue(&mut self, _: Time, packet: &mut Packet, _: &PortState) -> Option<Packet> {
-        let queue = self.queues.get_mut(usize::from(packet.class()))?;
+        let queue = self.queues.get_mut(packet.class().index())?;
         let probability = self.thresholds.probability(Bytes(*queue));
         *queue += u64::from(packet.size);
         if probability > 0.0 && self.random.unit() < probability {
@@ -59,8 +59,8 @@ impl PortAgent for Red {
         None
     }
 
-    fn left(&mut self, _: Time, class: u8, size: u32) {
-        if let Some(queue) = self.queues.get_mut(usize::from(class)) {
+    fn left(&mut self, _: Time, class: Class, size: u32) {
+        if let Some(queue) = self.queues.get_mut(class.index()) {
             *queue -= u64::from(size);
         }
     }
@@ -104,8 +104,8 @@ mod tests {
             let Header::Tcp(segment) = &mut packet.header else { unreachable!("a segment") };
             segment.ecn = Ecn::Ect0;
             assert_eq!(red.enqueue(Time::ZERO, &mut packet, &state), None);
-            red.left(Time::ZERO, 0, 1_500);
-            red.left(Time::ZERO, CONTROL, 64);
+            red.left(Time::ZERO, Class(0), 1_500);
+            red.left(Time::ZERO, Class::CONTROL, 64);
             marks += u32::from(matches!(packet.header, Header::Tcp(segment) if segment.ecn == Ecn::Ce));
         }
         marks

@@ -14,7 +14,7 @@ mod tests;
 
 pub use scheme::{Params, QUEUE};
 
-use raddle_core::{Admit, Bytes, CONTROL, Packet, Paused, Queue, Time};
+use raddle_core::{Admit, Bytes, Class, Packet, Paused, Queue, Time};
 use std::collections::VecDeque;
 
 /// Priorities and traffic classes there are.
@@ -106,16 +106,16 @@ impl Queue for Ets {
     fn push(&mut self, _: Time, slot: u32, packet: &Packet) -> Admit {
         let class = packet.class();
         self.bytes += u64::from(packet.size);
-        self.backlogged |= 1 << class;
-        self.queues[usize::from(class)].push_back(Waiting { slot, size: packet.size, before: self.joined });
+        self.backlogged |= 1 << class.0;
+        self.queues[class.index()].push_back(Waiting { slot, size: packet.size, before: self.joined });
         self.joined += 1;
         Admit::Take
     }
 
     fn pop(&mut self, _: Time, paused: Paused) -> Option<u32> {
         let ready = self.backlogged & !u16::from(paused.0);
-        if ready >> CONTROL & 1 == 1 {
-            return Some(self.take(CONTROL.into()));
+        if ready >> Class::CONTROL.0 & 1 == 1 {
+            return Some(self.take(Class::CONTROL.index()));
         }
         let of_ready = (0..COUNT).filter(|&i| ready >> i & 1 == 1).map(|i| self.params.class_of(i));
         let classes = of_ready.fold(0_u8, |classes, class| classes | 1 << class);

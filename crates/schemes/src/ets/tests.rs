@@ -1,6 +1,6 @@
 use super::*;
 use proptest::prelude::*;
-use raddle_core::Header;
+use raddle_core::{Class, Header};
 use raddle_wire::cee::Frame;
 
 fn frame(priority: u8, size: u32) -> Packet {
@@ -102,7 +102,7 @@ proptest! {
                 waiting.push_back(slot);
                 continue;
             }
-            let ready = |i: &usize| !Paused(paused).holds(*i as u8) && !model[*i].is_empty();
+            let ready = |i: &usize| !Paused(paused).holds(Class(*i as u8)) && !model[*i].is_empty();
             let expected: Vec<usize> = (0..8).filter(ready).collect();
             let served = queue.pop(Time::ZERO, Paused(paused));
             prop_assert_eq!(served.is_some(), !expected.is_empty(), "work-conserving");

@@ -3,12 +3,13 @@
 //!
 //! Cost a packet: upwards, a hash of the five-tuple and a look-up; downwards, nothing but the meter of the uplink.
 
-use super::flow_id::FiveTuple;
+use super::flow_id::{FlowHash, five_tuple};
 use super::meters::{Scale, Uplinks};
 use super::path_table::Path;
 use super::switch::Switch;
 use super::tagging::{tag_of, write_loads};
 use raddle_core::{Forwarder, LinkId, NodeId, Packet, PortId, Ports, Time, Verdict};
+use raddle_wire::FiveTuple;
 use raddle_wire::exp::Tag;
 
 /// An aggregation switch.
@@ -23,7 +24,7 @@ impl Aggregation {
     /// A packet for another pod: by the core that its flow's selection picked, else by hash.
     #[inline]
     pub(super) fn upwards(&mut self, now: Time, packet: &Packet, ports: &Ports<'_>) -> Verdict {
-        let flow = FiveTuple::of(packet).id();
+        let flow = five_tuple(packet).id();
         let port = match self.switch.table.find(now, flow) {
             Path::Done(port) if self.switch.leads(port, packet.dst(), ports) => Some(port),
             _ => self.switch.upwards_by_hash(packet, ports),

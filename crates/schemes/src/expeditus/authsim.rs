@@ -7,13 +7,14 @@
 //!
 //! Tags are those of requests throughout: what bears them is the transport's own packet, and no Exp-response.
 
-use super::flow_id::FiveTuple;
+use super::flow_id::{FlowHash, five_tuple};
 use super::meters::{Scale, Uplinks};
 use super::path_table::Path;
 use super::switch::Switch;
-use super::tagging::{Opening, opening, put_tag, tag_of, take_tag};
+use super::tagging::{opening, put_tag, tag_of, take_tag};
 use raddle_core::{DropReason, Forwarder, LinkId, Packet, PortId, Ports, Time, Verdict};
 use raddle_wire::exp::Tag;
+use raddle_wire::{FiveTuple, Opening};
 
 /// An edge switch.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ impl AuthsimTor {
     /// A packet for a host of another edge switch.
     #[inline]
     fn upwards(&mut self, now: Time, packet: &mut Packet, ports: &Ports<'_>) -> Verdict {
-        let selected = match self.0.table.find(now, FiveTuple::of(packet).id()) {
+        let selected = match self.0.table.find(now, five_tuple(packet).id()) {
             Path::Done(port) if self.0.leads(port, packet.dst(), ports) => Some(port),
             _ => None,
         };
@@ -71,7 +72,7 @@ impl AuthsimTor {
     #[cold]
     fn pin(&mut self, now: Time, tag: &Tag, packet: &Packet, arrival: PortId, ports: &Ports<'_>) {
         let switch = &mut self.0;
-        let (there, flow) = (packet.src(), FiveTuple::of(packet).opposite());
+        let (there, flow) = (packet.src(), five_tuple(packet).opposite());
         let is_answer = opening(packet) == Some(Opening::SynAck);
         if is_answer && !switch.pod.contains(&there.0) {
             switch.table.install(now, flow.id(), arrival);
@@ -96,7 +97,7 @@ impl AuthsimTor {
 
 /// The flow whose selection a tagged packet answers: that which goes the other way than a SYN-ACK.
 pub(crate) fn answered(packet: &Packet) -> Option<FiveTuple> {
-    (opening(packet) == Some(Opening::SynAck)).then(|| FiveTuple::of(packet).opposite())
+    (opening(packet) == Some(Opening::SynAck)).then(|| five_tuple(packet).opposite())
 }
 
 impl Forwarder for AuthsimTor {

@@ -1,8 +1,9 @@
 //! One stage of a selection: which of a switch's uplinks has the least load, seen from both of its ends
 //! (specs/expeditus.md §5.1).
 
-use super::flow_id::FiveTuple;
+use super::flow_id::FlowHash;
 use raddle_core::Stream;
+use raddle_wire::FiveTuple;
 use raddle_wire::exp::Tag;
 
 /// How a switch chooses among uplinks that are equally good.
@@ -53,8 +54,10 @@ pub(crate) fn select(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use raddle_core::NodeId;
 
-    const FLOW: FiveTuple = FiveTuple { src: 1, dst: 2, src_port: 3, dst_port: 4, protocol: 6 };
+    const FLOW: FiveTuple =
+        FiveTuple { src: NodeId(1), dst: NodeId(2), src_port: 3, dst_port: 4, protocol: 6 };
 
     fn of(told: &[u8], measured: &[u8], ties: &mut Ties) -> Option<usize> {
         select(told.iter().copied(), measured.iter().copied(), |_| true, FLOW, ties)

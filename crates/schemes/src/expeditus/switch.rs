@@ -2,7 +2,6 @@
 //! selection decides.
 
 use super::counters::Counters;
-use super::flow_id::FiveTuple;
 use super::meters::Uplinks;
 use super::path_table::PathTable;
 use super::selection::{Ties, select};
@@ -10,6 +9,7 @@ use crate::ecmp;
 use crate::flow_hash::{flow_hash, pick};
 use crate::next_hops::NextHops;
 use raddle_core::{DropReason, LinkId, NodeId, Packet, PortId, Ports, Time, Verdict};
+use raddle_wire::FiveTuple;
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -1,11 +1,12 @@
 //! Putting tags on packets and taking them off, and the Exp-response to a request.
 
-use super::flow_id::FiveTuple;
-use raddle_core::{Header, Packet};
-use raddle_wire::Ecn;
+use super::flow_id::five_tuple;
+use raddle_core::{Header, HeaderInfo, Packet};
 use raddle_wire::exp::{Tag, Tagged};
-use raddle_wire::tcp::{ACK, SYN, Segment};
+use raddle_wire::roce::{self, Kind};
+use raddle_wire::tcp::Segment;
 use raddle_wire::udp::Datagram;
+use raddle_wire::{Ecn, FiveTuple, Opening};
 
 /// The tag that a packet bears.
 #[inline]
@@ -55,6 +56,22 @@ pub(crate) fn response_to(request: &Packet) -> Option<Packet> {
             ecn: Ecn::NotEct,
             ..datagram
         }),
+        Header::Roce(packet) => {
+            let kind = Kind::Write { psn: 0, plen: 0, offset: 0, size: 0 };
+            Header::Roce(roce::Packet { src: packet.dst, dst: packet.src, kind, ecn: Ecn::NotEct, ..packet })
+        }
+        // Only switches see the response, so that a plain header of the same five-tuple will do.
+        Header::Frame(view) => {
+            let FiveTuple { src, dst, src_port, dst_port, protocol } = view.five_tuple()?;
+            let (src, dst) = (dst.0, src.0);
+            match protocol {
+                FiveTuple::TCP => Header::Tcp(Segment { src, dst, src_port, dst_port, ..Segment::default() }),
+                FiveTuple::UDP => {
+                    Header::Udp(Datagram { src, dst, src_port, dst_port, ..Datagram::default() })
+                }
+                _ => return None,
+            }
+        }
         _ => return None,
     };
     let mut response = Packet::new(inner.wire_len() as u32, inner);
@@ -64,36 +81,23 @@ pub(crate) fn response_to(request: &Packet) -> Option<Packet> {
 
 /// The flow whose selection an Exp-response is about: the response's, but that addresses are exchanged.
 pub(crate) fn answered(packet: &Packet) -> Option<FiveTuple> {
-    tag_of(packet).filter(|tag| tag.is_response).map(|_| FiveTuple::of(packet).answered())
-}
-
-/// A packet that opens a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Opening {
-    /// The first one, from the side that connects.
-    Syn,
-    /// Its answer.
-    SynAck,
+    tag_of(packet).filter(|tag| tag.is_response).map(|_| five_tuple(packet).answered())
 }
 
 /// Whether a packet, tagged or not, opens a connection, and from which side.
 #[inline]
 pub(crate) fn opening(packet: &Packet) -> Option<Opening> {
-    let header = match &packet.header {
-        Header::Exp(tagged) => &tagged.inner,
-        header => header,
-    };
-    match header {
-        Header::Tcp(segment) if segment.flags & SYN != 0 => {
-            Some(if segment.flags & ACK == 0 { Opening::Syn } else { Opening::SynAck })
-        }
-        _ => None,
+    match &packet.header {
+        Header::Exp(tagged) => tagged.inner.opening(),
+        header => header.opening(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use raddle_core::Decoders;
+    use raddle_wire::tcp::ACK;
 
     fn data() -> Packet {
         let segment =
@@ -110,7 +114,7 @@ mod tests {
         let mut bytes = Vec::new();
         packet.encode(&mut bytes);
         assert_eq!(bytes.len(), 147);
-        assert_eq!(Packet::decode(&bytes), Ok(packet.clone()));
+        assert_eq!(Packet::decode(&bytes, &Decoders::BUILTIN), Ok(packet.clone()));
         assert_eq!(take_tag(&mut packet), Some(Tag::request([7; 8])));
         assert_eq!((take_tag(&mut packet), packet), (None, data()));
     }

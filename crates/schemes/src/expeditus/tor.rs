@@ -2,7 +2,7 @@
 //!
 //! Cost a packet: upwards, a hash of the five-tuple and a look-up; downwards, nothing but the meter of the uplink.
 
-use super::flow_id::FiveTuple;
+use super::flow_id::{FlowHash, five_tuple};
 use super::meters::Scale;
 use super::multiplier::Multipliers;
 use super::path_table::Path;
@@ -26,7 +26,7 @@ impl Tor {
     /// A packet for a host of another edge switch.
     #[inline]
     fn upwards(&mut self, now: Time, packet: &mut Packet, ports: &Ports<'_>) -> Verdict {
-        let flow = FiveTuple::of(packet).id();
+        let flow = five_tuple(packet).id();
         let port = match self.switch.table.find(now, flow) {
             Path::Done(port) if self.switch.leads(port, packet.dst(), ports) => Some(port),
             Path::Pending if !(self.reselect_on_syn && opening(packet).is_some()) => {
@@ -71,7 +71,7 @@ impl Tor {
         let tag = take_tag(packet).expect("the caller has seen a tag");
         let counters = &self.switch.counters;
         if tag.is_response {
-            let flow = FiveTuple::of(packet).answered().id();
+            let flow = five_tuple(packet).answered().id();
             let was_awaited = self.switch.table.answer(now, flow, arrival);
             let counter = if was_awaited { &counters.answered } else { &counters.void };
             counter.count();
@@ -98,7 +98,7 @@ impl Tor {
         let Self { switch, multipliers, .. } = self;
         let src = request.src();
         let is_between_pods = !switch.pod.contains(&src.0);
-        let flow = FiveTuple::of(request);
+        let flow = five_tuple(request);
         let uplink = switch.select(
             tag.loads(),
             |uplinks, uplink| {

@@ -6,7 +6,9 @@ use super::outgoing::{Common, Cut, Outgoing, Progress};
 use super::subflow::{Packets, Timeouts};
 use super::timers::{Place, Timers};
 use crate::flow_hash::mix;
-use raddle_core::{Duration, Flow, Host, Input, NodeId, Output, Packet, PortId, Ports, Rate, Report, Time};
+use raddle_core::{
+    Duration, Flow, FlowKey, Host, Input, NodeId, Output, Packet, PortId, Ports, Rate, Report, Time,
+};
 use raddle_topology::Paths;
 use raddle_wire::rated::Segment;
 use rustc_hash::FxHashMap;
@@ -37,13 +39,13 @@ pub struct Setup {
 }
 
 /// The name on the wire of a host's flow of that number.
-pub(super) fn flow_key(src: NodeId, number: u32) -> u64 {
-    Segment { src: src.0, flow: number * Segment::SUBFLOWS, ..Segment::default() }.flow_key()
+pub(super) fn flow_key(src: NodeId, number: u32) -> FlowKey {
+    Segment { src: src.0, flow: number * Segment::SUBFLOWS, ..Segment::default() }.key()
 }
 
 /// By which a flow of that name chooses its paths.
-pub(super) fn path_hash(seed: u64, key: u64) -> u64 {
-    mix(mix(seed) ^ key)
+pub(super) fn path_hash(seed: u64, key: FlowKey) -> u64 {
+    mix(mix(seed) ^ key.0)
 }
 
 /// A host of flows whose rates the switches set, both ways.
@@ -54,7 +56,7 @@ pub struct ExplicitHost<P: Protocol> {
     paths: Arc<Paths>,
     outgoing: FxHashMap<u32, Outgoing<P::Sender>>,
     /// Key and retransmissions of flows that were given up, if they had any.
-    given_up: Vec<(u64, u32)>,
+    given_up: Vec<(FlowKey, u32)>,
     /// Where to look for the next flow's number.
     next_number: u32,
     timers: Timers,
@@ -98,7 +100,7 @@ impl<P: Protocol> ExplicitHost<P> {
         self.outgoing.is_empty() && self.incoming.is_empty()
     }
 
-    fn key(&self, number: u32) -> u64 {
+    fn key(&self, number: u32) -> FlowKey {
         flow_key(self.setup.node, number)
     }
 
@@ -279,7 +281,7 @@ impl<P: Protocol> Host for ExplicitHost<P> {
         }
     }
 
-    fn retransmissions(&self) -> Vec<(u64, u32)> {
+    fn retransmissions(&self) -> Vec<(FlowKey, u32)> {
         let sending = self.outgoing.iter().filter(|(_, outgoing)| !outgoing.is_complete());
         let sending = sending.map(|(&number, outgoing)| (self.key(number), outgoing.retransmissions));
         let mut counts: Vec<_> = self.given_up.iter().copied().chain(sending).collect();

@@ -1,14 +1,14 @@
 //! What comes in: the packets of each flow, of all its subflows together.
 
 use crate::ranges::Ranges;
-use raddle_core::Report;
+use raddle_core::{FlowKey, Report};
 use raddle_wire::rated::{Kind, Segment};
 use rustc_hash::FxHashMap;
 
 /// Flows that a host receives, by name.
 #[derive(Debug, Default)]
 pub(super) struct Incoming {
-    flows: FxHashMap<u64, Flow>,
+    flows: FxHashMap<FlowKey, Flow>,
 }
 
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ impl Incoming {
     /// A flow is forgotten when its sender has ended it and all its subflows: a path keeps packets in order, so nothing of it
     /// comes later but what makes a TERM come as well.
     pub(super) fn take(&mut self, segment: &Segment) -> Option<Report> {
-        let key = segment.flow_key();
+        let key = segment.key();
         let subflow = 1_u16 << (segment.flow % Segment::SUBFLOWS);
         match segment.kind {
             Kind::Syn => {

@@ -24,7 +24,7 @@ mod timers;
 pub use backlog::Backlog;
 pub use host::{ExplicitHost, Setup};
 
-use raddle_core::{Duration, Flow, Header, Rate, Time};
+use raddle_core::{Duration, Flow, FlowKey, Header, Rate, Time};
 use raddle_wire::rated::Segment;
 
 /// What a flow's protocol is told when one of its subflows opens.
@@ -33,7 +33,7 @@ pub struct Terms<'a> {
     /// The flow.
     pub flow: &'a Flow,
     /// The subflow's name: [`Segment::subflow_key`].
-    pub key: u64,
+    pub key: FlowKey,
     /// The greatest rate it can have: that of the host's link, or the application's.
     pub limit: Rate,
 }

@@ -14,7 +14,7 @@ use crate::parameter::{Parameter, Settings};
 use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
 use crate::up_down::{self, Ascent, digit};
 use crc16::crc16;
-use raddle_core::{Header, NodeId, Packet, Time};
+use raddle_core::{Header, HeaderInfo, NodeId, Packet, Time};
 use raddle_topology::Xgft;
 use std::sync::Arc;
 
@@ -76,7 +76,8 @@ impl Hashed {
     /// The packet's path: the number of its nearest common ancestor.
     fn path(&self, packet: &Packet) -> u32 {
         let (src, dst) = (packet.src(), packet.dst());
-        let flow = if self.key == Key::Pair { 0 } else { packet.header.flow_key() as u32 };
+        let flow =
+            if self.key == Key::Pair { 0 } else { packet.header.flow_key().map_or(0, |key| key.0 as u32) };
         let place = match &packet.header {
             Header::Cee(frame) if self.key == Key::Frame => frame.offset,
             _ => 0,

@@ -2,7 +2,7 @@
 
 use super::flow_list::{Criticality, Entry, FlowList};
 use super::params::Rules;
-use raddle_core::{Duration, Rate, Time};
+use raddle_core::{Duration, FlowKey, Rate, Time};
 use raddle_wire::pdq::Scheduling;
 use rustc_hash::FxHashMap;
 
@@ -25,7 +25,7 @@ pub struct Controller {
     cleaned: Time,
     flows: FlowList,
     /// Flows for which the list has no room, by when they were last seen.
-    unlisted: FxHashMap<u64, Time>,
+    unlisted: FxHashMap<FlowKey, Time>,
     /// When a flow that did not send was last accepted, and which.
     accepted: Option<(Time, Criticality)>,
 }
@@ -62,13 +62,13 @@ impl Controller {
     }
 
     /// A flow has ended.
-    pub fn end(&mut self, key: u64) {
+    pub fn end(&mut self, key: FlowKey) {
         self.flows.remove(key);
         self.unlisted.remove(&key);
     }
 
     /// A packet that asks for a rate is about to join the queue, in which `waiting` bytes wait: grants, lowers or pauses.
-    pub fn forward(&mut self, now: Time, key: u64, header: &mut Scheduling, waiting: u64) {
+    pub fn forward(&mut self, now: Time, key: FlowKey, header: &mut Scheduling, waiting: u64) {
         let rtt = Duration::from_ns(header.rtt.get());
         if rtt > Duration::ZERO {
             // Gain 0.05, specs/pdq.md §4.1.
@@ -103,7 +103,7 @@ impl Controller {
 
     /// An acknowledgement comes back: what all switches agreed on holds; in profile F only if there is still room for a flow
     /// that starts.
-    pub fn acknowledge(&mut self, key: u64, header: &mut Scheduling) {
+    pub fn acknowledge(&mut self, key: FlowKey, header: &mut Scheduling) {
         if self.rules.is_fast && header.pauseby == Scheduling::NOBODY {
             self.check(key, header);
         }
@@ -112,7 +112,7 @@ impl Controller {
 
     /// The same for a flow of the host whose link this is: there is room, as the host itself sends the most critical of its
     /// flows first, and what others on the way have granted is not given away.
-    pub fn acknowledge_own(&mut self, key: u64, header: &mut Scheduling) {
+    pub fn acknowledge_own(&mut self, key: FlowKey, header: &mut Scheduling) {
         if !self.rules.is_fast {
             return self.acknowledge(key, header);
         }
@@ -120,7 +120,7 @@ impl Controller {
     }
 
     /// What all switches agreed on holds.
-    fn commit(&mut self, key: u64, header: &mut Scheduling) {
+    fn commit(&mut self, key: FlowKey, header: &mut Scheduling) {
         if header.pauseby != Scheduling::NOBODY {
             header.rate = 0;
             if header.pauseby != self.me {
@@ -150,7 +150,7 @@ impl Controller {
     /// whoever has the link, as would all that are let go at once (specs/pdq.md §4.5).
     ///
     /// It joins the list with its next packet, not here: all of it may have been acknowledged, and its TERM gone by.
-    fn check(&self, key: u64, header: &mut Scheduling) {
+    fn check(&self, key: FlowKey, header: &mut Scheduling) {
         let index = match self.flows.index(key) {
             Some(index) if self.flows.entries()[index].rate > 0 => return,
             Some(index) => index,
@@ -175,7 +175,7 @@ impl Controller {
     }
 
     /// The place of a flow in the list, to which it is added if there is room, or it is critical enough.
-    fn place(&mut self, now: Time, key: u64, header: &Scheduling, rtt: Duration) -> Option<usize> {
+    fn place(&mut self, now: Time, key: FlowKey, header: &Scheduling, rtt: Duration) -> Option<usize> {
         let criticality = Criticality { deadline: header.deadline, expected: header.expected, key };
         if let Some(index) = self.flows.index(key) {
             let index = self.flows.move_to(index, criticality);
@@ -195,7 +195,7 @@ impl Controller {
     }
 
     /// Flows beyond the list share what it leaves, as RCP's would.
-    fn share_rest(&mut self, now: Time, key: u64, header: &mut Scheduling) {
+    fn share_rest(&mut self, now: Time, key: FlowKey, header: &mut Scheduling) {
         self.unlisted.insert(key, now);
         let rest = self.capacity.saturating_sub(self.flows.granted()) / self.unlisted.len() as u64;
         let asked = u64::from(header.rate) * 1_000;

@@ -1,7 +1,7 @@
 //! The flows of a link, the most critical first.
 
 use super::params::Rules;
-use raddle_core::{Duration, Time};
+use raddle_core::{Duration, FlowKey, Time};
 use raddle_wire::pdq::Scheduling;
 use rustc_hash::FxHashMap;
 
@@ -14,7 +14,7 @@ pub struct Criticality {
     /// As in [`Scheduling::expected`].
     pub expected: u32,
     /// The subflow's name.
-    pub key: u64,
+    pub key: FlowKey,
 }
 
 /// What a link remembers of a flow.
@@ -36,7 +36,7 @@ pub struct Entry {
 #[derive(Debug, Default)]
 pub struct FlowList {
     entries: Vec<Entry>,
-    places: FxHashMap<u64, Criticality>,
+    places: FxHashMap<FlowKey, Criticality>,
 }
 
 impl FlowList {
@@ -60,7 +60,7 @@ impl FlowList {
 
     /// How many are more critical than the flow of that name, if it is there.
     #[must_use]
-    pub fn index(&self, key: u64) -> Option<usize> {
+    pub fn index(&self, key: FlowKey) -> Option<usize> {
         let at = *self.places.get(&key)?;
         let index = self.entries.binary_search_by(|entry| entry.criticality.cmp(&at));
         Some(index.expect("what has a place is there"))
@@ -84,7 +84,7 @@ impl FlowList {
     }
 
     /// Takes a flow out, if it is there.
-    pub fn remove(&mut self, key: u64) -> Option<Entry> {
+    pub fn remove(&mut self, key: FlowKey) -> Option<Entry> {
         let index = self.index(key)?;
         self.places.remove(&key);
         Some(self.entries.remove(index))

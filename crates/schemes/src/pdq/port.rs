@@ -2,7 +2,7 @@
 
 use super::controller::Controller;
 use crate::explicit::Backlog;
-use raddle_core::{Header, NodeId, Packet, PortAgent, PortState, Time};
+use raddle_core::{Class, Header, NodeId, Packet, PortAgent, PortState, Time};
 use raddle_wire::pdq;
 use raddle_wire::rated::Kind;
 
@@ -56,7 +56,7 @@ impl PortAgent for PdqPort {
         self.backlog.leave(now, packet.size, port);
     }
 
-    fn left(&mut self, _: Time, _: u8, size: u32) {
+    fn left(&mut self, _: Time, _: Class, size: u32) {
         self.backlog.left(size);
     }
 }

@@ -159,6 +159,7 @@ mod tests {
     use super::*;
     use crate::parameter::Settings;
     use crate::pdq::PARAMETERS;
+    use raddle_core::FlowKey;
     use raddle_core::{Flow, FlowId, NodeId};
 
     const GBPS: Rate = Rate::from_gbps(1);
@@ -178,7 +179,7 @@ mod tests {
     fn written(manners: Manners, flow: u32, view: &View) -> Scheduling {
         let mut pdq = Pdq::new(manners);
         let flow = Flow::new(FlowId(flow), NodeId(0), NodeId(1), Bytes(1), Time::ZERO);
-        let mut sender = pdq.open(&Terms { flow: &flow, key: 0, limit: GBPS });
+        let mut sender = pdq.open(&Terms { flow: &flow, key: FlowKey(0), limit: GBPS });
         let Header::Pdq(packet) = pdq.write(&mut sender, view, Segment::default()) else { panic!("PDQ's") };
         packet.scheduling
     }

@@ -1,7 +1,7 @@
 //! The list and the controller on their own: the worked examples of specs/pdq.md §13.
 
 use super::*;
-use raddle_core::{Duration, Rate, Stream, Time};
+use raddle_core::{Duration, FlowKey, Rate, Stream, Time};
 use raddle_wire::Minifloat;
 use raddle_wire::pdq::Scheduling;
 
@@ -35,6 +35,7 @@ fn controller(rules: Rules) -> Controller {
 
 /// A round trip of a flow past one switch: what comes back, or `None` if it is paused.
 fn round(of: &mut Controller, now: Time, key: u64, mut header: Scheduling) -> Option<u32> {
+    let key = FlowKey(key);
     of.forward(now, key, &mut header, 0);
     of.acknowledge(key, &mut header);
     (header.pauseby == Scheduling::NOBODY).then_some(header.rate)
@@ -43,7 +44,7 @@ fn round(of: &mut Controller, now: Time, key: u64, mut header: Scheduling) -> Op
 fn entry(key: u64, round_trips: f64, rate: u64) -> Entry {
     let header = asks(round_trips);
     Entry {
-        criticality: Criticality { deadline: header.deadline, expected: header.expected, key },
+        criticality: Criticality { deadline: header.deadline, expected: header.expected, key: FlowKey(key) },
         rtt: Duration::from_us(RTT_US),
         rate,
         seen: Time::ZERO,
@@ -53,7 +54,7 @@ fn entry(key: u64, round_trips: f64, rate: u64) -> Entry {
 
 #[test]
 fn deadlines_come_first_then_short_flows_then_names() {
-    let of = |deadline, expected, key| Criticality { deadline, expected, key };
+    let of = |deadline, expected, key| Criticality { deadline, expected, key: FlowKey(key) };
     let never = Scheduling::NEVER;
     let ordered =
         [of(5, 900, 9), of(6, 1, 1), of(6, 2, 0), of(never, 0, 3), of(never, 0, 4), of(never, 7, 0)];
@@ -67,6 +68,7 @@ fn the_list_stays_sorted_whatever_happens_to_flows() {
     for _ in 0..5_000 {
         let key = random.below(40);
         let changed = entry(key, random.below(100) as f64 / 10.0, 0);
+        let key = FlowKey(key);
         match (list.index(key), random.below(4)) {
             (Some(_), 0) => assert_eq!(list.remove(key).map(|of| of.criticality.key), Some(key)),
             (Some(index), _) => {
@@ -89,10 +91,10 @@ fn a_list_that_shrinks_keeps_the_flow_that_is_dealt_with() {
         let mut list = FlowList::default();
         (0..6).for_each(|key| _ = list.insert(entry(key, key as f64, 0)));
         let index = list.trim(2, keep);
-        let keys: Vec<u64> = list.entries().iter().map(|entry| entry.criticality.key).collect();
+        let keys: Vec<u64> = list.entries().iter().map(|entry| entry.criticality.key.0).collect();
         assert_eq!(keys, [0, keep.max(1) as u64]);
-        assert_eq!(list.index(keep as u64), Some(index));
-        assert_eq!(list.index(5).is_some(), keep == 5);
+        assert_eq!(list.index(FlowKey(keep as u64)), Some(index));
+        assert_eq!(list.index(FlowKey(5)).is_some(), keep == 5);
     }
 }
 
@@ -122,7 +124,7 @@ fn oracle_13_8_capacity_falls_by_what_drains_the_queue_in_two_round_trips() {
     for (packets, mbps) in [(0, 1_000), (10, 600), (25, 0), (100, 0)] {
         let mut controller = controller(rules());
         let mut header = Scheduling { rtt: Minifloat(0), ..asks(100.0) };
-        controller.forward(us(2 * RTT_US), 1, &mut header, packets * 1_500);
+        controller.forward(us(2 * RTT_US), FlowKey(1), &mut header, packets * 1_500);
         assert_eq!(controller.capacity(), Rate::from_bps(mbps * 1_000_000), "{packets} packets wait");
     }
 }
@@ -139,11 +141,11 @@ fn oracle_13_9_who_is_far_down_the_list_probes_rarely() {
         header.interval
     };
     for (index, round_trips) in [(3, 1), (20, 4), (100, 20)] {
-        assert_eq!(interval(&mut controller, index), 16 * round_trips);
+        assert_eq!(interval(&mut controller, FlowKey(index)), 16 * round_trips);
     }
     controller = self::controller(Rules { suppressed_probing: false, ..rules() });
     round(&mut controller, us(0), 1, asks(10.0));
-    assert_eq!(interval(&mut controller, 1), 16);
+    assert_eq!(interval(&mut controller, FlowKey(1)), 16);
 }
 
 #[test]
@@ -155,7 +157,7 @@ fn the_most_critical_flow_has_the_link_and_a_more_critical_one_takes_it() {
     assert_eq!(round(&mut controller, us(3), 1, asks(50.0)), None);
     let late = Scheduling { deadline: 9_000, ..asks(90.0) };
     assert_eq!(round(&mut controller, us(4), 4, late), Some(1_000_000), "deadlines before all others");
-    controller.end(4);
+    controller.end(FlowKey(4));
     assert_eq!(round(&mut controller, us(5), 3, asks(40.0)), Some(1_000_000));
 }
 
@@ -165,12 +167,12 @@ fn a_flow_that_another_switch_pauses_leaves_its_place_to_others() {
     assert!(round(&mut controller, us(0), 1, asks(40.0)).is_some());
     assert!(round(&mut controller, us(1), 2, asks(50.0)).is_none());
     let mut elsewhere = Scheduling { pauseby: 99, ..asks(40.0) };
-    controller.forward(us(2), 1, &mut elsewhere, 0);
+    controller.forward(us(2), FlowKey(1), &mut elsewhere, 0);
     assert_eq!((elsewhere.pauseby, controller.flows().len()), (99, 1));
     assert!(round(&mut controller, us(3), 2, asks(50.0)).is_some());
     // The same with the word of the acknowledgement.
     let mut answer = Scheduling { pauseby: 99, rate: 5, ..asks(50.0) };
-    controller.acknowledge(2, &mut answer);
+    controller.acknowledge(FlowKey(2), &mut answer);
     assert_eq!((answer.rate, controller.flows().len()), (0, 0));
 }
 
@@ -180,12 +182,12 @@ fn acknowledgements_of_flows_that_are_not_there_change_nothing() {
     assert!(round(&mut controller, us(0), 1, asks(40.0)).is_some());
     let before = *controller.flows().entries().first().expect("a flow");
     let mut stranger = Scheduling { rate: 5, interval: 16, ..asks(1.0) };
-    controller.acknowledge(2, &mut stranger);
+    controller.acknowledge(FlowKey(2), &mut stranger);
     assert_eq!((stranger.rate, stranger.interval), (5, 16));
     assert_eq!(controller.flows().entries(), [before]);
-    controller.end(2);
-    controller.end(1);
-    controller.end(1);
+    controller.end(FlowKey(2));
+    controller.end(FlowKey(1));
+    controller.end(FlowKey(1));
     assert!(controller.flows().is_empty(), "a TERM that is repeated does no harm");
 }
 
@@ -194,7 +196,7 @@ fn a_syn_that_is_repeated_enters_once() {
     let mut controller = controller(rules());
     for at in 0..3 {
         let mut header = asks(40.0);
-        controller.forward(us(at), 1, &mut header, 0);
+        controller.forward(us(at), FlowKey(1), &mut header, 0);
         assert_eq!(header.pauseby, Scheduling::NOBODY);
     }
     assert_eq!(controller.flows().len(), 1);
@@ -207,13 +209,13 @@ fn dampening_holds_up_all_that_do_not_send_or_in_profile_f_the_less_critical() {
         let mut controller = controller(Rules { dampening, is_fast, ..rules() });
         // Profile F would not need dampening to refuse the others, which are less critical, so the first goes.
         let mut first = asks(40.0);
-        controller.forward(us(0), 1, &mut first, 0);
+        controller.forward(us(0), FlowKey(1), &mut first, 0);
         assert_eq!(first.pauseby, Scheduling::NOBODY);
         assert_eq!(round(&mut controller, us(50), 2, asks(60.0)), None, "nothing of the first has come back");
         assert_eq!(round(&mut controller, us(60), 3, asks(30.0)), critical);
         for at in [200, 250] {
             let mut header = asks(20.0);
-            controller.forward(us(at), 4, &mut header, 0);
+            controller.forward(us(at), FlowKey(4), &mut header, 0);
             assert_eq!(header.pauseby, Scheduling::NOBODY, "who was accepted itself is not held up");
         }
     }
@@ -224,13 +226,13 @@ fn a_host_that_sends_its_most_critical_flow_first_does_not_look_again() {
     for is_own in [false, true] {
         let mut link = controller(rules());
         let mut waiting = Scheduling { pauseby: ME + 1, ..asks(9.0) };
-        link.forward(us(0), 1, &mut waiting, 0);
+        link.forward(us(0), FlowKey(1), &mut waiting, 0);
         assert_eq!(round(&mut link, us(10), 2, asks(5.0)), Some(1_000_000));
         let mut released = Scheduling { pauseby: Scheduling::NOBODY, ..waiting };
         if is_own {
-            link.acknowledge_own(1, &mut released);
+            link.acknowledge_own(FlowKey(1), &mut released);
         } else {
-            link.acknowledge(1, &mut released);
+            link.acknowledge(FlowKey(1), &mut released);
         }
         assert_eq!(released.rate, if is_own { 1_000_000 } else { 0 });
     }
@@ -252,7 +254,7 @@ fn the_most_critical_flow_may_have_the_line_however_long_the_queue() {
     for (top_line, granted) in [(false, None), (true, Some(1_000_000))] {
         let mut controller = controller(Rules { top_line, ..rules() });
         let mut header = asks(40.0);
-        controller.forward(us(2 * RTT_US), 1, &mut header, 1_000_000);
+        controller.forward(us(2 * RTT_US), FlowKey(1), &mut header, 1_000_000);
         assert_eq!((header.pauseby == Scheduling::NOBODY).then_some(header.rate), granted);
     }
 }
@@ -271,12 +273,12 @@ fn flows_beyond_the_list_share_what_it_leaves() {
     // A more critical one drives out the last, which shares with the others from then on.
     assert_eq!(round(&mut controller, us(5), 5, slow(30.0)), Some(200_000));
     assert_eq!(round(&mut controller, us(6), 2, slow(50.0)), Some(200_000), "a third of what is left");
-    let keys: Vec<u64> = controller.flows().entries().iter().map(|entry| entry.criticality.key).collect();
+    let keys: Vec<u64> = controller.flows().entries().iter().map(|entry| entry.criticality.key.0).collect();
     assert_eq!(keys, [5, 1]);
     // Who ends makes room, and is not counted any more.
-    controller.end(3);
-    controller.end(4);
-    controller.end(1);
+    controller.end(FlowKey(3));
+    controller.end(FlowKey(4));
+    controller.end(FlowKey(1));
     assert_eq!(round(&mut controller, us(7), 2, asks(50.0)), Some(800_000));
     assert_eq!(controller.flows().len(), 2);
 }
@@ -330,7 +332,7 @@ fn a_link_settles_and_grants_no_more_than_it_has_and_early_start_allows() {
             assert!(again.iter().zip(&granted).all(|(again, of)| again.unwrap_or(0) == of.1), "seed {seed}");
             let first = (0..flows.len()).min_by(|&a, &b| flows[a].1.total_cmp(&flows[b].1)).expect("flows");
             assert!(granted[first].1 > 0, "the most critical sends");
-            controller.end(flows.remove(first).0);
+            controller.end(FlowKey(flows.remove(first).0));
         }
         assert!(controller.flows().is_empty());
     }
@@ -341,12 +343,12 @@ fn a_flow_that_another_switch_lets_go_waits_if_the_link_has_been_given_away() {
     let mut link = controller(rules());
     // It passed while another switch, further on, paused it, so that it has no place here; that one now lets it go.
     let mut waiting = Scheduling { pauseby: ME + 1, ..asks(9.0) };
-    link.forward(us(0), 1, &mut waiting, 0);
+    link.forward(us(0), FlowKey(1), &mut waiting, 0);
     let mut released = Scheduling { pauseby: Scheduling::NOBODY, ..waiting };
-    link.acknowledge(1, &mut released);
+    link.acknowledge(FlowKey(1), &mut released);
     assert_eq!((released.pauseby, released.rate), (Scheduling::NOBODY, 1_000_000), "the link is free");
     assert_eq!(round(&mut link, us(10), 2, asks(5.0)), Some(1_000_000));
-    link.acknowledge(1, &mut released);
+    link.acknowledge(FlowKey(1), &mut released);
     assert_eq!((released.pauseby, released.rate), (ME, 0));
-    assert_eq!(link.flows().index(1), None, "it joins with its next packet, if there is one");
+    assert_eq!(link.flows().index(FlowKey(1)), None, "it joins with its next packet, if there is one");
 }

@@ -16,9 +16,7 @@ mod tests;
 
 pub use scheme::{FLOW_CONTROL, Params, headroom};
 
-use raddle_core::{
-    CONTROL, Duration, FlowControlAccount, Header, LinkFlowControl, Packet, Paused, Rate, Time,
-};
+use raddle_core::{Class, Duration, FlowControlAccount, Header, LinkFlowControl, Packet, Paused, Rate, Time};
 use raddle_wire::Mac;
 use raddle_wire::pfc::Pause;
 
@@ -77,8 +75,8 @@ impl Pfc {
         Self { drain_rate: Some(drain_rate), ..self }
     }
 
-    fn is_lossless(&self, class: u8) -> bool {
-        class < CONTROL && self.params.priorities >> class & 1 == 1
+    fn is_lossless(&self, class: Class) -> bool {
+        class < Class::CONTROL && self.params.priorities >> class.0 & 1 == 1
     }
 
     /// A frame that lets these priorities pause for the longest time or, if `resume`, go on.
@@ -111,14 +109,14 @@ impl Pfc {
 }
 
 impl LinkFlowControl for Pfc {
-    fn enter(&mut self, now: Time, class: u8, size: u32) -> Option<Packet> {
+    fn enter(&mut self, now: Time, class: Class, size: u32) -> Option<Packet> {
         if !self.is_lossless(class) {
             return None;
         }
-        let occupied = &mut self.occupied[usize::from(class)];
+        let occupied = &mut self.occupied[class.index()];
         *occupied += size;
         self.peak = self.peak.max(*occupied);
-        let priority = 1 << class;
+        let priority = 1 << class.0;
         if *occupied <= self.params.xoff {
             return None;
         }
@@ -134,13 +132,13 @@ impl LinkFlowControl for Pfc {
         Some(self.frame(priority, false))
     }
 
-    fn leave(&mut self, now: Time, class: u8, size: u32) -> Option<Packet> {
+    fn leave(&mut self, now: Time, class: Class, size: u32) -> Option<Packet> {
         if !self.is_lossless(class) {
             return None;
         }
-        let occupied = &mut self.occupied[usize::from(class)];
+        let occupied = &mut self.occupied[class.index()];
         *occupied -= size;
-        let priority = 1 << class;
+        let priority = 1 << class.0;
         if *occupied > self.params.xon || self.pausing & priority == 0 {
             return None;
         }
@@ -169,7 +167,7 @@ impl LinkFlowControl for Pfc {
     }
 
     fn wake(&self) -> Time {
-        let held = (0..8).filter(|&priority| self.paused.holds(priority));
+        let held = (0..8).filter(|&priority| self.paused.holds(Class(priority)));
         held.map(|priority| self.until[usize::from(priority)]).fold(self.renewal, Time::min)
     }
 

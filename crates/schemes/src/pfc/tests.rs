@@ -1,4 +1,5 @@
 use super::*;
+use raddle_core::Class;
 use raddle_topology::{Topology, builders};
 use raddle_wire::cee::Frame;
 
@@ -40,18 +41,18 @@ fn beyond_the_upper_watermark_the_neighbour_stops_and_at_the_lower_it_goes_on() 
     let mut port = port();
     // 56 frames are 84,000 B, 57 are 85,500.
     for _ in 0..56 {
-        assert_eq!(told(port.enter(Time::ZERO, 3, 1_500)), None);
+        assert_eq!(told(port.enter(Time::ZERO, Class(3), 1_500)), None);
     }
-    assert_eq!(told(port.enter(Time::ZERO, 3, 1_000)), None, "85,000 B are not beyond");
-    assert_eq!(told(port.enter(Time::ZERO, 3, 64)), stop(1 << 3));
-    assert_eq!(told(port.enter(Time::ZERO, 3, 1_500)), None, "it has been told");
-    assert_eq!(told(port.leave(Time::ZERO, 3, 1_564)), None);
+    assert_eq!(told(port.enter(Time::ZERO, Class(3), 1_000)), None, "85,000 B are not beyond");
+    assert_eq!(told(port.enter(Time::ZERO, Class(3), 64)), stop(1 << 3));
+    assert_eq!(told(port.enter(Time::ZERO, Class(3), 1_500)), None, "it has been told");
+    assert_eq!(told(port.leave(Time::ZERO, Class(3), 1_564)), None);
     for left in (73_500..85_000).step_by(1_500).rev() {
-        assert_eq!(told(port.leave(Time::ZERO, 3, 1_500)), None, "{left} B");
+        assert_eq!(told(port.leave(Time::ZERO, Class(3), 1_500)), None, "{left} B");
     }
-    assert_eq!(told(port.leave(Time::ZERO, 3, 2_999)), None, "70,001 B left");
-    assert_eq!(told(port.leave(Time::ZERO, 3, 1)), go(1 << 3));
-    assert_eq!(told(port.leave(Time::ZERO, 3, 1_500)), None, "it has been told");
+    assert_eq!(told(port.leave(Time::ZERO, Class(3), 2_999)), None, "70,001 B left");
+    assert_eq!(told(port.leave(Time::ZERO, Class(3), 1)), go(1 << 3));
+    assert_eq!(told(port.leave(Time::ZERO, Class(3), 1_500)), None, "it has been told");
     let account = port.account(Time::ZERO);
     assert_eq!((account.pauses, account.peak_memory, account.overflows), (1, 86_564, 0));
 }
@@ -59,29 +60,29 @@ fn beyond_the_upper_watermark_the_neighbour_stops_and_at_the_lower_it_goes_on() 
 #[test]
 fn what_does_not_fit_is_counted() {
     let mut port = port();
-    let _ = port.enter(Time::ZERO, 0, 100_000);
+    let _ = port.enter(Time::ZERO, Class(0), 100_000);
     assert_eq!(port.account(Time::ZERO).overflows, 0);
-    let _ = port.enter(Time::ZERO, 0, 1);
+    let _ = port.enter(Time::ZERO, Class(0), 1);
     assert_eq!(port.account(Time::ZERO).overflows, 1);
 }
 
 #[test]
 fn priorities_have_memory_of_their_own_and_pauses_in_common() {
     let mut port = port();
-    assert_eq!(told(port.enter(Time::ZERO, 1, 85_001)), stop(1 << 1));
-    assert_eq!(told(port.enter(at(1_000_000), 6, 85_001)), stop(1 << 6));
+    assert_eq!(told(port.enter(Time::ZERO, Class(1), 85_001)), stop(1 << 1));
+    assert_eq!(told(port.enter(at(1_000_000), Class(6), 85_001)), stop(1 << 6));
     assert_eq!(port.wake(), Time::ZERO + LONGEST * 2 / 5, "one renewal for both");
     assert_eq!(told(port.fire(port.wake())), stop(1 << 1 | 1 << 6));
-    assert_eq!(told(port.leave(at(2_000_000), 1, 85_001)), go(1 << 1));
+    assert_eq!(told(port.leave(at(2_000_000), Class(1), 85_001)), go(1 << 1));
     assert_eq!(told(port.fire(port.wake())), stop(1 << 6));
-    assert_eq!(told(port.leave(at(3_000_000), 6, 85_001)), go(1 << 6));
+    assert_eq!(told(port.leave(at(3_000_000), Class(6), 85_001)), go(1 << 6));
     assert_eq!(port.wake(), Time::NEVER, "nothing is left to renew");
 }
 
 #[test]
 fn only_lossless_priorities_take_memory() {
     let mut port = Pfc::new(Params { priorities: 1 << 3, ..Params::default() }, Mac::host(0), RATE);
-    for class in [0, 2, 4, 7, CONTROL] {
+    for class in [Class(0), Class(2), Class(4), Class(7), Class::CONTROL] {
         assert_eq!(port.enter(Time::ZERO, class, 1_000_000), None);
         assert_eq!(port.leave(Time::ZERO, class, 1_000_000), None);
     }
@@ -92,7 +93,7 @@ fn only_lossless_priorities_take_memory() {
 #[test]
 fn renewals_come_in_time() {
     let mut port = port();
-    let _ = port.enter(Time::ZERO, 0, 90_000);
+    let _ = port.enter(Time::ZERO, Class(0), 90_000);
     let mut now = Time::ZERO;
     for _ in 0..5 {
         assert!(port.wake().since(now) < LONGEST / 2);
@@ -144,7 +145,7 @@ fn other_control_frames_are_not_flow_controls() {
 fn a_link_that_comes_up_again_starts_anew() {
     let mut port = port();
     assert_eq!(told(port.restart(Time::ZERO)), None, "there is nothing to say");
-    let _ = port.enter(Time::ZERO, 2, 90_000);
+    let _ = port.enter(Time::ZERO, Class(2), 90_000);
     assert!(port.heed(at(0), &said(0xFF, 0xFFFF)));
     assert_eq!(told(port.restart(at(50))), stop(1 << 2));
     assert_eq!((port.paused(), port.account(at(80)).paused), (Paused::NONE, Duration::from_ns(50)));

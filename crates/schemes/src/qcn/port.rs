@@ -2,7 +2,7 @@
 
 use super::congestion_point::{CongestionPoint, Sample};
 use super::params::Params;
-use raddle_core::{CONTROL, Header, Packet, PortAgent, PortState, Stream, Time};
+use raddle_core::{Class, Header, Packet, PortAgent, PortState, Stream, Time};
 use raddle_wire::Mac;
 use raddle_wire::cnm::Notice;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use std::sync::Arc;
 /// The congestion points of one egress port of a switch.
 ///
 /// A notice goes to the source of the frame that was sampled, by way of this node's forwarder, which thus hears of its
-/// own ports' congestion before anyone else. [`CONTROL`] packets are nobody's congestion: they are not counted.
+/// own ports' congestion before anyone else. [`Class::CONTROL`] packets are nobody's congestion: they are not counted.
 #[derive(Debug)]
 pub struct CongestionPoints {
-    points: [CongestionPoint; CONTROL as usize],
+    points: [CongestionPoint; Class::CONTROL.index()],
     params: Arc<Params>,
     address: Mac,
     random: Stream,
@@ -27,11 +27,11 @@ impl CongestionPoints {
         Self { points, params: Arc::clone(params), address, random }
     }
 
-    fn notice(&self, culprit: &Packet, priority: u8, sample: Sample) -> Packet {
+    fn notice(&self, culprit: &Packet, class: Class, sample: Sample) -> Packet {
         let notice = Notice {
             dst: culprit.src().0,
             cp: self.address,
-            priority,
+            priority: class.0,
             feedback: sample.feedback,
             q_offset: units(-sample.offset),
             q_delta: units(sample.growth),
@@ -44,13 +44,13 @@ impl CongestionPoints {
 impl PortAgent for CongestionPoints {
     fn enqueue(&mut self, _: Time, packet: &mut Packet, _: &PortState) -> Option<Packet> {
         let class = packet.class();
-        let point = self.points.get_mut(usize::from(class))?;
+        let point = self.points.get_mut(class.index())?;
         let sample = point.joined(packet.size, &self.params, &mut self.random)?;
         (sample.feedback > 0).then(|| self.notice(packet, class, sample))
     }
 
-    fn left(&mut self, _: Time, class: u8, size: u32) {
-        if let Some(point) = self.points.get_mut(usize::from(class)) {
+    fn left(&mut self, _: Time, class: Class, size: u32) {
+        if let Some(point) = self.points.get_mut(class.index()) {
             point.left(size);
         }
     }
@@ -92,7 +92,7 @@ mod tests {
             (127_500 / 1_500..=172_500 / 1_500 + 1).contains(&frames),
             "after one interval, not {frames}"
         );
-        assert_eq!((packet.dst(), packet.size, packet.class()), (NodeId(4), 64, CONTROL));
+        assert_eq!((packet.dst(), packet.size, packet.class()), (NodeId(4), 64, Class::CONTROL));
         let Header::Cnm(notice) = packet.header else { panic!("a notice: {packet:?}") };
         let expected = Notice {
             dst: 4,
@@ -113,7 +113,7 @@ mod tests {
         for _ in 0..1_000 {
             let notice = port.enqueue(Time::ZERO, &mut segment(4, 9, 1, 0), &state);
             assert_eq!(notice, None);
-            port.left(Time::ZERO, 0, 1_500);
+            port.left(Time::ZERO, Class(0), 1_500);
         }
     }
 
@@ -126,7 +126,7 @@ mod tests {
         for _ in 0..10_000 {
             assert_eq!(port.enqueue(Time::ZERO, &mut packet, &state), None);
         }
-        port.left(Time::ZERO, CONTROL, 64);
+        port.left(Time::ZERO, Class::CONTROL, 64);
         assert_eq!(port.points, before);
     }
 

@@ -22,8 +22,8 @@ use super::{Params, Policy, PortSet};
 use crate::lids::Lids;
 use crate::reassembly::Receiver;
 use raddle_core::{
-    DropReason, Duration, Flow, Header, Host, Input, LinkId, NodeId, Output, Packet, PortId, Ports, Report,
-    Time,
+    DropReason, Duration, Flow, FlowKey, Header, Host, Input, LinkId, NodeId, Output, Packet, PortId, Ports,
+    Report, Time,
 };
 use raddle_wire::r2c2::{DropNotice, Event, EventKind, NoticeReason};
 use std::collections::BTreeSet;
@@ -366,9 +366,7 @@ impl Host for R2c2Node {
                     self.retries.dropped(now, &notice.dropped, at, self.view.trees.count());
                     self.anti_entropy.own_dropped(now);
                 }
-                Header::R2c2Announcement(announcement, assignments) => {
-                    self.take_announcement(now, *announcement, assignments);
-                }
+                Header::R2c2Announcement(announcement) => self.take_announcement(now, announcement),
                 Header::R2c2Digest(digest) => self.take_digest(now, *digest),
                 Header::R2c2Request(request) => self.take_request(now, request, port),
                 Header::R2c2Snapshot(snapshot) => self.take_snapshot(now, snapshot),
@@ -410,7 +408,7 @@ impl Host for R2c2Node {
         }
     }
 
-    fn retransmissions(&self) -> Vec<(u64, u32)> {
+    fn retransmissions(&self) -> Vec<(FlowKey, u32)> {
         let flows = self.sender.flows().iter();
         let mut counts: Vec<_> =
             flows.map(|flow| (self.sender.handle(flow.lid).into(), flow.repeats())).collect();

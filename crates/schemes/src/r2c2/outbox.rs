@@ -1,7 +1,7 @@
 //! What a node is about to say, in order.
 
 use super::{EVENT_BYTES, PortSet};
-use raddle_core::{Header, Output, Packet, Rate, Report};
+use raddle_core::{Header, HeaderInfo, Output, Packet, Rate, Report};
 use raddle_wire::r2c2::Event;
 use std::collections::VecDeque;
 

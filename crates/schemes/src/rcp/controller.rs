@@ -9,7 +9,7 @@
 
 use crate::adapted_capacity::{AdaptedCapacity, Gains};
 use crate::live_flows::LiveFlows;
-use raddle_core::{Duration, Rate, Time};
+use raddle_core::{Duration, FlowKey, Rate, Time};
 
 /// A flow of which nothing has been seen for so many average round trips is forgotten.
 const FORGOTTEN_AFTER: u64 = 20;
@@ -42,7 +42,7 @@ impl Controller {
 
     /// A packet of a flow joins the queue on its way to the receiver; its sender knows of that round trip, or of none if it
     /// is zero. Returns the most that the flow may send at, to stamp into the packet.
-    pub fn forward(&mut self, now: Time, flow: u64, passing: Passing, rtt: Duration) -> Rate {
+    pub fn forward(&mut self, now: Time, flow: FlowKey, passing: Passing, rtt: Duration) -> Rate {
         self.capacity.hear(rtt);
         match passing {
             Passing::Live => _ = self.flows.put(now, flow, ()),
@@ -93,18 +93,18 @@ mod tests {
         Time::ZERO + Duration::from_us(us)
     }
 
-    fn live(controller: &mut Controller, us: u64, flow: u64) -> u64 {
+    fn live(controller: &mut Controller, us: u64, flow: FlowKey) -> u64 {
         controller.forward(at_us(us), flow, Passing::Live, RTT).as_bps()
     }
 
-    fn over(controller: &mut Controller, us: u64, flow: u64) -> u64 {
+    fn over(controller: &mut Controller, us: u64, flow: FlowKey) -> u64 {
         controller.forward(at_us(us), flow, Passing::Over, RTT).as_bps()
     }
 
     #[test]
     fn a_burst_of_syns_is_told_of_on_the_way_back() {
         let mut controller = controller();
-        let stamped: Vec<u64> = (0..4).map(|flow| live(&mut controller, 0, flow)).collect();
+        let stamped: Vec<u64> = (0..4).map(|flow| live(&mut controller, 0, FlowKey(flow))).collect();
         assert_eq!(stamped, [GBPS, GBPS / 2, GBPS / 3, GBPS / 4], "together the harmonic number");
         assert_eq!(controller.share().as_bps(), GBPS / 4);
     }
@@ -113,11 +113,11 @@ mod tests {
     fn each_flow_counts_once_however_often_it_begins_and_ends() {
         let mut controller = controller();
         for flow in [1, 2, 1, 3, 2, 2, 1] {
-            live(&mut controller, 1, flow);
+            live(&mut controller, 1, FlowKey(flow));
         }
         assert_eq!(controller.flows(), 3);
         for (flow, left) in [(2, 2), (2, 2), (7, 2), (1, 1), (3, 0), (3, 0)] {
-            over(&mut controller, 2, flow);
+            over(&mut controller, 2, FlowKey(flow));
             assert_eq!(controller.flows(), left);
         }
         assert_eq!(controller.share().as_bps(), GBPS);
@@ -126,33 +126,33 @@ mod tests {
     #[test]
     fn a_flow_whose_end_is_lost_is_forgotten_and_one_that_lives_is_not() {
         let mut controller = controller();
-        live(&mut controller, 0, 1);
-        live(&mut controller, 0, 2);
+        live(&mut controller, 0, FlowKey(1));
+        live(&mut controller, 0, FlowKey(2));
         for us in (100..2_400).step_by(100) {
-            assert_eq!(live(&mut controller, us, 2), GBPS / 2, "at {us} us");
+            assert_eq!(live(&mut controller, us, FlowKey(2)), GBPS / 2, "at {us} us");
         }
-        assert_eq!(live(&mut controller, 2_500, 2), GBPS);
-        assert_eq!(live(&mut controller, 2_600, 1), GBPS / 2, "it was only slow");
+        assert_eq!(live(&mut controller, 2_500, FlowKey(2)), GBPS);
+        assert_eq!(live(&mut controller, 2_600, FlowKey(1)), GBPS / 2, "it was only slow");
     }
 
     #[test]
     fn what_flows_held_back_elsewhere_leave_goes_to_the_others_and_no_further_than_the_links_rate() {
         let mut controller = controller();
         for flow in 0..3 {
-            live(&mut controller, 0, flow);
+            live(&mut controller, 0, FlowKey(flow));
         }
         // A third of the link is used: 10% of the other two thirds a round trip, up to three times the link.
         let share = controller.share().as_bps();
         for packet in 0..10_000_u64 {
             let us = 36 * packet;
-            live(&mut controller, us, packet % 3);
+            live(&mut controller, us, FlowKey(packet % 3));
             controller.joined(at_us(us), 1_500);
             controller.capacity.left(1_500);
         }
         assert!(share < GBPS / 2);
         assert_eq!(controller.share().as_bps(), GBPS);
-        over(&mut controller, 360_000, 0);
-        over(&mut controller, 360_000, 1);
+        over(&mut controller, 360_000, FlowKey(0));
+        over(&mut controller, 360_000, FlowKey(1));
         assert!(controller.capacity.get() <= 1e9, "one flow cannot use more");
     }
 }

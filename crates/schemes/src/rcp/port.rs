@@ -1,7 +1,7 @@
 //! The controller as the agent of an egress port.
 
 use super::controller::{Controller, Passing};
-use raddle_core::{Duration, Header, Packet, PortAgent, PortState, Time};
+use raddle_core::{Class, Duration, Header, Packet, PortAgent, PortState, Time};
 use raddle_wire::rated::Kind;
 use raddle_wire::rcp;
 
@@ -60,7 +60,7 @@ impl PortAgent for RcpPort {
         self.controller.capacity.begins(now, packet.size, port);
     }
 
-    fn left(&mut self, _: Time, _: u8, size: u32) {
+    fn left(&mut self, _: Time, _: Class, size: u32) {
         self.controller.capacity.left(size);
     }
 }

@@ -2,7 +2,7 @@
 //! highest of the priorities that are not paused.
 
 use crate::registry::{Info, Plan, QueueDiscipline, Queues, Unfit, View};
-use raddle_core::{Admit, Bytes, CONTROL, Packet, Paused, Queue, Time};
+use raddle_core::{Admit, Bytes, Class, Packet, Paused, Queue, Time};
 use std::collections::VecDeque;
 
 /// Strict priority.
@@ -29,22 +29,22 @@ type Packets = VecDeque<(u32, u32)>;
 #[derive(Debug, Default)]
 pub struct Strict {
     /// The class of the first packet since nothing waited.
-    class: u8,
+    class: Class,
     /// One bit a class in which something waits.
     backlogged: u16,
     bytes: u64,
     /// What waits of that class.
     packets: Packets,
     /// What waits of the others, by class.
-    others: Option<Box<[Packets; CONTROL as usize + 1]>>,
+    others: Option<Box<[Packets; Class::CONTROL.index() + 1]>>,
 }
 
 impl Strict {
-    fn packets(&mut self, class: u8) -> &mut Packets {
+    fn packets(&mut self, class: Class) -> &mut Packets {
         if class == self.class {
             return &mut self.packets;
         }
-        &mut self.others.get_or_insert_default()[usize::from(class)]
+        &mut self.others.get_or_insert_default()[class.index()]
     }
 }
 
@@ -55,17 +55,18 @@ impl Queue for Strict {
             self.class = class;
         }
         self.bytes += u64::from(packet.size);
-        self.backlogged |= 1 << class;
+        self.backlogged |= 1 << class.0;
         self.packets(class).push_back((slot, packet.size));
         Admit::Take
     }
 
     fn pop(&mut self, _: Time, paused: Paused) -> Option<u32> {
-        let class = (self.backlogged & !u16::from(paused.0)).checked_ilog2()? as u8;
+        let class = (self.backlogged & !u16::from(paused.0)).checked_ilog2()?;
+        let class = Class(class as u8);
         let packets = self.packets(class);
         let (slot, size) = packets.pop_front()?;
         if packets.is_empty() {
-            self.backlogged &= !(1 << class);
+            self.backlogged &= !(1 << class.0);
         }
         self.bytes -= u64::from(size);
         Some(slot)

@@ -1,6 +1,6 @@
 //! Flows received to the end, and flows given up.
 
-use raddle_core::{Duration, Time};
+use raddle_core::{Duration, FlowKey, Time};
 use rustc_hash::FxHashMap;
 
 /// Flows received to the end, remembered as TIME-WAIT does: should its last acknowledgement be lost, the sender
@@ -8,18 +8,18 @@ use rustc_hash::FxHashMap;
 #[derive(Debug, Default)]
 pub(super) struct Finished {
     /// Key and last acknowledgement of flows heard of in this generation, and in the one before.
-    recent: FxHashMap<u64, u32>,
-    older: FxHashMap<u64, u32>,
+    recent: FxHashMap<FlowKey, u32>,
+    older: FxHashMap<FlowKey, u32>,
     generation_ends: Time,
     /// Key and retransmissions of flows that were given up.
-    pub(super) given_up: Vec<(u64, u32)>,
+    pub(super) given_up: Vec<(FlowKey, u32)>,
 }
 
 impl Finished {
     /// Twice the maximum segment lifetime of RFC 9293 §3.4.2: a flow is remembered for once to twice as long.
     const GENERATION: Duration = Duration::from_ms(240_000);
 
-    pub(super) fn insert(&mut self, now: Time, key: u64, ack: u32) {
+    pub(super) fn insert(&mut self, now: Time, key: FlowKey, ack: u32) {
         if now >= self.generation_ends {
             std::mem::swap(&mut self.recent, &mut self.older);
             self.recent.clear();
@@ -29,7 +29,7 @@ impl Finished {
     }
 
     /// The last acknowledgement of a finished flow.
-    pub(super) fn find(&mut self, now: Time, key: u64) -> Option<u32> {
+    pub(super) fn find(&mut self, now: Time, key: FlowKey) -> Option<u32> {
         if let Some(&ack) = self.recent.get(&key) {
             return Some(ack);
         }

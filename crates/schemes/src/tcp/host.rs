@@ -7,7 +7,7 @@ use super::sender::Sender;
 use super::table::Table;
 use super::{Params, packet};
 use crate::five_tuple;
-use raddle_core::{Flow, Header, Host, Input, NodeId, Output, Packet, Ports, Report, Time};
+use raddle_core::{Flow, FlowKey, Header, Host, Input, NodeId, Output, Packet, Ports, Report, Time};
 use raddle_wire::tcp::{SYN, Segment};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ impl<C: CongestionControl> TcpHost<C> {
 
     /// Takes in a segment of a flow that this host receives.
     fn receive(&mut self, now: Time, segment: &Segment) {
-        let key = segment.flow_key();
+        let key = segment.key();
         let Some(slot) = self.receivers.find(key).or_else(|| self.accept(now, key, segment)) else { return };
         let receiver = self.receivers.flow(slot);
         if C::ECN.is_capable()
@@ -103,7 +103,7 @@ impl<C: CongestionControl> TcpHost<C> {
 
     /// A slot for a flow of which this is the first segment; none if it has ended, or has to begin in another way.
     #[cold]
-    fn accept(&mut self, now: Time, key: u64, segment: &Segment) -> Option<u32> {
+    fn accept(&mut self, now: Time, key: FlowKey, segment: &Segment) -> Option<u32> {
         if let Some(ack) = self.finished.find(now, key) {
             let answer = acknowledgement(
                 (segment.dst, segment.dst_port),
@@ -122,7 +122,7 @@ impl<C: CongestionControl> TcpHost<C> {
 
     /// Takes in a segment that answers a flow that this host sends.
     fn acknowledged(&mut self, now: Time, segment: &Segment) {
-        let key = segment.flow_key();
+        let key = segment.key();
         let Some(slot) = self.senders.find(key) else { return };
         let sender = self.senders.flow(slot);
         sender.acknowledge(now, segment, &self.params);
@@ -204,7 +204,7 @@ impl<C: CongestionControl> Host for TcpHost<C> {
         }
     }
 
-    fn retransmissions(&self) -> Vec<(u64, u32)> {
+    fn retransmissions(&self) -> Vec<(FlowKey, u32)> {
         let sending = self.senders.flows().map(|(key, sender)| (key, sender.retransmissions()));
         let mut counts: Vec<_> = self.finished.given_up.iter().copied().chain(sending).collect();
         counts.sort_by_key(|&(key, _)| key);

@@ -39,7 +39,7 @@ pub use control::{Cubic, Dctcp, NewReno, Reno};
 pub use host::TcpHost;
 
 use crate::rtt::TimeoutBounds;
-use raddle_core::{Bytes, Duration, Header, Packet};
+use raddle_core::{Bytes, Duration, Header, HeaderInfo, Packet};
 use raddle_wire::tcp::Segment;
 
 /// TCP's parameters; both ends of a flow have the same.

@@ -6,7 +6,7 @@ use super::scoreboard::DUP_THRESH;
 use super::{Params, WINDOW_SCALE, packet, unwrap_sequence, wrap_sequence};
 use crate::five_tuple;
 use crate::rtt::RttEstimator;
-use raddle_core::{Bytes, Duration, Flow, NodeId, Packet, Rate, Time};
+use raddle_core::{Bytes, Duration, Flow, FlowKey, NodeId, Packet, Rate, Time};
 use raddle_wire::tcp::{ACK, CWR, ECE, FIN, SYN, Segment};
 use std::num::NonZeroU64;
 
@@ -82,7 +82,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// The flow's name on the wire, sent by `src`.
-    pub(super) fn key(&self, src: NodeId) -> u64 {
+    pub(super) fn key(&self, src: NodeId) -> FlowKey {
         five_tuple::key(src, (self.src_port, self.dst_port))
     }
 

@@ -1,6 +1,6 @@
 //! The live flows of one direction: found by key, kept in reused slots, woken in order of time.
 
-use raddle_core::Time;
+use raddle_core::{FlowKey, Time};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,20 +16,20 @@ use std::collections::BinaryHeap;
 pub(super) struct Table<T> {
     slots: Vec<Slot<T>>,
     /// The flow found last and its slot: packets come in trains.
-    last: (u64, u32),
+    last: (FlowKey, u32),
     next_expiry: Time,
     index: Box<Index>,
 }
 
 #[derive(Debug, Default)]
 struct Index {
-    by_key: FxHashMap<u64, u32>,
+    by_key: FxHashMap<FlowKey, u32>,
     free: Vec<u32>,
     timers: BinaryHeap<Reverse<(Time, u32)>>,
 }
 
 /// No flow's key: those begin with a node of 24 bits.
-const NO_KEY: u64 = u64::MAX;
+const NO_KEY: FlowKey = FlowKey(u64::MAX);
 
 #[derive(Debug)]
 #[repr(align(64))]
@@ -45,7 +45,7 @@ impl<T> Table<T> {
     }
 
     /// The slot of the flow called `key`.
-    pub(super) fn find(&mut self, key: u64) -> Option<u32> {
+    pub(super) fn find(&mut self, key: FlowKey) -> Option<u32> {
         if self.last.0 != key {
             self.last = (key, *self.index.by_key.get(&key)?);
         }
@@ -58,14 +58,15 @@ impl<T> Table<T> {
     }
 
     /// The flows and their keys, in order of key.
-    pub(super) fn flows(&self) -> impl Iterator<Item = (u64, &T)> {
-        let mut slots: Vec<(u64, u32)> = self.index.by_key.iter().map(|(&key, &slot)| (key, slot)).collect();
+    pub(super) fn flows(&self) -> impl Iterator<Item = (FlowKey, &T)> {
+        let mut slots: Vec<(FlowKey, u32)> =
+            self.index.by_key.iter().map(|(&key, &slot)| (key, slot)).collect();
         slots.sort_unstable();
         slots.into_iter().map(|(key, slot)| (key, &self.slots[slot as usize].flow))
     }
 
     /// Adds a flow.
-    pub(super) fn insert(&mut self, key: u64, flow: T) -> u32 {
+    pub(super) fn insert(&mut self, key: FlowKey, flow: T) -> u32 {
         let state = Slot { flow, armed: Time::NEVER };
         let slot = if let Some(slot) = self.index.free.pop() {
             self.slots[slot as usize] = state;
@@ -83,7 +84,7 @@ impl<T> Table<T> {
     }
 
     /// Removes the flow called `key`, if it is there.
-    pub(super) fn remove(&mut self, key: u64) {
+    pub(super) fn remove(&mut self, key: FlowKey) {
         if let Some(slot) = self.index.by_key.remove(&key) {
             self.last.0 = NO_KEY;
             self.slots[slot as usize].armed = Time::NEVER;
@@ -132,7 +133,7 @@ mod tests {
     #[test]
     fn a_later_deadline_costs_no_entry_and_an_earlier_one_wins() {
         let mut table = Table::new();
-        let slot = table.insert(7, ());
+        let slot = table.insert(FlowKey(7), ());
         table.arm(slot, Time::from_ps(10));
         table.arm(slot, Time::from_ps(20));
         assert_eq!(table.index.timers.len(), 1);
@@ -158,7 +159,7 @@ mod tests {
     fn slots_grow_by_little() {
         let mut table = Table::new();
         for key in 0..1_000 {
-            table.insert(key, ());
+            table.insert(FlowKey(key), ());
             assert!(table.slots.capacity() <= table.slots.len() * 5 / 4 + 1);
         }
     }
@@ -166,11 +167,11 @@ mod tests {
     #[test]
     fn a_reused_slot_does_not_inherit_timers() {
         let mut table = Table::new();
-        let slot = table.insert(7, 'a');
+        let slot = table.insert(FlowKey(7), 'a');
         table.arm(slot, Time::from_ps(10));
-        table.remove(7);
-        assert_eq!(table.find(7), None);
-        assert_eq!(table.insert(8, 'b'), slot);
+        table.remove(FlowKey(7));
+        assert_eq!(table.find(FlowKey(7)), None);
+        assert_eq!(table.insert(FlowKey(8), 'b'), slot);
         table.arm(slot, Time::from_ps(15));
         assert_eq!(table.expired(Time::from_ps(12)), None);
         assert_eq!(table.expired(Time::from_ps(15)), Some(slot));

@@ -3,7 +3,9 @@
 use super::Params;
 use crate::five_tuple;
 use crate::ranges::Ranges;
-use raddle_core::{Bytes, Flow, Header, Host, Input, NodeId, Output, Packet, Ports, Rate, Report, Time};
+use raddle_core::{
+    Bytes, Flow, FlowKey, Header, Host, Input, NodeId, Output, Packet, Ports, Rate, Report, Time,
+};
 use raddle_wire::udp::Datagram;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -19,7 +21,7 @@ pub struct UdpHost {
     paced: BinaryHeap<Reverse<Paced>>,
     /// Flows that take what there is, in turn.
     greedy: VecDeque<Sending>,
-    receiving: FxHashMap<u64, Receiving>,
+    receiving: FxHashMap<FlowKey, Receiving>,
     reports: VecDeque<Report>,
 }
 
@@ -84,7 +86,7 @@ impl UdpHost {
         if datagram.plen == 0 {
             return;
         }
-        let key = datagram.flow_key();
+        let key = datagram.key();
         let receiving = self.receiving.entry(key).or_default();
         receiving.take(datagram);
         if receiving.ranges.total() == datagram.size {
@@ -138,7 +140,7 @@ impl UdpHost {
 }
 
 impl Sending {
-    fn key(&self, src: NodeId) -> u64 {
+    fn key(&self, src: NodeId) -> FlowKey {
         five_tuple::key(src, self.ports)
     }
 }
@@ -206,7 +208,7 @@ mod tests {
             let Header::Udp(datagram) = packets[nth].header else { panic!("not UDP") };
             assert!(receiver.reports.is_empty());
             receiver.receive(&datagram);
-            let expected = Report::Delivered { key: datagram.flow_key(), reorder_peak: 3 };
+            let expected = Report::Delivered { key: datagram.key(), reorder_peak: 3 };
             assert_eq!(receiver.reports.pop_front(), delivered.then_some(expected));
         }
         assert!(receiver.receiving.is_empty());

@@ -3,8 +3,8 @@
 #![allow(dead_code, reason = "not every test that shares this file needs all of it")]
 
 use raddle_core::{
-    Bytes, DropReason, Duration, Flow, FlowId, LinkErrors, LinkId, NodeId, Packet, PortAgent, PortId, Rate,
-    Report, Stream, Time,
+    Bytes, DropReason, Duration, Flow, FlowId, FlowKey, LinkErrors, LinkId, NodeId, Packet, PortAgent,
+    PortId, Rate, Report, Stream, Time,
 };
 use raddle_packet_sim::{Config, Observer, PortSetup, Simulation};
 use raddle_schemes::parameter::{Settings, Value};
@@ -65,7 +65,7 @@ pub(crate) fn least_mean_ms(flows: &[Flow]) -> f64 {
 /// What became of flows.
 #[derive(Default)]
 pub(crate) struct Outcome {
-    flows: BTreeMap<u64, FlowId>,
+    flows: BTreeMap<FlowKey, FlowId>,
     /// When everything was there, by flow.
     pub(crate) delivered: BTreeMap<u32, Time>,
     /// When everything was acknowledged at the sender, by flow.

@@ -3,8 +3,8 @@
 #![allow(dead_code, reason = "not every test that shares this file needs all of it")]
 
 use raddle_core::{
-    Bytes, DropReason, Duration, Flow, FlowId, Forwarder, Header, Host, Input, LinkId, NodeId, Output,
-    Packet, Parts, PortId, Ports, Rate, Report, Time, Verdict,
+    Bytes, DropReason, Duration, Flow, FlowId, FlowKey, Forwarder, Header, Host, Input, LinkId, NodeId,
+    Output, Packet, Parts, PortId, Ports, Rate, Report, Time, Verdict,
 };
 use raddle_packet_sim::{Config, Observer, PortSetup, Simulation};
 use raddle_schemes::parameter::{Settings, Value};
@@ -103,7 +103,7 @@ impl Seen {
 pub(crate) struct Heard {
     topology: Arc<Topology>,
     pub(crate) seen: Vec<Seen>,
-    pub(crate) delivered: Vec<(Time, u64)>,
+    pub(crate) delivered: Vec<(Time, FlowKey)>,
     pub(crate) dropped: Vec<DropReason>,
 }
 

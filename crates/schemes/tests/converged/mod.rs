@@ -3,8 +3,8 @@
 #![allow(dead_code, reason = "each test uses what it needs")]
 
 use raddle_core::{
-    Bytes, Duration, Flow, FlowControlAccount, FlowId, Header, LinkId, NodeId, Packet, PortId, Rate, Report,
-    Time,
+    Bytes, Duration, Flow, FlowControlAccount, FlowId, FlowKey, Header, HeaderInfo, LinkId, NodeId, Packet,
+    PortId, Rate, Report, Time,
 };
 use raddle_packet_sim::{Config, Observer, PortSetup, Reached, Simulation};
 use raddle_schemes::parameter::{Settings, Value};
@@ -32,7 +32,7 @@ const XOFF: u64 = 900_000;
 pub(crate) struct Heard {
     pub(crate) delivered: Vec<Time>,
     pub(crate) retransmissions: u64,
-    pub(crate) notifications: Vec<(Time, LinkId, u64)>,
+    pub(crate) notifications: Vec<(Time, LinkId, Option<FlowKey>)>,
 }
 
 impl Observer for Heard {

@@ -1,8 +1,8 @@
 //! The acknowledgement: a receiver tells a source which packets of a flow it has.
 
 use super::Data;
-use crate::Error;
 use crate::field::{get16, get32, put16, put32};
+use crate::{Ends, Error, FlowKey, HeaderInfo};
 
 /// An acknowledgement: a data header of type 0x48 whose 16-byte payload says what has come in.
 ///
@@ -80,5 +80,32 @@ impl Acknowledgement {
             from: get16(payload, 6),
             arrived,
         })
+    }
+}
+
+impl HeaderInfo for Acknowledgement {
+    #[inline]
+    fn ends(&self) -> Ends {
+        Ends::new(self.data.src, self.data.dst)
+    }
+
+    fn flow_key(&self) -> Option<FlowKey> {
+        Some(FlowKey(self.data.flow.into()))
+    }
+
+    fn wire_len(&self) -> usize {
+        Self::LEN
+    }
+
+    fn encode_header(&self, _payload: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.encode());
+    }
+
+    fn is_in(bytes: &[u8]) -> bool {
+        bytes.first() == Some(&Self::TYPE)
+    }
+
+    fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
+        Ok((Self::decode(bytes)?, Self::LEN))
     }
 }

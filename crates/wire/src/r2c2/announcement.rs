@@ -1,7 +1,8 @@
 //! The announcement: which routing protocol each flow is to use from now on (§3.4).
 
 use crate::field::{first, get16, get32, part, put16};
-use crate::{Error, checksum};
+use crate::{Ends, Error, HeaderInfo, PacketKind, checksum};
+use std::sync::Arc;
 
 /// The routing protocol of one flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +18,7 @@ impl Assignment {
     pub const LEN: usize = 5;
 }
 
-/// The header of a broadcast announcement, 12 bytes before its [`Assignment`]s.
+/// A broadcast announcement: a header of 12 bytes and its [`Assignment`]s.
 ///
 /// | bytes | field |
 /// |---|---|
@@ -29,7 +30,7 @@ impl Assignment {
 /// | 8-9 | checksum over all bytes |
 /// | 10-11 | zero |
 /// | 12.. | count times {handle (4), protocol (1)} |
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Announcement {
     /// Broadcast tree.
     pub tree: u8,
@@ -37,6 +38,8 @@ pub struct Announcement {
     pub src: u16,
     /// Number of the selection; a later one replaces an earlier one; wraps.
     pub epoch: u16,
+    /// The assignments, which copies share.
+    pub assignments: Arc<[Assignment]>,
 }
 
 const CHECKSUM: usize = 8;
@@ -54,14 +57,14 @@ impl Announcement {
     /// # Errors
     /// [`Error::Invalid`] if there are more than [`MAX_ASSIGNMENTS`](Self::MAX_ASSIGNMENTS), or if a protocol's
     /// number exceeds 15.
-    pub fn encode(&self, assignments: &[Assignment], out: &mut Vec<u8>) -> Result<(), Error> {
-        let count = check_count(assignments.len())?;
-        for assignment in assignments {
+    pub fn encode(&self, out: &mut Vec<u8>) -> Result<(), Error> {
+        let count = check_count(self.assignments.len())?;
+        for assignment in &*self.assignments {
             check_protocol(assignment.protocol)?;
         }
         let start = out.len();
         out.extend_from_slice(&[0; Self::LEN]);
-        for assignment in assignments {
+        for assignment in &*self.assignments {
             out.extend_from_slice(&assignment.flow.to_be_bytes());
             out.push(assignment.protocol);
         }
@@ -76,11 +79,11 @@ impl Announcement {
         Ok(())
     }
 
-    /// The header in front of `bytes`, and its assignments, all of them valid.
+    /// The announcement in front of `bytes`, all of whose assignments are valid.
     ///
     /// # Errors
     /// [`Error`], if the bytes are no announcement.
-    pub fn decode(bytes: &[u8]) -> Result<(Self, impl ExactSizeIterator<Item = Assignment>), Error> {
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let header: &[u8; Self::LEN] = first(bytes)?;
         if header[0] != Self::TYPE {
             return Err(Error::UnknownType(header[0]));
@@ -97,7 +100,8 @@ impl Announcement {
             check_protocol(pair[4])?;
         }
         let assignments = pairs.iter().map(|pair| Assignment { flow: get32(pair, 0), protocol: pair[4] });
-        Ok((Self { tree: header[1], src: get16(header, 2), epoch: get16(header, 4) }, assignments))
+        let assignments = assignments.collect();
+        Ok(Self { tree: header[1], src: get16(header, 2), epoch: get16(header, 4), assignments })
     }
 }
 
@@ -113,4 +117,34 @@ fn check_protocol(protocol: u8) -> Result<(), Error> {
         return Err(Error::Invalid { field: "rp", value: protocol.into() });
     }
     Ok(())
+}
+
+impl HeaderInfo for Announcement {
+    /// The node that broadcasts it to all, twice.
+    #[inline]
+    fn ends(&self) -> Ends {
+        Ends::new(self.src, self.src)
+    }
+
+    fn kind(&self) -> PacketKind {
+        PacketKind::Event
+    }
+
+    fn wire_len(&self) -> usize {
+        Self::LEN + self.assignments.len() * Assignment::LEN
+    }
+
+    fn encode_header(&self, _payload: &[u8], out: &mut Vec<u8>) {
+        self.encode(out).expect("at most 300 assignments, protocols below 16");
+    }
+
+    fn is_in(bytes: &[u8]) -> bool {
+        bytes.first() == Some(&Self::TYPE)
+    }
+
+    fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
+        let announcement = Self::decode(bytes)?;
+        let len = announcement.wire_len();
+        Ok((announcement, len))
+    }
 }

@@ -1,8 +1,8 @@
 //! What a centralised controller and the nodes tell each other (the alternative of Fig. 19).
 
 use super::{Data, Event};
-use crate::Error;
 use crate::field::{get16, get32};
+use crate::{Ends, Error, FlowKey, HeaderInfo, PacketKind};
 use std::sync::Arc;
 
 /// A node tells the controller of an event: a data header of type 0x42 whose payload is the 16-byte event.
@@ -78,12 +78,6 @@ impl ControllerRates {
     /// The type byte.
     pub const TYPE: u8 = 0x43;
 
-    /// Bytes on the wire.
-    #[must_use]
-    pub const fn wire_len(&self) -> usize {
-        Data::LEN + self.data.plen as usize
-    }
-
     /// Appends the packet's bytes to `out`.
     ///
     /// # Panics
@@ -113,5 +107,70 @@ impl ControllerRates {
         }
         let rates = rates.iter().map(|rate| FlowRate { lid: get16(rate, 0), kbps: get32(rate, 2) });
         Ok(Self { data, rates: rates.collect() })
+    }
+}
+
+impl HeaderInfo for ControllerEvent {
+    #[inline]
+    fn ends(&self) -> Ends {
+        Ends::new(self.data.src, self.data.dst)
+    }
+
+    fn kind(&self) -> PacketKind {
+        PacketKind::Event
+    }
+
+    fn flow_key(&self) -> Option<FlowKey> {
+        Some(FlowKey(self.event.flow().into()))
+    }
+
+    fn wire_len(&self) -> usize {
+        Self::LEN
+    }
+
+    fn encode_header(&self, _payload: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.encode());
+    }
+
+    fn is_in(bytes: &[u8]) -> bool {
+        bytes.first() == Some(&Self::TYPE)
+    }
+
+    fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
+        Ok((Self::decode(bytes)?, Self::LEN))
+    }
+}
+
+impl HeaderInfo for ControllerRates {
+    #[inline]
+    fn ends(&self) -> Ends {
+        Ends::new(self.data.src, self.data.dst)
+    }
+
+    fn kind(&self) -> PacketKind {
+        PacketKind::Notice
+    }
+
+    /// The handle that the data header names, although the rates are those of several flows.
+    fn flow_key(&self) -> Option<FlowKey> {
+        Some(FlowKey(self.data.flow.into()))
+    }
+
+    fn wire_len(&self) -> usize {
+        Data::LEN + usize::from(self.data.plen)
+    }
+
+    fn encode_header(&self, _payload: &[u8], out: &mut Vec<u8>) {
+        self.encode(out);
+    }
+
+    fn is_in(bytes: &[u8]) -> bool {
+        bytes.first() == Some(&Self::TYPE)
+    }
+
+    fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
+        let rates = Self::decode(bytes)?;
+        let len = rates.wire_len();
+        Ok((rates, len))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{MAX_HOPS_3_BITS, Route};
 use crate::field::{first, get16, get32, part, put16, put32};
-use crate::{Error, checksum};
+use crate::{Ends, Error, FlowKey, FlowRange, HeaderInfo, Position, checksum};
 
 /// Data flag: the checksum covers the payload as well.
 pub const FLAG_PAYLOAD_COVERED: u8 = 1;
@@ -122,5 +122,51 @@ impl Data {
             route,
         };
         Ok((data, payload))
+    }
+}
+
+impl HeaderInfo for Data {
+    #[inline]
+    fn ends(&self) -> Ends {
+        Ends::new(self.src, self.dst)
+    }
+
+    fn flow_key(&self) -> Option<FlowKey> {
+        Some(FlowKey(self.flow.into()))
+    }
+
+    fn range(&self) -> Option<FlowRange> {
+        let position = Position::Packet(self.seq);
+        FlowRange::new(FlowKey(self.flow.into()), position, self.plen.into())
+    }
+
+    #[inline]
+    fn label(&self) -> (Ends, u32) {
+        (self.ends(), self.flow)
+    }
+
+    #[inline]
+    fn data_len(&self) -> u32 {
+        self.plen.into()
+    }
+
+    fn payload_len(&self) -> usize {
+        self.plen.into()
+    }
+
+    fn wire_len(&self) -> usize {
+        Self::LEN
+    }
+
+    fn encode_header(&self, payload: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.encode(payload));
+    }
+
+    fn is_in(bytes: &[u8]) -> bool {
+        bytes.first() == Some(&Self::TYPE)
+    }
+
+    fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
+        Ok((Self::decode(bytes)?, Self::LEN))
     }
 }

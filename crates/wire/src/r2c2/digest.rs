@@ -1,7 +1,7 @@
 //! The digest: what a node's own flows amount to, so that others notice if they know otherwise.
 
 use crate::field::{first, get16, get32, put16, put32};
-use crate::{Error, checksum};
+use crate::{Ends, Error, HeaderInfo, PacketKind, checksum};
 
 /// The broadcast digest of a node's flows, 16 bytes on the wire. Others compare it with what they know of these flows.
 ///
@@ -59,5 +59,33 @@ impl Digest {
         }
         let hash = u64::from(get32(bytes, 4)) << 32 | u64::from(get32(bytes, 8));
         Ok(Self { tree: bytes[1], src: get16(bytes, 2), hash })
+    }
+}
+
+impl HeaderInfo for Digest {
+    /// The node that broadcasts it to all, twice.
+    #[inline]
+    fn ends(&self) -> Ends {
+        Ends::new(self.src, self.src)
+    }
+
+    fn kind(&self) -> PacketKind {
+        PacketKind::Event
+    }
+
+    fn wire_len(&self) -> usize {
+        Self::LEN
+    }
+
+    fn encode_header(&self, _payload: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.encode());
+    }
+
+    fn is_in(bytes: &[u8]) -> bool {
+        bytes.first() == Some(&Self::TYPE)
+    }
+
+    fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
+        Ok((Self::decode(bytes)?, Self::LEN))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::flow_handle;
 use crate::field::{first, get16, get32, put16, put32};
-use crate::{Error, checksum};
+use crate::{Ends, Error, FlowKey, HeaderInfo, PacketKind, checksum};
 
 /// What a broadcast event announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,5 +117,36 @@ impl Event {
             demand_kbps: get32(bytes, 8),
             lid: get16(bytes, 12),
         })
+    }
+}
+
+impl HeaderInfo for Event {
+    #[inline]
+    fn ends(&self) -> Ends {
+        Ends::new(self.src, self.dst)
+    }
+
+    fn kind(&self) -> PacketKind {
+        PacketKind::Event
+    }
+
+    fn flow_key(&self) -> Option<FlowKey> {
+        Some(FlowKey(self.flow().into()))
+    }
+
+    fn wire_len(&self) -> usize {
+        Self::LEN
+    }
+
+    fn encode_header(&self, _payload: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.encode());
+    }
+
+    fn is_in(bytes: &[u8]) -> bool {
+        matches!(bytes, [0x21..=0x25, ..])
+    }
+
+    fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
+        Ok((Self::decode(bytes)?, Self::LEN))
     }
 }

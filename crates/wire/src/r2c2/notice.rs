@@ -1,8 +1,8 @@
 //! The drop notice: a relay tells a broadcast's source that it lost a copy.
 
 use super::{Data, Event};
-use crate::Error;
 use crate::field::{get16, put16};
+use crate::{Ends, Error, FlowKey, HeaderInfo, PacketKind};
 
 /// Why a broadcast was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,5 +78,37 @@ impl DropNotice {
         };
         let dropped = Event::decode(payload)?;
         Ok(Self { data, dropped, node: get16(payload, 16), port: payload[18], reason })
+    }
+}
+
+impl HeaderInfo for DropNotice {
+    #[inline]
+    fn ends(&self) -> Ends {
+        Ends::new(self.data.src, self.data.dst)
+    }
+
+    fn kind(&self) -> PacketKind {
+        PacketKind::Notice
+    }
+
+    /// The flow whose event was dropped.
+    fn flow_key(&self) -> Option<FlowKey> {
+        Some(FlowKey(self.dropped.flow().into()))
+    }
+
+    fn wire_len(&self) -> usize {
+        Self::LEN
+    }
+
+    fn encode_header(&self, _payload: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.encode());
+    }
+
+    fn is_in(bytes: &[u8]) -> bool {
+        bytes.first() == Some(&Self::TYPE)
+    }
+
+    fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
+        Ok((Self::decode(bytes)?, Self::LEN))
     }
 }

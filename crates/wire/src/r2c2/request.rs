@@ -1,7 +1,7 @@
 //! The request: a node asks another to say something again.
 
 use super::Data;
-use crate::Error;
+use crate::{Ends, Error, HeaderInfo, PacketKind};
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,5 +57,32 @@ impl Request {
             return Err(Error::Invalid { field: "plen", value: data.plen.into() });
         }
         Ok(Self { data, wanted })
+    }
+}
+
+impl HeaderInfo for Request {
+    #[inline]
+    fn ends(&self) -> Ends {
+        Ends::new(self.data.src, self.data.dst)
+    }
+
+    fn kind(&self) -> PacketKind {
+        PacketKind::Notice
+    }
+
+    fn wire_len(&self) -> usize {
+        Self::LEN
+    }
+
+    fn encode_header(&self, _payload: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.encode());
+    }
+
+    fn is_in(bytes: &[u8]) -> bool {
+        matches!(bytes, [Self::RESEND | Self::SNAPSHOT, ..])
+    }
+
+    fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
+        Ok((Self::decode(bytes)?, Self::LEN))
     }
 }

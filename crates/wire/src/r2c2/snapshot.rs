@@ -1,8 +1,8 @@
 //! The snapshot: a node tells another which flows it has, and so which it has not.
 
 use super::Data;
-use crate::Error;
 use crate::field::{get16, get32};
+use crate::{Ends, Error, HeaderInfo, PacketKind};
 use std::sync::Arc;
 
 /// A flow of the node that sends a snapshot, as its last event announced it.
@@ -74,12 +74,6 @@ impl Snapshot {
         (FIXED + flows * FlowState::LEN) as u16
     }
 
-    /// Bytes on the wire.
-    #[must_use]
-    pub const fn wire_len(&self) -> usize {
-        Data::LEN + self.data.plen as usize
-    }
-
     /// Appends the snapshot's bytes to `out`.
     ///
     /// # Panics
@@ -137,5 +131,34 @@ impl Snapshot {
         let flows = flows.iter().map(flow).collect::<Result<_, _>>()?;
         let hash = u64::from(get32(fixed, 0)) << 32 | u64::from(get32(fixed, 4));
         Ok(Self { data, body: Arc::new(SnapshotBody { hash, first, last, flows }) })
+    }
+}
+
+impl HeaderInfo for Snapshot {
+    #[inline]
+    fn ends(&self) -> Ends {
+        Ends::new(self.data.src, self.data.dst)
+    }
+
+    fn kind(&self) -> PacketKind {
+        PacketKind::Notice
+    }
+
+    fn wire_len(&self) -> usize {
+        Data::LEN + usize::from(self.data.plen)
+    }
+
+    fn encode_header(&self, _payload: &[u8], out: &mut Vec<u8>) {
+        self.encode(out);
+    }
+
+    fn is_in(bytes: &[u8]) -> bool {
+        bytes.first() == Some(&Self::TYPE)
+    }
+
+    fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
+        let snapshot = Self::decode(bytes)?;
+        let len = snapshot.wire_len();
+        Ok((snapshot, len))
     }
 }

@@ -3,7 +3,7 @@
 use super::Program;
 use super::payloads::Payloads;
 use super::rank::{Account, Outgoing, Rank, Settings};
-use raddle_core::{Bytes, Flow, FlowId, Host, Input, NodeId, Output, Packet, Ports, Report, Time};
+use raddle_core::{Bytes, Flow, FlowId, FlowKey, Host, Input, NodeId, Output, Packet, Ports, Report, Time};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -63,7 +63,7 @@ pub struct Replay {
     /// Flows that the transport has not yet named.
     unnamed: FxHashMap<FlowId, (Flow, Outgoing)>,
     /// Flows at whose end a send has finished, by name.
-    sending: FxHashMap<u64, u32>,
+    sending: FxHashMap<FlowKey, u32>,
     is_finished: bool,
 }
 
@@ -157,7 +157,7 @@ impl Host for Replay {
         Some(Time::ZERO)
     }
 
-    fn retransmissions(&self) -> Vec<(u64, u32)> {
+    fn retransmissions(&self) -> Vec<(FlowKey, u32)> {
         self.transport.retransmissions()
     }
 

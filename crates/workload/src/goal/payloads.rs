@@ -1,6 +1,7 @@
 //! What messages say while they are under way.
 
 use super::rank::Message;
+use raddle_core::FlowKey;
 use rustc_hash::FxHashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -8,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 ///
 /// Packets count application bytes and do not keep them. What a message says is application bytes, so it stands here from
 /// the moment in which its flow begins until it has been delivered: nobody learns of it before its last byte is there.
-pub(super) struct Payloads(Vec<Mutex<FxHashMap<u64, Message>>>);
+pub(super) struct Payloads(Vec<Mutex<FxHashMap<FlowKey, Message>>>);
 
 /// Enough for threads not to meet.
 const SHARDS: usize = 64;
@@ -18,9 +19,9 @@ impl Payloads {
         Self((0..SHARDS).map(|_| Mutex::default()).collect())
     }
 
-    fn shard(&self, key: u64) -> MutexGuard<'_, FxHashMap<u64, Message>> {
+    fn shard(&self, key: FlowKey) -> MutexGuard<'_, FxHashMap<FlowKey, Message>> {
         // Names begin with the sender and end with its flow's number.
-        let shard = (key ^ (key >> 16) ^ (key >> 32)) as usize % SHARDS;
+        let shard = (key.0 ^ (key.0 >> 16) ^ (key.0 >> 32)) as usize % SHARDS;
         self.0[shard].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -28,13 +29,13 @@ impl Payloads {
     ///
     /// # Panics
     /// If a flow under way has that name.
-    pub(super) fn put(&self, key: u64, message: Message) {
+    pub(super) fn put(&self, key: FlowKey, message: Message) {
         let before = self.shard(key).insert(key, message);
-        assert!(before.is_none(), "two flows under way share the name {key:#x}");
+        assert!(before.is_none(), "two flows under way share the name {:#x}", key.0);
     }
 
     /// What a flow says that has been delivered; `None` if it is none of the ranks'.
-    pub(super) fn take(&self, key: u64) -> Option<Message> {
+    pub(super) fn take(&self, key: FlowKey) -> Option<Message> {
         self.shard(key).remove(&key)
     }
 }

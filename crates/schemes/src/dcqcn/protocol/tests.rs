@@ -1,5 +1,5 @@
 use super::*;
-use raddle_core::{Bytes, Duration, FlowId, NodeId};
+use raddle_core::{Bytes, Class, Duration, FlowId, FlowKey, HeaderInfo, NodeId};
 
 const LINE_RATE: Rate = Rate::from_gbps(40);
 
@@ -30,7 +30,7 @@ fn data_are_writes_with_a_number_in_their_flow() {
     assert_eq!(write.kind, Kind::Write { psn: 3, plen: 1_024, offset: 3_072, size: 10_000 });
     assert_eq!((write.ecn, write.src_port), (Ecn::Ect0, 0xC005));
     assert_eq!(host().read(&packet), Some(Arrival::Data(data(3_072, 1_024))));
-    assert_eq!(packet.header.flow_key(), host().key(2, 9, 5));
+    assert_eq!(packet.header.flow_key(), Some(host().key(2, 9, 5)));
     // 10,000 = 9 x 1,024 + 784; and 783 bytes are padded to as many.
     assert_eq!(host().packet(&data(9_216, 783)).size, 60 + 784);
 }
@@ -43,7 +43,7 @@ fn numbers_wrap_at_24_bits() {
     let packet = host().packet(&many);
     let Header::Roce(write) = &packet.header else { panic!("a RoCEv2 packet") };
     assert!(matches!(write.kind, Kind::Write { psn: 2, .. }), "{write:?}");
-    assert_eq!((write.flow, host().key(2, 9, NUMBERS + 1)), (1, 2 << 32 | 1));
+    assert_eq!((write.flow, host().key(2, 9, NUMBERS + 1)), (1, FlowKey(2 << 32 | 1)));
     assert_eq!(host().lane(9, 3, NUMBERS + 1), Lane::Of { flow: 1 });
 }
 
@@ -52,7 +52,7 @@ fn a_marked_packet_is_answered_with_a_notification_about_its_flow() {
     let mut receiver = host();
     assert_eq!(receiver.answer(us(0), &host().packet(&data(0, 1_024))), None, "not marked");
     let notification = receiver.answer(us(0), &marked(&data(0, 1_024))).expect("marked");
-    assert_eq!((notification.size, notification.class()), (60, 6));
+    assert_eq!((notification.size, notification.class()), (60, Class(6)));
     assert_eq!((notification.src(), notification.dst()), (NodeId(9), NodeId(2)));
     assert!(!notification.clone().mark_congestion(), "notifications are not marked in turn");
     assert_eq!(host().read(&notification), Some(Arrival::Notice { lane: Lane::Of { flow: 5 }, notice: () }));

@@ -5,7 +5,7 @@ use super::super::entries::Entry;
 use super::super::rates;
 use super::super::resends::is_among;
 use super::R2c2Node;
-use raddle_core::{Header, NodeId, Packet, PortId, Time};
+use raddle_core::{Header, HeaderInfo, NodeId, Packet, PortId, Time};
 use raddle_wire::r2c2::{Digest, FlowState, Request, Snapshot, SnapshotBody, Wanted};
 
 impl R2c2Node {

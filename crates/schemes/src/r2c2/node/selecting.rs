@@ -3,7 +3,7 @@
 use super::super::rates;
 use super::super::table::TOMBSTONE;
 use super::R2c2Node;
-use raddle_core::{Header, NodeId, Packet, Time};
+use raddle_core::{Header, HeaderInfo, NodeId, Packet, Time};
 use raddle_wire::r2c2::{Announcement, Assignment, EventKind};
 use std::sync::Arc;
 
@@ -33,23 +33,18 @@ impl R2c2Node {
         let src = self.id.0 as u16;
         for assignments in parts {
             let tree = (epoch % u16::from(self.view.trees.count())) as u8;
-            self.take_announcement(now, Announcement { tree, src, epoch }, &assignments);
+            self.take_announcement(now, &Announcement { tree, src, epoch, assignments });
         }
     }
 
     /// Applies an announcement and passes it on.
-    pub(super) fn take_announcement(
-        &mut self,
-        now: Time,
-        announcement: Announcement,
-        assignments: &Arc<[Assignment]>,
-    ) {
-        let Announcement { tree, src, epoch } = announcement;
+    pub(super) fn take_announcement(&mut self, now: Time, announcement: &Announcement) {
+        let &Announcement { tree, src, epoch, ref assignments } = announcement;
         let source = NodeId(src.into());
         if source.index() >= self.view.routing.topology().node_count() {
             return; // no node of this fabric said that
         }
-        let header = Header::R2c2Announcement(announcement, Arc::clone(assignments));
+        let header = Header::R2c2Announcement(announcement.clone());
         let packet = Packet::new(header.wire_len() as u32, header);
         self.outbox.packet(packet, self.view.trees.children(source, tree, self.id));
         let mut own = Vec::new();

@@ -16,7 +16,7 @@ fn a_flow_of_one_segment_takes_one_packet_each_way() {
     let [data, ack] = pair.sent[..] else { panic!("{:?}", pair.sent) };
     assert_eq!((data.size, data.segment.flags, data.segment.seq), (140, ACK | FIN, 1));
     assert_eq!((ack.size, ack.segment.flags, ack.segment.ack), (40, ACK, 102));
-    let key = data.segment.flow_key();
+    let key = data.segment.key();
     let reports: Vec<_> = pair.reports.iter().map(|&(_, node, report)| (node, report)).collect();
     assert_eq!(
         reports,

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ranges::Ranges;
-use raddle_core::{Flow, FlowId, Host, Input, NodeId, Output, PortId, Ports, Rate, Report, Time};
+use raddle_core::{Flow, FlowId, FlowKey, Host, Input, NodeId, Output, PortId, Ports, Rate, Report, Time};
 use raddle_wire::tcp::{ACK, ECE, SYN};
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ pub(super) struct Pair<C = NewReno> {
     pub(super) sent: Vec<Sent>,
     pub(super) reports: Vec<(Time, usize, Report)>,
     /// By flow key, how many bytes it has, and which of them, counted from 0, have arrived.
-    arrived: BTreeMap<u64, (u64, Ranges)>,
+    arrived: BTreeMap<FlowKey, (u64, Ranges)>,
     /// Packets that each host has sent.
     counts: [usize; 2],
 }
@@ -177,7 +177,7 @@ impl<C: control::CongestionControl> Pair<C> {
             return;
         }
         assert_eq!(segment.flags & !ECE, ACK);
-        let Some((size, arrived)) = self.arrived.get(&segment.flow_key()) else { return };
+        let Some((size, arrived)) = self.arrived.get(&segment.key()) else { return };
         let offset = |wire: u32| {
             let first = wrap_sequence(1, self.params.initial_sequence);
             u64::from(wire.wrapping_sub(first)).min(*size)
@@ -194,7 +194,7 @@ impl<C: control::CongestionControl> Pair<C> {
         if segment.from_data_sender() {
             let first = wrap_sequence(1, self.params.initial_sequence);
             let from = u64::from(segment.seq.wrapping_sub(first));
-            if let Some((_, arrived)) = self.arrived.get_mut(&segment.flow_key())
+            if let Some((_, arrived)) = self.arrived.get_mut(&segment.key())
                 && segment.plen > 0
             {
                 arrived.insert(from, from + u64::from(segment.plen));

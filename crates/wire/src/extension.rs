@@ -1,0 +1,175 @@
+//! Headers of other crates.
+//!
+//! Such a header implements [`HeaderInfo`], as the built-in ones do, and [`ExtensionHeader`], which gives it a number. Its bytes
+//! begin with its [prefix](prefix): the type 0x95, of which no flipped bit makes the type of another packet, and the number.
+//! A runtime that is handed the header's decoder in [`Decoders`] reads such packets as it reads the built-in ones.
+
+use crate::{Error, FrameView, Header, HeaderInfo};
+use std::any::Any;
+use std::fmt::Debug;
+use std::ops::{Deref, DerefMut};
+
+/// The first byte of packets with a header of another crate.
+pub const TYPE: u8 = 0x95;
+/// Bytes of a [prefix](prefix).
+pub const PREFIX: usize = 3;
+
+/// A header of another crate.
+pub trait ExtensionHeader: HeaderInfo + Debug + Clone + PartialEq + Send + Sync + 'static {
+    /// The number that tells packets with this header from those of other crates.
+    const NUMBER: u16;
+}
+
+/// The bytes with which packets with this header begin.
+#[must_use]
+pub const fn prefix<H: ExtensionHeader>() -> [u8; PREFIX] {
+    let [high, low] = H::NUMBER.to_be_bytes();
+    [TYPE, high, low]
+}
+
+/// [`ExtensionHeader`] as a trait object.
+pub trait Object: HeaderInfo + Debug + Any + Send + Sync {
+    /// A copy.
+    fn boxed(&self) -> Box<dyn Object>;
+    /// Whether the other is the same header with the same fields.
+    fn is_equal(&self, other: &dyn Object) -> bool;
+}
+
+impl<H: ExtensionHeader> Object for H {
+    fn boxed(&self) -> Box<dyn Object> {
+        Box::new(self.clone())
+    }
+
+    fn is_equal(&self, other: &dyn Object) -> bool {
+        let other: &dyn Any = other;
+        other.downcast_ref() == Some(self)
+    }
+}
+
+/// A header of another crate, whichever it is.
+#[derive(Debug)]
+pub struct Extension(Box<dyn Object>);
+
+impl Extension {
+    /// The header, if it is of this type.
+    #[must_use]
+    pub fn get<H: ExtensionHeader>(&self) -> Option<&H> {
+        let header: &dyn Any = &*self.0;
+        header.downcast_ref()
+    }
+
+    /// The header, if it is of this type, to be changed on the way.
+    #[must_use]
+    pub fn get_mut<H: ExtensionHeader>(&mut self) -> Option<&mut H> {
+        let header: &mut dyn Any = &mut *self.0;
+        header.downcast_mut()
+    }
+}
+
+impl<H: ExtensionHeader> From<H> for Extension {
+    fn from(header: H) -> Self {
+        Self(Box::new(header))
+    }
+}
+
+impl Clone for Extension {
+    fn clone(&self) -> Self {
+        Self(self.0.boxed())
+    }
+}
+
+impl PartialEq for Extension {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.is_equal(&*other.0)
+    }
+}
+
+impl Eq for Extension {}
+
+impl Deref for Extension {
+    type Target = dyn Object;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+impl DerefMut for Extension {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut *self.0
+    }
+}
+
+/// The headers that a runtime can read: the built-in ones and those of other crates that it was told of.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Decoders {
+    frames: bool,
+    extensions: Vec<Decoder>,
+}
+
+/// A header and its length in the bytes.
+type Decoded = Result<(Header, usize), Error>;
+
+/// How to read the header of another crate.
+#[derive(Debug, Clone, Copy)]
+struct Decoder {
+    number: u16,
+    is_in: fn(&[u8]) -> bool,
+    decode: fn(&[u8]) -> Decoded,
+}
+
+impl PartialEq for Decoder {
+    fn eq(&self, other: &Self) -> bool {
+        self.number == other.number
+    }
+}
+
+/// Two headers of other crates have the same number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the number {0:#06x} of an extension header is already taken by another header")]
+pub struct NumberTaken(pub u16);
+
+impl Decoders {
+    /// The built-in headers alone.
+    pub const BUILTIN: Self = Self { frames: false, extensions: Vec::new() };
+
+    /// The same and the header `H`.
+    ///
+    /// # Errors
+    /// [`NumberTaken`], if a header with the same number is there.
+    pub fn with<H: ExtensionHeader>(mut self) -> Result<Self, NumberTaken> {
+        if self.extensions.iter().any(|other| other.number == H::NUMBER) {
+            return Err(NumberTaken(H::NUMBER));
+        }
+        let decode = |bytes: &[u8]| {
+            H::decode_header(bytes).map(|(header, len)| (Header::Extension(header.into()), len))
+        };
+        self.extensions.push(Decoder { number: H::NUMBER, is_in: H::is_in, decode });
+        Ok(self)
+    }
+
+    /// The same and whole Ethernet frames of other systems.
+    #[must_use]
+    pub const fn with_frames(mut self) -> Self {
+        self.frames = true;
+        self
+    }
+
+    /// The header in front of `bytes`, and its length in them. The payload follows, then the header's
+    /// [trailer](HeaderInfo::trailer_len); bytes behind the packet are ignored.
+    ///
+    /// # Errors
+    /// [`Error`], if the bytes are no packet with a header that is known here, or lack some of it.
+    pub fn decode(&self, bytes: &[u8]) -> Result<(Header, usize), Error> {
+        match self.extensions.iter().find(|decoder| (decoder.is_in)(bytes)) {
+            Some(decoder) => (decoder.decode)(bytes),
+            None if self.frames && FrameView::is_in(bytes) => {
+                FrameView::decode_header(bytes).map(|(view, len)| (Header::Frame(view), len))
+            }
+            None => Header::decode(bytes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

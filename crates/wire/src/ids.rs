@@ -1,0 +1,76 @@
+//! Ids that packets name: nodes, flows and classes.
+
+use std::fmt;
+
+/// Defines an id: a small integer with a type of its own.
+#[macro_export]
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident($raw:ty)) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub $raw);
+
+        impl $name {
+            /// The id as an index into an array with one element an id.
+            #[must_use]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+
+            /// The id of an array index.
+            ///
+            /// # Panics
+            /// If the index does not fit the id.
+            #[must_use]
+            pub fn of(index: usize) -> Self {
+                Self(<$raw>::try_from(index).expect(concat!(stringify!($name), " out of range")))
+            }
+        }
+
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+id! {
+    /// A host, a switch, or a rack node that is both.
+    NodeId(u32)
+}
+id! {
+    /// The class of a packet in queues and in flow control: a priority of IEEE 802.1Q, 0 to 7, or [`Class::CONTROL`].
+    Class(u8)
+}
+
+impl Class {
+    /// The class of packets that name none.
+    pub const DEFAULT: Self = Self(0);
+    /// The class of packets by which neighbours and congestion points talk (PFC frames, congestion notices): above all
+    /// priorities, never paused, and in nobody's account of memory.
+    pub const CONTROL: Self = Self(8);
+}
+
+impl Default for Class {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// The name of a flow on the wire, on which sender and receiver agree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowKey(pub u64);
+
+/// The name of R2C2's flow of this handle.
+impl From<u32> for FlowKey {
+    fn from(handle: u32) -> Self {
+        Self(handle.into())
+    }
+}
+
+impl fmt::Display for FlowKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
