@@ -5,7 +5,7 @@
 //! are checked to agree to 1e-9.
 
 use raddle_core::{Bytes, Duration, Rate};
-use raddle_lab::rate_overhead::{Algorithm, Replay, Samples};
+use raddle_lab::analysis::rate_overhead::{Algorithm, Replay, Samples};
 use raddle_records::stats;
 use raddle_topology::builders;
 use raddle_topology::routing::Protocol;

@@ -6,29 +6,26 @@
 //! Networks, §6.5).
 
 mod check;
-mod criticality;
 mod flows;
 mod fluid;
 mod incremental;
 mod max_min;
 pub mod omniscient;
 mod reference;
-mod reservation;
 pub mod selection;
-mod subflows;
 mod water_fill;
 mod work;
 
 pub use check::{Violation, check};
-pub use criticality::{Criticality, Measure, Probing, Rules};
 pub use flows::Flows;
+pub use fluid::d3::{REFRESH, Reservation};
+pub use fluid::multipath::Subflows;
+pub use fluid::pdq::{Criticality, Measure, Probing, Rules};
 pub use fluid::{Changes, Fluid, FluidFlow};
 pub use incremental::{Incremental, RateTable};
 pub use max_min::MaxMin;
 pub use omniscient::Omniscient;
 pub use reference::Reference;
-pub use reservation::{REFRESH, Reservation};
-pub use subflows::Subflows;
 pub use water_fill::WaterFill;
 
 use raddle_core::Rate;
@@ -54,7 +51,5 @@ const TIE: f64 = 1e-9;
 /// Below this share of its capacity, what earlier classes leave of a link is rounding error.
 const NOTHING: f64 = 1e-9;
 
-#[cfg(test)]
-mod fluid_run;
 #[cfg(test)]
 mod tests;

@@ -3,11 +3,10 @@
 use crate::Ended;
 use crate::arguments::{Arguments, Command, Format, Listed, Run, Scale, Topo};
 use crate::show::{self, Bars};
+use raddle_lab::analysis::{agree, select};
 use raddle_lab::experiment::Document;
-use raddle_lab::search::{self, Search};
-use raddle_lab::{
-    Comparison, Control, Error, Out, RunState, agree, catalogue, figure, run_into, select, sweep, topo,
-};
+use raddle_lab::sweep::search::{self, Search};
+use raddle_lab::{Comparison, Control, Error, Out, RunState, catalogue, figure, run_into, sweep, topo};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,7 +1,7 @@
 //! Facts about a topology.
 
 use crate::Error;
-use crate::ideal::components;
+use crate::run::ideal::components;
 use raddle_core::Rate;
 use raddle_records::write_file;
 use raddle_topology::{Bcube, Clos, ClosSize, Hops, Oversubscription, Shape, Topology, Xgft, io};

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
-use raddle_lab::agree::{Agreement, agree};
+use raddle_lab::analysis::agree::{Agreement, agree};
 use raddle_lab::experiment::Document;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;

@@ -9,7 +9,7 @@ use raddle_core::{
     Bytes, Duration, Flow, FlowId, Header, Host, Input, LinkErrors, NodeId, Output, Parts, Ports, Rate,
     Report, Stream, Time,
 };
-use raddle_schemes::r2c2::{Fabric, Params, R2c2Node, SourceRoute};
+use raddle_schemes::transport::r2c2::{Fabric, Params, R2c2Node, SourceRoute};
 use raddle_topology::{Topology, builders};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -2,7 +2,7 @@
 
 use crate::fluid::{Sharing, Spread};
 use crate::parameter::{Parameter, Settings};
-use crate::reordering::{self, Reordering};
+use crate::routing::reordering::{self, Reordering};
 use raddle_core::{Duration, Forwarder, Host, LinkFlowControl, LinkId, NodeId, Parts, PortAgent, Queue};
 use raddle_topology::dependencies::describe;
 use raddle_topology::{Topology, routing as paths};
@@ -96,7 +96,7 @@ pub struct Built {
     /// Whether flows begin with a round trip of packets without payload.
     pub handshake: bool,
     /// Whether hosts wait for what they sent to [leave](raddle_core::Input::Sent): then their ports need queues, which are
-    /// [`strict`](crate::strict) if nothing else is chosen.
+    /// [`strict`](crate::queue::strict) if nothing else is chosen.
     pub hear_of_departures: bool,
 }
 
@@ -173,7 +173,7 @@ pub struct Hosts {
     /// Whether flows begin with a round trip of packets without payload.
     pub handshake: bool,
     /// Whether hosts wait for what they sent to [leave](raddle_core::Input::Sent): then their ports need queues, which are
-    /// [`strict`](crate::strict) if nothing else is chosen.
+    /// [`strict`](crate::queue::strict) if nothing else is chosen.
     pub hear_of_departures: bool,
 }
 
@@ -256,51 +256,51 @@ pub(crate) fn forwarders_where_needed<F: Forwarder + 'static>(
 
 /// All transports.
 pub const TRANSPORTS: &[Transport] = &[
-    crate::r2c2::TRANSPORT,
-    crate::r2c2_central::TRANSPORT,
-    crate::pfq::TRANSPORT,
-    crate::tcp::control::RENO,
-    crate::tcp::control::NEWRENO,
-    crate::tcp::control::CUBIC,
-    crate::tcp::control::DCTCP,
-    crate::d3::TRANSPORT,
-    crate::rcp::TRANSPORT,
-    crate::udp::TRANSPORT,
-    crate::cee::TRANSPORT,
-    crate::dcqcn::TRANSPORT,
-    crate::pdq::TRANSPORT,
-    crate::omniscient::TRANSPORT,
+    crate::transport::r2c2::TRANSPORT,
+    crate::transport::r2c2_central::TRANSPORT,
+    crate::transport::pfq::TRANSPORT,
+    crate::transport::tcp::control::RENO,
+    crate::transport::tcp::control::NEWRENO,
+    crate::transport::tcp::control::CUBIC,
+    crate::transport::tcp::control::DCTCP,
+    crate::transport::d3::TRANSPORT,
+    crate::transport::rcp::TRANSPORT,
+    crate::transport::udp::TRANSPORT,
+    crate::transport::cee::TRANSPORT,
+    crate::transport::dcqcn::TRANSPORT,
+    crate::transport::pdq::TRANSPORT,
+    crate::transport::omniscient::TRANSPORT,
 ];
 
 /// All routings that are no transport's own; the first is the default.
 pub const ROUTINGS: &[Routing] = &[
-    crate::ecmp::ROUTING,
-    crate::wcmp::ROUTING,
-    crate::letflow::ROUTING,
-    crate::conga::ROUTING,
-    crate::conga::FLOW_ROUTING,
-    crate::expeditus::ROUTING,
-    crate::clairvoyant::ROUTING,
-    crate::drill::ROUTING,
-    crate::presto::ROUTING,
-    crate::spray::ROUTING,
-    crate::hula::ROUTING,
-    crate::d_mod_k::ROUTING,
-    crate::s_mod_k::ROUTING,
-    crate::random_up::ROUTING,
-    crate::hashed::ROUTING,
-    crate::switch_ar::ROUTING,
+    crate::routing::ecmp::ROUTING,
+    crate::routing::wcmp::ROUTING,
+    crate::routing::letflow::ROUTING,
+    crate::routing::conga::ROUTING,
+    crate::routing::conga::FLOW_ROUTING,
+    crate::routing::expeditus::ROUTING,
+    crate::routing::clairvoyant::ROUTING,
+    crate::routing::drill::ROUTING,
+    crate::routing::presto::ROUTING,
+    crate::routing::spray::ROUTING,
+    crate::routing::hula::ROUTING,
+    crate::routing::d_mod_k::ROUTING,
+    crate::routing::s_mod_k::ROUTING,
+    crate::routing::random_up::ROUTING,
+    crate::routing::hashed::ROUTING,
+    crate::routing::switch_ar::ROUTING,
 ];
 
 /// All flow controls of links.
-pub const FLOW_CONTROLS: &[FlowControl] = &[crate::pfc::FLOW_CONTROL];
+pub const FLOW_CONTROLS: &[FlowControl] = &[crate::link::pfc::FLOW_CONTROL];
 
 /// All congestion points.
 pub const CONGESTION_POINTS: &[CongestionPoint] =
-    &[crate::qcn::CONGESTION_POINT, crate::dcqcn::CONGESTION_POINT];
+    &[crate::link::qcn::CONGESTION_POINT, crate::transport::dcqcn::CONGESTION_POINT];
 
 /// All queues but the plain FIFO, which is the engine's own.
-pub const QUEUES: &[QueueDiscipline] = &[crate::strict::QUEUE, crate::ets::QUEUE];
+pub const QUEUES: &[QueueDiscipline] = &[crate::queue::strict::QUEUE, crate::queue::ets::QUEUE];
 
 /// What all schemes there are say of themselves.
 pub fn all() -> impl Iterator<Item = &'static Info> {
@@ -315,7 +315,8 @@ pub fn all() -> impl Iterator<Item = &'static Info> {
 /// Routings that only transports know that route by themselves: names and what they are.
 pub fn own_routings() -> impl Iterator<Item = (String, &'static str)> {
     let protocols = paths::Protocol::all().map(|protocol| (protocol.to_string(), protocol.summary()));
-    let pinned = crate::pinned::OWN_ROUTINGS.iter().map(|&(name, summary)| (name.to_owned(), summary));
+    let pinned =
+        crate::routing::pinned::OWN_ROUTINGS.iter().map(|&(name, summary)| (name.to_owned(), summary));
     protocols.chain(pinned).filter(|(name, _)| routing(name).is_none())
 }
 

@@ -5,9 +5,9 @@ mod clos;
 use clos::{AGGREGATIONS, CORES, Heard, TESTBED, TORS, Traffic, fabric, flow, link, ns, plan, run, settings};
 use raddle_core::{Duration, Header, NodeId, Time};
 use raddle_packet_sim::{Change, Config, Simulation};
-use raddle_schemes::clairvoyant::ROUTING;
 use raddle_schemes::parameter::Value;
 use raddle_schemes::registry::View;
+use raddle_schemes::routing::clairvoyant::ROUTING;
 use std::collections::BTreeSet;
 
 fn clairvoyant(mode: &'static str, flows: Vec<raddle_core::Flow>, config: Config) -> Simulation<Heard> {
@@ -56,9 +56,9 @@ fn each_flow_has_a_core_of_its_own_from_the_first_packet_on() {
 #[test]
 fn oracle_6_2_directions() {
     let topology = fabric(TESTBED);
-    let paths = raddle_schemes::next_hops::ShortestPaths::new(&topology);
+    let paths = raddle_schemes::routing::next_hops::ShortestPaths::new(&topology);
     let by_hash = |node| -> Option<Box<dyn raddle_core::Forwarder>> {
-        Some(Box::new(raddle_schemes::ecmp::Ecmp::new(node, &paths, 1)))
+        Some(Box::new(raddle_schemes::routing::ecmp::Ecmp::new(node, &paths, 1)))
     };
     let ecmp = run(&topology, by_hash, Traffic::Tcp(elephants()), Config::default());
     let back = |simulation: &Simulation<Heard>| -> Vec<BTreeSet<NodeId>> {

@@ -8,8 +8,8 @@ use clos::{
 };
 use raddle_core::{Duration, Header, HeaderInfo, NodeId, Packet, Stream, Time};
 use raddle_packet_sim::{Change, Config, Simulation, Threads};
-use raddle_schemes::expeditus::{Counter, Counters, Expeditus, ROUTING};
 use raddle_schemes::parameter::Value;
+use raddle_schemes::routing::expeditus::{Counter, Counters, Expeditus, ROUTING};
 use raddle_topology::{ClosSize, Topology};
 use raddle_wire::exp::{Tag, Tagged};
 use raddle_wire::tcp::{SYN, Segment};

@@ -5,8 +5,8 @@ mod clos;
 use clos::{AGGREGATIONS, CORES, Heard, TESTBED, TORS, Traffic, fabric, flow, plan, run, settings};
 use raddle_core::{Header, NodeId, PacketKind, Time};
 use raddle_packet_sim::{Config, Simulation};
-use raddle_schemes::expeditus::{Counter, Expeditus, ROUTING};
 use raddle_schemes::parameter::Value;
+use raddle_schemes::routing::expeditus::{Counter, Expeditus, ROUTING};
 
 /// One flow alone, and requests, responses, answers, entries of aggregation switches.
 fn one_flow(dst: u32) -> (Simulation<Heard>, [u64; 4]) {
@@ -81,9 +81,9 @@ fn there_is_no_packet_but_the_transports() {
         simulation.observer().seen.iter().filter(between).count()
     };
     let topology = fabric(TESTBED);
-    let paths = raddle_schemes::next_hops::ShortestPaths::new(&topology);
+    let paths = raddle_schemes::routing::next_hops::ShortestPaths::new(&topology);
     let ecmp = |node| -> Option<Box<dyn raddle_core::Forwarder>> {
-        Some(Box::new(raddle_schemes::ecmp::Ecmp::new(node, &paths, 1)))
+        Some(Box::new(raddle_schemes::routing::ecmp::Ecmp::new(node, &paths, 1)))
     };
     let traffic = Traffic::Tcp(vec![flow(0, 0, 7, 100_000, Time::ZERO)]);
     let (simulation, _) = one_flow(7);

@@ -6,8 +6,8 @@ use clos::{AGGREGATIONS, CORES, TESTBED, TORS, datagram, fabric, link, plan, set
 use raddle_core::{
     DropReason, Forwarder, Header, NodeId, Packet, PortId, PortState, Ports, Rate, Time, Verdict,
 };
-use raddle_schemes::expeditus::{Expeditus, ROUTING};
 use raddle_schemes::parameter::Value;
+use raddle_schemes::routing::expeditus::{Expeditus, ROUTING};
 use raddle_topology::{Clos, ClosSize, Topology};
 use raddle_wire::exp::{Tag, Tagged};
 use raddle_wire::tcp::{ACK, SYN, Segment};

@@ -5,8 +5,8 @@ use raddle_core::{Bytes, Duration, Flow, FlowId, LinkId, NodeId, Rate, Stream, T
 use raddle_packet_sim::{Config, PortSetup, Simulation};
 use raddle_schemes::fluid::Spread;
 use raddle_schemes::parameter::{Settings, Value};
+use raddle_schemes::queue::strict::Strict;
 use raddle_schemes::registry::{self, Plan, ROUTINGS, TRANSPORTS, Transport, Unfit};
-use raddle_schemes::strict::Strict;
 use raddle_topology::builders::{self, ClosRates};
 use raddle_topology::{Topology, XgftSize};
 use std::ops::ControlFlow;

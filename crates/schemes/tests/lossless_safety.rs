@@ -11,8 +11,8 @@ use raddle_core::{
     Rate, Report, Stream, Time, Verdict,
 };
 use raddle_packet_sim::{Config, Observer, Reached, Threads};
+use raddle_schemes::link::pfc;
 use raddle_schemes::parameter::Value;
-use raddle_schemes::pfc;
 use raddle_topology::builders::{self, ClosRates};
 use raddle_topology::{Builder, Shape, Topology, XgftSize};
 

@@ -7,8 +7,8 @@ use raddle_core::{
 };
 use raddle_packet_sim::{Config, Observer, PortSetup, Simulation};
 use raddle_schemes::parameter::{Settings, Value};
-use raddle_schemes::pfq::TRANSPORT;
 use raddle_schemes::registry::Plan;
+use raddle_schemes::transport::pfq::TRANSPORT;
 use raddle_topology::{Topology, builders};
 use std::ops::ControlFlow;
 use std::sync::Arc;

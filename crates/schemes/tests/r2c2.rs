@@ -7,7 +7,7 @@ mod rack;
 use rack::{assert_converged, flow, rack, random_flows, rate, torus, us};
 use raddle_core::{Duration, Header, LinkId, NodeId, PortId, Rate, Report, Time};
 use raddle_packet_sim::Change;
-use raddle_schemes::r2c2::Params;
+use raddle_schemes::transport::r2c2::Params;
 use raddle_topology::builders;
 use raddle_topology::routing::Protocol;
 use std::sync::Arc;
@@ -83,7 +83,7 @@ fn oracle_o9_queues_stay_bounded_under_a_vlb_permutation() {
     let flows: Vec<_> = (0..64).map(|src| flow(src, src, dst(src), LONG, Time::ZERO)).collect();
     let params = Params {
         protocol: Protocol::Vlb,
-        start: raddle_schemes::r2c2::StartPolicy::Local,
+        start: raddle_schemes::transport::r2c2::StartPolicy::Local,
         ..Params::default()
     };
     let peak = |limit| {
@@ -192,7 +192,7 @@ fn oracle_o12_neighbours_use_what_a_host_limited_flow_leaves() {
     let mut flows = vec![flow(0, 0, 2, LONG, Time::ZERO), flow(1, 0, 2, 2_000_000_000, Time::ZERO)];
     flows[1].app_rate = Some(Rate::from_gbps(2));
     // Without an allocation at start, the first rate is that of the first computation, which counts both flows.
-    let params = Params { start: raddle_schemes::r2c2::StartPolicy::Line, ..Params::default() };
+    let params = Params { start: raddle_schemes::transport::r2c2::StartPolicy::Line, ..Params::default() };
     let rack = rack(&topology, params, flows, Some(us(20_000)), vec![], None);
     let heard = rack.simulation.observer();
     let of = |lid: u32| move |packet: &raddle_core::Packet| key_of(packet) & 0xffff == lid;

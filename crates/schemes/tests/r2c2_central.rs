@@ -11,8 +11,8 @@ use raddle_core::{
     Time,
 };
 use raddle_packet_sim::{Change, Config};
-use raddle_schemes::r2c2::{self, Fabric};
-use raddle_schemes::r2c2_central::{CentralNode, Params, Push};
+use raddle_schemes::transport::r2c2::{self, Fabric};
+use raddle_schemes::transport::r2c2_central::{CentralNode, Params, Push};
 use raddle_topology::{Topology, routing::Routing};
 use raddle_wire::r2c2::{ControllerRates, Data, Event, EventKind, FlowRate, Route};
 use std::sync::Arc;

@@ -10,7 +10,7 @@ mod rack;
 use rack::{Rack, assert_alike, flow, rack_under, us};
 use raddle_core::{Duration, Flow, FlowKey, LinkErrors, LinkId, NodeId, Rate, Report, Stream, Time};
 use raddle_packet_sim::{Change, Config};
-use raddle_schemes::r2c2::{Doubt, Params};
+use raddle_schemes::transport::r2c2::{Doubt, Params};
 use raddle_topology::routing::{Protocol, Routing};
 use raddle_topology::{Topology, builders};
 use std::collections::{BTreeMap, BTreeSet};

@@ -8,10 +8,10 @@ use raddle_core::{
     Bytes, DropReason, Duration, Flow, FlowId, Forwarder, Header, HeaderInfo, Host, Input, LinkId, NodeId,
     Output, Packet, PortId, PortState, Ports, Rate, Stream, Time,
 };
-use raddle_schemes::r2c2::{
+use raddle_schemes::transport::r2c2::{
     Doubt, Fabric, Params, Policy, R2c2Node, Selecting, Selection, SourceRoute, StartPolicy,
 };
-use raddle_schemes::r2c2_central::{self, CentralNode, Push};
+use raddle_schemes::transport::r2c2_central::{self, CentralNode, Push};
 use raddle_topology::routing::Protocol;
 use raddle_topology::{Topology, builders};
 use raddle_wire::r2c2::{

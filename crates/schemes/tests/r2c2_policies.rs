@@ -4,7 +4,7 @@ mod rack;
 
 use rack::{flow, rack, rate, torus, us};
 use raddle_core::{Duration, Flow, FlowId, FlowKey, NodeId, Packet, Report, Time};
-use raddle_schemes::r2c2::{Params, Policy, StartPolicy};
+use raddle_schemes::transport::r2c2::{Params, Policy, StartPolicy};
 use std::collections::BTreeMap;
 
 /// What flows on the link from node 3 to node 4 of a ring may have of it.

@@ -9,7 +9,7 @@ use raddle_core::{
     Ports, Report, Time,
 };
 use raddle_packet_sim::{Change, Config, Threads};
-use raddle_schemes::r2c2::{Fabric, Params, R2c2Node};
+use raddle_schemes::transport::r2c2::{Fabric, Params, R2c2Node};
 use raddle_topology::Topology;
 use raddle_topology::routing::Protocol;
 use raddle_wire::r2c2::{Data, FLAG_LAST, Route, flow_handle};

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::MaxMin;
-use crate::fluid_run::{Job, run};
+use crate::fluid::run::{Job, run};
 use proptest::prelude::*;
 use raddle_core::Stream;
 

@@ -35,7 +35,7 @@ use raddle_topology::Topology;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Tables that others read: those of a figure [`crate::figure`], `search` [`crate::search`], `agree` [`crate::agree`].
+/// Tables that others read: those of a figure [`crate::figure`], `search` [`crate::sweep::search`], `agree` [`crate::analysis::agree`].
 const OTHERS_KEYS: [&str; 8] = ["sweep", "search", "figure", "plot", "claim", "scale", "compute", "agree"];
 
 /// The text of an experiment as a tree of values that know their places.

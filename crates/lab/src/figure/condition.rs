@@ -1,7 +1,7 @@
 //! Conditions: which flows, switches or links a measure is of.
 
 use crate::experiment::{At, Cause, Problem, quantity};
-use crate::records::FlowRow;
+use crate::run::records::FlowRow;
 use raddle_core::Bytes;
 
 /// What a measure is of.

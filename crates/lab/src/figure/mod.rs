@@ -7,6 +7,7 @@
 mod claim;
 mod compute;
 mod condition;
+pub(crate) mod draw;
 pub(crate) mod measure;
 mod number;
 mod over_time;
@@ -14,6 +15,7 @@ mod papers;
 mod plot;
 mod reproduce;
 pub(crate) mod runs;
+pub(crate) mod size_class;
 
 pub use claim::{Deviation, Outcome};
 pub use papers::{Paper, names};

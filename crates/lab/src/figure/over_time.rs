@@ -2,7 +2,7 @@
 
 use super::condition::Where;
 use crate::experiment::{Problem, Section};
-use crate::records::{FlowRow, Interval, Records};
+use crate::run::records::{FlowRow, Interval, Records};
 use raddle_core::{Duration, Rate};
 use std::collections::BTreeMap;
 
@@ -172,7 +172,7 @@ mod tests {
             port_changes: 3,
         };
         let intervals = vec![interval(0, 0, 1_250), interval(1, 1, 600), interval(0, 2, 1_250)];
-        let look = |at_ps, ends, bytes| crate::records::QueueLength { at_ps, ends, bytes };
+        let look = |at_ps, ends, bytes| crate::run::records::QueueLength { at_ps, ends, bytes };
         let queue_lengths =
             vec![look(1_000_000, (1, 2), 7), look(1_000_000, (2, 1), 8), look(2_000_000, (1, 2), 9)];
         Records { intervals, queue_lengths, ..Records::default() }

@@ -2,9 +2,9 @@
 
 use super::measure::{Measure, Stat};
 use super::runs::{Labels, Run, Seeds, labels_of, read_labels, replicas, spread};
-use crate::draw::{Cells, Chart, Mark, Plane, Point, Series, cdf};
 use crate::experiment::{Item, Problem, Section, list};
-use crate::size_class::SIZE_BINS;
+use crate::figure::draw::{Cells, Chart, Mark, Plane, Point, Series, cdf};
+use crate::figure::size_class::SIZE_BINS;
 use raddle_records::stats;
 use std::collections::BTreeMap;
 

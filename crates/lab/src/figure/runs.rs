@@ -1,7 +1,7 @@
 //! A figure's runs: where each stands in the grid, and which differ in their seed alone.
 
 use crate::experiment::{Cause, Entry, Item, Problem, Value, list};
-use crate::records::Records;
+use crate::run::records::Records;
 use raddle_records::stats;
 
 /// Where a run stands in its figure's grid: sweep and label.

@@ -7,10 +7,10 @@ use raddle_core::{
     PortId, Rate, Report, Time,
 };
 use raddle_packet_sim::{Config, Observer, PortSetup, Reached, Simulation};
+use raddle_schemes::link::pfc;
 use raddle_schemes::parameter::{Settings, Value};
-use raddle_schemes::pfc;
+use raddle_schemes::queue::strict::Strict;
 use raddle_schemes::registry::{self, CONGESTION_POINTS, Plan};
-use raddle_schemes::strict::Strict;
 use raddle_topology::Topology;
 use raddle_wire::roce;
 use std::ops::ControlFlow;

@@ -5,7 +5,7 @@ use raddle_core::{
     Report, Stream, Time,
 };
 use raddle_packet_sim::{Change, Config, Observer, PortSetup, Simulation};
-use raddle_schemes::r2c2::{Fabric, Params, R2c2Node, SourceRoute};
+use raddle_schemes::transport::r2c2::{Fabric, Params, R2c2Node, SourceRoute};
 use raddle_topology::{Topology, builders};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

@@ -4,7 +4,7 @@ use super::{Build, grid, mean_hops, needed, run};
 use crate::experiment::{Fraction, Problem, Section};
 use crate::figure::runs::{Data, Run};
 use raddle_core::Bytes;
-use raddle_schemes::r2c2::EVENT_BYTES;
+use raddle_schemes::transport::r2c2::EVENT_BYTES;
 use raddle_topology::{Hops, Topology, builders};
 
 /// A flow's START and its FINISH.

@@ -8,7 +8,7 @@ use super::{grid, mean_hops, run};
 use crate::experiment::{Problem, Section};
 use crate::figure::runs::{Data, Run};
 use raddle_core::{Bytes, Duration};
-use raddle_schemes::r2c2::EVENT_BYTES;
+use raddle_schemes::transport::r2c2::EVENT_BYTES;
 use raddle_topology::{Hops, builders};
 
 /// A flow's START and its FINISH.

@@ -1,9 +1,9 @@
 //! `[compute] kind = "rate-overhead"`: what rate computations take, as a share of the interval between them.
 
 use super::{needed, run};
+use crate::analysis::rate_overhead::{Algorithm, Lifetime, Replay, Samples};
 use crate::experiment::{Files, Fraction, Problem, Section, TopologySpec, WorkloadSpec};
 use crate::figure::runs::{Data, Run};
-use crate::rate_overhead::{Algorithm, Lifetime, Replay, Samples};
 use raddle_core::Duration;
 use raddle_topology::routing::Protocol;
 use std::path::Path;

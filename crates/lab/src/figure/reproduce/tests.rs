@@ -243,7 +243,7 @@ fn what_cannot_be_repeated_or_taken_together_is_refused() {
 
 #[test]
 fn flows_that_never_finished_are_told_by_class() {
-    let flow = |size, fct_us| crate::records::FlowRow { size, fct_us, ..Default::default() };
+    let flow = |size, fct_us| crate::run::records::FlowRow { size, fct_us, ..Default::default() };
     let sizes = [(1_000, Some(5.0)), (99_999, None), (2_000_000, None), (3_000_000, None)];
     let records = Records { flows: sizes.map(|(size, fct)| flow(size, fct)).into(), ..Records::default() };
     let unfinished = Unfinished::of("a run".to_owned(), &records).expect("some never finished");

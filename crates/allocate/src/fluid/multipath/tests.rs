@@ -1,0 +1,108 @@
+//! Worked examples, and what must hold of all.
+
+use super::*;
+use crate::Probing;
+use crate::fluid::run::{Job, run, time};
+use proptest::prelude::*;
+
+const PLAIN: Rules = Rules {
+    measure: crate::Measure::Remaining,
+    gives_up: true,
+    probing: Probing::Free,
+    probe_bits: 320.0,
+    least_share: 0.01,
+};
+
+/// Links 0 to 3 leave node 0; the others go on from nodes of their own.
+const FROM: [u32; 8] = [0, 0, 0, 0, 1, 2, 3, 4];
+
+fn ends(links: &[f64; 8], jobs: &[Job]) -> Vec<Option<f64>> {
+    run(&mut Subflows::new(links, FROM.to_vec(), PLAIN), jobs, |_, _, _| {})
+}
+
+fn assert_ends(jobs: &[Job], expected: &[f64]) {
+    let ends = ends(&[1.0; 8], jobs);
+    for (end, expected) in ends.iter().zip(expected) {
+        assert!((end.expect("complete") - expected).abs() < 1e-6, "{ends:?} for {expected:?}");
+    }
+}
+
+#[test]
+fn a_flow_alone_has_all_its_paths() {
+    assert_ends(&[Job::new(6.0, &[0, 4, 1, 5, 2, 6])], &[2.0]);
+    // Two subflows over one link have that link.
+    assert_ends(&[Job::new(6.0, &[0, 4, 0, 5])], &[6.0]);
+}
+
+#[test]
+fn what_paused_subflows_have_goes_to_one_that_sends() {
+    // The short flow has link 1 until 1 s; the other sends all of its 6 on its other path, though link 1 is idle then.
+    assert_ends(&[Job::new(6.0, &[0, 1]), Job::new(1.0, &[1])], &[6.0, 1.0]);
+    // Where others have both links nothing moves, until the first of them is free.
+    assert_ends(&[Job::new(6.0, &[0, 1]), Job::new(1.0, &[1]), Job::new(2.0, &[0])], &[7.0, 1.0, 2.0]);
+}
+
+#[test]
+fn subflows_of_unlike_paths_end_apart() {
+    let mut links = [1.0; 8];
+    links[1] = 0.5;
+    // 3 at 1, and 3 at a half.
+    let ends = ends(&links, &[Job::new(6.0, &[0, 1])]);
+    assert!((ends[0].expect("complete") - 6.0).abs() < 1e-6, "{ends:?}");
+}
+
+#[test]
+fn a_deadline_counts_all_paths_together() {
+    // 6 by 3 s needs two paths.
+    assert_eq!(ends(&[1.0; 8], &[Job::new(6.0, &[0]).due(3.5)]), [None]);
+    let ends_of = |jobs: &[Job]| ends(&[1.0; 8], jobs);
+    assert!(ends_of(&[Job::new(6.0, &[0, 1]).due(3.5)])[0].is_some());
+    // A tighter flow has one of the two from the start: half a second too much.
+    let jobs = [Job::new(2.0, &[1]).due(2.0), Job::new(6.0, &[0, 1]).due(3.5)];
+    let ends = ends_of(&jobs);
+    assert!(ends[0].is_some() && ends[1].is_none(), "{ends:?}");
+}
+
+fn job() -> impl Strategy<Value = Job> {
+    let path = (0..4_u32, 4..8_u32).prop_map(|(first, second)| [first, second]);
+    let row = proptest::collection::vec(path, 1..5).prop_map(|paths| paths.concat());
+    let due = prop_oneof![2 => Just(None), 1 => (0.001..0.05_f64).prop_map(Some)];
+    let arrival = prop_oneof![2 => Just(0.0), 1 => 0.0..0.03_f64];
+    (arrival, 1e5..2e7_f64, due, row).prop_map(|(arrival, size, due, row)| Job {
+        arrival: time(arrival),
+        due: due.map_or(Time::NEVER, |due| time(arrival + due)),
+        ..Job::new(size, &row)
+    })
+}
+
+proptest! {
+    /// All flows end or give up, no link carries more than it can, and rates and bits are those of the subflows.
+    #[test]
+    fn flows_end_and_links_are_not_overrun(mut jobs in proptest::collection::vec(job(), 1..16)) {
+        jobs.sort_by_key(|job| job.arrival);
+        let mut policy = Subflows::new(&[1e9; 8], FROM.to_vec(), PLAIN);
+        let ends = run(&mut policy, &jobs, |policy, now, rates| {
+            let mut load = [0.0; 8];
+            for (slot, &rate) in rates.iter().enumerate().filter(|(_, rate)| !rate.is_nan()) {
+                let of_subflows = || policy.flows[slot].subflows.iter();
+                let sum: f64 = of_subflows().map(|&of| policy.schedule.rate_bps(of)).sum();
+                assert_eq!(rate.to_bits(), sum.to_bits());
+                let mut work = policy.flows[slot].work.clone();
+                work.advance(now);
+                let left: f64 = of_subflows().map(|&of| policy.schedule.remaining_bits(now, of)).sum();
+                assert!((work.remaining_bits - left).abs() < 0.1, "{slot} at {now}: {left} bits are left");
+                let paused = policy.flows[slot].subflows.iter().any(|&of| policy.schedule.rate_bps(of) == 0.0);
+                assert!(!paused || rate == 0.0, "{slot} at {now} leaves bits where nothing moves");
+                for &of in &policy.flows[slot].subflows {
+                    for &(link, _) in policy.schedule.row(of) {
+                        load[link as usize] += policy.schedule.rate_bps(of);
+                    }
+                }
+            }
+            assert!(load.iter().all(|&load| load <= 1e9 * (1.0 + 1e-9)), "{load:?} at {now}");
+        });
+        for (job, end) in jobs.iter().zip(ends) {
+            prop_assert!(end.is_some() || job.due != Time::NEVER);
+        }
+    }
+}

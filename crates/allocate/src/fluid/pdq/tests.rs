@@ -1,0 +1,213 @@
+//! Worked examples, and the schedule kept against the schedule from scratch.
+
+use super::*;
+use crate::fluid::run::{Job, run, time};
+use proptest::prelude::*;
+use raddle_core::Duration;
+
+/// Shortest remaining time first, and no more.
+const PLAIN: Rules = Rules {
+    measure: Measure::Remaining,
+    gives_up: false,
+    probing: Probing::Free,
+    probe_bits: 320.0,
+    least_share: 0.01,
+};
+
+/// Runs jobs on links, checks all rates on the way, and returns when they end.
+fn ends(links: &[f64], rules: Rules, jobs: &[Job]) -> Vec<Option<f64>> {
+    run(&mut Criticality::new(links, rules), jobs, is_right)
+}
+
+/// That rates and lists are what they are from scratch.
+fn is_right(policy: &Criticality, now: Time, rates: &[f64]) {
+    let largest = policy.links.iter().map(|link| link.line_bps).fold(0.0, f64::max);
+    for (slot, expected) in reference::rates(policy, now).into_iter().enumerate().take(rates.len()) {
+        let rate = rates[slot];
+        assert_eq!(policy.flows[slot].live, !rate.is_nan(), "slots that are used");
+        if !rate.is_nan() {
+            assert!(
+                (rate - expected).abs() <= 1e-9 * largest,
+                "slot {slot} at {now}: {rate}, not {expected}"
+            );
+        }
+    }
+    let waiting: usize = policy.links.iter().map(|link| link.waiting.len()).sum();
+    let paused = policy.flows.iter().filter(|flow| flow.live && flow.granted_bps == 0.0).count();
+    assert_eq!(waiting, paused, "who does not send waits at one link");
+}
+
+fn assert_ends(links: &[f64], rules: Rules, jobs: &[Job], expected: &[f64]) {
+    let ends = ends(links, rules, jobs);
+    for (end, expected) in ends.iter().zip(expected) {
+        let end = end.expect("complete");
+        assert!((end - expected).abs() < 1e-6, "{ends:?} for {expected:?}");
+    }
+}
+
+#[test]
+fn oracle_13_6_three_flows_share_a_unit_link() {
+    let jobs = [(1.0, 1.0), (2.0, 4.0), (3.0, 6.0)].map(|(size, due)| Job::new(size, &[0]).due(due));
+    assert_ends(&[1.0], PLAIN, &jobs, &[1.0, 3.0, 6.0]);
+    let jobs = [1.0, 2.0, 3.0].map(|size| Job::new(size, &[0]));
+    assert_ends(&[1.0], Rules::default(), &[jobs[0].clone()], &[1.0]);
+    assert_ends(&[1.0], PLAIN, &jobs, &[1.0, 3.0, 6.0]);
+    let reversed = [3.0, 2.0, 1.0].map(|size| Job::new(size, &[0]));
+    assert_ends(&[1.0], PLAIN, &reversed, &[6.0, 3.0, 1.0]);
+}
+
+#[test]
+fn oracle_13_5_a_chain_sends_in_parallel_what_it_can() {
+    // F1 on a, F2 on a and b, F3 on b; when F1 ends, F3 has become shorter than F2.
+    let jobs = [Job::new(8e6, &[0]), Job::new(12e6, &[0, 1]), Job::new(16e6, &[1])];
+    assert_ends(&[1e9, 1e9], PLAIN, &jobs, &[0.008, 0.028, 0.016]);
+}
+
+#[test]
+fn a_more_critical_flow_takes_over_at_once() {
+    // Oracle 13-4 without latencies: 4 MB from the start, 100 KB at 5 ms.
+    let jobs = [Job::new(32e6, &[0]), Job::new(0.8e6, &[0]).at(0.005)];
+    assert_ends(&[1e9], PLAIN, &jobs, &[0.0328, 0.0058]);
+}
+
+#[test]
+fn deadlines_come_before_sizes() {
+    let jobs = [Job::new(1.0, &[0]), Job::new(5.0, &[0]).due(9.0), Job::new(1.0, &[0]).due(10.0)];
+    assert_ends(&[1.0], PLAIN, &jobs, &[7.0, 5.0, 6.0]);
+}
+
+#[test]
+fn a_faster_flow_passes_a_slower_one_on_a_common_link() {
+    // The first, slow at first as its second link has half the rate, is passed by the second when both have 2 left.
+    // They started with 4 and 6, at rates 1/2 and 1 of what they could have; then the second has all it can.
+    let links = [3.0, 1.0];
+    let mut slow = Job::new(4.0, &[0]);
+    slow.demand_bps = 2.0;
+    let mut fast = Job::new(2.0, &[0]);
+    fast.demand_bps = 1.0;
+    // Alone: 2 s and 2 s; the first is more critical by order. Both get all they can.
+    assert_ends(&links, PLAIN, &[slow, fast], &[2.0, 2.0]);
+    // A has 8 left at rate 1 of 4 it could have, as a more critical X takes 3 of 4 on link 0; B has 9 left on links 1 and 2.
+    let links = [4.0, 4.0];
+    let x = Job { demand_bps: 3.0, ..Job::new(3.0, &[0]) };
+    let a = Job::new(8.0, &[0, 1]);
+    let b = Job::new(9.0, &[1]);
+    // X to 1 s; A at 1, B at 3 of 4 until A has 2 - t/4 and B 2.25 - 3t/4 s left alone: t = 0.5. Then B at 4, A at 0 to
+    // B's end: 7.5/4 s on. A was at 7.5 then.
+    assert_ends(&links, PLAIN, &[x, a, b], &[1.0, 2.375 + 7.5 / 4.0, 2.375]);
+}
+
+#[test]
+fn flows_give_up_when_they_cannot_make_it_alone() {
+    // The second waits for the first until 3 s, and could not be complete before 3 + 4.
+    let jobs = [Job::new(3.0, &[0]).due(3.5), Job::new(4.0, &[0]).due(6.0)];
+    let rules = Rules { gives_up: true, ..PLAIN };
+    let mut given_up_at = None;
+    let mut policy = Criticality::new(&[1.0], rules);
+    let ends = run(&mut policy, &jobs, |policy, now, rates| {
+        is_right(policy, now, rates);
+        if policy.vacant == [1] && given_up_at.is_none() {
+            given_up_at = Some(now);
+        }
+    });
+    assert_eq!(ends[1], None);
+    assert!((ends[0].expect("complete") - 3.0).abs() < 1e-9);
+    let at = given_up_at.expect("it gave up").as_secs_f64();
+    assert!((at - 2.0).abs() < 1e-6, "out of reach at 6 - 4 s, given up at {at}");
+    // Specification §13 oracle 10: 1 MB by 5 ms does not fit, so it does not start.
+    assert_eq!(self::ends(&[1e9], Rules::default(), &[Job::new(8.22e6, &[0]).due(0.005)]), [None]);
+}
+
+#[test]
+fn probes_of_paused_flows_take_their_share() {
+    // Specification §1: a 40 B probe every 150 us takes 0.213 % of 1 Gbps.
+    let rate = |probing, count: usize| {
+        let mut policy = Criticality::new(&[1e9], Rules { probing, ..PLAIN });
+        let jobs: Vec<Job> = (0..count).map(|i| Job::new(1e6 + i as f64, &[0])).collect();
+        let mut first = 0.0;
+        run(&mut policy, &jobs, |policy, now, rates| {
+            is_right(policy, now, rates);
+            if now == Time::ZERO {
+                first = rates[0];
+            }
+        });
+        1.0 - first / 1e9
+    };
+    assert!((rate(Probing::EveryRtt, 2) - 0.002_133).abs() < 1e-6);
+    assert!((rate(Probing::EveryRtt, 101) - 0.213_3).abs() < 1e-4);
+    // Specification §4.3: 100 paused flows probe about 5 + 5 ln(n/5) = 20 times a round trip.
+    let suppressed = rate(Probing::Suppressed, 101);
+    assert!((suppressed / 0.002_133 - 20.0).abs() < 1.5, "{suppressed}");
+    assert!(rate(Probing::Free, 101).abs() < 1e-12);
+}
+
+#[test]
+fn sizes_are_estimated_by_what_was_sent() {
+    // Steps of 2: A sends 2, then B (new, nothing sent) 2, then A 2 (by order), and so on.
+    let rules = Rules { measure: Measure::Sent { step_bits: 2.0 }, ..PLAIN };
+    assert_ends(&[1.0], rules, &[Job::new(5.0, &[0]), Job::new(3.0, &[0])], &[8.0, 7.0]);
+}
+
+#[test]
+fn random_criticality_is_drawn_once() {
+    let rules = |seed| Rules { measure: Measure::Random { seed }, ..PLAIN };
+    let jobs: Vec<Job> = (1..8_u32).map(|size| Job::new(size.into(), &[0])).collect();
+    let orders: Vec<Vec<usize>> = (0..4)
+        .map(|seed| {
+            let ends = ends(&[1.0], rules(seed), &jobs);
+            let mut order: Vec<usize> = (0..jobs.len()).collect();
+            order.sort_by(|&a, &b| ends[a].expect("complete").total_cmp(&ends[b].expect("complete")));
+            order
+        })
+        .collect();
+    assert!(orders.windows(2).any(|pair| pair[0] != pair[1]), "{orders:?}");
+}
+
+fn job() -> impl Strategy<Value = Job> {
+    let row =
+        proptest::collection::btree_map(0..6_u32, prop_oneof![3 => Just(1.0_f32), 1 => 0.2..1.0_f32], 1..4);
+    let due = prop_oneof![2 => Just(None), 1 => (0.001..0.05_f64).prop_map(Some), 1 => Just(Some(0.03))];
+    let demand = prop_oneof![3 => Just(f64::INFINITY), 1 => 1e8..2e9_f64];
+    // Some sizes and arrivals tie.
+    let size = prop_oneof![Just(1e6), 1e5..2e7_f64];
+    let arrival = prop_oneof![2 => Just(0.0), 1 => 0.0..0.03_f64];
+    (arrival, size, due, demand, 50..400_u64, row).prop_map(
+        |(arrival, size_bits, due, demand_bps, rtt, row)| Job {
+            arrival: time(arrival),
+            size_bits,
+            due: due.map_or(Time::NEVER, time),
+            demand_bps,
+            rtt: Duration::from_us(rtt),
+            row: row.into_iter().collect(),
+        },
+    )
+}
+
+fn rules() -> impl Strategy<Value = Rules> {
+    let measure = prop_oneof![
+        4 => Just(Measure::Remaining),
+        1 => any::<u64>().prop_map(|seed| Measure::Random { seed }),
+        1 => Just(Measure::Sent { step_bits: 4e5 }),
+    ];
+    let probing = prop_oneof![Just(Probing::Free), Just(Probing::EveryRtt), Just(Probing::Suppressed)];
+    (measure, any::<bool>(), probing).prop_map(|(measure, gives_up, probing)| Rules {
+        measure,
+        gives_up,
+        probing,
+        ..PLAIN
+    })
+}
+
+proptest! {
+    /// At every event of a run all rates are what they are from scratch.
+    #[test]
+    fn the_schedule_is_that_from_scratch(
+        rules in rules(),
+        capacities in proptest::collection::vec(prop_oneof![2 => Just(1e9), 1 => 2e8..4e9_f64], 6),
+        mut jobs in proptest::collection::vec(job(), 1..24),
+    ) {
+        jobs.sort_by_key(|job| job.arrival);
+        let ends = ends(&capacities, rules, &jobs);
+        prop_assert!(rules.gives_up || ends.iter().all(Option::is_some));
+    }
+}

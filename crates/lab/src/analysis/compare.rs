@@ -1,0 +1,356 @@
+//! Finished runs side by side.
+
+use crate::figure::draw::{Chart, Mark, Plane, Point, Series, cdf, draw};
+use crate::figure::size_class::{SIZE_BINS, SizeClass};
+use crate::run::directory;
+use crate::run::records::Records;
+use crate::{Error, table};
+use raddle_records::{Table, stats};
+use serde_json::{Value, json};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Whether a number of one run is worth dividing by that of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// It is: a time, a rate, an amount of what should be small or large.
+    Measured,
+    /// It is not: it says what ran, or how much of it.
+    Given,
+}
+
+/// Rows before those of classes: their place in `summary.json`, and their name.
+const RUN: [(&str, &str, Kind); 3] = [
+    ("/seed", "seed", Kind::Given),
+    ("/flows", "flows", Kind::Given),
+    ("/delivered", "delivered", Kind::Given),
+];
+
+/// Rows of a class of flows, within its entry.
+const CLASS: [(&str, &str, Kind); 11] = [
+    ("flows", "finished", Kind::Given),
+    ("unfinished", "unfinished", Kind::Given),
+    ("fct_mean_us", "FCT mean us", Kind::Measured),
+    ("fct_p50_us", "FCT p50 us", Kind::Measured),
+    ("fct_p95_us", "FCT p95 us", Kind::Measured),
+    ("fct_p99_us", "FCT p99 us", Kind::Measured),
+    ("slowdown_mean", "slowdown mean", Kind::Measured),
+    ("slowdown_p50", "slowdown p50", Kind::Measured),
+    ("slowdown_p95", "slowdown p95", Kind::Measured),
+    ("slowdown_p99", "slowdown p99", Kind::Measured),
+    ("goodput_mean_gbps", "goodput mean Gbps", Kind::Measured),
+];
+
+/// Rows after them.
+const FABRIC: [(&str, &str, Kind); 5] = [
+    ("/peak_queue_p99_bytes", "peak queue p99 B", Kind::Measured),
+    ("/peak_queue_max_bytes", "peak queue max B", Kind::Measured),
+    ("/drops", "drops", Kind::Measured),
+    ("/totals/data/packets", "data packet-hops", Kind::Measured),
+    ("/digest", "digest", Kind::Given),
+];
+
+/// Rows after these: the tier of switches, and the row's name.
+const IMBALANCE: [(u64, &str); 2] =
+    [(1, "imbalance of uplinks, tier 1"), (2, "imbalance of uplinks, tier 2")];
+
+/// What brackets and classes mean.
+const DEFINITIONS: &str = "
+In brackets: over the first run. FCT: from the hand-over to the transport to the last byte delivered in order.
+Slowdown: FCT over that of the flow alone on one shortest path. Percentiles by nearest rank, of finished flows.
+";
+
+/// A line of the comparison: a value a run.
+struct Line {
+    /// The class of flows, if it is about one.
+    class: Option<&'static str>,
+    name: &'static str,
+    kind: Kind,
+    values: Vec<Value>,
+}
+
+impl Line {
+    /// Over the first run, if that makes sense.
+    fn ratio(&self, run: usize) -> Option<f64> {
+        let number = |run: usize| self.values[run].as_f64();
+        let (first, this) = (number(0)?, number(run)?);
+        (self.kind == Kind::Measured && run > 0 && first != 0.0).then(|| this / first)
+    }
+}
+
+/// Finished runs side by side. Its `Display` is a table for people.
+pub struct Comparison {
+    names: Vec<String>,
+    directories: Vec<PathBuf>,
+    summaries: Vec<Value>,
+    differences: Vec<String>,
+}
+
+impl Comparison {
+    /// Reads run directories, the first of which is what the others are held against.
+    ///
+    /// # Errors
+    /// If one of them is no run directory.
+    pub fn read(directories: &[&Path]) -> Result<Self, Error> {
+        let summaries = directories.iter().map(|path| summary(path)).collect::<Result<Vec<_>, _>>()?;
+        let mut comparison = Self {
+            names: names(directories),
+            directories: directories.iter().map(|path| path.to_path_buf()).collect(),
+            summaries,
+            differences: Vec::new(),
+        };
+        let flows = directories.iter().map(|path| flows(path)).collect::<Result<Vec<_>, _>>()?;
+        comparison.note("flows", |run| same_flows(&flows[0], &flows[run]));
+        let fabrics = directories.iter().map(|path| fabric(path)).collect::<Result<Vec<_>, _>>()?;
+        comparison.note("fabric", |run| fabrics[0] == fabrics[run]);
+        Ok(comparison)
+    }
+
+    /// The runs that delivered nothing: their names and the errors that their summaries keep.
+    #[must_use]
+    pub fn failures(&self) -> Vec<(&str, &Value)> {
+        let errors =
+            self.names.iter().zip(&self.summaries).map(|(name, summary)| (name.as_str(), &summary["error"]));
+        errors.filter(|(_, error)| !error.is_null()).collect()
+    }
+
+    /// Notes which runs are not like the first.
+    fn note(&mut self, what: &str, like_first: impl Fn(usize) -> bool) {
+        let others = (1..self.names.len()).filter(|&run| !like_first(run));
+        let others: Vec<_> = others.map(|run| self.names[run].as_str()).collect();
+        if let (Some(first), false) = (self.names.first(), others.is_empty()) {
+            self.differences.push(format!("other {what} than {first}: {}", others.join(", ")));
+        }
+    }
+
+    fn lines(&self) -> Vec<Line> {
+        let line = |class, name, kind, pointer: &str| {
+            let value = |summary: &Value| summary.pointer(pointer).cloned().unwrap_or(Value::Null);
+            Line { class, name, kind, values: self.summaries.iter().map(value).collect() }
+        };
+        let mut lines: Vec<_> =
+            RUN.iter().map(|&(pointer, name, kind)| line(None, name, kind, pointer)).collect();
+        for (i, class) in SizeClass::WITH_ALL.iter().enumerate() {
+            let of_class = |&(key, name, kind): &(&str, &'static str, Kind)| {
+                line(Some(class.name), name, kind, &format!("/classes/{i}/{key}"))
+            };
+            lines.extend(CLASS.iter().map(of_class));
+        }
+        lines.extend(FABRIC.iter().map(|&(pointer, name, kind)| line(None, name, kind, pointer)));
+        lines.extend(IMBALANCE.map(|(tier, name)| {
+            let values = self.summaries.iter().map(|summary| imbalance(summary, tier)).collect();
+            Line { class: None, name, kind: Kind::Measured, values }
+        }));
+        // What no run recorded is not worth a line.
+        lines.retain(|line| line.values.iter().any(|value| !value.is_null()));
+        lines
+    }
+
+    /// The runs' summaries, their differences in set-up, and every number over that of the first run.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let runs: Vec<_> = (0..self.names.len())
+            .map(|i| json!({ "run": self.names[i], "summary": self.summaries[i] }))
+            .collect();
+        let line = |line: &Line| {
+            let ratios: Vec<_> = (0..line.values.len()).map(|run| line.ratio(run)).collect();
+            json!({
+                "class": line.class, "measure": line.name, "values": line.values, "over_first": ratios,
+            })
+        };
+        let lines: Vec<_> = self.lines().iter().map(line).collect();
+        json!({ "runs": runs, "differences": self.differences, "measures": lines })
+    }
+
+    /// Draws slowdown against size and the distribution of FCTs, a curve a run.
+    ///
+    /// # Errors
+    /// If a run's records cannot be read, or the file is neither SVG nor PNG or cannot be written.
+    pub fn plot(&self, file: &Path) -> Result<(), Error> {
+        if !file.extension().is_some_and(|extension| extension == "svg" || extension == "png") {
+            let what = format!("{} is no name of a picture", file.display());
+            return Err(Error::Usage { what, hint: "call it .svg or .png".to_owned() });
+        }
+        let records = self.directories.iter().map(|path| Records::read(path, 0.0));
+        let records = records.collect::<Result<Vec<_>, _>>()?;
+        let series = |points: &dyn Fn(&Records) -> Vec<Point>| -> Vec<Series> {
+            let named = self.names.iter().zip(&records);
+            named.map(|(name, records)| Series { label: name.clone(), points: points(records) }).collect()
+        };
+        let mut charts = Vec::new();
+        for p in [50.0, 99.0] {
+            let title = format!("p{p} slowdown of flows by size, {SIZE_BINS} bins");
+            let words =
+                [title.as_str(), "size of the flow (bytes)", "slowdown: FCT over that of the flow alone"];
+            charts.push(chart(words, true, series(&|records| by_size(records, p))));
+        }
+        for class in [SizeClass::PARTS[0], SizeClass::PARTS[2]] {
+            let series = series(&|records| fcts(records, class));
+            if series.iter().all(|curve| curve.points.is_empty()) {
+                continue;
+            }
+            let title = format!("Flows {}", class.name);
+            charts.push(chart(
+                [title.as_str(), "flow completion time (us)", "share of flows"],
+                false,
+                series,
+            ));
+        }
+        draw(&charts, file)
+    }
+}
+
+/// A chart over a logarithmic axis, with these words for title and axes.
+fn chart([title, x_label, y_label]: [&str; 3], log_y: bool, series: Vec<Series>) -> Chart {
+    Chart::Plane(Plane {
+        title: title.to_owned(),
+        x_label: x_label.to_owned(),
+        y_label: y_label.to_owned(),
+        ticks: None,
+        log_x: true,
+        log_y,
+        mark: Mark::Curves,
+        series,
+    })
+}
+
+/// A percentile of slowdown against size, in bins.
+fn by_size(records: &Records, p: f64) -> Vec<Point> {
+    let flows = records.flows.iter().filter_map(|flow| Some((flow.size as f64, flow.slowdown?)));
+    let bins = stats::equal_count_bins(flows.collect(), SIZE_BINS);
+    bins.iter().filter_map(|(size, sample)| Some((*size, stats::percentile(sample, p)?).into())).collect()
+}
+
+/// The distribution of a class's FCTs.
+fn fcts(records: &Records, class: SizeClass) -> Vec<Point> {
+    let flows = records.flows.iter().filter(|flow| class.holds(flow.size));
+    let mut sample: Vec<f64> = flows.filter_map(|flow| flow.fct_us).collect();
+    stats::sort(&mut sample);
+    cdf(&sample)
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rows = vec![[String::new()].iter().chain(&self.names).cloned().collect::<Vec<_>>()];
+        let mut class = None;
+        for line in self.lines() {
+            if line.class != class {
+                class = line.class;
+                rows.extend(class.map(|class| vec![class.to_owned()]));
+            }
+            let name = if class.is_some() { format!("  {}", line.name) } else { line.name.to_owned() };
+            let cell = |(run, value)| {
+                let ratio = line.ratio(run).map_or(String::new(), |ratio| format!(" ({ratio:.2})"));
+                shown(value) + &ratio
+            };
+            rows.push([name].into_iter().chain(line.values.iter().enumerate().map(cell)).collect());
+        }
+        f.write_str(&table(&rows))?;
+        f.write_str(DEFINITIONS)?;
+        for difference in &self.differences {
+            write!(f, "\nnot the same experiment: {difference}")?;
+        }
+        for (name, error) in self.failures() {
+            write!(f, "\n{name} failed: {}", error["message"].as_str().unwrap_or_default())?;
+        }
+        Ok(())
+    }
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
+            Some(number) if number >= 1e4 => format!("{number:.0}"),
+            Some(number) => format!("{number:.2}"),
+            None => number.to_string(),
+        },
+        Value::String(text) => text.chars().take(12).collect(),
+        _ => "-".to_owned(),
+    }
+}
+
+/// The directories' own names, or if two have the same one, their whole paths.
+fn names(directories: &[&Path]) -> Vec<String> {
+    let own = |path: &&Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let names: Vec<String> = directories.iter().map(own).collect();
+    let twice = (1..names.len()).any(|i| names[..i].contains(&names[i]));
+    if twice { directories.iter().map(|path| path.display().to_string()).collect() } else { names }
+}
+
+fn no_run(path: &Path, why: impl fmt::Display) -> Error {
+    let hint = "a run directory, as `raddle run` leaves it, holds summary.json".to_owned();
+    Error::Usage { what: format!("{}: {why}", path.display()), hint }
+}
+
+fn summary(directory: &Path) -> Result<Value, Error> {
+    let path = directory.join(directory::SUMMARY);
+    let text = std::fs::read_to_string(&path).map_err(|error| no_run(&path, error))?;
+    serde_json::from_str(&text).map_err(|error| no_run(&path, error))
+}
+
+/// A summary's mean imbalance of a tier of switches; those of tiers without uplinks to choose from are not there.
+fn imbalance(summary: &Value, tier: u64) -> Value {
+    let tiers = summary["imbalance"].as_array().map_or(&[][..], Vec::as_slice);
+    let of_tier = tiers.iter().find(|entry| entry["tier"] == tier);
+    of_tier.map_or(Value::Null, |entry| entry["mean"].clone())
+}
+
+/// `[topology]` of the run's experiment, defaults included.
+fn fabric(directory: &Path) -> Result<Option<toml::Value>, Error> {
+    let path = directory.join(directory::EXPERIMENT);
+    let text = std::fs::read_to_string(&path).map_err(|error| no_run(&path, error))?;
+    let experiment: toml::Table = text.parse().map_err(|error: toml::de::Error| no_run(&path, error))?;
+    Ok(experiment.get("topology").cloned())
+}
+
+/// Of each flow that started: its number, ends, size and start, in order.
+fn flows(directory: &Path) -> Result<Vec<[u64; 5]>, Error> {
+    let table = Table::read(&directory.join(directory::FLOWS))?;
+    let columns = ["flow", "src", "dst", "size_bytes", "start_ps"].map(|name| table.integers(name));
+    let [ids, srcs, dsts, sizes, starts] = columns;
+    let columns = [ids?, srcs?, dsts?, sizes?, starts?];
+    let flow = |row: usize| columns.map(|column| column[row].unwrap_or_default());
+    let mut flows: Vec<_> = (0..table.rows).map(flow).collect();
+    flows.sort_unstable();
+    Ok(flows)
+}
+
+/// Whether two runs saw the same flows, as far as both went.
+fn same_flows(a: &[[u64; 5]], b: &[[u64; 5]]) -> bool {
+    a.iter().zip(b).all(|(a, b)| a == b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_that_ended_early_saw_the_same_flows_as_far_as_they_went() {
+        let flows = [[0, 1, 2, 1_000, 5], [1, 2, 1, 2_000, 6]];
+        assert!(same_flows(&flows, &flows[..1]));
+        assert!(!same_flows(&flows, &[[0, 1, 2, 1_001, 5]]));
+    }
+
+    #[test]
+    fn imbalance_is_that_of_the_tier() {
+        let summary = json!({ "imbalance": [{ "tier": 2, "samples": 7, "mean": 0.5 }] });
+        assert_eq!([1, 2].map(|tier| imbalance(&summary, tier)), [Value::Null, json!(0.5)]);
+        assert_eq!(imbalance(&json!({}), 1), Value::Null);
+    }
+
+    #[test]
+    fn runs_of_one_name_are_called_by_their_paths() {
+        let paths = [Path::new("a/run"), Path::new("b/run"), Path::new("c")];
+        assert_eq!(names(&paths), ["a/run", "b/run", "c"]);
+        assert_eq!(names(&paths[1..]), ["run", "c"]);
+    }
+
+    #[test]
+    fn only_what_is_measured_is_held_against_the_first_run() {
+        let line = |kind, values: [Value; 3]| Line { class: None, name: "", kind, values: values.into() };
+        let measured = line(Kind::Measured, [json!(2), json!(3.0), Value::Null]);
+        assert_eq!([0, 1, 2].map(|run| measured.ratio(run)), [None, Some(1.5), None]);
+        assert_eq!(line(Kind::Given, [json!(2), json!(3), json!(4)]).ratio(1), None);
+        assert_eq!(line(Kind::Measured, [json!(0), json!(3), json!(4)]).ratio(1), None);
+    }
+}

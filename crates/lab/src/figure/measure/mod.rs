@@ -1,0 +1,467 @@
+//! Measures: a number out of a run's records.
+
+mod of;
+mod stat;
+
+pub(super) use stat::Stat;
+
+use super::condition::Where;
+use super::over_time::Window;
+use super::runs::{Data, Labels, Run, Seeds, read_labels, replicas};
+use crate::experiment::{Problem, Section};
+use crate::run::records::{FlowRow, Records};
+use of::Of;
+use raddle_records::stats;
+
+/// Fewer flows than this have no p99.9 worth the name.
+const ENOUGH_FOR_P999: usize = 1_000;
+
+/// How a flow or link is held against itself in another run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Comparison {
+    /// How far it is from there, as a share.
+    Deviation,
+    /// How many times as much it is.
+    Ratio,
+}
+
+impl Comparison {
+    fn of(self, value: f64, base: f64) -> f64 {
+        let difference = (value - base).abs();
+        // Nothing is as much as nothing.
+        match self {
+            Self::Ratio => {
+                if difference == 0.0 {
+                    1.0
+                } else {
+                    value / base
+                }
+            }
+            Self::Deviation => {
+                if difference == 0.0 {
+                    0.0
+                } else {
+                    difference / base.abs()
+                }
+            }
+        }
+    }
+}
+
+/// A number out of a run.
+#[derive(Debug, Clone)]
+pub(crate) struct Measure {
+    of: Of,
+    pub(super) stat: Stat,
+    wanted: Option<Where>,
+    window: Window,
+    /// If not empty, what is measured of each flow or link is held against what it is in the run with these labels and
+    /// otherwise the same ones.
+    against: Labels,
+    /// How.
+    comparison: Comparison,
+    /// If not empty, the statistic is what it is beyond that of the run with these labels and otherwise the same ones.
+    beyond: Labels,
+    /// If not empty, the statistic is how many times that of the run with these labels and otherwise the same ones.
+    relative: Labels,
+    /// If there are any, the statistic is how many times that of these flows or links of the same run.
+    relative_where: Option<Where>,
+}
+
+impl Measure {
+    /// Reads the keys `of`, `stat`, `least`, `most`, `where`, `from`, `to`, `share_of`, `against` or `ratio_to`, `beyond`,
+    /// `relative` and `relative_where` of a section.
+    pub(crate) fn read(section: &mut Section<'_>) -> Result<Self, Problem> {
+        let of = section.choice("of", "measure", &Of::NAMES, Some("value"))?;
+        let stat = Stat::read(section)?;
+        let wanted = Self::read_where(section, "where", of)?;
+        let relative_where = Self::read_where(section, "relative_where", of)?;
+        let window = Window::read(section, of.is_rate(), of.is_timed())?;
+        let (mut against, ratio_to) =
+            (read_labels(section.item("against"))?, read_labels(section.item("ratio_to"))?);
+        let mut comparison = Comparison::Deviation;
+        if !ratio_to.is_empty() {
+            let hint = "keep `against` for how far, or `ratio_to` for how many times";
+            section.ensure(against.is_empty(), "ratio_to", "flows held against others twice", hint)?;
+            (against, comparison) = (ratio_to, Comparison::Ratio);
+        }
+        let beyond = read_labels(section.item("beyond"))?;
+        let relative = read_labels(section.item("relative"))?;
+        Ok(Self { of, stat, wanted, window, against, comparison, beyond, relative, relative_where })
+    }
+
+    /// The labels of runs that it is held against, with their sweeps.
+    pub(crate) fn bases(&self) -> impl Iterator<Item = &(String, String)> {
+        self.against.iter().chain(&self.beyond).chain(&self.relative)
+    }
+
+    /// Whether it is relative to the runs with this label of a sweep and otherwise the same ones.
+    pub(super) fn is_base(&self, sweep: &str, label: &str) -> bool {
+        matches!(&self.relative[..], [(over, base)] if over == sweep && base == label)
+    }
+
+    /// Whether it is measured of flows, each of which has a size.
+    pub(crate) fn is_of_flows(&self) -> bool {
+        self.of.is_of_flows()
+    }
+
+    /// The most that a run can come to, where that is known.
+    pub(crate) fn most(&self) -> Option<f64> {
+        self.of.most().filter(|_| self.stat == Stat::Mean)
+    }
+
+    /// Whether a flow that never finished is not in it.
+    pub(super) fn is_of_finished_flows(&self) -> bool {
+        self.of.is_of_finished_flows()
+    }
+
+    /// Whether it is measured over simulated time.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.of.is_timed()
+    }
+
+    /// Reads a key such as `where` of a section, which must be a condition on what is measured.
+    fn read_where(section: &mut Section<'_>, key: &str, of: Of) -> Result<Option<Where>, Problem> {
+        let Some(text) = section.optional::<String>(key)? else { return Ok(None) };
+        let wanted = Where::read(&text, section.at_key(key))?;
+        let fits = match wanted {
+            Where::Tier(_) => of == Of::Imbalance,
+            Where::Link(..) => of == Of::QueueLength,
+            _ => of.is_of_flows(),
+        };
+        let hint = "sizes, numbers and ends are of flows, tiers of imbalance, links of queue_length";
+        section.ensure(fits, key, "a condition on what is not measured", hint)?;
+        Ok(Some(wanted))
+    }
+
+    /// The same of other flows or links: those of the key `where` of a section.
+    pub(super) fn read_of_those(&self, section: &mut Section<'_>) -> Result<Self, Problem> {
+        Ok(Self { wanted: Self::read_where(section, "where", self.of)?, ..self.clone() })
+    }
+
+    /// Refuses a rate over a time that nobody has said the end of, in the section that it was read from.
+    pub(super) fn ensure_closed(&self, section: &Section<'_>) -> Result<(), Problem> {
+        let closed = !self.of.is_rate() || self.window.is_closed();
+        section.ensure(
+            closed,
+            "of",
+            "a rate over a time without end",
+            "for example: from = \"2 ms\", to = \"12 ms\"",
+        )
+    }
+
+    /// The same of another statistic.
+    pub(super) fn with(&self, stat: Stat) -> Self {
+        Self { stat, ..self.clone() }
+    }
+
+    /// What it is.
+    pub(super) fn what(&self) -> &'static str {
+        self.of.words().0
+    }
+
+    /// What it is and its unit, for an axis.
+    pub(super) fn label(&self) -> String {
+        let (what, unit) = self.of.words();
+        if !self.against.is_empty() {
+            let base: Vec<_> =
+                self.against.iter().map(|(sweep, label)| format!("{sweep} = {label}")).collect();
+            let base = base.join(", ");
+            return match self.comparison {
+                Comparison::Deviation => format!("{what}: difference from {base}, as a share"),
+                Comparison::Ratio => format!("{what}, times that with {base}"),
+            };
+        }
+        if let Some((_, label)) = self.relative.first() {
+            return format!("{what}, times that of {label}");
+        }
+        let unit = if self.window.is_of_shares() { "as a share" } else { unit };
+        if unit.is_empty() { what.to_owned() } else { format!("{what} ({unit})") }
+    }
+
+    /// The sample of `run`, one of a figure's `runs`, sorted.
+    pub(super) fn sample(&self, run: &Run, runs: &[Run]) -> Vec<f64> {
+        let mut sample: Vec<f64> = self.compared(run, runs).into_iter().map(|(_, value)| value).collect();
+        stats::sort(&mut sample);
+        sample
+    }
+
+    /// The size of each flow and what is measured of it.
+    pub(super) fn by_size(&self, run: &Run, runs: &[Run]) -> Vec<(f64, f64)> {
+        let Data::Records(records) = &run.data else { return Vec::new() };
+        let sized = |(id, value)| {
+            let place = records.flows.binary_search_by_key(&id, |flow| flow.id).ok()?;
+            Some((records.flows[place].size as f64, value))
+        };
+        self.compared(run, runs).into_iter().filter_map(sized).collect()
+    }
+
+    /// What is measured of each flow or link of a run, by its number, held against the base if there is one.
+    fn compared(&self, run: &Run, runs: &[Run]) -> Vec<(u64, f64)> {
+        let values = self.values(run);
+        if self.against.is_empty() {
+            return values;
+        }
+        let mut base = base(&self.against, run, runs).map_or(Vec::new(), |base| self.values(base));
+        base.sort_unstable_by_key(|&(id, _)| id);
+        let pair = |(id, value)| {
+            let place = base.binary_search_by_key(&id, |&(id, _)| id).ok()?;
+            Some((id, self.comparison.of(value, base[place].1)))
+        };
+        values.into_iter().filter_map(pair).collect()
+    }
+
+    /// The flows that it is of.
+    fn flows<'a>(&self, records: &'a Records) -> impl Iterator<Item = &'a FlowRow> {
+        let wanted = self.wanted;
+        records.flows.iter().filter(move |flow| wanted.is_none_or(|wanted| wanted.takes_flow(flow)))
+    }
+
+    /// What is measured over simulated time, of flows together or of each port: when, in picoseconds, and what. Nothing
+    /// if it is not measured so.
+    pub(super) fn series(&self, run: &Run) -> Vec<(u64, f64)> {
+        let Data::Records(records) = &run.data else { return Vec::new() };
+        match self.of {
+            Of::Received(received) => self.window.series(received, records, self.flows(records)),
+            Of::QueueLength => self.window.queue_lengths(records, self.wanted),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What is measured of each flow or link of a run, by its number.
+    fn values(&self, run: &Run) -> Vec<(u64, f64)> {
+        let records = match &run.data {
+            Data::Number(number) => return vec![(0, *number)],
+            Data::Timings(sample) => return (0..).zip(sample.iter().copied()).collect(),
+            Data::Records(records) => records,
+        };
+        let flows = self.flows(records);
+        let finished = |flow: &&FlowRow| flow.fct_us.is_some();
+        let goodput = |size: u64, fct_us: f64| size as f64 * 8.0 / fct_us / 1e3;
+        match self.of {
+            Of::Fct => flows.filter_map(|flow| Some((flow.id, flow.fct_us?))).collect(),
+            Of::SenderFct => flows.filter_map(|flow| Some((flow.id, flow.sender_fct_us?))).collect(),
+            Of::Met => flows.filter_map(|flow| Some((flow.id, f64::from(u8::from(flow.met?))))).collect(),
+            Of::Slowdown => flows.filter_map(|flow| Some((flow.id, flow.slowdown?))).collect(),
+            Of::Unfinished => flows.filter(|flow| !finished(flow)).map(|flow| (flow.id, 1.0)).collect(),
+            Of::Goodput => {
+                flows.filter_map(|flow| Some((flow.id, goodput(flow.size, flow.fct_us?)))).collect()
+            }
+            Of::AssignedRate => {
+                flows.filter(finished).filter_map(|flow| Some((flow.id, flow.assigned_gbps?))).collect()
+            }
+            Of::ReorderPeak => flows.filter(finished).map(|flow| (flow.id, flow.reorder)).collect(),
+            Of::PeakQueue => (0..).zip(records.peak_queue_bytes.iter().copied()).collect(),
+            Of::ControlBytes => (0..).zip(records.control_bytes.iter().copied()).collect(),
+            Of::Imbalance => {
+                let wanted = |tier: u64| self.wanted.is_none_or(|wanted| wanted.takes_tier(tier));
+                let samples = records.imbalance.iter().filter(|&&(tier, _)| wanted(tier));
+                (0..).zip(samples.map(|&(_, imbalance)| imbalance)).collect()
+            }
+            Of::Received(received) => self.window.of_flows(received, records, flows),
+            Of::QueueLength => (0..)
+                .zip(self.window.queue_lengths(records, self.wanted))
+                .map(|(i, (_, bytes))| (i, bytes))
+                .collect(),
+            Of::Makespan => records.makespan_ms.map(|makespan| (0, makespan)).into_iter().collect(),
+            Of::Value => Vec::new(),
+        }
+    }
+
+    /// The statistic at the point of the grid where the first of `runs` with these labels stands, computed for each
+    /// seed and averaged over `seeds`; `None` if nothing was measured.
+    pub(crate) fn number(&self, runs: &[Run], labels: &[(String, String)], seeds: Seeds<'_>) -> Option<f64> {
+        let wanted = replicas(runs, labels).filter(|run| seeds.hold(run));
+        let numbers = wanted.map(|run| self.of_run(run, runs));
+        let numbers: Vec<f64> = match self.of {
+            // A mean over the programs alone that came to their end would be of those that were quick.
+            Of::Makespan => numbers.collect::<Option<_>>()?,
+            _ => numbers.flatten().collect(),
+        };
+        stats::mean(&numbers)
+    }
+
+    /// The statistic over `run`, one of a figure's `runs`; `None` if nothing was measured.
+    fn of_run(&self, run: &Run, runs: &[Run]) -> Option<f64> {
+        let number = self.statistic(run, runs)?;
+        let of_base = |labels: &Labels| self.statistic(base(labels, run, runs)?, runs);
+        let beyond = if self.beyond.is_empty() { 0.0 } else { of_base(&self.beyond)? };
+        let unit = if self.relative.is_empty() { 1.0 } else { of_base(&self.relative)? };
+        let others = Self { wanted: self.relative_where, ..self.clone() };
+        let of_others = if self.relative_where.is_some() { others.statistic(run, runs)? } else { 1.0 };
+        Some((number - beyond) / unit / of_others)
+    }
+
+    /// What to bear in mind of this statistic at those points, if anything.
+    pub(super) fn remark(&self, runs: &[Run], points: &[Labels]) -> Option<String> {
+        if self.stat != Stat::Percentile(99.9) {
+            return None;
+        }
+        let at = |labels: &Labels| replicas(runs, labels).map(|run| self.sample(run, runs).len()).min();
+        let least = points.iter().filter_map(at).min()?;
+        (least < ENOUGH_FOR_P999).then(|| format!("p99.9 of {least} samples, which is next to the maximum"))
+    }
+
+    fn statistic(&self, run: &Run, runs: &[Run]) -> Option<f64> {
+        self.stat.of(&self.sample(run, runs))
+    }
+}
+
+/// The run that `run` is measured against: the one with these labels, and otherwise the same.
+fn base<'a>(labels: &[(String, String)], run: &Run, runs: &'a [Run]) -> Option<&'a Run> {
+    let replaced = |sweep: &String| labels.iter().any(|(other, _)| other == sweep);
+    let kept: Labels = run.labels.iter().filter(|(sweep, _)| !replaced(sweep)).cloned().collect();
+    runs.iter().find(|other| other.is_at(labels) && other.is_at(&kept))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::condition::Sizes;
+    use crate::figure::runs::{SEED, Spread, spread};
+    use crate::run::records::Records;
+
+    fn flow(id: u64) -> FlowRow {
+        FlowRow { id, dst: 1, size: 1 + id, fct_us: Some(1.0), slowdown: Some(1.0), ..FlowRow::default() }
+    }
+
+    fn run(scheme: &str, rho: &str, rates: &[(u64, Option<f64>)]) -> Run {
+        let flow = |&(id, assigned_gbps)| FlowRow { assigned_gbps, ..flow(id) };
+        let records = Records { flows: rates.iter().map(flow).collect(), ..Records::default() };
+        let labels = [("scheme", scheme), ("rho", rho)].map(|(sweep, label)| (sweep.into(), label.into()));
+        Run { labels: labels.into(), data: Data::Records(records) }
+    }
+
+    fn against(rho: &str, wanted: Option<Where>) -> Measure {
+        let against = vec![("rho".to_owned(), rho.to_owned())];
+        Measure { wanted, against, ..of(Of::AssignedRate, Stat::Percentile(50.0)) }
+    }
+
+    #[test]
+    fn flows_are_compared_with_themselves_in_the_other_run() {
+        let runs = [
+            run("A", "0", &[(3, Some(4.0)), (1, Some(10.0)), (2, None), (5, Some(0.0))]),
+            run("B", "0", &[(1, Some(1.0))]),
+            run(
+                "A",
+                "1 ms",
+                &[(1, Some(8.0)), (2, Some(7.0)), (3, Some(6.0)), (4, Some(1.0)), (5, Some(0.0))],
+            ),
+        ];
+        // Flow 2 has no rate in one run, flow 4 is not in it.
+        assert_eq!(against("0", None).sample(&runs[2], &runs), [0.0, 0.2, 0.5]);
+        assert_eq!(against("0", None).of_run(&runs[2], &runs), Some(0.2));
+        assert_eq!(
+            against("0", Some(Where::Sizes(Sizes { least: 0, most: 3 }))).sample(&runs[2], &runs),
+            [0.2]
+        );
+        assert_eq!(against("0", None).sample(&runs[0], &runs), [0.0; 3]);
+        assert_eq!(against("5 ms", None).of_run(&runs[2], &runs), None);
+        let times = Measure { comparison: Comparison::Ratio, ..against("0", None) };
+        assert_eq!(times.sample(&runs[2], &runs), [0.8, 1.0, 1.5]);
+    }
+
+    #[test]
+    fn a_total_may_be_what_it_is_beyond_that_of_another_run() {
+        let loaded = |rho, bytes: &[f64]| {
+            let control_bytes = bytes.to_vec();
+            let data = Data::Records(Records { control_bytes, ..Records::default() });
+            Run { data, ..run("A", rho, &[]) }
+        };
+        let runs = [loaded("0", &[5.0, 7.0]), loaded("1 ms", &[20.0, 8.0])];
+        let mut measure = Measure { of: Of::ControlBytes, stat: Stat::Total, ..against("0", None) };
+        measure.beyond = std::mem::take(&mut measure.against);
+        assert_eq!(measure.of_run(&runs[1], &runs), Some(16.0));
+        assert_eq!(measure.of_run(&runs[0], &runs), Some(0.0));
+        measure.relative = measure.beyond.clone();
+        assert_eq!(measure.of_run(&runs[1], &runs), Some(16.0 / 12.0));
+        measure.beyond[0].1 = "5 ms".to_owned();
+        assert_eq!(measure.of_run(&runs[1], &runs), None);
+    }
+
+    /// A run of scheme A whose flows took so long, `None` without end.
+    fn took(seed: &str, fcts: &[Option<f64>]) -> Run {
+        let flow = |(id, &fct_us): (u64, &Option<f64>)| FlowRow { fct_us, ..flow(id) };
+        let records = Records { flows: (0..).zip(fcts).map(flow).collect(), ..Records::default() };
+        let labels = [("scheme", "A"), (SEED, seed)].map(|(sweep, label)| (sweep.into(), label.into()));
+        Run { labels: labels.into(), data: Data::Records(records) }
+    }
+
+    fn of(of: Of, stat: Stat) -> Measure {
+        let (window, none) = (Window::default(), Labels::new);
+        Measure {
+            of,
+            stat,
+            wanted: None,
+            window,
+            against: none(),
+            comparison: Comparison::Deviation,
+            beyond: none(),
+            relative: none(),
+            relative_where: None,
+        }
+    }
+
+    #[test]
+    fn a_statistic_is_of_each_seed_and_then_averaged() {
+        let runs = [took("1", &[Some(1.0), Some(9.0)]), took("2", &[Some(2.0), Some(4.0), Some(6.0)])];
+        let at = [("scheme".to_owned(), "A".to_owned())];
+        let most = of(Of::Fct, Stat::Percentile(100.0));
+        assert_eq!(most.number(&runs, &at, Seeds::All), Some(7.5));
+        assert_eq!(most.number(&runs, &at, Seeds::One("1")), Some(9.0));
+        assert_eq!(most.number(&runs, &at, Seeds::One("3")), None);
+        let far = spread(&runs, |seeds| most.number(&runs, &at, seeds));
+        // 12.706 times the deviation of the two over the root of two.
+        let margin = Some(12.706 * 1.5);
+        assert_eq!(far, Some(Spread { least: 6.0, most: 9.0, margin, seeds: 2 }));
+        // The mean of means, 4.5, and not that of all flows.
+        assert_eq!(of(Of::Fct, Stat::Mean).number(&runs, &at, Seeds::All), Some(4.5));
+        assert_eq!(spread(&[run("A", "0", &[])], |_| Some(1.0)), None);
+    }
+
+    #[test]
+    fn flows_that_never_finish_are_counted_and_in_no_other_sample() {
+        let runs = [took("1", &[Some(1.0), None, Some(3.0)])];
+        let count = |what| of(what, Stat::Count).number(&runs, &[], Seeds::All);
+        assert_eq!([Of::Unfinished, Of::Fct, Of::Goodput].map(count), [1.0, 2.0, 2.0].map(Some));
+        let rare = of(Of::Fct, Stat::Percentile(99.9));
+        assert!(rare.remark(&runs, &[Labels::new()]).is_some_and(|text| text.contains("of 2 samples")));
+        assert_eq!(of(Of::Fct, Stat::Mean).remark(&runs, &[Labels::new()]), None);
+    }
+
+    #[test]
+    fn deadlines_are_met_by_flows_that_have_them() {
+        let met = [Some(true), None, Some(false), Some(true), Some(true)];
+        let flow = |(id, &met): (u64, &Option<bool>)| FlowRow { met, fct_us: None, ..flow(id) };
+        let records = Records { flows: (0..).zip(&met).map(flow).collect(), ..Records::default() };
+        let runs = [Run { data: Data::Records(records), ..run("A", "0", &[]) }];
+        assert_eq!(of(Of::Met, Stat::Mean).number(&runs, &[], Seeds::All), Some(0.75));
+        assert_eq!(of(Of::Met, Stat::Mean).number(&[run("A", "0", &[(1, None)])], &[], Seeds::All), None);
+    }
+
+    #[test]
+    fn a_makespan_is_of_programs_that_came_to_their_end() {
+        let ended = |makespan_ms| {
+            let data = Data::Records(Records { makespan_ms, ..Records::default() });
+            of(Of::Makespan, Stat::Mean).number(&[Run { data, ..run("A", "0", &[]) }], &[], Seeds::All)
+        };
+        assert_eq!((ended(Some(1.5)), ended(None)), (Some(1.5), None));
+        let seed = |seed, makespan_ms| {
+            let data = Data::Records(Records { makespan_ms, ..Records::default() });
+            Run { data, ..took(seed, &[]) }
+        };
+        let mean = |second| {
+            let runs = [seed("1", Some(1.0)), seed("2", second)];
+            of(Of::Makespan, Stat::Mean).number(&runs, &[], Seeds::All)
+        };
+        assert_eq!((mean(Some(2.0)), mean(None)), (Some(1.5), None), "not of the quick alone");
+    }
+
+    #[test]
+    fn an_axis_says_what_is_compared() {
+        assert_eq!(
+            against("0", None).label(),
+            "mean rate assigned to a flow: difference from rho = 0, as a share"
+        );
+    }
+}

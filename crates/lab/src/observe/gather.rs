@@ -1,0 +1,88 @@
+//! What a run listens to: reports of hosts, and every packet if somebody asks for what only packets tell.
+
+use crate::Error;
+use crate::observe::capture::Capture;
+use crate::observe::throughput::Throughput;
+use crate::observe::uplinks::Uplinks;
+use raddle_core::{LinkId, NodeId, Observer, Packet, Report, Time};
+use raddle_records::{Digest, FlowRecord, Recorder};
+
+/// Listens to an engine and hands out records.
+pub(crate) struct Gather<'a> {
+    pub(crate) recorder: Recorder,
+    pub(crate) digest: Digest,
+    pub(crate) uplinks: Option<Uplinks>,
+    pub(crate) throughput: Option<Throughput>,
+    pub(crate) capture: Option<Capture>,
+    pub(crate) flow: &'a mut dyn FnMut(&FlowRecord) -> Result<(), Error>,
+    /// When the last of the flows so far was delivered whole.
+    pub(crate) last_delivery: Option<Time>,
+    /// The first failure to hand out a record or to write a packet.
+    pub(crate) result: Result<(), Error>,
+}
+
+impl Gather<'_> {
+    /// Whether it listens to every packet.
+    pub(crate) fn hears_packets(&self) -> bool {
+        self.uplinks.is_some() || self.throughput.is_some() || self.capture.is_some()
+    }
+
+    pub(crate) fn take(&mut self, record: &FlowRecord) {
+        self.digest.add(record);
+        let delivered = record.fct_ps.map(|fct| Time::from_ps(record.start_ps + fct));
+        self.last_delivery = self.last_delivery.max(delivered);
+        if self.result.is_ok() {
+            self.result = (self.flow)(record);
+        }
+    }
+
+    pub(crate) fn heard(&mut self, now: Time, node: NodeId, report: Report) {
+        if let Some(throughput) = &mut self.throughput {
+            throughput.report(now, &report, &self.recorder);
+        }
+        if let Some(record) = self.recorder.report(now, node, report) {
+            self.take(&record);
+        }
+    }
+
+    pub(crate) fn forwarded(&mut self, now: Time, sent: Time, link: LinkId, packet: &Packet) {
+        if let Some(uplinks) = &mut self.uplinks {
+            uplinks.count(sent, link, packet.size);
+        }
+        if let Some(throughput) = &mut self.throughput {
+            throughput.count(sent, link, packet, &self.recorder);
+        }
+        if let Some(capture) = &mut self.capture
+            && self.result.is_ok()
+        {
+            self.result = capture.accepted(now, sent, link, packet);
+        }
+    }
+}
+
+impl Observer for Gather<'_> {
+    fn report(&mut self, now: Time, node: NodeId, report: Report) {
+        self.heard(now, node, report);
+    }
+}
+
+/// A listener that is told of every packet.
+pub(crate) struct Sampled<'a>(pub(crate) Gather<'a>);
+
+impl<'a> From<Sampled<'a>> for Gather<'a> {
+    fn from(sampled: Sampled<'a>) -> Self {
+        sampled.0
+    }
+}
+
+impl Observer for Sampled<'_> {
+    const FORWARDED: bool = true;
+
+    fn report(&mut self, now: Time, node: NodeId, report: Report) {
+        self.0.heard(now, node, report);
+    }
+
+    fn forwarded(&mut self, now: Time, sent: Time, link: LinkId, packet: &Packet) {
+        self.0.forwarded(now, sent, link, packet);
+    }
+}

@@ -1,0 +1,192 @@
+//! Run directories. A run is one directory that describes itself:
+//!
+//! | file | holds |
+//! |---|---|
+//! | `experiment.toml` | the experiment with every default, which runs again as it is |
+//! | `flows.parquet` | a row a flow |
+//! | `links.parquet` | a row a directed link |
+//! | `queues.parquet` | with `record.queues`: a histogram of each port's queue |
+//! | `imbalance.parquet` | with `record.imbalance`: samples of how unevenly switches use their uplinks |
+//! | `throughput.parquet` | with `record.throughput`: what receivers got of each flow in each interval |
+//! | `queue_lengths.parquet` | with `record.queue_lengths`: how much waited at ports, from time to time |
+//! | `flow_control.parquet` | if links have flow control: a row a directed link |
+//! | `packets.pcapng` | with `record.pcap`: the packets of chosen links |
+//! | `ranks.parquet` | if the workload is a program: a row a rank |
+//! | `summary.json` | seed, version, digests of the results and of their inputs, totals, percentiles |
+//! | `log.txt` | what was run, and what the run said at its end |
+//! | `manifest.json` | what the run was made from, and the digest of every file above |
+//!
+//! Runs, searches and figures are written in the same way, with these promises:
+//!
+//! - **A name belongs to whole results.** A directory grows under a temporary name beside its own (`.NAME.part-RANDOM`),
+//!   which nobody can guess and which is created exclusively. Its files and folders are synced before it gets its name;
+//!   the exchange with earlier results is one step. If the process is killed at any instant, the earlier or the new
+//!   results have the name, and they are whole. (File systems that cannot exchange names need three steps.)
+//! - **Raddle deletes only what it wrote.** Earlier results are replaced if their manifest says that they are of the same
+//!   kind, version and experiment, and if every file is as the manifest lists it. Anything else is refused, before
+//!   anything runs and again before it is replaced. With `--force` other results are replaced too; a directory that holds
+//!   a file that Raddle did not write, or one that was changed, is renamed to `NAME.old-RANDOM`. New results that cannot
+//!   have the name at their end are kept as `NAME.new-RANDOM`, partial ones in place of complete ones among them.
+//! - **One process writes a directory.** It holds a lock (`.NAME.raddle-lock`) meanwhile, which the kernel releases
+//!   however the process ends; another process is refused. Temporary directories of processes that were killed are known
+//!   by their name and the file `.raddle-part`, and the next process that has the lock removes them.
+//! - **Results are finished only if they are whole and of the same inputs**: the resolved experiment, the bytes of
+//!   every file that it names, Raddle's version and the bytes of the program.
+
+mod lock;
+mod manifest;
+mod part;
+mod place;
+
+pub(crate) use lock::Lock;
+pub(crate) use manifest::Origin;
+pub(crate) use part::Part;
+pub use place::Out;
+
+use crate::Error;
+use crate::observe::capture::Capture;
+use crate::run::prepare::Prepared;
+use crate::run::summary::{Summarizer, Summary};
+use crate::run::{Control, Sinks, run_with};
+use raddle_records::{FlowRecord, QueueLengthRecord, Row, TableWriter};
+#[cfg(unix)]
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The summary's name in a run directory.
+pub const SUMMARY: &str = "summary.json";
+
+/// The flows' name in a run directory.
+pub(crate) const FLOWS: &str = "flows.parquet";
+
+/// The links' name in a run directory.
+pub(crate) const LINKS: &str = "links.parquet";
+
+/// The name of samples of imbalance in a run directory.
+pub(crate) const IMBALANCE: &str = "imbalance.parquet";
+
+/// The name of what receivers got in intervals in a run directory.
+pub(crate) const THROUGHPUT: &str = "throughput.parquet";
+
+/// The name of what waited at ports in a run directory.
+pub(crate) const QUEUE_LENGTHS: &str = "queue_lengths.parquet";
+
+/// The capture's name in a run directory.
+pub(crate) const PACKETS: &str = "packets.pcapng";
+
+/// The ranks' name in a run directory.
+pub(crate) const RANKS: &str = "ranks.parquet";
+
+/// The resolved experiment's name in a run directory.
+pub const EXPERIMENT: &str = "experiment.toml";
+
+impl Prepared {
+    /// What results of a run are made from.
+    pub(crate) fn origin(&self) -> Result<Origin, Error> {
+        Origin::new("run", &self.experiment.resolved.to_string(), &self.experiment.files)
+    }
+}
+
+/// Runs a prepared experiment into a directory; `title` is what the run is called.
+///
+/// # Errors
+/// If what the directory holds may not be replaced, if another process writes it, if a file cannot be written, or if the
+/// run fails.
+pub fn run_into<'a>(
+    prepared: Prepared,
+    out: impl Into<Out<'a>>,
+    title: &str,
+    control: Control<'_>,
+) -> Result<Summary, Error> {
+    let origin = prepared.origin()?;
+    let inputs = origin.inputs.clone();
+    let part = Part::create(out.into(), origin)?;
+    let seed = prepared.experiment.engine.seed;
+    let resolved = prepared.experiment.resolved.clone();
+    let (topology, workload) = (Arc::clone(&prepared.topology), prepared.facts());
+    let record = prepared.experiment.record.clone();
+    let capture = record
+        .pcap
+        .as_ref()
+        .map(|pcap| Capture::create(&part.file(PACKETS), pcap, &prepared.captured, &prepared.topology));
+    let capture = capture.transpose()?;
+    let mut writer = TableWriter::<FlowRecord>::create(&part.file(FLOWS))?;
+    let mut summarizer = Summarizer::default();
+    let mut flow = |flow: &FlowRecord| {
+        summarizer.add(flow);
+        Ok(writer.push(flow)?)
+    };
+    let lengths = record.queue_lengths.is_some();
+    let mut lengths = lengths.then(|| TableWriter::create(&part.file(QUEUE_LENGTHS))).transpose()?;
+    let mut queue_length =
+        |row: &QueueLengthRecord| Ok(lengths.iter_mut().try_for_each(|table| table.push(row))?);
+    let sinks = Sinks { flow: &mut flow, queue_length: &mut queue_length, capture };
+    let outcome = run_with(prepared, sinks, control)?;
+    let digest = outcome.digest.to_string();
+    let notes = [("raddle.seed", seed.to_string()), ("raddle.digest", digest)];
+    let notes: Vec<_> = notes.iter().map(|(key, value)| (*key, value.as_str())).collect();
+    writer.finish(outcome.complete, &notes)?;
+    if let Some(lengths) = lengths {
+        lengths.finish(outcome.complete, &notes)?;
+    }
+    let complete = outcome.complete;
+    let table = Written { part: &part, complete, notes: &notes };
+    table.write(LINKS, record.links, &outcome.links)?;
+    table.write("queues.parquet", !outcome.queues.is_empty(), &outcome.queues)?;
+    table.write(IMBALANCE, record.imbalance.is_some(), &outcome.imbalance)?;
+    table.write(THROUGHPUT, record.throughput.is_some(), &outcome.throughput)?;
+    table.write("flow_control.parquet", !outcome.flow_control.is_empty(), &outcome.flow_control)?;
+    table.write(RANKS, !outcome.ranks.is_empty(), &outcome.ranks)?;
+    let mut summary = summarizer.finish(title, seed, &topology, workload, &outcome);
+    summary.inputs = inputs;
+    part.write(EXPERIMENT, &resolved.to_string())?;
+    part.write(SUMMARY, &format!("{:#}\n", summary.json()))?;
+    let speed = outcome.totals.packet_hops() as f64 / outcome.seconds.max(1e-9);
+    let log = format!(
+        "raddle {}\n{summary}\n{:.2} s of wall clock, {speed:.0} packet-hops/s\nagain: raddle run experiment.toml\n",
+        crate::VERSION,
+        outcome.seconds
+    );
+    part.write("log.txt", &log)?;
+    part.finish(complete)?;
+    Ok(summary)
+}
+
+/// How tables are written at the end of a run.
+struct Written<'a> {
+    part: &'a Part<'a>,
+    complete: bool,
+    notes: &'a [(&'static str, &'a str)],
+}
+
+impl Written<'_> {
+    /// Writes the table `name` of these rows, if it is wanted.
+    fn write<R: Row>(&self, name: &str, wanted: bool, rows: &[R]) -> Result<(), Error> {
+        if wanted {
+            let mut table = TableWriter::create(&self.part.file(name))?;
+            rows.iter().try_for_each(|row| table.push(row))?;
+            table.finish(self.complete, self.notes)?;
+        }
+        Ok(())
+    }
+}
+
+/// Marks a directory in the making.
+const MARKER: &str = ".raddle-part";
+
+/// Random letters and digits in the name of a directory in the making.
+const RANDOM: usize = 12;
+
+/// Syncs the names in a folder.
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> Result<(), Error> {
+    let synced = fs::File::open(folder).and_then(|folder| folder.sync_all());
+    synced.map_err(Error::io("sync", folder))
+}
+
+/// Folders cannot be opened, and the system syncs names itself.
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) -> Result<(), Error> {
+    Ok(())
+}

@@ -1,0 +1,388 @@
+//! Where a directory of results goes, and what may happen to what is there already.
+
+use super::MARKER;
+use super::lock::{self, Lock};
+use super::manifest::{Contents, MANIFEST, Manifest, Origin};
+use super::part::discard;
+use crate::Error;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Where a command puts its results.
+#[derive(Clone, Copy)]
+pub struct Out<'a> {
+    /// The directory.
+    pub path: &'a Path,
+    /// Whether the results replace whatever the directory holds. Only files that Raddle wrote are deleted: a directory
+    /// that holds others is renamed.
+    pub force: bool,
+    /// Hears of directories that were renamed: the old name and the new one.
+    pub renamed: &'a (dyn Fn(&Path, &Path) + Sync),
+}
+
+impl<'a, P: AsRef<Path> + ?Sized> From<&'a P> for Out<'a> {
+    fn from(path: &'a P) -> Self {
+        Self { path: path.as_ref(), force: false, renamed: &|_, _| {} }
+    }
+}
+
+impl Out<'_> {
+    /// Refuses results of that origin if they may not replace what is there.
+    ///
+    /// # Errors
+    /// If they may not, or the directory cannot be read.
+    pub(crate) fn check(self, origin: &Origin) -> Result<(), Error> {
+        Place::of(self.path)?.permit(origin, self.force).map(|_| ())
+    }
+
+    /// What is there.
+    ///
+    /// # Errors
+    /// If it is no place for results, or cannot be read.
+    pub(crate) fn contents(self) -> Result<Option<Contents>, Error> {
+        Place::of(self.path)?.contents()
+    }
+}
+
+/// A directory's place in its parent.
+#[derive(Debug)]
+pub(super) struct Place {
+    /// As the user calls the directory.
+    shown: PathBuf,
+    parent: PathBuf,
+    name: OsString,
+}
+
+impl Place {
+    /// The place that the user calls `path`. Links are followed, so that a link to a directory stays one.
+    pub(super) fn of(path: &Path) -> Result<Self, Error> {
+        let refuse = |why: &str| {
+            let hint = "name a directory that is not there yet".to_owned();
+            Err(Error::Usage { what: format!("results cannot be kept in {}: {why}", path.display()), hint })
+        };
+        let real = match path.canonicalize() {
+            Ok(real) => real,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if fs::symlink_metadata(path).is_ok() {
+                    return refuse("it is a link to something that is not there");
+                }
+                let Some(name) = path.file_name() else { return refuse("this is no directory's name") };
+                let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+                let parent = parent.unwrap_or(Path::new(".")).to_owned();
+                return Ok(Self { shown: path.to_owned(), parent, name: name.to_owned() });
+            }
+            Err(error) => return Err(Error::io("read", path)(error)),
+        };
+        if !real.is_dir() {
+            return refuse("it is a file");
+        }
+        if std::env::current_dir().is_ok_and(|current| current.starts_with(&real)) {
+            return refuse("the current directory is in it, and cannot be replaced");
+        }
+        if is_mounted(&real) {
+            return refuse("a file system is mounted there, and cannot be replaced");
+        }
+        let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else {
+            return refuse("it is the root of the file system");
+        };
+        Ok(Self { shown: path.to_owned(), parent: parent.to_owned(), name: name.to_owned() })
+    }
+
+    pub(super) fn parent(&self) -> &Path {
+        &self.parent
+    }
+
+    /// The directory.
+    fn path(&self) -> PathBuf {
+        self.parent.join(&self.name)
+    }
+
+    /// The name of a hidden neighbour: `.NAME.ENDING`.
+    pub(super) fn hidden(&self, ending: &str) -> OsString {
+        let mut name = OsString::from(".");
+        name.push(&self.name);
+        name.push(".");
+        name.push(ending);
+        name
+    }
+
+    /// A neighbour that users see, named after `folder`, a temporary one: `NAME.WORD-RANDOM`.
+    fn beside(&self, word: &str, folder: &Path) -> PathBuf {
+        let folder = folder.as_os_str().to_string_lossy();
+        let random = folder.rsplit('-').next().unwrap_or_default();
+        let mut name = self.name.clone();
+        name.push(format!(".{word}-{random}"));
+        self.parent.join(name)
+    }
+
+    /// Locks the directory.
+    pub(super) fn lock(&self) -> Result<Lock, Error> {
+        Lock::take(self.parent.join(self.hidden(lock::ENDING)), &self.shown)
+    }
+
+    /// What is there; `None` if there is nothing.
+    fn contents(&self) -> Result<Option<Contents>, Error> {
+        let path = self.path();
+        match fs::symlink_metadata(&path) {
+            Ok(there) if there.is_dir() => Contents::read(&path).map(Some),
+            Ok(_) => {
+                let what = format!("{} is no directory", self.shown.display());
+                Err(Error::Usage { what, hint: "choose another --out".to_owned() })
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io("read", &path)(error)),
+        }
+    }
+
+    /// What is there, if results of that origin may replace it.
+    pub(super) fn permit(&self, origin: &Origin, force: bool) -> Result<Option<Contents>, Error> {
+        let contents = self.contents()?;
+        match contents.as_ref().and_then(|contents| contents.refusal(origin)) {
+            Some(why) if !force => {
+                let what = format!("{} is there already and {why}", self.shown.display());
+                let hint = "choose another --out, or add --force: it replaces what Raddle wrote, and renames a \
+                            directory that holds anything else";
+                Err(Error::Usage { what, hint: hint.to_owned() })
+            }
+            _ => Ok(contents),
+        }
+    }
+
+    /// Gives the whole results in `folder`, a neighbour of this place, their name. At any instant the name belongs to
+    /// the whole earlier results or to the whole new ones; on file systems that cannot exchange names, it belongs to
+    /// nobody for an instant. Returns the manifest of earlier results that are in `folder` now and may be removed.
+    pub(super) fn put(
+        &self,
+        folder: &Path,
+        origin: &Origin,
+        complete: bool,
+        out: Out<'_>,
+    ) -> Result<Option<Manifest>, Error> {
+        let path = self.path();
+        let failed = || Error::io("replace", &self.shown);
+        let Some(contents) = self.permit(origin, out.force)?.filter(|contents| !contents.is_empty()) else {
+            fs::rename(folder, &path).map_err(failed())?;
+            return Ok(None);
+        };
+        if contents.is_complete() && !complete && !out.force {
+            let what =
+                format!("{} holds complete results, which partial ones do not replace", self.shown.display());
+            return Err(Error::Usage { what, hint: "add --force to replace them".to_owned() });
+        }
+        if let Some(manifest) = contents.into_untouched() {
+            exchange(folder, &path).map_err(failed())?;
+            return Ok(Some(manifest));
+        }
+        // The new results take the name under which the old directory will be kept, so that one step does both.
+        let aside = self.beside("old", folder);
+        fs::rename(folder, &aside).map_err(failed())?;
+        let exchanged = exchange(&aside, &path).inspect_err(|_| {
+            // If this fails too, the first error says why.
+            let _ = fs::rename(&aside, folder);
+        });
+        exchanged.map_err(failed())?;
+        (out.renamed)(&self.shown, &aside);
+        Ok(None)
+    }
+
+    /// Removes earlier results from `folder`, after others have taken their name.
+    pub(super) fn remove(&self, manifest: &Manifest, folder: &Path, out: Out<'_>) -> Result<(), Error> {
+        manifest.remove(folder)?;
+        self.keep_rest(folder, out)
+    }
+
+    /// Renames a directory that was to be removed and holds something that Raddle did not write, so that users see it.
+    fn keep_rest(&self, folder: &Path, out: Out<'_>) -> Result<(), Error> {
+        if folder.exists() {
+            let aside = self.beside("old", folder);
+            fs::rename(folder, &aside).map_err(Error::io("rename", folder))?;
+            (out.renamed)(&self.shown, &aside);
+        }
+        Ok(())
+    }
+
+    /// Renames whole results that could not get their name, so that the next run does not take them for an orphan.
+    pub(super) fn keep(&self, folder: &Path) -> PathBuf {
+        let kept = self.beside("new", folder);
+        if fs::rename(folder, &kept).is_ok() { kept } else { folder.to_owned() }
+    }
+
+    /// Removes the temporary directories of processes that ended before their results had their name. Must be called
+    /// by the holder of the lock: no other process writes such a directory then.
+    pub(super) fn remove_orphans(&self, out: Out<'_>) -> Result<(), Error> {
+        let prefix = self.hidden("part-");
+        let random = |name: &OsStr| {
+            let rest = name.as_encoded_bytes().strip_prefix(prefix.as_encoded_bytes());
+            rest.is_some_and(|rest| rest.len() == super::RANDOM && rest.iter().all(u8::is_ascii_alphanumeric))
+        };
+        let failed = || Error::io("read", &self.parent);
+        for entry in fs::read_dir(&self.parent).map_err(failed())? {
+            let entry = entry.map_err(failed())?;
+            if !random(&entry.file_name()) || !entry.file_type().map_err(failed())?.is_dir() {
+                continue;
+            }
+            let folder = entry.path();
+            if folder.join(MARKER).exists() {
+                discard(&folder).map_err(Error::io("remove", &folder))?;
+            } else if fs::remove_dir(&folder).is_err() {
+                self.remove_whole_orphan(&folder, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes whole results without their name: new ones that did not get it yet, or old ones that had it until an
+    /// instant ago. They get it back if nobody has it.
+    fn remove_whole_orphan(&self, folder: &Path, out: Out<'_>) -> Result<(), Error> {
+        let contents = Contents::read(folder)?;
+        let path = self.path();
+        if contents.is_whole() && !path.exists() {
+            return fs::rename(folder, &path).map_err(Error::io("rename", folder));
+        }
+        match contents.into_untouched() {
+            Some(manifest) => self.remove(&manifest, folder, out),
+            None if folder.join(MANIFEST).exists() => self.keep_rest(folder, out),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Exchanges the names of two directories.
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+fn exchange(new: &Path, old: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
+    match renameat_with(CWD, new, CWD, old, RenameFlags::EXCHANGE) {
+        // The kernel or the file system has no such exchange.
+        Err(Errno::NOSYS | Errno::INVAL | Errno::OPNOTSUPP) => exchange_by_turns(new, old),
+        done => Ok(done?),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+fn exchange(new: &Path, old: &Path) -> io::Result<()> {
+    exchange_by_turns(new, old)
+}
+
+/// Exchanges the names of two directories in three steps. If the process ends between them, the earlier one keeps a name
+/// that users see: `NAME.before-RANDOM`.
+fn exchange_by_turns(new: &Path, old: &Path) -> io::Result<()> {
+    let mut aside = old.as_os_str().to_owned();
+    aside.push(format!(
+        ".before-{}",
+        new.as_os_str().to_string_lossy().rsplit('-').next().unwrap_or_default()
+    ));
+    let aside = PathBuf::from(aside);
+    fs::rename(old, &aside)?;
+    fs::rename(new, old).inspect_err(|_| {
+        // Better the earlier results than none; if this fails too, the first error says why.
+        let _ = fs::rename(&aside, old);
+    })?;
+    fs::rename(&aside, new)
+}
+
+/// Whether a file system is mounted at `path`, so that it cannot be renamed.
+#[cfg(target_os = "linux")]
+fn is_mounted(path: &Path) -> bool {
+    use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
+    let there = statx(CWD, path, AtFlags::empty(), StatxFlags::empty());
+    there.is_ok_and(|there| there.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn is_mounted(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let device = |path: &Path| fs::metadata(path).map(|there| there.dev()).ok();
+    path.parent().is_some_and(|parent| device(parent) != device(path))
+}
+
+#[cfg(not(unix))]
+fn is_mounted(_: &Path) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::directory::Part;
+    use crate::run::directory::manifest::MANIFEST;
+
+    fn origin(experiment: &str) -> Origin {
+        Origin::new("run", experiment, &[]).expect("a program")
+    }
+
+    /// A directory of results with one file, which says `word`.
+    fn write(directory: &Path, word: &str) {
+        let part = Part::create(directory.into(), origin("the same")).expect("created");
+        part.write("log.txt", word).expect("written");
+        part.finish(true).expect("finished");
+    }
+
+    fn word(directory: &Path) -> String {
+        fs::read_to_string(directory.join("log.txt")).expect("a file")
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).expect("a folder");
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.expect("an entry").file_name().display().to_string()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn names_are_exchanged_by_turns_where_they_cannot_be_at_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (old, new) = (folder.path().join("run"), folder.path().join(".run.part-abcdefghijkl"));
+        for (directory, word) in [(&old, "old"), (&new, "new")] {
+            fs::create_dir(directory).expect("created");
+            fs::write(directory.join("log.txt"), word).expect("written");
+        }
+        exchange_by_turns(&new, &old).expect("exchanged");
+        assert_eq!([word(&old), word(&new)], ["new", "old"]);
+        exchange(&new, &old).expect("exchanged");
+        assert_eq!([word(&old), word(&new)], ["old", "new"]);
+        assert_eq!(names(folder.path()), [".run.part-abcdefghijkl", "run"]);
+        // If there is nothing to exchange with, the earlier results keep their name.
+        exchange_by_turns(&folder.path().join("nothing-new"), &old).expect_err("there is nothing");
+        assert_eq!(word(&old), "old");
+    }
+
+    #[test]
+    fn whole_results_without_a_name_get_it_if_it_is_free() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (run, orphan) = (folder.path().join("run"), folder.path().join(".run.part-abcdefghijkl"));
+        write(&run, "first");
+        fs::rename(&run, &orphan).expect("renamed");
+        let out = Out::from(&run);
+        Place::of(&run).and_then(|place| place.remove_orphans(out)).expect("tidied");
+        assert_eq!((word(&run), names(folder.path())), ("first".to_owned(), vec!["run".to_owned()]));
+        // The name is taken: results of the same experiment are made again if need be.
+        fs::rename(&run, &orphan).expect("renamed");
+        fs::create_dir(&run).expect("created");
+        fs::write(run.join("log.txt"), "mine").expect("written");
+        Place::of(&run).and_then(|place| place.remove_orphans(out)).expect("tidied");
+        assert_eq!((word(&run), names(folder.path())), ("mine".to_owned(), vec!["run".to_owned()]));
+    }
+
+    #[test]
+    fn a_manifest_that_leads_elsewhere_deletes_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (run, mine) = (folder.path().join("run"), folder.path().join("mine.txt"));
+        write(&run, "first");
+        fs::write(&mine, "first").expect("written");
+        let manifest = run.join(MANIFEST);
+        let text = fs::read_to_string(&manifest).expect("a manifest");
+        fs::write(&manifest, text.replace("\"log.txt\"", "\"../mine.txt\"")).expect("written");
+        assert!(Out::from(&run).check(&origin("the same")).is_err());
+        write_with_force(&run);
+        assert_eq!(fs::read_to_string(mine).expect("a file"), "first");
+    }
+
+    fn write_with_force(directory: &Path) {
+        let out = Out { force: true, ..Out::from(directory) };
+        Part::create(out, origin("another")).and_then(|part| part.finish(true)).expect("finished");
+    }
+}

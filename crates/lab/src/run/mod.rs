@@ -1,0 +1,470 @@
+//! Running a prepared experiment on its engine, and gathering what comes out.
+
+pub mod directory;
+mod faults;
+mod flow_engine;
+pub(crate) mod ideal;
+pub(crate) mod prepare;
+pub(crate) mod records;
+pub(crate) mod summary;
+pub(crate) mod undelivered;
+
+use crate::Error;
+use crate::experiment::EngineKind;
+use crate::observe::capture::Capture;
+use crate::observe::gather::{Gather, Sampled};
+use crate::observe::queue_lengths::QueueLengths;
+use crate::observe::throughput::Throughput;
+use crate::observe::uplinks::Uplinks;
+use crate::observe::{lossless, ranks};
+use crate::run::prepare::Prepared;
+use crate::run::undelivered::Undelivered;
+use raddle_core::{Duration, FlowKey, Host, LinkId, LinkStats, NodeId, Observer, Progress, Time, Totals};
+use raddle_live::lockstep::Lockstep;
+use raddle_packet_sim::{QueueDepths, Reached, Simulation, Threads};
+use raddle_records::{
+    Digest, FlowControlRecord, FlowRecord, ImbalanceRecord, LinkRecord, QueueLengthRecord, QueueRecord,
+    RankRecord, Recorder, ThroughputRecord, TotalsRecord,
+};
+use raddle_topology::Topology;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// How a run stands.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RunState {
+    /// How far its engine is.
+    pub progress: Progress,
+    /// Flows in all; 0 if nobody knows, since programs begin them.
+    pub flows: u64,
+    /// Simulated time at which the run ends at the latest.
+    pub limit: Option<Time>,
+    /// Wall-clock seconds so far.
+    pub seconds: f64,
+}
+
+impl RunState {
+    /// Packets that cross a link in a second of wall-clock time.
+    #[must_use]
+    pub fn hops_per_second(&self) -> f64 {
+        self.progress.packet_hops as f64 / self.seconds.max(1e-9)
+    }
+
+    /// Wall-clock seconds to go, if flows go on finishing and time goes on passing as they have: whichever ends first.
+    #[must_use]
+    pub fn seconds_left(&self) -> Option<f64> {
+        let Progress { now, flows_delivered, .. } = self.progress;
+        let flows = if self.flows > 0 { flows_delivered as f64 / self.flows as f64 } else { 0.0 };
+        let time = self.limit.map_or(0.0, |limit| now.as_ps() as f64 / limit.as_ps() as f64);
+        let share = flows.max(time).min(1.0);
+        (share > 0.0).then(|| self.seconds * (1.0 - share) / share)
+    }
+}
+
+/// Whoever follows a run.
+pub struct Control<'a> {
+    /// Set from outside, it ends the run early.
+    pub stop: &'a AtomicBool,
+    /// Told now and then how far the run is.
+    pub progress: &'a mut dyn FnMut(&RunState),
+    /// Threads that share the run; what comes out does not depend on them.
+    pub threads: Threads,
+}
+
+/// What a run amounts to, flows aside.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// A row a directed link.
+    pub links: Vec<LinkRecord>,
+    /// A row a bin that is not empty of each port's queue histogram, if the experiment asks for it.
+    pub queues: Vec<QueueRecord>,
+    /// How unevenly switches used their uplinks, if the experiment asks for it.
+    pub imbalance: Vec<ImbalanceRecord>,
+    /// What receivers got of each flow in each interval, if the experiment asks for it.
+    pub throughput: Vec<ThroughputRecord>,
+    /// A row a directed link that has flow control.
+    pub flow_control: Vec<FlowControlRecord>,
+    /// A row a rank, if the workload is a program.
+    pub ranks: Vec<RankRecord>,
+    /// Packets by kind, losses by reason.
+    pub totals: TotalsRecord,
+    /// Of all rows.
+    pub digest: Digest,
+    /// Flows of the workload, and those that programs began.
+    pub flows: u64,
+    /// Flows delivered.
+    pub delivered: u64,
+    /// When the last of them was delivered whole.
+    pub last_delivery: Option<Time>,
+    /// Why none was delivered, if the run came to its own end and had flows.
+    pub undelivered: Option<Undelivered>,
+    /// Whether the run came to its own end, rather than being stopped.
+    pub complete: bool,
+    /// Reports of flows that nobody had opened, which a sound scheme does not make.
+    pub unmatched: u64,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+}
+
+impl Outcome {
+    /// The same without its rows: the numbers alone.
+    pub(crate) fn without_rows(&self) -> Self {
+        let Self { totals, digest, flows, delivered, last_delivery, complete, unmatched, seconds, .. } =
+            *self;
+        let (links, queues, imbalance) = (Vec::new(), Vec::new(), Vec::new());
+        let (throughput, flow_control, ranks) = (Vec::new(), Vec::new(), Vec::new());
+        Self {
+            links,
+            queues,
+            imbalance,
+            throughput,
+            flow_control,
+            ranks,
+            totals,
+            digest,
+            flows,
+            delivered,
+            last_delivery,
+            undelivered: self.undelivered.clone(),
+            complete,
+            unmatched,
+            seconds,
+        }
+    }
+
+    /// When the last rank came to its end, in picoseconds; `None` without ranks, or if one did not.
+    #[must_use]
+    pub fn makespan_ps(&self) -> Option<u64> {
+        let finished: Option<Vec<u64>> = self.ranks.iter().map(|rank| rank.finished_ps).collect();
+        finished?.into_iter().max()
+    }
+}
+
+/// The wall clock, for progress only: no result depends on it.
+#[expect(clippy::disallowed_methods, reason = "progress is shown against the wall clock")]
+fn wall_clock() -> Instant {
+    Instant::now()
+}
+
+/// Where rows and packets go as they come.
+pub(crate) struct Sinks<'a> {
+    /// Each flow's record as soon as the flow is done; the rest, of flows that were not, at the end.
+    pub(crate) flow: &'a mut dyn FnMut(&FlowRecord) -> Result<(), Error>,
+    /// What is seen of queues, if the experiment asks for it.
+    pub(crate) queue_length: &'a mut dyn FnMut(&QueueLengthRecord) -> Result<(), Error>,
+    /// Packets that are captured.
+    pub(crate) capture: Option<Capture>,
+}
+
+/// Runs a prepared experiment, captures nothing and looks at no queues. Each flow's record goes to `flow` as soon as the
+/// flow is done; the rest, of flows that were not, at the end.
+///
+/// # Errors
+/// If `flow` fails, the engine's own accounts do not add up, nothing moves any more although something waits, or a packet
+/// is lost where flow control should have kept it.
+pub fn run(
+    prepared: Prepared,
+    flow: &mut dyn FnMut(&FlowRecord) -> Result<(), Error>,
+    control: Control<'_>,
+) -> Result<Outcome, Error> {
+    run_with(prepared, Sinks { flow, queue_length: &mut |_| Ok(()), capture: None }, control)
+}
+
+/// [`run`], with all that it leaves as it comes.
+pub(crate) fn run_with(
+    mut prepared: Prepared,
+    Sinks { flow, queue_length, capture }: Sinks<'_>,
+    control: Control<'_>,
+) -> Result<Outcome, Error> {
+    let started = wall_clock();
+    let ideals = prepared.ideals();
+    let record = &prepared.experiment.record;
+    let topology = &prepared.topology;
+    let gather = Gather {
+        recorder: Recorder::new(Arc::clone(&prepared.flows), move |flow| ideals.of(flow)),
+        digest: Digest::default(),
+        uplinks: record.imbalance.and_then(|interval| Uplinks::of(topology, interval)),
+        throughput: record.throughput.map(|interval| Throughput::of(topology, interval)),
+        capture,
+        flow,
+        last_delivery: None,
+        result: Ok(()),
+    };
+    let looked_at = prepared.looked_at.clone();
+    let queue_lengths = record.queue_lengths.as_ref();
+    let queue_lengths =
+        queue_lengths.map(|asked| QueueLengths::of(topology, looked_at, asked.interval, queue_length));
+    let limit = prepared.experiment.engine.time_limit;
+    let mut watch = Watch { control, started, flows: prepared.flows.len() as u64, limit };
+    let ended = match prepared.experiment.engine.kind {
+        EngineKind::Packet if gather.hears_packets() => {
+            run_packets(&mut prepared, Sampled(gather), queue_lengths, &mut watch)?
+        }
+        EngineKind::Packet => run_packets(&mut prepared, gather, queue_lengths, &mut watch)?,
+        EngineKind::Flow => flow_engine::run(&mut prepared, gather, &mut watch),
+        EngineKind::Lockstep => run_lockstep(&mut prepared, gather, &mut watch),
+    };
+    finish(&prepared, ended, &watch)
+}
+
+/// What an engine leaves.
+pub(crate) struct Ended<'a> {
+    pub(crate) gather: Gather<'a>,
+    pub(crate) totals: Totals,
+    pub(crate) links: Vec<LinkStats>,
+    pub(crate) queues: Vec<QueueRecord>,
+    pub(crate) flow_control: Vec<FlowControlRecord>,
+    pub(crate) now: Time,
+    pub(crate) complete: bool,
+    /// What hosts still wait for, in words.
+    pub(crate) waiting: Vec<String>,
+    /// Packets that hosts sent more than once, of flows that they have not closed: the host, the flow's key, how many.
+    pub(crate) retransmissions: Vec<(NodeId, FlowKey, u32)>,
+}
+
+/// [`Host::retransmissions`] of every node's host.
+fn retransmissions<'h>(
+    topology: &Topology,
+    host: impl Fn(NodeId) -> Option<&'h dyn Host>,
+) -> Vec<(NodeId, FlowKey, u32)> {
+    let of_host = |node| {
+        let counts = host(node).map_or_else(Vec::new, Host::retransmissions);
+        counts.into_iter().map(move |(key, count)| (node, key, count))
+    };
+    topology.nodes().flat_map(of_host).collect()
+}
+
+fn run_packets<'a, O: Observer + Into<Gather<'a>>>(
+    prepared: &mut Prepared,
+    observer: O,
+    queue_lengths: Option<QueueLengths<'_>>,
+    watch: &mut Watch<'_>,
+) -> Result<Ended<'a>, Error> {
+    let (topology, config) = (Arc::clone(&prepared.topology), prepared.config(watch.control.threads));
+    let mut setups: Vec<_> = (0..topology.link_slots()).map(|link| prepared.port(LinkId::of(link))).collect();
+    let node = |id| (prepared.parts.node)(id);
+    let port = |link: LinkId| std::mem::take(&mut setups[link.index()]);
+    let mut simulation =
+        Simulation::new(&topology, node, port, Arc::clone(&prepared.flows), config, observer);
+    let controlled = prepared.experiment.scheme.flow_control.is_some();
+    let every = prepared.experiment.engine.watchdog.unwrap_or(lossless::WATCHDOG);
+    let watchdog = controlled.then_some(every);
+    let complete = advance(&mut simulation, &topology, queue_lengths, watchdog, watch)?;
+    let totals = simulation.totals();
+    let inside = simulation.packets_inside() as u64;
+    if totals.sent != totals.delivered + totals.dropped + inside {
+        return Err(Error::Run(format!("packets are not conserved: {totals:?}, {inside} inside")));
+    }
+    let (now, links) = (simulation.now(), simulation.link_stats());
+    let queues = queues(&simulation.queue_depths());
+    let flow_control = lossless::records(&simulation.flow_control(), &topology, now);
+    let waits_for = |node| simulation.host(node)?.waits_for();
+    let waiting = topology.nodes().filter_map(waits_for).collect();
+    let retransmissions = retransmissions(&topology, |node| simulation.host(node));
+    lossless::refuse_losses(&flow_control, &links, &totals.drops, &topology)?;
+    let gather = simulation.into_observer().into();
+    Ok(Ended { gather, totals, links, queues, flow_control, now, complete, waiting, retransmissions })
+}
+
+/// Runs a simulation to its end, but for the times at which somebody wants to look into it. Returns whether it came to its
+/// own end.
+fn advance<O: Observer>(
+    simulation: &mut Simulation<O>,
+    topology: &Topology,
+    mut queue_lengths: Option<QueueLengths<'_>>,
+    watchdog: Option<Duration>,
+    watch: &mut Watch<'_>,
+) -> Result<bool, Error> {
+    let mut next_watch = watchdog.map(|every| Time::ZERO + every);
+    loop {
+        let look = queue_lengths.as_ref().map(QueueLengths::next);
+        let until = look.into_iter().chain(next_watch).min().unwrap_or(Time::NEVER);
+        let reached = simulation.run_until(until, |progress| watch.look(*progress));
+        match reached {
+            Reached::End => return Ok(true),
+            Reached::Stopped => return Ok(false),
+            Reached::Until => {}
+        }
+        // The engine asks only once in many events, of which there may be few between two looks.
+        let Totals { packet_hops, flows_delivered, .. } = simulation.totals();
+        if watch.look(Progress { now: until, packet_hops, flows_delivered }).is_break() {
+            return Ok(false);
+        }
+        if let Some(queue_lengths) = queue_lengths.as_mut().filter(|_| look == Some(until)) {
+            queue_lengths.look(simulation)?;
+        }
+        if next_watch == Some(until) {
+            if let Some(cycle) = simulation.pause_cycle() {
+                return Err(lossless::deadlock(&cycle, topology, until));
+            }
+            next_watch = watchdog.map(|every| until + every);
+        }
+    }
+}
+
+/// The bins that are not empty.
+fn queues(depths: &[(LinkId, QueueDepths)]) -> Vec<QueueRecord> {
+    let bins = |&(link, depths): &(LinkId, QueueDepths)| {
+        let counted = (0_u32..).zip(depths.0).filter(|&(_, packets)| packets > 0);
+        counted.map(move |(bin, packets)| QueueRecord { link: link.0, below_bytes: 1_u64 << bin, packets })
+    };
+    depths.iter().flat_map(bins).collect()
+}
+
+/// Simulated time between two looks at a lockstep run.
+const LOCKSTEP_SLICE: raddle_core::Duration = raddle_core::Duration::from_us(100);
+
+fn run_lockstep<'a>(prepared: &mut Prepared, gather: Gather<'a>, watch: &mut Watch<'_>) -> Ended<'a> {
+    let topology = Arc::clone(&prepared.topology);
+    let node = |id| (prepared.parts.node)(id);
+    let runtime = Lockstep::new(&topology, node, prepared.flows.to_vec(), Sampled(gather));
+    let mut runtime = runtime.with_agents(|link| (prepared.parts.agent)(link)).with_errors(&prepared.errors);
+    let limit = prepared.experiment.engine.time_limit.unwrap_or(Time::NEVER);
+    let mut complete = true;
+    let mut until = Time::ZERO;
+    while until < limit {
+        until = limit.min(until + LOCKSTEP_SLICE);
+        let rest = runtime.run(until);
+        if rest {
+            break;
+        }
+        let Totals { packet_hops, flows_delivered, .. } = *runtime.totals();
+        if watch.look(Progress { now: runtime.now(), packet_hops, flows_delivered }).is_break() {
+            complete = false;
+            break;
+        }
+    }
+    let (now, totals, links) = (runtime.now(), *runtime.totals(), runtime.link_stats().to_vec());
+    let waits_for = |node| runtime.host(node)?.waits_for();
+    let waiting = topology.nodes().filter_map(waits_for).collect();
+    let retransmissions = retransmissions(&topology, |node| runtime.host(node));
+    let gather = runtime.into_observer().into();
+    let (queues, flow_control) = (Vec::new(), Vec::new());
+    Ended { gather, totals, links, queues, flow_control, now, complete, waiting, retransmissions }
+}
+
+fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Outcome, Error> {
+    let Ended { mut gather, totals, links, queues, flow_control, now, complete, waiting, retransmissions } =
+        ended;
+    if complete && watch.limit.is_none_or(|limit| now < limit) {
+        refuse_waiting(&waiting)?;
+    }
+    for (node, key, count) in retransmissions {
+        gather.recorder.retransmitted(node, key, count);
+    }
+    let rest = gather.recorder.finish(now);
+    for record in &rest {
+        gather.take(record);
+    }
+    gather.result?;
+    if let Some(capture) = gather.capture {
+        capture.finish(now)?;
+    }
+    let delivered = gather.recorder.finished();
+    let (begun, unmatched) = (gather.recorder.begun(), gather.recorder.unmatched());
+    let imbalance = gather.uplinks.map_or_else(Vec::new, |uplinks| uplinks.imbalance(now));
+    let throughput = gather.throughput.map_or_else(Vec::new, |throughput| throughput.records(now));
+    let totals = TotalsRecord::new(&totals, now);
+    let undelivered =
+        (complete && delivered == 0).then(|| Undelivered::of(&rest, &totals, prepared, now)).flatten();
+    let links: Vec<_> = prepared
+        .topology
+        .links()
+        .map(|(id, link)| {
+            let stats = &links[id.index()];
+            LinkRecord {
+                link: id.0,
+                from: link.from.0,
+                to: link.to.0,
+                data_packets: stats.data_packets,
+                data_bytes: stats.data_bytes,
+                control_packets: stats.control_packets,
+                control_bytes: stats.control_bytes,
+                drops: stats.drops,
+                peak_queue_bytes: stats.peak_queue,
+            }
+        })
+        .collect();
+    let ranks = prepared.job.as_deref().map_or_else(Vec::new, ranks::records);
+    let mut digest = gather.digest;
+    ranks.iter().for_each(|rank| digest.add(rank));
+    links.iter().for_each(|link| digest.add(link));
+    digest.add(&totals);
+    let seconds = watch.started.elapsed().as_secs_f64();
+    Ok(Outcome {
+        links,
+        queues,
+        imbalance,
+        throughput,
+        flow_control,
+        ranks,
+        totals,
+        digest,
+        flows: watch.flows + begun,
+        delivered,
+        last_delivery: gather.last_delivery,
+        undelivered,
+        unmatched,
+        complete,
+        seconds,
+    })
+}
+
+/// Most waiting hosts that an error names.
+const MOST_NAMED: usize = 10;
+
+/// Refuses a run that is at rest while programs have not come to their end: nothing will happen any more.
+fn refuse_waiting(waiting: &[String]) -> Result<(), Error> {
+    if waiting.is_empty() {
+        return Ok(());
+    }
+    let named = waiting[..waiting.len().min(MOST_NAMED)].join("; ");
+    let more = match waiting.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    Err(Error::Run(format!("nothing moves any more, and programs have not come to their end: {named}{more}")))
+}
+
+/// Tells how far a run is, and whether to go on.
+pub(crate) struct Watch<'a> {
+    control: Control<'a>,
+    started: Instant,
+    flows: u64,
+    limit: Option<Time>,
+}
+
+impl Watch<'_> {
+    pub(crate) fn look(&mut self, progress: Progress) -> ControlFlow<()> {
+        let (flows, limit) = (self.flows, self.limit);
+        let seconds = self.started.elapsed().as_secs_f64();
+        (self.control.progress)(&RunState { progress, flows, limit, seconds });
+        if self.control.stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn left(flows_delivered: u64, now: u64, limit: Option<u64>) -> Option<f64> {
+        let (now, limit) = (Time::from_ps(now), limit.map(Time::from_ps));
+        let progress = Progress { now, packet_hops: 0, flows_delivered };
+        RunState { progress, flows: 100, limit, seconds: 6.0 }.seconds_left()
+    }
+
+    #[test]
+    fn what_is_left_follows_flows_or_time_whichever_is_further() {
+        assert_eq!(left(0, 5, None), None);
+        assert_eq!(left(25, 5, None), Some(18.0));
+        assert_eq!(left(0, 50, Some(100)), Some(6.0));
+        assert_eq!(left(75, 50, Some(100)), Some(2.0));
+        assert_eq!(left(100, 100, Some(100)), Some(0.0));
+    }
+}

@@ -1,0 +1,303 @@
+//! From an experiment to what an engine takes, and the checks that need all of it at once.
+
+use crate::experiment::{
+    At, Cause, Document, EngineKind, Experiment, Problem, QueueLimits, Scheme, Table, Value,
+};
+use crate::observe::capture;
+use crate::observe::ranks;
+use crate::observe::uplinks::Uplinks;
+use crate::run::faults;
+use crate::run::flow_engine;
+use crate::run::ideal::{Ideals, components};
+use raddle_core::{Bytes, Flow, LinkErrors, LinkId};
+use raddle_packet_sim::{Change, Config, PortSetup, Switching, Threads};
+use raddle_records::Framing;
+use raddle_schemes::fluid::FluidScheme;
+use raddle_schemes::queue::strict::Strict;
+use raddle_schemes::registry::{Agents, Built, FlowControls, Make, Plan, Queues, Unfit, View};
+use raddle_topology::routing::Routing;
+use raddle_topology::{Link, LinkLayer, Topology};
+use raddle_workload::Facts;
+use raddle_workload::goal::Job;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// An experiment that has been checked and can run.
+pub struct Prepared {
+    /// What it was made from.
+    pub experiment: Experiment,
+    /// The fabric.
+    pub topology: Arc<Topology>,
+    /// The flows, in order of start.
+    pub flows: Arc<[Flow]>,
+    pub(crate) parts: Built,
+    /// The ranks that begin the flows, if the workload is a program.
+    pub(crate) job: Option<Arc<Job>>,
+    pub(crate) ports: PortParts,
+    pub(crate) changes: Vec<Change>,
+    pub(crate) errors: LinkErrors,
+    /// The scheme as the flow engine knows it, if that is to run it.
+    pub(crate) fluid: Option<FluidScheme>,
+    /// Links whose packets are captured.
+    pub(crate) captured: BTreeSet<LinkId>,
+    /// Links at whose ports queues are looked at.
+    pub(crate) looked_at: BTreeSet<LinkId>,
+}
+
+/// The parts of ports that the experiment chooses apart from the transport's own.
+#[derive(Default)]
+pub(crate) struct PortParts {
+    queue: Option<Queues>,
+    agent: Option<Agents>,
+    flow_control: Option<FlowControls>,
+}
+
+impl PortParts {
+    fn build(scheme: &Scheme, plan: &Plan<'_>, packet_bytes: u32) -> Result<Self, Unfit> {
+        let mut ports = Self::default();
+        if let Some((part, settings)) = &scheme.discipline {
+            ports.queue = Some((part.build)(&Plan { settings, ..*plan }, packet_bytes)?);
+        }
+        if let Some((part, settings)) = &scheme.congestion_points {
+            ports.agent = Some((part.build)(&Plan { settings, ..*plan })?);
+        }
+        if let Some((part, settings)) = &scheme.flow_control {
+            scheme.transport.check_lossless(plan.topology)?;
+            ports.flow_control = Some((part.build)(&Plan { settings, ..*plan }, packet_bytes)?);
+        }
+        Ok(ports)
+    }
+}
+
+impl Document {
+    /// Reads the experiment, builds its fabric, flows and scheme, and checks that they go together.
+    ///
+    /// # Errors
+    /// With the first thing that is wrong.
+    pub fn prepare(&self) -> Result<Prepared, Problem> {
+        let experiment = self.experiment()?;
+        let topology = experiment.topology.build(experiment.engine.seed)?;
+        let flows = experiment.workload.flows(&topology, experiment.engine.seed)?;
+        let Experiment { failures, faults: random, errors, engine, .. } = &experiment;
+        let changes = faults::changes(failures, random.as_ref(), &topology, engine.seed)?;
+        let errors = faults::link_errors(errors.as_ref(), &topology, engine.seed)?;
+        let component = components(&faults::lasting(&topology, &changes));
+        let apart = |flow: &&Flow| component[flow.src.index()] != component[flow.dst.index()];
+        if let Some(flow) = flows.iter().find(apart) {
+            let cause = Cause::Unreachable { src: flow.src.0, dst: flow.dst.0 };
+            return Err(Problem::at(experiment.workload.place(flow.id), cause));
+        }
+        let scheme = &experiment.scheme;
+        let points = scheme.congestion_points.as_ref();
+        let plan = Plan {
+            congestion_points: points.map(|(part, settings)| (part.info.name, settings)),
+            progress: experiment.record.throughput,
+            most_priority: flows.iter().map(|flow| flow.priority).max().unwrap_or(0),
+            ..Plan::new(&topology, &scheme.routing, &scheme.settings, experiment.engine.seed)
+        };
+        let unfit = |unfit| self.unfit(unfit);
+        let mut parts = match scheme.transport.make {
+            Make::Fluid { .. } if engine.kind == EngineKind::Flow => Built::of_fluid(),
+            _ => scheme.transport.build(&plan, &scheme.routing_settings).map_err(unfit)?,
+        };
+        let fluid = (engine.kind == EngineKind::Flow)
+            .then(|| scheme.transport.fluid(&plan, &scheme.routing_settings))
+            .transpose()
+            .map_err(unfit)?;
+        let ports = PortParts::build(scheme, &plan, parts.mtu + parts.header_bytes).map_err(unfit)?;
+        let links = |named: Option<&str>, key: &str| match named {
+            None => Ok(BTreeSet::new()),
+            Some(named) => {
+                capture::links(named, &topology).map_err(|cause| Problem::at(&place(&self.root, key), cause))
+            }
+        };
+        let record = &experiment.record;
+        let captured = links(record.pcap.as_ref().map(|pcap| &pcap.links[..]), "record.pcap")?;
+        let asked = record.queue_lengths.as_ref().map(|asked| &asked.links[..]);
+        let looked_at = links(asked, "record.queue_links")?;
+        let job = ranks::place(&experiment.workload, &topology, experiment.engine.seed, &mut parts)?;
+        let flows = flows.into();
+        let mut prepared = Prepared {
+            experiment,
+            topology,
+            flows,
+            parts,
+            job,
+            ports,
+            changes,
+            errors,
+            fluid,
+            captured,
+            looked_at,
+        };
+        self.check_queues(&mut prepared)?;
+        if prepared.experiment.engine.watchdog.is_some() && prepared.experiment.scheme.flow_control.is_none()
+        {
+            let what = "no link waits for another without flow control".to_owned();
+            let cause = Cause::Contradiction { what, hint: "leave it out".to_owned() };
+            return Err(Problem::at(&place(&self.root, "engine.watchdog"), cause));
+        }
+        if let Some((key, what)) = flow_engine::unknown_to_fluids(&prepared) {
+            let hint = "choose kind = \"packet\" in [engine], or leave it out".to_owned();
+            let cause = Cause::Contradiction { what: what.to_owned(), hint };
+            return Err(Problem::at(&place(&self.root, key), cause));
+        }
+        if let Some(interval) = prepared.experiment.record.imbalance
+            && Uplinks::of(&prepared.topology, interval).is_none()
+        {
+            let what = "no switch of this fabric has uplinks to choose from".to_owned();
+            let cause = Cause::Contradiction { what, hint: "leave it out".to_owned() };
+            return Err(Problem::at(&place(&self.root, "record.imbalance"), cause));
+        }
+        Ok(prepared)
+    }
+
+    fn unfit(&self, unfit: Unfit) -> Problem {
+        let cause = Cause::Contradiction { what: unfit.problem, hint: unfit.hint };
+        Problem::at(&place(&self.root, &unfit.key), cause)
+    }
+
+    /// Refuses limits that no queue would know of.
+    fn check_queues(&self, prepared: &mut Prepared) -> Result<(), Problem> {
+        let contradiction = |key: &str, what: String, hint: &str| {
+            Err(Problem::at(&place(&self.root, key), Cause::Contradiction { what, hint: hint.to_owned() }))
+        };
+        let Prepared { experiment, topology, parts, changes, .. } = prepared;
+        let name = experiment.scheme.transport.info.name;
+        let own = topology.links().next().is_some_and(|(id, _)| (parts.queue)(id).is_some());
+        let scheme = &experiment.scheme;
+        if own && (scheme.discipline.is_some() || scheme.flow_control.is_some()) {
+            let what =
+                format!("{name} has queues of its own, which no other can replace and which heed no pauses");
+            return contradiction("scheme.transport", what, "choose another transport");
+        }
+        let limits = experiment.scheme.queue;
+        let limited = limits != QueueLimits::default();
+        let meters = topology.links().any(|(id, _)| (parts.agent)(id).is_some());
+        if meters && scheme.congestion_points.is_some() {
+            let what = format!("{name} has port agents of its own, which no congestion points can replace");
+            return contradiction("scheme.transport", what, "leave `congestion_points` out");
+        }
+        if own && limited {
+            let what = format!("{name} has queues of its own, which know no such limit");
+            return contradiction("scheme.queue", what, "leave all but `kind` out");
+        }
+        if experiment.engine.kind == EngineKind::Lockstep {
+            let hint = "choose kind = \"packet\" in [engine]";
+            if own || parts.hear_of_departures {
+                let what = format!("the lockstep runtime has plain queues, and {name} needs its own");
+                return contradiction("scheme.transport", what, hint);
+            }
+            if scheme.discipline.is_some() || scheme.congestion_points.is_some() {
+                let key = if scheme.flow_control.is_some() { "scheme.flow_control" } else { "scheme" };
+                return contradiction(key, "the lockstep runtime has plain queues only".to_owned(), hint);
+            }
+            if limited {
+                return contradiction(
+                    "scheme.queue",
+                    "lockstep queues are unbounded and mark nothing".to_owned(),
+                    hint,
+                );
+            }
+            if experiment.record.queue_lengths.is_some() {
+                let what = "lockstep ports are not looked into".to_owned();
+                return contradiction("record.queue_lengths", what, hint);
+            }
+            if !changes.is_empty() {
+                let key = if experiment.failures.is_empty() { "faults" } else { "failure" };
+                return contradiction(key, "nothing fails in lockstep".to_owned(), hint);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where the text speaks of a dotted key: of the key itself, or of the nearest table around it.
+fn place(root: &Table, key: &str) -> At {
+    let (mut table, mut at) = (root, &root.at);
+    for part in key.split('.') {
+        let Some(item) = table.get(part) else { break };
+        at = &item.at;
+        match &item.value {
+            Value::Table(inner) => table = inner,
+            _ => break,
+        }
+    }
+    at.clone()
+}
+
+impl Prepared {
+    /// How the packet engine runs it, on several threads if the scheme allows it.
+    pub(crate) fn config(&self, threads: Threads) -> Config {
+        let engine = &self.experiment.engine;
+        let switching = match self.lookahead() {
+            None => Switching::StoreAndForward,
+            Some(Bytes(header)) => {
+                Switching::CutThrough { header: u32::try_from(header).expect("a header's size") }
+            }
+        };
+        let queue_depths = self.experiment.record.queues;
+        let threads = match self.experiment.scheme.view() {
+            View::Local => threads,
+            View::Global => Threads::Always(1),
+        };
+        Config {
+            switching,
+            changes: self.changes.clone(),
+            errors: self.errors.clone(),
+            time_limit: engine.time_limit,
+            queue_depths,
+            threads,
+        }
+    }
+
+    /// What a node must have of a packet before it passes it on, if not all.
+    pub(crate) fn lookahead(&self) -> Option<Bytes> {
+        let engine = &self.experiment.engine;
+        // Where headers are inside of what counts as payload, a switch waits for the least frame of Ethernet.
+        let header = match self.parts.header_bytes {
+            0 => Bytes(64),
+            header => Bytes(header.into()),
+        };
+        engine.cut_through.then(|| engine.header.unwrap_or(header))
+    }
+
+    /// Whether the port that a link leaves has to tell its host what has left.
+    fn tells_departures(&self, link: LinkId) -> bool {
+        let of_host = |link: &Link| self.topology.is_host(link.from);
+        self.parts.hear_of_departures && self.topology.link(link).is_some_and(of_host)
+    }
+
+    pub(crate) fn port(&mut self, link: LinkId) -> PortSetup {
+        let limits = self.experiment.scheme.queue;
+        PortSetup {
+            limit_bytes: limits.bytes.map(|bytes| bytes.0),
+            limit_packets: limits.packets.map(|packets| packets as usize),
+            mark_bytes: limits.mark.map(|bytes| bytes.0),
+            mark_packets: limits.mark_packets.map(|packets| packets as usize),
+            queue: (self.parts.queue)(link)
+                .or_else(|| Some(self.ports.queue.as_mut()?(link)))
+                .or_else(|| self.tells_departures(link).then(|| Box::<Strict>::default() as _)),
+            agent: (self.parts.agent)(link).or_else(|| self.ports.agent.as_mut()?(link)),
+            flow_control: self.ports.flow_control.as_mut().and_then(|control| control(link)),
+        }
+    }
+
+    /// What the flows amount to: the load offered, the realised mean size.
+    #[must_use]
+    pub fn facts(&self) -> Facts {
+        let routing = Routing::new(Arc::clone(&self.topology));
+        Facts::of(&self.flows, &self.topology, |src, dst| routing.distance(src, dst).unwrap_or(0))
+    }
+
+    /// How flows are cut into packets.
+    pub(crate) fn framing(&self) -> Framing {
+        let LinkLayer { overhead, least, .. } = self.topology.link_layer();
+        Framing { payload: self.parts.mtu, header: self.parts.header_bytes, overhead, least }
+    }
+
+    /// What flows could hope for.
+    pub(crate) fn ideals(&self) -> Ideals {
+        Ideals::new(&self.topology, self.framing(), self.lookahead(), self.parts.handshake)
+    }
+}

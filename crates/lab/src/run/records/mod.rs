@@ -1,0 +1,126 @@
+//! What a run left, read back from its directory.
+
+mod over_time;
+
+pub(crate) use over_time::{Interval, QueueLength};
+
+use crate::run::directory;
+use crate::{Error, SizeClass};
+use raddle_records::{FlowRecord, Table};
+use std::path::Path;
+
+/// A flow, in columns' units as they are measured.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct FlowRow {
+    /// Its place in the order of arrivals.
+    pub(crate) id: u64,
+    /// Sending node.
+    pub(crate) src: u64,
+    /// Receiving node.
+    pub(crate) dst: u64,
+    /// Application bytes.
+    pub(crate) size: u64,
+    /// `None` if it never finished.
+    pub(crate) fct_us: Option<f64>,
+    /// As its sender sees it; `None` if it never finished.
+    pub(crate) sender_fct_us: Option<f64>,
+    /// Whether it was in time, if it has a deadline.
+    pub(crate) met: Option<bool>,
+    /// FCT over that of the flow alone.
+    pub(crate) slowdown: Option<f64>,
+    /// Most packets that waited for an earlier one.
+    pub(crate) reorder: f64,
+    /// Mean over its life of the rate that it was assigned, if it ever was.
+    pub(crate) assigned_gbps: Option<f64>,
+}
+
+impl From<&FlowRecord> for FlowRow {
+    fn from(flow: &FlowRecord) -> Self {
+        Self {
+            id: flow.id.into(),
+            src: flow.src.into(),
+            dst: flow.dst.into(),
+            size: flow.size_bytes,
+            fct_us: flow.fct_ps.map(|fct| fct as f64 / 1e6),
+            sender_fct_us: flow.sender_fct_ps().map(|fct| fct as f64 / 1e6),
+            met: flow.meets_deadline(),
+            slowdown: flow.slowdown(),
+            reorder: flow.reorder_peak_packets.into(),
+            assigned_gbps: flow.average_rate_bps.map(|bps| bps / 1e9),
+        }
+    }
+}
+
+/// What a run left, in order of arrival.
+#[derive(Debug, Default)]
+pub(crate) struct Records {
+    pub(crate) flows: Vec<FlowRow>,
+    /// By link.
+    pub(crate) peak_queue_bytes: Vec<f64>,
+    /// By link.
+    pub(crate) control_bytes: Vec<f64>,
+    /// Tier and imbalance of switches, if it was sampled, from the first flow's arrival to the last one's, or to the
+    /// end if they arrive at once: what drains afterwards is a few flows on a few links.
+    pub(crate) imbalance: Vec<(u64, f64)>,
+    /// What receivers got, if it was counted.
+    pub(crate) intervals: Vec<Interval>,
+    /// What waited at ports, if they were looked at.
+    pub(crate) queue_lengths: Vec<QueueLength>,
+    /// When the last rank came to its end, if the workload was a program and all did.
+    pub(crate) makespan_ms: Option<f64>,
+}
+
+impl Records {
+    /// Reads a run directory, without the first `warm_up` share of arrivals.
+    pub(crate) fn read(directory: &Path, warm_up: f64) -> Result<Self, Error> {
+        let table = Table::read(&directory.join(directory::FLOWS))?;
+        let mut flows = FlowRecord::of(&table)?;
+        flows.sort_unstable_by_key(|flow| flow.id);
+        let first = (table.rows as f64 * warm_up) as u32;
+        flows.retain(|flow| flow.id >= first);
+        let starts = || flows.iter().map(|flow| flow.start_ps);
+        let arrivals = (starts().min().unwrap_or(0), starts().max().unwrap_or(0));
+        let links = Table::read(&directory.join(directory::LINKS))?;
+        let column = |name: &str| -> Result<Vec<f64>, Error> {
+            Ok(links.integers(name)?.iter().map(|value| value.unwrap_or(0) as f64).collect())
+        };
+        Ok(Self {
+            flows: flows.iter().map(FlowRow::from).collect(),
+            peak_queue_bytes: column("peak_queue_bytes")?,
+            control_bytes: column("control_bytes")?,
+            imbalance: imbalance(&directory.join(directory::IMBALANCE), arrivals)?,
+            intervals: over_time::intervals(&directory.join(directory::THROUGHPUT))?,
+            queue_lengths: over_time::queue_lengths(&directory.join(directory::QUEUE_LENGTHS))?,
+            makespan_ms: makespan_ms(&directory.join(directory::RANKS))?,
+        })
+    }
+
+    /// Flows of a class that never finished.
+    pub(crate) fn unfinished(&self, class: SizeClass) -> usize {
+        self.flows.iter().filter(|flow| flow.fct_us.is_none() && class.holds(flow.size)).count()
+    }
+}
+
+/// When the last rank came to its end, if there is such a file and all did.
+fn makespan_ms(file: &Path) -> Result<Option<f64>, Error> {
+    if !file.exists() {
+        return Ok(None);
+    }
+    let table = Table::read(file)?;
+    let finished: Option<Vec<u64>> = table.integers("finished_ps")?.iter().copied().collect();
+    Ok(finished.and_then(|finished| finished.into_iter().max()).map(|last| last as f64 / 1e9))
+}
+
+/// Tier and imbalance from the first to the last arrival, if there is such a file.
+fn imbalance(file: &Path, (first, last): (u64, u64)) -> Result<Vec<(u64, f64)>, Error> {
+    if !file.exists() {
+        return Ok(Vec::new());
+    }
+    let table = Table::read(file)?;
+    let (times, tiers) = (table.integers("at_ps")?, table.integers("tier")?);
+    let samples = table.floats("imbalance")?;
+    let at_once = first == last;
+    let within = |at: u64| first < at && (at_once || at <= last);
+    let sample = |row: usize| times[row].filter(|&at| within(at)).and(tiers[row].zip(samples[row]));
+    Ok((0..table.rows).filter_map(sample).collect())
+}

@@ -1,0 +1,392 @@
+//! A run in a page: what is kept as `summary.json` and shown at the end.
+
+use crate::Error;
+use crate::SizeClass;
+use crate::observe::lossless::Pauses;
+use crate::run::Outcome;
+use crate::run::undelivered::Undelivered;
+use raddle_core::{Duration, Time};
+use raddle_records::{FlowRecord, ImbalanceRecord, TotalsRecord, stats};
+use raddle_topology::Topology;
+use raddle_workload::Facts;
+use serde_json::{Value, json};
+use std::fmt::{self, Write as _};
+
+/// Mean and percentiles by nearest rank; nothing of nothing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Statistics {
+    mean: Option<f64>,
+    p50: Option<f64>,
+    p95: Option<f64>,
+    p99: Option<f64>,
+}
+
+impl Statistics {
+    fn of(mut sample: Vec<f64>) -> Self {
+        stats::sort(&mut sample);
+        let [p50, p95, p99] = [50.0, 95.0, 99.0].map(|p| stats::percentile(&sample, p));
+        Self { mean: stats::mean(&sample), p50, p95, p99 }
+    }
+
+    fn all(self) -> [Option<f64>; 4] {
+        [self.mean, self.p50, self.p95, self.p99]
+    }
+}
+
+/// What the finished flows of a size class saw.
+#[derive(Debug, Clone, PartialEq)]
+struct Class {
+    name: &'static str,
+    flows: usize,
+    /// Flows that started and never did.
+    unfinished: usize,
+    /// In microseconds.
+    fct_us: Statistics,
+    /// FCT over the ideal FCT.
+    slowdown: Statistics,
+    /// Mean over flows of size over FCT.
+    goodput_gbps: Option<f64>,
+}
+
+/// Collects what a summary needs of each flow.
+#[derive(Debug, Clone, Default)]
+pub struct Summarizer {
+    /// Size, FCT in picoseconds, slowdown, goodput in bit/s.
+    finished: Vec<(u64, u64, f64, f64)>,
+    /// Sizes of the others.
+    unfinished: Vec<u64>,
+    deadlines: Deadlines,
+}
+
+/// Flows with a deadline.
+#[derive(Debug, Clone, Copy, Default)]
+struct Deadlines {
+    flows: u64,
+    /// Complete by then.
+    met: u64,
+}
+
+impl Deadlines {
+    /// Nothing of a run without any.
+    fn json(self) -> Value {
+        if self.flows == 0 { Value::Null } else { json!({ "flows": self.flows, "met": self.met }) }
+    }
+}
+
+impl fmt::Display for Deadlines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = self.met as f64 / self.flows as f64 * 100.0;
+        write!(f, "deadlines    {} of {} met, {percent:.2}%", self.met, self.flows)
+    }
+}
+
+impl Summarizer {
+    /// Takes in a flow.
+    pub fn add(&mut self, flow: &FlowRecord) {
+        if let Some(met) = flow.meets_deadline() {
+            self.deadlines.flows += 1;
+            self.deadlines.met += u64::from(met);
+        }
+        match (flow.fct_ps, flow.slowdown(), flow.goodput_bps()) {
+            (Some(fct), Some(slowdown), Some(goodput)) => {
+                self.finished.push((flow.size_bytes, fct, slowdown, goodput));
+            }
+            _ => self.unfinished.push(flow.size_bytes),
+        }
+    }
+
+    fn class(&self, class: SizeClass) -> Class {
+        let inside = || self.finished.iter().filter(|flow| class.holds(flow.0));
+        let goodput: Vec<f64> = inside().map(|flow| flow.3 / 1e9).collect();
+        Class {
+            name: class.name,
+            flows: goodput.len(),
+            unfinished: self.unfinished.iter().filter(|&&size| class.holds(size)).count(),
+            fct_us: Statistics::of(inside().map(|flow| flow.1 as f64 / 1e6).collect()),
+            slowdown: Statistics::of(inside().map(|flow| flow.2).collect()),
+            goodput_gbps: stats::mean(&goodput),
+        }
+    }
+
+    /// The summary of the run on that fabric.
+    #[must_use]
+    pub fn finish(
+        mut self,
+        title: &str,
+        seed: u64,
+        topology: &Topology,
+        workload: Facts,
+        outcome: &Outcome,
+    ) -> Summary {
+        // Flows come in the order in which they finish; a sum of floats must not depend on that.
+        self.finished.sort_by_key(|flow| (flow.0, flow.1));
+        // A port that ever sent held a packet then: where none did, nobody measured.
+        let measured = outcome.links.iter().any(|link| link.peak_queue_bytes > 0);
+        let links = outcome.links.iter().filter(|_| measured);
+        let mut queues: Vec<f64> = links.map(|link| link.peak_queue_bytes as f64).collect();
+        stats::sort(&mut queues);
+        Summary {
+            title: title.to_owned(),
+            seed,
+            workload,
+            deadlines: self.deadlines,
+            classes: SizeClass::WITH_ALL.map(|class| self.class(class)).into(),
+            peak_queue_bytes: [50.0, 99.0, 100.0].map(|p| stats::percentile(&queues, p)),
+            imbalance: imbalance(&outcome.imbalance),
+            pauses: Pauses::of(&outcome.flow_control, topology),
+            ranks: Ranks::of(outcome),
+            outcome: outcome.without_rows(),
+            inputs: String::new(),
+        }
+    }
+}
+
+/// What the ranks of a program did together.
+#[derive(Debug, Clone, Copy)]
+struct Ranks {
+    all: usize,
+    finished: usize,
+    /// When the last one came to its end, if all did.
+    makespan_ps: Option<u64>,
+    messages: u64,
+    bytes: u64,
+}
+
+impl Ranks {
+    fn of(outcome: &Outcome) -> Option<Self> {
+        let ranks = &outcome.ranks;
+        (!ranks.is_empty()).then(|| Self {
+            all: ranks.len(),
+            finished: ranks.iter().filter(|rank| rank.finished_ps.is_some()).count(),
+            makespan_ps: outcome.makespan_ps(),
+            messages: ranks.iter().map(|rank| rank.sent_messages).sum(),
+            bytes: ranks.iter().map(|rank| rank.sent_bytes).sum(),
+        })
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "ranks": self.all,
+            "finished": self.finished,
+            "makespan_ps": self.makespan_ps,
+            "messages": self.messages,
+            "bytes": self.bytes,
+        })
+    }
+}
+
+impl fmt::Display for Ranks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { all, finished, messages, bytes, .. } = self;
+        write!(
+            f,
+            "program      {finished} of {all} ranks finished, {messages} messages of {bytes} B in all"
+        )?;
+        let Some(makespan) = self.makespan_ps else { return Ok(()) };
+        write!(f, ", makespan {:.3} ms", makespan as f64 / 1e9)
+    }
+}
+
+fn imbalance(samples: &[ImbalanceRecord]) -> Vec<(u32, usize, f64)> {
+    let mut tiers: Vec<u32> = samples.iter().map(|sample| sample.tier).collect();
+    tiers.sort_unstable();
+    tiers.dedup();
+    let mean = |tier| {
+        let of_tier = samples.iter().filter(|sample| sample.tier == tier);
+        let values: Vec<f64> = of_tier.map(|sample| sample.imbalance).collect();
+        Some((tier, values.len(), stats::mean(&values)?))
+    };
+    tiers.into_iter().filter_map(mean).collect()
+}
+
+/// A run in a page.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    title: String,
+    seed: u64,
+    workload: Facts,
+    classes: Vec<Class>,
+    deadlines: Deadlines,
+    /// p50, p99 and maximum over ports of the most bytes each ever held.
+    peak_queue_bytes: [Option<f64>; 3],
+    /// Tier of switches, samples of their imbalance and the mean of these, if it was sampled.
+    imbalance: Vec<(u32, usize, f64)>,
+    /// If links have flow control.
+    pauses: Option<Pauses>,
+    /// If the workload is a program.
+    ranks: Option<Ranks>,
+    /// Without its rows.
+    outcome: Outcome,
+    /// The digest of what the run was made from.
+    pub(crate) inputs: String,
+}
+
+impl Summary {
+    /// The error that a command ends with after this run, although its records are whole: it delivered nothing.
+    #[must_use]
+    pub fn failure(&self) -> Option<Error> {
+        self.outcome.undelivered.as_ref().map(Undelivered::error)
+    }
+
+    /// The summary as a JSON document.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let outcome = &self.outcome;
+        let classes: Vec<_> = self
+            .classes
+            .iter()
+            .map(|class| {
+                json!({
+                    "class": class.name,
+                    "flows": class.flows,
+                    "unfinished": class.unfinished,
+                    "fct_mean_us": class.fct_us.mean,
+                    "fct_p50_us": class.fct_us.p50,
+                    "fct_p95_us": class.fct_us.p95,
+                    "fct_p99_us": class.fct_us.p99,
+                    "slowdown_mean": class.slowdown.mean,
+                    "slowdown_p50": class.slowdown.p50,
+                    "slowdown_p95": class.slowdown.p95,
+                    "slowdown_p99": class.slowdown.p99,
+                    "goodput_mean_gbps": class.goodput_gbps,
+                })
+            })
+            .collect();
+        let imbalance = self.imbalance.iter();
+        let imbalance =
+            imbalance.map(|(tier, samples, mean)| json!({ "tier": tier, "samples": samples, "mean": mean }));
+        json!({
+            "title": self.title,
+            "version": crate::VERSION,
+            "seed": self.seed,
+            "digest": outcome.digest.to_string(),
+            "inputs": self.inputs,
+            "complete": outcome.complete,
+            "error": self.failure().map(|failure| failure.json()["error"].take()),
+            "flows": outcome.flows,
+            "delivered": outcome.delivered,
+            "last_delivery_ps": outcome.last_delivery.map(Time::as_ps),
+            "last_event_ps": outcome.totals.simulated_ps,
+            "unmatched_reports": outcome.unmatched,
+            "drops": outcome.totals.drops.total(),
+            "workload": {
+                "mean_size_bytes": self.workload.mean_size,
+                "host_load": self.workload.host_load,
+                "fabric_load": self.workload.fabric_load,
+            },
+            "classes": classes,
+            "deadlines": self.deadlines.json(),
+            "flow_control": self.pauses.as_ref().map(Pauses::json),
+            "program": self.ranks.as_ref().map(Ranks::json),
+            "imbalance": imbalance.collect::<Vec<_>>(),
+            "peak_queue_p50_bytes": self.peak_queue_bytes[0],
+            "peak_queue_p99_bytes": self.peak_queue_bytes[1],
+            "peak_queue_max_bytes": self.peak_queue_bytes[2],
+            "totals": outcome.totals,
+            "wall_seconds": outcome.seconds,
+        })
+    }
+}
+
+/// What the table's columns mean.
+const DEFINITIONS: &str = "
+FCT: from the hand-over to the transport to the last byte delivered in order; percentiles by nearest rank.
+Slowdown: FCT over that of the flow alone on one shortest path; a flow that uses several at once can beat it.
+Goodput: application bits over FCT, mean over flows.
+
+";
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Outcome { totals, delivered, flows, last_delivery, undelivered, complete, unmatched, .. } =
+            &self.outcome;
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        write!(f, "{}: {delivered} of {flows} flows delivered", self.title)?;
+        if let Some(last) = last_delivery {
+            write!(f, " in {:.3} ms simulated", ms(last.since(Time::ZERO)))?;
+        }
+        writeln!(f, "; last event at {:.3} ms", ms(totals.simulated()))?;
+        match undelivered {
+            _ if !complete => writeln!(f, "stopped early: the records are partial")?,
+            Some(why) => writeln!(f, "failed: {why}")?,
+            None if *delivered == 0 && *flows > 0 => {
+                writeln!(f, "the time limit came before any flow was complete")?;
+            }
+            None => {}
+        }
+        if *unmatched > 0 {
+            writeln!(f, "{unmatched} reports of flows that nobody had opened: a bug of the scheme")?;
+        }
+        writeln!(f)?;
+        f.write_str(&table(&self.rows()))?;
+        f.write_str(DEFINITIONS)?;
+        let percent = |load: Option<f64>| load.map_or("-".to_owned(), |load| format!("{:.2}%", load * 100.0));
+        let Facts { mean_size, host_load, fabric_load, .. } = &self.workload;
+        let (host, fabric) = (percent(*host_load), percent(*fabric_load));
+        if self.deadlines.flows > 0 {
+            writeln!(f, "{}", self.deadlines)?;
+        }
+        if let Some(pauses) = &self.pauses {
+            writeln!(f, "{pauses}")?;
+        }
+        if let Some(ranks) = &self.ranks {
+            writeln!(f, "{ranks}")?;
+        } else {
+            writeln!(
+                f,
+                "offered      mean size {mean_size:.0} B, {host} of the hosts' link rates, {fabric} of all links'"
+            )?;
+        }
+        let TotalsRecord { data, drops, .. } = totals;
+        let control = totals.control();
+        writeln!(f, "packet-hops  {} data, {} control ({} B)", data.packets, control.packets, control.bytes)?;
+        if let [Some(p50), Some(p99), Some(max)] = self.peak_queue_bytes {
+            writeln!(f, "peak queue   p50 {p50:.0} B, p99 {p99:.0} B, max {max:.0} B over ports")?;
+        }
+        write!(f, "drops        {}", drops.total())?;
+        if drops.handshake > 0 {
+            write!(f, ", {} of them of handshakes", drops.handshake)?;
+        }
+        writeln!(f)?;
+        writeln!(f, "seed         {}", self.seed)?;
+        write!(f, "digest       {}", self.outcome.digest)
+    }
+}
+
+impl Summary {
+    fn rows(&self) -> Vec<Vec<String>> {
+        let heads = ["size", "flows", "unfinished", "FCT mean us", "p50", "p95", "p99"];
+        let heads = heads.into_iter().chain(["slowdown mean", "p50", "p95", "p99", "goodput Gbps"]);
+        let shown = |number: Option<f64>| number.map_or("-".to_owned(), |number| format!("{number:.2}"));
+        let mut rows = vec![heads.map(str::to_owned).collect::<Vec<_>>()];
+        for class in &self.classes {
+            let mut row = vec![class.name.to_owned(), class.flows.to_string(), class.unfinished.to_string()];
+            row.extend([class.fct_us, class.slowdown].iter().flat_map(|of| of.all()).map(shown));
+            row.push(shown(class.goodput_gbps));
+            rows.push(row);
+        }
+        rows
+    }
+}
+
+/// Rows of cells in columns: the first to the left, the others to the right.
+#[must_use]
+pub fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |i: usize| rows.iter().filter_map(|row| row.get(i)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|i| width(i).unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (i, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            let written = match i {
+                0 => write!(line, "{cell:<width$}"),
+                _ => write!(line, "  {cell:>width$}"),
+            };
+            written.expect("a string takes any text");
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}

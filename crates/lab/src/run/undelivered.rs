@@ -1,0 +1,83 @@
+//! Runs that come to their own end and deliver none of their flows: whether that is a failure, and why it happened.
+
+use crate::Error;
+use crate::run::prepare::Prepared;
+use raddle_core::{Bytes, Time};
+use raddle_records::{FlowRecord, TotalsRecord};
+use std::fmt;
+
+/// Why a run delivered none of its flows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undelivered {
+    /// Flows that had started.
+    flows: usize,
+    /// What happened to their packets, a sentence's part a reason.
+    reasons: Vec<String>,
+    /// What would help, if that can be told.
+    hint: Option<String>,
+}
+
+impl Undelivered {
+    /// The failure of a run whose flows are all in `flows`, and which delivered none of them by `now`, its end. `None` if it
+    /// is none: no flow had started, or the time limit came before a flow could be complete, or while data moved.
+    pub(crate) fn of(
+        flows: &[FlowRecord],
+        totals: &TotalsRecord,
+        prepared: &Prepared,
+        now: Time,
+    ) -> Option<Self> {
+        let earliest = flows.iter().map(|flow| flow.start_ps.saturating_add(flow.ideal_fct_ps)).min()?;
+        let limit_reached = prepared.experiment.engine.time_limit.filter(|&limit| now >= limit);
+        if limit_reached.is_some() && (earliest > now.as_ps() || totals.data.packets > 0) {
+            return None;
+        }
+        let drops = &totals.drops;
+        let packet = u64::from(prepared.parts.header_bytes + prepared.parts.mtu);
+        let limit = prepared.experiment.scheme.queue.bytes;
+        let too_small = limit.filter(|limit| drops.queue_full > 0 && limit.0 < packet);
+        let detail = too_small.map_or(String::new(), |limit| {
+            format!(": the limit {limit} is smaller than a packet of {packet} B")
+        });
+        let dropped = [
+            (drops.queue_full, format!("met a full queue{detail}")),
+            (drops.link_down, "met a link that was down".to_owned()),
+            (drops.no_route, "had no route".to_owned()),
+            (drops.malformed, "were damaged on links".to_owned()),
+            (drops.lost, "were lost on links".to_owned()),
+        ];
+        let mut reasons: Vec<String> = dropped
+            .into_iter()
+            .filter(|&(packets, _)| packets > 0)
+            .map(|(packets, what)| format!("{packets} packets {what}"))
+            .collect();
+        let ended = flows.iter().filter(|flow| flow.sender_done_ps.is_some()).count();
+        if ended > 0 {
+            reasons.push(format!("{ended} senders ended their flows"));
+        }
+        if reasons.is_empty() {
+            reasons.push("no packet was dropped, and no flow came to its end".to_owned());
+        }
+        if let Some(limit) = limit_reached {
+            reasons.push(format!("the time limit of {} ended the run", limit.since(Time::ZERO)));
+        }
+        let hint = too_small.map(|_| {
+            format!(
+                "raise `limit` in scheme.queue to at least {}, or leave it out for an unbounded queue",
+                Bytes(packet)
+            )
+        });
+        Some(Self { flows: flows.len(), reasons, hint })
+    }
+
+    /// The error that the command ends with.
+    #[must_use]
+    pub fn error(&self) -> Error {
+        Error::Undelivered { what: self.to_string(), hint: self.hint.clone() }
+    }
+}
+
+impl fmt::Display for Undelivered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "none of {} flows was delivered: {}", self.flows, self.reasons.join("; "))
+    }
+}

@@ -1,0 +1,106 @@
+//! Search directories: `experiment.toml` with every default, which searches again as it is, and `search.json` with what was
+//! found. Both are there only once the search is done. They are kept as [runs](crate::run::directory) are.
+
+use super::{Found, Search};
+use crate::experiment::{Cell, Document};
+use crate::run::directory::{EXPERIMENT, Lock, Origin, Out, Part};
+use crate::run::{Control, RunState};
+use crate::sweep::{directories, in_parallel, missing};
+use crate::{Error, Threads, VERSION};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// What was found, in a search's directory.
+const SEARCH: &str = "search.json";
+
+/// What `search.json` holds.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    version: String,
+    #[serde(flatten)]
+    found: Found,
+}
+
+/// Searches into a directory, or reads what a search of the same experiment left there.
+///
+/// # Errors
+/// If the experiment is wrong, what the directory holds may not be replaced, another process writes it, a file cannot be
+/// written, a run fails, or somebody wants it to stop.
+pub fn run_into<'a>(
+    search: &Search,
+    document: &Document,
+    out: impl Into<Out<'a>>,
+    control: Control<'_>,
+) -> Result<Found, Error> {
+    let out = out.into();
+    let (resolved, origin) = search.origin(document)?;
+    if out.contents()?.is_some_and(|contents| contents.is_finished(&origin)) {
+        return kept(out.path);
+    }
+    let part = Part::create(out, origin)?;
+    let found = search.run(document, control)?;
+    part.write(EXPERIMENT, &resolved)?;
+    let kept = Kept { version: VERSION.to_owned(), found };
+    part.write(SEARCH, &format!("{:#}\n", serde_json::json!(kept)))?;
+    part.finish(true)?;
+    Ok(kept.found)
+}
+
+impl Search {
+    /// The resolved experiment with its search, and what its results are made from.
+    fn origin(&self, document: &Document) -> Result<(String, Origin), Error> {
+        let experiment = self.document(document, 1)?.experiment()?;
+        let mut resolved = experiment.resolved;
+        resolved.insert("search".to_owned(), self.resolved.clone().into());
+        let resolved = resolved.to_string();
+        let origin = Origin::new("search", &resolved, &experiment.files)?;
+        Ok((resolved, origin))
+    }
+}
+
+/// What the finished search found that is kept in `directory`.
+fn kept(directory: &Path) -> Result<Found, Error> {
+    let path = directory.join(SEARCH);
+    let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
+    let kept: Kept = serde_json::from_str(&text).map_err(|error| Error::io("read", &path)(error.into()))?;
+    Ok(kept.found)
+}
+
+/// Searches in each cell of a sweep, on `threads` threads, as [`sweep`](crate::sweep::sweep()) runs cells: into folders of
+/// `out`, without what is there already. `progress` is told how far the run is that a cell's search is making.
+///
+/// # Errors
+/// As [`sweep`](crate::sweep::sweep()), or if a search fails or is stopped.
+pub fn sweep<'a>(
+    cells: &[Cell],
+    out: impl Into<Out<'a>>,
+    threads: usize,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(usize, &RunState) + Sync),
+) -> Result<Vec<Found>, Error> {
+    let out = out.into();
+    let places = directories(cells, out.path)?;
+    let (mut searches, mut origins) = (Vec::new(), Vec::new());
+    for cell in cells {
+        let Some(search) = Search::read(&cell.document)? else {
+            return Err(Error::Run(format!("{} has no table [search]", cell.name())));
+        };
+        search.document(&cell.document, 1)?.prepare()?;
+        origins.push(search.origin(&cell.document)?.1);
+        searches.push(search);
+    }
+    let _lock = Lock::of_folder(out.path)?;
+    let missing = missing(&places, &origins, out)?;
+    let work = |i: usize, threads: usize| {
+        let control =
+            Control { stop, progress: &mut |state| progress(i, state), threads: Threads::UpTo(threads) };
+        match missing[i] {
+            Some(out) => run_into(&searches[i], &cells[i].document, out, control),
+            None => kept(&places[i]),
+        }
+    };
+    let found = in_parallel(cells.len(), threads, stop, &work)?;
+    found.into_iter().collect::<Option<_>>().ok_or(Error::Interrupted)
+}

@@ -1,0 +1,120 @@
+//! PFC's entry in the registry.
+
+use super::Pfc;
+use crate::link::addresses::Addresses;
+use crate::parameter::{Parameter, Settings, Value};
+use crate::registry::{FlowControl, FlowControls, Info, Plan, Unfit, View};
+use raddle_core::{Bytes, Rate};
+use raddle_topology::Link;
+use raddle_wire::pfc::Pause;
+
+/// Priority-based flow control.
+pub const FLOW_CONTROL: FlowControl = FlowControl {
+    info: Info {
+        name: "pfc",
+        summary: "Priority-based flow control: neighbours stop each other before memory runs out",
+        source: "IEEE 802.1Qbb, IEEE 802.3 Annex 31D",
+        differs: &[
+            "a pause takes hold when its frame has come in; the reaction time stands in the headroom only",
+        ],
+        view: View::Local,
+        parameters: PARAMETERS,
+    },
+    build,
+};
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter::new("buffer", Value::Bytes(100_000), "memory of a port for each lossless priority")
+        .within(1.0, 2e9),
+    Parameter::new("xoff", Value::Bytes(85_000), "bytes beyond which the neighbour is told to stop")
+        .within(0.0, 2e9),
+    Parameter::new("xon", Value::Bytes(70_000), "bytes at which it is told to go on").within(0.0, 2e9),
+    Parameter::new("priorities", Value::Count(255), "lossless priorities, as a number: bit i is priority i")
+        .within(1.0, 255.0),
+    Parameter::new(
+        "drain_rate",
+        Value::Rate(Rate::ZERO),
+        "rate at which a host takes what came in out of its port's memory, and 0 if at once",
+    ),
+];
+
+/// What a port does with its memory. Sizes are in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Params {
+    /// Memory for each lossless priority.
+    pub buffer: u32,
+    /// Beyond so much the neighbour is told to stop.
+    pub xoff: u32,
+    /// At so much it is told to go on.
+    pub xon: u32,
+    /// Lossless priorities: bit i is priority i.
+    pub priorities: u8,
+}
+
+impl Default for Params {
+    /// 100 KB, 85 KB and 70 KB, everything lossless (specs/cee.md §0).
+    fn default() -> Self {
+        Self::of(&Settings::defaults(PARAMETERS))
+    }
+}
+
+impl Params {
+    fn of(settings: &Settings) -> Self {
+        let bytes = |name| u32::try_from(settings.count(name)).expect("the parameter's range");
+        Self {
+            buffer: bytes("buffer"),
+            xoff: bytes("xoff"),
+            xon: bytes("xon"),
+            priorities: settings.count("priorities") as u8,
+        }
+    }
+}
+
+/// What may still come in by a link once a pause has become due, in bytes: a packet that has just begun at the far end, what
+/// comes while one in front of the pause leaves by the link `back`, and the pause, while both are on their way, and until
+/// the neighbour reacts (60 units of 512 bit times, IEEE 802.3 Annex 31B.3.7); and a packet charged before it is all there
+/// (specs/cee.md §2.2).
+#[must_use]
+pub fn headroom(link: &Link, back: &Link, packet_bytes: u32) -> u64 {
+    let pause = Bytes(Pause::LEN as u64);
+    let in_front = back.rate.time_for(Bytes(packet_bytes.into()));
+    let reaction = link.line_rate.time_for(Bytes(60 * 64));
+    let until_held = in_front + back.line_rate.time_for(pause) + back.delay + reaction + link.delay;
+    2 * u64::from(packet_bytes) + link.rate.bytes_in(until_held).0
+}
+
+fn build(plan: &Plan<'_>, packet_bytes: u32) -> Result<FlowControls, Unfit> {
+    let params = Params::of(plan.settings);
+    let unfit = |key: &str, problem, hint| Unfit { key: format!("scheme.pfc.{key}"), problem, hint };
+    if params.xon > params.xoff {
+        let problem = "a pause would be taken back before it is sent".to_owned();
+        return Err(unfit("xon", problem, "give `xon` at most what `xoff` is".to_owned()));
+    }
+    let headroom = |(id, link)| {
+        let back = plan.topology.link(plan.topology.reverse(id)).unwrap_or(link);
+        (headroom(link, back, packet_bytes), link)
+    };
+    if let Some((needed, link)) = plan.topology.links().map(headroom).max_by_key(|of| of.0)
+        && u64::from(params.buffer) < u64::from(params.xoff) + needed
+    {
+        let problem = format!(
+            "{} B lie between `xoff` and `buffer`, but {needed} B may come in by the link from {} to {} before a pause \
+             takes hold",
+            params.buffer.saturating_sub(params.xoff),
+            link.from,
+            link.to,
+        );
+        let hint =
+            format!("give `buffer` at least {} B, or a smaller `xoff`", u64::from(params.xoff) + needed);
+        return Err(unfit("xoff", problem, hint));
+    }
+    let drain_rate = plan.settings.rate("drain_rate");
+    let (topology, addresses) = (plan.topology.clone(), Addresses::of(plan.topology)?);
+    Ok(Box::new(move |id| {
+        let link = topology.link(id)?;
+        let mac = addresses.port(link.from, link.from_port);
+        let port = Pfc::new(params, mac, link.line_rate);
+        let drains = topology.is_host(link.from) && drain_rate > Rate::ZERO;
+        Some(Box::new(if drains { port.drained_at(drain_rate) } else { port }))
+    }))
+}

@@ -1,0 +1,37 @@
+//! QCN's entry in the registry.
+
+use super::params::PARAMETERS;
+use super::{CongestionPoints, Params};
+use crate::link::addresses::Addresses;
+use crate::registry::{Agents, CongestionPoint, Info, Plan, Unfit, View};
+use raddle_core::{PortAgent, Stream};
+use std::sync::Arc;
+
+/// QCN's congestion points, at every port of every switch.
+pub const CONGESTION_POINT: CongestionPoint = CongestionPoint {
+    info: Info {
+        name: "qcn",
+        summary: "Quantized congestion notification: queues sample frames, and tell their sources how congested they are",
+        source: "IEEE 802.1Qau (802.1Q clauses 30 to 33), QCN version 2.2; Crisan et al.",
+        differs: &[
+            "parameters of rate limiters, which transports have, stand here too, as in the standard's tables",
+            "the interval to the next sample begins at the frame sampled, as calibrated: full frames are sampled 1 in 10.5",
+            "feedback is brought to 6 bits by 63, and the rate cut by that share of the gain, where the standard has 128",
+            "extra fast recovery is on and the target rate is not reduced, as calibrated (specs/cee.md §3.3)",
+        ],
+        view: View::Local,
+        parameters: PARAMETERS,
+    },
+    build,
+};
+
+fn build(plan: &Plan<'_>) -> Result<Agents, Unfit> {
+    let (topology, addresses, seed) = (Arc::clone(plan.topology), Addresses::of(plan.topology)?, plan.seed);
+    let params = Arc::new(Params::of(plan.settings));
+    Ok(Box::new(move |id| {
+        let link = topology.link(id).filter(|link| !topology.is_host(link.from))?;
+        let random = Stream::new(seed, id.0.into(), "qcn/samples");
+        let points = CongestionPoints::new(addresses.port(link.from, link.from_port), &params, random);
+        Some(Box::new(points) as Box<dyn PortAgent>)
+    }))
+}

@@ -1,0 +1,71 @@
+//! Clairvoyant's entry in the registry.
+
+use super::switch::{Seer, Selector};
+use super::world::World;
+use crate::fluid::Spread;
+use crate::parameter::Parameter;
+use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
+use crate::routing::expeditus::Counters;
+use crate::routing::expeditus::scheme::{
+    ALPHA, BITS, PST_CAPACITY, PST_CLOCK, PST_LOOKUP, PST_TIMEOUT, T_DRE, clos_of, dre, path_table,
+};
+use crate::routing::flow_hash::salt;
+use crate::routing::next_hops::{NextHops, ShortestPaths};
+use raddle_core::{Forwarder, PortId, Stream};
+use raddle_topology::Clos;
+use std::sync::{Arc, Mutex};
+
+/// Clairvoyant.
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::LeastLoaded };
+
+const INFO: Info = Info {
+    name: "clairvoyant",
+    summary: "Each flow on the path of a Clos network whose greatest load is least at the instant at which it begins",
+    source: "Expeditus (SoCC 2016) §5.1, where it is called Clairvoyant or ideal",
+    differs: &[
+        "ties are broken at random, loads are rounded as Expeditus's are: the paper does not say",
+        "a link that failed is avoided from when its failure is discovered",
+    ],
+    view: View::Global,
+    parameters: &[
+        Parameter::choice(
+            "mode",
+            &["paper", "authsim"],
+            "select for both directions, or as the authors' simulation code does for that of the SYN only",
+        ),
+        T_DRE,
+        ALPHA,
+        BITS,
+        PST_CAPACITY,
+        PST_TIMEOUT,
+        PST_CLOCK,
+        PST_LOOKUP,
+    ],
+};
+
+fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
+    let Plan { topology, settings, seed, .. } = *plan;
+    let size = clos_of(topology, INFO.name)?;
+    let clos = Clos::new(size);
+    let (paths, counters) = (ShortestPaths::new(topology), Arc::<Counters>::default());
+    let world = World::new(topology, size, dre(settings), || path_table(settings, &counters));
+    let world = Arc::new(Mutex::new(world));
+    let forward_only = settings.choice("mode") == "authsim";
+    Ok(Box::new(move |node| {
+        let level = clos.level(node);
+        if level == 0 {
+            return None;
+        }
+        let stream = || Stream::new(seed, node.0.into(), "clairvoyant/ties");
+        let forwarder: Box<dyn Forwarder> = Box::new(Seer {
+            next_hops: NextHops::new(node, &paths),
+            salt: salt(seed, node),
+            below: clos.hosts_below(node),
+            first_link: paths.topology().link_id(node, PortId(0)),
+            host_ports: if level == 1 { clos.uplinks(level).start } else { 0 },
+            selector: (level == 1).then(|| Selector { stream: stream(), forward_only }),
+            world: Arc::clone(&world),
+        });
+        Some(forwarder)
+    }))
+}

@@ -1,0 +1,137 @@
+//! What a leaf does: it chooses uplinks for flowlets, writes and reads overlay headers, and keeps what they say.
+
+use super::Fabric;
+use super::congestion::Congestion;
+use super::meters::Meters;
+use crate::routing::flow_hash::{flow_hash, salt};
+use crate::routing::flowlets::Flowlets;
+use crate::routing::next_hops::NextHops;
+use raddle_core::{
+    DropReason, Forwarder, LinkId, NodeId, Packet, PortId, Ports, Shim, Stream, Time, Verdict,
+};
+use raddle_wire::conga::Overlay;
+use std::ops::Range;
+
+/// The forwarder of a leaf.
+#[derive(Debug)]
+pub(super) struct Leaf {
+    next_hops: NextHops,
+    salt: u64,
+    flowlets: Flowlets,
+    /// The hosts on this leaf, in all, and on each leaf.
+    below: Range<u32>,
+    hosts: u32,
+    hosts_per_leaf: u32,
+    pub(super) uplinks: Meters,
+    pub(super) congestion: Congestion,
+    /// Whether an uplink's own load counts in a decision.
+    is_local_counted: bool,
+    ties: Stream,
+}
+
+impl Leaf {
+    pub(super) fn new(fabric: &Fabric, node: NodeId) -> Self {
+        let Fabric { clos, hosts_per_leaf, paths, dre, settings, seed } = fabric;
+        let uplinks = clos.uplinks(1);
+        let leaves = (clos.hosts() / hosts_per_leaf) as usize;
+        Self {
+            next_hops: NextHops::new(node, paths),
+            salt: salt(*seed, node),
+            flowlets: Flowlets::of(settings),
+            below: clos.hosts_below(node),
+            hosts: clos.hosts(),
+            hosts_per_leaf: *hosts_per_leaf,
+            congestion: Congestion::new(leaves, uplinks.len(), settings.duration("ageing")),
+            uplinks: Meters::new(paths.topology(), uplinks, dre),
+            is_local_counted: settings.choice("decision") == "max",
+            ties: Stream::new(*seed, node.0.into(), "conga/ties"),
+        }
+    }
+
+    /// The leaf that a host is on, counted from 0; none for a switch.
+    fn leaf_of(&self, node: NodeId) -> Option<usize> {
+        (node.0 < self.hosts).then(|| (node.0 / self.hosts_per_leaf) as usize)
+    }
+
+    /// Takes the overlay header off a packet from another leaf.
+    fn decapsulate(&mut self, now: Time, packet: &mut Packet) {
+        let (Shim::Conga(overlay), Some(leaf)) = (packet.shim, self.leaf_of(packet.src())) else { return };
+        self.congestion.seen(now, leaf, overlay.tag(), overlay.congestion());
+        if let Some(feedback) = overlay.feedback() {
+            self.congestion.told(now, leaf, feedback);
+        }
+        packet.set_shim(Shim::None);
+    }
+
+    /// The uplink for a packet to another leaf; none if no path is left.
+    fn uplink(&mut self, now: Time, packet: &Packet, leaf: usize, ports: &Ports<'_>) -> Option<PortId> {
+        let Self { next_hops, flowlets, uplinks, congestion, ties, .. } = self;
+        let usable = next_hops.ports(packet.dst());
+        if usable.is_empty() {
+            return None;
+        }
+        let metric = |port| {
+            let local = if self.is_local_counted { uplinks.load(now, port, ports) } else { 0 };
+            local.max(congestion.towards(now, leaf, uplinks.place(port) as u8))
+        };
+        let choose = |before| least(usable, metric, before, ties);
+        Some(flowlets.port(now, flow_hash(packet, self.salt), usable, choose))
+    }
+}
+
+/// The port of the least metric; of equals the port before, if it is one of them, else any, at random.
+fn least(
+    ports: &[PortId],
+    metric: impl Fn(PortId) -> u8,
+    before: Option<PortId>,
+    ties: &mut Stream,
+) -> PortId {
+    let mut least = u8::MAX;
+    let mut equals = [PortId(0); Overlay::TAGS];
+    let mut count = 0;
+    for &port in ports {
+        let metric = metric(port);
+        if metric < least {
+            (least, count) = (metric, 0);
+        }
+        if metric == least {
+            equals[count] = port;
+            count += 1;
+        }
+    }
+    let equals = &equals[..count];
+    match before.filter(|before| equals.contains(before)) {
+        Some(before) => before,
+        None => equals[ties.below(count as u64) as usize],
+    }
+}
+
+impl Forwarder for Leaf {
+    fn forward(&mut self, now: Time, packet: &mut Packet, _: Option<PortId>, ports: &Ports<'_>) -> Verdict {
+        let dst = packet.dst();
+        if self.below.contains(&dst.0) {
+            self.decapsulate(now, packet);
+            let down = self.next_hops.ports(dst).first();
+            return down.map_or(Verdict::Drop(DropReason::NoRoute), |&port| Verdict::Forward(port));
+        }
+        let uplink = self.leaf_of(dst).and_then(|leaf| Some((leaf, self.uplink(now, packet, leaf, ports)?)));
+        let Some((leaf, port)) = uplink else { return Verdict::Drop(DropReason::NoRoute) };
+        // A packet that is on its way already, round a failure, keeps the header of the leaf that it came from.
+        let overlay = match packet.shim {
+            Shim::Conga(overlay) => overlay,
+            _ => {
+                let overlay = Overlay::new(self.uplinks.place(port) as u8);
+                let feedback = self.congestion.feedback(now, leaf);
+                feedback.map_or(overlay, |feedback| overlay.with_feedback(feedback))
+            }
+        };
+        packet.set_shim(Shim::Conga(overlay));
+        self.uplinks.count(now, port, packet);
+        packet.shim = Shim::Conga(overlay.met(self.uplinks.load(now, port, ports)));
+        Verdict::Forward(port)
+    }
+
+    fn link(&mut self, link: LinkId, up: bool) {
+        self.next_hops.link(link, up);
+    }
+}

@@ -1,0 +1,166 @@
+//! CONGA: congestion-aware load balancing in leaf-spines, a flowlet at a time (Alizadeh et al., SIGCOMM 2014;
+//! specs/expeditus.md §6.3-6.4).
+//!
+//! Packets between leaves carry an overlay header. The source leaf writes the uplink that it chose; every link on the way
+//! raises CE to its own load. The destination leaf keeps that load by source leaf and uplink, takes the header off, and
+//! sends what it keeps back in the headers of packets that go that way anyway, an uplink a packet. So a leaf knows, of each
+//! uplink, its own load and the greatest load behind it towards each leaf. The first packet of a flowlet takes the uplink
+//! on which the greater of the two is least; with equals, the flow stays where it was.
+//!
+//! A leaf learns of an uplink only what its own packets by it have met: CONGA-Flow, which decides once a flow, has few
+//! of them, and hardly knows the uplinks that it does not use (§6.4).
+
+mod congestion;
+mod leaf;
+mod meters;
+mod spine;
+
+use crate::fluid::Spread;
+use crate::parameter::{Parameter, Settings, Value};
+use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
+use crate::routing::ecmp::Ecmp;
+use crate::routing::flowlets;
+use crate::routing::next_hops::ShortestPaths;
+use leaf::Leaf;
+use raddle_core::{Dre, Duration, Forwarder, NodeId};
+use raddle_topology::{Clos, Shape, Topology};
+use raddle_wire::conga::Overlay;
+use spine::Spine;
+use std::sync::Arc;
+
+/// CONGA, which decides a flowlet at a time.
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::LeastLoaded };
+
+/// CONGA-Flow, which decides a flow at a time.
+pub const FLOW_ROUTING: Routing = Routing {
+    info: Info {
+        name: "conga-flow",
+        summary: "CONGA with a gap so long that a flow hardly ever moves",
+        source: "CONGA (SIGCOMM 2014) §5; specs/expeditus.md §6.4",
+        parameters: &parameters(Duration::from_ms(13)),
+        ..INFO
+    },
+    build,
+    spread: |_| Spread::LeastLoaded,
+};
+
+const INFO: Info = Info {
+    name: "conga",
+    summary: "Each flowlet of a leaf-spine on the uplink that is least congested, here and behind",
+    source: "CONGA (SIGCOMM 2014) §3; specs/expeditus.md §6.3",
+    differs: &[
+        "t_fl is 100 us and tau 200 us, as where Expeditus compares itself with it; CONGA's own evaluation has 500 us and \
+         160 us",
+        "a metric that has not been heard of for `ageing` counts as 0 at once, not gradually; what a leaf has not seen for \
+         as long it does not feed back",
+        "a load is rounded down, ends at 7, and includes the packet that is marked",
+        "the overlay header is 4 bytes in front of the packet, in place of VXLAN's spare bits",
+    ],
+    view: View::Local,
+    parameters: &parameters(Duration::from_us(100)),
+};
+
+const fn parameters(t_fl: Duration) -> [Parameter; 9] {
+    [
+        flowlets::gap(t_fl),
+        flowlets::EXPIRY,
+        flowlets::SLOTS,
+        Parameter::new("bits", Value::Count(3), "bits of a load, Q").within(1.0, 3.0),
+        Parameter::new(
+            "t_dre",
+            Value::Duration(Duration::from_us(20)),
+            "period of the rate estimators' decay",
+        )
+        .within(1.0, 1e15),
+        Parameter::new("alpha", Value::Fraction(0.1), "share that a rate estimator loses every period")
+            .within(0.001, 1.0),
+        Parameter::new(
+            "ageing",
+            Value::Duration(Duration::from_ms(10)),
+            "how long a metric counts that is not heard of again",
+        )
+        .within(1.0, 1e18),
+        Parameter::choice(
+            "ce",
+            &["spine", "leaf_only"],
+            "which switches mark congestion in packets; the public simulation code leaves out the spines",
+        ),
+        Parameter::choice(
+            "decision",
+            &["max", "remote_only"],
+            "what an uplink counts for: the greater of its own load and that behind it, or only the latter",
+        ),
+    ]
+}
+
+/// What all switches of a run have in common.
+struct Fabric {
+    clos: Clos,
+    hosts_per_leaf: u32,
+    paths: Arc<ShortestPaths>,
+    dre: Arc<Dre>,
+    settings: Settings,
+    seed: u64,
+}
+
+fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
+    let fabric = Fabric::new(plan)?;
+    Ok(Box::new(move |node| fabric.forwarder(node)))
+}
+
+impl Fabric {
+    fn new(plan: &Plan<'_>) -> Result<Self, Unfit> {
+        let (clos, hosts_per_leaf) = leaf_spine(plan.topology, plan.routing)?;
+        let settings = plan.settings.clone();
+        let bits = u32::try_from(settings.count("bits")).expect("the parameter's range");
+        let dre = Arc::new(Dre::new(settings.duration("t_dre"), settings.fraction("alpha"), bits));
+        Ok(Self {
+            clos,
+            hosts_per_leaf,
+            paths: ShortestPaths::new(plan.topology),
+            dre,
+            settings,
+            seed: plan.seed,
+        })
+    }
+
+    /// The forwarder of a node; none for hosts.
+    fn forwarder(&self, node: NodeId) -> Option<Box<dyn Forwarder>> {
+        match self.clos.level(node) {
+            0 => None,
+            1 => Some(Box::new(Leaf::new(self, node))),
+            2 if self.settings.choice("ce") == "spine" => Some(Box::new(Spine::new(self, node))),
+            _ => Some(Box::new(Ecmp::new(node, &self.paths, self.seed))),
+        }
+    }
+}
+
+/// The leaf-spine that a fabric is, and the hosts on each of its leaves.
+fn leaf_spine(topology: &Topology, name: &str) -> Result<(Clos, u32), Unfit> {
+    let unfit =
+        |problem: String, hint: &str| Unfit { key: "scheme.routing".into(), problem, hint: hint.into() };
+    let hint =
+        "choose a leaf-spine as topology, or a routing that knows more levels, such as `expeditus` or `hula`";
+    match *topology.shape() {
+        Shape::Clos(size) if size.pods > 1 => Err(unfit(
+            format!("`{name}` is defined between leaves and spines only, and this fabric has cores above"),
+            hint,
+        )),
+        Shape::Clos(size) if size.aggregations as usize > Overlay::TAGS => Err(unfit(
+            format!(
+                "`{name}` numbers the uplinks of a leaf in 4 bits, at most {}, and this fabric's leaves have {}",
+                Overlay::TAGS,
+                size.aggregations
+            ),
+            "choose a fabric of fewer spines",
+        )),
+        Shape::Clos(size) => Ok((Clos::new(size), size.hosts)),
+        _ => Err(unfit(
+            format!("`{name}` is defined between leaves and spines, and this fabric has none"),
+            hint,
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests;

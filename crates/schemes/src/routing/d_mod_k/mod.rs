@@ -1,0 +1,33 @@
+//! D-mod-k: the destination's number alone says which way is up, so that all packets for a host come down from one root
+//! (specs/cee.md §5.1, "Deterministic"; Rodriguez et al., CLUSTER 2009).
+//!
+//! At a switch of level l the parent is `destination / (w1 * .. * wl) mod w(l+1)`: in a k-ary tree the l-th digit of the
+//! destination, from the lowest. Packets of a flow keep to one path. Permutations that shift all hosts by as much meet on
+//! no link.
+
+use crate::fluid::Spread;
+use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
+use crate::routing::up_down::{self, DIVISOR, ModK};
+use raddle_core::Packet;
+
+/// D-mod-k.
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::AsForwarded };
+
+const INFO: Info = Info {
+    name: "d-mod-k",
+    summary: "Up and down a tree, up by the digits of the destination's number",
+    source: "Rodriguez et al., CLUSTER 2009; Crisan et al., CEE Switch Adaptive Routing, \"Deterministic\"",
+    differs: &[],
+    view: View::Local,
+    parameters: &[DIVISOR],
+};
+
+fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
+    let tree = up_down::tree(plan.topology, INFO.name)?;
+    let settings = plan.settings.clone();
+    let of = tree.clone();
+    Ok(up_down::forwarders(plan, tree, false, move |node| ModK::new(&of, node, &settings, Packet::dst)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! DRILL: each packet goes where, of a few next hops, the queue is shortest (Ghorbani et al., SIGCOMM 2017).
+//!
+//! DRILL(d, m), §3.2: for each packet a switch looks at the queues of d next hops drawn at random and of the m that were
+//! shortest last time, sends the packet to the shortest, and remembers the m shortest of those. Queues that are equally
+//! short are taken in the order in which they are drawn, so that an idle switch spreads evenly. Nothing leaves the switch:
+//! there are no messages, and all state is about its own ports.
+//!
+//! Where failures or rates make paths unequal, balancing queues packet by packet would let the worst path slow the others
+//! down (§3.4). Next hops are then divided into *components* that are alike: here, those with equal capacity behind them
+//! ([`LocalRouting::capacities`]), where the paper labels each path by the capacities and sharers of each of its hops. A
+//! flow is hashed to a component in proportion to the component's capacity, and its packets spread only within it.
+//!
+//! Hosts put packets back in order ([`crate::routing::reordering`]).
+//!
+//! Cost a hop, where there is a choice: a hash look-up of the destination, d random numbers, d + m queue lengths.
+
+use crate::fluid::Spread;
+use crate::parameter::{Parameter, Value};
+use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
+use crate::routing::flow_hash::{flow_hash, salt};
+use crate::routing::next_hops::{NextHops, ShortestPaths};
+use crate::routing::reordering::HOLD;
+use raddle_core::{DropReason, Forwarder, LinkId, NodeId, Packet, PortId, Ports, Stream, Time, Verdict};
+use raddle_topology::routing::LocalRouting;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+mod component;
+
+use component::Component;
+
+/// DRILL.
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::Evenly };
+
+const INFO: Info = Info {
+    name: "drill",
+    summary: "Each packet to the shortest queue of a few next hops, random ones and remembered ones",
+    source: "Ghorbani et al., DRILL, SIGCOMM 2017",
+    differs: &[
+        "a queue's length is the time until it is empty, so that ports of different rates compare",
+        "a port that is down counts as the longest queue, before routing has heard of it",
+        "components are next hops of equal capacity behind them, not of equal labels along whole paths",
+        "a switch has one forwarding engine, which sees all packets",
+    ],
+    view: View::Local,
+    parameters: &[
+        Parameter::new("samples", Value::Count(2), "next hops drawn at random for each packet")
+            .within(1.0, 65_536.0),
+        Parameter::new("memory", Value::Count(1), "next hops remembered as those with the shortest queues")
+            .within(0.0, 65_536.0),
+        HOLD,
+    ],
+};
+
+fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
+    let (paths, seed) = (ShortestPaths::new(plan.topology), plan.seed);
+    let [samples, memory] = ["samples", "memory"].map(|name| plan.settings.count(name) as usize);
+    let node = move |node| Drill::new(node, &paths, Look { samples, memory }, seed);
+    Ok(forwarders_where_needed(plan.topology, node))
+}
+
+/// How many queues to look at for each packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    /// Of next hops drawn at random, d in the paper.
+    pub samples: usize,
+    /// Of those remembered as the shortest, m in the paper.
+    pub memory: usize,
+}
+
+/// The forwarder of one node.
+#[derive(Debug)]
+pub struct Drill {
+    next_hops: NextHops,
+    look: Look,
+    salt: u64,
+    random: Stream,
+    /// Sets of next hops, each with its memory, which all destinations that have it share.
+    components: Vec<Component>,
+    /// By destination, which components lead there, and the sum of capacities up to each.
+    shares: FxHashMap<NodeId, Box<[(u128, usize)]>>,
+}
+
+impl Drill {
+    /// The forwarder of `node`.
+    #[must_use]
+    pub fn new(node: NodeId, paths: &Arc<ShortestPaths>, look: Look, seed: u64) -> Self {
+        Self {
+            next_hops: NextHops::new(node, paths),
+            look,
+            salt: salt(seed, node),
+            random: Stream::new(seed, node.0.into(), "drill"),
+            components: Vec::new(),
+            shares: FxHashMap::default(),
+        }
+    }
+}
+
+impl Forwarder for Drill {
+    fn forward(&mut self, now: Time, packet: &mut Packet, _: Option<PortId>, ports: &Ports<'_>) -> Verdict {
+        let Self { next_hops, look, salt, random, components, shares } = self;
+        let (routing, to) = (next_hops.routing(), packet.dst());
+        if to == routing.node() {
+            return Verdict::Deliver;
+        }
+        let mut several = false;
+        let first = routing.choose(to, |count| {
+            several = count > 1;
+            0
+        });
+        let Some(first) = first else { return Verdict::Drop(DropReason::NoRoute) };
+        if !several {
+            return Verdict::Forward(first);
+        }
+        let shares = shares.entry(to).or_insert_with(|| divide(routing, to, components));
+        let component = match **shares {
+            [(_, component)] => component,
+            ref shares => share_of(shares, flow_hash(packet, *salt)),
+        };
+        Verdict::Forward(components[component].shortest(*look, now, ports, random))
+    }
+
+    fn link(&mut self, link: LinkId, up: bool) {
+        self.next_hops.link(link, up);
+        self.components.clear();
+        self.shares.clear();
+    }
+}
+
+/// Which component a hash falls to.
+fn share_of(shares: &[(u128, usize)], hash: u64) -> usize {
+    let (total, _) = shares[shares.len() - 1];
+    // The total times the hash's upper half, over 2^32, in two parts: large tori have capacities beyond 96 bits.
+    let fraction = hash >> 32;
+    let low = u128::from(total as u32) * u128::from(fraction);
+    let place = (total >> 32) * u128::from(fraction) + (low >> 32);
+    let (_, component) = shares[shares.partition_point(|&(end, _)| end <= place)];
+    component
+}
+
+/// Divides the next hops towards `to` into components, those that are not known yet being added to `components`.
+#[cold]
+fn divide(routing: &LocalRouting, to: NodeId, components: &mut Vec<Component>) -> Box<[(u128, usize)]> {
+    let mut capacities = Vec::new();
+    routing.capacities(to, &mut capacities);
+    capacities.sort_by_key(|&(port, capacity)| (capacity, port));
+    let mut end = 0;
+    let alike = capacities.chunk_by(|(_, one), (_, other)| one == other).map(|chunk| {
+        end += chunk.iter().map(|(_, capacity)| capacity).sum::<u128>();
+        let ports: Vec<PortId> = chunk.iter().map(|&(port, _)| port).collect();
+        let known = components.iter().position(|component| component.is_of(&ports));
+        let component = known.unwrap_or_else(|| {
+            components.push(Component::new(ports));
+            components.len() - 1
+        });
+        (end, component)
+    });
+    alike.collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+//! The flowlet table: bursts of a flow that are far enough apart may take different paths without overtaking each other
+//! (Kandula et al., CCR 2007; CONGA §3.4).
+//!
+//! A fixed number of slots, in which flows are found by hash. A slot does not know its flow: two that share one look like
+//! a single flow, as in the switches that CONGA was built into.
+//!
+//! Cost a packet: one slot, 16 bytes.
+
+use crate::parameter::{Parameter, Settings, Value};
+use crate::routing::flow_hash::pick;
+use raddle_core::{Duration, PortId, Time};
+
+/// The flowlets of one node.
+#[derive(Debug)]
+pub(crate) struct Flowlets {
+    /// When a flow was last seen, in ps and one more, and the port its packet took. A slot never used is zeros, which
+    /// the system hands out without touching memory.
+    slots: Vec<[u64; 2]>,
+    /// T_fl, in ps.
+    gap: u64,
+    expiry: Expiry,
+}
+
+/// When a flowlet is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expiry {
+    /// At the second tick after its last packet, of a clock that ticks every T_fl: after T_fl to twice that.
+    AgeBit,
+    /// T_fl after its last packet.
+    Exact,
+}
+
+/// The parameter `expiry`.
+pub(crate) const EXPIRY: Parameter = Parameter::choice(
+    "expiry",
+    &["age_bit", "exact"],
+    "how a gap is noticed: by an age bit that a clock of period t_fl sets, after one to two periods; or after t_fl",
+);
+
+/// The parameter `flowlets`.
+pub(crate) const SLOTS: Parameter =
+    Parameter::new("flowlets", Value::Count(65_536), "slots of each switch's flowlet table")
+        .within(1.0, 16_777_216.0);
+
+/// The parameter `t_fl`.
+pub(crate) const fn gap(default: Duration) -> Parameter {
+    Parameter::new("t_fl", Value::Duration(default), "a gap longer than this begins a new flowlet")
+        .within(1e3, 1e18)
+}
+
+impl Flowlets {
+    /// A table of so many slots.
+    pub(crate) fn new(slots: usize, gap: Duration, expiry: Expiry) -> Self {
+        Self { slots: vec![[0; 2]; slots], gap: gap.as_ps(), expiry }
+    }
+
+    /// By the parameters [`SLOTS`], [`gap`] and [`EXPIRY`].
+    pub(crate) fn of(settings: &Settings) -> Self {
+        let expiry = match settings.choice(EXPIRY.name) {
+            "exact" => Expiry::Exact,
+            _ => Expiry::AgeBit,
+        };
+        Self::new(settings.count(SLOTS.name) as usize, settings.duration("t_fl"), expiry)
+    }
+
+    /// The port for a packet whose flow has this hash: the one before, as long as the flowlet lasts and the port is among
+    /// `ports`, else the one that `choose` picks. It is told the port before, even of a flowlet that is over, if that is
+    /// among `ports`.
+    #[inline]
+    pub(crate) fn port(
+        &mut self,
+        now: Time,
+        hash: u64,
+        ports: &[PortId],
+        choose: impl FnOnce(Option<PortId>) -> PortId,
+    ) -> PortId {
+        let place = pick(hash, self.slots.len());
+        let [seen, before] = self.slots[place];
+        let before = PortId(before as u16);
+        let port = match seen.checked_sub(1).filter(|_| ports.contains(&before)) {
+            Some(seen) if self.lasts(seen, now.as_ps()) => before,
+            Some(_) => choose(Some(before)),
+            None => choose(None),
+        };
+        self.slots[place] = [now.as_ps() + 1, port.0.into()];
+        port
+    }
+
+    /// Whether a flowlet last seen then lasts.
+    fn lasts(&self, seen: u64, now: u64) -> bool {
+        match now - seen {
+            idle if idle <= self.gap => true,
+            idle if idle > 2 * self.gap => false,
+            _ => self.expiry == Expiry::AgeBit && now / self.gap - seen / self.gap < 2,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PORTS: [PortId; 3] = [PortId(4), PortId(5), PortId(6)];
+
+    fn us(us: u64) -> Time {
+        Time::ZERO + Duration::from_us(us)
+    }
+
+    fn table(expiry: Expiry) -> Flowlets {
+        Flowlets::new(1 << 10, Duration::from_us(100), expiry)
+    }
+
+    /// Whether a packet at `second` begins a flowlet, after one at `first`.
+    fn begins(expiry: Expiry, first: Time, second: Time) -> bool {
+        let mut flowlets = table(expiry);
+        flowlets.port(first, 7, &PORTS, |_| PortId(4));
+        flowlets.port(second, 7, &PORTS, |_| PortId(5)) == PortId(5)
+    }
+
+    /// CONGA §3.4: the age bit notices gaps of T_fl to 2 T_fl.
+    #[test]
+    fn oracle_6_3_gaps() {
+        for (first, second, by_age_bit) in [
+            (0, 100, false),
+            (0, 101, false),
+            (0, 199, false),
+            (0, 200, true),
+            (99, 199, false),
+            (99, 200, true),
+        ] {
+            assert_eq!(begins(Expiry::AgeBit, us(first), us(second)), by_age_bit, "{first} {second}");
+            assert_eq!(
+                begins(Expiry::Exact, us(first), us(second)),
+                second - first > 100,
+                "{first} {second}"
+            );
+        }
+        assert!(begins(Expiry::AgeBit, us(150), us(351)) && begins(Expiry::Exact, us(0), us(1 << 30)));
+    }
+
+    #[test]
+    fn every_packet_prolongs_its_flowlet() {
+        let mut flowlets = table(Expiry::Exact);
+        flowlets.port(us(0), 7, &PORTS, |_| PortId(6));
+        for n in 1..20 {
+            assert_eq!(flowlets.port(us(100 * n), 7, &PORTS, |_| panic!("no gap")), PortId(6));
+        }
+    }
+
+    #[test]
+    fn the_port_before_is_told_while_it_can_be_used() {
+        let mut flowlets = table(Expiry::Exact);
+        let mut told = Vec::new();
+        let mut port = |at, ports: &[PortId]| {
+            flowlets.port(us(at), 7, ports, |before| {
+                told.push(before);
+                ports[0]
+            })
+        };
+        assert_eq!([port(0, &PORTS[1..]), port(500, &PORTS), port(501, &PORTS[1..])].map(|p| p.0), [5, 4, 5]);
+        assert_eq!(told, [None, Some(PortId(5)), None], "new, over, and cut short by a failure");
+    }
+
+    #[test]
+    fn flows_have_slots_of_their_own() {
+        let mut flowlets = table(Expiry::AgeBit);
+        let hashes = [1_u64 << 60, 2 << 60, 3 << 60];
+        for (hash, port) in hashes.into_iter().zip(PORTS) {
+            flowlets.port(us(0), hash, &PORTS, |_| port);
+        }
+        assert_eq!(hashes.map(|hash| flowlets.port(us(1), hash, &PORTS, |_| panic!("no gap"))), PORTS);
+    }
+}

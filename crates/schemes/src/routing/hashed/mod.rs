@@ -1,0 +1,117 @@
+//! Hashed routing in trees: a hash of the flow's identity fixes the whole way up (specs/cee.md §5.4).
+//!
+//! RFC 2992's hash-threshold: the path is `CRC16(flow) * paths / 65536`, where the paths are as many as nearest common
+//! ancestors. The source of a frame of converged Ethernet hashes once and writes the path into it; other packets have no
+//! room for it, so each switch on their way up works out the same path again. The digits of the path's number are the
+//! ports up. What hashes alike keeps to one path.
+//!
+//! The CRC is linear: an offset of the seed would only rename the paths, so there is none.
+
+mod crc16;
+
+use crate::fluid::Spread;
+use crate::parameter::{Parameter, Settings};
+use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
+use crate::routing::up_down::{self, Ascent, digit};
+use crc16::crc16;
+use raddle_core::{Header, HeaderInfo, NodeId, Packet, Time};
+use raddle_topology::Xgft;
+use std::sync::Arc;
+
+/// Hashed routing in trees.
+pub const ROUTING: Routing = Routing { info: INFO, build, spread };
+
+const INFO: Info = Info {
+    name: "hashed",
+    summary: "Up and down a tree, up by the digits of a hash that the source makes of the flow",
+    source: "RFC 2992 (hash-threshold); Crisan et al., CEE Switch Adaptive Routing, \"Hashed\"",
+    differs: &["the protocol's number is not hashed: all packets of a run have one"],
+    view: View::Local,
+    parameters: &[Parameter::choice(
+        "key",
+        &["pair", "flow", "frame"],
+        "what is hashed: source and destination; the flow's number or ports as well; or the place in the flow too, of \
+         frames of converged Ethernet, which their adapters put back in order",
+    )],
+};
+
+/// By place in the flow, a flow takes all paths.
+fn spread(settings: &Settings) -> Spread {
+    if settings.choice("key") == "frame" { Spread::Evenly } else { Spread::AsForwarded }
+}
+
+fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
+    let tree = up_down::tree(plan.topology, INFO.name)?;
+    let key = match plan.settings.choice("key") {
+        "flow" => Key::Flow,
+        "frame" => Key::Frame,
+        _ => Key::Pair,
+    };
+    let of = Arc::clone(&tree);
+    Ok(up_down::forwarders(plan, tree, true, move |node| Hashed::new(&of, node, key)))
+}
+
+/// What is hashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Key {
+    Pair,
+    Flow,
+    Frame,
+}
+
+/// The hashed choices of one node.
+#[derive(Debug)]
+struct Hashed {
+    tree: Arc<Xgft>,
+    key: Key,
+    /// What a path is divided by here.
+    divisor: u32,
+}
+
+impl Hashed {
+    fn new(tree: &Arc<Xgft>, node: NodeId, key: Key) -> Self {
+        Self { tree: Arc::clone(tree), key, divisor: tree.planes(tree.level(node)) }
+    }
+
+    /// The packet's path: the number of its nearest common ancestor.
+    fn path(&self, packet: &Packet) -> u32 {
+        let (src, dst) = (packet.src(), packet.dst());
+        let flow =
+            if self.key == Key::Pair { 0 } else { packet.header.flow_key().map_or(0, |key| key.0 as u32) };
+        let place = match &packet.header {
+            Header::Cee(frame) if self.key == Key::Frame => frame.offset,
+            _ => 0,
+        };
+        let hash = crc16([src.0, dst.0, flow, (place >> 32) as u32, place as u32]);
+        let paths = self.tree.paths(src, dst);
+        ((u64::from(hash) * u64::from(paths)) >> 16) as u32
+    }
+}
+
+impl Ascent for Hashed {
+    fn begin(&mut self, packet: &mut Packet) {
+        if matches!(packet.header, Header::Cee(_)) {
+            let path = self.path(packet);
+            if let Header::Cee(frame) = &mut packet.header {
+                frame.path = path;
+            }
+        }
+    }
+
+    #[inline]
+    fn choose(&mut self, _: Time, packet: &Packet, ports: usize) -> usize {
+        let path = match &packet.header {
+            Header::Cee(frame) => frame.path,
+            _ => self.path(packet),
+        };
+        digit(path, self.divisor, ports)
+    }
+
+    fn foresee(&self, packet: &Packet, ports: usize) -> Option<usize> {
+        let Header::Cee(frame) = &packet.header else { return None };
+        Some(digit(frame.path, self.divisor, ports))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! HULA: load balancing hop by hop in Clos networks, by probes that edge switches send (Katta et al., SOSR 2016;
+//! specs/expeditus.md §6.5).
+//!
+//! An edge switch (ToR) sends probes by all uplinks every so often. A switch that takes a probe in raises its utilisation
+//! to that of the link it came by, outwards, since that is the way to the ToR; keeps, for each ToR, the next hop of least
+//! utilisation; and passes on what it now knows: what came from below to all other ports, what came from above to those
+//! below only. So every switch knows a next hop for each ToR and the utilisation of the busiest link from there on, and
+//! nothing of the paths. A flowlet takes the next hop that is best when it begins.
+//!
+//! There is no clock in a switch: the first packet that passes a ToR after its period is over sets off the probes. An idle
+//! fabric sends none.
+
+mod best;
+mod switch;
+mod utilisation;
+
+use crate::fluid::Spread;
+use crate::parameter::{Parameter, Value};
+use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
+use crate::routing::flowlets;
+use crate::routing::next_hops::ShortestPaths;
+use raddle_core::{Duration, Forwarder};
+use raddle_topology::{Clos, Shape};
+use switch::Switch;
+
+/// HULA.
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::LeastLoaded };
+
+const INFO: Info = Info {
+    name: "hula",
+    summary: "Each flowlet, at every hop, by the port that probes found least utilised on the way to its edge switch",
+    source: "HULA (SOSR 2016) §3; specs/expeditus.md §6.5",
+    differs: &[
+        "an edge switch sends its probes with the first packet that passes it after `probe_period`, not by a timer: one \
+         without traffic sends none",
+        "where no probe has told of a next hop for `ageing`, flowlets are spread by hash over the shortest paths, as \
+         ECMP does; the paper keeps the old one until another probe comes",
+        "a probe is 46 bytes of packet, the payload of a 64-byte frame; utilisation has 8 bits, 255 for line rate",
+    ],
+    view: View::Local,
+    parameters: &[
+        Parameter::new(
+            "probe_period",
+            Value::Duration(Duration::from_us(200)),
+            "how often an edge switch probes",
+        )
+        .within(1e3, 1e18),
+        Parameter::new(
+            "tau",
+            Value::Duration(Duration::from_us(400)),
+            "time constant of the estimate of a link's utilisation; twice the probes' period in the paper",
+        )
+        .within(1e3, 1e18),
+        Parameter::new(
+            "ageing",
+            Value::Duration(Duration::from_us(600)),
+            "how long a next hop counts without a probe",
+        )
+        .within(1e3, 1e18),
+        flowlets::gap(Duration::from_us(100)),
+        flowlets::SLOTS,
+    ],
+};
+
+fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
+    let Shape::Clos(size) = *plan.topology.shape() else {
+        return Err(Unfit {
+            key: "scheme.routing".into(),
+            problem: "`hula` probes up and down a Clos network, and this fabric is none".into(),
+            hint: "choose a leaf-spine, Clos or fat-tree as topology, or another routing such as `letflow`"
+                .into(),
+        });
+    };
+    let (clos, paths) = (Clos::new(size), ShortestPaths::new(plan.topology));
+    let (settings, seed) = (plan.settings.clone(), plan.seed);
+    Ok(Box::new(move |node| {
+        (clos.level(node) > 0).then(|| {
+            let switch = Switch::new(node, &clos, size.hosts, &paths, &settings, seed);
+            Box::new(switch) as Box<dyn Forwarder>
+        })
+    }))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! What a switch does: it sends flowlets by the best next hop, and takes in, passes on and sets off probes.
+
+use super::best::BestHops;
+use super::utilisation::Utilisation;
+use crate::parameter::Settings;
+use crate::routing::flow_hash::{flow_hash, pick, salt};
+use crate::routing::flowlets::{self, Expiry, Flowlets};
+use crate::routing::next_hops::{NextHops, ShortestPaths};
+use raddle_core::{
+    DropReason, Duration, Forwarder, Header, LinkId, NodeId, Packet, PortId, Ports, Time, Verdict,
+};
+use raddle_topology::Clos;
+use raddle_wire::hula::Probe;
+use std::sync::Arc;
+
+/// The forwarder of a switch.
+#[derive(Debug)]
+pub(super) struct Switch {
+    next_hops: NextHops,
+    salt: u64,
+    flowlets: Flowlets,
+    hosts: u32,
+    hosts_per_tor: u32,
+    pub(super) best: BestHops,
+    pub(super) utilisation: Utilisation,
+    /// Ports to switches: the first of those below, the first of those above, and the end.
+    below: u16,
+    above: u16,
+    end: u16,
+    /// Of an edge switch: when its next probes are due.
+    clock: Option<Clock>,
+    /// A probe on its way out, and the ports it has still to leave by.
+    probe: Probe,
+    leaving: Vec<PortId>,
+}
+
+/// When an edge switch probes.
+#[derive(Debug)]
+struct Clock {
+    period: Duration,
+    due: Time,
+}
+
+impl Switch {
+    pub(super) fn new(
+        node: NodeId,
+        clos: &Clos,
+        hosts_per_tor: u32,
+        paths: &Arc<ShortestPaths>,
+        settings: &Settings,
+        seed: u64,
+    ) -> Self {
+        let slots = settings.count(flowlets::SLOTS.name) as usize;
+        let is_tor = clos.level(node) == 1;
+        let above = clos.uplinks(clos.level(node));
+        let tors = (clos.hosts() / hosts_per_tor) as usize;
+        let layer = paths.topology().link_layer();
+        Self {
+            next_hops: NextHops::new(node, paths),
+            salt: salt(seed, node),
+            flowlets: Flowlets::new(slots, settings.duration("t_fl"), Expiry::Exact),
+            hosts: clos.hosts(),
+            hosts_per_tor,
+            best: BestHops::new(tors, settings.duration("ageing")),
+            utilisation: Utilisation::new(above.end.into(), settings.duration("tau"), layer),
+            below: if is_tor { above.start } else { 0 },
+            above: above.start,
+            end: above.end,
+            clock: is_tor.then(|| Clock { period: settings.duration("probe_period"), due: Time::ZERO }),
+            probe: Probe { tor: node.0, utilisation: 0 },
+            leaving: Vec::with_capacity(above.end.into()),
+        }
+    }
+
+    /// The edge switch that a host hangs from, counted from 0; none for a switch.
+    fn tor_of(&self, node: NodeId) -> Option<usize> {
+        (node.0 < self.hosts).then(|| (node.0 / self.hosts_per_tor) as usize)
+    }
+
+    /// Takes in a probe that came by a port of another switch.
+    fn take(&mut self, now: Time, probe: Probe, arrival: PortId, ports: &Ports<'_>) -> Verdict {
+        let tor = probe.tor.checked_sub(self.hosts).filter(|&tor| tor < self.hosts / self.hosts_per_tor);
+        let (Some(tor), true) = (tor, (self.below..self.end).contains(&arrival.0)) else {
+            return Verdict::Drop(DropReason::Malformed);
+        };
+        let link = self.utilisation.of(now, arrival, ports.get(arrival).rate);
+        let utilisation = self.best.probed(now, tor as usize, arrival, probe.utilisation.max(link));
+        let end = if arrival.0 < self.above { self.end } else { self.above };
+        self.send(now, Probe { utilisation, ..probe }, self.below..end, Some(arrival), ports);
+        Verdict::Absorb
+    }
+
+    /// Sends a probe by all these ports that are up, but for the one it came by.
+    fn send(
+        &mut self,
+        now: Time,
+        probe: Probe,
+        by: std::ops::Range<u16>,
+        arrival: Option<PortId>,
+        ports: &Ports<'_>,
+    ) {
+        self.probe = probe;
+        let by = by.rev().map(PortId).filter(|&port| Some(port) != arrival && ports.get(port).up);
+        self.leaving.extend(by);
+        for &port in &self.leaving {
+            self.utilisation.count(now, port, Probe::LEN as u32);
+        }
+    }
+
+    /// The port for a packet of the transport's; none if there is no path.
+    fn port(&mut self, now: Time, packet: &Packet) -> Option<PortId> {
+        let tor = self.tor_of(packet.dst());
+        let usable = match self.next_hops.ports(packet.dst()) {
+            [] => return None,
+            &[only] => return Some(only),
+            several => several,
+        };
+        let hash = flow_hash(packet, self.salt);
+        let best = &self.best;
+        let choose = |_| {
+            let told = tor.and_then(|tor| best.port(now, tor)).filter(|port| usable.contains(port));
+            told.unwrap_or_else(|| usable[pick(hash, usable.len())])
+        };
+        Some(self.flowlets.port(now, hash, usable, choose))
+    }
+
+    /// Sends an edge switch's own probes, if they are due. Returns whether they were.
+    fn probe_if_due(&mut self, now: Time, ports: &Ports<'_>) -> bool {
+        let Some(clock) = self.clock.as_mut().filter(|clock| clock.due <= now) else { return false };
+        clock.due = now + clock.period;
+        let own = Probe { tor: self.next_hops.node().0, utilisation: 0 };
+        self.send(now, own, self.above..self.end, None, ports);
+        true
+    }
+}
+
+impl Forwarder for Switch {
+    fn forward(
+        &mut self,
+        now: Time,
+        packet: &mut Packet,
+        arrival: Option<PortId>,
+        ports: &Ports<'_>,
+    ) -> Verdict {
+        if let (&Header::HulaProbe(probe), Some(arrival)) = (&packet.header, arrival) {
+            return self.take(now, probe, arrival, ports);
+        }
+        let Some(port) = self.port(now, packet) else { return Verdict::Drop(DropReason::NoRoute) };
+        self.utilisation.count(now, port, packet.size);
+        if self.probe_if_due(now, ports) { Verdict::Answer(port) } else { Verdict::Forward(port) }
+    }
+
+    fn originate(&mut self) -> Option<(Packet, PortId)> {
+        let port = self.leaving.pop()?;
+        Some((Packet::new(Probe::LEN as u32, Header::HulaProbe(self.probe)), port))
+    }
+
+    fn link(&mut self, link: LinkId, up: bool) {
+        self.next_hops.link(link, up);
+    }
+}

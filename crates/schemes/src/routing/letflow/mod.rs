@@ -1,0 +1,93 @@
+//! LetFlow: every flowlet takes a port at random (Vanini et al., NSDI 2017; specs/expeditus.md §6.5).
+//!
+//! Nothing measures congestion. A congested path delays acknowledgements, so that flows on it pause and break into more
+//! flowlets, each of which leaves for another path: what stays behind is what the path can bear. With `choice = "hash"`
+//! the draw is a hash of flow, switch and time, in place of the switch's random stream: flowlet ECMP.
+
+use crate::fluid::Spread;
+use crate::parameter::{Parameter, Settings};
+use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
+use crate::routing::flow_hash::{flow_hash, mix, pick, salt};
+use crate::routing::flowlets::{self, Flowlets};
+use crate::routing::next_hops::{NextHops, ShortestPaths};
+use raddle_core::{
+    DropReason, Duration, Forwarder, LinkId, NodeId, Packet, PortId, Ports, Stream, Time, Verdict,
+};
+use std::sync::Arc;
+
+/// LetFlow.
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::AsForwarded };
+
+const INFO: Info = Info {
+    name: "letflow",
+    summary: "Each flowlet on one shortest path, chosen at random at every hop",
+    source: "LetFlow, NSDI 2017; with `choice = \"hash\"`, the flowlet ECMP of specs/expeditus.md §6.5",
+    differs: &["two flows whose hashes share a slot share their flowlets, as in the paper's switch"],
+    view: View::Local,
+    parameters: &[
+        flowlets::gap(Duration::from_us(500)),
+        flowlets::EXPIRY,
+        flowlets::SLOTS,
+        Parameter::choice(
+            "choice",
+            &["random", "hash"],
+            "how a flowlet's port is chosen: drawn, or by a hash of flow and time",
+        ),
+    ],
+};
+
+fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
+    let (paths, seed, settings) = (ShortestPaths::new(plan.topology), plan.seed, plan.settings.clone());
+    Ok(forwarders_where_needed(plan.topology, move |node| LetFlow::new(node, &paths, seed, &settings)))
+}
+
+/// The forwarder of one node.
+#[derive(Debug)]
+struct LetFlow {
+    salt: u64,
+    next_hops: NextHops,
+    flowlets: Flowlets,
+    /// What ports are drawn from, unless hashes choose.
+    random: Option<Stream>,
+}
+
+impl LetFlow {
+    fn new(node: NodeId, paths: &Arc<ShortestPaths>, seed: u64, settings: &Settings) -> Self {
+        let is_drawn = settings.choice("choice") == "random";
+        Self {
+            salt: salt(seed, node),
+            next_hops: NextHops::new(node, paths),
+            flowlets: Flowlets::of(settings),
+            random: is_drawn.then(|| Stream::new(seed, node.0.into(), "letflow")),
+        }
+    }
+}
+
+impl Forwarder for LetFlow {
+    fn forward(&mut self, now: Time, packet: &mut Packet, _: Option<PortId>, _: &Ports<'_>) -> Verdict {
+        if packet.dst() == self.next_hops.node() {
+            return Verdict::Deliver;
+        }
+        match self.next_hops.ports(packet.dst()) {
+            [] => Verdict::Drop(DropReason::NoRoute),
+            &[only] => Verdict::Forward(only),
+            ports => {
+                let hash = flow_hash(packet, self.salt);
+                let random = &mut self.random;
+                Verdict::Forward(self.flowlets.port(now, hash, ports, |_| {
+                    ports[match random {
+                        Some(stream) => stream.below(ports.len() as u64) as usize,
+                        None => pick(mix(hash ^ now.as_ps()), ports.len()),
+                    }]
+                }))
+            }
+        }
+    }
+
+    fn link(&mut self, link: LinkId, up: bool) {
+        self.next_hops.link(link, up);
+    }
+}
+
+#[cfg(test)]
+mod tests;

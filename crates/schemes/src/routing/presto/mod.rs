@@ -1,0 +1,71 @@
+//! Presto: hosts cut flows into flowcells of 64 KB and send these over all paths in turn (He et al., SIGCOMM 2015).
+//!
+//! The edge of the network is in the sender's host (a virtual switch, `sender.rs`): it gives each packet the number of an
+//! end-to-end path, which switches follow (`switch.rs`), and the last switch takes it off ([`raddle_core::Shim::Path`], for the paper's
+//! shadow MAC addresses). In a Clos network a path is a plane and a core in it, `plane · cores + core` ([`Paths`]); switches
+//! choose nothing. A flow's cells take the paths in turn, from one that depends on the flow. A path with a failed link is
+//! left out once the sender knows: an aggregation switch that has lost half of its cores then has half as many turns,
+//! which are the paper's weights (§3.1). Hosts put cells back in order and take a gap within a cell for a loss
+//! ([`crate::routing::reordering`]; §3.2).
+//!
+//! Cost: for a sender's packet a hash look-up of the destination's switch; for a switch less than ECMP's.
+
+mod paths;
+mod sender;
+mod switch;
+
+pub use paths::Paths;
+pub use sender::Sender;
+pub use switch::Switch;
+
+use crate::fluid::Spread;
+use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
+use crate::routing::reordering::{FLOWCELL, HOLD};
+use raddle_topology::Shape;
+use std::sync::Arc;
+
+/// Presto.
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::Evenly };
+
+const INFO: Info = Info {
+    name: "presto",
+    summary: "Hosts cut flows into flowcells of 64 KB, which take all end-to-end paths in turn",
+    source: "He et al., Presto, SIGCOMM 2015",
+    differs: &[
+        "a packet's cell follows from its place in the flow, so that a repeat takes its cell's path again",
+        "pure acknowledgements keep to one path a flow",
+        "a path's number takes 4 bytes, where the paper's shadow MAC addresses take none",
+        "a receiver waits a fixed time for an overtaken cell, where the paper's follows the delays it has seen",
+        "after a failure each surviving path has one turn; there are no weights for paths of unequal rates",
+    ],
+    view: View::Local,
+    parameters: &[FLOWCELL, HOLD],
+};
+
+fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
+    let unfit = |problem: &str, hint: &str| Unfit {
+        key: "scheme.routing".into(),
+        problem: problem.into(),
+        hint: hint.into(),
+    };
+    let &Shape::Clos(size) = plan.topology.shape() else {
+        let hint = "choose `fat_tree` or `folded_clos`, or `spray`, which runs on any fabric";
+        return Err(unfit("Presto numbers the paths of Clos networks, and this fabric is none", hint));
+    };
+    if size.aggregations * size.cores.max(1) > 1 << 16 {
+        return Err(unfit("Presto numbers 65,536 paths; this fabric has more", "choose fewer cores"));
+    }
+    let paths = Arc::new(Paths::new(plan.topology, size));
+    let (flowcell, seed) = (plan.settings.count(FLOWCELL.name) as u32, plan.seed);
+    let topology = Arc::clone(plan.topology);
+    Ok(Box::new(move |node| {
+        Some(if topology.is_host(node) {
+            Box::new(Sender::new(node, &paths, flowcell, seed))
+        } else {
+            Box::new(Switch::new(node, &paths))
+        })
+    }))
+}
+
+#[cfg(test)]
+mod tests;

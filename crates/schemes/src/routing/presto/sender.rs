@@ -1,0 +1,82 @@
+//! The edge in the sender's host, which gives each packet its path.
+
+use super::Paths;
+use crate::routing::flow_hash::{flow_hash, salt};
+use crate::routing::reordering::cell;
+use raddle_core::{
+    DropReason, Forwarder, Header, LinkId, NodeId, Packet, PortId, Ports, Shim, Time, Verdict,
+};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The forwarder of a host.
+#[derive(Debug)]
+pub struct Sender {
+    node: NodeId,
+    /// Of the seed and the node.
+    salt: u64,
+    /// Bytes of a flowcell.
+    flowcell: u32,
+    paths: Arc<Paths>,
+    /// Links known to be down.
+    down: BTreeSet<LinkId>,
+    /// By the destination's edge switch, the paths there that are known to be up, in the order of their turns.
+    turns: FxHashMap<u32, Box<[u16]>>,
+}
+
+impl Sender {
+    /// The forwarder of host `node`, whose flowcells are of so many bytes.
+    ///
+    /// # Panics
+    /// If a flowcell has no bytes.
+    #[must_use]
+    pub fn new(node: NodeId, paths: &Arc<Paths>, flowcell: u32, seed: u64) -> Self {
+        assert!(flowcell > 0, "a flowcell has bytes");
+        Self {
+            node,
+            salt: salt(seed, node),
+            flowcell,
+            paths: Arc::clone(paths),
+            down: BTreeSet::new(),
+            turns: FxHashMap::default(),
+        }
+    }
+}
+
+/// A host's only port.
+const UP: PortId = PortId(0);
+
+impl Forwarder for Sender {
+    fn forward(&mut self, _: Time, packet: &mut Packet, _: Option<PortId>, _: &Ports<'_>) -> Verdict {
+        if packet.dst() == self.node {
+            return Verdict::Deliver;
+        }
+        let Self { node, salt, flowcell, paths, down, turns } = self;
+        let [from, to] = [*node, packet.dst()].map(|host| host.0 / paths.hosts());
+        if from == to {
+            return Verdict::Forward(UP);
+        }
+        let turns = turns.entry(to).or_insert_with(|| paths.without(from, to, down));
+        if turns.is_empty() {
+            return Verdict::Drop(DropReason::NoRoute);
+        }
+        let number = match &packet.header {
+            Header::Tcp(segment) if segment.from_data_sender() => cell(segment.seq, *flowcell).into(),
+            Header::Udp(datagram) => datagram.offset / u64::from(*flowcell),
+            _ => 0,
+        };
+        let turn = (flow_hash(packet, *salt) >> 32) + number;
+        packet.set_shim(Shim::Path(turns[(turn % turns.len() as u64) as usize]));
+        Verdict::Forward(UP)
+    }
+
+    fn link(&mut self, link: LinkId, up: bool) {
+        if up {
+            self.down.remove(&link);
+        } else {
+            self.down.insert(link);
+        }
+        self.turns.clear();
+    }
+}

@@ -1,0 +1,79 @@
+//! Random routing in trees: every packet goes up by ports drawn at random, and down by the only ones there are
+//! (specs/cee.md §5.3; Leiserson et al., "The Network Architecture of the Connection Machine CM-5", SPAA 1992).
+//!
+//! Either each switch on the way up draws, or the source draws the nearest common ancestor that the packet passes and
+//! writes it into the frame, where switches read their digit. Both take every path equally often. Only frames of
+//! converged Ethernet have room for a path: for other packets switches draw even so.
+//!
+//! Packets of a flow overtake each other: hosts put them back in order ([`crate::routing::reordering`]; adapters of converged
+//! Ethernet by themselves).
+
+use crate::fluid::Spread;
+use crate::parameter::Parameter;
+use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
+use crate::routing::reordering::HOLD;
+use crate::routing::up_down::{self, Ascent, digit};
+use raddle_core::{Header, NodeId, Packet, Stream, Time};
+use raddle_topology::Xgft;
+use std::sync::Arc;
+
+/// Random routing in trees.
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::Evenly };
+
+const INFO: Info = Info {
+    name: "random-up",
+    summary: "Up and down a tree, up by ports drawn at random for each packet",
+    source: "Leiserson et al., SPAA 1992; Crisan et al., CEE Switch Adaptive Routing, \"Random\"",
+    differs: &[],
+    view: View::Local,
+    parameters: &[
+        Parameter::choice(
+            "at",
+            &["hop", "source"],
+            "who draws: each switch on the way up, or the host that sends the packet, if that has room for a path",
+        ),
+        HOLD,
+    ],
+};
+
+fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
+    let tree = up_down::tree(plan.topology, INFO.name)?;
+    let (at_source, seed, of) = (plan.settings.choice("at") == "source", plan.seed, Arc::clone(&tree));
+    Ok(up_down::forwarders(plan, tree, at_source, move |node| RandomUp::new(&of, node, at_source, seed)))
+}
+
+/// The random choices of one node.
+#[derive(Debug)]
+struct RandomUp {
+    random: Stream,
+    /// If the source draws: the tree, and what a path is divided by here.
+    at_source: Option<(Arc<Xgft>, u32)>,
+}
+
+impl RandomUp {
+    fn new(tree: &Arc<Xgft>, node: NodeId, at_source: bool, seed: u64) -> Self {
+        let random = Stream::new(seed, node.0.into(), "random_up");
+        let at_source = at_source.then(|| (Arc::clone(tree), tree.planes(tree.level(node))));
+        Self { random, at_source }
+    }
+}
+
+impl Ascent for RandomUp {
+    fn begin(&mut self, packet: &mut Packet) {
+        if let (Some((tree, _)), Header::Cee(frame)) = (&self.at_source, &mut packet.header) {
+            let paths = tree.paths(NodeId(frame.src), NodeId(frame.dst));
+            frame.path = self.random.below(paths.into()) as u32;
+        }
+    }
+
+    #[inline]
+    fn choose(&mut self, _: Time, packet: &Packet, ports: usize) -> usize {
+        match (&self.at_source, &packet.header) {
+            (Some((_, divisor)), Header::Cee(frame)) => digit(frame.path, *divisor, ports),
+            _ => self.random.below(ports as u64) as usize,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,31 @@
+//! S-mod-k: the source's number alone says which way is up, so that all packets of a host go up to one root
+//! (specs/cee.md §5.2; Rodriguez et al., CLUSTER 2009).
+//!
+//! At a switch of level l the parent is `source / (w1 * .. * wl) mod w(l+1)`. Packets of a flow keep to one path.
+
+use crate::fluid::Spread;
+use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
+use crate::routing::up_down::{self, DIVISOR, ModK};
+use raddle_core::Packet;
+
+/// S-mod-k.
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::AsForwarded };
+
+const INFO: Info = Info {
+    name: "s-mod-k",
+    summary: "Up and down a tree, up by the digits of the source's number",
+    source: "Rodriguez et al., CLUSTER 2009; Crisan et al., CEE Switch Adaptive Routing",
+    differs: &[],
+    view: View::Local,
+    parameters: &[DIVISOR],
+};
+
+fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
+    let tree = up_down::tree(plan.topology, INFO.name)?;
+    let settings = plan.settings.clone();
+    let of = tree.clone();
+    Ok(up_down::forwarders(plan, tree, false, move |node| ModK::new(&of, node, &settings, Packet::src)))
+}
+
+#[cfg(test)]
+mod tests;

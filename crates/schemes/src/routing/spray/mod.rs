@@ -1,0 +1,79 @@
+//! Packet spraying: each packet takes a shortest path of its own (Dixit et al., "On the Impact of Packet Spraying in Data
+//! Center Networks", INFOCOM 2013; specification of Expeditus, §6.5).
+//!
+//! At each hop a packet leaves by a port drawn at random of those on shortest paths to its destination, or by the one
+//! whose turn it is. The turns are the node's: all packets that have a choice take part in one round.
+//! Hosts put packets back in order ([`crate::routing::reordering`]).
+
+use crate::fluid::Spread;
+use crate::parameter::Parameter;
+use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
+use crate::routing::next_hops::{NextHops, ShortestPaths};
+use crate::routing::reordering::HOLD;
+use raddle_core::{Forwarder, LinkId, NodeId, Packet, PortId, Ports, Stream, Time, Verdict};
+use std::sync::Arc;
+
+/// Packet spraying.
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::Evenly };
+
+const INFO: Info = Info {
+    name: "spray",
+    summary: "Each packet on a shortest path of its own, at random or in turn",
+    source: "Dixit et al., INFOCOM 2013 (random packet spraying)",
+    differs: &["receivers put segments back in order below TCP, where the paper leaves it to TCP"],
+    view: View::Local,
+    parameters: &[
+        Parameter::choice("choice", &["random", "round_robin"], "how the next hop is chosen"),
+        HOLD,
+    ],
+};
+
+fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
+    let (paths, seed) = (ShortestPaths::new(plan.topology), plan.seed);
+    let in_turn = plan.settings.choice("choice") == "round_robin";
+    Ok(forwarders_where_needed(plan.topology, move |node| Spray::new(node, &paths, in_turn, seed)))
+}
+
+/// The forwarder of one node.
+#[derive(Debug)]
+pub struct Spray {
+    next_hops: NextHops,
+    choice: Choice,
+}
+
+#[derive(Debug)]
+enum Choice {
+    Random(Stream),
+    /// Packets that have had a choice, from a random number on.
+    InTurn(u32),
+}
+
+impl Spray {
+    /// The forwarder of `node`, which takes its next hops in turn or at random.
+    #[must_use]
+    pub fn new(node: NodeId, paths: &Arc<ShortestPaths>, in_turn: bool, seed: u64) -> Self {
+        let mut random = Stream::new(seed, node.0.into(), "spray");
+        let choice = if in_turn { Choice::InTurn(random.bits() as u32) } else { Choice::Random(random) };
+        Self { next_hops: NextHops::new(node, paths), choice }
+    }
+}
+
+impl Forwarder for Spray {
+    fn forward(&mut self, _: Time, packet: &mut Packet, _: Option<PortId>, _: &Ports<'_>) -> Verdict {
+        let choice = &mut self.choice;
+        self.next_hops.forward(packet, |_, count| match choice {
+            Choice::Random(random) => random.below(count as u64) as usize,
+            Choice::InTurn(packets) => {
+                *packets = packets.wrapping_add(1);
+                *packets as usize % count
+            }
+        })
+    }
+
+    fn link(&mut self, link: LinkId, up: bool) {
+        self.next_hops.link(link, up);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! Switch Adaptive Routing: switches read the congestion notices that pass them, and send frames for the same
+//! destination by another port.
+//!
+//! Source: C. Minkenberg et al., "Adaptive Routing in Data Center Bridges" (HOTI 2009) and "Adaptive routing for Convergence
+//! Enhanced Ethernet" (HPSR 2009), as D. Crisan, M. Gusat and C. Minkenberg compare it with its rivals ("Comparative
+//! Evaluation of CEE-based Switch Adaptive Routing"); the details, where the papers leave them open, specs/cee.md §5.6.
+//!
+//! A notice of QCN ([`crate::link::qcn`]) travels from the congested queue to the source of the frame that met it. A switch that
+//! it enters by an up port knows that what it sends to that frame's destination by that port meets congestion. For each
+//! destination it keeps a level for each up port, and frames leave by the port of the least level: all of them, so that
+//! the split is binary. Of equal levels the first counts, round from the port that D-mod-k takes, so that without
+//! congestion frames stay in order. A switch hears of its own queues first, since it also forwards the notices about them.
+//! Notices take a random way up, as with all routings up and down trees, so that they come by all the paths
+//! that lead to the congested queue.
+//!
+//! Hosts need no part in this: without rate limiters they take no notice of notices.
+//!
+//! Cost a frame that has a choice: a row of levels, 16 bytes a port. Notices cost as much, and a random number.
+
+mod levels;
+mod switch;
+
+use crate::fluid::Spread;
+use crate::parameter::{Parameter, Settings, Value};
+use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
+use crate::routing::reordering::HOLD;
+use crate::routing::up_down;
+use levels::{Local, Rule, Update};
+use raddle_core::Duration;
+use std::sync::Arc;
+use switch::SwitchAr;
+
+/// Switch Adaptive Routing.
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::LeastLoaded };
+
+const INFO: Info = Info {
+    name: "switch-ar",
+    summary: "Each destination by the up port that the fewest congestion notices came in by",
+    source: "Minkenberg et al., HPSR 2009 and HOTI 2009; Crisan et al.",
+    differs: &[
+        "levels add up feedback, and a port's own notices lock out those that pass, as calibrated (specs/cee.md §5.6)",
+        "without congestion frames take D-mod-k's path, which the papers leave open",
+        "where links have failed, frames take D-mod-k's path among those that are left",
+        "receivers put segments back in order below TCP; converged Ethernet's hosts do so themselves",
+    ],
+    view: View::Local,
+    parameters: &[
+        Parameter::choice(
+            "update",
+            &["accumulate", "count-times-feedback", "count", "last", "ewma", "max"],
+            "what a notice makes of a level: all but the first three stay on a bad path",
+        ),
+        Parameter::choice(
+            "local",
+            &["lock", "alike", "ignore"],
+            "what notices of a switch's own queues do: lock out those that pass, count like them, or nothing",
+        ),
+        Parameter::new("timer", Value::Duration(Duration::from_ms(250)), "when a level is forgotten")
+            .within(1.0, 6e13),
+        Parameter::new(
+            "absorb",
+            Value::Flag(false),
+            "drop notices while another port for the frame is clear",
+        ),
+        HOLD,
+    ],
+};
+
+fn rule(settings: &Settings) -> Rule {
+    let update = match settings.choice("update") {
+        "accumulate" => Update::Accumulate,
+        "count-times-feedback" => Update::CountTimesFeedback,
+        "count" => Update::Count,
+        "last" => Update::Last,
+        "ewma" => Update::Ewma,
+        _ => Update::Max,
+    };
+    let local = match settings.choice("local") {
+        "lock" => Local::Lock,
+        "alike" => Local::Alike,
+        _ => Local::Ignore,
+    };
+    Rule { update, local, timer: settings.duration("timer") }
+}
+
+fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
+    let tree = up_down::tree(plan.topology, INFO.name)?;
+    plan.congestion_points("qcn", "`switch-ar`")?;
+    let (rule, absorb, of) = (rule(plan.settings), plan.settings.flag("absorb"), Arc::clone(&tree));
+    Ok(up_down::forwarders(plan, tree, false, move |node| SwitchAr::new(&of, node, rule, absorb)))
+}
+
+#[cfg(test)]
+mod tests;

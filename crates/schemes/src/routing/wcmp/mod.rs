@@ -1,0 +1,98 @@
+//! WCMP: ECMP that gives each next hop flows in proportion to the capacity behind it (Zhou et al., EuroSys 2014).
+//!
+//! A next hop weighs what the shortest paths through it to the destination can carry, by what the node knows of failures
+//! ([`LocalRouting::capacities`]). As in a switch, the weights are entries of a table, a next hop as many as it weighs, and a
+//! flow's hash picks one; `weights.rs` finds small whole numbers that fit the table. Where all weigh the same, flows go as
+//! they do with ECMP.
+//!
+//! Cost a hop: ECMP's, and where there is a choice a hash look-up of the destination. Capacities are worked out when the
+//! first packet for a destination comes, and again after each change.
+
+mod weights;
+
+use crate::fluid::Spread;
+use crate::parameter::{Parameter, Value};
+use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
+use crate::routing::flow_hash::{flow_hash, pick, salt};
+use crate::routing::next_hops::{NextHops, ShortestPaths};
+use raddle_core::{Forwarder, LinkId, NodeId, Packet, PortId, Ports, Time, Verdict};
+use raddle_topology::routing::LocalRouting;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// Weighted-cost multi-path.
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::AsForwarded };
+
+const INFO: Info = Info {
+    name: "wcmp",
+    summary: "Each flow on one shortest path, chosen by hash in proportion to the capacity behind each next hop",
+    source: "Zhou et al., WCMP, EuroSys 2014",
+    differs: &[
+        "each switch works out weights from the failures it knows of, where the paper has a central controller",
+        "each group of next hops has a table of its own, where the paper's share one of the switch",
+    ],
+    view: View::Local,
+    parameters: &[Parameter::new(
+        "table",
+        Value::Count(16),
+        "most entries that replicate next hops by their weights",
+    )
+    .within(1.0, 65_536.0)],
+};
+
+fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
+    let (paths, seed) = (ShortestPaths::new(plan.topology), plan.seed);
+    let table = plan.settings.count("table") as usize;
+    Ok(forwarders_where_needed(plan.topology, move |node| Wcmp::new(node, &paths, table, seed)))
+}
+
+/// The forwarder of one node.
+#[derive(Debug)]
+pub struct Wcmp {
+    salt: u64,
+    next_hops: NextHops,
+    /// Most entries of a group, unless it has more next hops.
+    table: usize,
+    /// By destination: its next hops' places in the list of them, each as often as it weighs.
+    groups: FxHashMap<NodeId, Box<[u16]>>,
+}
+
+impl Wcmp {
+    /// The forwarder of `node`, whose groups have at most `table` entries.
+    #[must_use]
+    pub fn new(node: NodeId, paths: &Arc<ShortestPaths>, table: usize, seed: u64) -> Self {
+        Self {
+            salt: salt(seed, node),
+            next_hops: NextHops::new(node, paths),
+            table,
+            groups: FxHashMap::default(),
+        }
+    }
+}
+
+impl Forwarder for Wcmp {
+    fn forward(&mut self, _: Time, packet: &mut Packet, _: Option<PortId>, _: &Ports<'_>) -> Verdict {
+        let Self { salt, next_hops, table, groups } = self;
+        next_hops.forward(packet, |routing, _| {
+            let group = groups.entry(packet.dst()).or_insert_with(|| group(routing, packet.dst(), *table));
+            group[pick(flow_hash(packet, *salt), group.len())].into()
+        })
+    }
+
+    fn link(&mut self, link: LinkId, up: bool) {
+        self.next_hops.link(link, up);
+        self.groups.clear();
+    }
+}
+
+#[cold]
+fn group(routing: &LocalRouting, to: NodeId, table: usize) -> Box<[u16]> {
+    let mut capacities = Vec::new();
+    routing.capacities(to, &mut capacities);
+    let capacities: Vec<u128> = capacities.into_iter().map(|(_, capacity)| capacity).collect();
+    let entries = weights::fit(&capacities, table);
+    (0_u16..).zip(entries).flat_map(|(place, entries)| std::iter::repeat_n(place, entries)).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! The transport of converged enhanced Ethernet: frames of flows through queues by destination, never lost and never sent
+//! again, with or without the rate limiters of QCN (specs/cee.md §2.1, §3.2).
+//!
+//! A frame of 1,500 bytes carries as many of its flow: headers are inside, as the paper counts.
+
+mod scheme;
+
+pub use scheme::TRANSPORT;
+
+use crate::link::qcn;
+use crate::transport::adapter::{Arrival, Data, Lane, Protocol, RateLimiter};
+use raddle_core::{Flow, FlowKey, Header, HeaderInfo, Packet, Rate, Stream, Time};
+use raddle_wire::cee::Frame;
+use raddle_wire::cnm::Notice;
+use std::sync::Arc;
+
+/// Frames on converged Ethernet.
+#[derive(Debug)]
+pub struct Cee {
+    node: u32,
+    /// The parameters of rate limiters, if there are any, and the line's rate.
+    limiters: Option<Arc<qcn::Params>>,
+    line_rate: Rate,
+    seed: u64,
+    /// The priority of flows that have none of their own.
+    priority: u8,
+}
+
+/// The rate limiter of a destination: QCN's reaction point, or none.
+#[derive(Debug)]
+pub struct Limiter(Option<Box<qcn::ReactionPoint>>);
+
+impl RateLimiter for Limiter {
+    #[inline]
+    fn ready_at(&self) -> Time {
+        self.0.as_ref().map_or(Time::ZERO, |point| point.ready_at())
+    }
+
+    #[inline]
+    fn sent(&mut self, now: Time, bytes: u32, queue_empty: bool) {
+        if let Some(point) = &mut self.0 {
+            let frame = Frame { plen: bytes as u16, ..Frame::default() };
+            point.sent(now, frame.wire_len() as u32, queue_empty);
+        }
+    }
+
+    #[inline]
+    fn timer(&self) -> Time {
+        self.0.as_ref().map_or(Time::NEVER, |point| point.timer())
+    }
+
+    fn fire(&mut self, now: Time) {
+        if let Some(point) = &mut self.0 {
+            point.fire(now);
+        }
+    }
+}
+
+impl Protocol for Cee {
+    type Limiter = Limiter;
+    type Notice = u8;
+
+    fn packet(&mut self, data: &Data) -> Packet {
+        let frame = Frame {
+            src: data.src,
+            dst: data.dst,
+            flow: data.flow,
+            priority: data.priority,
+            plen: data.len,
+            path: 0,
+            offset: data.offset,
+            size: data.size,
+            birth_ps: data.birth.as_ps(),
+        };
+        Packet::new(frame.wire_len() as u32, Header::Cee(frame))
+    }
+
+    fn read(&self, packet: &Packet) -> Option<Arrival<u8>> {
+        match &packet.header {
+            Header::Cee(frame) => Some(Arrival::Data(Data {
+                src: frame.src,
+                dst: frame.dst,
+                flow: frame.flow,
+                priority: frame.priority,
+                len: frame.plen,
+                offset: frame.offset,
+                size: frame.size,
+                birth: Time::from_ps(frame.birth_ps),
+            })),
+            // Without limiters a notice has done its work in the switches.
+            Header::Cnm(notice) if self.limiters.is_some() => {
+                let Notice { culprit_dst: dst, priority, feedback, .. } = *notice;
+                Some(Arrival::Notice { lane: Lane::To { dst, priority }, notice: feedback })
+            }
+            _ => None,
+        }
+    }
+
+    fn priority(&self, flow: &Flow) -> u8 {
+        if flow.priority == 0 { self.priority } else { flow.priority }
+    }
+
+    fn key(&self, src: u32, _dst: u32, flow: u32) -> FlowKey {
+        Frame { src, flow, ..Frame::default() }.key()
+    }
+
+    fn limiter(&self, dst: u32) -> Limiter {
+        Limiter(self.limiters.as_ref().map(|params| {
+            let entity = u64::from(self.node) << 32 | u64::from(dst);
+            let random = Stream::new(self.seed, entity, "cee/limiter");
+            Box::new(qcn::ReactionPoint::new(Arc::clone(params), self.line_rate, random))
+        }))
+    }
+
+    fn notice(&self, now: Time, feedback: u8, limiter: &mut Limiter) {
+        if let Some(point) = &mut limiter.0 {
+            point.notice(now, feedback);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

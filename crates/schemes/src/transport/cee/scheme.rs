@@ -1,0 +1,70 @@
+//! The transport's entry in the registry.
+
+use super::Cee;
+use crate::fluid::{Sharing, Ways, max_min};
+use crate::link::qcn;
+use crate::parameter::{Parameter, Value};
+use crate::registry::{Hosts, Info, Make, Plan, Transport, Unfit, View};
+use crate::transport::adapter::{Adapter, check_ports, check_priorities};
+use raddle_core::{Flow, Header, HeaderInfo, NodeId, Packet, PortId};
+use raddle_wire::cee::Frame;
+use std::sync::Arc;
+
+/// The transport of converged enhanced Ethernet.
+pub const TRANSPORT: Transport = Transport {
+    info: Info {
+        name: "cee",
+        summary: "Lossless Ethernet's adapter: a queue for each destination, with or without QCN's rate limiters",
+        source: "Crisan, Gusat and Minkenberg, Comparative Evaluation of CEE-based Switch Adaptive Routing",
+        differs: &[
+            "frames are put in order flow by flow, where the paper's adapter does it source by source",
+        ],
+        view: View::Local,
+        parameters: &[
+            Parameter::new("mtu", Value::Bytes(1_500), "bytes of a full frame, headers included")
+                .within(64.0, 9_216.0),
+            Parameter::new(
+                "priority",
+                Value::Count(3),
+                "priority, 0 to 7, of frames whose flow has none, that is 0",
+            )
+            .within(0.0, 7.0),
+            Parameter::new("rate_limiters", Value::Flag(false), "whether notices of QCN limit rates"),
+        ],
+    },
+    make: Make::Hosts(build),
+    fluid: Some(fluid),
+};
+
+/// The adapter as a fluid: max-min shares of flows, as queues by destination and pauses of links or rate limiters may come to;
+/// what pauses hold back besides is left out.
+fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
+    Ok(Sharing { policy: max_min(plan.topology, 0.0), acknowledged: false, ways: Ways::Routed(first_frame) })
+}
+
+/// The first frame of a host's `number`th flow, as far as switches can tell.
+fn first_frame(flow: &Flow, number: u64) -> Packet {
+    let frame = Frame { src: flow.src.0, dst: flow.dst.0, flow: number as u32, plen: 1, ..Frame::default() };
+    Packet::new(frame.wire_len() as u32, Header::Cee(frame))
+}
+
+fn build(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
+    check_ports(plan.topology)?;
+    check_priorities(plan, "cee")?;
+    let settings = plan.settings;
+    let mtu = u32::try_from(settings.count("mtu")).expect("the parameter's range");
+    let priority = settings.count("priority") as u8;
+    let limiters = if settings.flag("rate_limiters") {
+        let of_points = plan.congestion_points("qcn", "a rate limiter of `cee`")?;
+        Some(Arc::new(qcn::Params::of(of_points)))
+    } else {
+        None
+    };
+    let (topology, seed, progress) = (Arc::clone(plan.topology), plan.seed, plan.progress);
+    let host = move |node: NodeId| -> Box<dyn raddle_core::Host> {
+        let line_rate = topology.link_at(node, PortId(0)).map_or(raddle_core::Rate::ZERO, |link| link.rate);
+        let protocol = Cee { node: node.0, limiters: limiters.clone(), line_rate, seed, priority };
+        Box::new(Adapter::new(node, protocol, mtu, line_rate, seed, progress))
+    };
+    Ok(Hosts { host: Box::new(host), header_bytes: 0, mtu, handshake: false, hear_of_departures: true })
+}

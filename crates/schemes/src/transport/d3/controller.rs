@@ -1,0 +1,337 @@
+//! D3's link controller: rates that deadlines ask for, first come, first served, and a fair share of the rest
+//! (Wilson, Ballani, Karagiannis, Rowstron, SIGCOMM 2011, §4 and §5; specs/pdq.md §6).
+//!
+//! Once a round trip each flow returns what it was granted and asks anew. It gets what it asks for if so much is left, and
+//! its share of what nobody asks for; nobody is pre-empted for it. The controller keeps three sums: flows, grants, and rates
+//! asked for.
+//!
+//! What a flow returns is written in its request, and that is all a router of the paper goes by ([`Memory::Sums`]). A
+//! request that is lost beyond a router, or repeated, leaves its sums wrong for good. [`Memory::Flows`] keeps the sums of
+//! what was in fact granted to whom; as long as nothing is lost, both grant the same.
+//!
+//! Whole numbers of bits a second, so that sums return to zero. Cost a request: a look-up of its flow.
+
+use crate::transport::adapted_capacity::{AdaptedCapacity, Gains};
+use crate::transport::live_flows::LiveFlows;
+use raddle_core::{Duration, FlowKey, Rate, Time};
+
+/// A flow of which nothing has been seen for so many average round trips is forgotten.
+const FORGOTTEN_AFTER: u64 = 20;
+
+/// What a router knows of single flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Memory {
+    /// What it granted to each.
+    Flows,
+    /// Nothing: it believes what requests say.
+    Sums,
+}
+
+/// A rate request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// The flow's name on the wire.
+    pub flow: FlowKey,
+    /// Where in the flow's life it comes.
+    pub stage: Stage,
+    /// The rate that meets the deadline; zero without one.
+    pub desired: Rate,
+    /// What its last request asked for.
+    pub previous: Rate,
+    /// What this router granted then.
+    pub granted: Rate,
+}
+
+/// Where in a flow's life a request comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// The first (SYN).
+    First,
+    /// Another.
+    Next,
+    /// The last, which only returns (FIN).
+    Last,
+}
+
+/// What a flow has of a link, in bit/s.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Account {
+    desired: i64,
+    granted: i64,
+}
+
+/// The controller of one link.
+#[derive(Debug)]
+pub struct Controller {
+    pub(super) capacity: AdaptedCapacity,
+    /// Whether what is left for each flow beyond what all ask for counts as nothing when it is less.
+    clamp: bool,
+    flows: Option<LiveFlows<Account>>,
+    sums: Sums,
+}
+
+/// The sums over flows. Those of [`Memory::Sums`] may become anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sums {
+    /// Flows (N).
+    pub flows: i64,
+    /// Grants, bit/s (A).
+    pub granted: i64,
+    /// Rates asked for, bit/s (D).
+    pub desired: i64,
+}
+
+impl Sums {
+    fn add(&mut self, account: Account) {
+        self.flows += 1;
+        self.granted += account.granted;
+        self.desired += account.desired;
+    }
+
+    fn subtract(&mut self, account: Account) {
+        self.flows -= 1;
+        self.granted -= account.granted;
+        self.desired -= account.desired;
+    }
+}
+
+impl Controller {
+    /// Of a link of that rate at which nothing has passed, whose flows have round trips of about `rtt`. With `clamp` a fair share is never negative (the change of PDQ's authors): without it an overloaded link grants
+    /// flows less than they had.
+    ///
+    /// # Panics
+    /// If `rtt` is zero.
+    #[must_use]
+    pub fn new(line: Rate, gains: Gains, rtt: Duration, clamp: bool, memory: Memory) -> Self {
+        let flows = (memory == Memory::Flows).then(LiveFlows::new);
+        Self { capacity: AdaptedCapacity::new(line, gains, rtt), clamp, flows, sums: Sums::default() }
+    }
+
+    /// A request joins the queue. Returns what is granted, no more than `representable` makes of it: a grant of zero is the
+    /// base rate, at which only requests may be sent.
+    pub fn request(&mut self, now: Time, request: &Request, representable: impl Fn(Rate) -> Rate) -> Rate {
+        self.sweep(now);
+        if let Some(before) = self.before(request) {
+            self.sums.subtract(before);
+        }
+        if request.stage == Stage::Last {
+            if let Some(flows) = &mut self.flows {
+                flows.remove(request.flow);
+            }
+            return Rate::ZERO;
+        }
+        let desired = bps(request.desired);
+        self.sums.add(Account { desired, granted: 0 });
+        let granted = representable(Rate::from_bps(self.grant(desired)));
+        self.sums.granted += bps(granted);
+        if let Some(flows) = &mut self.flows {
+            flows.put(now, request.flow, Account { desired, granted: bps(granted) });
+        }
+        granted
+    }
+
+    /// The sums over flows.
+    #[must_use]
+    pub fn sums(&self) -> Sums {
+        self.sums
+    }
+
+    /// A packet of so many bytes, of whatever kind, joins the queue.
+    pub fn joined(&mut self, now: Time, size: u32) {
+        let flows = usize::try_from(self.sums.flows).unwrap_or(0);
+        self.capacity.joined(now, size, flows, 1.0);
+    }
+
+    /// What the flow had of the link, if it was counted.
+    fn before(&self, request: &Request) -> Option<Account> {
+        match &self.flows {
+            Some(flows) => flows.get(request.flow).copied(),
+            None => (request.stage != Stage::First)
+                .then(|| Account { desired: bps(request.previous), granted: bps(request.granted) }),
+        }
+    }
+
+    /// What is granted to a flow that is counted with what it asks for, bit/s.
+    fn grant(&self, desired: i64) -> u64 {
+        let capacity = self.capacity.get() as i64;
+        let left = capacity - self.sums.granted;
+        let spare = (capacity - self.sums.desired) / self.sums.flows.max(1);
+        let share = if self.clamp { spare.max(0) } else { spare };
+        let granted = if left > desired { left.min(desired + share) } else { left };
+        granted.max(0).cast_unsigned()
+    }
+
+    fn sweep(&mut self, now: Time) {
+        if let Some(flows) = &mut self.flows {
+            let sums = &mut self.sums;
+            flows.sweep(now, self.capacity.rtt() * FORGOTTEN_AFTER, |&account| sums.subtract(account));
+        }
+    }
+}
+
+/// Bits a second, as they are summed up.
+fn bps(rate: Rate) -> i64 {
+    i64::try_from(rate.as_bps()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT: Duration = Duration::from_us(120);
+    const MBPS: u64 = 1_000_000;
+
+    fn controller(clamp: bool, memory: Memory) -> Controller {
+        Controller::new(Rate::from_gbps(1), Gains { spare: 0.1, queue: 1.0 }, RTT, clamp, memory)
+    }
+
+    /// A sender, which says what its last request was and what it was granted.
+    struct Sender {
+        flow: FlowKey,
+        stage: Stage,
+        previous: Rate,
+        granted: Rate,
+    }
+
+    impl Sender {
+        fn new(flow: FlowKey) -> Self {
+            Self { flow, stage: Stage::First, previous: Rate::ZERO, granted: Rate::ZERO }
+        }
+
+        /// Asks for so many Mbit/s, and hears of the answer. Returns it in Mbit/s.
+        fn ask(&mut self, us: u64, controller: &mut Controller, desired: u64) -> u64 {
+            self.granted = self.lose(us, controller, desired);
+            self.stage = Stage::Next;
+            self.previous = Rate::from_bps(desired * MBPS);
+            self.granted.as_bps() / MBPS
+        }
+
+        /// Asks likewise, and never hears of it.
+        fn lose(&self, us: u64, controller: &mut Controller, desired: u64) -> Rate {
+            let desired = Rate::from_bps(desired * MBPS);
+            let &Self { flow, stage, previous, granted } = self;
+            let request = Request { flow, stage, desired, previous, granted };
+            controller.request(Time::ZERO + Duration::from_us(us), &request, |rate| rate)
+        }
+
+        fn end(&mut self, us: u64, controller: &mut Controller) {
+            self.stage = Stage::Last;
+            assert_eq!(self.lose(us, controller, 0), Rate::ZERO);
+        }
+    }
+
+    fn senders<const N: usize>() -> [Sender; N] {
+        std::array::from_fn(|flow| Sender::new(FlowKey(flow as u64)))
+    }
+
+    #[test]
+    fn flows_get_what_they_ask_for_and_share_the_rest() {
+        for memory in [Memory::Flows, Memory::Sums] {
+            let mut link = controller(true, memory);
+            let [mut a, mut b] = senders();
+            assert_eq!(a.ask(0, &mut link, 200), 1_000, "200, and 800 that nobody asks for");
+            assert_eq!(b.ask(10, &mut link, 400), 0, "all is taken for this round trip");
+            assert_eq!(a.ask(120, &mut link, 200), 400, "200, and half of the other 400");
+            assert_eq!(b.ask(130, &mut link, 400), 600);
+            assert_eq!(link.sums(), Sums { flows: 2, granted: 1_000_000_000, desired: 600_000_000 });
+        }
+    }
+
+    #[test]
+    fn who_comes_first_is_not_preempted_by_a_tighter_deadline() {
+        let mut link = controller(true, Memory::Flows);
+        let [mut first, mut late] = senders();
+        first.ask(0, &mut link, 700);
+        late.ask(10, &mut link, 900);
+        assert_eq!(first.ask(120, &mut link, 700), 700);
+        assert_eq!(late.ask(130, &mut link, 900), 300);
+    }
+
+    #[test]
+    fn without_the_clamp_an_overloaded_link_grants_less_than_was_reserved() {
+        for (clamp, expected) in [(true, 600), (false, 500)] {
+            let mut link = controller(clamp, Memory::Flows);
+            let [mut a, mut b] = senders();
+            a.ask(0, &mut link, 600);
+            b.ask(10, &mut link, 600);
+            // The share of what is left of 1,000 by 1,200 is -100.
+            assert_eq!(a.ask(120, &mut link, 600), expected);
+        }
+    }
+
+    /// What one link grants in a lossless life of three flows, and the sums after it.
+    fn lossless(memory: Memory) -> (Vec<u64>, Sums) {
+        let mut link = controller(true, memory);
+        let mut senders: [Sender; 3] = senders();
+        let mut grants = Vec::new();
+        for round in 0..50 {
+            for (i, sender) in senders.iter_mut().enumerate() {
+                let us = 120 * round + i as u64;
+                grants.push(sender.ask(us, &mut link, (17 * round + 301 * i as u64) % 500));
+            }
+        }
+        for sender in &mut senders {
+            sender.end(6_000, &mut link);
+        }
+        (grants, link.sums())
+    }
+
+    #[test]
+    fn sums_return_to_zero_and_memory_changes_nothing_while_nothing_is_lost() {
+        let (grants, sums) = lossless(Memory::Flows);
+        assert_eq!(sums, Sums::default());
+        assert!(grants.iter().any(|&grant| grant > 0));
+        assert_eq!((grants, sums), lossless(Memory::Sums));
+    }
+
+    #[test]
+    fn requests_lost_and_repeated_leave_no_trace_where_flows_are_remembered() {
+        let after = |memory| {
+            let mut link = controller(true, memory);
+            let [mut a, mut b] = senders();
+            // A SYN whose answer is lost; it is repeated. A later request is lost beyond this router. The FIN is repeated.
+            a.lose(0, &mut link, 300);
+            a.ask(300, &mut link, 300);
+            b.ask(310, &mut link, 100);
+            a.lose(400, &mut link, 250);
+            a.ask(700, &mut link, 200);
+            for sender in [&mut a, &mut b] {
+                sender.end(800, &mut link);
+                sender.end(1_100, &mut link);
+            }
+            link.sums()
+        };
+        assert_eq!(after(Memory::Flows), Sums::default());
+        assert_ne!(after(Memory::Sums), Sums::default());
+    }
+
+    #[test]
+    fn a_flow_that_is_not_heard_of_any_more_returns_what_it_had() {
+        let mut link = controller(true, Memory::Flows);
+        let [mut dead, mut slow] = senders();
+        dead.ask(0, &mut link, 600);
+        assert_eq!(slow.ask(120, &mut link, 500), 0);
+        for us in (220..2_400).step_by(100) {
+            assert_eq!(slow.ask(us, &mut link, 500), 0, "at {us} us");
+        }
+        assert_eq!(slow.ask(2_600, &mut link, 500), 1_000);
+        assert_eq!(link.sums().flows, 1);
+        dead.ask(2_700, &mut link, 100);
+        assert_eq!(link.sums().flows, 2, "it was only slow");
+    }
+
+    #[test]
+    fn what_is_granted_is_what_the_header_can_say() {
+        let mut link = controller(true, Memory::Flows);
+        let request = Request {
+            flow: FlowKey(1),
+            stage: Stage::First,
+            desired: Rate::ZERO,
+            previous: Rate::ZERO,
+            granted: Rate::ZERO,
+        };
+        let millions = |rate: Rate| Rate::from_bps(rate.as_bps() / 300_000_000 * 300_000_000);
+        assert_eq!(link.request(Time::ZERO, &request, millions), Rate::from_bps(900_000_000));
+        assert_eq!(link.sums().granted, 900_000_000);
+    }
+}

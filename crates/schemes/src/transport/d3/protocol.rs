@@ -1,0 +1,108 @@
+//! What D3's senders and receivers say.
+
+use super::port::rate_of;
+use crate::transport::explicit::{Outlook, Protocol, Terms, View};
+use raddle_core::{Duration, Header, Rate, Time};
+use raddle_wire::Minifloat;
+use raddle_wire::d3::{self, Request};
+use raddle_wire::rated::{Kind, Segment};
+
+/// D3 at a host: a flow asks for the rate that meets its deadline once a round trip, and sends at the least of what the
+/// routers grant. Without a grant it only asks (the base rate).
+#[derive(Debug, Clone, Copy)]
+pub struct D3 {
+    /// Whether flows end that cannot meet their deadline any more.
+    pub quench: bool,
+}
+
+/// What a sender keeps of a flow.
+#[derive(Debug, Clone, Copy)]
+pub struct Sender {
+    /// What the last request asked for.
+    desired: Minifloat,
+    /// What each router granted in the last answer; the greatest rate of those that there are not.
+    grants: [Minifloat; Request::ROUTERS],
+    /// The least of them, once there has been an answer.
+    rate: Rate,
+    /// When a request was sent that has not been answered.
+    asked: Option<Time>,
+}
+
+/// Round trips after which a request that is not answered counts as lost.
+const LOST_AFTER: u64 = 4;
+
+impl Sender {
+    /// Whether the next packet is to carry a request, as no other is under way, or it has probably been lost.
+    fn asks(&self, view: &View) -> bool {
+        self.asked.is_none_or(|asked| view.now.since(asked) >= view.rtt * LOST_AFTER)
+    }
+}
+
+/// The least rate that a field can mean at which what is left arrives by the deadline; none without one or after it.
+fn desired(view: &View) -> Minifloat {
+    let span = view.deadline.since(view.now).as_ps();
+    if view.deadline == Time::NEVER || span == 0 {
+        return Minifloat(0);
+    }
+    let kbps = (u128::from(view.left) * 8_000_000_000).div_ceil(u128::from(span));
+    let kbps = u64::try_from(kbps).unwrap_or(u64::MAX);
+    let floor = Minifloat::floor(kbps);
+    if floor.get() < kbps { Minifloat(floor.0.saturating_add(1)) } else { floor }
+}
+
+impl Protocol for D3 {
+    type Sender = Sender;
+
+    fn open(&mut self, _: &Terms<'_>) -> Sender {
+        Sender {
+            desired: Minifloat(0),
+            grants: [Minifloat::MAX; Request::ROUTERS],
+            rate: Rate::ZERO,
+            asked: None,
+        }
+    }
+
+    fn write(&mut self, sender: &mut Sender, view: &View, segment: Segment) -> Header {
+        let asks = matches!(segment.kind, Kind::Syn | Kind::Term) || sender.asks(view);
+        let segment = Segment { asks, ..segment };
+        if !asks {
+            return Header::D3(d3::Packet { segment, request: Request::default() });
+        }
+        let desired = if segment.kind == Kind::Term { Minifloat(0) } else { desired(view) };
+        let desired_before = std::mem::replace(&mut sender.desired, desired);
+        sender.asked = Some(view.now);
+        Header::D3(d3::Packet {
+            segment,
+            request: Request { desired, desired_before, grants: sender.grants },
+        })
+    }
+
+    fn read(&mut self, sender: &mut Sender, view: &View, header: &Header) {
+        if let Header::D3(answer) = header
+            && answer.segment.asks
+        {
+            sender.asked = None;
+            sender.grants = answer.request.grants;
+            let least = sender.grants.iter().min().copied().unwrap_or_default();
+            sender.rate = rate_of(least).min(view.limit);
+        }
+    }
+
+    fn rate(&self, sender: &Sender) -> Rate {
+        sender.rate
+    }
+
+    /// An answer that is late is waited for: two requests under way would return the same grant twice.
+    fn probe_interval(&self, sender: &Sender, view: &View) -> Duration {
+        if sender.asked.is_some() { view.rtt * LOST_AFTER } else { view.rtt }
+    }
+
+    fn gives_up(&self, outlook: &Outlook) -> bool {
+        self.quench && outlook.now + outlook.least_time() > outlook.deadline
+    }
+
+    fn answer(&self, header: &Header, segment: Segment) -> Option<Header> {
+        let Header::D3(packet) = header else { return None };
+        Some(Header::D3(d3::Packet { segment, ..*packet }))
+    }
+}

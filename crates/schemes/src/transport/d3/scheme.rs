@@ -1,0 +1,89 @@
+//! D3's entry in the registry.
+
+use super::controller::{Controller, Memory};
+use super::{D3, D3Port};
+use crate::fluid::{Sharing, capacities};
+use crate::parameter::{Parameter, Value};
+use crate::registry::{Built, Info, Make, Plan, Transport, Unfit, View};
+use crate::routing::pinned;
+use crate::transport::adapted_capacity::Gains;
+use crate::transport::explicit::scheme::{self, Form, INITIAL_RTO, MIN_RTO, MSS, parts};
+use raddle_allocate::Reservation;
+use raddle_core::{Duration, PortAgent};
+use raddle_topology::Link;
+use raddle_wire::d3::{Packet, Request};
+
+/// D3.
+pub const TRANSPORT: Transport = Transport {
+    info: Info {
+        name: "d3",
+        summary: "D3: rates that meet deadlines, granted first come, first served, and a fair share of the rest",
+        source: "Wilson, Ballani, Karagiannis, Rowstron: Better Never than Late, SIGCOMM 2011; specs/pdq.md §6",
+        differs: &[
+            "a fair share is never negative, as in the comparison of PDQ (`clamp`)",
+            "no grant exceeds what is left, also while flows have yet to return what they have too much",
+            "routers remember what they granted to each flow, or else lost requests spoil their sums (`memory`)",
+            "a link's capacity adapts to the least backlog of a round trip rather than to that of an instant",
+            "an interval of that is at least as long as a packet of each flow takes, or else bursts pass for standing queues",
+            "the base rate is one request a round trip, and counts as nothing in the sums",
+            "quenching looks at every departure and acknowledgement, not at the answers to requests alone",
+            "rates have 12 significant bits; all headers together take 40 bytes, as those of TCP do",
+        ],
+        view: View::Local,
+        parameters: &[
+            MSS,
+            Parameter::new(
+                "alpha",
+                Value::Fraction(0.1),
+                "share of a link's spare rate that is handed out more in a round trip",
+            ),
+            Parameter::new(
+                "beta",
+                Value::Fraction(1.0),
+                "share of a link's standing queue that is to drain in a round trip",
+            ),
+            Parameter::new(
+                "clamp",
+                Value::Flag(true),
+                "count what is left for each flow as nothing where all ask for more than there is, not as less",
+            ),
+            Parameter::new("quench", Value::Flag(true), "end flows that cannot meet their deadline any more"),
+            Parameter::choice(
+                "memory",
+                &["flows", "sums"],
+                "whether routers know what each flow has, or believe what its requests say",
+            ),
+            Parameter::new(
+                "rtt",
+                Value::Duration(Duration::from_us(200)),
+                "round trip that links reckon with: requests do not tell theirs",
+            )
+            .within(1e6, 1e12),
+            INITIAL_RTO,
+            MIN_RTO,
+            pinned::PATHS,
+        ],
+    },
+    make: Make::Whole { routings: pinned::ROUTINGS, build },
+    fluid: Some(fluid),
+};
+
+/// D3 as a fluid: what flows need by their deadlines in order of arrival, and max-min fair shares of the rest, at once
+/// (specs/pdq.md §11).
+fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
+    let policy = Reservation::new(&capacities(plan.topology, 0.0));
+    scheme::fluid(plan, Box::new(policy), Request::ROUTERS, |_| 1)
+}
+
+fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
+    let settings = plan.settings;
+    let gains = Gains { spare: settings.fraction("alpha"), queue: settings.fraction("beta") };
+    let (clamp, rtt) = (settings.flag("clamp"), settings.duration("rtt"));
+    let memory = if settings.choice("memory") == "sums" { Memory::Sums } else { Memory::Flows };
+    let quench = settings.flag("quench");
+    let form = Form { name: "D3", subflows: 1, header: Packet::LEN as u32, most_links: Request::ROUTERS };
+    let port = move |_, link: &Link| -> Box<dyn PortAgent> {
+        Box::new(D3Port::new(Controller::new(link.rate, gains, rtt, clamp, memory)))
+    };
+    parts(plan, form, move || D3 { quench }, port)
+}

@@ -1,0 +1,164 @@
+//! DCQCN's hosts: flows in RDMA writes over RoCEv2, each on a queue pair of its own, which its reaction point limits; and
+//! congestion notifications for those whose packets come in marked.
+
+use super::{NotificationPoint, Params, ReactionPoint};
+use crate::transport::adapter::{Arrival, Data, Lane, Protocol, RateLimiter};
+use raddle_core::{Flow, FlowKey, Header, Packet, Rate, Time};
+use raddle_wire::Ecn;
+use raddle_wire::roce::{self, Kind};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// Numbers of flows and packets have 24 bits on the wire, and begin again beyond.
+const NUMBERS: u32 = 1 << 24;
+
+/// The first of the UDP source ports that load balancers tell flows apart by (the dynamic ones, RFC 6335 §6).
+const FIRST_PORT: u16 = 0xC000;
+
+/// RDMA writes and congestion notifications of a host.
+#[derive(Debug)]
+pub struct Dcqcn {
+    params: Arc<Params>,
+    /// Payload bytes of a full packet.
+    mtu: u32,
+    line_rate: Rate,
+    /// The priority of flows that have none of their own.
+    priority: u8,
+    /// The priority of notifications.
+    notice_priority: u8,
+    /// Of flows that come in and of which some packet was marked.
+    notification_points: FxHashMap<FlowKey, NotificationPoint>,
+}
+
+impl Dcqcn {
+    /// Of a host whose port has that line rate. `mtu` are the payload bytes of a full packet; `priority` is that of flows that
+    /// have none of their own, `notice_priority` that of congestion notifications.
+    #[must_use]
+    pub fn new(params: Arc<Params>, mtu: u32, line_rate: Rate, priority: u8, notice_priority: u8) -> Self {
+        let notification_points = FxHashMap::default();
+        Self { params, mtu, line_rate, priority, notice_priority, notification_points }
+    }
+}
+
+/// A flow's rate limiter: its reaction point, which reckons with whole packets.
+#[derive(Debug)]
+pub struct Limiter(ReactionPoint);
+
+impl RateLimiter for Limiter {
+    #[inline]
+    fn ready_at(&self) -> Time {
+        self.0.ready_at()
+    }
+
+    #[inline]
+    fn sent(&mut self, now: Time, bytes: u32, _: bool) {
+        self.0.sent(now, wire_len(bytes));
+    }
+
+    #[inline]
+    fn timer(&self) -> Time {
+        self.0.timer()
+    }
+
+    fn fire(&mut self, now: Time) {
+        self.0.fire(now);
+    }
+}
+
+/// Bytes on the wire of a packet of so many payload bytes: headers, and padding to a multiple of four.
+pub(super) const fn wire_len(payload: u32) -> u32 {
+    roce::Packet::LEN as u32 + payload.next_multiple_of(4)
+}
+
+/// The first packet of a host's `number`th flow, as far as switches can tell.
+pub(super) fn first_packet(flow: &Flow, number: u64) -> Packet {
+    let number = number as u32 % NUMBERS;
+    let packet = roce::Packet {
+        src: flow.src.0,
+        dst: flow.dst.0,
+        priority: 0,
+        ecn: Ecn::Ect0,
+        src_port: source_port(number),
+        flow: number,
+        kind: Kind::Write { psn: 0, plen: 1, offset: 0, size: flow.size.0 },
+    };
+    Packet::new(wire_len(1), Header::Roce(packet))
+}
+
+/// The source port of a flow, by which load balancers tell flows apart.
+fn source_port(flow: u32) -> u16 {
+    FIRST_PORT | flow as u16
+}
+
+impl Protocol for Dcqcn {
+    type Limiter = Limiter;
+    type Notice = ();
+
+    fn packet(&mut self, data: &Data) -> Packet {
+        // All packets of a flow but the last are full.
+        let psn = (data.offset / u64::from(self.mtu) % u64::from(NUMBERS)) as u32;
+        let flow = data.flow % NUMBERS;
+        let packet = roce::Packet {
+            src: data.src,
+            dst: data.dst,
+            priority: data.priority,
+            ecn: Ecn::Ect0,
+            src_port: source_port(flow),
+            flow,
+            kind: Kind::Write { psn, plen: data.len, offset: data.offset, size: data.size },
+        };
+        Packet::new(wire_len(data.len.into()), Header::Roce(packet))
+    }
+
+    fn read(&self, packet: &Packet) -> Option<Arrival<()>> {
+        let Header::Roce(packet) = &packet.header else { return None };
+        Some(match packet.kind {
+            Kind::Write { plen: len, offset, size, .. } => {
+                let roce::Packet { src, dst, flow, priority, .. } = *packet;
+                Arrival::Data(Data { dst, src, flow, priority, len, offset, size, birth: Time::ZERO })
+            }
+            Kind::Notification => Arrival::Notice { lane: Lane::Of { flow: packet.flow }, notice: () },
+        })
+    }
+
+    fn priority(&self, flow: &Flow) -> u8 {
+        if flow.priority == 0 { self.priority } else { flow.priority }
+    }
+
+    fn key(&self, src: u32, _dst: u32, flow: u32) -> FlowKey {
+        FlowKey(u64::from(src) << 32 | u64::from(flow % NUMBERS))
+    }
+
+    fn lane(&self, _dst: u32, _priority: u8, flow: u32) -> Lane {
+        Lane::Of { flow: flow % NUMBERS }
+    }
+
+    fn limiter(&self, _dst: u32) -> Limiter {
+        Limiter(ReactionPoint::new(Arc::clone(&self.params), self.line_rate))
+    }
+
+    fn notice(&self, now: Time, (): (), limiter: &mut Limiter) {
+        limiter.0.notice(now);
+    }
+
+    fn answer(&mut self, now: Time, packet: &Packet) -> Option<Packet> {
+        let Header::Roce(data) = &packet.header else { return None };
+        if data.ecn != Ecn::Ce {
+            return None;
+        }
+        let point = self.notification_points.entry(data.key()).or_default();
+        point.marked(now, self.params.notice_interval).then(|| {
+            let (src, dst, priority) = (data.dst, data.src, self.notice_priority);
+            let notification =
+                roce::Packet { src, dst, priority, ecn: Ecn::NotEct, kind: Kind::Notification, ..*data };
+            Packet::new(roce::Packet::LEN as u32, Header::Roce(notification))
+        })
+    }
+
+    fn complete(&mut self, key: FlowKey) {
+        self.notification_points.remove(&key);
+    }
+}
+
+#[cfg(test)]
+mod tests;

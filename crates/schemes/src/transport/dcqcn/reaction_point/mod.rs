@@ -1,0 +1,167 @@
+//! The reaction point: the rate limiter of a flow at its sender (Zhu et al., §3.1, eq. 1 to 4, Figure 7).
+//!
+//! A notice makes the *current rate* the *target rate* and cuts it by half the *estimate of congestion* alpha, which rises
+//! with it and falls in each [`Params::alpha_timer`] without one. Cycles end when so many bytes have been sent, and when so
+//! much time has passed; each halves the distance to the target (fast recovery). From the [`Params::threshold`]-th of either
+//! kind on, the target rises as well (additive increase), and beyond as many of both ever faster (hyper increase).
+//!
+//! A flow starts at line rate, and is back there when what is missing is less than a ten-thousandth. Then its limiter does
+//! nothing but remember alpha.
+//!
+//! # Differs from the paper
+//! - The i-th cycle of hyper increase raises the target by i times a step, as in QCN; the paper leaves it out.
+//! - Alpha falls when it is next needed, by as much as it would have by then.
+//!
+//! Cost a packet: a division and a few additions, and nothing at line rate.
+
+use super::params::Params;
+use crate::transport::recovering_rate::RecoveringRate;
+use raddle_core::{Rate, Time};
+use std::sync::Arc;
+
+/// The rate limiter of one flow.
+#[derive(Debug, Clone)]
+pub struct ReactionPoint {
+    params: Arc<Params>,
+    line_rate: Rate,
+    /// Estimate of congestion, 0 to 1, at the last notice, and when that was.
+    estimate: Option<(f64, Time)>,
+    /// None while packets go at line rate.
+    limit: Option<Limit>,
+}
+
+/// What an active limiter remembers.
+#[derive(Debug, Clone)]
+struct Limit {
+    pace: RecoveringRate,
+    /// Cycles since the last notice, by bytes (`BC`) and by time (`T`).
+    byte_stage: u32,
+    time_stage: u32,
+    /// Until the byte cycle ends, which it does below zero.
+    bytes_left: i64,
+    /// When the time cycle ends.
+    timer: Time,
+}
+
+impl ReactionPoint {
+    /// A limiter that is not active, for a port of that line rate.
+    #[must_use]
+    pub fn new(params: Arc<Params>, line_rate: Rate) -> Self {
+        Self { params, line_rate, estimate: None, limit: None }
+    }
+
+    /// A notice has come in.
+    pub fn notice(&mut self, now: Time) {
+        let alpha = self.alpha(now);
+        let Self { params, line_rate, limit, .. } = self;
+        let pace = match limit.take() {
+            Some(limit) => limit.pace,
+            None => RecoveringRate::new(*line_rate, now),
+        };
+        let limit = limit.insert(Limit {
+            pace,
+            byte_stage: 0,
+            time_stage: 0,
+            bytes_left: params.byte_limit.0.cast_signed(),
+            timer: now + params.timer,
+        });
+        limit.pace.aim_here();
+        limit.pace.cut(now, 1.0 - alpha / 2.0, params.min_rate); // eq. 1
+        self.estimate = Some(((1.0 - params.gain) * alpha + params.gain, now));
+    }
+
+    /// The estimate of congestion: 1 before the first notice.
+    #[must_use]
+    pub fn alpha(&self, now: Time) -> f64 {
+        let Some((alpha, noticed)) = self.estimate else { return 1.0 };
+        // Eq. 2, as often as there was time for.
+        let falls = now.since(noticed).as_ps() / self.params.alpha_timer.as_ps();
+        alpha * power(1.0 - self.params.gain, falls)
+    }
+
+    /// A packet of so many bytes begins to leave.
+    pub fn sent(&mut self, now: Time, bytes: u32) {
+        let Self { params, limit: state, .. } = self;
+        let Some(limit) = state else { return };
+        limit.pace.begin(now, bytes);
+        limit.bytes_left -= i64::from(bytes);
+        if limit.bytes_left < 0 {
+            limit.byte_stage += 1;
+            limit.bytes_left = params.byte_limit.0.cast_signed();
+            self.increase(now);
+        }
+    }
+
+    /// When the next packet may begin, which is now if it has passed.
+    #[must_use]
+    pub fn ready_at(&self) -> Time {
+        self.limit.as_ref().map_or(Time::ZERO, |limit| limit.pace.ready_at())
+    }
+
+    /// When [`fire`](Self::fire) has to be called; never, while the limiter is not active.
+    #[must_use]
+    pub fn timer(&self) -> Time {
+        self.limit.as_ref().map_or(Time::NEVER, |limit| limit.timer)
+    }
+
+    /// Ends the time cycle, if it is at its end.
+    pub fn fire(&mut self, now: Time) {
+        let Some(limit) = self.limit.as_mut().filter(|limit| limit.timer <= now) else { return };
+        limit.time_stage += 1;
+        limit.timer = now + self.params.timer;
+        self.increase(now);
+    }
+
+    /// Whether packets are held back.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.limit.is_some()
+    }
+
+    /// The current rate.
+    #[must_use]
+    pub fn rate(&self) -> Rate {
+        self.limit.as_ref().map_or(self.line_rate, |limit| limit.pace.rate())
+    }
+
+    /// The target rate.
+    #[must_use]
+    pub fn target_rate(&self) -> Rate {
+        self.limit.as_ref().map_or(self.line_rate, |limit| limit.pace.target())
+    }
+
+    /// What the end of a cycle does to the rates (Figure 7).
+    fn increase(&mut self, now: Time) {
+        let Self { params, limit: state, .. } = self;
+        let Some(limit) = state else { return };
+        let fewer = limit.byte_stage.min(limit.time_stage);
+        let more = limit.byte_stage.max(limit.time_stage);
+        let step = if more < params.threshold {
+            0
+        } else if fewer > params.threshold {
+            params.hyper_increase.as_bps() * u64::from(fewer - params.threshold)
+        } else {
+            params.additive_increase.as_bps()
+        };
+        limit.pace.recover(now, Rate::from_bps(limit.pace.target().as_bps() + step)); // eq. 3 and 4
+        if limit.pace.is_at_line_rate() {
+            *state = None;
+        }
+    }
+}
+
+/// `base` to the power of `n`, by multiplication alone: the same bits on every machine.
+fn power(mut base: f64, mut n: u64) -> f64 {
+    let mut product = 1.0;
+    while n > 0 {
+        if n & 1 == 1 {
+            product *= base;
+        }
+        base *= base;
+        n >>= 1;
+    }
+    product
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! DCQCN's entries in the registry.
+
+use super::Params;
+use super::params::PARAMETERS;
+use super::protocol::{Dcqcn, first_packet, wire_len};
+use super::red::{Red, Thresholds};
+use crate::fluid::{Sharing, Ways, max_min};
+use crate::parameter::{Parameter, Value};
+use crate::registry::{
+    Agents, CongestionPoint, Hosts, Info, Make, Plan, Transport, Unfit, View, check_addresses,
+};
+use crate::transport::adapter::{Adapter, check_ports, check_priorities};
+use raddle_core::{Bytes, Host, NodeId, PortAgent, PortId, Rate, Stream};
+use std::sync::Arc;
+
+/// DCQCN's congestion points, at every port of every switch.
+pub const CONGESTION_POINT: CongestionPoint = CongestionPoint {
+    info: Info {
+        name: "red",
+        summary: "ECN marks with a probability that rises with the queue: the congestion points of DCQCN",
+        source: "Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015, §3.1 and Figure 14",
+        differs: &[],
+        view: View::Local,
+        parameters: &[
+            Parameter::new("k_min", Value::Bytes(5_000), "queue up to which nothing is marked"),
+            Parameter::new("k_max", Value::Bytes(200_000), "queue beyond which everything is marked"),
+            Parameter::new("p_max", Value::Fraction(0.01), "probability of a mark at `k_max`"),
+        ],
+    },
+    build: points,
+};
+
+/// DCQCN's hosts.
+pub const TRANSPORT: Transport = Transport {
+    info: Info {
+        name: "dcqcn",
+        summary: "RDMA writes over RoCEv2, whose rates follow marks of congestion",
+        source: "Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015; InfiniBand Annex A17",
+        differs: &[
+            "each flow has a queue pair of its own, which begins at line rate and is forgotten when all has been sent",
+            "nothing is acknowledged or sent again: a flow that loses a packet, as it may without PFC, does not finish",
+            "every packet says its place in the flow, so that those that come out of order are put back, and none is refused",
+            "the i-th cycle of hyper increase raises the target by i steps, as QCN does; the paper leaves it out",
+            "what is marked while a notification is fresh leads to none later; the next marked packet does",
+        ],
+        view: View::Local,
+        parameters: PARAMETERS,
+    },
+    make: Make::Hosts(hosts),
+    fluid: Some(fluid),
+};
+
+/// DCQCN as a fluid: max-min shares at once, to which its rates only converge.
+fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
+    Ok(Sharing { policy: max_min(plan.topology, 0.0), acknowledged: false, ways: Ways::Routed(first_packet) })
+}
+
+fn hosts(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
+    check_ports(plan.topology)?;
+    check_priorities(plan, "dcqcn")?;
+    check_addresses(plan.topology, "RoCEv2")?;
+    plan.congestion_points(CONGESTION_POINT.info.name, "`dcqcn`")?;
+    let settings = plan.settings;
+    let params = Arc::new(Params::of(settings));
+    let mtu = u32::try_from(settings.count("mtu")).expect("the parameter's range");
+    let [priority, notice_priority] = ["priority", "cnp_priority"].map(|name| settings.count(name) as u8);
+    let (topology, seed, progress) = (Arc::clone(plan.topology), plan.seed, plan.progress);
+    let host = move |node: NodeId| -> Box<dyn Host> {
+        let line_rate = topology.link_at(node, PortId(0)).map_or(Rate::ZERO, |link| link.rate);
+        let protocol = Dcqcn::new(Arc::clone(&params), mtu, line_rate, priority, notice_priority);
+        Box::new(Adapter::new(node, protocol, mtu, line_rate, seed, progress))
+    };
+    Ok(Hosts {
+        host: Box::new(host),
+        header_bytes: wire_len(mtu) - mtu,
+        mtu,
+        handshake: false,
+        hear_of_departures: true,
+    })
+}
+
+fn points(plan: &Plan<'_>) -> Result<Agents, Unfit> {
+    let [k_min, k_max] = ["k_min", "k_max"].map(|name| Bytes(plan.settings.count(name)));
+    if k_min > k_max {
+        return Err(Unfit {
+            key: "scheme.red.k_min".into(),
+            problem: "marks would have to end before they begin".into(),
+            hint: "give `k_min` at most what `k_max` is".into(),
+        });
+    }
+    let thresholds = Thresholds { k_min, k_max, p_max: plan.settings.fraction("p_max") };
+    let (topology, seed) = (Arc::clone(plan.topology), plan.seed);
+    Ok(Box::new(move |id| {
+        topology.link(id).filter(|link| !topology.is_host(link.from))?;
+        Some(Box::new(Red::new(thresholds, Stream::new(seed, id.0.into(), "red"))) as Box<dyn PortAgent>)
+    }))
+}

@@ -1,0 +1,291 @@
+//! The host: opens flows, paces their packets, answers those of others.
+
+use super::Protocol;
+use super::incoming::Incoming;
+use super::outgoing::{Common, Cut, Outgoing, Progress};
+use super::subflow::{Packets, Timeouts};
+use super::timers::{Place, Timers};
+use crate::routing::flow_hash::mix;
+use raddle_core::{
+    Duration, Flow, FlowKey, Host, Input, NodeId, Output, Packet, PortId, Ports, Rate, Report, Time,
+};
+use raddle_topology::Paths;
+use raddle_wire::rated::Segment;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What a host needs to know of itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Setup {
+    /// The host.
+    pub node: NodeId,
+    /// The rate of one of its links, and of all together.
+    pub line_rate: Rate,
+    /// The rate of all its links together.
+    pub line_rates: Rate,
+    /// Payload bytes of a full packet.
+    pub payload: u16,
+    /// Bytes of a packet beside the payload, and of one without: at least [`Segment::LEN`].
+    pub header: u32,
+    /// Subflows of each flow that has so many packets: at most [`Segment::SUBFLOWS`].
+    pub subflows: u32,
+    /// How long to wait for an acknowledgement before the first measurement of the round trip.
+    pub initial_timeout: Duration,
+    /// How long to wait at least later on.
+    pub least_timeout: Duration,
+    /// The run's seed, from which flows take their paths.
+    pub seed: u64,
+}
+
+/// The name on the wire of a host's flow of that number.
+pub(super) fn flow_key(src: NodeId, number: u32) -> FlowKey {
+    Segment { src: src.0, flow: number * Segment::SUBFLOWS, ..Segment::default() }.key()
+}
+
+/// By which a flow of that name chooses its paths.
+pub(super) fn path_hash(seed: u64, key: FlowKey) -> u64 {
+    mix(mix(seed) ^ key.0)
+}
+
+/// A host of flows whose rates the switches set, both ways.
+pub struct ExplicitHost<P: Protocol> {
+    setup: Setup,
+    common: Common,
+    protocol: P,
+    paths: Arc<Paths>,
+    outgoing: FxHashMap<u32, Outgoing<P::Sender>>,
+    /// Key and retransmissions of flows that were given up, if they had any.
+    given_up: Vec<(FlowKey, u32)>,
+    /// Where to look for the next flow's number.
+    next_number: u32,
+    timers: Timers,
+    /// Subflows whose data is due, but whose link is busy.
+    waiting: Vec<Place>,
+    incoming: Incoming,
+    /// What receivers say.
+    answers: VecDeque<Packet>,
+    reports: VecDeque<Report>,
+}
+
+impl<P: Protocol> ExplicitHost<P> {
+    /// A host at which nothing has begun, whose flows take such paths.
+    ///
+    /// # Panics
+    /// If packets have no payload, their header is too short, or flows have no or too many subflows.
+    #[must_use]
+    pub fn new(setup: Setup, protocol: P, paths: Arc<Paths>) -> Self {
+        assert!(setup.payload > 0 && setup.header as usize >= Segment::LEN, "{setup:?}");
+        assert!((1..=Segment::SUBFLOWS).contains(&setup.subflows), "{} subflows", setup.subflows);
+        let timeouts = Timeouts { initial: setup.initial_timeout, least: setup.least_timeout };
+        Self {
+            setup,
+            common: Common { node: setup.node.0, header: setup.header, timeouts },
+            protocol,
+            paths,
+            outgoing: FxHashMap::default(),
+            given_up: Vec::new(),
+            next_number: 0,
+            timers: Timers::default(),
+            waiting: Vec::new(),
+            incoming: Incoming::default(),
+            answers: VecDeque::new(),
+            reports: VecDeque::new(),
+        }
+    }
+
+    /// Whether no flow of either direction is remembered.
+    #[cfg(test)]
+    pub(super) fn is_idle(&self) -> bool {
+        self.outgoing.is_empty() && self.incoming.is_empty()
+    }
+
+    fn key(&self, number: u32) -> FlowKey {
+        flow_key(self.setup.node, number)
+    }
+
+    /// A number that no flow has.
+    ///
+    /// # Panics
+    /// If a million flows of this host are under way.
+    fn number(&mut self) -> u32 {
+        assert!(self.outgoing.len() < Segment::NUMBERS as usize, "a host sends at most 2^20 flows at once");
+        loop {
+            let number = self.next_number;
+            self.next_number = (number + 1) % Segment::NUMBERS;
+            if !self.outgoing.contains_key(&number) {
+                return number;
+            }
+        }
+    }
+
+    fn open(&mut self, now: Time, flow: &Flow) {
+        let number = self.number();
+        let key = self.key(number);
+        self.reports.push_back(Report::Opened { flow: flow.id, key });
+        let Setup { line_rate, line_rates, payload, header, subflows, seed, .. } = self.setup;
+        let app_rate = flow.app_rate.unwrap_or(Rate::from_bps(u64::MAX));
+        let limit = line_rate.min(app_rate);
+        let limit_of_all =
+            Rate::from_bps(limit.as_bps().saturating_mul(subflows.into())).min(line_rates).min(app_rate);
+        let (paths, hash) = (&self.paths, path_hash(seed, key));
+        let path = |subflow| {
+            let choice = paths.choice(hash, subflow);
+            let first = paths.path(flow.src, flow.dst, choice).first().copied();
+            (choice as u16, first.unwrap_or(PortId(0)))
+        };
+        let packets = Packets::of(flow.size, payload, header);
+        let cut = Cut { packets, subflows, limit, limit_of_all };
+        let outgoing = Outgoing::new(&mut self.protocol, flow, number, path, cut, &self.common);
+        if outgoing.is_doomed(now, &self.protocol) {
+            return; // nobody has heard of it
+        }
+        self.outgoing.insert(number, outgoing);
+        self.arm(now, number);
+    }
+
+    /// Sets the timers of a flow's subflows, after something has happened to it.
+    fn arm(&mut self, now: Time, number: u32) {
+        let Some(outgoing) = self.outgoing.get_mut(&number) else { return };
+        for place in 0..outgoing.subflow_count() {
+            let due = outgoing.due(now, place, &self.protocol, &self.common);
+            self.timers.arm(due, (number, place), outgoing.armed(place));
+        }
+    }
+
+    /// A flow that can no longer be completed in time ends.
+    fn end_if_doomed(&mut self, now: Time, number: u32) {
+        if let Some(outgoing) = self.outgoing.get_mut(&number)
+            && outgoing.is_doomed(now, &self.protocol)
+        {
+            outgoing.close();
+        }
+    }
+
+    /// After something has happened to a flow: what it tells, what it waits for, and whether it is to be forgotten.
+    fn settle(&mut self, now: Time, number: u32) {
+        let key = self.key(number);
+        let Some(outgoing) = self.outgoing.get_mut(&number) else { return };
+        if let Some(rate) = outgoing.new_rate(&self.protocol) {
+            self.reports.push_back(Report::Paced { key, rate });
+        }
+        if outgoing.is_closed() {
+            if !outgoing.is_complete() && outgoing.retransmissions > 0 {
+                self.given_up.push((key, outgoing.retransmissions));
+            }
+            self.outgoing.remove(&number);
+        } else {
+            self.arm(now, number);
+        }
+    }
+
+    /// The next packet that is due.
+    fn next_packet(&mut self, now: Time, ports: &Ports<'_>) -> Option<Packet> {
+        while let Some((number, place)) = self.next_due(now, ports) {
+            let Some(outgoing) = self.outgoing.get_mut(&number) else { continue };
+            if place >= outgoing.subflow_count() {
+                continue; // it has gone, and another has its number
+            }
+            *outgoing.armed(place) = Time::NEVER;
+            self.end_if_doomed(now, number);
+            let outgoing = self.outgoing.get_mut(&number)?;
+            let packet = outgoing.send(now, place, &mut self.protocol, &self.common);
+            self.settle(now, number);
+            if packet.is_some() {
+                return packet;
+            }
+        }
+        None
+    }
+
+    /// The next subflow to be looked at: those without precedence as they are due, then the first of those whose link is free.
+    fn next_due(&mut self, now: Time, ports: &Ports<'_>) -> Option<Place> {
+        while let Some((at, (number, place))) = self.timers.due(now) {
+            let Some(outgoing) = self.outgoing.get_mut(&number) else { continue };
+            if place >= outgoing.subflow_count() || *outgoing.armed(place) != at {
+                continue; // it was looked at since, or has gone and another has its number
+            }
+            if outgoing.precedence(now, place, &self.protocol).is_none() {
+                return Some((number, place));
+            }
+            *outgoing.armed(place) = Time::ZERO; // no timer comes before its turn
+            self.waiting.push((number, place));
+        }
+        let turn = |(index, &(number, place)): (usize, &Place)| {
+            // Who has lost its precedence meanwhile, or has gone, is looked at first.
+            let precedence =
+                self.outgoing.get(&number).and_then(|of| of.precedence(now, place, &self.protocol));
+            let is_free = precedence.is_none_or(|(_, port)| ports.get(port).free_at <= now);
+            is_free.then_some((precedence.map(|of| of.0), number, place, index))
+        };
+        let (.., index) = self.waiting.iter().enumerate().filter_map(turn).min()?;
+        Some(self.waiting.swap_remove(index))
+    }
+
+    /// When [`next_due`](Self::next_due) may have something, if nothing happens before.
+    fn wakes(&self, now: Time, ports: &Ports<'_>) -> Time {
+        let free_at = |&(number, place): &Place| {
+            let (_, port) = self.outgoing.get(&number)?.precedence(now, place, &self.protocol)?;
+            Some(ports.get(port).free_at)
+        };
+        self.waiting.iter().filter_map(free_at).min().unwrap_or(Time::NEVER).min(self.timers.next())
+    }
+
+    fn receive(&mut self, now: Time, packet: &Packet) {
+        let Some(&segment) = packet.header.rated() else { return };
+        if segment.ack {
+            self.heed(now, packet, &segment);
+            return;
+        }
+        let acknowledgement = segment.acknowledgement();
+        let Some(header) = self.protocol.answer(&packet.header, acknowledgement) else { return };
+        self.reports.extend(self.incoming.take(&segment));
+        self.answers.push_back(Packet::new(self.setup.header, header));
+    }
+
+    fn heed(&mut self, now: Time, packet: &Packet, segment: &Segment) {
+        let number = segment.flow / Segment::SUBFLOWS;
+        let key = self.key(number);
+        let Some(outgoing) = self.outgoing.get_mut(&number) else { return };
+        if outgoing.acknowledged(now, packet, segment, &mut self.protocol) == Progress::Complete {
+            let retransmissions = outgoing.retransmissions;
+            self.reports.push_back(Report::Closed { key, retransmissions });
+        }
+        self.end_if_doomed(now, number);
+        self.settle(now, number);
+    }
+}
+
+impl<P: Protocol> Host for ExplicitHost<P> {
+    fn handle(&mut self, now: Time, input: Input<'_>) {
+        match input {
+            Input::Flow(flow) => self.open(now, flow),
+            Input::Packet { packet, .. } => self.receive(now, packet),
+            Input::Sent(_) | Input::Dropped { .. } | Input::Corrupted { .. } | Input::Link { .. } => {}
+        }
+    }
+
+    fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output {
+        if let Some(report) = self.reports.pop_front() {
+            return Output::Report(report);
+        }
+        if let Some(packet) = self.answers.pop_front().or_else(|| self.next_packet(now, ports)) {
+            return Output::Send { packet, port: None };
+        }
+        if let Some(report) = self.reports.pop_front() {
+            return Output::Report(report);
+        }
+        match self.wakes(now, ports) {
+            Time::NEVER => Output::Idle,
+            at => Output::WakeAt(at),
+        }
+    }
+
+    fn retransmissions(&self) -> Vec<(FlowKey, u32)> {
+        let sending = self.outgoing.iter().filter(|(_, outgoing)| !outgoing.is_complete());
+        let sending = sending.map(|(&number, outgoing)| (self.key(number), outgoing.retransmissions));
+        let mut counts: Vec<_> = self.given_up.iter().copied().chain(sending).collect();
+        counts.sort_by_key(|&(key, _)| key);
+        counts
+    }
+}

@@ -1,0 +1,132 @@
+//! How the transports of this kind are built: hosts, forwarders along pinned paths, and a controller at every egress port, of
+//! hosts as well, so that flows of one host share its link as they share others.
+
+use super::host::{flow_key, path_hash};
+use super::{ExplicitHost, Protocol, Setup};
+use crate::fluid::{Sharing, Split, Ways};
+use crate::parameter::{Parameter, Value};
+use crate::registry::{Built, Plan, Unfit, check_addresses};
+use crate::routing::pinned;
+use raddle_allocate::Fluid;
+use raddle_core::{Duration, Flow, Host, LinkId, NodeId, Parts, PortAgent, Rate};
+use raddle_topology::Link;
+use raddle_wire::rated::Segment;
+use std::sync::Arc;
+
+/// Parameters that all of them have.
+pub(crate) const MSS: Parameter =
+    Parameter::new("mss", Value::Bytes(1_460), "payload bytes of a full packet").within(1.0, 8_960.0);
+pub(crate) const INITIAL_RTO: Parameter = Parameter::new(
+    "initial_rto",
+    Value::Duration(Duration::from_ms(1)),
+    "timeout of a SYN, which doubles with each that is repeated",
+)
+.within(1e6, 6e13);
+pub(crate) const MIN_RTO: Parameter = Parameter::new(
+    "min_rto",
+    Value::Duration(Duration::from_us(300)),
+    "least timeout of other packets, if two round trips are less",
+)
+.within(1e6, 6e13);
+
+/// What transports of this kind differ in, their protocol and controller aside.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Form {
+    /// Who addresses nodes in 24 bits.
+    pub(crate) name: &'static str,
+    /// Subflows of each flow that has so many packets.
+    pub(crate) subflows: u32,
+    /// Bytes of a packet beside the payload.
+    pub(crate) header: u32,
+    /// Links of a path for which headers have room.
+    pub(crate) most_links: usize,
+}
+
+/// A transport of this kind as a fluid: flows share links by `policy`. The row of a flow has the paths of so many subflows,
+/// one after the other.
+///
+/// # Errors
+/// If the fabric has paths of more than so many links.
+pub(crate) fn fluid(
+    plan: &Plan<'_>,
+    policy: Box<dyn Fluid>,
+    most_links: usize,
+    subflows: impl Fn(&Flow) -> u32 + 'static,
+) -> Result<Sharing, Unfit> {
+    Ok(Sharing { policy, acknowledged: true, ways: Ways::Own(split(plan, most_links, subflows)?) })
+}
+
+/// The paths of each flow's subflows, which have equal shares of it.
+fn split(
+    plan: &Plan<'_>,
+    most_links: usize,
+    subflows: impl Fn(&Flow) -> u32 + 'static,
+) -> Result<Split, Unfit> {
+    let (topology, seed) = (Arc::clone(plan.topology), plan.seed);
+    let paths = pinned::paths(plan, most_links)?;
+    let mut sent = vec![0_u32; topology.node_count()];
+    Ok(Box::new(move |flow, _, row| {
+        let number = &mut sent[flow.src.index()];
+        let hash = path_hash(seed, flow_key(flow.src, *number));
+        *number = (*number + 1) % Segment::NUMBERS;
+        let subflows = subflows(flow);
+        for subflow in 0..subflows {
+            let mut at = flow.src;
+            row.extend(paths.path(flow.src, flow.dst, paths.choice(hash, subflow)).iter().map(|&port| {
+                let id = topology.link_id(at, port);
+                at = topology.link(id).expect("a path follows links").to;
+                (id, 1.0 / subflows as f32)
+            }));
+        }
+    }))
+}
+
+/// What is at nodes and ports: at each host what `protocol` makes, at the port that each link leaves what `agent` makes.
+/// The scheme has the parameters above and those of [`pinned`].
+///
+/// # Errors
+/// If the fabric has too many nodes, or paths that are too long.
+pub(crate) fn parts<P: Protocol + 'static>(
+    plan: &Plan<'_>,
+    form: Form,
+    mut protocol: impl FnMut() -> P + 'static,
+    mut agent: impl FnMut(LinkId, &Link) -> Box<dyn PortAgent> + 'static,
+) -> Result<Built, Unfit> {
+    check_addresses(plan.topology, form.name)?;
+    let paths = pinned::paths(plan, form.most_links)?;
+    let mut forwarder = pinned::forwarders(plan.topology, Arc::clone(&paths));
+    let settings = plan.settings;
+    let payload = u16::try_from(settings.count(MSS.name)).expect("the parameter's range");
+    let [initial_timeout, least_timeout] =
+        [INITIAL_RTO, MIN_RTO].map(|parameter| settings.duration(parameter.name));
+    let (topology, seed) = (Arc::clone(plan.topology), plan.seed);
+    let links = Arc::clone(plan.topology);
+    let mut host = move |node: NodeId| -> Box<dyn Host> {
+        let rates = || topology.links_from(node).map(|(_, link)| link.rate);
+        let setup = Setup {
+            node,
+            line_rate: rates().max().unwrap_or(Rate::ZERO),
+            line_rates: Rate::from_bps(rates().map(Rate::as_bps).sum()),
+            payload,
+            header: form.header,
+            subflows: form.subflows,
+            initial_timeout,
+            least_timeout,
+            seed,
+        };
+        Box::new(ExplicitHost::new(setup, protocol(), Arc::clone(&paths)))
+    };
+    let fabric = Arc::clone(plan.topology);
+    Ok(Built {
+        node: Box::new(move |id| Parts {
+            host: fabric.is_host(id).then(|| host(id)),
+            forwarder: forwarder(id),
+        }),
+        queue: Box::new(|_| None),
+        agent: Box::new(move |id| Some(agent(id, links.link(id)?))),
+        header_bytes: form.header,
+        mtu: payload.into(),
+        handshake: true,
+        hear_of_departures: false,
+    })
+}

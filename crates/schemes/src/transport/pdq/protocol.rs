@@ -1,0 +1,235 @@
+//! What PDQ's senders and receivers say (specs/pdq.md §2, §3).
+
+use super::params::{Manners, Ranking};
+use crate::transport::explicit::{Outlook, Precedence, Protocol, Terms, View};
+use raddle_core::{Bytes, Duration, Header, Rate, Stream, Time};
+use raddle_wire::Minifloat;
+use raddle_wire::pdq::{self, Scheduling};
+use raddle_wire::rated::{Kind, Segment};
+
+/// PDQ at a host.
+#[derive(Debug, Clone, Copy)]
+pub struct Pdq {
+    manners: Manners,
+}
+
+/// What a sender keeps of a subflow.
+#[derive(Debug, Clone, Copy)]
+pub struct Sender {
+    rate: Rate,
+    pauseby: u32,
+    /// In sixteenths of a round trip.
+    interval: u16,
+    /// Whether a packet has asked for a rate.
+    asked: bool,
+    /// Since when it has had no rate; since it began, at first.
+    waits_since: Option<Time>,
+    /// Its rank, if chance decides.
+    drawn: u32,
+}
+
+/// The least interval between probes, which receivers write so that it does not grow for ever: a round trip (`I_MIN`).
+const LEAST_INTERVAL: u16 = Scheduling::INTERVALS_PER_RTT as u16;
+
+/// Expected times of flows whose size is not known begin here, so that none seems nearly complete.
+const UNKNOWN: u32 = 1 << 31;
+
+/// The waiting that [`Manners::aging`] refers to.
+const AGE: Duration = Duration::from_ms(100);
+
+impl Pdq {
+    /// With these manners.
+    #[must_use]
+    pub fn new(manners: Manners) -> Self {
+        Self { manners }
+    }
+
+    /// The expected transmission time, as far as the network is to know.
+    fn expected(&self, sender: &Sender, view: &View) -> u32 {
+        let time = match self.manners.ranking {
+            Ranking::Exact => view.limit.time_for(Bytes(view.left)),
+            Ranking::Random => return UNKNOWN | sender.drawn >> 1,
+            Ranking::Sent { step } => view.limit.time_for(Bytes(view.sent / step * step)),
+        };
+        let ticks = (time.as_ps() / (1_000 * Scheduling::TICK_NS)) as f64;
+        let waited = sender.waits_since.map_or(Duration::ZERO, |since| view.now.since(since));
+        let age = if self.manners.aging > 0.0 {
+            libm::exp2(-self.manners.aging * waited.as_ps() as f64 / AGE.as_ps() as f64)
+        } else {
+            1.0
+        };
+        let ticks = (ticks * age) as u32;
+        if self.manners.ranking == Ranking::Exact { ticks } else { UNKNOWN | ticks.min(UNKNOWN - 1) }
+    }
+}
+
+/// A flow's deadline as headers carry it.
+fn deadline(view: &View) -> u32 {
+    match view.deadline {
+        Time::NEVER => Scheduling::NEVER,
+        at => u32::try_from(at.as_ps() / 1_000_000).unwrap_or(Scheduling::NEVER - 1),
+    }
+}
+
+impl Protocol for Pdq {
+    type Sender = Sender;
+
+    fn open(&mut self, terms: &Terms<'_>) -> Sender {
+        let drawn = match self.manners.ranking {
+            Ranking::Random => {
+                Stream::new(self.manners.seed, terms.flow.id.0.into(), "pdq/ranking").bits() as u32
+            }
+            Ranking::Exact | Ranking::Sent { .. } => 0,
+        };
+        let waits_since = Some(terms.flow.start);
+        let (rate, pauseby) = (Rate::ZERO, Scheduling::NOBODY);
+        Sender { rate, pauseby, interval: LEAST_INTERVAL, asked: false, waits_since, drawn }
+    }
+
+    fn write(&mut self, sender: &mut Sender, view: &View, segment: Segment) -> Header {
+        let asks = segment.kind != Kind::Syn || self.manners.syn_asks;
+        sender.asked |= asks;
+        // One with queueing has links take ever more flows for nearly complete, the longer their queues are.
+        let rtt = if self.manners.is_fast { view.least_rtt } else { view.rtt };
+        let scheduling = Scheduling {
+            rate: u32::try_from(view.limit.as_bps() / 1_000).unwrap_or(u32::MAX),
+            pauseby: sender.pauseby,
+            deadline: deadline(view),
+            expected: self.expected(sender, view),
+            rtt: Minifloat::floor(rtt.as_ps() / 1_000),
+            interval: 0,
+        };
+        Header::Pdq(pdq::Packet { segment: Segment { asks, ..segment }, scheduling })
+    }
+
+    fn read(&mut self, sender: &mut Sender, view: &View, header: &Header) {
+        let Header::Pdq(pdq::Packet { segment, scheduling }) = header else { return };
+        if !segment.asks {
+            return;
+        }
+        sender.pauseby = scheduling.pauseby;
+        sender.interval = scheduling.interval.max(1);
+        sender.rate = match scheduling.pauseby {
+            Scheduling::NOBODY => Rate::from_bps(u64::from(scheduling.rate) * 1_000).min(view.limit),
+            _ => Rate::ZERO,
+        };
+        sender.waits_since = match sender.rate {
+            Rate::ZERO => sender.waits_since.or(Some(view.now)),
+            _ => None,
+        };
+    }
+
+    fn rate(&self, sender: &Sender) -> Rate {
+        sender.rate
+    }
+
+    fn probe_interval(&self, sender: &Sender, view: &View) -> Duration {
+        if sender.asked {
+            view.rtt * u64::from(sender.interval) / u64::from(Scheduling::INTERVALS_PER_RTT)
+        } else {
+            Duration::from_ps(1) // the first probe asks what the SYN has not
+        }
+    }
+
+    /// As links rank flows.
+    fn precedence(&self, sender: &Sender, view: &View) -> Option<Precedence> {
+        self.manners.is_fast.then(|| (deadline(view), self.expected(sender, view)))
+    }
+
+    /// Early Termination (specs/pdq.md §2, rule 6). A host that does not know how long a flow is cannot tell that it takes
+    /// too long.
+    fn gives_up(&self, outlook: &Outlook) -> bool {
+        let least = match self.manners.ranking {
+            Ranking::Exact => outlook.least_time(),
+            Ranking::Random | Ranking::Sent { .. } => Duration::ZERO,
+        };
+        let round_trip = if outlook.paused { outlook.rtt } else { Duration::ZERO };
+        self.manners.early_termination && outlook.now + least.max(round_trip) > outlook.deadline
+    }
+
+    fn answer(&self, header: &Header, segment: Segment) -> Option<Header> {
+        let Header::Pdq(packet) = header else { return None };
+        let scheduling = Scheduling { interval: LEAST_INTERVAL, ..packet.scheduling };
+        Some(Header::Pdq(pdq::Packet { segment, scheduling }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameter::Settings;
+    use crate::transport::pdq::PARAMETERS;
+    use raddle_core::FlowKey;
+    use raddle_core::{Flow, FlowId, NodeId};
+
+    const GBPS: Rate = Rate::from_gbps(1);
+
+    fn manners() -> Manners {
+        Manners::of(&Settings::defaults(PARAMETERS), 1)
+    }
+
+    fn view(ms: u64) -> View {
+        let now = Time::ZERO + Duration::from_ms(ms);
+        let rtt = Duration::from_us(200);
+        let (left, sent) = (125_000, 120_000);
+        View { now, rtt, least_rtt: rtt, left, sent, limit: GBPS, deadline: Time::NEVER }
+    }
+
+    /// What a flow that began at zero and never had a rate writes.
+    fn written(manners: Manners, flow: u32, view: &View) -> Scheduling {
+        let mut pdq = Pdq::new(manners);
+        let flow = Flow::new(FlowId(flow), NodeId(0), NodeId(1), Bytes(1), Time::ZERO);
+        let mut sender = pdq.open(&Terms { flow: &flow, key: FlowKey(0), limit: GBPS });
+        let Header::Pdq(packet) = pdq.write(&mut sender, view, Segment::default()) else { panic!("PDQ's") };
+        packet.scheduling
+    }
+
+    #[test]
+    fn a_sender_asks_for_its_full_rate_and_says_how_long_it_still_takes() {
+        let deadline = Time::ZERO + Duration::from_ms(20);
+        let header = written(manners(), 0, &View { deadline, ..view(1) });
+        // 125 KB take 1 ms.
+        assert_eq!((header.rate, header.expected, header.deadline), (1_000_000, 100_000, 20_000));
+        assert_eq!((header.pauseby, header.rtt), (Scheduling::NOBODY, Minifloat::floor(200_000)));
+        assert_eq!(written(manners(), 0, &view(1)).deadline, Scheduling::NEVER);
+    }
+
+    #[test]
+    fn who_has_waited_seems_shorter_with_aging() {
+        let aging = Manners { aging: 2.0, ..manners() };
+        assert_eq!(written(aging, 0, &view(0)).expected, 100_000);
+        assert_eq!(written(aging, 0, &view(100)).expected, 25_000);
+    }
+
+    #[test]
+    fn the_network_need_not_know_how_long_flows_are() {
+        let random = Manners { ranking: Ranking::Random, ..manners() };
+        let ranks = [0, 1].map(|flow| [0, 50].map(|at| written(random, flow, &view(at)).expected));
+        assert!(ranks[0][0] == ranks[0][1] && ranks[0][0] != ranks[1][0], "drawn once for each flow");
+        let sent = Manners { ranking: Ranking::Sent { step: 50_000 }, ..manners() };
+        // 100 of 120 KB count, which took 0.8 ms.
+        assert_eq!(written(sent, 0, &view(1)).expected, UNKNOWN + 80_000);
+        assert!(ranks.iter().flatten().all(|&rank| rank >= UNKNOWN), "none seems nearly complete");
+    }
+
+    #[test]
+    fn oracle_13_10_early_termination() {
+        let at = |us| Time::ZERO + Duration::from_us(us);
+        let outlook = |now, paused| Outlook {
+            now: at(now),
+            rtt: Duration::from_us(200),
+            left: 1_250,
+            limit: GBPS,
+            deadline: at(5_000),
+            paused,
+        };
+        let pdq = Pdq::new(manners());
+        assert!(
+            !pdq.gives_up(&outlook(4_990, false)) && pdq.gives_up(&outlook(4_991, false)),
+            "10 us are left"
+        );
+        assert!(!pdq.gives_up(&outlook(4_800, true)) && pdq.gives_up(&outlook(4_801, true)), "a round trip");
+        let patient = Pdq::new(Manners { early_termination: false, ..manners() });
+        assert!(!patient.gives_up(&outlook(6_000, true)));
+    }
+}

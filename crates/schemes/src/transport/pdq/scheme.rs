@@ -1,0 +1,100 @@
+//! PDQ's entry in the registry.
+
+use super::params::{Manners, PARAMETERS, Ranking, Rules};
+use super::{Controller, Pdq, PdqPort};
+use crate::fluid::{Sharing, capacities};
+use crate::registry::{Built, Info, Make, Plan, Transport, Unfit, View};
+use crate::routing::pinned;
+use crate::transport::explicit;
+use crate::transport::explicit::scheme::{Form, parts};
+use raddle_allocate::{Criticality, Fluid, Measure, Probing, Subflows};
+use raddle_core::{LinkId, PortAgent};
+use raddle_topology::Link;
+use raddle_wire::pdq::Packet;
+
+/// PDQ.
+pub const TRANSPORT: Transport = Transport {
+    info: Info {
+        name: "pdq",
+        summary: "PDQ: switches let the most critical flows send at full rate and pause the others, to meet deadlines and finish flows early",
+        source: "Hong, Caesar, Godfrey: Finishing Flows Quickly with Preemptive Scheduling, SIGCOMM 2012; specs/pdq.md §1-§5",
+        differs: &[
+            "a link that accepted a flow holds up others by their rate of zero, not by who pauses them: fresh flows would slip through",
+            "unless `profile = \"l\"`: grants count as they are made, and dampening spares the more critical",
+            "unless `profile = \"l\"`: a switch looks again, as the acknowledgement comes back, whether there is room for a flow that starts",
+            "unless `profile = \"l\"`: senders tell their least round-trip time; with smoothed ones Early Start feeds on the queues it makes",
+            "unless `profile = \"l\"`: of the flows that have a rate, a host sends the most critical first when its link is free, and its port does not look again",
+            "a rate below a packet a round trip is not granted: its holder would wait long for a better one",
+            "a link's queue counts without the packet that is leaving, which alone would cost five percent",
+            "the expected time counts bytes that are not acknowledged, with their headers",
+            "SYNs are granted rates as data is; `syn_grants` says otherwise",
+            "gaps in acknowledgements show losses, besides timeouts, and TERM is acknowledged",
+            "egress ports of hosts have controllers, so that flows of one host share its link",
+            "receivers take what their link brings, and lower no rate",
+            "all headers together take 40 bytes, as those of TCP do; `h_sched` charges more",
+        ],
+        view: View::Local,
+        parameters: PARAMETERS,
+    },
+    make: Make::Whole { routings: pinned::ROUTINGS, build },
+    fluid: Some(fluid),
+};
+
+/// PDQ as a fluid: the schedule that its switches settle on, at once (specs/pdq.md §11). Early Start, dampening, profiles and the
+/// lengths of lists, which are about the way there, make no difference.
+fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
+    let (rules, manners) = (Rules::of(plan.settings), Manners::of(plan.settings, plan.seed));
+    if manners.aging > 0.0 {
+        return Err(Unfit {
+            key: "scheme.pdq.aging".to_owned(),
+            problem: "a fluid that has waited would lose its age, and with it its turn, at the instant at which it sends".to_owned(),
+            hint: "leave it out, or choose kind = \"packet\" in [engine]".to_owned(),
+        });
+    }
+    let header = header(plan);
+    let schedule = raddle_allocate::Rules {
+        measure: match manners.ranking {
+            Ranking::Exact => Measure::Remaining,
+            Ranking::Random => Measure::Random { seed: plan.seed },
+            Ranking::Sent { step } => Measure::Sent { step_bits: step as f64 * 8.0 },
+        },
+        gives_up: manners.early_termination,
+        probing: if rules.suppressed_probing { Probing::Suppressed } else { Probing::EveryRtt },
+        probe_bits: f64::from(header) * 8.0,
+        ..raddle_allocate::Rules::default()
+    };
+    let links = capacities(plan.topology, 1.0 - rules.share);
+    let (subflows, mss) = (plan.settings.count("subflows") as u32, plan.settings.count("mss"));
+    let policy: Box<dyn Fluid> = if subflows > 1 {
+        let from = |slot| plan.topology.link(LinkId::of(slot)).map_or(u32::MAX, |link| link.from.0);
+        Box::new(Subflows::new(&links, (0..links.len()).map(from).collect(), schedule))
+    } else {
+        Box::new(Criticality::new(&links, schedule))
+    };
+    explicit::scheme::fluid(plan, policy, MOST_LINKS, move |flow| {
+        let packets = flow.size.0.div_ceil(mss).max(1);
+        subflows.min(u32::try_from(packets).unwrap_or(u32::MAX))
+    })
+}
+
+/// Bytes of a packet beside the payload.
+fn header(plan: &Plan<'_>) -> u32 {
+    Packet::LEN as u32 + plan.settings.count("h_sched") as u32
+}
+
+/// Links of the longest path.
+const MOST_LINKS: usize = 12;
+
+fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
+    let (rules, manners) = (Rules::of(plan.settings), Manners::of(plan.settings, plan.seed));
+    let form = Form {
+        name: "PDQ",
+        subflows: plan.settings.count("subflows") as u32,
+        header: header(plan),
+        most_links: MOST_LINKS,
+    };
+    let port = move |id: LinkId, link: &Link| -> Box<dyn PortAgent> {
+        Box::new(PdqPort::new(link.from, Controller::new(id.0, link.rate, rules)))
+    };
+    parts(plan, form, move || Pdq::new(manners), port)
+}

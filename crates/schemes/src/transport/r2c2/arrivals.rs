@@ -1,0 +1,321 @@
+//! The receiving end of reliable flows: what has come in, and what to acknowledge when.
+//!
+//! A complete flow is remembered until its source has announced its end, which it does once it knows: should the last
+//! acknowledgement be lost, the source repeats a packet, and has to be answered.
+
+use crate::transport::lids::QUARANTINE;
+use crate::transport::reassembly::Incoming;
+use raddle_core::{Duration, Report, Time};
+use raddle_wire::r2c2::{Acknowledgement, Data, Event, EventKind};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Packets that one acknowledgement answers. A small part of the reverse paths' headroom goes into acknowledgements:
+/// 52 bytes for four packets are less than a hundredth.
+const PACKETS_ANSWERED: u32 = 4;
+/// No packet waits longer for its acknowledgement.
+const PATIENCE: Duration = Duration::from_us(20);
+/// How long an ended flow is remembered: its packets are out of the fabric by then, and its number still rests.
+const MEMORY: Duration = Duration::from_ps(QUARANTINE.as_ps() / 2);
+
+/// All incoming flows of a node, by handle.
+#[derive(Debug)]
+pub(super) struct Arrivals {
+    window: u16,
+    flows: FxHashMap<u32, Arriving>,
+    complete: BTreeMap<u32, Complete>,
+    /// Complete flows that have ended, in order, and when.
+    ended: VecDeque<(Time, u32)>,
+    /// Flows with unanswered packets, in the order in which answers are due; those answered since do not count.
+    owed: VecDeque<(Time, u32)>,
+}
+
+/// A flow of which packets are missing.
+#[derive(Debug, Default)]
+struct Arriving {
+    incoming: Incoming,
+    /// Packets that have come in since the last answer.
+    unanswered: u32,
+    /// The latest of them, and the one with the highest number.
+    latest: u32,
+    highest: u32,
+    /// When they are to be answered.
+    due: Time,
+}
+
+/// A flow that is complete.
+#[derive(Debug)]
+struct Complete {
+    since: Time,
+    packets: u32,
+    /// Since when its source knows, or may be thought to.
+    ended: Option<Time>,
+}
+
+/// What to tell the source of flow `key`, in the fields of an [`Acknowledgement`]; `seq` is the packet answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) key: u32,
+    pub(super) seq: u32,
+    pub(super) next: u32,
+    pub(super) from: u16,
+    pub(super) arrived: [u8; 8],
+}
+
+/// What follows from a data packet.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Taken {
+    pub(super) delivered: Option<Report>,
+    pub(super) answer: Option<Answer>,
+}
+
+impl Arrivals {
+    /// No flows, at a receiver that takes `window` packets from the first missing one on.
+    pub(super) fn new(window: u16) -> Self {
+        Self {
+            window,
+            flows: FxHashMap::default(),
+            complete: BTreeMap::new(),
+            ended: VecDeque::new(),
+            owed: VecDeque::new(),
+        }
+    }
+
+    /// Takes a data packet.
+    pub(super) fn take(&mut self, now: Time, data: &Data) -> Taken {
+        self.forget_ended(now);
+        let key = data.flow;
+        if let Some(flow) = self.complete.get(&key) {
+            return Taken { delivered: None, answer: Some(flow.answer(data)) };
+        }
+        let flow = self.flows.entry(key).or_default();
+        let ahead = data.seq.wrapping_sub(flow.incoming.next()) as i32;
+        if ahead >= self.window.into() || !flow.incoming.take(data) {
+            // The source does not know what is here, or not what there is room for.
+            return Taken { delivered: None, answer: Some(flow.answer(key, data.seq)) };
+        }
+        if flow.incoming.is_complete() {
+            let reorder_peak = flow.incoming.reorder_peak();
+            let complete = Complete { since: now, packets: flow.incoming.next(), ended: None };
+            let answer = Some(complete.answer(data));
+            self.flows.remove(&key);
+            self.complete.insert(key, complete);
+            return Taken { delivered: Some(Report::Delivered { key: key.into(), reorder_peak }), answer };
+        }
+        if flow.unanswered == 0 {
+            flow.highest = data.seq;
+            flow.due = now + PATIENCE;
+            self.owed.push_back((flow.due, key));
+        } else if (data.seq.wrapping_sub(flow.highest) as i32) > 0 {
+            flow.highest = data.seq;
+        }
+        flow.latest = data.seq;
+        flow.unanswered += 1;
+        let most = PACKETS_ANSWERED.min(u32::from(self.window).div_ceil(2));
+        Taken { delivered: None, answer: (flow.unanswered >= most).then(|| flow.answer(key, data.seq)) }
+    }
+
+    /// When the next answer is due.
+    pub(super) fn due(&self) -> Time {
+        self.owed.front().map_or(Time::NEVER, |&(due, _)| due)
+    }
+
+    /// An answer that is due.
+    pub(super) fn next_answer(&mut self, now: Time) -> Option<Answer> {
+        while let Some((due, key)) = self.owed.pop_front_if(|&mut (due, _)| due <= now) {
+            if let Some(flow) = self.flows.get_mut(&key)
+                && flow.unanswered > 0
+                && flow.due == due
+            {
+                return Some(flow.answer(key, flow.latest));
+            }
+        }
+        None
+    }
+
+    /// A flow to this node was announced, or its end.
+    pub(super) fn announced(&mut self, now: Time, event: &Event) {
+        let key = event.flow();
+        match event.kind {
+            EventKind::Finish => {
+                self.flows.remove(&key);
+                self.end(now, key);
+            }
+            // No START of a flow comes so late, so this is another flow of that name.
+            EventKind::Start => {
+                if self.complete.get(&key).is_some_and(|flow| flow.since + QUARANTINE < now) {
+                    self.complete.remove(&key);
+                }
+            }
+            EventKind::Refresh => {
+                if let Some(flow) = self.complete.get_mut(&key) {
+                    flow.ended = None;
+                }
+            }
+            EventKind::Demand | EventKind::Route => {}
+        }
+    }
+
+    /// The fabric has changed. Complete flows for which `lives` is false may have ended without a word; those of
+    /// sources cut off go on when they are back.
+    pub(super) fn fabric_changed(&mut self, now: Time, lives: impl Fn(u32) -> bool) {
+        let silent: Vec<u32> = self.complete.keys().copied().filter(|&key| !lives(key)).collect();
+        for key in silent {
+            self.end(now, key);
+        }
+    }
+
+    fn end(&mut self, now: Time, key: u32) {
+        if let Some(flow) = self.complete.get_mut(&key)
+            && flow.ended.is_none()
+        {
+            flow.ended = Some(now);
+            self.ended.push_back((now, key));
+        }
+    }
+
+    fn forget_ended(&mut self, now: Time) {
+        while let Some((at, key)) = self.ended.pop_front_if(|&mut (at, _)| at + MEMORY <= now) {
+            if self.complete.get(&key).is_some_and(|flow| flow.ended == Some(at)) {
+                self.complete.remove(&key);
+            }
+        }
+    }
+}
+
+impl Arriving {
+    /// What is here, about packet `seq` and those around the highest that came in since the last answer.
+    fn answer(&mut self, key: u32, seq: u32) -> Answer {
+        let next = self.incoming.next();
+        let highest = if self.unanswered > 0 { self.highest } else { seq };
+        self.unanswered = 0;
+        // What is beyond any window was not taken.
+        let above = (highest.wrapping_sub(next) as i32).clamp(0, u16::MAX.into()) as u32;
+        let from = (above + 1).saturating_sub(Acknowledgement::SPAN.into());
+        let bits = (0..u32::from(Acknowledgement::SPAN))
+            .fold(0_u64, |bits, i| bits << 1 | u64::from(self.incoming.has_ahead(from + i)));
+        let from = u16::try_from(from).expect("less than the window");
+        Answer { key, seq, next, from, arrived: bits.to_be_bytes() }
+    }
+}
+
+impl Complete {
+    /// Everything is here.
+    fn answer(&self, data: &Data) -> Answer {
+        Answer { key: data.flow, seq: data.seq, next: self.packets, from: 0, arrived: [0; 8] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_wire::r2c2::{FLAG_LAST, Route, UNLIMITED_KBPS};
+
+    const KEY: u32 = 5 << 16 | 7;
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Duration::from_us(us)
+    }
+
+    fn packet(seq: u32, flags: u8) -> Data {
+        Data { flow: KEY, src: 5, dst: 1, seq, plen: 1, rlen: 0, ridx: 0, flags, route: Route::default() }
+    }
+
+    fn event(kind: EventKind) -> Event {
+        let (src, lid) = (5, 7);
+        Event {
+            kind,
+            tree: 0,
+            src,
+            dst: 1,
+            weight: 1,
+            priority: 0,
+            protocol: 0,
+            demand_kbps: UNLIMITED_KBPS,
+            lid,
+        }
+    }
+
+    /// A flow of one packet has come in by 1 us.
+    fn complete() -> Arrivals {
+        let mut arrivals = Arrivals::new(100);
+        let taken = arrivals.take(at(1), &packet(0, FLAG_LAST));
+        assert_eq!(taken.delivered, Some(Report::Delivered { key: KEY.into(), reorder_peak: 0 }));
+        assert_eq!(taken.answer, Some(Answer { key: KEY, seq: 0, next: 1, from: 0, arrived: [0; 8] }));
+        arrivals
+    }
+
+    #[test]
+    fn an_answer_waits_for_four_packets_or_twenty_microseconds() {
+        let mut arrivals = Arrivals::new(100);
+        let answered = [0, 1, 3, 4].map(|seq| arrivals.take(at(seq.into()), &packet(seq, 0)).answer);
+        assert_eq!(answered[..3], [None; 3]);
+        let answer = answered[3].expect("four packets");
+        assert_eq!((answer.seq, answer.next, answer.from), (4, 2, 0));
+        assert_eq!(u64::from_be_bytes(answer.arrived), 0b011 << 61, "3 and 4 are here, 2 is not");
+        assert_eq!(arrivals.take(at(10), &packet(2, 0)).answer, None);
+        assert_eq!(arrivals.next_answer(at(29)), None, "that of 0 to 4 is given");
+        assert_eq!(arrivals.due(), at(30));
+        assert_eq!(arrivals.next_answer(at(30)).map(|answer| (answer.seq, answer.next)), Some((2, 5)));
+        assert_eq!(arrivals.due(), Time::NEVER);
+    }
+
+    #[test]
+    fn a_packet_that_is_here_already_or_finds_no_room_is_answered_at_once() {
+        let mut arrivals = Arrivals::new(10);
+        assert_eq!(arrivals.take(at(0), &packet(0, 0)).answer, None);
+        assert_eq!(arrivals.take(at(0), &packet(0, 0)).answer.map(|answer| answer.next), Some(1));
+        assert_eq!(arrivals.take(at(1), &packet(11, 0)).answer.map(|answer| answer.arrived), Some([0; 8]));
+        assert_eq!(arrivals.take(at(1), &packet(10, 0)).answer, None, "the last within the window");
+    }
+
+    #[test]
+    fn an_answer_tells_of_64_packets_up_to_the_highest_news() {
+        let mut arrivals = Arrivals::new(1_000);
+        let mut last = None;
+        for seq in (1..=200).filter(|seq| seq % 100 != 0 || *seq == 200) {
+            last = arrivals.take(at(0), &packet(seq, 0)).answer.or(last);
+        }
+        let answer = last.expect("many packets");
+        let data = packet(answer.seq, 0);
+        let Answer { next, from, arrived, .. } = answer;
+        let packets: Vec<u32> = Acknowledgement { data, next, window: 0, from, arrived }.packets().collect();
+        assert_eq!(packets.len(), 64);
+        assert!(packets.last() > Some(&195), "{packets:?}");
+    }
+
+    #[test]
+    fn a_complete_flow_is_answered_until_its_source_has_known_for_a_while() {
+        let mut arrivals = complete();
+        let again = |arrivals: &mut Arrivals, us| arrivals.take(at(us), &packet(0, FLAG_LAST));
+        let known =
+            |taken: Taken| taken.delivered.is_none() && taken.answer.is_some_and(|answer| answer.next == 1);
+        assert!(known(again(&mut arrivals, 1_000_000)));
+        // A retry of its own START, and a REFRESH after a repair.
+        arrivals.announced(at(100), &event(EventKind::Start));
+        arrivals.announced(at(1_000_000), &event(EventKind::Refresh));
+        assert!(known(again(&mut arrivals, 1_000_001)));
+        arrivals.announced(at(2_000_000), &event(EventKind::Finish));
+        assert!(known(again(&mut arrivals, 2_012_499)));
+        assert!(again(&mut arrivals, 2_012_500).delivered.is_some(), "another flow of that name");
+    }
+
+    #[test]
+    fn another_flow_of_the_same_name_is_one_even_if_the_end_of_the_first_was_never_heard() {
+        let mut arrivals = complete();
+        arrivals.announced(at(30_000), &event(EventKind::Start));
+        assert!(arrivals.take(at(30_001), &packet(0, FLAG_LAST)).delivered.is_some());
+    }
+
+    #[test]
+    fn a_flow_whose_source_is_silent_after_a_repair_is_forgotten() {
+        let mut arrivals = complete();
+        arrivals.fabric_changed(at(10), |_| true);
+        arrivals.fabric_changed(at(1_000), |_| false);
+        assert!(arrivals.take(at(1_001), &packet(0, FLAG_LAST)).delivered.is_none());
+        arrivals.announced(at(1_002), &event(EventKind::Refresh));
+        assert!(arrivals.take(at(90_000), &packet(0, FLAG_LAST)).delivered.is_none(), "it is not silent");
+        arrivals.fabric_changed(at(100_000), |_| false);
+        assert!(arrivals.take(at(112_500), &packet(0, FLAG_LAST)).delivered.is_some());
+    }
+}

@@ -1,0 +1,418 @@
+//! A rack node: sends and receives its own flows, relays broadcasts, and computes its rates.
+
+mod pacing;
+mod recovery;
+mod reliability;
+mod selecting;
+
+use super::anti_entropy::AntiEntropy;
+use super::arrivals::Arrivals;
+use super::entries::Entry;
+use super::fabric::{Fabric, View};
+use super::outbox::Outbox;
+use super::outgoing::Outgoing;
+use super::rates;
+use super::resends::Resends;
+use super::retries::Retries;
+use super::selection::Selector;
+use super::sender::{Departure, Sender};
+use super::table::{FlowTable, handle};
+use super::ticks::Ticks;
+use super::{Params, Policy, PortSet};
+use crate::transport::lids::Lids;
+use crate::transport::reassembly::Receiver;
+use raddle_core::{
+    DropReason, Duration, Flow, FlowKey, Header, Host, Input, LinkId, NodeId, Output, Packet, PortId, Ports,
+    Report, Time,
+};
+use raddle_wire::r2c2::{DropNotice, Event, EventKind, NoticeReason};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// One node of an R2C2 rack.
+pub struct R2c2Node {
+    id: NodeId,
+    fabric: Arc<Fabric>,
+    view: Arc<View>,
+    down: BTreeSet<LinkId>,
+    /// Discovery has reported changes that `view` does not show yet.
+    outdated: bool,
+    table: FlowTable,
+    sender: Sender,
+    receiver: Receiver,
+    /// Receives in place of `receiver` if flows are reliable.
+    arrivals: Option<Arrivals>,
+    outbox: Outbox,
+    retries: Retries,
+    resends: Resends,
+    anti_entropy: AntiEntropy,
+    /// Digests broadcast so far.
+    digests: u32,
+    selector: Option<Selector>,
+    lids: Lids,
+    /// Flows whose destination was cut off when they came.
+    cut_off: Vec<Flow>,
+    ticks: Ticks,
+    /// Nothing is to be done before this, unless something comes in that clears it.
+    asleep_until: Option<Time>,
+    /// The time of the last tick.
+    computed: Time,
+    /// When this node last told its flows again: to all after a change of the fabric, to one that asked, or by a retry.
+    told_again: Option<Time>,
+}
+
+impl R2c2Node {
+    /// The node `id` of `fabric`, in a run with this seed.
+    #[must_use]
+    pub fn new(fabric: &Arc<Fabric>, id: NodeId, seed: u64) -> Self {
+        let lasting = if fabric.params.only_lasting { fabric.params.rho } else { Duration::ZERO };
+        let view = fabric.view(&BTreeSet::new());
+        let links = view.routing.topology().port_count(id);
+        let number = u16::try_from(id.0).expect("R2C2 addresses 65,536 nodes");
+        let Params { doubt, digest_period, resends, .. } = fabric.params;
+        Self {
+            id,
+            view,
+            fabric: Arc::clone(fabric),
+            down: BTreeSet::new(),
+            outdated: false,
+            table: FlowTable::new(lasting),
+            sender: Sender::new(id, seed),
+            receiver: Receiver::default(),
+            arrivals: fabric.params.reliable.then(|| Arrivals::new(fabric.params.window)),
+            outbox: Outbox::default(),
+            retries: Retries::default(),
+            resends: Resends::new(resends.into(), links),
+            anti_entropy: AntiEntropy::new(doubt, digest_period, number, seed),
+            digests: 0,
+            selector: fabric.params.selection.map(|selection| Selector::new(id, selection, seed)),
+            lids: Lids::default(),
+            cut_off: Vec::new(),
+            ticks: Ticks::new(&fabric.params, id, seed),
+            asleep_until: None,
+            computed: Time::ZERO,
+            told_again: None,
+        }
+    }
+
+    /// The table of all flows this node knows.
+    #[must_use]
+    pub fn table(&self) -> &FlowTable {
+        &self.table
+    }
+
+    /// The rates of all flows in the table as this node would compute them now, by handle, in bit/s.
+    #[must_use]
+    pub fn compute_all(&self) -> Vec<(u32, f64)> {
+        let all = self.table.all();
+        let rates = rates::rates(&self.fabric.params, &self.view, &all);
+        all.iter().map(Entry::key).zip(rates.iter().copied()).collect()
+    }
+
+    /// The rate that limits each flow this node sends, by handle, in bit/s; flows without a limiter are left out.
+    pub fn limits(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
+        self.sender.flows().iter().filter_map(|flow| Some((self.sender.handle(flow.lid), flow.rate()?)))
+    }
+
+    fn params(&self) -> &Params {
+        &self.fabric.params
+    }
+
+    fn start(&mut self, now: Time, flow: Flow) {
+        if self.view.routing.distance(self.id, flow.dst).is_none() {
+            self.cut_off.push(flow);
+            return;
+        }
+        let Some(lid) = self.lids.take(now, &flow) else { return };
+        self.outbox.report(Report::Opened { flow: flow.id, key: self.sender.handle(lid).into() });
+        let mut outgoing = Outgoing::new(flow, lid, self.params());
+        if self.params().policy == Policy::Deadline {
+            outgoing.weight = outgoing.urgency(now, self.params().mtu, self.view.fastest_link(self.id));
+        }
+        self.broadcast(now, outgoing.event(EventKind::Start));
+        self.limit_at_start(now, &mut outgoing);
+        self.sender.push(outgoing);
+        self.ticks.start(now);
+    }
+
+    /// Announces something about an own flow, to this node's table first. All events of a flow use one tree, on
+    /// which none can overtake another.
+    fn broadcast(&mut self, now: Time, mut event: Event) {
+        let key = event.flow();
+        let mixed = (key ^ key >> 15).wrapping_mul(0x9e37_79b1);
+        let tree = (mixed >> 16) % u32::from(self.view.trees.count());
+        event.tree = u8::try_from(tree).expect("fewer than 256 trees");
+        self.apply_and_pass_on(now, &event);
+        self.mind_selection(now);
+        self.mind_doubt(now);
+    }
+
+    /// Takes an event into the table, and queues a copy for each child of this node in its tree.
+    fn apply_and_pass_on(&mut self, now: Time, event: &Event) {
+        let before = self.table.digest();
+        self.table.apply(now, event);
+        let ports = self.view.trees.children(NodeId(event.src.into()), event.tree, self.id);
+        // What is no news here was said before, and must not be said for ever.
+        if !ports.is_empty() && self.table.digest() != before {
+            self.resends.said(now, event);
+        }
+        self.outbox.copies(event, ports);
+    }
+
+    fn take_event(&mut self, now: Time, event: &Event) {
+        if !self.is_credible(event.src, event.dst, event.protocol) {
+            return;
+        }
+        self.anti_entropy.heard(event.src);
+        self.apply_and_pass_on(now, event);
+        self.note_announcement(now, event);
+        self.event_seen(now);
+        self.mind_selection(now);
+        self.mind_doubt(now);
+    }
+
+    /// With rho = 0 rates follow every event.
+    fn event_seen(&mut self, now: Time) {
+        if self.params().rho == Duration::ZERO && !self.sender.is_empty() {
+            self.ticks.at_once(now);
+            self.asleep_until = None;
+        }
+    }
+
+    /// This node dropped a packet: if it was a broadcast, its source must know.
+    fn take_drop(&mut self, now: Time, packet: &Packet, port: PortId, reason: DropReason) {
+        let event = match &packet.header {
+            Header::R2c2Event(event) => event,
+            Header::R2c2Data(data) => {
+                if NodeId(data.src.into()) == self.id && reason == DropReason::QueueFull {
+                    self.sender.refused(now, port);
+                }
+                return;
+            }
+            Header::Tcp(_) | Header::Udp(_) => return,
+            _ if reason == DropReason::QueueFull => {
+                self.retries.refused(now, packet, port);
+                return;
+            }
+            _ => return,
+        };
+        let (node, port) = (self.id.0 as u16, port.0 as u8);
+        if NodeId(event.src.into()) == self.id {
+            self.retries.dropped(now, event, (node, port), self.view.trees.count());
+            self.anti_entropy.own_dropped(now);
+            return;
+        }
+        let payload = DropNotice::PAYLOAD_LEN;
+        let (view, params) = (&self.view, &self.fabric.params);
+        let (protocol, src) = (params.protocol, event.src);
+        let data = self.sender.control(view, params, protocol, src, handle(event), payload);
+        let Some(data) = data else { return };
+        let reason =
+            if reason == DropReason::LinkDown { NoticeReason::LinkDown } else { NoticeReason::QueueFull };
+        let notice = DropNotice { data, dropped: *event, node, port, reason };
+        self.outbox.control(Header::R2c2DropNotice(notice));
+    }
+
+    /// Sends again what is due. The START of a finished flow is not: it would come after its FINISH.
+    fn retry_due(&mut self, now: Time) {
+        let Self { retries, sender, table, view, outbox, id, told_again, .. } = self;
+        for event in retries.due(now) {
+            let live = sender.flows().iter().any(|flow| flow.lid == event.lid);
+            let event = match table.get(event.flow()) {
+                // Something may have changed since it was dropped.
+                Some(known) if live && event.kind == EventKind::Finish => {
+                    known.event(EventKind::Refresh, event.tree)
+                }
+                Some(known) if live => known.event(event.kind, event.tree),
+                _ if event.kind == EventKind::Finish => event,
+                _ => continue,
+            };
+            *told_again = Some(now);
+            outbox.copies(&event, view.trees.children(*id, event.tree, *id));
+        }
+        while let Some((packet, port)) = retries.due_copy(now) {
+            outbox.packet(packet, PortSet::of(port));
+        }
+    }
+
+    /// Broadcasts what holds of own flows that have a way, of those whose handle is wanted.
+    fn say_again(&mut self, now: Time, kind: EventKind, wanted: impl Fn(u32) -> bool) {
+        let live = self.sender.flows().iter().filter(|flow| !flow.cut_off).map(|flow| flow.event(kind));
+        for event in live.filter(|event| wanted(event.flow())).collect::<Vec<_>>() {
+            self.broadcast(now, event);
+        }
+    }
+
+    /// The failure sequence (§3.2): new routes and trees, dead flows forgotten, live flows announced again.
+    fn renew_view(&mut self, now: Time) {
+        self.outdated = false;
+        self.view = self.fabric.view(&self.down);
+        let (view, id) = (&self.view, self.id);
+        self.table.retain(now, |entry| view.concerns(id, entry.src(), NodeId(entry.dst.into())));
+        self.receiver.retain(|src| view.is_way(src, id));
+        for flow in self.sender.reroute(&self.view, &self.fabric.params) {
+            self.lids.give_back(now, flow.lid);
+        }
+        self.keep_waiting(now);
+        if self.sender.is_empty() {
+            self.ticks.stop();
+        }
+        self.say_again(now, EventKind::Refresh, |_| true);
+        self.told_again = Some(now);
+        let number = self.id.0 as u16;
+        let others = self.table.sources().into_iter().filter(|&source| source != number);
+        self.anti_entropy.fabric_changed(now, others);
+        for flow in std::mem::take(&mut self.cut_off) {
+            self.start(now, flow);
+        }
+        if let Some(selector) = &mut self.selector {
+            selector.renew(now, &self.fabric.params, &self.view);
+        }
+        self.mind_selection(now);
+        self.event_seen(now);
+    }
+
+    fn finish(&mut self, now: Time, flow: &Outgoing) {
+        self.broadcast(now, flow.event(EventKind::Finish));
+        self.lids.give_back(now, flow.lid);
+        let key = self.sender.handle(flow.lid).into();
+        self.outbox.report(Report::Closed { key, retransmissions: flow.repeats() });
+        if self.sender.is_empty() {
+            self.ticks.stop();
+        } else {
+            self.event_seen(now);
+        }
+    }
+
+    /// Does one thing that is due; the answer is what this node wants, or nothing if it must be asked again. Apart, so
+    /// that a relay's short way stays short.
+    #[inline(never)]
+    fn work(&mut self, now: Time, ports: &Ports<'_>) -> Option<Output> {
+        if self.outdated {
+            self.renew_view(now);
+            return None;
+        }
+        let selection = self.selector.as_ref().map_or(Time::NEVER, Selector::wake);
+        let recovery = self.anti_entropy.next().min(self.resends.next_due());
+        if selection <= now {
+            self.select(now);
+            return None;
+        }
+        if self.anti_entropy.next() <= now {
+            self.compare(now);
+            return None;
+        }
+        if let Some(port) = self.resends.due(now) {
+            self.ask_neighbour(port);
+            return None;
+        }
+        if let Some(flow) = self.lids.due(now) {
+            self.start(now, flow);
+            return None;
+        }
+        if self.ticks.take(now) {
+            if self.sender.is_cut_off() {
+                self.ticks.stop();
+            }
+            self.tick(now);
+            return None;
+        }
+        self.retry_due(now);
+        if !self.outbox.is_empty() {
+            return None;
+        }
+        Some(match self.sender.next(now, ports, &self.view, &self.fabric.params) {
+            Ok(Departure { packet, finished }) => {
+                if let Some(flow) = finished {
+                    self.finish(now, &flow);
+                }
+                Output::Send { packet, port: None }
+            }
+            Err(wake) => {
+                let timers =
+                    [self.retries.next_due(), self.lids.next_due(), self.ticks.next(), selection, recovery];
+                let wake = timers.into_iter().fold(wake, Time::min);
+                self.asleep_until = Some(wake);
+                Output::WakeAt(wake.min(self.next_acknowledgement()))
+            }
+        })
+    }
+}
+
+impl Host for R2c2Node {
+    fn handle(&mut self, now: Time, input: Input<'_>) {
+        // Data and broadcasts of others, the bulk of what comes in, change nothing in what this node may send when.
+        let others = matches!(
+            input,
+            Input::Packet { packet: Packet { header: Header::R2c2Data(_) | Header::R2c2Event(_), .. }, .. }
+        );
+        if !others {
+            self.asleep_until = None;
+        }
+        match input {
+            Input::Flow(flow) => {
+                self.start(now, *flow);
+                self.event_seen(now);
+            }
+            // A damaged hop counter has led it astray.
+            Input::Packet { packet, .. }
+                if packet.header.routed().is_some_and(|data| NodeId(data.dst.into()) != self.id) => {}
+            Input::Packet { packet, port } => match &packet.header {
+                Header::R2c2Data(data) => self.take_data(now, data),
+                Header::R2c2Acknowledgement(ack) => self.take_acknowledgement(now, ack),
+                Header::R2c2Event(event) => self.take_event(now, event),
+                Header::R2c2DropNotice(notice) if NodeId(notice.dropped.src.into()) == self.id => {
+                    let at = (notice.node, notice.port);
+                    self.retries.dropped(now, &notice.dropped, at, self.view.trees.count());
+                    self.anti_entropy.own_dropped(now);
+                }
+                Header::R2c2Announcement(announcement) => self.take_announcement(now, announcement),
+                Header::R2c2Digest(digest) => self.take_digest(now, *digest),
+                Header::R2c2Request(request) => self.take_request(now, request, port),
+                Header::R2c2Snapshot(snapshot) => self.take_snapshot(now, snapshot),
+                // Another node's, the controller's, or another protocol's.
+                _ => {}
+            },
+            Input::Sent(_) => {}
+            Input::Corrupted { port } => self.resends.damaged(now, port),
+            Input::Dropped { packet, port, reason } => self.take_drop(now, packet, port, reason),
+            Input::Link { link, up } => {
+                self.outdated |= if up { self.down.remove(&link) } else { self.down.insert(link) };
+            }
+        }
+    }
+
+    fn foresee(&self, packet: &Packet) -> Option<*const u8> {
+        match &packet.header {
+            Header::R2c2Event(event) => self.table.whereabouts(event),
+            _ => None,
+        }
+    }
+
+    fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output {
+        loop {
+            if self.arrivals.is_some() {
+                self.acknowledge_due(now);
+            }
+            if let Some(output) = self.outbox.next() {
+                return output;
+            }
+            if let Some(until) = self.asleep_until
+                && now < until
+            {
+                return Output::WakeAt(until.min(self.next_acknowledgement()));
+            }
+            if let Some(output) = self.work(now, ports) {
+                return output;
+            }
+        }
+    }
+
+    fn retransmissions(&self) -> Vec<(FlowKey, u32)> {
+        let flows = self.sender.flows().iter();
+        let mut counts: Vec<_> =
+            flows.map(|flow| (self.sender.handle(flow.lid).into(), flow.repeats())).collect();
+        counts.sort_by_key(|&(key, _)| key);
+        counts
+    }
+}

@@ -1,0 +1,418 @@
+//! What a reliable flow has sent and does not know to have arrived (an option; the paper's discussion leaves it open).
+//!
+//! Acknowledgements tell which packets to repeat, and nothing else: the flow's rate stays the one computed. Packets of a
+//! flow take different paths, so one that is overtaken is not lost yet. It is lost once one that was sent a good round
+//! trip later has arrived (the evidence of RACK, RFC 8985), by as much as round trips vary. If nothing is heard at all,
+//! the oldest packet counts as lost (RFC 6298): once it is repeated and acknowledged, that is evidence on the others.
+//!
+//! Cost: a few operations a packet sent and a packet acknowledged.
+
+use crate::transport::rtt::{RttEstimator, TimeoutBounds};
+use raddle_core::{Duration, Time};
+use raddle_wire::r2c2::Acknowledgement;
+use std::collections::VecDeque;
+
+/// The least is above the longest waits in queues that R2C2 runs into, the greatest what a repaired path may stay unused.
+const TIMEOUTS: TimeoutBounds = TimeoutBounds {
+    initial: Duration::from_us(500),
+    least: Duration::from_us(100),
+    greatest: Duration::from_ms(10),
+};
+
+/// A flow that has repeated packets without need waits longer before the next, up to so many times (RFC 8985 §6.2, step 4).
+const MOST_PATIENCE: u64 = 8;
+
+/// A packet's place in its flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) seq: u32,
+    /// Payload bytes.
+    pub(super) payload: u16,
+    /// Whether the flow ends with it.
+    pub(super) last: bool,
+    /// Whether it has been sent before.
+    pub(super) repeated: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    InFlight,
+    Arrived,
+    Lost,
+}
+
+/// A packet sent.
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    /// When, the last time.
+    at: Time,
+    payload: u16,
+    last: bool,
+    repeated: bool,
+    fate: Fate,
+}
+
+/// The packets of one flow from the first one on that is not acknowledged.
+#[derive(Debug, Clone)]
+pub(super) struct Unacknowledged {
+    first: u32,
+    packets: VecDeque<Sent>,
+    in_flight: u32,
+    /// Packets in the order in which they were sent; those that have arrived or were sent again since do not count.
+    order: VecDeque<(Time, u32)>,
+    /// Packets to repeat; those that have arrived since do not count, but the first of them is always lost.
+    lost: VecDeque<u32>,
+    /// The receiver takes packets before this one.
+    limit: u32,
+    rtt: RttEstimator,
+    shortest_rtt: Duration,
+    /// The latest time at which a packet was sent that has arrived.
+    newest: Time,
+    /// How many long round trips a packet may be overtaken by.
+    patience: u64,
+    /// If nothing is heard until then, the oldest packet in flight is lost.
+    deadline: Time,
+    repeats: u32,
+    repeated_bytes: u64,
+}
+
+impl Unacknowledged {
+    /// Nothing is sent yet, to a receiver with this window.
+    pub(super) fn new(window: u16) -> Self {
+        Self {
+            first: 0,
+            packets: VecDeque::new(),
+            in_flight: 0,
+            order: VecDeque::new(),
+            lost: VecDeque::new(),
+            limit: window.into(),
+            rtt: RttEstimator::default(),
+            shortest_rtt: Duration::from_ps(u64::MAX),
+            newest: Time::ZERO,
+            patience: 1,
+            deadline: Time::NEVER,
+            repeats: 0,
+            repeated_bytes: 0,
+        }
+    }
+
+    /// Whether all that was sent has arrived.
+    pub(super) fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    /// Packets sent again.
+    pub(super) fn repeats(&self) -> u32 {
+        self.repeats
+    }
+
+    /// Payload bytes sent again.
+    pub(super) fn repeated_bytes(&self) -> u64 {
+        self.repeated_bytes
+    }
+
+    /// Payload bytes about to be sent again, or a little more.
+    pub(super) fn bytes_to_repeat(&self, mtu: u16) -> u64 {
+        self.lost.len() as u64 * u64::from(mtu)
+    }
+
+    /// When [`time_out`](Self::time_out) has something to do.
+    pub(super) fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    /// The packet to send again.
+    pub(super) fn to_repeat(&self) -> Option<Piece> {
+        let &seq = self.lost.front()?;
+        let sent = &self.packets[seq.wrapping_sub(self.first) as usize];
+        Some(Piece { seq, payload: sent.payload, last: sent.last, repeated: true })
+    }
+
+    /// Whether the receiver takes packet `seq`, the next new one. One packet may always be out, so that a closed window
+    /// is asked about again and again.
+    pub(super) fn allows(&self, seq: u32) -> bool {
+        self.packets.is_empty() || is_before(seq, self.limit)
+    }
+
+    /// A packet leaves: the one that [`to_repeat`](Self::to_repeat) has named, or the next new one.
+    pub(super) fn sent(&mut self, now: Time, piece: &Piece) {
+        let Piece { seq, payload, last, repeated } = *piece;
+        let sent = Sent { at: now, payload, last, repeated, fate: Fate::InFlight };
+        if repeated {
+            self.packets[seq.wrapping_sub(self.first) as usize] = sent;
+            self.repeats += 1;
+            self.repeated_bytes += u64::from(payload);
+            self.lost.pop_front();
+            self.skip_arrived();
+        } else {
+            self.packets.push_back(sent);
+        }
+        self.in_flight += 1;
+        self.order.push_back((now, seq));
+        if self.deadline == Time::NEVER {
+            self.deadline = now + self.rtt.timeout(&TIMEOUTS);
+        }
+    }
+
+    /// Takes in what the receiver has.
+    pub(super) fn acknowledge(&mut self, now: Time, ack: &Acknowledgement) {
+        let ahead = ack.next.wrapping_sub(self.first);
+        if ahead as i32 > 0 && ahead as usize > self.packets.len() {
+            return; // of packets never sent
+        }
+        let limit = ack.next.wrapping_add(ack.window.into());
+        if is_before(self.limit, limit) {
+            self.limit = limit;
+        }
+        self.measure(now, ack.data.seq);
+        let mut news = false;
+        if ahead as i32 > 0 {
+            for place in 0..ahead as usize {
+                news |= self.arrived(now, place);
+            }
+        }
+        for seq in ack.packets() {
+            news |= self.arrived(now, seq.wrapping_sub(self.first) as usize);
+        }
+        if !news {
+            return;
+        }
+        while self.packets.pop_front_if(|sent| sent.fate == Fate::Arrived).is_some() {
+            self.first = self.first.wrapping_add(1);
+        }
+        self.skip_arrived();
+        self.find_losses();
+        self.rtt.forgive();
+        self.restart(now);
+    }
+
+    /// Measures the round trip of the packet that an acknowledgement answers, unless it was sent twice (RFC 6298 §3).
+    fn measure(&mut self, now: Time, answered: u32) {
+        let sent = self.packets.get(answered.wrapping_sub(self.first) as usize);
+        if let Some(sent) = sent.filter(|sent| sent.fate != Fate::Arrived && !sent.repeated) {
+            let rtt = now.since(sent.at);
+            self.rtt.sample(rtt);
+            self.shortest_rtt = self.shortest_rtt.min(rtt);
+        }
+    }
+
+    /// The packet at this place is at the receiver; says whether that is news.
+    fn arrived(&mut self, now: Time, place: usize) -> bool {
+        let Some(sent) = self.packets.get_mut(place) else { return false };
+        match sent.fate {
+            Fate::Arrived => return false,
+            Fate::InFlight => self.in_flight -= 1,
+            Fate::Lost => {}
+        }
+        sent.fate = Fate::Arrived;
+        // What comes too soon for the repeat answers the original (RFC 8985 §6.2, step 2).
+        if !sent.repeated || now.since(sent.at) >= self.shortest_rtt {
+            self.newest = self.newest.max(sent.at);
+        } else {
+            self.patience = (self.patience + 1).min(MOST_PATIENCE);
+        }
+        true
+    }
+
+    /// Finds the packets that much younger ones have overtaken.
+    fn find_losses(&mut self) {
+        let patience = self.rtt.bound().unwrap_or(TIMEOUTS.initial).max(TIMEOUTS.least) * self.patience;
+        while let Some(at) = self.oldest_in_flight()
+            && at + patience <= self.newest
+        {
+            self.lose_oldest();
+        }
+    }
+
+    /// When the oldest packet in flight was sent, which then is the first of `order`.
+    fn oldest_in_flight(&mut self) -> Option<Time> {
+        while let Some(&(at, seq)) = self.order.front() {
+            let sent = self.packets.get(seq.wrapping_sub(self.first) as usize);
+            if sent.is_some_and(|sent| sent.fate == Fate::InFlight && sent.at == at) {
+                return Some(at);
+            }
+            self.order.pop_front();
+        }
+        None
+    }
+
+    /// The first of `order` is in flight, and lost.
+    fn lose_oldest(&mut self) {
+        if let Some((_, seq)) = self.order.pop_front() {
+            self.packets[seq.wrapping_sub(self.first) as usize].fate = Fate::Lost;
+            self.in_flight -= 1;
+            self.lost.push_back(seq);
+        }
+    }
+
+    fn skip_arrived(&mut self) {
+        while let Some(&seq) = self.lost.front() {
+            let sent = self.packets.get(seq.wrapping_sub(self.first) as usize);
+            if sent.is_some_and(|sent| sent.fate == Fate::Lost) {
+                return;
+            }
+            self.lost.pop_front();
+        }
+    }
+
+    fn restart(&mut self, now: Time) {
+        self.deadline = if self.in_flight == 0 { Time::NEVER } else { now + self.rtt.timeout(&TIMEOUTS) };
+    }
+
+    /// If nothing was heard for too long, the oldest packet is lost. Says whether it is.
+    pub(super) fn time_out(&mut self, now: Time) -> bool {
+        if now < self.deadline {
+            return false;
+        }
+        if self.oldest_in_flight().is_some() {
+            self.lose_oldest();
+        }
+        self.rtt.back_off();
+        self.restart(now);
+        true
+    }
+
+    /// The receiver is cut off: whatever is in flight is lost.
+    pub(super) fn lose_all(&mut self) {
+        while self.oldest_in_flight().is_some() {
+            self.lose_oldest();
+        }
+        self.deadline = Time::NEVER;
+    }
+}
+
+/// Whether packet `a` comes before packet `b`; numbers wrap.
+fn is_before(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_wire::r2c2::{Data, Route};
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Duration::from_us(us)
+    }
+
+    fn piece(seq: u32) -> Piece {
+        Piece { seq, payload: 100, last: false, repeated: false }
+    }
+
+    /// Everything before `next` is here, and the packets of `beyond`, which begin at `next`; `seq` is answered.
+    fn ack(seq: u32, next: u32, beyond: &[u32]) -> Acknowledgement {
+        let bits = beyond.iter().fold(0, |bits, ahead| bits | 1_u64 << 63 >> ahead);
+        let data = Data {
+            flow: 1,
+            src: 0,
+            dst: 0,
+            seq,
+            plen: 16,
+            rlen: 0,
+            ridx: 0,
+            flags: 0,
+            route: Route::default(),
+        };
+        Acknowledgement { data, next, window: 1_000, from: 0, arrived: bits.to_be_bytes() }
+    }
+
+    /// Packets up to `count` sent, one a microsecond.
+    fn sent(count: u32) -> Unacknowledged {
+        let mut flow = Unacknowledged::new(1_000);
+        (0..count).for_each(|seq| flow.sent(at(seq.into()), &piece(seq)));
+        flow
+    }
+
+    #[test]
+    fn a_packet_is_lost_only_if_one_sent_much_later_has_arrived() {
+        let mut flow = sent(200);
+        // Round trips of 20 us; the first packet is missing.
+        for seq in 1..100 {
+            flow.acknowledge(
+                at(u64::from(seq) + 20),
+                &Acknowledgement { from: seq as u16, ..ack(seq, 0, &[0]) },
+            );
+            assert_eq!(flow.to_repeat(), None, "overtaken by one sent {seq} us later");
+        }
+        flow.acknowledge(at(120), &Acknowledgement { from: 100, ..ack(100, 0, &[0]) });
+        assert_eq!(flow.to_repeat(), Some(Piece { repeated: true, ..piece(0) }));
+        assert_eq!(flow.lost.len(), 1, "no others are so old");
+    }
+
+    #[test]
+    fn silence_costs_one_packet_at_a_time_and_longer_each_time() {
+        let mut flow = sent(3);
+        assert!(!flow.time_out(at(499)));
+        assert!(flow.time_out(at(500)));
+        assert_eq!(flow.to_repeat().map(|piece| piece.seq), Some(0));
+        assert_eq!(flow.deadline(), at(1_500), "twice the initial timeout");
+        flow.sent(at(510), &flow.to_repeat().expect("lost"));
+        assert_eq!((flow.repeats(), flow.repeated_bytes()), (1, 100));
+        // The repeat's answer is evidence on those sent long before it.
+        flow.acknowledge(at(530), &ack(0, 1, &[]));
+        assert_eq!(flow.to_repeat(), None, "500 us are the measure before a round trip is known");
+        assert_eq!(flow.deadline(), at(1_030), "the back-off has ended");
+        assert!(flow.time_out(flow.deadline()));
+        assert_eq!(flow.to_repeat().map(|piece| piece.seq), Some(1));
+    }
+
+    #[test]
+    fn an_answer_to_the_original_is_no_evidence_and_teaches_patience() {
+        let mut flow = sent(5);
+        flow.acknowledge(at(20), &ack(0, 1, &[]));
+        assert!(flow.time_out(flow.deadline()));
+        let repeat = flow.to_repeat().expect("the oldest");
+        flow.sent(at(1_000), &repeat);
+        flow.acknowledge(at(1_001), &ack(1, 2, &[]));
+        assert_eq!((flow.to_repeat(), flow.patience), (None, 2));
+    }
+
+    #[test]
+    fn a_closed_window_lets_one_packet_out() {
+        let mut flow = Unacknowledged::new(2);
+        for seq in 0..2 {
+            assert!(flow.allows(seq));
+            flow.sent(at(0), &piece(seq));
+        }
+        assert!(!flow.allows(2));
+        flow.acknowledge(at(20), &Acknowledgement { window: 0, ..ack(1, 2, &[]) });
+        assert!(flow.is_empty() && flow.allows(2));
+        flow.sent(at(30), &piece(2));
+        assert!(!flow.allows(3));
+        flow.acknowledge(at(40), &Acknowledgement { window: 2, ..ack(2, 3, &[]) });
+        assert!(flow.allows(4) && flow.is_empty());
+    }
+
+    #[test]
+    fn numbers_wrap() {
+        let mut flow = Unacknowledged { first: u32::MAX, limit: 3, ..Unacknowledged::new(0) };
+        for seq in [u32::MAX, 0, 1, 2] {
+            assert!(flow.allows(seq));
+            flow.sent(at(0), &piece(seq));
+        }
+        assert!(!flow.allows(3));
+        flow.acknowledge(at(10), &ack(1, u32::MAX, &[2]));
+        flow.acknowledge(at(11), &ack(0, 2, &[]));
+        assert_eq!((flow.first, flow.in_flight), (2, 1));
+    }
+
+    #[test]
+    fn nonsense_changes_nothing() {
+        let mut flow = sent(3);
+        for next in [4, 1 << 31, u32::MAX] {
+            flow.acknowledge(at(9), &ack(7, next, &[]));
+            assert_eq!((flow.first, flow.in_flight), (0, 3), "{next}");
+        }
+    }
+
+    #[test]
+    fn what_was_on_its_way_to_a_node_cut_off_is_sent_again_unless_it_has_arrived() {
+        let mut flow = sent(4);
+        flow.lose_all();
+        assert_eq!((flow.deadline(), flow.in_flight, flow.bytes_to_repeat(100)), (Time::NEVER, 0, 400));
+        flow.acknowledge(at(30), &ack(2, 1, &[1]));
+        assert_eq!(flow.to_repeat().map(|piece| piece.seq), Some(1));
+        flow.sent(at(40), &flow.to_repeat().expect("lost"));
+        assert_eq!(flow.to_repeat().map(|piece| piece.seq), Some(3), "2 has arrived");
+    }
+}

@@ -1,0 +1,81 @@
+//! The entry in the registry.
+
+use super::{CentralNode, Params, Push};
+use crate::fluid::Sharing;
+use crate::parameter::{Parameter, Value};
+use crate::registry::{Built, Info, Make, Plan, Transport, Unfit, View};
+use crate::transport::r2c2::outgoing::HEADER;
+use crate::transport::r2c2::{self, Fabric, SourceRoute, setup};
+use raddle_core::{Duration, NodeId, Parts};
+
+/// R2C2 with a central controller.
+pub const TRANSPORT: Transport =
+    Transport { info: INFO, make: Make::Whole { routings: setup::ROUTINGS, build }, fluid: Some(fluid) };
+
+const INFO: Info = Info {
+    name: "r2c2-central",
+    summary: "R2C2 with one node that computes all rates and tells them to the others, in place of broadcasts",
+    source: "Costa, Ballani, Razavi, Kash: R2C2: A Network Stack for Rack-scale Computers, SIGCOMM 2015, Fig. 19",
+    differs: &[
+        "messages are reconstructions: 36 bytes of header and 6 a rate, where some 12 and 4 would fit the paper's numbers",
+        "rates travel in Kbit/s, rounded down; a flow has no limiter until its first rate comes",
+        "messages lost to full queues are not sent again before discovery reports a change, or the next tick",
+        "nodes that cannot reach the controller go on with the rates they have",
+    ],
+    view: View::Local,
+    parameters: &[
+        Parameter::new("controller", Value::Count(0), "the node that computes; it has flows like the others")
+            .within(0.0, 65_535.0),
+        Parameter::choice("push", &["event", "tick"], "tell rates upon every event, or every rho"),
+        Parameter::new(
+            "rho",
+            Value::Duration(Duration::from_us(500)),
+            "interval between ticks, which end a period of demand estimation",
+        )
+        .within(1e6, f64::INFINITY),
+        setup::HEADROOM,
+        setup::ONLY_LASTING,
+        setup::SYNCHRONOUS,
+        setup::MTU,
+        setup::NIC_PACKETS,
+        setup::HOP_BITS,
+    ],
+};
+
+fn params(plan: &Plan<'_>) -> Result<Params, Unfit> {
+    let controller = NodeId(u32::try_from(plan.settings.count("controller")).expect("the parameter's range"));
+    if controller.index() >= plan.topology.node_count() || !plan.topology.is_host(controller) {
+        return Err(Unfit {
+            key: format!("scheme.{}.controller", INFO.name),
+            problem: format!("node {controller} is no host of this fabric"),
+            hint: "name a host, such as 0".into(),
+        });
+    }
+    let push = if plan.settings.choice("push") == "tick" { Push::Tick } else { Push::Event };
+    // Nobody broadcasts.
+    Ok(Params { r2c2: r2c2::Params { trees: 1, ..setup::params(plan) }, controller, push })
+}
+
+/// As a fluid, it is R2C2: what the controller costs is left out.
+fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
+    Ok(setup::fluid(plan, &params(plan)?.r2c2))
+}
+
+fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
+    let params = params(plan)?;
+    setup::check(plan, INFO.name, &params.r2c2)?;
+    let fabric = Fabric::new(plan.topology, params.r2c2);
+    let seed = plan.seed;
+    Ok(Built {
+        node: Box::new(move |id| Parts {
+            host: Some(Box::new(CentralNode::new(&fabric, &params, id, seed))),
+            forwarder: Some(Box::new(SourceRoute::new(params.r2c2.hop_bits))),
+        }),
+        queue: Box::new(|_| None),
+        agent: Box::new(|_| None),
+        header_bytes: HEADER as u32,
+        mtu: params.r2c2.mtu.into(),
+        handshake: false,
+        hear_of_departures: false,
+    })
+}

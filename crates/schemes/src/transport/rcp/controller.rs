@@ -1,0 +1,158 @@
+//! RCP's link controller: an equal share of the link's capacity for each flow that passes, counted exactly
+//! (specs/pdq.md §7).
+//!
+//! PDQ's authors keep `R := R + (T/d) (alpha (C - y) - beta q/d) / N`, rescaled whenever the number N of flows changes; that
+//! is `R = C_eff / N` with the [adapted capacity](crate::transport::adapted_capacity) C_eff, which is what is kept here. It may be N
+//! times the link's rate, so that flows held back elsewhere leave their share to others, while R never exceeds the rate.
+//!
+//! Cost a packet: a look-up of its flow.
+
+use crate::transport::adapted_capacity::{AdaptedCapacity, Gains};
+use crate::transport::live_flows::LiveFlows;
+use raddle_core::{Duration, FlowKey, Rate, Time};
+
+/// A flow of which nothing has been seen for so many average round trips is forgotten.
+const FORGOTTEN_AFTER: u64 = 20;
+
+/// What a packet on its way to the receiver means for the count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passing {
+    /// Its flow lives.
+    Live,
+    /// Its flow is over.
+    Over,
+}
+
+/// The controller of one link.
+#[derive(Debug)]
+pub struct Controller {
+    pub(super) capacity: AdaptedCapacity,
+    flows: LiveFlows<()>,
+}
+
+impl Controller {
+    /// Of a link of that rate at which nothing has passed. Until flows say how long their round trips are, they are `rtt`.
+    ///
+    /// # Panics
+    /// If `rtt` is zero.
+    #[must_use]
+    pub fn new(line: Rate, gains: Gains, rtt: Duration) -> Self {
+        Self { capacity: AdaptedCapacity::new(line, gains, rtt), flows: LiveFlows::new() }
+    }
+
+    /// A packet of a flow joins the queue on its way to the receiver; its sender knows of that round trip, or of none if it
+    /// is zero. Returns the most that the flow may send at, to stamp into the packet.
+    pub fn forward(&mut self, now: Time, flow: FlowKey, passing: Passing, rtt: Duration) -> Rate {
+        self.capacity.hear(rtt);
+        match passing {
+            Passing::Live => _ = self.flows.put(now, flow, ()),
+            Passing::Over => _ = self.flows.remove(flow),
+        }
+        self.flows.sweep(now, self.capacity.rtt() * FORGOTTEN_AFTER, |()| {});
+        self.capacity.limit(self.most());
+        self.share()
+    }
+
+    /// What each flow may send at now: to stamp into acknowledgements, which thus know of flows that were counted since.
+    #[must_use]
+    pub fn share(&self) -> Rate {
+        let share = self.capacity.get() / self.flows.len().max(1) as f64;
+        Rate::from_bps(share.min(self.capacity.line()) as u64)
+    }
+
+    /// How many flows pass.
+    #[must_use]
+    pub fn flows(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// A packet of so many bytes, of whatever kind, joins the queue.
+    pub fn joined(&mut self, now: Time, size: u32) {
+        let most = self.most();
+        self.capacity.joined(now, size, self.flows.len(), most);
+    }
+
+    /// How many times the link's rate capacity may be.
+    fn most(&self) -> f64 {
+        self.flows.len().max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GBPS: u64 = 1_000_000_000;
+    const RTT: Duration = Duration::from_us(120);
+
+    fn controller() -> Controller {
+        Controller::new(Rate::from_gbps(1), Gains { spare: 0.1, queue: 1.0 }, RTT)
+    }
+
+    fn at_us(us: u64) -> Time {
+        Time::ZERO + Duration::from_us(us)
+    }
+
+    fn live(controller: &mut Controller, us: u64, flow: FlowKey) -> u64 {
+        controller.forward(at_us(us), flow, Passing::Live, RTT).as_bps()
+    }
+
+    fn over(controller: &mut Controller, us: u64, flow: FlowKey) -> u64 {
+        controller.forward(at_us(us), flow, Passing::Over, RTT).as_bps()
+    }
+
+    #[test]
+    fn a_burst_of_syns_is_told_of_on_the_way_back() {
+        let mut controller = controller();
+        let stamped: Vec<u64> = (0..4).map(|flow| live(&mut controller, 0, FlowKey(flow))).collect();
+        assert_eq!(stamped, [GBPS, GBPS / 2, GBPS / 3, GBPS / 4], "together the harmonic number");
+        assert_eq!(controller.share().as_bps(), GBPS / 4);
+    }
+
+    #[test]
+    fn each_flow_counts_once_however_often_it_begins_and_ends() {
+        let mut controller = controller();
+        for flow in [1, 2, 1, 3, 2, 2, 1] {
+            live(&mut controller, 1, FlowKey(flow));
+        }
+        assert_eq!(controller.flows(), 3);
+        for (flow, left) in [(2, 2), (2, 2), (7, 2), (1, 1), (3, 0), (3, 0)] {
+            over(&mut controller, 2, FlowKey(flow));
+            assert_eq!(controller.flows(), left);
+        }
+        assert_eq!(controller.share().as_bps(), GBPS);
+    }
+
+    #[test]
+    fn a_flow_whose_end_is_lost_is_forgotten_and_one_that_lives_is_not() {
+        let mut controller = controller();
+        live(&mut controller, 0, FlowKey(1));
+        live(&mut controller, 0, FlowKey(2));
+        for us in (100..2_400).step_by(100) {
+            assert_eq!(live(&mut controller, us, FlowKey(2)), GBPS / 2, "at {us} us");
+        }
+        assert_eq!(live(&mut controller, 2_500, FlowKey(2)), GBPS);
+        assert_eq!(live(&mut controller, 2_600, FlowKey(1)), GBPS / 2, "it was only slow");
+    }
+
+    #[test]
+    fn what_flows_held_back_elsewhere_leave_goes_to_the_others_and_no_further_than_the_links_rate() {
+        let mut controller = controller();
+        for flow in 0..3 {
+            live(&mut controller, 0, FlowKey(flow));
+        }
+        // A third of the link is used: 10% of the other two thirds a round trip, up to three times the link.
+        let share = controller.share().as_bps();
+        for packet in 0..10_000_u64 {
+            let us = 36 * packet;
+            live(&mut controller, us, FlowKey(packet % 3));
+            controller.joined(at_us(us), 1_500);
+            controller.capacity.left(1_500);
+        }
+        assert!(share < GBPS / 2);
+        assert_eq!(controller.share().as_bps(), GBPS);
+        over(&mut controller, 360_000, FlowKey(0));
+        over(&mut controller, 360_000, FlowKey(1));
+        assert!(controller.capacity.get() <= 1e9, "one flow cannot use more");
+    }
+}

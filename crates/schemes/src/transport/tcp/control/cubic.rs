@@ -1,0 +1,245 @@
+//! CUBIC's window (RFC 9438): after a loss it grows as a cubic function of the time since, slowly around the window
+//! at which segments were lost.
+//!
+//! At the round trips of data centers the function takes seconds to rise, so that the Reno-friendly region rules.
+
+use super::{Acknowledged, CongestionControl, LossSign, Window};
+use crate::registry::{Info, Make, Transport};
+use crate::transport::tcp::scheme;
+use raddle_core::Time;
+
+/// TCP CUBIC.
+pub const TRANSPORT: Transport = Transport {
+    info: Info {
+        name: "tcp-cubic",
+        summary: "TCP CUBIC with selective acknowledgements",
+        source: "RFC 9438, with the loss recovery of tcp-newreno",
+        differs: &[
+            "slow start ends by a loss or at its threshold: no HyStart++",
+            "time in which the application sends less than the window counts as well",
+            scheme::DIFFERS[0],
+            scheme::DIFFERS[1],
+            scheme::DIFFERS[2],
+            scheme::DIFFERS[3],
+        ],
+        ..scheme::INFO
+    },
+    make: Make::Hosts(scheme::build::<Cubic>),
+    fluid: Some(scheme::fluid),
+};
+
+/// The cubic function's coefficient, in segments a cubic second.
+const C: f64 = 0.4;
+/// What is left of the window after a loss.
+const BETA: f64 = 0.7;
+/// Growth of a Reno that reduces by [`BETA`] and sends as much as one that halves, in segments a round trip (§4.3).
+const RENO_GROWTH: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+/// By how much the window grows at most in a round trip (§4.4).
+const MOST_GROWTH: f64 = 1.5;
+
+/// What CUBIC remembers. Windows are in segments.
+#[derive(Debug, Default)]
+pub struct Cubic {
+    /// The window before the last reduction, or less if capacity is to be given up (`W_max`); 0 is unknown.
+    w_max: f64,
+    /// The window before the last reduction (`cwnd_prior`).
+    prior: f64,
+    /// Since the last reduction, once slow start has ended.
+    epoch: Option<Epoch>,
+}
+
+/// A stage of congestion avoidance.
+#[derive(Debug)]
+struct Epoch {
+    start: Time,
+    /// Seconds from the start at which the function reaches `w_max` (`K`).
+    k: f64,
+    /// What Reno's window would be (`W_est`).
+    reno: f64,
+    /// The part of a byte by which the window should be larger.
+    fraction: f64,
+}
+
+impl Cubic {
+    /// The function `seconds` after the start of the epoch (§4.2, eq. 1).
+    fn window_at(&self, k: f64, seconds: f64) -> f64 {
+        let t = seconds - k;
+        C * t * t * t + self.w_max
+    }
+}
+
+impl CongestionControl for Cubic {
+    fn acknowledged(&mut self, window: &mut Window, ack: &Acknowledged) {
+        if !ack.may_grow {
+            return;
+        }
+        if window.is_in_slow_start() {
+            window.grow(ack.bytes, ack.mss);
+            return;
+        }
+        let mss = f64::from(ack.mss);
+        let cwnd = window.cwnd() as f64 / mss;
+        let mut epoch = self.epoch.take().unwrap_or_else(|| {
+            self.w_max = self.w_max.max(cwnd); // §4.8 and §4.10: a stage that no reduction began
+            Epoch { start: ack.now, k: libm::cbrt((self.w_max - cwnd) / C), reno: cwnd, fraction: 0.0 }
+        });
+        let acked = ack.bytes as f64 / mss;
+        let growth = if epoch.reno < self.prior { RENO_GROWTH } else { 1.0 };
+        epoch.reno += growth * acked / cwnd;
+        let elapsed = ack.now.since(epoch.start).as_secs_f64();
+        if self.window_at(epoch.k, elapsed) < epoch.reno {
+            window.set_cwnd(window.cwnd().max((epoch.reno * mss) as u64));
+        } else {
+            let after = self.window_at(epoch.k, elapsed + ack.round_trip.as_secs_f64());
+            let target = after.clamp(cwnd, MOST_GROWTH * cwnd);
+            let more = (target - cwnd) / cwnd * acked * mss + epoch.fraction;
+            let whole = libm::floor(more);
+            epoch.fraction = more - whole;
+            window.set_cwnd(window.cwnd() + whole as u64);
+        }
+        self.epoch = Some(epoch);
+    }
+
+    fn lost(&mut self, window: &mut Window, flight: u64, mss: u16, sign: LossSign) {
+        self.epoch = None;
+        self.prior = flight as f64 / f64::from(mss);
+        self.w_max = match sign {
+            LossSign::Timeout => 0.0, // §4.8
+            // Fast convergence (§4.7): a window that shrinks gives up more.
+            LossSign::Duplicates if self.prior < self.w_max => self.prior * (1.0 + BETA) / 2.0,
+            LossSign::Duplicates => self.prior,
+        };
+        window.set_ssthresh((flight as f64 * BETA) as u64, mss);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::tcp::Params;
+    use raddle_core::Duration;
+
+    const MSS: u16 = 1_000;
+
+    /// A flow that fills its window, its round trips one after the other.
+    struct Flow {
+        cubic: Cubic,
+        window: Window,
+        now: Time,
+        round_trip: Duration,
+    }
+
+    impl Flow {
+        /// A flow with a window of so many segments, and a loss.
+        fn reduced_from(segments: u64, round_trip: Duration) -> Self {
+            let params = Params { mss: MSS, ..Params::default() };
+            let mut flow =
+                Self { cubic: Cubic::default(), window: Window::new(&params), now: Time::ZERO, round_trip };
+            flow.lose(segments, LossSign::Duplicates);
+            flow
+        }
+
+        /// Loses a segment of a window of so many, and recovers.
+        fn lose(&mut self, segments: u64, sign: LossSign) {
+            self.cubic.lost(&mut self.window, segments * u64::from(MSS), MSS, sign);
+            self.window.set_cwnd(self.window.ssthresh());
+        }
+
+        /// A round trip passes, and an acknowledgement of each segment comes.
+        fn round(&mut self) {
+            self.now += self.round_trip;
+            for _ in 0..self.window.cwnd() / u64::from(MSS) {
+                let ack = Acknowledged {
+                    now: self.now,
+                    bytes: MSS.into(),
+                    una: 0,
+                    max: 0,
+                    mss: MSS,
+                    round_trip: self.round_trip,
+                    marked: false,
+                    may_grow: true,
+                    recovering: false,
+                };
+                self.cubic.acknowledged(&mut self.window, &ack);
+            }
+        }
+
+        fn rounds(&mut self, count: usize) -> &mut Self {
+            for _ in 0..count {
+                self.round();
+            }
+            self
+        }
+
+        /// The window in segments.
+        fn cwnd(&self) -> f64 {
+            self.window.cwnd() as f64 / f64::from(MSS)
+        }
+    }
+
+    fn assert_near(value: f64, expected: f64, tolerance: f64) {
+        assert!((value - expected).abs() <= tolerance, "{value}, not {expected}");
+    }
+
+    /// RFC 9438 §4.2 by hand: from 1,000 segments to 700, K = cbrt(300 / 0.4) = 9.0856 s.
+    #[test]
+    fn oracle_7_3_cubic_growth_follows_the_function() {
+        let mut flow = Flow::reduced_from(1_000, Duration::from_ms(100));
+        assert_near(flow.cwnd(), 700.0, 0.0);
+        flow.round(); // the epoch begins with the first acknowledgement
+        for (seconds, expected) in
+            [(1, 788.46), (3, 909.89), (6, 988.25), (9, 1_000.0), (12, 1_009.90), (15, 1_082.75)]
+        {
+            let passed = flow.now.since(Time::ZERO).as_ps() / 100_000_000_000;
+            flow.rounds(usize::try_from(seconds * 10 + 1 - passed).expect("few"));
+            // The window is what the function is to be a round trip later.
+            assert_near(flow.cwnd(), expected, expected * 0.006);
+        }
+    }
+
+    /// At a round trip of 100 us the function does not move, and Reno's estimate rules: 3·0.3/1.7 = 0.529 segments a
+    /// round trip, and one once it is back at where the loss was (§4.3).
+    #[test]
+    fn oracle_7_3_short_round_trips_are_reno_friendly() {
+        let mut flow = Flow::reduced_from(100, Duration::from_us(100));
+        let slow = flow.rounds(20).cwnd();
+        assert_near(slow, 70.0 + 20.0 * 0.529, 0.3);
+        flow.rounds(40);
+        let back = flow.cwnd();
+        assert!(back > 100.0, "{back} after 30 segments at 0.529 a round trip");
+        assert_near(flow.rounds(10).cwnd() - back, 10.0, 0.2);
+    }
+
+    #[test]
+    fn oracle_7_3_fast_convergence_gives_up_capacity() {
+        let mut flow = Flow::reduced_from(100, Duration::from_ms(10));
+        assert_near(flow.cubic.w_max, 100.0, 0.0);
+        flow.lose(80, LossSign::Duplicates);
+        assert_near(flow.cubic.w_max, 80.0 * 0.85, 1e-9);
+        assert_near(flow.cwnd(), 56.0, 0.0);
+        flow.lose(90, LossSign::Duplicates);
+        assert_near(flow.cubic.w_max, 90.0, 0.0);
+    }
+
+    /// §4.8: after a timeout and slow start, K is 0 and the function starts from the window reached.
+    #[test]
+    fn a_timeout_forgets_where_the_loss_was() {
+        let mut flow = Flow::reduced_from(1_000, Duration::from_ms(100));
+        flow.lose(1_000, LossSign::Timeout);
+        flow.rounds(1);
+        let Some(epoch) = &flow.cubic.epoch else { panic!("slow start has ended") };
+        assert_near(epoch.k, 0.0, 0.0);
+        assert_near(flow.cubic.w_max, 700.0, 0.0);
+        flow.rounds(50); // 5 s: 700 + 0.4·5.1³ by the function
+        assert_near(flow.cwnd(), 753.0, 753.0 * 0.01);
+    }
+
+    #[test]
+    fn a_round_trip_grows_the_window_by_half_at_most() {
+        let mut flow = Flow::reduced_from(10, Duration::from_ms(100_000));
+        flow.rounds(1);
+        let before = flow.cwnd();
+        flow.round(); // 100 s: the function is beyond 400,000
+        assert!(flow.cwnd() > before * 1.4 && flow.cwnd() <= before * 1.65, "{before} to {}", flow.cwnd());
+    }
+}

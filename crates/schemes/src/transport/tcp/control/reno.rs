@@ -1,0 +1,53 @@
+//! Reno: NewReno's window, with an earlier end of fast recovery (RFC 5681 §3.2).
+
+use super::{Acknowledged, CongestionControl, LossSign, NewReno, Window};
+use crate::parameter::Parameter;
+use crate::registry::{Info, Make, Transport};
+use crate::transport::tcp::scheme::{self, Defaults};
+use raddle_core::Duration;
+
+/// TCP Reno, as PDQ was compared with.
+pub const TRANSPORT: Transport = Transport {
+    info: Info {
+        name: "tcp-reno",
+        summary: "TCP Reno with a small retransmission timeout against incast, the baseline of PDQ",
+        source: "RFC 5681, 6298; Vasudevan et al., SIGCOMM 2009 (the timeout); specs/pdq.md §8 (the defaults)",
+        differs: &[
+            "after a timeout, duplicates of what was sent before it start no fast retransmit (RFC 6582 §3.2, step 1)",
+            "opens with a handshake by default; MSS, window scale and SACK are known without options",
+            scheme::DIFFERS[0],
+            scheme::DIFFERS[2],
+            scheme::DIFFERS[3],
+        ],
+        parameters: &PARAMETERS,
+        ..scheme::INFO
+    },
+    make: Make::Hosts(scheme::build::<Reno>),
+    fluid: Some(scheme::fluid),
+};
+
+const PARAMETERS: [Parameter; 12] = scheme::parameters(&Defaults {
+    initial_window: 2,
+    sack: false,
+    limited_transmit: false,
+    handshake: true,
+    min_rto: Duration::from_us(200),
+});
+
+/// The window of [`NewReno`], whose fast recovery repairs one loss: of several in a window, each is a reason to halve it
+/// again, or to wait for the timeout.
+#[derive(Debug, Default)]
+pub struct Reno(NewReno);
+
+impl CongestionControl for Reno {
+    const ENDS_RECOVERY_EARLY: bool = true;
+
+    #[inline]
+    fn acknowledged(&mut self, window: &mut Window, ack: &Acknowledged) {
+        self.0.acknowledged(window, ack);
+    }
+
+    fn lost(&mut self, window: &mut Window, flight: u64, mss: u16, sign: LossSign) {
+        self.0.lost(window, flight, mss, sign);
+    }
+}

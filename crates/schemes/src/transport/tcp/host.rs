@@ -1,0 +1,225 @@
+//! The host: hands packets to flows, and asks flows for packets.
+
+use super::control::CongestionControl;
+use super::finished::Finished;
+use super::receiver::{Acknowledge, Receiver, acknowledgement};
+use super::sender::Sender;
+use super::table::Table;
+use super::{Params, packet};
+use crate::transport::five_tuple;
+use raddle_core::{Flow, FlowKey, Header, Host, Input, NodeId, Output, Packet, Ports, Report, Time};
+use raddle_wire::tcp::{SYN, Segment};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A host of TCP flows, both ways, on three cache lines. `C` is the congestion control of those that it sends.
+#[derive(Debug)]
+#[repr(align(64))]
+pub struct TcpHost<C> {
+    params: Arc<Params>,
+    senders: Table<Sender<C>>,
+    receivers: Table<Receiver>,
+    /// What to hand out next, in order.
+    due: VecDeque<Line>,
+    node: NodeId,
+    flows_sent: u64,
+    finished: Box<Finished>,
+}
+
+/// Something on a cache line of its own.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Line(Due);
+
+/// Something to hand out.
+#[derive(Debug)]
+enum Due {
+    /// An acknowledgement.
+    Packet(Packet),
+    Report(Report),
+    /// Whatever the sender in this slot may send.
+    Data(u32),
+}
+
+impl<C: CongestionControl> TcpHost<C> {
+    /// The host of `node`. Hosts may share their parameters.
+    ///
+    /// # Panics
+    /// If a parameter is outside the range that [`Params`] states.
+    #[must_use]
+    pub fn new(node: NodeId, params: impl Into<Arc<Params>>) -> Self {
+        let params = params.into();
+        assert!(params.mss > 0 && params.initial_window > 0, "a segment may be sent");
+        assert!(params.window_field() >= params.mss.div_ceil(1_024), "a segment fits the receive window");
+        Self {
+            params,
+            senders: Table::new(),
+            receivers: Table::new(),
+            due: VecDeque::with_capacity(2), // what a packet or a flow may lead to
+            node,
+            flows_sent: 0,
+            finished: Box::default(),
+        }
+    }
+
+    fn open(&mut self, flow: &Flow) {
+        let sender = Sender::new(flow, five_tuple::ports(self.flows_sent), &self.params);
+        self.flows_sent += 1;
+        let key = sender.key(self.node);
+        let slot = self.senders.insert(key, sender);
+        self.due.push_back(Line(Due::Report(Report::Opened { flow: flow.id, key })));
+        self.due.push_back(Line(Due::Data(slot)));
+    }
+
+    /// Takes in a segment of a flow that this host receives.
+    fn receive(&mut self, now: Time, segment: &Segment) {
+        let key = segment.key();
+        let Some(slot) = self.receivers.find(key).or_else(|| self.accept(now, key, segment)) else { return };
+        let receiver = self.receivers.flow(slot);
+        if C::ECN.is_capable()
+            && let Some(before) = receiver.note_mark(segment, &self.params)
+        {
+            self.due.push_back(Line(Due::Packet(before)));
+        }
+        let acknowledge = receiver.receive(now, segment, &self.params);
+        let reply = if segment.flags & SYN != 0 {
+            receiver.syn_ack(C::ECN, &self.params)
+        } else if acknowledge == Acknowledge::Now {
+            receiver.ack(&self.params)
+        } else {
+            let due = receiver.ack_due();
+            self.receivers.arm(slot, due);
+            return; // no flow ends with a delayed acknowledgement
+        };
+        let is_complete = receiver.is_complete();
+        self.due.push_back(Line(Due::Packet(reply)));
+        if is_complete {
+            let (reorder_peak, ack) = (receiver.reorder_peak(), receiver.acknowledged(&self.params));
+            self.finished.insert(now, key, ack);
+            self.receivers.remove(key);
+            self.due.push_back(Line(Due::Report(Report::Delivered { key, reorder_peak })));
+        }
+    }
+
+    /// A slot for a flow of which this is the first segment; none if it has ended, or has to begin in another way.
+    #[cold]
+    fn accept(&mut self, now: Time, key: FlowKey, segment: &Segment) -> Option<u32> {
+        if let Some(ack) = self.finished.find(now, key) {
+            let answer = acknowledgement(
+                (segment.dst, segment.dst_port),
+                (segment.src, segment.src_port),
+                ack,
+                &self.params,
+            );
+            self.due.push_back(Line(Due::Packet(packet(answer))));
+            return None;
+        }
+        if self.params.handshake && segment.flags & SYN == 0 {
+            return None;
+        }
+        Some(self.receivers.insert(key, Receiver::new(segment, &self.params)))
+    }
+
+    /// Takes in a segment that answers a flow that this host sends.
+    fn acknowledged(&mut self, now: Time, segment: &Segment) {
+        let key = segment.key();
+        let Some(slot) = self.senders.find(key) else { return };
+        let sender = self.senders.flow(slot);
+        sender.acknowledge(now, segment, &self.params);
+        if sender.is_closed() {
+            let retransmissions = sender.retransmissions();
+            self.senders.remove(key);
+            self.due.push_back(Line(Due::Report(Report::Closed { key, retransmissions })));
+        } else {
+            self.due.push_back(Line(Due::Data(slot)));
+        }
+    }
+
+    /// Wakes the next flow whose time has come.
+    #[cold]
+    fn expire(&mut self, now: Time) {
+        if let Some(slot) = self.senders.expired(now) {
+            let sender = self.senders.flow(slot);
+            if sender.expire(now, &self.params) {
+                self.due.push_back(Line(Due::Data(slot)));
+            } else {
+                let (key, retransmissions) = (sender.key(self.node), sender.retransmissions());
+                self.senders.remove(key);
+                self.finished.given_up.push((key, retransmissions));
+            }
+        } else if let Some(slot) = self.receivers.expired(now) {
+            let receiver = self.receivers.flow(slot);
+            if receiver.ack_due() <= now {
+                let ack = receiver.ack(&self.params);
+                self.due.push_back(Line(Due::Packet(ack)));
+            } else {
+                let due = receiver.ack_due();
+                self.receivers.arm(slot, due);
+            }
+        }
+    }
+}
+
+impl<C: CongestionControl> Host for TcpHost<C> {
+    fn handle(&mut self, now: Time, input: Input<'_>) {
+        match input {
+            Input::Flow(flow) => self.open(flow),
+            Input::Packet { packet: Packet { header: Header::Tcp(segment), .. }, .. } => {
+                if segment.from_data_sender() {
+                    self.receive(now, segment);
+                } else {
+                    self.acknowledged(now, segment);
+                }
+            }
+            Input::Packet { .. }
+            | Input::Corrupted { .. }
+            | Input::Sent(_)
+            | Input::Dropped { .. }
+            | Input::Link { .. } => {}
+        }
+    }
+
+    fn poll(&mut self, now: Time, _: &Ports<'_>) -> Output {
+        loop {
+            match self.due.pop_front().map(|Line(due)| due) {
+                Some(Due::Data(slot)) => {
+                    let sender = self.senders.flow(slot);
+                    if let Some(packet) = sender.next_packet(now, self.node, &self.params) {
+                        self.due.push_front(Line(Due::Data(slot)));
+                        return Output::Send { packet, port: None };
+                    }
+                    let at = sender.next_expiry();
+                    self.senders.arm(slot, at);
+                }
+                Some(Due::Packet(packet)) => return Output::Send { packet, port: None },
+                Some(Due::Report(report)) => return Output::Report(report),
+                None => {
+                    let at = self.senders.next_expiry().min(self.receivers.next_expiry());
+                    if at > now {
+                        return if at == Time::NEVER { Output::Idle } else { Output::WakeAt(at) };
+                    }
+                    self.expire(now);
+                }
+            }
+        }
+    }
+
+    fn retransmissions(&self) -> Vec<(FlowKey, u32)> {
+        let sending = self.senders.flows().map(|(key, sender)| (key, sender.retransmissions()));
+        let mut counts: Vec<_> = self.finished.given_up.iter().copied().chain(sending).collect();
+        counts.sort_by_key(|&(key, _)| key);
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::control::NewReno;
+    use super::*;
+
+    #[test]
+    fn a_host_takes_three_cache_lines_and_one_for_what_is_due() {
+        assert_eq!(size_of::<TcpHost<NewReno>>(), 3 * 64);
+        assert_eq!(size_of::<Line>(), 64);
+    }
+}

@@ -1,0 +1,245 @@
+//! One flow's receiving side: what has come in, and what to acknowledge.
+
+use super::{Params, WINDOW_SCALE, packet, unwrap_sequence, wrap_sequence};
+use crate::transport::ranges::Ranges;
+use raddle_core::{Packet, Time};
+use raddle_wire::Ecn;
+use raddle_wire::tcp::{ACK, ECE, FIN, SYN, Segment};
+use std::num::NonZeroU64;
+
+/// A flow that this host receives.
+#[derive(Debug)]
+pub(super) struct Receiver {
+    /// This host, and the flow's sender.
+    src: u32,
+    dst: u32,
+    src_port: u16,
+    dst_port: u16,
+    reorder_peak: u32,
+    /// Whether the last segment was marked (`DCTCP.CE`), if that is looked at.
+    marked: bool,
+    /// Next number expected.
+    nxt: u64,
+    /// One past the FIN, once it is known.
+    end: Option<NonZeroU64>,
+    /// What has come in beyond `nxt`, while there is any.
+    waiting: Option<Box<Waiting>>,
+    /// When a delayed acknowledgement is due; [`Time::NEVER`] if none is owed.
+    ack_due: Time,
+}
+
+/// What has come in too early.
+#[derive(Debug, Default)]
+struct Waiting {
+    ranges: Ranges,
+    /// A number in each of the ranges that changed last, the latest first.
+    recent: [u64; 3],
+}
+
+/// Whether a segment is to be acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Acknowledge {
+    /// Now.
+    Now,
+    /// With the next segment, or at [`Receiver::ack_due`].
+    Later,
+}
+
+impl Receiver {
+    /// A receiver that has seen nothing; `first` is any segment of the flow's.
+    pub(super) fn new(first: &Segment, params: &Params) -> Self {
+        Self {
+            src: first.dst,
+            dst: first.src,
+            src_port: first.dst_port,
+            dst_port: first.src_port,
+            reorder_peak: 0,
+            marked: false,
+            nxt: u64::from(!params.handshake),
+            end: None,
+            waiting: None,
+            ack_due: Time::NEVER,
+        }
+    }
+
+    /// Whether everything has come in, the FIN included.
+    pub(super) fn is_complete(&self) -> bool {
+        self.end.is_some_and(|end| end.get() == self.nxt)
+    }
+
+    /// Most packets that waited for an earlier one.
+    pub(super) fn reorder_peak(&self) -> u32 {
+        self.reorder_peak
+    }
+
+    /// When [`ack`](Self::ack) is due.
+    pub(super) fn ack_due(&self) -> Time {
+        self.ack_due
+    }
+
+    /// Looks whether a segment about to be taken in is marked. Where marks begin or end, what has come in before and is
+    /// not acknowledged yet is, so that the sender can tell how much was marked (RFC 8257 §3.2).
+    pub(super) fn note_mark(&mut self, segment: &Segment, params: &Params) -> Option<Packet> {
+        let marked = segment.ecn == Ecn::Ce;
+        if marked == self.marked {
+            return None;
+        }
+        let before = (self.ack_due != Time::NEVER).then(|| self.ack(params));
+        self.marked = marked;
+        before
+    }
+
+    /// Takes in a segment of the flow's.
+    pub(super) fn receive(&mut self, now: Time, segment: &Segment, params: &Params) -> Acknowledge {
+        let (fin, syn) = (segment.flags & FIN != 0, segment.flags & SYN != 0);
+        let from = unwrap_sequence(segment.seq, self.nxt, params.initial_sequence);
+        let window = u64::from(params.window_field()) << WINDOW_SCALE;
+        let Some((from, to)) = from
+            .map(|from| (from, from + u64::from(segment.plen) + u64::from(fin) + u64::from(syn)))
+            .filter(|&(_, to)| self.nxt < to && to <= self.nxt + window + 1)
+        else {
+            return Acknowledge::Now; // seen before, or beyond the window
+        };
+        if fin {
+            self.end = NonZeroU64::new(to);
+        }
+        if from > self.nxt {
+            let waiting = self.waiting.get_or_insert_default();
+            waiting.insert(from, to);
+            let bytes = waiting.ranges.total() - u64::from(self.end.is_some());
+            let packets = u32::try_from(bytes.div_ceil(params.mss.into())).unwrap_or(u32::MAX);
+            self.reorder_peak = self.reorder_peak.max(packets);
+            return Acknowledge::Now;
+        }
+        self.nxt = to;
+        if let Some(waiting) = &mut self.waiting {
+            self.nxt = waiting.ranges.gap(to).0;
+            waiting.ranges.remove_below(self.nxt);
+            if waiting.ranges.total() == 0 {
+                self.waiting = None;
+            }
+            return Acknowledge::Now;
+        }
+        if fin || syn || self.ack_due != Time::NEVER {
+            return Acknowledge::Now;
+        }
+        let Some(delay) = params.delayed_ack else { return Acknowledge::Now };
+        self.ack_due = now + delay;
+        Acknowledge::Later
+    }
+
+    /// The number acknowledged, as the wire shows it.
+    pub(super) fn acknowledged(&self, params: &Params) -> u32 {
+        wrap_sequence(self.nxt, params.initial_sequence)
+    }
+
+    /// The acknowledgement of all that has come in.
+    pub(super) fn ack(&mut self, params: &Params) -> Packet {
+        self.ack_due = Time::NEVER;
+        let mut segment = self.acknowledgement(params);
+        if self.marked {
+            segment.flags |= ECE;
+        }
+        if let Some(waiting) = self.waiting.as_ref().filter(|_| params.sack) {
+            let wrap = |sequence| wrap_sequence(sequence, params.initial_sequence);
+            for (from, to) in waiting.blocks() {
+                segment.sack[usize::from(segment.sack_count)] = (wrap(from), wrap(to));
+                segment.sack_count += 1;
+            }
+        }
+        packet(segment)
+    }
+
+    /// The SYN-ACK.
+    pub(super) fn syn_ack(&self, ecn: Ecn, params: &Params) -> Packet {
+        let [syn, next] = [0, 1].map(|sequence| wrap_sequence(sequence, params.initial_sequence));
+        packet(Segment { flags: SYN | ACK, seq: syn, ack: next, ecn, ..self.acknowledgement(params) })
+    }
+
+    fn acknowledgement(&self, params: &Params) -> Segment {
+        acknowledgement(
+            (self.src, self.src_port),
+            (self.dst, self.dst_port),
+            self.acknowledged(params),
+            params,
+        )
+    }
+}
+
+impl Waiting {
+    /// Takes in `[from, to)`.
+    fn insert(&mut self, from: u64, to: u64) {
+        self.ranges.insert(from, to);
+        let changed = self.ranges.containing(from);
+        let mut recent = [from, 0, 0];
+        let others = self.recent.iter().filter(|&&old| {
+            let range = self.ranges.containing(old);
+            range.is_some() && range != changed
+        });
+        for (to, &old) in recent[1..].iter_mut().zip(others) {
+            *to = old;
+        }
+        self.recent = recent;
+    }
+
+    /// The ranges to report: the one that changed last comes first (RFC 2018 §4).
+    fn blocks(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.recent.iter().filter_map(|&at| self.ranges.containing(at))
+    }
+}
+
+/// A pure acknowledgement up to `ack`, from one address and port to the other.
+pub(super) fn acknowledgement(from: (u32, u16), to: (u32, u16), ack: u32, params: &Params) -> Segment {
+    Segment {
+        src: from.0,
+        dst: to.0,
+        src_port: from.1,
+        dst_port: to.1,
+        seq: wrap_sequence(1, params.initial_sequence),
+        ack,
+        flags: ACK,
+        window: params.window_field(),
+        ..Segment::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A hundred bytes.
+    const DATA: Segment = Segment {
+        src: 3,
+        dst: 4,
+        src_port: 5,
+        dst_port: 6,
+        seq: 1,
+        ack: 1,
+        flags: ACK,
+        sack_count: 0,
+        window: 0,
+        plen: 100,
+        ecn: Ecn::NotEct,
+        sack: [(0, 0); 3],
+    };
+
+    #[test]
+    fn blocks_come_with_the_latest_first_and_without_what_is_acknowledged() {
+        let params = Params::default();
+        let mut receiver = Receiver::new(&DATA, &params);
+        let mut answer_to = |seq| {
+            let segment = Segment { seq, ..DATA };
+            assert_eq!(receiver.receive(Time::ZERO, &segment, &params), Acknowledge::Now);
+            let raddle_core::Header::Tcp(ack) = receiver.ack(&params).header else { panic!("not TCP") };
+            (ack.ack, ack.sack_blocks().to_vec())
+        };
+        assert_eq!(answer_to(501), (1, vec![(501, 601)]));
+        assert_eq!(answer_to(701), (1, vec![(701, 801), (501, 601)]));
+        assert_eq!(answer_to(301), (1, vec![(301, 401), (701, 801), (501, 601)]));
+        assert_eq!(answer_to(1), (101, vec![(301, 401), (701, 801), (501, 601)]));
+        assert_eq!(answer_to(101), (201, vec![(301, 401), (701, 801), (501, 601)]));
+        assert_eq!(answer_to(201), (401, vec![(701, 801), (501, 601)]));
+        assert_eq!(answer_to(901), (401, vec![(901, 1001), (701, 801), (501, 601)]));
+        assert_eq!(answer_to(601), (401, vec![(501, 801), (901, 1001)]));
+    }
+}

@@ -1,0 +1,216 @@
+//! The host: sends flows at their rates, and puts together what it receives.
+
+use super::Params;
+use crate::transport::five_tuple;
+use crate::transport::ranges::Ranges;
+use raddle_core::{
+    Bytes, Flow, FlowKey, Header, Host, Input, NodeId, Output, Packet, Ports, Rate, Report, Time,
+};
+use raddle_wire::udp::Datagram;
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// A host of UDP flows, both ways.
+#[derive(Debug)]
+pub struct UdpHost {
+    params: Params,
+    node: NodeId,
+    flows_sent: u64,
+    /// Flows that have a rate, by when their next packet is due.
+    paced: BinaryHeap<Reverse<Paced>>,
+    /// Flows that take what there is, in turn.
+    greedy: VecDeque<Sending>,
+    receiving: FxHashMap<FlowKey, Receiving>,
+    reports: VecDeque<Report>,
+}
+
+/// A flow that has a rate. Flows due at the same time go in the order in which they began.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Paced {
+    due: Time,
+    number: u64,
+    rate: Rate,
+    flow: Sending,
+}
+
+/// What is left to send of a flow.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Sending {
+    start: Time,
+    dst: u32,
+    ports: (u16, u16),
+    size: u64,
+    sent: u64,
+}
+
+/// What has come in of a flow.
+#[derive(Debug, Default)]
+struct Receiving {
+    ranges: Ranges,
+    reorder_peak: u32,
+}
+
+impl UdpHost {
+    /// The host of `node`.
+    ///
+    /// # Panics
+    /// If packets have no payload.
+    #[must_use]
+    pub fn new(node: NodeId, params: Params) -> Self {
+        assert!(params.payload > 0, "a packet carries something");
+        Self {
+            params,
+            node,
+            flows_sent: 0,
+            paced: BinaryHeap::new(),
+            greedy: VecDeque::new(),
+            receiving: FxHashMap::default(),
+            reports: VecDeque::new(),
+        }
+    }
+
+    fn open(&mut self, now: Time, flow: &Flow) {
+        let number = self.flows_sent;
+        self.flows_sent += 1;
+        let ports = five_tuple::ports(number);
+        let sending = Sending { start: now, dst: flow.dst.0, ports, size: flow.size.0, sent: 0 };
+        self.reports.push_back(Report::Opened { flow: flow.id, key: sending.key(self.node) });
+        match flow.app_rate.or(self.params.rate) {
+            Some(rate) => self.paced.push(Reverse(Paced { due: now, number, rate, flow: sending })),
+            None => self.greedy.push_back(sending),
+        }
+    }
+
+    fn receive(&mut self, datagram: &Datagram) {
+        if datagram.plen == 0 {
+            return;
+        }
+        let key = datagram.key();
+        let receiving = self.receiving.entry(key).or_default();
+        receiving.take(datagram);
+        if receiving.ranges.total() == datagram.size {
+            let reorder_peak = receiving.reorder_peak;
+            self.receiving.remove(&key);
+            self.reports.push_back(Report::Delivered { key, reorder_peak });
+        }
+    }
+
+    /// The next packet of a flow at a rate, if one is due.
+    fn next_paced(&mut self, now: Time) -> Option<Packet> {
+        self.paced.peek().filter(|Reverse(paced)| paced.due <= now)?;
+        let Reverse(mut paced) = self.paced.pop()?;
+        let packet = self.next_packet(&mut paced.flow);
+        if paced.flow.sent < paced.flow.size {
+            paced.due = paced.flow.start + paced.rate.time_for(Bytes(paced.flow.sent));
+            self.paced.push(Reverse(paced));
+        }
+        Some(packet)
+    }
+
+    /// The next packet of a flow without a rate.
+    fn next_greedy(&mut self) -> Option<Packet> {
+        let mut flow = self.greedy.pop_front()?;
+        let packet = self.next_packet(&mut flow);
+        if flow.sent < flow.size {
+            self.greedy.push_back(flow);
+        }
+        Some(packet)
+    }
+
+    /// The next packet of a flow; the last closes it.
+    fn next_packet(&mut self, flow: &mut Sending) -> Packet {
+        let plen = (flow.size - flow.sent).min(self.params.payload.into()) as u16;
+        let datagram = Datagram {
+            src: self.node.0,
+            dst: flow.dst,
+            src_port: flow.ports.0,
+            dst_port: flow.ports.1,
+            plen,
+            offset: flow.sent,
+            size: flow.size,
+            ..Datagram::default()
+        };
+        flow.sent += u64::from(plen);
+        if flow.sent == flow.size {
+            self.reports.push_back(Report::Closed { key: flow.key(self.node), retransmissions: 0 });
+        }
+        Packet::new(Datagram::LEN as u32 + u32::from(plen), Header::Udp(datagram))
+    }
+}
+
+impl Sending {
+    fn key(&self, src: NodeId) -> FlowKey {
+        five_tuple::key(src, self.ports)
+    }
+}
+
+impl Receiving {
+    fn take(&mut self, datagram: &Datagram) {
+        self.ranges.insert(datagram.offset, datagram.offset + u64::from(datagram.plen));
+        let waiting = self.ranges.total() - self.ranges.containing(0).map_or(0, |(_, to)| to);
+        let packets = waiting.div_ceil(datagram.plen.into());
+        self.reorder_peak = self.reorder_peak.max(u32::try_from(packets).unwrap_or(u32::MAX));
+    }
+}
+
+impl Host for UdpHost {
+    fn handle(&mut self, now: Time, input: Input<'_>) {
+        match input {
+            Input::Flow(flow) => self.open(now, flow),
+            Input::Packet { packet: Packet { header: Header::Udp(datagram), .. }, .. } => {
+                self.receive(datagram);
+            }
+            Input::Packet { .. }
+            | Input::Corrupted { .. }
+            | Input::Sent(_)
+            | Input::Dropped { .. }
+            | Input::Link { .. } => {}
+        }
+    }
+
+    fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output {
+        if let Some(report) = self.reports.pop_front() {
+            return Output::Report(report);
+        }
+        if let Some(packet) = self.next_paced(now) {
+            return Output::Send { packet, port: None };
+        }
+        let due = self.paced.peek().map_or(Time::NEVER, |Reverse(paced)| paced.due);
+        // Once nothing waits at any port; while all links are down, discovery will say when one is up.
+        let free_at = ports.0.iter().filter(|port| port.up).map(|port| port.free_at).max();
+        let wake = match free_at.filter(|_| !self.greedy.is_empty()) {
+            Some(at) if at <= now => {
+                return self.next_greedy().map_or(Output::Idle, |packet| Output::Send { packet, port: None });
+            }
+            Some(at) => at.min(due),
+            None => due,
+        };
+        if wake == Time::NEVER { Output::Idle } else { Output::WakeAt(wake) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_core::FlowId;
+
+    #[test]
+    fn a_flow_is_delivered_once_all_of_it_is_there_in_whatever_order() {
+        let (from, to) = (NodeId(0), NodeId(1));
+        let params = Params { payload: 100, rate: Some(Rate::from_gbps(10)) };
+        let (mut sender, mut receiver) = (UdpHost::new(from, params), UdpHost::new(to, params));
+        sender.open(Time::ZERO, &Flow::new(FlowId(0), from, to, Bytes(450), Time::ZERO));
+        let end = Time::ZERO + Rate::from_gbps(10).time_for(Bytes(450));
+        let packets: Vec<_> = std::iter::from_fn(|| sender.next_paced(end)).collect();
+        assert_eq!(packets.iter().map(|packet| packet.size).collect::<Vec<_>>(), [144, 144, 144, 144, 94]);
+        for (nth, delivered) in [(3, false), (0, false), (4, false), (2, false), (1, true)] {
+            let Header::Udp(datagram) = packets[nth].header else { panic!("not UDP") };
+            assert!(receiver.reports.is_empty());
+            receiver.receive(&datagram);
+            let expected = Report::Delivered { key: datagram.key(), reorder_peak: 3 };
+            assert_eq!(receiver.reports.pop_front(), delivered.then_some(expected));
+        }
+        assert!(receiver.receiving.is_empty());
+    }
+}
