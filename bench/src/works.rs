@@ -3,7 +3,8 @@
 use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Process, Rate, Stream, Time};
 use raddle_packet_sim::{Config, PortSetup, Simulation, Switching, Threads};
 use raddle_schemes::parameter::Settings;
-use raddle_schemes::registry::{self, FlowControls, Plan, Queues, transport};
+use raddle_schemes::scheme::{FlowControls, Plan, Queues};
+use raddle_testkit::registry;
 use raddle_topology::builders::ClosRates;
 use raddle_topology::{Topology, XgftSize, builders};
 use std::ops::ControlFlow;
@@ -201,12 +202,13 @@ impl Work {
         limit: Duration,
     ) -> Simulation<()> {
         let [name, routing] = self.scheme;
-        let scheme = transport(name).expect("a transport of the registry");
-        let of_routing = registry::routing(routing).map_or(&[][..], |routing| routing.info.parameters);
+        let scheme = registry().transport(name).expect("a transport of the registry");
+        let of_routing = registry().routing(routing).map_or(&[][..], |routing| routing.info.parameters);
         let settings = &Settings::defaults(scheme.info.parameters);
         let plan = Plan::new(topology, routing, settings, 1);
-        let mut parts =
-            scheme.build(&plan, &Settings::defaults(of_routing)).expect("a scheme that fits the fabric");
+        let mut parts = registry()
+            .build(scheme, &plan, &Settings::defaults(of_routing))
+            .expect("a scheme that fits the fabric");
         let mut lossless = self.lossless.then(|| lossless(&plan, parts.mtu));
         let port = |link| PortSetup {
             queue: (parts.queue)(link).or_else(|| lossless.as_mut().map(|parts| parts.0(link))),
@@ -235,7 +237,8 @@ impl Work {
 
 /// What ports of lossless Ethernet have: queues that heed pauses, and pauses.
 fn lossless(plan: &Plan<'_>, packet_bytes: u32) -> (Queues, FlowControls) {
-    let (queue, pfc) = (&registry::QUEUES[0], &registry::FLOW_CONTROLS[0]);
+    let (queue, pfc) =
+        (&registry().queue("strict").expect("built in"), &registry().flow_control("pfc").expect("built in"));
     let of_queue = &Settings::defaults(queue.info.parameters);
     let of_pfc = &Settings::defaults(pfc.info.parameters);
     let queues = (queue.build)(&Plan { settings: of_queue, ..*plan }, packet_bytes);

@@ -7,27 +7,33 @@ use raddle_lab::analysis::{agree, select};
 use raddle_lab::experiment::Document;
 use raddle_lab::sweep::search::{self, Search};
 use raddle_lab::{Comparison, Control, Error, Out, RunState, catalogue, figure, run_into, sweep, topo};
+use raddle_schemes::registry::Registry;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Does what the arguments ask for.
-pub(crate) fn execute(arguments: &Arguments, stop: &AtomicBool) -> Result<Ended, Error> {
+pub(crate) fn execute(
+    arguments: &Arguments,
+    registry: &Arc<Registry>,
+    stop: &AtomicBool,
+) -> Result<Ended, Error> {
     let output = Output { format: arguments.format, quiet: arguments.quiet };
+    let session = Session { registry, output, stop };
     match &arguments.command {
-        Command::Run(run) => run_one(run, "run", &[], output, stop),
-        Command::Live(run) => run_one(run, "live", &["engine.kind=lockstep"], output, stop),
-        Command::Sweep(run) => run_sweep(run, output, stop),
+        Command::Run(run) => session.run(run, "run", &[]),
+        Command::Live(run) => session.run(run, "live", &["engine.kind=lockstep"]),
+        Command::Sweep(run) => session.sweep(run),
         Command::List { what } => {
             let parts = match what {
                 None => {
-                    let mut parts = catalogue::schemes();
-                    parts.extend([catalogue::topologies(), catalogue::workloads()]);
+                    let mut parts = catalogue::schemes(registry);
+                    parts.extend([catalogue::topologies(registry), catalogue::workloads()]);
                     parts
                 }
-                Some(Listed::Schemes) => catalogue::schemes(),
-                Some(Listed::Topologies) => vec![catalogue::topologies()],
+                Some(Listed::Schemes) => catalogue::schemes(registry),
+                Some(Listed::Topologies) => vec![catalogue::topologies(registry)],
                 Some(Listed::Workloads) => vec![catalogue::workloads()],
                 Some(Listed::Figures) => {
                     let names = figure::names();
@@ -38,13 +44,13 @@ pub(crate) fn execute(arguments: &Arguments, stop: &AtomicBool) -> Result<Ended,
             output.print(|| catalogue::text(&parts), || catalogue::json(&parts))?;
             Ok(Ended::Done)
         }
-        Command::Topo { command } => run_topo(command, output),
+        Command::Topo { command } => session.topo(command),
         Command::Compare { directories, plot } => {
             compare(directories, plot.as_deref(), output)?;
             Ok(Ended::Done)
         }
         Command::Explain { name } => {
-            let (text, json) = catalogue::explain(&name.join(" "))?;
+            let (text, json) = catalogue::explain(&name.join(" "), registry)?;
             output.print(|| text, || json)?;
             Ok(Ended::Done)
         }
@@ -54,7 +60,7 @@ pub(crate) fn execute(arguments: &Arguments, stop: &AtomicBool) -> Result<Ended,
             Ok(Ended::Done)
         }
         Command::Select { file, set, seed, utility, search, out } => {
-            let document = document(file, set, *seed)?;
+            let document = session.document(file, set, *seed)?;
             document.refuse_sweep(&invocation("select", file))?;
             let selection = select::select(&document, utility, search)?;
             if let Some(out) = out {
@@ -64,7 +70,7 @@ pub(crate) fn execute(arguments: &Arguments, stop: &AtomicBool) -> Result<Ended,
             Ok(Ended::Done)
         }
         Command::Agree { file, set, seed, threads } => {
-            let document = document(file, set, *seed)?;
+            let document = session.document(file, set, *seed)?;
             document.refuse_sweep(&invocation("agree", file))?;
             let bars = Bars::new(&agree::ENGINES.map(str::to_owned), output.quiet);
             let threads = threads.unwrap_or_else(cores);
@@ -81,6 +87,7 @@ pub(crate) fn execute(arguments: &Arguments, stop: &AtomicBool) -> Result<Ended,
         }
         Command::Reproduce { target, scale, out, force, threads } => {
             let options = figure::Options {
+                registry: Arc::clone(registry),
                 selector: target.clone(),
                 scale: match scale {
                     Scale::Quick => figure::Scale::Quick,
@@ -90,7 +97,7 @@ pub(crate) fn execute(arguments: &Arguments, stop: &AtomicBool) -> Result<Ended,
                 force: *force,
                 threads: threads.unwrap_or_else(cores),
             };
-            run_reproduce(&options, output, stop)
+            session.reproduce(&options)
         }
     }
 }
@@ -118,19 +125,151 @@ impl Output {
     }
 }
 
-/// An experiment with overrides and a seed.
-fn document(file: &Path, set: &[String], seed: Option<u64>) -> Result<Document, Error> {
-    let seed = seed.map(|seed| format!("engine.seed={seed}"));
-    let overrides = set.iter().chain(&seed).map(String::as_str);
-    Ok(Document::load(file)?.with_overrides(overrides)?)
+/// One call of the command.
+#[derive(Clone, Copy)]
+struct Session<'a> {
+    registry: &'a Arc<Registry>,
+    output: Output,
+    stop: &'a AtomicBool,
 }
 
-/// The experiment with all overrides; the command's own come last.
-fn load(run: &Run, own: &[&str]) -> Result<Document, Error> {
-    let engine = run.engine.as_ref().map(|engine| format!("engine.kind={engine}"));
-    let pcap = run.pcap.as_deref().map(|links| format!("record.pcap={}", toml::Value::from(links)));
-    let overrides = engine.iter().chain(&pcap).map(String::as_str).chain(own.iter().copied());
-    Ok(document(&run.file, &run.set, run.seed)?.with_overrides(overrides)?)
+impl Session<'_> {
+    /// An experiment with overrides and a seed.
+    fn document(self, file: &Path, set: &[String], seed: Option<u64>) -> Result<Document, Error> {
+        let seed = seed.map(|seed| format!("engine.seed={seed}"));
+        let overrides = set.iter().chain(&seed).map(String::as_str);
+        Ok(Document::load(file)?.with_registry(self.registry).with_overrides(overrides)?)
+    }
+
+    /// The experiment with all overrides; the command's own come last.
+    fn load(self, run: &Run, own: &[&str]) -> Result<Document, Error> {
+        let engine = run.engine.as_ref().map(|engine| format!("engine.kind={engine}"));
+        let pcap = run.pcap.as_deref().map(|links| format!("record.pcap={}", toml::Value::from(links)));
+        let overrides = engine.iter().chain(&pcap).map(String::as_str).chain(own.iter().copied());
+        Ok(self.document(&run.file, &run.set, run.seed)?.with_overrides(overrides)?)
+    }
+
+    fn run(self, run: &Run, command: &str, own: &[&str]) -> Result<Ended, Error> {
+        let Self { output, stop, .. } = self;
+        let document = self.load(run, own)?;
+        document.refuse_sweep(&invocation(command, &run.file))?;
+        let name = name(&run.file);
+        if run.dry_run {
+            return dry_run(&[(name, document)], output);
+        }
+        let bars = Bars::new(std::slice::from_ref(&name), output.quiet);
+        let threads = run.threads.unwrap_or_else(cores);
+        let control = Control {
+            stop,
+            progress: &mut |progress| bars.update(0, progress),
+            threads: raddle_lab::Threads::UpTo(threads),
+        };
+        let directory = directory(run);
+        let renamed = Renamed::default();
+        let told = |from: &Path, to: &Path| renamed.add(from, to);
+        let out = Out { path: &directory, force: run.force, renamed: &told };
+        if let Some(search) = Search::read(&document)? {
+            let found = search::run_into(&search, &document, out, control);
+            bars.clear();
+            renamed.tell();
+            let found = found?;
+            output.print(|| format!("{found}\nkept in      {}", directory.display()), || json!(found))?;
+            return Ok(Ended::Done);
+        }
+        let summary = run_into(document.prepare()?, out, &name, control);
+        bars.clear();
+        renamed.tell();
+        let summary = summary?;
+        output.print(|| format!("{summary}\nkept in      {}", directory.display()), || summary.json())?;
+        Ok(match summary.failure() {
+            _ if stop.load(Ordering::Relaxed) => Ended::Interrupted,
+            Some(failure) => {
+                output.note(|| show::error(failure));
+                Ended::RunFailed
+            }
+            None => Ended::Done,
+        })
+    }
+
+    fn sweep(self, run: &Run) -> Result<Ended, Error> {
+        let Self { output, stop, .. } = self;
+        let document = self.load(run, &[])?;
+        let cells = document.cells()?;
+        if run.dry_run {
+            let documents: Vec<_> = cells.iter().map(|cell| (cell.name(), cell.document.clone())).collect();
+            return dry_run(&documents, output);
+        }
+        let names: Vec<String> = cells.iter().map(raddle_lab::experiment::Cell::name).collect();
+        let bars = Bars::new(&names, output.quiet);
+        let threads = run.threads.unwrap_or_else(cores);
+        let directory = directory(run);
+        let renamed = Renamed::default();
+        let told = |from: &Path, to: &Path| renamed.add(from, to);
+        let out = Out { path: &directory, force: run.force, renamed: &told };
+        if Search::read(&document)?.is_some() {
+            let progress = |i: usize, progress: &RunState| bars.update(i, progress);
+            let found = search::sweep(&cells, out, threads, stop, &progress);
+            bars.clear();
+            renamed.tell();
+            let found: Vec<_> = names.into_iter().zip(found?).collect();
+            let json = || found.iter().map(|(name, found)| json!({ "run": name, "found": found })).collect();
+            output.print(|| search::table(&found), json)?;
+            return Ok(Ended::Done);
+        }
+        let runs = sweep::sweep(&cells, out, threads, stop, &|i, progress| bars.update(i, progress));
+        bars.clear();
+        renamed.tell();
+        let directories: Vec<_> = runs?.into_iter().map(|run| run.directory).collect();
+        let comparison = compare(&directories, None, output)?;
+        Ok(match comparison.failures()[..] {
+            _ if stop.load(Ordering::Relaxed) => Ended::Interrupted,
+            [] => Ended::Done,
+            _ => Ended::RunFailed,
+        })
+    }
+
+    fn reproduce(self, options: &figure::Options) -> Result<Ended, Error> {
+        let Self { output, stop, .. } = self;
+        let watch = FigureBars { bars: Mutex::default(), renamed: Renamed::default(), quiet: output.quiet };
+        let done = figure::reproduce(options, stop, &watch);
+        watch.renamed.tell();
+        let done = done?;
+        let scale = options.scale.name();
+        let json = || done.outcomes.iter().map(|outcome| outcome.json(scale)).collect();
+        output.print(|| show::reproduction(&done, scale), json)?;
+        let failed = done.outcomes.iter().any(figure::Outcome::is_unexpected);
+        Ok(if failed { Ended::CheckFailed } else { Ended::Done })
+    }
+
+    fn topo(self, command: &Topo) -> Result<Ended, Error> {
+        let output = self.output;
+        let (Topo::Show { file } | Topo::Check { file } | Topo::Convert { file, .. }) = command;
+        let topology = self.document(file, &[], None)?.topology()?;
+        let facts = topo::Facts::of(&topology);
+        match command {
+            Topo::Convert { to, .. } => {
+                topo::convert(&topology, to)?;
+                let to = to.display().to_string();
+                output.print(
+                    || format!("{to}: {facts}"),
+                    || json!({ "written": to, "topology": facts.json() }),
+                )?;
+            }
+            Topo::Show { .. } => output.print(|| facts.to_string(), || facts.json())?,
+            Topo::Check { .. } => {
+                let text = if facts.connected() {
+                    "every node reaches every other"
+                } else {
+                    "the fabric is in parts"
+                };
+                output.print(|| text.to_owned(), || json!({ "connected": facts.connected() }))?;
+                if !facts.connected() {
+                    return Ok(Ended::CheckFailed);
+                }
+            }
+        }
+        Ok(Ended::Done)
+    }
 }
 
 /// A command on an experiment's file, as messages name it.
@@ -165,53 +304,6 @@ fn dry_run(documents: &[(String, Document)], output: Output) -> Result<Ended, Er
     Ok(Ended::Done)
 }
 
-fn run_one(
-    run: &Run,
-    command: &str,
-    own: &[&str],
-    output: Output,
-    stop: &AtomicBool,
-) -> Result<Ended, Error> {
-    let document = load(run, own)?;
-    document.refuse_sweep(&invocation(command, &run.file))?;
-    let name = name(&run.file);
-    if run.dry_run {
-        return dry_run(&[(name, document)], output);
-    }
-    let bars = Bars::new(std::slice::from_ref(&name), output.quiet);
-    let threads = run.threads.unwrap_or_else(cores);
-    let control = Control {
-        stop,
-        progress: &mut |progress| bars.update(0, progress),
-        threads: raddle_lab::Threads::UpTo(threads),
-    };
-    let directory = directory(run);
-    let renamed = Renamed::default();
-    let told = |from: &Path, to: &Path| renamed.add(from, to);
-    let out = Out { path: &directory, force: run.force, renamed: &told };
-    if let Some(search) = Search::read(&document)? {
-        let found = search::run_into(&search, &document, out, control);
-        bars.clear();
-        renamed.tell();
-        let found = found?;
-        output.print(|| format!("{found}\nkept in      {}", directory.display()), || json!(found))?;
-        return Ok(Ended::Done);
-    }
-    let summary = run_into(document.prepare()?, out, &name, control);
-    bars.clear();
-    renamed.tell();
-    let summary = summary?;
-    output.print(|| format!("{summary}\nkept in      {}", directory.display()), || summary.json())?;
-    Ok(match summary.failure() {
-        _ if stop.load(Ordering::Relaxed) => Ended::Interrupted,
-        Some(failure) => {
-            output.note(|| show::error(failure));
-            Ended::RunFailed
-        }
-        None => Ended::Done,
-    })
-}
-
 /// Directories that were renamed to make room, to be told of when no bars are shown.
 #[derive(Default)]
 struct Renamed(Mutex<Vec<String>>);
@@ -233,42 +325,6 @@ impl Renamed {
     }
 }
 
-fn run_sweep(run: &Run, output: Output, stop: &AtomicBool) -> Result<Ended, Error> {
-    let document = load(run, &[])?;
-    let cells = document.cells()?;
-    if run.dry_run {
-        let documents: Vec<_> = cells.iter().map(|cell| (cell.name(), cell.document.clone())).collect();
-        return dry_run(&documents, output);
-    }
-    let names: Vec<String> = cells.iter().map(raddle_lab::experiment::Cell::name).collect();
-    let bars = Bars::new(&names, output.quiet);
-    let threads = run.threads.unwrap_or_else(cores);
-    let directory = directory(run);
-    let renamed = Renamed::default();
-    let told = |from: &Path, to: &Path| renamed.add(from, to);
-    let out = Out { path: &directory, force: run.force, renamed: &told };
-    if Search::read(&document)?.is_some() {
-        let progress = |i: usize, progress: &RunState| bars.update(i, progress);
-        let found = search::sweep(&cells, out, threads, stop, &progress);
-        bars.clear();
-        renamed.tell();
-        let found: Vec<_> = names.into_iter().zip(found?).collect();
-        let json = || found.iter().map(|(name, found)| json!({ "run": name, "found": found })).collect();
-        output.print(|| search::table(&found), json)?;
-        return Ok(Ended::Done);
-    }
-    let runs = sweep::sweep(&cells, out, threads, stop, &|i, progress| bars.update(i, progress));
-    bars.clear();
-    renamed.tell();
-    let directories: Vec<_> = runs?.into_iter().map(|run| run.directory).collect();
-    let comparison = compare(&directories, None, output)?;
-    Ok(match comparison.failures()[..] {
-        _ if stop.load(Ordering::Relaxed) => Ended::Interrupted,
-        [] => Ended::Done,
-        _ => Ended::RunFailed,
-    })
-}
-
 /// Runs side by side, drawn if there is a file for it, and printed.
 fn compare(directories: &[PathBuf], plot: Option<&Path>, output: Output) -> Result<Comparison, Error> {
     let directories: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
@@ -278,18 +334,6 @@ fn compare(directories: &[PathBuf], plot: Option<&Path>, output: Output) -> Resu
     }
     output.print(|| comparison.to_string(), || comparison.json())?;
     Ok(comparison)
-}
-
-fn run_reproduce(options: &figure::Options, output: Output, stop: &AtomicBool) -> Result<Ended, Error> {
-    let watch = FigureBars { bars: Mutex::default(), renamed: Renamed::default(), quiet: output.quiet };
-    let done = figure::reproduce(options, stop, &watch);
-    watch.renamed.tell();
-    let done = done?;
-    let scale = options.scale.name();
-    let json = || done.outcomes.iter().map(|outcome| outcome.json(scale)).collect();
-    output.print(|| show::reproduction(&done, scale), json)?;
-    let failed = done.outcomes.iter().any(figure::Outcome::is_unexpected);
-    Ok(if failed { Ended::CheckFailed } else { Ended::Done })
 }
 
 /// The bars of the figure that is being run.
@@ -324,30 +368,6 @@ impl figure::Watch for FigureBars {
     fn renamed(&self, from: &Path, to: &Path) {
         self.renamed.add(from, to);
     }
-}
-
-fn run_topo(command: &Topo, output: Output) -> Result<Ended, Error> {
-    let (Topo::Show { file } | Topo::Check { file } | Topo::Convert { file, .. }) = command;
-    let topology = Document::load(file)?.topology()?;
-    let facts = topo::Facts::of(&topology);
-    match command {
-        Topo::Convert { to, .. } => {
-            topo::convert(&topology, to)?;
-            let to = to.display().to_string();
-            output
-                .print(|| format!("{to}: {facts}"), || json!({ "written": to, "topology": facts.json() }))?;
-        }
-        Topo::Show { .. } => output.print(|| facts.to_string(), || facts.json())?,
-        Topo::Check { .. } => {
-            let text =
-                if facts.connected() { "every node reaches every other" } else { "the fabric is in parts" };
-            output.print(|| text.to_owned(), || json!({ "connected": facts.connected() }))?;
-            if !facts.connected() {
-                return Ok(Ended::CheckFailed);
-            }
-        }
-    }
-    Ok(Ended::Done)
 }
 
 fn cores() -> usize {

@@ -33,7 +33,9 @@ pub use link_errors::{Fate, LinkErrors, LinkNoise};
 pub use node::{Node, Runtime};
 pub use observer::Observer;
 pub use packet::Packet;
-pub use raddle_wire::{Class, Decoders, FlowKey, Header, HeaderInfo, NodeId, PacketKind, Shim};
+pub use raddle_wire::{
+    Class, Decoders, ExtensionHeader, FlowKey, Header, HeaderInfo, NodeId, PacketKind, Shim,
+};
 pub use stream::Stream;
 pub use totals::{Count, Drops, LinkStats, Progress, Totals};
 pub use units::{Bytes, Duration, Rate, Time};

@@ -5,7 +5,8 @@ use crate::experiment::{nearest, topology_kinds, workload_kinds};
 use crate::figure;
 use raddle_core::Bytes;
 use raddle_schemes::parameter::{Parameter, Value as Setting};
-use raddle_schemes::registry::{self, CONGESTION_POINTS, FLOW_CONTROLS, Info, QUEUES, ROUTINGS, TRANSPORTS};
+use raddle_schemes::registry::Registry;
+use raddle_schemes::scheme::Info;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -30,30 +31,31 @@ fn part(title: &'static str, items: impl IntoIterator<Item = (&'static str, &'st
 
 /// The lists of the registry.
 #[must_use]
-pub fn schemes() -> Vec<Part> {
+pub fn schemes(registry: &Registry) -> Vec<Part> {
     fn of<'a>(title: &'static str, infos: impl IntoIterator<Item = &'a Info>) -> Part {
         part(title, infos.into_iter().map(|info| (info.name, info.summary)))
     }
     vec![
-        of("transports", TRANSPORTS.iter().map(|part| &part.info)),
-        of("routings", ROUTINGS.iter().map(|part| &part.info)),
-        transport_routings(),
-        of("flow_controls", FLOW_CONTROLS.iter().map(|part| &part.info)),
-        of("congestion_points", CONGESTION_POINTS.iter().map(|part| &part.info)),
-        of("queues", QUEUES.iter().map(|part| &part.info)),
+        of("transports", registry.transports().iter().map(|part| &part.info)),
+        of("routings", registry.routings().iter().map(|part| &part.info)),
+        transport_routings(registry),
+        of("flow_controls", registry.flow_controls().iter().map(|part| &part.info)),
+        of("congestion_points", registry.congestion_points().iter().map(|part| &part.info)),
+        of("queues", registry.queues().iter().map(|part| &part.info)),
     ]
 }
 
 /// The routings that transports bring along.
-fn transport_routings() -> Part {
-    let routings = registry::own_routings().map(|(name, summary)| (name, summary.to_owned()));
+fn transport_routings(registry: &Registry) -> Part {
+    let routings = registry.own_routings().map(|(name, summary)| (name, summary.to_owned()));
     Part::new("transport_routings", routings)
 }
 
 /// The kinds of fabric.
 #[must_use]
-pub fn topologies() -> Part {
-    part("topologies", topology_kinds().iter().copied())
+pub fn topologies(registry: &Registry) -> Part {
+    let others = registry.topologies().iter().map(|kind| (kind.info.name, kind.info.summary));
+    part("topologies", topology_kinds().iter().copied().chain(others))
 }
 
 /// The kinds of arrivals, sizes and pairs.
@@ -94,23 +96,23 @@ pub fn json(parts: &[Part]) -> Value {
 ///
 /// # Errors
 /// If nothing has that name.
-pub fn explain(name: &str) -> Result<(String, Value), Error> {
-    if let Some(info) = registry::all().find(|info| info.name == name) {
-        return Ok(explain_scheme(info));
+pub fn explain(name: &str, registry: &Registry) -> Result<(String, Value), Error> {
+    if let Some(info) = registry.schemes().find(|info| info.name == name) {
+        return Ok(explain_scheme(info, registry));
     }
     if let Some(figure) = figure::describe(name)? {
         return Ok(explain_figure(name, &figure));
     }
-    let lists = [transport_routings(), topologies(), workloads()];
+    let lists = [transport_routings(registry), topologies(registry), workloads()];
     let all = || lists.iter().flat_map(|part| part.items.iter().map(|item| (part.title, item)));
     let named = |is: &dyn Fn(&str) -> bool| all().filter(|(_, (name, _))| is(name)).collect::<Vec<_>>();
     let last_word = |item: &str| item.rsplit(' ').next() == Some(name);
     let exact = named(&|item| item == name);
     let found = if exact.is_empty() { named(&last_word) } else { exact };
     if !found.is_empty() {
-        return Ok(explain_kinds(&found));
+        return Ok(explain_kinds(&found, registry));
     }
-    let schemes = registry::all().map(|info| info.name);
+    let schemes = registry.schemes().map(|info| info.name);
     let hint = match nearest(name, schemes.chain(all().map(|(_, (name, _))| name.as_str()))) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "`raddle list` and `raddle list figures` print all names".to_owned(),
@@ -119,11 +121,13 @@ pub fn explain(name: &str) -> Result<(String, Value), Error> {
 }
 
 /// Entries of lists, each with the list's title.
-fn explain_kinds(found: &[(&str, &(String, String))]) -> (String, Value) {
+fn explain_kinds(found: &[(&str, &(String, String))], registry: &Registry) -> (String, Value) {
     let mut text = String::new();
     let mut entries = Vec::new();
     for &(title, (name, summary)) in found {
-        let transports = TRANSPORTS.iter().filter(|transport| transport.routings().contains(&name.as_str()));
+        let transports = registry.transports().iter();
+        let transports =
+            transports.filter(|transport| registry.routings_of(transport).contains(&name.as_str()));
         let transports: Vec<_> = transports.map(|transport| transport.info.name).collect();
         let place = match title {
             "topologies" => "is a kind of [topology]".to_owned(),
@@ -152,9 +156,9 @@ fn explain_figure(name: &str, figure: &figure::Description) -> (String, Value) {
 }
 
 /// What a scheme is.
-fn explain_scheme(info: &Info) -> (String, Value) {
-    let (transport, routing) = (registry::transport(info.name), registry::routing(info.name));
-    let routings = transport.map(registry::Transport::routings).unwrap_or_default();
+fn explain_scheme(info: &Info, registry: &Registry) -> (String, Value) {
+    let (transport, routing) = (registry.transport(info.name), registry.routing(info.name));
+    let routings = transport.map(|transport| registry.routings_of(transport)).unwrap_or_default();
     let rows: Vec<Vec<String>> = info
         .parameters
         .iter()

@@ -6,7 +6,8 @@ use raddle_lab::experiment::Document;
 use raddle_lab::run::run;
 use raddle_lab::{Control, Error, Outcome, Threads, run_into};
 use raddle_records::{FlowRecord, RankRecord, Table};
-use raddle_schemes::registry::{Make, TRANSPORTS};
+use raddle_schemes::scheme::Make;
+use raddle_testkit::registry;
 use std::fmt::Write as _;
 use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
@@ -189,7 +190,7 @@ fn a_program_has_one_result_on_any_number_of_threads_and_in_lockstep() {
 #[test]
 fn every_transport_carries_a_program() {
     let program = exchange(8, 2);
-    for transport in TRANSPORTS {
+    for transport in registry().transports() {
         let fabric = match transport.make {
             Make::Whole { .. } => "kind = \"torus\"\ndims = [4, 4]",
             Make::Hosts(_) => "kind = \"folded_clos\"\nleaves = 4\nspines = 2\nhosts_per_leaf = 4",

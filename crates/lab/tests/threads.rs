@@ -7,7 +7,7 @@ use raddle_lab::experiment::Document;
 use raddle_lab::run::run;
 use raddle_lab::{Control, Outcome, Threads};
 use raddle_records::FlowRecord;
-use raddle_schemes::registry::ROUTINGS;
+use raddle_testkit::registry;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -135,7 +135,7 @@ fn runs_with_finite_queues() {
 
 #[test]
 fn runs_of_each_routing() {
-    for routing in &ROUTINGS[1..] {
+    for routing in &registry().routings()[1..] {
         let set = format!("scheme.routing=\"{}\"", routing.info.name);
         let mut fabrics = 0;
         for fabric in [FABRICS[0], FABRICS[3], FABRICS[4], FABRICS[7]] {

@@ -9,7 +9,8 @@ use raddle_core::{
 };
 use raddle_live::lockstep::Lockstep;
 use raddle_schemes::parameter::{Settings, Value};
-use raddle_schemes::registry::{self, Built, Plan, TRANSPORTS, Transport, transport};
+use raddle_schemes::scheme::{Built, Plan, Transport};
+use raddle_testkit::registry;
 use raddle_topology::builders::{self, ClosRates};
 use raddle_topology::{Topology, XgftSize};
 use std::collections::BTreeSet;
@@ -41,12 +42,12 @@ fn parts_with(
     topology: &Arc<Topology>,
     settings: &Settings,
 ) -> Option<Built> {
-    let points = registry::CONGESTION_POINTS.iter().find(|points| points.info.name == "qcn");
+    let points = registry().congestion_point("qcn");
     let of_points = Settings::defaults(points.expect("in the registry").info.parameters);
     let congestion_points = Some(("qcn", &of_points));
     let plan = Plan { congestion_points, ..Plan::new(topology, routing, settings, SEED) };
-    let of_routing = registry::routing(routing).map_or(&[][..], |routing| routing.info.parameters);
-    let mut parts = scheme.build(&plan, &Settings::defaults(of_routing)).ok()?;
+    let of_routing = registry().routing(routing).map_or(&[][..], |routing| routing.info.parameters);
+    let mut parts = registry().build(scheme, &plan, &Settings::defaults(of_routing)).ok()?;
     let plain = (0..topology.link_slots()).all(|link| (parts.queue)(LinkId::of(link)).is_none());
     (plain && !parts.hear_of_departures).then_some(parts)
 }
@@ -62,8 +63,10 @@ fn every_scheme_on_fifo_ports_sends_the_same_bytes_in_both_engines() {
     let end = Time::ZERO + Duration::from_ms(100);
     let mut compared = BTreeSet::new();
     let fabrics = [torus, fat_tree, leaf_spine, tree].map(Arc::new);
-    let schemes =
-        TRANSPORTS.iter().flat_map(|scheme| scheme.routings().into_iter().map(move |name| (scheme, name)));
+    let schemes = registry()
+        .transports()
+        .iter()
+        .flat_map(|scheme| registry().routings_of(scheme).into_iter().map(move |name| (scheme, name)));
     for ((scheme, routing), topology) in
         schemes.flat_map(|scheme| fabrics.each_ref().map(|fabric| (scheme, fabric)))
     {
@@ -86,7 +89,7 @@ fn every_scheme_on_fifo_ports_sends_the_same_bytes_in_both_engines() {
         assert!(simulated.packets == moved.packets, "{name}");
         compared.extend([scheme.info.name, routing]);
     }
-    let routings = registry::ROUTINGS.iter().map(|routing| routing.info.name);
+    let routings = registry().routings().iter().map(|routing| routing.info.name);
     assert!(
         routings
             .chain(["r2c2", "tcp-newreno", "tcp-cubic", "dctcp", "udp", "pdq", "d3", "rcp"])
@@ -100,7 +103,7 @@ fn every_scheme_on_fifo_ports_sends_the_same_bytes_in_both_engines() {
 fn a_header_that_charges_more_than_its_fields_sends_the_same_bytes_in_both_engines() {
     let star = builders::single_switch(16, Rate::from_gbps(1), Duration::from_us(1));
     let topology = Arc::new(star.expect("a switch of 16 ports"));
-    let scheme = transport("pdq").expect("PDQ is in the registry");
+    let scheme = registry().transport("pdq").expect("PDQ is in the registry");
     let errors = LinkErrors { seed: SEED, corruption: 0.01, ..LinkErrors::default() };
     let end = Time::ZERO + Duration::from_ms(100);
     for charged in [1, 64] {
@@ -122,7 +125,7 @@ fn a_header_that_charges_more_than_its_fields_sends_the_same_bytes_in_both_engin
 fn reliable_r2c2_sends_the_same_bytes_in_both_engines_over_noisy_links() {
     let torus = builders::torus(&[4, 4], Rate::from_gbps(10), Duration::from_ns(100));
     let topology = Arc::new(torus.expect("a 4x4 torus"));
-    let scheme = transport("r2c2").expect("R2C2 is in the registry");
+    let scheme = registry().transport("r2c2").expect("R2C2 is in the registry");
     let mut settings = Settings::defaults(scheme.info.parameters);
     settings.set("reliable", Value::Flag(true));
     let node = || parts_with(scheme, "rps", &topology, &settings).expect("R2C2 needs FIFO ports").node;
@@ -145,7 +148,7 @@ fn reliable_r2c2_sends_the_same_bytes_in_both_engines_over_noisy_links() {
 fn r2c2_chooses_protocols_alike_in_both_engines() {
     let torus = builders::torus(&[4, 4], Rate::from_gbps(10), Duration::from_ns(100));
     let topology = Arc::new(torus.expect("a 4x4 torus"));
-    let scheme = transport("r2c2").expect("R2C2 is in the registry");
+    let scheme = registry().transport("r2c2").expect("R2C2 is in the registry");
     for by in ["token", "random"] {
         let mut settings = Settings::defaults(scheme.info.parameters);
         settings.set("rho", Value::Duration(Duration::from_us(10)));
@@ -196,7 +199,7 @@ impl Observer for BadLinks {
 fn tcp_delivers_over_links_that_damage_bytes() {
     let torus = builders::torus(&[4, 4], Rate::from_gbps(10), Duration::from_ns(100));
     let topology = Arc::new(torus.expect("a 4x4 torus"));
-    let scheme = transport("tcp-newreno").expect("TCP is in the registry");
+    let scheme = registry().transport("tcp-newreno").expect("TCP is in the registry");
     let node = parts(scheme, "ecmp", &topology).expect("TCP needs FIFO ports").node;
     let flows = flows(16);
     let mut live = Lockstep::new(&topology, node, flows.clone(), BadLinks::default());

@@ -6,6 +6,7 @@ pub mod parameter;
 pub mod queue;
 pub mod registry;
 pub mod routing;
+pub mod scheme;
 #[cfg(test)]
 mod testing;
 pub mod transport;

@@ -1,375 +1,284 @@
-//! The lists of schemes, and the only ones. Adding one adds its folder and its line in one of them.
+//! The lists of schemes as a value: the built-in ones, and whatever else a program adds.
+//!
+//! ```
+//! use raddle_schemes::registry::Registry;
+//!
+//! let registry = Registry::builtin();
+//! assert!(registry.transport("r2c2").is_some());
+//! ```
+//!
+//! A scheme of another crate is added with [`Registry::with`]; the lab and the command line take the value.
 
-use crate::fluid::{Sharing, Spread};
-use crate::parameter::{Parameter, Settings};
-use crate::routing::reordering::{self, Reordering};
-use raddle_core::{Duration, Forwarder, Host, LinkFlowControl, LinkId, NodeId, Parts, PortAgent, Queue};
-use raddle_topology::dependencies::describe;
-use raddle_topology::{Topology, routing as paths};
-use std::sync::Arc;
+use crate::fluid::FluidScheme;
+use crate::parameter::Settings;
+use crate::scheme::{
+    Built, CongestionPoint, FlowControl, Info, Make, Plan, QueueDiscipline, Routing, TopologyKind, Transport,
+    Unfit, View,
+};
+use crate::{link, queue, routing, transport};
+use raddle_core::{Decoders, ExtensionHeader};
+use raddle_topology::routing::Protocol;
 
-/// What a scheme is.
-#[derive(Debug, Clone, Copy)]
-pub struct Info {
-    /// Its name in `scheme.transport` or `scheme.routing`, which no other has.
-    pub name: &'static str,
-    /// What it is, in a sentence.
-    pub summary: &'static str,
-    /// Where it is defined: paper and section, RFC.
-    pub source: &'static str,
-    /// Where it differs from that, and why; a line each.
-    pub differs: &'static [&'static str],
-    /// What its parts look at.
-    pub view: View,
-    /// Its parameters, in the table `scheme.<name>`.
-    pub parameters: &'static [Parameter],
+/// All schemes that an experiment can name, and the decoders of their headers.
+#[derive(Debug, Clone)]
+pub struct Registry {
+    transports: Vec<Transport>,
+    routings: Vec<Routing>,
+    flow_controls: Vec<FlowControl>,
+    congestion_points: Vec<CongestionPoint>,
+    queues: Vec<QueueDiscipline>,
+    topologies: Vec<TopologyKind>,
+    decoders: Decoders,
 }
 
-/// What the parts of a scheme look at besides what packets and signals bring them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum View {
-    /// Nothing that changes: a run may be divided among threads.
-    Local,
-    /// State of other nodes as it is at that instant, which only an oracle can see: one thread runs them all.
-    Global,
+/// Whatever a registry can hold.
+#[derive(Debug, Clone)]
+pub enum Entry {
+    /// A transport.
+    Transport(Transport),
+    /// A routing.
+    Routing(Routing),
+    /// Flow control of links.
+    FlowControl(FlowControl),
+    /// Congestion points.
+    CongestionPoint(CongestionPoint),
+    /// A queue.
+    Queue(QueueDiscipline),
+    /// A kind of fabric.
+    Topology(TopologyKind),
 }
 
-/// What a scheme is built from.
-#[derive(Debug, Clone, Copy)]
-pub struct Plan<'a> {
-    /// The fabric.
-    pub topology: &'a Arc<Topology>,
-    /// One of the transport's [routings](Transport::routings).
-    pub routing: &'a str,
-    /// The parameters of what is being built.
-    pub settings: &'a Settings,
-    /// The run's seed.
-    pub seed: u64,
-    /// The congestion points of the switches' ports, if they have any: one of [`CONGESTION_POINTS`] and its parameters.
-    pub congestion_points: Option<(&'a str, &'a Settings)>,
-    /// At which intervals hosts are to report how far what they receive has come, if somebody wants to know.
-    pub progress: Option<Duration>,
-    /// The largest [priority](raddle_core::Flow::priority) of a flow.
-    pub most_priority: u8,
+macro_rules! entries {
+    ($($part:ty => $entry:ident),*) => {$(
+        impl From<$part> for Entry {
+            fn from(part: $part) -> Self {
+                Self::$entry(part)
+            }
+        }
+    )*};
 }
 
-impl<'a> Plan<'a> {
-    /// A plan without congestion points, whose hosts do not report progress and whose flows have no priorities.
-    #[must_use]
-    pub const fn new(
-        topology: &'a Arc<Topology>,
-        routing: &'a str,
-        settings: &'a Settings,
-        seed: u64,
-    ) -> Self {
-        Self { topology, routing, settings, seed, congestion_points: None, progress: None, most_priority: 0 }
-    }
+entries!(
+    Transport => Transport,
+    Routing => Routing,
+    FlowControl => FlowControl,
+    CongestionPoint => CongestionPoint,
+    QueueDiscipline => Queue,
+    TopologyKind => Topology
+);
 
-    /// The parameters of the congestion points of that name.
-    ///
-    /// # Errors
-    /// If the switches have no such congestion points, although `who` needs them.
-    pub fn congestion_points(&self, name: &str, who: &str) -> Result<&'a Settings, Unfit> {
-        match self.congestion_points {
-            Some((other, settings)) if other == name => Ok(settings),
-            _ => Err(Unfit {
-                key: "scheme".to_owned(),
-                problem: format!("{who} needs congestion points of the kind `{name}`"),
-                hint: format!("congestion_points = \"{name}\""),
-            }),
+impl Entry {
+    fn info(&self) -> &Info {
+        match self {
+            Self::Transport(part) => &part.info,
+            Self::Routing(part) => &part.info,
+            Self::FlowControl(part) => &part.info,
+            Self::CongestionPoint(part) => &part.info,
+            Self::Queue(part) => &part.info,
+            Self::Topology(part) => &part.info,
         }
     }
 }
 
-/// A scheme ready to run: the parts of each node and port.
-pub struct Built {
-    /// Host and forwarder of a node.
-    pub node: Box<dyn FnMut(NodeId) -> Parts>,
-    /// The queue of a link's egress port, if the scheme needs one of its own; `None` leaves a FIFO.
-    pub queue: Box<dyn FnMut(LinkId) -> Option<Box<dyn Queue>>>,
-    /// The agent of a link's egress port, if the scheme has its own: controllers of explicit rates.
-    pub agent: Agents,
-    /// Bytes that a data packet carries beside its payload.
-    pub header_bytes: u32,
-    /// Payload bytes of a full packet.
-    pub mtu: u32,
-    /// Whether flows begin with a round trip of packets without payload.
-    pub handshake: bool,
-    /// Whether hosts wait for what they sent to [leave](raddle_core::Input::Sent): then their ports need queues, which are
-    /// [`strict`](crate::queue::strict) if nothing else is chosen.
-    pub hear_of_departures: bool,
-}
-
-impl Built {
-    /// Of what only the flow engine runs: payload without headers, that nobody sends.
+impl Registry {
+    /// The schemes of this crate. Adding one adds its folder and its line in one of these lists.
     #[must_use]
-    pub fn of_fluid() -> Self {
+    pub fn builtin() -> Self {
         Self {
-            node: Box::new(|_| Parts::default()),
-            queue: Box::new(|_| None),
-            agent: Box::new(|_| None),
-            header_bytes: 0,
-            mtu: 1_500,
-            handshake: false,
-            hear_of_departures: false,
-        }
-    }
-}
-
-/// Why a scheme cannot run on a fabric: the key of the experiment that is at fault, what is wrong, what would be
-/// right.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{problem}")]
-pub struct Unfit {
-    /// The experiment's key, such as `scheme.routing`.
-    pub key: String,
-    /// What is wrong.
-    pub problem: String,
-    /// What would be right.
-    pub hint: String,
-}
-
-/// What carries flows from host to host.
-#[derive(Clone, Copy)]
-pub struct Transport {
-    /// What it is.
-    pub info: Info,
-    /// How it is built.
-    pub make: Make,
-    /// What it is as a fluid, if it is one.
-    pub fluid: Option<MakeFluid>,
-}
-
-/// Makes a transport for the flow engine.
-pub type MakeFluid = fn(&Plan<'_>) -> Result<Sharing, Unfit>;
-
-/// How the parts of a transport are made.
-#[derive(Clone, Copy)]
-pub enum Make {
-    /// Hosts and forwarders together, which know these routings, the default first.
-    Whole {
-        /// Values of `scheme.routing`.
-        routings: &'static [&'static str],
-        /// Makes the parts.
-        build: fn(&Plan<'_>) -> Result<Built, Unfit>,
-    },
-    /// Nothing: only the flow engine runs it. Its paths are by these routings, the default first.
-    Fluid {
-        /// Values of `scheme.routing`.
-        routings: &'static [&'static str],
-    },
-    /// Hosts alone, for the switches of any of [`ROUTINGS`].
-    Hosts(fn(&Plan<'_>) -> Result<Hosts, Unfit>),
-}
-
-/// The hosts of a transport.
-pub struct Hosts {
-    /// The host of a node.
-    pub host: Box<dyn FnMut(NodeId) -> Box<dyn Host>>,
-    /// Bytes that a data packet carries beside its payload.
-    pub header_bytes: u32,
-    /// Payload bytes of a full packet.
-    pub mtu: u32,
-    /// Whether flows begin with a round trip of packets without payload.
-    pub handshake: bool,
-    /// Whether hosts wait for what they sent to [leave](raddle_core::Input::Sent): then their ports need queues, which are
-    /// [`strict`](crate::queue::strict) if nothing else is chosen.
-    pub hear_of_departures: bool,
-}
-
-/// How switches pass packets on, whatever the hosts say to each other: on shortest paths, which
-/// [`Transport::check_lossless`] relies on. One that sends packets of a flow over several
-/// paths declares the parameter [`reordering::HOLD`], and its hosts put them back in order.
-#[derive(Clone, Copy)]
-pub struct Routing {
-    /// What it is.
-    pub info: Info,
-    /// Makes the forwarders.
-    pub build: fn(&Plan<'_>) -> Result<Forwarders, Unfit>,
-    /// How a flow spreads over links as a fluid, by the routing's parameters.
-    pub spread: fn(&Settings) -> Spread,
-}
-
-/// Flow control of links: one that keeps packets from being lost for want of memory.
-#[derive(Clone, Copy)]
-pub struct FlowControl {
-    /// What it is.
-    pub info: Info,
-    /// Makes flow control of each port, for packets of so many bytes at most.
-    pub build: fn(&Plan<'_>, packet_bytes: u32) -> Result<FlowControls, Unfit>,
-}
-
-/// Flow control at the port that each link leaves, where there is any.
-pub type FlowControls = Box<dyn FnMut(LinkId) -> Option<Box<dyn LinkFlowControl>>>;
-
-/// How ports tell that queues build up.
-#[derive(Clone, Copy)]
-pub struct CongestionPoint {
-    /// What it is.
-    pub info: Info,
-    /// Makes the agents of ports.
-    pub build: fn(&Plan<'_>) -> Result<Agents, Unfit>,
-}
-
-/// The agent of the port that each link leaves, where there is one.
-pub type Agents = Box<dyn FnMut(LinkId) -> Option<Box<dyn PortAgent>>>;
-
-/// In which order ports serve what waits.
-#[derive(Clone, Copy)]
-pub struct QueueDiscipline {
-    /// What it is.
-    pub info: Info,
-    /// Makes the queues, for packets of so many bytes at most.
-    pub build: fn(&Plan<'_>, packet_bytes: u32) -> Result<Queues, Unfit>,
-}
-
-/// The queue of the port that each link leaves.
-pub type Queues = Box<dyn FnMut(LinkId) -> Box<dyn Queue>>;
-
-/// The forwarder of each node. A host with a single link needs none.
-pub type Forwarders = Box<dyn FnMut(NodeId) -> Option<Box<dyn Forwarder>>>;
-
-/// Checks that the nodes' numbers fit the 24 bits that addresses of IPv4 leave for them here.
-///
-/// # Errors
-/// If there are more; `who` would address them.
-pub(crate) fn check_addresses(topology: &Topology, who: &str) -> Result<(), Unfit> {
-    let nodes = topology.node_count();
-    if nodes <= 1 << 24 {
-        return Ok(());
-    }
-    let problem = format!("{who} addresses 16,777,216 nodes here; this fabric has {nodes}");
-    Err(Unfit { key: "topology".into(), problem, hint: "choose a smaller fabric".into() })
-}
-
-/// A forwarder for each node but hosts with a single port: they send by it, and all that arrives is for them.
-pub(crate) fn forwarders_where_needed<F: Forwarder + 'static>(
-    topology: &Arc<Topology>,
-    mut forwarder: impl FnMut(NodeId) -> F + 'static,
-) -> Forwarders {
-    let topology = Arc::clone(topology);
-    Box::new(move |node| {
-        let needed = !topology.is_host(node) || topology.port_count(node) > 1;
-        needed.then(|| -> Box<dyn Forwarder> { Box::new(forwarder(node)) })
-    })
-}
-
-/// All transports.
-pub const TRANSPORTS: &[Transport] = &[
-    crate::transport::r2c2::TRANSPORT,
-    crate::transport::r2c2_central::TRANSPORT,
-    crate::transport::pfq::TRANSPORT,
-    crate::transport::tcp::control::RENO,
-    crate::transport::tcp::control::NEWRENO,
-    crate::transport::tcp::control::CUBIC,
-    crate::transport::tcp::control::DCTCP,
-    crate::transport::d3::TRANSPORT,
-    crate::transport::rcp::TRANSPORT,
-    crate::transport::udp::TRANSPORT,
-    crate::transport::cee::TRANSPORT,
-    crate::transport::dcqcn::TRANSPORT,
-    crate::transport::pdq::TRANSPORT,
-    crate::transport::omniscient::TRANSPORT,
-];
-
-/// All routings that are no transport's own; the first is the default.
-pub const ROUTINGS: &[Routing] = &[
-    crate::routing::ecmp::ROUTING,
-    crate::routing::wcmp::ROUTING,
-    crate::routing::letflow::ROUTING,
-    crate::routing::conga::ROUTING,
-    crate::routing::conga::FLOW_ROUTING,
-    crate::routing::expeditus::ROUTING,
-    crate::routing::clairvoyant::ROUTING,
-    crate::routing::drill::ROUTING,
-    crate::routing::presto::ROUTING,
-    crate::routing::spray::ROUTING,
-    crate::routing::hula::ROUTING,
-    crate::routing::d_mod_k::ROUTING,
-    crate::routing::s_mod_k::ROUTING,
-    crate::routing::random_up::ROUTING,
-    crate::routing::hashed::ROUTING,
-    crate::routing::switch_ar::ROUTING,
-];
-
-/// All flow controls of links.
-pub const FLOW_CONTROLS: &[FlowControl] = &[crate::link::pfc::FLOW_CONTROL];
-
-/// All congestion points.
-pub const CONGESTION_POINTS: &[CongestionPoint] =
-    &[crate::link::qcn::CONGESTION_POINT, crate::transport::dcqcn::CONGESTION_POINT];
-
-/// All queues but the plain FIFO, which is the engine's own.
-pub const QUEUES: &[QueueDiscipline] = &[crate::queue::strict::QUEUE, crate::queue::ets::QUEUE];
-
-/// What all schemes there are say of themselves.
-pub fn all() -> impl Iterator<Item = &'static Info> {
-    let transports = TRANSPORTS.iter().map(|transport| &transport.info);
-    let routings = ROUTINGS.iter().map(|routing| &routing.info);
-    let flow_controls = FLOW_CONTROLS.iter().map(|flow_control| &flow_control.info);
-    let congestion_points = CONGESTION_POINTS.iter().map(|point| &point.info);
-    let queues = QUEUES.iter().map(|queue| &queue.info);
-    transports.chain(routings).chain(flow_controls).chain(congestion_points).chain(queues)
-}
-
-/// Routings that only transports know that route by themselves: names and what they are.
-pub fn own_routings() -> impl Iterator<Item = (String, &'static str)> {
-    let protocols = paths::Protocol::all().map(|protocol| (protocol.to_string(), protocol.summary()));
-    let pinned =
-        crate::routing::pinned::OWN_ROUTINGS.iter().map(|&(name, summary)| (name.to_owned(), summary));
-    protocols.chain(pinned).filter(|(name, _)| routing(name).is_none())
-}
-
-/// The transport of that name.
-#[must_use]
-pub fn transport(name: &str) -> Option<&'static Transport> {
-    TRANSPORTS.iter().find(|transport| transport.info.name == name)
-}
-
-/// The routing of that name, unless it is a transport's own.
-#[must_use]
-pub fn routing(name: &str) -> Option<&'static Routing> {
-    ROUTINGS.iter().find(|routing| routing.info.name == name)
-}
-
-impl Transport {
-    /// The values of `scheme.routing` that it takes, its default first.
-    #[must_use]
-    pub fn routings(&self) -> Vec<&'static str> {
-        match self.make {
-            Make::Whole { routings, .. } | Make::Fluid { routings } => routings.to_vec(),
-            Make::Hosts(_) => ROUTINGS.iter().map(|routing| routing.info.name).collect(),
+            transports: vec![
+                transport::r2c2::TRANSPORT,
+                transport::r2c2_central::TRANSPORT,
+                transport::pfq::TRANSPORT,
+                transport::tcp::control::RENO,
+                transport::tcp::control::NEWRENO,
+                transport::tcp::control::CUBIC,
+                transport::tcp::control::DCTCP,
+                transport::d3::TRANSPORT,
+                transport::rcp::TRANSPORT,
+                transport::udp::TRANSPORT,
+                transport::cee::TRANSPORT,
+                transport::dcqcn::TRANSPORT,
+                transport::pdq::TRANSPORT,
+                transport::omniscient::TRANSPORT,
+            ],
+            routings: vec![
+                routing::ecmp::ROUTING,
+                routing::wcmp::ROUTING,
+                routing::letflow::ROUTING,
+                routing::conga::ROUTING,
+                routing::conga::FLOW_ROUTING,
+                routing::expeditus::ROUTING,
+                routing::clairvoyant::ROUTING,
+                routing::drill::ROUTING,
+                routing::presto::ROUTING,
+                routing::spray::ROUTING,
+                routing::hula::ROUTING,
+                routing::d_mod_k::ROUTING,
+                routing::s_mod_k::ROUTING,
+                routing::random_up::ROUTING,
+                routing::hashed::ROUTING,
+                routing::switch_ar::ROUTING,
+            ],
+            flow_controls: vec![link::pfc::FLOW_CONTROL],
+            congestion_points: vec![link::qcn::CONGESTION_POINT, transport::dcqcn::CONGESTION_POINT],
+            queues: vec![queue::strict::QUEUE, queue::ets::QUEUE],
+            topologies: Vec::new(),
+            decoders: Decoders::BUILTIN,
         }
     }
 
-    /// What the parts look at, with that routing.
-    #[must_use]
-    pub fn view(&self, routing: &str) -> View {
-        let of_routing = self::routing(routing).map_or(View::Local, |routing| routing.info.view);
-        self.info.view.max(of_routing)
-    }
-
-    /// Checks that links with flow control cannot wait for each other in a circle on this fabric.
+    /// The same with one more.
     ///
-    /// # Errors
-    /// If they could, with the circle, or if packets go by routes of the transport's own, of which nothing is known.
-    pub fn check_lossless(&self, topology: &Arc<Topology>) -> Result<(), Unfit> {
-        let unfit = |problem, hint: &str| {
-            Err(Unfit { key: "scheme.flow_control".to_owned(), problem, hint: hint.to_owned() })
-        };
-        if !matches!(self.make, Make::Hosts(_)) {
-            let problem =
-                format!("links that hold packets back could deadlock by the routes of `{}`", self.info.name);
-            return unfit(problem, "choose a transport whose switches route, or leave `flow_control` out");
+    /// # Panics
+    /// If another entry has its name, which is a mistake of the program.
+    #[must_use]
+    pub fn with(mut self, entry: impl Into<Entry>) -> Self {
+        let entry = entry.into();
+        let name = entry.info().name;
+        assert!(self.infos().all(|info| info.name != name), "two schemes are called `{name}`");
+        match entry {
+            Entry::Transport(part) => self.transports.push(part),
+            Entry::Routing(part) => self.routings.push(part),
+            Entry::FlowControl(part) => self.flow_controls.push(part),
+            Entry::CongestionPoint(part) => self.congestion_points.push(part),
+            Entry::Queue(part) => self.queues.push(part),
+            Entry::Topology(part) => self.topologies.push(part),
         }
-        match paths::Routing::new(Arc::clone(topology)).buffer_cycle() {
-            None => Ok(()),
-            Some(cycle) => unfit(
-                format!("links that hold packets back could deadlock: {}", describe(topology, &cycle)),
-                "choose a fabric in which shortest paths lead up and then down, such as `k_ary_n_tree` or `fat_tree`, or \
-                 leave `flow_control` out",
-            ),
+        self
+    }
+
+    /// The same, whose runtimes can read packets with the header `H`.
+    ///
+    /// # Panics
+    /// If another header has its number, which is a mistake of the program.
+    #[must_use]
+    pub fn with_header<H: ExtensionHeader>(mut self) -> Self {
+        self.decoders = self.decoders.with::<H>().unwrap_or_else(|taken| panic!("{taken}"));
+        self
+    }
+
+    /// All transports.
+    #[must_use]
+    pub fn transports(&self) -> &[Transport] {
+        &self.transports
+    }
+
+    /// All routings that are no transport's own.
+    #[must_use]
+    pub fn routings(&self) -> &[Routing] {
+        &self.routings
+    }
+
+    /// All flow controls of links.
+    #[must_use]
+    pub fn flow_controls(&self) -> &[FlowControl] {
+        &self.flow_controls
+    }
+
+    /// All congestion points.
+    #[must_use]
+    pub fn congestion_points(&self) -> &[CongestionPoint] {
+        &self.congestion_points
+    }
+
+    /// All queues but the plain FIFO, which is the engine's own.
+    #[must_use]
+    pub fn queues(&self) -> &[QueueDiscipline] {
+        &self.queues
+    }
+
+    /// The kinds of fabric that other crates bring; the lab has its own.
+    #[must_use]
+    pub fn topologies(&self) -> &[TopologyKind] {
+        &self.topologies
+    }
+
+    /// What reads the headers of packets.
+    #[must_use]
+    pub const fn decoders(&self) -> &Decoders {
+        &self.decoders
+    }
+
+    /// What all schemes there are say of themselves, but for kinds of fabric.
+    pub fn schemes(&self) -> impl Iterator<Item = &Info> {
+        let transports = self.transports.iter().map(|part| &part.info);
+        let routings = self.routings.iter().map(|part| &part.info);
+        let flow_controls = self.flow_controls.iter().map(|part| &part.info);
+        let congestion_points = self.congestion_points.iter().map(|part| &part.info);
+        let queues = self.queues.iter().map(|part| &part.info);
+        transports.chain(routings).chain(flow_controls).chain(congestion_points).chain(queues)
+    }
+
+    fn infos(&self) -> impl Iterator<Item = &Info> {
+        self.schemes().chain(self.topologies.iter().map(|part| &part.info))
+    }
+
+    /// Routings that only transports know that route by themselves: names and what they are.
+    pub fn own_routings(&self) -> impl Iterator<Item = (String, &'static str)> {
+        let protocols = Protocol::all().map(|protocol| (protocol.to_string(), protocol.summary()));
+        let pinned = routing::pinned::OWN_ROUTINGS.iter().map(|&(name, summary)| (name.to_owned(), summary));
+        protocols.chain(pinned).filter(|(name, _)| self.routing(name).is_none())
+    }
+
+    /// The transport of that name.
+    #[must_use]
+    pub fn transport(&self, name: &str) -> Option<&Transport> {
+        self.transports.iter().find(|part| part.info.name == name)
+    }
+
+    /// The routing of that name, unless it is a transport's own.
+    #[must_use]
+    pub fn routing(&self, name: &str) -> Option<&Routing> {
+        self.routings.iter().find(|part| part.info.name == name)
+    }
+
+    /// The flow control of that name.
+    #[must_use]
+    pub fn flow_control(&self, name: &str) -> Option<&FlowControl> {
+        self.flow_controls.iter().find(|part| part.info.name == name)
+    }
+
+    /// The congestion points of that name.
+    #[must_use]
+    pub fn congestion_point(&self, name: &str) -> Option<&CongestionPoint> {
+        self.congestion_points.iter().find(|part| part.info.name == name)
+    }
+
+    /// The queue of that name.
+    #[must_use]
+    pub fn queue(&self, name: &str) -> Option<&QueueDiscipline> {
+        self.queues.iter().find(|part| part.info.name == name)
+    }
+
+    /// The values of `scheme.routing` that a transport takes, its default first.
+    #[must_use]
+    pub fn routings_of(&self, transport: &Transport) -> Vec<&'static str> {
+        match transport.make {
+            Make::Whole { routings, .. } | Make::Fluid { routings } => routings.to_vec(),
+            Make::Hosts(_) => self.routings.iter().map(|routing| routing.info.name).collect(),
         }
+    }
+
+    /// The routing of a transport if nobody chooses one.
+    #[must_use]
+    pub fn default_routing(&self, transport: &Transport) -> Option<&'static str> {
+        match transport.make {
+            Make::Whole { routings, .. } | Make::Fluid { routings } => routings.first().copied(),
+            Make::Hosts(_) => Some(routing::ecmp::ROUTING.info.name),
+        }
+    }
+
+    /// The defaults of the parameters of that routing; none if it is a transport's own.
+    #[must_use]
+    pub fn routing_defaults(&self, name: &str) -> Settings {
+        Settings::defaults(self.routing(name).map_or(&[], |routing| routing.info.parameters))
+    }
+
+    /// What the parts of the transport look at, with that routing.
+    #[must_use]
+    pub fn view(&self, transport: &Transport, routing: &str) -> View {
+        let of_routing = self.routing(routing).map_or(View::Local, |routing| routing.info.view);
+        transport.info.view.max(of_routing)
     }
 
     /// Builds the parts that `plan` asks for; `of_routing` are the parameters of its routing.
@@ -379,39 +288,41 @@ impl Transport {
     ///
     /// # Panics
     /// If the plan's routing is none of the transport's.
-    pub fn build(&self, plan: &Plan<'_>, of_routing: &Settings) -> Result<Built, Unfit> {
-        let hosts = match self.make {
-            Make::Whole { build, .. } => return build(plan),
-            Make::Fluid { .. } => {
-                return Err(Unfit {
-                    key: "scheme.transport".to_owned(),
-                    problem: format!("`{}` sends no packets: only the flow engine runs it", self.info.name),
-                    hint: "kind = \"flow\" in [engine], or another transport".to_owned(),
-                });
-            }
-            Make::Hosts(hosts) => hosts,
-        };
-        let Hosts { mut host, header_bytes, mtu, handshake, hear_of_departures } = hosts(plan)?;
-        let routing = routing(plan.routing).expect("one of the transport's routings");
-        let mut forwarder = (routing.build)(&Plan { settings: of_routing, ..*plan })?;
-        let topology = Arc::clone(plan.topology);
-        let hold = reordering::hold(of_routing);
-        let mut ordered = move |id| match hold {
-            Some(hold) => Box::new(Reordering::new(host(id), hold)),
-            None => host(id),
-        };
-        Ok(Built {
-            node: Box::new(move |id| Parts {
-                host: topology.is_host(id).then(|| ordered(id)),
-                forwarder: forwarder(id),
+    pub fn build(
+        &self,
+        transport: &Transport,
+        plan: &Plan<'_>,
+        of_routing: &Settings,
+    ) -> Result<Built, Unfit> {
+        match transport.make {
+            Make::Whole { build, .. } => build(plan),
+            Make::Fluid { .. } => Err(Unfit {
+                key: "scheme.transport".to_owned(),
+                problem: format!("`{}` sends no packets: only the flow engine runs it", transport.info.name),
+                hint: "kind = \"flow\" in [engine], or another transport".to_owned(),
             }),
-            queue: Box::new(|_| None),
-            agent: Box::new(|_| None),
-            header_bytes,
-            mtu,
-            handshake,
-            hear_of_departures,
-        })
+            Make::Hosts(hosts) => {
+                let routing = self.routing(plan.routing).expect("one of the transport's routings");
+                hosts(plan)?.over(routing, &Plan { settings: of_routing, ..*plan })
+            }
+        }
+    }
+
+    /// What the transport and the plan's routing, of which `of_routing` are the parameters, are as fluids. The scheme must be
+    /// able to run on the fabric: [`build`](Self::build) says whether it is.
+    ///
+    /// # Errors
+    /// If the transport, or what its parameters ask for, is no fluid.
+    ///
+    /// # Panics
+    /// If the plan's routing is none of the transport's.
+    pub fn fluid(
+        &self,
+        transport: &Transport,
+        plan: &Plan<'_>,
+        of_routing: &Settings,
+    ) -> Result<FluidScheme, Unfit> {
+        FluidScheme::new(transport, self.routing(plan.routing), plan, of_routing)
     }
 }
 
@@ -421,18 +332,26 @@ mod tests {
 
     #[test]
     fn every_routing_of_a_transport_is_described() {
-        let own: Vec<String> = own_routings().map(|(name, _)| name).collect();
-        for name in TRANSPORTS.iter().flat_map(Transport::routings) {
-            assert!(routing(name).is_some() || own.iter().any(|other| other == name), "{name}");
+        let registry = Registry::builtin();
+        let own: Vec<String> = registry.own_routings().map(|(name, _)| name).collect();
+        for name in registry.transports().iter().flat_map(|transport| registry.routings_of(transport)) {
+            assert!(registry.routing(name).is_some() || own.iter().any(|other| other == name), "{name}");
         }
     }
 
     #[test]
     fn no_two_schemes_share_a_name() {
-        let mut names: Vec<_> = all().map(|info| info.name).collect();
+        let registry = Registry::builtin();
+        let mut names: Vec<_> = registry.schemes().map(|info| info.name).collect();
         let count = names.len();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    #[should_panic(expected = "two schemes are called `ecmp`")]
+    fn a_name_that_is_taken_is_refused() {
+        let _ = Registry::builtin().with(routing::ecmp::ROUTING);
     }
 }

@@ -6,8 +6,8 @@ use clos::{AGGREGATIONS, CORES, Heard, TESTBED, TORS, Traffic, fabric, flow, lin
 use raddle_core::{Duration, Header, NodeId, Time};
 use raddle_packet_sim::{Change, Config, Simulation};
 use raddle_schemes::parameter::Value;
-use raddle_schemes::registry::View;
 use raddle_schemes::routing::clairvoyant::ROUTING;
+use raddle_schemes::scheme::View;
 use std::collections::BTreeSet;
 
 fn clairvoyant(mode: &'static str, flows: Vec<raddle_core::Flow>, config: Config) -> Simulation<Heard> {

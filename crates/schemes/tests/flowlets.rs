@@ -6,7 +6,8 @@ use raddle_core::{
 };
 use raddle_packet_sim::{Change, Config, Observer, PortSetup, Simulation};
 use raddle_schemes::parameter::Settings;
-use raddle_schemes::registry::{self, Plan};
+use raddle_schemes::scheme::Plan;
+use raddle_testkit::registry;
 use raddle_topology::builders::{self, ClosRates};
 use raddle_topology::{LinkLayer, Topology};
 use std::collections::BTreeMap;
@@ -64,11 +65,11 @@ fn fat_tree() -> Arc<Topology> {
 }
 
 fn run(topology: &Arc<Topology>, routing: &str, flows: Vec<Flow>, changes: Vec<Change>) -> Simulation<Heard> {
-    let transport = registry::transport("tcp-newreno").expect("TCP is in the registry");
-    let of_routing = Settings::defaults(registry::routing(routing).expect("a routing").info.parameters);
+    let transport = registry().transport("tcp-newreno").expect("TCP is in the registry");
+    let of_routing = registry().routing_defaults(routing);
     let settings = Settings::defaults(transport.info.parameters);
     let plan = Plan::new(topology, routing, &settings, 1);
-    let mut parts = transport.build(&plan, &of_routing).expect("the fabric suits the routing");
+    let mut parts = registry().build(transport, &plan, &of_routing).expect("the fabric suits the routing");
     let config = Config { changes, ..Config::default() };
     let heard = Heard {
         topology: Arc::clone(topology),

@@ -6,7 +6,8 @@ use raddle_packet_sim::{Config, PortSetup, Simulation};
 use raddle_schemes::fluid::Spread;
 use raddle_schemes::parameter::{Settings, Value};
 use raddle_schemes::queue::strict::Strict;
-use raddle_schemes::registry::{self, Plan, ROUTINGS, TRANSPORTS, Transport, Unfit};
+use raddle_schemes::scheme::{Plan, Transport, Unfit};
+use raddle_testkit::registry;
 use raddle_topology::builders::{self, ClosRates};
 use raddle_topology::{Topology, XgftSize};
 use std::ops::ControlFlow;
@@ -41,7 +42,7 @@ fn flows(topology: &Topology, count: u32) -> Vec<Flow> {
 }
 
 fn settings_of(routing: &str) -> Settings {
-    Settings::defaults(registry::routing(routing).map_or(&[], |routing| routing.info.parameters))
+    registry().routing_defaults(routing)
 }
 
 /// The rows of flows, each as if it were alone.
@@ -53,8 +54,8 @@ fn rows(
 ) -> Result<Vec<Vec<(LinkId, f32)>>, Unfit> {
     let settings = Settings::defaults(transport.info.parameters);
     let (plan, of_routing) = (Plan::new(topology, routing, &settings, 1), settings_of(routing));
-    transport.build(&plan, &of_routing)?;
-    let mut fluid = transport.fluid(&plan, &of_routing)?;
+    registry().build(transport, &plan, &of_routing)?;
+    let mut fluid = registry().fluid(transport, &plan, &of_routing)?;
     let idle = vec![0.0; topology.link_slots()];
     let row = |flow| {
         let mut row = Vec::new();
@@ -81,8 +82,8 @@ fn every_routing_leads_from_source_to_destination_or_says_which_key_is_wrong() {
     let mut led = 0;
     for (name, topology) in fabrics() {
         let flows = flows(&topology, 20);
-        for transport in TRANSPORTS.iter().filter(|transport| transport.fluid.is_some()) {
-            for routing in transport.routings() {
+        for transport in registry().transports().iter().filter(|transport| transport.fluid.is_some()) {
+            for routing in registry().routings_of(transport) {
                 let rows = match rows(transport, routing, &topology, &flows) {
                     Ok(rows) => rows,
                     Err(unfit) => {
@@ -111,7 +112,8 @@ fn flows_that_keep_to_a_path_take_that_of_their_packets() {
     for (name, topology) in fabrics() {
         let flows = flows(&topology, 40);
         for (transport, routing) in ["tcp-newreno", "cee"].into_iter().flat_map(|transport| {
-            let keeping = ROUTINGS
+            let keeping = registry()
+                .routings()
                 .iter()
                 .filter(|routing| (routing.spread)(&settings_of(routing.info.name)) == Spread::AsForwarded);
             // What LetFlow draws depends on what it has drawn for acknowledgements.
@@ -119,13 +121,14 @@ fn flows_that_keep_to_a_path_take_that_of_their_packets() {
                 .filter(|routing| routing.info.name != "letflow")
                 .map(move |routing| (transport, routing.info.name))
         }) {
-            let transport = registry::transport(transport).expect("in the registry");
+            let transport = registry().transport(transport).expect("in the registry");
             let Ok(rows) = rows(transport, routing, &topology, &flows) else { continue };
             let mut expected = vec![0; topology.link_slots()];
             rows.iter().flatten().for_each(|(link, _)| expected[link.index()] += 1);
             let settings = Settings::defaults(transport.info.parameters);
             let plan = Plan::new(&topology, routing, &settings, 1);
-            let mut parts = transport.build(&plan, &settings_of(routing)).expect("it was a fluid");
+            let mut parts =
+                registry().build(transport, &plan, &settings_of(routing)).expect("it was a fluid");
             let queue = |_| PortSetup { queue: Some(Box::<Strict>::default() as _), ..PortSetup::default() };
             let node = |id| (parts.node)(id);
             let mut simulation =
@@ -142,10 +145,10 @@ fn flows_that_keep_to_a_path_take_that_of_their_packets() {
 #[test]
 fn the_least_loaded_of_equal_paths_is_taken() {
     let (_, topology) = &fabrics()[2];
-    let transport = registry::transport("tcp-newreno").expect("in the registry");
+    let transport = registry().transport("tcp-newreno").expect("in the registry");
     let settings = Settings::defaults(transport.info.parameters);
     let plan = Plan::new(topology, "conga", &settings, 1);
-    let mut split = transport.fluid(&plan, &settings_of("conga")).expect("a fluid").split;
+    let mut split = registry().fluid(transport, &plan, &settings_of("conga")).expect("a fluid").split;
     // From a host of the first pod to one of the last, four times: the four cores take one each.
     let mut crossing = vec![0.0; topology.link_slots()];
     let mut cores = Vec::new();
@@ -166,16 +169,16 @@ fn the_least_loaded_of_equal_paths_is_taken() {
 #[test]
 fn a_transport_that_shares_nothing_is_no_fluid() {
     let (_, topology) = &fabrics()[4];
-    let transport = registry::transport("udp").expect("in the registry");
+    let transport = registry().transport("udp").expect("in the registry");
     let settings = Settings::defaults(transport.info.parameters);
-    let unfit = transport.fluid(&Plan::new(topology, "ecmp", &settings, 1), &settings_of("ecmp"));
+    let unfit = registry().fluid(transport, &Plan::new(topology, "ecmp", &settings, 1), &settings_of("ecmp"));
     assert_eq!(unfit.err().expect("no fluid").key, "scheme.transport");
 }
 
 #[test]
 fn frames_hashed_one_by_one_spread_evenly() {
     let mut settings = settings_of("hashed");
-    let spread = registry::routing("hashed").expect("in the registry").spread;
+    let spread = registry().routing("hashed").expect("in the registry").spread;
     assert_eq!(spread(&settings), Spread::AsForwarded);
     settings.set("key", Value::Choice("frame"));
     assert_eq!(spread(&settings), Spread::Evenly);

@@ -8,7 +8,8 @@ use raddle_core::{
     Decoders, Duration, Forwarder, Header, NodeId, Packet, Paused, PortId, PortState, Ports, Rate, Verdict,
 };
 use raddle_schemes::parameter::Settings;
-use raddle_schemes::registry::{self, Plan};
+use raddle_schemes::scheme::Plan;
+use raddle_testkit::registry;
 use raddle_topology::Topology;
 use raddle_topology::builders::folded_clos;
 use std::sync::Arc;
@@ -47,12 +48,12 @@ struct Fabric {
 
 impl Fabric {
     fn new(topology: &Arc<Topology>, routing: &str) -> Self {
-        let transport = registry::transport("udp").expect("in the registry");
+        let transport = registry().transport("udp").expect("in the registry");
         let settings = Settings::defaults(transport.info.parameters);
-        let of_routing =
-            Settings::defaults(registry::routing(routing).expect("in the registry").info.parameters);
-        let mut parts =
-            transport.build(&Plan::new(topology, routing, &settings, 1), &of_routing).expect("it fits");
+        let of_routing = registry().routing_defaults(routing);
+        let mut parts = registry()
+            .build(transport, &Plan::new(topology, routing, &settings, 1), &of_routing)
+            .expect("it fits");
         let state = PortState { free_at: ns(0), rate: Rate::from_gbps(10), up: true, paused: Paused::NONE };
         Self {
             switches: topology.nodes().map(|node| (parts.node)(node).forwarder).collect(),

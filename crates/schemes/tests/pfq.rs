@@ -7,7 +7,7 @@ use raddle_core::{
 };
 use raddle_packet_sim::{Config, Observer, PortSetup, Simulation};
 use raddle_schemes::parameter::{Settings, Value};
-use raddle_schemes::registry::Plan;
+use raddle_schemes::scheme::Plan;
 use raddle_schemes::transport::pfq::TRANSPORT;
 use raddle_topology::{Topology, builders};
 use std::ops::ControlFlow;
@@ -45,7 +45,9 @@ fn run(mode: &'static str, flows: Vec<Flow>, limit: Option<Time>) -> Simulation<
     let mut settings = Settings::defaults(TRANSPORT.info.parameters);
     settings.set("mode", Value::Choice(mode));
     let plan = Plan::new(&topology, "rps", &settings, 1);
-    let mut parts = TRANSPORT.build(&plan, &Settings::defaults(&[])).expect("PFQ fits a small torus");
+    let mut parts = raddle_testkit::registry()
+        .build(&TRANSPORT, &plan, &Settings::defaults(&[]))
+        .expect("PFQ fits a small torus");
     let port = |link| PortSetup { queue: (parts.queue)(link), ..PortSetup::default() };
     let ports: Vec<PortSetup> = (0..topology.link_slots()).map(LinkId::of).map(port).collect();
     let mut ports = ports.into_iter();

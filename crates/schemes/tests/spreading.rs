@@ -3,7 +3,8 @@
 use raddle_core::{Bytes, Duration, Flow, FlowId, LinkId, NodeId, Rate, Report, Stream, Time};
 use raddle_packet_sim::{Change, Config, LinkStats, Observer, PortSetup, Simulation};
 use raddle_schemes::parameter::{Settings, Value};
-use raddle_schemes::registry::{self, Plan};
+use raddle_schemes::scheme::Plan;
+use raddle_testkit::registry;
 use raddle_topology::Topology;
 use raddle_topology::builders::{self, ClosRates};
 use std::ops::ControlFlow;
@@ -39,12 +40,12 @@ fn run(
     flows: Vec<Flow>,
     changes: Vec<Change>,
 ) -> Simulation<Heard> {
-    let transport = registry::transport("tcp-newreno").expect("TCP is in the registry");
-    let mut of_routing = Settings::defaults(registry::routing(routing).expect("a routing").info.parameters);
+    let transport = registry().transport("tcp-newreno").expect("TCP is in the registry");
+    let mut of_routing = registry().routing_defaults(routing);
     set.iter().for_each(|&(name, value)| of_routing.set(name, value));
     let settings = Settings::defaults(transport.info.parameters);
     let plan = Plan::new(topology, routing, &settings, 1);
-    let mut parts = transport.build(&plan, &of_routing).expect("a fat-tree suits all");
+    let mut parts = registry().build(transport, &plan, &of_routing).expect("a fat-tree suits all");
     let config = Config { changes, ..Config::default() };
     let port = |_| PortSetup::default();
     let mut simulation =

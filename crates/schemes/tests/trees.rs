@@ -3,7 +3,8 @@
 use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate, Report, Stream, Time};
 use raddle_packet_sim::{Config, Observer, PortSetup, Simulation};
 use raddle_schemes::parameter::{Settings, Value};
-use raddle_schemes::registry::{self, Plan};
+use raddle_schemes::scheme::Plan;
+use raddle_testkit::registry;
 use raddle_topology::{Topology, Xgft, XgftSize, builders};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -49,15 +50,15 @@ fn run(
     (routing, set): (&str, &[(&str, Value)]),
     flows: Vec<Flow>,
 ) -> Simulation<Heard> {
-    let transport = registry::transport(transport).expect("in the registry");
-    let mut of_routing = Settings::defaults(registry::routing(routing).expect("a routing").info.parameters);
+    let transport = registry().transport(transport).expect("in the registry");
+    let mut of_routing = registry().routing_defaults(routing);
     set.iter().for_each(|&(name, value)| of_routing.set(name, value));
     if of_routing.declares("hold") {
         of_routing.set("hold", Value::Duration(Duration::ZERO));
     }
     let settings = Settings::defaults(transport.info.parameters);
     let plan = Plan::new(topology, routing, &settings, 1);
-    let mut parts = transport.build(&plan, &of_routing).expect("a tree suits it");
+    let mut parts = registry().build(transport, &plan, &of_routing).expect("a tree suits it");
     let (node, port) = (|id| (parts.node)(id), |_| PortSetup::default());
     let mut simulation = Simulation::new(topology, node, port, flows, Config::default(), Heard::default());
     assert!(simulation.run(|_| ControlFlow::Continue(())), "{routing} comes to rest");

@@ -31,6 +31,7 @@ pub use value::{At, Entry, Item, Source, Table, Value};
 pub(crate) use workload::Programs;
 pub use workload::{WorkloadSpec, kinds as workload_kinds};
 
+use raddle_schemes::registry::Registry;
 use raddle_topology::Topology;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,6 +42,8 @@ const OTHERS_KEYS: [&str; 8] = ["sweep", "search", "figure", "plot", "claim", "s
 /// The text of an experiment as a tree of values that know their places.
 #[derive(Debug, Clone)]
 pub struct Document {
+    /// The schemes that it can name.
+    pub registry: Arc<Registry>,
     /// The tree.
     pub root: Table,
     /// The folder that paths in it are relative to.
@@ -64,7 +67,14 @@ impl Document {
     /// If it is not TOML.
     pub fn parse(name: &str, text: String, folder: PathBuf) -> Result<Self, Problem> {
         let root = Table::parse(Source { name: name.to_owned(), text })?;
-        Ok(Self { root, folder })
+        Ok(Self { registry: Registry::builtin().into(), root, folder })
+    }
+
+    /// The same text, which can name the schemes of that registry instead of the built-in ones.
+    #[must_use]
+    pub fn with_registry(mut self, registry: &Arc<Registry>) -> Self {
+        self.registry = Arc::clone(registry);
+        self
     }
 
     /// Applies overrides of the form `key=value`, in order.
@@ -88,7 +98,7 @@ impl Document {
     pub fn topology(&self) -> Result<Arc<Topology>, Problem> {
         let mut root = Section::new(&self.root, "");
         let section = needed(&mut root, "topology", "kind = \"torus\"")?;
-        let (topology, _) = TopologySpec::read(section, &Files::new(&self.folder))?;
+        let (topology, _) = TopologySpec::read(section, &Files::new(&self.folder), &self.registry)?;
         let (engine, _) = read_engine(&mut root)?;
         topology.build(engine.seed)
     }
@@ -136,13 +146,13 @@ impl Experiment {
         let files = Files::new(&document.folder);
         let absent = engine::absent(&document.root.at);
         let section = needed(&mut root, "topology", "kind = \"torus\"")?;
-        let (topology, resolved) = TopologySpec::read(section, &files)?;
+        let (topology, resolved) = TopologySpec::read(section, &files, &document.registry)?;
         root.resolve("topology", resolved);
         let section = needed(&mut root, "workload", "flows = 1000")?;
         let (workload, resolved) = WorkloadSpec::read(section, &files)?;
         root.resolve("workload", resolved);
         let section = needed(&mut root, "scheme", "transport = \"r2c2\"")?;
-        let (scheme, resolved) = Scheme::read(section)?;
+        let (scheme, resolved) = Scheme::read(section, &document.registry)?;
         root.resolve("scheme", resolved);
         let (engine, resolved) = read_engine(&mut root)?;
         root.resolve("engine", resolved);

@@ -5,10 +5,9 @@ use super::section::{Fraction, Section, wrong_type};
 use super::value::Value;
 use raddle_core::{Bytes, Duration};
 use raddle_schemes::parameter::{Parameter, Settings, Value as Setting};
-use raddle_schemes::registry::{
-    self, CONGESTION_POINTS, CongestionPoint, FLOW_CONTROLS, FlowControl, Info, QUEUES, QueueDiscipline,
-    TRANSPORTS, Transport, View,
-};
+use raddle_schemes::queue::strict;
+use raddle_schemes::registry::Registry;
+use raddle_schemes::scheme::{CongestionPoint, FlowControl, Info, QueueDiscipline, Transport, View};
 
 /// What may wait at an egress port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,7 +26,9 @@ pub struct QueueLimits {
 #[derive(Clone)]
 pub struct Scheme {
     /// The transport, from the registry.
-    pub transport: &'static Transport,
+    pub transport: Transport,
+    /// What its parts look at.
+    pub view: View,
     /// One of its routings.
     pub routing: String,
     /// The transport's parameters.
@@ -37,11 +38,11 @@ pub struct Scheme {
     /// What plain egress queues may hold.
     pub queue: QueueLimits,
     /// Egress queues that are more than plain, and their parameters.
-    pub discipline: Option<(&'static QueueDiscipline, Settings)>,
+    pub discipline: Option<(QueueDiscipline, Settings)>,
     /// Flow control of links, and its parameters.
-    pub flow_control: Option<(&'static FlowControl, Settings)>,
+    pub flow_control: Option<(FlowControl, Settings)>,
     /// What the ports of switches tell of congestion, and how.
-    pub congestion_points: Option<(&'static CongestionPoint, Settings)>,
+    pub congestion_points: Option<(CongestionPoint, Settings)>,
 }
 
 impl std::fmt::Debug for Scheme {
@@ -64,25 +65,28 @@ impl std::fmt::Debug for Scheme {
 }
 
 impl Scheme {
-    pub(super) fn read(mut section: Section<'_>) -> Result<(Self, toml::Table), Problem> {
+    pub(super) fn read(
+        mut section: Section<'_>,
+        registry: &Registry,
+    ) -> Result<(Self, toml::Table), Problem> {
         let transports: Vec<_> =
-            TRANSPORTS.iter().map(|transport| (transport.info.name, transport)).collect();
+            registry.transports().iter().map(|transport| (transport.info.name, *transport)).collect();
         let transport = section.choice("transport", "transport", &transports, None)?;
-        let names = transport.routings();
+        let names = registry.routings_of(&transport);
         let routings: Vec<_> = names.iter().map(|&name| (name, name)).collect();
-        let default = names.first().copied();
+        let default = registry.default_routing(&transport);
         let routing = section.choice("routing", "routing of this transport", &routings, default)?.to_owned();
         let none = [("none", None)];
-        let flow_controls = FLOW_CONTROLS.iter().map(|part| (part.info.name, Some(part)));
+        let flow_controls = registry.flow_controls().iter().map(|part| (part.info.name, Some(*part)));
         let flow_controls: Vec<_> = none.into_iter().chain(flow_controls).collect();
         let flow_control =
             section.choice("flow_control", "flow control of links", &flow_controls, Some("none"))?;
         let none = [("none", None)];
-        let points = CONGESTION_POINTS.iter().map(|part| (part.info.name, Some(part)));
+        let points = registry.congestion_points().iter().map(|part| (part.info.name, Some(*part)));
         let points: Vec<_> = none.into_iter().chain(points).collect();
         let points =
             section.choice("congestion_points", "kind of congestion points", &points, Some("none"))?;
-        let (queue, discipline) = read_queue(&mut section, flow_control.is_some())?;
+        let (queue, discipline) = read_queue(&mut section, registry, flow_control.is_some())?;
         // The tables of other schemes may stand here for a sweep to use: they are checked too.
         let mut read = |info: &Info| read_settings(&mut section, info);
         let chosen: Vec<&str> = [transport.info.name, &routing]
@@ -93,7 +97,7 @@ impl Scheme {
             .collect();
         let mut settings: Vec<(&str, Settings)> = Vec::new();
         let mut resolved = Vec::new();
-        for info in registry::all() {
+        for info in registry.schemes() {
             let (own, table) = read(info)?;
             if chosen.contains(&info.name) {
                 settings.push((info.name, own));
@@ -110,6 +114,7 @@ impl Scheme {
             own.map_or_else(|| Settings::defaults(&[]), |(_, own)| own.clone())
         };
         let scheme = Self {
+            view: registry.view(&transport, &routing),
             transport,
             settings: of(transport.info.name),
             routing_settings: of(&routing),
@@ -121,28 +126,30 @@ impl Scheme {
         };
         Ok((scheme, section.finish()?))
     }
-
-    /// What its parts look at.
-    #[must_use]
-    pub fn view(&self) -> View {
-        self.transport.view(&self.routing)
-    }
 }
 
 fn read_settings(section: &mut Section<'_>, info: &Info) -> Result<(Settings, toml::Table), Problem> {
-    let parameters = info.parameters;
-    let mut settings = Settings::defaults(parameters);
     let empty = super::engine::absent(section.at());
     let table = section.section(info.name)?;
     let mut table = table.unwrap_or_else(|| Section::new(&empty, info.name));
+    let settings = read_parameters(&mut table, info.parameters)?;
+    Ok((settings, table.finish()?))
+}
+
+/// The values of parameters, which stand in `table`.
+pub(super) fn read_parameters(
+    table: &mut Section<'_>,
+    parameters: &'static [Parameter],
+) -> Result<Settings, Problem> {
+    let mut settings = Settings::defaults(parameters);
     for parameter in parameters {
-        let value = read_parameter(&mut table, parameter)?;
+        let value = read_parameter(table, parameter)?;
         let hint = format!("{}: {}", parameter.doc, parameter.limits());
         let what = format!("`{}` is out of range", parameter.name);
         table.ensure(parameter.allows(&value), parameter.name, &what, &hint)?;
         settings.set(parameter.name, value);
     }
-    Ok((settings, table.finish()?))
+    Ok(settings)
 }
 
 fn read_parameter(table: &mut Section<'_>, parameter: &Parameter) -> Result<Setting, Problem> {
@@ -168,17 +175,17 @@ fn read_parameter(table: &mut Section<'_>, parameter: &Parameter) -> Result<Sett
 /// Queues that have to heed pauses are of another kind, `strict` if none is named.
 fn read_queue(
     section: &mut Section<'_>,
+    registry: &Registry,
     heeds: bool,
-) -> Result<(QueueLimits, Option<&'static QueueDiscipline>), Problem> {
+) -> Result<(QueueLimits, Option<QueueDiscipline>), Problem> {
     let Some(item) = section.item("queue") else {
-        let strict = QUEUES.first().filter(|_| heeds);
-        return Ok((QueueLimits::default(), strict));
+        return Ok((QueueLimits::default(), heeds.then_some(strict::QUEUE)));
     };
     let Value::Table(table) = &item.value else {
         return Err(wrong_type(item, "a queue such as { kind = \"fifo\", limit = \"150 KB\" }"));
     };
     let mut queue = Section::new(table, "scheme.queue");
-    let kinds = QUEUES.iter().map(|part| (part.info.name, Some(part)));
+    let kinds = registry.queues().iter().map(|part| (part.info.name, Some(*part)));
     let kinds: Vec<_> = [("fifo", None)].into_iter().chain(kinds).collect();
     let discipline = queue.choice("kind", "queue", &kinds, None)?;
     let hint = "choose kind = \"strict\", or leave `queue` out";

@@ -3,7 +3,7 @@
 use crate::experiment::{Problem, Programs, WorkloadSpec};
 use raddle_core::{NodeId, Parts};
 use raddle_records::RankRecord;
-use raddle_schemes::registry::Built;
+use raddle_schemes::scheme::Built;
 use raddle_topology::Topology;
 use raddle_workload::goal::{Job, Replay};
 use std::sync::Arc;

@@ -319,7 +319,8 @@ const LOCKSTEP_SLICE: raddle_core::Duration = raddle_core::Duration::from_us(100
 fn run_lockstep<'a>(prepared: &mut Prepared, gather: Gather<'a>, watch: &mut Watch<'_>) -> Ended<'a> {
     let topology = Arc::clone(&prepared.topology);
     let node = |id| (prepared.parts.node)(id);
-    let runtime = Lockstep::new(&topology, node, prepared.flows.to_vec(), Sampled(gather));
+    let runtime = Lockstep::new(&topology, node, prepared.flows.to_vec(), Sampled(gather))
+        .with_decoders(prepared.errors.decoders.clone());
     let mut runtime = runtime.with_agents(|link| (prepared.parts.agent)(link)).with_errors(&prepared.errors);
     let limit = prepared.experiment.engine.time_limit.unwrap_or(Time::NEVER);
     let mut complete = true;

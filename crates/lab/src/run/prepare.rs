@@ -14,7 +14,7 @@ use raddle_packet_sim::{Change, Config, PortSetup, Switching, Threads};
 use raddle_records::Framing;
 use raddle_schemes::fluid::FluidScheme;
 use raddle_schemes::queue::strict::Strict;
-use raddle_schemes::registry::{Agents, Built, FlowControls, Make, Plan, Queues, Unfit, View};
+use raddle_schemes::scheme::{Agents, Built, FlowControls, Make, Plan, Queues, Unfit, View};
 use raddle_topology::routing::Routing;
 use raddle_topology::{Link, LinkLayer, Topology};
 use raddle_workload::Facts;
@@ -80,7 +80,7 @@ impl Document {
         let flows = experiment.workload.flows(&topology, experiment.engine.seed)?;
         let Experiment { failures, faults: random, errors, engine, .. } = &experiment;
         let changes = faults::changes(failures, random.as_ref(), &topology, engine.seed)?;
-        let errors = faults::link_errors(errors.as_ref(), &topology, engine.seed)?;
+        let errors = faults::link_errors(errors.as_ref(), &topology, engine.seed, self.registry.decoders())?;
         let component = components(&faults::lasting(&topology, &changes));
         let apart = |flow: &&Flow| component[flow.src.index()] != component[flow.dst.index()];
         if let Some(flow) = flows.iter().find(apart) {
@@ -98,10 +98,10 @@ impl Document {
         let unfit = |unfit| self.unfit(unfit);
         let mut parts = match scheme.transport.make {
             Make::Fluid { .. } if engine.kind == EngineKind::Flow => Built::of_fluid(),
-            _ => scheme.transport.build(&plan, &scheme.routing_settings).map_err(unfit)?,
+            _ => self.registry.build(&scheme.transport, &plan, &scheme.routing_settings).map_err(unfit)?,
         };
         let fluid = (engine.kind == EngineKind::Flow)
-            .then(|| scheme.transport.fluid(&plan, &scheme.routing_settings))
+            .then(|| self.registry.fluid(&scheme.transport, &plan, &scheme.routing_settings))
             .transpose()
             .map_err(unfit)?;
         let ports = PortParts::build(scheme, &plan, parts.mtu + parts.header_bytes).map_err(unfit)?;
@@ -237,7 +237,7 @@ impl Prepared {
             }
         };
         let queue_depths = self.experiment.record.queues;
-        let threads = match self.experiment.scheme.view() {
+        let threads = match self.experiment.scheme.view {
             View::Local => threads,
             View::Global => Threads::Always(1),
         };

@@ -1,7 +1,7 @@
 //! Flows that take the path of their first packet: it is passed from forwarder to forwarder.
 
 use super::Split;
-use crate::registry::{Forwarders, Plan};
+use crate::scheme::{Forwarders, Plan};
 use raddle_core::{
     Flow, Forwarder, LinkId, NodeId, Packet, Paused, PortId, PortState, Ports, Rate, Time, Verdict,
 };

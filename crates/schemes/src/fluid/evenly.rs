@@ -1,7 +1,7 @@
 //! Flows whose packets spread evenly over the next hops on shortest paths: sprayed, or in small pieces.
 
 use super::Split;
-use crate::registry::Plan;
+use crate::scheme::Plan;
 use raddle_topology::routing::{Protocol, Routing};
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Flows that take, of all shortest paths, the one whose fullest link is the emptiest.
 
 use super::Split;
-use crate::registry::Plan;
 use crate::routing::flow_hash::{mix, pick};
+use crate::scheme::Plan;
 use raddle_core::{Flow, LinkId, NodeId, PortId};
 use raddle_topology::Topology;
 use raddle_topology::routing::Routing;

@@ -10,7 +10,7 @@ mod least_loaded;
 pub(crate) use evenly::split as evenly;
 
 use crate::parameter::Settings;
-use crate::registry::{Make, Plan, Transport, Unfit, routing};
+use crate::scheme::{Plan, Routing, Transport, Unfit};
 use raddle_allocate::{Fluid, MaxMin, usable};
 use raddle_core::{Flow, LinkId, Packet, Rate};
 use raddle_topology::Topology;
@@ -74,20 +74,24 @@ pub(crate) fn max_min(topology: &Topology, headroom: f64) -> Box<dyn Fluid> {
     Box::new(MaxMin::new(&capacities(topology, headroom)))
 }
 
-impl Transport {
-    /// What the transport and the plan's routing, of which `of_routing` are the parameters, are as fluids. The scheme must be
-    /// able to run on the fabric: [`build`](Self::build) says whether it is.
+impl FluidScheme {
+    /// A transport over switches of that routing, if it needs any, of which `of_routing` are the parameters.
     ///
     /// # Errors
     /// If the transport, or what its parameters ask for, is no fluid.
-    ///
-    /// # Panics
-    /// If the plan's routing is none of the transport's.
-    pub fn fluid(&self, plan: &Plan<'_>, of_routing: &Settings) -> Result<FluidScheme, Unfit> {
-        let Some(fluid) = self.fluid else {
+    pub(crate) fn new(
+        transport: &Transport,
+        routing: Option<&Routing>,
+        plan: &Plan<'_>,
+        of_routing: &Settings,
+    ) -> Result<Self, Unfit> {
+        let Some(fluid) = transport.fluid else {
             return Err(Unfit {
                 key: "scheme.transport".to_owned(),
-                problem: format!("`{}` is no fluid: nothing makes its flows share links", self.info.name),
+                problem: format!(
+                    "`{}` is no fluid: nothing makes its flows share links",
+                    transport.info.name
+                ),
                 hint: "choose another transport, or kind = \"packet\" in [engine]".to_owned(),
             });
         };
@@ -95,8 +99,7 @@ impl Transport {
         let split = match ways {
             Ways::Own(split) => split,
             Ways::Routed(packet) => {
-                debug_assert!(matches!(self.make, Make::Hosts(_)), "`{}` routes by itself", self.info.name);
-                let routing = routing(plan.routing).expect("one of the transport's routings");
+                let routing = routing.expect("one of the transport's routings");
                 let plan = Plan { settings: of_routing, ..*plan };
                 match (routing.spread)(of_routing) {
                     Spread::AsForwarded => as_forwarded::split(&plan, (routing.build)(&plan)?, packet),
@@ -105,6 +108,6 @@ impl Transport {
                 }
             }
         };
-        Ok(FluidScheme { sharing: policy, acknowledged, split })
+        Ok(Self { sharing: policy, acknowledged, split })
     }
 }

@@ -1,6 +1,6 @@
 //! The Ethernet addresses of a fabric's ports (specs/cee.md §4.1).
 
-use crate::registry::Unfit;
+use crate::scheme::Unfit;
 use raddle_core::{NodeId, PortId};
 use raddle_topology::{Shape, Topology, Xgft};
 use raddle_wire::Mac;

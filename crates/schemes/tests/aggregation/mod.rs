@@ -8,7 +8,8 @@ use raddle_core::{
 };
 use raddle_packet_sim::{Config, Observer, PortSetup, Simulation};
 use raddle_schemes::parameter::{Settings, Value};
-use raddle_schemes::registry::{self, Plan};
+use raddle_schemes::scheme::Plan;
+use raddle_testkit::registry;
 use raddle_topology::{Topology, builders};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -133,13 +134,14 @@ impl<'a> Bench<'a> {
 
     /// The same with the agents that `watch` makes.
     pub(crate) fn watched(&self, flows: &[Flow], watch: Watch<'_>) -> Outcome {
-        let transport = registry::transport(self.transport).expect("a transport of the registry");
+        let transport = registry().transport(self.transport).expect("a transport of the registry");
         let mut settings = Settings::defaults(transport.info.parameters);
         for &(name, value) in self.settings {
             settings.set(name, value);
         }
         let plan = Plan::new(self.topology, self.routing, &settings, 1);
-        let mut parts = transport.build(&plan, &Settings::defaults(&[])).expect("a fabric that fits");
+        let mut parts =
+            registry().build(transport, &plan, &Settings::defaults(&[])).expect("a fabric that fits");
         let port = |link| PortSetup {
             limit_bytes: Some(4_000_000),
             agent: watch(link, (parts.agent)(link)),

@@ -8,7 +8,7 @@ use raddle_core::{
 };
 use raddle_packet_sim::{Config, Observer, PortSetup, Simulation};
 use raddle_schemes::parameter::{Settings, Value};
-use raddle_schemes::registry::Plan;
+use raddle_schemes::scheme::Plan;
 use raddle_schemes::transport::tcp::{NewReno, Params, TcpHost};
 use raddle_topology::builders::{ClosRates, clos};
 use raddle_topology::{ClosSize, LinkLayer, Topology};

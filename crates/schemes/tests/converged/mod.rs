@@ -10,7 +10,8 @@ use raddle_packet_sim::{Config, Observer, PortSetup, Reached, Simulation};
 use raddle_schemes::link::pfc;
 use raddle_schemes::parameter::{Settings, Value};
 use raddle_schemes::queue::strict::Strict;
-use raddle_schemes::registry::{self, CONGESTION_POINTS, Plan};
+use raddle_schemes::scheme::Plan;
+use raddle_testkit::registry;
 use raddle_topology::Topology;
 use raddle_wire::roce;
 use std::ops::ControlFlow;
@@ -63,9 +64,9 @@ impl Converged {
     /// Hosts of that transport, with those congestion points if any.
     pub(crate) fn new(topology: Topology, transport: &str, points: Option<&str>, flows: Vec<Flow>) -> Self {
         let topology = Arc::new(topology);
-        let transport = registry::transport(transport).expect("a transport of the registry");
+        let transport = registry().transport(transport).expect("a transport of the registry");
         let points = points.map(|name| {
-            let points = CONGESTION_POINTS.iter().find(|points| points.info.name == name);
+            let points = registry().congestion_point(name);
             points.expect("congestion points of the registry")
         });
         let of_hosts = Settings::defaults(transport.info.parameters);
@@ -74,7 +75,8 @@ impl Converged {
             congestion_points: points.map(|points| (points.info.name, &of_points)),
             ..Plan::new(&topology, "ecmp", &of_hosts, 1)
         };
-        let mut parts = transport.build(&plan, &Settings::defaults(&[])).expect("a fabric that fits");
+        let mut parts =
+            registry().build(transport, &plan, &Settings::defaults(&[])).expect("a fabric that fits");
         let mut agents = points.map(|points| {
             (points.build)(&Plan { settings: &of_points, ..plan }).expect("parameters that fit")
         });

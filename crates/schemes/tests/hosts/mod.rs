@@ -3,7 +3,8 @@
 use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Report, Time};
 use raddle_packet_sim::{Config, Observer, PortSetup, Simulation};
 use raddle_schemes::parameter::{Settings, Value};
-use raddle_schemes::registry::{self, Plan};
+use raddle_schemes::scheme::Plan;
+use raddle_testkit::registry;
 use raddle_topology::Topology;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -37,13 +38,13 @@ pub(crate) struct Hosts {
 impl Hosts {
     /// A run to its end or limit.
     pub(crate) fn run(&self, flows: Vec<Flow>, config: Config) -> Simulation<Delivered> {
-        let transport = registry::transport(self.transport).expect("a transport of the registry");
+        let transport = registry().transport(self.transport).expect("a transport of the registry");
         let mut settings = Settings::defaults(transport.info.parameters);
         for &(name, value) in &self.settings {
             settings.set(name, value);
         }
         let plan = Plan::new(&self.topology, "ecmp", &settings, 1);
-        let parts = transport.build(&plan, &Settings::defaults(&[])).expect("a fabric that fits");
+        let parts = registry().build(transport, &plan, &Settings::defaults(&[])).expect("a fabric that fits");
         let port =
             |_| PortSetup { limit_packets: self.queue, mark_packets: self.mark, ..PortSetup::default() };
         let mut simulation =

@@ -8,7 +8,8 @@ use raddle_core::{
 };
 use raddle_packet_sim::{Change, Config, Observer, PortSetup, Reached, Simulation, Switching};
 use raddle_schemes::parameter::{Parameter, Settings, Value};
-use raddle_schemes::registry::{self, CONGESTION_POINTS, FLOW_CONTROLS, Plan, QUEUES};
+use raddle_schemes::scheme::Plan;
+use raddle_testkit::registry;
 use raddle_topology::{Topology, XgftSize, builders};
 use raddle_wire::Mac;
 use raddle_wire::pfc::Pause;
@@ -73,9 +74,9 @@ impl Lossless {
         mut around: impl FnMut(NodeId, Parts) -> Parts,
         observer: O,
     ) -> Simulation<O> {
-        let transport = registry::transport("cee").expect("a transport of the registry");
-        let routing = registry::routing(self.routing).expect("a routing of the registry");
-        let qcn = &CONGESTION_POINTS[0];
+        let transport = registry().transport("cee").expect("a transport of the registry");
+        let routing = registry().routing(self.routing).expect("a routing of the registry");
+        let qcn = registry().congestion_point("qcn").expect("built in");
         let (of_transport, of_points) = (
             settings(transport.info.parameters, &self.transport),
             settings(qcn.info.parameters, &Vec::new()),
@@ -85,13 +86,13 @@ impl Lossless {
             ..Plan::new(&self.topology, self.routing, &of_transport, self.seed)
         };
         let of_routing = settings(routing.info.parameters, &self.of_routing);
-        let mut parts = transport.build(&plan, &of_routing).expect("a fabric that fits");
-        let queue = QUEUES.iter().find(|queue| queue.info.name == self.queue.0).expect("a queue");
+        let mut parts = registry().build(transport, &plan, &of_routing).expect("a fabric that fits");
+        let queue = registry().queue(self.queue.0).expect("a queue");
         let of_queue = settings(queue.info.parameters, &self.queue.1);
         let mut queue =
             (queue.build)(&Plan { settings: &of_queue, ..plan }, parts.mtu).expect("a queue that fits");
         let mut flow_control = self.pfc.as_ref().map(|set| {
-            let pfc = &FLOW_CONTROLS[0];
+            let pfc = registry().flow_control("pfc").expect("built in");
             let settings = settings(pfc.info.parameters, set);
             (pfc.build)(&Plan { settings: &settings, ..plan }, parts.mtu).expect("enough headroom")
         });

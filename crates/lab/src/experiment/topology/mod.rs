@@ -4,9 +4,13 @@ mod slow;
 
 use super::file::{Files, file_format};
 use super::problem::{Cause, Problem};
+use super::scheme::read_parameters;
 use super::section::{Section, out_of_range};
 use super::value::At;
 use raddle_core::{Duration, Rate};
+use raddle_schemes::parameter::Settings;
+use raddle_schemes::registry::Registry;
+use raddle_schemes::scheme::TopologyKind;
 use raddle_topology::builders::{self, BuildError, ClosRates};
 use raddle_topology::{ClosSize, LinkLayer, Topology, XgftSize, io};
 use slow::Slow;
@@ -104,6 +108,8 @@ pub enum Fabric {
     SingleSwitch(u32),
     /// Read from a file.
     File(Arc<Topology>),
+    /// Of a kind that another crate brings, with its parameters.
+    Other(TopologyKind, Settings),
 }
 
 /// `[topology]`.
@@ -124,17 +130,23 @@ pub struct TopologySpec {
 }
 
 impl TopologySpec {
-    pub(crate) fn read(mut section: Section<'_>, files: &Files<'_>) -> Result<(Self, toml::Table), Problem> {
-        let choices = KINDS.map(|(name, _)| (name, name));
-        let kind = section.choice("kind", "kind of topology", &choices, None)?;
+    pub(crate) fn read(
+        mut section: Section<'_>,
+        files: &Files<'_>,
+        registry: &Registry,
+    ) -> Result<(Self, toml::Table), Problem> {
+        let own = KINDS.iter().map(|&(name, _)| (name, None));
+        let others = registry.topologies().iter().map(|kind| (kind.info.name, Some(*kind)));
+        let choices: Vec<_> = own.chain(others).map(|(name, other)| (name, (name, other))).collect();
+        let (kind, other) = section.choice("kind", "kind of topology", &choices, None)?;
         let at = section.at_key("kind").clone();
+        if let Some(kind) = other {
+            let settings = read_parameters(&mut section, kind.info.parameters)?;
+            return Self::made_elsewhere(section, Fabric::Other(kind, settings), at);
+        }
         if kind == "file" {
             let fabric = Fabric::File(Arc::new(read_graph(&mut section, files)?));
-            let link_layer = read_link_layer(&mut section)?;
-            let slow = Slow::read_all(&mut section)?;
-            let spec =
-                Self { fabric, link_rate: Rate::ZERO, link_delay: Duration::ZERO, link_layer, slow, at };
-            return Ok((spec, section.finish()?));
+            return Self::made_elsewhere(section, fabric, at);
         }
         let link_rate = positive_rate(&mut section, "link_rate", None)?;
         let link_delay = section.required("link_delay")?;
@@ -179,6 +191,18 @@ impl TopologySpec {
         let slow = Slow::read_all(&mut section)?;
         Ok((Self { fabric, link_rate, link_delay, link_layer, slow, at }, section.finish()?))
     }
+
+    /// A fabric whose links have rates and delays of their own.
+    fn made_elsewhere(
+        mut section: Section<'_>,
+        fabric: Fabric,
+        at: At,
+    ) -> Result<(Self, toml::Table), Problem> {
+        let link_layer = read_link_layer(&mut section)?;
+        let slow = Slow::read_all(&mut section)?;
+        let (link_rate, link_delay) = (Rate::ZERO, Duration::ZERO);
+        Ok((Self { fabric, link_rate, link_delay, link_layer, slow, at }, section.finish()?))
+    }
 }
 
 impl TopologySpec {
@@ -203,6 +227,10 @@ impl TopologySpec {
             }
             Fabric::SingleSwitch(hosts) => builders::single_switch(*hosts, rate, delay),
             Fabric::File(topology) => Ok(Topology::clone(topology)),
+            Fabric::Other(kind, settings) => {
+                let made = (kind.build)(settings, seed);
+                Ok(made.map_err(|unfit| out_of_range(&self.at, unfit.problem, unfit.hint))?)
+            }
         };
         let topology = built.map_err(|error| {
             let hint = match error {

@@ -13,7 +13,6 @@ use raddle_core::{Duration, Rate};
 use raddle_topology::builders::{self, BuildError};
 use raddle_topology::routing::{Pattern, Protocol, Routing, throughput_fraction};
 use raddle_topology::{Hops, Topology};
-use std::path::Path;
 use std::sync::Arc;
 
 const PATTERNS: [(&str, Pattern); 6] = [
@@ -27,8 +26,8 @@ const PATTERNS: [(&str, Pattern); 6] = [
 
 /// What a computation may use beside its section.
 struct Context<'a> {
-    /// Where the files are that it names.
-    folder: &'a Path,
+    /// What it is part of: where the files are that it names, and the schemes.
+    document: &'a Document,
     /// How many may share the work.
     threads: usize,
 }
@@ -41,7 +40,7 @@ const KINDS: [(&str, Kind); 6] = [
     ("allocation", |section, _| allocation(section)),
     ("broadcast-overhead", |section, _| broadcast::overhead(section)),
     ("controller-overhead", |section, _| controller::overhead(section)),
-    ("rate-overhead", |section, context| rate_overhead::measure(section, context.folder)),
+    ("rate-overhead", |section, context| rate_overhead::measure(section, context.document)),
     ("selection", |section, context| selection::compare(section, context.threads)),
 ];
 
@@ -54,7 +53,7 @@ pub(super) fn compute(document: &Document, threads: usize) -> Result<Option<Vec<
     }
     root.finish()?;
     let compute = section.choice("kind", "computation", &KINDS, None)?;
-    let runs = compute(&mut section, &Context { folder: &document.folder, threads })?;
+    let runs = compute(&mut section, &Context { document, threads })?;
     section.finish()?;
     Ok(Some(runs))
 }

@@ -2,21 +2,20 @@
 
 use super::{needed, run};
 use crate::analysis::rate_overhead::{Algorithm, Lifetime, Replay, Samples};
-use crate::experiment::{Files, Fraction, Problem, Section, TopologySpec, WorkloadSpec};
+use crate::experiment::{Document, Files, Fraction, Problem, Section, TopologySpec, WorkloadSpec};
 use crate::figure::runs::{Data, Run};
 use raddle_core::Duration;
 use raddle_topology::routing::Protocol;
-use std::path::Path;
 
 /// Every algorithm on every trace at every interval.
-pub(super) fn measure(section: &mut Section<'_>, folder: &Path) -> Result<Vec<Run>, Problem> {
-    let files = Files::new(folder);
+pub(super) fn measure(section: &mut Section<'_>, document: &Document) -> Result<Vec<Run>, Problem> {
+    let files = Files::new(&document.folder);
     let Some(fabric) = section.section("topology")? else {
         return Err(section.missing("topology", "{ kind = \"torus\", dims = [8, 8, 8] }"));
     };
     let headroom = section.or("headroom", Fraction(0.05))?.0;
     let seed: u64 = section.or("seed", 1)?;
-    let topology = TopologySpec::read(fabric, &files)?.0.build(seed)?;
+    let topology = TopologySpec::read(fabric, &files, &document.registry)?.0.build(seed)?;
     let ticks: u32 = section.required("ticks")?;
     let intervals: Vec<Duration> = section.required("intervals")?;
     let zero = ticks == 0 || intervals.contains(&Duration::ZERO);

@@ -13,10 +13,12 @@ use crate::sweep::search::{self, Found};
 use crate::sweep::{directories, sweep};
 use crate::{Error, RunState, SizeClass};
 use raddle_records::{PartFile, write_file};
+use raddle_schemes::registry::Registry;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How large a figure's runs are.
@@ -42,6 +44,8 @@ impl Scale {
 /// What to reproduce and how.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// The schemes that figures can name.
+    pub registry: Arc<Registry>,
     /// A figure (`r2c2/fig10`), a paper (`r2c2`), the file of a figure (`mine.toml`), or everything.
     pub selector: Option<String>,
     /// How large.
@@ -110,49 +114,44 @@ impl Unfinished {
 /// If the selector names nothing, a figure's file is wrong, what a figure's folder holds may not be replaced, or a run
 /// fails or is stopped.
 pub fn reproduce(options: &Options, stop: &AtomicBool, watch: &dyn Watch) -> Result<Reproduction, Error> {
-    let mut all =
-        Reproduction { outcomes: Vec::new(), digest: 0, folders: Vec::new(), unfinished: Vec::new() };
-    // Figures that share an experiment and its inputs share its run.
-    let mut kept: BTreeMap<String, PathBuf> = BTreeMap::new();
+    let done = Reproduction { outcomes: Vec::new(), digest: 0, folders: Vec::new(), unfinished: Vec::new() };
+    let mut session = Session { options, stop, watch, kept: BTreeMap::new(), done };
     let renamed = |from: &Path, to: &Path| watch.renamed(from, to);
     let out = Out { path: &options.out, force: options.force, renamed: &renamed };
     let files = select(options.selector.as_deref())?;
     for file in &files {
-        Out { path: &options.folder(file), ..out }.check(&origin(file, options.scale)?)?;
+        Out { path: &options.folder(file), ..out }.check(&origin(file, options)?)?;
     }
     for file in files {
         let folder = options.folder(&file);
-        let part = Part::create(Out { path: &folder, ..out }, origin(&file, options.scale)?)?;
-        one(&file, options, part.path(), &mut kept, stop, watch, &mut all)?;
+        let part = Part::create(Out { path: &folder, ..out }, origin(&file, options)?)?;
+        session.reproduce(&file, part.path())?;
         let temporary = part.path().to_owned();
         part.finish(true)?;
-        for path in kept.values_mut() {
-            if let Ok(rest) = path.strip_prefix(&temporary) {
-                *path = folder.join(rest);
-            }
-        }
-        all.folders.push(folder);
+        session.moved(&temporary, &folder);
+        session.done.folders.push(folder);
     }
-    Ok(all)
+    Ok(session.done)
 }
 
 /// What a figure is made from: its file at a scale. Plots and claims are made anew from the records of runs.
-fn origin(file: &File, scale: Scale) -> Result<Origin, Error> {
-    document(file, scale)?;
+fn origin(file: &File, options: &Options) -> Result<Origin, Error> {
+    document(file, options)?;
     let mut table: toml::Table =
         file.text.parse().map_err(|error: toml::de::Error| Error::Run(error.to_string()))?;
     table.retain(|key, _| key != "plot" && key != "claim");
-    Origin::new("figure", &format!("{}\n{table}", scale.name()), &[])
+    Origin::new("figure", &format!("{}\n{table}", options.scale.name()), &[])
 }
 
-/// The figure's document at a scale.
-fn document(file: &File, scale: Scale) -> Result<Document, Problem> {
+/// The figure's document at the scale asked for.
+fn document(file: &File, options: &Options) -> Result<Document, Problem> {
     let folder = file.path.parent().filter(|_| file.is_own()).unwrap_or(Path::new(""));
     let name = file.path.display().to_string();
-    let mut document = Document::parse(&name, file.text.clone().into_owned(), folder.to_owned())?;
+    let document = Document::parse(&name, file.text.clone().into_owned(), folder.to_owned())?;
+    let mut document = document.with_registry(&options.registry);
     let Some(scales) = document.root.get("scale").cloned() else { return Ok(document) };
     if let Value::Table(scales) = &scales.value
-        && let Some(item) = scales.get(scale.name())
+        && let Some(item) = scales.get(options.scale.name())
         && let Value::Table(overrides) = &item.value
     {
         for entry in &overrides.entries {
@@ -162,125 +161,157 @@ fn document(file: &File, scale: Scale) -> Result<Document, Problem> {
     Ok(document)
 }
 
-fn one(
-    file: &File,
-    options: &Options,
-    part: &Path,
-    kept: &mut BTreeMap<String, PathBuf>,
-    stop: &AtomicBool,
-    watch: &dyn Watch,
-    all: &mut Reproduction,
-) -> Result<(), Error> {
-    let document = document(file, options.scale)?;
-    let figure = Figure::read(&document)?;
-    let claims = document.root.get("claim").map_or(Ok(&[][..]), list)?;
-    for (claim, item) in figure.claims.iter().zip(claims) {
-        claim.check_deviation(item, |name| file.knows(name))?;
-    }
-    let runs = match compute(&document, options.threads)? {
-        Some(runs) => {
-            for run in &runs {
-                // Timings differ from run to run, so they have no place in a digest.
-                if let Data::Number(number) = run.data {
-                    all.digest = mixed(all.digest, number.to_bits().into());
+/// A reproduction under way.
+struct Session<'a> {
+    options: &'a Options,
+    stop: &'a AtomicBool,
+    watch: &'a dyn Watch,
+    /// The directories of runs by what they were made from: figures that share an experiment and its inputs share its run.
+    kept: BTreeMap<String, PathBuf>,
+    done: Reproduction,
+}
+
+/// The figure that is being reproduced.
+struct Current<'a> {
+    /// Paper and figure.
+    name: String,
+    document: &'a Document,
+    figure: &'a Figure,
+    /// Where it is made, before it is whole.
+    part: &'a Path,
+}
+
+impl Session<'_> {
+    /// Makes the figure of that file in `part`.
+    fn reproduce(&mut self, file: &File, part: &Path) -> Result<(), Error> {
+        let document = &document(file, self.options)?;
+        let figure = &Figure::read(document)?;
+        let claims = document.root.get("claim").map_or(Ok(&[][..]), list)?;
+        for (claim, item) in figure.claims.iter().zip(claims) {
+            claim.check_deviation(item, |name| file.knows(name))?;
+        }
+        let current = Current { name: file.name(), document, figure, part };
+        let runs = match compute(document, self.options.threads)? {
+            Some(runs) => {
+                for run in &runs {
+                    // Timings differ from run to run, so they have no place in a digest.
+                    if let Data::Number(number) = run.data {
+                        self.mix(number.to_bits().into());
+                    }
                 }
+                runs
             }
-            runs
+            None if document.root.get("search").is_some() => self.search(&current)?,
+            None => self.simulate(&current)?,
+        };
+        for (claim, item) in figure.claims.iter().zip(claims) {
+            claim.check(item, &runs)?;
         }
-        None if document.root.get("search").is_some() => {
-            searched(&file.name(), &document, options, part, stop, watch, all)?
+        let outcomes: Vec<Outcome> =
+            figure.claims.iter().map(|claim| claim.judge(&current.name, &runs)).collect();
+        let charts: Vec<_> = figure.plots.iter().map(|plot| plot.chart(&runs)).collect();
+        for name in ["figure.svg", "figure.png"] {
+            draw(&charts, &part.join(name))?;
         }
-        None => simulated(&file.name(), &document, &figure, options, part, kept, stop, watch, all)?,
-    };
-    for (claim, item) in figure.claims.iter().zip(claims) {
-        claim.check(item, &runs)?;
+        let scale = self.options.scale.name();
+        let claims: Vec<_> = outcomes.iter().map(|outcome| outcome.json(scale)).collect();
+        let text = format!("{:#}\n", serde_json::json!({ "title": figure.title, "claims": claims }));
+        write_file(&part.join("claims.json"), text.as_bytes())?;
+        self.done.outcomes.extend(outcomes);
+        Ok(())
     }
-    let outcomes: Vec<Outcome> = figure.claims.iter().map(|claim| claim.judge(&file.name(), &runs)).collect();
-    let charts: Vec<_> = figure.plots.iter().map(|plot| plot.chart(&runs)).collect();
-    for name in ["figure.svg", "figure.png"] {
-        draw(&charts, &part.join(name))?;
+
+    /// What the search in each cell found, a number each.
+    fn search(&mut self, current: &Current<'_>) -> Result<Vec<Run>, Error> {
+        let cells = current.document.cells()?;
+        let names: Vec<String> = cells.iter().map(Cell::name).collect();
+        self.watch.begin(&current.name, &names);
+        let progress = |cell: usize, progress: &RunState| self.watch.progress(cell, progress);
+        let folder = current.part.join("searches");
+        let found = search::sweep(&cells, &folder, self.options.threads, self.stop, &progress);
+        self.watch.end();
+        let found = found?;
+        for found in &found {
+            let digest = digest(&found.digest);
+            self.mix(digest.ok_or_else(|| Error::Run(format!("`{}` is no digest", found.digest)))?);
+        }
+        let run = |(cell, found): (Cell, Found)| Run { labels: cell.labels, data: Data::Number(found.value) };
+        Ok(cells.into_iter().zip(found).map(run).collect())
     }
-    let claims: Vec<_> = outcomes.iter().map(|outcome| outcome.json(options.scale.name())).collect();
-    let path = part.join("claims.json");
-    let text = format!("{:#}\n", serde_json::json!({ "title": figure.title, "claims": claims }));
-    write_file(&path, text.as_bytes())?;
-    all.outcomes.extend(outcomes);
-    Ok(())
+
+    /// What each cell's runs recorded.
+    fn simulate(&mut self, current: &Current<'_>) -> Result<Vec<Run>, Error> {
+        let cells = replicated(current.document.cells()?, current.figure.seeds)?;
+        let folder = current.part.join("runs");
+        let places = directories(&cells, &folder)?;
+        let mut missing = Vec::new();
+        let mut origins = Vec::new();
+        for (cell, place) in cells.iter().zip(&places) {
+            let inputs = cell.document.prepare()?.origin()?.inputs;
+            match self.kept.get(&inputs) {
+                Some(run) => copy(run, place)?,
+                None => missing.push(cell.clone()),
+            }
+            origins.push(inputs);
+        }
+        let names: Vec<String> = missing.iter().map(Cell::name).collect();
+        self.watch.begin(&current.name, &names);
+        let progress = |run: usize, progress: &RunState| self.watch.progress(run, progress);
+        let swept = sweep(&missing, &folder, self.options.threads, self.stop, &progress);
+        self.watch.end();
+        swept?;
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        let mut runs = Vec::new();
+        for ((cell, run), inputs) in cells.iter().zip(places).zip(origins) {
+            self.mix(digest_of_run(&run)?);
+            let records = Records::read(&run, current.figure.warm_up)?;
+            if current.figure.is_of_finished_flows() {
+                let name = format!("{}: {}", current.name, cell.name());
+                self.done.unfinished.extend(Unfinished::of(name, &records));
+            }
+            self.kept.insert(inputs, run);
+            runs.push(Run { labels: cell.labels.clone(), data: Data::Records(records) });
+        }
+        Ok(runs)
+    }
+
+    /// Takes a digest into that of all results, which depends on their order.
+    fn mix(&mut self, next: u128) {
+        let turned = self.done.digest.rotate_left(41);
+        self.done.digest = turned.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835) ^ next;
+    }
+
+    /// The folder of a figure has another name now.
+    fn moved(&mut self, from: &Path, to: &Path) {
+        for path in self.kept.values_mut() {
+            if let Ok(rest) = path.strip_prefix(from) {
+                *path = to.join(rest);
+            }
+        }
+    }
 }
 
-/// What the search in each cell found, a number each.
-fn searched(
-    name: &str,
-    document: &Document,
-    options: &Options,
-    part: &Path,
-    stop: &AtomicBool,
-    watch: &dyn Watch,
-    all: &mut Reproduction,
-) -> Result<Vec<Run>, Error> {
-    let cells = document.cells()?;
-    let names: Vec<String> = cells.iter().map(Cell::name).collect();
-    watch.begin(name, &names);
-    let progress = |cell: usize, progress: &RunState| watch.progress(cell, progress);
-    let found = search::sweep(&cells, &part.join("searches"), options.threads, stop, &progress);
-    watch.end();
-    let found = found?;
-    for found in &found {
-        all.digest = mixed(all.digest, u128::from_str_radix(&found.digest, 16).unwrap_or(0));
-    }
-    let run = |(cell, found): (Cell, Found)| Run { labels: cell.labels, data: Data::Number(found.value) };
-    Ok(cells.into_iter().zip(found).map(run).collect())
+/// The digest in the summary of a run.
+fn digest_of_run(run: &Path) -> Result<u128, Error> {
+    let path = run.join(directory::SUMMARY);
+    let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
+    let damaged = |what: &str| Error::Run(format!("{} {what}", path.display()));
+    let summary: serde_json::Value =
+        serde_json::from_str(&text).map_err(|error| damaged(&format!("is no JSON: {error}")))?;
+    summary["digest"]
+        .as_str()
+        .and_then(digest)
+        .ok_or_else(|| damaged("holds no digest of 32 hexadecimal digits"))
 }
 
-#[expect(clippy::too_many_arguments, reason = "one step of `one`, on all that it has")]
-fn simulated(
-    name: &str,
-    document: &Document,
-    figure: &Figure,
-    options: &Options,
-    part: &Path,
-    kept: &mut BTreeMap<String, PathBuf>,
-    stop: &AtomicBool,
-    watch: &dyn Watch,
-    all: &mut Reproduction,
-) -> Result<Vec<Run>, Error> {
-    let cells = replicated(document.cells()?, figure.seeds)?;
-    let folder = part.join("runs");
-    let places = directories(&cells, &folder)?;
-    let mut missing = Vec::new();
-    let mut origins = Vec::new();
-    for (cell, place) in cells.iter().zip(&places) {
-        let inputs = cell.document.prepare()?.origin()?.inputs;
-        match kept.get(&inputs) {
-            Some(run) => copy(run, place)?,
-            None => missing.push(cell.clone()),
-        }
-        origins.push(inputs);
+/// A digest as it is written.
+fn digest(text: &str) -> Option<u128> {
+    if text.len() != 32 {
+        return None;
     }
-    let names: Vec<String> = missing.iter().map(Cell::name).collect();
-    watch.begin(name, &names);
-    let done =
-        sweep(&missing, &folder, options.threads, stop, &|run, progress| watch.progress(run, progress));
-    watch.end();
-    done?;
-    if stop.load(Ordering::Relaxed) {
-        return Err(Error::Interrupted);
-    }
-    let mut runs = Vec::new();
-    for ((cell, run), inputs) in cells.iter().zip(places).zip(origins) {
-        let summary = run.join(directory::SUMMARY);
-        let text = fs::read_to_string(&summary).map_err(Error::io("read", &summary))?;
-        let summary: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
-        let digest = summary["digest"].as_str().and_then(|hex| u128::from_str_radix(hex, 16).ok());
-        all.digest = mixed(all.digest, digest.unwrap_or(0));
-        let records = Records::read(&run, figure.warm_up)?;
-        if figure.is_of_finished_flows() {
-            all.unfinished.extend(Unfinished::of(format!("{name}: {}", cell.name()), &records));
-        }
-        kept.insert(inputs, run);
-        runs.push(Run { labels: cell.labels.clone(), data: Data::Records(records) });
-    }
-    Ok(runs)
+    u128::from_str_radix(text, 16).ok()
 }
 
 /// Every cell once a seed: its own seed and those that follow.
@@ -299,11 +330,6 @@ fn replicated(cells: Vec<Cell>, seeds: u64) -> Result<Vec<Cell>, Problem> {
         }
     }
     Ok(all)
-}
-
-/// One digest of many, which depends on their order.
-fn mixed(digest: u128, next: u128) -> u128 {
-    digest.rotate_left(41).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835) ^ next
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), Error> {

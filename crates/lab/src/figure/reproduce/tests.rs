@@ -44,13 +44,20 @@ fn figure_of(keys: &str, experiment: &str, tables: &str) -> Result<Vec<Outcome>,
     let text = format!("{head}{experiment}{tables}").into();
     let folder = tempfile::tempdir().expect("a folder");
     let part = folder.path().join("part");
-    let options =
-        Options { selector: None, scale: Scale::Quick, out: folder.path().into(), force: false, threads: 1 };
-    let mut all =
-        Reproduction { outcomes: Vec::new(), digest: 0, folders: Vec::new(), unfinished: Vec::new() };
+    let options = Options {
+        registry: Registry::builtin().into(),
+        selector: None,
+        scale: Scale::Quick,
+        out: folder.path().into(),
+        force: false,
+        threads: 1,
+    };
+    let done = Reproduction { outcomes: Vec::new(), digest: 0, folders: Vec::new(), unfinished: Vec::new() };
+    let stop = &AtomicBool::new(false);
+    let mut session = Session { options: &options, stop, watch: &Quiet, kept: BTreeMap::new(), done };
     let file = File { paper: "test".into(), figure: "fig".into(), path: "fig.toml".into(), text };
-    one(&file, &options, &part, &mut BTreeMap::new(), &AtomicBool::new(false), &Quiet, &mut all)?;
-    Ok(all.outcomes)
+    session.reproduce(&file, &part)?;
+    Ok(session.done.outcomes)
 }
 
 const INTERVALS: &str = r#"

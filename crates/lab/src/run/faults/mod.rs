@@ -108,15 +108,19 @@ pub(crate) fn link_errors(
     errors: Option<&Errors>,
     topology: &Topology,
     seed: u64,
+    decoders: &Decoders,
 ) -> Result<LinkErrors, Problem> {
-    let Some(Errors { loss, corruption, links, until }) = errors else { return Ok(LinkErrors::default()) };
+    let decoders = decoders.clone();
+    let Some(Errors { loss, corruption, links, until }) = errors else {
+        return Ok(LinkErrors { decoders, ..LinkErrors::default() });
+    };
     let links = links.as_ref().map(|links| {
         let links = links.iter().map(|((a, b), place)| links_between(topology, *a, *b, place));
         let links: Result<Vec<_>, Problem> = links.collect();
         links.map(|links| links.into_iter().flatten().collect())
     });
     let (loss, corruption, links, until) = (*loss, *corruption, links.transpose()?, *until);
-    Ok(LinkErrors { seed, loss, corruption, links, until, decoders: Decoders::BUILTIN })
+    Ok(LinkErrors { seed, loss, corruption, links, until, decoders })
 }
 
 fn no_such(place: &At, what: String, topology: &Topology) -> Problem {

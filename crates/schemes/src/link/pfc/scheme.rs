@@ -3,7 +3,7 @@
 use super::Pfc;
 use crate::link::addresses::Addresses;
 use crate::parameter::{Parameter, Settings, Value};
-use crate::registry::{FlowControl, FlowControls, Info, Plan, Unfit, View};
+use crate::scheme::{FlowControl, FlowControls, Info, Plan, Unfit, View};
 use raddle_core::{Bytes, Rate};
 use raddle_topology::Link;
 use raddle_wire::pfc::Pause;

@@ -3,7 +3,7 @@
 use super::params::PARAMETERS;
 use super::{CongestionPoints, Params};
 use crate::link::addresses::Addresses;
-use crate::registry::{Agents, CongestionPoint, Info, Plan, Unfit, View};
+use crate::scheme::{Agents, CongestionPoint, Info, Plan, Unfit, View};
 use raddle_core::{PortAgent, Stream};
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 
 use super::{COUNT, Ets};
 use crate::parameter::{Parameter, Settings, Value};
-use crate::registry::{Info, Plan, QueueDiscipline, Queues, Unfit, View};
+use crate::scheme::{Info, Plan, QueueDiscipline, Queues, Unfit, View};
 
 /// Enhanced transmission selection.
 pub const QUEUE: QueueDiscipline = QueueDiscipline {

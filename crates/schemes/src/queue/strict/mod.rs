@@ -1,7 +1,7 @@
 //! Strict priority among classes, first in first out within each (IEEE 802.1Q §8.6.8.1): control frames first, then the
 //! highest of the priorities that are not paused.
 
-use crate::registry::{Info, Plan, QueueDiscipline, Queues, Unfit, View};
+use crate::scheme::{Info, Plan, QueueDiscipline, Queues, Unfit, View};
 use raddle_core::{Admit, Bytes, Class, Packet, Paused, Queue, Time};
 use std::collections::VecDeque;
 

@@ -4,13 +4,13 @@ use super::switch::{Seer, Selector};
 use super::world::World;
 use crate::fluid::Spread;
 use crate::parameter::Parameter;
-use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
 use crate::routing::expeditus::Counters;
 use crate::routing::expeditus::scheme::{
     ALPHA, BITS, PST_CAPACITY, PST_CLOCK, PST_LOOKUP, PST_TIMEOUT, T_DRE, clos_of, dre, path_table,
 };
 use crate::routing::flow_hash::salt;
 use crate::routing::next_hops::{NextHops, ShortestPaths};
+use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
 use raddle_core::{Forwarder, PortId, Stream};
 use raddle_topology::Clos;
 use std::sync::{Arc, Mutex};

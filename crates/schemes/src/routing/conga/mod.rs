@@ -17,10 +17,10 @@ mod spine;
 
 use crate::fluid::Spread;
 use crate::parameter::{Parameter, Settings, Value};
-use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
 use crate::routing::ecmp::Ecmp;
 use crate::routing::flowlets;
 use crate::routing::next_hops::ShortestPaths;
+use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
 use leaf::Leaf;
 use raddle_core::{Dre, Duration, Forwarder, NodeId};
 use raddle_topology::{Clos, Shape, Topology};

@@ -2,7 +2,7 @@
 //! 8, spines 9 to 11; a leaf's ports 2 to 4 lead to the spines, a spine's port is the leaf's number.
 
 use super::*;
-use crate::registry::routing;
+use crate::registry::Registry;
 use raddle_core::{Header, LinkId, Packet, PortId, PortState, Ports, Rate, Shim, Time, Verdict};
 use raddle_topology::builders::{self, ClosRates};
 use raddle_wire::conga::Feedback;
@@ -22,7 +22,9 @@ fn us(us: u64) -> Time {
 }
 
 fn with(topology: Topology, name: &str, set: &[(&str, Value)]) -> Result<Fabric, Unfit> {
-    let mut settings = Settings::defaults(routing(name).expect("CONGA is in the registry").info.parameters);
+    let mut settings = Settings::defaults(
+        Registry::builtin().routing(name).expect("CONGA is in the registry").info.parameters,
+    );
     set.iter().for_each(|&(key, value)| settings.set(key, value));
     Fabric::new(&Plan::new(&Arc::new(topology), name, &settings, 1))
 }

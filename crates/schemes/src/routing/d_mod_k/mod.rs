@@ -6,8 +6,8 @@
 //! no link.
 
 use crate::fluid::Spread;
-use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
 use crate::routing::up_down::{self, DIVISOR, ModK};
+use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
 use raddle_core::Packet;
 
 /// D-mod-k.

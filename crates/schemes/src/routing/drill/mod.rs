@@ -16,10 +16,10 @@
 
 use crate::fluid::Spread;
 use crate::parameter::{Parameter, Value};
-use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
 use crate::routing::flow_hash::{flow_hash, salt};
 use crate::routing::next_hops::{NextHops, ShortestPaths};
 use crate::routing::reordering::HOLD;
+use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
 use raddle_core::{DropReason, Forwarder, LinkId, NodeId, Packet, PortId, Ports, Stream, Time, Verdict};
 use raddle_topology::routing::LocalRouting;
 use rustc_hash::FxHashMap;

@@ -9,9 +9,9 @@
 //! multiplicative mixes.
 //!
 use crate::fluid::Spread;
-use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
 use crate::routing::flow_hash::{flow_hash, pick, salt};
 use crate::routing::next_hops::{NextHops, ShortestPaths};
+use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
 use raddle_core::{Forwarder, LinkId, NodeId, Packet, PortId, Ports, Time, Verdict};
 use raddle_topology::routing::LocalRouting;
 use std::sync::Arc;

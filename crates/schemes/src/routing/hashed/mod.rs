@@ -11,8 +11,8 @@ mod crc16;
 
 use crate::fluid::Spread;
 use crate::parameter::{Parameter, Settings};
-use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
 use crate::routing::up_down::{self, Ascent, digit};
+use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
 use crc16::crc16;
 use raddle_core::{Header, HeaderInfo, NodeId, Packet, Time};
 use raddle_topology::Xgft;

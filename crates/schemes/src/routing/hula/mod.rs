@@ -16,9 +16,9 @@ mod utilisation;
 
 use crate::fluid::Spread;
 use crate::parameter::{Parameter, Value};
-use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
 use crate::routing::flowlets;
 use crate::routing::next_hops::ShortestPaths;
+use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
 use raddle_core::{Duration, Forwarder};
 use raddle_topology::{Clos, Shape};
 use switch::Switch;

@@ -6,10 +6,10 @@
 
 use crate::fluid::Spread;
 use crate::parameter::{Parameter, Settings};
-use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
 use crate::routing::flow_hash::{flow_hash, mix, pick, salt};
 use crate::routing::flowlets::{self, Flowlets};
 use crate::routing::next_hops::{NextHops, ShortestPaths};
+use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
 use raddle_core::{
     DropReason, Duration, Forwarder, LinkId, NodeId, Packet, PortId, Ports, Stream, Time, Verdict,
 };

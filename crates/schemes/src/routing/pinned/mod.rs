@@ -16,7 +16,7 @@ mod forwarder;
 pub use forwarder::Pinned;
 
 use crate::parameter::{Parameter, Settings, Value};
-use crate::registry::{Forwarders, Plan, Unfit, forwarders_where_needed};
+use crate::scheme::{Forwarders, Plan, Unfit, forwarders_where_needed};
 use raddle_topology::Topology;
 use raddle_topology::paths::{Choice, Paths, PathsError};
 use raddle_wire::rated::Segment;

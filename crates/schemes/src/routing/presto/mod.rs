@@ -19,8 +19,8 @@ pub use sender::Sender;
 pub use switch::Switch;
 
 use crate::fluid::Spread;
-use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
 use crate::routing::reordering::{FLOWCELL, HOLD};
+use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
 use raddle_topology::Shape;
 use std::sync::Arc;
 

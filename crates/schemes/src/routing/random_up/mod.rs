@@ -10,9 +10,9 @@
 
 use crate::fluid::Spread;
 use crate::parameter::Parameter;
-use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
 use crate::routing::reordering::HOLD;
 use crate::routing::up_down::{self, Ascent, digit};
+use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
 use raddle_core::{Header, NodeId, Packet, Stream, Time};
 use raddle_topology::Xgft;
 use std::sync::Arc;

@@ -4,8 +4,8 @@
 //! At a switch of level l the parent is `source / (w1 * .. * wl) mod w(l+1)`. Packets of a flow keep to one path.
 
 use crate::fluid::Spread;
-use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
 use crate::routing::up_down::{self, DIVISOR, ModK};
+use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
 use raddle_core::Packet;
 
 /// S-mod-k.

@@ -7,9 +7,9 @@
 
 use crate::fluid::Spread;
 use crate::parameter::Parameter;
-use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
 use crate::routing::next_hops::{NextHops, ShortestPaths};
 use crate::routing::reordering::HOLD;
+use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
 use raddle_core::{Forwarder, LinkId, NodeId, Packet, PortId, Ports, Stream, Time, Verdict};
 use std::sync::Arc;
 

@@ -22,9 +22,9 @@ mod switch;
 
 use crate::fluid::Spread;
 use crate::parameter::{Parameter, Settings, Value};
-use crate::registry::{Forwarders, Info, Plan, Routing, Unfit, View};
 use crate::routing::reordering::HOLD;
 use crate::routing::up_down;
+use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
 use levels::{Local, Rule, Update};
 use raddle_core::Duration;
 use std::sync::Arc;

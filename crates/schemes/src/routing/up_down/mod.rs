@@ -17,8 +17,8 @@ mod mod_k;
 
 pub(crate) use mod_k::{DIVISOR, ModK};
 
-use crate::registry::{Forwarders, Plan, Unfit};
 use crate::routing::next_hops::{NextHops, ShortestPaths};
+use crate::scheme::{Forwarders, Plan, Unfit};
 use raddle_core::{Forwarder, Header, LinkId, NodeId, Packet, PortId, Ports, Stream, Time, Verdict};
 use raddle_topology::{Shape, Topology, Xgft};
 use raddle_wire::cnm::Notice;

@@ -1,7 +1,7 @@
 //! What tests of routings in trees need: the trees, forwarders of the registry's making, packets, and statistics.
 
 use crate::parameter::{Settings, Value};
-use crate::registry::{Plan, Routing, Unfit};
+use crate::scheme::{Plan, Routing, Unfit};
 use crate::testing::{RATE, route};
 use raddle_core::{Duration, Forwarder, Header, LinkId, NodeId, Packet, PortId, Ports, Time, Verdict};
 use raddle_topology::{Topology, Xgft, XgftSize, builders};
@@ -81,7 +81,7 @@ pub(crate) fn build(
     topology: &Arc<Topology>,
     routing: &Routing,
     set: &[(&str, Value)],
-) -> Result<crate::registry::Forwarders, Unfit> {
+) -> Result<crate::scheme::Forwarders, Unfit> {
     let mut settings = Settings::defaults(routing.info.parameters);
     set.iter().for_each(|&(name, value)| settings.set(name, value));
     (routing.build)(&Plan::new(topology, routing.info.name, &settings, 1))

@@ -1,6 +1,6 @@
 use super::testing::{Fabric, build, even, frame};
-use crate::registry::Routing;
 use crate::routing::{d_mod_k, hashed, random_up, s_mod_k};
+use crate::scheme::Routing;
 use crate::testing::{RATE, between, segment};
 use proptest::prelude::*;
 use raddle_core::{Duration, Forwarder, Header, NodeId, Packet, PortId};

@@ -16,7 +16,7 @@ mod tests;
 
 pub use host::Adapter;
 
-use crate::registry::{Plan, Unfit};
+use crate::scheme::{Plan, Unfit};
 use raddle_core::{Flow, FlowKey, Packet, Time};
 use raddle_topology::Topology;
 

@@ -4,7 +4,7 @@ use super::Cee;
 use crate::fluid::{Sharing, Ways, max_min};
 use crate::link::qcn;
 use crate::parameter::{Parameter, Value};
-use crate::registry::{Hosts, Info, Make, Plan, Transport, Unfit, View};
+use crate::scheme::{Hosts, Info, Make, Plan, Transport, Unfit, View};
 use crate::transport::adapter::{Adapter, check_ports, check_priorities};
 use raddle_core::{Flow, Header, HeaderInfo, NodeId, Packet, PortId};
 use raddle_wire::cee::Frame;

@@ -6,7 +6,7 @@ use super::protocol::{Dcqcn, first_packet, wire_len};
 use super::red::{Red, Thresholds};
 use crate::fluid::{Sharing, Ways, max_min};
 use crate::parameter::{Parameter, Value};
-use crate::registry::{
+use crate::scheme::{
     Agents, CongestionPoint, Hosts, Info, Make, Plan, Transport, Unfit, View, check_addresses,
 };
 use crate::transport::adapter::{Adapter, check_ports, check_priorities};

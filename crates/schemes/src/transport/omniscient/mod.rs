@@ -6,8 +6,8 @@
 //! order of deadline, then of what they have left, by each link that has room.
 
 use crate::fluid::{Sharing, capacities};
-use crate::registry::{Info, Make, Plan, Transport, Unfit, View};
 use crate::routing::pinned;
+use crate::scheme::{Info, Make, Plan, Transport, Unfit, View};
 use crate::transport::explicit;
 use raddle_allocate::omniscient::Omniscient;
 use raddle_wire::rated::Segment;

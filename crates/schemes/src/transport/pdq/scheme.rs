@@ -3,8 +3,8 @@
 use super::params::{Manners, PARAMETERS, Ranking, Rules};
 use super::{Controller, Pdq, PdqPort};
 use crate::fluid::{Sharing, capacities};
-use crate::registry::{Built, Info, Make, Plan, Transport, Unfit, View};
 use crate::routing::pinned;
+use crate::scheme::{Built, Info, Make, Plan, Transport, Unfit, View};
 use crate::transport::explicit;
 use crate::transport::explicit::scheme::{Form, parts};
 use raddle_allocate::{Criticality, Fluid, Measure, Probing, Subflows};

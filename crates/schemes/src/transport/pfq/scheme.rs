@@ -4,7 +4,7 @@ use super::host::HEADER;
 use super::{FlowQueues, Mode, PfqForwarder, PfqHost};
 use crate::fluid::{self, Sharing, Ways, max_min};
 use crate::parameter::{Parameter, Value};
-use crate::registry::{Built, Info, Make, Plan, Transport, Unfit, View};
+use crate::scheme::{Built, Info, Make, Plan, Transport, Unfit, View};
 use raddle_core::Parts;
 use raddle_topology::routing::{Protocol, Routing};
 use std::sync::Arc;

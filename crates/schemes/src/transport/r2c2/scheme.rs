@@ -5,7 +5,7 @@ use super::selection::LASTING_TICKS;
 use super::{Doubt, Fabric, Params, Policy, R2c2Node, Selecting, Selection, SourceRoute, StartPolicy, setup};
 use crate::fluid::Sharing;
 use crate::parameter::{Parameter, Settings, Value};
-use crate::registry::{Built, Info, Make, Plan, Transport, Unfit, View};
+use crate::scheme::{Built, Info, Make, Plan, Transport, Unfit, View};
 use raddle_allocate::selection::Utility;
 use raddle_core::{Duration, Parts};
 use raddle_topology::routing::{Protocol, Routing};

@@ -3,7 +3,7 @@
 use super::Params;
 use crate::fluid::{Sharing, Split, Ways, max_min};
 use crate::parameter::{Parameter, Value};
-use crate::registry::{Plan, Unfit};
+use crate::scheme::{Plan, Unfit};
 use raddle_topology::routing::{Protocol, Routing};
 use std::sync::Arc;
 

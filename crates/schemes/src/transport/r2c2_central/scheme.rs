@@ -3,7 +3,7 @@
 use super::{CentralNode, Params, Push};
 use crate::fluid::Sharing;
 use crate::parameter::{Parameter, Value};
-use crate::registry::{Built, Info, Make, Plan, Transport, Unfit, View};
+use crate::scheme::{Built, Info, Make, Plan, Transport, Unfit, View};
 use crate::transport::r2c2::outgoing::HEADER;
 use crate::transport::r2c2::{self, Fabric, SourceRoute, setup};
 use raddle_core::{Duration, NodeId, Parts};

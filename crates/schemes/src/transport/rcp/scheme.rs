@@ -3,8 +3,8 @@
 use super::{Controller, Rcp, RcpPort};
 use crate::fluid::{Sharing, max_min};
 use crate::parameter::{Parameter, Value};
-use crate::registry::{Built, Info, Make, Plan, Transport, Unfit, View};
 use crate::routing::pinned;
+use crate::scheme::{Built, Info, Make, Plan, Transport, Unfit, View};
 use crate::transport::adapted_capacity::Gains;
 use crate::transport::explicit::scheme::{self, Form, INITIAL_RTO, MIN_RTO, MSS, parts};
 use raddle_core::{Duration, PortAgent};

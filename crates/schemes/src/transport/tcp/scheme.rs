@@ -4,7 +4,7 @@ use super::control::CongestionControl;
 use super::{Params, TcpHost, packet};
 use crate::fluid::{Sharing, Ways, max_min};
 use crate::parameter::{Parameter, Value};
-use crate::registry::{Hosts, Info, Plan, Unfit, View, check_addresses};
+use crate::scheme::{Hosts, Info, Plan, Unfit, View, check_addresses};
 use crate::transport::five_tuple;
 use raddle_core::{Bytes, Duration, Flow, Packet};
 use raddle_wire::tcp::Segment;

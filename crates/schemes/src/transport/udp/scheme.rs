@@ -2,7 +2,7 @@
 
 use super::{Params, UdpHost};
 use crate::parameter::{Parameter, Value};
-use crate::registry::{Hosts, Info, Make, Plan, Transport, Unfit, View, check_addresses};
+use crate::scheme::{Hosts, Info, Make, Plan, Transport, Unfit, View, check_addresses};
 use raddle_core::Rate;
 use raddle_wire::udp::Datagram;
 

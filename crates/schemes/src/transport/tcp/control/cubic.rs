@@ -4,7 +4,7 @@
 //! At the round trips of data centers the function takes seconds to rise, so that the Reno-friendly region rules.
 
 use super::{Acknowledged, CongestionControl, LossSign, Window};
-use crate::registry::{Info, Make, Transport};
+use crate::scheme::{Info, Make, Transport};
 use crate::transport::tcp::scheme;
 use raddle_core::Time;
 

@@ -1,7 +1,7 @@
 //! DCTCP's window (RFC 8257): reduced once a round trip in proportion to the share of bytes that were marked.
 
 use super::{Acknowledged, CongestionControl, LossSign, Window};
-use crate::registry::{Info, Make, Transport};
+use crate::scheme::{Info, Make, Transport};
 use crate::transport::tcp::scheme;
 use raddle_wire::Ecn;
 

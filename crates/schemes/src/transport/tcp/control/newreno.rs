@@ -1,7 +1,7 @@
 //! NewReno's window (RFC 5681).
 
 use super::{Acknowledged, CongestionControl, LossSign, Window};
-use crate::registry::{Info, Make, Transport};
+use crate::scheme::{Info, Make, Transport};
 use crate::transport::tcp::scheme;
 
 /// TCP NewReno.

@@ -2,7 +2,7 @@
 
 use super::{Acknowledged, CongestionControl, LossSign, NewReno, Window};
 use crate::parameter::Parameter;
-use crate::registry::{Info, Make, Transport};
+use crate::scheme::{Info, Make, Transport};
 use crate::transport::tcp::scheme::{self, Defaults};
 use raddle_core::Duration;
 
