@@ -1,0 +1,83 @@
+//! What a forwarder is asked, and what it may answer.
+
+use crate::{LinkId, Packet, PortId, Ports, Time};
+
+/// What a forwarder decides on a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It leaves by this port.
+    Forward(PortId),
+    /// It leaves by this port, and after it what the forwarder itself has to send: [`Forwarder::originate`].
+    Answer(PortId),
+    /// It was for the forwarder, and ends here. What the forwarder has to send then goes: [`Forwarder::originate`].
+    Absorb,
+    /// It is for this node's host.
+    Deliver,
+    /// It waits in this node under a key of the forwarder's choice. It is asked about again when
+    /// [`Forwarder::signal`] answers with that key, and when discovery reports a change.
+    Hold(u64),
+    /// It is lost.
+    Drop(DropReason),
+}
+
+/// Why a packet was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DropReason {
+    /// The egress queue was full.
+    QueueFull,
+    /// The egress link was down, or went down under the packet.
+    LinkDown,
+    /// The forwarder knows no way.
+    NoRoute,
+    /// The bytes were not a valid packet.
+    Malformed,
+    /// It vanished on the link.
+    Lost,
+}
+
+/// A flow-control word between neighbours: it takes the link's delay and none of its bandwidth (a credit).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Signal(pub u64);
+
+/// One per node that forwards: picks the egress port. Called once a packet-hop: no allocation, no search over flows.
+pub trait Forwarder: Send {
+    /// Decides on a packet that arrived by `arrival`, or that this node's host sends (`None`).
+    fn forward(
+        &mut self,
+        now: Time,
+        packet: &mut Packet,
+        arrival: Option<PortId>,
+        ports: &Ports<'_>,
+    ) -> Verdict;
+
+    /// The next packet of this forwarder's own, and the port it leaves by. Asked again and again after
+    /// [`Verdict::Answer`] and [`Verdict::Absorb`], until there is none.
+    fn originate(&mut self) -> Option<(Packet, PortId)> {
+        None
+    }
+
+    /// The port that [`forward`](Self::forward) will probably choose for a packet that is about to arrive. Nothing
+    /// depends on it but speed: an engine may bring in what it will need there.
+    fn foresee(&self, _packet: &Packet) -> Option<PortId> {
+        None
+    }
+
+    /// Whether it wants to hear of packets that have [departed](Self::departed). Asked once.
+    fn hears_of_departures(&self) -> bool {
+        false
+    }
+
+    /// A packet that had arrived by `arrival` has left this node's buffers; the answer goes to the neighbour at
+    /// that port. Called only if the forwarder [wants](Self::hears_of_departures) it.
+    fn departed(&mut self, _packet: &Packet, _arrival: PortId) -> Option<Signal> {
+        None
+    }
+
+    /// The neighbour at `port` answered. Returns the key of held packets that may now go on, if any.
+    fn signal(&mut self, _port: PortId, _signal: Signal) -> Option<u64> {
+        None
+    }
+
+    /// Topology discovery reports that a link, anywhere, went down or came up.
+    fn link(&mut self, _link: LinkId, _up: bool) {}
+}

@@ -1,0 +1,28 @@
+//! The contracts between schemes and engines: what a part may see, and what it may ask for.
+//!
+//! A packet passes a node along one line: `PortAgent::arrive`, `Forwarder::forward` (which says whether the packet
+//! is for this node), then either `Host::handle`, or `PortAgent::enqueue`, the port's [`Queue`],
+//! `PortAgent::dequeue`, and the wire. What a host sends enters the line at the forwarder, or at the port it names.
+
+mod flow_control;
+mod forwarder;
+mod host;
+mod port_agent;
+mod ports;
+mod queue;
+
+pub use flow_control::{FlowControlAccount, LinkFlowControl};
+pub use forwarder::{DropReason, Forwarder, Signal, Verdict};
+pub use host::{Host, Input, Output, Report};
+pub use port_agent::PortAgent;
+pub use ports::{Paused, PortState, Ports};
+pub use queue::{Admit, Queue};
+
+/// The parts of one node. [`Node`](crate::Node) calls them.
+#[derive(Default)]
+pub struct Parts {
+    /// What opens, sends and receives flows.
+    pub host: Option<Box<dyn Host>>,
+    /// What picks egress ports; a node without one delivers whatever arrives, and sends by port 0.
+    pub forwarder: Option<Box<dyn Forwarder>>,
+}

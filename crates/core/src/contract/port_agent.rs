@@ -1,0 +1,21 @@
+//! What a port agent sees pass.
+
+use crate::{Class, Packet, PortState, Time};
+
+/// One per port: a meter and a pen. Sees packets pass; measures, marks, originates notices.
+pub trait PortAgent: Send {
+    /// A packet comes in from the wire.
+    fn arrive(&mut self, _now: Time, _packet: &mut Packet, _port: &PortState) {}
+
+    /// A packet is about to be queued; a packet returned is sent by this node's forwarder.
+    fn enqueue(&mut self, _now: Time, _packet: &mut Packet, _port: &PortState) -> Option<Packet> {
+        None
+    }
+
+    /// A packet begins to leave.
+    fn dequeue(&mut self, _now: Time, _packet: &mut Packet, _port: &PortState) {}
+
+    /// The last bit of a packet of that [class](Packet::class) and so many bytes that was [queued](Self::enqueue) has left,
+    /// or it was lost: the queue had no room for it, or the link went down.
+    fn left(&mut self, _now: Time, _class: Class, _size: u32) {}
+}
