@@ -7,7 +7,7 @@ use crate::{Class, Duration, Packet, Paused, Rate, Time};
 ///
 /// What it sends goes before all else ([`Class::CONTROL`]) and is never held back.
 pub trait LinkFlowControl: Send {
-    /// A packet of that [class](Packet::class) and so many bytes that came in by this port has joined a queue of its node.
+    /// A packet of that [class](crate::Packet::class) and so many bytes that came in by this port has joined a queue of its node.
     /// Returns what the neighbour is to be told.
     fn enter(&mut self, now: Time, class: Class, size: u32) -> Option<Packet>;
 

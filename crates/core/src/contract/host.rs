@@ -14,7 +14,7 @@ pub enum Input<'a> {
         /// The port it came in by.
         port: PortId,
     },
-    /// A packet that this host sent has left its port; only from ports that have a [`Queue`] of their own.
+    /// A packet that this host sent has left its port; only from ports that have a [`Queue`](crate::Queue) of their own.
     Sent(&'a Packet),
     /// This node dropped a packet, its own or one it relayed.
     Dropped {

@@ -15,7 +15,7 @@ pub trait PortAgent: Send {
     /// A packet begins to leave.
     fn dequeue(&mut self, _now: Time, _packet: &mut Packet, _port: &PortState) {}
 
-    /// The last bit of a packet of that [class](Packet::class) and so many bytes that was [queued](Self::enqueue) has left,
+    /// The last bit of a packet of that [class](crate::Packet::class) and so many bytes that was [queued](Self::enqueue) has left,
     /// or it was lost: the queue had no room for it, or the link went down.
     fn left(&mut self, _now: Time, _class: Class, _size: u32) {}
 }

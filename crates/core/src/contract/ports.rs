@@ -10,7 +10,7 @@ impl Paused {
     /// All may send.
     pub const NONE: Self = Self(0);
 
-    /// Whether packets of that [class](Packet::class) may not begin to leave.
+    /// Whether packets of that [class](crate::Packet::class) may not begin to leave.
     #[must_use]
     #[inline]
     pub const fn holds(self, class: Class) -> bool {
