@@ -1,4 +1,11 @@
-//! Parameters of schemes as data, so that an experiment's file, `explain` and the checks need to know no scheme.
+//! Parameters of schemes. A scheme declares them once, as a typed struct ([`parameters!`](crate::parameters)). The same
+//! declaration is data for an experiment's file, `explain` and the checks, which need to know no scheme.
+
+mod declare;
+#[cfg(test)]
+mod tests;
+
+pub use declare::{Field, Literal, declared, read};
 
 use raddle_core::{Bytes, Duration, Rate};
 
@@ -82,21 +89,69 @@ impl Parameter {
 
     /// Whether the value is of the parameter's kind and in its range.
     #[must_use]
-    pub fn allows(&self, value: &Value) -> bool {
-        let number = match (value, &self.default) {
+    pub const fn allows(&self, value: &Value) -> bool {
+        let number = match (*value, self.default) {
             (Value::Duration(span), Value::Duration(_)) => span.as_ps() as f64,
             (Value::Rate(rate), Value::Rate(_)) => rate.as_bps_f64(),
-            (Value::Bytes(n), Value::Bytes(_)) | (Value::Count(n), Value::Count(_)) => *n as f64,
-            (Value::Fraction(x), Value::Fraction(_)) => *x,
+            (Value::Bytes(n), Value::Bytes(_)) | (Value::Count(n), Value::Count(_)) => n as f64,
+            (Value::Fraction(x), Value::Fraction(_)) => x,
             (Value::Eight(numbers), Value::Eight(_)) => {
-                return numbers.iter().all(|&n| (self.range.0..=self.range.1).contains(&n.into()));
+                let mut i = 0;
+                while i < numbers.len() && self.spans(numbers[i] as f64) {
+                    i += 1;
+                }
+                return i == numbers.len();
             }
             (Value::Flag(_), Value::Flag(_)) => return true,
-            (Value::Choice(word), Value::Choice(_)) => return self.choices.contains(word),
+            (Value::Choice(word), Value::Choice(_)) => {
+                let mut i = 0;
+                while i < self.choices.len() && !is_same(self.choices[i], word) {
+                    i += 1;
+                }
+                return i < self.choices.len();
+            }
             _ => return false,
         };
-        (self.range.0..=self.range.1).contains(&number)
+        self.spans(number)
     }
+
+    const fn spans(&self, number: f64) -> bool {
+        let (least, greatest) = self.range;
+        least <= number && number <= greatest
+    }
+}
+
+/// The same parameters with other defaults.
+///
+/// # Panics
+/// If there is no parameter of a name, or it does not allow the value.
+#[must_use]
+pub const fn with_defaults<const N: usize>(
+    mut list: [Parameter; N],
+    defaults: &[(&str, Value)],
+) -> [Parameter; N] {
+    let mut i = 0;
+    while i < defaults.len() {
+        let (name, value) = defaults[i];
+        let mut place = 0;
+        while !is_same(list[place].name, name) {
+            place += 1;
+        }
+        assert!(list[place].allows(&value), "a default is of the parameter's kind and in its range");
+        list[place].default = value;
+        i += 1;
+    }
+    list
+}
+
+/// Whether two texts are equal, in constants.
+const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut i = 0;
+    while i < one.len() && i < other.len() && one[i] == other[i] {
+        i += 1;
+    }
+    i == one.len() && i == other.len()
 }
 
 /// The values of a scheme's parameters.
@@ -118,12 +173,13 @@ impl Settings {
     /// # Panics
     /// If there is no such parameter, or it does not allow the value.
     pub fn set(&mut self, name: &str, value: Value) {
-        let place = self.place(name);
+        let place = self.parameters.iter().position(|parameter| parameter.name == name);
+        let place = place.unwrap_or_else(|| panic!("the scheme declares `{name}`"));
         assert!(self.parameters[place].allows(&value), "{name} does not allow {value:?}");
         self.values[place] = value;
     }
 
-    /// Name and value of every parameter, in the order in which the scheme declares them.
+    /// A parameter and its value, for every parameter, in the order in which the scheme declares them.
     pub fn iter(&self) -> impl Iterator<Item = (&'static Parameter, Value)> + '_ {
         self.parameters.iter().zip(self.values.iter().copied())
     }
@@ -230,21 +286,5 @@ impl Settings {
             Value::Choice(word) => word,
             other => panic!("`{name}` is {other:?}"),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn limits_have_units() {
-        let limits =
-            |default, least, greatest| Parameter::new("", default, "").within(least, greatest).limits();
-        assert_eq!(limits(Value::Duration(Duration::ZERO), 1e6, 6e13), "from 1 us to 60 s");
-        assert_eq!(limits(Value::Bytes(1), 1.0, 9_000.0), "from 1 B to 9 KB");
-        assert_eq!(limits(Value::Rate(Rate::ZERO), 1e9, f64::INFINITY), "at least 1 Gbps");
-        assert_eq!(limits(Value::Count(1), 1.0, 255.0), "from 1 to 255");
-        assert_eq!(limits(Value::Fraction(0.5), 0.001, 1.0), "from 0.001 to 1");
     }
 }
