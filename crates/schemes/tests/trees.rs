@@ -53,7 +53,7 @@ fn run(
     let transport = registry().transport(transport).expect("in the registry");
     let mut of_routing = registry().routing_defaults(routing);
     set.iter().for_each(|&(name, value)| of_routing.set(name, value));
-    if of_routing.declares("hold") {
+    if of_routing.iter().any(|(parameter, _)| parameter.name == "hold") {
         of_routing.set("hold", Value::Duration(Duration::ZERO));
     }
     let settings = Settings::defaults(transport.info.parameters);

@@ -11,7 +11,7 @@
 mod weights;
 
 use crate::fluid::Spread;
-use crate::parameter::{Parameter, Value};
+use crate::parameters;
 use crate::routing::flow_hash::{flow_hash, pick, salt};
 use crate::routing::next_hops::{NextHops, ShortestPaths};
 use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
@@ -21,7 +21,7 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// Weighted-cost multi-path.
-pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::AsForwarded };
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::AsForwarded, hold: |_| None };
 
 const INFO: Info = Info {
     name: "wcmp",
@@ -32,17 +32,19 @@ const INFO: Info = Info {
         "each group of next hops has a table of its own, where the paper's share one of the switch",
     ],
     view: View::Local,
-    parameters: &[Parameter::new(
-        "table",
-        Value::Count(16),
-        "most entries that replicate next hops by their weights",
-    )
-    .within(1.0, 65_536.0)],
+    parameters: &Parameters::LIST,
 };
+
+parameters! {
+    struct Parameters {
+        /// most entries that replicate next hops by their weights
+        table: usize = 16, 1..=65_536;
+    }
+}
 
 fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
     let (paths, seed) = (ShortestPaths::new(plan.topology), plan.seed);
-    let table = plan.settings.count("table") as usize;
+    let Parameters { table } = Parameters::of(plan.settings);
     Ok(forwarders_where_needed(plan.topology, move |node| Wcmp::new(node, &paths, table, seed)))
 }
 
