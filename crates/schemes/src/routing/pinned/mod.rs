@@ -15,7 +15,7 @@ mod forwarder;
 
 pub use forwarder::Pinned;
 
-use crate::parameter::{Parameter, Settings, Value};
+use crate::parameter::{Parameter, Value};
 use crate::scheme::{Forwarders, Plan, Unfit, forwarders_where_needed};
 use raddle_topology::Topology;
 use raddle_topology::paths::{Choice, Paths, PathsError};
@@ -44,16 +44,17 @@ pub const PATHS: Parameter = Parameter::new(
 
 const _: () = assert!(Paths::CHOICES == Segment::PATHS, "a header has room for every choice");
 
-/// The paths that the plan's routing means, for headers that have room for `most_links` links.
+/// The paths that the plan's routing means, for headers that have room for `most_links` links. `count` is the value of
+/// [`PATHS`].
 ///
 /// # Errors
 /// If the fabric has no such paths, or longer ones.
 ///
 /// # Panics
-/// If the routing is none of [`ROUTINGS`], [`PATHS`] no parameter of what is built, or no header counts so many links.
-pub fn paths(plan: &Plan<'_>, most_links: usize) -> Result<Arc<Paths>, Unfit> {
+/// If the routing is none of [`ROUTINGS`], or no header counts so many links.
+pub fn paths(plan: &Plan<'_>, count: u32, most_links: usize) -> Result<Arc<Paths>, Unfit> {
     assert!(most_links <= Segment::LINKS, "{most_links} links");
-    let paths = Paths::new(Arc::clone(plan.topology), choice(plan.routing, plan.settings));
+    let paths = Paths::new(Arc::clone(plan.topology), choice(plan.routing, count));
     let paths = paths.and_then(|paths| paths.of_at_most(most_links)).map_err(|error| {
         let (key, hint) = match error {
             PathsError::NoBcube => ("scheme.routing", "\"ecmp\", or the topology `bcube`"),
@@ -64,10 +65,10 @@ pub fn paths(plan: &Plan<'_>, most_links: usize) -> Result<Arc<Paths>, Unfit> {
     Ok(Arc::new(paths))
 }
 
-fn choice(routing: &str, settings: &Settings) -> Choice {
+fn choice(routing: &str, count: u32) -> Choice {
     match routing {
         "ecmp" => Choice::Ecmp,
-        "k-shortest" => Choice::KShortest { k: settings.count(PATHS.name) as u32 },
+        "k-shortest" => Choice::KShortest { k: count },
         "bcube" => Choice::Bcube,
         other => panic!("`{other}` is no routing of pinned paths"),
     }

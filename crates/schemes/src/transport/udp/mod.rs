@@ -12,22 +12,4 @@ mod scheme;
 mod tests;
 
 pub use host::UdpHost;
-pub use scheme::TRANSPORT;
-
-use raddle_core::Rate;
-
-/// UDP's parameters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Params {
-    /// Payload bytes of a full packet, at least 1.
-    pub payload: u16,
-    /// Payload a second of flows whose application has no rate of its own; `None` is what the ports take.
-    pub rate: Option<Rate>,
-}
-
-impl Default for Params {
-    /// Packets of 1,500 bytes, as fast as they go.
-    fn default() -> Self {
-        Self { payload: 1_456, rate: None }
-    }
-}
+pub use scheme::{Params, TRANSPORT};
