@@ -1,7 +1,5 @@
 //! R2C2 in the packet engine: the oracles that need a fabric.
 
-#![expect(clippy::cast_possible_truncation, reason = "small numbers")]
-
 use crate::rack::{assert_converged, flow, rack, random_flows, rate, torus, us};
 use raddle_core::{Duration, Header, LinkId, NodeId, PortId, Rate, Report, Time};
 use raddle_packet_sim::Change;
