@@ -18,7 +18,7 @@ pub(crate) mod runs;
 pub(crate) mod size_class;
 
 pub use claim::{Deviation, Outcome};
-pub use papers::{Paper, names};
+pub use papers::names;
 pub use reproduce::{Options, Reproduction, Scale, Unfinished, Watch, reproduce};
 pub use runs::Spread;
 

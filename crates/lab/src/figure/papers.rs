@@ -5,28 +5,8 @@ use crate::experiment::Problem;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// A paper's figures.
-pub struct Paper {
-    /// Its name, and its folder in `papers/`.
-    pub name: &'static str,
-    figures: &'static [(&'static str, &'static str)],
-}
-
-macro_rules! figures {
-    ($paper:literal: $($figure:literal),*) => {
-        Paper {
-            name: $paper,
-            figures: &[$(($figure, include_str!(concat!("../../../../papers/", $paper, "/", $figure, ".toml")))),*],
-        }
-    };
-}
-
-const PAPERS: &[Paper] = &[
-    figures!("cee": "fig7", "fig8a", "fig8b", "fig8c", "fig9a", "fig9b", "fig9c", "fig9d", "fig9e", "fig9f", "fig10a", "fig10b", "fig11a", "fig11b"),
-    figures!("expeditus": "fig10", "fig11", "fig12", "fig13", "fig14a", "fig14b", "fig15a", "fig15b", "fig16", "balancers"),
-    figures!("pdq": "fig3a", "fig3b", "fig3c", "fig3d", "fig3e", "fig4a", "fig4b", "fig5a", "fig5b", "fig5c", "fig6a", "fig6b", "fig6c", "fig7a", "fig7b", "fig7c", "fig8a", "fig8b", "fig8c", "fig8d", "fig8e", "fig9a", "fig9b", "fig10"),
-    figures!("r2c2": "fig2", "fig2-definitions", "fig4", "fig8", "fig9", "fig10", "fig10-rules", "fig11", "fig12", "fig13", "fig14", "fig15", "fig16", "fig17a", "fig17b", "fig18", "fig19", "fig19-counted", "switched"),
-];
+/// Paper, figure and text of each, as `build.rs` found them.
+const FIGURES: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/figures.rs"));
 
 /// A figure's file.
 #[derive(Debug, Clone)]
@@ -59,13 +39,11 @@ impl File {
 }
 
 fn files() -> impl Iterator<Item = File> {
-    PAPERS.iter().flat_map(|paper| {
-        paper.figures.iter().map(|&(figure, text)| File {
-            paper: paper.name.to_owned(),
-            figure: figure.to_owned(),
-            path: PathBuf::from(format!("papers/{}/{figure}.toml", paper.name)),
-            text: Cow::Borrowed(text),
-        })
+    FIGURES.iter().map(|&(paper, figure, text)| File {
+        paper: paper.to_owned(),
+        figure: figure.to_owned(),
+        path: PathBuf::from(format!("papers/{paper}/{figure}.toml")),
+        text: Cow::Borrowed(text),
     })
 }
 

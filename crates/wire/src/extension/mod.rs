@@ -1,7 +1,7 @@
 //! Headers of other crates.
 //!
 //! Such a header implements [`HeaderInfo`], as the built-in ones do, and [`ExtensionHeader`], which gives it a number. Its bytes
-//! begin with its [prefix](prefix): the type 0x95, of which no flipped bit makes the type of another packet, and the number.
+//! begin with its [prefix]: the type 0x95, of which no flipped bit makes the type of another packet, and the number.
 //! A runtime that is handed the header's decoder in [`Decoders`] reads such packets as it reads the built-in ones.
 
 use crate::{Error, FrameView, Header, HeaderInfo};
@@ -11,7 +11,7 @@ use std::ops::{Deref, DerefMut};
 
 /// The first byte of packets with a header of another crate.
 pub const TYPE: u8 = 0x95;
-/// Bytes of a [prefix](prefix).
+/// Bytes of a [prefix].
 pub const PREFIX: usize = 3;
 
 /// A header of another crate.

@@ -32,6 +32,7 @@ mod node;
 pub(crate) mod outbox;
 pub(crate) mod outgoing;
 mod policy;
+mod protocol_number;
 pub(crate) mod rates;
 mod resends;
 mod retries;

@@ -1,0 +1,54 @@
+//! Finds the figures that come with the program: the experiment files in the folders of `papers/`.
+
+use std::env;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn main() {
+    let papers = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../../papers");
+    let mut table = String::from("&[\n");
+    for paper in sorted(&papers, Path::is_dir) {
+        // A folder counts as changed when a file in it comes, goes or changes.
+        println!("cargo::rerun-if-changed={}", paper.display());
+        for figure in sorted(&paper, |path| path.extension().is_some_and(|end| end == "toml")) {
+            let (paper, name) = (stem(&paper), stem(&figure));
+            writeln!(table, "    ({paper:?}, {name:?}, include_str!({:?})),", figure.display().to_string())
+                .expect("a string takes any text");
+        }
+    }
+    println!("cargo::rerun-if-changed={}", papers.display());
+    table.push_str("]\n");
+    let out = Path::new(&env::var("OUT_DIR").expect("cargo sets it")).join("figures.rs");
+    fs::write(&out, table).unwrap_or_else(|error| panic!("cannot write {}: {error}", out.display()));
+}
+
+/// What stands in a folder, as people count: 2 before 10.
+fn sorted(folder: &Path, wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+    let entries =
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("cannot read {}: {error}", folder.display()));
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.expect("an entry of the folder").path()).collect();
+    paths.retain(|path| wanted(path));
+    paths.sort_by_key(|path| counted(&stem(path)));
+    paths
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().expect("a file of the folder").to_string_lossy().into_owned()
+}
+
+/// The pieces of a name, of letters or of digits; digits compare as numbers.
+fn counted(name: &str) -> Vec<(String, u64)> {
+    let mut pieces = Vec::new();
+    let mut rest = name;
+    while !rest.is_empty() {
+        let letters = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+        let (text, tail) = rest.split_at(letters);
+        let digits = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
+        let (number, tail) = tail.split_at(digits);
+        pieces.push((text.to_owned(), number.parse().unwrap_or(0)));
+        rest = tail;
+    }
+    pieces
+}
