@@ -30,10 +30,11 @@ use spine::Spine;
 use std::sync::Arc;
 
 /// CONGA, which decides a flowlet at a time.
-pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::LeastLoaded, hold: |_| None };
+pub(crate) const ROUTING: Routing =
+    Routing { info: INFO, build, spread: |_| Spread::LeastLoaded, hold: |_| None };
 
 /// CONGA-Flow, which decides a flow at a time.
-pub const FLOW_ROUTING: Routing = Routing {
+pub(crate) const FLOW_ROUTING: Routing = Routing {
     info: Info {
         name: "conga-flow",
         summary: "CONGA with a gap so long that a flow hardly ever moves",

@@ -32,7 +32,7 @@ mod component;
 use component::Component;
 
 /// DRILL.
-pub const ROUTING: Routing = Routing {
+pub(crate) const ROUTING: Routing = Routing {
     info: INFO,
     build,
     spread: |_| Spread::Evenly,
@@ -72,7 +72,7 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
 
 /// How many queues to look at for each packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
+pub(crate) struct Look {
     /// Of next hops drawn at random, d in the paper.
     pub samples: usize,
     /// Of those remembered as the shortest, m in the paper.
@@ -81,7 +81,7 @@ pub struct Look {
 
 /// The forwarder of one node.
 #[derive(Debug)]
-pub struct Drill {
+pub(crate) struct Drill {
     next_hops: NextHops,
     look: Look,
     salt: u64,
@@ -95,7 +95,7 @@ pub struct Drill {
 impl Drill {
     /// The forwarder of `node`.
     #[must_use]
-    pub fn new(node: NodeId, paths: &Arc<ShortestPaths>, look: Look, seed: u64) -> Self {
+    pub(crate) fn new(node: NodeId, paths: &Arc<ShortestPaths>, look: Look, seed: u64) -> Self {
         Self {
             next_hops: NextHops::new(node, paths),
             look,

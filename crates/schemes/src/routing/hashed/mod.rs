@@ -20,7 +20,7 @@ use raddle_topology::Xgft;
 use std::sync::Arc;
 
 /// Hashed routing in trees.
-pub const ROUTING: Routing = Routing { info: INFO, build, spread, hold: |_| None };
+pub(crate) const ROUTING: Routing = Routing { info: INFO, build, spread, hold: |_| None };
 
 const INFO: Info = Info {
     name: "hashed",

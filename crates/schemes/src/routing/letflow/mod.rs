@@ -16,7 +16,8 @@ use raddle_core::{
 use std::sync::Arc;
 
 /// LetFlow.
-pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::AsForwarded, hold: |_| None };
+pub(crate) const ROUTING: Routing =
+    Routing { info: INFO, build, spread: |_| Spread::AsForwarded, hold: |_| None };
 
 const INFO: Info = Info {
     name: "letflow",

@@ -13,7 +13,7 @@
 
 mod forwarder;
 
-pub use forwarder::Pinned;
+pub(crate) use forwarder::Pinned;
 
 use crate::parameter::{Parameter, Value};
 use crate::scheme::{Forwarders, Plan, Unfit, forwarders_where_needed};
@@ -23,7 +23,7 @@ use raddle_wire::rated::Segment;
 use std::sync::Arc;
 
 /// Values of `scheme.routing` for transports whose flows keep their paths, the default first.
-pub const ROUTINGS: &[&str] = &["ecmp", "k-shortest", "bcube"];
+pub(crate) const ROUTINGS: &[&str] = &["ecmp", "k-shortest", "bcube"];
 
 /// Those of [`ROUTINGS`] that no others know, and what they are.
 pub(crate) const OWN_ROUTINGS: [(&str, &str); 2] = [
@@ -35,7 +35,7 @@ pub(crate) const OWN_ROUTINGS: [(&str, &str); 2] = [
 ];
 
 /// How many of the shortest paths there are to choose from; a parameter of every such transport.
-pub const PATHS: Parameter = Parameter::new(
+pub(crate) const PATHS: Parameter = Parameter::new(
     "paths",
     Value::Count(8),
     "with routing = \"k-shortest\": of how many shortest paths each flow takes one",
@@ -52,7 +52,7 @@ const _: () = assert!(Paths::CHOICES == Segment::PATHS, "a header has room for e
 ///
 /// # Panics
 /// If the routing is none of [`ROUTINGS`], or no header counts so many links.
-pub fn paths(plan: &Plan<'_>, count: u32, most_links: usize) -> Result<Arc<Paths>, Unfit> {
+pub(crate) fn paths(plan: &Plan<'_>, count: u32, most_links: usize) -> Result<Arc<Paths>, Unfit> {
     assert!(most_links <= Segment::LINKS, "{most_links} links");
     let paths = Paths::new(Arc::clone(plan.topology), choice(plan.routing, count));
     let paths = paths.and_then(|paths| paths.of_at_most(most_links)).map_err(|error| {
@@ -75,7 +75,7 @@ fn choice(routing: &str, count: u32) -> Choice {
 }
 
 /// The forwarder of each node that needs one.
-pub fn forwarders(topology: &Arc<Topology>, paths: Arc<Paths>) -> Forwarders {
+pub(crate) fn forwarders(topology: &Arc<Topology>, paths: Arc<Paths>) -> Forwarders {
     forwarders_where_needed(topology, move |node| Pinned::new(node, &paths))
 }
 

@@ -14,9 +14,9 @@ mod paths;
 mod sender;
 mod switch;
 
-pub use paths::Paths;
-pub use sender::Sender;
-pub use switch::Switch;
+pub(crate) use paths::Paths;
+pub(crate) use sender::Sender;
+pub(crate) use switch::Switch;
 
 use crate::fluid::Spread;
 use crate::parameters;
@@ -27,7 +27,7 @@ use raddle_topology::Shape;
 use std::sync::Arc;
 
 /// Presto.
-pub const ROUTING: Routing = Routing {
+pub(crate) const ROUTING: Routing = Routing {
     info: INFO,
     build,
     spread: |_| Spread::Evenly,

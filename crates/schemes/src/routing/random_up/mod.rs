@@ -18,7 +18,7 @@ use raddle_topology::Xgft;
 use std::sync::Arc;
 
 /// Random routing in trees.
-pub const ROUTING: Routing = Routing {
+pub(crate) const ROUTING: Routing = Routing {
     info: INFO,
     build,
     spread: |_| Spread::Evenly,

@@ -9,7 +9,8 @@ use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
 use raddle_core::Packet;
 
 /// S-mod-k.
-pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::AsForwarded, hold: |_| None };
+pub(crate) const ROUTING: Routing =
+    Routing { info: INFO, build, spread: |_| Spread::AsForwarded, hold: |_| None };
 
 const INFO: Info = Info {
     name: "s-mod-k",

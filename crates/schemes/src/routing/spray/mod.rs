@@ -14,7 +14,7 @@ use raddle_core::{Duration, Forwarder, LinkId, NodeId, Packet, PortId, Ports, St
 use std::sync::Arc;
 
 /// Packet spraying.
-pub const ROUTING: Routing = Routing {
+pub(crate) const ROUTING: Routing = Routing {
     info: INFO,
     build,
     spread: |_| Spread::Evenly,
@@ -54,7 +54,7 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
 
 /// The forwarder of one node.
 #[derive(Debug)]
-pub struct Spray {
+pub(crate) struct Spray {
     next_hops: NextHops,
     choice: Choice,
 }
@@ -69,7 +69,7 @@ enum Choice {
 impl Spray {
     /// The forwarder of `node`, which takes its next hops in turn or at random.
     #[must_use]
-    pub fn new(node: NodeId, paths: &Arc<ShortestPaths>, in_turn: bool, seed: u64) -> Self {
+    pub(crate) fn new(node: NodeId, paths: &Arc<ShortestPaths>, in_turn: bool, seed: u64) -> Self {
         let mut random = Stream::new(seed, node.0.into(), "spray");
         let choice = if in_turn { Choice::InTurn(random.bits() as u32) } else { Choice::Random(random) };
         Self { next_hops: NextHops::new(node, paths), choice }

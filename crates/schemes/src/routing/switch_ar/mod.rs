@@ -31,7 +31,7 @@ use std::sync::Arc;
 use switch::SwitchAr;
 
 /// Switch Adaptive Routing.
-pub const ROUTING: Routing = Routing {
+pub(crate) const ROUTING: Routing = Routing {
     info: INFO,
     build,
     spread: |_| Spread::LeastLoaded,

@@ -21,7 +21,8 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// Weighted-cost multi-path.
-pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::AsForwarded, hold: |_| None };
+pub(crate) const ROUTING: Routing =
+    Routing { info: INFO, build, spread: |_| Spread::AsForwarded, hold: |_| None };
 
 const INFO: Info = Info {
     name: "wcmp",
@@ -50,7 +51,7 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
 
 /// The forwarder of one node.
 #[derive(Debug)]
-pub struct Wcmp {
+pub(crate) struct Wcmp {
     salt: u64,
     next_hops: NextHops,
     /// Most entries of a group, unless it has more next hops.
@@ -62,7 +63,7 @@ pub struct Wcmp {
 impl Wcmp {
     /// The forwarder of `node`, whose groups have at most `table` entries.
     #[must_use]
-    pub fn new(node: NodeId, paths: &Arc<ShortestPaths>, table: usize, seed: u64) -> Self {
+    pub(crate) fn new(node: NodeId, paths: &Arc<ShortestPaths>, table: usize, seed: u64) -> Self {
         Self {
             salt: salt(seed, node),
             next_hops: NextHops::new(node, paths),
