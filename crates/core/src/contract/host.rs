@@ -7,6 +7,20 @@ use crate::{Bytes, DropReason, Flow, FlowId, FlowKey, LinkId, NodeId, Packet, Po
 pub enum Input<'a> {
     /// An application hands over a flow to send.
     Flow(&'a Flow),
+    /// An application hands over more bytes of a [stream](Flow::is_stream). The host ignores them if the stream is closed, or
+    /// if there is no such stream.
+    Append {
+        /// The stream.
+        flow: FlowId,
+        /// How many bytes; 0 changes nothing.
+        bytes: Bytes,
+    },
+    /// An application has no more bytes for a stream: the flow ends behind the last byte. The host ignores it if the stream is
+    /// closed, or if there is no such stream.
+    Close {
+        /// The stream.
+        flow: FlowId,
+    },
     /// A packet for this node has arrived by a port.
     Packet {
         /// The packet.
@@ -88,6 +102,22 @@ pub enum Report {
         /// The new rate.
         rate: Rate,
     },
+    /// The sender needs the flow's bytes before `to` no more: the receiver has acknowledged them, or the transport repeats
+    /// nothing. Said of hosts that were built to [carry streams](Host::carries_streams), at every advance.
+    Acked {
+        /// The flow's name on the wire.
+        key: FlowKey,
+        /// How many of the flow's first bytes.
+        to: Bytes,
+    },
+    /// The receiver has the flow's bytes before `to`, and the application may have them in order. Said of hosts that were
+    /// built to [carry streams](Host::carries_streams), at every advance, and before [`Delivered`](Self::Delivered).
+    InOrder {
+        /// The flow's name on the wire.
+        key: FlowKey,
+        /// How many of the flow's first bytes.
+        to: Bytes,
+    },
     /// How far the receiver of a flow had come at the last multiple of the interval at which it was asked to tell. Said
     /// when more of the flow arrives, so the last such word may be missing.
     Progress {
@@ -130,6 +160,12 @@ pub trait Host: Send {
     /// first time.
     fn begins(&self) -> Option<Time> {
         None
+    }
+
+    /// Whether the host takes [streams](Flow::is_stream). Such a host also reports how far each flow has come, of whichever
+    /// kind: [`Report::Acked`] and [`Report::InOrder`]. Asked now and then, but not in the packets' path.
+    fn carries_streams(&self) -> bool {
+        false
     }
 
     /// Of the flows from here that were not [closed](Report::Closed), by their keys on the wire, how many packets were sent

@@ -11,8 +11,8 @@
 //! return whether it is due leave the poll to their caller.
 
 use crate::{
-    DropReason, Flow, Forwarder, Host, Input, LinkId, Output, Packet, Parts, PortId, Ports, Report, Signal,
-    Time, Totals, Verdict,
+    Bytes, DropReason, Flow, FlowId, Forwarder, Host, Input, LinkId, Output, Packet, Parts, PortId, Ports,
+    Report, Signal, Time, Totals, Verdict,
 };
 
 /// The runtime that a node is in, as far as the node needs it.
@@ -41,6 +41,13 @@ pub trait Runtime: Sized {
 
     /// Takes a packet out of memory.
     fn remove(&mut self, slot: Self::Slot) -> Packet;
+
+    /// Takes a packet that the node's host has been given out of memory. A runtime that moves the content of flows keeps the
+    /// packet's body for the host's application.
+    #[inline]
+    fn deliver(&mut self, _place: &Self::Place, slot: Self::Slot) -> Packet {
+        self.remove(slot)
+    }
 
     /// A packet that came by the port `arrival`, or that the node itself sends, leaves by the port `out`. Returns whether
     /// the node's host is due a poll, because the runtime [returned](Node::lose) a packet to the node.
@@ -171,9 +178,30 @@ impl<R: Runtime> Node<R> {
     }
 
     /// A flow of the workload starts here.
+    ///
+    /// # Panics
+    /// If it is a stream and the host [takes none](Self::carries_streams).
     pub fn start(&mut self, runtime: &mut R, flow: &Flow) {
+        assert!(!flow.is_stream || self.carries_streams(), "the host takes no streams");
         runtime.totals().flows_started += 1;
         self.tell(runtime.now(), Input::Flow(flow));
+        self.poll(runtime);
+    }
+
+    /// Returns true if its host takes [streams](Flow::is_stream).
+    pub fn carries_streams(&self) -> bool {
+        self.host().is_some_and(Host::carries_streams)
+    }
+
+    /// The application has more bytes of a stream that [started](Self::start) here.
+    pub fn append(&mut self, runtime: &mut R, flow: FlowId, bytes: Bytes) {
+        self.tell(runtime.now(), Input::Append { flow, bytes });
+        self.poll(runtime);
+    }
+
+    /// The application has no more bytes for a stream that [started](Self::start) here.
+    pub fn close(&mut self, runtime: &mut R, flow: FlowId) {
+        self.tell(runtime.now(), Input::Close { flow });
         self.poll(runtime);
     }
 
@@ -252,7 +280,7 @@ impl<R: Runtime> Node<R> {
         let port = arrival.unwrap_or(PortId(0));
         let (packet, _) = runtime.packet(&self.place, &mut slot);
         self.tell(now, Input::Packet { packet, port });
-        let packet = runtime.remove(slot);
+        let packet = runtime.deliver(&self.place, slot);
         runtime.totals().count_delivered(&packet);
         if let Some(arrival) = arrival {
             runtime.taken(self, arrival, &packet);

@@ -11,6 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 enum Seen {
     // The host:
     Started(FlowId),
+    Appended(FlowId, Bytes),
+    Closed(FlowId),
     Got(u32, PortId),
     Sent(u32),
     Dropped(u32, PortId, DropReason),
@@ -54,6 +56,8 @@ impl Host for Script {
     fn handle(&mut self, _: Time, input: Input<'_>) {
         self.log.push(match input {
             Input::Flow(flow) => Started(flow.id),
+            Input::Append { flow, bytes } => Appended(flow, bytes),
+            Input::Close { flow } => Closed(flow),
             Input::Packet { packet, port } => Got(number(packet), port),
             Input::Sent(packet) => Sent(number(packet)),
             Input::Dropped { packet, port, reason } => Dropped(number(packet), port, reason),
@@ -347,6 +351,15 @@ fn a_host_is_polled_until_it_wants_nothing_more_now() {
     let expected = [vec![Started(FlowId(4))], sends.to_vec(), vec![Polled, Polled, WakeAt(30)]].concat();
     assert_eq!(runtime.log.take(), expected);
     assert_eq!((runtime.totals.flows_started, runtime.totals.flows_delivered), (1, 1));
+}
+
+#[test]
+fn a_host_is_polled_when_a_stream_grows_and_ends() {
+    let (mut node, mut runtime) = node(vec![], None);
+    node.append(&mut runtime, FlowId(4), Bytes(10));
+    node.close(&mut runtime, FlowId(4));
+    assert_eq!(runtime.log.take(), [Appended(FlowId(4), Bytes(10)), Polled, Closed(FlowId(4)), Polled]);
+    assert!(!node.carries_streams(), "unless its host says so");
 }
 
 #[test]

@@ -243,6 +243,10 @@ impl Host for Reordering {
         }
     }
 
+    fn carries_streams(&self) -> bool {
+        self.host.carries_streams()
+    }
+
     fn retransmissions(&self) -> Vec<(FlowKey, u32)> {
         self.host.retransmissions()
     }

@@ -4,7 +4,7 @@ use super::Cee;
 use crate::fluid::{Sharing, Ways, max_min};
 use crate::link::qcn;
 use crate::parameter::{Parameter, Value};
-use crate::scheme::{Hosts, Info, Make, Plan, Transport, Unfit, View};
+use crate::scheme::{Hosts, Info, Make, Plan, Streams, Transport, Unfit, View};
 use crate::transport::adapter::{Adapter, check_ports, check_priorities};
 use raddle_core::{Flow, Header, HeaderInfo, NodeId, Packet, PortId};
 use raddle_wire::cee::Frame;
@@ -34,6 +34,7 @@ pub const TRANSPORT: Transport = Transport {
     },
     make: Make::Hosts(build),
     fluid: Some(fluid),
+    streams: Streams::NOT_BUILT,
 };
 
 /// The adapter as a fluid: max-min shares of flows, as queues by destination and pauses of links or rate limiters may come to;

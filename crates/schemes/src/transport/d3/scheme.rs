@@ -5,7 +5,7 @@ use super::{D3, D3Port};
 use crate::fluid::{Sharing, capacities};
 use crate::parameter::{Parameter, Value};
 use crate::routing::pinned;
-use crate::scheme::{Built, Info, Make, Plan, Transport, Unfit, View};
+use crate::scheme::{Built, Info, Make, Plan, Streams, Transport, Unfit, View};
 use crate::transport::adapted_capacity::Gains;
 use crate::transport::explicit::scheme::{self, Form, INITIAL_RTO, MIN_RTO, MSS, parts};
 use raddle_allocate::Reservation;
@@ -66,6 +66,7 @@ pub const TRANSPORT: Transport = Transport {
     },
     make: Make::Whole { routings: pinned::ROUTINGS, build },
     fluid: Some(fluid),
+    streams: Streams::NEEDS_SIZES,
 };
 
 /// D3 as a fluid: what flows need by their deadlines in order of arrival, and max-min fair shares of the rest, at once

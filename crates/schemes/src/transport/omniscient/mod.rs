@@ -7,7 +7,7 @@
 
 use crate::fluid::{Sharing, capacities};
 use crate::routing::pinned;
-use crate::scheme::{Info, Make, Plan, Transport, Unfit, View};
+use crate::scheme::{Info, Make, Plan, Streams, Transport, Unfit, View};
 use crate::transport::explicit;
 use raddle_allocate::omniscient::Omniscient;
 use raddle_wire::rated::Segment;
@@ -26,6 +26,7 @@ pub const TRANSPORT: Transport = Transport {
     },
     make: Make::Fluid { routings: pinned::ROUTINGS },
     fluid: Some(fluid),
+    streams: Streams::NEEDS_SIZES,
 };
 
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {

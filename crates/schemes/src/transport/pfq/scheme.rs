@@ -4,14 +4,18 @@ use super::host::HEADER;
 use super::{FlowQueues, Mode, PfqForwarder, PfqHost};
 use crate::fluid::{self, Sharing, Ways, max_min};
 use crate::parameter::{Parameter, Value};
-use crate::scheme::{Built, Info, Make, Plan, Transport, Unfit, View};
+use crate::scheme::{Built, Info, Make, Plan, Streams, Transport, Unfit, View};
 use raddle_core::Parts;
 use raddle_topology::routing::{Protocol, Routing};
 use std::sync::Arc;
 
 /// PFQ.
-pub const TRANSPORT: Transport =
-    Transport { info: INFO, make: Make::Whole { routings: &["rps"], build }, fluid: Some(fluid) };
+pub const TRANSPORT: Transport = Transport {
+    info: INFO,
+    make: Make::Whole { routings: &["rps"], build },
+    fluid: Some(fluid),
+    streams: Streams::NOT_BUILT,
+};
 
 const INFO: Info = Info {
     name: "pfq",

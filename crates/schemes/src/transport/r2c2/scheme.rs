@@ -5,15 +5,19 @@ use super::selection::LASTING_TICKS;
 use super::{Doubt, Fabric, Params, Policy, R2c2Node, Selecting, Selection, SourceRoute, StartPolicy, setup};
 use crate::fluid::Sharing;
 use crate::parameter::{Parameter, Settings, Value};
-use crate::scheme::{Built, Info, Make, Plan, Transport, Unfit, View};
+use crate::scheme::{Built, Info, Make, Plan, Streams, Transport, Unfit, View};
 use raddle_allocate::selection::Utility;
 use raddle_core::{Duration, Parts};
 use raddle_topology::routing::{Protocol, Routing};
 use std::sync::Arc;
 
 /// R2C2.
-pub const TRANSPORT: Transport =
-    Transport { info: INFO, make: Make::Whole { routings: setup::ROUTINGS, build }, fluid: Some(fluid) };
+pub const TRANSPORT: Transport = Transport {
+    info: INFO,
+    make: Make::Whole { routings: setup::ROUTINGS, build },
+    fluid: Some(fluid),
+    streams: Streams::With("reliable"),
+};
 
 const INFO: Info = Info {
     name: "r2c2",
@@ -129,6 +133,7 @@ fn params(plan: &Plan<'_>) -> Params {
         trees: u8::try_from(settings.count("trees")).expect("the parameter's range"),
         reliable: settings.flag("reliable"),
         window: u16::try_from(settings.count("window")).expect("the parameter's range"),
+        streams: plan.streams,
         ..setup::params(plan)
     }
 }
@@ -182,6 +187,12 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
 fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
     let params = params(plan);
     setup::check(plan, INFO.name, &params)?;
+    if params.streams && params.policy == Policy::Deadline {
+        let problem =
+            "a weight that follows from a deadline needs the size of the flow, which streams do not have";
+        let (key, hint) = ("scheme.r2c2.policy".to_owned(), "choose `weights` or `tenant`".to_owned());
+        return Err(Unfit { key, problem: problem.to_owned(), hint });
+    }
     if let Some(selection) = params.selection {
         let unfit = |key: &str, problem: String, hint: String| Unfit { key: key.into(), problem, hint };
         let (protocol, routing) = (params.protocol, Routing::new(Arc::clone(plan.topology)));

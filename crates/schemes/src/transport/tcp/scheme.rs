@@ -108,6 +108,7 @@ fn params(plan: &Plan<'_>) -> Params {
         syn_timeout: settings.duration("syn_timeout"),
         syn_tries: u8::try_from(settings.count("syn_tries")).expect("the parameter's range"),
         receive_window: Bytes(settings.count("receive_window")),
+        streams: plan.streams,
         ..Params::default()
     }
 }

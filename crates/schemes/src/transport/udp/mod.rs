@@ -4,6 +4,9 @@
 //! as fast as its ports take it, one packet of each such flow after the other. Nothing is acknowledged and nothing sent
 //! again, so a flow of which a packet is lost never finishes. Rates count payload.
 //!
+//! A stream's bytes are sent as they come, in packets as full as what has been appended. If all of them are sent when the
+//! application closes the stream, a packet without payload says where it ends. Bytes count as acknowledged when they are sent.
+//!
 //! Cost: a heap operation a packet sent at a rate; a look-up by flow and mostly an extended range a packet received.
 
 mod host;
@@ -23,11 +26,13 @@ pub struct Params {
     pub payload: u16,
     /// Payload a second of flows whose application has no rate of its own; `None` is what the ports take.
     pub rate: Option<Rate>,
+    /// Take streams, and report how far flows have come: [`Host::carries_streams`](raddle_core::Host::carries_streams).
+    pub streams: bool,
 }
 
 impl Default for Params {
     /// Packets of 1,500 bytes, as fast as they go.
     fn default() -> Self {
-        Self { payload: 1_456, rate: None }
+        Self { payload: 1_456, rate: None, streams: false }
     }
 }

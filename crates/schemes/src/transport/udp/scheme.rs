@@ -2,7 +2,7 @@
 
 use super::{Params, UdpHost};
 use crate::parameter::{Parameter, Value};
-use crate::scheme::{Hosts, Info, Make, Plan, Transport, Unfit, View, check_addresses};
+use crate::scheme::{Hosts, Info, Make, Plan, Streams, Transport, Unfit, View, check_addresses};
 use raddle_core::Rate;
 use raddle_wire::udp::Datagram;
 
@@ -26,13 +26,14 @@ pub const TRANSPORT: Transport = Transport {
     },
     make: Make::Hosts(build),
     fluid: None,
+    streams: Streams::Carried,
 };
 
 fn build(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
     check_addresses(plan.topology, "UDP")?;
     let payload = u16::try_from(plan.settings.count("payload")).expect("the parameter's range");
     let rate = Some(plan.settings.rate("rate")).filter(|&rate| rate > Rate::ZERO);
-    let params = Params { payload, rate };
+    let params = Params { payload, rate, streams: plan.streams };
     Ok(Hosts {
         host: Box::new(move |id| Box::new(UdpHost::new(id, params))),
         header_bytes: Datagram::LEN as u32,

@@ -2,7 +2,7 @@
 
 use super::{Acknowledged, CongestionControl, LossSign, NewReno, Window};
 use crate::parameter::Parameter;
-use crate::scheme::{Info, Make, Transport};
+use crate::scheme::{Info, Make, Streams, Transport};
 use crate::transport::tcp::scheme::{self, Defaults};
 use raddle_core::Duration;
 
@@ -24,6 +24,7 @@ pub const TRANSPORT: Transport = Transport {
     },
     make: Make::Hosts(scheme::build::<Reno>),
     fluid: Some(scheme::fluid),
+    streams: Streams::Carried,
 };
 
 const PARAMETERS: [Parameter; 12] = scheme::parameters(&Defaults {
