@@ -48,7 +48,9 @@ impl Host for Toy {
                 self.write(now, Seen::Dropped { node, port: port.0, reason });
             }
             Input::Corrupted { port } => self.write(now, Seen::Corrupted { node, port: port.0 }),
-            Input::Sent(_) | Input::Link { .. } => panic!("lockstep says no such thing"),
+            Input::Append { .. } | Input::Close { .. } | Input::Sent(_) | Input::Link { .. } => {
+                panic!("lockstep says no such thing")
+            }
         }
     }
 
