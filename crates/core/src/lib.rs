@@ -23,8 +23,8 @@ mod units;
 
 pub use births::Births;
 pub use contract::{
-    Admit, DropReason, FlowControlAccount, Forwarder, Host, Input, LinkFlowControl, Output, Parts, Paused,
-    PortAgent, PortState, Ports, Queue, Report, Signal, Verdict,
+    Admit, Application, DropReason, FlowControlAccount, Forwarder, Host, Input, LinkFlowControl, Output,
+    Parts, Paused, PortAgent, PortState, Ports, Queue, Report, Request, Signal, Verdict,
 };
 pub use dre::{Dre, DreRegister};
 pub use flow::{Flow, Process};

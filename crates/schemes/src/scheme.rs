@@ -314,6 +314,7 @@ impl Hosts {
             node: Box::new(move |id| Parts {
                 host: topology.is_host(id).then(|| ordered(id)),
                 forwarder: forwarder(id),
+                ..Parts::default()
             }),
             queue: Box::new(|_| None),
             agent: Box::new(|_| None),

@@ -71,7 +71,7 @@ pub enum Output {
     Idle,
 }
 
-/// What hosts tell the observer. Flows are named by their key on the wire, which the sender ties to a [`FlowId`].
+/// What hosts, and nodes of the programs on them, tell the observer. Flows are named by their key on the wire, which the sender ties to a [`FlowId`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Report {
     /// The sender took up a flow and calls it `key` on the wire.
@@ -128,7 +128,8 @@ pub enum Report {
         /// Packets that arrived after one sent later.
         late: u32,
     },
-    /// A program that runs on this host now begins a flow that is not of the workload's list.
+    /// The program on this host begins a flow, which is not of the workload's list. The node says so in place of
+    /// [`Opened`](Self::Opened).
     Began {
         /// The flow's name on the wire.
         key: FlowKey,
@@ -137,7 +138,7 @@ pub enum Report {
         /// Application bytes.
         size: Bytes,
     },
-    /// The program that runs on this host has come to its end.
+    /// The program on this host has come to its end, said by the node.
     Finished,
 }
 
@@ -156,12 +157,6 @@ pub trait Host: Send {
     /// it answers [`Output::WakeAt`] or [`Output::Idle`].
     fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output;
 
-    /// When it has something to do before anything has happened to it: the engine then [polls](Self::poll) it for the
-    /// first time.
-    fn begins(&self) -> Option<Time> {
-        None
-    }
-
     /// Whether the host takes [streams](Flow::is_stream). Such a host also reports how far each flow has come, of whichever
     /// kind: [`Report::Acked`] and [`Report::InOrder`]. Asked now and then, but not in the packets' path.
     fn carries_streams(&self) -> bool {
@@ -173,10 +168,5 @@ pub trait Host: Send {
     /// may be left out.
     fn retransmissions(&self) -> Vec<(FlowKey, u32)> {
         Vec::new()
-    }
-
-    /// What this host would still have to hear of to come to its end, in words, if a program runs on it that has not.
-    fn waits_for(&self) -> Option<String> {
-        None
     }
 }

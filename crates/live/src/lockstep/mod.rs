@@ -25,9 +25,9 @@ mod streams;
 pub use streams::StreamError;
 
 use raddle_core::{
-    Bytes, Decoders, DropReason, Duration, Fate, Flow, HeaderInfo, Host, LinkErrors, LinkId, LinkNoise,
-    LinkStats, Node, NodeId, Observer, Packet, Parts, PortAgent, PortId, PortState, Ports, Rate, Report,
-    Runtime, Signal, Time, Totals,
+    Application, Bytes, Decoders, DropReason, Duration, Fate, Flow, HeaderInfo, Host, LinkErrors, LinkId,
+    LinkNoise, LinkStats, Node, NodeId, Observer, Packet, Parts, PortAgent, PortId, PortState, Ports, Rate,
+    Report, Runtime, Signal, Time, Totals,
 };
 use raddle_topology::{Link, Topology};
 use std::cmp::Reverse;
@@ -253,6 +253,11 @@ impl<O: Observer> Lockstep<O> {
     /// The host at `node`, to look into after a run.
     pub fn host(&self, node: NodeId) -> Option<&dyn Host> {
         self.nodes[node.index()].host()
+    }
+
+    /// The program on the host at `node`, to look into after a run.
+    pub fn application(&self, node: NodeId) -> Option<&dyn Application> {
+        self.nodes[node.index()].application()
     }
 
     /// Whoever listened.

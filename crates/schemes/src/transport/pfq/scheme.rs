@@ -82,6 +82,7 @@ fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
         node: Box::new(move |id| Parts {
             host: Some(Box::new(PfqHost::new(id, &routing, mode, mtu, seed))),
             forwarder: Some(Box::new(PfqForwarder::new(id, &routing, mode, packet_bytes, seed))),
+            ..Parts::default()
         }),
         queue: Box::new(move |_| Some(Box::new(FlowQueues::new(packet_bytes)))),
         agent: Box::new(|_| None),

@@ -216,6 +216,7 @@ fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
         node: Box::new(move |id| Parts {
             host: Some(Box::new(R2c2Node::new(&fabric, id, seed))),
             forwarder: Some(Box::new(SourceRoute::new(params.hop_bits))),
+            ..Parts::default()
         }),
         queue: Box::new(|_| None),
         agent: Box::new(|_| None),

@@ -74,6 +74,7 @@ fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
         node: Box::new(move |id| Parts {
             host: Some(Box::new(CentralNode::new(&fabric, &params, id, seed))),
             forwarder: Some(Box::new(SourceRoute::new(params.r2c2.hop_bits))),
+            ..Parts::default()
         }),
         queue: Box::new(|_| None),
         agent: Box::new(|_| None),
