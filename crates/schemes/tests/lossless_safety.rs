@@ -167,7 +167,8 @@ fn clockwise(n: u32) -> impl FnMut(NodeId, Parts) -> Parts {
         None => Parts { host: node.host, forwarder: None, ..Parts::default() },
         Some(host) => Parts {
             host: None,
-            forwarder: Some(Box::new(Clockwise { host: NodeId(host), ..Parts::default() })),
+            forwarder: Some(Box::new(Clockwise { host: NodeId(host) })),
+            ..Parts::default()
         },
     }
 }
