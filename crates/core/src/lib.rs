@@ -16,6 +16,7 @@ mod link_errors;
 mod node;
 mod observer;
 mod packet;
+mod prefetch;
 mod stream;
 pub mod text;
 mod totals;
@@ -33,6 +34,7 @@ pub use link_errors::{Fate, LinkErrors, LinkNoise};
 pub use node::{Node, Runtime};
 pub use observer::Observer;
 pub use packet::Packet;
+pub use prefetch::{prefetch, prefetch_lines, prefetch_whole};
 pub use raddle_wire::{
     Class, Decoders, ExtensionHeader, FlowKey, Header, HeaderInfo, NodeId, PacketKind, Shim,
 };

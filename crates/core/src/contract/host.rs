@@ -147,11 +147,9 @@ pub trait Host: Send {
     /// Takes in what happened. The engine then calls [`poll`](Self::poll).
     fn handle(&mut self, now: Time, input: Input<'_>);
 
-    /// Where in memory this host will look first for a packet that is about to be delivered to it. Nothing depends on it
-    /// but speed: an engine may bring in what is there.
-    fn foresee(&self, _packet: &Packet) -> Option<*const u8> {
-        None
-    }
+    /// A packet is about to be delivered to this host, which may ask for what it will read first: [`prefetch`](crate::prefetch).
+    /// A hint: nothing depends on it but speed, and an engine need not call it.
+    fn foresee(&self, _packet: &Packet) {}
 
     /// Says what the host wants. The engine calls it after every input and at every wake-up, again and again until
     /// it answers [`Output::WakeAt`] or [`Output::Idle`].

@@ -215,8 +215,8 @@ impl Host for Reordering {
         }
     }
 
-    fn foresee(&self, packet: &Packet) -> Option<*const u8> {
-        self.host.foresee(packet)
+    fn foresee(&self, packet: &Packet) {
+        self.host.foresee(packet);
     }
 
     fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output {

@@ -387,10 +387,10 @@ impl Host for R2c2Node {
         }
     }
 
-    fn foresee(&self, packet: &Packet) -> Option<*const u8> {
-        match &packet.header {
-            Header::R2c2Event(event) => self.table.whereabouts(event),
-            _ => None,
+    #[inline]
+    fn foresee(&self, packet: &Packet) {
+        if let Header::R2c2Event(event) = &packet.header {
+            self.table.foresee(event);
         }
     }
 
