@@ -20,7 +20,10 @@ pub enum Process {
     },
 }
 
-/// What an application asks of the transport: `size` bytes from `src` to `dst`, from `start` on.
+/// What an application asks of the transport: bytes from `src` to `dst`, from `start` on.
+///
+/// A flow has all its bytes at the start, or is a stream: then the application [appends](crate::Input::Append) bytes as it
+/// has them, and [closes](crate::Input::Close) the flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flow {
     /// The flow's place in the workload.
@@ -29,7 +32,7 @@ pub struct Flow {
     pub src: NodeId,
     /// Receiver.
     pub dst: NodeId,
-    /// Application bytes, at least 1.
+    /// Application bytes that are there at the start: at least 1, or of a [stream](Self::is_stream) any number.
     pub size: Bytes,
     /// When the application hands the flow to the transport.
     pub start: Time,
@@ -43,14 +46,34 @@ pub struct Flow {
     pub priority: u8,
     /// How long after its start it should be complete, if that matters.
     pub deadline: Option<Duration>,
+    /// Whether more bytes may follow, so that nobody knows the flow's size before the application closes the flow. A stream
+    /// has no [application rate](Self::app_rate).
+    pub is_stream: bool,
 }
 
 impl Flow {
     /// A flow whose bytes are all there at the start, with weight 1, in class 0, without a deadline.
     #[must_use]
     pub const fn new(id: FlowId, src: NodeId, dst: NodeId, size: Bytes, start: Time) -> Self {
-        let process = Process::Constant;
-        Self { id, src, dst, size, start, app_rate: None, process, weight: 1, priority: 0, deadline: None }
+        Self {
+            id,
+            src,
+            dst,
+            size,
+            start,
+            app_rate: None,
+            process: Process::Constant,
+            weight: 1,
+            priority: 0,
+            deadline: None,
+            is_stream: false,
+        }
+    }
+
+    /// A stream that has no bytes yet, with weight 1, in class 0, without a deadline.
+    #[must_use]
+    pub const fn stream(id: FlowId, src: NodeId, dst: NodeId, start: Time) -> Self {
+        Self { is_stream: true, ..Self::new(id, src, dst, Bytes(0), start) }
     }
 
     /// When it should be complete; [`Time::NEVER`] if that does not matter.

@@ -16,6 +16,7 @@ mod link_errors;
 mod node;
 mod observer;
 mod packet;
+mod prefetch;
 mod stream;
 pub mod text;
 mod totals;
@@ -23,8 +24,8 @@ mod units;
 
 pub use births::Births;
 pub use contract::{
-    Admit, DropReason, FlowControlAccount, Forwarder, Host, Input, LinkFlowControl, Output, Parts, Paused,
-    PortAgent, PortState, Ports, Queue, Report, Signal, Verdict,
+    Admit, Application, DropReason, FlowControlAccount, Forwarder, Host, Input, LinkFlowControl, Output,
+    Parts, Paused, PortAgent, PortState, Ports, Queue, Report, Request, Signal, Verdict,
 };
 pub use dre::{Dre, DreRegister};
 pub use flow::{Flow, Process};
@@ -33,6 +34,7 @@ pub use link_errors::{Fate, LinkErrors, LinkNoise};
 pub use node::{Node, Runtime};
 pub use observer::Observer;
 pub use packet::Packet;
+pub use prefetch::{prefetch, prefetch_lines, prefetch_whole};
 pub use raddle_wire::{
     Class, Decoders, ExtensionHeader, FlowKey, Header, HeaderInfo, NodeId, PacketKind, Shim,
 };

@@ -2,6 +2,7 @@
 
 use crate::NodeId;
 use raddle_wire::{Class, Decoders, Error, FlowRange, Header, HeaderInfo, PacketKind, Shim};
+use std::ops::Range;
 
 /// A packet: its size on the wire and its typed header. Payload bytes are counted, not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,12 +36,10 @@ impl Packet {
         let end = out.len() + self.size as usize;
         self.shim.encode(out);
         self.header.encode(out);
-        if self.header.may_be_padded() {
-            out.resize(end.max(out.len()), 0);
-        }
+        self.pad(end, out);
     }
 
-    /// Appends its bytes to `out`, with the payload `body`.
+    /// Appends its bytes to `out`, with the payload `body`. They are `size` bytes, unless `size` is wrong.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the header announces another payload length.
@@ -48,8 +47,17 @@ impl Packet {
     /// # Panics
     /// As [`Header::encode`].
     pub fn encode_with(&self, body: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+        let end = out.len() + self.size as usize;
         self.shim.encode(out);
-        self.header.encode_with(body, out)
+        self.header.encode_with(body, out)?;
+        self.pad(end, out);
+        Ok(())
+    }
+
+    fn pad(&self, end: usize, out: &mut Vec<u8>) {
+        if self.header.may_be_padded() {
+            out.resize(end.max(out.len()), 0);
+        }
     }
 
     /// The packet that these bytes are, by the headers that `decoders` knows.
@@ -63,21 +71,24 @@ impl Packet {
         Self::decode_with(bytes, decoders).map(|(packet, _)| packet)
     }
 
-    /// The packet that these bytes are, and its body: the payload, for a runtime that keeps it.
+    /// The packet that these bytes are, and where in them its body is: the payload, for a runtime that keeps it.
     ///
     /// # Errors
     /// As [`decode`](Self::decode).
     ///
     /// # Panics
     /// As [`decode`](Self::decode).
-    pub fn decode_with<'a>(bytes: &'a [u8], decoders: &Decoders) -> Result<(Self, &'a [u8]), Error> {
+    pub fn decode_with(bytes: &[u8], decoders: &Decoders) -> Result<(Self, Range<usize>), Error> {
         let size = u32::try_from(bytes.len()).expect("a packet's size fits 32 bits");
         let shim = Shim::decode(bytes)?;
         let behind_shim = &bytes[shim.wire_len()..];
         let (header, len) = decoders.decode(behind_shim)?;
         let need = len + header.payload_len();
-        let body = behind_shim.get(len..need).ok_or(Error::Truncated { have: behind_shim.len(), need })?;
-        Ok((Self { size, shim, header }, body))
+        if behind_shim.len() < need {
+            return Err(Error::Truncated { have: behind_shim.len(), need });
+        }
+        let front = shim.wire_len();
+        Ok((Self { size, shim, header }, front + len..front + need))
     }
 
     /// Its class in queues and in flow control.
@@ -177,7 +188,10 @@ mod tests {
             let mut bytes = vec![9; 5];
             packet.encode(&mut bytes);
             assert_eq!(bytes.len(), 5 + 43 + charged as usize);
-            assert_eq!(Packet::decode(&bytes[5..], &Decoders::BUILTIN), Ok(packet));
+            assert_eq!(Packet::decode(&bytes[5..], &Decoders::BUILTIN), Ok(packet.clone()));
+            let mut with_body = Vec::new();
+            assert_eq!(packet.encode_with(&[0; 3], &mut with_body), Ok(()));
+            assert_eq!(with_body, bytes[5..]);
         }
     }
 

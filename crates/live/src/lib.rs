@@ -2,4 +2,5 @@
 //!
 //! [`lockstep`] moves them over in-memory links under a shared virtual clock.
 
+mod content;
 pub mod lockstep;

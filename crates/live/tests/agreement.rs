@@ -125,8 +125,7 @@ proptest! {
                 wake: Time::NEVER,
                 patience: 40,
             })),
-            forwarder: Some(Box::new(Walk)),
-        };
+            forwarder: Some(Box::new(Walk)), ..Parts::default() };
         let ring = ring(nodes);
         let simulated = simulate(&ring, chatterbox, |_| None, flows.clone(), Time::NEVER, &errors);
         let moved = run_in_lockstep(&ring, chatterbox, |_| None, flows, Time::NEVER, &errors);

@@ -115,7 +115,11 @@ fn ring() -> Arc<Topology> {
 
 #[test]
 fn a_foreign_header_crosses_both_engines_alike() {
-    let node = |id| Parts { host: Some(Box::<Writer>::default()), forwarder: Some(Box::new(Ring(id))) };
+    let node = |id| Parts {
+        host: Some(Box::<Writer>::default()),
+        forwarder: Some(Box::new(Ring(id))),
+        ..Parts::default()
+    };
     let flow = |id| {
         Flow::new(
             FlowId(id),

@@ -51,6 +51,7 @@ impl Rack {
         Parts {
             host: Some(Box::new(self.nodes[id.index()].clone())),
             forwarder: Some(Box::new(SourceRoute::new(self.params.hop_bits))),
+            ..Parts::default()
         }
     }
 

@@ -19,7 +19,6 @@ mod mail;
 mod observer;
 mod partition;
 mod port;
-mod prefetch;
 mod simulation;
 mod slab;
 mod sync;

@@ -1,10 +1,9 @@
 //! Egress ports and the links behind them.
 
-use crate::prefetch::{prefetch, prefetch_at};
 use crate::wire::Wire;
 use raddle_core::{
     Admit, Bytes, Duration, LinkFlowControl, LinkNoise, LinkStats, Packet, Paused, PortAgent, PortId, Queue,
-    Rate, Signal, Time,
+    Rate, Signal, Time, prefetch, prefetch_lines,
 };
 use raddle_topology::{Link, LinkLayer};
 use std::collections::VecDeque;
@@ -310,9 +309,7 @@ impl Special {
     /// Says that the port will be served soon.
     #[inline]
     pub(crate) fn foresee(&self) {
-        let place = std::ptr::from_ref(self).cast::<u8>();
-        prefetch_at(place);
-        prefetch_at(place.wrapping_add(64));
+        prefetch_lines(self, 2);
     }
 
     /// Says that what waits here will be served soon.
@@ -330,7 +327,7 @@ impl Special {
             && let Some(control) = &served.flow_control
         {
             prefetch(&**control);
-            prefetch_at(served.departures.as_ptr().cast());
+            prefetch(&served.departures[..]);
         }
     }
 

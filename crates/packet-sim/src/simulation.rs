@@ -11,8 +11,8 @@ use crate::watchdog::Watchdog;
 use crate::windows::{Ended, Windows};
 use crate::wire::Travelling;
 use raddle_core::{
-    Duration, Flow, FlowControlAccount, Host, LinkErrors, LinkId, LinkStats, NodeId, Observer, Parts,
-    Progress, Time, Totals,
+    Application, Duration, Flow, FlowControlAccount, Host, LinkErrors, LinkId, LinkStats, NodeId, Observer,
+    Parts, Progress, Time, Totals,
 };
 use raddle_topology::Topology;
 use std::ops::ControlFlow;
@@ -359,6 +359,12 @@ impl<O: Observer> Simulation<O> {
     pub fn host(&self, node: NodeId) -> Option<&dyn Host> {
         let partition = &self.partitions[self.division.home(node)];
         partition.nodes[self.division.place(node) as usize].host()
+    }
+
+    /// The program on the host at `node`, to look into after a run.
+    pub fn application(&self, node: NodeId) -> Option<&dyn Application> {
+        let partition = &self.partitions[self.division.home(node)];
+        partition.nodes[self.division.place(node) as usize].application()
     }
 
     /// What the event queue of each partition has been asked since the last call, or the start.

@@ -1,7 +1,6 @@
 //! Packets in the fabric, in reused slots named by `u32`.
 
-use crate::prefetch::{prefetch, prefetch_at};
-use raddle_core::{Packet, PortId, Time};
+use raddle_core::{Packet, PortId, Time, prefetch};
 
 /// Where a packet that is in a node came from and goes to.
 #[derive(Debug, Clone, Copy)]
@@ -83,7 +82,9 @@ impl Slab {
     #[inline]
     pub(crate) fn foresee(&self, slot: u32) {
         prefetch(&self.slots[slot as usize]);
-        prefetch_at(self.origins.as_ptr().wrapping_add(slot as usize).cast());
+        if let Some(origin) = self.origins.get(slot as usize) {
+            prefetch(origin);
+        }
     }
 
     #[inline]

@@ -1,7 +1,6 @@
 //! The link behind a port, with the packets on it.
 
-use crate::prefetch::prefetch;
-use raddle_core::Time;
+use raddle_core::{Time, prefetch};
 
 /// A packet accepted by a port and not yet arrived at the link's far end.
 #[derive(Debug, Clone, Copy, Default)]

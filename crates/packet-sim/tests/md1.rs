@@ -23,6 +23,7 @@ fn mean_wait_ns(load: f64, packets: u32) -> f64 {
     let node = |_| Parts {
         host: Some(Box::new(Toy { received: Arc::clone(&received), ..Toy::default() })),
         forwarder: None,
+        ..Parts::default()
     };
     let mut simulation =
         Simulation::new(&topology, node, |_| PortSetup::default(), flows, Config::default(), ());

@@ -54,6 +54,7 @@ fn run(
     let node = |id| Parts {
         host: Some(Box::new(Toy { received: Arc::clone(&received), ..Toy::default() })),
         forwarder: Some(Box::new(Rightward(id))),
+        ..Parts::default()
     };
     let mut simulation = Simulation::new(topology, node, port, flows, config, Losses::default());
     assert!(simulation.run(|_| ControlFlow::Continue(())));
@@ -273,6 +274,7 @@ fn credits_hold_packets_back_and_return_after_one_link_delay() {
     let node = |id| Parts {
         host: Some(Box::new(Undecided(Toy { received: Arc::clone(&received), ..Toy::default() }))),
         forwarder: Some(Box::new(OneCredit { rightward: Rightward(id), credit: true })),
+        ..Parts::default()
     };
     let port = |_| PortSetup { queue: Some(Box::new(Plain::default())), ..PortSetup::default() };
     let flows: Vec<_> = (0..3).map(|id| flow(id, 0, 2, 1_500, Time::ZERO)).collect();

@@ -6,8 +6,9 @@ mod toy;
 
 use proptest::prelude::*;
 use raddle_core::{
-    Admit, Bytes, DropReason, Duration, Flow, FlowKey, Forwarder, Host, Input, LinkErrors, LinkId, NodeId,
-    Output, Packet, Parts, Paused, PortId, Ports, Queue, Rate, Report, Signal, Stream, Time, Verdict,
+    Admit, Application, Bytes, DropReason, Duration, Flow, FlowKey, Forwarder, Host, Input, LinkErrors,
+    LinkId, NodeId, Output, Packet, Parts, Paused, PortId, Ports, Queue, Rate, Report, Request, Signal,
+    Stream, Time, Verdict,
 };
 use raddle_packet_sim::{
     Change, Config, LinkStats, Observer, PortSetup, QueueDepths, Simulation, Switching, Threads, Totals,
@@ -301,6 +302,7 @@ fn run(case: &Case, threads: Threads, pieces: bool) -> (Seen, usize) {
             stream: Stream::new(1, node.0.into(), "wander"),
             holds: case.holds,
         })),
+        ..Parts::default()
     };
     let queue = || case.served.then(|| Box::<LastFirst>::default() as Box<dyn Queue>);
     let port = |_| PortSetup { limit_packets: case.limit, queue: queue(), ..PortSetup::default() };
@@ -392,20 +394,24 @@ fn packets_that_forwarders_hold_keep_their_place_amid_changes_of_threads() {
     }
 }
 
-/// Panics when its time has come.
+/// A program that panics when its time has come, on a host that does nothing.
 struct Bomb;
+
+impl Application for Bomb {
+    fn hear(&mut self, _: Time, _: &Report) {}
+
+    fn poll(&mut self, now: Time) -> Request {
+        let due = Time::ZERO + Duration::from_us(5);
+        assert!(now < due, "as it should");
+        Request::WakeAt(due)
+    }
+}
 
 impl Host for Bomb {
     fn handle(&mut self, _: Time, _: Input<'_>) {}
 
-    fn poll(&mut self, now: Time, _: &Ports<'_>) -> Output {
-        let due = Time::ZERO + Duration::from_us(5);
-        assert!(now < due, "as it should");
-        Output::WakeAt(due)
-    }
-
-    fn begins(&self) -> Option<Time> {
-        Some(Time::ZERO)
+    fn poll(&mut self, _: Time, _: &Ports<'_>) -> Output {
+        Output::Idle
     }
 }
 
@@ -416,8 +422,9 @@ fn a_panic_ends_the_run() {
     for failing in [0, 5, 12] {
         for threads in [Threads::Always(2), Threads::Always(8), Threads::Drawn { threads: 8, seed: 1 }] {
             let node = |node| Parts {
-                host: (node == NodeId(failing)).then(|| Box::new(Bomb) as Box<dyn Host>),
+                host: Some(Box::new(Bomb)),
                 forwarder: None,
+                application: (node == NodeId(failing)).then(|| Box::new(Bomb) as Box<dyn Application>),
             };
             let config = Config { threads, ..Config::default() };
             let mut simulation =

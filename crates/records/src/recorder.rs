@@ -104,7 +104,9 @@ impl Recorder {
                 return self.begin(key, &Flow::new(id, node, dst, size, now));
             }
             Report::Delivered { key, .. } | Report::Closed { key, .. } | Report::Paced { key, .. } => key,
-            Report::Progress { .. } | Report::Finished => return None,
+            Report::Acked { .. } | Report::InOrder { .. } | Report::Progress { .. } | Report::Finished => {
+                return None;
+            }
         };
         let Some(live) = self.live.get_mut(&key) else {
             self.unmatched += 1;

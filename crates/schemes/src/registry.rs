@@ -284,7 +284,7 @@ impl Registry {
     /// Builds the parts that `plan` asks for; `of_routing` are the parameters of its routing.
     ///
     /// # Errors
-    /// If the scheme cannot run on the fabric.
+    /// If the scheme cannot run on the fabric, or carries no streams although the plan asks for them.
     ///
     /// # Panics
     /// If the plan's routing is none of the transport's.
@@ -294,6 +294,9 @@ impl Registry {
         plan: &Plan<'_>,
         of_routing: &Settings,
     ) -> Result<Built, Unfit> {
+        if plan.streams {
+            transport.check_streams(plan.settings)?;
+        }
         match transport.make {
             Make::Whole { build, .. } => build(plan),
             Make::Fluid { .. } => Err(Unfit {

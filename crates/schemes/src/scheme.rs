@@ -1,7 +1,7 @@
 //! What a scheme declares: its name and words, its parameters, and the functions that build its parts.
 
 use crate::fluid::{Sharing, Spread};
-use crate::parameter::{Parameter, Settings};
+use crate::parameter::{Parameter, Settings, Value};
 use crate::routing::reordering::{Hold, Reordering};
 use raddle_core::{Duration, Forwarder, Host, LinkFlowControl, LinkId, NodeId, Parts, PortAgent, Queue};
 use raddle_topology::dependencies::describe;
@@ -49,12 +49,16 @@ pub struct Plan<'a> {
     pub congestion_points: Option<(&'a str, &'a Settings)>,
     /// At which intervals hosts are to report how far what they receive has come, if somebody wants to know.
     pub progress: Option<Duration>,
+    /// Whether flows may be [streams](raddle_core::Flow::is_stream). Hosts then report how far each flow has come:
+    /// [`Host::carries_streams`].
+    pub streams: bool,
     /// The largest [priority](raddle_core::Flow::priority) of a flow.
     pub most_priority: u8,
 }
 
 impl<'a> Plan<'a> {
-    /// A plan without congestion points, whose hosts do not report progress and whose flows have no priorities.
+    /// A plan without congestion points, whose hosts do not report progress and whose flows are no streams and have no
+    /// priorities.
     #[must_use]
     pub const fn new(
         topology: &'a Arc<Topology>,
@@ -62,7 +66,16 @@ impl<'a> Plan<'a> {
         settings: &'a Settings,
         seed: u64,
     ) -> Self {
-        Self { topology, routing, settings, seed, congestion_points: None, progress: None, most_priority: 0 }
+        Self {
+            topology,
+            routing,
+            settings,
+            seed,
+            congestion_points: None,
+            progress: None,
+            streams: false,
+            most_priority: 0,
+        }
     }
 
     /// The parameters of the congestion points of that name.
@@ -138,6 +151,26 @@ pub struct Transport {
     pub make: Make,
     /// What it is as a fluid, if it is one.
     pub fluid: Option<MakeFluid>,
+    /// Whether its flows may be streams.
+    pub streams: Streams,
+}
+
+/// Whether a transport carries [streams](raddle_core::Flow::is_stream): flows whose size nobody knows when they begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Streams {
+    /// It does.
+    Carried,
+    /// It does if the flag of this name among its parameters is set.
+    With(&'static str),
+    /// It does not, for this reason: a clause with the transport as its subject.
+    Refused(&'static str),
+}
+
+impl Streams {
+    /// Of transports whose order of service depends on the sizes of flows.
+    pub const NEEDS_SIZES: Self = Self::Refused("needs the sizes of flows when they begin");
+    /// Of transports for which nobody has needed streams yet.
+    pub const NOT_BUILT: Self = Self::Refused("has been built for flows of known size only");
 }
 
 /// Makes a transport for the flow engine.
@@ -283,6 +316,7 @@ impl Hosts {
             node: Box::new(move |id| Parts {
                 host: topology.is_host(id).then(|| ordered(id)),
                 forwarder: forwarder(id),
+                ..Parts::default()
             }),
             queue: Box::new(|_| None),
             agent: Box::new(|_| None),
@@ -295,6 +329,29 @@ impl Hosts {
 }
 
 impl Transport {
+    /// Checks that flows of the transport, with these parameters, may be streams.
+    ///
+    /// # Errors
+    /// If they may not, with the reason.
+    pub fn check_streams(&self, settings: &Settings) -> Result<(), Unfit> {
+        let name = self.info.name;
+        let is_set = |flag| settings.iter().any(|(of, value)| of.name == flag && value == Value::Flag(true));
+        match self.streams {
+            Streams::Carried => Ok(()),
+            Streams::With(flag) if is_set(flag) => Ok(()),
+            Streams::With(flag) => Err(Unfit {
+                key: format!("scheme.{name}.{flag}"),
+                problem: format!("`{name}` carries flows of unknown size only with `{flag}`"),
+                hint: format!("{flag} = true"),
+            }),
+            Streams::Refused(why) => Err(Unfit {
+                key: "scheme.transport".to_owned(),
+                problem: format!("`{name}` carries no flows of unknown size: it {why}"),
+                hint: "choose a transport that does, such as `tcp-newreno`, `udp` or `r2c2`".to_owned(),
+            }),
+        }
+    }
+
     /// Checks that links with flow control cannot wait for each other in a circle on this fabric.
     ///
     /// # Errors

@@ -4,7 +4,7 @@
 //! | byte | bits | field |
 //! |---|---|---|
 //! | 0 | 64 | offset of the first payload byte in the flow |
-//! | 8 | 64 | bytes of the flow |
+//! | 8 | 64 | bytes of the flow; all ones while its application may append more |
 
 use crate::field::{first, get16, get64, put16, put64};
 use crate::ipv4::{self, Ipv4};
@@ -27,7 +27,7 @@ pub struct Datagram {
     pub ecn: Ecn,
     /// Place of the first payload byte in the flow.
     pub offset: u64,
-    /// Bytes of the flow, at least `offset + plen`.
+    /// Bytes of the flow, at least `offset + plen`; [`Datagram::OPEN`] while nobody knows.
     pub size: u64,
 }
 
@@ -37,6 +37,8 @@ const STREAM: usize = 16;
 impl Datagram {
     /// Bytes of the headers on the wire.
     pub const LEN: usize = ipv4::LEN + UDP + STREAM;
+    /// The [size](Self::size) of a flow to which its application may append bytes.
+    pub const OPEN: u64 = u64::MAX;
 
     fn ip(&self) -> Ipv4 {
         Ipv4 { src: self.src, dst: self.dst, class: 0, ecn: self.ecn, protocol: FiveTuple::UDP }

@@ -8,7 +8,7 @@
 
 use raddle_workload::goal::{Operation, Statement, Trace};
 use raddle_workload::mpi::nas::{Bt, Cg, Class, Ft, Is, Mg};
-use raddle_workload::mpi::{Application, Skeleton, Traffic, collectives};
+use raddle_workload::mpi::{Communication, Skeleton, Traffic, collectives};
 use std::fs::File;
 use std::io::Cursor;
 use std::path::Path;
@@ -51,7 +51,7 @@ fn recorded(name: &str, main_loop: &MainLoop) -> Traffic {
 }
 
 /// Compares a trace's main loop with so many iterations of a skeleton.
-fn compare(name: &str, main_loop: &MainLoop, application: impl Application + 'static, iterations: u32) {
+fn compare(name: &str, main_loop: &MainLoop, application: impl Communication + 'static, iterations: u32) {
     let skeleton = Skeleton { iterations, ..Skeleton::new(application) };
     let (ours, theirs) = (skeleton.traffic(), recorded(name, main_loop));
     let differences = ours.differences(&theirs, TOLERANCE);

@@ -7,6 +7,20 @@ use crate::{Bytes, DropReason, Flow, FlowId, FlowKey, LinkId, NodeId, Packet, Po
 pub enum Input<'a> {
     /// An application hands over a flow to send.
     Flow(&'a Flow),
+    /// An application hands over more bytes of a [stream](Flow::is_stream). The host ignores them if the stream is closed, or
+    /// if there is no such stream.
+    Append {
+        /// The stream.
+        flow: FlowId,
+        /// How many bytes; 0 changes nothing.
+        bytes: Bytes,
+    },
+    /// An application has no more bytes for a stream: the flow ends behind the last byte. The host ignores it if the stream is
+    /// closed, or if there is no such stream.
+    Close {
+        /// The stream.
+        flow: FlowId,
+    },
     /// A packet for this node has arrived by a port.
     Packet {
         /// The packet.
@@ -57,7 +71,7 @@ pub enum Output {
     Idle,
 }
 
-/// What hosts tell the observer. Flows are named by their key on the wire, which the sender ties to a [`FlowId`].
+/// What hosts, and nodes of the programs on them, tell the observer. Flows are named by their key on the wire, which the sender ties to a [`FlowId`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Report {
     /// The sender took up a flow and calls it `key` on the wire.
@@ -88,6 +102,22 @@ pub enum Report {
         /// The new rate.
         rate: Rate,
     },
+    /// The sender needs the flow's bytes before `to` no more: the receiver has acknowledged them, or the transport repeats
+    /// nothing. Said of hosts that were built to [carry streams](Host::carries_streams), at every advance.
+    Acked {
+        /// The flow's name on the wire.
+        key: FlowKey,
+        /// How many of the flow's first bytes.
+        to: Bytes,
+    },
+    /// The receiver has the flow's bytes before `to`, and the application may have them in order. Said of hosts that were
+    /// built to [carry streams](Host::carries_streams), at every advance, and before [`Delivered`](Self::Delivered).
+    InOrder {
+        /// The flow's name on the wire.
+        key: FlowKey,
+        /// How many of the flow's first bytes.
+        to: Bytes,
+    },
     /// How far the receiver of a flow had come at the last multiple of the interval at which it was asked to tell. Said
     /// when more of the flow arrives, so the last such word may be missing.
     Progress {
@@ -98,7 +128,8 @@ pub enum Report {
         /// Packets that arrived after one sent later.
         late: u32,
     },
-    /// A program that runs on this host now begins a flow that is not of the workload's list.
+    /// The program on this host begins a flow, which is not of the workload's list. The node says so in place of
+    /// [`Opened`](Self::Opened).
     Began {
         /// The flow's name on the wire.
         key: FlowKey,
@@ -107,7 +138,7 @@ pub enum Report {
         /// Application bytes.
         size: Bytes,
     },
-    /// The program that runs on this host has come to its end.
+    /// The program on this host has come to its end, said by the node.
     Finished,
 }
 
@@ -116,20 +147,18 @@ pub trait Host: Send {
     /// Takes in what happened. The engine then calls [`poll`](Self::poll).
     fn handle(&mut self, now: Time, input: Input<'_>);
 
-    /// Where in memory this host will look first for a packet that is about to be delivered to it. Nothing depends on it
-    /// but speed: an engine may bring in what is there.
-    fn foresee(&self, _packet: &Packet) -> Option<*const u8> {
-        None
-    }
+    /// A packet is about to be delivered to this host, which may ask for what it will read first: [`prefetch`](crate::prefetch).
+    /// A hint: nothing depends on it but speed, and an engine need not call it.
+    fn foresee(&self, _packet: &Packet) {}
 
     /// Says what the host wants. The engine calls it after every input and at every wake-up, again and again until
     /// it answers [`Output::WakeAt`] or [`Output::Idle`].
     fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output;
 
-    /// When it has something to do before anything has happened to it: the engine then [polls](Self::poll) it for the
-    /// first time.
-    fn begins(&self) -> Option<Time> {
-        None
+    /// Whether the host takes [streams](Flow::is_stream). Such a host also reports how far each flow has come, of whichever
+    /// kind: [`Report::Acked`] and [`Report::InOrder`]. Asked now and then, but not in the packets' path.
+    fn carries_streams(&self) -> bool {
+        false
     }
 
     /// Of the flows from here that were not [closed](Report::Closed), by their keys on the wire, how many packets were sent
@@ -137,10 +166,5 @@ pub trait Host: Send {
     /// may be left out.
     fn retransmissions(&self) -> Vec<(FlowKey, u32)> {
         Vec::new()
-    }
-
-    /// What this host would still have to hear of to come to its end, in words, if a program runs on it that has not.
-    fn waits_for(&self) -> Option<String> {
-        None
     }
 }

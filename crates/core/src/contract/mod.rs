@@ -4,6 +4,7 @@
 //! is for this node), then either `Host::handle`, or `PortAgent::enqueue`, the port's [`Queue`],
 //! `PortAgent::dequeue`, and the wire. What a host sends enters the line at the forwarder, or at the port it names.
 
+mod application;
 mod flow_control;
 mod forwarder;
 mod host;
@@ -11,6 +12,7 @@ mod port_agent;
 mod ports;
 mod queue;
 
+pub use application::{Application, Request};
 pub use flow_control::{FlowControlAccount, LinkFlowControl};
 pub use forwarder::{DropReason, Forwarder, Signal, Verdict};
 pub use host::{Host, Input, Output, Report};
@@ -25,4 +27,6 @@ pub struct Parts {
     pub host: Option<Box<dyn Host>>,
     /// What picks egress ports; a node without one delivers whatever arrives, and sends by port 0.
     pub forwarder: Option<Box<dyn Forwarder>>,
+    /// A program on the host, if the node has a host.
+    pub application: Option<Box<dyn Application>>,
 }

@@ -7,13 +7,18 @@
 //! flow control: a runtime that cannot keep a packet [returns](Node::lose) it to the node, and what an agent or flow
 //! control wants to send it [gives](Node::send) to the node.
 //!
+//! A program above the host ([`Application`]) is polled before the host, each time.
+//!
 //! A host is polled when something has happened to it, after all that follows from that in its node. Methods that
 //! return whether it is due leave the poll to their caller.
 
+mod program;
+
 use crate::{
-    DropReason, Flow, Forwarder, Host, Input, LinkId, Output, Packet, Parts, PortId, Ports, Report, Signal,
-    Time, Totals, Verdict,
+    Application, Bytes, DropReason, Flow, FlowId, Forwarder, Host, Input, LinkId, Output, Packet, Parts,
+    PortId, Ports, Report, Signal, Time, Totals, Verdict,
 };
+use program::Program;
 
 /// The runtime that a node is in, as far as the node needs it.
 pub trait Runtime: Sized {
@@ -41,6 +46,13 @@ pub trait Runtime: Sized {
 
     /// Takes a packet out of memory.
     fn remove(&mut self, slot: Self::Slot) -> Packet;
+
+    /// Takes a packet that the node's host has been given out of memory. A runtime that moves the content of flows keeps the
+    /// packet's body for the host's application.
+    #[inline]
+    fn deliver(&mut self, _place: &Self::Place, slot: Self::Slot) -> Packet {
+        self.remove(slot)
+    }
 
     /// A packet that came by the port `arrival`, or that the node itself sends, leaves by the port `out`. Returns whether
     /// the node's host is due a poll, because the runtime [returned](Node::lose) a packet to the node.
@@ -85,7 +97,9 @@ pub trait Runtime: Sized {
 
 /// One node of a fabric.
 pub struct Node<R: Runtime> {
-    parts: Parts,
+    host: Option<Box<dyn Host>>,
+    forwarder: Option<Box<dyn Forwarder>>,
+    program: Option<Box<Program>>,
     place: R::Place,
     /// The wake-up that counts; others are stale.
     wake: Time,
@@ -105,10 +119,13 @@ struct Held<S> {
 impl<R: Runtime> Node<R> {
     /// A node at rest. The runtime [wakes](Self::woken) it at the time of [`wake`](Self::wake), if there is one.
     pub fn new(parts: Parts, place: R::Place) -> Self {
+        let Parts { host, forwarder, application } = parts;
         Self {
-            wake: parts.host.as_ref().and_then(|host| host.begins()).unwrap_or(Time::NEVER),
-            hears_of_departures: parts.forwarder.as_ref().is_some_and(|part| part.hears_of_departures()),
-            parts,
+            wake: application.as_ref().map_or(Time::NEVER, |application| application.begins()),
+            hears_of_departures: forwarder.as_ref().is_some_and(|part| part.hears_of_departures()),
+            host,
+            forwarder,
+            program: application.map(|application| Box::new(Program::new(application))),
             place,
             held: Vec::new(),
         }
@@ -135,13 +152,18 @@ impl<R: Runtime> Node<R> {
     /// Its host.
     #[inline]
     pub fn host(&self) -> Option<&dyn Host> {
-        self.parts.host.as_deref()
+        self.host.as_deref()
     }
 
     /// Its forwarder.
     #[inline]
     pub fn forwarder(&self) -> Option<&dyn Forwarder> {
-        self.parts.forwarder.as_deref()
+        self.forwarder.as_deref()
+    }
+
+    /// The program on its host.
+    pub fn application(&self) -> Option<&dyn Application> {
+        self.program.as_ref().map(|program| &*program.application)
     }
 
     /// Returns true if its forwarder hears of packets that [have left](Self::left).
@@ -171,9 +193,30 @@ impl<R: Runtime> Node<R> {
     }
 
     /// A flow of the workload starts here.
+    ///
+    /// # Panics
+    /// If it is a stream and the host [takes none](Self::carries_streams).
     pub fn start(&mut self, runtime: &mut R, flow: &Flow) {
+        assert!(!flow.is_stream || self.carries_streams(), "the host takes no streams");
         runtime.totals().flows_started += 1;
         self.tell(runtime.now(), Input::Flow(flow));
+        self.poll(runtime);
+    }
+
+    /// Returns true if its host takes [streams](Flow::is_stream).
+    pub fn carries_streams(&self) -> bool {
+        self.host().is_some_and(Host::carries_streams)
+    }
+
+    /// The application has more bytes of a stream that [started](Self::start) here.
+    pub fn append(&mut self, runtime: &mut R, flow: FlowId, bytes: Bytes) {
+        self.tell(runtime.now(), Input::Append { flow, bytes });
+        self.poll(runtime);
+    }
+
+    /// The application has no more bytes for a stream that [started](Self::start) here.
+    pub fn close(&mut self, runtime: &mut R, flow: FlowId) {
+        self.tell(runtime.now(), Input::Close { flow });
         self.poll(runtime);
     }
 
@@ -189,7 +232,7 @@ impl<R: Runtime> Node<R> {
     /// Topology discovery tells the node that links went down or came up.
     pub fn discovered(&mut self, runtime: &mut R, links: &[LinkId], up: bool) {
         for &link in links {
-            if let Some(forwarder) = &mut self.parts.forwarder {
+            if let Some(forwarder) = &mut self.forwarder {
                 forwarder.link(link, up);
             }
             self.tell(runtime.now(), Input::Link { link, up });
@@ -200,7 +243,7 @@ impl<R: Runtime> Node<R> {
 
     /// The neighbour at a port answers. Returns the key of packets that may now [go on](Self::retry).
     pub fn signalled(&mut self, port: PortId, signal: Signal) -> Option<u64> {
-        self.parts.forwarder.as_mut()?.signal(port, signal)
+        self.forwarder.as_mut()?.signal(port, signal)
     }
 
     /// Asks again about the packets that the forwarder holds under keys for which `is_freed` holds, in the order in
@@ -252,7 +295,7 @@ impl<R: Runtime> Node<R> {
         let port = arrival.unwrap_or(PortId(0));
         let (packet, _) = runtime.packet(&self.place, &mut slot);
         self.tell(now, Input::Packet { packet, port });
-        let packet = runtime.remove(slot);
+        let packet = runtime.deliver(&self.place, slot);
         runtime.totals().count_delivered(&packet);
         if let Some(arrival) = arrival {
             runtime.taken(self, arrival, &packet);
@@ -279,40 +322,61 @@ impl<R: Runtime> Node<R> {
         self.tell(runtime.now(), Input::Dropped { packet: &packet, port, reason })
     }
 
-    /// Lets the host do all it wants to do now.
+    /// Lets the host, and the program on it, do all they want to do now.
     pub fn poll(&mut self, runtime: &mut R) {
-        while let Some(host) = &mut self.parts.host {
-            match host.poll(runtime.now(), &runtime.ports(&self.place)) {
+        while let Some(host) = &mut self.host {
+            let now = runtime.now();
+            if let Some(program) = &mut self.program {
+                program.advance(now, &mut **host);
+            }
+            let mut wake = match host.poll(now, &runtime.ports(&self.place)) {
                 Output::Send { packet, port } => {
                     self.send(runtime, packet, port);
+                    continue;
                 }
                 Output::Report(report) => {
-                    if matches!(report, Report::Delivered { .. }) {
-                        runtime.totals().flows_delivered += 1;
-                    }
-                    runtime.reported(&self.place, report);
+                    self.report(runtime, report);
+                    continue;
                 }
-                // A wake-up that is due now happens within this event: events of an instant have a fixed order.
-                Output::WakeAt(at) if at <= runtime.now() => {}
-                Output::WakeAt(at) if at < Time::NEVER => {
-                    if self.wake != at {
-                        self.wake = at;
-                        runtime.wake_at(&self.place, at);
-                    }
-                    return;
+                Output::WakeAt(at) => at,
+                Output::Idle => Time::NEVER,
+            };
+            if let Some(program) = &mut self.program {
+                if program.takes_leave() {
+                    runtime.reported(&self.place, Report::Finished);
+                    continue;
                 }
-                Output::WakeAt(_) | Output::Idle => {
-                    self.wake = Time::NEVER;
-                    return;
-                }
+                wake = wake.min(program.wake);
             }
+            // A wake-up that is due now happens within this event: events of an instant have a fixed order.
+            if wake <= now {
+                continue;
+            }
+            if wake == Time::NEVER {
+                self.wake = Time::NEVER;
+            } else if self.wake != wake {
+                self.wake = wake;
+                runtime.wake_at(&self.place, wake);
+            }
+            return;
         }
+    }
+
+    /// The host reports.
+    fn report(&mut self, runtime: &mut R, mut report: Report) {
+        if let Some(program) = &mut self.program {
+            report = program.hear(runtime.now(), report);
+        }
+        if matches!(report, Report::Delivered { .. }) {
+            runtime.totals().flows_delivered += 1;
+        }
+        runtime.reported(&self.place, report);
     }
 
     /// Tells the host something. Returns whether there is a host.
     #[inline]
     fn tell(&mut self, now: Time, input: Input<'_>) -> bool {
-        let Some(host) = &mut self.parts.host else { return false };
+        let Some(host) = &mut self.host else { return false };
         host.handle(now, input);
         true
     }
@@ -327,7 +391,7 @@ impl<R: Runtime> Node<R> {
     /// Asks the forwarder about a packet.
     #[inline]
     fn ask(&mut self, runtime: &mut R, slot: &mut R::Slot, arrival: Option<PortId>) -> Verdict {
-        match &mut self.parts.forwarder {
+        match &mut self.forwarder {
             Some(forwarder) => {
                 let now = runtime.now();
                 let (packet, ports) = runtime.packet(&self.place, slot);
@@ -369,7 +433,7 @@ impl<R: Runtime> Node<R> {
     #[cold]
     fn originate(&mut self, runtime: &mut R) -> bool {
         let mut due = false;
-        while let Some((packet, port)) = self.parts.forwarder.as_mut().and_then(|part| part.originate()) {
+        while let Some((packet, port)) = self.forwarder.as_mut().and_then(|part| part.originate()) {
             due |= self.send(runtime, packet, Some(port));
         }
         due
@@ -381,7 +445,7 @@ impl<R: Runtime> Node<R> {
         if !self.hears_of_departures {
             return;
         }
-        let (Some(arrival), Some(forwarder)) = (arrival, &mut self.parts.forwarder) else { return };
+        let (Some(arrival), Some(forwarder)) = (arrival, &mut self.forwarder) else { return };
         if let Some(signal) = forwarder.departed(packet, arrival) {
             runtime.signal(&self.place, arrival, signal);
         }

@@ -1,7 +1,7 @@
 //! A node in a runtime that does nothing but write down what it is asked for.
 
 use super::*;
-use crate::{Bytes, Duration, FlowId, FlowKey, Header, NodeId, Paused, PortState, Rate};
+use crate::{Bytes, Duration, FlowId, FlowKey, Header, NodeId, Paused, PortState, Rate, Request};
 use raddle_wire::tcp::Segment;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,12 +11,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 enum Seen {
     // The host:
     Started(FlowId),
+    Appended(FlowId, Bytes),
+    Closed(FlowId),
     Got(u32, PortId),
     Sent(u32),
     Dropped(u32, PortId, DropReason),
     Corrupted(PortId),
     Link(LinkId, bool),
     Polled,
+    // The program:
+    Wanted,
+    Heard(Report),
     // The forwarder:
     Asked(u32, Option<PortId>),
     Departed(u32, PortId),
@@ -54,6 +59,8 @@ impl Host for Script {
     fn handle(&mut self, _: Time, input: Input<'_>) {
         self.log.push(match input {
             Input::Flow(flow) => Started(flow.id),
+            Input::Append { flow, bytes } => Appended(flow, bytes),
+            Input::Close { flow } => Closed(flow),
             Input::Packet { packet, port } => Got(number(packet), port),
             Input::Sent(packet) => Sent(number(packet)),
             Input::Dropped { packet, port, reason } => Dropped(number(packet), port, reason),
@@ -66,10 +73,6 @@ impl Host for Script {
         assert_eq!(ports.0.len(), 3);
         self.log.push(Polled);
         self.outputs.pop_front().unwrap_or(Output::Idle)
-    }
-
-    fn begins(&self) -> Option<Time> {
-        Some(ns(5))
     }
 }
 
@@ -222,7 +225,7 @@ fn node(outputs: Vec<Output>, forwarder: Option<Verdicts>) -> (Node<Fake>, Fake)
     let forwarder =
         forwarder.map(|forwarder| Box::new(Verdicts { log: log.clone(), ..forwarder }) as Box<dyn Forwarder>);
     let port = PortState { free_at: Time::ZERO, rate: Rate::from_gbps(10), up: true, paused: Paused::NONE };
-    let parts = Parts { host: Some(Box::new(host)), forwarder };
+    let parts = Parts { host: Some(Box::new(host)), forwarder, application: None };
     let runtime =
         Fake { now: ns(10), totals: Totals::default(), ports: [port; 3], full: None, coming: None, log };
     (Node::new(parts, ()), runtime)
@@ -350,6 +353,15 @@ fn a_host_is_polled_until_it_wants_nothing_more_now() {
 }
 
 #[test]
+fn a_host_is_polled_when_a_stream_grows_and_ends() {
+    let (mut node, mut runtime) = node(vec![], None);
+    node.append(&mut runtime, FlowId(4), Bytes(10));
+    node.close(&mut runtime, FlowId(4));
+    assert_eq!(runtime.log.take(), [Appended(FlowId(4), Bytes(10)), Polled, Closed(FlowId(4)), Polled]);
+    assert!(!node.carries_streams(), "unless its host says so");
+}
+
+#[test]
 fn a_host_hears_of_a_loss_in_its_own_round_of_polls() {
     let (mut node, mut runtime) = node(vec![send(1, Some(2))], None);
     runtime.full = Some(PortId(2));
@@ -372,8 +384,8 @@ fn a_host_is_polled_when_a_port_loses_a_packet_that_it_relays() {
 fn the_latest_wish_to_wake_is_the_one_that_counts() {
     let wishes = vec![Output::WakeAt(ns(40)), Output::WakeAt(ns(20)), Output::WakeAt(ns(20)), Output::Idle];
     let (mut node, mut runtime) = node(wishes, None);
-    assert_eq!(node.wake(), ns(5), "the host begins then");
-    node.woken(&mut runtime);
+    assert_eq!(node.wake(), Time::NEVER, "hosts begin when something happens to them");
+    node.poll(&mut runtime);
     node.poll(&mut runtime);
     assert_eq!(runtime.log.take(), [Polled, WakeAt(40), Polled, WakeAt(20)]);
     node.poll(&mut runtime);
@@ -398,6 +410,95 @@ fn a_packet_that_is_still_coming_in_is_delivered_when_it_is_whole() {
     let whole = runtime.coming.take().and_then(|mut coming| coming.pop()).expect("the runtime keeps it");
     node.deliver(&mut runtime, whole, Some(BY));
     assert_eq!(runtime.log.take(), [Got(1, BY)]);
+}
+
+/// Answers polls by a script, and then nothing.
+struct Errand {
+    requests: VecDeque<Request>,
+    log: Log,
+}
+
+impl Application for Errand {
+    fn begins(&self) -> Time {
+        ns(5)
+    }
+
+    fn hear(&mut self, _: Time, report: &Report) {
+        self.log.push(Heard(*report));
+    }
+
+    fn poll(&mut self, _: Time) -> Request {
+        self.log.push(Wanted);
+        self.requests.pop_front().unwrap_or(Request::Finished)
+    }
+
+    fn waits_for(&self) -> Option<String> {
+        (!self.requests.is_empty()).then(|| "the clock".to_owned())
+    }
+}
+
+/// A node whose program and host answer polls with these.
+fn node_with(requests: Vec<Request>, outputs: Vec<Output>) -> (Node<Fake>, Fake) {
+    let (_, runtime) = node(vec![], None);
+    let log = runtime.log.clone();
+    let application = Errand { requests: requests.into(), log: log.clone() };
+    let parts = Parts {
+        host: Some(Box::new(Script { outputs: outputs.into(), log })),
+        application: Some(Box::new(application)),
+        ..Parts::default()
+    };
+    (Node::new(parts, ()), runtime)
+}
+
+#[test]
+fn a_program_is_polled_before_its_host_each_time_and_hears_what_the_host_reports() {
+    let (flow, key) = (Flow::stream(FlowId(9), NodeId(0), NodeId(1), ns(10)), FlowKey(3));
+    let opened = |flow| Report::Opened { flow, key };
+    let bytes = Bytes(7);
+    let requests = vec![
+        Request::Open(flow),
+        Request::Append { flow: flow.id, bytes },
+        Request::WakeAt(ns(30)),
+        Request::WakeAt(ns(30)),
+        Request::WakeAt(ns(10)),
+        Request::WakeAt(ns(20)),
+    ];
+    let outputs = vec![
+        Output::Report(opened(flow.id)),
+        Output::Report(opened(FlowId(0))),
+        Output::Idle,
+        Output::WakeAt(ns(40)),
+    ];
+    let (mut node, mut runtime) = node_with(requests, outputs);
+    assert_eq!(node.wake(), ns(5), "the program begins then");
+    node.woken(&mut runtime);
+    let began = Report::Began { key, dst: NodeId(1), size: Bytes(0) };
+    let expected = [
+        vec![Wanted, Started(flow.id), Wanted, Appended(flow.id, bytes), Wanted, Polled],
+        vec![Heard(opened(flow.id)), Reported(began)],
+        // Flows of the workload keep their number.
+        vec![Wanted, Polled, Heard(opened(FlowId(0))), Reported(opened(FlowId(0)))],
+        // A wish of the program for now is met by another poll of both, and the earlier wish of the two counts.
+        vec![Wanted, Polled, Wanted, Polled, WakeAt(20)],
+    ];
+    assert_eq!(runtime.log.take(), expected.concat());
+    assert_eq!(runtime.totals.flows_started, 0, "the workload's are counted");
+}
+
+#[test]
+fn the_end_of_a_program_is_reported_once_and_after_all_that_its_host_had_to_do() {
+    let requests = vec![Request::Close { flow: FlowId(9) }];
+    let (mut node, mut runtime) = node_with(requests, vec![send(1, None)]);
+    assert_eq!(node.application().and_then(Application::waits_for), Some("the clock".to_owned()));
+    node.poll(&mut runtime);
+    let expected = [
+        vec![Wanted, Closed(FlowId(9)), Wanted, Polled, Leaves(1, None, PortId(0))],
+        vec![Wanted, Polled, Reported(Report::Finished), Wanted, Polled],
+    ];
+    assert_eq!(runtime.log.take(), expected.concat());
+    assert_eq!(node.application().and_then(Application::waits_for), None);
+    node.poll(&mut runtime);
+    assert_eq!(runtime.log.take(), [Wanted, Polled]);
 }
 
 #[test]
@@ -426,7 +527,7 @@ fn a_host_hears_of_bytes_that_are_no_packet() {
 
 #[test]
 fn a_node_without_a_host_is_never_due() {
-    let parts = Parts { host: None, forwarder: Some(Box::new(Verdicts::default())) };
+    let parts = Parts { forwarder: Some(Box::new(Verdicts::default())), ..Parts::default() };
     let (_, mut runtime) = node(vec![], None);
     let mut node = Node::new(parts, ());
     assert_eq!(node.wake(), Time::NEVER);

@@ -1,6 +1,6 @@
 //! Ranks on the hosts of a scheme, and what became of them.
 
-use crate::experiment::{Problem, Programs, WorkloadSpec};
+use crate::experiment::{Problem, WorkloadSpec};
 use raddle_core::{NodeId, Parts};
 use raddle_records::RankRecord;
 use raddle_schemes::scheme::Built;
@@ -27,20 +27,15 @@ pub(crate) fn place(
     }
     let shared = Arc::clone(&job);
     parts.node = Box::new(move |id| {
-        let node = bare(id);
-        match ranks[id.index()] {
-            Some(rank) => with_rank(node, rank, &shared, &programs),
-            None => node,
+        let mut node = bare(id);
+        if let Some(rank) = ranks[id.index()] {
+            assert!(node.host.is_some(), "ranks are placed on hosts");
+            let replay = Replay::new(Arc::clone(&shared), rank, programs.program(rank));
+            node.application = Some(Box::new(replay));
         }
+        node
     });
     Ok(Some(job))
-}
-
-fn with_rank(node: Parts, rank: u32, job: &Arc<Job>, programs: &Programs) -> Parts {
-    let Parts { host, forwarder } = node;
-    let transport = host.expect("ranks are placed on hosts");
-    let replay = Replay::new(Arc::clone(job), rank, programs.program(rank), transport);
-    Parts { host: Some(Box::new(replay)), forwarder }
 }
 
 /// What became of the ranks of a job.

@@ -260,7 +260,7 @@ fn run_packets<'a, O: Observer + Into<Gather<'a>>>(
     let (now, links) = (simulation.now(), simulation.link_stats());
     let queues = queues(&simulation.queue_depths());
     let flow_control = lossless::records(&simulation.flow_control(), &topology, now);
-    let waits_for = |node| simulation.host(node)?.waits_for();
+    let waits_for = |node| simulation.application(node)?.waits_for();
     let waiting = topology.nodes().filter_map(waits_for).collect();
     let retransmissions = retransmissions(&topology, |node| simulation.host(node));
     lossless::refuse_losses(&flow_control, &links, &totals.drops, &topology)?;
@@ -338,7 +338,7 @@ fn run_lockstep<'a>(prepared: &mut Prepared, gather: Gather<'a>, watch: &mut Wat
         }
     }
     let (now, totals, links) = (runtime.now(), *runtime.totals(), runtime.link_stats().to_vec());
-    let waits_for = |node| runtime.host(node)?.waits_for();
+    let waits_for = |node| runtime.application(node)?.waits_for();
     let waiting = topology.nodes().filter_map(waits_for).collect();
     let retransmissions = retransmissions(&topology, |node| runtime.host(node));
     let gather = runtime.into_observer().into();

@@ -16,17 +16,24 @@
 //! - A packet that arrives at a node is given to its forwarder, which says whether it is for this node's host. A node
 //!   without a forwarder delivers whatever arrives and sends by port 0.
 //!
-//! An event costs a heap operation, a hop one encoding and one decoding; buffers are used again.
+//! Payload is zeros, except that of [streams](Lockstep::open), whose bytes an application hands over and reads.
+//!
+//! An event costs a heap operation, a hop one encoding, one decoding and one copy of the payload; buffers are used again.
+
+mod streams;
+
+pub use streams::StreamError;
 
 use raddle_core::{
-    Bytes, Decoders, DropReason, Duration, Fate, Flow, Host, LinkErrors, LinkId, LinkNoise, LinkStats, Node,
-    NodeId, Observer, Packet, Parts, PortAgent, PortId, PortState, Ports, Rate, Report, Runtime, Signal,
-    Time, Totals,
+    Application, Bytes, Decoders, DropReason, Duration, Fate, Flow, HeaderInfo, Host, LinkErrors, LinkId,
+    LinkNoise, LinkStats, Node, NodeId, Observer, Packet, Parts, PortAgent, PortId, PortState, Ports, Rate,
+    Report, Runtime, Signal, Time, Totals,
 };
 use raddle_topology::{Link, Topology};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
+use streams::Streams;
 
 /// What happens at a time. The order of the variants, then of what they name, breaks ties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,9 +66,33 @@ struct Metered {
 }
 
 struct Queued {
-    packet: Packet,
+    carried: Carried,
     /// The port by which it came; `None` if the node sent it.
     arrival: Option<PortId>,
+}
+
+/// A packet inside a node, and its body beside it.
+struct Carried {
+    packet: Packet,
+    /// Bytes in which the body stands, such as those that came in; empty if the body is zeros.
+    bytes: Vec<u8>,
+    /// Where the body begins in them.
+    body: usize,
+}
+
+impl Carried {
+    fn body(&self) -> &[u8] {
+        let bytes = self.bytes.get(self.body..).unwrap_or_default();
+        &bytes[..bytes.len().min(self.packet.header.payload_len())]
+    }
+
+    /// Appends the packet's bytes to `out`.
+    fn encode(&self, out: &mut Vec<u8>) {
+        match self.body() {
+            [] => self.packet.encode(out),
+            body => self.packet.encode_with(body, out).expect("a body is as long as its header says"),
+        }
+    }
 }
 
 /// A fabric of nodes, the bytes between them, and their clock.
@@ -85,6 +116,7 @@ struct Fabric<O> {
     /// The headers that nodes can read.
     decoders: Decoders,
     spare_buffers: Vec<Vec<u8>>,
+    streams: Streams,
     events: BinaryHeap<Reverse<(Time, Event)>>,
     totals: Totals,
     observer: O,
@@ -127,6 +159,7 @@ impl<O: Observer> Lockstep<O> {
             decoders: Decoders::BUILTIN,
             topology: Arc::clone(topology),
             spare_buffers: Vec::new(),
+            streams: Streams::default(),
             events: begins.chain(flows_begin).map(Reverse).collect(),
             totals: Totals::default(),
             observer,
@@ -183,6 +216,18 @@ impl<O: Observer> Lockstep<O> {
         true
     }
 
+    /// Runs to the end of `at` and sets the clock to `at`, even if nothing is left to do: for an application that then opens
+    /// streams or adds to them. Returns whether nothing is left.
+    ///
+    /// # Panics
+    /// As [`run`](Self::run), and if `at` has passed.
+    pub fn advance(&mut self, at: Time) -> bool {
+        assert!(at >= self.fabric.now, "time never runs backward");
+        let at_rest = self.run(at);
+        self.fabric.now = at;
+        at_rest
+    }
+
     /// The time of the last event, or the limit at which the run stopped.
     pub fn now(&self) -> Time {
         self.fabric.now
@@ -210,6 +255,11 @@ impl<O: Observer> Lockstep<O> {
         self.nodes[node.index()].host()
     }
 
+    /// The program on the host at `node`, to look into after a run.
+    pub fn application(&self, node: NodeId) -> Option<&dyn Application> {
+        self.nodes[node.index()].application()
+    }
+
     /// Whoever listened.
     pub fn observer(&self) -> &O {
         &self.fabric.observer
@@ -229,13 +279,15 @@ impl<O: Observer> Lockstep<O> {
         }
         let noise = fabric.noise.get_mut(link.index()).and_then(Option::as_mut);
         match noise.map_or(Fate::Whole, |noise| noise.pass(fabric.now, &mut bytes)) {
-            Fate::Lost => fabric.vanish(link, &bytes),
+            Fate::Lost => {
+                fabric.vanish(link, &bytes);
+                fabric.spare_buffers.push(bytes);
+            }
             Fate::Whole | Fate::Damaged => {
                 let to = fabric.end(link).to;
-                fabric.receive(&mut nodes[to.index()], link, &bytes);
+                fabric.receive(&mut nodes[to.index()], link, bytes);
             }
         }
-        fabric.spare_buffers.push(bytes);
     }
 
     fn start_flows(&mut self) {
@@ -252,8 +304,9 @@ impl<O: Observer> Lockstep<O> {
     fn transmission_ends(&mut self, link: LinkId) {
         let fabric = &mut self.fabric;
         let Some(metered) = &mut fabric.metered[link.index()] else { return };
-        let Queued { packet, arrival } = metered.sending.take().expect("a transmission that ends was begun");
-        metered.agent.left(fabric.now, packet.class(), packet.size);
+        let Queued { carried, arrival } = metered.sending.take().expect("a transmission that ends was begun");
+        metered.agent.left(fabric.now, carried.packet.class(), carried.packet.size);
+        let packet = fabric.remove(carried);
         fabric.serve(link);
         let node = &mut self.nodes[fabric.end(link).from.index()];
         if node.left(fabric, &packet, arrival) {
@@ -269,24 +322,32 @@ impl<O: Observer> Fabric<O> {
     }
 
     /// A node reads what has come in by a link.
-    fn receive(&mut self, node: &mut Node<Self>, link: LinkId, bytes: &[u8]) {
+    fn receive(&mut self, node: &mut Node<Self>, link: LinkId, bytes: Vec<u8>) {
         let port = self.end(link).to_port;
         self.totals.packet_hops += 1;
-        match Packet::decode(bytes, &self.decoders) {
-            Ok(mut packet) => {
+        match Packet::decode_with(&bytes, &self.decoders) {
+            Ok((mut packet, body)) => {
                 let out = node.place().link(port);
                 if let Some(Metered { agent, .. }) = &mut self.metered[out] {
                     agent.arrive(self.now, &mut packet, &self.ports[out]);
                 }
-                node.arrived(self, packet, port);
+                node.arrived(self, Carried { packet, bytes, body: body.start }, port);
             }
             Err(error) => {
                 self.totals.count_malformed();
                 self.stats[link.index()].drops += 1;
-                self.observer.malformed(self.now, link, bytes, error);
+                self.observer.malformed(self.now, link, &bytes, error);
+                self.spare_buffers.push(bytes);
                 node.corrupted(self, port);
             }
         }
+    }
+
+    /// An empty buffer.
+    fn buffer(&mut self) -> Vec<u8> {
+        let mut bytes = self.spare_buffers.pop().unwrap_or_default();
+        bytes.clear();
+        bytes
     }
 
     /// A packet is lost on a link.
@@ -308,13 +369,13 @@ impl<O: Observer> Fabric<O> {
         if metered.sending.is_some() {
             return;
         }
-        let Some(Queued { mut packet, arrival }) = metered.waiting.pop_front() else { return };
-        metered.agent.dequeue(self.now, &mut packet, &self.ports[link.index()]);
-        let sent = self.now + self.serialisation(link, &packet);
-        self.launch(link, sent, &packet);
+        let Some(Queued { mut carried, arrival }) = metered.waiting.pop_front() else { return };
+        metered.agent.dequeue(self.now, &mut carried.packet, &self.ports[link.index()]);
+        let sent = self.now + self.serialisation(link, &carried.packet);
+        self.launch(link, sent, &carried);
         self.events.push(Reverse((sent, Event::Sent(link))));
         if let Some(metered) = &mut self.metered[link.index()] {
-            metered.sending = Some(Queued { packet, arrival });
+            metered.sending = Some(Queued { carried, arrival });
         }
     }
 
@@ -324,12 +385,12 @@ impl<O: Observer> Fabric<O> {
     }
 
     /// Puts a packet, whose last bit leaves at `sent`, on a link.
-    fn launch(&mut self, link: LinkId, sent: Time, packet: &Packet) {
+    fn launch(&mut self, link: LinkId, sent: Time, carried: &Carried) {
+        let packet = &carried.packet;
         let state = &mut self.ports[link.index()];
         state.free_at = state.free_at.max(sent);
-        let mut bytes = self.spare_buffers.pop().unwrap_or_default();
-        bytes.clear();
-        packet.encode(&mut bytes);
+        let mut bytes = self.buffer();
+        carried.encode(&mut bytes);
         assert_eq!(packet.size as usize, bytes.len(), "the size of {:?}", packet.header);
         let kind = packet.kind();
         self.stats[link.index()].count(kind, packet.size);
@@ -357,7 +418,7 @@ impl Place {
 
 impl<O: Observer> Runtime for Fabric<O> {
     type Place = Place;
-    type Slot = Packet;
+    type Slot = Carried;
 
     fn now(&self) -> Time {
         self.now
@@ -371,40 +432,56 @@ impl<O: Observer> Runtime for Fabric<O> {
         Ports(&self.ports[place.first_link..place.first_link + place.ports])
     }
 
-    fn packet<'a>(&'a mut self, place: &Place, slot: &'a mut Packet) -> (&'a mut Packet, Ports<'a>) {
-        (slot, self.ports(place))
+    fn packet<'a>(&'a mut self, place: &Place, slot: &'a mut Carried) -> (&'a mut Packet, Ports<'a>) {
+        (&mut slot.packet, self.ports(place))
     }
 
-    fn insert(&mut self, packet: Packet) -> Packet {
+    fn insert(&mut self, packet: Packet) -> Carried {
+        let mut bytes = Vec::new();
+        if let Some(range) = self.streams.range(&packet) {
+            bytes = self.buffer();
+            self.streams.fill(&range, &mut bytes);
+        }
+        Carried { packet, bytes, body: 0 }
+    }
+
+    fn remove(&mut self, Carried { packet, bytes, .. }: Carried) -> Packet {
+        if bytes.capacity() > 0 {
+            self.spare_buffers.push(bytes);
+        }
         packet
     }
 
-    fn remove(&mut self, slot: Packet) -> Packet {
-        slot
+    fn deliver(&mut self, _: &Place, slot: Carried) -> Packet {
+        if let Some(range) = self.streams.range(&slot.packet) {
+            self.streams.arrived(&range, slot.body());
+        }
+        self.remove(slot)
     }
 
     fn enqueue(
         &mut self,
         node: &mut Node<Self>,
-        mut packet: Packet,
+        mut carried: Carried,
         arrival: Option<PortId>,
         out: PortId,
     ) -> bool {
         let place = *node.place();
         let link = LinkId::of(place.link(out));
         if out.index() >= place.ports || self.topology.link(link).is_none() {
-            return node.lose(self, packet, arrival, Some(out), DropReason::LinkDown);
+            return node.lose(self, carried, arrival, Some(out), DropReason::LinkDown);
         }
-        let time = self.serialisation(link, &packet);
+        let time = self.serialisation(link, &carried.packet);
         let state = &mut self.ports[link.index()];
         let start = state.free_at.max(self.now);
         let Some(metered) = &mut self.metered[link.index()] else {
-            self.launch(link, start + time, &packet);
+            self.launch(link, start + time, &carried);
+            self.remove(carried);
             return false;
         };
-        let notice = metered.agent.enqueue(self.now, &mut packet, state);
+        let notice = metered.agent.enqueue(self.now, &mut carried.packet, state);
         state.free_at = start + time;
-        metered.waiting.push_back(Queued { packet, arrival });
+        metered.waiting.push_back(Queued { carried, arrival });
         self.serve(link);
         notice.is_some_and(|notice| node.send(self, notice, None))
     }
@@ -417,6 +494,7 @@ impl<O: Observer> Runtime for Fabric<O> {
     }
 
     fn reported(&mut self, place: &Place, report: Report) {
+        self.streams.reported(&report);
         self.observer.report(self.now, place.id, report);
     }
 

@@ -48,7 +48,9 @@ impl Host for Toy {
                 self.write(now, Seen::Dropped { node, port: port.0, reason });
             }
             Input::Corrupted { port } => self.write(now, Seen::Corrupted { node, port: port.0 }),
-            Input::Sent(_) | Input::Link { .. } => panic!("lockstep says no such thing"),
+            Input::Append { .. } | Input::Close { .. } | Input::Sent(_) | Input::Link { .. } => {
+                panic!("lockstep says no such thing")
+            }
         }
     }
 
@@ -130,7 +132,7 @@ fn run(
         let wake = wakes.iter().find(|wake| wake.0 == id.0);
         let wake = wake.map(|wake| Time::ZERO + Duration::from_ns(wake.1));
         let toy = Toy { node: id.0, route: route.to_vec(), outbox: Vec::new(), wake, log: Arc::clone(&log) };
-        Parts { host: Some(Box::new(toy)), forwarder: Some(Box::new(Relay)) }
+        Parts { host: Some(Box::new(toy)), forwarder: Some(Box::new(Relay)), ..Parts::default() }
     };
     let mut lockstep = Lockstep::new(topology, node, flows, observer);
     assert!(lockstep.run(Time::NEVER));
@@ -204,7 +206,7 @@ fn the_latest_wish_to_wake_replaces_the_earlier_one() {
         let woken: Arc<Mutex<Vec<u64>>> = Arc::default();
         let node = |_| {
             let host = Wisher { wish: Output::Idle, woken: Arc::clone(&woken) };
-            Parts { host: Some(Box::new(host)), forwarder: None }
+            Parts { host: Some(Box::new(host)), forwarder: None, ..Parts::default() }
         };
         assert!(Lockstep::new(&star(0), node, flows, ()).run(Time::NEVER));
         woken.lock().unwrap().clone()
@@ -250,7 +252,7 @@ fn a_run_stops_at_its_limit_and_goes_on_from_there() {
     let log = Log::default();
     let node = |id: NodeId| {
         let toy = Toy { node: id.0, route: vec![0], outbox: Vec::new(), wake: None, log: Arc::clone(&log) };
-        Parts { host: Some(Box::new(toy)), forwarder: Some(Box::new(Relay)) }
+        Parts { host: Some(Box::new(toy)), forwarder: Some(Box::new(Relay)), ..Parts::default() }
     };
     let mut lockstep = Lockstep::new(&star(1), node, vec![flow(0, 1, 0)], ());
     assert!(!lockstep.run(Time::from_ps(1_299_999)));
@@ -272,7 +274,7 @@ fn a_packet_that_lies_about_its_size_is_refused() {
             Output::Send { packet: Packet { size: 1_499, ..packet(&[0], 0) }, port: None }
         }
     }
-    let node = |_| Parts { host: Some(Box::new(Liar(false))), forwarder: None };
+    let node = |_| Parts { host: Some(Box::new(Liar(false))), forwarder: None, ..Parts::default() };
     Lockstep::new(&star(1), node, vec![flow(0, 1, 0)], ()).run(Time::NEVER);
 }
 
@@ -294,7 +296,7 @@ fn a_forwarder_that_answers_its_neighbour_is_refused() {
     let node = |id: NodeId| {
         let log = Log::default();
         let toy = Toy { node: id.0, route: vec![0], outbox: Vec::new(), wake: None, log };
-        Parts { host: Some(Box::new(toy)), forwarder: Some(Box::new(Creditor)) }
+        Parts { host: Some(Box::new(toy)), forwarder: Some(Box::new(Creditor)), ..Parts::default() }
     };
     Lockstep::new(&star(1), node, vec![flow(0, 1, 0)], ()).run(Time::NEVER);
 }

@@ -6,7 +6,7 @@
 
 use super::Partition;
 use crate::events::{Event, Kind};
-use crate::prefetch::{prefetch, prefetch_at};
+use raddle_core::{prefetch, prefetch_whole};
 
 impl Partition {
     /// A new bucket of events begins.
@@ -79,7 +79,7 @@ impl Partition {
                         prefetch(host);
                     }
                 }
-                (None, Some(host)) => foresee_whole(host),
+                (None, Some(host)) => prefetch_whole(host),
                 (None, None) => {}
             }
             if self.fabric.controls
@@ -97,12 +97,12 @@ impl Partition {
                 && served.is_heard
                 && let Some(host) = self.nodes[served.node as usize].host()
             {
-                foresee_whole(host);
+                prefetch_whole(host);
             }
         } else if event.is(Kind::Wake)
             && let Some(host) = self.nodes[index].host()
         {
-            foresee_whole(host);
+            prefetch_whole(host);
         }
     }
 
@@ -122,18 +122,7 @@ impl Partition {
             }
             return Some(link as u32);
         }
-        prefetch_at(node.host()?.foresee(packet)?);
+        node.host()?.foresee(packet);
         None
-    }
-}
-
-/// Says that all of something will be read soon.
-#[inline]
-fn foresee_whole<T: ?Sized>(place: &T) {
-    let start = std::ptr::from_ref(place).cast::<u8>();
-    let mut at = 0;
-    while at < size_of_val(place) {
-        prefetch_at(start.wrapping_add(at));
-        at += 64;
     }
 }

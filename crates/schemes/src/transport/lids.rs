@@ -47,6 +47,11 @@ impl Lids {
         if self.next_due() <= now { self.waiting.pop_front() } else { None }
     }
 
+    /// The flows that wait for a number.
+    pub(crate) fn waiting(&mut self) -> impl Iterator<Item = &mut Flow> {
+        self.waiting.iter_mut()
+    }
+
     /// When a waiting flow can have a number; [`Time::NEVER`] if none waits.
     pub(crate) fn next_due(&self) -> Time {
         if self.waiting.is_empty() {

@@ -162,8 +162,12 @@ fn ring(n: u32) -> Topology {
 
 fn clockwise(n: u32) -> impl FnMut(NodeId, Parts) -> Parts {
     move |id, node| match id.0.checked_sub(n) {
-        None => Parts { host: node.host, forwarder: None },
-        Some(host) => Parts { host: None, forwarder: Some(Box::new(Clockwise { host: NodeId(host) })) },
+        None => Parts { host: node.host, forwarder: None, ..Parts::default() },
+        Some(host) => Parts {
+            host: None,
+            forwarder: Some(Box::new(Clockwise { host: NodeId(host) })),
+            ..Parts::default()
+        },
     }
 }
 
@@ -346,7 +350,7 @@ fn a_pause_may_be_due_at_the_port_that_begins_to_send() {
     let topology = crossbar(2).slowed(back, Rate::from_gbps(5));
     let fabric = Lossless::new(topology, "d-mod-k").with_memory(1_000, 1_000, 20_000);
     let mirror = |id: NodeId, node: Parts| match id {
-        NodeId(2) => Parts { host: None, forwarder: Some(Box::new(Mirror)) },
+        NodeId(2) => Parts { host: None, forwarder: Some(Box::new(Mirror)), ..Parts::default() },
         _ => Parts { forwarder: None, ..node },
     };
     let mut simulation = fabric.simulation(vec![flow(0, 0, 1, 60_000)], mirror, Counted::default());

@@ -112,6 +112,7 @@ pub(crate) fn rack_of<H: Host + 'static>(
     let parts = |id: NodeId| Parts {
         host: Some(Box::new(Shared(Arc::clone(&nodes[id.index()])))),
         forwarder: Some(Box::new(SourceRoute::new(hop_bits))),
+        ..Parts::default()
     };
     let port = |_| PortSetup { limit_packets, ..PortSetup::default() };
     let mut simulation = Simulation::new(topology, parts, port, flows, config, Heard::default());

@@ -30,7 +30,12 @@ fn assert_all_arrived(topology: &Topology, rack: &Rack, flows: &[Flow]) -> u64 {
                 assert!(delivered.contains(&key), "{key} ended too early");
                 assert_eq!(closed.insert(key, retransmissions), None);
             }
-            Report::Paced { .. } | Report::Progress { .. } | Report::Began { .. } | Report::Finished => {}
+            Report::Paced { .. }
+            | Report::Acked { .. }
+            | Report::InOrder { .. }
+            | Report::Progress { .. }
+            | Report::Began { .. }
+            | Report::Finished => {}
         }
     }
     assert_eq!((opened.len(), delivered.len(), closed.len()), (flows.len(), flows.len(), flows.len()));

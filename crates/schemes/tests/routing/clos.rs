@@ -198,7 +198,11 @@ pub(crate) fn run(
         }
     };
     let mut host = host;
-    let node = |id: NodeId| Parts { host: topology.is_host(id).then(|| host(id)), forwarder: forwarder(id) };
+    let node = |id: NodeId| Parts {
+        host: topology.is_host(id).then(|| host(id)),
+        forwarder: forwarder(id),
+        ..Parts::default()
+    };
     let mut simulation =
         Simulation::new(topology, node, |_| PortSetup::default(), flows, config, Heard::of(topology));
     assert!(simulation.run(|_| ControlFlow::Continue(())));

@@ -67,13 +67,13 @@ impl Fabric {
     fn carry(&mut self, host: u32, bytes: Vec<u8>) -> Vec<(NodeId, Vec<u8>)> {
         let mut arrived = Vec::new();
         let mut under_way = vec![(NodeId(host), PortId(0), bytes)];
-        while let Some((from, out, bytes)) = under_way.pop() {
+        while let Some((from, out, arrived_bytes)) = under_way.pop() {
             let link = *self.topology.link_at(from, out).expect("a link");
             if self.topology.is_host(link.to) {
-                arrived.push((link.to, bytes));
+                arrived.push((link.to, arrived_bytes));
                 continue;
             }
-            let (mut packet, body) = Packet::decode_with(&bytes, &self.decoders).expect("a packet");
+            let (mut packet, body) = Packet::decode_with(&arrived_bytes, &self.decoders).expect("a packet");
             self.with_tags +=
                 u32::from(packet.shim.wire_len() > 0 || matches!(packet.header, Header::Exp(_)));
             if self.is_congested {
@@ -84,7 +84,7 @@ impl Fabric {
             let verdict = switch.forward(ns(0), &mut packet, Some(link.to_port), &ports);
             if let Verdict::Forward(out) | Verdict::Answer(out) = verdict {
                 let mut bytes = Vec::new();
-                packet.encode_with(body, &mut bytes).expect("the same body");
+                packet.encode_with(&arrived_bytes[body], &mut bytes).expect("the same body");
                 assert_eq!(packet.size as usize, bytes.len());
                 under_way.push((link.to, out, bytes));
             } else {

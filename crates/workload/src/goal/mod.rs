@@ -2,7 +2,7 @@
 //! (specs/cee.md §6.5, §6.6).
 
 mod check;
-mod host;
+
 mod lexer;
 mod matching;
 mod names;
@@ -10,12 +10,13 @@ mod order;
 mod parse;
 mod payloads;
 mod rank;
+mod replay;
 mod statement;
 mod trace;
 mod write;
 
-pub use host::{Job, Replay};
 pub use rank::{Account, Settings};
+pub use replay::{Job, Replay};
 pub use statement::{Label, Line, Operation, Program, Statement};
 pub use trace::{Counts, Trace};
 pub use write::write;

@@ -3,7 +3,7 @@
 //! (specs/cee.md §6.5, Table II) or from the size of a known problem, and computing times are chosen.
 
 use super::collectives::{Group, recursive_doubling};
-use super::{Application, Step, Steps};
+use super::{Communication, Step, Steps};
 use crate::WorkloadError;
 use raddle_core::Duration;
 use std::sync::Arc;
@@ -127,7 +127,7 @@ impl Halo {
     }
 }
 
-impl Application for Halo {
+impl Communication for Halo {
     fn ranks(&self) -> u32 {
         self.grid.iter().product()
     }

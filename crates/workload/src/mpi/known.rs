@@ -1,7 +1,7 @@
 //! The skeletons by name.
 
 use super::nas::{Bt, Cg, Class, Ft, Is, Mg};
-use super::{Application, Halo, Skeleton};
+use super::{Communication, Halo, Skeleton};
 use crate::WorkloadError;
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy)]
 enum Build {
     /// Of a class, as a rule this one.
-    Nas(Class, fn(Class, u32) -> Result<Arc<dyn Application>, WorkloadError>),
+    Nas(Class, fn(Class, u32) -> Result<Arc<dyn Communication>, WorkloadError>),
     Halo(fn(u32) -> Result<Halo, WorkloadError>),
 }
 

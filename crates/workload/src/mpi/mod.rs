@@ -11,8 +11,8 @@
 //! # Ok::<(), raddle_workload::WorkloadError>(())
 //! ```
 
-mod application;
 pub mod collectives;
+mod communication;
 mod halo;
 mod known;
 mod lower;
@@ -23,7 +23,7 @@ mod step;
 mod testing;
 mod traffic;
 
-pub use application::Application;
+pub use communication::Communication;
 pub use halo::Halo;
 pub use known::{KNOWN, Known};
 pub use skeleton::Skeleton;

@@ -1,7 +1,7 @@
 //! A program's communication, ready to run.
 
 use super::lower;
-use super::{Application, Traffic};
+use super::{Communication, Traffic};
 use crate::goal::{Operation, Program, Statement};
 use raddle_core::Duration;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct Skeleton {
     /// What it is the skeleton of.
-    pub application: Arc<dyn Application>,
+    pub application: Arc<dyn Communication>,
     /// How often it goes round its main loop.
     pub iterations: u32,
     /// How long each rank computes in an iteration, spread over the iteration as the application does it.
@@ -20,8 +20,8 @@ pub struct Skeleton {
 impl Skeleton {
     /// The application as it is: its own iterations, and computing as measured.
     #[must_use]
-    pub fn new(application: impl Application + 'static) -> Self {
-        Self::from(Arc::new(application) as Arc<dyn Application>)
+    pub fn new(application: impl Communication + 'static) -> Self {
+        Self::from(Arc::new(application) as Arc<dyn Communication>)
     }
 
     /// Number of ranks.
@@ -67,8 +67,8 @@ impl Skeleton {
     }
 }
 
-impl From<Arc<dyn Application>> for Skeleton {
-    fn from(application: Arc<dyn Application>) -> Self {
+impl From<Arc<dyn Communication>> for Skeleton {
+    fn from(application: Arc<dyn Communication>) -> Self {
         Self { iterations: application.iterations(), compute: application.compute(), application }
     }
 }

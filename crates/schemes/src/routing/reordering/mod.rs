@@ -212,8 +212,8 @@ impl Host for Reordering {
         }
     }
 
-    fn foresee(&self, packet: &Packet) -> Option<*const u8> {
-        self.host.foresee(packet)
+    fn foresee(&self, packet: &Packet) {
+        self.host.foresee(packet);
     }
 
     fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output {
@@ -238,6 +238,10 @@ impl Host for Reordering {
             }
             self.expire(now);
         }
+    }
+
+    fn carries_streams(&self) -> bool {
+        self.host.carries_streams()
     }
 
     fn retransmissions(&self) -> Vec<(FlowKey, u32)> {

@@ -211,7 +211,12 @@ impl<P: Protocol> Host for Adapter<P> {
                 let closed = self.last_of.take();
                 self.reports.extend(closed.map(|key| Report::Closed { key, retransmissions: 0 }));
             }
-            Input::Sent(_) | Input::Dropped { .. } | Input::Corrupted { .. } | Input::Link { .. } => {}
+            Input::Sent(_)
+            | Input::Dropped { .. }
+            | Input::Append { .. }
+            | Input::Close { .. }
+            | Input::Corrupted { .. }
+            | Input::Link { .. } => {}
         }
     }
 

@@ -4,7 +4,7 @@ use super::Cee;
 use crate::fluid::{Sharing, Ways, max_min};
 use crate::link::qcn;
 use crate::parameters;
-use crate::scheme::{Hosts, Info, Make, Plan, Transport, Unfit, View};
+use crate::scheme::{Hosts, Info, Make, Plan, Streams, Transport, Unfit, View};
 use crate::transport::adapter::{Adapter, check_ports, check_priorities};
 use raddle_core::{Bytes, Flow, Header, HeaderInfo, NodeId, Packet, PortId};
 use raddle_wire::cee::Frame;
@@ -24,6 +24,7 @@ pub const TRANSPORT: Transport = Transport {
     },
     make: Make::Hosts(build),
     fluid: Some(fluid),
+    streams: Streams::NOT_BUILT,
 };
 
 parameters! {

@@ -5,7 +5,7 @@ use super::{D3, D3Port};
 use crate::fluid::{Sharing, capacities};
 use crate::parameters;
 use crate::routing::pinned;
-use crate::scheme::{Built, Info, Make, Plan, Transport, Unfit, View};
+use crate::scheme::{Built, Info, Make, Plan, Streams, Transport, Unfit, View};
 use crate::transport::adapted_capacity::Gains;
 use crate::transport::explicit::scheme::{self, Form, INITIAL_RTO, MIN_RTO, MSS, parts};
 use raddle_allocate::Reservation;
@@ -34,6 +34,7 @@ pub const TRANSPORT: Transport = Transport {
     },
     make: Make::Whole { routings: pinned::ROUTINGS, build },
     fluid: Some(fluid),
+    streams: Streams::NEEDS_SIZES,
 };
 
 parameters! {

@@ -5,7 +5,7 @@ use super::protocol::{Dcqcn, first_packet, wire_len};
 use super::red::{Red, Thresholds};
 use crate::fluid::{Sharing, Ways, max_min};
 use crate::scheme::{
-    Agents, CongestionPoint, Hosts, Info, Make, Plan, Transport, Unfit, View, check_addresses,
+    Agents, CongestionPoint, Hosts, Info, Make, Plan, Streams, Transport, Unfit, View, check_addresses,
 };
 use crate::transport::adapter::{Adapter, check_ports, check_priorities};
 use raddle_core::{Host, NodeId, PortAgent, PortId, Rate, Stream};
@@ -42,6 +42,7 @@ pub const TRANSPORT: Transport = Transport {
     },
     make: Make::Hosts(hosts),
     fluid: Some(fluid),
+    streams: Streams::NOT_BUILT,
 };
 
 /// DCQCN as a fluid: max-min shares at once, to which its rates only converge.

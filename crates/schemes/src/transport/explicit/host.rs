@@ -261,7 +261,12 @@ impl<P: Protocol> Host for ExplicitHost<P> {
         match input {
             Input::Flow(flow) => self.open(now, flow),
             Input::Packet { packet, .. } => self.receive(now, packet),
-            Input::Sent(_) | Input::Dropped { .. } | Input::Corrupted { .. } | Input::Link { .. } => {}
+            Input::Sent(_)
+            | Input::Dropped { .. }
+            | Input::Append { .. }
+            | Input::Close { .. }
+            | Input::Corrupted { .. }
+            | Input::Link { .. } => {}
         }
     }
 

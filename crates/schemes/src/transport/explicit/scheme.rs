@@ -123,6 +123,7 @@ pub(crate) fn parts<P: Protocol + 'static>(
         node: Box::new(move |id| Parts {
             host: fabric.is_host(id).then(|| host(id)),
             forwarder: forwarder(id),
+            ..Parts::default()
         }),
         queue: Box::new(|_| None),
         agent: Box::new(move |id| Some(agent(id, links.link(id)?))),

@@ -8,7 +8,7 @@
 use crate::fluid::{Sharing, capacities};
 use crate::parameters;
 use crate::routing::pinned;
-use crate::scheme::{Info, Make, Plan, Transport, Unfit, View};
+use crate::scheme::{Info, Make, Plan, Streams, Transport, Unfit, View};
 use crate::transport::explicit;
 use raddle_allocate::omniscient::Omniscient;
 use raddle_wire::rated::Segment;
@@ -27,6 +27,7 @@ pub const TRANSPORT: Transport = Transport {
     },
     make: Make::Fluid { routings: pinned::ROUTINGS },
     fluid: Some(fluid),
+    streams: Streams::NEEDS_SIZES,
 };
 
 parameters! {

@@ -4,7 +4,7 @@ use super::params::{Parameters, Ranking};
 use super::{Controller, Pdq, PdqPort};
 use crate::fluid::{Sharing, capacities};
 use crate::routing::pinned;
-use crate::scheme::{Built, Info, Make, Plan, Transport, Unfit, View};
+use crate::scheme::{Built, Info, Make, Plan, Streams, Transport, Unfit, View};
 use crate::transport::explicit;
 use crate::transport::explicit::scheme::{Form, parts};
 use raddle_allocate::{Criticality, Fluid, Measure, Probing, Subflows};
@@ -38,6 +38,7 @@ pub const TRANSPORT: Transport = Transport {
     },
     make: Make::Whole { routings: pinned::ROUTINGS, build },
     fluid: Some(fluid),
+    streams: Streams::NEEDS_SIZES,
 };
 
 /// PDQ as a fluid: the schedule that its switches settle on, at once (specs/pdq.md §11). Early Start, dampening, profiles and the

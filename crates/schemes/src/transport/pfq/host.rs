@@ -154,6 +154,8 @@ impl Host for PfqHost {
                 self.sent(now, data);
             }
             Input::Packet { .. }
+            | Input::Append { .. }
+            | Input::Close { .. }
             | Input::Corrupted { .. }
             | Input::Sent(_)
             | Input::Dropped { .. }

@@ -3,15 +3,19 @@
 use super::host::HEADER;
 use super::{FlowQueues, Mode, PfqForwarder, PfqHost};
 use crate::fluid::{self, Sharing, Ways, max_min};
-use crate::scheme::{Built, Info, Make, Plan, Transport, Unfit, View};
+use crate::scheme::{Built, Info, Make, Plan, Streams, Transport, Unfit, View};
 use crate::{choices, parameters};
 use raddle_core::{Bytes, Parts};
 use raddle_topology::routing::{Protocol, Routing};
 use std::sync::Arc;
 
 /// PFQ.
-pub const TRANSPORT: Transport =
-    Transport { info: INFO, make: Make::Whole { routings: &["rps"], build }, fluid: Some(fluid) };
+pub const TRANSPORT: Transport = Transport {
+    info: INFO,
+    make: Make::Whole { routings: &["rps"], build },
+    fluid: Some(fluid),
+    streams: Streams::NOT_BUILT,
+};
 
 const INFO: Info = Info {
     name: "pfq",
@@ -87,6 +91,7 @@ fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
         node: Box::new(move |id| Parts {
             host: Some(Box::new(PfqHost::new(id, &routing, mode, mtu, seed))),
             forwarder: Some(Box::new(PfqForwarder::new(id, &routing, mode, packet_bytes, seed))),
+            ..Parts::default()
         }),
         queue: Box::new(move |_| Some(Box::new(FlowQueues::new(packet_bytes)))),
         agent: Box::new(|_| None),

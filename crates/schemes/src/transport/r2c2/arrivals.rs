@@ -5,7 +5,7 @@
 
 use crate::transport::lids::QUARANTINE;
 use crate::transport::reassembly::Incoming;
-use raddle_core::{Duration, Report, Time};
+use raddle_core::{Bytes, Duration, Report, Time};
 use raddle_wire::r2c2::{Acknowledgement, Data, Event, EventKind};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
@@ -22,6 +22,8 @@ const MEMORY: Duration = Duration::from_ps(QUARANTINE.as_ps() / 2);
 #[derive(Debug)]
 pub(super) struct Arrivals {
     window: u16,
+    /// Whether to report how far flows have come.
+    tells: bool,
     flows: FxHashMap<u32, Arriving>,
     complete: BTreeMap<u32, Complete>,
     /// Complete flows that have ended, in order, and when.
@@ -41,6 +43,10 @@ struct Arriving {
     highest: u32,
     /// When they are to be answered.
     due: Time,
+    /// Bytes of the packets that are here with all before them, if somebody wants to know.
+    bytes: u64,
+    /// The number and bytes of each of the others.
+    early: FxHashMap<u32, u16>,
 }
 
 /// A flow that is complete.
@@ -65,15 +71,19 @@ pub(super) struct Answer {
 /// What follows from a data packet.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Taken {
+    /// How far the flow has come, if it has come further and somebody wants to know.
+    pub(super) in_order: Option<Report>,
     pub(super) delivered: Option<Report>,
     pub(super) answer: Option<Answer>,
 }
 
 impl Arrivals {
-    /// No flows, at a receiver that takes `window` packets from the first missing one on.
-    pub(super) fn new(window: u16) -> Self {
+    /// No flows, at a receiver that takes `window` packets from the first missing one on and, if it `tells`, reports how far
+    /// flows have come.
+    pub(super) fn new(window: u16, tells: bool) -> Self {
         Self {
             window,
+            tells,
             flows: FxHashMap::default(),
             complete: BTreeMap::new(),
             ended: VecDeque::new(),
@@ -86,21 +96,25 @@ impl Arrivals {
         self.forget_ended(now);
         let key = data.flow;
         if let Some(flow) = self.complete.get(&key) {
-            return Taken { delivered: None, answer: Some(flow.answer(data)) };
+            return Taken { answer: Some(flow.answer(data)), ..Taken::default() };
         }
         let flow = self.flows.entry(key).or_default();
-        let ahead = data.seq.wrapping_sub(flow.incoming.next()) as i32;
+        let before = flow.incoming.next();
+        let ahead = data.seq.wrapping_sub(before) as i32;
         if ahead >= self.window.into() || !flow.incoming.take(data) {
             // The source does not know what is here, or not what there is room for.
-            return Taken { delivered: None, answer: Some(flow.answer(key, data.seq)) };
+            return Taken { answer: Some(flow.answer(key, data.seq)), ..Taken::default() };
         }
+        let in_order = self.tells.then(|| flow.count(before, data)).flatten();
+        let in_order = in_order.map(|to| Report::InOrder { key: key.into(), to });
         if flow.incoming.is_complete() {
             let reorder_peak = flow.incoming.reorder_peak();
             let complete = Complete { since: now, packets: flow.incoming.next(), ended: None };
             let answer = Some(complete.answer(data));
             self.flows.remove(&key);
             self.complete.insert(key, complete);
-            return Taken { delivered: Some(Report::Delivered { key: key.into(), reorder_peak }), answer };
+            let delivered = Some(Report::Delivered { key: key.into(), reorder_peak });
+            return Taken { in_order, delivered, answer };
         }
         if flow.unanswered == 0 {
             flow.highest = data.seq;
@@ -112,7 +126,8 @@ impl Arrivals {
         flow.latest = data.seq;
         flow.unanswered += 1;
         let most = PACKETS_ANSWERED.min(u32::from(self.window).div_ceil(2));
-        Taken { delivered: None, answer: (flow.unanswered >= most).then(|| flow.answer(key, data.seq)) }
+        let answer = (flow.unanswered >= most).then(|| flow.answer(key, data.seq));
+        Taken { in_order, delivered: None, answer }
     }
 
     /// When the next answer is due.
@@ -184,6 +199,19 @@ impl Arrivals {
 }
 
 impl Arriving {
+    /// Counts a packet that was missing; `next` was the number of the first missing one. Returns the bytes that are here with
+    /// all before them, if there are more than before.
+    fn count(&mut self, next: u32, data: &Data) -> Option<Bytes> {
+        let before = self.bytes;
+        self.early.insert(data.seq, data.plen);
+        let mut place = next;
+        while let Some(plen) = self.early.remove(&place) {
+            self.bytes += u64::from(plen);
+            place = place.wrapping_add(1);
+        }
+        (self.bytes > before).then_some(Bytes(self.bytes))
+    }
+
     /// What is here, about packet `seq` and those around the highest that came in since the last answer.
     fn answer(&mut self, key: u32, seq: u32) -> Answer {
         let next = self.incoming.next();
@@ -238,7 +266,7 @@ mod tests {
 
     /// A flow of one packet has come in by 1 us.
     fn complete() -> Arrivals {
-        let mut arrivals = Arrivals::new(100);
+        let mut arrivals = Arrivals::new(100, false);
         let taken = arrivals.take(at(1), &packet(0, FLAG_LAST));
         assert_eq!(taken.delivered, Some(Report::Delivered { key: KEY.into(), reorder_peak: 0 }));
         assert_eq!(taken.answer, Some(Answer { key: KEY, seq: 0, next: 1, from: 0, arrived: [0; 8] }));
@@ -247,7 +275,7 @@ mod tests {
 
     #[test]
     fn an_answer_waits_for_four_packets_or_twenty_microseconds() {
-        let mut arrivals = Arrivals::new(100);
+        let mut arrivals = Arrivals::new(100, false);
         let answered = [0, 1, 3, 4].map(|seq| arrivals.take(at(seq.into()), &packet(seq, 0)).answer);
         assert_eq!(answered[..3], [None; 3]);
         let answer = answered[3].expect("four packets");
@@ -262,7 +290,7 @@ mod tests {
 
     #[test]
     fn a_packet_that_is_here_already_or_finds_no_room_is_answered_at_once() {
-        let mut arrivals = Arrivals::new(10);
+        let mut arrivals = Arrivals::new(10, false);
         assert_eq!(arrivals.take(at(0), &packet(0, 0)).answer, None);
         assert_eq!(arrivals.take(at(0), &packet(0, 0)).answer.map(|answer| answer.next), Some(1));
         assert_eq!(arrivals.take(at(1), &packet(11, 0)).answer.map(|answer| answer.arrived), Some([0; 8]));
@@ -271,7 +299,7 @@ mod tests {
 
     #[test]
     fn an_answer_tells_of_64_packets_up_to_the_highest_news() {
-        let mut arrivals = Arrivals::new(1_000);
+        let mut arrivals = Arrivals::new(1_000, false);
         let mut last = None;
         for seq in (1..=200).filter(|seq| seq % 100 != 0 || *seq == 200) {
             last = arrivals.take(at(0), &packet(seq, 0)).answer.or(last);

@@ -75,9 +75,11 @@ impl Demand {
         } else {
             return false;
         };
+        let before = self.announced_kbps();
         self.announced = announce;
         self.periods_since = 0;
-        true
+        // The demand of a silent application falls for ever, but not what can be said of it.
+        self.announced_kbps() != before
     }
 }
 

@@ -21,6 +21,10 @@
 //! - Reliability, which the paper leaves for later, is an option (`arrivals.rs`, `unacknowledged.rs`). Acknowledgements
 //!   are not paced and use headroom. A flow ends, for the rates of all, once everything has arrived. A
 //!   checksum over all bytes of a flow is left out: the one of each packet covers its payload.
+//!
+//! A reliable flow may be a stream. Its bytes are sent as they come, in packets as full as what has been appended, and its demand
+//! is estimated, as that of any flow whose application may be the bottleneck. If all of them are sent when the application
+//! closes the stream, a packet without payload is the last.
 
 mod anti_entropy;
 mod arrivals;
@@ -113,4 +117,7 @@ pub struct Params {
     pub reliable: bool,
     /// Packets that a receiver of reliable flows takes from the first missing one on, at least 1.
     pub window: u16,
+    /// Take streams, and report how far flows have come: [`Host::carries_streams`](raddle_core::Host::carries_streams). Only
+    /// reliable flows can be streams.
+    pub streams: bool,
 }

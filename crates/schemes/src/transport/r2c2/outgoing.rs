@@ -6,7 +6,7 @@ use super::demand::Demand;
 use super::policy::urgency;
 use super::protocol_number::number;
 use super::unacknowledged::{Piece, Unacknowledged};
-use raddle_core::{Bytes, Duration, Flow, NodeId, PortId, Rate, Time};
+use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, PortId, Rate, Time};
 use raddle_topology::routing::Protocol;
 use raddle_wire::r2c2::{Acknowledgement, Event, EventKind, Route, UNLIMITED_KBPS};
 
@@ -41,6 +41,10 @@ pub(crate) struct Outgoing {
     pub(super) released: u64,
     /// Packets sent, each counted once.
     pub(super) seq: u32,
+    /// Whether the application may append bytes, of a stream.
+    is_open: bool,
+    /// Whether the flow's last packet has been sent.
+    has_ended: bool,
     /// Kept while its first hop is busy, so that waiting does not bias the choice of paths.
     pub(super) drawn: Option<Drawn>,
     demand: Demand,
@@ -67,6 +71,8 @@ impl Outgoing {
             protocol: params.protocol,
             released: 0,
             seq: 0,
+            is_open: flow.is_stream,
+            has_ended: false,
             drawn: None,
             demand: Demand::default(),
             sent_before: 0,
@@ -100,18 +106,34 @@ impl Outgoing {
         }
         let left = self.flow.size.0 - self.released;
         let payload = u16::try_from(left.min(mtu.into())).expect("at most the MTU");
-        (left > 0).then(|| Piece {
+        (left > 0 || !self.is_open && !self.has_ended).then(|| Piece {
             seq: self.seq,
             payload,
-            last: u64::from(payload) == left,
+            last: u64::from(payload) == left && !self.is_open,
             repeated: false,
         })
     }
 
+    /// Whether it is the stream of that number, and the application has not closed it.
+    pub(super) fn is_open_stream(&self, id: FlowId) -> bool {
+        self.is_open && self.flow.id == id
+    }
+
+    /// The application appends bytes to an open stream, or closes it.
+    pub(super) fn change(&mut self, bytes: Bytes, closes: bool, mtu: u16) {
+        self.flow.size.0 += bytes.0;
+        self.is_open = !closes;
+        self.set_ready(mtu);
+    }
+
+    /// How many of the first bytes of a reliable flow have arrived.
+    pub(super) fn acknowledged(&self) -> Bytes {
+        Bytes(self.unacknowledged.as_ref().map_or(0, |unacknowledged| unacknowledged.acknowledged()))
+    }
+
     /// Whether nothing is left to do: the last packet is sent and, in a reliable flow, all have arrived.
     pub(super) fn is_done(&self) -> bool {
-        self.released == self.flow.size.0
-            && self.unacknowledged.as_ref().is_none_or(|unacknowledged| unacknowledged.is_empty())
+        self.has_ended && self.unacknowledged.as_ref().is_none_or(|unacknowledged| unacknowledged.is_empty())
     }
 
     /// Payload bytes sent, repeats included.
@@ -165,6 +187,11 @@ impl Outgoing {
     fn set_ready(&mut self, mtu: u16) {
         let produced = match (self.next_piece(mtu), self.flow.app_rate) {
             (None, _) => Time::NEVER,
+            // The end of a stream that had no more to send, and so perhaps no rate any more. Headroom has room for it.
+            (Some(Piece { payload: 0, .. }), _) => {
+                self.ready = Time::ZERO;
+                return;
+            }
             (Some(piece), Some(rate)) if !piece.repeated => {
                 self.flow.start + rate.time_for(Bytes(self.released + u64::from(piece.payload)))
             }
@@ -196,7 +223,8 @@ impl Outgoing {
     /// Ends a demand period of `period`, if the application may be the bottleneck (§3.3.2). Returns whether there is a
     /// new demand to announce.
     pub(super) fn end_demand_period(&mut self, now: Time, period: Duration, mtu: u16) -> bool {
-        if self.flow.app_rate.is_none() || self.cut_off {
+        let may_be_short_of_bytes = self.flow.app_rate.is_some() || self.flow.is_stream;
+        if !may_be_short_of_bytes || self.cut_off {
             return false;
         }
         // In bytes on the wire, as rates and limiters count.
@@ -272,6 +300,7 @@ impl Outgoing {
         if !piece.repeated {
             self.released += u64::from(payload);
             self.seq = self.seq.wrapping_add(1);
+            self.has_ended = piece.last;
         }
         if let Some(unacknowledged) = &mut self.unacknowledged {
             unacknowledged.sent(now, piece);

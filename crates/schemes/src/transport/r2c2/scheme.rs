@@ -4,7 +4,7 @@ use super::outgoing::HEADER;
 use super::selection::LASTING_TICKS;
 use super::{Doubt, Fabric, Params, Policy, R2c2Node, Selecting, Selection, SourceRoute, StartPolicy, setup};
 use crate::fluid::Sharing;
-use crate::scheme::{Built, Info, Make, Plan, Transport, Unfit, View};
+use crate::scheme::{Built, Info, Make, Plan, Streams, Transport, Unfit, View};
 use crate::{choices, parameters};
 use raddle_allocate::selection::Utility;
 use raddle_core::{Duration, Parts};
@@ -12,8 +12,12 @@ use raddle_topology::routing::{Protocol, Routing};
 use std::sync::Arc;
 
 /// R2C2.
-pub const TRANSPORT: Transport =
-    Transport { info: INFO, make: Make::Whole { routings: setup::ROUTINGS, build }, fluid: Some(fluid) };
+pub const TRANSPORT: Transport = Transport {
+    info: INFO,
+    make: Make::Whole { routings: setup::ROUTINGS, build },
+    fluid: Some(fluid),
+    streams: Streams::With("reliable"),
+};
 
 const INFO: Info = Info {
     name: "r2c2",
@@ -130,6 +134,7 @@ impl Params {
             hop_bits: of.hop_bits,
             reliable: of.reliable,
             window: of.window,
+            streams: false,
         }
     }
 }
@@ -141,7 +146,8 @@ impl Default for Params {
 }
 
 fn params(plan: &Plan<'_>) -> Params {
-    Params::new(setup::protocol(plan), &Parameters::of(plan.settings))
+    let parameters = Parameters::of(plan.settings);
+    Params { streams: plan.streams, ..Params::new(setup::protocol(plan), &parameters) }
 }
 
 /// R2C2 as a fluid: the rates that its nodes compute, at once and for all flows.
@@ -169,6 +175,12 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
 fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
     let params = params(plan);
     setup::check(plan, INFO.name, &params)?;
+    if params.streams && params.policy == Policy::Deadline {
+        let problem =
+            "a weight that follows from a deadline needs the size of the flow, which streams do not have";
+        let (key, hint) = ("scheme.r2c2.policy".to_owned(), "choose `weights` or `tenant`".to_owned());
+        return Err(Unfit { key, problem: problem.to_owned(), hint });
+    }
     if let Some(selection) = params.selection {
         let unfit = |key: &str, problem: String, hint: String| Unfit { key: key.into(), problem, hint };
         let (protocol, routing) = (params.protocol, Routing::new(Arc::clone(plan.topology)));
@@ -192,6 +204,7 @@ fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
         node: Box::new(move |id| Parts {
             host: Some(Box::new(R2c2Node::new(&fabric, id, seed))),
             forwarder: Some(Box::new(SourceRoute::new(params.hop_bits))),
+            ..Parts::default()
         }),
         queue: Box::new(|_| None),
         agent: Box::new(|_| None),

@@ -3,7 +3,7 @@
 use super::Params;
 use super::fabric::View;
 use super::outgoing::{Drawn, HEADER, Outgoing};
-use raddle_core::{Bytes, Header, NodeId, Packet, PortId, Ports, Stream, Time};
+use raddle_core::{Bytes, FlowId, Header, NodeId, Packet, PortId, Ports, Stream, Time};
 use raddle_topology::routing::Protocol;
 use raddle_wire::r2c2::{
     Acknowledgement, Data, Event, EventKind, FLAG_LAST, FLAG_PAYLOAD_COVERED, Route, flow_handle,
@@ -28,6 +28,15 @@ pub(crate) struct Sender {
 pub(crate) struct Departure {
     pub(crate) packet: Packet,
     pub(crate) finished: Option<Outgoing>,
+}
+
+/// What an acknowledgement leads to.
+#[derive(Debug, Default)]
+pub(super) struct Acknowledged {
+    /// How many of the flow's first bytes are acknowledged, if they are more than before.
+    pub(super) advanced_to: Option<Bytes>,
+    /// The flow, if it is done.
+    pub(super) finished: Option<Outgoing>,
 }
 
 impl Sender {
@@ -96,15 +105,26 @@ impl Sender {
         !self.flows.is_empty() && self.flows.iter().all(|flow| flow.cut_off)
     }
 
-    /// Takes in an acknowledgement. Returns its flow if it is done.
-    pub(super) fn acknowledge(&mut self, now: Time, ack: &Acknowledgement, mtu: u16) -> Option<Outgoing> {
-        let place = self.flows.iter().position(|flow| self.handle(flow.lid) == ack.data.flow)?;
-        self.flows[place].acknowledge(now, ack, mtu);
-        if !self.flows[place].is_done() {
-            return None;
-        }
-        self.turn -= usize::from(place < self.turn);
-        Some(self.flows.remove(place))
+    /// Takes in an acknowledgement.
+    pub(super) fn acknowledge(&mut self, now: Time, ack: &Acknowledgement, mtu: u16) -> Acknowledged {
+        let Some(place) = self.flows.iter().position(|flow| self.handle(flow.lid) == ack.data.flow) else {
+            return Acknowledged::default();
+        };
+        let flow = &mut self.flows[place];
+        let before = flow.acknowledged();
+        flow.acknowledge(now, ack, mtu);
+        let advanced_to = Some(flow.acknowledged()).filter(|&to| to > before);
+        let finished = flow.is_done().then(|| {
+            self.turn -= usize::from(place < self.turn);
+            self.flows.remove(place)
+        });
+        Acknowledged { advanced_to, finished }
+    }
+
+    /// The application appends bytes to a stream, or closes it. Returns whether such a stream is here and open.
+    pub(super) fn change(&mut self, id: FlowId, bytes: Bytes, closes: bool, mtu: u16) -> bool {
+        let flow = self.flows.iter_mut().find(|flow| flow.is_open_stream(id));
+        flow.map(|flow| flow.change(bytes, closes, mtu)).is_some()
     }
 
     /// The header of a control packet with `plen` bytes of payload, about flow `flow`, on a path that `protocol` draws;

@@ -1,7 +1,7 @@
 //! The global flow table, one a node (§3.2, §7.4 of the reconstruction).
 
 use super::entries::{Entries, Entry};
-use raddle_core::{Duration, NodeId, Time};
+use raddle_core::{Duration, NodeId, Time, prefetch};
 use raddle_wire::r2c2::{Event, EventKind, SnapshotBody};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -33,9 +33,12 @@ impl FlowTable {
         Self { lasting, ..Self::default() }
     }
 
-    /// Where an event's flow is, or near it.
-    pub(super) fn whereabouts(&self, event: &Event) -> Option<*const u8> {
-        self.entries.whereabouts(handle(event)).map(|entry| std::ptr::from_ref(entry).cast())
+    /// An event will be applied soon.
+    #[inline]
+    pub(super) fn foresee(&self, event: &Event) {
+        if let Some(entry) = self.entries.whereabouts(handle(event)) {
+            prefetch(entry);
+        }
     }
 
     /// Applies a broadcast event. Applying it again changes nothing.

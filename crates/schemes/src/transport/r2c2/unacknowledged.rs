@@ -74,6 +74,8 @@ pub(super) struct Unacknowledged {
     deadline: Time,
     repeats: u32,
     repeated_bytes: u64,
+    /// Payload bytes of the packets before `first`.
+    acknowledged: u64,
 }
 
 impl Unacknowledged {
@@ -93,6 +95,7 @@ impl Unacknowledged {
             deadline: Time::NEVER,
             repeats: 0,
             repeated_bytes: 0,
+            acknowledged: 0,
         }
     }
 
@@ -109,6 +112,11 @@ impl Unacknowledged {
     /// Payload bytes sent again.
     pub(super) fn repeated_bytes(&self) -> u64 {
         self.repeated_bytes
+    }
+
+    /// Payload bytes that have arrived, with all before them.
+    pub(super) fn acknowledged(&self) -> u64 {
+        self.acknowledged
     }
 
     /// Payload bytes about to be sent again, or a little more.
@@ -177,7 +185,8 @@ impl Unacknowledged {
         if !news {
             return;
         }
-        while self.packets.pop_front_if(|sent| sent.fate == Fate::Arrived).is_some() {
+        while let Some(sent) = self.packets.pop_front_if(|sent| sent.fate == Fate::Arrived) {
+            self.acknowledged += u64::from(sent.payload);
             self.first = self.first.wrapping_add(1);
         }
         self.skip_arrived();

@@ -239,7 +239,11 @@ impl Host for CentralNode {
                 // The distributed R2C2's, or another protocol's.
                 _ => {}
             },
-            Input::Sent(_) | Input::Dropped { .. } | Input::Corrupted { .. } => {}
+            Input::Sent(_)
+            | Input::Dropped { .. }
+            | Input::Append { .. }
+            | Input::Close { .. }
+            | Input::Corrupted { .. } => {}
             Input::Link { link, up } => {
                 self.outdated |= if up { self.down.remove(&link) } else { self.down.insert(link) };
             }

@@ -3,14 +3,18 @@
 use super::{CentralNode, Params, Push};
 use crate::fluid::Sharing;
 use crate::parameters;
-use crate::scheme::{Built, Info, Make, Plan, Transport, Unfit, View};
+use crate::scheme::{Built, Info, Make, Plan, Streams, Transport, Unfit, View};
 use crate::transport::r2c2::outgoing::HEADER;
 use crate::transport::r2c2::{self, Fabric, SourceRoute, setup};
 use raddle_core::{Duration, NodeId, Parts};
 
 /// R2C2 with a central controller.
-pub const TRANSPORT: Transport =
-    Transport { info: INFO, make: Make::Whole { routings: setup::ROUTINGS, build }, fluid: Some(fluid) };
+pub const TRANSPORT: Transport = Transport {
+    info: INFO,
+    make: Make::Whole { routings: setup::ROUTINGS, build },
+    fluid: Some(fluid),
+    streams: Streams::NOT_BUILT,
+};
 
 const INFO: Info = Info {
     name: "r2c2-central",
@@ -83,6 +87,7 @@ fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
         node: Box::new(move |id| Parts {
             host: Some(Box::new(CentralNode::new(&fabric, &params, id, seed))),
             forwarder: Some(Box::new(SourceRoute::new(params.r2c2.hop_bits))),
+            ..Parts::default()
         }),
         queue: Box::new(|_| None),
         agent: Box::new(|_| None),

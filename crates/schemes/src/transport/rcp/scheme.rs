@@ -4,7 +4,7 @@ use super::{Controller, Rcp, RcpPort};
 use crate::fluid::{Sharing, max_min};
 use crate::parameters;
 use crate::routing::pinned;
-use crate::scheme::{Built, Info, Make, Plan, Transport, Unfit, View};
+use crate::scheme::{Built, Info, Make, Plan, Streams, Transport, Unfit, View};
 use crate::transport::adapted_capacity::Gains;
 use crate::transport::explicit::scheme::{self, Form, INITIAL_RTO, MIN_RTO, MSS, parts};
 use raddle_core::{Duration, PortAgent};
@@ -28,6 +28,7 @@ pub const TRANSPORT: Transport = Transport {
     },
     make: Make::Whole { routings: pinned::ROUTINGS, build },
     fluid: Some(fluid),
+    streams: Streams::NOT_BUILT,
 };
 
 parameters! {

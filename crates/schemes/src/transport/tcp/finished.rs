@@ -1,6 +1,6 @@
-//! Flows received to the end, and flows given up.
+//! What a host rarely looks at: flows received to the end, flows given up, and streams that are open.
 
-use raddle_core::{Duration, FlowKey, Time};
+use raddle_core::{Duration, FlowId, FlowKey, Time};
 use rustc_hash::FxHashMap;
 
 /// Flows received to the end, remembered as TIME-WAIT does: should its last acknowledgement be lost, the sender
@@ -13,6 +13,8 @@ pub(super) struct Finished {
     generation_ends: Time,
     /// Key and retransmissions of flows that were given up.
     pub(super) given_up: Vec<(FlowKey, u32)>,
+    /// Streams sent from here that the application has not closed.
+    pub(super) streams: FxHashMap<FlowId, FlowKey>,
 }
 
 impl Finished {

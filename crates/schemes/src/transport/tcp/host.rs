@@ -7,7 +7,9 @@ use super::sender::Sender;
 use super::table::Table;
 use super::{Params, packet};
 use crate::transport::five_tuple;
-use raddle_core::{Flow, FlowKey, Header, Host, Input, NodeId, Output, Packet, Ports, Report, Time};
+use raddle_core::{
+    Bytes, Flow, FlowId, FlowKey, Header, Host, Input, NodeId, Output, Packet, Ports, Report, Time,
+};
 use raddle_wire::tcp::{SYN, Segment};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -67,7 +69,27 @@ impl<C: CongestionControl> TcpHost<C> {
         self.flows_sent += 1;
         let key = sender.key(self.node);
         let slot = self.senders.insert(key, sender);
+        if flow.is_stream {
+            self.finished.streams.insert(flow.id, key);
+        }
         self.due.push_back(Line(Due::Report(Report::Opened { flow: flow.id, key })));
+        self.due.push_back(Line(Due::Data(slot)));
+    }
+
+    /// The application appends bytes to a stream, or closes it if there are none to append.
+    #[cold]
+    fn change(&mut self, flow: FlowId, appended: Option<Bytes>) {
+        let Some(slot) = self.finished.streams.get(&flow).and_then(|&key| self.senders.find(key)) else {
+            return;
+        };
+        let sender = self.senders.flow(slot);
+        match appended {
+            Some(bytes) => sender.append(bytes),
+            None => {
+                sender.close();
+                self.finished.streams.remove(&flow);
+            }
+        }
         self.due.push_back(Line(Due::Data(slot)));
     }
 
@@ -81,7 +103,12 @@ impl<C: CongestionControl> TcpHost<C> {
         {
             self.due.push_back(Line(Due::Packet(before)));
         }
+        let before = self.params.streams.then(|| receiver.in_order());
         let acknowledge = receiver.receive(now, segment, &self.params);
+        if before.is_some_and(|before| receiver.in_order() > before) {
+            let to = receiver.in_order();
+            self.due.push_back(Line(Due::Report(Report::InOrder { key, to })));
+        }
         let reply = if segment.flags & SYN != 0 {
             receiver.syn_ack(C::ECN, &self.params)
         } else if acknowledge == Acknowledge::Now {
@@ -125,7 +152,12 @@ impl<C: CongestionControl> TcpHost<C> {
         let key = segment.key();
         let Some(slot) = self.senders.find(key) else { return };
         let sender = self.senders.flow(slot);
+        let before = self.params.streams.then(|| sender.acknowledged());
         sender.acknowledge(now, segment, &self.params);
+        if before.is_some_and(|before| sender.acknowledged() > before) {
+            let to = sender.acknowledged();
+            self.due.push_back(Line(Due::Report(Report::Acked { key, to })));
+        }
         if sender.is_closed() {
             let retransmissions = sender.retransmissions();
             self.senders.remove(key);
@@ -145,6 +177,7 @@ impl<C: CongestionControl> TcpHost<C> {
             } else {
                 let (key, retransmissions) = (sender.key(self.node), sender.retransmissions());
                 self.senders.remove(key);
+                self.finished.streams.retain(|_, stream| *stream != key);
                 self.finished.given_up.push((key, retransmissions));
             }
         } else if let Some(slot) = self.receivers.expired(now) {
@@ -164,6 +197,8 @@ impl<C: CongestionControl> Host for TcpHost<C> {
     fn handle(&mut self, now: Time, input: Input<'_>) {
         match input {
             Input::Flow(flow) => self.open(flow),
+            Input::Append { flow, bytes } => self.change(flow, Some(bytes)),
+            Input::Close { flow } => self.change(flow, None),
             Input::Packet { packet: Packet { header: Header::Tcp(segment), .. }, .. } => {
                 if segment.from_data_sender() {
                     self.receive(now, segment);
@@ -202,6 +237,10 @@ impl<C: CongestionControl> Host for TcpHost<C> {
                 }
             }
         }
+    }
+
+    fn carries_streams(&self) -> bool {
+        self.params.streams
     }
 
     fn retransmissions(&self) -> Vec<(FlowKey, u32)> {

@@ -10,6 +10,8 @@
 //! flows it sends, and the number becomes the two ports, so a name is used again only after 3.9 billion flows.
 //! Inside, the sequence numbers of a flow are 64 bits wide: 0 is the SYN, `1..=size` are the data, `size + 1` is the
 //! FIN, which the last data segment carries. On the wire they start at [`Params::initial_sequence`] and wrap.
+//! A stream's bytes are sent as soon as the windows allow, in segments as full as what the application has appended (no
+//! Nagle algorithm). If all of them are sent when the application closes the stream, a segment of its own carries the FIN.
 //!
 //! Cost: a packet of the flow that the last one was of, as most are, is found without a look-up, others by a hash map;
 //! while SACK blocks are outstanding, each costs a binary search. Timers cost a heap operation about once a
@@ -74,6 +76,8 @@ pub struct Params {
     pub receive_window: Bytes,
     /// The SYN's sequence number on the wire. Both ends know it, since there may be no SYN.
     pub initial_sequence: u32,
+    /// Take streams, and report how far flows have come: [`Host::carries_streams`](raddle_core::Host::carries_streams).
+    pub streams: bool,
 }
 
 impl Params {
@@ -91,6 +95,9 @@ impl Params {
 
 /// The header counts windows in units of 1,024 bytes (RFC 7323).
 const WINDOW_SCALE: u32 = 10;
+
+/// The first data byte's sequence number, after the SYN's.
+const DATA: u64 = 1;
 
 /// The packet of a segment.
 fn packet(segment: Segment) -> Packet {

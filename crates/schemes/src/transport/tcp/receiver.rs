@@ -1,8 +1,8 @@
 //! One flow's receiving side: what has come in, and what to acknowledge.
 
-use super::{Params, WINDOW_SCALE, packet, unwrap_sequence, wrap_sequence};
+use super::{DATA, Params, WINDOW_SCALE, packet, unwrap_sequence, wrap_sequence};
 use crate::transport::ranges::Ranges;
-use raddle_core::{Packet, Time};
+use raddle_core::{Bytes, Packet, Time};
 use raddle_wire::Ecn;
 use raddle_wire::tcp::{ACK, ECE, FIN, SYN, Segment};
 use std::num::NonZeroU64;
@@ -65,6 +65,12 @@ impl Receiver {
     /// Whether everything has come in, the FIN included.
     pub(super) fn is_complete(&self) -> bool {
         self.end.is_some_and(|end| end.get() == self.nxt)
+    }
+
+    /// How many of the flow's first bytes have come in.
+    pub(super) fn in_order(&self) -> Bytes {
+        let fin = u64::from(self.is_complete());
+        Bytes(self.nxt.saturating_sub(DATA + fin))
     }
 
     /// Most packets that waited for an earlier one.
@@ -208,7 +214,7 @@ mod tests {
     use super::*;
 
     /// A hundred bytes.
-    const DATA: Segment = Segment {
+    const HUNDRED: Segment = Segment {
         src: 3,
         dst: 4,
         src_port: 5,
@@ -226,9 +232,9 @@ mod tests {
     #[test]
     fn blocks_come_with_the_latest_first_and_without_what_is_acknowledged() {
         let params = Params::default();
-        let mut receiver = Receiver::new(&DATA, &params);
+        let mut receiver = Receiver::new(&HUNDRED, &params);
         let mut answer_to = |seq| {
-            let segment = Segment { seq, ..DATA };
+            let segment = Segment { seq, ..HUNDRED };
             assert_eq!(receiver.receive(Time::ZERO, &segment, &params), Acknowledge::Now);
             let raddle_core::Header::Tcp(ack) = receiver.ack(&params).header else { panic!("not TCP") };
             (ack.ack, ack.sack_blocks().to_vec())

@@ -74,6 +74,7 @@ impl From<Parameters> for Params {
             max_rto: MOST_RTO,
             receive_window,
             initial_sequence: 0,
+            streams: false,
         }
     }
 }
@@ -105,7 +106,7 @@ fn first_segment(flow: &Flow, number: u64) -> Packet {
 }
 
 pub(super) fn build<C: CongestionControl>(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
-    let params = Params::from(Parameters::of(plan.settings));
+    let params = Params { streams: plan.streams, ..Params::from(Parameters::of(plan.settings)) };
     check_addresses(plan.topology, "TCP")?;
     let shared = Arc::new(params);
     Ok(Hosts {

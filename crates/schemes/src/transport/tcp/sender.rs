@@ -3,15 +3,12 @@
 use super::control::{Acknowledged, CongestionControl, LossSign, Window};
 use super::loss::Loss;
 use super::scoreboard::DUP_THRESH;
-use super::{Params, WINDOW_SCALE, packet, unwrap_sequence, wrap_sequence};
+use super::{DATA, Params, WINDOW_SCALE, packet, unwrap_sequence, wrap_sequence};
 use crate::transport::five_tuple;
 use crate::transport::rtt::RttEstimator;
 use raddle_core::{Bytes, Duration, Flow, FlowKey, NodeId, Packet, Rate, Time};
 use raddle_wire::tcp::{ACK, CWR, ECE, FIN, SYN, Segment};
 use std::num::NonZeroU64;
-
-/// The first data byte's sequence number, after the SYN's.
-const DATA: u64 = 1;
 
 /// A flow that this host sends, its window under control of `C`.
 #[derive(Debug)]
@@ -23,8 +20,10 @@ pub(super) struct Sender<C> {
     offered: u16,
     /// SYNs sent more than once.
     syns_repeated: u8,
+    /// Whether the application may append bytes: then there is no FIN yet.
+    is_open: bool,
     retransmissions: u32,
-    /// One past the FIN.
+    /// One past the FIN, or past the place that it would have now.
     end: u64,
     /// First byte not acknowledged.
     una: u64,
@@ -66,6 +65,7 @@ impl<C: CongestionControl> Sender<C> {
             dst_port: ports.1,
             offered: params.window_field(),
             syns_repeated: 0,
+            is_open: flow.is_stream,
             retransmissions: 0,
             end: DATA + flow.size.0 + 1,
             una,
@@ -84,6 +84,21 @@ impl<C: CongestionControl> Sender<C> {
     /// The flow's name on the wire, sent by `src`.
     pub(super) fn key(&self, src: NodeId) -> FlowKey {
         five_tuple::key(src, (self.src_port, self.dst_port))
+    }
+
+    /// The application appends bytes to a stream that it has not closed.
+    pub(super) fn append(&mut self, bytes: Bytes) {
+        self.end += bytes.0;
+    }
+
+    /// The application closes a stream.
+    pub(super) fn close(&mut self) {
+        self.is_open = false;
+    }
+
+    /// How many of the flow's first bytes are acknowledged.
+    pub(super) fn acknowledged(&self) -> Bytes {
+        Bytes(self.una.clamp(DATA, self.end - 1) - DATA)
     }
 
     /// Whether everything is acknowledged, the FIN included.
@@ -332,7 +347,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// The next segment never sent, if the receiver's window admits it and the application has produced it.
     fn unsent(&mut self, now: Time, params: &Params) -> Option<(u64, u64)> {
-        if self.max == self.end || self.max == DATA && self.una < DATA {
+        if self.max == self.sendable() || self.max == DATA && self.una < DATA {
             return None; // all is sent, or the handshake has not ended
         }
         let to = self.segment_end(self.max, params.mss.into());
@@ -354,9 +369,14 @@ impl<C: CongestionControl> Sender<C> {
     fn segment_end(&self, from: u64, mss: u64) -> u64 {
         match from {
             0 => DATA,
-            _ if from + mss >= self.end - 1 => self.end,
+            _ if from + mss >= self.end - 1 => self.sendable(),
             _ => from + mss,
         }
+    }
+
+    /// One past all that there is to send: the FIN, or the last byte of a stream that is open.
+    fn sendable(&self) -> u64 {
+        self.end - u64::from(self.is_open)
     }
 
     /// Sends `[from, to)`.
@@ -379,7 +399,7 @@ impl<C: CongestionControl> Sender<C> {
             self.deadline = now + self.timeout(params);
         }
         let mut flags = if from == 0 { SYN } else { ACK };
-        if to == self.end {
+        if to == self.end && !self.is_open {
             flags |= FIN;
         }
         if is_new && from > 0 && self.control.take_reduced() {

@@ -4,7 +4,7 @@ use super::Params;
 use crate::transport::five_tuple;
 use crate::transport::ranges::Ranges;
 use raddle_core::{
-    Bytes, Flow, FlowKey, Header, Host, Input, NodeId, Output, Packet, Ports, Rate, Report, Time,
+    Bytes, Flow, FlowId, FlowKey, Header, Host, Input, NodeId, Output, Packet, Ports, Rate, Report, Time,
 };
 use raddle_wire::udp::Datagram;
 use rustc_hash::FxHashMap;
@@ -15,12 +15,16 @@ use std::collections::{BinaryHeap, VecDeque};
 #[derive(Debug)]
 pub struct UdpHost {
     params: Params,
+    /// Take streams, and report how far flows have come: [`Host::carries_streams`].
+    carries_streams: bool,
     node: NodeId,
     flows_sent: u64,
     /// Flows that have a rate, by when their next packet is due.
     paced: BinaryHeap<Reverse<Paced>>,
     /// Flows that take what there is, in turn.
     greedy: VecDeque<Sending>,
+    /// Streams that the application has not closed, or whose end has not been sent.
+    streams: FxHashMap<FlowId, Stream>,
     receiving: FxHashMap<FlowKey, Receiving>,
     reports: VecDeque<Report>,
 }
@@ -37,17 +41,39 @@ struct Paced {
 /// What is left to send of a flow.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Sending {
+    /// Since when the flow has always had something to send, and the bytes sent before.
     start: Time,
+    before: u64,
     dst: u32,
     ports: (u16, u16),
+    /// Of a stream, as of the last packet.
     size: u64,
     sent: u64,
+    stream: Option<FlowId>,
+}
+
+/// What the application has said of a stream.
+#[derive(Debug, Default)]
+struct Stream {
+    size: u64,
+    is_closed: bool,
+    /// The stream, while it has nothing to send.
+    idle: Option<Idle>,
+}
+
+#[derive(Debug)]
+struct Idle {
+    flow: Sending,
+    /// Its number and rate, and when the next packet may leave, if it has a rate.
+    pace: Option<(u64, Rate, Time)>,
 }
 
 /// What has come in of a flow.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Receiving {
     ranges: Ranges,
+    /// The flow's bytes, as far as they are known.
+    size: u64,
     reorder_peak: u32,
 }
 
@@ -61,35 +87,99 @@ impl UdpHost {
         assert!(params.payload > 0, "a packet carries something");
         Self {
             params,
+            carries_streams: false,
             node,
             flows_sent: 0,
             paced: BinaryHeap::new(),
             greedy: VecDeque::new(),
+            streams: FxHashMap::default(),
             receiving: FxHashMap::default(),
             reports: VecDeque::new(),
         }
+    }
+
+    /// The same, which carries streams or does not.
+    #[must_use]
+    pub fn with_streams(self, carries_streams: bool) -> Self {
+        Self { carries_streams, ..self }
     }
 
     fn open(&mut self, now: Time, flow: &Flow) {
         let number = self.flows_sent;
         self.flows_sent += 1;
         let ports = five_tuple::ports(number);
-        let sending = Sending { start: now, dst: flow.dst.0, ports, size: flow.size.0, sent: 0 };
+        let mut sending = Sending {
+            start: now,
+            before: 0,
+            dst: flow.dst.0,
+            ports,
+            size: flow.size.0,
+            sent: 0,
+            stream: flow.is_stream.then_some(flow.id),
+        };
         self.reports.push_back(Report::Opened { flow: flow.id, key: sending.key(self.node) });
-        match flow.app_rate.or(self.params.rate) {
+        let rate = flow.app_rate.or(self.params.rate);
+        if flow.is_stream {
+            sending.size = 0;
+            let idle = Idle { flow: sending, pace: rate.map(|rate| (number, rate, now)) };
+            self.streams.insert(flow.id, Stream { idle: Some(idle), ..Stream::default() });
+            self.change(now, flow.id, flow.size, false);
+            return;
+        }
+        match rate {
             Some(rate) => self.paced.push(Reverse(Paced { due: now, number, rate, flow: sending })),
             None => self.greedy.push_back(sending),
         }
     }
 
+    /// The application appends bytes to a stream that it has not closed, or closes it.
+    fn change(&mut self, now: Time, id: FlowId, bytes: Bytes, closes: bool) {
+        let Some(stream) = self.streams.get_mut(&id).filter(|stream| !stream.is_closed) else { return };
+        stream.size += bytes.0;
+        stream.is_closed = closes;
+        if bytes.0 == 0 && !closes {
+            return;
+        }
+        let Some(Idle { mut flow, pace }) = stream.idle.take() else { return };
+        match pace {
+            Some((number, rate, due)) => {
+                let due = due.max(now);
+                (flow.start, flow.before) = (due, flow.sent);
+                self.paced.push(Reverse(Paced { due, number, rate, flow }));
+            }
+            None => self.greedy.push_back(flow),
+        }
+    }
+
+    /// Whether a flow that has just sent a packet has more to send. If not, it has ended, or is a stream that now waits for its
+    /// application.
+    fn has_more(&mut self, flow: &Sending) -> bool {
+        match flow.stream.and_then(|id| self.streams.get(&id)) {
+            Some(stream) => flow.sent < stream.size || stream.is_closed,
+            None => flow.sent < flow.size,
+        }
+    }
+
+    /// Keeps a flow that has nothing to send, if it is a stream that may go on.
+    fn rest(&mut self, flow: Sending, pace: Option<(u64, Rate, Time)>) {
+        if let Some(stream) = flow.stream.and_then(|id| self.streams.get_mut(&id)) {
+            stream.idle = Some(Idle { flow, pace });
+        }
+    }
+
     fn receive(&mut self, datagram: &Datagram) {
-        if datagram.plen == 0 {
+        if datagram.plen == 0 && !self.carries_streams {
             return;
         }
         let key = datagram.key();
         let receiving = self.receiving.entry(key).or_default();
+        let before = self.carries_streams.then(|| receiving.in_order());
         receiving.take(datagram);
-        if receiving.ranges.total() == datagram.size {
+        let to = receiving.in_order();
+        if before.is_some_and(|before| to > before) {
+            self.reports.push_back(Report::InOrder { key, to: Bytes(to) });
+        }
+        if receiving.ranges.total() == receiving.size {
             let reorder_peak = receiving.reorder_peak;
             self.receiving.remove(&key);
             self.reports.push_back(Report::Delivered { key, reorder_peak });
@@ -101,9 +191,11 @@ impl UdpHost {
         self.paced.peek().filter(|Reverse(paced)| paced.due <= now)?;
         let Reverse(mut paced) = self.paced.pop()?;
         let packet = self.next_packet(&mut paced.flow);
-        if paced.flow.sent < paced.flow.size {
-            paced.due = paced.flow.start + paced.rate.time_for(Bytes(paced.flow.sent));
+        paced.due = paced.flow.start + paced.rate.time_for(Bytes(paced.flow.sent - paced.flow.before));
+        if self.has_more(&paced.flow) {
             self.paced.push(Reverse(paced));
+        } else {
+            self.rest(paced.flow, Some((paced.number, paced.rate, paced.due)));
         }
         Some(packet)
     }
@@ -112,14 +204,20 @@ impl UdpHost {
     fn next_greedy(&mut self) -> Option<Packet> {
         let mut flow = self.greedy.pop_front()?;
         let packet = self.next_packet(&mut flow);
-        if flow.sent < flow.size {
+        if self.has_more(&flow) {
             self.greedy.push_back(flow);
+        } else {
+            self.rest(flow, None);
         }
         Some(packet)
     }
 
     /// The next packet of a flow; the last closes it.
     fn next_packet(&mut self, flow: &mut Sending) -> Packet {
+        let mut is_open = false;
+        if let Some(stream) = flow.stream.and_then(|id| self.streams.get(&id)) {
+            (flow.size, is_open) = (stream.size, !stream.is_closed);
+        }
         let plen = (flow.size - flow.sent).min(self.params.payload.into()) as u16;
         let datagram = Datagram {
             src: self.node.0,
@@ -128,12 +226,19 @@ impl UdpHost {
             dst_port: flow.ports.1,
             plen,
             offset: flow.sent,
-            size: flow.size,
+            size: if is_open { Datagram::OPEN } else { flow.size },
             ..Datagram::default()
         };
         flow.sent += u64::from(plen);
-        if flow.sent == flow.size {
-            self.reports.push_back(Report::Closed { key: flow.key(self.node), retransmissions: 0 });
+        let key = flow.key(self.node);
+        if self.carries_streams && plen > 0 {
+            self.reports.push_back(Report::Acked { key, to: Bytes(flow.sent) });
+        }
+        if flow.sent == flow.size && !is_open {
+            if let Some(stream) = flow.stream.take() {
+                self.streams.remove(&stream);
+            }
+            self.reports.push_back(Report::Closed { key, retransmissions: 0 });
         }
         Packet::new(Datagram::LEN as u32 + u32::from(plen), Header::Udp(datagram))
     }
@@ -145,10 +250,25 @@ impl Sending {
     }
 }
 
+impl Default for Receiving {
+    fn default() -> Self {
+        Self { ranges: Ranges::default(), size: Datagram::OPEN, reorder_peak: 0 }
+    }
+}
+
 impl Receiving {
+    /// How many of the flow's first bytes are here.
+    fn in_order(&self) -> u64 {
+        self.ranges.containing(0).map_or(0, |(_, to)| to)
+    }
+
     fn take(&mut self, datagram: &Datagram) {
+        self.size = self.size.min(datagram.size);
+        if datagram.plen == 0 {
+            return;
+        }
         self.ranges.insert(datagram.offset, datagram.offset + u64::from(datagram.plen));
-        let waiting = self.ranges.total() - self.ranges.containing(0).map_or(0, |(_, to)| to);
+        let waiting = self.ranges.total() - self.in_order();
         let packets = waiting.div_ceil(datagram.plen.into());
         self.reorder_peak = self.reorder_peak.max(u32::try_from(packets).unwrap_or(u32::MAX));
     }
@@ -158,6 +278,8 @@ impl Host for UdpHost {
     fn handle(&mut self, now: Time, input: Input<'_>) {
         match input {
             Input::Flow(flow) => self.open(now, flow),
+            Input::Append { flow, bytes } => self.change(now, flow, bytes, false),
+            Input::Close { flow } => self.change(now, flow, Bytes(0), true),
             Input::Packet { packet: Packet { header: Header::Udp(datagram), .. }, .. } => {
                 self.receive(datagram);
             }
@@ -188,17 +310,20 @@ impl Host for UdpHost {
         };
         if wake == Time::NEVER { Output::Idle } else { Output::WakeAt(wake) }
     }
+
+    fn carries_streams(&self) -> bool {
+        self.carries_streams
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_core::FlowId;
 
     #[test]
     fn a_flow_is_delivered_once_all_of_it_is_there_in_whatever_order() {
         let (from, to) = (NodeId(0), NodeId(1));
-        let params = Params { payload: 100, rate: Some(Rate::from_gbps(10)) };
+        let params = Params { payload: 100, rate: Some(Rate::from_gbps(10)), ..Params::default() };
         let (mut sender, mut receiver) = (UdpHost::new(from, params), UdpHost::new(to, params));
         sender.open(Time::ZERO, &Flow::new(FlowId(0), from, to, Bytes(450), Time::ZERO));
         let end = Time::ZERO + Rate::from_gbps(10).time_for(Bytes(450));

@@ -4,6 +4,9 @@
 //! as fast as its ports take it, one packet of each such flow after the other. Nothing is acknowledged and nothing sent
 //! again, so a flow of which a packet is lost never finishes. Rates count payload.
 //!
+//! A stream's bytes are sent as they come, in packets as full as what has been appended. If all of them are sent when the
+//! application closes the stream, a packet without payload says where it ends. Bytes count as acknowledged when they are sent.
+//!
 //! Cost: a heap operation a packet sent at a rate; a look-up by flow and mostly an extended range a packet received.
 
 mod host;

@@ -2,7 +2,7 @@
 
 use super::UdpHost;
 use crate::parameters;
-use crate::scheme::{Hosts, Info, Make, Plan, Transport, Unfit, View, check_addresses};
+use crate::scheme::{Hosts, Info, Make, Plan, Streams, Transport, Unfit, View, check_addresses};
 use raddle_core::{Bytes, Rate};
 use raddle_wire::udp::Datagram;
 
@@ -18,6 +18,7 @@ pub const TRANSPORT: Transport = Transport {
     },
     make: Make::Hosts(build),
     fluid: None,
+    streams: Streams::Carried,
 };
 
 parameters! {
@@ -32,9 +33,9 @@ parameters! {
 
 fn build(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
     check_addresses(plan.topology, "UDP")?;
-    let params = Params::of(plan.settings);
+    let (params, streams) = (Params::of(plan.settings), plan.streams);
     Ok(Hosts {
-        host: Box::new(move |id| Box::new(UdpHost::new(id, params))),
+        host: Box::new(move |id| Box::new(UdpHost::new(id, params).with_streams(streams))),
         header_bytes: Datagram::LEN as u32,
         mtu: params.payload.into(),
         handshake: false,

@@ -51,6 +51,7 @@ fn simulate(flows: Vec<Flow>, queue: Option<usize>) -> Simulation<Reports> {
     let node = |id| Parts {
         host: topology.is_host(id).then(|| Box::new(UdpHost::new(id, Params::default())) as _),
         forwarder: Some(Box::new(Ecmp::new(id, &paths, 1))),
+        ..Parts::default()
     };
     let port = |_| PortSetup { limit_packets: queue, ..PortSetup::default() };
     let mut simulation = Simulation::new(&topology, node, port, flows, Config::default(), Reports::default());

@@ -3,7 +3,7 @@
 use super::{Group, binomial, bruck, dissemination, pairwise, recursive_doubling, ring};
 use crate::WorkloadError;
 use crate::mpi::step::after;
-use crate::mpi::{Application, Steps};
+use crate::mpi::{Communication, Steps};
 use raddle_core::Duration;
 
 /// An algorithm for a collective operation.
@@ -78,7 +78,7 @@ impl Collective {
     }
 }
 
-impl Application for Collective {
+impl Communication for Collective {
     fn ranks(&self) -> u32 {
         self.ranks
     }

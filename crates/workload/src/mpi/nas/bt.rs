@@ -4,7 +4,7 @@
 use super::{Class, DOUBLE, measured};
 use crate::WorkloadError;
 use crate::mpi::step::after;
-use crate::mpi::{Application, Step, Steps};
+use crate::mpi::{Communication, Step, Steps};
 use raddle_core::Duration;
 use std::iter::once;
 
@@ -128,7 +128,7 @@ impl Bt {
     }
 }
 
-impl Application for Bt {
+impl Communication for Bt {
     fn ranks(&self) -> u32 {
         self.side * self.side
     }

@@ -3,7 +3,7 @@
 use super::{Class, DOUBLE, measured, power_of_two};
 use crate::WorkloadError;
 use crate::mpi::step::after;
-use crate::mpi::{Application, Step, Steps};
+use crate::mpi::{Communication, Step, Steps};
 use raddle_core::Duration;
 use std::iter::once;
 
@@ -113,7 +113,7 @@ impl Cg {
     }
 }
 
-impl Application for Cg {
+impl Communication for Cg {
     fn ranks(&self) -> u32 {
         self.grid_rows * self.grid_columns
     }

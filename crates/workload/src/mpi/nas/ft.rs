@@ -4,7 +4,7 @@ use super::{COMPLEX, Class, measured, power_of_two};
 use crate::WorkloadError;
 use crate::mpi::collectives::{Group, binomial, pairwise};
 use crate::mpi::step::after;
-use crate::mpi::{Application, Steps};
+use crate::mpi::{Communication, Steps};
 use raddle_core::Duration;
 
 /// Points in each dimension and iterations of the classes.
@@ -65,7 +65,7 @@ impl Ft {
     }
 }
 
-impl Application for Ft {
+impl Communication for Ft {
     fn ranks(&self) -> u32 {
         self.planes * self.lines
     }

@@ -5,7 +5,7 @@ use super::{Class, measured, power_of_two};
 use crate::WorkloadError;
 use crate::mpi::collectives::{Group, pairwise, recursive_doubling};
 use crate::mpi::step::after;
-use crate::mpi::{Application, Steps};
+use crate::mpi::{Communication, Steps};
 use raddle_core::Duration;
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ fn share(histograms: &[Vec<u32>], share: u64) -> Vec<usize> {
     (0..buckets).map(&mut owner_of).collect()
 }
 
-impl Application for Is {
+impl Communication for Is {
     fn ranks(&self) -> u32 {
         self.ranks
     }

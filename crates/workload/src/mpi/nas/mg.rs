@@ -5,7 +5,7 @@ use super::{Class, DOUBLE, measured, power_of_two};
 use crate::WorkloadError;
 use crate::mpi::collectives::{Group, recursive_doubling};
 use crate::mpi::step::after;
-use crate::mpi::{Application, Step, Steps};
+use crate::mpi::{Communication, Step, Steps};
 use raddle_core::Duration;
 
 /// Binary logarithm of the points in a dimension, and iterations, of the classes.
@@ -148,7 +148,7 @@ fn tags(axis: usize) -> [u32; 2] {
     [2 * axis as u32, 2 * axis as u32 + 1]
 }
 
-impl Application for Mg {
+impl Communication for Mg {
     fn ranks(&self) -> u32 {
         self.grid.iter().product()
     }

@@ -1,9 +1,9 @@
 use super::{Bt, Cg, Class, Ft, Is, Mg};
 use crate::mpi::testing::{play, sent};
-use crate::mpi::{Amount, Application, Skeleton};
+use crate::mpi::{Amount, Communication, Skeleton};
 
 /// One opening, iteration and closing.
-fn once_round(application: &dyn Application, rank: u32) -> crate::mpi::Steps {
+fn once_round(application: &dyn Communication, rank: u32) -> crate::mpi::Steps {
     let compute = application.compute();
     let opening = application.opening(rank, compute);
     Box::new(opening.chain(application.iteration(rank, compute)).chain(application.closing(rank)))
@@ -13,7 +13,7 @@ fn once_round(application: &dyn Application, rank: u32) -> crate::mpi::Steps {
 fn every_message_meets_its_receive() {
     for bits in [1, 2, 3, 4, 5, 7] {
         let ranks = 1 << bits;
-        let applications: [Box<dyn Application>; 5] = [
+        let applications: [Box<dyn Communication>; 5] = [
             Box::new(Cg::new(Class::S, ranks).unwrap()),
             Box::new(Cg::new(Class::A, ranks).unwrap()),
             Box::new(Ft::new(Class::W, ranks).unwrap()),
@@ -49,7 +49,7 @@ fn ranks_that_a_decomposition_cannot_have_are_refused() {
 /// specs/cee.md §6.5, sizes by arithmetic.
 #[test]
 fn oracle_6_5_sizes_by_arithmetic() {
-    let largest = |application: &dyn Application| {
+    let largest = |application: &dyn Communication| {
         let ranks = 0..application.ranks();
         let sizes = ranks.flat_map(|rank| once_round(application, rank)).flat_map(|step| step.sends);
         sizes.map(|message| message.bytes).max().unwrap()
@@ -87,7 +87,7 @@ fn pencils_are_transposed_twice() {
 
 #[test]
 fn computing_is_all_of_the_time_given_to_it() {
-    let applications: [Box<dyn Application>; 5] = [
+    let applications: [Box<dyn Communication>; 5] = [
         Box::new(Cg::new(Class::A, 16).unwrap()),
         Box::new(Ft::new(Class::A, 16).unwrap()),
         Box::new(Is::new(Class::S, 16).unwrap()),

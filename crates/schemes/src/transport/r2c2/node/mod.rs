@@ -22,8 +22,8 @@ use super::{Params, Policy, PortSet};
 use crate::transport::lids::Lids;
 use crate::transport::reassembly::Receiver;
 use raddle_core::{
-    DropReason, Duration, Flow, FlowKey, Header, Host, Input, LinkId, NodeId, Output, Packet, PortId, Ports,
-    Report, Time,
+    Bytes, DropReason, Duration, Flow, FlowKey, Header, Host, Input, LinkId, NodeId, Output, Packet, PortId,
+    Ports, Report, Time,
 };
 use raddle_wire::r2c2::{DropNotice, Event, EventKind, NoticeReason};
 use std::collections::BTreeSet;
@@ -79,7 +79,10 @@ impl R2c2Node {
             table: FlowTable::new(lasting),
             sender: Sender::new(id, seed),
             receiver: Receiver::default(),
-            arrivals: fabric.params.reliable.then(|| Arrivals::new(fabric.params.window)),
+            arrivals: fabric
+                .params
+                .reliable
+                .then(|| Arrivals::new(fabric.params.window, fabric.params.streams)),
             outbox: Outbox::default(),
             retries: Retries::default(),
             resends: Resends::new(resends.into(), links),
@@ -354,6 +357,8 @@ impl Host for R2c2Node {
                 self.start(now, *flow);
                 self.event_seen(now);
             }
+            Input::Append { flow, bytes } => self.change_stream(flow, bytes, false),
+            Input::Close { flow } => self.change_stream(flow, Bytes(0), true),
             // A damaged hop counter has led it astray.
             Input::Packet { packet, .. }
                 if packet.header.routed().is_some_and(|data| NodeId(data.dst.into()) != self.id) => {}
@@ -382,10 +387,10 @@ impl Host for R2c2Node {
         }
     }
 
-    fn foresee(&self, packet: &Packet) -> Option<*const u8> {
-        match &packet.header {
-            Header::R2c2Event(event) => self.table.whereabouts(event),
-            _ => None,
+    #[inline]
+    fn foresee(&self, packet: &Packet) {
+        if let Header::R2c2Event(event) = &packet.header {
+            self.table.foresee(event);
         }
     }
 
@@ -406,6 +411,10 @@ impl Host for R2c2Node {
                 return output;
             }
         }
+    }
+
+    fn carries_streams(&self) -> bool {
+        self.params().reliable && self.params().streams
     }
 
     fn retransmissions(&self) -> Vec<(FlowKey, u32)> {

@@ -1,8 +1,9 @@
 //! What a node does for reliable flows.
 
 use super::super::arrivals::{Answer, Arrivals, Taken};
+use super::super::sender::Acknowledged;
 use super::R2c2Node;
-use raddle_core::{Header, NodeId, Time};
+use raddle_core::{Bytes, FlowId, Header, NodeId, Report, Time};
 use raddle_wire::r2c2::{Acknowledgement, Data, Event};
 
 impl R2c2Node {
@@ -18,9 +19,9 @@ impl R2c2Node {
         if !is_whole || NodeId(data.dst.into()) != self.id {
             return; // no checksum covers the hop index: it took a wrong turn, or nobody could be answered
         }
-        let Taken { delivered, answer } = arrivals.take(now, data);
-        if let Some(delivered) = delivered {
-            self.outbox.report(delivered);
+        let Taken { in_order, delivered, answer } = arrivals.take(now, data);
+        for report in in_order.into_iter().chain(delivered) {
+            self.outbox.report(report);
         }
         if let Some(answer) = answer {
             self.send_answer(&answer);
@@ -52,8 +53,25 @@ impl R2c2Node {
     }
 
     pub(super) fn take_acknowledgement(&mut self, now: Time, ack: &Acknowledgement) {
-        if let Some(flow) = self.sender.acknowledge(now, ack, self.fabric.params.mtu) {
+        let Acknowledged { advanced_to, finished } =
+            self.sender.acknowledge(now, ack, self.fabric.params.mtu);
+        if let Some(to) = advanced_to.filter(|_| self.fabric.params.streams) {
+            self.outbox.report(Report::Acked { key: ack.data.flow.into(), to });
+        }
+        if let Some(flow) = finished {
             self.finish(now, &flow);
+        }
+    }
+
+    /// The application appends bytes to a stream, or closes it.
+    pub(super) fn change_stream(&mut self, id: FlowId, bytes: Bytes, closes: bool) {
+        if self.sender.change(id, bytes, closes, self.fabric.params.mtu) {
+            return;
+        }
+        let waiting = self.cut_off.iter_mut().chain(self.lids.waiting());
+        if let Some(flow) = waiting.into_iter().find(|flow| flow.is_stream && flow.id == id) {
+            flow.size.0 += bytes.0;
+            flow.is_stream = !closes;
         }
     }
 

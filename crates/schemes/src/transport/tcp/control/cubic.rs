@@ -4,7 +4,7 @@
 //! At the round trips of data centers the function takes seconds to rise, so that the Reno-friendly region rules.
 
 use super::{Acknowledged, CongestionControl, LossSign, Window};
-use crate::scheme::{Info, Make, Transport};
+use crate::scheme::{Info, Make, Streams, Transport};
 use crate::transport::tcp::scheme;
 use raddle_core::Time;
 
@@ -26,6 +26,7 @@ pub const TRANSPORT: Transport = Transport {
     },
     make: Make::Hosts(scheme::build::<Cubic>),
     fluid: Some(scheme::fluid),
+    streams: Streams::Carried,
 };
 
 /// The cubic function's coefficient, in segments a cubic second.

@@ -1,7 +1,7 @@
 //! DCTCP's window (RFC 8257): reduced once a round trip in proportion to the share of bytes that were marked.
 
 use super::{Acknowledged, CongestionControl, LossSign, Window};
-use crate::scheme::{Info, Make, Transport};
+use crate::scheme::{Info, Make, Streams, Transport};
 use crate::transport::tcp::scheme;
 use raddle_wire::Ecn;
 
@@ -23,6 +23,7 @@ pub const TRANSPORT: Transport = Transport {
     },
     make: Make::Hosts(scheme::build::<Dctcp>),
     fluid: Some(scheme::fluid),
+    streams: Streams::Carried,
 };
 
 /// Weight of the newest window in the estimate (`g`, §4.2).

@@ -1,7 +1,7 @@
 //! NewReno's window (RFC 5681).
 
 use super::{Acknowledged, CongestionControl, LossSign, Window};
-use crate::scheme::{Info, Make, Transport};
+use crate::scheme::{Info, Make, Streams, Transport};
 use crate::transport::tcp::scheme;
 
 /// TCP NewReno.
@@ -15,6 +15,7 @@ pub const TRANSPORT: Transport = Transport {
     },
     make: Make::Hosts(scheme::build::<NewReno>),
     fluid: Some(scheme::fluid),
+    streams: Streams::Carried,
 };
 
 /// Slow start, a segment a round trip beyond, half of it after a loss.

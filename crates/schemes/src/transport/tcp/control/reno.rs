@@ -2,7 +2,7 @@
 
 use super::{Acknowledged, CongestionControl, LossSign, NewReno, Window};
 use crate::parameter::{Value, with_defaults};
-use crate::scheme::{Info, Make, Transport};
+use crate::scheme::{Info, Make, Streams, Transport};
 use crate::transport::tcp::scheme::{self, Parameters};
 use raddle_core::Duration;
 
@@ -33,6 +33,7 @@ pub const TRANSPORT: Transport = Transport {
     },
     make: Make::Hosts(scheme::build::<Reno>),
     fluid: Some(scheme::fluid),
+    streams: Streams::Carried,
 };
 
 /// The window of [`NewReno`], whose fast recovery repairs one loss: of several in a window, each is a reason to halve it

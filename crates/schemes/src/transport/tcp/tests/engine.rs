@@ -16,6 +16,7 @@ fn simulation(topology: Topology, queue: usize, flows: Vec<Flow>) -> Simulation<
     let node = |id| Parts {
         host: Some(Box::new(TcpHost::<NewReno>::new(id, Params::default()))),
         forwarder: Some(Box::new(Ecmp::new(id, &paths, 1))),
+        ..Parts::default()
     };
     let port = |_| PortSetup { limit_packets: Some(queue), ..PortSetup::default() };
     let mut simulation = Simulation::new(&topology, node, port, flows, Config::default(), ());

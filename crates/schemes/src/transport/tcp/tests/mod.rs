@@ -6,6 +6,7 @@ mod engine;
 mod pair;
 mod properties;
 mod recovery;
+mod streams;
 mod window;
 
 use super::*;

@@ -4,7 +4,7 @@ use super::Steps;
 use raddle_core::Duration;
 
 /// The communication of a program: what each rank does once, and again and again.
-pub trait Application: std::fmt::Debug + Send + Sync {
+pub trait Communication: std::fmt::Debug + Send + Sync {
     /// Number of ranks.
     fn ranks(&self) -> u32;
 

@@ -1,14 +1,32 @@
 //! Telling the processor what will be read soon.
 
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
 /// Asks for the first cache line of `place`, which is about to be read. Does nothing where that cannot be asked.
 #[inline(always)]
-pub(crate) fn prefetch<T: ?Sized>(place: &T) {
-    prefetch_at(std::ptr::from_ref(place).cast());
+pub fn prefetch<T: ?Sized>(place: &T) {
+    prefetch_lines(place, 1);
+}
+
+/// Asks for all cache lines of `place`, which is about to be read whole.
+#[inline]
+pub fn prefetch_whole<T: ?Sized>(place: &T) {
+    prefetch_lines(place, size_of_val(place).div_ceil(LINE));
+}
+
+/// Asks for so many cache lines from the first byte of `place` on. They may go beyond `place`.
+#[inline(always)]
+pub fn prefetch_lines<T: ?Sized>(place: &T, lines: usize) {
+    let start = std::ptr::from_ref(place).cast::<u8>();
+    for line in 0..lines {
+        ask_for(start.wrapping_add(line * LINE));
+    }
 }
 
 /// Asks for the cache line of an address, whatever is there.
 #[inline(always)]
-pub(crate) fn prefetch_at(place: *const u8) {
+fn ask_for(place: *const u8) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     #[expect(unsafe_code, reason = "the only way to ask")]
     // SAFETY: a prefetch is a hint. It reads and writes nothing that a program could see, and cannot fault.

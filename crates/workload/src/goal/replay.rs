@@ -3,7 +3,7 @@
 use super::Program;
 use super::payloads::Payloads;
 use super::rank::{Account, Outgoing, Rank, Settings};
-use raddle_core::{Bytes, Flow, FlowId, FlowKey, Host, Input, NodeId, Output, Packet, Ports, Report, Time};
+use raddle_core::{Application, Bytes, Flow, FlowId, FlowKey, NodeId, Report, Request, Time};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -49,69 +49,60 @@ impl Job {
     }
 }
 
-/// A host on which a rank runs: the rank's messages are flows of the transport that the host has.
-///
-/// A message is there when the transport has delivered its flow. It reports flows as begun by a program
-/// ([`Report::Began`]), and the end of the program ([`Report::Finished`]).
+/// A rank on a host: the rank's messages are flows of the transport that the host has. A message is there when the transport
+/// has delivered its flow.
 pub struct Replay {
     job: Arc<Job>,
     rank: Rank,
     number: usize,
     node: NodeId,
-    transport: Box<dyn Host>,
     begun: u32,
+    /// Whether the rank has gone as far as it can, and its messages are being handed over.
+    hands_over: bool,
     /// Flows that the transport has not yet named.
-    unnamed: FxHashMap<FlowId, (Flow, Outgoing)>,
+    unnamed: FxHashMap<FlowId, Outgoing>,
     /// Flows at whose end a send has finished, by name.
     sending: FxHashMap<FlowKey, u32>,
-    is_finished: bool,
 }
 
 impl Replay {
-    /// The host of a rank of a job, which speaks by that transport's host.
+    /// A rank of a job.
     ///
     /// # Panics
     /// If the job has no such rank.
     #[must_use]
-    pub fn new(job: Arc<Job>, rank: u32, program: Program, transport: Box<dyn Host>) -> Self {
+    pub fn new(job: Arc<Job>, rank: u32, program: Program) -> Self {
         Self {
             rank: Rank::new(rank, program, job.settings),
             number: rank as usize,
             node: job.nodes[rank as usize],
             job,
-            transport,
             begun: 0,
+            hands_over: false,
             unnamed: FxHashMap::default(),
             sending: FxHashMap::default(),
-            is_finished: false,
         }
     }
 
-    /// Lets the rank go as far as it can, and hands its messages to the transport.
-    fn advance(&mut self, now: Time) {
-        if !self.rank.advance(now) {
-            return;
-        }
-        while let Some(outgoing) = self.rank.next_outgoing() {
-            // Counted down, clear of the workload's own flows.
-            let id = FlowId(u32::MAX - self.begun);
-            self.begun = self.begun.wrapping_add(1);
-            let to = self.job.nodes[outgoing.to as usize];
-            let flow = Flow::new(id, self.node, to, Bytes(outgoing.bytes), now);
-            self.unnamed.insert(id, (flow, outgoing));
-            self.transport.handle(now, Input::Flow(&flow));
-        }
-        *self.job.account(self.number) = self.rank.account();
+    /// The next flow that is to be opened.
+    fn next_flow(&mut self, now: Time) -> Option<Flow> {
+        let outgoing = self.rank.next_outgoing()?;
+        // Counted down, clear of the workload's own flows.
+        let id = FlowId(u32::MAX - self.begun);
+        self.begun = self.begun.wrapping_add(1);
+        let flow = Flow::new(id, self.node, self.job.nodes[outgoing.to as usize], Bytes(outgoing.bytes), now);
+        self.unnamed.insert(id, outgoing);
+        Some(flow)
     }
+}
 
-    /// What the observer is to hear of a report of the transport's.
-    fn hear(&mut self, report: Report) -> Report {
-        match report {
+impl Application for Replay {
+    fn hear(&mut self, _: Time, report: &Report) {
+        match *report {
             Report::Opened { flow, key } => {
-                if let Some((flow, outgoing)) = self.unnamed.remove(&flow) {
+                if let Some(outgoing) = self.unnamed.remove(&flow) {
                     self.job.payloads.put(key, outgoing.message);
                     self.sending.extend(outgoing.send.map(|send| (key, send)));
-                    return Report::Began { key, dst: flow.dst, size: flow.size };
                 }
             }
             Report::Delivered { key, .. } => {
@@ -126,39 +117,23 @@ impl Replay {
             }
             _ => {}
         }
-        report
-    }
-}
-
-impl Host for Replay {
-    fn handle(&mut self, now: Time, input: Input<'_>) {
-        self.transport.handle(now, input);
     }
 
-    fn foresee(&self, packet: &Packet) -> Option<*const u8> {
-        self.transport.foresee(packet)
-    }
-
-    fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output {
-        self.advance(now);
-        let wake = match self.transport.poll(now, ports) {
-            Output::Report(report) => return Output::Report(self.hear(report)),
-            Output::WakeAt(at) => at,
-            Output::Idle => Time::NEVER,
-            send @ Output::Send { .. } => return send,
-        };
-        if self.rank.account().finished.is_some() && !std::mem::replace(&mut self.is_finished, true) {
-            return Output::Report(Report::Finished);
+    fn poll(&mut self, now: Time) -> Request {
+        if !self.hands_over {
+            self.hands_over = self.rank.advance(now);
         }
-        Output::WakeAt(wake.min(self.rank.wake()))
-    }
-
-    fn begins(&self) -> Option<Time> {
-        Some(Time::ZERO)
-    }
-
-    fn retransmissions(&self) -> Vec<(FlowKey, u32)> {
-        self.transport.retransmissions()
+        if self.hands_over {
+            if let Some(flow) = self.next_flow(now) {
+                return Request::Open(flow);
+            }
+            self.hands_over = false;
+            *self.job.account(self.number) = self.rank.account();
+        }
+        match self.rank.account().finished {
+            Some(_) => Request::Finished,
+            None => Request::WakeAt(self.rank.wake()),
+        }
     }
 
     fn waits_for(&self) -> Option<String> {

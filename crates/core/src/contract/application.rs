@@ -1,0 +1,53 @@
+//! What a program on a host is told, and what it may ask for.
+
+use crate::{Bytes, Flow, FlowId, Report, Time};
+
+/// What a program wants next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Request {
+    /// Open a flow from its host. No other flow from there has its number, whether of the workload or of the program, until the
+    /// host has [named](Report::Opened) it.
+    Open(Flow),
+    /// Hand over more bytes of a [stream](Flow::is_stream) that it has opened and not closed.
+    Append {
+        /// The stream.
+        flow: FlowId,
+        /// How many bytes.
+        bytes: Bytes,
+    },
+    /// End a stream that it has opened.
+    Close {
+        /// The stream.
+        flow: FlowId,
+    },
+    /// Nothing now; poll again at this time, or when the host has reported something. [`Time::NEVER`] is [`Request::Idle`].
+    WakeAt(Time),
+    /// Nothing until the host reports something.
+    Idle,
+    /// Nothing more: the program has come to its end.
+    Finished,
+}
+
+/// A program on a host, above whatever transport the host has: it opens flows, and hears what becomes of them. It reads no
+/// clock and no randomness of others, as all parts.
+///
+/// The [node](crate::Node) drives it: it polls the program before it polls the host, each time, and lets the program hear each of
+/// the host's reports.
+pub trait Application: Send {
+    /// When the node polls it for the first time.
+    fn begins(&self) -> Time {
+        Time::ZERO
+    }
+
+    /// The host reports something, of flows that the program opened or of others that begin or end here.
+    fn hear(&mut self, now: Time, report: &Report);
+
+    /// Says what the program wants. The node asks again and again until the answer is [`Request::WakeAt`], [`Request::Idle`] or
+    /// [`Request::Finished`].
+    fn poll(&mut self, now: Time) -> Request;
+
+    /// What the program would still have to hear of to come to its end, in words, if it has not.
+    fn waits_for(&self) -> Option<String> {
+        None
+    }
+}

@@ -1,0 +1,71 @@
+//! A program on a node, driven between the polls of the node's host.
+
+use crate::{Application, Bytes, FlowId, Host, Input, NodeId, Report, Request, Time};
+
+/// A program, and what its node notes about it.
+pub(super) struct Program {
+    pub(super) application: Box<dyn Application>,
+    /// Number, receiver and size of the flows that it has opened and the host has not named.
+    unnamed: Vec<(FlowId, NodeId, Bytes)>,
+    /// When it wants to be polled again.
+    pub(super) wake: Time,
+    end: End,
+}
+
+/// Whether a program has come to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    ToCome,
+    /// It has, and nobody has been told.
+    Reached,
+    Told,
+}
+
+impl Program {
+    pub(super) fn new(application: Box<dyn Application>) -> Self {
+        Self { application, unnamed: Vec::new(), wake: Time::NEVER, end: End::ToCome }
+    }
+
+    /// Lets the program ask the host for all that it wants now.
+    pub(super) fn advance(&mut self, now: Time, host: &mut dyn Host) {
+        self.wake = loop {
+            match self.application.poll(now) {
+                Request::Open(flow) => {
+                    self.unnamed.push((flow.id, flow.dst, flow.size));
+                    host.handle(now, Input::Flow(&flow));
+                }
+                Request::Append { flow, bytes } => host.handle(now, Input::Append { flow, bytes }),
+                Request::Close { flow } => host.handle(now, Input::Close { flow }),
+                Request::WakeAt(at) => break at,
+                Request::Idle => break Time::NEVER,
+                Request::Finished => {
+                    if self.end == End::ToCome {
+                        self.end = End::Reached;
+                    }
+                    break Time::NEVER;
+                }
+            }
+        };
+    }
+
+    /// Lets the program hear a report of the host. Returns what the observer is to hear.
+    pub(super) fn hear(&mut self, now: Time, report: Report) -> Report {
+        self.application.hear(now, &report);
+        if let Report::Opened { flow, key } = report
+            && let Some(place) = self.unnamed.iter().position(|&(id, ..)| id == flow)
+        {
+            let (_, dst, size) = self.unnamed.swap_remove(place);
+            return Report::Began { key, dst, size };
+        }
+        report
+    }
+
+    /// Whether it has come to its end and nobody has been told. The answer is yes once.
+    pub(super) fn takes_leave(&mut self) -> bool {
+        let reached = self.end == End::Reached;
+        if reached {
+            self.end = End::Told;
+        }
+        reached
+    }
+}

@@ -1,0 +1,263 @@
+//! The content of flows: packets count their bytes, and a runtime keeps them here, where a flow begins ([`Outbound`]) and
+//! where it ends ([`Inbound`]).
+//!
+//! Each header says which bytes of which flow its packet holds ([`FlowRange`](raddle_wire::FlowRange)), by the byte or by
+//! the number of the packet. Reports of hosts say when bytes are needed no more at the source
+//! ([`Acked`](raddle_core::Report::Acked)), and which ones the application may have at the destination
+//! ([`InOrder`](raddle_core::Report::InOrder)): so that nothing here knows how a transport puts packets in order.
+//!
+//! Cost: a copy of a packet's payload where it is sent and two where it is received, and an entry of a tree a packet received.
+
+use raddle_core::Bytes;
+use raddle_wire::Position;
+use std::collections::{BTreeMap, VecDeque};
+
+/// What the source of a flow may still have to send.
+#[derive(Debug, Default)]
+pub(crate) struct Outbound {
+    /// Bytes of the flow before those that are kept.
+    from: u64,
+    bytes: VecDeque<u8>,
+    numbered: Numbered,
+}
+
+/// Where packets begin, of flows whose headers number packets: they need not be full.
+#[derive(Debug, Default)]
+struct Numbered {
+    /// The number of the first packet of `begins`.
+    first: u64,
+    begins: VecDeque<u64>,
+    /// Where the next packet will begin.
+    next: u64,
+}
+
+impl Outbound {
+    /// The application hands over more bytes.
+    pub(crate) fn append(&mut self, content: &[u8]) {
+        self.bytes.extend(content);
+    }
+
+    /// Appends to `out` the bytes that a packet holds which says that it holds `len` from `position` on.
+    ///
+    /// # Panics
+    /// If the host sends bytes that the application has not handed over, or that the host needs no more.
+    pub(crate) fn fill(&mut self, position: Position, len: u32, out: &mut Vec<u8>) {
+        let begin = match position {
+            Position::Byte(_) | Position::WrappedByte(_) => position.unwrapped(self.from),
+            Position::Packet(_) => self.numbered.begin(position, len),
+        };
+        let from =
+            begin.checked_sub(self.from).expect("a host sends no bytes that it needs no more") as usize;
+        let to = from + len as usize;
+        assert!(to <= self.bytes.len(), "a host sends only what its application has handed over");
+        out.extend(self.bytes.range(from..to));
+    }
+
+    /// The first `to` bytes of the flow are needed no more.
+    pub(crate) fn acked(&mut self, Bytes(to): Bytes) {
+        let gone = to.saturating_sub(self.from).min(self.bytes.len() as u64);
+        self.bytes.drain(..gone as usize);
+        self.from += gone;
+        self.numbered.forget_before(self.from);
+    }
+
+    /// Bytes that are kept.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+impl Numbered {
+    /// Where the packet of this number begins. The packets of a flow are first sent in the order of their numbers.
+    fn begin(&mut self, position: Position, len: u32) -> u64 {
+        let next = self.first + self.begins.len() as u64;
+        let number = position.unwrapped(next);
+        if number == next {
+            self.begins.push_back(self.next);
+            self.next += u64::from(len);
+        }
+        let place = number.checked_sub(self.first).and_then(|place| self.begins.get(place as usize));
+        *place.expect("a host sends no packets that it needs no more, and numbers those to come one by one")
+    }
+
+    /// Forgets the packets that end at or before byte `from` of the flow.
+    fn forget_before(&mut self, from: u64) {
+        while !self.begins.is_empty() && self.begins.get(1).copied().unwrap_or(self.next) <= from {
+            self.begins.pop_front();
+            self.first += 1;
+        }
+    }
+}
+
+/// What the destination of a flow has received.
+#[derive(Debug, Default)]
+pub(crate) struct Inbound {
+    /// Bytes that the application may have and has not read.
+    ready: Vec<u8>,
+    /// How many of the flow's first bytes the application has or may have, and how many packets, if they are numbered.
+    to: u64,
+    packets: u64,
+    /// What has come in beyond: by its first byte, or by its number.
+    early: BTreeMap<u64, Vec<u8>>,
+    is_numbered: bool,
+}
+
+impl Inbound {
+    /// A packet has come in that says that it holds these bytes from `position` on.
+    pub(crate) fn arrived(&mut self, position: Position, body: &[u8]) {
+        self.is_numbered = matches!(position, Position::Packet(_));
+        let near = if self.is_numbered { self.packets } else { self.to };
+        let at = position.unwrapped(near);
+        let is_new = if self.is_numbered { at >= near } else { at + body.len() as u64 > near };
+        if is_new {
+            self.keep(at, body);
+        }
+    }
+
+    /// Keeps a piece. A repeated segment may begin where another one did, and be longer.
+    fn keep(&mut self, at: u64, body: &[u8]) {
+        if self.early.get(&at).is_none_or(|other| other.len() < body.len()) {
+            self.early.insert(at, body.to_vec());
+        }
+    }
+
+    /// The application may have the first `to` bytes of the flow.
+    ///
+    /// # Panics
+    /// If they have not all come in.
+    pub(crate) fn in_order(&mut self, Bytes(to): Bytes) {
+        while self.to < to {
+            let (at, body) = self.early.pop_first().expect("a host has what it says is in order");
+            let known = if self.is_numbered {
+                assert_eq!(at, self.packets, "a host has what it says is in order");
+                self.packets += 1;
+                0
+            } else {
+                assert!(at <= self.to, "a host has what it says is in order");
+                (self.to - at) as usize
+            };
+            let Some(news) = body.get(known..) else { continue };
+            let (taken, beyond) = news.split_at(news.len().min((to - self.to) as usize));
+            self.ready.extend_from_slice(taken);
+            self.to += taken.len() as u64;
+            if !beyond.is_empty() {
+                self.keep(self.to, beyond);
+            }
+        }
+        while !self.is_numbered
+            && let Some(first) = self.early.first_entry()
+            && first.key() + first.get().len() as u64 <= to
+        {
+            first.remove();
+        }
+    }
+
+    /// The bytes that the application may have and has not read.
+    pub(crate) fn read(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.ready)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sent(outbound: &mut Outbound, position: Position, len: u32) -> Vec<u8> {
+        let mut out = Vec::new();
+        outbound.fill(position, len, &mut out);
+        out
+    }
+
+    #[test]
+    fn a_source_keeps_what_is_not_acknowledged() {
+        let mut outbound = Outbound::default();
+        outbound.append(b"abc");
+        outbound.append(b"");
+        outbound.append(b"defg");
+        assert_eq!(sent(&mut outbound, Position::Byte(1), 4), b"bcde");
+        outbound.acked(Bytes(3));
+        outbound.acked(Bytes(2));
+        assert_eq!(sent(&mut outbound, Position::WrappedByte(3), 4), b"defg");
+        outbound.acked(Bytes(7));
+        assert_eq!(outbound.len(), 0);
+    }
+
+    #[test]
+    #[should_panic(expected = "only what its application has handed over")]
+    fn a_host_that_sends_more_than_it_has_is_found_out() {
+        let mut outbound = Outbound::default();
+        outbound.append(b"abc");
+        sent(&mut outbound, Position::Byte(2), 2);
+    }
+
+    #[test]
+    fn numbered_packets_need_not_be_full() {
+        let mut outbound = Outbound::default();
+        outbound.append(b"abcdef");
+        let first = [(0, 1), (1, 3), (2, 2)].map(|(n, len)| sent(&mut outbound, Position::Packet(n), len));
+        assert_eq!(first, [&b"a"[..], b"bcd", b"ef"]);
+        outbound.acked(Bytes(1));
+        assert_eq!(sent(&mut outbound, Position::Packet(1), 3), b"bcd");
+        outbound.acked(Bytes(6));
+        outbound.append(b"g");
+        assert_eq!(sent(&mut outbound, Position::Packet(3), 1), b"g");
+        assert_eq!(outbound.numbered.begins.len(), 1);
+    }
+
+    #[test]
+    fn a_repeat_may_be_cut_in_another_way() {
+        let mut inbound = Inbound::default();
+        inbound.arrived(Position::Byte(4), b"efgh");
+        inbound.arrived(Position::Byte(0), b"ab");
+        inbound.in_order(Bytes(2));
+        assert_eq!(inbound.read(), b"ab");
+        inbound.arrived(Position::Byte(0), b"abcdef");
+        inbound.in_order(Bytes(5));
+        assert_eq!(inbound.read(), b"cde");
+        inbound.in_order(Bytes(8));
+        assert_eq!(inbound.read(), b"fgh");
+        inbound.arrived(Position::Byte(3), b"def");
+        assert!(inbound.early.is_empty(), "all of it was read");
+    }
+
+    proptest! {
+        #[test]
+        fn content_is_the_same_at_both_ends(
+            content in prop::collection::vec(any::<u8>(), 1..400),
+            cuts in prop::collection::vec(1_usize..50, 1..60),
+            order in Just((0..60_usize).collect::<Vec<_>>()).prop_shuffle(),
+            is_numbered in any::<bool>(),
+        ) {
+            let mut outbound = Outbound::default();
+            let mut inbound = Inbound::default();
+            outbound.append(&content);
+            let (mut packets, mut from) = (Vec::new(), 0);
+            for (number, cut) in cuts.into_iter().cycle().enumerate() {
+                let len = cut.min(content.len() - from);
+                if len == 0 || packets.len() == 60 {
+                    break;
+                }
+                let position = if is_numbered { Position::Packet(number as u32) } else { Position::WrappedByte(from as u32) };
+                packets.push((position, from..from + len, sent(&mut outbound, position, len as u32)));
+                from += len;
+            }
+            let mut here = vec![false; packets.len()];
+            let mut read = Vec::new();
+            for place in order.into_iter().filter(|&place| place < packets.len()) {
+                inbound.arrived(packets[place].0, &packets[place].2);
+                here[place] = true;
+                let in_order = here.iter().take_while(|&&is_here| is_here).count();
+                if in_order > 0 {
+                    let to = Bytes(packets[in_order - 1].1.end as u64);
+                    inbound.in_order(to);
+                    outbound.acked(to);
+                }
+                read.extend(inbound.read());
+            }
+            prop_assert_eq!(&read, &content[..from]);
+            prop_assert_eq!(outbound.len(), content.len() - from);
+            prop_assert!(outbound.numbered.begins.is_empty());
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Streams in lockstep: an application outside opens them, hands over bytes, and reads at the other end what has come.
+
+use super::{Fabric, Lockstep};
+use crate::content::{Inbound, Outbound};
+use raddle_core::{Bytes, Flow, FlowId, FlowKey, NodeId, Observer, Packet, Report};
+use raddle_wire::FlowRange;
+use std::collections::BTreeMap;
+
+/// Why a stream could not be opened or changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum StreamError {
+    /// The host of the stream's source carries none.
+    #[error("the transport at node {0} carries no streams")]
+    NotCarried(NodeId),
+    /// Another stream has been opened under this number.
+    #[error("another stream has the number {0}")]
+    Taken(FlowId),
+    /// No stream has been opened under this number.
+    #[error("no stream has the number {0}")]
+    Unknown(FlowId),
+    /// The application has closed the stream.
+    #[error("stream {0} is closed")]
+    Closed(FlowId),
+}
+
+/// All streams that were opened.
+#[derive(Default)]
+pub(super) struct Streams {
+    /// By number.
+    all: BTreeMap<FlowId, Stream>,
+    /// The streams whose packets have this name, until they are closed and delivered.
+    by_key: BTreeMap<FlowKey, FlowId>,
+}
+
+/// A stream, at both ends.
+struct Stream {
+    src: NodeId,
+    outbound: Outbound,
+    inbound: Inbound,
+    /// Whether the application has not closed it.
+    is_open: bool,
+    /// Whether the source has closed it, and whether the destination has delivered it.
+    is_done: [bool; 2],
+}
+
+impl Stream {
+    fn new(src: NodeId) -> Self {
+        let (outbound, inbound) = (Outbound::default(), Inbound::default());
+        Self { src, outbound, inbound, is_open: true, is_done: [false; 2] }
+    }
+}
+
+impl Streams {
+    /// The bytes of a stream that a packet holds, if it holds any.
+    pub(super) fn range(&self, packet: &Packet) -> Option<FlowRange> {
+        if self.by_key.is_empty() {
+            return None;
+        }
+        packet.range().filter(|range| self.by_key.contains_key(&range.key))
+    }
+
+    fn of(&mut self, key: FlowKey) -> Option<&mut Stream> {
+        self.all.get_mut(self.by_key.get(&key)?)
+    }
+
+    /// Appends to `out` the bytes that the host of a stream's source sends.
+    pub(super) fn fill(&mut self, range: &FlowRange, out: &mut Vec<u8>) {
+        if let Some(stream) = self.of(range.key) {
+            stream.outbound.fill(range.position, range.len, out);
+        }
+    }
+
+    /// A packet has come in at a stream's destination.
+    pub(super) fn arrived(&mut self, range: &FlowRange, body: &[u8]) {
+        if let Some(stream) = self.of(range.key) {
+            stream.inbound.arrived(range.position, body);
+        }
+    }
+
+    pub(super) fn reported(&mut self, report: &Report) {
+        match *report {
+            Report::Opened { flow, key } if self.all.contains_key(&flow) => {
+                self.by_key.insert(key, flow);
+            }
+            Report::Acked { key, to } => {
+                if let Some(stream) = self.of(key) {
+                    stream.outbound.acked(to);
+                }
+            }
+            Report::InOrder { key, to } => {
+                if let Some(stream) = self.of(key) {
+                    stream.inbound.in_order(to);
+                }
+            }
+            Report::Closed { key, .. } => self.end(key, 0),
+            Report::Delivered { key, .. } => self.end(key, 1),
+            _ => {}
+        }
+    }
+
+    /// One end of a stream is done. After the other, its name may be given to another flow.
+    fn end(&mut self, key: FlowKey, which: usize) {
+        if let Some(stream) = self.of(key) {
+            stream.is_done[which] = true;
+            if stream.is_done == [true; 2] {
+                self.by_key.remove(&key);
+            }
+        }
+    }
+}
+
+impl<O: Observer> Lockstep<O> {
+    /// Opens a stream now, whatever its [start](Flow::start) says. Its number must be that of no flow of the list with which
+    /// the runtime was made.
+    ///
+    /// # Errors
+    /// [`StreamError`], if the number is another stream's or the source's host carries no streams.
+    ///
+    /// # Panics
+    /// If the flow is no stream, or has bytes at the start: [`append`](Self::append) hands them over.
+    pub fn open(&mut self, flow: &Flow) -> Result<(), StreamError> {
+        assert!(flow.is_stream && flow.size == Bytes(0), "the bytes of a stream are appended to it");
+        let node = &mut self.nodes[flow.src.index()];
+        if !node.carries_streams() {
+            return Err(StreamError::NotCarried(flow.src));
+        }
+        let streams = &mut self.fabric.streams.all;
+        if streams.contains_key(&flow.id) {
+            return Err(StreamError::Taken(flow.id));
+        }
+        streams.insert(flow.id, Stream::new(flow.src));
+        node.start(&mut self.fabric, flow);
+        Ok(())
+    }
+
+    /// Hands over more bytes of a stream, now.
+    ///
+    /// # Errors
+    /// [`StreamError`], if there is no such stream or it is closed. Nothing is sent then.
+    pub fn append(&mut self, stream: FlowId, content: &[u8]) -> Result<(), StreamError> {
+        let (state, src) = self.fabric.open_stream(stream)?;
+        state.outbound.append(content);
+        self.nodes[src.index()].append(&mut self.fabric, stream, Bytes(content.len() as u64));
+        Ok(())
+    }
+
+    /// Ends a stream behind the last of its bytes, now.
+    ///
+    /// # Errors
+    /// [`StreamError`], if there is no such stream or it is closed.
+    pub fn close(&mut self, stream: FlowId) -> Result<(), StreamError> {
+        let (state, src) = self.fabric.open_stream(stream)?;
+        state.is_open = false;
+        self.nodes[src.index()].close(&mut self.fabric, stream);
+        Ok(())
+    }
+
+    /// Takes the bytes of a stream that its destination has received in order and nobody has read.
+    ///
+    /// # Errors
+    /// [`StreamError`], if there is no such stream.
+    pub fn read(&mut self, stream: FlowId) -> Result<Vec<u8>, StreamError> {
+        let state = self.fabric.streams.all.get_mut(&stream);
+        Ok(state.ok_or(StreamError::Unknown(stream))?.inbound.read())
+    }
+
+    /// Bytes of a stream that its source keeps, because they are not acknowledged.
+    ///
+    /// # Errors
+    /// [`StreamError`], if there is no such stream.
+    pub fn unacknowledged(&self, stream: FlowId) -> Result<usize, StreamError> {
+        let state = self.fabric.streams.all.get(&stream);
+        Ok(state.ok_or(StreamError::Unknown(stream))?.outbound.len())
+    }
+}
+
+impl<O> Fabric<O> {
+    /// A stream that is open, and its source.
+    fn open_stream(&mut self, stream: FlowId) -> Result<(&mut Stream, NodeId), StreamError> {
+        let state = self.streams.all.get_mut(&stream).ok_or(StreamError::Unknown(stream))?;
+        if !state.is_open {
+            return Err(StreamError::Closed(stream));
+        }
+        let src = state.src;
+        Ok((state, src))
+    }
+}
