@@ -3,8 +3,8 @@
 use crate::prefetch::{prefetch, prefetch_at};
 use crate::wire::Wire;
 use raddle_core::{
-    Admit, Bytes, Duration, LinkFlowControl, LinkNoise, LinkStats, Packet, Paused, PortAgent, PortId, Queue,
-    Rate, Signal, Time,
+    Admit, Bytes, Duration, LinkFlowControl, LinkNoise, LinkStats, Packet, Paused, PortAgent, PortId,
+    PortState, Queue, Rate, Signal, Time,
 };
 use raddle_topology::{Link, LinkLayer};
 use std::collections::VecDeque;
@@ -203,6 +203,34 @@ impl Served {
             wake: Time::NEVER,
             drained_at: Time::ZERO,
         }
+    }
+
+    /// A packet has joined the queue, which takes `time` to leave. Returns the bytes that wait or are in service.
+    #[inline]
+    pub(crate) fn joined(
+        &mut self,
+        now: Time,
+        size: u32,
+        time: Duration,
+        port: &mut Port,
+        state: &mut PortState,
+    ) -> u64 {
+        self.waiting += u64::from(size);
+        port.free_at = port.free_at.max(now) + time;
+        state.set_drains_at(port.free_at);
+        state.set_waiting(Bytes(self.waiting));
+        debug_assert_eq!(self.waiting, self.queue.bytes().0);
+        self.bytes(now)
+    }
+
+    /// The queue has given up a packet, which would have taken `time` to leave.
+    pub(crate) fn given_up(&mut self, size: u32, time: Duration, port: &mut Port, state: &mut PortState) {
+        self.waiting -= u64::from(size);
+        debug_assert_eq!(self.waiting, self.queue.bytes().0, "the packet has left the queue");
+        let sooner = Time::ZERO + port.free_at.since(Time::ZERO + time);
+        port.free_at = sooner.max(self.free_at);
+        state.set_drains_at(port.free_at);
+        state.set_waiting(Bytes(self.waiting));
     }
 
     /// Gives back the memory of what has left by now, until flow control has something to say.

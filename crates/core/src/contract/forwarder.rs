@@ -23,7 +23,7 @@ pub enum Verdict {
 /// Why a packet was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DropReason {
-    /// The egress queue was full.
+    /// The egress queue was full: it refused the packet, or gave it up for another.
     QueueFull,
     /// The egress link was down, or went down under the packet.
     LinkDown,

@@ -16,6 +16,7 @@ pub trait PortAgent: Send {
     fn dequeue(&mut self, _now: Time, _packet: &mut Packet, _port: &PortState) {}
 
     /// The last bit of a packet of that [class](crate::Packet::class) and so many bytes that was [queued](Self::enqueue) has left,
-    /// or it was lost: the queue had no room for it, or the link went down.
+    /// or it was lost: the queue had no room for it or gave it up, or the link went down. A packet that is cut to its header
+    /// leaves whole, and is queued again.
     fn left(&mut self, _now: Time, _class: Class, _size: u32) {}
 }

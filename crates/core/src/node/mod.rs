@@ -279,6 +279,16 @@ impl<R: Runtime> Node<R> {
         self.tell(runtime.now(), Input::Dropped { packet: &packet, port, reason })
     }
 
+    /// Cuts a packet that waits for a port, or is to do so, to its header. Returns false if its transport has no such
+    /// packets: it is then [lost](Self::lose).
+    #[cold]
+    pub fn trim(&mut self, runtime: &mut R, slot: &mut R::Slot) -> bool {
+        let (packet, _) = runtime.packet(&self.place, slot);
+        let Some(bytes) = packet.trim() else { return false };
+        runtime.totals().count_trimmed(bytes);
+        true
+    }
+
     /// Lets the host do all it wants to do now.
     pub fn poll(&mut self, runtime: &mut R) {
         while let Some(host) = &mut self.parts.host {

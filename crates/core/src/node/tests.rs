@@ -2,9 +2,71 @@
 
 use super::*;
 use crate::{Bytes, Duration, FlowId, FlowKey, Header, NodeId, PortState, Rate};
+use raddle_wire::extension::{ExtensionHeader, PREFIX, prefix};
 use raddle_wire::tcp::Segment;
+use raddle_wire::{Ends, Error, HeaderInfo};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// A header of another crate, whose packets can be trimmed.
+#[derive(Debug, Clone, PartialEq)]
+struct Note {
+    plen: u16,
+}
+
+impl ExtensionHeader for Note {
+    const NUMBER: u16 = 1;
+}
+
+impl HeaderInfo for Note {
+    fn ends(&self) -> Ends {
+        Ends::new(0_u32, 1_u32)
+    }
+
+    fn trim(&mut self) -> bool {
+        self.plen = 0;
+        true
+    }
+
+    fn payload_len(&self) -> usize {
+        self.plen.into()
+    }
+
+    fn wire_len(&self) -> usize {
+        PREFIX + 2
+    }
+
+    fn encode_header(&self, _: &[u8], out: &mut Vec<u8>) {
+        out.extend(prefix::<Self>());
+        out.extend(self.plen.to_be_bytes());
+    }
+
+    fn is_in(bytes: &[u8]) -> bool {
+        bytes.starts_with(&prefix::<Self>())
+    }
+
+    fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
+        match bytes[PREFIX..] {
+            [high, low, ..] => Ok((Self { plen: u16::from_be_bytes([high, low]) }, PREFIX + 2)),
+            _ => Err(Error::Truncated { have: bytes.len(), need: PREFIX + 2 }),
+        }
+    }
+}
+
+/// What a packet is cut to has the bytes that it is charged for: here 2 more than the fields take.
+#[test]
+fn what_a_packet_is_cut_to_is_its_header() {
+    let mut packet = Packet::new(1_007, Header::from(Note { plen: 1_000 }));
+    assert_eq!(packet.trim(), Some(1_000));
+    assert_eq!((packet.size, packet.payload()), (7, 0));
+    let mut bytes = Vec::new();
+    Packet { size: 5, ..packet }.encode(&mut bytes);
+    assert_eq!(bytes.len(), 5);
+    let segment = Packet::new(140, Header::Tcp(Segment { plen: 100, ..Segment::default() }));
+    let mut other = segment.clone();
+    assert_eq!(other.trim(), None);
+    assert_eq!(other, segment);
+}
 
 /// What the parts hear and what the runtime is asked for. Packets are named by their numbers.
 #[derive(Debug, Clone, PartialEq)]
@@ -123,6 +185,10 @@ struct Fake {
     totals: Totals,
     ports: [PortState; 3],
     full: Option<PortId>,
+    /// What the queue gives up for the next packet, and the ports by which it came.
+    gives_up: Vec<(Packet, Option<PortId>)>,
+    /// What the queue cuts for the next packet.
+    cuts: Option<Packet>,
     /// Packets for the host that are still coming in.
     coming: Option<Vec<Packet>>,
     log: Log,
@@ -166,8 +232,17 @@ impl Runtime for Fake {
         if self.full == Some(out) {
             return node.lose(self, packet, arrival, Some(out), DropReason::QueueFull);
         }
+        let mut due = false;
+        for (other, came_by) in std::mem::take(&mut self.gives_up) {
+            due |= node.lose(self, other, came_by, Some(out), DropReason::QueueFull);
+        }
+        if let Some(mut other) = self.cuts.take()
+            && !node.trim(self, &mut other)
+        {
+            due |= node.lose(self, other, None, Some(out), DropReason::QueueFull);
+        }
         self.log.push(Leaves(number(&packet), arrival, out));
-        false
+        due
     }
 
     fn lost(&mut self, (): &(), out: Option<PortId>, packet: &Packet, why: DropReason) {
@@ -223,8 +298,16 @@ fn node(outputs: Vec<Output>, forwarder: Option<Verdicts>) -> (Node<Fake>, Fake)
         forwarder.map(|forwarder| Box::new(Verdicts { log: log.clone(), ..forwarder }) as Box<dyn Forwarder>);
     let port = PortState::idle(Rate::from_gbps(10));
     let parts = Parts { host: Some(Box::new(host)), forwarder };
-    let runtime =
-        Fake { now: ns(10), totals: Totals::default(), ports: [port; 3], full: None, coming: None, log };
+    let runtime = Fake {
+        now: ns(10),
+        totals: Totals::default(),
+        ports: [port; 3],
+        full: None,
+        gives_up: Vec::new(),
+        cuts: None,
+        coming: None,
+        log,
+    };
     (Node::new(parts, ()), runtime)
 }
 
@@ -366,6 +449,35 @@ fn a_host_is_polled_when_a_port_loses_a_packet_that_it_relays() {
     runtime.full = Some(PortId(2));
     node.arrived(&mut runtime, packet(1), BY);
     assert_eq!(runtime.log.take().last(), Some(&Polled));
+}
+
+#[test]
+fn packets_that_give_way_are_lost_as_what_they_are_before_the_host_is_polled_once() {
+    let forwarder = says([Verdict::Forward(PortId(2))]);
+    let forwarder = forwarder.map(|part| Verdicts { hears_of_departures: true, ..part });
+    let (mut node, mut runtime) = node(vec![], forwarder);
+    runtime.gives_up = vec![(packet(7), Some(BY)), (packet(8), None)];
+    node.arrived(&mut runtime, packet(1), PortId(0));
+    let (out, why) = (PortId(2), DropReason::QueueFull);
+    let relayed = [Lost(7, Some(out), why), Departed(7, BY), Answers(BY, Signal(7)), Dropped(7, out, why)];
+    let own = [Lost(8, Some(out), why), Dropped(8, out, why), Leaves(1, Some(PortId(0)), out), Polled];
+    assert_eq!(runtime.log.take()[1..], [relayed, own].concat());
+    assert_eq!((runtime.totals.dropped, runtime.totals.drops.queue_full), (2, 2));
+}
+
+#[test]
+fn a_packet_that_is_cut_stays_and_one_that_cannot_be_cut_is_lost() {
+    let (mut node, mut runtime) = node(vec![], None);
+    let cut = Packet::new(1_007, Header::from(Note { plen: 1_000 }));
+    assert_eq!(cut.clone().trim(), Some(1_000));
+    runtime.cuts = Some(cut.clone());
+    node.send(&mut runtime, packet(1), None);
+    let Totals { dropped, dropped_bytes, trimmed, .. } = runtime.totals;
+    assert_eq!((dropped, dropped_bytes, trimmed), (0, 1_000, 1), "the payload is lost, the packet is not");
+    runtime.cuts = Some(packet(2));
+    assert!(node.send(&mut runtime, packet(3), None), "the host is due a poll");
+    let Totals { dropped, dropped_bytes, trimmed, .. } = runtime.totals;
+    assert_eq!((dropped, dropped_bytes, trimmed), (1, 1_100, 1));
 }
 
 #[test]
