@@ -158,6 +158,8 @@ pub(crate) struct Served {
     /// When the host will have taken all that has come in for it.
     pub(crate) drained_at: Time,
     pub(crate) agent: Option<Box<dyn PortAgent>>,
+    /// When the agent ticks; [`Time::NEVER`] if it has to be asked, [`Time::ZERO`] if it never has to.
+    pub(crate) tick: Time,
     /// What somebody wants to hear of.
     pub(crate) serving: Option<InService>,
 }
@@ -188,6 +190,10 @@ impl Served {
     ) -> Self {
         Self {
             may_pass: agent.is_none() && queue.may_be_passed(),
+            tick: match &agent {
+                Some(agent) if agent.has_timer() => Time::NEVER,
+                _ => Time::ZERO,
+            },
             queue,
             agent,
             flow_control,

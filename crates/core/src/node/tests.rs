@@ -82,6 +82,7 @@ enum Seen {
     // The forwarder:
     Asked(u32, Option<PortId>),
     Departed(u32, PortId),
+    Ticked,
     Told(LinkId, bool),
     // The runtime:
     Leaves(u32, Option<PortId>, PortId),
@@ -89,6 +90,7 @@ enum Seen {
     Reported(Report),
     WakeAt(u64),
     Answers(PortId, Signal),
+    TickAt(u64),
 }
 use Seen::*;
 
@@ -140,6 +142,8 @@ impl Host for Script {
 struct Verdicts {
     verdicts: VecDeque<Verdict>,
     own: VecDeque<(Packet, PortId)>,
+    /// When it ticks.
+    ticks: VecDeque<Time>,
     hears_of_departures: bool,
     log: Log,
 }
@@ -159,6 +163,16 @@ impl Forwarder for Verdicts {
 
     fn originate(&mut self) -> Option<(Packet, PortId)> {
         self.own.pop_front()
+    }
+
+    fn next_tick(&self) -> Time {
+        self.ticks.front().copied().unwrap_or(Time::NEVER)
+    }
+
+    fn tick(&mut self, _: Time, ports: &Ports<'_>) {
+        assert_eq!(ports.0.len(), 3);
+        self.log.push(Ticked);
+        self.ticks.pop_front();
     }
 
     fn hears_of_departures(&self) -> bool {
@@ -255,6 +269,10 @@ impl Runtime for Fake {
 
     fn wake_at(&mut self, (): &(), at: Time) {
         self.log.push(WakeAt(at.as_ps() / 1_000));
+    }
+
+    fn tick_at(&mut self, (): &(), at: Time) {
+        self.log.push(TickAt(at.as_ps() / 1_000));
     }
 
     fn signal(&mut self, (): &(), port: PortId, signal: Signal) {
@@ -499,6 +517,45 @@ fn the_latest_wish_to_wake_is_the_one_that_counts() {
     runtime.now = ns(40);
     node.woken(&mut runtime);
     assert_eq!((runtime.log.take(), node.wake()), (vec![], Time::NEVER), "a stale wish wakes nobody");
+}
+
+#[test]
+fn a_forwarder_ticks_when_it_wants_to_and_sends_what_it_has() {
+    let ticks = [20, 30].map(ns).into();
+    let own = [(packet(8), PortId(1))].into();
+    let (mut node, mut runtime) = node(vec![], Some(Verdicts { ticks, own, ..Verdicts::default() }));
+    assert_eq!(node.tick(), ns(20), "the runtime asks for the first tick");
+    node.ticked(&mut runtime);
+    assert_eq!(runtime.log.take(), [], "not yet");
+    runtime.now = ns(21);
+    node.ticked(&mut runtime);
+    assert_eq!(
+        runtime.log.take(),
+        [Ticked, Leaves(8, None, PortId(1)), TickAt(30)],
+        "a real clock may be late"
+    );
+    runtime.now = ns(30);
+    node.ticked(&mut runtime);
+    assert_eq!((runtime.log.take(), node.tick()), (vec![Ticked], Time::NEVER));
+    node.ticked(&mut runtime);
+    assert_eq!(runtime.log.take(), [], "nothing is to come");
+}
+
+#[test]
+fn a_forwarder_that_sends_is_asked_when_it_ticks() {
+    for verdict in [Verdict::Answer(PortId(0)), Verdict::Absorb] {
+        let ticks: VecDeque<Time> = [50, 90].map(ns).into();
+        let forwarder = Verdicts { ticks, verdicts: [verdict, verdict].into(), ..Verdicts::default() };
+        let (mut node, mut runtime) = node(vec![], Some(forwarder));
+        node.tick = ns(60);
+        node.arrived(&mut runtime, packet(1), BY);
+        assert_eq!(runtime.log.take().last(), Some(&TickAt(50)), "sooner than the runtime knows");
+        node.arrived(&mut runtime, packet(1), BY);
+        assert!(!runtime.log.take().contains(&TickAt(50)), "the runtime knows");
+        runtime.now = ns(60);
+        node.ticked(&mut runtime);
+        assert_eq!(runtime.log.take(), [Ticked, TickAt(90)]);
+    }
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use super::Partition;
 use super::fabric::Fabric;
-use crate::events::{Event, Kind};
+use crate::events::{Event, EventQueue, Kind};
 use crate::mail::Content;
-use crate::port::{Departure, InService};
+use crate::port::{Departure, InService, Served};
 use crate::slab::Origin;
 use raddle_core::{Admit, Bytes, DropReason, Duration, LinkId, Node, PortId, Signal, Time};
 
@@ -49,8 +49,13 @@ impl Fabric {
             }
             return false;
         }
-        let notice =
-            served.agent.as_mut().and_then(|agent| agent.enqueue(now, packet, &self.links.states[link]));
+        let mut notice = None;
+        if let Some(agent) = &mut served.agent {
+            notice = agent.enqueue(now, packet, &self.links.states[link]);
+            if served.tick == Time::NEVER {
+                expect_tick(served, link, &mut self.events);
+            }
+        }
         let mut due = false;
         match served.queue.push(now, slot, packet) {
             Admit::Take => {
@@ -307,7 +312,30 @@ impl Fabric {
     }
 }
 
+/// Asks the agent of a served port when it ticks.
+#[cold]
+fn expect_tick(served: &mut Served, link: usize, events: &mut EventQueue) {
+    served.tick = served.agent.as_ref().map_or(Time::NEVER, |agent| agent.next_tick());
+    if served.tick < Time::NEVER {
+        events.push(Event::new(served.tick, Kind::PortTick, link as u32));
+    }
+}
+
 impl Partition {
+    /// The agent of a served port ticks.
+    pub(super) fn port_ticks(&mut self, link: u32) {
+        let Fabric { now, links, events, .. } = &mut self.fabric;
+        let (now, index) = (*now, link as usize);
+        let Some(served) = links.specials[index].as_mut().and_then(|special| special.served.as_mut()) else {
+            return;
+        };
+        let Some(agent) = &mut served.agent else { return };
+        debug_assert_eq!(served.tick, now, "an agent has one tick to come");
+        agent.tick(now, &links.states[index]);
+        debug_assert!(agent.next_tick() > now, "a tick is to come");
+        expect_tick(served, index, events);
+    }
+
     /// The transmission of a served port ends.
     pub(super) fn transmission_ends(&mut self, link: u32) {
         let Self { nodes, fabric, .. } = self;

@@ -42,6 +42,9 @@ pub(crate) fn at_rest(
         if node.wake() < Time::NEVER {
             assembly.event(Event::new(node.wake(), Kind::Wake, id.0));
         }
+        if node.tick() < Time::NEVER {
+            assembly.event(Event::new(node.tick(), Kind::Tick, id.0));
+        }
         assembly.node(node);
     }
     for from in plan.topology.nodes() {
@@ -158,14 +161,14 @@ impl<'a> Assembly<'a> {
                 return;
             }
             Kind::Flow => return,
-            Kind::Wake => {
+            Kind::Wake | Kind::Tick => {
                 let node = NodeId(id);
                 let event = Event::new(time, kind, self.division.place(node));
                 self.partitions[self.division.home(node)].fabric.events.push(event);
                 return;
             }
             Kind::Arrival | Kind::Tail | Kind::Signal => self.division.home(link().to),
-            Kind::Sent | Kind::FlowControl => self.division.home(link().from),
+            Kind::Sent | Kind::FlowControl | Kind::PortTick => self.division.home(link().from),
         };
         let place = self.division.place_of_link(number, LinkId(id));
         self.partitions[number].fabric.events.push(Event::new(time, kind, place));
