@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 fn main() {
     let papers = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../../papers");
     let mut table = String::from("&[\n");
-    for paper in sorted(&papers, |path| path.is_dir()) {
+    for paper in sorted(&papers, Path::is_dir) {
         // A folder counts as changed when a file in it comes, goes or changes.
         println!("cargo::rerun-if-changed={}", paper.display());
         for figure in sorted(&paper, |path| path.extension().is_some_and(|end| end == "toml")) {

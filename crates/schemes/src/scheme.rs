@@ -1,8 +1,8 @@
 //! What a scheme declares: its name and words, its parameters, and the functions that build its parts.
 
 use crate::fluid::{Sharing, Spread};
-use crate::parameter::{Parameter, Settings};
-use crate::routing::reordering::{self, Reordering};
+use crate::parameter::{Parameter, Settings, Value};
+use crate::routing::reordering::{Hold, Reordering};
 use raddle_core::{Duration, Forwarder, Host, LinkFlowControl, LinkId, NodeId, Parts, PortAgent, Queue};
 use raddle_topology::dependencies::describe;
 use raddle_topology::{Topology, routing as paths};
@@ -211,8 +211,7 @@ pub struct Hosts {
 }
 
 /// How switches pass packets on, whatever the hosts say to each other: on shortest paths, which
-/// [`Transport::check_lossless`] relies on. One that sends packets of a flow over several
-/// paths declares the parameter [`reordering::HOLD`], and its hosts put them back in order.
+/// [`Transport::check_lossless`] relies on.
 #[derive(Debug, Clone, Copy)]
 pub struct Routing {
     /// What it is.
@@ -221,6 +220,9 @@ pub struct Routing {
     pub build: fn(&Plan<'_>) -> Result<Forwarders, Unfit>,
     /// How a flow spreads over links as a fluid, by the routing's parameters.
     pub spread: fn(&Settings) -> Spread,
+    /// How receivers hold back segments that overtook others, by the routing's parameters; `None` if they do not, as with a
+    /// routing that keeps a flow on one path.
+    pub hold: fn(&Settings) -> Option<Hold>,
 }
 
 /// Flow control of links: one that keeps packets from being lost for want of memory.
@@ -305,7 +307,7 @@ impl Hosts {
         let Self { mut host, header_bytes, mtu, handshake, hear_of_departures } = self;
         let mut forwarder = (routing.build)(plan)?;
         let topology = Arc::clone(plan.topology);
-        let hold = reordering::hold(plan.settings);
+        let hold = (routing.hold)(plan.settings);
         let mut ordered = move |id| match hold {
             Some(hold) => Box::new(Reordering::new(host(id), hold)),
             None => host(id),
@@ -335,7 +337,13 @@ impl Transport {
         let name = self.info.name;
         match self.streams {
             Streams::Carried => Ok(()),
-            Streams::With(flag) if settings.flag(flag) => Ok(()),
+            Streams::With(flag)
+                if settings
+                    .iter()
+                    .any(|(parameter, value)| parameter.name == flag && value == Value::Flag(true)) =>
+            {
+                Ok(())
+            }
             Streams::With(flag) => Err(Unfit {
                 key: format!("scheme.{name}.{flag}"),
                 problem: format!("`{name}` carries flows of unknown size only with `{flag}`"),

@@ -6,7 +6,8 @@
 //!
 //! Cost a packet: one slot, 16 bytes.
 
-use crate::parameter::{Parameter, Settings, Value};
+use crate::choices;
+use crate::parameter::{Field, Parameter, Value};
 use crate::routing::flow_hash::pick;
 use raddle_core::{Duration, PortId, Time};
 
@@ -21,19 +22,20 @@ pub(crate) struct Flowlets {
     expiry: Expiry,
 }
 
-/// When a flowlet is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Expiry {
-    /// At the second tick after its last packet, of a clock that ticks every T_fl: after T_fl to twice that.
-    AgeBit,
-    /// T_fl after its last packet.
-    Exact,
+choices! {
+    /// When a flowlet is over.
+    pub(crate) enum Expiry {
+        /// At the second tick after its last packet, of a clock that ticks every T_fl: after T_fl to twice that.
+        AgeBit = "age_bit",
+        /// T_fl after its last packet.
+        Exact = "exact",
+    }
 }
 
 /// The parameter `expiry`.
 pub(crate) const EXPIRY: Parameter = Parameter::choice(
     "expiry",
-    &["age_bit", "exact"],
+    Expiry::WORDS,
     "how a gap is noticed: by an age bit that a clock of period t_fl sets, after one to two periods; or after t_fl",
 );
 
@@ -52,15 +54,6 @@ impl Flowlets {
     /// A table of so many slots.
     pub(crate) fn new(slots: usize, gap: Duration, expiry: Expiry) -> Self {
         Self { slots: vec![[0; 2]; slots], gap: gap.as_ps(), expiry }
-    }
-
-    /// By the parameters [`SLOTS`], [`gap`] and [`EXPIRY`].
-    pub(crate) fn of(settings: &Settings) -> Self {
-        let expiry = match settings.choice(EXPIRY.name) {
-            "exact" => Expiry::Exact,
-            _ => Expiry::AgeBit,
-        };
-        Self::new(settings.count(SLOTS.name) as usize, settings.duration("t_fl"), expiry)
     }
 
     /// The port for a packet whose flow has this hash: the one before, as long as the flowlet lasts and the port is among

@@ -1,4 +1,4 @@
-//! The routing protocols by name and number.
+//! The routing protocols by name.
 
 use std::fmt;
 use std::str::FromStr;
@@ -93,27 +93,6 @@ impl Protocol {
     #[must_use]
     pub fn summary(self) -> &'static str {
         NAMES.iter().find(|&&(_, protocol, _)| protocol == self).map_or("", |&(.., summary)| summary)
-    }
-
-    /// Its number in R2C2's packets; all tie rules share one.
-    #[must_use]
-    pub const fn number(self) -> u8 {
-        match self {
-            Self::Rps => 0,
-            Self::Dor(_) => 1,
-            Self::Vlb => 2,
-            Self::Wlb => 3,
-            Self::Ecmp => 4,
-            Self::RpsPath => 5,
-            Self::Romm => 6,
-            Self::WlbHop => 7,
-        }
-    }
-
-    /// The protocol of that number, dimension order with split ties.
-    #[must_use]
-    pub fn from_number(number: u8) -> Option<Self> {
-        NAMES.iter().map(|&(_, protocol, _)| protocol).find(|protocol| protocol.number() == number)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Pfc;
 use crate::link::addresses::Addresses;
-use crate::parameter::{Parameter, Settings, Value};
+use crate::parameters;
 use crate::scheme::{FlowControl, FlowControls, Info, Plan, Unfit, View};
 use raddle_core::{Bytes, Rate};
 use raddle_topology::Link;
@@ -18,55 +18,24 @@ pub const FLOW_CONTROL: FlowControl = FlowControl {
             "a pause takes hold when its frame has come in; the reaction time stands in the headroom only",
         ],
         view: View::Local,
-        parameters: PARAMETERS,
+        parameters: &Params::LIST,
     },
     build,
 };
 
-const PARAMETERS: &[Parameter] = &[
-    Parameter::new("buffer", Value::Bytes(100_000), "memory of a port for each lossless priority")
-        .within(1.0, 2e9),
-    Parameter::new("xoff", Value::Bytes(85_000), "bytes beyond which the neighbour is told to stop")
-        .within(0.0, 2e9),
-    Parameter::new("xon", Value::Bytes(70_000), "bytes at which it is told to go on").within(0.0, 2e9),
-    Parameter::new("priorities", Value::Count(255), "lossless priorities, as a number: bit i is priority i")
-        .within(1.0, 255.0),
-    Parameter::new(
-        "drain_rate",
-        Value::Rate(Rate::ZERO),
-        "rate at which a host takes what came in out of its port's memory, and 0 if at once",
-    ),
-];
-
-/// What a port does with its memory. Sizes are in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Params {
-    /// Memory for each lossless priority.
-    pub buffer: u32,
-    /// Beyond so much the neighbour is told to stop.
-    pub xoff: u32,
-    /// At so much it is told to go on.
-    pub xon: u32,
-    /// Lossless priorities: bit i is priority i.
-    pub priorities: u8,
-}
-
-impl Default for Params {
-    /// 100 KB, 85 KB and 70 KB, everything lossless (specs/cee.md §0).
-    fn default() -> Self {
-        Self::of(&Settings::defaults(PARAMETERS))
-    }
-}
-
-impl Params {
-    fn of(settings: &Settings) -> Self {
-        let bytes = |name| u32::try_from(settings.count(name)).expect("the parameter's range");
-        Self {
-            buffer: bytes("buffer"),
-            xoff: bytes("xoff"),
-            xon: bytes("xon"),
-            priorities: settings.count("priorities") as u8,
-        }
+parameters! {
+    /// What a port does with its memory (specs/cee.md §0).
+    pub struct Params {
+        /// memory of a port for each lossless priority
+        buffer: u32 = Bytes(100_000), 1..=2_000_000_000;
+        /// bytes beyond which the neighbour is told to stop
+        xoff: u32 = Bytes(85_000), 0..=2_000_000_000;
+        /// bytes at which it is told to go on
+        xon: u32 = Bytes(70_000), 0..=2_000_000_000;
+        /// lossless priorities, as a number: bit i is priority i
+        priorities: u8 = 255, 1..=255;
+        /// rate at which a host takes what came in out of its port's memory, and 0 if at once
+        drain_rate: Option<Rate> = Rate::ZERO;
     }
 }
 
@@ -108,13 +77,15 @@ fn build(plan: &Plan<'_>, packet_bytes: u32) -> Result<FlowControls, Unfit> {
             format!("give `buffer` at least {} B, or a smaller `xoff`", u64::from(params.xoff) + needed);
         return Err(unfit("xoff", problem, hint));
     }
-    let drain_rate = plan.settings.rate("drain_rate");
     let (topology, addresses) = (plan.topology.clone(), Addresses::of(plan.topology)?);
     Ok(Box::new(move |id| {
         let link = topology.link(id)?;
         let mac = addresses.port(link.from, link.from_port);
         let port = Pfc::new(params, mac, link.line_rate);
-        let drains = topology.is_host(link.from) && drain_rate > Rate::ZERO;
-        Some(Box::new(if drains { port.drained_at(drain_rate) } else { port }))
+        let drain_rate = params.drain_rate.filter(|_| topology.is_host(link.from));
+        Some(Box::new(match drain_rate {
+            Some(rate) => port.drained_at(rate),
+            None => port,
+        }))
     }))
 }

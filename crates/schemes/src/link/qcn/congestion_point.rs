@@ -62,9 +62,9 @@ impl CongestionPoint {
     }
 
     fn sample(&mut self, params: &Params, random: &mut Stream) -> Sample {
-        let offset = self.queue.cast_signed() - params.equilibrium.0.cast_signed();
+        let offset = self.queue.cast_signed() - params.qeq.0.cast_signed();
         let growth = self.queue.cast_signed() - self.sampled.cast_signed();
-        let feedback = quantized(offset + i64::from(params.weight) * growth, params);
+        let feedback = quantized(offset + i64::from(params.w) * growth, params);
         self.sampled = self.queue;
         self.to_sample = around(interval(feedback, params), random).cast_signed();
         Sample { feedback, offset, growth }
@@ -73,7 +73,7 @@ impl CongestionPoint {
 
 /// Congestion in bytes, brought to 6 bits; 63 from what a queue of twice the equilibrium that has just arisen counts.
 fn quantized(congestion: i64, params: &Params) -> u8 {
-    let most = params.equilibrium.0 * (1 + 2 * u64::from(params.weight));
+    let most = params.qeq.0 * (1 + 2 * u64::from(params.w));
     let congestion = congestion.max(0).cast_unsigned().min(most);
     (congestion * u64::from(MOST_FEEDBACK) / most) as u8
 }

@@ -1,6 +1,5 @@
 //! QCN's entry in the registry.
 
-use super::params::PARAMETERS;
 use super::{CongestionPoints, Params};
 use crate::link::addresses::Addresses;
 use crate::scheme::{Agents, CongestionPoint, Info, Plan, Unfit, View};
@@ -20,7 +19,7 @@ pub const CONGESTION_POINT: CongestionPoint = CongestionPoint {
             "extra fast recovery is on and the target rate is not reduced, as calibrated (specs/cee.md §3.3)",
         ],
         view: View::Local,
-        parameters: PARAMETERS,
+        parameters: &Params::LIST,
     },
     build,
 };

@@ -1,7 +1,7 @@
 //! The queue's entry in the registry.
 
 use super::{COUNT, Ets};
-use crate::parameter::{Parameter, Settings, Value};
+use crate::parameters;
 use crate::scheme::{Info, Plan, QueueDiscipline, Queues, Unfit, View};
 
 /// Enhanced transmission selection.
@@ -12,21 +12,19 @@ pub const QUEUE: QueueDiscipline = QueueDiscipline {
         source: "IEEE 802.1Qaz",
         differs: &[],
         view: View::Local,
-        parameters: PARAMETERS,
+        parameters: &Parameters::LIST,
     },
     build,
 };
 
-const PARAMETERS: &[Parameter] = &[
-    Parameter::new("classes", Value::Eight([0, 1, 2, 3, 4, 5, 6, 7]), "the traffic class of each priority")
-        .within(0.0, 7.0),
-    Parameter::new(
-        "shares",
-        Value::Eight([13, 13, 13, 13, 12, 12, 12, 12]),
-        "each traffic class's percentage of what strict classes leave, 100 in all; 0 makes a class strict",
-    )
-    .within(0.0, 100.0),
-];
+parameters! {
+    struct Parameters {
+        /// the traffic class of each priority
+        classes: [u8; COUNT] = [0, 1, 2, 3, 4, 5, 6, 7], 0..=7;
+        /// each traffic class's percentage of what strict classes leave, 100 in all; 0 makes a class strict
+        shares: [u8; COUNT] = [13, 13, 13, 13, 12, 12, 12, 12], 0..=100;
+    }
+}
 
 /// Traffic classes of a port and what they get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,15 +66,12 @@ impl Params {
     }
 }
 
-fn of(settings: &Settings, packet_bytes: u32) -> Result<Params, Unfit> {
-    Params::new(settings.eight("classes"), settings.eight("shares"), packet_bytes).map_err(|problem| Unfit {
+fn build(plan: &Plan<'_>, packet_bytes: u32) -> Result<Queues, Unfit> {
+    let Parameters { classes, shares } = Parameters::of(plan.settings);
+    let params = Params::new(classes, shares, packet_bytes).map_err(|problem| Unfit {
         key: "scheme.ets.shares".to_owned(),
         problem,
         hint: "let them add up to 100; a class with 0 is strict".to_owned(),
-    })
-}
-
-fn build(plan: &Plan<'_>, packet_bytes: u32) -> Result<Queues, Unfit> {
-    let params = of(plan.settings, packet_bytes)?;
+    })?;
     Ok(Box::new(move |_| Box::new(Ets::new(params))))
 }

@@ -3,20 +3,21 @@
 use super::switch::{Seer, Selector};
 use super::world::World;
 use crate::fluid::Spread;
-use crate::parameter::Parameter;
+use crate::parameters;
 use crate::routing::expeditus::Counters;
+use crate::routing::expeditus::path_table::{Clock, Lookup, PathTable};
 use crate::routing::expeditus::scheme::{
-    ALPHA, BITS, PST_CAPACITY, PST_CLOCK, PST_LOOKUP, PST_TIMEOUT, T_DRE, clos_of, dre, path_table,
+    ALPHA, BITS, Mode, PST_CAPACITY, PST_CLOCK, PST_LOOKUP, PST_TIMEOUT, T_DRE, clos_of,
 };
 use crate::routing::flow_hash::salt;
 use crate::routing::next_hops::{NextHops, ShortestPaths};
 use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
-use raddle_core::{Forwarder, PortId, Stream};
+use raddle_core::{Dre, Duration, Forwarder, PortId, Stream};
 use raddle_topology::Clos;
 use std::sync::{Arc, Mutex};
 
 /// Clairvoyant.
-pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::LeastLoaded };
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::LeastLoaded, hold: |_| None };
 
 const INFO: Info = Info {
     name: "clairvoyant",
@@ -27,30 +28,34 @@ const INFO: Info = Info {
         "a link that failed is avoided from when its failure is discovered",
     ],
     view: View::Global,
-    parameters: &[
-        Parameter::choice(
-            "mode",
-            &["paper", "authsim"],
-            "select for both directions, or as the authors' simulation code does for that of the SYN only",
-        ),
-        T_DRE,
-        ALPHA,
-        BITS,
-        PST_CAPACITY,
-        PST_TIMEOUT,
-        PST_CLOCK,
-        PST_LOOKUP,
-    ],
+    parameters: &Parameters::LIST,
 };
 
+parameters! {
+    struct Parameters {
+        /// select for both directions, or as the authors' simulation code does for that of the SYN only
+        mode: Mode;
+        t_dre: Duration = T_DRE;
+        alpha: f64 = ALPHA;
+        bits: u32 = BITS;
+        pst_capacity: usize = PST_CAPACITY;
+        pst_timeout: Duration = PST_TIMEOUT;
+        pst_clock: Clock = PST_CLOCK;
+        pst_lookup: Lookup = PST_LOOKUP;
+    }
+}
+
 fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
-    let Plan { topology, settings, seed, .. } = *plan;
+    let Plan { topology, seed, .. } = *plan;
+    let Parameters { mode, t_dre, alpha, bits, pst_capacity, pst_timeout, pst_clock, pst_lookup } =
+        Parameters::of(plan.settings);
     let size = clos_of(topology, INFO.name)?;
     let clos = Clos::new(size);
     let (paths, counters) = (ShortestPaths::new(topology), Arc::<Counters>::default());
-    let world = World::new(topology, size, dre(settings), || path_table(settings, &counters));
+    let table = || PathTable::new(pst_capacity, pst_timeout, pst_clock, pst_lookup, &counters);
+    let world = World::new(topology, size, Dre::new(t_dre, alpha, bits), table);
     let world = Arc::new(Mutex::new(world));
-    let forward_only = settings.choice("mode") == "authsim";
+    let forward_only = mode == Mode::Authsim;
     Ok(Box::new(move |node| {
         let level = clos.level(node);
         if level == 0 {

@@ -120,8 +120,7 @@ impl World {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parameter::Settings;
-    use crate::routing::expeditus::scheme::path_table;
+    use crate::routing::expeditus::path_table::{Clock, Lookup};
     use raddle_core::{Duration, Header, Rate};
     use raddle_topology::builders::{ClosRates, clos};
     use raddle_wire::tcp::Segment;
@@ -137,8 +136,9 @@ mod tests {
         let topology = clos(PODS, ClosRates::all(Rate::from_gbps(10)), Duration::from_us(2)).expect("a Clos");
         let topology = Arc::new(topology);
         let dre = Dre::new(Duration::from_us(20), 0.1, 3);
-        let settings = Settings::defaults(crate::routing::expeditus::ROUTING.info.parameters);
-        let mut world = World::new(&topology, PODS, dre, || path_table(&settings, &Arc::default()));
+        let timeout = Duration::from_ms(100);
+        let table = || PathTable::new(65_536, timeout, Clock::Exact, Lookup::Exact, &Arc::default());
+        let mut world = World::new(&topology, PODS, dre, table);
         for &(from, to, load) in loads {
             let (link, _) = topology.links_from(from).find(|(_, link)| link.to == to).expect("neighbours");
             world.sent(Time::ZERO, link, &Packet::new(31_250 * load, Header::Tcp(Segment::default())));

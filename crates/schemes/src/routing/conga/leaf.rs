@@ -1,8 +1,8 @@
 //! What a leaf does: it chooses uplinks for flowlets, writes and reads overlay headers, and keeps what they say.
 
-use super::Fabric;
 use super::congestion::Congestion;
 use super::meters::Meters;
+use super::{Decision, Fabric, Parameters};
 use crate::routing::flow_hash::{flow_hash, salt};
 use crate::routing::flowlets::Flowlets;
 use crate::routing::next_hops::NextHops;
@@ -31,19 +31,20 @@ pub(super) struct Leaf {
 
 impl Leaf {
     pub(super) fn new(fabric: &Fabric, node: NodeId) -> Self {
-        let Fabric { clos, hosts_per_leaf, paths, dre, settings, seed } = fabric;
+        let Fabric { clos, hosts_per_leaf, paths, dre, parameters, seed } = fabric;
+        let &Parameters { t_fl, expiry, flowlets, ageing, decision, .. } = parameters;
         let uplinks = clos.uplinks(1);
         let leaves = (clos.hosts() / hosts_per_leaf) as usize;
         Self {
             next_hops: NextHops::new(node, paths),
             salt: salt(*seed, node),
-            flowlets: Flowlets::of(settings),
+            flowlets: Flowlets::new(flowlets, t_fl, expiry),
             below: clos.hosts_below(node),
             hosts: clos.hosts(),
             hosts_per_leaf: *hosts_per_leaf,
-            congestion: Congestion::new(leaves, uplinks.len(), settings.duration("ageing")),
+            congestion: Congestion::new(leaves, uplinks.len(), ageing),
             uplinks: Meters::new(paths.topology(), uplinks, dre),
-            is_local_counted: settings.choice("decision") == "max",
+            is_local_counted: decision == Decision::Max,
             ties: Stream::new(*seed, node.0.into(), "conga/ties"),
         }
     }

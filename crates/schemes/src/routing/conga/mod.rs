@@ -16,11 +16,12 @@ mod meters;
 mod spine;
 
 use crate::fluid::Spread;
-use crate::parameter::{Parameter, Settings, Value};
+use crate::parameter::{Value, with_defaults};
 use crate::routing::ecmp::Ecmp;
-use crate::routing::flowlets;
+use crate::routing::flowlets::{self, Expiry};
 use crate::routing::next_hops::ShortestPaths;
 use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
+use crate::{choices, parameters};
 use leaf::Leaf;
 use raddle_core::{Dre, Duration, Forwarder, NodeId};
 use raddle_topology::{Clos, Shape, Topology};
@@ -29,19 +30,19 @@ use spine::Spine;
 use std::sync::Arc;
 
 /// CONGA, which decides a flowlet at a time.
-pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::LeastLoaded };
+pub(crate) const ROUTING: Routing =
+    Routing { info: INFO, build, spread: |_| Spread::LeastLoaded, hold: |_| None };
 
 /// CONGA-Flow, which decides a flow at a time.
-pub const FLOW_ROUTING: Routing = Routing {
+pub(crate) const FLOW_ROUTING: Routing = Routing {
     info: Info {
         name: "conga-flow",
         summary: "CONGA with a gap so long that a flow hardly ever moves",
         source: "CONGA (SIGCOMM 2014) §5; specs/expeditus.md §6.4",
-        parameters: &parameters(Duration::from_ms(13)),
+        parameters: &with_defaults(Parameters::LIST, &[("t_fl", Value::Duration(Duration::from_ms(13)))]),
         ..INFO
     },
-    build,
-    spread: |_| Spread::LeastLoaded,
+    ..ROUTING
 };
 
 const INFO: Info = Info {
@@ -57,40 +58,43 @@ const INFO: Info = Info {
         "the overlay header is 4 bytes in front of the packet, in place of VXLAN's spare bits",
     ],
     view: View::Local,
-    parameters: &parameters(Duration::from_us(100)),
+    parameters: &Parameters::LIST,
 };
 
-const fn parameters(t_fl: Duration) -> [Parameter; 9] {
-    [
-        flowlets::gap(t_fl),
-        flowlets::EXPIRY,
-        flowlets::SLOTS,
-        Parameter::new("bits", Value::Count(3), "bits of a load, Q").within(1.0, 3.0),
-        Parameter::new(
-            "t_dre",
-            Value::Duration(Duration::from_us(20)),
-            "period of the rate estimators' decay",
-        )
-        .within(1.0, 1e15),
-        Parameter::new("alpha", Value::Fraction(0.1), "share that a rate estimator loses every period")
-            .within(0.001, 1.0),
-        Parameter::new(
-            "ageing",
-            Value::Duration(Duration::from_ms(10)),
-            "how long a metric counts that is not heard of again",
-        )
-        .within(1.0, 1e18),
-        Parameter::choice(
-            "ce",
-            &["spine", "leaf_only"],
-            "which switches mark congestion in packets; the public simulation code leaves out the spines",
-        ),
-        Parameter::choice(
-            "decision",
-            &["max", "remote_only"],
-            "what an uplink counts for: the greater of its own load and that behind it, or only the latter",
-        ),
-    ]
+choices! {
+    /// Which switches mark congestion in packets.
+    enum Marking {
+        Spine = "spine",
+        LeafOnly = "leaf_only",
+    }
+}
+
+choices! {
+    /// What an uplink counts for.
+    enum Decision {
+        Max = "max",
+        RemoteOnly = "remote_only",
+    }
+}
+
+parameters! {
+    struct Parameters {
+        t_fl: Duration = flowlets::gap(Duration::from_us(100));
+        expiry: Expiry = flowlets::EXPIRY;
+        flowlets: usize = flowlets::SLOTS;
+        /// bits of a load, Q
+        bits: u32 = 3, 1..=3;
+        /// period of the rate estimators' decay
+        t_dre: Duration = Duration::from_us(20), Duration::from_ps(1)..=Duration::from_ms(1_000_000);
+        /// share that a rate estimator loses every period
+        alpha: f64 = 0.1, 0.001..=1.0;
+        /// how long a metric counts that is not heard of again
+        ageing: Duration = Duration::from_ms(10), Duration::from_ps(1)..=Duration::from_ms(1_000_000_000);
+        /// which switches mark congestion in packets; the public simulation code leaves out the spines
+        ce: Marking;
+        /// what an uplink counts for: the greater of its own load and that behind it, or only the latter
+        decision: Decision;
+    }
 }
 
 /// What all switches of a run have in common.
@@ -99,7 +103,7 @@ struct Fabric {
     hosts_per_leaf: u32,
     paths: Arc<ShortestPaths>,
     dre: Arc<Dre>,
-    settings: Settings,
+    parameters: Parameters,
     seed: u64,
 }
 
@@ -111,15 +115,14 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
 impl Fabric {
     fn new(plan: &Plan<'_>) -> Result<Self, Unfit> {
         let (clos, hosts_per_leaf) = leaf_spine(plan.topology, plan.routing)?;
-        let settings = plan.settings.clone();
-        let bits = u32::try_from(settings.count("bits")).expect("the parameter's range");
-        let dre = Arc::new(Dre::new(settings.duration("t_dre"), settings.fraction("alpha"), bits));
+        let parameters = Parameters::of(plan.settings);
+        let dre = Arc::new(Dre::new(parameters.t_dre, parameters.alpha, parameters.bits));
         Ok(Self {
             clos,
             hosts_per_leaf,
             paths: ShortestPaths::new(plan.topology),
             dre,
-            settings,
+            parameters,
             seed: plan.seed,
         })
     }
@@ -129,7 +132,7 @@ impl Fabric {
         match self.clos.level(node) {
             0 => None,
             1 => Some(Box::new(Leaf::new(self, node))),
-            2 if self.settings.choice("ce") == "spine" => Some(Box::new(Spine::new(self, node))),
+            2 if self.parameters.ce == Marking::Spine => Some(Box::new(Spine::new(self, node))),
             _ => Some(Box::new(Ecmp::new(node, &self.paths, self.seed))),
         }
     }

@@ -2,6 +2,7 @@
 //! 8, spines 9 to 11; a leaf's ports 2 to 4 lead to the spines, a spine's port is the leaf's number.
 
 use super::*;
+use crate::parameter::Settings;
 use crate::registry::Registry;
 use raddle_core::{Header, LinkId, Packet, PortId, PortState, Ports, Rate, Shim, Time, Verdict};
 use raddle_topology::builders::{self, ClosRates};

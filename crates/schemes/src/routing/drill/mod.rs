@@ -15,12 +15,14 @@
 //! Cost a hop, where there is a choice: a hash look-up of the destination, d random numbers, d + m queue lengths.
 
 use crate::fluid::Spread;
-use crate::parameter::{Parameter, Value};
+use crate::parameters;
 use crate::routing::flow_hash::{flow_hash, salt};
 use crate::routing::next_hops::{NextHops, ShortestPaths};
-use crate::routing::reordering::HOLD;
+use crate::routing::reordering::{HOLD, Hold};
 use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
-use raddle_core::{DropReason, Forwarder, LinkId, NodeId, Packet, PortId, Ports, Stream, Time, Verdict};
+use raddle_core::{
+    DropReason, Duration, Forwarder, LinkId, NodeId, Packet, PortId, Ports, Stream, Time, Verdict,
+};
 use raddle_topology::routing::LocalRouting;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -30,7 +32,12 @@ mod component;
 use component::Component;
 
 /// DRILL.
-pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::Evenly };
+pub(crate) const ROUTING: Routing = Routing {
+    info: INFO,
+    build,
+    spread: |_| Spread::Evenly,
+    hold: |settings| Hold::new(Parameters::of(settings).hold, None),
+};
 
 const INFO: Info = Info {
     name: "drill",
@@ -43,25 +50,29 @@ const INFO: Info = Info {
         "a switch has one forwarding engine, which sees all packets",
     ],
     view: View::Local,
-    parameters: &[
-        Parameter::new("samples", Value::Count(2), "next hops drawn at random for each packet")
-            .within(1.0, 65_536.0),
-        Parameter::new("memory", Value::Count(1), "next hops remembered as those with the shortest queues")
-            .within(0.0, 65_536.0),
-        HOLD,
-    ],
+    parameters: &Parameters::LIST,
 };
+
+parameters! {
+    struct Parameters {
+        /// next hops drawn at random for each packet
+        samples: usize = 2, 1..=65_536;
+        /// next hops remembered as those with the shortest queues
+        memory: usize = 1, 0..=65_536;
+        hold: Duration = HOLD;
+    }
+}
 
 fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
     let (paths, seed) = (ShortestPaths::new(plan.topology), plan.seed);
-    let [samples, memory] = ["samples", "memory"].map(|name| plan.settings.count(name) as usize);
+    let Parameters { samples, memory, .. } = Parameters::of(plan.settings);
     let node = move |node| Drill::new(node, &paths, Look { samples, memory }, seed);
     Ok(forwarders_where_needed(plan.topology, node))
 }
 
 /// How many queues to look at for each packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
+pub(crate) struct Look {
     /// Of next hops drawn at random, d in the paper.
     pub samples: usize,
     /// Of those remembered as the shortest, m in the paper.
@@ -70,7 +81,7 @@ pub struct Look {
 
 /// The forwarder of one node.
 #[derive(Debug)]
-pub struct Drill {
+pub(crate) struct Drill {
     next_hops: NextHops,
     look: Look,
     salt: u64,
@@ -84,7 +95,7 @@ pub struct Drill {
 impl Drill {
     /// The forwarder of `node`.
     #[must_use]
-    pub fn new(node: NodeId, paths: &Arc<ShortestPaths>, look: Look, seed: u64) -> Self {
+    pub(crate) fn new(node: NodeId, paths: &Arc<ShortestPaths>, look: Look, seed: u64) -> Self {
         Self {
             next_hops: NextHops::new(node, paths),
             look,

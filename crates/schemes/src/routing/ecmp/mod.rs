@@ -17,7 +17,7 @@ use raddle_topology::routing::LocalRouting;
 use std::sync::Arc;
 
 /// Equal-cost multi-path.
-pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::AsForwarded };
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::AsForwarded, hold: |_| None };
 
 const INFO: Info = Info {
     name: "ecmp",

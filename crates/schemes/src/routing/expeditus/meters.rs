@@ -4,19 +4,21 @@
 //! the k-th of an aggregation switch to the k-th core of its plane.
 
 use super::multiplier::{Multiplier, Scaling};
+use crate::choices;
 use raddle_core::{Dre, DreRegister, LinkId, NodeId, Packet, PortId, Ports, Rate, Time};
 use raddle_topology::{LinkLayer, Topology};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// When a packet counts as sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Counted {
-    /// When it is queued: what waits shows at once.
-    Enqueue,
-    /// When its first bit leaves. A packet that the queue then has no room for counts as well.
-    TxStart,
+choices! {
+    /// When a packet counts as sent.
+    pub(crate) enum Counted {
+        /// When it is queued: what waits shows at once.
+        Enqueue = "enqueue",
+        /// When its first bit leaves. A packet that the queue then has no room for counts as well.
+        TxStart = "tx_start",
+    }
 }
 
 /// The uplinks of one switch.

@@ -2,6 +2,7 @@
 //! (Expeditus §3.5; specs/expeditus.md §2.5).
 
 use super::meters::{Scale, both_ways};
+use crate::choices;
 use raddle_core::{Dre, DreRegister, LinkId, NodeId, PortId, Rate, Time};
 use raddle_topology::Topology;
 use std::collections::BTreeSet;
@@ -16,17 +17,18 @@ pub(crate) struct Multiplier {
     pub(crate) remaining: u64,
 }
 
-/// How a multiplier applies to a load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scaling {
-    /// To the load in its few bits, rounded down.
-    Literal,
-    /// To what the register holds, before rounding.
-    Prescale,
-    /// [`Literal`](Self::Literal) for whole multipliers, [`Prescale`](Self::Prescale) for others.
-    Auto,
-    /// Not at all, but for an uplink above which nothing is left.
-    Off,
+choices! {
+    /// How a multiplier applies to a load.
+    pub(crate) enum Scaling {
+        /// [`Literal`](Self::Literal) for whole multipliers, [`Prescale`](Self::Prescale) for others.
+        Auto = "auto",
+        /// To the load in its few bits, rounded down.
+        Literal = "literal",
+        /// To what the register holds, before rounding.
+        Prescale = "prescale",
+        /// Not at all, but for an uplink above which nothing is left.
+        Off = "off",
+    }
 }
 
 impl Multiplier {

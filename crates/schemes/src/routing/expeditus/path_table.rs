@@ -7,27 +7,30 @@
 
 use super::counters::Counters;
 use super::flow_id::FlowId;
+use crate::choices;
 use raddle_core::{Duration, PortId, Time};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// What idles longest before it expires.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Clock {
-    /// What has idled for more than the timeout, to the picosecond.
-    Exact,
-    /// What an age bit, set by every tick of a timer of this period and cleared by packets, shows at the second tick:
-    /// one to two timeouts of idleness (CONGA §3.4).
-    AgeBit,
+choices! {
+    /// What idles longest before it expires.
+    pub(crate) enum Clock {
+        /// What has idled for more than the timeout, to the picosecond.
+        Exact = "exact",
+        /// What an age bit, set by every tick of a timer of this period and cleared by packets, shows at the second tick:
+        /// one to two timeouts of idleness (CONGA §3.4).
+        AgeBit = "age_bit",
+    }
 }
 
-/// How a flow's entry is found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lookup {
-    /// By its whole name.
-    Exact,
-    /// By the lower bits of its name: flows that agree in them share an entry.
-    Hardware,
+choices! {
+    /// How a flow's entry is found.
+    pub(crate) enum Lookup {
+        /// By its whole name.
+        Exact = "exact",
+        /// By the lower bits of its name: flows that agree in them share an entry.
+        Hardware = "hw",
+    }
 }
 
 /// What a table says of a flow.

@@ -6,23 +6,24 @@ use super::counters::Counters;
 use super::meters::{Counted, Uplinks};
 use super::multiplier::{Multipliers, Scaling};
 use super::path_table::{Clock, Lookup, PathTable};
-use super::selection::Ties;
+use super::selection;
 use super::switch::Switch;
 use super::tagging;
 use super::tor::Tor;
 use crate::fluid::Spread;
-use crate::parameter::{Parameter, Settings, Value};
+use crate::parameter::{Field, Parameter, Value};
 use crate::routing::ecmp::Ecmp;
 use crate::routing::flow_hash::salt;
 use crate::routing::next_hops::{NextHops, ShortestPaths};
 use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
+use crate::{choices, parameters};
 use raddle_core::{Dre, Duration, Forwarder, NodeId, Stream};
 use raddle_topology::{Clos, ClosSize, Shape, Topology};
 use raddle_wire::exp::Tag;
 use std::sync::Arc;
 
 /// Expeditus.
-pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::LeastLoaded };
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::LeastLoaded, hold: |_| None };
 
 const INFO: Info = Info {
     name: "expeditus",
@@ -39,45 +40,55 @@ const INFO: Info = Info {
         "authsim: loads travel in the paper's tag rather than in a header behind IP's, and end at 7; multipliers are off",
     ],
     view: View::Local,
-    parameters: PARAMETERS,
+    parameters: &Parameters::LIST,
 };
 
-const PARAMETERS: &[Parameter] = &[
-    Parameter::choice(
-        "mode",
-        &["paper", "authsim"],
-        "the paper's protocol, or that of the authors' simulation code, in which loads ride on SYN and SYN-ACK and a \
-         connection selects once (there alpha = 0.3, and transports need a handshake)",
-    ),
-    T_DRE,
-    ALPHA,
-    BITS,
-    Parameter::choice(
-        "dre_egress",
-        &["enqueue", "tx_start"],
-        "when a packet counts as sent up: when it is queued, or when its first bit leaves",
-    ),
-    PST_CAPACITY,
-    PST_TIMEOUT,
-    PST_CLOCK,
-    PST_LOOKUP,
-    Parameter::choice(
-        "ties",
-        &["random", "lowest", "hash"],
-        "how a switch chooses among equally loaded uplinks",
-    ),
-    Parameter::choice(
-        "multipliers",
-        &["auto", "literal", "prescale", "off"],
-        "how an uplink's load is scaled if the switch above has lost capacity: after rounding (literal), before it \
-         (prescale), or whichever suits the multiplier",
-    ),
-    Parameter::new(
-        "reselect_on_syn",
-        Value::Flag(false),
-        "a SYN sent again while the answer to the first one is out begins a new selection",
-    ),
-];
+choices! {
+    /// Whose protocol it is.
+    pub(crate) enum Mode {
+        /// The paper's.
+        Paper = "paper",
+        /// That of the authors' simulation code.
+        Authsim = "authsim",
+    }
+}
+
+choices! {
+    /// How a switch chooses among equally loaded uplinks.
+    pub(crate) enum Ties {
+        /// At random.
+        Random = "random",
+        /// The first.
+        Lowest = "lowest",
+        /// By a hash of the flow.
+        Hash = "hash",
+    }
+}
+
+parameters! {
+    /// Expeditus's parameters.
+    pub(crate) struct Parameters {
+        /// the paper's protocol, or that of the authors' simulation code, in which loads ride on SYN and SYN-ACK and a
+        /// connection selects once (there alpha = 0.3, and transports need a handshake)
+        mode: Mode;
+        t_dre: Duration = T_DRE;
+        alpha: f64 = ALPHA;
+        bits: u32 = BITS;
+        /// when a packet counts as sent up: when it is queued, or when its first bit leaves
+        dre_egress: Counted;
+        pst_capacity: usize = PST_CAPACITY;
+        pst_timeout: Duration = PST_TIMEOUT;
+        pst_clock: Clock = PST_CLOCK;
+        pst_lookup: Lookup = PST_LOOKUP;
+        /// how a switch chooses among equally loaded uplinks
+        ties: Ties;
+        /// how an uplink's load is scaled if the switch above has lost capacity: after rounding (literal), before it
+        /// (prescale), or whichever suits the multiplier
+        multipliers: Scaling;
+        /// a SYN sent again while the answer to the first one is out begins a new selection
+        reselect_on_syn: bool = false;
+    }
+}
 
 pub(crate) const T_DRE: Parameter =
     Parameter::new("t_dre", Value::Duration(Duration::from_us(20)), "period of the rate estimators' decay")
@@ -97,12 +108,12 @@ pub(crate) const PST_TIMEOUT: Parameter = Parameter::new(
 .within(1.0, 1e15);
 pub(crate) const PST_CLOCK: Parameter = Parameter::choice(
     "pst_clock",
-    &["exact", "age_bit"],
+    Clock::WORDS,
     "whether entries expire by exact timestamps, or by an age bit: between one and two timeouts",
 );
 pub(crate) const PST_LOOKUP: Parameter = Parameter::choice(
     "pst_lookup",
-    &["exact", "hw"],
+    Lookup::WORDS,
     "whether each flow has an entry of its own, or those share one whose hashes agree in the lower bits (hw)",
 );
 
@@ -111,7 +122,7 @@ pub struct Expeditus {
     clos: Clos,
     paths: Arc<ShortestPaths>,
     dre: Arc<Dre>,
-    settings: Settings,
+    parameters: Parameters,
     seed: u64,
     counters: Arc<Counters>,
 }
@@ -131,12 +142,12 @@ impl Expeditus {
                 hint: "choose a fabric with fewer".into(),
             });
         }
-        let settings = plan.settings;
+        let parameters = Parameters::of(plan.settings);
         Ok(Self {
             clos,
             paths: ShortestPaths::new(plan.topology),
-            dre: Arc::new(dre(settings)),
-            settings: settings.clone(),
+            dre: Arc::new(Dre::new(parameters.t_dre, parameters.alpha, parameters.bits)),
+            parameters,
             seed: plan.seed,
             counters: Arc::default(),
         })
@@ -159,7 +170,7 @@ impl Expeditus {
             return Some(Box::new(Ecmp::new(node, &self.paths, self.seed)));
         }
         let switch = self.switch(node, level);
-        let is_authsim = self.settings.choice("mode") == "authsim";
+        let is_authsim = self.parameters.mode == Mode::Authsim;
         if level == 2 {
             let answered = if is_authsim { authsim::answered } else { tagging::answered };
             return Some(Box::new(Aggregation { switch, answered }));
@@ -167,64 +178,35 @@ impl Expeditus {
         if is_authsim {
             return Some(Box::new(AuthsimTor(switch)));
         }
-        let scaling = match self.settings.choice("multipliers") {
-            "literal" => Scaling::Literal,
-            "prescale" => Scaling::Prescale,
-            "off" => Scaling::Off,
-            _ => Scaling::Auto,
-        };
         let topology = self.paths.topology();
         let [uplinks, next] = [1, 2].map(|level| self.clos.uplinks(level));
         Some(Box::new(Tor {
             switch,
-            multipliers: Multipliers::new(topology, node, uplinks, next, scaling),
-            reselect_on_syn: self.settings.flag("reselect_on_syn"),
+            multipliers: Multipliers::new(topology, node, uplinks, next, self.parameters.multipliers),
+            reselect_on_syn: self.parameters.reselect_on_syn,
             answer: None,
         }))
     }
 
     fn switch(&self, node: NodeId, level: usize) -> Switch {
-        let Self { clos, paths, dre, settings, seed, counters } = self;
-        let counted = match settings.choice("dre_egress") {
-            "tx_start" => Counted::TxStart,
-            _ => Counted::Enqueue,
-        };
-        let ties = match settings.choice("ties") {
-            "lowest" => Ties::Lowest,
-            "hash" => Ties::Hash(salt(*seed, node)),
-            _ => Ties::Random(Stream::new(*seed, node.0.into(), "expeditus/ties")),
+        let Self { clos, paths, dre, parameters, seed, counters } = self;
+        let &Parameters { pst_capacity, pst_timeout, pst_clock, pst_lookup, .. } = parameters;
+        let ties = match parameters.ties {
+            Ties::Random => selection::Ties::Random(Stream::new(*seed, node.0.into(), "expeditus/ties")),
+            Ties::Lowest => selection::Ties::Lowest,
+            Ties::Hash => selection::Ties::Hash(salt(*seed, node)),
         };
         Switch {
             next_hops: NextHops::new(node, paths),
             salt: salt(*seed, node),
             below: clos.hosts_below(node),
             pod: clos.hosts_of_pod(node),
-            uplinks: Uplinks::new(paths.topology(), node, clos.uplinks(level), dre, counted),
-            table: path_table(settings, counters),
+            uplinks: Uplinks::new(paths.topology(), node, clos.uplinks(level), dre, parameters.dre_egress),
+            table: PathTable::new(pst_capacity, pst_timeout, pst_clock, pst_lookup, counters),
             ties,
             counters: Arc::clone(counters),
         }
     }
-}
-
-/// Rate estimators with the parameters of these settings.
-pub(crate) fn dre(settings: &Settings) -> Dre {
-    let bits = u32::try_from(settings.count("bits")).expect("the parameter's range");
-    Dre::new(settings.duration("t_dre"), settings.fraction("alpha"), bits)
-}
-
-/// A path selection table with the parameters of these settings.
-pub(crate) fn path_table(settings: &Settings, counters: &Arc<Counters>) -> PathTable {
-    let clock = match settings.choice("pst_clock") {
-        "age_bit" => Clock::AgeBit,
-        _ => Clock::Exact,
-    };
-    let lookup = match settings.choice("pst_lookup") {
-        "hw" => Lookup::Hardware,
-        _ => Lookup::Exact,
-    };
-    let capacity = usize::try_from(settings.count("pst_capacity")).expect("the parameter's range");
-    PathTable::new(capacity, settings.duration("pst_timeout"), clock, lookup, counters)
 }
 
 /// The Clos network that a fabric is, for the routing of that name.

@@ -10,16 +10,17 @@
 mod crc16;
 
 use crate::fluid::Spread;
-use crate::parameter::{Parameter, Settings};
+use crate::parameter::Settings;
 use crate::routing::up_down::{self, Ascent, digit};
 use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
+use crate::{choices, parameters};
 use crc16::crc16;
 use raddle_core::{Header, HeaderInfo, NodeId, Packet, Time};
 use raddle_topology::Xgft;
 use std::sync::Arc;
 
 /// Hashed routing in trees.
-pub const ROUTING: Routing = Routing { info: INFO, build, spread };
+pub(crate) const ROUTING: Routing = Routing { info: INFO, build, spread, hold: |_| None };
 
 const INFO: Info = Info {
     name: "hashed",
@@ -27,36 +28,36 @@ const INFO: Info = Info {
     source: "RFC 2992 (hash-threshold); Crisan et al., CEE Switch Adaptive Routing, \"Hashed\"",
     differs: &["the protocol's number is not hashed: all packets of a run have one"],
     view: View::Local,
-    parameters: &[Parameter::choice(
-        "key",
-        &["pair", "flow", "frame"],
-        "what is hashed: source and destination; the flow's number or ports as well; or the place in the flow too, of \
-         frames of converged Ethernet, which their adapters put back in order",
-    )],
+    parameters: &Parameters::LIST,
 };
+
+choices! {
+    /// What is hashed.
+    enum Key {
+        Pair = "pair",
+        Flow = "flow",
+        Frame = "frame",
+    }
+}
+
+parameters! {
+    struct Parameters {
+        /// what is hashed: source and destination; the flow's number or ports as well; or the place in the flow too, of
+        /// frames of converged Ethernet, which their adapters put back in order
+        key: Key;
+    }
+}
 
 /// By place in the flow, a flow takes all paths.
 fn spread(settings: &Settings) -> Spread {
-    if settings.choice("key") == "frame" { Spread::Evenly } else { Spread::AsForwarded }
+    if Parameters::of(settings).key == Key::Frame { Spread::Evenly } else { Spread::AsForwarded }
 }
 
 fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
     let tree = up_down::tree(plan.topology, INFO.name)?;
-    let key = match plan.settings.choice("key") {
-        "flow" => Key::Flow,
-        "frame" => Key::Frame,
-        _ => Key::Pair,
-    };
+    let Parameters { key } = Parameters::of(plan.settings);
     let of = Arc::clone(&tree);
     Ok(up_down::forwarders(plan, tree, true, move |node| Hashed::new(&of, node, key)))
-}
-
-/// What is hashed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Key {
-    Pair,
-    Flow,
-    Frame,
 }
 
 /// The hashed choices of one node.

@@ -15,7 +15,7 @@ mod switch;
 mod utilisation;
 
 use crate::fluid::Spread;
-use crate::parameter::{Parameter, Value};
+use crate::parameters;
 use crate::routing::flowlets;
 use crate::routing::next_hops::ShortestPaths;
 use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
@@ -24,7 +24,7 @@ use raddle_topology::{Clos, Shape};
 use switch::Switch;
 
 /// HULA.
-pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::LeastLoaded };
+pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::LeastLoaded, hold: |_| None };
 
 const INFO: Info = Info {
     name: "hula",
@@ -38,29 +38,22 @@ const INFO: Info = Info {
         "a probe is 46 bytes of packet, the payload of a 64-byte frame; utilisation has 8 bits, 255 for line rate",
     ],
     view: View::Local,
-    parameters: &[
-        Parameter::new(
-            "probe_period",
-            Value::Duration(Duration::from_us(200)),
-            "how often an edge switch probes",
-        )
-        .within(1e3, 1e18),
-        Parameter::new(
-            "tau",
-            Value::Duration(Duration::from_us(400)),
-            "time constant of the estimate of a link's utilisation; twice the probes' period in the paper",
-        )
-        .within(1e3, 1e18),
-        Parameter::new(
-            "ageing",
-            Value::Duration(Duration::from_us(600)),
-            "how long a next hop counts without a probe",
-        )
-        .within(1e3, 1e18),
-        flowlets::gap(Duration::from_us(100)),
-        flowlets::SLOTS,
-    ],
+    parameters: &Parameters::LIST,
 };
+
+parameters! {
+    /// HULA's parameters.
+    struct Parameters {
+        /// how often an edge switch probes
+        probe_period: Duration = Duration::from_us(200), Duration::from_ns(1)..=Duration::from_ms(1_000_000_000);
+        /// time constant of the estimate of a link's utilisation; twice the probes' period in the paper
+        tau: Duration = Duration::from_us(400), Duration::from_ns(1)..=Duration::from_ms(1_000_000_000);
+        /// how long a next hop counts without a probe
+        ageing: Duration = Duration::from_us(600), Duration::from_ns(1)..=Duration::from_ms(1_000_000_000);
+        t_fl: Duration = flowlets::gap(Duration::from_us(100));
+        flowlets: usize = flowlets::SLOTS;
+    }
+}
 
 fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
     let Shape::Clos(size) = *plan.topology.shape() else {
@@ -72,10 +65,10 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
         });
     };
     let (clos, paths) = (Clos::new(size), ShortestPaths::new(plan.topology));
-    let (settings, seed) = (plan.settings.clone(), plan.seed);
+    let (parameters, seed) = (Parameters::of(plan.settings), plan.seed);
     Ok(Box::new(move |node| {
         (clos.level(node) > 0).then(|| {
-            let switch = Switch::new(node, &clos, size.hosts, &paths, &settings, seed);
+            let switch = Switch::new(node, &clos, size.hosts, &paths, &parameters, seed);
             Box::new(switch) as Box<dyn Forwarder>
         })
     }))

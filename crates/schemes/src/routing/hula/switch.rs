@@ -1,10 +1,10 @@
 //! What a switch does: it sends flowlets by the best next hop, and takes in, passes on and sets off probes.
 
+use super::Parameters;
 use super::best::BestHops;
 use super::utilisation::Utilisation;
-use crate::parameter::Settings;
 use crate::routing::flow_hash::{flow_hash, pick, salt};
-use crate::routing::flowlets::{self, Expiry, Flowlets};
+use crate::routing::flowlets::{Expiry, Flowlets};
 use crate::routing::next_hops::{NextHops, ShortestPaths};
 use raddle_core::{
     DropReason, Duration, Forwarder, Header, LinkId, NodeId, Packet, PortId, Ports, Time, Verdict,
@@ -47,10 +47,10 @@ impl Switch {
         clos: &Clos,
         hosts_per_tor: u32,
         paths: &Arc<ShortestPaths>,
-        settings: &Settings,
+        parameters: &Parameters,
         seed: u64,
     ) -> Self {
-        let slots = settings.count(flowlets::SLOTS.name) as usize;
+        let &Parameters { probe_period, tau, ageing, t_fl, flowlets } = parameters;
         let is_tor = clos.level(node) == 1;
         let above = clos.uplinks(clos.level(node));
         let tors = (clos.hosts() / hosts_per_tor) as usize;
@@ -58,15 +58,15 @@ impl Switch {
         Self {
             next_hops: NextHops::new(node, paths),
             salt: salt(seed, node),
-            flowlets: Flowlets::new(slots, settings.duration("t_fl"), Expiry::Exact),
+            flowlets: Flowlets::new(flowlets, t_fl, Expiry::Exact),
             hosts: clos.hosts(),
             hosts_per_tor,
-            best: BestHops::new(tors, settings.duration("ageing")),
-            utilisation: Utilisation::new(above.end.into(), settings.duration("tau"), layer),
+            best: BestHops::new(tors, ageing),
+            utilisation: Utilisation::new(above.end.into(), tau, layer),
             below: if is_tor { above.start } else { 0 },
             above: above.start,
             end: above.end,
-            clock: is_tor.then(|| Clock { period: settings.duration("probe_period"), due: Time::ZERO }),
+            clock: is_tor.then_some(Clock { period: probe_period, due: Time::ZERO }),
             probe: Probe { tor: node.0, utilisation: 0 },
             leaving: Vec::with_capacity(above.end.into()),
         }

@@ -39,8 +39,8 @@ impl Net {
         let topology = Arc::new(topology);
         let Shape::Clos(size) = *topology.shape() else { panic!("a Clos network") };
         let (clos, paths) = (Clos::new(size), ShortestPaths::new(&topology));
-        let settings = Settings::defaults(INFO.parameters);
-        let switch = |node| (node, Switch::new(node, &clos, size.hosts, &paths, &settings, 1));
+        let parameters = Parameters::default();
+        let switch = |node| (node, Switch::new(node, &clos, size.hosts, &paths, &parameters, 1));
         let switches = (16..36).map(|node| switch(NodeId(node))).collect();
         Self { topology, switches }
     }

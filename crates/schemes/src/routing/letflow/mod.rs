@@ -5,18 +5,19 @@
 //! the draw is a hash of flow, switch and time, in place of the switch's random stream: flowlet ECMP.
 
 use crate::fluid::Spread;
-use crate::parameter::{Parameter, Settings};
 use crate::routing::flow_hash::{flow_hash, mix, pick, salt};
-use crate::routing::flowlets::{self, Flowlets};
+use crate::routing::flowlets::{self, Expiry, Flowlets};
 use crate::routing::next_hops::{NextHops, ShortestPaths};
 use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
+use crate::{choices, parameters};
 use raddle_core::{
     DropReason, Duration, Forwarder, LinkId, NodeId, Packet, PortId, Ports, Stream, Time, Verdict,
 };
 use std::sync::Arc;
 
 /// LetFlow.
-pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::AsForwarded };
+pub(crate) const ROUTING: Routing =
+    Routing { info: INFO, build, spread: |_| Spread::AsForwarded, hold: |_| None };
 
 const INFO: Info = Info {
     name: "letflow",
@@ -24,21 +25,30 @@ const INFO: Info = Info {
     source: "LetFlow, NSDI 2017; with `choice = \"hash\"`, the flowlet ECMP of specs/expeditus.md §6.5",
     differs: &["two flows whose hashes share a slot share their flowlets, as in the paper's switch"],
     view: View::Local,
-    parameters: &[
-        flowlets::gap(Duration::from_us(500)),
-        flowlets::EXPIRY,
-        flowlets::SLOTS,
-        Parameter::choice(
-            "choice",
-            &["random", "hash"],
-            "how a flowlet's port is chosen: drawn, or by a hash of flow and time",
-        ),
-    ],
+    parameters: &Parameters::LIST,
 };
 
+choices! {
+    enum Choice {
+        Random = "random",
+        Hash = "hash",
+    }
+}
+
+parameters! {
+    struct Parameters {
+        t_fl: Duration = flowlets::gap(Duration::from_us(500));
+        expiry: Expiry = flowlets::EXPIRY;
+        flowlets: usize = flowlets::SLOTS;
+        /// how a flowlet's port is chosen: drawn, or by a hash of flow and time
+        choice: Choice;
+    }
+}
+
 fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
-    let (paths, seed, settings) = (ShortestPaths::new(plan.topology), plan.seed, plan.settings.clone());
-    Ok(forwarders_where_needed(plan.topology, move |node| LetFlow::new(node, &paths, seed, &settings)))
+    let (paths, seed) = (ShortestPaths::new(plan.topology), plan.seed);
+    let parameters = Parameters::of(plan.settings);
+    Ok(forwarders_where_needed(plan.topology, move |node| LetFlow::new(node, &paths, seed, &parameters)))
 }
 
 /// The forwarder of one node.
@@ -52,13 +62,13 @@ struct LetFlow {
 }
 
 impl LetFlow {
-    fn new(node: NodeId, paths: &Arc<ShortestPaths>, seed: u64, settings: &Settings) -> Self {
-        let is_drawn = settings.choice("choice") == "random";
+    fn new(node: NodeId, paths: &Arc<ShortestPaths>, seed: u64, parameters: &Parameters) -> Self {
+        let &Parameters { t_fl, expiry, flowlets, choice } = parameters;
         Self {
             salt: salt(seed, node),
             next_hops: NextHops::new(node, paths),
-            flowlets: Flowlets::of(settings),
-            random: is_drawn.then(|| Stream::new(seed, node.0.into(), "letflow")),
+            flowlets: Flowlets::new(flowlets, t_fl, expiry),
+            random: (choice == Choice::Random).then(|| Stream::new(seed, node.0.into(), "letflow")),
         }
     }
 }

@@ -11,7 +11,7 @@ const MOST: usize = 1 << 16;
 
 /// The forwarder of one node.
 #[derive(Debug)]
-pub struct Pinned {
+pub(crate) struct Pinned {
     node: NodeId,
     paths: Arc<Paths>,
     known: FxHashMap<Flow, Option<Place>>,
@@ -58,7 +58,7 @@ impl Place {
 impl Pinned {
     /// The forwarder of `node`.
     #[must_use]
-    pub fn new(node: NodeId, paths: &Arc<Paths>) -> Self {
+    pub(crate) fn new(node: NodeId, paths: &Arc<Paths>) -> Self {
         Self { node, paths: Arc::clone(paths), known: FxHashMap::default() }
     }
 

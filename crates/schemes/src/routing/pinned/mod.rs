@@ -13,9 +13,9 @@
 
 mod forwarder;
 
-pub use forwarder::Pinned;
+pub(crate) use forwarder::Pinned;
 
-use crate::parameter::{Parameter, Settings, Value};
+use crate::parameter::{Parameter, Value};
 use crate::scheme::{Forwarders, Plan, Unfit, forwarders_where_needed};
 use raddle_topology::Topology;
 use raddle_topology::paths::{Choice, Paths, PathsError};
@@ -23,7 +23,7 @@ use raddle_wire::rated::Segment;
 use std::sync::Arc;
 
 /// Values of `scheme.routing` for transports whose flows keep their paths, the default first.
-pub const ROUTINGS: &[&str] = &["ecmp", "k-shortest", "bcube"];
+pub(crate) const ROUTINGS: &[&str] = &["ecmp", "k-shortest", "bcube"];
 
 /// Those of [`ROUTINGS`] that no others know, and what they are.
 pub(crate) const OWN_ROUTINGS: [(&str, &str); 2] = [
@@ -35,7 +35,7 @@ pub(crate) const OWN_ROUTINGS: [(&str, &str); 2] = [
 ];
 
 /// How many of the shortest paths there are to choose from; a parameter of every such transport.
-pub const PATHS: Parameter = Parameter::new(
+pub(crate) const PATHS: Parameter = Parameter::new(
     "paths",
     Value::Count(8),
     "with routing = \"k-shortest\": of how many shortest paths each flow takes one",
@@ -44,16 +44,17 @@ pub const PATHS: Parameter = Parameter::new(
 
 const _: () = assert!(Paths::CHOICES == Segment::PATHS, "a header has room for every choice");
 
-/// The paths that the plan's routing means, for headers that have room for `most_links` links.
+/// The paths that the plan's routing means, for headers that have room for `most_links` links. `count` is the value of
+/// [`PATHS`].
 ///
 /// # Errors
 /// If the fabric has no such paths, or longer ones.
 ///
 /// # Panics
-/// If the routing is none of [`ROUTINGS`], [`PATHS`] no parameter of what is built, or no header counts so many links.
-pub fn paths(plan: &Plan<'_>, most_links: usize) -> Result<Arc<Paths>, Unfit> {
+/// If the routing is none of [`ROUTINGS`], or no header counts so many links.
+pub(crate) fn paths(plan: &Plan<'_>, count: u32, most_links: usize) -> Result<Arc<Paths>, Unfit> {
     assert!(most_links <= Segment::LINKS, "{most_links} links");
-    let paths = Paths::new(Arc::clone(plan.topology), choice(plan.routing, plan.settings));
+    let paths = Paths::new(Arc::clone(plan.topology), choice(plan.routing, count));
     let paths = paths.and_then(|paths| paths.of_at_most(most_links)).map_err(|error| {
         let (key, hint) = match error {
             PathsError::NoBcube => ("scheme.routing", "\"ecmp\", or the topology `bcube`"),
@@ -64,17 +65,17 @@ pub fn paths(plan: &Plan<'_>, most_links: usize) -> Result<Arc<Paths>, Unfit> {
     Ok(Arc::new(paths))
 }
 
-fn choice(routing: &str, settings: &Settings) -> Choice {
+fn choice(routing: &str, count: u32) -> Choice {
     match routing {
         "ecmp" => Choice::Ecmp,
-        "k-shortest" => Choice::KShortest { k: settings.count(PATHS.name) as u32 },
+        "k-shortest" => Choice::KShortest { k: count },
         "bcube" => Choice::Bcube,
         other => panic!("`{other}` is no routing of pinned paths"),
     }
 }
 
 /// The forwarder of each node that needs one.
-pub fn forwarders(topology: &Arc<Topology>, paths: Arc<Paths>) -> Forwarders {
+pub(crate) fn forwarders(topology: &Arc<Topology>, paths: Arc<Paths>) -> Forwarders {
     forwarders_where_needed(topology, move |node| Pinned::new(node, &paths))
 }
 

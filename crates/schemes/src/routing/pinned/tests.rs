@@ -1,4 +1,5 @@
 use super::*;
+use crate::parameter::Settings;
 use crate::testing::{RATE, backlogs, fat_tree, segment};
 use raddle_core::{
     DropReason, Duration, Forwarder, Header, LinkId, NodeId, Packet, PortId, Ports, Time, Verdict,
@@ -6,8 +7,6 @@ use raddle_core::{
 use raddle_topology::builders;
 use raddle_wire::rated::Kind;
 use raddle_wire::rcp;
-
-static PARAMETERS: [Parameter; 1] = [PATHS];
 
 fn bcube(n: u32, k: u32) -> Arc<Topology> {
     Arc::new(builders::bcube(n, k, RATE, Duration::from_ns(100)).expect("a BCube"))
@@ -19,8 +18,8 @@ fn jellyfish() -> Arc<Topology> {
 }
 
 fn paths_of(topology: &Arc<Topology>, routing: &str, most: usize) -> Result<Arc<Paths>, Unfit> {
-    let settings = Settings::defaults(&PARAMETERS);
-    paths(&Plan::new(topology, routing, &settings, 1), most)
+    let settings = Settings::defaults(&[]);
+    paths(&Plan::new(topology, routing, &settings, 1), 8, most)
 }
 
 /// A full packet of a flow.

@@ -14,18 +14,28 @@ mod paths;
 mod sender;
 mod switch;
 
-pub use paths::Paths;
-pub use sender::Sender;
-pub use switch::Switch;
+pub(crate) use paths::Paths;
+pub(crate) use sender::Sender;
+pub(crate) use switch::Switch;
 
 use crate::fluid::Spread;
-use crate::routing::reordering::{FLOWCELL, HOLD};
+use crate::parameters;
+use crate::routing::reordering::{FLOWCELL, HOLD, Hold};
 use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
+use raddle_core::Duration;
 use raddle_topology::Shape;
 use std::sync::Arc;
 
 /// Presto.
-pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::Evenly };
+pub(crate) const ROUTING: Routing = Routing {
+    info: INFO,
+    build,
+    spread: |_| Spread::Evenly,
+    hold: |settings| {
+        let Parameters { flowcell, hold } = Parameters::of(settings);
+        Hold::new(hold, Some(flowcell))
+    },
+};
 
 const INFO: Info = Info {
     name: "presto",
@@ -39,8 +49,15 @@ const INFO: Info = Info {
         "after a failure each surviving path has one turn; there are no weights for paths of unequal rates",
     ],
     view: View::Local,
-    parameters: &[FLOWCELL, HOLD],
+    parameters: &Parameters::LIST,
 };
+
+parameters! {
+    struct Parameters {
+        flowcell: u32 = FLOWCELL;
+        hold: Duration = HOLD;
+    }
+}
 
 fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
     let unfit = |problem: &str, hint: &str| Unfit {
@@ -56,7 +73,7 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
         return Err(unfit("Presto numbers 65,536 paths; this fabric has more", "choose fewer cores"));
     }
     let paths = Arc::new(Paths::new(plan.topology, size));
-    let (flowcell, seed) = (plan.settings.count(FLOWCELL.name) as u32, plan.seed);
+    let (Parameters { flowcell, .. }, seed) = (Parameters::of(plan.settings), plan.seed);
     let topology = Arc::clone(plan.topology);
     Ok(Box::new(move |node| {
         Some(if topology.is_host(node) {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// The end-to-end paths of a Clos network. Between pods a path's number is `plane · cores + core`; within a pod the core
 /// is 0.
 #[derive(Debug)]
-pub struct Paths {
+pub(crate) struct Paths {
     routing: Arc<Routing>,
     size: ClosSize,
 }
@@ -17,7 +17,7 @@ pub struct Paths {
 impl Paths {
     /// Of a network of these numbers.
     #[must_use]
-    pub fn new(topology: &Arc<Topology>, size: ClosSize) -> Self {
+    pub(crate) fn new(topology: &Arc<Topology>, size: ClosSize) -> Self {
         Self { routing: Arc::new(Routing::new(Arc::clone(topology))), size }
     }
 

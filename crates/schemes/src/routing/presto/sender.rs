@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// The forwarder of a host.
 #[derive(Debug)]
-pub struct Sender {
+pub(crate) struct Sender {
     node: NodeId,
     /// Of the seed and the node.
     salt: u64,
@@ -31,7 +31,7 @@ impl Sender {
     /// # Panics
     /// If a flowcell has no bytes.
     #[must_use]
-    pub fn new(node: NodeId, paths: &Arc<Paths>, flowcell: u32, seed: u64) -> Self {
+    pub(crate) fn new(node: NodeId, paths: &Arc<Paths>, flowcell: u32, seed: u64) -> Self {
         assert!(flowcell > 0, "a flowcell has bytes");
         Self {
             node,

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 /// The forwarder of a switch.
 #[derive(Debug)]
-pub struct Switch {
+pub(crate) struct Switch {
     routing: LocalRouting,
     /// Its hosts, if it is an edge switch.
     hosts: Range<u32>,
@@ -18,7 +18,7 @@ pub struct Switch {
 impl Switch {
     /// The forwarder of switch `node`.
     #[must_use]
-    pub fn new(node: NodeId, paths: &Paths) -> Self {
+    pub(crate) fn new(node: NodeId, paths: &Paths) -> Self {
         let routing = paths.routing();
         let hosts = routing.topology().links_from(node).map(|(_, link)| link.to);
         let mut hosts = hosts.filter(|&neighbour| routing.topology().is_host(neighbour));

@@ -9,16 +9,21 @@
 //! Ethernet by themselves).
 
 use crate::fluid::Spread;
-use crate::parameter::Parameter;
-use crate::routing::reordering::HOLD;
+use crate::routing::reordering::{HOLD, Hold};
 use crate::routing::up_down::{self, Ascent, digit};
 use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
-use raddle_core::{Header, NodeId, Packet, Stream, Time};
+use crate::{choices, parameters};
+use raddle_core::{Duration, Header, NodeId, Packet, Stream, Time};
 use raddle_topology::Xgft;
 use std::sync::Arc;
 
 /// Random routing in trees.
-pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::Evenly };
+pub(crate) const ROUTING: Routing = Routing {
+    info: INFO,
+    build,
+    spread: |_| Spread::Evenly,
+    hold: |settings| Hold::new(Parameters::of(settings).hold, None),
+};
 
 const INFO: Info = Info {
     name: "random-up",
@@ -26,19 +31,29 @@ const INFO: Info = Info {
     source: "Leiserson et al., SPAA 1992; Crisan et al., CEE Switch Adaptive Routing, \"Random\"",
     differs: &[],
     view: View::Local,
-    parameters: &[
-        Parameter::choice(
-            "at",
-            &["hop", "source"],
-            "who draws: each switch on the way up, or the host that sends the packet, if that has room for a path",
-        ),
-        HOLD,
-    ],
+    parameters: &Parameters::LIST,
 };
+
+choices! {
+    /// Who draws.
+    enum At {
+        Hop = "hop",
+        Source = "source",
+    }
+}
+
+parameters! {
+    struct Parameters {
+        /// who draws: each switch on the way up, or the host that sends the packet, if that has room for a path
+        at: At;
+        hold: Duration = HOLD;
+    }
+}
 
 fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
     let tree = up_down::tree(plan.topology, INFO.name)?;
-    let (at_source, seed, of) = (plan.settings.choice("at") == "source", plan.seed, Arc::clone(&tree));
+    let at_source = Parameters::of(plan.settings).at == At::Source;
+    let (seed, of) = (plan.seed, Arc::clone(&tree));
     Ok(up_down::forwarders(plan, tree, at_source, move |node| RandomUp::new(&of, node, at_source, seed)))
 }
 

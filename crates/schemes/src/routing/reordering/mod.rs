@@ -10,7 +10,7 @@
 //!
 //! Cost: a hash look-up for each data segment; out of order, a binary search and a heap operation besides.
 
-use crate::parameter::{Parameter, Settings, Value};
+use crate::parameter::{Parameter, Value};
 use raddle_core::{Duration, FlowKey, Header, Host, Input, Output, Packet, PortId, Ports, Report, Time};
 use raddle_wire::tcp::{FIN, SYN, Segment};
 use rustc_hash::FxHashMap;
@@ -39,14 +39,11 @@ pub struct Hold {
     pub flowcell: Option<u32>,
 }
 
-/// What a routing's hosts do about packets out of order: none of it unless its parameters say so.
-pub(crate) fn hold(of_routing: &Settings) -> Option<Hold> {
-    if !of_routing.declares(HOLD.name) {
-        return None;
+impl Hold {
+    /// So long, or not at all if that is no time.
+    pub(crate) fn new(time: Duration, flowcell: Option<u32>) -> Option<Self> {
+        (time > Duration::ZERO).then_some(Self { time, flowcell })
     }
-    let flowcell = of_routing.declares(FLOWCELL.name).then(|| of_routing.count(FLOWCELL.name) as u32);
-    let time = of_routing.duration(HOLD.name);
-    (time > Duration::ZERO).then_some(Hold { time, flowcell })
 }
 
 /// The sequence number of a flow's first byte. Hosts agree on it, since there may be no SYN; about another one they would

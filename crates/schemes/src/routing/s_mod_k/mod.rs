@@ -4,12 +4,13 @@
 //! At a switch of level l the parent is `source / (w1 * .. * wl) mod w(l+1)`. Packets of a flow keep to one path.
 
 use crate::fluid::Spread;
-use crate::routing::up_down::{self, DIVISOR, ModK};
+use crate::routing::up_down::{self, ModK, ModKParameters};
 use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
 use raddle_core::Packet;
 
 /// S-mod-k.
-pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::AsForwarded };
+pub(crate) const ROUTING: Routing =
+    Routing { info: INFO, build, spread: |_| Spread::AsForwarded, hold: |_| None };
 
 const INFO: Info = Info {
     name: "s-mod-k",
@@ -17,14 +18,14 @@ const INFO: Info = Info {
     source: "Rodriguez et al., CLUSTER 2009; Crisan et al., CEE Switch Adaptive Routing",
     differs: &[],
     view: View::Local,
-    parameters: &[DIVISOR],
+    parameters: &ModKParameters::LIST,
 };
 
 fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
     let tree = up_down::tree(plan.topology, INFO.name)?;
-    let settings = plan.settings.clone();
+    let ModKParameters { divisor } = ModKParameters::of(plan.settings);
     let of = tree.clone();
-    Ok(up_down::forwarders(plan, tree, false, move |node| ModK::new(&of, node, &settings, Packet::src)))
+    Ok(up_down::forwarders(plan, tree, false, move |node| ModK::new(&of, node, divisor, Packet::src)))
 }
 
 #[cfg(test)]

@@ -6,15 +6,20 @@
 //! Hosts put packets back in order ([`crate::routing::reordering`]).
 
 use crate::fluid::Spread;
-use crate::parameter::Parameter;
 use crate::routing::next_hops::{NextHops, ShortestPaths};
-use crate::routing::reordering::HOLD;
+use crate::routing::reordering::{HOLD, Hold};
 use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
-use raddle_core::{Forwarder, LinkId, NodeId, Packet, PortId, Ports, Stream, Time, Verdict};
+use crate::{choices, parameters};
+use raddle_core::{Duration, Forwarder, LinkId, NodeId, Packet, PortId, Ports, Stream, Time, Verdict};
 use std::sync::Arc;
 
 /// Packet spraying.
-pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::Evenly };
+pub(crate) const ROUTING: Routing = Routing {
+    info: INFO,
+    build,
+    spread: |_| Spread::Evenly,
+    hold: |settings| Hold::new(Parameters::of(settings).hold, None),
+};
 
 const INFO: Info = Info {
     name: "spray",
@@ -22,21 +27,34 @@ const INFO: Info = Info {
     source: "Dixit et al., INFOCOM 2013 (random packet spraying)",
     differs: &["receivers put segments back in order below TCP, where the paper leaves it to TCP"],
     view: View::Local,
-    parameters: &[
-        Parameter::choice("choice", &["random", "round_robin"], "how the next hop is chosen"),
-        HOLD,
-    ],
+    parameters: &Parameters::LIST,
 };
+
+choices! {
+    /// How the next hop is chosen.
+    enum By {
+        Chance = "random",
+        Turn = "round_robin",
+    }
+}
+
+parameters! {
+    struct Parameters {
+        /// how the next hop is chosen
+        choice: By;
+        hold: Duration = HOLD;
+    }
+}
 
 fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
     let (paths, seed) = (ShortestPaths::new(plan.topology), plan.seed);
-    let in_turn = plan.settings.choice("choice") == "round_robin";
+    let in_turn = Parameters::of(plan.settings).choice == By::Turn;
     Ok(forwarders_where_needed(plan.topology, move |node| Spray::new(node, &paths, in_turn, seed)))
 }
 
 /// The forwarder of one node.
 #[derive(Debug)]
-pub struct Spray {
+pub(crate) struct Spray {
     next_hops: NextHops,
     choice: Choice,
 }
@@ -51,7 +69,7 @@ enum Choice {
 impl Spray {
     /// The forwarder of `node`, which takes its next hops in turn or at random.
     #[must_use]
-    pub fn new(node: NodeId, paths: &Arc<ShortestPaths>, in_turn: bool, seed: u64) -> Self {
+    pub(crate) fn new(node: NodeId, paths: &Arc<ShortestPaths>, in_turn: bool, seed: u64) -> Self {
         let mut random = Stream::new(seed, node.0.into(), "spray");
         let choice = if in_turn { Choice::InTurn(random.bits() as u32) } else { Choice::Random(random) };
         Self { next_hops: NextHops::new(node, paths), choice }

@@ -3,6 +3,7 @@
 //! Only up ports are kept: below a switch each host has a single port, which no level could change. A row is one
 //! destination's ports side by side, 16 bytes each, so that a choice among four reads one cache line or two.
 
+use crate::choices;
 use raddle_core::{Duration, NodeId, Time};
 
 /// How notices become levels, and levels nothing again.
@@ -16,35 +17,37 @@ pub(super) struct Rule {
     pub(super) timer: Duration,
 }
 
-/// What a notice with feedback q makes of a level.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Update {
-    /// It grows by q.
-    Accumulate,
-    /// It grows by q times the number of notices so far.
-    CountTimesFeedback,
-    /// It grows by one.
-    Count,
-    /// It becomes q.
-    Last,
-    /// It moves to q by an eighth of the distance, in 256ths.
-    Ewma,
-    /// It becomes q, if that is more.
-    Max,
+choices! {
+    /// What a notice with feedback q makes of a level.
+    pub(super) enum Update {
+        /// It grows by q.
+        Accumulate = "accumulate",
+        /// It grows by q times the number of notices so far.
+        CountTimesFeedback = "count-times-feedback",
+        /// It grows by one.
+        Count = "count",
+        /// It becomes q.
+        Last = "last",
+        /// It moves to q by an eighth of the distance, in 256ths.
+        Ewma = "ewma",
+        /// It becomes q, if that is more.
+        Max = "max",
+    }
 }
 
-/// How notices of the switch's own congestion points count beside those that pass through.
-///
-/// In the benchmark of specs/cee.md §6.4 the lock is worth a tenth of the throughput less than none, whichever of the rules
-/// that add up is in use: 0.6 rather than 0.7, the paper's 0.6 being with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Local {
-    /// They count, and from then on they alone do for that port and destination.
-    Lock,
-    /// They count like all others.
-    Alike,
-    /// They do not count.
-    Ignore,
+choices! {
+    /// How notices of the switch's own congestion points count beside those that pass through.
+    ///
+    /// In the benchmark of specs/cee.md §6.4 the lock is worth a tenth of the throughput less than none, whichever of the
+    /// rules that add up is in use: 0.6 rather than 0.7, the paper's 0.6 being with it.
+    pub(super) enum Local {
+        /// They count, and from then on they alone do for that port and destination.
+        Lock = "lock",
+        /// They count like all others.
+        Alike = "alike",
+        /// They do not count.
+        Ignore = "ignore",
+    }
 }
 
 /// Where a notice comes from.

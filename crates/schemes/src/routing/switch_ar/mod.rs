@@ -21,8 +21,8 @@ mod levels;
 mod switch;
 
 use crate::fluid::Spread;
-use crate::parameter::{Parameter, Settings, Value};
-use crate::routing::reordering::HOLD;
+use crate::parameters;
+use crate::routing::reordering::{HOLD, Hold};
 use crate::routing::up_down;
 use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View};
 use levels::{Local, Rule, Update};
@@ -31,7 +31,12 @@ use std::sync::Arc;
 use switch::SwitchAr;
 
 /// Switch Adaptive Routing.
-pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::LeastLoaded };
+pub(crate) const ROUTING: Routing = Routing {
+    info: INFO,
+    build,
+    spread: |_| Spread::LeastLoaded,
+    hold: |settings| Hold::new(Parameters::of(settings).hold, None),
+};
 
 const INFO: Info = Info {
     name: "switch-ar",
@@ -44,49 +49,28 @@ const INFO: Info = Info {
         "receivers put segments back in order below TCP; converged Ethernet's hosts do so themselves",
     ],
     view: View::Local,
-    parameters: &[
-        Parameter::choice(
-            "update",
-            &["accumulate", "count-times-feedback", "count", "last", "ewma", "max"],
-            "what a notice makes of a level: all but the first three stay on a bad path",
-        ),
-        Parameter::choice(
-            "local",
-            &["lock", "alike", "ignore"],
-            "what notices of a switch's own queues do: lock out those that pass, count like them, or nothing",
-        ),
-        Parameter::new("timer", Value::Duration(Duration::from_ms(250)), "when a level is forgotten")
-            .within(1.0, 6e13),
-        Parameter::new(
-            "absorb",
-            Value::Flag(false),
-            "drop notices while another port for the frame is clear",
-        ),
-        HOLD,
-    ],
+    parameters: &Parameters::LIST,
 };
 
-fn rule(settings: &Settings) -> Rule {
-    let update = match settings.choice("update") {
-        "accumulate" => Update::Accumulate,
-        "count-times-feedback" => Update::CountTimesFeedback,
-        "count" => Update::Count,
-        "last" => Update::Last,
-        "ewma" => Update::Ewma,
-        _ => Update::Max,
-    };
-    let local = match settings.choice("local") {
-        "lock" => Local::Lock,
-        "alike" => Local::Alike,
-        _ => Local::Ignore,
-    };
-    Rule { update, local, timer: settings.duration("timer") }
+parameters! {
+    struct Parameters {
+        /// what a notice makes of a level: all but the first three stay on a bad path
+        update: Update;
+        /// what notices of a switch's own queues do: lock out those that pass, count like them, or nothing
+        local: Local;
+        /// when a level is forgotten
+        timer: Duration = Duration::from_ms(250), Duration::from_ps(1)..=Duration::from_ms(60_000);
+        /// drop notices while another port for the frame is clear
+        absorb: bool = false;
+        hold: Duration = HOLD;
+    }
 }
 
 fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
     let tree = up_down::tree(plan.topology, INFO.name)?;
     plan.congestion_points("qcn", "`switch-ar`")?;
-    let (rule, absorb, of) = (rule(plan.settings), plan.settings.flag("absorb"), Arc::clone(&tree));
+    let Parameters { update, local, timer, absorb, .. } = Parameters::of(plan.settings);
+    let (rule, of) = (Rule { update, local, timer }, Arc::clone(&tree));
     Ok(up_down::forwarders(plan, tree, false, move |node| SwitchAr::new(&of, node, rule, absorb)))
 }
 

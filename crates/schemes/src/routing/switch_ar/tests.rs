@@ -2,6 +2,7 @@
 //! 0 and 1 of a switch lead down, 2 and 3 up.
 
 use super::*;
+use crate::parameter::Settings;
 use crate::routing::next_hops::ShortestPaths;
 use crate::routing::up_down::UpDown;
 use crate::testing::{RATE, backlogs, segment};
@@ -24,7 +25,8 @@ fn tree() -> (Arc<Topology>, Xgft) {
 
 fn switch(node: NodeId, absorb: bool) -> Switch {
     let (topology, tree) = tree();
-    let rule = rule(&Settings::defaults(INFO.parameters));
+    let Parameters { update, local, timer, .. } = Parameters::default();
+    let rule = Rule { update, local, timer };
     UpDown::new(node, &ShortestPaths::new(&topology), &tree, SwitchAr::new(&tree, node, rule, absorb), 1)
 }
 

@@ -15,7 +15,7 @@
 
 mod mod_k;
 
-pub(crate) use mod_k::{DIVISOR, ModK};
+pub(crate) use mod_k::{ModK, ModKParameters};
 
 use crate::routing::next_hops::{NextHops, ShortestPaths};
 use crate::scheme::{Forwarders, Plan, Unfit};

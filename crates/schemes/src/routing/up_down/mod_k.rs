@@ -1,17 +1,28 @@
 //! Modulo routing: a host's number, divided level by level, says which ports lead up.
 
 use super::{Ascent, digit};
-use crate::parameter::{Parameter, Settings};
+use crate::{choices, parameters};
 use raddle_core::{NodeId, Packet, Time};
 use raddle_topology::Xgft;
 
-/// What a host's number is divided by at a switch of level l.
-pub(crate) const DIVISOR: Parameter = Parameter::choice(
-    "divisor",
-    &["parents", "children"],
-    "what a host's number is divided by at a switch of level l: w1 * .. * wl, the parents of the levels up to l, or \
-     m1 * .. * m(l-1), the children of those below it; the same in k-ary n-trees",
-);
+choices! {
+    /// What a host's number is divided by.
+    pub(crate) enum Divisor {
+        /// The parents of the levels up to the switch's.
+        Parents = "parents",
+        /// The children of the levels below the switch's.
+        Children = "children",
+    }
+}
+
+parameters! {
+    /// The parameters of modulo routing.
+    pub(crate) struct ModKParameters {
+        /// what a host's number is divided by at a switch of level l: w1 * .. * wl, the parents of the levels up to l, or
+        /// m1 * .. * m(l-1), the children of those below it; the same in k-ary n-trees
+        divisor: Divisor;
+    }
+}
 
 /// The ports up that the number of a packet's source or destination names at one node.
 #[derive(Debug)]
@@ -22,11 +33,11 @@ pub(crate) struct ModK {
 
 impl ModK {
     /// At `node`, by the number of the host that `host` tells of a packet.
-    pub(crate) fn new(tree: &Xgft, node: NodeId, settings: &Settings, host: fn(&Packet) -> NodeId) -> Self {
+    pub(crate) fn new(tree: &Xgft, node: NodeId, divisor: Divisor, host: fn(&Packet) -> NodeId) -> Self {
         let level = tree.level(node);
-        let divisor = match settings.choice(DIVISOR.name) {
-            "children" => tree.hosts_each(level.saturating_sub(1)),
-            _ => tree.planes(level),
+        let divisor = match divisor {
+            Divisor::Children => tree.hosts_each(level.saturating_sub(1)),
+            Divisor::Parents => tree.planes(level),
         };
         Self { divisor, host }
     }

@@ -11,7 +11,7 @@
 mod weights;
 
 use crate::fluid::Spread;
-use crate::parameter::{Parameter, Value};
+use crate::parameters;
 use crate::routing::flow_hash::{flow_hash, pick, salt};
 use crate::routing::next_hops::{NextHops, ShortestPaths};
 use crate::scheme::{Forwarders, Info, Plan, Routing, Unfit, View, forwarders_where_needed};
@@ -21,7 +21,8 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// Weighted-cost multi-path.
-pub const ROUTING: Routing = Routing { info: INFO, build, spread: |_| Spread::AsForwarded };
+pub(crate) const ROUTING: Routing =
+    Routing { info: INFO, build, spread: |_| Spread::AsForwarded, hold: |_| None };
 
 const INFO: Info = Info {
     name: "wcmp",
@@ -32,23 +33,25 @@ const INFO: Info = Info {
         "each group of next hops has a table of its own, where the paper's share one of the switch",
     ],
     view: View::Local,
-    parameters: &[Parameter::new(
-        "table",
-        Value::Count(16),
-        "most entries that replicate next hops by their weights",
-    )
-    .within(1.0, 65_536.0)],
+    parameters: &Parameters::LIST,
 };
+
+parameters! {
+    struct Parameters {
+        /// most entries that replicate next hops by their weights
+        table: usize = 16, 1..=65_536;
+    }
+}
 
 fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
     let (paths, seed) = (ShortestPaths::new(plan.topology), plan.seed);
-    let table = plan.settings.count("table") as usize;
+    let Parameters { table } = Parameters::of(plan.settings);
     Ok(forwarders_where_needed(plan.topology, move |node| Wcmp::new(node, &paths, table, seed)))
 }
 
 /// The forwarder of one node.
 #[derive(Debug)]
-pub struct Wcmp {
+pub(crate) struct Wcmp {
     salt: u64,
     next_hops: NextHops,
     /// Most entries of a group, unless it has more next hops.
@@ -60,7 +63,7 @@ pub struct Wcmp {
 impl Wcmp {
     /// The forwarder of `node`, whose groups have at most `table` entries.
     #[must_use]
-    pub fn new(node: NodeId, paths: &Arc<ShortestPaths>, table: usize, seed: u64) -> Self {
+    pub(crate) fn new(node: NodeId, paths: &Arc<ShortestPaths>, table: usize, seed: u64) -> Self {
         Self {
             salt: salt(seed, node),
             next_hops: NextHops::new(node, paths),

@@ -3,10 +3,10 @@
 use super::Cee;
 use crate::fluid::{Sharing, Ways, max_min};
 use crate::link::qcn;
-use crate::parameter::{Parameter, Value};
+use crate::parameters;
 use crate::scheme::{Hosts, Info, Make, Plan, Streams, Transport, Unfit, View};
 use crate::transport::adapter::{Adapter, check_ports, check_priorities};
-use raddle_core::{Flow, Header, HeaderInfo, NodeId, Packet, PortId};
+use raddle_core::{Bytes, Flow, Header, HeaderInfo, NodeId, Packet, PortId};
 use raddle_wire::cee::Frame;
 use std::sync::Arc;
 
@@ -20,22 +20,23 @@ pub const TRANSPORT: Transport = Transport {
             "frames are put in order flow by flow, where the paper's adapter does it source by source",
         ],
         view: View::Local,
-        parameters: &[
-            Parameter::new("mtu", Value::Bytes(1_500), "bytes of a full frame, headers included")
-                .within(64.0, 9_216.0),
-            Parameter::new(
-                "priority",
-                Value::Count(3),
-                "priority, 0 to 7, of frames whose flow has none, that is 0",
-            )
-            .within(0.0, 7.0),
-            Parameter::new("rate_limiters", Value::Flag(false), "whether notices of QCN limit rates"),
-        ],
+        parameters: &Parameters::LIST,
     },
     make: Make::Hosts(build),
     fluid: Some(fluid),
     streams: Streams::NOT_BUILT,
 };
+
+parameters! {
+    struct Parameters {
+        /// bytes of a full frame, headers included
+        mtu: u32 = Bytes(1_500), 64..=9_216;
+        /// priority, 0 to 7, of frames whose flow has none, that is 0
+        priority: u8 = 3, 0..=7;
+        /// whether notices of QCN limit rates
+        rate_limiters: bool = false;
+    }
+}
 
 /// The adapter as a fluid: max-min shares of flows, as queues by destination and pauses of links or rate limiters may come to;
 /// what pauses hold back besides is left out.
@@ -52,10 +53,8 @@ fn first_frame(flow: &Flow, number: u64) -> Packet {
 fn build(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
     check_ports(plan.topology)?;
     check_priorities(plan, "cee")?;
-    let settings = plan.settings;
-    let mtu = u32::try_from(settings.count("mtu")).expect("the parameter's range");
-    let priority = settings.count("priority") as u8;
-    let limiters = if settings.flag("rate_limiters") {
+    let Parameters { mtu, priority, rate_limiters } = Parameters::of(plan.settings);
+    let limiters = if rate_limiters {
         let of_points = plan.congestion_points("qcn", "a rate limiter of `cee`")?;
         Some(Arc::new(qcn::Params::of(of_points)))
     } else {

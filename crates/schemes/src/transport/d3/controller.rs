@@ -11,6 +11,7 @@
 //!
 //! Whole numbers of bits a second, so that sums return to zero. Cost a request: a look-up of its flow.
 
+use crate::choices;
 use crate::transport::adapted_capacity::{AdaptedCapacity, Gains};
 use crate::transport::live_flows::LiveFlows;
 use raddle_core::{Duration, FlowKey, Rate, Time};
@@ -18,13 +19,14 @@ use raddle_core::{Duration, FlowKey, Rate, Time};
 /// A flow of which nothing has been seen for so many average round trips is forgotten.
 const FORGOTTEN_AFTER: u64 = 20;
 
-/// What a router knows of single flows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Memory {
-    /// What it granted to each.
-    Flows,
-    /// Nothing: it believes what requests say.
-    Sums,
+choices! {
+    /// What a router knows of single flows.
+    pub enum Memory {
+        /// What it granted to each.
+        Flows = "flows",
+        /// Nothing: it believes what requests say.
+        Sums = "sums",
+    }
 }
 
 /// A rate request.

@@ -3,7 +3,7 @@
 use super::controller::{Controller, Memory};
 use super::{D3, D3Port};
 use crate::fluid::{Sharing, capacities};
-use crate::parameter::{Parameter, Value};
+use crate::parameters;
 use crate::routing::pinned;
 use crate::scheme::{Built, Info, Make, Plan, Streams, Transport, Unfit, View};
 use crate::transport::adapted_capacity::Gains;
@@ -30,59 +30,47 @@ pub const TRANSPORT: Transport = Transport {
             "rates have 12 significant bits; all headers together take 40 bytes, as those of TCP do",
         ],
         view: View::Local,
-        parameters: &[
-            MSS,
-            Parameter::new(
-                "alpha",
-                Value::Fraction(0.1),
-                "share of a link's spare rate that is handed out more in a round trip",
-            ),
-            Parameter::new(
-                "beta",
-                Value::Fraction(1.0),
-                "share of a link's standing queue that is to drain in a round trip",
-            ),
-            Parameter::new(
-                "clamp",
-                Value::Flag(true),
-                "count what is left for each flow as nothing where all ask for more than there is, not as less",
-            ),
-            Parameter::new("quench", Value::Flag(true), "end flows that cannot meet their deadline any more"),
-            Parameter::choice(
-                "memory",
-                &["flows", "sums"],
-                "whether routers know what each flow has, or believe what its requests say",
-            ),
-            Parameter::new(
-                "rtt",
-                Value::Duration(Duration::from_us(200)),
-                "round trip that links reckon with: requests do not tell theirs",
-            )
-            .within(1e6, 1e12),
-            INITIAL_RTO,
-            MIN_RTO,
-            pinned::PATHS,
-        ],
+        parameters: &Parameters::LIST,
     },
     make: Make::Whole { routings: pinned::ROUTINGS, build },
     fluid: Some(fluid),
     streams: Streams::NEEDS_SIZES,
 };
 
+parameters! {
+    struct Parameters {
+        mss: u16 = MSS;
+        /// share of a link's spare rate that is handed out more in a round trip
+        alpha: f64 = 0.1;
+        /// share of a link's standing queue that is to drain in a round trip
+        beta: f64 = 1.0;
+        /// count what is left for each flow as nothing where all ask for more than there is, not as less
+        clamp: bool = true;
+        /// end flows that cannot meet their deadline any more
+        quench: bool = true;
+        /// whether routers know what each flow has, or believe what its requests say
+        memory: Memory;
+        /// round trip that links reckon with: requests do not tell theirs
+        rtt: Duration = Duration::from_us(200), Duration::from_us(1)..=Duration::from_ms(1_000);
+        initial_rto: Duration = INITIAL_RTO;
+        min_rto: Duration = MIN_RTO;
+        paths: u32 = pinned::PATHS;
+    }
+}
+
 /// D3 as a fluid: what flows need by their deadlines in order of arrival, and max-min fair shares of the rest, at once
 /// (specs/pdq.md §11).
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     let policy = Reservation::new(&capacities(plan.topology, 0.0));
-    scheme::fluid(plan, Box::new(policy), Request::ROUTERS, |_| 1)
+    scheme::fluid(plan, Box::new(policy), Parameters::of(plan.settings).paths, Request::ROUTERS, |_| 1)
 }
 
 fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
-    let settings = plan.settings;
-    let gains = Gains { spare: settings.fraction("alpha"), queue: settings.fraction("beta") };
-    let (clamp, rtt) = (settings.flag("clamp"), settings.duration("rtt"));
-    let memory = if settings.choice("memory") == "sums" { Memory::Sums } else { Memory::Flows };
-    let quench = settings.flag("quench");
-    let form = Form { name: "D3", subflows: 1, header: Packet::LEN as u32, most_links: Request::ROUTERS };
+    let Parameters { mss, alpha, beta, clamp, quench, memory, rtt, initial_rto, min_rto, paths } =
+        Parameters::of(plan.settings);
+    let gains = Gains { spare: alpha, queue: beta };
+    let (header, most_links) = (Packet::LEN as u32, Request::ROUTERS);
+    let form = Form { name: "D3", subflows: 1, header, most_links, mss, initial_rto, min_rto, paths };
     let port = move |_, link: &Link| -> Box<dyn PortAgent> {
         Box::new(D3Port::new(Controller::new(link.rate, gains, rtt, clamp, memory)))
     };

@@ -4,17 +4,20 @@
 //! Up to `k_min` bytes nothing is marked; from there the probability rises to `p_max` at `k_max`; beyond, all is marked that
 //! can be. The queue is that of the packet's priority, as it finds it, the packet in service included.
 
+use crate::parameters;
 use raddle_core::{Bytes, Class, Packet, PortAgent, PortState, Stream, Time};
 
-/// How likely marks are.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Thresholds {
-    /// No marks up to so much.
-    pub k_min: Bytes,
-    /// Marks on all beyond so much, at least `k_min`.
-    pub k_max: Bytes,
-    /// Probability of a mark at `k_max`.
-    pub p_max: f64,
+parameters! {
+    /// How likely marks are.
+    pub struct Thresholds {
+        /// queue up to which nothing is marked
+        k_min: Bytes = Bytes(5_000);
+        // At least `k_min`.
+        /// queue beyond which everything is marked
+        k_max: Bytes = Bytes(200_000);
+        /// probability of a mark at `k_max`
+        p_max: f64 = 0.01;
+    }
 }
 
 impl Thresholds {
@@ -74,11 +77,9 @@ mod tests {
     use raddle_wire::Ecn;
 
     /// As deployed: 5 KB, 200 KB, 1%.
-    const DEPLOYED: Thresholds = Thresholds { k_min: Bytes(5_000), k_max: Bytes(200_000), p_max: 0.01 };
-
     #[test]
     fn probability_rises_between_the_thresholds_and_jumps_beyond() {
-        let steep = Thresholds { p_max: 0.5, ..DEPLOYED };
+        let steep = Thresholds { p_max: 0.5, ..Thresholds::default() };
         let probability = [0, 5_000, 44_000, 102_500, 200_000, 200_001].map(|n| steep.probability(Bytes(n)));
         let expected = [0.0, 0.0, 0.1, 0.25, 0.5, 1.0];
         assert!(
@@ -96,7 +97,7 @@ mod tests {
     /// Marks among packets of 1,500 B that each find so many bytes waiting.
     fn marks(queue: u64, packets: u32) -> u32 {
         let [state] = backlogs(&[0])[..] else { unreachable!("one port") };
-        let mut red = Red::new(DEPLOYED, Stream::new(1, 0, "test"));
+        let mut red = Red::new(Thresholds::default(), Stream::new(1, 0, "test"));
         red.queues[0] = queue;
         let mut marks = 0;
         for _ in 0..packets {

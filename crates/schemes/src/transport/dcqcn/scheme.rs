@@ -1,16 +1,14 @@
 //! DCQCN's entries in the registry.
 
 use super::Params;
-use super::params::PARAMETERS;
 use super::protocol::{Dcqcn, first_packet, wire_len};
 use super::red::{Red, Thresholds};
 use crate::fluid::{Sharing, Ways, max_min};
-use crate::parameter::{Parameter, Value};
 use crate::scheme::{
     Agents, CongestionPoint, Hosts, Info, Make, Plan, Streams, Transport, Unfit, View, check_addresses,
 };
 use crate::transport::adapter::{Adapter, check_ports, check_priorities};
-use raddle_core::{Bytes, Host, NodeId, PortAgent, PortId, Rate, Stream};
+use raddle_core::{Host, NodeId, PortAgent, PortId, Rate, Stream};
 use std::sync::Arc;
 
 /// DCQCN's congestion points, at every port of every switch.
@@ -21,11 +19,7 @@ pub const CONGESTION_POINT: CongestionPoint = CongestionPoint {
         source: "Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015, §3.1 and Figure 14",
         differs: &[],
         view: View::Local,
-        parameters: &[
-            Parameter::new("k_min", Value::Bytes(5_000), "queue up to which nothing is marked"),
-            Parameter::new("k_max", Value::Bytes(200_000), "queue beyond which everything is marked"),
-            Parameter::new("p_max", Value::Fraction(0.01), "probability of a mark at `k_max`"),
-        ],
+        parameters: &Thresholds::LIST,
     },
     build: points,
 };
@@ -44,7 +38,7 @@ pub const TRANSPORT: Transport = Transport {
             "what is marked while a notification is fresh leads to none later; the next marked packet does",
         ],
         view: View::Local,
-        parameters: PARAMETERS,
+        parameters: &Params::LIST,
     },
     make: Make::Hosts(hosts),
     fluid: Some(fluid),
@@ -61,14 +55,12 @@ fn hosts(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
     check_priorities(plan, "dcqcn")?;
     check_addresses(plan.topology, "RoCEv2")?;
     plan.congestion_points(CONGESTION_POINT.info.name, "`dcqcn`")?;
-    let settings = plan.settings;
-    let params = Arc::new(Params::of(settings));
-    let mtu = u32::try_from(settings.count("mtu")).expect("the parameter's range");
-    let [priority, notice_priority] = ["priority", "cnp_priority"].map(|name| settings.count(name) as u8);
+    let params = Arc::new(Params::of(plan.settings));
+    let mtu = params.mtu;
     let (topology, seed, progress) = (Arc::clone(plan.topology), plan.seed, plan.progress);
     let host = move |node: NodeId| -> Box<dyn Host> {
         let line_rate = topology.link_at(node, PortId(0)).map_or(Rate::ZERO, |link| link.rate);
-        let protocol = Dcqcn::new(Arc::clone(&params), mtu, line_rate, priority, notice_priority);
+        let protocol = Dcqcn::new(Arc::clone(&params), line_rate);
         Box::new(Adapter::new(node, protocol, mtu, line_rate, seed, progress))
     };
     Ok(Hosts {
@@ -81,15 +73,14 @@ fn hosts(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
 }
 
 fn points(plan: &Plan<'_>) -> Result<Agents, Unfit> {
-    let [k_min, k_max] = ["k_min", "k_max"].map(|name| Bytes(plan.settings.count(name)));
-    if k_min > k_max {
+    let thresholds = Thresholds::of(plan.settings);
+    if thresholds.k_min > thresholds.k_max {
         return Err(Unfit {
             key: "scheme.red.k_min".into(),
             problem: "marks would have to end before they begin".into(),
             hint: "give `k_min` at most what `k_max` is".into(),
         });
     }
-    let thresholds = Thresholds { k_min, k_max, p_max: plan.settings.fraction("p_max") };
     let (topology, seed) = (Arc::clone(plan.topology), plan.seed);
     Ok(Box::new(move |id| {
         topology.link(id).filter(|link| !topology.is_host(link.from))?;

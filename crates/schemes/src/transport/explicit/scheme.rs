@@ -40,30 +40,37 @@ pub(crate) struct Form {
     pub(crate) header: u32,
     /// Links of a path for which headers have room.
     pub(crate) most_links: usize,
+    /// The values of [`MSS`], [`INITIAL_RTO`], [`MIN_RTO`] and [`pinned::PATHS`].
+    pub(crate) mss: u16,
+    pub(crate) initial_rto: Duration,
+    pub(crate) min_rto: Duration,
+    pub(crate) paths: u32,
 }
 
 /// A transport of this kind as a fluid: flows share links by `policy`. The row of a flow has the paths of so many subflows,
-/// one after the other.
+/// one after the other; `paths` is the value of [`pinned::PATHS`].
 ///
 /// # Errors
 /// If the fabric has paths of more than so many links.
 pub(crate) fn fluid(
     plan: &Plan<'_>,
     policy: Box<dyn Fluid>,
+    paths: u32,
     most_links: usize,
     subflows: impl Fn(&Flow) -> u32 + 'static,
 ) -> Result<Sharing, Unfit> {
-    Ok(Sharing { policy, acknowledged: true, ways: Ways::Own(split(plan, most_links, subflows)?) })
+    Ok(Sharing { policy, acknowledged: true, ways: Ways::Own(split(plan, paths, most_links, subflows)?) })
 }
 
 /// The paths of each flow's subflows, which have equal shares of it.
 fn split(
     plan: &Plan<'_>,
+    paths: u32,
     most_links: usize,
     subflows: impl Fn(&Flow) -> u32 + 'static,
 ) -> Result<Split, Unfit> {
     let (topology, seed) = (Arc::clone(plan.topology), plan.seed);
-    let paths = pinned::paths(plan, most_links)?;
+    let paths = pinned::paths(plan, paths, most_links)?;
     let mut sent = vec![0_u32; topology.node_count()];
     Ok(Box::new(move |flow, _, row| {
         let number = &mut sent[flow.src.index()];
@@ -82,7 +89,6 @@ fn split(
 }
 
 /// What is at nodes and ports: at each host what `protocol` makes, at the port that each link leaves what `agent` makes.
-/// The scheme has the parameters above and those of [`pinned`].
 ///
 /// # Errors
 /// If the fabric has too many nodes, or paths that are too long.
@@ -93,12 +99,8 @@ pub(crate) fn parts<P: Protocol + 'static>(
     mut agent: impl FnMut(LinkId, &Link) -> Box<dyn PortAgent> + 'static,
 ) -> Result<Built, Unfit> {
     check_addresses(plan.topology, form.name)?;
-    let paths = pinned::paths(plan, form.most_links)?;
+    let paths = pinned::paths(plan, form.paths, form.most_links)?;
     let mut forwarder = pinned::forwarders(plan.topology, Arc::clone(&paths));
-    let settings = plan.settings;
-    let payload = u16::try_from(settings.count(MSS.name)).expect("the parameter's range");
-    let [initial_timeout, least_timeout] =
-        [INITIAL_RTO, MIN_RTO].map(|parameter| settings.duration(parameter.name));
     let (topology, seed) = (Arc::clone(plan.topology), plan.seed);
     let links = Arc::clone(plan.topology);
     let mut host = move |node: NodeId| -> Box<dyn Host> {
@@ -107,11 +109,11 @@ pub(crate) fn parts<P: Protocol + 'static>(
             node,
             line_rate: rates().max().unwrap_or(Rate::ZERO),
             line_rates: Rate::from_bps(rates().map(Rate::as_bps).sum()),
-            payload,
+            payload: form.mss,
             header: form.header,
             subflows: form.subflows,
-            initial_timeout,
-            least_timeout,
+            initial_timeout: form.initial_rto,
+            least_timeout: form.min_rto,
             seed,
         };
         Box::new(ExplicitHost::new(setup, protocol(), Arc::clone(&paths)))
@@ -126,7 +128,7 @@ pub(crate) fn parts<P: Protocol + 'static>(
         queue: Box::new(|_| None),
         agent: Box::new(move |id| Some(agent(id, links.link(id)?))),
         header_bytes: form.header,
-        mtu: payload.into(),
+        mtu: form.mss.into(),
         handshake: true,
         hear_of_departures: false,
     })

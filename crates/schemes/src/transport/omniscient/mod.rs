@@ -6,6 +6,7 @@
 //! order of deadline, then of what they have left, by each link that has room.
 
 use crate::fluid::{Sharing, capacities};
+use crate::parameters;
 use crate::routing::pinned;
 use crate::scheme::{Info, Make, Plan, Streams, Transport, Unfit, View};
 use crate::transport::explicit;
@@ -22,14 +23,21 @@ pub const TRANSPORT: Transport = Transport {
             "where flows share more than one link there is no simple optimum: they go in order of deadline and size",
         ],
         view: View::Global,
-        parameters: &[pinned::PATHS],
+        parameters: &Parameters::LIST,
     },
     make: Make::Fluid { routings: pinned::ROUTINGS },
     fluid: Some(fluid),
     streams: Streams::NEEDS_SIZES,
 };
 
+parameters! {
+    struct Parameters {
+        paths: u32 = pinned::PATHS;
+    }
+}
+
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
+    let Parameters { paths } = Parameters::of(plan.settings);
     let policy = Omniscient::new(&capacities(plan.topology, 0.0));
-    explicit::scheme::fluid(plan, Box::new(policy), Segment::LINKS, |_| 1)
+    explicit::scheme::fluid(plan, Box::new(policy), paths, Segment::LINKS, |_| 1)
 }

@@ -1,7 +1,7 @@
 //! What a switch does for one of its links: which flows send, and how fast. Pure, but for the time.
 
 use super::flow_list::{Criticality, Entry, FlowList};
-use super::params::Rules;
+use super::params::Parameters;
 use raddle_core::{Duration, FlowKey, Rate, Time};
 use raddle_wire::pdq::Scheduling;
 use rustc_hash::FxHashMap;
@@ -13,7 +13,7 @@ const PACKET_BITS: u128 = 12_000;
 /// acknowledgements come back.
 #[derive(Debug)]
 pub struct Controller {
-    rules: Rules,
+    rules: Parameters,
     /// What it calls itself where it pauses a flow.
     me: u32,
     line: u64,
@@ -33,7 +33,7 @@ pub struct Controller {
 impl Controller {
     /// Of a link of that rate, without flows.
     #[must_use]
-    pub fn new(me: u32, line: Rate, rules: Rules) -> Self {
+    pub fn new(me: u32, line: Rate, rules: Parameters) -> Self {
         let capacity = share(line, &rules);
         Self {
             rules,
@@ -96,7 +96,7 @@ impl Controller {
         } else {
             header.pauseby = self.me;
         }
-        if self.rules.is_fast {
+        if self.rules.is_fast() {
             self.flows.get_mut(index).rate = if is_accepted { granted } else { 0 };
         }
     }
@@ -104,7 +104,7 @@ impl Controller {
     /// An acknowledgement comes back: what all switches agreed on holds; in profile F only if there is still room for a flow
     /// that starts.
     pub fn acknowledge(&mut self, key: FlowKey, header: &mut Scheduling) {
-        if self.rules.is_fast && header.pauseby == Scheduling::NOBODY {
+        if self.rules.is_fast() && header.pauseby == Scheduling::NOBODY {
             self.check(key, header);
         }
         self.commit(key, header);
@@ -113,7 +113,7 @@ impl Controller {
     /// The same for a flow of the host whose link this is: there is room, as the host itself sends the most critical of its
     /// flows first, and what others on the way have granted is not given away.
     pub fn acknowledge_own(&mut self, key: FlowKey, header: &mut Scheduling) {
-        if !self.rules.is_fast {
+        if !self.rules.is_fast() {
             return self.acknowledge(key, header);
         }
         self.commit(key, header);
@@ -132,7 +132,7 @@ impl Controller {
             None if self.unlisted.contains_key(&key) => self.flows.len(),
             None => return,
         };
-        if self.rules.suppressed_probing {
+        if self.rules.suppressed_probing() {
             // Specs/pdq.md §4.3, with the index from 1.
             let round_trips = self.rules.x_sp * (index + 1) as f64;
             let interval = (round_trips * f64::from(Scheduling::INTERVALS_PER_RTT)) as u16;
@@ -231,7 +231,7 @@ impl Controller {
         self.accepted.is_some_and(|(at, other)| {
             now < at + self.rules.dampening
                 && other.key != criticality.key
-                && (!self.rules.is_fast || other < criticality)
+                && (!self.rules.is_fast() || other < criticality)
         })
     }
 
@@ -260,6 +260,6 @@ impl Controller {
 }
 
 /// What of a link is PDQ's.
-fn share(line: Rate, rules: &Rules) -> u64 {
+fn share(line: Rate, rules: &Parameters) -> u64 {
     if rules.share >= 1.0 { line.as_bps() } else { (line.as_bps_f64() * rules.share) as u64 }
 }

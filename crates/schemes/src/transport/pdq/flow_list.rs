@@ -1,6 +1,6 @@
 //! The flows of a link, the most critical first.
 
-use super::params::Rules;
+use super::params::Parameters;
 use raddle_core::{Duration, FlowKey, Time};
 use raddle_wire::pdq::Scheduling;
 use rustc_hash::FxHashMap;
@@ -142,11 +142,11 @@ impl FlowList {
     /// complete do not count, as long as all of these together would not send for more than about 2K round trips. Who has
     /// measured no round trip has `rtt`.
     #[must_use]
-    pub fn available(&self, index: usize, capacity: u64, rtt: Duration, rules: &Rules) -> u64 {
+    pub fn available(&self, index: usize, capacity: u64, rtt: Duration, rules: &Parameters) -> u64 {
         let mut ignored = 0.0;
         let mut taken = 0;
         for entry in &self.entries[..index] {
-            if rules.early_start && ignored < rules.k {
+            if rules.early_start() && ignored < rules.k {
                 let rtt = if entry.rtt == Duration::ZERO { rtt } else { entry.rtt };
                 let round_trips = expected(entry.criticality.expected).as_ps() as f64 / rtt.as_ps() as f64;
                 if round_trips < rules.k {

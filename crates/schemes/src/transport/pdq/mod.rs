@@ -21,7 +21,7 @@ mod tests;
 
 pub use controller::Controller;
 pub use flow_list::{Criticality, Entry, FlowList};
-pub use params::{Manners, PARAMETERS, Ranking, Rules};
+pub use params::{Parameters, Profile, Ranking, Variant};
 pub use port::PdqPort;
 pub use protocol::Pdq;
 pub use scheme::TRANSPORT;

@@ -1,6 +1,6 @@
 //! What PDQ's senders and receivers say (specs/pdq.md §2, §3).
 
-use super::params::{Manners, Ranking};
+use super::params::{Parameters, Ranking};
 use crate::transport::explicit::{Outlook, Precedence, Protocol, Terms, View};
 use raddle_core::{Bytes, Duration, Header, Rate, Stream, Time};
 use raddle_wire::Minifloat;
@@ -10,7 +10,9 @@ use raddle_wire::rated::{Kind, Segment};
 /// PDQ at a host.
 #[derive(Debug, Clone, Copy)]
 pub struct Pdq {
-    manners: Manners,
+    parameters: Parameters,
+    /// The run's seed.
+    seed: u64,
 }
 
 /// What a sender keeps of a subflow.
@@ -34,32 +36,35 @@ const LEAST_INTERVAL: u16 = Scheduling::INTERVALS_PER_RTT as u16;
 /// Expected times of flows whose size is not known begin here, so that none seems nearly complete.
 const UNKNOWN: u32 = 1 << 31;
 
-/// The waiting that [`Manners::aging`] refers to.
+/// The waiting that [`Parameters::aging`] refers to.
 const AGE: Duration = Duration::from_ms(100);
 
 impl Pdq {
-    /// With these manners.
+    /// With these parameters, in a run of that seed.
     #[must_use]
-    pub fn new(manners: Manners) -> Self {
-        Self { manners }
+    pub fn new(parameters: Parameters, seed: u64) -> Self {
+        Self { parameters, seed }
     }
 
     /// The expected transmission time, as far as the network is to know.
     fn expected(&self, sender: &Sender, view: &View) -> u32 {
-        let time = match self.manners.ranking {
+        let time = match self.parameters.ranking {
             Ranking::Exact => view.limit.time_for(Bytes(view.left)),
             Ranking::Random => return UNKNOWN | sender.drawn >> 1,
-            Ranking::Sent { step } => view.limit.time_for(Bytes(view.sent / step * step)),
+            Ranking::Sent => {
+                let step = self.parameters.ranking_step;
+                view.limit.time_for(Bytes(view.sent / step * step))
+            }
         };
         let ticks = (time.as_ps() / (1_000 * Scheduling::TICK_NS)) as f64;
         let waited = sender.waits_since.map_or(Duration::ZERO, |since| view.now.since(since));
-        let age = if self.manners.aging > 0.0 {
-            libm::exp2(-self.manners.aging * waited.as_ps() as f64 / AGE.as_ps() as f64)
+        let age = if self.parameters.aging > 0.0 {
+            libm::exp2(-self.parameters.aging * waited.as_ps() as f64 / AGE.as_ps() as f64)
         } else {
             1.0
         };
         let ticks = (ticks * age) as u32;
-        if self.manners.ranking == Ranking::Exact { ticks } else { UNKNOWN | ticks.min(UNKNOWN - 1) }
+        if self.parameters.ranking == Ranking::Exact { ticks } else { UNKNOWN | ticks.min(UNKNOWN - 1) }
     }
 }
 
@@ -75,11 +80,9 @@ impl Protocol for Pdq {
     type Sender = Sender;
 
     fn open(&mut self, terms: &Terms<'_>) -> Sender {
-        let drawn = match self.manners.ranking {
-            Ranking::Random => {
-                Stream::new(self.manners.seed, terms.flow.id.0.into(), "pdq/ranking").bits() as u32
-            }
-            Ranking::Exact | Ranking::Sent { .. } => 0,
+        let drawn = match self.parameters.ranking {
+            Ranking::Random => Stream::new(self.seed, terms.flow.id.0.into(), "pdq/ranking").bits() as u32,
+            Ranking::Exact | Ranking::Sent => 0,
         };
         let waits_since = Some(terms.flow.start);
         let (rate, pauseby) = (Rate::ZERO, Scheduling::NOBODY);
@@ -87,10 +90,10 @@ impl Protocol for Pdq {
     }
 
     fn write(&mut self, sender: &mut Sender, view: &View, segment: Segment) -> Header {
-        let asks = segment.kind != Kind::Syn || self.manners.syn_asks;
+        let asks = segment.kind != Kind::Syn || self.parameters.syn_grants;
         sender.asked |= asks;
         // One with queueing has links take ever more flows for nearly complete, the longer their queues are.
-        let rtt = if self.manners.is_fast { view.least_rtt } else { view.rtt };
+        let rtt = if self.parameters.is_fast() { view.least_rtt } else { view.rtt };
         let scheduling = Scheduling {
             rate: u32::try_from(view.limit.as_bps() / 1_000).unwrap_or(u32::MAX),
             pauseby: sender.pauseby,
@@ -133,18 +136,18 @@ impl Protocol for Pdq {
 
     /// As links rank flows.
     fn precedence(&self, sender: &Sender, view: &View) -> Option<Precedence> {
-        self.manners.is_fast.then(|| (deadline(view), self.expected(sender, view)))
+        self.parameters.is_fast().then(|| (deadline(view), self.expected(sender, view)))
     }
 
     /// Early Termination (specs/pdq.md §2, rule 6). A host that does not know how long a flow is cannot tell that it takes
     /// too long.
     fn gives_up(&self, outlook: &Outlook) -> bool {
-        let least = match self.manners.ranking {
+        let least = match self.parameters.ranking {
             Ranking::Exact => outlook.least_time(),
-            Ranking::Random | Ranking::Sent { .. } => Duration::ZERO,
+            Ranking::Random | Ranking::Sent => Duration::ZERO,
         };
         let round_trip = if outlook.paused { outlook.rtt } else { Duration::ZERO };
-        self.manners.early_termination && outlook.now + least.max(round_trip) > outlook.deadline
+        self.parameters.early_termination() && outlook.now + least.max(round_trip) > outlook.deadline
     }
 
     fn answer(&self, header: &Header, segment: Segment) -> Option<Header> {
@@ -157,16 +160,11 @@ impl Protocol for Pdq {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parameter::Settings;
-    use crate::transport::pdq::PARAMETERS;
+    use crate::transport::pdq::Variant;
     use raddle_core::FlowKey;
     use raddle_core::{Flow, FlowId, NodeId};
 
     const GBPS: Rate = Rate::from_gbps(1);
-
-    fn manners() -> Manners {
-        Manners::of(&Settings::defaults(PARAMETERS), 1)
-    }
 
     fn view(ms: u64) -> View {
         let now = Time::ZERO + Duration::from_ms(ms);
@@ -176,8 +174,8 @@ mod tests {
     }
 
     /// What a flow that began at zero and never had a rate writes.
-    fn written(manners: Manners, flow: u32, view: &View) -> Scheduling {
-        let mut pdq = Pdq::new(manners);
+    fn written(parameters: Parameters, flow: u32, view: &View) -> Scheduling {
+        let mut pdq = Pdq::new(parameters, 1);
         let flow = Flow::new(FlowId(flow), NodeId(0), NodeId(1), Bytes(1), Time::ZERO);
         let mut sender = pdq.open(&Terms { flow: &flow, key: FlowKey(0), limit: GBPS });
         let Header::Pdq(packet) = pdq.write(&mut sender, view, Segment::default()) else { panic!("PDQ's") };
@@ -187,26 +185,26 @@ mod tests {
     #[test]
     fn a_sender_asks_for_its_full_rate_and_says_how_long_it_still_takes() {
         let deadline = Time::ZERO + Duration::from_ms(20);
-        let header = written(manners(), 0, &View { deadline, ..view(1) });
+        let header = written(Parameters::default(), 0, &View { deadline, ..view(1) });
         // 125 KB take 1 ms.
         assert_eq!((header.rate, header.expected, header.deadline), (1_000_000, 100_000, 20_000));
         assert_eq!((header.pauseby, header.rtt), (Scheduling::NOBODY, Minifloat::floor(200_000)));
-        assert_eq!(written(manners(), 0, &view(1)).deadline, Scheduling::NEVER);
+        assert_eq!(written(Parameters::default(), 0, &view(1)).deadline, Scheduling::NEVER);
     }
 
     #[test]
     fn who_has_waited_seems_shorter_with_aging() {
-        let aging = Manners { aging: 2.0, ..manners() };
+        let aging = Parameters { aging: 2.0, ..Parameters::default() };
         assert_eq!(written(aging, 0, &view(0)).expected, 100_000);
         assert_eq!(written(aging, 0, &view(100)).expected, 25_000);
     }
 
     #[test]
     fn the_network_need_not_know_how_long_flows_are() {
-        let random = Manners { ranking: Ranking::Random, ..manners() };
+        let random = Parameters { ranking: Ranking::Random, ..Parameters::default() };
         let ranks = [0, 1].map(|flow| [0, 50].map(|at| written(random, flow, &view(at)).expected));
         assert!(ranks[0][0] == ranks[0][1] && ranks[0][0] != ranks[1][0], "drawn once for each flow");
-        let sent = Manners { ranking: Ranking::Sent { step: 50_000 }, ..manners() };
+        let sent = Parameters { ranking: Ranking::Sent, ..Parameters::default() };
         // 100 of 120 KB count, which took 0.8 ms.
         assert_eq!(written(sent, 0, &view(1)).expected, UNKNOWN + 80_000);
         assert!(ranks.iter().flatten().all(|&rank| rank >= UNKNOWN), "none seems nearly complete");
@@ -223,13 +221,13 @@ mod tests {
             deadline: at(5_000),
             paused,
         };
-        let pdq = Pdq::new(manners());
+        let pdq = Pdq::new(Parameters::default(), 1);
         assert!(
             !pdq.gives_up(&outlook(4_990, false)) && pdq.gives_up(&outlook(4_991, false)),
             "10 us are left"
         );
         assert!(!pdq.gives_up(&outlook(4_800, true)) && pdq.gives_up(&outlook(4_801, true)), "a round trip");
-        let patient = Pdq::new(Manners { early_termination: false, ..manners() });
+        let patient = Pdq::new(Parameters { variant: Variant::EarlyStart, ..Parameters::default() }, 1);
         assert!(!patient.gives_up(&outlook(6_000, true)));
     }
 }

@@ -1,6 +1,6 @@
 //! PDQ's entry in the registry.
 
-use super::params::{Manners, PARAMETERS, Ranking, Rules};
+use super::params::{Parameters, Ranking};
 use super::{Controller, Pdq, PdqPort};
 use crate::fluid::{Sharing, capacities};
 use crate::routing::pinned;
@@ -34,7 +34,7 @@ pub const TRANSPORT: Transport = Transport {
             "all headers together take 40 bytes, as those of TCP do; `h_sched` charges more",
         ],
         view: View::Local,
-        parameters: PARAMETERS,
+        parameters: &Parameters::LIST,
     },
     make: Make::Whole { routings: pinned::ROUTINGS, build },
     fluid: Some(fluid),
@@ -44,58 +44,56 @@ pub const TRANSPORT: Transport = Transport {
 /// PDQ as a fluid: the schedule that its switches settle on, at once (specs/pdq.md §11). Early Start, dampening, profiles and the
 /// lengths of lists, which are about the way there, make no difference.
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
-    let (rules, manners) = (Rules::of(plan.settings), Manners::of(plan.settings, plan.seed));
-    if manners.aging > 0.0 {
+    let parameters = Parameters::of(plan.settings);
+    if parameters.aging > 0.0 {
         return Err(Unfit {
             key: "scheme.pdq.aging".to_owned(),
             problem: "a fluid that has waited would lose its age, and with it its turn, at the instant at which it sends".to_owned(),
             hint: "leave it out, or choose kind = \"packet\" in [engine]".to_owned(),
         });
     }
-    let header = header(plan);
     let schedule = raddle_allocate::Rules {
-        measure: match manners.ranking {
+        measure: match parameters.ranking {
             Ranking::Exact => Measure::Remaining,
             Ranking::Random => Measure::Random { seed: plan.seed },
-            Ranking::Sent { step } => Measure::Sent { step_bits: step as f64 * 8.0 },
+            Ranking::Sent => Measure::Sent { step_bits: parameters.ranking_step as f64 * 8.0 },
         },
-        gives_up: manners.early_termination,
-        probing: if rules.suppressed_probing { Probing::Suppressed } else { Probing::EveryRtt },
-        probe_bits: f64::from(header) * 8.0,
+        gives_up: parameters.early_termination(),
+        probing: if parameters.suppressed_probing() { Probing::Suppressed } else { Probing::EveryRtt },
+        probe_bits: f64::from(header(&parameters)) * 8.0,
         ..raddle_allocate::Rules::default()
     };
-    let links = capacities(plan.topology, 1.0 - rules.share);
-    let (subflows, mss) = (plan.settings.count("subflows") as u32, plan.settings.count("mss"));
+    let links = capacities(plan.topology, 1.0 - parameters.share);
+    let Parameters { subflows, mss, paths, .. } = parameters;
     let policy: Box<dyn Fluid> = if subflows > 1 {
         let from = |slot| plan.topology.link(LinkId::of(slot)).map_or(u32::MAX, |link| link.from.0);
         Box::new(Subflows::new(&links, (0..links.len()).map(from).collect(), schedule))
     } else {
         Box::new(Criticality::new(&links, schedule))
     };
-    explicit::scheme::fluid(plan, policy, MOST_LINKS, move |flow| {
-        let packets = flow.size.0.div_ceil(mss).max(1);
+    explicit::scheme::fluid(plan, policy, paths, MOST_LINKS, move |flow| {
+        let packets = flow.size.0.div_ceil(mss.into()).max(1);
         subflows.min(u32::try_from(packets).unwrap_or(u32::MAX))
     })
 }
 
 /// Bytes of a packet beside the payload.
-fn header(plan: &Plan<'_>) -> u32 {
-    Packet::LEN as u32 + plan.settings.count("h_sched") as u32
+fn header(parameters: &Parameters) -> u32 {
+    Packet::LEN as u32 + parameters.h_sched
 }
 
 /// Links of the longest path.
 const MOST_LINKS: usize = 12;
 
 fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
-    let (rules, manners) = (Rules::of(plan.settings), Manners::of(plan.settings, plan.seed));
-    let form = Form {
-        name: "PDQ",
-        subflows: plan.settings.count("subflows") as u32,
-        header: header(plan),
-        most_links: MOST_LINKS,
-    };
+    let parameters = Parameters::of(plan.settings);
+    let Parameters { subflows, mss, initial_rto, min_rto, paths, .. } = parameters;
+    let header = header(&parameters);
+    let form =
+        Form { name: "PDQ", subflows, header, most_links: MOST_LINKS, mss, initial_rto, min_rto, paths };
+    let seed = plan.seed;
     let port = move |id: LinkId, link: &Link| -> Box<dyn PortAgent> {
-        Box::new(PdqPort::new(link.from, Controller::new(id.0, link.rate, rules)))
+        Box::new(PdqPort::new(link.from, Controller::new(id.0, link.rate, parameters)))
     };
-    parts(plan, form, move || Pdq::new(manners), port)
+    parts(plan, form, move || Pdq::new(parameters, seed), port)
 }

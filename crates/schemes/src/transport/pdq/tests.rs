@@ -25,11 +25,11 @@ fn asks(round_trips: f64) -> Scheduling {
     }
 }
 
-fn rules() -> Rules {
-    Rules { initial_rtt: Duration::from_us(RTT_US), dampening: Duration::ZERO, ..Rules::default() }
+fn rules() -> Parameters {
+    Parameters { initial_rtt: Duration::from_us(RTT_US), dampening: Duration::ZERO, ..Parameters::default() }
 }
 
-fn controller(rules: Rules) -> Controller {
+fn controller(rules: Parameters) -> Controller {
     Controller::new(ME, GBPS, rules)
 }
 
@@ -108,11 +108,12 @@ fn oracle_13_7_nearly_complete_flows_do_not_count_up_to_a_limit() {
         list
     };
     let line = GBPS.as_bps();
-    let available =
-        |list: &FlowList, rules: &Rules| list.available(list.len(), line, Duration::from_us(RTT_US), rules);
+    let available = |list: &FlowList, rules: &Parameters| {
+        list.available(list.len(), line, Duration::from_us(RTT_US), rules)
+    };
     let three = list(&[0.5, 1.0, 1.5]);
     assert_eq!(available(&three, &rules()), line);
-    assert_eq!(available(&three, &Rules { early_start: false, ..rules() }), 0);
+    assert_eq!(available(&three, &Parameters { variant: Variant::Basic, ..rules() }), 0);
     // Sorted, the last is the one that counts.
     assert_eq!(available(&list(&[0.5, 0.5, 1.0, 1.5]), &rules()), 0);
     assert_eq!(available(&list(&[0.5, 1.9]), &rules()), line);
@@ -143,7 +144,7 @@ fn oracle_13_9_who_is_far_down_the_list_probes_rarely() {
     for (index, round_trips) in [(3, 1), (20, 4), (100, 20)] {
         assert_eq!(interval(&mut controller, FlowKey(index)), 16 * round_trips);
     }
-    controller = self::controller(Rules { suppressed_probing: false, ..rules() });
+    controller = self::controller(Parameters { variant: Variant::EarlyStart, ..rules() });
     round(&mut controller, us(0), 1, asks(10.0));
     assert_eq!(interval(&mut controller, FlowKey(1)), 16);
 }
@@ -205,8 +206,8 @@ fn a_syn_that_is_repeated_enters_once() {
 #[test]
 fn dampening_holds_up_all_that_do_not_send_or_in_profile_f_the_less_critical() {
     let dampening = Duration::from_us(100);
-    for (is_fast, critical) in [(false, None), (true, Some(1_000_000))] {
-        let mut controller = controller(Rules { dampening, is_fast, ..rules() });
+    for (profile, critical) in [(Profile::Literal, None), (Profile::Fast, Some(1_000_000))] {
+        let mut controller = controller(Parameters { dampening, profile, ..rules() });
         // Profile F would not need dampening to refuse the others, which are less critical, so the first goes.
         let mut first = asks(40.0);
         controller.forward(us(0), FlowKey(1), &mut first, 0);
@@ -252,7 +253,7 @@ fn crumbs_are_not_granted_but_modest_wishes_are() {
 #[test]
 fn the_most_critical_flow_may_have_the_line_however_long_the_queue() {
     for (top_line, granted) in [(false, None), (true, Some(1_000_000))] {
-        let mut controller = controller(Rules { top_line, ..rules() });
+        let mut controller = controller(Parameters { top_line, ..rules() });
         let mut header = asks(40.0);
         controller.forward(us(2 * RTT_US), FlowKey(1), &mut header, 1_000_000);
         assert_eq!((header.pauseby == Scheduling::NOBODY).then_some(header.rate), granted);
@@ -261,7 +262,7 @@ fn the_most_critical_flow_may_have_the_line_however_long_the_queue() {
 
 #[test]
 fn flows_beyond_the_list_share_what_it_leaves() {
-    let mut controller = controller(Rules { list: 2, ..rules() });
+    let mut controller = controller(Parameters { list: 2, ..rules() });
     let slow = |round_trips| Scheduling { rate: 200_000, ..asks(round_trips) };
     assert_eq!(round(&mut controller, us(0), 1, slow(40.0)), Some(200_000));
     assert_eq!(round(&mut controller, us(1), 2, slow(50.0)), Some(200_000));
@@ -285,7 +286,7 @@ fn flows_beyond_the_list_share_what_it_leaves() {
 
 #[test]
 fn a_trimmed_list_has_twice_the_flows_that_send() {
-    let mut controller = controller(Rules { trim: true, ..rules() });
+    let mut controller = controller(Parameters { trim: true, ..rules() });
     for key in 1..=10 {
         round(&mut controller, us(key), key, asks(10.0 * key as f64));
     }

@@ -3,9 +3,9 @@
 use super::host::HEADER;
 use super::{FlowQueues, Mode, PfqForwarder, PfqHost};
 use crate::fluid::{self, Sharing, Ways, max_min};
-use crate::parameter::{Parameter, Value};
 use crate::scheme::{Built, Info, Make, Plan, Streams, Transport, Unfit, View};
-use raddle_core::Parts;
+use crate::{choices, parameters};
+use raddle_core::{Bytes, Parts};
 use raddle_topology::routing::{Protocol, Routing};
 use std::sync::Arc;
 
@@ -27,17 +27,27 @@ const INFO: Info = Info {
         "failures are not recovered from: packets and credits lost with a link are lost for good",
     ],
     view: View::Local,
-    parameters: &[
-        Parameter::choice(
-            "mode",
-            &["adaptive", "strict"],
-            "choose a port with credit at each hop, or keep to a path drawn at the source",
-        ),
-        Parameter::new("mtu", Value::Bytes(1_500), "payload bytes of a full packet").within(1.0, 9_000.0),
-        Parameter::new("hop_bits", Value::Count(3), "bits a hop in the source route of strict mode")
-            .within(3.0, 5.0),
-    ],
+    parameters: &Parameters::LIST,
 };
+
+choices! {
+    /// How a packet finds its way.
+    enum Way {
+        Adaptive = "adaptive",
+        Strict = "strict",
+    }
+}
+
+parameters! {
+    struct Parameters {
+        /// choose a port with credit at each hop, or keep to a path drawn at the source
+        mode: Way;
+        /// payload bytes of a full packet
+        mtu: u16 = Bytes(1_500), 1..=9_000;
+        /// bits a hop in the source route of strict mode
+        hop_bits: u32 = 3, 3..=5;
+    }
+}
 
 /// PFQ as a fluid: max-min shares, flows split evenly over the next hops on shortest paths.
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
@@ -46,7 +56,7 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
 }
 
 fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
-    let settings = plan.settings;
+    let Parameters { mode, mtu, hop_bits } = Parameters::of(plan.settings);
     let nodes = plan.topology.node_count();
     if nodes > 1 << 16 {
         return Err(Unfit {
@@ -56,10 +66,9 @@ fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
         });
     }
     let routing = Arc::new(Routing::new(Arc::clone(plan.topology)));
-    let mtu = u16::try_from(settings.count("mtu")).expect("the parameter's range");
-    let mode = match settings.choice("mode") {
-        "strict" => Mode::Strict { hop_bits: settings.count("hop_bits") as u32 },
-        _ => Mode::Adaptive,
+    let mode = match mode {
+        Way::Adaptive => Mode::Adaptive,
+        Way::Strict => Mode::Strict { hop_bits },
     };
     if let Mode::Strict { hop_bits } = mode {
         let (longest, room) = (routing.longest_route(Protocol::Rps), 128 / hop_bits as usize);

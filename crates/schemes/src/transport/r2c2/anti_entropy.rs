@@ -7,17 +7,19 @@
 //! the snapshot, which is then ignored. So rounds end by themselves where nobody has flows, and whatever is
 //! lost, of digests, requests or snapshots, a later round makes good for.
 
+use crate::choices;
 use raddle_core::{Duration, Stream, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// When nodes doubt that they know the same flows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doubt {
-    /// For some rounds after a failure, a repair, or a notice that a broadcast was dropped: enough where every loss is
-    /// noticed.
-    AfterFaults,
-    /// As long as there are flows: for links that lose packets.
-    Always,
+choices! {
+    /// When nodes doubt that they know the same flows.
+    pub enum Doubt {
+        /// For some rounds after a failure, a repair, or a notice that a broadcast was dropped: enough where every loss is
+        /// noticed.
+        AfterFaults = "after_faults",
+        /// As long as there are flows: for links that lose packets.
+        Always = "always",
+    }
 }
 
 /// Rounds that a fault is followed by: some of them after [`SETTLING`].

@@ -36,6 +36,7 @@ mod node;
 pub(crate) mod outbox;
 pub(crate) mod outgoing;
 mod policy;
+mod protocol_number;
 pub(crate) mod rates;
 mod resends;
 mod retries;
@@ -58,6 +59,7 @@ pub use selection::{Selecting, Selection};
 pub use table::FlowTable;
 pub use trees::{PortSet, Trees};
 
+use crate::choices;
 use raddle_core::Duration;
 use raddle_topology::routing::Protocol;
 use raddle_wire::r2c2::Event;
@@ -65,15 +67,16 @@ use raddle_wire::r2c2::Event;
 /// Bytes of a flow event on the wire (§3.2).
 pub const EVENT_BYTES: u32 = Event::LEN as u32;
 
-/// What a sender does with a flow that no rate computation has included yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StartPolicy {
-    /// No limiter: paced only by the ports.
-    Line,
-    /// One allocation of all known flows and this one; installed for this one only.
-    Local,
-    /// What its links have left over, at least a hundredth of the slowest.
-    Residual,
+choices! {
+    /// What a sender does with a flow that no rate computation has included yet.
+    pub enum StartPolicy {
+        /// One allocation of all known flows and this one; installed for this one only.
+        Local = "local",
+        /// No limiter: paced only by the ports.
+        Line = "line",
+        /// What its links have left over, at least a hundredth of the slowest.
+        Residual = "residual",
+    }
 }
 
 /// R2C2's parameters.
@@ -117,29 +120,4 @@ pub struct Params {
     /// Take streams, and report how far flows have come: [`Host::carries_streams`](raddle_core::Host::carries_streams). Only
     /// reliable flows can be streams.
     pub streams: bool,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self {
-            protocol: Protocol::Rps,
-            rho: Duration::from_us(500),
-            headroom: 0.05,
-            only_lasting: false,
-            synchronous: false,
-            policy: Policy::Weights,
-            start: StartPolicy::Local,
-            mtu: 1_500,
-            nic_packets: 2,
-            selection: None,
-            doubt: Doubt::AfterFaults,
-            digest_period: Duration::from_ms(10),
-            resends: 8,
-            trees: 6,
-            hop_bits: 3,
-            reliable: false,
-            window: u16::MAX,
-            streams: false,
-        }
-    }
 }

@@ -4,6 +4,7 @@
 use super::Params;
 use super::demand::Demand;
 use super::policy::urgency;
+use super::protocol_number::number;
 use super::unacknowledged::{Piece, Unacknowledged};
 use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, PortId, Rate, Time};
 use raddle_topology::routing::Protocol;
@@ -209,7 +210,7 @@ impl Outgoing {
             dst: node(self.flow.dst),
             weight: self.weight,
             priority: self.flow.priority,
-            protocol: self.protocol.number(),
+            protocol: number(self.protocol),
             demand_kbps: match kind {
                 EventKind::Start => UNLIMITED_KBPS,
                 EventKind::Finish => 0,

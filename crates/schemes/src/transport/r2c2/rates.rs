@@ -6,6 +6,7 @@
 use super::Params;
 use super::entries::Entry;
 use super::fabric::View;
+use super::protocol_number;
 use raddle_allocate::RateTable;
 use raddle_core::{LinkId, NodeId};
 use raddle_topology::routing::Protocol;
@@ -35,7 +36,11 @@ struct RateComputation {
 
 /// The protocol of a flow, by its number on the wire; the fabric's own protocol says how it breaks ties.
 pub(crate) fn protocol(params: &Params, number: u8) -> Option<Protocol> {
-    if number == params.protocol.number() { Some(params.protocol) } else { Protocol::from_number(number) }
+    if number == protocol_number::number(params.protocol) {
+        Some(params.protocol)
+    } else {
+        protocol_number::protocol(number)
+    }
 }
 
 pub(super) fn demand_bps(kbps: u32) -> f64 {

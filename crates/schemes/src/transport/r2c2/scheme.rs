@@ -4,8 +4,8 @@ use super::outgoing::HEADER;
 use super::selection::LASTING_TICKS;
 use super::{Doubt, Fabric, Params, Policy, R2c2Node, Selecting, Selection, SourceRoute, StartPolicy, setup};
 use crate::fluid::Sharing;
-use crate::parameter::{Parameter, Settings, Value};
 use crate::scheme::{Built, Info, Make, Plan, Streams, Transport, Unfit, View};
+use crate::{choices, parameters};
 use raddle_allocate::selection::Utility;
 use raddle_core::{Duration, Parts};
 use raddle_topology::routing::{Protocol, Routing};
@@ -31,135 +31,123 @@ const INFO: Info = Info {
         "reliability, which the paper leaves for later, is an option; checksums cover packets, not whole flows",
     ],
     view: View::Local,
-    parameters: &[
-        Parameter::new(
-            "rho",
-            Value::Duration(Duration::from_us(500)),
-            "interval between rate computations; 0 recomputes at every event",
-        ),
-        setup::HEADROOM,
-        setup::ONLY_LASTING,
-        setup::SYNCHRONOUS,
-        Parameter::choice(
-            "policy",
-            &["weights", "deadline", "tenant"],
-            "what decides a flow's share: its own weight, its deadline, its tenant",
-        ),
-        Parameter::new("tenants", Value::Count(2), "tenants; node n belongs to tenant n modulo their number")
-            .within(1.0, 65_535.0),
-        Parameter::choice(
-            "start",
-            &["local", "line", "residual"],
-            "what a flow may send before its first computation",
-        ),
-        setup::MTU,
-        setup::NIC_PACKETS,
-        Parameter::choice(
-            "select",
-            &["off", "one", "random", "token"],
-            "who chooses routing protocols for long flows: nobody, the lowest host, hosts at random times, a token's holder",
-        ),
-        Parameter::new(
-            "select_period",
-            Value::Duration(Duration::from_ms(1_000)),
-            "time between two selections",
-        ),
-        Parameter::choice("select_among", &["rps_vlb", "rps_vlb_wlb"], "the protocols to choose from"),
-        Parameter::choice(
-            "utility",
-            &["aggregate", "minimum", "tenant"],
-            "what selection makes as large as it can",
-        ),
-        Parameter::new(
-            "select_evaluations",
-            Value::Count(5_000),
-            "assignments that one selection may evaluate",
-        )
-        .within(1.0, 1e9),
-        Parameter::choice(
-            "doubt",
-            &["after_faults", "always"],
-            "when nodes compare the flows they know: after failures and noticed drops, or always (for lossy links)",
-        ),
-        Parameter::new(
-            "digest_period",
-            Value::Duration(Duration::from_ms(10)),
-            "how often they do so while in doubt; 0 is never",
-        ),
-        Parameter::new(
-            "resends",
-            Value::Count(8),
-            "last broadcasts of a link that a neighbour says again when one arrives damaged",
-        )
-        .within(0.0, 255.0),
-        Parameter::new("trees", Value::Count(6), "broadcast trees a source").within(1.0, 64.0),
-        setup::HOP_BITS,
-        Parameter::new(
-            "reliable",
-            Value::Flag(false),
-            "receivers acknowledge, and senders repeat what is lost",
-        ),
-        Parameter::new(
-            "window",
-            Value::Count(65_535),
-            "packets that a receiver of reliable flows takes from the first missing one on",
-        )
-        .within(1.0, 65_535.0),
-    ],
+    parameters: &Parameters::LIST,
 };
 
+choices! {
+    /// What decides a flow's share.
+    enum Share {
+        Weights = "weights",
+        Deadline = "deadline",
+        Tenant = "tenant",
+    }
+}
+
+choices!(for Option<Selecting> {
+    "off" => None,
+    "one" => Some(Selecting::One),
+    "random" => Some(Selecting::Random),
+    "token" => Some(Selecting::Token),
+});
+
+choices!(for &'static [Protocol] {
+    "rps_vlb" => &[Protocol::Rps, Protocol::Vlb],
+    "rps_vlb_wlb" => &[Protocol::Rps, Protocol::Vlb, Protocol::Wlb],
+});
+
+choices!(for Utility {
+    "aggregate" => Utility::Aggregate,
+    "minimum" => Utility::Minimum,
+    "tenant" => Utility::PerTenant,
+});
+
+parameters! {
+    struct Parameters {
+        /// interval between rate computations; 0 recomputes at every event
+        rho: Duration = Duration::from_us(500);
+        headroom: f64 = setup::HEADROOM;
+        only_lasting: bool = setup::ONLY_LASTING;
+        synchronous: bool = setup::SYNCHRONOUS;
+        /// what decides a flow's share: its own weight, its deadline, its tenant
+        policy: Share;
+        /// tenants; node n belongs to tenant n modulo their number
+        tenants: u16 = 2, 1..=65_535;
+        /// what a flow may send before its first computation
+        start: StartPolicy;
+        mtu: u16 = setup::MTU;
+        nic_packets: u64 = setup::NIC_PACKETS;
+        /// who chooses routing protocols for long flows: nobody, the lowest host, hosts at random times, a token's holder
+        select: Option<Selecting>;
+        /// time between two selections
+        select_period: Duration = Duration::from_ms(1_000);
+        /// the protocols to choose from
+        select_among: &'static [Protocol];
+        /// what selection makes as large as it can
+        utility: Utility;
+        /// assignments that one selection may evaluate
+        select_evaluations: u64 = 5_000, 1..=1_000_000_000;
+        /// when nodes compare the flows they know: after failures and noticed drops, or always (for lossy links)
+        doubt: Doubt;
+        /// how often they do so while in doubt; 0 is never
+        digest_period: Duration = Duration::from_ms(10);
+        /// last broadcasts of a link that a neighbour says again when one arrives damaged
+        resends: u8 = 8, 0..=255;
+        /// broadcast trees a source
+        trees: u8 = 6, 1..=64;
+        hop_bits: u32 = setup::HOP_BITS;
+        /// receivers acknowledge, and senders repeat what is lost
+        reliable: bool = false;
+        /// packets that a receiver of reliable flows takes from the first missing one on
+        window: u16 = 65_535, 1..=65_535;
+    }
+}
+
+impl Params {
+    /// What an experiment's parameters mean for flows with that routing protocol.
+    fn new(protocol: Protocol, of: &Parameters) -> Self {
+        let selection = of.select.map(|by| Selection {
+            by,
+            period: of.select_period,
+            among: of.select_among,
+            utility: of.utility,
+            evaluations: of.select_evaluations,
+        });
+        Self {
+            protocol,
+            rho: of.rho,
+            headroom: of.headroom,
+            only_lasting: of.only_lasting,
+            synchronous: of.synchronous,
+            policy: match of.policy {
+                Share::Weights => Policy::Weights,
+                Share::Deadline => Policy::Deadline,
+                Share::Tenant => Policy::Tenant(of.tenants),
+            },
+            start: of.start,
+            mtu: of.mtu,
+            nic_packets: of.nic_packets,
+            selection,
+            doubt: of.doubt,
+            digest_period: of.digest_period,
+            resends: of.resends,
+            trees: of.trees,
+            hop_bits: of.hop_bits,
+            reliable: of.reliable,
+            window: of.window,
+            streams: false,
+        }
+    }
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self::new(Protocol::Rps, &Parameters::default())
+    }
+}
+
 fn params(plan: &Plan<'_>) -> Params {
-    let settings = plan.settings;
-    Params {
-        policy: match settings.choice("policy") {
-            "deadline" => Policy::Deadline,
-            "tenant" => {
-                Policy::Tenant(u16::try_from(settings.count("tenants")).expect("the parameter's range"))
-            }
-            _ => Policy::Weights,
-        },
-        selection: selection(settings),
-        start: match settings.choice("start") {
-            "line" => StartPolicy::Line,
-            "residual" => StartPolicy::Residual,
-            _ => StartPolicy::Local,
-        },
-        doubt: match settings.choice("doubt") {
-            "always" => Doubt::Always,
-            _ => Doubt::AfterFaults,
-        },
-        digest_period: settings.duration("digest_period"),
-        resends: u8::try_from(settings.count("resends")).expect("the parameter's range"),
-        trees: u8::try_from(settings.count("trees")).expect("the parameter's range"),
-        reliable: settings.flag("reliable"),
-        window: u16::try_from(settings.count("window")).expect("the parameter's range"),
-        streams: plan.streams,
-        ..setup::params(plan)
-    }
-}
-
-/// Protocols that flows may be given, by the parameter `select_among`.
-fn among(settings: &Settings) -> &'static [Protocol] {
-    match settings.choice("select_among") {
-        "rps_vlb_wlb" => &[Protocol::Rps, Protocol::Vlb, Protocol::Wlb],
-        _ => &[Protocol::Rps, Protocol::Vlb],
-    }
-}
-
-fn selection(settings: &Settings) -> Option<Selection> {
-    let by = match settings.choice("select") {
-        "one" => Selecting::One,
-        "random" => Selecting::Random,
-        "token" => Selecting::Token,
-        _ => return None,
-    };
-    let utility = match settings.choice("utility") {
-        "minimum" => Utility::Minimum,
-        "tenant" => Utility::PerTenant,
-        _ => Utility::Aggregate,
-    };
-    let (period, evaluations) = (settings.duration("select_period"), settings.count("select_evaluations"));
-    Some(Selection { by, period, among: among(settings), utility, evaluations })
+    let params = Params::new(setup::protocol(plan), &Parameters::of(plan.settings));
+    Params { streams: plan.streams, ..params }
 }
 
 /// R2C2 as a fluid: the rates that its nodes compute, at once and for all flows.

@@ -7,6 +7,7 @@
 
 use super::entries::Entry;
 use super::fabric::View;
+use super::protocol_number::number;
 use super::table::FlowTable;
 use super::{Params, rates};
 use raddle_allocate::selection::{Genetic, LongFlow, Objective, Problem, Search, Utility, is_significant};
@@ -212,7 +213,7 @@ impl Selector {
             let (src, dst) = (NodeId(entry.src.into()), NodeId(entry.dst.into()));
             self.seen.binary_search(&entry.key()).is_ok() && view.routing.distance(src, dst).is_some()
         });
-        let place = |entry: &Entry| among.iter().position(|one| one.number() == entry.protocol());
+        let place = |entry: &Entry| among.iter().position(|one| number(*one) == entry.protocol());
         entries.retain(|entry| place(entry).is_some());
         let start: Vec<u8> = entries.iter().filter_map(place).map(|place| place as u8).collect();
         let flow = |(entry, weight): (&Entry, f64)| LongFlow {
@@ -240,7 +241,7 @@ impl Selector {
             .filter(|(_, (chosen, present))| chosen != present)
             .map(|(entry, (&chosen, _))| Assignment {
                 flow: entry.key(),
-                protocol: among[usize::from(chosen)].number(),
+                protocol: number(among[usize::from(chosen)]),
             })
             .collect()
     }

@@ -28,20 +28,9 @@ pub(crate) const NIC_PACKETS: Parameter = Parameter::new(
 pub(crate) const HOP_BITS: Parameter =
     Parameter::new("hop_bits", Value::Count(3), "bits a hop in the source route").within(3.0, 5.0);
 
-/// The plan's routing and the parameters above, and R2C2's `rho`; the others at their defaults.
-pub(crate) fn params(plan: &Plan<'_>) -> Params {
-    let settings = plan.settings;
-    Params {
-        protocol: plan.routing.parse().expect("one of the scheme's routings"),
-        rho: settings.duration("rho"),
-        headroom: settings.fraction(HEADROOM.name),
-        only_lasting: settings.flag(ONLY_LASTING.name),
-        synchronous: settings.flag(SYNCHRONOUS.name),
-        mtu: u16::try_from(settings.count(MTU.name)).expect("the parameter's range"),
-        nic_packets: settings.count(NIC_PACKETS.name),
-        hop_bits: u32::try_from(settings.count(HOP_BITS.name)).expect("the parameter's range"),
-        ..Params::default()
-    }
+/// The plan's routing.
+pub(crate) fn protocol(plan: &Plan<'_>) -> Protocol {
+    plan.routing.parse().expect("one of the scheme's routings")
 }
 
 /// Max-min shares of what `headroom` leaves, each flow split as its protocol says. Of [`Protocol::Ecmp`] each flow draws a path,

@@ -27,16 +27,18 @@ mod scheme;
 pub use node::CentralNode;
 pub use scheme::TRANSPORT;
 
+use crate::choices;
 use crate::transport::r2c2;
 use raddle_core::NodeId;
 
-/// When the controller tells nodes their rates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Push {
-    /// Upon every event, counting every known flow.
-    Event,
-    /// Every rho, counting the flows that R2C2 would count then.
-    Tick,
+choices! {
+    /// When the controller tells nodes their rates.
+    pub enum Push {
+        /// Upon every event, counting every known flow.
+        Event = "event",
+        /// Every rho, counting the flows that R2C2 would count then.
+        Tick = "tick",
+    }
 }
 
 /// The scheme's parameters.

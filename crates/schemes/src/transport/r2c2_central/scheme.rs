@@ -2,7 +2,7 @@
 
 use super::{CentralNode, Params, Push};
 use crate::fluid::Sharing;
-use crate::parameter::{Parameter, Value};
+use crate::parameters;
 use crate::scheme::{Built, Info, Make, Plan, Streams, Transport, Unfit, View};
 use crate::transport::r2c2::outgoing::HEADER;
 use crate::transport::r2c2::{self, Fabric, SourceRoute, setup};
@@ -27,27 +27,30 @@ const INFO: Info = Info {
         "nodes that cannot reach the controller go on with the rates they have",
     ],
     view: View::Local,
-    parameters: &[
-        Parameter::new("controller", Value::Count(0), "the node that computes; it has flows like the others")
-            .within(0.0, 65_535.0),
-        Parameter::choice("push", &["event", "tick"], "tell rates upon every event, or every rho"),
-        Parameter::new(
-            "rho",
-            Value::Duration(Duration::from_us(500)),
-            "interval between ticks, which end a period of demand estimation",
-        )
-        .within(1e6, f64::INFINITY),
-        setup::HEADROOM,
-        setup::ONLY_LASTING,
-        setup::SYNCHRONOUS,
-        setup::MTU,
-        setup::NIC_PACKETS,
-        setup::HOP_BITS,
-    ],
+    parameters: &Parameters::LIST,
 };
 
+parameters! {
+    struct Parameters {
+        /// the node that computes; it has flows like the others
+        controller: u32 = 0, 0..=65_535;
+        /// tell rates upon every event, or every rho
+        push: Push;
+        /// interval between ticks, which end a period of demand estimation
+        rho: Duration = Duration::from_us(500), Duration::from_us(1)..;
+        headroom: f64 = setup::HEADROOM;
+        only_lasting: bool = setup::ONLY_LASTING;
+        synchronous: bool = setup::SYNCHRONOUS;
+        mtu: u16 = setup::MTU;
+        nic_packets: u64 = setup::NIC_PACKETS;
+        hop_bits: u32 = setup::HOP_BITS;
+    }
+}
+
 fn params(plan: &Plan<'_>) -> Result<Params, Unfit> {
-    let controller = NodeId(u32::try_from(plan.settings.count("controller")).expect("the parameter's range"));
+    let Parameters { controller, push, rho, headroom, only_lasting, synchronous, mtu, nic_packets, hop_bits } =
+        Parameters::of(plan.settings);
+    let controller = NodeId(controller);
     if controller.index() >= plan.topology.node_count() || !plan.topology.is_host(controller) {
         return Err(Unfit {
             key: format!("scheme.{}.controller", INFO.name),
@@ -55,9 +58,19 @@ fn params(plan: &Plan<'_>) -> Result<Params, Unfit> {
             hint: "name a host, such as 0".into(),
         });
     }
-    let push = if plan.settings.choice("push") == "tick" { Push::Tick } else { Push::Event };
-    // Nobody broadcasts.
-    Ok(Params { r2c2: r2c2::Params { trees: 1, ..setup::params(plan) }, controller, push })
+    let r2c2 = r2c2::Params {
+        protocol: setup::protocol(plan),
+        rho,
+        headroom,
+        only_lasting,
+        synchronous,
+        mtu,
+        nic_packets,
+        hop_bits,
+        trees: 1, // Nobody broadcasts.
+        ..r2c2::Params::default()
+    };
+    Ok(Params { r2c2, controller, push })
 }
 
 /// As a fluid, it is R2C2: what the controller costs is left out.

@@ -2,7 +2,7 @@
 
 use super::{Controller, Rcp, RcpPort};
 use crate::fluid::{Sharing, max_min};
-use crate::parameter::{Parameter, Value};
+use crate::parameters;
 use crate::routing::pinned;
 use crate::scheme::{Built, Info, Make, Plan, Streams, Transport, Unfit, View};
 use crate::transport::adapted_capacity::Gains;
@@ -24,50 +24,46 @@ pub const TRANSPORT: Transport = Transport {
             "all headers together take 40 bytes, as those of TCP do",
         ],
         view: View::Local,
-        parameters: &[
-            MSS,
-            Parameter::new(
-                "alpha",
-                Value::Fraction(0.1),
-                "share of a link's spare rate that is handed out more in a round trip",
-            ),
-            Parameter::new(
-                "beta",
-                Value::Fraction(1.0),
-                "share of a link's standing queue that is to drain in a round trip",
-            ),
-            Parameter::new("restamp", Value::Flag(true), "lower the rates in acknowledgements as well"),
-            Parameter::new(
-                "initial_rtt",
-                Value::Duration(Duration::from_us(200)),
-                "round trip that links reckon with until flows have measured theirs",
-            )
-            .within(1e6, 1e12),
-            INITIAL_RTO,
-            MIN_RTO,
-            pinned::PATHS,
-        ],
+        parameters: &Parameters::LIST,
     },
     make: Make::Whole { routings: pinned::ROUTINGS, build },
     fluid: Some(fluid),
     streams: Streams::NOT_BUILT,
 };
 
+parameters! {
+    struct Parameters {
+        mss: u16 = MSS;
+        /// share of a link's spare rate that is handed out more in a round trip
+        alpha: f64 = 0.1;
+        /// share of a link's standing queue that is to drain in a round trip
+        beta: f64 = 1.0;
+        /// lower the rates in acknowledgements as well
+        restamp: bool = true;
+        /// round trip that links reckon with until flows have measured theirs
+        initial_rtt: Duration = Duration::from_us(200), Duration::from_us(1)..=Duration::from_ms(1_000);
+        initial_rto: Duration = INITIAL_RTO;
+        min_rto: Duration = MIN_RTO;
+        paths: u32 = pinned::PATHS;
+    }
+}
+
 /// RCP as a fluid: max-min fair shares at once (specs/pdq.md §11).
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
-    scheme::fluid(plan, max_min(plan.topology, 0.0), MOST_LINKS, |_| 1)
+    scheme::fluid(plan, max_min(plan.topology, 0.0), Parameters::of(plan.settings).paths, MOST_LINKS, |_| 1)
 }
 
 /// Links of the longest path: the header counts up to 15.
 const MOST_LINKS: usize = 12;
 
 fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
-    let settings = plan.settings;
-    let gains = Gains { spare: settings.fraction("alpha"), queue: settings.fraction("beta") };
-    let (restamp, rtt) = (settings.flag("restamp"), settings.duration("initial_rtt"));
-    let form = Form { name: "RCP", subflows: 1, header: Packet::LEN as u32, most_links: MOST_LINKS };
+    let Parameters { mss, alpha, beta, restamp, initial_rtt, initial_rto, min_rto, paths } =
+        Parameters::of(plan.settings);
+    let gains = Gains { spare: alpha, queue: beta };
+    let (header, most_links) = (Packet::LEN as u32, MOST_LINKS);
+    let form = Form { name: "RCP", subflows: 1, header, most_links, mss, initial_rto, min_rto, paths };
     let port = move |_, link: &Link| -> Box<dyn PortAgent> {
-        Box::new(RcpPort::new(Controller::new(link.rate, gains, rtt), restamp))
+        Box::new(RcpPort::new(Controller::new(link.rate, gains, initial_rtt), restamp))
     };
     parts(plan, form, || Rcp, port)
 }

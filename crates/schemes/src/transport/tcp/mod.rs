@@ -80,29 +80,6 @@ pub struct Params {
     pub streams: bool,
 }
 
-impl Default for Params {
-    /// The primary setting of the comparison with R2C2 (specification §8.1).
-    fn default() -> Self {
-        Self {
-            mss: 1_460,
-            initial_window: 10,
-            initial_ssthresh: u32::MAX,
-            sack: true,
-            limited_transmit: true,
-            handshake: false,
-            delayed_ack: None,
-            min_rto: Duration::from_ms(1),
-            initial_rto: Duration::from_ms(5),
-            syn_timeout: Duration::from_ms(5),
-            syn_tries: 6,
-            max_rto: Duration::from_ms(60_000), // RFC 6298 §2.5
-            receive_window: Bytes(65_535 << WINDOW_SCALE),
-            initial_sequence: 0,
-            streams: false,
-        }
-    }
-}
-
 impl Params {
     /// The offered window as the header has it.
     fn window_field(&self) -> u16 {

@@ -3,15 +3,15 @@
 use super::control::CongestionControl;
 use super::{Params, TcpHost, packet};
 use crate::fluid::{Sharing, Ways, max_min};
-use crate::parameter::{Parameter, Value};
+use crate::parameters;
 use crate::scheme::{Hosts, Info, Plan, Unfit, View, check_addresses};
 use crate::transport::five_tuple;
 use raddle_core::{Bytes, Duration, Flow, Packet};
 use raddle_wire::tcp::Segment;
 use std::sync::Arc;
 
-/// Most that a timeout may be, [`Params::max_rto`]'s default, in picoseconds.
-const MOST_RTO_PS: f64 = 6e13;
+/// Most that a timeout may be.
+const MOST_RTO: Duration = Duration::from_ms(60_000); // RFC 6298 §2.5
 
 /// What is common to the entries of TCP's algorithms.
 pub(super) const INFO: Info = Info {
@@ -20,68 +20,69 @@ pub(super) const INFO: Info = Info {
     source: "",
     differs: &[],
     view: View::Local,
-    parameters: &parameters(&Defaults {
-        initial_window: 10,
-        sack: true,
-        limited_transmit: true,
-        handshake: false,
-        min_rto: Duration::from_ms(1),
-    }),
+    parameters: &Parameters::LIST,
 };
 
-/// Values of those parameters that are not the same for all algorithms.
-pub(super) struct Defaults {
-    pub(super) initial_window: u64,
-    pub(super) sack: bool,
-    pub(super) limited_transmit: bool,
-    pub(super) handshake: bool,
-    pub(super) min_rto: Duration,
+parameters! {
+    /// TCP's parameters; the defaults are the primary setting of the comparison with R2C2 (specification §8.1).
+    pub(super) struct Parameters {
+        /// payload bytes of a full segment
+        mss: u16 = Bytes(1_460), 1..=8_960;
+        /// segments sent before the first acknowledgement
+        initial_window: u16 = 10, 1..=1_000;
+        /// the first slow-start threshold
+        initial_ssthresh: u32 = Bytes(u32::MAX as u64), 1..=u32::MAX as u64;
+        /// selective acknowledgements, and recovery by them
+        sack: bool = true;
+        /// new segments at the first two duplicate acknowledgements; with sack always
+        limited_transmit: bool = true;
+        /// open each flow with SYN and SYN-ACK
+        handshake: bool = false;
+        /// acknowledge every second segment, and a lone one after this time; 0 acknowledges each at once
+        delayed_ack: Option<Duration> = Duration::ZERO;
+        /// least retransmission timeout
+        min_rto: Duration = Duration::from_ms(1), Duration::ZERO..=MOST_RTO;
+        /// retransmission timeout of data before the first round trip has been measured
+        initial_rto: Duration = Duration::from_ms(5), Duration::from_ps(1)..=MOST_RTO;
+        /// the SYN's timeout, which doubles with each that is repeated
+        syn_timeout: Duration = Duration::from_ms(5), Duration::from_ps(1)..=MOST_RTO;
+        /// SYNs sent before the flow is given up
+        syn_tries: u8 = 6, 1..=255;
+        /// window that the receiver offers
+        receive_window: Bytes = Bytes(65_535 << 10), 9_216..=67_107_840;
+    }
 }
 
-/// TCP's parameters.
-pub(super) const fn parameters(defaults: &Defaults) -> [Parameter; 12] {
-    let &Defaults { initial_window, sack, limited_transmit, handshake, min_rto } = defaults;
-    [
-        Parameter::new("mss", Value::Bytes(1_460), "payload bytes of a full segment").within(1.0, 8_960.0),
-        Parameter::new(
-            "initial_window",
-            Value::Count(initial_window),
-            "segments sent before the first acknowledgement",
-        )
-        .within(1.0, 1_000.0),
-        Parameter::new("initial_ssthresh", Value::Bytes(u32::MAX as u64), "the first slow-start threshold")
-            .within(1.0, u32::MAX as f64),
-        Parameter::new("sack", Value::Flag(sack), "selective acknowledgements, and recovery by them"),
-        Parameter::new(
-            "limited_transmit",
-            Value::Flag(limited_transmit),
-            "new segments at the first two duplicate acknowledgements; with sack always",
-        ),
-        Parameter::new("handshake", Value::Flag(handshake), "open each flow with SYN and SYN-ACK"),
-        Parameter::new(
-            "delayed_ack",
-            Value::Duration(Duration::ZERO),
-            "acknowledge every second segment, and a lone one after this time; 0 acknowledges each at once",
-        ),
-        Parameter::new("min_rto", Value::Duration(min_rto), "least retransmission timeout")
-            .within(0.0, MOST_RTO_PS),
-        Parameter::new(
-            "initial_rto",
-            Value::Duration(Duration::from_ms(5)),
-            "retransmission timeout of data before the first round trip has been measured",
-        )
-        .within(1.0, MOST_RTO_PS),
-        Parameter::new(
-            "syn_timeout",
-            Value::Duration(Duration::from_ms(5)),
-            "the SYN's timeout, which doubles with each that is repeated",
-        )
-        .within(1.0, MOST_RTO_PS),
-        Parameter::new("syn_tries", Value::Count(6), "SYNs sent before the flow is given up")
-            .within(1.0, 255.0),
-        Parameter::new("receive_window", Value::Bytes(65_535 << 10), "window that the receiver offers")
-            .within(9_216.0, 67_107_840.0),
-    ]
+impl From<Parameters> for Params {
+    fn from(parameters: Parameters) -> Self {
+        let Parameters { mss, initial_window, initial_ssthresh, sack, limited_transmit, handshake, .. } =
+            parameters;
+        let Parameters { delayed_ack, min_rto, initial_rto, syn_timeout, syn_tries, receive_window, .. } =
+            parameters;
+        Self {
+            mss,
+            initial_window,
+            initial_ssthresh,
+            sack,
+            limited_transmit,
+            handshake,
+            delayed_ack,
+            min_rto,
+            initial_rto,
+            syn_timeout,
+            syn_tries,
+            max_rto: MOST_RTO,
+            receive_window,
+            initial_sequence: 0,
+            streams: false,
+        }
+    }
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Parameters::default().into()
+    }
 }
 
 /// Where all of them differ from what hosts of the Internet do.
@@ -91,27 +92,6 @@ pub(super) const DIFFERS: [&str; 4] = [
     "the receiving application reads at once, so the window offered never shrinks",
     "a sender gives up only if no SYN is answered, and does not slow-start again after an idle period",
 ];
-
-fn params(plan: &Plan<'_>) -> Params {
-    let settings = plan.settings;
-    let small = |name| u16::try_from(settings.count(name)).expect("the parameter's range");
-    Params {
-        mss: small("mss"),
-        initial_window: small("initial_window"),
-        initial_ssthresh: u32::try_from(settings.count("initial_ssthresh")).expect("the parameter's range"),
-        sack: settings.flag("sack"),
-        limited_transmit: settings.flag("limited_transmit"),
-        handshake: settings.flag("handshake"),
-        delayed_ack: Some(settings.duration("delayed_ack")).filter(|&delay| delay > Duration::ZERO),
-        min_rto: settings.duration("min_rto"),
-        initial_rto: settings.duration("initial_rto"),
-        syn_timeout: settings.duration("syn_timeout"),
-        syn_tries: u8::try_from(settings.count("syn_tries")).expect("the parameter's range"),
-        receive_window: Bytes(settings.count("receive_window")),
-        streams: plan.streams,
-        ..Params::default()
-    }
-}
 
 /// TCP as a fluid: max-min shares at once, whatever the algorithm. Slow start, losses and the time that windows take to converge
 /// are left out.
@@ -126,7 +106,7 @@ fn first_segment(flow: &Flow, number: u64) -> Packet {
 }
 
 pub(super) fn build<C: CongestionControl>(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
-    let params = params(plan);
+    let params = Params { streams: plan.streams, ..Params::from(Parameters::of(plan.settings)) };
     check_addresses(plan.topology, "TCP")?;
     let shared = Arc::new(params);
     Ok(Hosts {

@@ -16,6 +16,7 @@ use std::collections::{BinaryHeap, VecDeque};
 pub struct UdpHost {
     params: Params,
     node: NodeId,
+    carries_streams: bool,
     flows_sent: u64,
     /// Flows that have a rate, by when their next packet is due.
     paced: BinaryHeap<Reverse<Paced>>,
@@ -86,6 +87,7 @@ impl UdpHost {
         Self {
             params,
             node,
+            carries_streams: false,
             flows_sent: 0,
             paced: BinaryHeap::new(),
             greedy: VecDeque::new(),
@@ -93,6 +95,13 @@ impl UdpHost {
             receiving: FxHashMap::default(),
             reports: VecDeque::new(),
         }
+    }
+
+    /// The same host, which takes streams and reports how far flows have come if `carries` is true:
+    /// [`Host::carries_streams`].
+    #[must_use]
+    pub fn with_streams(self, carries: bool) -> Self {
+        Self { carries_streams: carries, ..self }
     }
 
     fn open(&mut self, now: Time, flow: &Flow) {
@@ -159,12 +168,12 @@ impl UdpHost {
     }
 
     fn receive(&mut self, datagram: &Datagram) {
-        if datagram.plen == 0 && !self.params.streams {
+        if datagram.plen == 0 && !self.carries_streams {
             return;
         }
         let key = datagram.key();
         let receiving = self.receiving.entry(key).or_default();
-        let before = self.params.streams.then(|| receiving.in_order());
+        let before = self.carries_streams.then(|| receiving.in_order());
         receiving.take(datagram);
         let to = receiving.in_order();
         if before.is_some_and(|before| to > before) {
@@ -222,7 +231,7 @@ impl UdpHost {
         };
         flow.sent += u64::from(plen);
         let key = flow.key(self.node);
-        if self.params.streams && plen > 0 {
+        if self.carries_streams && plen > 0 {
             self.reports.push_back(Report::Acked { key, to: Bytes(flow.sent) });
         }
         if flow.sent == flow.size && !is_open {
@@ -303,7 +312,7 @@ impl Host for UdpHost {
     }
 
     fn carries_streams(&self) -> bool {
-        self.params.streams
+        self.carries_streams
     }
 }
 

@@ -15,24 +15,4 @@ mod scheme;
 mod tests;
 
 pub use host::UdpHost;
-pub use scheme::TRANSPORT;
-
-use raddle_core::Rate;
-
-/// UDP's parameters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Params {
-    /// Payload bytes of a full packet, at least 1.
-    pub payload: u16,
-    /// Payload a second of flows whose application has no rate of its own; `None` is what the ports take.
-    pub rate: Option<Rate>,
-    /// Take streams, and report how far flows have come: [`Host::carries_streams`](raddle_core::Host::carries_streams).
-    pub streams: bool,
-}
-
-impl Default for Params {
-    /// Packets of 1,500 bytes, as fast as they go.
-    fn default() -> Self {
-        Self { payload: 1_456, rate: None, streams: false }
-    }
-}
+pub use scheme::{Params, TRANSPORT};

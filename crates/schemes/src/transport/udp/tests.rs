@@ -3,7 +3,7 @@
 use super::*;
 use crate::routing::ecmp::Ecmp;
 use crate::routing::next_hops::ShortestPaths;
-use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Parts, Report, Time};
+use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Parts, Rate, Report, Time};
 use raddle_packet_sim::{Config, Observer, PortSetup, Simulation};
 use raddle_topology::builders::single_switch;
 use std::ops::ControlFlow;

@@ -2,7 +2,7 @@
 //!
 //! A notice cuts the *current rate* and, once it has recovered for a byte cycle, makes what it was the *target rate*.
 //! Cycles end when so many bytes have been sent, and when so much time has passed; each halves the distance to the
-//! target. After [`Params::threshold`] cycles of one kind the target itself rises (active increase), after as many of
+//! target. After [`Params::fr_thr`] cycles of one kind the target itself rises (active increase), after as many of
 //! both it rises ever faster (hyper-active increase). A limiter at line rate with nothing left to send is done.
 //!
 //! Cost a frame: a division and a few additions, and nothing while the limiter is not active.
@@ -52,13 +52,13 @@ impl ReactionPoint {
         }
         let Self { params, line_rate, random, limit } = self;
         let limit = limit.get_or_insert_with(|| Limit::new(RecoveringRate::new(*line_rate, now), params));
-        if limit.byte_stage > 0 || !params.extra_fast_recovery {
+        if limit.byte_stage > 0 || !params.efr {
             limit.pace.aim_here();
             limit.bytes_left = around(params.byte_limit.0, random).cast_signed();
         }
         (limit.byte_stage, limit.time_stage) = (0, 0);
-        let taken = params.gain * f64::from(feedback) / f64::from(MOST_FEEDBACK);
-        limit.pace.cut(now, (1.0 - taken).max(params.min_decrease), params.min_rate);
+        let taken = params.gd * f64::from(feedback) / f64::from(MOST_FEEDBACK);
+        limit.pace.cut(now, (1.0 - taken).max(params.min_dec), params.min_rate);
         limit.timer = now + Duration::from_ps(around(params.timer.as_ps(), random));
     }
 
@@ -139,8 +139,8 @@ impl Limit {
     /// By what the cycle that now begins is shorter than the first; `stage` are the cycles of its own kind.
     fn shortening(&self, params: &Params, stage: u32) -> u64 {
         let halved = match params.machine {
-            Machine::V22 => stage > params.threshold,
-            Machine::Dot1q => self.byte_stage.min(self.time_stage) >= params.threshold,
+            Machine::V22 => stage > params.fr_thr,
+            Machine::Dot1q => self.byte_stage.min(self.time_stage) >= params.fr_thr,
         };
         if halved { 2 } else { 1 }
     }
@@ -149,20 +149,20 @@ impl Limit {
     fn increase(&mut self, now: Time, params: &Params) {
         // Cycles of fast recovery: the one in which the standard begins to raise the target still is one in version 2.2.
         let recovery = match params.machine {
-            Machine::V22 => params.threshold,
-            Machine::Dot1q => params.threshold - 1,
+            Machine::V22 => params.fr_thr,
+            Machine::Dot1q => params.fr_thr - 1,
         };
         let (fewer, more) = (self.byte_stage.min(self.time_stage), self.byte_stage.max(self.time_stage));
         let step = if fewer > recovery {
-            params.hyper_increase.as_bps() * u64::from(fewer - recovery)
+            params.r_hai.as_bps() * u64::from(fewer - recovery)
         } else if more > recovery {
-            params.active_increase.as_bps()
+            params.r_ai.as_bps()
         } else {
             0
         };
         let first = self.byte_stage == 1 || self.time_stage == 1;
         let (rate, target) = (self.pace.rate().as_bps(), self.pace.target().as_bps());
-        let reduced = params.target_rate_reduction && first && target > 10 * rate;
+        let reduced = params.trr && first && target > 10 * rate;
         let target = if reduced { target / 8 } else { target + step };
         self.pace.recover(now, Rate::from_bps(target));
     }

@@ -58,7 +58,7 @@ fn oracle_8_8_a_byte_cycle_at_half_rate_takes_240_us() {
 #[test]
 fn oracle_8_8_extra_fast_recovery_keeps_the_target() {
     assert_eq!(rates(&notified(Params::default(), 2)), (2.5, 10.0));
-    let without = Params { extra_fast_recovery: false, ..Params::default() };
+    let without = Params { efr: false, ..Params::default() };
     assert_eq!(rates(&notified(without, 2)), (2.5, 5.0));
     let mut later = notified(Params::default(), 1);
     byte_cycle(&mut later);
@@ -69,8 +69,8 @@ fn oracle_8_8_extra_fast_recovery_keeps_the_target() {
 
 #[test]
 fn oracle_8_8_target_rate_reduction() {
-    for (target_rate_reduction, after) in [(true, (0.937_5, 1.25)), (false, (5.312_5, 10.0))] {
-        let mut point = notified(Params { target_rate_reduction, ..Params::default() }, 4);
+    for (trr, after) in [(true, (0.937_5, 1.25)), (false, (5.312_5, 10.0))] {
+        let mut point = notified(Params { trr, ..Params::default() }, 4);
         assert_eq!(rates(&point), (0.625, 10.0));
         byte_cycle(&mut point);
         assert_eq!(rates(&point), after);

@@ -20,23 +20,17 @@ const FIRST_PORT: u16 = 0xC000;
 pub struct Dcqcn {
     params: Arc<Params>,
     /// Payload bytes of a full packet.
-    mtu: u32,
     line_rate: Rate,
-    /// The priority of flows that have none of their own.
-    priority: u8,
-    /// The priority of notifications.
-    notice_priority: u8,
     /// Of flows that come in and of which some packet was marked.
     notification_points: FxHashMap<FlowKey, NotificationPoint>,
 }
 
 impl Dcqcn {
-    /// Of a host whose port has that line rate. `mtu` are the payload bytes of a full packet; `priority` is that of flows that
-    /// have none of their own, `notice_priority` that of congestion notifications.
+    /// Of a host whose port has that line rate.
     #[must_use]
-    pub fn new(params: Arc<Params>, mtu: u32, line_rate: Rate, priority: u8, notice_priority: u8) -> Self {
+    pub fn new(params: Arc<Params>, line_rate: Rate) -> Self {
         let notification_points = FxHashMap::default();
-        Self { params, mtu, line_rate, priority, notice_priority, notification_points }
+        Self { params, line_rate, notification_points }
     }
 }
 
@@ -96,7 +90,7 @@ impl Protocol for Dcqcn {
 
     fn packet(&mut self, data: &Data) -> Packet {
         // All packets of a flow but the last are full.
-        let psn = (data.offset / u64::from(self.mtu) % u64::from(NUMBERS)) as u32;
+        let psn = (data.offset / u64::from(self.params.mtu) % u64::from(NUMBERS)) as u32;
         let flow = data.flow % NUMBERS;
         let packet = roce::Packet {
             src: data.src,
@@ -122,7 +116,7 @@ impl Protocol for Dcqcn {
     }
 
     fn priority(&self, flow: &Flow) -> u8 {
-        if flow.priority == 0 { self.priority } else { flow.priority }
+        if flow.priority == 0 { self.params.priority } else { flow.priority }
     }
 
     fn key(&self, src: u32, _dst: u32, flow: u32) -> FlowKey {
@@ -147,8 +141,8 @@ impl Protocol for Dcqcn {
             return None;
         }
         let point = self.notification_points.entry(data.key()).or_default();
-        point.marked(now, self.params.notice_interval).then(|| {
-            let (src, dst, priority) = (data.dst, data.src, self.notice_priority);
+        point.marked(now, self.params.cnp_interval).then(|| {
+            let (src, dst, priority) = (data.dst, data.src, self.params.cnp_priority);
             let notification =
                 roce::Packet { src, dst, priority, ecn: Ecn::NotEct, kind: Kind::Notification, ..*data };
             Packet::new(roce::Packet::LEN as u32, Header::Roce(notification))

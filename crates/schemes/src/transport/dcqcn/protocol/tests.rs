@@ -4,7 +4,7 @@ use raddle_core::{Bytes, Class, Duration, FlowId, FlowKey, HeaderInfo, NodeId};
 const LINE_RATE: Rate = Rate::from_gbps(40);
 
 fn host() -> Dcqcn {
-    Dcqcn::new(Arc::new(Params::default()), 1_024, LINE_RATE, 3, 6)
+    Dcqcn::new(Arc::new(Params::default()), LINE_RATE)
 }
 
 fn data(offset: u64, len: u16) -> Data {

@@ -2,7 +2,7 @@
 //!
 //! A notice makes the *current rate* the *target rate* and cuts it by half the *estimate of congestion* alpha, which rises
 //! with it and falls in each [`Params::alpha_timer`] without one. Cycles end when so many bytes have been sent, and when so
-//! much time has passed; each halves the distance to the target (fast recovery). From the [`Params::threshold`]-th of either
+//! much time has passed; each halves the distance to the target (fast recovery). From the [`Params::fr_thr`]-th of either
 //! kind on, the target rises as well (additive increase), and beyond as many of both ever faster (hyper increase).
 //!
 //! A flow starts at line rate, and is back there when what is missing is less than a ten-thousandth. Then its limiter does
@@ -136,12 +136,12 @@ impl ReactionPoint {
         let Some(limit) = state else { return };
         let fewer = limit.byte_stage.min(limit.time_stage);
         let more = limit.byte_stage.max(limit.time_stage);
-        let step = if more < params.threshold {
+        let step = if more < params.fr_thr {
             0
-        } else if fewer > params.threshold {
-            params.hyper_increase.as_bps() * u64::from(fewer - params.threshold)
+        } else if fewer > params.fr_thr {
+            params.r_hai.as_bps() * u64::from(fewer - params.fr_thr)
         } else {
-            params.additive_increase.as_bps()
+            params.r_ai.as_bps()
         };
         limit.pace.recover(now, Rate::from_bps(limit.pace.target().as_bps() + step)); // eq. 3 and 4
         if limit.pace.is_at_line_rate() {

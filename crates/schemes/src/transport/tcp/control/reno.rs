@@ -1,9 +1,9 @@
 //! Reno: NewReno's window, with an earlier end of fast recovery (RFC 5681 §3.2).
 
 use super::{Acknowledged, CongestionControl, LossSign, NewReno, Window};
-use crate::parameter::Parameter;
+use crate::parameter::{Value, with_defaults};
 use crate::scheme::{Info, Make, Streams, Transport};
-use crate::transport::tcp::scheme::{self, Defaults};
+use crate::transport::tcp::scheme::{self, Parameters};
 use raddle_core::Duration;
 
 /// TCP Reno, as PDQ was compared with.
@@ -19,21 +19,22 @@ pub const TRANSPORT: Transport = Transport {
             scheme::DIFFERS[2],
             scheme::DIFFERS[3],
         ],
-        parameters: &PARAMETERS,
+        parameters: &with_defaults(
+            Parameters::LIST,
+            &[
+                ("initial_window", Value::Count(2)),
+                ("sack", Value::Flag(false)),
+                ("limited_transmit", Value::Flag(false)),
+                ("handshake", Value::Flag(true)),
+                ("min_rto", Value::Duration(Duration::from_us(200))),
+            ],
+        ),
         ..scheme::INFO
     },
     make: Make::Hosts(scheme::build::<Reno>),
     fluid: Some(scheme::fluid),
     streams: Streams::Carried,
 };
-
-const PARAMETERS: [Parameter; 12] = scheme::parameters(&Defaults {
-    initial_window: 2,
-    sack: false,
-    limited_transmit: false,
-    handshake: true,
-    min_rto: Duration::from_us(200),
-});
 
 /// The window of [`NewReno`], whose fast recovery repairs one loss: of several in a window, each is a reason to halve it
 /// again, or to wait for the timeout.

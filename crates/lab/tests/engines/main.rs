@@ -1,0 +1,4 @@
+//! The flow engine by itself and against the packet engine.
+
+mod agree;
+mod flow_engine;

@@ -1,0 +1,8 @@
+//! Experiments from TOML to records.
+
+mod bad_input;
+mod capture;
+mod fabrics;
+mod over_time;
+mod run;
+mod threads;

@@ -1,0 +1,186 @@
+//! Parameters of schemes. A scheme declares them once, as a typed struct ([`parameters!`](crate::parameters)). The same
+//! declaration is data for an experiment's file, `explain` and the checks, which need to know no scheme.
+
+mod declare;
+#[cfg(test)]
+mod tests;
+
+pub use declare::{Field, Literal, declared, read};
+
+use raddle_core::{Bytes, Duration, Rate};
+
+/// A parameter's value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value {
+    /// A span of time, written `"500 us"`.
+    Duration(Duration),
+    /// Bits a second, written `"10 Gbps"`.
+    Rate(Rate),
+    /// A size, written `"9 KB"`.
+    Bytes(u64),
+    /// A whole number.
+    Count(u64),
+    /// A number from 0 to 1, or a percentage, written `"5%"`.
+    Fraction(f64),
+    /// `true` or `false`.
+    Flag(bool),
+    /// A number from 0 to 255 for each of eight priorities or classes, written `[0, 1, 2, 3, 4, 5, 6, 7]`.
+    Eight([u8; 8]),
+    /// One of the words that the parameter's `choices` list.
+    Choice(&'static str),
+}
+
+/// A parameter of a scheme.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Parameter {
+    /// Its key in the scheme's table.
+    pub name: &'static str,
+    /// What it is, in a sentence.
+    pub doc: &'static str,
+    /// Its value if the experiment says nothing; also says which kind of value it takes.
+    pub default: Value,
+    /// For [`Value::Choice`], the words allowed.
+    pub choices: &'static [&'static str],
+    /// Least and greatest value allowed: counts and bytes as they are, durations in ps, rates in bit/s.
+    pub range: (f64, f64),
+}
+
+impl Parameter {
+    /// A parameter with any value of its default's kind.
+    #[must_use]
+    pub const fn new(name: &'static str, default: Value, doc: &'static str) -> Self {
+        let most = match default {
+            Value::Fraction(_) => 1.0,
+            _ => f64::INFINITY,
+        };
+        Self { name, doc, default, choices: &[], range: (0.0, most) }
+    }
+
+    /// The same, with its least and greatest value.
+    #[must_use]
+    pub const fn within(mut self, least: f64, greatest: f64) -> Self {
+        self.range = (least, greatest);
+        self
+    }
+
+    /// A parameter whose value is one of `choices`, the first by default.
+    #[must_use]
+    pub const fn choice(name: &'static str, choices: &'static [&'static str], doc: &'static str) -> Self {
+        Self { name, doc, default: Value::Choice(choices[0]), choices, range: (0.0, f64::INFINITY) }
+    }
+
+    /// Its range in words and units, such as `from 1 ps to 60 s`.
+    #[must_use]
+    pub fn limits(&self) -> String {
+        // Casts saturate, and bounds are whole numbers but for fractions.
+        let shown = |bound: f64| match self.default {
+            Value::Duration(_) => Duration::from_ps(bound as u64).to_string(),
+            Value::Rate(_) => Rate::from_bps(bound as u64).to_string(),
+            Value::Bytes(_) => Bytes(bound as u64).to_string(),
+            Value::Count(_) | Value::Fraction(_) | Value::Eight(_) | Value::Flag(_) | Value::Choice(_) => {
+                bound.to_string()
+            }
+        };
+        match self.range {
+            (least, f64::INFINITY) => format!("at least {}", shown(least)),
+            (least, greatest) => format!("from {} to {}", shown(least), shown(greatest)),
+        }
+    }
+
+    /// Whether the value is of the parameter's kind and in its range.
+    #[must_use]
+    pub const fn allows(&self, value: &Value) -> bool {
+        let number = match (*value, self.default) {
+            (Value::Duration(span), Value::Duration(_)) => span.as_ps() as f64,
+            (Value::Rate(rate), Value::Rate(_)) => rate.as_bps_f64(),
+            (Value::Bytes(n), Value::Bytes(_)) | (Value::Count(n), Value::Count(_)) => n as f64,
+            (Value::Fraction(x), Value::Fraction(_)) => x,
+            (Value::Eight(numbers), Value::Eight(_)) => {
+                let mut i = 0;
+                while i < numbers.len() && self.spans(numbers[i] as f64) {
+                    i += 1;
+                }
+                return i == numbers.len();
+            }
+            (Value::Flag(_), Value::Flag(_)) => return true,
+            (Value::Choice(word), Value::Choice(_)) => {
+                let mut i = 0;
+                while i < self.choices.len() && !is_same(self.choices[i], word) {
+                    i += 1;
+                }
+                return i < self.choices.len();
+            }
+            _ => return false,
+        };
+        self.spans(number)
+    }
+
+    const fn spans(&self, number: f64) -> bool {
+        let (least, greatest) = self.range;
+        least <= number && number <= greatest
+    }
+}
+
+/// The same parameters with other defaults.
+///
+/// # Panics
+/// If there is no parameter of a name, or it does not allow the value.
+#[must_use]
+pub const fn with_defaults<const N: usize>(
+    mut list: [Parameter; N],
+    defaults: &[(&str, Value)],
+) -> [Parameter; N] {
+    let mut i = 0;
+    while i < defaults.len() {
+        let (name, value) = defaults[i];
+        let mut place = 0;
+        while !is_same(list[place].name, name) {
+            place += 1;
+        }
+        assert!(list[place].allows(&value), "a default is of the parameter's kind and in its range");
+        list[place].default = value;
+        i += 1;
+    }
+    list
+}
+
+/// Whether two texts are equal, in constants.
+const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut i = 0;
+    while i < one.len() && i < other.len() && one[i] == other[i] {
+        i += 1;
+    }
+    i == one.len() && i == other.len()
+}
+
+/// The values of a scheme's parameters.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    parameters: &'static [Parameter],
+    values: Vec<Value>,
+}
+
+impl Settings {
+    /// Every parameter at its default.
+    #[must_use]
+    pub fn defaults(parameters: &'static [Parameter]) -> Self {
+        Self { parameters, values: parameters.iter().map(|parameter| parameter.default).collect() }
+    }
+
+    /// Sets a parameter; the caller has asked [`Parameter::allows`].
+    ///
+    /// # Panics
+    /// If there is no such parameter, or it does not allow the value.
+    pub fn set(&mut self, name: &str, value: Value) {
+        let place = self.parameters.iter().position(|parameter| parameter.name == name);
+        let place = place.unwrap_or_else(|| panic!("the scheme declares `{name}`"));
+        assert!(self.parameters[place].allows(&value), "{name} does not allow {value:?}");
+        self.values[place] = value;
+    }
+
+    /// A parameter and its value, for every parameter, in the order in which the scheme declares them.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static Parameter, Value)> + '_ {
+        self.parameters.iter().zip(self.values.iter().copied())
+    }
+}

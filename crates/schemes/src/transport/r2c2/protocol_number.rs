@@ -1,0 +1,36 @@
+//! The numbers of routing protocols in R2C2's packets (specs/r2c2.md §7).
+
+use raddle_topology::routing::Protocol;
+
+/// The number of a protocol; all tie rules of dimension order share one.
+pub(crate) const fn number(protocol: Protocol) -> u8 {
+    match protocol {
+        Protocol::Rps => 0,
+        Protocol::Dor(_) => 1,
+        Protocol::Vlb => 2,
+        Protocol::Wlb => 3,
+        Protocol::Ecmp => 4,
+        Protocol::RpsPath => 5,
+        Protocol::Romm => 6,
+        Protocol::WlbHop => 7,
+    }
+}
+
+/// The protocol of that number, dimension order with split ties; `None` if none has it.
+pub(crate) fn protocol(wanted: u8) -> Option<Protocol> {
+    Protocol::all().find(|&protocol| number(protocol) == wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_stands_for_one_protocol() {
+        for known in Protocol::all() {
+            assert_eq!(protocol(number(known)).map(number), Some(number(known)));
+        }
+        assert_eq!(protocol(1), Some(Protocol::Dor(raddle_topology::routing::Tie::Split)));
+        assert_eq!(protocol(8), None);
+    }
+}

@@ -1,0 +1,5 @@
+//! Transports whose switches grant rates, in the packet engine: RCP, D3, PDQ.
+
+mod aggregation;
+mod pdq;
+mod rcp_and_d3;

@@ -1,0 +1,122 @@
+//! DCQCN in the packet engine, with the parameters deployed: flows share a bottleneck fairly, with a short queue and
+//! without pauses, spare others the pauses, and lose nothing when many begin at once.
+
+use crate::converged::{Converged, DELAY, ENDLESS, RATE, flow, us};
+use raddle_core::{Duration, Flow, FlowKey, Rate, Time};
+use raddle_packet_sim::Reached;
+use raddle_topology::{Topology, builders};
+use rustc_hash::FxHashMap;
+
+/// Hosts on one switch.
+fn star(hosts: u32) -> Topology {
+    builders::single_switch(hosts, RATE, DELAY).expect("a star")
+}
+
+/// Senders 0 to n-1, each 100 us after the one before, and the receiver n.
+fn fan_in(senders: u32) -> Converged {
+    let flows = (0..senders).map(|n| flow(n, n, senders, ENDLESS, us(100 * u64::from(n)))).collect();
+    Converged::new(star(senders + 1), "dcqcn", Some("red"), flows)
+}
+
+/// Zhu et al., §6.1: what begins at line rate comes to half of the link; fair shares for more flows as well. The queue stays
+/// between the thresholds (5 KB and 200 KB) and far from pauses.
+#[test]
+fn flows_converge_to_fair_shares_of_a_bottleneck() {
+    for senders in [2, 4, 8] {
+        let mut fabric = fan_in(senders);
+        fabric.run(us(20_000));
+        let pauses = fabric.pauses();
+        let links: Vec<_> = (0..senders).map(|n| fabric.uplink(n)).collect();
+        let down = fabric.downlink(senders);
+        let mut shares = vec![0.0; senders as usize];
+        let mut queues = Vec::new();
+        const STEPS: u64 = 400;
+        for step in 1..=STEPS {
+            let now = fabric.shares(&links, us(20_000 + 100 * step));
+            shares.iter_mut().zip(now).for_each(|(sum, share)| *sum += share / STEPS as f64);
+            queues.push(fabric.simulation.queued(down));
+        }
+        let fair = 1.0 / f64::from(senders);
+        assert!(shares.iter().all(|share| (share / fair - 1.0).abs() < 0.1), "{shares:?}");
+        assert!(shares.iter().sum::<f64>() > 0.97, "{shares:?}");
+        let mean = queues.iter().sum::<u64>() / STEPS;
+        assert!((5_000..100_000).contains(&mean), "{mean} B for {senders} senders");
+        let within = queues.iter().filter(|&&queue| queue <= 200_000).count();
+        assert!(within as u64 > STEPS * 19 / 20, "{within} of {STEPS}");
+        fabric.assert_lossless();
+        assert_eq!(fabric.pauses(), pauses, "{senders} senders, after the first {pauses}");
+    }
+}
+
+/// A flow that meets nobody is never marked: 1,000 packets of 1,084 B one after another at 40 Gb/s, and the last once more
+/// from the switch on, and two links of 1 us.
+#[test]
+fn a_flow_alone_goes_at_line_rate() {
+    let mut fabric =
+        Converged::new(star(2), "dcqcn", Some("red"), vec![flow(0, 0, 1, 1_024_000, Time::ZERO)]);
+    assert_eq!(fabric.run(Time::NEVER), Reached::End);
+    let heard = fabric.simulation.observer();
+    let packet = Duration::from_ps(216_800);
+    assert_eq!(heard.delivered, [Time::ZERO + packet * 1_001 + DELAY * 2]);
+    assert!(heard.notifications.is_empty());
+}
+
+/// Zhu et al., §3.1: at most one notification in 50 us for each flow, which goes the whole way back.
+#[test]
+fn notifications_are_50_us_apart() {
+    let mut fabric = fan_in(8);
+    fabric.run(us(5_000));
+    let receiver = fabric.uplink(8);
+    let (mut last, mut gaps): (FxHashMap<Option<FlowKey>, Time>, Vec<Duration>) = Default::default();
+    let notifications = &fabric.simulation.observer().notifications;
+    for &(at, _, flow) in notifications.iter().filter(|of| of.1 == receiver) {
+        gaps.extend(last.insert(flow, at).map(|before| at.since(before)));
+    }
+    assert_eq!(last.len(), 8, "every flow was marked");
+    // They wait for each other, or for a packet of data, at most.
+    let least = gaps.iter().min().expect("gaps");
+    assert!((Duration::from_us(49)..Duration::from_us(55)).contains(least), "{least:?}");
+    for host in 0..8 {
+        let arrived = notifications.iter().filter(|of| of.1 == fabric.downlink(host)).count();
+        let sent = notifications
+            .iter()
+            .filter(|of| of.1 == receiver && of.2 == Some(FlowKey(u64::from(host) << 32)))
+            .count();
+        assert!(arrived == sent || arrived + 1 == sent, "host {host}: {arrived} of {sent}");
+    }
+}
+
+/// Four leaves of eight hosts under four spines.
+fn leaf_spine() -> Topology {
+    builders::folded_clos(4, 8, 4, RATE, RATE, DELAY).expect("a folded Clos")
+}
+
+#[test]
+fn an_incast_of_sixteen_loses_nothing() {
+    let flows: Vec<Flow> = (0..16).map(|n| flow(n, n + 8, 0, 2_000_000, Time::ZERO)).collect();
+    let mut fabric = Converged::new(leaf_spine(), "dcqcn", Some("red"), flows);
+    assert_eq!(fabric.run(Time::NEVER), Reached::End);
+    fabric.assert_lossless();
+    assert_eq!(fabric.simulation.observer().delivered.len(), 16);
+    assert!(fabric.pauses() > 0, "line rate is too much in the first round trip");
+}
+
+/// Zhu et al., §2.2 and §6.1 (victim flow): pauses that an incast causes stop a flow that goes elsewhere; DCQCN spares it.
+#[test]
+fn a_victim_of_pauses_is_spared() {
+    let victim_share = |transport, points| {
+        // From three hosts a leaf of two leaves to one of the third; the victim from the first leaf to the second.
+        let senders = [0, 1, 2, 8, 9, 10];
+        let mut flows: Vec<Flow> =
+            (0..).zip(senders).map(|(id, src)| flow(id, src, 16, ENDLESS, Time::ZERO)).collect();
+        flows.push(flow(6, 3, 11, ENDLESS, Time::ZERO));
+        let spine = builders::folded_clos(3, 8, 1, RATE, Rate::from_gbps(160), DELAY).expect("a folded Clos");
+        let mut fabric = Converged::new(spine, transport, points, flows);
+        fabric.run(us(5_000));
+        let share = fabric.shares(&[fabric.downlink(11)], us(15_000))[0];
+        fabric.assert_lossless();
+        share
+    };
+    assert!(victim_share("cee", None) < 0.3);
+    assert!(victim_share("dcqcn", Some("red")) > 0.9);
+}

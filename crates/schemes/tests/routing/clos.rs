@@ -1,0 +1,210 @@
+//! A Clos network whose hosts send what a test tells them, or speak TCP, in the packet engine.
+
+use raddle_core::{
+    Bytes, DropReason, Duration, Flow, FlowId, FlowKey, Forwarder, Header, Host, Input, LinkId, NodeId,
+    Output, Packet, Parts, PortId, Ports, Rate, Report, Time, Verdict,
+};
+use raddle_packet_sim::{Config, Observer, PortSetup, Simulation};
+use raddle_schemes::parameter::{Settings, Value};
+use raddle_schemes::scheme::Plan;
+use raddle_schemes::transport::tcp::{NewReno, Params, TcpHost};
+use raddle_topology::builders::{ClosRates, clos};
+use raddle_topology::{ClosSize, LinkLayer, Topology};
+use raddle_wire::udp::Datagram;
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// Two pods of two edge and two aggregation switches, two cores a plane, two hosts an edge switch: the paper's testbed.
+pub(crate) const TESTBED: ClosSize = ClosSize { pods: 2, edges: 2, aggregations: 2, cores: 2, hosts: 2 };
+
+/// Switches of the testbed, from below and from the left.
+pub(crate) const TORS: [NodeId; 4] = [NodeId(8), NodeId(9), NodeId(10), NodeId(11)];
+pub(crate) const AGGREGATIONS: [NodeId; 4] = [NodeId(12), NodeId(13), NodeId(14), NodeId(15)];
+pub(crate) const CORES: [NodeId; 4] = [NodeId(16), NodeId(17), NodeId(18), NodeId(19)];
+
+/// 10 Gb/s and 2 us a link, framed as Ethernet: 31.8 us across pods and back (specs/expeditus.md §1.4).
+pub(crate) fn fabric(size: ClosSize) -> Arc<Topology> {
+    let topology = clos(size, ClosRates::all(Rate::from_gbps(10)), Duration::from_us(2)).expect("a Clos");
+    Arc::new(topology.with_link_layer(LinkLayer::ETHERNET))
+}
+
+pub(crate) fn settings(
+    parameters: &'static [raddle_schemes::parameter::Parameter],
+    values: &[(&str, Value)],
+) -> Settings {
+    let mut settings = Settings::defaults(parameters);
+    for &(name, value) in values {
+        settings.set(name, value);
+    }
+    settings
+}
+
+pub(crate) fn plan<'a>(topology: &'a Arc<Topology>, settings: &'a Settings, seed: u64) -> Plan<'a> {
+    Plan::new(topology, "", settings, seed)
+}
+
+pub(crate) fn ns(ns: u64) -> Time {
+    Time::ZERO + Duration::from_ns(ns)
+}
+
+/// The link from one node to another.
+pub(crate) fn link(topology: &Topology, from: NodeId, to: NodeId) -> LinkId {
+    topology.links_from(from).find(|(_, link)| link.to == to).expect("neighbours").0
+}
+
+pub(crate) fn flow(id: u32, src: u32, dst: u32, size: u64, start: Time) -> Flow {
+    Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(size), start)
+}
+
+/// A packet of a flow that is no connection.
+pub(crate) fn datagram(src: u32, dst: u32, src_port: u16, plen: u16) -> Packet {
+    let size = plen.into();
+    let datagram = Datagram { src, dst, src_port, dst_port: 5_001, plen, size, ..Datagram::default() };
+    Packet::new(Datagram::LEN as u32 + u32::from(plen), Header::Udp(datagram))
+}
+
+/// A host that sends packets at given times, in order of time.
+pub(crate) struct Script(pub(crate) VecDeque<(Time, Packet)>);
+
+impl Host for Script {
+    fn handle(&mut self, _: Time, _: Input<'_>) {}
+
+    fn poll(&mut self, now: Time, _: &Ports<'_>) -> Output {
+        match self.0.front() {
+            Some(&(at, _)) if at > now => Output::WakeAt(at),
+            Some(_) => {
+                Output::Send { packet: self.0.pop_front().expect("the front").1, port: Some(PortId(0)) }
+            }
+            None => Output::Idle,
+        }
+    }
+}
+
+/// All that crossed a link: when its first bit had come to the far end, with its last.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Seen {
+    pub(crate) arrived: Time,
+    pub(crate) from: NodeId,
+    pub(crate) to: NodeId,
+    pub(crate) packet: Packet,
+}
+
+impl Seen {
+    /// The tag of an Exp-request or, if so asked, of a response.
+    pub(crate) fn is_tagged(&self, response: bool) -> bool {
+        matches!(&self.packet.header, Header::Exp(tagged) if tagged.tag.is_response == response)
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Heard {
+    topology: Arc<Topology>,
+    pub(crate) seen: Vec<Seen>,
+    pub(crate) delivered: Vec<(Time, FlowKey)>,
+    pub(crate) dropped: Vec<DropReason>,
+}
+
+impl Heard {
+    pub(crate) fn of(topology: &Arc<Topology>) -> Self {
+        Self { topology: Arc::clone(topology), seen: Vec::new(), delivered: Vec::new(), dropped: Vec::new() }
+    }
+
+    /// Whether a tag ever crossed a host's link.
+    pub(crate) fn hosts_saw_tags(&self) -> bool {
+        let is_hosts = |seen: &&Seen| self.topology.is_host(seen.to) || self.topology.is_host(seen.from);
+        self.seen.iter().filter(is_hosts).any(|seen| seen.is_tagged(false) || seen.is_tagged(true))
+    }
+}
+
+impl Observer for Heard {
+    const FORWARDED: bool = true;
+
+    fn report(&mut self, now: Time, _: NodeId, report: Report) {
+        if let Report::Delivered { key, .. } = report {
+            self.delivered.push((now, key));
+        }
+    }
+
+    fn forwarded(&mut self, _: Time, sent: Time, link: LinkId, packet: &Packet) {
+        let link = self.topology.link(link).expect("packets cross links");
+        let (arrived, from, to) = (sent + link.delay, link.from, link.to);
+        self.seen.push(Seen { arrived, from, to, packet: packet.clone() });
+    }
+
+    fn dropped(&mut self, _: Time, _: NodeId, _: Option<PortId>, _: &Packet, why: DropReason) {
+        self.dropped.push(why);
+    }
+}
+
+/// Loses the Exp-responses that come to a switch.
+pub(crate) struct LosesResponses(pub(crate) Box<dyn Forwarder>);
+
+impl Forwarder for LosesResponses {
+    fn forward(
+        &mut self,
+        now: Time,
+        packet: &mut Packet,
+        arrival: Option<PortId>,
+        ports: &Ports<'_>,
+    ) -> Verdict {
+        match &packet.header {
+            Header::Exp(tagged) if tagged.tag.is_response => Verdict::Drop(DropReason::Lost),
+            _ => self.0.forward(now, packet, arrival, ports),
+        }
+    }
+
+    fn originate(&mut self) -> Option<(Packet, PortId)> {
+        self.0.originate()
+    }
+}
+
+/// What the hosts do.
+pub(crate) enum Traffic {
+    /// TCP with a handshake.
+    Tcp(Vec<Flow>),
+    /// Packets, each when it is due, at the host that is their source.
+    Script(Vec<(Time, Packet)>),
+}
+
+/// Runs a fabric to its end.
+pub(crate) fn run(
+    topology: &Arc<Topology>,
+    mut forwarder: impl FnMut(NodeId) -> Option<Box<dyn Forwarder>>,
+    traffic: Traffic,
+    config: Config,
+) -> Simulation<Heard> {
+    let (flows, mut script) = match traffic {
+        Traffic::Tcp(flows) => (flows, None),
+        Traffic::Script(packets) => {
+            // A host is polled when something happens to it: its first flow, which it ignores.
+            let mut hosts: Vec<u32> = packets.iter().map(|(_, packet)| packet.src().0).collect();
+            hosts.sort_unstable();
+            hosts.dedup();
+            let wake = |host: u32| flow(host, host, (host + 1) % 2, 1, Time::ZERO);
+            (hosts.into_iter().map(wake).collect(), Some(packets))
+        }
+    };
+    let tcp = Arc::new(Params { handshake: true, ..Params::default() });
+    let host = |id: NodeId| -> Box<dyn Host> {
+        match &mut script {
+            None => Box::new(TcpHost::<NewReno>::new(id, Arc::clone(&tcp))),
+            Some(packets) => {
+                let (own, others) =
+                    packets.drain(..).partition::<Vec<_>, _>(|(_, packet)| packet.src() == id);
+                *packets = others;
+                Box::new(Script(VecDeque::from(own)))
+            }
+        }
+    };
+    let mut host = host;
+    let node = |id: NodeId| Parts {
+        host: topology.is_host(id).then(|| host(id)),
+        forwarder: forwarder(id),
+        ..Parts::default()
+    };
+    let mut simulation =
+        Simulation::new(topology, node, |_| PortSetup::default(), flows, config, Heard::of(topology));
+    assert!(simulation.run(|_| ControlFlow::Continue(())));
+    simulation
+}

@@ -1,0 +1,94 @@
+//! Expeditus as the authors simulated it (specs/expeditus.md §0.2).
+
+use crate::clos::{AGGREGATIONS, CORES, Heard, TESTBED, TORS, Traffic, fabric, flow, plan, run, settings};
+use raddle_core::{Header, NodeId, PacketKind, Time};
+use raddle_packet_sim::{Config, Simulation};
+use raddle_schemes::parameter::Value;
+use raddle_schemes::routing::expeditus::{Counter, Expeditus, ROUTING};
+
+/// One flow alone, and requests, responses, answers, entries of aggregation switches.
+fn one_flow(dst: u32) -> (Simulation<Heard>, [u64; 4]) {
+    let topology = fabric(TESTBED);
+    let settings = settings(
+        ROUTING.info.parameters,
+        &[("mode", Value::Choice("authsim")), ("alpha", Value::Fraction(0.3))],
+    );
+    let switches = Expeditus::new(&plan(&topology, &settings, 1)).expect("a Clos");
+    let traffic = Traffic::Tcp(vec![flow(0, 0, dst, 100_000, Time::ZERO)]);
+    let simulation = run(&topology, |node| switches.forwarder(node), traffic, Config::default());
+    let counters = switches.counters();
+    let counts = [&counters.requests, &counters.responses, &counters.answered, &counters.installed];
+    (simulation, counts.map(Counter::get))
+}
+
+/// How many loads the tags seen between switches have, in order, without repetitions.
+fn tags(heard: &Heard) -> Vec<usize> {
+    let tag = |header: &Header| match header {
+        Header::Exp(tagged) => Some(tagged.tag.len()),
+        _ => None,
+    };
+    let mut tags: Vec<_> = heard.seen.iter().filter_map(|seen| tag(&seen.packet.header)).collect();
+    tags.dedup();
+    tags
+}
+
+/// The nodes of `among` that packets went to, from `src`.
+fn visited(heard: &Heard, src: u32, among: &[NodeId], with_payload: bool) -> Vec<NodeId> {
+    let is_one = |seen: &&crate::clos::Seen| {
+        seen.packet.src() == NodeId(src)
+            && among.contains(&seen.to)
+            && (seen.packet.payload() > 0) == with_payload
+    };
+    let mut nodes: Vec<_> = heard.seen.iter().filter(is_one).map(|seen| seen.to).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes
+}
+
+#[test]
+fn oracle_0_2_between_pods_loads_ride_on_the_handshake() {
+    let (simulation, counts) = one_flow(7);
+    let heard = simulation.observer();
+    assert_eq!(counts, [1, 1, 1, 1]);
+    // The SYN carries two loads, the SYN-ACK none on its first link, then those of two cores.
+    assert_eq!(tags(heard), [2, 0, 2]);
+    assert!(!heard.hosts_saw_tags());
+    assert_eq!(heard.delivered.len(), 1);
+    // One selection: the forward flow goes up by the switch from whose counterpart the SYN-ACK came, by one core.
+    let forward = visited(heard, 0, &AGGREGATIONS[..2], true);
+    let back: Vec<NodeId> = visited(heard, 7, &AGGREGATIONS[2..], false);
+    assert_eq!((forward.len(), back.len()), (1, 1));
+    assert_eq!(forward[0].0 + 2, back[0].0, "the same plane");
+    assert_eq!(visited(heard, 0, &CORES, true).len(), 1);
+}
+
+#[test]
+fn oracle_0_2_within_a_pod_the_answer_carries_the_loads() {
+    let (simulation, counts) = one_flow(2);
+    let heard = simulation.observer();
+    assert_eq!(counts, [0, 1, 1, 0]);
+    assert_eq!(tags(heard), [2]);
+    assert_eq!(visited(heard, 0, &AGGREGATIONS, true).len(), 1);
+    assert!(!heard.hosts_saw_tags());
+}
+
+#[test]
+fn there_is_no_packet_but_the_transports() {
+    let hops = |simulation: &Simulation<Heard>| {
+        let between = |seen: &&crate::clos::Seen| TORS.contains(&seen.from) || TORS.contains(&seen.to);
+        simulation.observer().seen.iter().filter(between).count()
+    };
+    let topology = fabric(TESTBED);
+    let paths = raddle_schemes::routing::next_hops::ShortestPaths::new(&topology);
+    let ecmp = |node| -> Option<Box<dyn raddle_core::Forwarder>> {
+        Some(Box::new(raddle_schemes::routing::ecmp::Ecmp::new(node, &paths, 1)))
+    };
+    let traffic = Traffic::Tcp(vec![flow(0, 0, 7, 100_000, Time::ZERO)]);
+    let (simulation, _) = one_flow(7);
+    assert_eq!(hops(&simulation), hops(&run(&topology, ecmp, traffic, Config::default())));
+    // Tagged or not, a SYN-ACK is a connection's, and its loss one of a handshake.
+    let heard = &simulation.observer().seen;
+    assert!(heard.iter().all(|seen| seen.packet.kind() != PacketKind::Notice));
+    let opening = heard.iter().filter(|seen| seen.packet.opens_connection());
+    assert_eq!(opening.count(), 12, "a SYN and a SYN-ACK over six links each");
+}

@@ -1,0 +1,325 @@
+//! Selections from end to end, switch by switch, with loads set beforehand (specs/expeditus.md §11.2).
+
+use crate::clos::{AGGREGATIONS, CORES, TESTBED, TORS, datagram, fabric, link, plan, settings};
+use raddle_core::{
+    DropReason, Forwarder, Header, NodeId, Packet, PortId, PortState, Ports, Rate, Time, Verdict,
+};
+use raddle_schemes::parameter::Value;
+use raddle_schemes::routing::expeditus::{Expeditus, ROUTING};
+use raddle_topology::{Clos, ClosSize, Topology};
+use raddle_wire::exp::{Tag, Tagged};
+use raddle_wire::tcp::{ACK, SYN, Segment};
+use raddle_wire::{Ecn, roce};
+use std::sync::Arc;
+
+/// Switches between which packets move in no time.
+struct Fabric {
+    topology: Arc<Topology>,
+    clos: Clos,
+    switches: Vec<Option<Box<dyn Forwarder>>>,
+    ports: Vec<Vec<PortState>>,
+    /// Of the next flow.
+    src_port: u16,
+}
+
+/// Bytes of a level at 10 Gb/s.
+const LEVEL: u32 = 31_250;
+
+impl Fabric {
+    fn new(size: ClosSize, values: &[(&str, Value)]) -> Self {
+        let topology = fabric(size);
+        let settings = settings(ROUTING.info.parameters, values);
+        let expeditus = Expeditus::new(&plan(&topology, &settings, 1)).expect("a Clos");
+        let state = PortState {
+            free_at: Time::ZERO,
+            rate: Rate::from_gbps(10),
+            up: true,
+            paused: raddle_core::Paused::NONE,
+        };
+        Self {
+            clos: Clos::new(size),
+            switches: topology.nodes().map(|node| expeditus.forwarder(node)).collect(),
+            ports: topology.nodes().map(|node| vec![state; topology.port_count(node)]).collect(),
+            topology,
+            src_port: 1,
+        }
+    }
+
+    /// Both directions of a link go down, and all switches know.
+    fn fail(&mut self, a: NodeId, b: NodeId) {
+        for (from, to) in [(a, b), (b, a)] {
+            let id = link(&self.topology, from, to);
+            let port = self.topology.link(id).expect("a link").from_port;
+            self.ports[from.index()][port.index()].up = false;
+            self.switches.iter_mut().flatten().for_each(|switch| switch.link(id, false));
+        }
+    }
+
+    fn uplink(&self, switch: NodeId, uplink: u16) -> PortId {
+        PortId(self.clos.uplinks(self.clos.level(switch)).start + uplink)
+    }
+
+    fn forward(&mut self, at: NodeId, packet: &mut Packet, arrival: PortId) -> Verdict {
+        let switch = self.switches[at.index()].as_mut().expect("a switch");
+        switch.forward(Time::ZERO, packet, Some(arrival), &Ports(&self.ports[at.index()]))
+    }
+
+    /// Loads the uplinks of a switch downwards.
+    fn ingress(&mut self, switch: NodeId, loads: &[u32]) {
+        let below = self.clos.hosts_below(switch).start;
+        for (uplink, load) in (0..).zip(loads) {
+            let mut packet = datagram((below + 1) % 2, below, 9, 0);
+            packet.size = load * LEVEL;
+            let arrival = self.uplink(switch, uplink);
+            self.forward(switch, &mut packet, arrival);
+        }
+    }
+
+    /// Loads the uplinks of a switch upwards, towards a host of another pod or leaf.
+    fn egress(&mut self, switch: NodeId, loads: &[u32], to: u32) {
+        let from = self.clos.hosts_below(switch).start;
+        for (uplink, load) in (0..).zip(loads).filter(|(_, load)| **load > 0) {
+            let wanted = Verdict::Forward(self.uplink(switch, uplink));
+            // A small packet shows which way its flow goes, until one goes the wanted way.
+            let flow = (10_000..).find(|&port| {
+                let mut packet = datagram(from, to, port, 0);
+                packet.size = 0;
+                self.forward(switch, &mut packet, PortId(0)) == wanted
+            });
+            let mut packet = datagram(from, to, flow.expect("some flow goes there"), 0);
+            packet.size = load * LEVEL;
+            assert_eq!(self.forward(switch, &mut packet, PortId(0)), wanted);
+        }
+    }
+
+    /// Carries a packet, and what it brings about, to the end. Returns the switches that it went by.
+    fn carry(&mut self, mut packet: Packet, mut at: NodeId, mut arrival: PortId) -> Vec<NodeId> {
+        let mut way = vec![at];
+        loop {
+            let verdict = self.forward(at, &mut packet, arrival);
+            let (Verdict::Forward(out) | Verdict::Answer(out)) = verdict else {
+                assert_eq!(verdict, Verdict::Absorb);
+                return way;
+            };
+            if let Verdict::Answer(_) = verdict {
+                let switch = self.switches[at.index()].as_mut().expect("a switch");
+                let (answer, port) = switch.originate().expect("an answer");
+                assert!(switch.originate().is_none());
+                let next = self.topology.link_at(at, port).expect("a link");
+                let (to, to_port) = (next.to, next.to_port);
+                self.carry(answer, to, to_port);
+            }
+            let next = self.topology.link_at(at, out).expect("a link");
+            if self.topology.is_host(next.to) {
+                return way;
+            }
+            (at, arrival) = (next.to, next.to_port);
+            way.push(at);
+        }
+    }
+
+    /// The switches that a flow's path leads over once it is selected.
+    fn selected(&mut self, src: u32, dst: u32) -> Vec<NodeId> {
+        let packet = datagram(src, dst, self.src_port, 0);
+        self.src_port += 1;
+        self.selected_for(src, packet)
+    }
+
+    /// The switches that the path of the flow of a packet from `src` leads over once it is selected.
+    fn selected_for(&mut self, src: u32, packet: Packet) -> Vec<NodeId> {
+        let leaf = self.topology.links_from(NodeId(src)).next().expect("a link").1;
+        let (at, arrival) = (leaf.to, leaf.to_port);
+        self.carry(packet.clone(), at, arrival);
+        self.carry(packet, at, arrival)
+    }
+}
+
+/// S1, numbered from 0: aggregation switch 1, then core 0 of its plane.
+#[test]
+fn oracle_s1_both_stages() {
+    for _ in 0..4 {
+        let mut fabric = Fabric::new(TESTBED, &[]);
+        fabric.egress(TORS[0], &[3, 1], 7);
+        fabric.ingress(TORS[3], &[2, 2]);
+        fabric.ingress(AGGREGATIONS[3], &[1, 6]);
+        fabric.egress(AGGREGATIONS[1], &[2, 1], 7);
+        let expected = [TORS[0], AGGREGATIONS[1], CORES[2], AGGREGATIONS[3], TORS[3]];
+        assert_eq!(fabric.selected(0, 7), expected);
+    }
+}
+
+/// Each RDMA flow of the same two hosts selects a path of its own: the first by the loads of S1, the second by others.
+#[test]
+fn rdma_flows_of_two_hosts_select_paths_of_their_own() {
+    let mut fabric = Fabric::new(TESTBED, &[]);
+    fabric.egress(TORS[0], &[3, 1], 7);
+    let write = |src_port| {
+        let kind = roce::Kind::Write { psn: 0, plen: 0, offset: 0, size: 0 };
+        let packet = roce::Packet { src: 0, dst: 7, priority: 3, ecn: Ecn::Ect0, src_port, flow: 1, kind };
+        Packet::new(roce::Packet::LEN as u32, Header::Roce(packet))
+    };
+    assert_eq!(fabric.selected_for(0, write(0xC000))[1], AGGREGATIONS[1]);
+    fabric.egress(TORS[0], &[0, 6], 7);
+    assert_eq!(fabric.selected_for(0, write(0xC001))[1], AGGREGATIONS[0]);
+    assert_eq!(fabric.selected_for(0, write(0xC000))[1], AGGREGATIONS[1], "the first one keeps its path");
+}
+
+/// S6: half of what is above the source's first aggregation switch is gone. Within the pod that does not matter.
+#[test]
+fn oracle_s6_multipliers_at_the_source() {
+    for (multipliers, aggregation) in [("auto", 1), ("off", 0)] {
+        let mut fabric = Fabric::new(TESTBED, &[("multipliers", Value::Choice(multipliers))]);
+        fabric.fail(AGGREGATIONS[0], CORES[0]);
+        fabric.egress(TORS[0], &[2, 3], 7);
+        fabric.ingress(TORS[3], &[1, 1]);
+        fabric.ingress(TORS[1], &[1, 1]);
+        assert_eq!(fabric.selected(0, 7)[1], AGGREGATIONS[aggregation], "{multipliers}");
+        assert_eq!(fabric.selected(0, 2), [TORS[0], AGGREGATIONS[0], TORS[1]]);
+    }
+}
+
+/// S7: or above the destination's. Without multipliers it would be a tie.
+#[test]
+fn oracle_s7_multipliers_at_the_destination() {
+    for (multipliers, aggregation) in [("auto", 1), ("off", 0)] {
+        let values = [("multipliers", Value::Choice(multipliers)), ("ties", Value::Choice("lowest"))];
+        let mut fabric = Fabric::new(TESTBED, &values);
+        fabric.fail(AGGREGATIONS[2], CORES[0]);
+        fabric.egress(TORS[0], &[1, 2], 7);
+        fabric.ingress(TORS[3], &[2, 2]);
+        assert_eq!(fabric.selected(0, 7)[1], AGGREGATIONS[aggregation], "{multipliers}");
+    }
+}
+
+/// S8: a multiplied load ends at 7.
+#[test]
+fn oracle_s8_saturation() {
+    let mut fabric = Fabric::new(TESTBED, &[]);
+    fabric.fail(AGGREGATIONS[0], CORES[0]);
+    fabric.egress(TORS[0], &[4, 6], 7);
+    assert_eq!(fabric.selected(0, 7)[1], AGGREGATIONS[1]);
+}
+
+/// S9: from the second pod to the first, whose first aggregation switch has lost its first core: that one is not picked, even
+/// if the other is full.
+#[test]
+fn oracle_s9_a_core_that_does_not_arrive() {
+    for (ingress, egress) in [([0, 6], [0, 5]), ([0, 7], [0, 2])] {
+        let mut fabric = Fabric::new(TESTBED, &[("ties", Value::Choice("lowest"))]);
+        fabric.fail(AGGREGATIONS[0], CORES[0]);
+        fabric.ingress(TORS[0], &[0, 7]);
+        fabric.ingress(AGGREGATIONS[0], &ingress);
+        fabric.egress(AGGREGATIONS[2], &egress, 0);
+        let expected = [TORS[3], AGGREGATIONS[2], CORES[1], AGGREGATIONS[0], TORS[0]];
+        assert_eq!(fabric.selected(7, 0), expected);
+    }
+}
+
+/// S11: an uplink of the source that is down reads 7, and is not picked.
+#[test]
+fn oracle_s11_a_dead_uplink() {
+    let mut fabric = Fabric::new(TESTBED, &[]);
+    fabric.fail(TORS[0], AGGREGATIONS[0]);
+    fabric.egress(TORS[0], &[0, 5], 7);
+    fabric.ingress(TORS[3], &[0, 5]);
+    assert_eq!(fabric.selected(0, 7)[1], AGGREGATIONS[1]);
+}
+
+/// S12: one stage of eight spines; the fourth wins.
+#[test]
+fn oracle_s12_leaf_spine() {
+    let mut fabric = Fabric::new(ClosSize::leaf_spine(2, 2, 8), &[]);
+    let [source, destination] = [NodeId(4), NodeId(5)];
+    fabric.egress(source, &[2, 5, 1, 0, 3, 7, 4, 6], 3);
+    fabric.ingress(destination, &[4, 0, 3, 2, 2, 0, 1, 5]);
+    assert_eq!(fabric.selected(0, 3), [source, NodeId(6 + 3), destination]);
+}
+
+/// All flows that come before the loads change pick alike: the paper's scheme herds, and is not to be mended.
+#[test]
+fn flows_herd_within_a_period() {
+    let mut fabric = Fabric::new(TESTBED, &[]);
+    fabric.egress(TORS[0], &[1, 0], 7);
+    assert!((0..100).all(|_| fabric.selected(0, 7)[1] == AGGREGATIONS[1]));
+}
+
+/// §5.2: what the edge switch itself sends up counts. Exp-responses are frames of 64 bytes here, 489 a level.
+#[test]
+fn oracle_5_2_answers_count_as_sent() {
+    let mut fabric = Fabric::new(TESTBED, &[]);
+    for _ in 0..1_200 {
+        fabric.selected(0, 7); // by one plane or the other, as their loads allow
+    }
+    let mut packet = datagram(7, 0, 1, 0);
+    fabric.forward(TORS[3], &mut packet, PortId(1));
+    let Header::Exp(tagged) = &packet.header else { panic!("a request") };
+    assert_eq!(tagged.tag, Tag::request([1, 1]));
+}
+
+/// Malformed tags (§4.3): a request is stripped and passed on without an answer, a response is passed on and recorded nowhere.
+#[test]
+fn oracle_4_3_tags_of_another_fabric() {
+    let mut fabric = Fabric::new(TESTBED, &[]);
+    let mut packet = datagram(0, 7, 1, 100);
+    let bare = packet.clone();
+    let tag = Tag::request([0; 3]);
+    let inner = packet.header.clone();
+    packet.header = Header::Exp(Box::new(Tagged { tag, inner }));
+    packet.size += tag.wire_len() as u32;
+    let arrival = fabric.uplink(TORS[3], 0);
+    assert_eq!(fabric.forward(TORS[3], &mut packet, arrival), Verdict::Forward(PortId(1)));
+    assert_eq!(packet, bare);
+
+    let inner = datagram(7, 0, 1, 0).header;
+    let tag = Tag::response().with_loads([0; 3]);
+    let response = Header::Exp(Box::new(Tagged { tag, inner }));
+    let mut response = Packet::new(50, response);
+    let arrival = fabric.uplink(AGGREGATIONS[0], 0);
+    assert_eq!(fabric.forward(AGGREGATIONS[0], &mut response, arrival), Verdict::Forward(PortId(0)));
+    let arrival = fabric.uplink(TORS[0], 0);
+    assert_eq!(fabric.forward(TORS[0], &mut response, arrival), Verdict::Absorb);
+}
+
+/// A request whose host is gone gets no answer: not then, and not with the next packet of the protocol's.
+#[test]
+fn no_answer_waits_for_another_packet() {
+    let mut fabric = Fabric::new(TESTBED, &[]);
+    fabric.fail(TORS[3], NodeId(7));
+    let mut request = datagram(0, 7, 1, 100);
+    assert!(matches!(fabric.forward(TORS[0], &mut request, PortId(0)), Verdict::Drop(_)), "known everywhere");
+    let tag = Tag::request([0; 2]);
+    request.header = Header::Exp(Box::new(Tagged { tag, inner: datagram(0, 7, 1, 100).header }));
+    let arrival = fabric.uplink(TORS[3], 0);
+    assert_eq!(fabric.forward(TORS[3], &mut request, arrival), Verdict::Drop(DropReason::NoRoute));
+    assert_eq!(fabric.switches[TORS[3].index()].as_mut().and_then(|switch| switch.originate()), None);
+}
+
+/// §5.6: a switch sees that a port of its own is down before anybody tells, and sends nothing there.
+#[test]
+fn oracle_5_6_a_dead_port_is_left_before_it_is_told() {
+    for (switch, arrival) in [(TORS[0], PortId(0)), (AGGREGATIONS[0], PortId(0))] {
+        let mut fabric = Fabric::new(TESTBED, &[]);
+        let (dead, alive) = (fabric.uplink(switch, 0), fabric.uplink(switch, 1));
+        fabric.ports[switch.index()][dead.index()].up = false;
+        for src_port in 0..20 {
+            let verdict = fabric.forward(switch, &mut datagram(0, 7, src_port, 0), arrival);
+            assert_eq!(verdict, Verdict::Forward(alive));
+        }
+        fabric.ports[switch.index()][alive.index()].up = false;
+        let verdict = fabric.forward(switch, &mut datagram(0, 7, 99, 0), arrival);
+        assert!(matches!(verdict, Verdict::Drop(DropReason::NoRoute)));
+    }
+}
+
+/// §0.2 and pitfall 9: within a pod the authors' SYN-ACK tells what comes in at the destination, not what goes out.
+#[test]
+fn oracle_0_2_a_syn_ack_within_a_pod_tells_ingress_loads() {
+    let mut fabric = Fabric::new(TESTBED, &[("mode", Value::Choice("authsim"))]);
+    fabric.ingress(TORS[1], &[5, 2]);
+    fabric.egress(TORS[1], &[1, 7], 7);
+    let segment = Segment { src: 2, dst: 0, flags: SYN | ACK, ..Segment::default() };
+    let mut packet = Packet::new(40, Header::Tcp(segment));
+    fabric.forward(TORS[1], &mut packet, PortId(0));
+    let Header::Exp(tagged) = &packet.header else { panic!("{packet:?}") };
+    assert!(tagged.tag.loads().eq([5, 2]) && packet.size == 44);
+}

@@ -1,0 +1,62 @@
+//! A flow alone in a fat-tree takes exactly what can be worked out by hand, its handshake included.
+
+use crate::hosts::{Hosts, TCP, flow};
+use raddle_core::{Bytes, Duration, NodeId, Rate, Time};
+use raddle_packet_sim::Config;
+use raddle_schemes::parameter::Value;
+use raddle_topology::LinkLayer;
+use raddle_topology::builders::{ClosRates, fat_tree};
+use std::sync::Arc;
+
+const DELAY: Duration = Duration::from_us(2);
+const MSS: u64 = 1_460;
+
+fn rate() -> Rate {
+    Rate::from_gbps(10)
+}
+
+/// Bytes that a packet takes on a wire of Ethernet, its payload given.
+fn on_wire(payload: u64) -> u64 {
+    (payload + 40 + 38).max(84)
+}
+
+/// Bytes that the last packet and a full one, or else the last, take on a wire.
+fn ends(size: u64) -> (u64, u64) {
+    let last = on_wire((size - 1) % MSS + 1);
+    (last, if size > MSS { on_wire(MSS) } else { last })
+}
+
+/// Specification §11.6: `2·(6d + 6·0.0672) + 6d + wire_bytes·8/C + 5·ser(last)`: SYN and SYN-ACK cross six links, then all
+/// packets leave back to back, and the last one is passed on five times.
+fn by_hand(size: u64) -> Duration {
+    let small = rate().time_for(Bytes(84));
+    let (last, full) = ends(size);
+    let wire_bytes = (size - 1) / MSS * full + last;
+    (DELAY * 6 + small * 6) * 2 + DELAY * 6 + rate().time_for(Bytes(wire_bytes + 5 * last))
+}
+
+/// What the formula leaves out: a last packet that is shorter waits at each switch behind the full one before it.
+fn waiting(size: u64) -> Duration {
+    let (last, full) = ends(size);
+    rate().time_for(Bytes(5 * (full - last)))
+}
+
+#[test]
+fn oracle_11_6_a_flow_between_pods_takes_what_is_worked_out_by_hand() {
+    let rates = ClosRates { host: rate(), uplink: rate(), core: rate() };
+    let topology = fat_tree(4, rates, DELAY).expect("a fat-tree").with_link_layer(LinkLayer::ETHERNET);
+    let topology = Arc::new(topology);
+    // The specification's, in tenths of a microsecond.
+    for (size, expected) in [(1_460, 442), (10_000, 505), (100_000, 1_243), (1_000_000, 8_853)] {
+        assert_eq!((by_hand(size).as_ps() + 50_000) / 100_000, expected, "{size} B");
+        for transport in TCP {
+            let settings = vec![("handshake", Value::Flag(true)), ("initial_window", Value::Count(1_000))];
+            let hosts =
+                Hosts { transport, settings, topology: Arc::clone(&topology), queue: None, mark: None };
+            let flows = vec![flow(0, NodeId(0), NodeId(15), size, Duration::ZERO)];
+            let simulation = hosts.run(flows, Config::default());
+            let expected = Time::ZERO + by_hand(size) + waiting(size);
+            assert_eq!(simulation.observer().0, [expected], "{transport}, {size} B");
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! TCP in the packet engine.
+
+mod bottleneck;
+mod handshake;
+mod hosts;
+mod losses;
