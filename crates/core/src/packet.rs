@@ -138,6 +138,18 @@ impl Packet {
         self.header.mark_congestion()
     }
 
+    /// Cuts the payload off, if its transport has such packets: the header stays, and `size` is that of the header and of
+    /// what else is charged for it. Returns the application bytes that it lost; `None` if it cannot be trimmed.
+    pub fn trim(&mut self) -> Option<u32> {
+        let (payload, data) = (self.header.payload_len(), self.payload());
+        if !self.header.trim() {
+            return None;
+        }
+        self.size -=
+            u32::try_from(payload - self.header.payload_len()).expect("a packet's payload fits 32 bits");
+        Some(data - self.payload())
+    }
+
     /// Whether it opens a connection (SYN, SYN-ACK): its loss costs more than that of others.
     #[must_use]
     pub fn opens_connection(&self) -> bool {

@@ -88,8 +88,10 @@ pub struct Totals {
     pub sent_bytes: u64,
     /// Application bytes delivered to hosts.
     pub delivered_bytes: u64,
-    /// Application bytes lost; of bytes that are no packet nobody can say.
+    /// Application bytes lost, with packets or cut off them; of bytes that are no packet nobody can say.
     pub dropped_bytes: u64,
+    /// Packets that queues cut to their headers.
+    pub trimmed: u64,
     /// Flows handed to hosts.
     pub flows_started: u64,
     /// Flows whose last byte was delivered in order.
@@ -116,6 +118,12 @@ impl Totals {
         self.dropped += 1;
         self.dropped_bytes += u64::from(packet.payload());
         self.drops.count(packet, why);
+    }
+
+    /// Counts a packet that was cut to its header, and so many application bytes that it lost.
+    pub fn count_trimmed(&mut self, bytes: u32) {
+        self.trimmed += 1;
+        self.dropped_bytes += u64::from(bytes);
     }
 
     /// Counts bytes that came in by a link and are no packet.
@@ -145,6 +153,7 @@ impl AddAssign for Totals {
         self.sent_bytes += other.sent_bytes;
         self.delivered_bytes += other.delivered_bytes;
         self.dropped_bytes += other.dropped_bytes;
+        self.trimmed += other.trimmed;
         self.flows_started += other.flows_started;
         self.flows_delivered += other.flows_delivered;
     }

@@ -28,13 +28,17 @@ pub(crate) enum Kind {
     Signal,
     /// Flow control of a link wants to be asked.
     FlowControl,
+    /// The agent of a link's port ticks.
+    PortTick,
+    /// The forwarder of a node ticks.
+    Tick,
     /// A node wakes up.
     Wake,
     /// The next flows of the workload start.
     Flow,
 }
 
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 11] = [
     Kind::Change,
     Kind::Discovery,
     Kind::Arrival,
@@ -42,6 +46,8 @@ const KINDS: [Kind; 9] = [
     Kind::Sent,
     Kind::Signal,
     Kind::FlowControl,
+    Kind::PortTick,
+    Kind::Tick,
     Kind::Wake,
     Kind::Flow,
 ];

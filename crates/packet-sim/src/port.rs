@@ -2,8 +2,8 @@
 
 use crate::wire::Wire;
 use raddle_core::{
-    Admit, Bytes, Duration, LinkFlowControl, LinkNoise, LinkStats, Packet, Paused, PortAgent, PortId, Queue,
-    Rate, Signal, Time, prefetch, prefetch_lines,
+    Admit, Bytes, Duration, LinkFlowControl, LinkNoise, LinkStats, Packet, Paused, PortAgent, PortId,
+    PortState, Queue, Rate, Signal, Time, prefetch, prefetch_lines,
 };
 use raddle_topology::{Link, LinkLayer};
 use std::collections::VecDeque;
@@ -157,6 +157,8 @@ pub(crate) struct Served {
     /// When the host will have taken all that has come in for it.
     pub(crate) drained_at: Time,
     pub(crate) agent: Option<Box<dyn PortAgent>>,
+    /// When the agent ticks; [`Time::NEVER`] if it has to be asked, [`Time::ZERO`] if it never has to.
+    pub(crate) tick: Time,
     /// What somebody wants to hear of.
     pub(crate) serving: Option<InService>,
 }
@@ -187,6 +189,10 @@ impl Served {
     ) -> Self {
         Self {
             may_pass: agent.is_none() && queue.may_be_passed(),
+            tick: match &agent {
+                Some(agent) if agent.has_timer() => Time::NEVER,
+                _ => Time::ZERO,
+            },
             queue,
             agent,
             flow_control,
@@ -202,6 +208,34 @@ impl Served {
             wake: Time::NEVER,
             drained_at: Time::ZERO,
         }
+    }
+
+    /// A packet has joined the queue, which takes `time` to leave. Returns the bytes that wait or are in service.
+    #[inline]
+    pub(crate) fn joined(
+        &mut self,
+        now: Time,
+        size: u32,
+        time: Duration,
+        port: &mut Port,
+        state: &mut PortState,
+    ) -> u64 {
+        self.waiting += u64::from(size);
+        port.free_at = port.free_at.max(now) + time;
+        state.set_drains_at(port.free_at);
+        state.set_waiting(Bytes(self.waiting));
+        debug_assert_eq!(self.waiting, self.queue.bytes().0);
+        self.bytes(now)
+    }
+
+    /// The queue has given up a packet, which would have taken `time` to leave.
+    pub(crate) fn given_up(&mut self, size: u32, time: Duration, port: &mut Port, state: &mut PortState) {
+        self.waiting -= u64::from(size);
+        debug_assert_eq!(self.waiting, self.queue.bytes().0, "the packet has left the queue");
+        let sooner = Time::ZERO + port.free_at.since(Time::ZERO + time);
+        port.free_at = sooner.max(self.free_at);
+        state.set_drains_at(port.free_at);
+        state.set_waiting(Bytes(self.waiting));
     }
 
     /// Gives back the memory of what has left by now, until flow control has something to say.

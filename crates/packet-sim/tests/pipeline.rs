@@ -3,8 +3,8 @@
 mod toy;
 
 use raddle_core::{
-    Admit, Bytes, DropReason, Duration, Forwarder, LinkErrors, LinkId, NodeId, Packet, Parts, Paused, PortId,
-    Ports, Queue, Signal, Time, Verdict,
+    Admit, Bytes, DropReason, Duration, Forwarder, LinkErrors, LinkId, NodeId, Packet, Parts, Paused,
+    PortAgent, PortId, PortState, Ports, Queue, Signal, Time, Verdict,
 };
 use raddle_packet_sim::{Change, Config, Observer, PortSetup, Simulation, Switching};
 use raddle_topology::Topology;
@@ -115,6 +115,142 @@ fn a_full_queue_drops_the_newcomer() {
         assert_eq!(run.simulation.observer().0, [(Time::ZERO, NodeId(0), DropReason::QueueFull)]);
         assert_eq!(run.simulation.link_stats()[0].drops, 1);
     }
+}
+
+/// Rightward; writes down what waits at port 0, and how much room is left there, whenever a packet is sent.
+struct Looks {
+    rightward: Rightward,
+    seen: Arc<Mutex<Vec<(Bytes, Bytes)>>>,
+}
+
+impl Forwarder for Looks {
+    fn forward(
+        &mut self,
+        now: Time,
+        packet: &mut Packet,
+        from: Option<PortId>,
+        ports: &Ports<'_>,
+    ) -> Verdict {
+        let port = ports.get(PortId(0));
+        if from.is_none() {
+            self.seen.lock().expect("no panic").push((port.waiting(now), port.room(now)));
+        }
+        self.rightward.forward(now, packet, from, ports)
+    }
+}
+
+#[test]
+fn ports_tell_what_waits_and_how_much_room_is_left() {
+    let seen_with = |port: fn(LinkId) -> PortSetup| {
+        let seen: Arc<Mutex<Vec<_>>> = Arc::default();
+        let node = |id| Parts {
+            host: Some(Box::new(Undecided(Toy::default()))),
+            forwarder: Some(Box::new(Looks { rightward: Rightward(id), seen: Arc::clone(&seen) })),
+        };
+        // The third packet comes when half of the first has left.
+        let flows = [(0, 0), (1, 0), (2, 600)].map(|(id, at)| flow(id, 0, 1, 1_500, ns(at))).to_vec();
+        let mut simulation = Simulation::new(&chain(2), node, port, flows, Config::default(), ());
+        simulation.run(|_| ControlFlow::Continue(()));
+        seen.lock().expect("no panic").clone()
+    };
+    let limited = |_| PortSetup { limit_bytes: Some(10_000), ..PortSetup::default() };
+    let expected = [(0, 10_000), (1_500, 8_500), (2_250, 7_750)];
+    assert_eq!(seen_with(limited), expected.map(|(waiting, room)| (Bytes(waiting), Bytes(room))));
+    let of_its_own = |_| PortSetup { queue: Some(Box::new(Plain::default())), ..PortSetup::default() };
+    let unlimited = u64::MAX;
+    let expected = [(0, unlimited), (1_500, unlimited), (2_250, unlimited)];
+    assert_eq!(seen_with(of_its_own), expected.map(|(waiting, room)| (Bytes(waiting), Bytes(room))));
+}
+
+/// Rightward; sends a packet of its own to the right at 2, 4 and 6 us.
+struct Beacon {
+    rightward: Rightward,
+    due: Time,
+    sends: bool,
+}
+
+impl Forwarder for Beacon {
+    fn forward(
+        &mut self,
+        now: Time,
+        packet: &mut Packet,
+        from: Option<PortId>,
+        ports: &Ports<'_>,
+    ) -> Verdict {
+        self.rightward.forward(now, packet, from, ports)
+    }
+
+    fn originate(&mut self) -> Option<(Packet, PortId)> {
+        let packet = toy::packet(self.rightward.0, NodeId(1), 7, 500);
+        std::mem::take(&mut self.sends).then_some((packet, PortId(0)))
+    }
+
+    fn next_tick(&self) -> Time {
+        self.due
+    }
+
+    fn tick(&mut self, now: Time, ports: &Ports<'_>) {
+        assert_eq!((now, ports.0.len()), (self.due, 1));
+        self.sends = true;
+        self.due = if now < ns(6_000) { now + Duration::from_us(2) } else { Time::NEVER };
+    }
+}
+
+/// Ticks 1 us after a packet that finds it at rest, and again after another one.
+struct Twice {
+    due: Time,
+    log: Arc<Mutex<Vec<Time>>>,
+}
+
+impl PortAgent for Twice {
+    fn enqueue(&mut self, now: Time, _: &mut Packet, _: &PortState) -> Option<Packet> {
+        if self.due == Time::NEVER {
+            self.due = now + Duration::from_us(1);
+        }
+        None
+    }
+
+    fn has_timer(&self) -> bool {
+        true
+    }
+
+    fn next_tick(&self) -> Time {
+        self.due
+    }
+
+    fn tick(&mut self, now: Time, port: &PortState) {
+        assert!(port.up && now == self.due);
+        let mut log = self.log.lock().expect("no panic");
+        log.push(now);
+        self.due = if log.len() % 2 == 1 { now + Duration::from_us(1) } else { Time::NEVER };
+    }
+}
+
+#[test]
+fn forwarders_and_agents_tick_when_they_want_to_and_no_longer() {
+    let (received, log) = (Log::default(), Arc::<Mutex<Vec<Time>>>::default());
+    let node = |id| Parts {
+        host: Some(Box::new(Toy { received: Arc::clone(&received), ..Toy::default() })),
+        forwarder: Some(Box::new(Beacon {
+            rightward: Rightward(id),
+            due: if id == NodeId(0) { ns(2_000) } else { Time::NEVER },
+            sends: false,
+        })),
+    };
+    let agent = |link| (link == LinkId(0)).then(|| Twice { due: Time::NEVER, log: Arc::clone(&log) });
+    let port = |link| PortSetup {
+        agent: agent(link).map(|agent| Box::new(agent) as Box<dyn PortAgent>),
+        ..PortSetup::default()
+    };
+    let mut simulation = Simulation::new(&chain(2), node, port, vec![], Config::default(), ());
+    assert!(simulation.run(|_| ControlFlow::Continue(())));
+    let arrivals = [2_500, 4_500, 6_500].map(|at| (ns(at), 7));
+    assert_eq!(*received.lock().expect("no panic"), arrivals);
+    // The packet at 4 us comes when the agent has just come to rest: a tick is due before what a node sends.
+    let ticks = [3_000, 4_000, 5_000, 6_000, 7_000, 8_000].map(ns);
+    assert_eq!(*log.lock().expect("no panic"), ticks);
+    // Three ticks of the node, six of the agent, three arrivals and three ends of transmissions.
+    assert_eq!(simulation.totals().events, 15);
 }
 
 #[test]

@@ -6,9 +6,9 @@ mod toy;
 
 use proptest::prelude::*;
 use raddle_core::{
-    Admit, Application, Bytes, DropReason, Duration, Flow, FlowKey, Forwarder, Host, Input, LinkErrors,
-    LinkId, NodeId, Output, Packet, Parts, Paused, PortId, Ports, Queue, Rate, Report, Request, Signal,
-    Stream, Time, Verdict,
+    Admit, Application, Bytes, DropReason, Duration, Flow, FlowKey, Forwarder, Header, Host, Input,
+    LinkErrors, LinkId, NodeId, Output, Packet, Parts, Paused, PortAgent, PortId, PortState, Ports, Queue,
+    Rate, Report, Request, Signal, Stream, Time, Verdict,
 };
 use raddle_packet_sim::{
     Change, Config, LinkStats, Observer, PortSetup, QueueDepths, Simulation, Switching, Threads, Totals,
@@ -81,13 +81,16 @@ struct Wander {
     stream: Stream,
     /// Whether it holds some packets until a neighbour has sent others on.
     holds: bool,
+    /// When it sends a packet of its own.
+    tick: Time,
+    sends: bool,
 }
 
 /// Keys under which packets are held.
 const KEYS: u64 = 3;
 
 impl Forwarder for Wander {
-    fn forward(&mut self, _: Time, packet: &mut Packet, _: Option<PortId>, ports: &Ports<'_>) -> Verdict {
+    fn forward(&mut self, now: Time, packet: &mut Packet, _: Option<PortId>, ports: &Ports<'_>) -> Verdict {
         if packet.dst() == self.node {
             return Verdict::Deliver;
         }
@@ -98,8 +101,21 @@ impl Forwarder for Wander {
             return Verdict::Hold(self.stream.below(KEYS));
         }
         let linked = (0..ports.0.len()).filter(|&port| ports.0[port].rate > Rate::ZERO);
-        let first = linked.min_by_key(|&port| ports.0[port].free_at).expect("no node is alone");
+        let first = linked.min_by_key(|&port| ports.0[port].free_at(now)).expect("no node is alone");
         Verdict::Forward(PortId::of(first))
+    }
+
+    fn originate(&mut self) -> Option<(Packet, PortId)> {
+        std::mem::take(&mut self.sends).then(|| (packet(self.node, NodeId(0), 0, 500), PortId(0)))
+    }
+
+    fn next_tick(&self) -> Time {
+        self.tick
+    }
+
+    fn tick(&mut self, now: Time, _: &Ports<'_>) {
+        self.sends = true;
+        self.tick = if self.stream.below(8) == 0 { Time::NEVER } else { now + Duration::from_us(2) };
     }
 
     fn hears_of_departures(&self) -> bool {
@@ -112,6 +128,40 @@ impl Forwarder for Wander {
 
     fn signal(&mut self, _: PortId, Signal(key): Signal) -> Option<u64> {
         Some(key)
+    }
+}
+
+/// Writes into packets how often it has ticked: twice after a packet that finds it at rest.
+struct Ticker {
+    ticks: u32,
+    due: Time,
+}
+
+impl PortAgent for Ticker {
+    fn enqueue(&mut self, now: Time, _: &mut Packet, _: &PortState) -> Option<Packet> {
+        if self.due == Time::NEVER {
+            self.due = now + Duration::from_ns(300);
+        }
+        None
+    }
+
+    fn dequeue(&mut self, _: Time, packet: &mut Packet, _: &PortState) {
+        if let Header::Tcp(segment) = &mut packet.header {
+            segment.ack = self.ticks;
+        }
+    }
+
+    fn has_timer(&self) -> bool {
+        true
+    }
+
+    fn next_tick(&self) -> Time {
+        self.due
+    }
+
+    fn tick(&mut self, now: Time, _: &PortState) {
+        self.ticks += 1;
+        self.due = if self.ticks % 2 == 1 { now + Duration::from_ns(300) } else { Time::NEVER };
     }
 }
 
@@ -174,6 +224,8 @@ struct Case {
     served: bool,
     /// Whether forwarders hold packets.
     holds: bool,
+    /// Whether forwarders and the agents of ports tick.
+    ticks: bool,
     limit: Option<usize>,
     /// Loss and corruption, in percent.
     errors: (u8, u8),
@@ -187,20 +239,12 @@ fn case() -> impl Strategy<Value = Case> {
         prop::collection::vec((index(), index(), 0..4_u64), 0..24),
         prop::collection::vec((0..100_u64, index(), index(), 1..3_u64), 1..60),
         prop::collection::vec((index(), 0..200_u64, 1..100_u64, 0..20_u64), 0..4),
-        any::<[bool; 3]>(),
+        any::<[bool; 4]>(),
         prop::option::of(1..6_usize),
         prop_oneof![Just((0, 0)), (0..20_u8, 0..20_u8)],
     )
-        .prop_map(|(tree, more, flows, failures, [cut_through, served, holds], limit, errors)| Case {
-            tree,
-            more,
-            flows,
-            failures,
-            cut_through,
-            served,
-            holds,
-            limit,
-            errors,
+        .prop_map(|(tree, more, flows, failures, [cut_through, served, holds, ticks], limit, errors)| {
+            Case { tree, more, flows, failures, cut_through, served, holds, ticks, limit, errors }
         })
 }
 
@@ -301,11 +345,15 @@ fn run(case: &Case, threads: Threads, pieces: bool) -> (Seen, usize) {
             node,
             stream: Stream::new(1, node.0.into(), "wander"),
             holds: case.holds,
+            tick: if case.ticks { Time::ZERO + Duration::from_us(3) } else { Time::NEVER },
+            sends: false,
         })),
         ..Parts::default()
     };
     let queue = || case.served.then(|| Box::<LastFirst>::default() as Box<dyn Queue>);
-    let port = |_| PortSetup { limit_packets: case.limit, queue: queue(), ..PortSetup::default() };
+    let agent = || case.ticks.then(|| Box::new(Ticker { ticks: 0, due: Time::NEVER }) as Box<dyn PortAgent>);
+    let port =
+        |_| PortSetup { limit_packets: case.limit, queue: queue(), agent: agent(), ..PortSetup::default() };
     let mut simulation = Simulation::new(&topology, node, port, case.flows(), config, Scribe::default());
     let check = |pieces| if pieces { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
     while !simulation.run(|_| check(pieces)) {}
@@ -340,6 +388,7 @@ fn chain() -> Case {
         cut_through: false,
         served: false,
         holds: false,
+        ticks: false,
         limit: None,
         errors: (0, 0),
     }
@@ -383,7 +432,7 @@ fn failures_amid_changes_of_threads_lose_the_same() {
 fn packets_that_forwarders_hold_keep_their_place_amid_changes_of_threads() {
     for cut_through in [false, true] {
         for served in [false, true] {
-            let case = Case { cut_through, served, holds: true, ..chain() };
+            let case = Case { cut_through, served, holds: true, ticks: served, ..chain() };
             let one = run(&case, Threads::Always(1), false).0;
             assert!(one.totals.delivered > 0 && one.inside > 0, "some are held to the end: {:?}", one.totals);
             for seed in 0..20 {

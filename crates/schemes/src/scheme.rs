@@ -335,15 +335,10 @@ impl Transport {
     /// If they may not, with the reason.
     pub fn check_streams(&self, settings: &Settings) -> Result<(), Unfit> {
         let name = self.info.name;
+        let is_set = |flag| settings.iter().any(|(of, value)| of.name == flag && value == Value::Flag(true));
         match self.streams {
             Streams::Carried => Ok(()),
-            Streams::With(flag)
-                if settings
-                    .iter()
-                    .any(|(parameter, value)| parameter.name == flag && value == Value::Flag(true)) =>
-            {
-                Ok(())
-            }
+            Streams::With(flag) if is_set(flag) => Ok(()),
             Streams::With(flag) => Err(Unfit {
                 key: format!("scheme.{name}.{flag}"),
                 problem: format!("`{name}` carries flows of unknown size only with `{flag}`"),

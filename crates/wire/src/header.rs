@@ -45,6 +45,7 @@ macro_rules! headers {
             fn opening(&self) -> Option<Opening> { ask!([$($variant)* $($told)*] self.opening()) }
             #[inline]
             fn mark_congestion(&mut self) -> bool { ask!([$($variant)* $($told)*] self.mark_congestion()) }
+            fn trim(&mut self) -> bool { ask!([$($variant)* $($told)*] self.trim()) }
             #[inline]
             fn data_len(&self) -> u32 { ask!([$($variant)* $($told)*] self.data_len()) }
             fn payload_len(&self) -> usize { ask!([$($variant)* $($told)*] self.payload_len()) }

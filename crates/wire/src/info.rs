@@ -54,6 +54,12 @@ pub trait HeaderInfo {
         false
     }
 
+    /// Cuts the payload off, and says in the header that it was there. Returns whether the protocol has such packets; a
+    /// queue can only drop a packet that cannot be trimmed.
+    fn trim(&mut self) -> bool {
+        false
+    }
+
     /// Application bytes that the packet carries.
     fn data_len(&self) -> u32 {
         self.payload_len() as u32

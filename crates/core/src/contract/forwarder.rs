@@ -23,7 +23,7 @@ pub enum Verdict {
 /// Why a packet was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DropReason {
-    /// The egress queue was full.
+    /// The egress queue was full: it refused the packet, or gave it up for another.
     QueueFull,
     /// The egress link was down, or went down under the packet.
     LinkDown,
@@ -55,6 +55,17 @@ pub trait Forwarder: Send {
     fn originate(&mut self) -> Option<(Packet, PortId)> {
         None
     }
+
+    /// When [`tick`](Self::tick) is to be called; [`Time::NEVER`] if it need not be. Asked at the start, after each tick, and
+    /// when the forwarder has been asked for packets of its own. A forwarder that has nothing left to do answers
+    /// [`Time::NEVER`]: a fabric in which something ticks never comes to rest.
+    fn next_tick(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The time of [`next_tick`](Self::next_tick) has come. What the forwarder has to send then goes:
+    /// [`originate`](Self::originate).
+    fn tick(&mut self, _now: Time, _ports: &Ports<'_>) {}
 
     /// The port that [`forward`](Self::forward) will probably choose for a packet that is about to arrive. Nothing
     /// depends on it but speed: an engine may bring in what it will need there.

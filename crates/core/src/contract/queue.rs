@@ -2,19 +2,28 @@
 
 use crate::{Bytes, Packet, Paused, Time};
 
-/// Whether a queue takes a packet.
+/// What a queue does about a packet that is to join it.
+///
+/// [`Take`](Self::Take) and [`Drop`](Self::Drop) settle the matter. The other answers make room, and the runtime then asks
+/// about the same packet again: a queue may give up several packets for one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admit {
-    /// It is queued.
+    /// The queue takes the packet.
     Take,
-    /// It is lost.
+    /// The packet is lost.
     Drop,
+    /// The queue has given up the waiting packet in this slot, which is lost (pFabric).
+    Evict(u32),
+    /// The packet in this slot loses its payload (NDP). If it is the packet that is to join, the queue is asked about what
+    /// is left of it. If it waits, the queue has given it up, and what is left of it joins first, like any other packet.
+    /// A packet whose protocol has no trimmed packets is lost.
+    Trim(u32),
 }
 
 /// The order and limits of one egress port, where a plain FIFO will not do. Packets are named by the engine's slot
 /// number.
 pub trait Queue: Send {
-    /// Takes or refuses a packet.
+    /// Takes or refuses a packet, or makes room for it.
     fn push(&mut self, now: Time, slot: u32, packet: &Packet) -> Admit;
 
     /// The next packet to serve, of what is not paused.
@@ -22,6 +31,11 @@ pub trait Queue: Send {
 
     /// What waits.
     fn bytes(&self) -> Bytes;
+
+    /// Most bytes that may wait, if the queue has such a limit: what parts are told of the port's room. Asked once.
+    fn limit(&self) -> Option<Bytes> {
+        None
+    }
 
     /// Calls `visit` with the slot of each packet that waits, once each: the engine may give the packet another slot. The
     /// order is free, but the same in two calls in a row.

@@ -74,6 +74,10 @@ pub trait Runtime: Sized {
     /// which wish counts.
     fn wake_at(&mut self, place: &Self::Place, at: Time);
 
+    /// The node is to [tick](Node::ticked) at a time to come. Earlier times may be forgotten or be met: a node knows which one
+    /// counts.
+    fn tick_at(&mut self, place: &Self::Place, at: Time);
+
     /// A forwarder answers the neighbour at a port.
     fn signal(&mut self, place: &Self::Place, port: PortId, signal: Signal);
 
@@ -103,6 +107,8 @@ pub struct Node<R: Runtime> {
     place: R::Place,
     /// The wake-up that counts; others are stale.
     wake: Time,
+    /// The tick of the forwarder that counts; others are stale.
+    tick: Time,
     /// Packets that the forwarder holds, in the order in which they came.
     held: Vec<Held<R::Slot>>,
     /// True if the forwarder hears of packets that leave the node.
@@ -117,11 +123,13 @@ struct Held<S> {
 }
 
 impl<R: Runtime> Node<R> {
-    /// A node at rest. The runtime [wakes](Self::woken) it at the time of [`wake`](Self::wake), if there is one.
+    /// A node at rest. The runtime [wakes](Self::woken) it at the time of [`wake`](Self::wake), and lets it
+    /// [tick](Self::ticked) at that of [`tick`](Self::tick), if there is one.
     pub fn new(parts: Parts, place: R::Place) -> Self {
         let Parts { host, forwarder, application } = parts;
         Self {
             wake: application.as_ref().map_or(Time::NEVER, |application| application.begins()),
+            tick: forwarder.as_ref().map_or(Time::NEVER, |part| part.next_tick()),
             hears_of_departures: forwarder.as_ref().is_some_and(|part| part.hears_of_departures()),
             host,
             forwarder,
@@ -147,6 +155,11 @@ impl<R: Runtime> Node<R> {
     /// When it wants to be woken; [`Time::NEVER`] if it does not.
     pub fn wake(&self) -> Time {
         self.wake
+    }
+
+    /// When its forwarder wants to tick; [`Time::NEVER`] if it does not.
+    pub fn tick(&self) -> Time {
+        self.tick
     }
 
     /// Its host.
@@ -225,6 +238,21 @@ impl<R: Runtime> Node<R> {
     pub fn woken(&mut self, runtime: &mut R) {
         if self.wake <= runtime.now() {
             self.wake = Time::NEVER;
+            self.poll(runtime);
+        }
+    }
+
+    /// The clock has come to a time at which the node wanted to tick, once.
+    pub fn ticked(&mut self, runtime: &mut R) {
+        let now = runtime.now();
+        if self.tick > now {
+            return;
+        }
+        self.tick = Time::NEVER;
+        if let Some(forwarder) = self.forwarder.as_mut().filter(|part| part.next_tick() <= now) {
+            forwarder.tick(now, &runtime.ports(&self.place));
+        }
+        if self.originate(runtime) {
             self.poll(runtime);
         }
     }
@@ -334,6 +362,16 @@ impl<R: Runtime> Node<R> {
         self.tell(runtime.now(), Input::Dropped { packet: &packet, port, reason })
     }
 
+    /// Cuts a packet that waits for a port, or is to do so, to its header. Returns false if its transport has no such
+    /// packets: it is then [lost](Self::lose).
+    #[cold]
+    pub fn trim(&mut self, runtime: &mut R, slot: &mut R::Slot) -> bool {
+        let (packet, _) = runtime.packet(&self.place, slot);
+        let Some(bytes) = packet.trim() else { return false };
+        runtime.totals().count_trimmed(bytes);
+        true
+    }
+
     /// Lets the host, and the program on it, do all they want to do now.
     pub fn poll(&mut self, runtime: &mut R) {
         while let Some(host) = &mut self.host {
@@ -441,14 +479,25 @@ impl<R: Runtime> Node<R> {
         }
     }
 
-    /// Sends what the forwarder has to send of its own. Returns whether the host is due a poll.
+    /// Sends what the forwarder has to send of its own, and asks when it ticks. Returns whether the host is due a poll.
     #[cold]
     fn originate(&mut self, runtime: &mut R) -> bool {
         let mut due = false;
         while let Some((packet, port)) = self.forwarder.as_mut().and_then(|part| part.originate()) {
             due |= self.send(runtime, packet, Some(port));
         }
+        self.expect_tick(runtime);
         due
+    }
+
+    /// Asks the forwarder when it ticks.
+    fn expect_tick(&mut self, runtime: &mut R) {
+        let at = self.forwarder.as_ref().map_or(Time::NEVER, |part| part.next_tick());
+        if at < self.tick {
+            debug_assert!(at > runtime.now(), "a tick is to come");
+            self.tick = at;
+            runtime.tick_at(&self.place, at);
+        }
     }
 
     /// Tells the forwarder that a packet has left the node's buffers, and answers the neighbour that sent it.

@@ -1,10 +1,72 @@
 //! A node in a runtime that does nothing but write down what it is asked for.
 
 use super::*;
-use crate::{Bytes, Duration, FlowId, FlowKey, Header, NodeId, Paused, PortState, Rate, Request};
+use crate::{Bytes, Duration, FlowId, FlowKey, Header, NodeId, PortState, Rate, Request};
+use raddle_wire::extension::{ExtensionHeader, PREFIX, prefix};
 use raddle_wire::tcp::Segment;
+use raddle_wire::{Ends, Error, HeaderInfo};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// A header of another crate, whose packets can be trimmed.
+#[derive(Debug, Clone, PartialEq)]
+struct Note {
+    plen: u16,
+}
+
+impl ExtensionHeader for Note {
+    const NUMBER: u16 = 1;
+}
+
+impl HeaderInfo for Note {
+    fn ends(&self) -> Ends {
+        Ends::new(0_u32, 1_u32)
+    }
+
+    fn trim(&mut self) -> bool {
+        self.plen = 0;
+        true
+    }
+
+    fn payload_len(&self) -> usize {
+        self.plen.into()
+    }
+
+    fn wire_len(&self) -> usize {
+        PREFIX + 2
+    }
+
+    fn encode_header(&self, _: &[u8], out: &mut Vec<u8>) {
+        out.extend(prefix::<Self>());
+        out.extend(self.plen.to_be_bytes());
+    }
+
+    fn is_in(bytes: &[u8]) -> bool {
+        bytes.starts_with(&prefix::<Self>())
+    }
+
+    fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
+        match bytes[PREFIX..] {
+            [high, low, ..] => Ok((Self { plen: u16::from_be_bytes([high, low]) }, PREFIX + 2)),
+            _ => Err(Error::Truncated { have: bytes.len(), need: PREFIX + 2 }),
+        }
+    }
+}
+
+/// What a packet is cut to has the bytes that it is charged for: here 2 more than the fields take.
+#[test]
+fn what_a_packet_is_cut_to_is_its_header() {
+    let mut packet = Packet::new(1_007, Header::from(Note { plen: 1_000 }));
+    assert_eq!(packet.trim(), Some(1_000));
+    assert_eq!((packet.size, packet.payload()), (7, 0));
+    let mut bytes = Vec::new();
+    Packet { size: 5, ..packet }.encode(&mut bytes);
+    assert_eq!(bytes.len(), 5);
+    let segment = Packet::new(140, Header::Tcp(Segment { plen: 100, ..Segment::default() }));
+    let mut other = segment.clone();
+    assert_eq!(other.trim(), None);
+    assert_eq!(other, segment);
+}
 
 /// What the parts hear and what the runtime is asked for. Packets are named by their numbers.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +87,7 @@ enum Seen {
     // The forwarder:
     Asked(u32, Option<PortId>),
     Departed(u32, PortId),
+    Ticked,
     Told(LinkId, bool),
     // The runtime:
     Leaves(u32, Option<PortId>, PortId),
@@ -32,6 +95,7 @@ enum Seen {
     Reported(Report),
     WakeAt(u64),
     Answers(PortId, Signal),
+    TickAt(u64),
 }
 use Seen::*;
 
@@ -81,6 +145,8 @@ impl Host for Script {
 struct Verdicts {
     verdicts: VecDeque<Verdict>,
     own: VecDeque<(Packet, PortId)>,
+    /// When it ticks.
+    ticks: VecDeque<Time>,
     hears_of_departures: bool,
     log: Log,
 }
@@ -100,6 +166,16 @@ impl Forwarder for Verdicts {
 
     fn originate(&mut self) -> Option<(Packet, PortId)> {
         self.own.pop_front()
+    }
+
+    fn next_tick(&self) -> Time {
+        self.ticks.front().copied().unwrap_or(Time::NEVER)
+    }
+
+    fn tick(&mut self, _: Time, ports: &Ports<'_>) {
+        assert_eq!(ports.0.len(), 3);
+        self.log.push(Ticked);
+        self.ticks.pop_front();
     }
 
     fn hears_of_departures(&self) -> bool {
@@ -126,6 +202,10 @@ struct Fake {
     totals: Totals,
     ports: [PortState; 3],
     full: Option<PortId>,
+    /// What the queue gives up for the next packet, and the ports by which it came.
+    gives_up: Vec<(Packet, Option<PortId>)>,
+    /// What the queue cuts for the next packet.
+    cuts: Option<Packet>,
     /// Packets for the host that are still coming in.
     coming: Option<Vec<Packet>>,
     log: Log,
@@ -169,8 +249,17 @@ impl Runtime for Fake {
         if self.full == Some(out) {
             return node.lose(self, packet, arrival, Some(out), DropReason::QueueFull);
         }
+        let mut due = false;
+        for (other, came_by) in std::mem::take(&mut self.gives_up) {
+            due |= node.lose(self, other, came_by, Some(out), DropReason::QueueFull);
+        }
+        if let Some(mut other) = self.cuts.take()
+            && !node.trim(self, &mut other)
+        {
+            due |= node.lose(self, other, None, Some(out), DropReason::QueueFull);
+        }
         self.log.push(Leaves(number(&packet), arrival, out));
-        false
+        due
     }
 
     fn lost(&mut self, (): &(), out: Option<PortId>, packet: &Packet, why: DropReason) {
@@ -183,6 +272,10 @@ impl Runtime for Fake {
 
     fn wake_at(&mut self, (): &(), at: Time) {
         self.log.push(WakeAt(at.as_ps() / 1_000));
+    }
+
+    fn tick_at(&mut self, (): &(), at: Time) {
+        self.log.push(TickAt(at.as_ps() / 1_000));
     }
 
     fn signal(&mut self, (): &(), port: PortId, signal: Signal) {
@@ -224,10 +317,18 @@ fn node(outputs: Vec<Output>, forwarder: Option<Verdicts>) -> (Node<Fake>, Fake)
     let host = Script { outputs: outputs.into(), log: log.clone() };
     let forwarder =
         forwarder.map(|forwarder| Box::new(Verdicts { log: log.clone(), ..forwarder }) as Box<dyn Forwarder>);
-    let port = PortState { free_at: Time::ZERO, rate: Rate::from_gbps(10), up: true, paused: Paused::NONE };
+    let port = PortState::idle(Rate::from_gbps(10));
     let parts = Parts { host: Some(Box::new(host)), forwarder, application: None };
-    let runtime =
-        Fake { now: ns(10), totals: Totals::default(), ports: [port; 3], full: None, coming: None, log };
+    let runtime = Fake {
+        now: ns(10),
+        totals: Totals::default(),
+        ports: [port; 3],
+        full: None,
+        gives_up: Vec::new(),
+        cuts: None,
+        coming: None,
+        log,
+    };
     (Node::new(parts, ()), runtime)
 }
 
@@ -381,6 +482,35 @@ fn a_host_is_polled_when_a_port_loses_a_packet_that_it_relays() {
 }
 
 #[test]
+fn packets_that_give_way_are_lost_as_what_they_are_before_the_host_is_polled_once() {
+    let forwarder = says([Verdict::Forward(PortId(2))]);
+    let forwarder = forwarder.map(|part| Verdicts { hears_of_departures: true, ..part });
+    let (mut node, mut runtime) = node(vec![], forwarder);
+    runtime.gives_up = vec![(packet(7), Some(BY)), (packet(8), None)];
+    node.arrived(&mut runtime, packet(1), PortId(0));
+    let (out, why) = (PortId(2), DropReason::QueueFull);
+    let relayed = [Lost(7, Some(out), why), Departed(7, BY), Answers(BY, Signal(7)), Dropped(7, out, why)];
+    let own = [Lost(8, Some(out), why), Dropped(8, out, why), Leaves(1, Some(PortId(0)), out), Polled];
+    assert_eq!(runtime.log.take()[1..], [relayed, own].concat());
+    assert_eq!((runtime.totals.dropped, runtime.totals.drops.queue_full), (2, 2));
+}
+
+#[test]
+fn a_packet_that_is_cut_stays_and_one_that_cannot_be_cut_is_lost() {
+    let (mut node, mut runtime) = node(vec![], None);
+    let cut = Packet::new(1_007, Header::from(Note { plen: 1_000 }));
+    assert_eq!(cut.clone().trim(), Some(1_000));
+    runtime.cuts = Some(cut.clone());
+    node.send(&mut runtime, packet(1), None);
+    let Totals { dropped, dropped_bytes, trimmed, .. } = runtime.totals;
+    assert_eq!((dropped, dropped_bytes, trimmed), (0, 1_000, 1), "the payload is lost, the packet is not");
+    runtime.cuts = Some(packet(2));
+    assert!(node.send(&mut runtime, packet(3), None), "the host is due a poll");
+    let Totals { dropped, dropped_bytes, trimmed, .. } = runtime.totals;
+    assert_eq!((dropped, dropped_bytes, trimmed), (1, 1_100, 1));
+}
+
+#[test]
 fn the_latest_wish_to_wake_is_the_one_that_counts() {
     let wishes = vec![Output::WakeAt(ns(40)), Output::WakeAt(ns(20)), Output::WakeAt(ns(20)), Output::Idle];
     let (mut node, mut runtime) = node(wishes, None);
@@ -399,6 +529,45 @@ fn the_latest_wish_to_wake_is_the_one_that_counts() {
     runtime.now = ns(40);
     node.woken(&mut runtime);
     assert_eq!((runtime.log.take(), node.wake()), (vec![], Time::NEVER), "a stale wish wakes nobody");
+}
+
+#[test]
+fn a_forwarder_ticks_when_it_wants_to_and_sends_what_it_has() {
+    let ticks = [20, 30].map(ns).into();
+    let own = [(packet(8), PortId(1))].into();
+    let (mut node, mut runtime) = node(vec![], Some(Verdicts { ticks, own, ..Verdicts::default() }));
+    assert_eq!(node.tick(), ns(20), "the runtime asks for the first tick");
+    node.ticked(&mut runtime);
+    assert_eq!(runtime.log.take(), [], "not yet");
+    runtime.now = ns(21);
+    node.ticked(&mut runtime);
+    assert_eq!(
+        runtime.log.take(),
+        [Ticked, Leaves(8, None, PortId(1)), TickAt(30)],
+        "a real clock may be late"
+    );
+    runtime.now = ns(30);
+    node.ticked(&mut runtime);
+    assert_eq!((runtime.log.take(), node.tick()), (vec![Ticked], Time::NEVER));
+    node.ticked(&mut runtime);
+    assert_eq!(runtime.log.take(), [], "nothing is to come");
+}
+
+#[test]
+fn a_forwarder_that_sends_is_asked_when_it_ticks() {
+    for verdict in [Verdict::Answer(PortId(0)), Verdict::Absorb] {
+        let ticks: VecDeque<Time> = [50, 90].map(ns).into();
+        let forwarder = Verdicts { ticks, verdicts: [verdict, verdict].into(), ..Verdicts::default() };
+        let (mut node, mut runtime) = node(vec![], Some(forwarder));
+        node.tick = ns(60);
+        node.arrived(&mut runtime, packet(1), BY);
+        assert_eq!(runtime.log.take().last(), Some(&TickAt(50)), "sooner than the runtime knows");
+        node.arrived(&mut runtime, packet(1), BY);
+        assert!(!runtime.log.take().contains(&TickAt(50)), "the runtime knows");
+        runtime.now = ns(60);
+        node.ticked(&mut runtime);
+        assert_eq!(runtime.log.take(), [Ticked, TickAt(90)]);
+    }
 }
 
 #[test]

@@ -10,7 +10,8 @@
 //! - A port may have an agent, which sees packets arrive, join and leave, and writes into them. The host hears of its own
 //!   packets that have left such a port.
 //! - At equal times come first arrivals, in order of the link they came by; then ends of transmissions at ports with agents, in
-//!   order of the link; then wake-ups, in order of the node; then flows, in their own order.
+//!   order of the link; then ticks of agents, in order of the link, and of forwarders, in order of the node; then wake-ups, in
+//!   order of the node; then flows, in their own order.
 //! - A noisy link loses and damages packets as they arrive. One that is still a packet, though another than was sent,
 //!   goes on as that; of one that is none the node's host hears.
 //! - A packet that arrives at a node is given to its forwarder, which says whether it is for this node's host. A node
@@ -44,6 +45,10 @@ enum Event {
     Arrival(LinkId),
     /// A port with an agent ends a transmission.
     Sent(LinkId),
+    /// The agent of a port ticks.
+    PortTick(LinkId),
+    /// The forwarder of a node ticks.
+    Tick(NodeId),
     /// A host wakes up.
     Wake(NodeId),
     /// The next flows of the workload start.
@@ -62,6 +67,8 @@ struct Place {
 /// A port with an agent, which is to see what leaves when it leaves.
 struct Metered {
     agent: Box<dyn PortAgent>,
+    /// When the agent ticks; [`Time::NEVER`] if it has to be asked, [`Time::ZERO`] if it never has to.
+    tick: Time,
     waiting: VecDeque<Queued>,
     /// What is leaving.
     sending: Option<Queued>,
@@ -144,14 +151,11 @@ impl<O: Observer> Lockstep<O> {
         let nodes: Vec<Node<Fabric<O>>> = topology.nodes().map(node).collect();
         let begins = nodes.iter().filter(|node| node.wake() < Time::NEVER);
         let begins = begins.map(|node| (node.wake(), Event::Wake(node.place().id)));
+        let ticking = nodes.iter().filter(|node| node.tick() < Time::NEVER);
+        let ticks = ticking.map(|node| (node.tick(), Event::Tick(node.place().id)));
         let flows_begin = flows.first().map(|flow| (flow.start, Event::Flows));
         let links = (0..topology.link_slots()).map(|id| topology.link(LinkId::of(id)));
-        let ports = links.map(|link| PortState {
-            free_at: Time::ZERO,
-            rate: link.map_or(Rate::ZERO, |link| link.rate),
-            up: link.is_some(),
-            paused: raddle_core::Paused::NONE,
-        });
+        let ports = links.map(|link| PortState::idle(link.map_or(Rate::ZERO, |link| link.rate)));
         let fabric = Fabric {
             now: Time::ZERO,
             ports: ports.collect(),
@@ -164,7 +168,7 @@ impl<O: Observer> Lockstep<O> {
             spare_buffers: Vec::new(),
             streams: Streams::default(),
             frames: frames::Received::new(),
-            events: begins.chain(flows_begin).map(Reverse).collect(),
+            events: begins.chain(ticks).chain(flows_begin).map(Reverse).collect(),
             totals: Totals::default(),
             observer,
         };
@@ -174,7 +178,10 @@ impl<O: Observer> Lockstep<O> {
     /// Gives ports, by the link that leaves them, the agents that `agent` makes.
     #[must_use]
     pub fn with_agents(mut self, mut agent: impl FnMut(LinkId) -> Option<Box<dyn PortAgent>>) -> Self {
-        let metered = |agent| Metered { agent, waiting: VecDeque::new(), sending: None };
+        let metered = |agent: Box<dyn PortAgent>| {
+            let tick = if agent.has_timer() { Time::NEVER } else { Time::ZERO };
+            Metered { agent, tick, waiting: VecDeque::new(), sending: None }
+        };
         let links = 0..self.fabric.topology.link_slots();
         self.fabric.metered = links.map(|link| agent(LinkId::of(link)).map(metered)).collect();
         self
@@ -213,6 +220,8 @@ impl<O: Observer> Lockstep<O> {
             match event {
                 Event::Arrival(link) => self.arrive(link),
                 Event::Sent(link) => self.transmission_ends(link),
+                Event::PortTick(link) => self.fabric.port_ticks(link),
+                Event::Tick(node) => self.nodes[node.index()].ticked(&mut self.fabric),
                 Event::Wake(node) => self.nodes[node.index()].woken(&mut self.fabric),
                 Event::Flows => self.start_flows(),
             }
@@ -383,6 +392,26 @@ impl<O: Observer> Fabric<O> {
         }
     }
 
+    /// The agent of a port ticks.
+    fn port_ticks(&mut self, link: LinkId) {
+        let Some(metered) = &mut self.metered[link.index()] else { return };
+        debug_assert_eq!(metered.tick, self.now, "an agent has one tick to come");
+        metered.agent.tick(self.now, &self.ports[link.index()]);
+        metered.tick = Time::NEVER;
+        self.expect_port_tick(link);
+    }
+
+    /// Asks the agent of a port when it ticks, unless that is known.
+    fn expect_port_tick(&mut self, link: LinkId) {
+        let Some(metered) = &mut self.metered[link.index()] else { return };
+        if metered.tick == Time::NEVER {
+            metered.tick = metered.agent.next_tick();
+            if metered.tick < Time::NEVER {
+                self.events.push(Reverse((metered.tick, Event::PortTick(link))));
+            }
+        }
+    }
+
     fn serialisation(&self, link: LinkId, packet: &Packet) -> Duration {
         let bytes = self.topology.link_layer().on_wire(packet.size);
         self.ports[link.index()].rate.time_for(Bytes(bytes.into()))
@@ -392,7 +421,7 @@ impl<O: Observer> Fabric<O> {
     fn launch(&mut self, link: LinkId, sent: Time, carried: &Carried) {
         let packet = &carried.packet;
         let state = &mut self.ports[link.index()];
-        state.free_at = state.free_at.max(sent);
+        state.set_drains_at(state.free_at(self.now).max(sent));
         let mut bytes = self.buffer();
         carried.encode(&mut bytes);
         assert_eq!(packet.size as usize, bytes.len(), "the size of {:?}", packet.header);
@@ -479,15 +508,16 @@ impl<O: Observer> Runtime for Fabric<O> {
         }
         let time = self.serialisation(link, &carried.packet);
         let state = &mut self.ports[link.index()];
-        let start = state.free_at.max(self.now);
+        let start = state.free_at(self.now).max(self.now);
         let Some(metered) = &mut self.metered[link.index()] else {
             self.launch(link, start + time, &carried);
             self.remove(carried);
             return false;
         };
         let notice = metered.agent.enqueue(self.now, &mut carried.packet, state);
-        state.free_at = start + time;
+        state.set_drains_at(start + time);
         metered.waiting.push_back(Queued { carried, arrival });
+        self.expect_port_tick(link);
         self.serve(link);
         notice.is_some_and(|notice| node.send(self, notice, None))
     }
@@ -506,6 +536,10 @@ impl<O: Observer> Runtime for Fabric<O> {
 
     fn wake_at(&mut self, place: &Place, at: Time) {
         self.events.push(Reverse((at, Event::Wake(place.id))));
+    }
+
+    fn tick_at(&mut self, place: &Place, at: Time) {
+        self.events.push(Reverse((at, Event::Tick(place.id))));
     }
 
     fn signal(&mut self, place: &Place, port: PortId, _: Signal) {

@@ -142,6 +142,10 @@ impl Runtime for Fabric {
         self.events.push(Event::new(at, Kind::Wake, place.index));
     }
 
+    fn tick_at(&mut self, place: &Place, at: Time) {
+        self.events.push(Event::new(at, Kind::Tick, place.index));
+    }
+
     fn signal(&mut self, place: &Place, port: PortId, signal: Signal) {
         self.send_signal(place.link(port), signal);
     }

@@ -153,10 +153,10 @@ impl Partition {
     fn name(&self, event: Event) -> Event {
         let index = event.index();
         let id = match event.kind() {
-            Kind::Arrival | Kind::Tail | Kind::Sent | Kind::Signal | Kind::FlowControl => {
+            Kind::Arrival | Kind::Tail | Kind::Sent | Kind::Signal | Kind::FlowControl | Kind::PortTick => {
                 self.fabric.links.ids[index as usize].0
             }
-            Kind::Wake => self.nodes[index as usize].place().id.0,
+            Kind::Wake | Kind::Tick => self.nodes[index as usize].place().id.0,
             Kind::Flow | Kind::Change | Kind::Discovery => index,
         };
         Event::new(event.time(), event.kind(), id)
@@ -188,6 +188,8 @@ impl Partition {
             Kind::Sent => self.transmission_ends(index),
             Kind::Signal => self.signal_arrives(index),
             Kind::FlowControl => self.flow_control_wakes(index),
+            Kind::PortTick => self.port_ticks(index),
+            Kind::Tick => self.nodes[index as usize].ticked(&mut self.fabric),
             Kind::Wake => self.nodes[index as usize].woken(&mut self.fabric),
             Kind::Flow => self.start_flows(),
             Kind::Change | Kind::Discovery => {

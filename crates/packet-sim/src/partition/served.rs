@@ -2,11 +2,11 @@
 
 use super::Partition;
 use super::fabric::Fabric;
-use crate::events::{Event, Kind};
+use crate::events::{Event, EventQueue, Kind};
 use crate::mail::Content;
-use crate::port::{Departure, InService};
+use crate::port::{Departure, InService, Served};
 use crate::slab::Origin;
-use raddle_core::{Admit, DropReason, Duration, LinkId, Node, PortId, Signal, Time};
+use raddle_core::{Admit, Bytes, DropReason, Duration, LinkId, Node, PortId, Signal, Time};
 
 /// What a signal takes at least, so that none comes in the instant in which it was sent.
 const LEAST_SIGNAL_DELAY: Duration = Duration::from_ps(1);
@@ -49,33 +49,147 @@ impl Fabric {
             }
             return false;
         }
-        let notice =
-            served.agent.as_mut().and_then(|agent| agent.enqueue(now, packet, &self.links.states[link]));
+        let mut notice = None;
+        if let Some(agent) = &mut served.agent {
+            notice = agent.enqueue(now, packet, &self.links.states[link]);
+            if served.tick == Time::NEVER {
+                expect_tick(served, link, &mut self.events);
+            }
+        }
         let mut due = false;
-        if served.queue.push(now, slot, packet) == Admit::Drop {
-            if let Some(agent) = &mut served.agent {
-                agent.left(now, class, size);
+        match served.queue.push(now, slot, packet) {
+            Admit::Take => {
+                let port = &mut self.links.ports[link];
+                let time = self.links.classes[port.class as usize].serialisation_of(packet, size);
+                let waiting = served.joined(now, size, time, port, &mut self.links.states[link]);
+                self.slab.set_origin(slot, origin);
+                self.count_waiting(link, waiting);
+                if let Some(arrival) = arrival.filter(|_| self.controls) {
+                    self.occupy(node, arrival, class, size, None);
+                }
+                self.serve_next(node, link);
             }
-            due = node.lose(self, slot, arrival, Some(node.place().port(link)), DropReason::QueueFull);
-        } else {
-            served.waiting += u64::from(size);
-            let waiting = served.bytes(now);
-            let port = &mut self.links.ports[link];
-            let time = self.links.classes[port.class as usize].serialisation_of(packet, size);
-            port.free_at = port.free_at.max(now) + time;
-            self.links.states[link].free_at = port.free_at;
-            self.slab.set_origin(slot, origin);
-            debug_assert_eq!(served.waiting, served.queue.bytes().0);
-            self.count_waiting(link, waiting);
-            if let Some(arrival) = arrival.filter(|_| self.controls) {
-                self.occupy(node, arrival, class, size, None);
+            Admit::Drop => {
+                if let Some(agent) = &mut served.agent {
+                    agent.left(now, class, size);
+                }
+                due = node.lose(self, slot, arrival, Some(node.place().port(link)), DropReason::QueueFull);
             }
-            self.serve_next(node, link);
+            verdict @ (Admit::Evict(_) | Admit::Trim(_)) => {
+                due = self.make_room(node, link, slot, origin, verdict);
+                self.serve_next(node, link);
+            }
         }
         if let Some(packet) = notice {
             due |= node.send(self, packet, None);
         }
         due
+    }
+
+    /// Does what the queue of a served port answered about a packet, until it takes or drops the packet. Returns whether the
+    /// host is now due a poll, because a packet was lost.
+    #[cold]
+    fn make_room(
+        &mut self,
+        node: &mut Node<Self>,
+        link: usize,
+        slot: u32,
+        origin: Origin,
+        mut verdict: Admit,
+    ) -> bool {
+        let out = Some(node.place().port(link));
+        let mut due = false;
+        loop {
+            match verdict {
+                Admit::Take => {
+                    self.has_joined(node, link, slot, origin);
+                    return due;
+                }
+                Admit::Drop => {
+                    self.agent_forgets(link, slot);
+                    return due | node.lose(self, slot, origin.port, out, DropReason::QueueFull);
+                }
+                Admit::Evict(other) => {
+                    let came_by = self.give_up(node, link, other);
+                    due |= node.lose(self, other, came_by, out, DropReason::QueueFull);
+                }
+                Admit::Trim(own) if own == slot => {
+                    self.agent_forgets(link, slot);
+                    if !node.trim(self, &mut { slot }) {
+                        return due | node.lose(self, slot, origin.port, out, DropReason::QueueFull);
+                    }
+                    due |= self.meet_agent_again(node, link, slot);
+                }
+                Admit::Trim(other) => {
+                    let came_by = self.give_up(node, link, other);
+                    if node.trim(self, &mut { other }) {
+                        due |= self.meet_agent_again(node, link, other);
+                        let verdict = self.ask_queue(link, other);
+                        let origin = Origin { port: came_by, bound: link as u32 };
+                        due |= self.make_room(node, link, other, origin, verdict);
+                    } else {
+                        due |= node.lose(self, other, came_by, out, DropReason::QueueFull);
+                    }
+                }
+            }
+            verdict = self.ask_queue(link, slot);
+        }
+    }
+
+    /// Asks the queue of a served port about a packet.
+    fn ask_queue(&mut self, link: usize, slot: u32) -> Admit {
+        let now = self.now;
+        let served = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut());
+        let served = served.expect("a served port");
+        served.queue.push(now, slot, self.slab.get(slot))
+    }
+
+    /// The queue of a served port has taken a packet.
+    fn has_joined(&mut self, node: &mut Node<Self>, link: usize, slot: u32, origin: Origin) {
+        let packet = self.slab.get(slot);
+        let (class, size) = (packet.class(), packet.size);
+        let port = &mut self.links.ports[link];
+        let time = self.links.classes[port.class as usize].serialisation_of(packet, size);
+        let served = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut());
+        let served = served.expect("a served port");
+        let waiting = served.joined(self.now, size, time, port, &mut self.links.states[link]);
+        self.slab.set_origin(slot, origin);
+        self.count_waiting(link, waiting);
+        if let Some(arrival) = origin.port.filter(|_| self.controls) {
+            self.occupy(node, arrival, class, size, None);
+        }
+    }
+
+    /// The queue of a served port has given up a packet. Returns the port by which the packet came in.
+    fn give_up(&mut self, node: &mut Node<Self>, link: usize, slot: u32) -> Option<PortId> {
+        let packet = self.slab.get(slot);
+        let (class, size) = (packet.class(), packet.size);
+        let arrival = self.slab.origin(slot).port;
+        let port = &mut self.links.ports[link];
+        let time = self.links.classes[port.class as usize].serialisation_of(packet, size);
+        let served = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut());
+        served.expect("a served port").given_up(size, time, port, &mut self.links.states[link]);
+        self.release(node, link, class, size, arrival);
+        arrival
+    }
+
+    /// A packet that a served port's agent has seen join does not wait there.
+    fn agent_forgets(&mut self, link: usize, slot: u32) {
+        let (now, packet) = (self.now, self.slab.get(slot));
+        let (class, size) = (packet.class(), packet.size);
+        if let Some(agent) = self.links.served(link).and_then(|served| served.agent.as_mut()) {
+            agent.left(now, class, size);
+        }
+    }
+
+    /// Shows the agent of a served port what is left of a packet, which joins as another. Returns whether the host is due a
+    /// poll, because of what the agent says.
+    fn meet_agent_again(&mut self, node: &mut Node<Self>, link: usize, slot: u32) -> bool {
+        let served = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut());
+        let agent = served.and_then(|served| served.agent.as_mut());
+        let state = &self.links.states[link];
+        let notice = agent.and_then(|agent| agent.enqueue(self.now, self.slab.get_mut(slot), state));
+        notice.is_some_and(|notice| node.send(self, notice, None))
     }
 
     /// Remembers how many bytes wait at a port, what is in service included.
@@ -101,6 +215,7 @@ impl Fabric {
         let Some(slot) = served.queue.pop(now, self.links.states[link].paused) else { return };
         let packet = self.slab.get_mut(slot);
         served.waiting -= u64::from(packet.size);
+        self.links.states[link].set_waiting(Bytes(served.waiting));
         debug_assert_eq!(served.waiting, served.queue.bytes().0);
         if let Some(agent) = &mut served.agent {
             agent.dequeue(now, packet, &self.links.states[link]);
@@ -197,7 +312,30 @@ impl Fabric {
     }
 }
 
+/// Asks the agent of a served port when it ticks.
+#[cold]
+fn expect_tick(served: &mut Served, link: usize, events: &mut EventQueue) {
+    served.tick = served.agent.as_ref().map_or(Time::NEVER, |agent| agent.next_tick());
+    if served.tick < Time::NEVER {
+        events.push(Event::new(served.tick, Kind::PortTick, link as u32));
+    }
+}
+
 impl Partition {
+    /// The agent of a served port ticks.
+    pub(super) fn port_ticks(&mut self, link: u32) {
+        let Fabric { now, links, events, .. } = &mut self.fabric;
+        let (now, index) = (*now, link as usize);
+        let Some(served) = links.specials[index].as_mut().and_then(|special| special.served.as_mut()) else {
+            return;
+        };
+        let Some(agent) = &mut served.agent else { return };
+        debug_assert_eq!(served.tick, now, "an agent has one tick to come");
+        agent.tick(now, &links.states[index]);
+        debug_assert!(agent.next_tick() > now, "a tick is to come");
+        expect_tick(served, index, events);
+    }
+
     /// The transmission of a served port ends.
     pub(super) fn transmission_ends(&mut self, link: u32) {
         let Self { nodes, fabric, .. } = self;

@@ -11,9 +11,7 @@ use crate::observer::Log;
 use crate::port::{Class, Port, PortSetup, QueueDepths};
 use crate::slab::Slab;
 use crate::wire::Wire;
-use raddle_core::{
-    Flow, LinkErrors, LinkId, LinkStats, Node, NodeId, Parts, Paused, PortId, PortState, Time, Totals,
-};
+use raddle_core::{Flow, LinkErrors, LinkId, LinkStats, Node, NodeId, Parts, PortId, Time, Totals};
 use raddle_topology::Topology;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -43,6 +41,9 @@ pub(crate) fn at_rest(
         let node = Node::new(parts(id), assembly.place_of(id));
         if node.wake() < Time::NEVER {
             assembly.event(Event::new(node.wake(), Kind::Wake, id.0));
+        }
+        if node.tick() < Time::NEVER {
+            assembly.event(Event::new(node.tick(), Kind::Tick, id.0));
         }
         assembly.node(node);
     }
@@ -141,8 +142,7 @@ impl<'a> Assembly<'a> {
                 .is_some_and(|link| plan.topology.is_host(link.to) && plan.topology.port_count(link.to) == 1),
             settles_late: is_here && !is_remote && !is_served && !cut_through,
         });
-        let state = PortState { free_at: Time::ZERO, paused: Paused::NONE, ..whole.state };
-        links.states.push(state);
+        links.states.push(whole.state);
         links.specials.push(None);
         links.ids.push(id);
         if plan.queue_depths {
@@ -161,14 +161,14 @@ impl<'a> Assembly<'a> {
                 return;
             }
             Kind::Flow => return,
-            Kind::Wake => {
+            Kind::Wake | Kind::Tick => {
                 let node = NodeId(id);
                 let event = Event::new(time, kind, self.division.place(node));
                 self.partitions[self.division.home(node)].fabric.events.push(event);
                 return;
             }
             Kind::Arrival | Kind::Tail | Kind::Signal => self.division.home(link().to),
-            Kind::Sent | Kind::FlowControl => self.division.home(link().from),
+            Kind::Sent | Kind::FlowControl | Kind::PortTick => self.division.home(link().from),
         };
         let place = self.division.place_of_link(number, LinkId(id));
         self.partitions[number].fabric.events.push(Event::new(time, kind, place));

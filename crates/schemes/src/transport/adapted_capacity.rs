@@ -9,8 +9,10 @@
 //! A round trip in which not every flow sends a packet says nothing on what stands: the packets of flows that began together
 //! keep coming together. So d is at least the time that one packet of each flow takes on the link.
 //!
-//! There is no timer: an interval ends when the first packet joins the queue that is a round trip or more after its start, so
-//! that it is as long as the packets take that it counts, and a link at its rate is seen at exactly that rate.
+//! A timer ends the intervals. What arrived is measured from the last packet of an interval to the last packet of the next
+//! one: ten packets or eleven in an interval would not make a link at its rate look 4% below or above it, and cost it the
+//! half of that. The timer stops after an interval in which no packet came and none waits: an idle fabric is at rest. The
+//! next packet starts it again, and capacity then catches up with the time between.
 //!
 //! Cost a packet: a few additions; a division once a round trip.
 
@@ -43,9 +45,13 @@ pub(crate) struct AdaptedCapacity {
     rtt: f64,
     /// Bytes of the largest packet so far.
     largest: u32,
-    /// When the interval began.
+    /// The last packet of the interval before came then.
     since: Time,
-    /// Bits that have arrived in it.
+    /// The last packet of this one came then, if there was any.
+    last: Time,
+    /// When the interval ends; [`Time::NEVER`] while the timer does not run.
+    ends: Time,
+    /// Bits that have arrived since `since`.
     arrived: u64,
     /// Fewest bytes that waited in it.
     least: u64,
@@ -67,6 +73,8 @@ impl AdaptedCapacity {
             rtt: rtt.as_ps() as f64,
             largest: 0,
             since: Time::ZERO,
+            last: Time::ZERO,
+            ends: Time::NEVER,
             arrived: 0,
             least: 0,
             backlog: Backlog::default(),
@@ -95,20 +103,49 @@ impl AdaptedCapacity {
         }
     }
 
-    /// A packet of so many bytes joins the queue of a link that so many flows pass. Capacity stays within a hundredth of the
-    /// link's rate and `most` times that rate.
+    /// When [`tick`](Self::tick) is to be called; [`Time::NEVER`] if it need not be. It may change when a packet
+    /// [joins](Self::joined) that finds the timer stopped.
+    pub(crate) fn next_tick(&self) -> Time {
+        self.ends
+    }
+
+    /// The interval ends at a link that so many flows pass. Capacity stays within a hundredth of the link's rate and `most`
+    /// times that rate.
+    pub(crate) fn tick(&mut self, now: Time, flows: usize, most: f64) {
+        self.ends = Time::NEVER;
+        if self.arrived > 0 {
+            self.begin_interval(now, self.last, flows, most);
+        } else if self.backlog.waiting(now) > 0 {
+            self.begin_interval(now, now, flows, most);
+        } else {
+            self.least = 0;
+        }
+    }
+
+    /// A packet of so many bytes joins the queue of a link that so many flows pass. `most` as at a [tick](Self::tick).
     pub(crate) fn joined(&mut self, now: Time, size: u32, flows: usize, most: f64) {
-        let elapsed = now.since(self.since).as_ps() as f64;
-        let round_trip = self.rtt.max(self.one_of_each(flows));
-        if elapsed >= round_trip {
-            self.adapt(elapsed, round_trip, most);
-            self.since = now;
-            self.arrived = 0;
-            self.least = self.backlog.waiting(now);
+        if self.ends == Time::NEVER {
+            self.begin_interval(now, now, flows, most);
+        } else {
+            self.last = now;
+            self.arrived += 8 * u64::from(size);
         }
         self.largest = self.largest.max(size);
-        self.arrived += 8 * u64::from(size);
         self.backlog.join(size);
+    }
+
+    /// Adapts to what arrived up to `until`, and begins another interval.
+    fn begin_interval(&mut self, now: Time, until: Time, flows: usize, most: f64) {
+        let elapsed = until.since(self.since).as_ps() as f64;
+        let round_trip = self.rtt.max(self.one_of_each(flows));
+        // Packets that came at once with the last one before say nothing about a rate.
+        if elapsed > 0.0 {
+            self.adapt(elapsed, round_trip, most);
+        }
+        self.since = until;
+        self.arrived = 0;
+        self.least = self.backlog.waiting(now);
+        self.ends = now + Duration::from_ps(round_trip as u64);
     }
 
     /// How long a packet of each flow takes on the link, in picoseconds.
@@ -145,10 +182,9 @@ impl AdaptedCapacity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_core::Paused;
 
     const LINE: Rate = Rate::from_gbps(1);
-    const PORT: PortState = PortState { free_at: Time::ZERO, rate: LINE, up: true, paused: Paused::NONE };
+    const PORT: PortState = PortState::idle(LINE);
     const GAINS: Gains = Gains { spare: 0.1, queue: 1.0 };
     /// Of a full packet.
     const PACKET: Duration = Duration::from_us(12);
@@ -166,8 +202,16 @@ mod tests {
         Time::ZERO + Duration::from_us(us)
     }
 
+    /// Lets all ticks happen that are due by `now`.
+    fn tick(capacity: &mut AdaptedCapacity, now: Time, flows: usize, most: f64) {
+        while capacity.next_tick() <= now {
+            capacity.tick(capacity.next_tick(), flows, most);
+        }
+    }
+
     /// A packet that finds the link idle.
     fn pass(capacity: &mut AdaptedCapacity, now: Time, size: u32) {
+        tick(capacity, now, 1, 1.0);
         capacity.joined(now, size, 1, 1.0);
         capacity.begins(now, size, &PORT);
         capacity.left(size);
@@ -195,6 +239,7 @@ mod tests {
             capacity.left(1_500);
             capacity.begins(now, 1_500, &PORT);
             capacity.joined(now, 1_500, 1, 1.0);
+            tick(&mut capacity, now, 1, 1.0);
             let expected = match packet {
                 // At first nothing waited.
                 ..10 => 1e9,
@@ -228,12 +273,16 @@ mod tests {
         for _ in 0..10_000 {
             capacity.joined(Time::ZERO, 1_500, 1, 1.0);
         }
-        capacity.joined(at_us(120), 1_500, 1, 1.0);
+        tick(&mut capacity, at_us(120), 1, 1.0);
+        assert_eq!(mbps(&capacity), 1_000, "packets that come at once have no rate");
+        // The second interval is as long as a packet of the one flow takes, or as a round trip.
+        tick(&mut capacity, at_us(240), 1, 1.0);
         assert_eq!(mbps(&capacity), 10);
-        for _ in 0..10_001 {
+        for _ in 0..10_000 {
             capacity.left(1_500);
         }
         pass(&mut capacity, at_us(50_000), 1_500);
+        tick(&mut capacity, at_us(100_000), 1, 1.0);
         capacity.joined(at_us(100_000), 1_500, 1, 3.0);
         assert_eq!(mbps(&capacity), 3_000);
         capacity.limit(2.0);
@@ -245,6 +294,7 @@ mod tests {
         // 25 flows of 40 Mb/s each, whose packets come at once, 300 us apart: after 120 us 14 of them wait.
         let mut capacity = capacity();
         for burst in 0..10 {
+            tick(&mut capacity, at_us(300 * burst), 25, 1.0);
             for _ in 0..25 {
                 capacity.joined(at_us(300 * burst), 1_500, 25, 1.0);
             }
@@ -254,6 +304,25 @@ mod tests {
             }
             assert_eq!(mbps(&capacity), 1_000);
         }
+    }
+
+    #[test]
+    fn the_timer_stops_when_nothing_comes_and_nothing_waits() {
+        let mut capacity = capacity();
+        assert_eq!(capacity.next_tick(), Time::NEVER);
+        capacity.joined(at_us(1_000), 1_500, 1, 1.0);
+        capacity.joined(at_us(1_005), 1_500, 1, 1.0);
+        capacity.begins(at_us(1_005), 1_500, &PORT);
+        assert_eq!(capacity.next_tick(), at_us(1_120));
+        capacity.tick(at_us(1_120), 1, 1.0);
+        assert_eq!(capacity.next_tick(), at_us(1_240), "a packet came");
+        capacity.tick(at_us(1_240), 1, 1.0);
+        assert_eq!(capacity.next_tick(), at_us(1_360), "a packet waits");
+        capacity.left(3_000);
+        capacity.tick(at_us(1_360), 1, 1.0);
+        assert_eq!(capacity.next_tick(), Time::NEVER);
+        capacity.joined(at_us(9_000), 1_500, 1, 1.0);
+        assert_eq!(capacity.next_tick(), at_us(9_120));
     }
 
     #[test]

@@ -25,6 +25,18 @@ impl<A: PortAgent> PortAgent for Watched<A> {
         self.0.lock().expect("one thread").dequeue(now, packet, port);
     }
 
+    fn has_timer(&self) -> bool {
+        self.0.lock().expect("one thread").has_timer()
+    }
+
+    fn next_tick(&self) -> Time {
+        self.0.lock().expect("one thread").next_tick()
+    }
+
+    fn tick(&mut self, now: Time, port: &PortState) {
+        self.0.lock().expect("one thread").tick(now, port);
+    }
+
     fn left(&mut self, now: Time, class: Class, size: u32) {
         self.0.lock().expect("one thread").left(now, class, size);
     }

@@ -7,8 +7,8 @@
 //! below only. So every switch knows a next hop for each ToR and the utilisation of the busiest link from there on, and
 //! nothing of the paths. A flowlet takes the next hop that is best when it begins.
 //!
-//! There is no clock in a switch: the first packet that passes a ToR after its period is over sets off the probes. An idle
-//! fabric sends none.
+//! A ToR that no packet has passed for `ageing` stops probing until the next packet, which sets off probes at once: an idle
+//! fabric is at rest.
 
 mod best;
 mod switch;
@@ -31,8 +31,8 @@ const INFO: Info = Info {
     summary: "Each flowlet, at every hop, by the port that probes found least utilised on the way to its edge switch",
     source: "HULA (SOSR 2016) §3; specs/expeditus.md §6.5",
     differs: &[
-        "an edge switch sends its probes with the first packet that passes it after `probe_period`, not by a timer: one \
-         without traffic sends none",
+        "an edge switch that no packet has passed for `ageing` sends no probes until the next packet: an idle fabric is at \
+         rest",
         "where no probe has told of a next hop for `ageing`, flowlets are spread by hash over the shortest paths, as \
          ECMP does; the paper keeps the old one until another probe comes",
         "a probe is 46 bytes of packet, the payload of a 64-byte frame; utilisation has 8 bits, 255 for line rate",

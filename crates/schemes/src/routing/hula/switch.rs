@@ -38,7 +38,31 @@ pub(super) struct Switch {
 #[derive(Debug)]
 struct Clock {
     period: Duration,
+    /// Time without packets after which the switch stops probing.
+    patience: Duration,
+    /// [`Time::NEVER`] while the switch does not probe.
     due: Time,
+    /// When a packet passed last.
+    passed: Time,
+}
+
+impl Clock {
+    /// A packet passes. Returns whether the switch begins to probe.
+    fn pass(&mut self, now: Time) -> bool {
+        self.passed = now;
+        let begins = self.due == Time::NEVER;
+        if begins {
+            self.due = now + self.period;
+        }
+        begins
+    }
+
+    /// The probes are due. Returns whether the switch sends them.
+    fn tick(&mut self, now: Time) -> bool {
+        let probes = now.since(self.passed) < self.patience;
+        self.due = if probes { now + self.period } else { Time::NEVER };
+        probes
+    }
 }
 
 impl Switch {
@@ -66,7 +90,12 @@ impl Switch {
             below: if is_tor { above.start } else { 0 },
             above: above.start,
             end: above.end,
-            clock: is_tor.then_some(Clock { period: probe_period, due: Time::ZERO }),
+            clock: is_tor.then_some(Clock {
+                period: probe_period,
+                patience: ageing,
+                due: Time::NEVER,
+                passed: Time::ZERO,
+            }),
             probe: Probe { tor: node.0, utilisation: 0 },
             leaving: Vec::with_capacity(above.end.into()),
         }
@@ -124,13 +153,10 @@ impl Switch {
         Some(self.flowlets.port(now, hash, usable, choose))
     }
 
-    /// Sends an edge switch's own probes, if they are due. Returns whether they were.
-    fn probe_if_due(&mut self, now: Time, ports: &Ports<'_>) -> bool {
-        let Some(clock) = self.clock.as_mut().filter(|clock| clock.due <= now) else { return false };
-        clock.due = now + clock.period;
+    /// Sends an edge switch's own probes.
+    fn probe(&mut self, now: Time, ports: &Ports<'_>) {
         let own = Probe { tor: self.next_hops.node().0, utilisation: 0 };
         self.send(now, own, self.above..self.end, None, ports);
-        true
     }
 }
 
@@ -147,7 +173,21 @@ impl Forwarder for Switch {
         }
         let Some(port) = self.port(now, packet) else { return Verdict::Drop(DropReason::NoRoute) };
         self.utilisation.count(now, port, packet.size);
-        if self.probe_if_due(now, ports) { Verdict::Answer(port) } else { Verdict::Forward(port) }
+        if !self.clock.as_mut().is_some_and(|clock| clock.pass(now)) {
+            return Verdict::Forward(port);
+        }
+        self.probe(now, ports);
+        Verdict::Answer(port)
+    }
+
+    fn next_tick(&self) -> Time {
+        self.clock.as_ref().map_or(Time::NEVER, |clock| clock.due)
+    }
+
+    fn tick(&mut self, now: Time, ports: &Ports<'_>) {
+        if self.clock.as_mut().is_some_and(|clock| clock.tick(now)) {
+            self.probe(now, ports);
+        }
     }
 
     fn originate(&mut self) -> Option<(Packet, PortId)> {

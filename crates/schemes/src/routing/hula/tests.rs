@@ -12,8 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 const RATE: Rate = Rate::from_gbps(10);
-const PORTS: Ports<'_> =
-    Ports(&[PortState { free_at: Time::ZERO, rate: RATE, up: true, paused: raddle_core::Paused::NONE }; 4]);
+const PORTS: Ports<'_> = Ports(&[PortState::idle(RATE); 4]);
 /// The first edge switch of the first pod, and of the second.
 const A: NodeId = NodeId(16);
 const B: NodeId = NodeId(18);
@@ -63,12 +62,24 @@ impl Net {
         (verdict, own)
     }
 
-    /// An edge switch probes, set off by a packet from a host of its own, and its probes go where they go. Returns the
-    /// links that they take.
+    /// A switch ticks; what it then sends.
+    fn tick(&mut self, now: Time, node: NodeId, ports: &Ports<'_>) -> Vec<(Packet, PortId)> {
+        let switch = self.at(node);
+        switch.tick(now, ports);
+        std::iter::from_fn(|| switch.originate()).collect()
+    }
+
+    /// An edge switch probes, by its timer or set off by a packet from a host of its own, and its probes go where they go.
+    /// Returns the links that they take.
     fn probe(&mut self, now: Time, tor: NodeId) -> Vec<(NodeId, PortId)> {
         let host = (tor.0 - 16) * 2;
-        let (verdict, own) = self.step(now, tor, packet(host, host + 1, 0), PortId(0));
-        assert_eq!(verdict, Verdict::Answer(PortId(1)));
+        let own = if self.at(tor).next_tick() < Time::NEVER {
+            self.tick(now, tor, &PORTS)
+        } else {
+            let (verdict, own) = self.step(now, tor, packet(host, host + 1, 0), PortId(0));
+            assert_eq!(verdict, Verdict::Answer(PortId(1)));
+            own
+        };
         let mut links = Vec::new();
         let mut flying: VecDeque<_> = own.into_iter().map(|(packet, port)| (tor, packet, port)).collect();
         while let Some((from, packet, port)) = flying.pop_front() {
@@ -168,13 +179,26 @@ fn oracle_6_5_without_probes_next_hops_age() {
     assert_eq!(net.taken(us(900), A, 4), [2, 3].into(), "more than 600 us after the probe, and a gap");
 }
 
+/// HULA §3.2: every 200 us, as long as packets pass.
 #[test]
-fn an_edge_switch_probes_once_a_period_and_only_if_packets_pass() {
+fn an_edge_switch_probes_by_a_timer_that_stops_when_no_packet_passes_for_long() {
     let mut net = Net::new();
-    let mut probes = |at| net.step(us(at), A, packet(0, 1, 0), PortId(0)).1.len();
-    assert_eq!([0, 1, 199, 200, 399, 1_000, 1_199, 1_200].map(&mut probes), [2, 0, 0, 2, 0, 2, 0, 2]);
+    assert_eq!(net.at(A).next_tick(), Time::NEVER, "an idle fabric is at rest");
+    let pass = |net: &mut Net, at| net.step(us(at), A, packet(0, 1, 0), PortId(0)).1.len();
+    assert_eq!([0, 1, 199, 250].map(|at| pass(&mut net, at)), [2, 0, 0, 0], "the first one sets off probes");
+    // The last packet passes at 250 us; 600 us later its switch is quiet.
+    for (at, probes, next) in [(200, 2, us(400)), (400, 2, us(600)), (600, 2, us(800)), (800, 2, us(1_000))] {
+        assert_eq!(net.at(A).next_tick(), us(at));
+        assert_eq!(net.tick(us(at), A, &PORTS).len(), probes, "{at}");
+        assert_eq!(net.at(A).next_tick(), next);
+    }
+    assert_eq!(net.tick(us(1_000), A, &PORTS).len(), 0);
+    assert_eq!(net.at(A).next_tick(), Time::NEVER);
+    assert_eq!([1_050, 1_051].map(|at| pass(&mut net, at)), [2, 0]);
+    assert_eq!(net.at(A).next_tick(), us(1_250));
     let core = net.step(us(5_000), NodeId(32), packet(0, 4, 0), PortId(0));
     assert_eq!(core, (Verdict::Forward(PortId(1)), vec![]), "others do not probe");
+    assert_eq!(net.at(NodeId(32)).next_tick(), Time::NEVER);
 }
 
 #[test]
@@ -190,9 +214,7 @@ fn what_is_known_to_be_dead_is_not_used_and_gets_no_probes() {
     assert_eq!(net.taken(us(1), A, 4), [3].into());
     let mut ports = PORTS.0.to_vec();
     ports[2].up = false;
-    let switch = net.at(A);
-    switch.forward(us(500), &mut packet(0, 1, 0), Some(PortId(0)), &Ports(&ports));
-    let by: Vec<PortId> = std::iter::from_fn(|| switch.originate()).map(|(_, port)| port).collect();
+    let by: Vec<PortId> = net.tick(us(201), A, &Ports(&ports)).into_iter().map(|(_, port)| port).collect();
     assert_eq!(by, [PortId(3)]);
 }
 

@@ -140,8 +140,19 @@ impl Controller {
 
     /// A packet of so many bytes, of whatever kind, joins the queue.
     pub fn joined(&mut self, now: Time, size: u32) {
-        let flows = usize::try_from(self.sums.flows).unwrap_or(0);
+        let flows = self.counted();
         self.capacity.joined(now, size, flows, 1.0);
+    }
+
+    /// The interval of the capacity's adaptation ends.
+    pub(super) fn tick(&mut self, now: Time) {
+        let flows = self.counted();
+        self.capacity.tick(now, flows, 1.0);
+    }
+
+    /// How many flows pass, as the sums say.
+    fn counted(&self) -> usize {
+        usize::try_from(self.sums.flows).unwrap_or(0)
     }
 
     /// What the flow had of the link, if it was counted.

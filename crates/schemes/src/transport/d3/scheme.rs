@@ -25,6 +25,8 @@ pub const TRANSPORT: Transport = Transport {
             "routers remember what they granted to each flow, or else lost requests spoil their sums (`memory`)",
             "a link's capacity adapts to the least backlog of a round trip rather than to that of an instant",
             "an interval of that is at least as long as a packet of each flow takes, or else bursts pass for standing queues",
+            "what arrives in an interval is measured from packet to packet, or else whole packets make it uneven; the timer of \
+             the intervals stops at an idle link",
             "the base rate is one request a round trip, and counts as nothing in the sums",
             "quenching looks at every departure and acknowledgement, not at the answers to requests alone",
             "rates have 12 significant bits; all headers together take 40 bytes, as those of TCP do",

@@ -146,8 +146,8 @@ impl Default for Params {
 }
 
 fn params(plan: &Plan<'_>) -> Params {
-    let params = Params::new(setup::protocol(plan), &Parameters::of(plan.settings));
-    Params { streams: plan.streams, ..params }
+    let parameters = Parameters::of(plan.settings);
+    Params { streams: plan.streams, ..Params::new(setup::protocol(plan), &parameters) }
 }
 
 /// R2C2 as a fluid: the rates that its nodes compute, at once and for all flows.

@@ -72,6 +72,12 @@ impl Controller {
         self.capacity.joined(now, size, self.flows.len(), most);
     }
 
+    /// The interval of the capacity's adaptation ends.
+    pub(super) fn tick(&mut self, now: Time) {
+        let most = self.most();
+        self.capacity.tick(now, self.flows.len(), most);
+    }
+
     /// How many times the link's rate capacity may be.
     fn most(&self) -> f64 {
         self.flows.len().max(1) as f64
@@ -145,6 +151,9 @@ mod tests {
         let share = controller.share().as_bps();
         for packet in 0..10_000_u64 {
             let us = 36 * packet;
+            while controller.capacity.next_tick() <= at_us(us) {
+                controller.tick(controller.capacity.next_tick());
+            }
             live(&mut controller, us, FlowKey(packet % 3));
             controller.joined(at_us(us), 1_500);
             controller.capacity.left(1_500);

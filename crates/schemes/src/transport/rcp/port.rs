@@ -60,6 +60,18 @@ impl PortAgent for RcpPort {
         self.controller.capacity.begins(now, packet.size, port);
     }
 
+    fn has_timer(&self) -> bool {
+        true
+    }
+
+    fn next_tick(&self) -> Time {
+        self.controller.capacity.next_tick()
+    }
+
+    fn tick(&mut self, now: Time, _: &PortState) {
+        self.controller.tick(now);
+    }
+
     fn left(&mut self, _: Time, _: Class, size: u32) {
         self.controller.capacity.left(size);
     }

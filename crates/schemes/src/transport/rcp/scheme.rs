@@ -20,6 +20,8 @@ pub const TRANSPORT: Transport = Transport {
         differs: &[
             "a link's capacity adapts to the least backlog of a round trip rather than to that of an instant",
             "an interval of that is at least as long as a packet of each flow takes, or else bursts pass for standing queues",
+            "what arrives in an interval is measured from packet to packet, or else whole packets make it uneven; the timer of \
+             the intervals stops at an idle link",
             "acknowledgements are stamped as well, so that a burst of SYNs does not get C, C/2, C/3, ...",
             "all headers together take 40 bytes, as those of TCP do",
         ],

@@ -15,8 +15,9 @@ use std::collections::{BinaryHeap, VecDeque};
 #[derive(Debug)]
 pub struct UdpHost {
     params: Params,
-    node: NodeId,
+    /// Take streams, and report how far flows have come: [`Host::carries_streams`].
     carries_streams: bool,
+    node: NodeId,
     flows_sent: u64,
     /// Flows that have a rate, by when their next packet is due.
     paced: BinaryHeap<Reverse<Paced>>,
@@ -86,8 +87,8 @@ impl UdpHost {
         assert!(params.payload > 0, "a packet carries something");
         Self {
             params,
-            node,
             carries_streams: false,
+            node,
             flows_sent: 0,
             paced: BinaryHeap::new(),
             greedy: VecDeque::new(),
@@ -97,11 +98,10 @@ impl UdpHost {
         }
     }
 
-    /// The same host, which takes streams and reports how far flows have come if `carries` is true:
-    /// [`Host::carries_streams`].
+    /// The same, which carries streams or does not.
     #[must_use]
-    pub fn with_streams(self, carries: bool) -> Self {
-        Self { carries_streams: carries, ..self }
+    pub fn with_streams(self, carries_streams: bool) -> Self {
+        Self { carries_streams, ..self }
     }
 
     fn open(&mut self, now: Time, flow: &Flow) {
@@ -300,7 +300,7 @@ impl Host for UdpHost {
         }
         let due = self.paced.peek().map_or(Time::NEVER, |Reverse(paced)| paced.due);
         // Once nothing waits at any port; while all links are down, discovery will say when one is up.
-        let free_at = ports.0.iter().filter(|port| port.up).map(|port| port.free_at).max();
+        let free_at = ports.0.iter().filter(|port| port.up).map(|port| port.free_at(now)).max();
         let wake = match free_at.filter(|_| !self.greedy.is_empty()) {
             Some(at) if at <= now => {
                 return self.next_greedy().map_or(Output::Idle, |packet| Output::Send { packet, port: None });

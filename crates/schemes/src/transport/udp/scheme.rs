@@ -33,8 +33,7 @@ parameters! {
 
 fn build(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
     check_addresses(plan.topology, "UDP")?;
-    let params = Params::of(plan.settings);
-    let streams = plan.streams;
+    let (params, streams) = (Params::of(plan.settings), plan.streams);
     Ok(Hosts {
         host: Box::new(move |id| Box::new(UdpHost::new(id, params).with_streams(streams))),
         header_bytes: Datagram::LEN as u32,
