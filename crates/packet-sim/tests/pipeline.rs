@@ -146,6 +146,7 @@ fn ports_tell_what_waits_and_how_much_room_is_left() {
         let node = |id| Parts {
             host: Some(Box::new(Undecided(Toy::default()))),
             forwarder: Some(Box::new(Looks { rightward: Rightward(id), seen: Arc::clone(&seen) })),
+            ..Parts::default()
         };
         // The third packet comes when half of the first has left.
         let flows = [(0, 0), (1, 0), (2, 600)].map(|(id, at)| flow(id, 0, 1, 1_500, ns(at))).to_vec();
@@ -236,6 +237,7 @@ fn forwarders_and_agents_tick_when_they_want_to_and_no_longer() {
             due: if id == NodeId(0) { ns(2_000) } else { Time::NEVER },
             sends: false,
         })),
+        ..Parts::default()
     };
     let agent = |link| (link == LinkId(0)).then(|| Twice { due: Time::NEVER, log: Arc::clone(&log) });
     let port = |link| PortSetup {

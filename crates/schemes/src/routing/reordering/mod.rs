@@ -41,7 +41,7 @@ pub struct Hold {
 
 impl Hold {
     /// So long, or not at all if that is no time.
-    pub(crate) fn new(time: Duration, flowcell: Option<u32>) -> Option<Self> {
+    pub fn new(time: Duration, flowcell: Option<u32>) -> Option<Self> {
         (time > Duration::ZERO).then_some(Self { time, flowcell })
     }
 }
