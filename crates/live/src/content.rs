@@ -208,6 +208,7 @@ mod tests {
     #[test]
     fn a_repeat_may_be_cut_in_another_way() {
         let mut inbound = Inbound::default();
+        inbound.arrived(Position::Byte(4), b"e");
         inbound.arrived(Position::Byte(4), b"efgh");
         inbound.arrived(Position::Byte(0), b"ab");
         inbound.in_order(Bytes(2));

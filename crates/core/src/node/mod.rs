@@ -309,8 +309,20 @@ impl<R: Runtime> Node<R> {
     /// poll, because it got a packet or lost one.
     #[inline]
     pub fn send(&mut self, runtime: &mut R, packet: Packet, port: Option<PortId>) -> bool {
+        self.send_with(runtime, packet, port, R::insert)
+    }
+
+    /// The same, for a packet that `insert` gives its memory, such as one whose body comes from outside.
+    #[inline]
+    pub fn send_with(
+        &mut self,
+        runtime: &mut R,
+        packet: Packet,
+        port: Option<PortId>,
+        insert: impl FnOnce(&mut R, Packet) -> R::Slot,
+    ) -> bool {
         runtime.totals().count_sent(&packet);
-        let slot = runtime.insert(packet);
+        let slot = insert(runtime, packet);
         match port {
             Some(port) => runtime.enqueue(self, slot, None, port),
             None => self.route(runtime, slot, None),

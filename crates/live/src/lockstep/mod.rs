@@ -17,18 +17,20 @@
 //! - A packet that arrives at a node is given to its forwarder, which says whether it is for this node's host. A node
 //!   without a forwarder delivers whatever arrives and sends by port 0.
 //!
-//! Payload is zeros, except that of [streams](Lockstep::open), whose bytes an application hands over and reads.
+//! Payload is zeros, except that of [streams](Lockstep::open), whose bytes an application hands over and reads, and that of
+//! [frames](Lockstep::send_frame) of kernels, which cross as they are.
 //!
 //! An event costs a heap operation, a hop one encoding, one decoding and one copy of the payload; buffers are used again.
 
+mod frames;
 mod streams;
 
 pub use streams::StreamError;
 
 use raddle_core::{
-    Application, Bytes, Decoders, DropReason, Duration, Fate, Flow, HeaderInfo, Host, LinkErrors, LinkId,
-    LinkNoise, LinkStats, Node, NodeId, Observer, Packet, Parts, PortAgent, PortId, PortState, Ports, Rate,
-    Report, Runtime, Signal, Time, Totals,
+    Application, Bytes, Decoders, DropReason, Duration, Fate, Flow, Header, HeaderInfo, Host, LinkErrors,
+    LinkId, LinkNoise, LinkStats, Node, NodeId, Observer, Packet, Parts, PortAgent, PortId, PortState, Ports,
+    Rate, Report, Runtime, Signal, Time, Totals,
 };
 use raddle_topology::{Link, Topology};
 use std::cmp::Reverse;
@@ -124,6 +126,7 @@ struct Fabric<O> {
     decoders: Decoders,
     spare_buffers: Vec<Vec<u8>>,
     streams: Streams,
+    frames: frames::Received,
     events: BinaryHeap<Reverse<(Time, Event)>>,
     totals: Totals,
     observer: O,
@@ -164,6 +167,7 @@ impl<O: Observer> Lockstep<O> {
             topology: Arc::clone(topology),
             spare_buffers: Vec::new(),
             streams: Streams::default(),
+            frames: frames::Received::new(),
             events: begins.chain(ticks).chain(flows_begin).map(Reverse).collect(),
             totals: Totals::default(),
             observer,
@@ -481,8 +485,10 @@ impl<O: Observer> Runtime for Fabric<O> {
         packet
     }
 
-    fn deliver(&mut self, _: &Place, slot: Carried) -> Packet {
-        if let Some(range) = self.streams.range(&slot.packet) {
+    fn deliver(&mut self, place: &Place, slot: Carried) -> Packet {
+        if matches!(slot.packet.header, Header::Frame(_)) {
+            self.keep_frame(place.id, &slot);
+        } else if let Some(range) = self.streams.range(&slot.packet) {
             self.streams.arrived(&range, slot.body());
         }
         self.remove(slot)

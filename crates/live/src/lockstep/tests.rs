@@ -1,5 +1,4 @@
 use super::*;
-use raddle_core::Header;
 use raddle_core::{FlowId, Forwarder, Input, Output, Verdict};
 use raddle_topology::{Builder, Shape};
 use raddle_wire::r2c2::{Data, Route};

@@ -1,0 +1,50 @@
+//! Hosts whose kernels speak by whole Ethernet frames, in lockstep: frames from outside go in at a node, cross the fabric beside
+//! their views ([`FrameView`]), and come out at another node.
+//!
+//! Such a node has no [host](raddle_core::Host) of a scheme. The runtime must be able to read frames:
+//! [`Decoders::with_frames`](raddle_core::Decoders::with_frames).
+
+use super::{Carried, Fabric, Lockstep};
+use raddle_core::{Header, NodeId, Observer, Packet, Time};
+use raddle_wire::{Error, FrameView};
+
+/// Frames that have come out of the fabric, by node, and when.
+pub(super) type Received = Vec<Vec<(Time, Vec<u8>)>>;
+
+impl<O: Observer> Lockstep<O> {
+    /// A kernel hands over a whole frame without check sequence at a node, which sends it now.
+    ///
+    /// # Errors
+    /// [`Error`], if no [`FrameView`] can be read from the frame: it is too short, or names an address that is no host's.
+    pub fn send_frame(&mut self, node: NodeId, frame: &[u8]) -> Result<(), Error> {
+        let packet = Packet::new(frame.len() as u32, Header::Frame(FrameView::read(frame)?));
+        let Self { nodes, fabric, .. } = self;
+        let node = &mut nodes[node.index()];
+        let due = node.send_with(fabric, packet, None, |fabric, packet| {
+            let mut bytes = fabric.buffer();
+            bytes.extend_from_slice(frame);
+            Carried { packet, bytes, body: 0 }
+        });
+        if due {
+            node.poll(fabric);
+        }
+        Ok(())
+    }
+
+    /// Takes the frames that have arrived for a node's kernel, in order, and when each did.
+    pub fn take_frames(&mut self, node: NodeId) -> Vec<(Time, Vec<u8>)> {
+        self.fabric.frames.get_mut(node.index()).map(std::mem::take).unwrap_or_default()
+    }
+}
+
+impl<O> Fabric<O> {
+    /// Keeps a packet that is a frame for a node's kernel.
+    pub(super) fn keep_frame(&mut self, node: NodeId, carried: &Carried) {
+        let mut bytes = Vec::with_capacity(carried.packet.size as usize);
+        carried.encode(&mut bytes);
+        if self.frames.len() <= node.index() {
+            self.frames.resize_with(node.index() + 1, Vec::new);
+        }
+        self.frames[node.index()].push((self.now, bytes));
+    }
+}
