@@ -3,3 +3,4 @@
 //! [`lockstep`] moves them over in-memory links under a shared virtual clock.
 
 pub mod lockstep;
+mod rack;
