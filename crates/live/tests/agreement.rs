@@ -68,7 +68,7 @@ impl Host for Chatterbox {
         match self.outbox.pop() {
             // Now and then the host picks a port itself, the one that is free first.
             Some(packet) if self.random.coin() => {
-                let first_free = (0..2).min_by_key(|&port| ports.get(PortId(port)).free_at);
+                let first_free = (0..2).min_by_key(|&port| ports.get(PortId(port)).free_at(now));
                 Output::Send { packet, port: first_free.map(PortId) }
             }
             Some(packet) => Output::Send { packet, port: None },

@@ -116,6 +116,51 @@ fn a_full_queue_drops_the_newcomer() {
     }
 }
 
+/// Rightward; writes down what waits at port 0, and how much room is left there, whenever a packet is sent.
+struct Looks {
+    rightward: Rightward,
+    seen: Arc<Mutex<Vec<(Bytes, Bytes)>>>,
+}
+
+impl Forwarder for Looks {
+    fn forward(
+        &mut self,
+        now: Time,
+        packet: &mut Packet,
+        from: Option<PortId>,
+        ports: &Ports<'_>,
+    ) -> Verdict {
+        let port = ports.get(PortId(0));
+        if from.is_none() {
+            self.seen.lock().expect("no panic").push((port.waiting(now), port.room(now)));
+        }
+        self.rightward.forward(now, packet, from, ports)
+    }
+}
+
+#[test]
+fn ports_tell_what_waits_and_how_much_room_is_left() {
+    let seen_with = |port: fn(LinkId) -> PortSetup| {
+        let seen: Arc<Mutex<Vec<_>>> = Arc::default();
+        let node = |id| Parts {
+            host: Some(Box::new(Undecided(Toy::default()))),
+            forwarder: Some(Box::new(Looks { rightward: Rightward(id), seen: Arc::clone(&seen) })),
+        };
+        // The third packet comes when half of the first has left.
+        let flows = [(0, 0), (1, 0), (2, 600)].map(|(id, at)| flow(id, 0, 1, 1_500, ns(at))).to_vec();
+        let mut simulation = Simulation::new(&chain(2), node, port, flows, Config::default(), ());
+        simulation.run(|_| ControlFlow::Continue(()));
+        seen.lock().expect("no panic").clone()
+    };
+    let limited = |_| PortSetup { limit_bytes: Some(10_000), ..PortSetup::default() };
+    let expected = [(0, 10_000), (1_500, 8_500), (2_250, 7_750)];
+    assert_eq!(seen_with(limited), expected.map(|(waiting, room)| (Bytes(waiting), Bytes(room))));
+    let of_its_own = |_| PortSetup { queue: Some(Box::new(Plain::default())), ..PortSetup::default() };
+    let unlimited = u64::MAX;
+    let expected = [(0, unlimited), (1_500, unlimited), (2_250, unlimited)];
+    assert_eq!(seen_with(of_its_own), expected.map(|(waiting, room)| (Bytes(waiting), Bytes(room))));
+}
+
 #[test]
 fn a_link_that_goes_down_loses_what_it_carries_and_what_comes_until_it_is_up() {
     let change = |at, up| Change { at: ns(at), links: vec![LinkId(0)], up, discovery: Duration::ZERO };

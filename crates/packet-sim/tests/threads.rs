@@ -86,7 +86,7 @@ struct Wander {
 const KEYS: u64 = 3;
 
 impl Forwarder for Wander {
-    fn forward(&mut self, _: Time, packet: &mut Packet, _: Option<PortId>, ports: &Ports<'_>) -> Verdict {
+    fn forward(&mut self, now: Time, packet: &mut Packet, _: Option<PortId>, ports: &Ports<'_>) -> Verdict {
         if packet.dst() == self.node {
             return Verdict::Deliver;
         }
@@ -97,7 +97,7 @@ impl Forwarder for Wander {
             return Verdict::Hold(self.stream.below(KEYS));
         }
         let linked = (0..ports.0.len()).filter(|&port| ports.0[port].rate > Rate::ZERO);
-        let first = linked.min_by_key(|&port| ports.0[port].free_at).expect("no node is alone");
+        let first = linked.min_by_key(|&port| ports.0[port].free_at(now)).expect("no node is alone");
         Verdict::Forward(PortId::of(first))
     }
 

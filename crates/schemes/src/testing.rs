@@ -34,12 +34,7 @@ pub(crate) fn between(topology: &Topology, from: u32, to: u32) -> [LinkId; 2] {
 
 /// Ports of a node that are up, with these backlogs in us.
 pub(crate) fn backlogs(us: &[u64]) -> Vec<PortState> {
-    let port = |&us| PortState {
-        free_at: Time::ZERO + Duration::from_us(us),
-        rate: RATE,
-        up: true,
-        paused: raddle_core::Paused::NONE,
-    };
+    let port = |&us| PortState::idle(RATE).busy_until(Time::ZERO + Duration::from_us(us));
     us.iter().map(port).collect()
 }
 

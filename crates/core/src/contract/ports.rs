@@ -1,6 +1,6 @@
 //! Egress ports as the parts of their node see them.
 
-use crate::{Class, Duration, PortId, Rate, Time};
+use crate::{Bytes, Class, Duration, PortId, Rate, Time};
 
 /// Priorities that may not begin to send: bit `i` is priority `i` of the eight of IEEE 802.1Q.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -19,23 +19,126 @@ impl Paused {
 }
 
 /// An egress port as its node's parts see it.
+///
+/// Some runtimes know when a port will have sent all that it holds: the packet engine works it out when a packet joins
+/// the queue. Others know only how many bytes wait. The methods answer from what the runtime knows, so that a part need
+/// not ask which of the two it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortState {
-    /// When everything now accepted by the port will have left it, if nothing pauses it.
-    pub free_at: Time,
     /// The link's rate; zero where the port has no link.
     pub rate: Rate,
     /// Whether the link is there and up.
     pub up: bool,
     /// What the neighbour does not want to have now.
     pub paused: Paused,
+    /// When the port will have sent all that it holds, if nothing pauses it; [`Time::NEVER`] if that is not known.
+    drains_at: Time,
+    /// Bytes that wait, where the runtime counts them; 0 where `drains_at` says it all.
+    waiting: Bytes,
+    /// Most bytes that may wait; [`PortState::UNLIMITED`] if no such limit is known.
+    limit: Bytes,
 }
 
 impl PortState {
+    /// The limit, and the room, of a queue that is not limited in bytes.
+    pub const UNLIMITED: Bytes = Bytes(u64::MAX);
+
+    /// An empty port, not paused, without a limit in bytes, whose runtime knows when its queue drains. The port is up
+    /// if it has a link: if its rate is not zero.
+    #[must_use]
+    pub const fn idle(rate: Rate) -> Self {
+        Self {
+            rate,
+            up: rate.as_bps() > 0,
+            paused: Paused::NONE,
+            drains_at: Time::ZERO,
+            waiting: Bytes(0),
+            limit: Self::UNLIMITED,
+        }
+    }
+
+    /// The same port with a queue of at most `limit` bytes.
+    #[must_use]
+    pub const fn limited(self, limit: Bytes) -> Self {
+        Self { limit, ..self }
+    }
+
+    /// The same port, which will have sent all that it holds at `at` if nothing pauses it.
+    #[must_use]
+    pub const fn busy_until(self, at: Time) -> Self {
+        Self { drains_at: at, ..self }
+    }
+
+    /// The same port, at which so many bytes wait, and nobody knows when the last of them will have left.
+    #[must_use]
+    pub const fn holding(self, waiting: Bytes) -> Self {
+        Self { drains_at: Time::NEVER, waiting, ..self }
+    }
+
+    /// The runtime knows that the port will have sent all that it holds at `at`, if nothing pauses it.
+    #[inline]
+    pub const fn set_drains_at(&mut self, at: Time) {
+        self.drains_at = at;
+    }
+
+    /// The runtime counts so many bytes that wait, the packet in service not included.
+    #[inline]
+    pub const fn set_waiting(&mut self, waiting: Bytes) {
+        self.waiting = waiting;
+    }
+
+    /// When the port will have sent all that it holds, if nothing pauses it; `None` if the runtime does not know. The
+    /// time is past if the port is idle.
+    #[must_use]
+    #[inline]
+    pub fn drains_at(&self) -> Option<Time> {
+        (self.drains_at < Time::NEVER).then_some(self.drains_at)
+    }
+
+    /// When a packet accepted now could begin to leave, if nothing pauses the port: [`drains_at`](Self::drains_at) or,
+    /// where the runtime does not know that, the time that the waiting bytes take at the link's rate from now on.
+    /// The time is past or `now` if the port is idle. [`Time::NEVER`] if bytes wait for a port without a link.
+    #[must_use]
+    #[inline]
+    pub fn free_at(&self, now: Time) -> Time {
+        if self.drains_at < Time::NEVER { self.drains_at } else { self.estimated_free_at(now) }
+    }
+
+    #[cold]
+    fn estimated_free_at(&self, now: Time) -> Time {
+        match (self.waiting, self.rate) {
+            (Bytes(0), _) => now,
+            (_, Rate::ZERO) => Time::NEVER,
+            (waiting, rate) => now + rate.time_for(waiting),
+        }
+    }
+
     /// How long a packet accepted now would wait before its first bit leaves.
     #[must_use]
+    #[inline]
     pub fn backlog(&self, now: Time) -> Duration {
-        self.free_at.since(now)
+        self.free_at(now).since(now)
+    }
+
+    /// Bytes that have not left the port. Of the packet in service they are what is left, or nothing where the runtime
+    /// counts only packets that wait.
+    #[must_use]
+    pub fn waiting(&self, now: Time) -> Bytes {
+        // While a port is paused its queue does not drain, and only the count says how much waits.
+        match self.drains_at() {
+            Some(at) => self.waiting.max(self.rate.bytes_in(at.since(now))),
+            None => self.waiting,
+        }
+    }
+
+    /// Bytes that the queue has room for; [`PortState::UNLIMITED`] if it is not known to be limited in bytes. A queue
+    /// may be limited otherwise: in packets, or by what packets are.
+    #[must_use]
+    pub fn room(&self, now: Time) -> Bytes {
+        if self.limit == Self::UNLIMITED {
+            return Self::UNLIMITED;
+        }
+        Bytes(self.limit.0.saturating_sub(self.waiting(now).0))
     }
 }
 
@@ -48,5 +151,55 @@ impl Ports<'_> {
     #[must_use]
     pub fn get(&self, port: PortId) -> &PortState {
         &self.0[port.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RATE: Rate = Rate::from_gbps(10);
+
+    fn us(us: u64) -> Time {
+        Time::ZERO + Duration::from_us(us)
+    }
+
+    /// At 10 Gbps 12,500 bytes leave in 10 us.
+    #[test]
+    fn a_port_that_knows_only_its_bytes_answers_like_one_that_knows_when_it_drains() {
+        let limited = PortState::idle(RATE).limited(Bytes(20_000));
+        let (timed, counted) = (limited.busy_until(us(15)), limited.holding(Bytes(12_500)));
+        for port in [timed, counted] {
+            assert_eq!(port.backlog(us(5)), Duration::from_us(10));
+            assert_eq!(port.free_at(us(5)), us(15));
+            assert_eq!((port.waiting(us(5)), port.room(us(5))), (Bytes(12_500), Bytes(7_500)));
+        }
+        assert_eq!((timed.drains_at(), counted.drains_at()), (Some(us(15)), None));
+        assert_eq!(timed.waiting(us(10)), Bytes(6_250), "half of them have left");
+        assert_eq!(counted.waiting(us(10)), Bytes(12_500), "as last counted");
+        assert_eq!(timed.waiting(us(16)), Bytes(0));
+        assert_eq!(timed.room(us(16)), Bytes(20_000));
+    }
+
+    #[test]
+    fn what_a_paused_port_holds_does_not_drain() {
+        let mut port = PortState::idle(RATE).busy_until(us(10));
+        port.set_waiting(Bytes(3_000));
+        assert_eq!([0, 10].map(|at| port.waiting(us(at))), [12_500, 3_000].map(Bytes));
+    }
+
+    #[test]
+    fn a_queue_with_more_than_its_limit_has_no_room_and_one_without_a_limit_always_has() {
+        let port = PortState::idle(RATE).holding(Bytes(5_000));
+        assert_eq!(port.limited(Bytes(4_000)).room(us(0)), Bytes(0));
+        assert_eq!(port.room(us(0)), PortState::UNLIMITED);
+    }
+
+    #[test]
+    fn a_port_without_a_link_is_down_and_never_sends_what_it_holds() {
+        let port = PortState::idle(Rate::ZERO);
+        assert!(!port.up && PortState::idle(RATE).up);
+        assert_eq!(port.holding(Bytes(1)).free_at(us(1)), Time::NEVER);
+        assert_eq!(port.holding(Bytes(0)).free_at(us(1)), us(1));
     }
 }

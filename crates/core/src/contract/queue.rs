@@ -23,6 +23,11 @@ pub trait Queue: Send {
     /// What waits.
     fn bytes(&self) -> Bytes;
 
+    /// Most bytes that may wait, if the queue has such a limit: what parts are told of the port's room. Asked once.
+    fn limit(&self) -> Option<Bytes> {
+        None
+    }
+
     /// Calls `visit` with the slot of each packet that waits, once each: the engine may give the packet another slot. The
     /// order is free, but the same in two calls in a row.
     fn for_each_slot(&mut self, visit: &mut dyn FnMut(&mut u32));

@@ -1,7 +1,7 @@
 //! A node in a runtime that does nothing but write down what it is asked for.
 
 use super::*;
-use crate::{Bytes, Duration, FlowId, FlowKey, Header, NodeId, Paused, PortState, Rate};
+use crate::{Bytes, Duration, FlowId, FlowKey, Header, NodeId, PortState, Rate};
 use raddle_wire::tcp::Segment;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -221,7 +221,7 @@ fn node(outputs: Vec<Output>, forwarder: Option<Verdicts>) -> (Node<Fake>, Fake)
     let host = Script { outputs: outputs.into(), log: log.clone() };
     let forwarder =
         forwarder.map(|forwarder| Box::new(Verdicts { log: log.clone(), ..forwarder }) as Box<dyn Forwarder>);
-    let port = PortState { free_at: Time::ZERO, rate: Rate::from_gbps(10), up: true, paused: Paused::NONE };
+    let port = PortState::idle(Rate::from_gbps(10));
     let parts = Parts { host: Some(Box::new(host)), forwarder };
     let runtime =
         Fake { now: ns(10), totals: Totals::default(), ports: [port; 3], full: None, coming: None, log };

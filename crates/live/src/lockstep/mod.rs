@@ -111,12 +111,7 @@ impl<O: Observer> Lockstep<O> {
         let begins = begins.map(|node| (node.wake(), Event::Wake(node.place().id)));
         let flows_begin = flows.first().map(|flow| (flow.start, Event::Flows));
         let links = (0..topology.link_slots()).map(|id| topology.link(LinkId::of(id)));
-        let ports = links.map(|link| PortState {
-            free_at: Time::ZERO,
-            rate: link.map_or(Rate::ZERO, |link| link.rate),
-            up: link.is_some(),
-            paused: raddle_core::Paused::NONE,
-        });
+        let ports = links.map(|link| PortState::idle(link.map_or(Rate::ZERO, |link| link.rate)));
         let fabric = Fabric {
             now: Time::ZERO,
             ports: ports.collect(),
@@ -326,7 +321,7 @@ impl<O: Observer> Fabric<O> {
     /// Puts a packet, whose last bit leaves at `sent`, on a link.
     fn launch(&mut self, link: LinkId, sent: Time, packet: &Packet) {
         let state = &mut self.ports[link.index()];
-        state.free_at = state.free_at.max(sent);
+        state.set_drains_at(state.free_at(self.now).max(sent));
         let mut bytes = self.spare_buffers.pop().unwrap_or_default();
         bytes.clear();
         packet.encode(&mut bytes);
@@ -397,13 +392,13 @@ impl<O: Observer> Runtime for Fabric<O> {
         }
         let time = self.serialisation(link, &packet);
         let state = &mut self.ports[link.index()];
-        let start = state.free_at.max(self.now);
+        let start = state.free_at(self.now).max(self.now);
         let Some(metered) = &mut self.metered[link.index()] else {
             self.launch(link, start + time, &packet);
             return false;
         };
         let notice = metered.agent.enqueue(self.now, &mut packet, state);
-        state.free_at = start + time;
+        state.set_drains_at(start + time);
         metered.waiting.push_back(Queued { packet, arrival });
         self.serve(link);
         notice.is_some_and(|notice| node.send(self, notice, None))

@@ -4,7 +4,7 @@ use super::Partition;
 use crate::failure::Change;
 use crate::port::{Coming, InService};
 use crate::slab::NOWHERE;
-use raddle_core::{DropReason, NodeId, Paused, PortId};
+use raddle_core::{Bytes, DropReason, NodeId, Paused, PortId};
 use raddle_topology::Link;
 
 /// The steps of a failure come in this order, whatever the partitions: what links lose, by link, then what nodes do
@@ -132,7 +132,8 @@ impl Partition {
         }
         port.free_at = now;
         port.queued = 0;
-        fabric.links.states[link].free_at = now;
+        fabric.links.states[link].set_drains_at(now);
+        fabric.links.states[link].set_waiting(Bytes(0));
         if let Some(special) = &mut fabric.links.specials[link] {
             for packet in special.ledger.drain(..).filter(|packet| is_remote && packet.slot != NOWHERE) {
                 if packet.sent > now && packet.arrives >= now {

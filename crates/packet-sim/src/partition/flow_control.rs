@@ -144,7 +144,7 @@ impl Fabric {
         let port = &mut self.links.ports[link];
         port.free_at =
             port.free_at.max(begin + self.links.classes[port.class as usize].serialisation(waiting));
-        self.links.states[link].free_at = port.free_at;
+        self.links.states[link].set_drains_at(port.free_at);
     }
 
     fn set_flow_control_wake(&mut self, link: usize) {

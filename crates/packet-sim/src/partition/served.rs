@@ -6,7 +6,7 @@ use crate::events::{Event, Kind};
 use crate::mail::Content;
 use crate::port::{Departure, InService};
 use crate::slab::Origin;
-use raddle_core::{Admit, DropReason, Duration, LinkId, Node, PortId, Signal, Time};
+use raddle_core::{Admit, Bytes, DropReason, Duration, LinkId, Node, PortId, Signal, Time};
 
 /// What a signal takes at least, so that none comes in the instant in which it was sent.
 const LEAST_SIGNAL_DELAY: Duration = Duration::from_ps(1);
@@ -63,7 +63,9 @@ impl Fabric {
             let port = &mut self.links.ports[link];
             let time = self.links.classes[port.class as usize].serialisation_of(packet, size);
             port.free_at = port.free_at.max(now) + time;
-            self.links.states[link].free_at = port.free_at;
+            let state = &mut self.links.states[link];
+            state.set_drains_at(port.free_at);
+            state.set_waiting(Bytes(served.waiting));
             self.slab.set_origin(slot, origin);
             debug_assert_eq!(served.waiting, served.queue.bytes().0);
             self.count_waiting(link, waiting);
@@ -101,6 +103,7 @@ impl Fabric {
         let Some(slot) = served.queue.pop(now, self.links.states[link].paused) else { return };
         let packet = self.slab.get_mut(slot);
         served.waiting -= u64::from(packet.size);
+        self.links.states[link].set_waiting(Bytes(served.waiting));
         debug_assert_eq!(served.waiting, served.queue.bytes().0);
         if let Some(agent) = &mut served.agent {
             agent.dequeue(now, packet, &self.links.states[link]);

@@ -11,9 +11,7 @@ use crate::observer::Log;
 use crate::port::{Class, Port, PortSetup, QueueDepths};
 use crate::slab::Slab;
 use crate::wire::Wire;
-use raddle_core::{
-    Flow, LinkErrors, LinkId, LinkStats, Node, NodeId, Parts, Paused, PortId, PortState, Time, Totals,
-};
+use raddle_core::{Flow, LinkErrors, LinkId, LinkStats, Node, NodeId, Parts, PortId, Time, Totals};
 use raddle_topology::Topology;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -141,8 +139,7 @@ impl<'a> Assembly<'a> {
                 .is_some_and(|link| plan.topology.is_host(link.to) && plan.topology.port_count(link.to) == 1),
             settles_late: is_here && !is_remote && !is_served && !cut_through,
         });
-        let state = PortState { free_at: Time::ZERO, paused: Paused::NONE, ..whole.state };
-        links.states.push(state);
+        links.states.push(whole.state);
         links.specials.push(None);
         links.ids.push(id);
         if plan.queue_depths {

@@ -129,7 +129,7 @@ impl Fabric {
         }
         let arrived = sent + class.delay;
         port.free_at = port.free_at.max(sent);
-        self.links.states[link].free_at = port.free_at;
+        self.links.states[link].set_drains_at(port.free_at);
         let kind = packet.kind();
         port.stats.count(kind, size);
         self.totals.count_forwarded(kind, size);

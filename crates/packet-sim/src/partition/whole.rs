@@ -11,7 +11,7 @@ use crate::port::{Class, Leaving, Port, PortSetup, QueueDepths, Special};
 use crate::slab::{NOWHERE, Origin, Parcel};
 use crate::wire::Travelling;
 use raddle_core::{
-    Duration, LinkErrors, LinkId, LinkStats, NodeId, Paused, PortId, PortState, Rate, Time, Totals,
+    Bytes, Duration, LinkErrors, LinkId, LinkStats, NodeId, PortId, PortState, Rate, Time, Totals,
 };
 use std::sync::Arc;
 
@@ -42,14 +42,14 @@ impl Whole {
     pub(super) fn at_rest(plan: &Plan, errors: &LinkErrors, id: LinkId, setup: PortSetup) -> Self {
         let link = plan.topology.link(id);
         let class = Class::new(link, plan.topology.link_layer(), &setup);
+        let limit = match &setup.queue {
+            Some(queue) => queue.limit(),
+            None => setup.limit_bytes.map(Bytes),
+        };
+        let limit = limit.unwrap_or(PortState::UNLIMITED);
         Self {
             class,
-            state: PortState {
-                free_at: Time::ZERO,
-                rate: link.map_or(Rate::ZERO, |link| link.rate),
-                up: link.is_some(),
-                paused: Paused::NONE,
-            },
+            state: PortState::idle(link.map_or(Rate::ZERO, |link| link.rate)).limited(limit),
             stats: LinkStats::default(),
             depths: QueueDepths::default(),
             special: Special { noise: link.and_then(|_| errors.on(id)), ..Special::new(setup, &class) },
@@ -168,7 +168,7 @@ impl Whole {
                 }
             }
         }
-        port.free_at = state.free_at;
+        port.free_at = state.drains_at().expect("the engine always knows");
         port.stats = self.stats;
         links.states[place] = state;
         if let Some(depths) = links.depths.get_mut(place) {

@@ -2,9 +2,7 @@
 
 use super::Split;
 use crate::scheme::{Forwarders, Plan};
-use raddle_core::{
-    Flow, Forwarder, LinkId, NodeId, Packet, Paused, PortId, PortState, Ports, Rate, Time, Verdict,
-};
+use raddle_core::{Flow, Forwarder, LinkId, NodeId, Packet, PortId, PortState, Ports, Rate, Verdict};
 use raddle_topology::Topology;
 use std::sync::Arc;
 
@@ -39,8 +37,7 @@ impl Fabric {
     fn new(topology: &Arc<Topology>, forwarders: Forwarders) -> Self {
         let port = |slot| {
             let link = topology.link(LinkId::of(slot));
-            let rate = link.map_or(Rate::ZERO, |link| link.rate);
-            PortState { free_at: Time::ZERO, rate, up: link.is_some(), paused: Paused::NONE }
+            PortState::idle(link.map_or(Rate::ZERO, |link| link.rate))
         };
         Self {
             topology: Arc::clone(topology),

@@ -145,10 +145,9 @@ impl AdaptedCapacity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_core::Paused;
 
     const LINE: Rate = Rate::from_gbps(1);
-    const PORT: PortState = PortState { free_at: Time::ZERO, rate: LINE, up: true, paused: Paused::NONE };
+    const PORT: PortState = PortState::idle(LINE);
     const GAINS: Gains = Gains { spare: 0.1, queue: 1.0 };
     /// Of a full packet.
     const PACKET: Duration = Duration::from_us(12);

@@ -233,12 +233,7 @@ fn after_a_link_dies_rates_are_those_of_the_fabric_that_is_left() {
 
 /// What a node says until it has nothing more to say.
 fn said(node: &mut CentralNode, now: Time) -> Vec<Output> {
-    let up = raddle_core::PortState {
-        free_at: now,
-        rate: Rate::from_gbps(10),
-        up: true,
-        paused: raddle_core::Paused::NONE,
-    };
+    let up = raddle_core::PortState::idle(Rate::from_gbps(10)).busy_until(now);
     let ports = [up; 4];
     std::iter::from_fn(|| match node.poll(now, &Ports(&ports)) {
         Output::Idle | Output::WakeAt(_) => None,

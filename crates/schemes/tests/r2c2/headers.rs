@@ -201,11 +201,10 @@ fn torment(host: &mut impl Host, topology: &Topology, id: NodeId, stream: &mut S
     let mut said: Option<Packet> = None;
     for step in 0..300 {
         now += Duration::from_ns(stream.below(20_000));
-        let port = |port| PortState {
-            free_at: now + Duration::from_ns(1),
-            rate: Rate::from_gbps(10),
-            up: topology.link_at(id, PortId::of(port)).is_some(),
-            paused: raddle_core::Paused::NONE,
+        let port = |port| {
+            let mut state = PortState::idle(Rate::from_gbps(10)).busy_until(now + Duration::from_ns(1));
+            state.up = topology.link_at(id, PortId::of(port)).is_some();
+            state
         };
         let ports: Vec<PortState> = (0..topology.port_count(id)).map(port).collect();
         let ports = Ports(&ports);

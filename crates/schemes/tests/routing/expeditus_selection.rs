@@ -30,12 +30,7 @@ impl Fabric {
         let topology = fabric(size);
         let settings = settings(ROUTING.info.parameters, values);
         let expeditus = Expeditus::new(&plan(&topology, &settings, 1)).expect("a Clos");
-        let state = PortState {
-            free_at: Time::ZERO,
-            rate: Rate::from_gbps(10),
-            up: true,
-            paused: raddle_core::Paused::NONE,
-        };
+        let state = PortState::idle(Rate::from_gbps(10));
         Self {
             clos: Clos::new(size),
             switches: topology.nodes().map(|node| expeditus.forwarder(node)).collect(),

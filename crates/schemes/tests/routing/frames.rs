@@ -3,7 +3,7 @@
 
 use crate::clos::{TESTBED, fabric, ns};
 use raddle_core::{
-    Decoders, Duration, Forwarder, Header, NodeId, Packet, Paused, PortId, PortState, Ports, Rate, Verdict,
+    Decoders, Duration, Forwarder, Header, NodeId, Packet, PortId, PortState, Ports, Rate, Verdict,
 };
 use raddle_schemes::parameter::Settings;
 use raddle_schemes::scheme::Plan;
@@ -52,7 +52,7 @@ impl Fabric {
         let mut parts = registry()
             .build(transport, &Plan::new(topology, routing, &settings, 1), &of_routing)
             .expect("it fits");
-        let state = PortState { free_at: ns(0), rate: Rate::from_gbps(10), up: true, paused: Paused::NONE };
+        let state = PortState::idle(Rate::from_gbps(10));
         Self {
             switches: topology.nodes().map(|node| (parts.node)(node).forwarder).collect(),
             ports: topology.nodes().map(|node| vec![state; topology.port_count(node)]).collect(),

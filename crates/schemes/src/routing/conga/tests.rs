@@ -13,8 +13,7 @@ const RATE: Rate = Rate::from_gbps(10);
 const DELAY: Duration = Duration::from_ns(100);
 const LEAVES: [NodeId; 3] = [NodeId(6), NodeId(7), NodeId(8)];
 const SPINES: [NodeId; 3] = [NodeId(9), NodeId(10), NodeId(11)];
-const PORTS: Ports<'_> =
-    Ports(&[PortState { free_at: Time::ZERO, rate: RATE, up: true, paused: raddle_core::Paused::NONE }; 5]);
+const PORTS: Ports<'_> = Ports(&[PortState::idle(RATE); 5]);
 const UPLINKS: [PortId; 3] = [PortId(2), PortId(3), PortId(4)];
 
 fn us(us: u64) -> Time {

@@ -112,7 +112,7 @@ impl Uplinks {
     }
 
     fn sent_later(&mut self, now: Time, uplink: usize, bytes: u32, ports: &Ports<'_>) {
-        let start = now.max(ports.get(self.port(uplink)).free_at);
+        let start = now.max(ports.get(self.port(uplink)).free_at(now));
         self.settle(now, uplink);
         if let Some(waiting) = &mut self.waiting {
             waiting[uplink].push_back((start, bytes));
@@ -189,7 +189,9 @@ mod tests {
     }
 
     fn ports(free_at: Time, up: bool) -> [PortState; 3] {
-        [PortState { free_at, rate: Rate::from_gbps(10), up, paused: raddle_core::Paused::NONE }; 3]
+        let mut port = PortState::idle(Rate::from_gbps(10)).busy_until(free_at);
+        port.up = up;
+        [port; 3]
     }
 
     fn full() -> Packet {

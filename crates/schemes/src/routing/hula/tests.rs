@@ -12,8 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 const RATE: Rate = Rate::from_gbps(10);
-const PORTS: Ports<'_> =
-    Ports(&[PortState { free_at: Time::ZERO, rate: RATE, up: true, paused: raddle_core::Paused::NONE }; 4]);
+const PORTS: Ports<'_> = Ports(&[PortState::idle(RATE); 4]);
 /// The first edge switch of the first pod, and of the second.
 const A: NodeId = NodeId(16);
 const B: NodeId = NodeId(18);

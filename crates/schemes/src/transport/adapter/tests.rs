@@ -121,7 +121,7 @@ impl Bench {
     }
 
     fn telling(progress: Option<Duration>) -> Self {
-        let port = PortState { free_at: Time::ZERO, rate: RATE, up: true, paused: Paused::NONE };
+        let port = PortState::idle(RATE);
         let adapter = Adapter::new(NodeId(0), Plain, 1_500, RATE, 1, progress);
         Self { adapter, now: Time::ZERO, port, reports: Vec::new(), wake: Time::NEVER }
     }

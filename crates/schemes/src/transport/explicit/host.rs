@@ -215,7 +215,7 @@ impl<P: Protocol> ExplicitHost<P> {
             // Who has lost its precedence meanwhile, or has gone, is looked at first.
             let precedence =
                 self.outgoing.get(&number).and_then(|of| of.precedence(now, place, &self.protocol));
-            let is_free = precedence.is_none_or(|(_, port)| ports.get(port).free_at <= now);
+            let is_free = precedence.is_none_or(|(_, port)| ports.get(port).free_at(now) <= now);
             is_free.then_some((precedence.map(|of| of.0), number, place, index))
         };
         let (.., index) = self.waiting.iter().enumerate().filter_map(turn).min()?;
@@ -226,7 +226,7 @@ impl<P: Protocol> ExplicitHost<P> {
     fn wakes(&self, now: Time, ports: &Ports<'_>) -> Time {
         let free_at = |&(number, place): &Place| {
             let (_, port) = self.outgoing.get(&number)?.precedence(now, place, &self.protocol)?;
-            Some(ports.get(port).free_at)
+            Some(ports.get(port).free_at(now))
         };
         self.waiting.iter().filter_map(free_at).min().unwrap_or(Time::NEVER).min(self.timers.next())
     }

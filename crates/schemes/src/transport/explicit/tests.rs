@@ -1,7 +1,7 @@
 //! Two hosts at the ends of a line that takes no time but its delay, and between them a switch that grants what the test says.
 
 use super::*;
-use raddle_core::{Bytes, FlowId, Host, Input, NodeId, Output, Packet, Paused, PortState, Ports, Report};
+use raddle_core::{Bytes, FlowId, Host, Input, NodeId, Output, Packet, PortState, Ports, Report};
 use raddle_topology::builders::single_switch;
 use raddle_topology::{Choice, Paths};
 use raddle_wire::rated::Kind;
@@ -102,7 +102,7 @@ impl Pair {
             now: Time::ZERO,
             hosts: [host(0), host(1)],
             wake: [Time::NEVER; 2],
-            ports: [PortState { free_at: Time::ZERO, rate: GBPS, up: true, paused: Paused::NONE }; 2],
+            ports: [PortState::idle(GBPS); 2],
             wire: BTreeMap::new(),
             passed: 0,
             switch,
@@ -119,7 +119,9 @@ impl Pair {
                     self.sent.push((self.now, segment.kind, segment.ack, segment.seq));
                     self.passed += 1;
                     let port = &mut self.ports[of];
-                    port.free_at = port.free_at.max(self.now) + GBPS.time_for(Bytes(packet.size.into()));
+                    let sent =
+                        port.free_at(self.now).max(self.now) + GBPS.time_for(Bytes(packet.size.into()));
+                    port.set_drains_at(sent);
                     if (self.switch)(self.now, self.passed, &mut packet) {
                         self.wire.insert((self.now + DELAY, self.passed), (1 - of, packet));
                     }

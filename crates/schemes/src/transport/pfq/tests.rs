@@ -51,12 +51,7 @@ fn credits_run_out_and_come_back() {
     let topology = Arc::new(builders::torus(&[4, 4], Rate::from_gbps(10), delay).expect("valid dims"));
     let routing = Arc::new(Routing::new(topology));
     let mut forwarder = PfqForwarder::new(NodeId(0), &routing, Mode::Adaptive, 1_536, 1);
-    let states = [PortState {
-        free_at: Time::ZERO,
-        rate: Rate::from_gbps(10),
-        up: true,
-        paused: raddle_core::Paused::NONE,
-    }; 4];
+    let states = [PortState::idle(Rate::from_gbps(10)); 4];
     let ports = Ports(&states);
     let mut forward = |flow, dst| forwarder.forward(Time::ZERO, &mut packet(flow, dst, 1_536), None, &ports);
     // Node 1 is a neighbour: one port, four buffers.
@@ -93,12 +88,7 @@ fn strict_paths_wait_for_a_dead_link() {
     let topology = Arc::new(builders::torus(&[4, 4], Rate::from_gbps(10), delay).expect("valid dims"));
     let routing = Arc::new(Routing::new(topology));
     let mut forwarder = PfqForwarder::new(NodeId(0), &routing, Mode::Strict { hop_bits: 3 }, 1_536, 1);
-    let mut states = [PortState {
-        free_at: Time::ZERO,
-        rate: Rate::from_gbps(10),
-        up: true,
-        paused: raddle_core::Paused::NONE,
-    }; 4];
+    let mut states = [PortState::idle(Rate::from_gbps(10)); 4];
     let mut packet = packet(7, 1, 1_536);
     let Header::R2c2Data(data) = &mut packet.header else { unreachable!("just made") };
     data.rlen = 1;

@@ -207,14 +207,14 @@ impl Sender {
                 continue; // a node sees its own dead link; discovery will bring new routes
             }
             if self.full.get(&drawn.first) == Some(&now) {
-                wake = wake.min(port.free_at); // an instant is too short to lose a flow in
+                wake = wake.min(port.free_at(now)); // an instant is too short to lose a flow in
                 continue;
             }
             if !self.flows[place].is_limited() {
                 let most =
                     port.rate.time_for(Bytes((params.nic_packets - 1) * (u64::from(params.mtu) + HEADER)));
                 if port.backlog(now) > most {
-                    wake = wake.min(Time::from_ps(port.free_at.as_ps() - most.as_ps()));
+                    wake = wake.min(Time::from_ps(port.free_at(now).as_ps() - most.as_ps()));
                     continue;
                 }
             }

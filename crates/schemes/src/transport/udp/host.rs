@@ -178,7 +178,7 @@ impl Host for UdpHost {
         }
         let due = self.paced.peek().map_or(Time::NEVER, |Reverse(paced)| paced.due);
         // Once nothing waits at any port; while all links are down, discovery will say when one is up.
-        let free_at = ports.0.iter().filter(|port| port.up).map(|port| port.free_at).max();
+        let free_at = ports.0.iter().filter(|port| port.up).map(|port| port.free_at(now)).max();
         let wake = match free_at.filter(|_| !self.greedy.is_empty()) {
             Some(at) if at <= now => {
                 return self.next_greedy().map_or(Output::Idle, |packet| Output::Send { packet, port: None });
