@@ -27,7 +27,7 @@ pub(crate) struct Region {
 
 /// Why memory cannot be shared.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum SharedError {
+pub enum SharedError {
     /// The system refused.
     #[error("cannot share {bytes} bytes of memory: {why}")]
     System {
