@@ -114,6 +114,24 @@ pub struct Fidelity {
     pub verdict: Verdict,
 }
 
+impl fmt::Display for Fidelity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [p50, p99, p999] = self.lateness;
+        writeln!(f, "fidelity     {} at {} times real time", self.verdict, self.dilation)?;
+        writeln!(
+            f,
+            "             late by {p50} (p50), {p99} (p99), {p999} (p99.9) of real time; {} of {} packets slipped",
+            self.slips, self.hops
+        )?;
+        write!(f, "             {} gaps, the longest {}; ", self.gaps, self.longest_gap)?;
+        match self.steal {
+            Some(share) => write!(f, "{:.2}% of the processors' time stolen; ", share * 100.0)?,
+            None => write!(f, "the system does not tell what is stolen; ")?,
+        }
+        write!(f, "{} packets copied, {} payloads wrong", self.copies, self.wrong_payloads)
+    }
+}
+
 /// Whether a live run's results are those of the fabric that it is to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {

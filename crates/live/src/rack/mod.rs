@@ -16,15 +16,15 @@ mod shared;
 mod sync;
 
 pub use fidelity::{Fidelity, Verdict};
-pub use shared::SharedError;
+pub use shared::NoMemory;
 
 use clock::Clock;
 use fabric::{Fabric, Inside, Outgoing, Place};
 use fidelity::Meter;
 use pool::{FreeList, Slots};
 use raddle_core::{
-    Decoders, Duration, Flow, LinkId, LinkStats, Node, NodeId, Observer, Parts, PortId, PortState, Rate,
-    Time, Totals,
+    Decoders, Duration, Flow, Host, LinkId, LinkStats, Node, NodeId, Observer, Parts, PortId, PortState,
+    Rate, Time, Totals,
 };
 use raddle_topology::Topology;
 use ring::{Consumer, Entry, Producer};
@@ -104,7 +104,7 @@ impl<O: Observer> Rack<O> {
         flows: Vec<Flow>,
         config: Config,
         observer: O,
-    ) -> Result<Self, SharedError> {
+    ) -> Result<Self, NoMemory> {
         assert!(flows.is_sorted_by_key(|flow| (flow.start, flow.id)), "flows come in order of start");
         let links: Vec<_> = topology.links().collect();
         let (words_of_ring, words_of_slots) =
@@ -276,6 +276,11 @@ impl<O: Observer> Rack<O> {
     pub fn fidelity(&self) -> Fidelity {
         let fabric = &self.fabric;
         fabric.meter.report(self.packet_time, fabric.clock.dilation(), fabric.copies)
+    }
+
+    /// The host at `node`, to look into after a run.
+    pub fn host(&self, node: NodeId) -> Option<&dyn Host> {
+        self.nodes[node.index()].host()
     }
 
     /// Whoever listened.

@@ -71,15 +71,6 @@ impl Slots {
             word.store(u64::from_le_bytes(whole), Ordering::Relaxed);
         }
     }
-
-    /// Copies a packet of so many bytes from one slot to another.
-    pub(crate) fn copy(&self, from: u32, to: u32, len: usize) {
-        let (from, to) = (self.first(from), self.first(to));
-        for word in 0..len.div_ceil(WORD) {
-            let value = self.words[from + word].load(Ordering::Relaxed);
-            self.words[to + word].store(value, Ordering::Relaxed);
-        }
-    }
 }
 
 /// The slots that nobody uses, of those that a thread owns.
@@ -120,11 +111,6 @@ impl FreeList {
         self.free.push(slot);
         true
     }
-
-    /// How many are free.
-    pub(crate) fn len(&self) -> usize {
-        self.free.len()
-    }
 }
 
 #[cfg(test)]
@@ -144,12 +130,9 @@ mod tests {
         slots.read(1, &mut read);
         assert_eq!(read[..3], [200, 201, 202]);
         assert_eq!(read[3..], packet[3..]);
-        slots.copy(1, 2, 100);
-        let mut copied = [0; 100];
-        slots.read(2, &mut copied);
-        assert_eq!(copied, read);
-        slots.read(0, &mut copied);
-        assert_eq!(copied, [0; 100], "the neighbours are as they were");
+        let mut beside = [0; 100];
+        slots.read(0, &mut beside);
+        assert_eq!(beside, [0; 100], "the neighbours are as they were");
     }
 
     #[test]
@@ -160,6 +143,6 @@ mod tests {
         assert!(free.give_back(11));
         assert!(!free.give_back(11), "twice");
         assert!(!free.give_back(9) && !free.give_back(13), "another thread's");
-        assert_eq!((free.take(), free.take(), free.len()), (Some(11), None, 0));
+        assert_eq!((free.take(), free.take()), (Some(11), None));
     }
 }
