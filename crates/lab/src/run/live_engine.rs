@@ -32,7 +32,7 @@ pub(crate) fn run<'a>(
     });
     let (now, totals, links) = (rack.now(), *rack.totals(), rack.link_stats().to_vec());
     let fidelity = Some(rack.fidelity());
-    let waits_for = |node| rack.host(node)?.waits_for();
+    let waits_for = |node| rack.application(node)?.waits_for();
     let waiting = topology.nodes().filter_map(waits_for).collect();
     let retransmissions = retransmissions(&topology, |node| rack.host(node));
     let gather = rack.into_observer().into();

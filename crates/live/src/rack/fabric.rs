@@ -71,6 +71,7 @@ pub(super) struct Fabric<O> {
     /// Bytes of the packet at hand.
     pub(super) buffer: Vec<u8>,
     pub(super) wakes: BinaryHeap<Reverse<(Time, NodeId)>>,
+    pub(super) ticks: BinaryHeap<Reverse<(Time, NodeId)>>,
     pub(super) totals: Totals,
     pub(super) observer: O,
     pub(super) meter: Meter,
@@ -111,7 +112,7 @@ impl<O: Observer> Fabric<O> {
         let stands_alone = !packet.header.covers_payload() && packet.header.trailer_len() == 0;
         match (came, packet.range()) {
             (Some(held), _) if stands_alone && held.len == packet.size => {
-                packet.encode_front(&mut self.buffer)
+                packet.encode_front(&mut self.buffer);
             }
             (None, Some(range)) if stands_alone => {
                 packet.encode_front(&mut self.buffer);
@@ -124,7 +125,7 @@ impl<O: Observer> Fabric<O> {
                 let mut before = vec![0; held.len as usize];
                 self.slots.read(slot, &mut before);
                 let Ok((_, body)) = Packet::decode_with(&before, &self.decoders) else { return };
-                if packet.encode_with(body, &mut self.buffer).is_err() {
+                if packet.encode_with(&before[body], &mut self.buffer).is_err() {
                     return;
                 }
             }
@@ -271,6 +272,10 @@ impl<O: Observer> Runtime for Fabric<O> {
 
     fn wake_at(&mut self, place: &Place, at: Time) {
         self.wakes.push(Reverse((at, place.id)));
+    }
+
+    fn tick_at(&mut self, place: &Place, at: Time) {
+        self.ticks.push(Reverse((at, place.id)));
     }
 
     fn signal(&mut self, place: &Place, port: PortId, _: Signal) {

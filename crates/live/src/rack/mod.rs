@@ -23,8 +23,8 @@ use fabric::{Fabric, Inside, Outgoing, Place};
 use fidelity::Meter;
 use pool::{FreeList, Slots};
 use raddle_core::{
-    Decoders, Duration, Flow, Host, LinkId, LinkStats, Node, NodeId, Observer, Parts, PortId, PortState,
-    Rate, Time, Totals,
+    Application, Decoders, Duration, Flow, Host, LinkId, LinkStats, Node, NodeId, Observer, Parts, PortId,
+    PortState, Rate, Time, Totals,
 };
 use raddle_topology::Topology;
 use ring::{Consumer, Entry, Producer};
@@ -134,6 +134,8 @@ impl<O: Observer> Rack<O> {
         let nodes: Vec<Node<Fabric<O>>> = topology.nodes().map(node).collect();
         let wakes = nodes.iter().filter(|node| node.wake() < Time::NEVER);
         let wakes: BinaryHeap<_> = wakes.map(|node| Reverse((node.wake(), node.place().id))).collect();
+        let ticks = nodes.iter().filter(|node| node.tick() < Time::NEVER);
+        let ticks = ticks.map(|node| Reverse((node.tick(), node.place().id))).collect();
         let fabric = Fabric {
             clock: Clock::new(config.dilation),
             now: Time::ZERO,
@@ -146,6 +148,7 @@ impl<O: Observer> Rack<O> {
             decoders: config.decoders,
             buffer: Vec::new(),
             wakes,
+            ticks,
             totals: Totals::default(),
             observer,
             meter: Meter::new(),
@@ -179,6 +182,7 @@ impl<O: Observer> Rack<O> {
             for i in 0..self.incoming.len() {
                 is_idle &= !self.receive(i, now);
             }
+            is_idle &= !self.tick(now);
             is_idle &= !self.wake(now);
             is_idle &= !self.start_flows(now);
             if is_idle && self.is_done() {
@@ -206,12 +210,11 @@ impl<O: Observer> Rack<O> {
     fn receive(&mut self, i: usize, now: Time) -> bool {
         let Self { incoming, fabric, nodes, .. } = self;
         let incoming = &mut incoming[i];
-        let entry = match incoming.ring.peek() {
-            Ok(Some(entry)) if entry.due <= now.as_ps() => entry,
-            Ok(_) => return false,
-            // Whoever shares the ring has broken it: nothing more comes this way.
-            Err(_) => return false,
-        };
+        // A ring that somebody has broken brings nothing more.
+        let Ok(Some(entry)) = incoming.ring.peek() else { return false };
+        if entry.due > now.as_ps() {
+            return false;
+        }
         incoming.ring.take();
         fabric.under_way -= 1;
         let due = Time::from_ps(entry.due);
@@ -228,19 +231,31 @@ impl<O: Observer> Rack<O> {
         true
     }
 
+    /// Lets forwarders tick whose time has come.
+    fn tick(&mut self, now: Time) -> bool {
+        let mut has_ticked = false;
+        while let Some((at, node)) = due(&mut self.fabric.ticks, now) {
+            self.fabric.now = self.event_time(at, now);
+            self.nodes[node.index()].ticked(&mut self.fabric);
+            has_ticked = true;
+        }
+        has_ticked
+    }
+
     /// Wakes nodes up whose time has come.
     fn wake(&mut self, now: Time) -> bool {
         let mut has_woken = false;
-        while let Some(&Reverse((at, node))) = self.fabric.wakes.peek() {
-            if at > now {
-                break;
-            }
-            self.fabric.wakes.pop();
-            self.fabric.now = if now.since(at) > self.packet_time * 4 { now } else { at };
+        while let Some((at, node)) = due(&mut self.fabric.wakes, now) {
+            self.fabric.now = self.event_time(at, now);
             self.nodes[node.index()].woken(&mut self.fabric);
             has_woken = true;
         }
         has_woken
+    }
+
+    /// When something happens that was due at `at`: then, or now if that is long ago.
+    fn event_time(&self, at: Time, now: Time) -> Time {
+        if now.since(at) > self.packet_time * 4 { now } else { at }
     }
 
     fn start_flows(&mut self, now: Time) -> bool {
@@ -283,6 +298,11 @@ impl<O: Observer> Rack<O> {
         self.nodes[node.index()].host()
     }
 
+    /// The program at `node`, to look into after a run.
+    pub fn application(&self, node: NodeId) -> Option<&dyn Application> {
+        self.nodes[node.index()].application()
+    }
+
     /// Whoever listened.
     pub fn observer(&self) -> &O {
         &self.fabric.observer
@@ -292,6 +312,16 @@ impl<O: Observer> Rack<O> {
     pub fn into_observer(self) -> O {
         self.fabric.observer
     }
+}
+
+/// Takes out the first of these times, if it has come.
+fn due(times: &mut BinaryHeap<Reverse<(Time, NodeId)>>, now: Time) -> Option<(Time, NodeId)> {
+    let &Reverse(first) = times.peek()?;
+    if first.0 > now {
+        return None;
+    }
+    times.pop();
+    Some(first)
 }
 
 /// A packet has come in at a node.
