@@ -11,6 +11,11 @@ use std::sync::Arc;
 
 const SEED: u64 = 5;
 
+const ON: Value = Value::Flag(true);
+
+/// A transport, a routing, and parameters that are not at their defaults.
+type Case = (&'static str, &'static str, &'static [(&'static str, Value)]);
+
 fn us(us: u64) -> Time {
     Time::ZERO + Duration::from_us(us)
 }
@@ -130,17 +135,17 @@ fn bad_links() -> LinkErrors {
 
 #[test]
 fn streams_cross_links_that_lose_and_damage_packets() {
-    let (on, delay) = (Value::Flag(true), Value::Duration(Duration::from_us(40)));
-    let cases: [(&str, &str, &[(&str, Value)]); 9] = [
+    const DELAY: Value = Value::Duration(Duration::from_us(40));
+    let cases: [Case; 9] = [
         ("tcp-newreno", "ecmp", &[]),
-        ("tcp-newreno", "ecmp", &[("handshake", on), ("delayed_ack", delay)]),
+        ("tcp-newreno", "ecmp", &[("handshake", ON), ("delayed_ack", DELAY)]),
         ("tcp-newreno", "ecmp", &[("sack", Value::Flag(false))]),
         ("tcp-newreno", "spray", &[]),
         ("tcp-reno", "ecmp", &[]),
         ("tcp-cubic", "ecmp", &[]),
         ("dctcp", "ecmp", &[]),
-        ("r2c2", "rps", &[("reliable", on)]),
-        ("r2c2", "vlb", &[("reliable", on), ("window", Value::Count(20))]),
+        ("r2c2", "rps", &[("reliable", ON)]),
+        ("r2c2", "vlb", &[("reliable", ON), ("window", Value::Count(20))]),
     ];
     for (transport, routing, changes) in cases {
         let name = format!("{transport} over {routing} with {changes:?}");
@@ -177,12 +182,11 @@ fn what_udp_loses_is_a_gap_that_no_byte_behind_it_passes() {
 
 #[test]
 fn a_stream_may_be_empty_and_ends_when_it_is_closed() {
-    let on = Value::Flag(true);
-    let cases: [(&str, &str, &[(&str, Value)]); 4] = [
+    let cases: [Case; 4] = [
         ("tcp-newreno", "ecmp", &[]),
-        ("tcp-newreno", "ecmp", &[("handshake", on)]),
+        ("tcp-newreno", "ecmp", &[("handshake", ON)]),
         ("udp", "ecmp", &[]),
-        ("r2c2", "rps", &[("reliable", on)]),
+        ("r2c2", "rps", &[("reliable", ON)]),
     ];
     for (transport, routing, changes) in cases {
         let mut live = fabric(transport, routing, changes, vec![], &LinkErrors::default());

@@ -124,7 +124,7 @@ pub enum Report {
         /// The flow's name on the wire.
         key: FlowKey,
         /// Bytes delivered in order.
-        in_order: u64,
+        in_order: Bytes,
         /// Packets that arrived after one sent later.
         late: u32,
     },

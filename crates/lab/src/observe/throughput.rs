@@ -1,6 +1,6 @@
 //! What receivers get of each flow, in intervals of equal length from the start on.
 
-use raddle_core::{Duration, LinkId, NodeId, Packet, Report, Time};
+use raddle_core::{Bytes, Duration, LinkId, NodeId, Packet, Report, Time};
 use raddle_records::{FlowRecord, Recorder, ThroughputRecord};
 use raddle_topology::{Link, Topology};
 use raddle_wire::{FlowRange, Position};
@@ -71,7 +71,7 @@ impl Throughput {
     /// A host reports at `now`, which `recorder` has not heard yet.
     pub(crate) fn report(&mut self, now: Time, report: &Report, recorder: &Recorder) {
         match *report {
-            Report::Progress { key, in_order, late } => {
+            Report::Progress { key, in_order: Bytes(in_order), late } => {
                 let Some(&FlowRecord { id: flow, .. }) = recorder.record_of(key) else { return };
                 let live = self.live.entry(flow).or_default();
                 let told = std::mem::replace(&mut live.told, Told { at: now, in_order, late });
@@ -135,7 +135,7 @@ impl Live {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_core::{Bytes, Flow, FlowKey, Header, NodeId, Rate};
+    use raddle_core::{Flow, FlowKey, Header, NodeId, Rate};
     use raddle_records::Ideal;
     use raddle_topology::builders::{self, ClosRates};
     use raddle_wire::cee::Frame;
@@ -176,8 +176,8 @@ mod tests {
         // The link's delay takes it into the next interval.
         throughput.count(us(9), last, &frame(1), &recorder);
         throughput.count(us(15), last, &frame(0), &recorder);
-        throughput.report(us(10), &Report::Progress { key: KEY, in_order: 0, late: 0 }, &recorder);
-        throughput.report(us(25), &Report::Progress { key: KEY, in_order: 200, late: 1 }, &recorder);
+        throughput.report(us(10), &Report::Progress { key: KEY, in_order: Bytes(0), late: 0 }, &recorder);
+        throughput.report(us(25), &Report::Progress { key: KEY, in_order: Bytes(200), late: 1 }, &recorder);
         throughput.count(us(24), last, &frame(2), &recorder);
         throughput.report(us(25), &Report::Delivered { key: KEY, reorder_peak: 1 }, &recorder);
         let rows = throughput.records(us(28));

@@ -2,7 +2,7 @@
 
 use super::Data;
 use crate::transport::ranges::Ranges;
-use raddle_core::{Duration, FlowKey, Report, Time};
+use raddle_core::{Bytes, Duration, FlowKey, Report, Time};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -51,7 +51,11 @@ impl Incoming {
             let number = now.as_ps() / interval.as_ps();
             if number > flow.told {
                 flow.told = number;
-                reports.push_back(Report::Progress { key, in_order: flow.in_order(), late: flow.late });
+                reports.push_back(Report::Progress {
+                    key,
+                    in_order: Bytes(flow.in_order()),
+                    late: flow.late,
+                });
             }
         }
         let end = data.offset + u64::from(data.len);

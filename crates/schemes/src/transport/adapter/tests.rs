@@ -394,12 +394,16 @@ fn frames_are_put_back_in_order() {
     bench.now = at(1_500);
     bench.receive(&incoming(1_500, 1_500));
     assert_eq!(bench.poll(), None);
-    assert_eq!(bench.reports, [Report::Progress { key: FlowKey(key), in_order: 0, late: 0 }], "at 1 us");
+    assert_eq!(
+        bench.reports,
+        [Report::Progress { key: FlowKey(key), in_order: Bytes(0), late: 0 }],
+        "at 1 us"
+    );
     bench.now = at(2_100);
     bench.receive(&incoming(0, 1_500));
     assert_eq!(bench.poll(), None);
     let rest = [
-        Report::Progress { key: FlowKey(key), in_order: 0, late: 1 },
+        Report::Progress { key: FlowKey(key), in_order: Bytes(0), late: 1 },
         Report::Delivered { key: FlowKey(key), reorder_peak: 2 },
     ];
     assert_eq!(bench.reports[1..], rest);

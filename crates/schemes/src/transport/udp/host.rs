@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn a_flow_is_delivered_once_all_of_it_is_there_in_whatever_order() {
         let (from, to) = (NodeId(0), NodeId(1));
-        let params = Params { payload: 100, rate: Some(Rate::from_gbps(10)), ..Params::default() };
+        let params = Params { payload: 100, rate: Some(Rate::from_gbps(10)) };
         let (mut sender, mut receiver) = (UdpHost::new(from, params), UdpHost::new(to, params));
         sender.open(Time::ZERO, &Flow::new(FlowId(0), from, to, Bytes(450), Time::ZERO));
         let end = Time::ZERO + Rate::from_gbps(10).time_for(Bytes(450));
