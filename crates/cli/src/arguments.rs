@@ -55,7 +55,7 @@ pub(crate) enum Command {
     /// Run every experiment of a sweep. A run that is finished, whole, and made from the same inputs by the same program is
     /// not run again.
     Sweep(Run),
-    /// Run the live runtime (lockstep) on an experiment.
+    /// Run an experiment live: nodes that move real bytes in real time.
     Live(Run),
     /// Run an experiment on the packet engine and on the flow engine, and say how far they are apart; exit code 1 if farther than
     /// `[agree]` in the file allows.

@@ -23,7 +23,7 @@ pub(crate) fn execute(
     let session = Session { registry, output, stop };
     match &arguments.command {
         Command::Run(run) => session.run(run, "run", &[]),
-        Command::Live(run) => session.run(run, "live", &["engine.kind=lockstep"]),
+        Command::Live(run) => session.run(run, "live", &["engine.kind=live"]),
         Command::Sweep(run) => session.sweep(run),
         Command::List { what } => {
             let parts = match what {

@@ -113,7 +113,8 @@ fn a_run_captures_the_links_it_is_asked_to() {
 fn both_runtimes_deliver_the_same_flows() {
     let folder = folder();
     let packet = json(&raddle(folder.path(), "run small.toml --out packet --format json"));
-    let lockstep = json(&raddle(folder.path(), "live small.toml --out lockstep --format json"));
+    let lockstep =
+        json(&raddle(folder.path(), "run small.toml --engine lockstep --out lockstep --format json"));
     assert_eq!(packet["classes"], lockstep["classes"]);
     let data = |summary: &Value| summary["totals"]["data"].clone();
     assert_eq!(data(&packet), data(&lockstep));

@@ -91,6 +91,22 @@ impl Packet {
         Ok((Self { size, shim, header }, front + len..front + need))
     }
 
+    /// The packet of `size` bytes that begins with `front`, without a look at the rest; `None` if all bytes are needed.
+    #[must_use]
+    pub fn decode_front(front: &[u8], size: u32, decoders: &Decoders) -> Option<Self> {
+        let shim = Shim::decode(front).ok()?;
+        let (header, len) = decoders.decode_front(front.get(shim.wire_len()..)?)?;
+        let whole = shim.wire_len() + len + header.payload_len() + header.trailer_len();
+        (whole == size as usize).then_some(Self { size, shim, header })
+    }
+
+    /// Appends the bytes in front of the payload to `out`. They must not depend on the payload:
+    /// [`HeaderInfo::covers_payload`].
+    pub fn encode_front(&self, out: &mut Vec<u8>) {
+        self.shim.encode(out);
+        self.header.encode_header(&[], out);
+    }
+
     /// Its class in queues and in flow control.
     #[must_use]
     #[inline]

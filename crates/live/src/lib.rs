@@ -1,6 +1,7 @@
 //! The live runtimes: the same scheme objects that the packet engine steps, moving real bytes.
 //!
-//! [`lockstep`] moves them over in-memory links under a shared virtual clock.
+//! [`lockstep`] moves them over in-memory links under a shared virtual clock, [`rack`] over rings in shared memory in real time.
 
 mod content;
 pub mod lockstep;
+pub mod rack;

@@ -52,6 +52,7 @@ macro_rules! headers {
             fn wire_len(&self) -> usize { ask!([$($variant)* $($told)*] self.wire_len()) }
             fn trailer_len(&self) -> usize { ask!([$($variant)* $($told)*] self.trailer_len()) }
             fn may_be_padded(&self) -> bool { ask!([$($variant)* $($told)*] self.may_be_padded()) }
+            fn covers_payload(&self) -> bool { ask!([$($variant)* $($told)*] self.covers_payload()) }
             fn framing(&self) -> Framing { ask!([$($variant)* $($told)*] self.framing()) }
             fn encode_header(&self, payload: &[u8], out: &mut Vec<u8>) {
                 ask!([$($variant)* $($told)*] self.encode_header(payload, out));
@@ -71,6 +72,14 @@ macro_rules! headers {
                     return Ok((Self::$variant(header.into()), len));
                 })*
                 Err(Error::UnknownType(kind))
+            }
+
+            fn decode_front(front: &[u8]) -> Option<(Self, usize)> {
+                $(if <$header>::is_in(front) {
+                    let (header, len) = <$header>::decode_front(front)?;
+                    return Some((Self::$variant(header.into()), len));
+                })*
+                None
             }
         }
     };

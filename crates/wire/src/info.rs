@@ -83,6 +83,12 @@ pub trait HeaderInfo {
         false
     }
 
+    /// Whether the header's bytes depend on the payload's: a checksum covers both. Of other headers a relay need not touch
+    /// the payload.
+    fn covers_payload(&self) -> bool {
+        true
+    }
+
     /// How the packet stands in an Ethernet frame.
     fn framing(&self) -> Framing {
         Framing::Packet { tag: 0, ethertype: Framing::OWN }
@@ -110,6 +116,15 @@ pub trait HeaderInfo {
     fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error>
     where
         Self: Sized;
+
+    /// The header in front of `front`, the first bytes of a packet, and its length in them, without a look at the rest:
+    /// for a relay. `None` if that cannot be told, and all bytes are needed.
+    fn decode_front(_front: &[u8]) -> Option<(Self, usize)>
+    where
+        Self: Sized,
+    {
+        None
+    }
 }
 
 /// The nodes that a header names.

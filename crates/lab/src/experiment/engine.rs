@@ -14,6 +14,23 @@ pub enum EngineKind {
     Flow,
     /// Encoded bytes between node objects under a shared virtual clock.
     Lockstep,
+    /// Bytes in real time.
+    Live,
+}
+
+impl EngineKind {
+    const ALL: [Self; 4] = [Self::Packet, Self::Flow, Self::Lockstep, Self::Live];
+
+    /// Its name in `engine.kind`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Packet => "packet",
+            Self::Flow => "flow",
+            Self::Lockstep => "lockstep",
+            Self::Live => "live",
+        }
+    }
 }
 
 /// `[engine]`.
@@ -31,6 +48,8 @@ pub struct Engine {
     pub time_limit: Option<Time>,
     /// At multiples of which alone the flow engine works out rates, if not at every event.
     pub grid: Option<Duration>,
+    /// Real time over virtual time in a live run, if not 1.
+    pub dilation: Option<u32>,
     /// Simulated time between two looks for links that wait for each other in a circle, if not the usual one.
     pub watchdog: Option<Duration>,
 }
@@ -41,8 +60,7 @@ fn time(span: Duration) -> Time {
 
 impl Engine {
     pub(super) fn read(mut section: Section<'_>) -> Result<(Self, toml::Table), Problem> {
-        let kinds =
-            [("packet", EngineKind::Packet), ("flow", EngineKind::Flow), ("lockstep", EngineKind::Lockstep)];
+        let kinds = EngineKind::ALL.map(|kind| (kind.name(), kind));
         let engine = Self {
             kind: section.choice("kind", "engine", &kinds, Some("packet"))?,
             seed: section.or("seed", 1)?,
@@ -50,11 +68,11 @@ impl Engine {
             header: section.optional("header")?,
             time_limit: section.optional("time_limit")?.map(time),
             grid: section.optional("grid")?,
+            dilation: section.optional("dilation")?,
             watchdog: section.optional("watchdog")?,
         };
-        let hint = "choose kind = \"flow\", or leave `grid` out";
-        let used = engine.grid.is_none() || engine.kind == EngineKind::Flow;
-        section.ensure(used, "grid", "only the flow engine works out rates", hint)?;
+        let hint = "1 is real time: for example dilation = 10";
+        section.ensure(engine.dilation != Some(0), "dilation", "time that stands still", hint)?;
         let hint = "for example: grid = \"1 ms\"";
         section.ensure(engine.grid != Some(Duration::ZERO), "grid", "a grid of no time", hint)?;
         let hint = "for example: watchdog = \"10 ms\"";
@@ -70,10 +88,6 @@ impl Engine {
             "no time to run in",
             "leave `time_limit` out to run until the last flow is done",
         )?;
-        if engine.cut_through && engine.kind == EngineKind::Lockstep {
-            let hint = "leave `cut_through` out, or choose kind = \"packet\"";
-            return Err(section.contradiction("cut_through", "lockstep is store-and-forward", hint));
-        }
         let hint = "add `cut_through = true`, or leave `header` out";
         let used = engine.header.is_none() || engine.cut_through;
         section.ensure(used, "header", "nodes that wait for whole packets look at no header first", hint)?;

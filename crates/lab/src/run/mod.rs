@@ -1,9 +1,11 @@
 //! Running a prepared experiment on its engine, and gathering what comes out.
 
+pub(crate) mod capabilities;
 pub mod directory;
 mod faults;
 mod flow_engine;
 pub(crate) mod ideal;
+mod live_engine;
 pub(crate) mod prepare;
 pub(crate) mod records;
 pub(crate) mod summary;
@@ -21,6 +23,7 @@ use crate::run::prepare::Prepared;
 use crate::run::undelivered::Undelivered;
 use raddle_core::{Duration, FlowKey, Host, LinkId, LinkStats, NodeId, Observer, Progress, Time, Totals};
 use raddle_live::lockstep::Lockstep;
+use raddle_live::rack::Fidelity;
 use raddle_packet_sim::{QueueDepths, Reached, Simulation, Threads};
 use raddle_records::{
     Digest, FlowControlRecord, FlowRecord, ImbalanceRecord, LinkRecord, QueueLengthRecord, QueueRecord,
@@ -104,6 +107,8 @@ pub struct Outcome {
     pub complete: bool,
     /// Reports of flows that nobody had opened, which a sound scheme does not make.
     pub unmatched: u64,
+    /// How faithful the run was, if it was live.
+    pub fidelity: Option<Fidelity>,
     /// Wall-clock seconds.
     pub seconds: f64,
 }
@@ -111,8 +116,18 @@ pub struct Outcome {
 impl Outcome {
     /// The same without its rows: the numbers alone.
     pub(crate) fn without_rows(&self) -> Self {
-        let Self { totals, digest, flows, delivered, last_delivery, complete, unmatched, seconds, .. } =
-            *self;
+        let Self {
+            totals,
+            digest,
+            flows,
+            delivered,
+            last_delivery,
+            complete,
+            unmatched,
+            fidelity,
+            seconds,
+            ..
+        } = *self;
         let (links, queues, imbalance) = (Vec::new(), Vec::new(), Vec::new());
         let (throughput, flow_control, ranks) = (Vec::new(), Vec::new(), Vec::new());
         Self {
@@ -130,6 +145,7 @@ impl Outcome {
             undelivered: self.undelivered.clone(),
             complete,
             unmatched,
+            fidelity,
             seconds,
         }
     }
@@ -205,6 +221,7 @@ pub(crate) fn run_with(
         EngineKind::Packet => run_packets(&mut prepared, gather, queue_lengths, &mut watch)?,
         EngineKind::Flow => flow_engine::run(&mut prepared, gather, &mut watch),
         EngineKind::Lockstep => run_lockstep(&mut prepared, gather, &mut watch),
+        EngineKind::Live => live_engine::run(&mut prepared, gather, &mut watch)?,
     };
     finish(&prepared, ended, &watch)
 }
@@ -222,10 +239,12 @@ pub(crate) struct Ended<'a> {
     pub(crate) waiting: Vec<String>,
     /// Packets that hosts sent more than once, of flows that they have not closed: the host, the flow's key, how many.
     pub(crate) retransmissions: Vec<(NodeId, FlowKey, u32)>,
+    /// How faithful a live run was.
+    pub(crate) fidelity: Option<Fidelity>,
 }
 
 /// [`Host::retransmissions`] of every node's host.
-fn retransmissions<'h>(
+pub(crate) fn retransmissions<'h>(
     topology: &Topology,
     host: impl Fn(NodeId) -> Option<&'h dyn Host>,
 ) -> Vec<(NodeId, FlowKey, u32)> {
@@ -265,7 +284,18 @@ fn run_packets<'a, O: Observer + Into<Gather<'a>>>(
     let retransmissions = retransmissions(&topology, |node| simulation.host(node));
     lossless::refuse_losses(&flow_control, &links, &totals.drops, &topology)?;
     let gather = simulation.into_observer().into();
-    Ok(Ended { gather, totals, links, queues, flow_control, now, complete, waiting, retransmissions })
+    Ok(Ended {
+        gather,
+        totals,
+        links,
+        queues,
+        flow_control,
+        now,
+        complete,
+        waiting,
+        retransmissions,
+        fidelity: None,
+    })
 }
 
 /// Runs a simulation to its end, but for the times at which somebody wants to look into it. Returns whether it came to its
@@ -343,12 +373,23 @@ fn run_lockstep<'a>(prepared: &mut Prepared, gather: Gather<'a>, watch: &mut Wat
     let retransmissions = retransmissions(&topology, |node| runtime.host(node));
     let gather = runtime.into_observer().into();
     let (queues, flow_control) = (Vec::new(), Vec::new());
-    Ended { gather, totals, links, queues, flow_control, now, complete, waiting, retransmissions }
+    Ended {
+        gather,
+        totals,
+        links,
+        queues,
+        flow_control,
+        now,
+        complete,
+        waiting,
+        retransmissions,
+        fidelity: None,
+    }
 }
 
 fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Outcome, Error> {
-    let Ended { mut gather, totals, links, queues, flow_control, now, complete, waiting, retransmissions } =
-        ended;
+    let Ended { mut gather, totals, links, queues, flow_control, now, complete, .. } = ended;
+    let Ended { waiting, retransmissions, fidelity, .. } = ended;
     if complete && watch.limit.is_none_or(|limit| now < limit) {
         refuse_waiting(&waiting)?;
     }
@@ -408,6 +449,7 @@ fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Ou
         last_delivery: gather.last_delivery,
         undelivered,
         unmatched,
+        fidelity,
         complete,
         seconds,
     })

@@ -6,8 +6,8 @@ use crate::experiment::{
 use crate::observe::capture;
 use crate::observe::ranks;
 use crate::observe::uplinks::Uplinks;
+use crate::run::capabilities::{self, Lacking};
 use crate::run::faults;
-use crate::run::flow_engine;
 use crate::run::ideal::{Ideals, components};
 use raddle_core::{Bytes, Flow, LinkErrors, LinkId};
 use raddle_packet_sim::{Change, Config, PortSetup, Switching, Threads};
@@ -31,6 +31,7 @@ pub struct Prepared {
     /// The flows, in order of start.
     pub flows: Arc<[Flow]>,
     pub(crate) parts: Built,
+    pub(crate) own: Own,
     /// The ranks that begin the flows, if the workload is a program.
     pub(crate) job: Option<Arc<Job>>,
     pub(crate) ports: PortParts,
@@ -42,6 +43,22 @@ pub struct Prepared {
     pub(crate) captured: BTreeSet<LinkId>,
     /// Links at whose ports queues are looked at.
     pub(crate) looked_at: BTreeSet<LinkId>,
+}
+
+/// Parts of ports that the transport brings.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Own {
+    pub(crate) queues: bool,
+    pub(crate) agents: bool,
+}
+
+impl Own {
+    fn of(parts: &mut Built, topology: &Topology) -> Self {
+        Self {
+            queues: topology.links().next().is_some_and(|(id, _)| (parts.queue)(id).is_some()),
+            agents: topology.links().any(|(id, _)| (parts.agent)(id).is_some()),
+        }
+    }
 }
 
 /// The parts of ports that the experiment chooses apart from the transport's own.
@@ -117,11 +134,13 @@ impl Document {
         let looked_at = links(asked, "record.queue_links")?;
         let job = ranks::place(&experiment.workload, &topology, experiment.engine.seed, &mut parts)?;
         let flows = flows.into();
-        let mut prepared = Prepared {
+        let own = Own::of(&mut parts, &topology);
+        let prepared = Prepared {
             experiment,
             topology,
             flows,
             parts,
+            own,
             job,
             ports,
             changes,
@@ -130,16 +149,15 @@ impl Document {
             captured,
             looked_at,
         };
-        self.check_queues(&mut prepared)?;
+        self.check_queues(&prepared)?;
         if prepared.experiment.engine.watchdog.is_some() && prepared.experiment.scheme.flow_control.is_none()
         {
             let what = "no link waits for another without flow control".to_owned();
             let cause = Cause::Contradiction { what, hint: "leave it out".to_owned() };
             return Err(Problem::at(&place(&self.root, "engine.watchdog"), cause));
         }
-        if let Some((key, what)) = flow_engine::unknown_to_fluids(&prepared) {
-            let hint = "choose kind = \"packet\" in [engine], or leave it out".to_owned();
-            let cause = Cause::Contradiction { what: what.to_owned(), hint };
+        if let Some(Lacking { key, why, hint }) = capabilities::lacking(&prepared) {
+            let cause = Cause::Contradiction { what: why, hint };
             return Err(Problem::at(&place(&self.root, key), cause));
         }
         if let Some(interval) = prepared.experiment.record.imbalance
@@ -158,55 +176,27 @@ impl Document {
     }
 
     /// Refuses limits that no queue would know of.
-    fn check_queues(&self, prepared: &mut Prepared) -> Result<(), Problem> {
+    fn check_queues(&self, prepared: &Prepared) -> Result<(), Problem> {
         let contradiction = |key: &str, what: String, hint: &str| {
             Err(Problem::at(&place(&self.root, key), Cause::Contradiction { what, hint: hint.to_owned() }))
         };
-        let Prepared { experiment, topology, parts, changes, .. } = prepared;
+        let Prepared { experiment, own, .. } = prepared;
         let name = experiment.scheme.transport.info.name;
-        let own = topology.links().next().is_some_and(|(id, _)| (parts.queue)(id).is_some());
         let scheme = &experiment.scheme;
-        if own && (scheme.discipline.is_some() || scheme.flow_control.is_some()) {
+        if own.queues && (scheme.discipline.is_some() || scheme.flow_control.is_some()) {
             let what =
                 format!("{name} has queues of its own, which no other can replace and which heed no pauses");
             return contradiction("scheme.transport", what, "choose another transport");
         }
         let limits = experiment.scheme.queue;
         let limited = limits != QueueLimits::default();
-        let meters = topology.links().any(|(id, _)| (parts.agent)(id).is_some());
-        if meters && scheme.congestion_points.is_some() {
+        if own.agents && scheme.congestion_points.is_some() {
             let what = format!("{name} has port agents of its own, which no congestion points can replace");
             return contradiction("scheme.transport", what, "leave `congestion_points` out");
         }
-        if own && limited {
+        if own.queues && limited {
             let what = format!("{name} has queues of its own, which know no such limit");
             return contradiction("scheme.queue", what, "leave all but `kind` out");
-        }
-        if experiment.engine.kind == EngineKind::Lockstep {
-            let hint = "choose kind = \"packet\" in [engine]";
-            if own || parts.hear_of_departures {
-                let what = format!("the lockstep runtime has plain queues, and {name} needs its own");
-                return contradiction("scheme.transport", what, hint);
-            }
-            if scheme.discipline.is_some() || scheme.congestion_points.is_some() {
-                let key = if scheme.flow_control.is_some() { "scheme.flow_control" } else { "scheme" };
-                return contradiction(key, "the lockstep runtime has plain queues only".to_owned(), hint);
-            }
-            if limited {
-                return contradiction(
-                    "scheme.queue",
-                    "lockstep queues are unbounded and mark nothing".to_owned(),
-                    hint,
-                );
-            }
-            if experiment.record.queue_lengths.is_some() {
-                let what = "lockstep ports are not looked into".to_owned();
-                return contradiction("record.queue_lengths", what, hint);
-            }
-            if !changes.is_empty() {
-                let key = if experiment.failures.is_empty() { "faults" } else { "failure" };
-                return contradiction(key, "nothing fails in lockstep".to_owned(), hint);
-            }
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use crate::observe::lossless::Pauses;
 use crate::run::Outcome;
 use crate::run::undelivered::Undelivered;
 use raddle_core::{Duration, Time};
+use raddle_live::rack::Fidelity;
 use raddle_records::{FlowRecord, ImbalanceRecord, TotalsRecord, stats};
 use raddle_topology::Topology;
 use raddle_workload::Facts;
@@ -187,6 +188,25 @@ impl fmt::Display for Ranks {
     }
 }
 
+/// How faithful a live run was, as JSON; times in ns.
+fn fidelity(fidelity: Fidelity) -> Value {
+    let [p50, p99, p999] = fidelity.lateness.map(|late| late.as_ps() / 1_000);
+    json!({
+        "verdict": fidelity.verdict.to_string(),
+        "dilation": fidelity.dilation,
+        "hops": fidelity.hops,
+        "lateness_p50_ns": p50,
+        "lateness_p99_ns": p99,
+        "lateness_p999_ns": p999,
+        "slips": fidelity.slips,
+        "gaps": fidelity.gaps,
+        "longest_gap_ns": fidelity.longest_gap.as_ps() / 1_000,
+        "steal": fidelity.steal,
+        "copies": fidelity.copies,
+        "wrong_payloads": fidelity.wrong_payloads,
+    })
+}
+
 fn imbalance(samples: &[ImbalanceRecord]) -> Vec<(u32, usize, f64)> {
     let mut tiers: Vec<u32> = samples.iter().map(|sample| sample.tier).collect();
     tiers.sort_unstable();
@@ -283,6 +303,7 @@ impl Summary {
             "peak_queue_p99_bytes": self.peak_queue_bytes[1],
             "peak_queue_max_bytes": self.peak_queue_bytes[2],
             "totals": outcome.totals,
+            "fidelity": outcome.fidelity.map(fidelity),
             "wall_seconds": outcome.seconds,
         })
     }
@@ -325,6 +346,9 @@ impl fmt::Display for Summary {
         let (host, fabric) = (percent(*host_load), percent(*fabric_load));
         if self.deadlines.flows > 0 {
             writeln!(f, "{}", self.deadlines)?;
+        }
+        if let Some(fidelity) = &self.outcome.fidelity {
+            writeln!(f, "{fidelity}")?;
         }
         if let Some(pauses) = &self.pauses {
             writeln!(f, "{pauses}")?;

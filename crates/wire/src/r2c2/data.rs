@@ -91,9 +91,13 @@ impl Data {
         if header[0] != kind {
             return Err(Error::UnknownType(header[0]));
         }
+        let payload = part(bytes, Self::LEN, get16(header, 18).into())?;
+        Ok((Self::read(header, payload)?, payload))
+    }
+
+    /// The header in these bytes, in front of that payload.
+    fn read(header: &[u8; Self::LEN], payload: &[u8]) -> Result<Self, Error> {
         let [_, rlen, ridx, flags, ..] = *header;
-        let plen = get16(header, 18);
-        let payload = part(bytes, Self::LEN, plen.into())?;
         let mut sum = checksum::sum(header) - (u64::from(ridx) << 8);
         if flags & FLAG_PAYLOAD_COVERED != 0 {
             sum += checksum::sum(payload);
@@ -110,18 +114,17 @@ impl Data {
         }
         let mut route = Route::default();
         route.0.copy_from_slice(&header[20..]);
-        let data = Self {
+        Ok(Self {
             flow: get32(header, 4),
             src: get16(header, 8),
             dst: get16(header, 10),
             seq: get32(header, 12),
-            plen,
+            plen: get16(header, 18),
             rlen,
             ridx,
             flags,
             route,
-        };
-        Ok((data, payload))
+        })
     }
 }
 
@@ -162,11 +165,24 @@ impl HeaderInfo for Data {
         out.extend_from_slice(&self.encode(payload));
     }
 
+    fn covers_payload(&self) -> bool {
+        self.flags & FLAG_PAYLOAD_COVERED != 0
+    }
+
     fn is_in(bytes: &[u8]) -> bool {
         bytes.first() == Some(&Self::TYPE)
     }
 
     fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
         Ok((Self::decode(bytes)?, Self::LEN))
+    }
+
+    fn decode_front(front: &[u8]) -> Option<(Self, usize)> {
+        let header = first::<{ Self::LEN }>(front).ok()?;
+        if header[3] & FLAG_PAYLOAD_COVERED != 0 {
+            return None;
+        }
+        let data = Self::read(header, &[]).ok()?;
+        Some((data, Self::LEN))
     }
 }

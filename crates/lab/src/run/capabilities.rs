@@ -1,0 +1,216 @@
+//! What each engine can run: the one place that says it. The packet engine runs all that there is.
+
+use crate::experiment::{EngineKind, QueueLimits};
+use crate::run::prepare::Prepared;
+use raddle_schemes::scheme::View;
+
+/// Something that an experiment may ask for and that not every engine has.
+struct Feature {
+    /// Where the experiment asks for it.
+    key: &'static str,
+    is_asked: fn(&Prepared) -> bool,
+    /// For each engine why it does not have it; nothing if it does.
+    lacks: Lacks,
+}
+
+/// Why engines do not have something.
+#[derive(Default)]
+struct Lacks {
+    packet: Option<&'static str>,
+    flow: Option<&'static str>,
+    lockstep: Option<&'static str>,
+    live: Option<&'static str>,
+}
+
+impl Lacks {
+    const NOBODY: Self = Self { packet: None, flow: None, lockstep: None, live: None };
+
+    const fn of(&self, engine: EngineKind) -> Option<&'static str> {
+        match engine {
+            EngineKind::Packet => self.packet,
+            EngineKind::Flow => self.flow,
+            EngineKind::Lockstep => self.lockstep,
+            EngineKind::Live => self.live,
+        }
+    }
+}
+
+const ENGINES: [EngineKind; 4] =
+    [EngineKind::Packet, EngineKind::Flow, EngineKind::Lockstep, EngineKind::Live];
+
+const FEATURES: &[Feature] = &[
+    Feature {
+        key: "workload",
+        is_asked: |prepared| prepared.job.is_some(),
+        lacks: Lacks {
+            flow: Some("programs run on hosts, which the flow engine has none of"),
+            ..Lacks::NOBODY
+        },
+    },
+    Feature {
+        key: "failure",
+        is_asked: |prepared| !prepared.experiment.failures.is_empty(),
+        lacks: Lacks {
+            flow: Some("nothing fails in the flow engine"),
+            lockstep: Some("nothing fails in lockstep"),
+            live: Some("links of a live rack do not fail yet"),
+            ..Lacks::NOBODY
+        },
+    },
+    Feature {
+        key: "faults",
+        is_asked: |prepared| prepared.experiment.faults.is_some(),
+        lacks: Lacks {
+            flow: Some("nothing fails in the flow engine"),
+            lockstep: Some("nothing fails in lockstep"),
+            live: Some("links of a live rack do not fail yet"),
+            ..Lacks::NOBODY
+        },
+    },
+    Feature {
+        key: "errors",
+        is_asked: |prepared| prepared.experiment.errors.is_some(),
+        lacks: Lacks {
+            flow: Some("fluids cannot be lost or damaged on a link"),
+            live: Some("links of a live rack lose and damage nothing yet"),
+            ..Lacks::NOBODY
+        },
+    },
+    Feature {
+        key: "engine.cut_through",
+        is_asked: |prepared| prepared.experiment.engine.cut_through,
+        lacks: Lacks {
+            lockstep: Some("lockstep is store-and-forward"),
+            live: Some("a live rack is store-and-forward"),
+            ..Lacks::NOBODY
+        },
+    },
+    Feature {
+        key: "engine.grid",
+        is_asked: |prepared| prepared.experiment.engine.grid.is_some(),
+        lacks: Lacks {
+            packet: Some("only the flow engine works out rates"),
+            lockstep: Some("only the flow engine works out rates"),
+            live: Some("only the flow engine works out rates"),
+            flow: None,
+        },
+    },
+    Feature {
+        key: "engine.dilation",
+        is_asked: |prepared| prepared.experiment.engine.dilation.is_some(),
+        lacks: Lacks {
+            packet: Some("only a live run has a clock to slow down"),
+            flow: Some("only a live run has a clock to slow down"),
+            lockstep: Some("only a live run has a clock to slow down"),
+            live: None,
+        },
+    },
+    Feature {
+        key: "scheme.transport",
+        is_asked: |prepared| prepared.own.queues || prepared.parts.hear_of_departures,
+        lacks: Lacks {
+            lockstep: Some("the lockstep runtime has plain queues, and this transport needs its own"),
+            live: Some("a live rack has plain queues, and this transport needs its own"),
+            ..Lacks::NOBODY
+        },
+    },
+    Feature {
+        key: "scheme.transport",
+        is_asked: |prepared| prepared.own.agents,
+        lacks: Lacks {
+            live: Some("ports of a live rack have no agents yet, and this transport needs some"),
+            ..Lacks::NOBODY
+        },
+    },
+    Feature {
+        key: "scheme",
+        is_asked: |prepared| prepared.experiment.scheme.view == View::Global,
+        lacks: Lacks {
+            live: Some("these parts look at nodes elsewhere, which live nodes cannot"),
+            ..Lacks::NOBODY
+        },
+    },
+    Feature {
+        key: "scheme.flow_control",
+        is_asked: |prepared| prepared.experiment.scheme.flow_control.is_some(),
+        lacks: Lacks {
+            lockstep: Some("the lockstep runtime has plain queues only"),
+            live: Some("a live rack has plain queues only"),
+            ..Lacks::NOBODY
+        },
+    },
+    Feature {
+        key: "scheme",
+        is_asked: |prepared| {
+            let scheme = &prepared.experiment.scheme;
+            scheme.discipline.is_some() || scheme.congestion_points.is_some()
+        },
+        lacks: Lacks {
+            lockstep: Some("the lockstep runtime has plain queues only"),
+            live: Some("a live rack has plain queues only"),
+            ..Lacks::NOBODY
+        },
+    },
+    Feature {
+        key: "scheme.queue",
+        is_asked: |prepared| prepared.experiment.scheme.queue != QueueLimits::default(),
+        lacks: Lacks {
+            lockstep: Some("lockstep queues are unbounded and mark nothing"),
+            live: Some("queues of a live rack are bounded by its rings, and mark nothing"),
+            ..Lacks::NOBODY
+        },
+    },
+    Feature {
+        key: "record.queues",
+        is_asked: |prepared| prepared.experiment.record.queues,
+        lacks: Lacks { flow: Some("fluids do not queue"), ..Lacks::NOBODY },
+    },
+    Feature {
+        key: "record.queue_lengths",
+        is_asked: |prepared| prepared.experiment.record.queue_lengths.is_some(),
+        lacks: Lacks {
+            flow: Some("fluids do not queue"),
+            lockstep: Some("lockstep ports are not looked into"),
+            live: Some("ports of a live rack are not looked into"),
+            ..Lacks::NOBODY
+        },
+    },
+    Feature {
+        key: "record.imbalance",
+        is_asked: |prepared| prepared.experiment.record.imbalance.is_some(),
+        lacks: Lacks { flow: Some("the flow engine samples no links"), ..Lacks::NOBODY },
+    },
+    Feature {
+        key: "record.throughput",
+        is_asked: |prepared| prepared.experiment.record.throughput.is_some(),
+        lacks: Lacks { flow: Some("the flow engine counts bytes of whole flows only"), ..Lacks::NOBODY },
+    },
+    Feature {
+        key: "record.pcap",
+        is_asked: |prepared| prepared.experiment.record.pcap.is_some(),
+        lacks: Lacks { flow: Some("fluids have no packets to capture"), ..Lacks::NOBODY },
+    },
+];
+
+/// Something that an experiment asks of an engine that does not have it.
+pub(crate) struct Lacking {
+    /// Where the experiment asks for it.
+    pub(crate) key: &'static str,
+    /// Why the engine does not have it.
+    pub(crate) why: String,
+    /// What would be right.
+    pub(crate) hint: String,
+}
+
+/// The first of what the experiment asks for that its engine does not have.
+pub(crate) fn lacking(prepared: &Prepared) -> Option<Lacking> {
+    let engine = prepared.experiment.engine.kind;
+    let lacking = |feature: &Feature| {
+        let why = feature.lacks.of(engine).filter(|_| (feature.is_asked)(prepared))?;
+        let others = ENGINES.iter().filter(|&&other| feature.lacks.of(other).is_none());
+        let others: Vec<_> = others.map(|other| format!("kind = \"{}\"", other.name())).collect();
+        let hint = format!("leave it out, or choose {} in [engine]", others.join(" or "));
+        Some(Lacking { key: feature.key, why: why.to_owned(), hint })
+    };
+    FEATURES.iter().find_map(lacking)
+}

@@ -1,0 +1,55 @@
+//! Experiments on the live rack.
+
+use crate::Error;
+use crate::observe::gather::{Gather, Sampled};
+use crate::run::prepare::Prepared;
+use crate::run::{Ended, Watch, retransmissions};
+use raddle_core::{Progress, Totals};
+use raddle_live::rack::{Config, Rack};
+use std::sync::Arc;
+
+/// Runs an experiment in real time.
+pub(crate) fn run<'a>(
+    prepared: &mut Prepared,
+    gather: Gather<'a>,
+    watch: &mut Watch<'_>,
+) -> Result<Ended<'a>, Error> {
+    let topology = Arc::clone(&prepared.topology);
+    let engine = &prepared.experiment.engine;
+    let config = Config {
+        dilation: engine.dilation.unwrap_or(1),
+        packet_bytes: (prepared.parts.mtu + prepared.parts.header_bytes) as usize + TAGS,
+        decoders: prepared.errors.decoders.clone(),
+        time_limit: engine.time_limit,
+        ..Config::default()
+    };
+    let node = |id| (prepared.parts.node)(id);
+    let rack = Rack::new(&topology, node, prepared.flows.to_vec(), config, Sampled(gather));
+    let mut rack = rack.map_err(|error| Error::Run(error.to_string()))?;
+    let complete = rack.run(|rack| {
+        let Totals { packet_hops, flows_delivered, .. } = *rack.totals();
+        watch.look(Progress { now: rack.now(), packet_hops, flows_delivered })
+    });
+    let (now, totals, links) = (rack.now(), *rack.totals(), rack.link_stats().to_vec());
+    let fidelity = Some(rack.fidelity());
+    let waits_for = |node| rack.application(node)?.waits_for();
+    let waiting = topology.nodes().filter_map(waits_for).collect();
+    let retransmissions = retransmissions(&topology, |node| rack.host(node));
+    let gather = rack.into_observer().into();
+    let (queues, flow_control) = (Vec::new(), Vec::new());
+    Ok(Ended {
+        gather,
+        totals,
+        links,
+        queues,
+        flow_control,
+        now,
+        complete,
+        waiting,
+        retransmissions,
+        fidelity,
+    })
+}
+
+/// Bytes that tags of switches may add to a packet, and transports' largest control packets take beyond a data packet's.
+const TAGS: usize = 256;

@@ -1,0 +1,55 @@
+//! The clock of a live run: the processor's own counter where it is steady, the system's clock elsewhere; and virtual time,
+//! which runs slower by the dilation.
+
+use raddle_core::Time;
+
+/// Virtual time since a beginning that all threads share.
+#[derive(Debug, Clone)]
+pub(crate) struct Clock {
+    source: quanta::Clock,
+    begin: u64,
+    dilation: u64,
+}
+
+impl Clock {
+    /// A clock that begins now, and on which a second is so many of real time.
+    ///
+    /// # Panics
+    /// If the dilation is 0.
+    pub(crate) fn new(dilation: u32) -> Self {
+        assert!(dilation > 0, "time goes on");
+        let source = quanta::Clock::new();
+        Self { begin: source.raw(), source, dilation: dilation.into() }
+    }
+
+    /// Nanoseconds of real time since the beginning.
+    #[inline]
+    pub(crate) fn real_ns(&self) -> u64 {
+        self.source.delta_as_nanos(self.begin, self.source.raw())
+    }
+
+    /// Virtual time since the beginning.
+    #[inline]
+    pub(crate) fn now(&self) -> Time {
+        Time::from_ps(self.real_ns() * 1_000 / self.dilation)
+    }
+
+    /// How often a second of virtual time fits into one of real time, turned around: at least 1.
+    pub(crate) const fn dilation(&self) -> u64 {
+        self.dilation
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_goes_on_and_slower_when_dilated() {
+        let (real, slow) = (Clock::new(1), Clock::new(1_000));
+        let before = real.now();
+        while real.real_ns() < 2_000_000 {}
+        assert!(real.now() > before);
+        assert!(slow.now().as_ps() * 500 < real.now().as_ps(), "a thousand times slower");
+    }
+}

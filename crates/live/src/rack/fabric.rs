@@ -1,0 +1,291 @@
+//! What the nodes of a rack run on: slots of shared memory, rings between nodes, and the clock.
+//!
+//! To pass a packet on is to put the number of its slot into a ring. Nobody holds a packet for want of room: a relay whose ring
+//! is full loses it, which counts, so that no circle of full rings can stand still (specs/live.md §2).
+
+use super::clock::Clock;
+use super::fidelity::Meter;
+use super::payload::{self, STAMP};
+use super::pool::{FreeList, Slots};
+use super::ring::{Entry, Producer};
+use super::shared::Words;
+use raddle_core::{
+    Bytes, Decoders, DropReason, Duration, HeaderInfo, LinkId, LinkStats, Node, NodeId, Observer, Packet,
+    PortId, PortState, Ports, Report, Runtime, Signal, Time, Totals,
+};
+use raddle_topology::Topology;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+/// Bytes that a relay reads of a packet, if the header is in them.
+const FRONT: usize = 128;
+
+/// Where a node is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) id: NodeId,
+    /// Its ports' states and links begin here.
+    pub(super) first_link: usize,
+    pub(super) ports: usize,
+}
+
+impl Place {
+    fn link(self, port: PortId) -> usize {
+        self.first_link + port.index()
+    }
+}
+
+/// A packet inside a node, and the slot that holds its bytes, unless the node has just made it.
+pub(super) struct Inside {
+    packet: Packet,
+    slot: Option<Held>,
+}
+
+/// A slot, and how many bytes of it are a packet.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    slot: u32,
+    len: u32,
+}
+
+/// The sending end of a link.
+pub(super) struct Outgoing {
+    pub(super) ring: Producer<Words>,
+    pub(super) delay: Duration,
+}
+
+/// What is at the nodes of one polling thread.
+pub(super) struct Fabric<O> {
+    pub(super) clock: Clock,
+    /// When what a node deals with was to happen, or has happened if that is long ago.
+    pub(super) now: Time,
+    pub(super) topology: Arc<Topology>,
+    /// By [`LinkId`], as the next two.
+    pub(super) ports: Vec<PortState>,
+    pub(super) stats: Vec<LinkStats>,
+    pub(super) out: Vec<Option<Outgoing>>,
+    pub(super) slots: Slots,
+    pub(super) free: FreeList,
+    pub(super) decoders: Decoders,
+    /// Bytes of the packet at hand.
+    pub(super) buffer: Vec<u8>,
+    pub(super) wakes: BinaryHeap<Reverse<(Time, NodeId)>>,
+    pub(super) ticks: BinaryHeap<Reverse<(Time, NodeId)>>,
+    pub(super) totals: Totals,
+    pub(super) observer: O,
+    pub(super) meter: Meter,
+    /// Whether all bytes of payloads are written and checked, and not the first ones alone.
+    pub(super) fills: bool,
+    /// Packets whose bytes were read or written whole by a relay.
+    pub(super) copies: u64,
+    /// Packets in rings.
+    pub(super) under_way: u64,
+}
+
+impl<O: Observer> Fabric<O> {
+    /// The packet in a slot, which is so many bytes long: by its first bytes if they say it all.
+    pub(super) fn read(&mut self, entry: Entry) -> Result<Packet, raddle_wire::Error> {
+        let len = entry.len as usize;
+        let mut front = [0; FRONT];
+        let front = &mut front[..len.min(FRONT)];
+        self.slots.read(entry.slot, front);
+        if let Some(packet) = Packet::decode_front(front, entry.len, &self.decoders) {
+            return Ok(packet);
+        }
+        self.copies += u64::from(len > FRONT);
+        self.buffer.resize(len, 0);
+        self.slots.read(entry.slot, &mut self.buffer);
+        Packet::decode(&self.buffer, &self.decoders)
+    }
+
+    /// Gives a slot back.
+    pub(super) fn free(&mut self, slot: u32) {
+        let is_own = self.free.give_back(slot);
+        debug_assert!(is_own, "slot {slot} was in use");
+    }
+
+    /// Writes a packet into its slot: of one that came, whose bytes are there, what a relay may have changed; of one that its
+    /// node has made, all.
+    fn write(&mut self, slot: u32, packet: &Packet, came: Option<Held>) {
+        self.buffer.clear();
+        let stands_alone = !packet.header.covers_payload() && packet.header.trailer_len() == 0;
+        match (came, packet.range()) {
+            (Some(held), _) if stands_alone && held.len == packet.size => {
+                packet.encode_front(&mut self.buffer);
+            }
+            (None, Some(range)) if stands_alone => {
+                packet.encode_front(&mut self.buffer);
+                let len = packet.header.payload_len();
+                payload::append(&range, if self.fills { len } else { len.min(STAMP) }, &mut self.buffer);
+            }
+            (None, _) => packet.encode(&mut self.buffer),
+            (Some(held), _) => {
+                self.copies += 1;
+                let mut before = vec![0; held.len as usize];
+                self.slots.read(slot, &mut before);
+                let Ok((_, body)) = Packet::decode_with(&before, &self.decoders) else { return };
+                if packet.encode_with(&before[body], &mut self.buffer).is_err() {
+                    return;
+                }
+            }
+        }
+        self.slots.write(slot, &self.buffer);
+    }
+
+    /// Whether the payload of a packet in a slot is its sender's.
+    fn is_payload_right(&mut self, slot: u32, packet: &Packet) -> bool {
+        let Some(range) = packet.range() else { return true };
+        if packet.header.covers_payload() {
+            return true; // the checksum has said so
+        }
+        let payload = packet.header.payload_len();
+        let begin = packet.shim.wire_len() + packet.header.wire_len();
+        let checked = if self.fills { payload } else { payload.min(STAMP) };
+        self.buffer.resize(begin + checked, 0);
+        self.slots.read(slot, &mut self.buffer);
+        payload::is_right(&range, &self.buffer[begin..])
+    }
+
+    /// Loses a packet for which there is no room. One of the node's own takes its time on the link all the same: its source is
+    /// held back by its own port, and does not send for ever at one instant.
+    fn refuse(
+        &mut self,
+        node: &mut Node<Self>,
+        inside: Inside,
+        arrival: Option<PortId>,
+        out: PortId,
+    ) -> bool {
+        if arrival.is_none() {
+            let link = node.place().link(out);
+            let time = self.serialisation(link, inside.packet.size);
+            let sent = self.ports[link].free_at(self.now).max(self.now) + time;
+            self.ports[link].set_drains_at(sent);
+        }
+        node.lose(self, inside, arrival, Some(out), DropReason::QueueFull)
+    }
+
+    /// How long a packet takes on a link, without its delay.
+    pub(super) fn serialisation(&self, link: usize, bytes: u32) -> Duration {
+        let bytes = self.topology.link_layer().on_wire(bytes);
+        self.ports[link].rate.time_for(Bytes(bytes.into()))
+    }
+}
+
+impl<O: Observer> Runtime for Fabric<O> {
+    type Place = Place;
+    type Slot = Inside;
+
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn totals(&mut self) -> &mut Totals {
+        &mut self.totals
+    }
+
+    fn ports(&self, place: &Place) -> Ports<'_> {
+        Ports(&self.ports[place.first_link..place.first_link + place.ports])
+    }
+
+    fn packet<'a>(&'a mut self, place: &Place, inside: &'a mut Inside) -> (&'a mut Packet, Ports<'a>) {
+        (&mut inside.packet, self.ports(place))
+    }
+
+    fn insert(&mut self, packet: Packet) -> Inside {
+        Inside { packet, slot: None }
+    }
+
+    fn remove(&mut self, inside: Inside) -> Packet {
+        if let Some(held) = inside.slot {
+            self.free(held.slot);
+        }
+        inside.packet
+    }
+
+    fn whole(&mut self, _: &Place, inside: Inside, _: Option<PortId>) -> Option<Inside> {
+        if let Some(held) = inside.slot
+            && !self.is_payload_right(held.slot, &inside.packet)
+        {
+            self.meter.wrong_payloads += 1;
+        }
+        Some(inside)
+    }
+
+    fn enqueue(
+        &mut self,
+        node: &mut Node<Self>,
+        inside: Inside,
+        arrival: Option<PortId>,
+        out: PortId,
+    ) -> bool {
+        let place = *node.place();
+        let link = place.link(out);
+        if out.index() >= place.ports || !self.ports[link].up {
+            return node.lose(self, inside, arrival, Some(out), DropReason::LinkDown);
+        }
+        let Some(outgoing) = &mut self.out[link] else {
+            return node.lose(self, inside, arrival, Some(out), DropReason::LinkDown);
+        };
+        match outgoing.ring.room() {
+            Ok(0) => return self.refuse(node, inside, arrival, out),
+            Ok(_) => {}
+            Err(_) => {
+                self.ports[link].up = false;
+                return node.lose(self, inside, arrival, Some(out), DropReason::LinkDown);
+            }
+        }
+        let Some(slot) = inside.slot.map(|held| held.slot).or_else(|| self.free.take()) else {
+            return self.refuse(node, inside, arrival, out);
+        };
+        let packet = &inside.packet;
+        self.write(slot, packet, inside.slot);
+        let time = self.serialisation(link, packet.size);
+        let sent = self.ports[link].free_at(self.now).max(self.now) + time;
+        self.ports[link].set_drains_at(sent);
+        let kind = packet.kind();
+        self.stats[link].count(kind, packet.size);
+        self.totals.count_forwarded(kind, packet.size);
+        if O::FORWARDED {
+            self.observer.forwarded(self.now, sent, LinkId::of(link), packet);
+        }
+        let len = packet.size;
+        if let Some(outgoing) = &mut self.out[link] {
+            let due = (sent + outgoing.delay).as_ps();
+            let pushed = outgoing.ring.push(Entry { due, slot, len });
+            debug_assert_eq!(pushed, Ok(true), "there was room");
+            self.under_way += 1;
+        }
+        false
+    }
+
+    fn lost(&mut self, place: &Place, out: Option<PortId>, packet: &Packet, why: DropReason) {
+        if let Some(out) = out.filter(|out| out.index() < place.ports) {
+            self.stats[place.link(out)].drops += 1;
+        }
+        self.observer.dropped(self.now, place.id, out, packet, why);
+    }
+
+    fn reported(&mut self, place: &Place, report: Report) {
+        self.observer.report(self.now, place.id, report);
+    }
+
+    fn wake_at(&mut self, place: &Place, at: Time) {
+        self.wakes.push(Reverse((at, place.id)));
+    }
+
+    fn tick_at(&mut self, place: &Place, at: Time) {
+        self.ticks.push(Reverse((at, place.id)));
+    }
+
+    fn signal(&mut self, place: &Place, port: PortId, _: Signal) {
+        panic!("the forwarder of node {} answers at port {}: signals have no bytes", place.id, port.0);
+    }
+}
+
+impl Inside {
+    /// A packet that came in a slot.
+    pub(super) fn arrived(packet: Packet, entry: Entry) -> Self {
+        Self { packet, slot: Some(Held { slot: entry.slot, len: entry.len }) }
+    }
+}

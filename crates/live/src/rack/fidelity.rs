@@ -1,0 +1,208 @@
+//! How faithful a live run is: how late packets were, what the machine took away, and what that means (specs/live.md §3).
+
+use hdrhistogram::Histogram;
+use raddle_core::Duration;
+use std::fmt;
+
+/// What is counted while a run goes on. Bounded memory, whatever the run's length.
+#[derive(Debug)]
+pub(super) struct Meter {
+    /// How long after its due time each packet was dealt with, in ns of real time.
+    lateness: Histogram<u64>,
+    /// Packets that came so late that the clock, not their due time, counted from there on.
+    slips: u64,
+    /// Rounds of the polling thread that took longer than [`GAP`].
+    gaps: u64,
+    longest_gap_ns: u64,
+    /// Payloads that were not what their sender wrote.
+    pub(super) wrong_payloads: u64,
+    steal: Option<Steal>,
+}
+
+/// A round of the polling thread that takes longer than this, in ns, is a gap.
+const GAP: u64 = 10_000;
+
+/// Latenesses are told apart up to a second.
+const LONGEST_NS: u64 = 1_000_000_000;
+
+impl Meter {
+    /// At the begin of a run.
+    pub(super) fn new() -> Self {
+        let lateness = Histogram::new_with_max(LONGEST_NS, 3).expect("bounds that fit");
+        Self { lateness, slips: 0, gaps: 0, longest_gap_ns: 0, wrong_payloads: 0, steal: Steal::now() }
+    }
+
+    /// A packet was dealt with so many ns after its due time.
+    #[inline]
+    pub(super) fn late(&mut self, ns: u64) {
+        self.lateness.saturating_record(ns);
+    }
+
+    /// A packet was so late that the clock counts.
+    #[inline]
+    pub(super) fn slipped(&mut self) {
+        self.slips += 1;
+    }
+
+    /// The polling thread went round in so many ns.
+    #[inline]
+    pub(super) fn round(&mut self, ns: u64) {
+        if ns > GAP {
+            self.gaps += 1;
+            self.longest_gap_ns = self.longest_gap_ns.max(ns);
+        }
+    }
+
+    /// What the run amounts to: on links on which a packet takes `packet_time` at most, of virtual time that runs
+    /// `dilation` times slower than the clock.
+    pub(super) fn report(&self, packet_time: Duration, dilation: u64, copies: u64) -> Fidelity {
+        let hops = self.lateness.len();
+        let at = |quantile| Duration::from_ns(self.lateness.value_at_quantile(quantile));
+        let [p50, p99, p999] = [0.5, 0.99, 0.999].map(at);
+        let steal = self.steal.zip(Steal::now()).map(|(before, after)| before.share_until(after));
+        let allowed = packet_time.as_ps().saturating_mul(4 * dilation).max(1);
+        let slips = if hops == 0 { 0.0 } else { self.slips as f64 / hops as f64 };
+        let verdict = if steal.is_some_and(|share| share > MOST_STEAL) {
+            Verdict::TooBusy
+        } else if p99.as_ps() > allowed || slips > MOST_SLIPS {
+            let late = p99.max(if slips > MOST_SLIPS { p999 } else { p99 });
+            let needed = late.as_ps().div_ceil(packet_time.as_ps().saturating_mul(4).max(1));
+            Verdict::DilateTo(needed.max(dilation + 1))
+        } else {
+            Verdict::Faithful
+        };
+        Fidelity {
+            hops,
+            lateness: [p50, p99, p999],
+            slips: self.slips,
+            gaps: self.gaps,
+            longest_gap: Duration::from_ns(self.longest_gap_ns),
+            steal,
+            copies,
+            wrong_payloads: self.wrong_payloads,
+            dilation,
+            verdict,
+        }
+    }
+}
+
+const MOST_STEAL: f64 = 0.01;
+const MOST_SLIPS: f64 = 0.001;
+
+/// How faithful a run was.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fidelity {
+    /// Packets that crossed a link.
+    pub hops: u64,
+    /// How long after their due times packets were dealt with, in real time: p50, p99, p99.9.
+    pub lateness: [Duration; 3],
+    /// Packets that came so late that the clock, not their due time, counted from there on.
+    pub slips: u64,
+    /// Times at which the polling thread was away for more than 10 us.
+    pub gaps: u64,
+    /// The longest of these.
+    pub longest_gap: Duration,
+    /// Share of the machine's time that other machines took, if the system tells.
+    pub steal: Option<f64>,
+    /// Packets whose bytes were copied on the way.
+    pub copies: u64,
+    /// Payloads that were not what their sender wrote.
+    pub wrong_payloads: u64,
+    /// Real time over virtual time.
+    pub dilation: u64,
+    /// What that means.
+    pub verdict: Verdict,
+}
+
+impl fmt::Display for Fidelity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [p50, p99, p999] = self.lateness;
+        writeln!(f, "fidelity     {} at {} times real time", self.verdict, self.dilation)?;
+        writeln!(
+            f,
+            "             late by {p50} (p50), {p99} (p99), {p999} (p99.9) of real time; {} of {} packets slipped",
+            self.slips, self.hops
+        )?;
+        write!(f, "             {} gaps, the longest {}; ", self.gaps, self.longest_gap)?;
+        match self.steal {
+            Some(share) => write!(f, "{:.2}% of the processors' time stolen; ", share * 100.0)?,
+            None => write!(f, "the system does not tell what is stolen; ")?,
+        }
+        write!(f, "{} packets copied, {} payloads wrong", self.copies, self.wrong_payloads)
+    }
+}
+
+/// Whether a live run's results are those of the fabric that it is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// They are: p99 of lateness is within four packet times, and at most 0.1% of packets slipped.
+    Faithful,
+    /// They would be if virtual time ran so many times slower than the clock.
+    DilateTo(u64),
+    /// Other machines took more than 1% of this one's time.
+    TooBusy,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Faithful => f.write_str("faithful"),
+            Self::DilateTo(factor) => write!(f, "dilate to {factor}"),
+            Self::TooBusy => f.write_str("machine too busy"),
+        }
+    }
+}
+
+/// The processors' time so far, in ticks: all of it, and what other machines took.
+#[derive(Debug, Clone, Copy)]
+struct Steal {
+    all: u64,
+    stolen: u64,
+}
+
+impl Steal {
+    fn now() -> Option<Self> {
+        Self::of(&std::fs::read_to_string("/proc/stat").ok()?)
+    }
+
+    /// By the first line of /proc/stat (proc(5)): user, nice, system, idle, iowait, irq, softirq, steal; guests' time is
+    /// part of the users'.
+    fn of(stat: &str) -> Option<Self> {
+        let line = stat.lines().next()?.strip_prefix("cpu ")?;
+        let ticks: Vec<u64> = line.split_whitespace().take(8).map_while(|word| word.parse().ok()).collect();
+        Some(Self { all: ticks.iter().sum(), stolen: *ticks.get(7)? })
+    }
+
+    fn share_until(self, later: Self) -> f64 {
+        match later.all.saturating_sub(self.all) {
+            0 => 0.0,
+            all => later.stolen.saturating_sub(self.stolen) as f64 / all as f64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_of_other_machines_is_read() {
+        let before = Steal::of("cpu  100 0 100 800 0 0 0 0 5 0\ncpu0 1").expect("a line of /proc/stat");
+        let after = Steal::of("cpu  150 0 150 890 0 0 0 10 9 0").expect("a line of /proc/stat");
+        assert!((before.share_until(after) - 0.05).abs() < 1e-12);
+        assert!(Steal::of("intr 1").is_none() && Steal::of("cpu  1 2").is_none());
+    }
+
+    #[test]
+    fn late_packets_ask_for_slower_time() {
+        let packet_time = Duration::from_us(10);
+        let mut meter = Meter::new();
+        meter.steal = None;
+        (0..100_000).for_each(|_| meter.late(1_000));
+        assert_eq!(meter.report(packet_time, 1, 0).verdict, Verdict::Faithful);
+        (0..2_000).for_each(|_| meter.late(100_000));
+        // 100 us are four packets of 10 us if time runs 2.5 times slower.
+        assert_eq!(meter.report(packet_time, 1, 0).verdict, Verdict::DilateTo(3));
+        assert_eq!(meter.report(packet_time, 3, 0).verdict, Verdict::Faithful);
+    }
+}

@@ -1,0 +1,148 @@
+//! Slots of packets in shared memory, and who may use which.
+//!
+//! A slot has one holder at a time: whoever took it from the free list, then whoever gets its number from a ring. Nobody
+//! copies a packet that is only passed on. Freed slots are used again last in, first out, so that the memory in use stays in
+//! the cache (specs/live.md §2).
+
+use super::shared::{WORD, Words};
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
+/// All slots of a machine.
+#[derive(Debug, Clone)]
+pub(crate) struct Slots {
+    words: Words,
+    words_of_slot: usize,
+    count: u32,
+}
+
+/// Words of memory for so many slots of packets of at most so many bytes.
+pub(crate) const fn words(count: u32, packet_bytes: usize) -> usize {
+    count as usize * words_of_slot(packet_bytes)
+}
+
+const fn words_of_slot(packet_bytes: usize) -> usize {
+    packet_bytes.div_ceil(LINE) * LINE / WORD
+}
+
+impl Slots {
+    /// The slots in these words, for packets of at most so many bytes.
+    pub(crate) fn new(words: Words, packet_bytes: usize) -> Self {
+        let words_of_slot = words_of_slot(packet_bytes);
+        let count = u32::try_from(words.len() / words_of_slot).expect("slots have numbers of 32 bits");
+        Self { words, words_of_slot, count }
+    }
+
+    /// How many there are.
+    pub(crate) const fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Bytes that a slot holds.
+    pub(crate) const fn bytes(&self) -> usize {
+        self.words_of_slot * WORD
+    }
+
+    fn first(&self, slot: u32) -> usize {
+        slot as usize * self.words_of_slot
+    }
+
+    /// Reads the bytes of a slot from its begin on. The slot's number and the length must be in range.
+    #[inline]
+    pub(crate) fn read(&self, slot: u32, into: &mut [u8]) {
+        let first = self.first(slot);
+        let words = &self.words[first..first + self.words_of_slot];
+        for (bytes, word) in into.chunks_mut(WORD).zip(words) {
+            bytes.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes()[..bytes.len()]);
+        }
+    }
+
+    /// Writes bytes to the begin of a slot; what follows them stays.
+    #[inline]
+    pub(crate) fn write(&self, slot: u32, bytes: &[u8]) {
+        let first = self.first(slot);
+        let words = &self.words[first..first + self.words_of_slot];
+        for (bytes, word) in bytes.chunks(WORD).zip(words) {
+            let mut whole = word.load(Ordering::Relaxed).to_le_bytes();
+            whole[..bytes.len()].copy_from_slice(bytes);
+            word.store(u64::from_le_bytes(whole), Ordering::Relaxed);
+        }
+    }
+}
+
+/// The slots that nobody uses, of those that a thread owns.
+#[derive(Debug)]
+pub(crate) struct FreeList {
+    own: Range<u32>,
+    free: Vec<u32>,
+    /// By slot of `own`, whether it is free: a number that comes back twice is not believed.
+    is_free: Vec<bool>,
+}
+
+impl FreeList {
+    /// All of these.
+    pub(crate) fn new(own: Range<u32>) -> Self {
+        Self { free: own.clone().rev().collect(), is_free: vec![true; own.len()], own }
+    }
+
+    /// A free slot.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Option<u32> {
+        let slot = self.free.pop()?;
+        self.is_free[(slot - self.own.start) as usize] = false;
+        Some(slot)
+    }
+
+    /// Gives a slot back. Returns false if it is none of these, or is free already.
+    #[inline]
+    pub(crate) fn give_back(&mut self, slot: u32) -> bool {
+        let Some(is_free) =
+            slot.checked_sub(self.own.start).and_then(|place| self.is_free.get_mut(place as usize))
+        else {
+            return false;
+        };
+        if *is_free {
+            return false;
+        }
+        *is_free = true;
+        self.free.push(slot);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::shared::Region;
+    use super::*;
+
+    #[test]
+    fn bytes_are_read_as_they_were_written() {
+        let region = Region::new(words(3, 100)).expect("memory");
+        let slots = Slots::new(region.words(0..words(3, 100)), 100);
+        assert_eq!((slots.count(), slots.bytes()), (3, 128));
+        let packet: Vec<u8> = (0..100).collect();
+        slots.write(1, &packet);
+        slots.write(1, &[200, 201, 202]);
+        let mut read = [0; 100];
+        slots.read(1, &mut read);
+        assert_eq!(read[..3], [200, 201, 202]);
+        assert_eq!(read[3..], packet[3..]);
+        let mut beside = [0; 100];
+        slots.read(0, &mut beside);
+        assert_eq!(beside, [0; 100], "the neighbours are as they were");
+    }
+
+    #[test]
+    fn the_slot_that_was_used_last_is_used_next() {
+        let mut free = FreeList::new(10..13);
+        let taken: Vec<_> = std::iter::from_fn(|| free.take()).collect();
+        assert_eq!(taken, [10, 11, 12]);
+        assert!(free.give_back(11));
+        assert!(!free.give_back(11), "twice");
+        assert!(!free.give_back(9) && !free.give_back(13), "another thread's");
+        assert_eq!((free.take(), free.take()), (Some(11), None));
+    }
+}

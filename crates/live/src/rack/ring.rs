@@ -1,0 +1,140 @@
+//! A ring of packets from one producer to one consumer, in memory that both share and neither trusts.
+//!
+//! ```text
+//! word 0         8          16
+//!      consumed  produced   entry 0    entry 1  …
+//! ```
+//!
+//! An entry is two words: when the packet is due at the consumer, and its slot and length. `produced` and `consumed` count
+//! entries since the ring was made; each has a cache line of its own. Each side keeps what it has last read of the other's
+//! count, and looks again only when that is used up: in a burst, one cache line crosses between cores for every four
+//! packets. A count that cannot be, because whoever shares the memory wrote it, is [`Broken`].
+
+use super::sync::{AtomicU64, Ordering};
+use std::ops::Deref;
+
+const CONSUMED: usize = 0;
+const PRODUCED: usize = 8;
+const ENTRIES: usize = 16;
+const WORDS_OF_ENTRY: usize = 2;
+
+/// A packet on its way over a ring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// When it is due at the consumer, in ps of virtual time.
+    pub(crate) due: u64,
+    /// The slot that holds it.
+    pub(crate) slot: u32,
+    /// Its bytes.
+    pub(crate) len: u32,
+}
+
+/// The other side has written a count that cannot be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the other end of a ring has written a count that cannot be")]
+pub(crate) struct Broken;
+
+/// Words of memory for a ring of so many entries, which is a power of two.
+pub(crate) const fn words(capacity: usize) -> usize {
+    ENTRIES + capacity * WORDS_OF_ENTRY
+}
+
+fn capacity(words: &[AtomicU64]) -> u64 {
+    let capacity = (words.len() - ENTRIES) / WORDS_OF_ENTRY;
+    assert!(capacity.is_power_of_two(), "a ring has a power of two of entries");
+    capacity as u64
+}
+
+fn place(count: u64, capacity: u64) -> usize {
+    ENTRIES + (count & (capacity - 1)) as usize * WORDS_OF_ENTRY
+}
+
+/// The end that puts packets in.
+#[derive(Debug)]
+pub(crate) struct Producer<W> {
+    words: W,
+    capacity: u64,
+    produced: u64,
+    /// What the consumer had taken when this was last looked at.
+    consumed: u64,
+}
+
+impl<W: Deref<Target = [AtomicU64]>> Producer<W> {
+    /// The producer of an empty ring in these words, all zero.
+    pub(crate) fn new(words: W) -> Self {
+        Self { capacity: capacity(&words), words, produced: 0, consumed: 0 }
+    }
+
+    /// Entries that the ring has room for, at least.
+    #[inline]
+    pub(crate) fn room(&mut self) -> Result<u64, Broken> {
+        let room = self.capacity - (self.produced - self.consumed);
+        if room > self.capacity / 2 {
+            return Ok(room);
+        }
+        let consumed = self.words[CONSUMED].load(Ordering::Acquire);
+        if consumed < self.consumed || consumed > self.produced {
+            return Err(Broken);
+        }
+        self.consumed = consumed;
+        Ok(self.capacity - (self.produced - consumed))
+    }
+
+    /// Puts a packet in. Returns whether there was room.
+    #[inline]
+    pub(crate) fn push(&mut self, entry: Entry) -> Result<bool, Broken> {
+        if self.produced - self.consumed == self.capacity && self.room()? == 0 {
+            return Ok(false);
+        }
+        let at = place(self.produced, self.capacity);
+        self.words[at].store(entry.due, Ordering::Relaxed);
+        self.words[at + 1].store(u64::from(entry.len) << 32 | u64::from(entry.slot), Ordering::Relaxed);
+        self.produced += 1;
+        self.words[PRODUCED].store(self.produced, Ordering::Release);
+        Ok(true)
+    }
+}
+
+/// The end that takes packets out.
+#[derive(Debug)]
+pub(crate) struct Consumer<W> {
+    words: W,
+    capacity: u64,
+    consumed: u64,
+    /// What the producer had put in when this was last looked at.
+    produced: u64,
+}
+
+impl<W: Deref<Target = [AtomicU64]>> Consumer<W> {
+    /// The consumer of an empty ring in these words, all zero.
+    pub(crate) fn new(words: W) -> Self {
+        Self { capacity: capacity(&words), words, consumed: 0, produced: 0 }
+    }
+
+    /// The first packet in the ring.
+    #[inline]
+    pub(crate) fn peek(&mut self) -> Result<Option<Entry>, Broken> {
+        if self.consumed == self.produced {
+            let produced = self.words[PRODUCED].load(Ordering::Acquire);
+            if produced < self.produced || produced - self.consumed > self.capacity {
+                return Err(Broken);
+            }
+            if produced == self.produced {
+                return Ok(None);
+            }
+            self.produced = produced;
+        }
+        let at = place(self.consumed, self.capacity);
+        let due = self.words[at].load(Ordering::Relaxed);
+        let packet = self.words[at + 1].load(Ordering::Relaxed);
+        Ok(Some(Entry { due, slot: packet as u32, len: (packet >> 32) as u32 }))
+    }
+
+    /// Takes out the packet that was [looked at](Self::peek).
+    #[inline]
+    pub(crate) fn take(&mut self) {
+        debug_assert!(self.consumed < self.produced, "a packet was looked at");
+        self.consumed += 1;
+        self.words[CONSUMED].store(self.consumed, Ordering::Release);
+    }
+}

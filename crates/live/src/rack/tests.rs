@@ -1,0 +1,80 @@
+use super::*;
+use raddle_core::{Bytes, FlowId, Report, Stream};
+use raddle_schemes::parameter::Settings;
+use raddle_schemes::scheme::Plan;
+use raddle_testkit::registry;
+use raddle_topology::builders;
+
+#[derive(Default)]
+struct Heard {
+    delivered: usize,
+    closed: usize,
+}
+
+impl Observer for Heard {
+    fn report(&mut self, _: Time, _: NodeId, report: Report) {
+        self.delivered += usize::from(matches!(report, Report::Delivered { .. }));
+        self.closed += usize::from(matches!(report, Report::Closed { .. }));
+    }
+}
+
+fn flows(nodes: u64, count: u32, bytes: u64) -> Vec<Flow> {
+    let mut random = Stream::new(1, 0, "flows");
+    let flow = |id: u32| {
+        let src = random.below(nodes);
+        let dst = (src + 1 + random.below(nodes - 1)) % nodes;
+        let start = Time::ZERO + Duration::from_us(20) * u64::from(id);
+        Flow::new(FlowId(id), NodeId(src as u32), NodeId(dst as u32), Bytes(bytes), start)
+    };
+    (0..count).map(flow).collect()
+}
+
+fn rack(name: &str, routing: &str, flows: Vec<Flow>, config: Config) -> Rack<Heard> {
+    let topology = builders::torus(&[4, 4], Rate::from_gbps(5), Duration::from_ns(100));
+    let topology = Arc::new(topology.expect("a 4x4 torus"));
+    let scheme = registry().transport(name).expect("built in");
+    let settings = Settings::defaults(scheme.info.parameters);
+    let plan = Plan::new(&topology, routing, &settings, 1);
+    let mut parts =
+        registry().build(scheme, &plan, &registry().routing_defaults(routing)).expect("it fits the torus");
+    Rack::new(&topology, |id| (parts.node)(id), flows, config, Heard::default()).expect("memory")
+}
+
+/// Ends whatever the machine does: flows that meet real time are late, not lost.
+#[test]
+fn every_flow_arrives_whole() {
+    for (scheme, routing) in [("r2c2", "rps"), ("tcp-newreno", "ecmp")] {
+        for dilation in [1, 20] {
+            let limit = Some(Time::ZERO + Duration::from_ms(2_000));
+            let config = Config { dilation, time_limit: limit, ..Config::default() };
+            let mut rack = rack(scheme, routing, flows(16, 100, 60_000), config);
+            assert!(rack.run(|_| ControlFlow::Continue(())), "{scheme} at {dilation}");
+            assert_eq!(rack.observer().delivered, 100, "{scheme} at {dilation}");
+            assert_eq!(rack.totals().dropped, 0);
+            let fidelity = rack.fidelity();
+            assert_eq!((fidelity.wrong_payloads, fidelity.hops), (0, rack.totals().packet_hops));
+        }
+    }
+}
+
+/// R2C2's relays touch the front of a packet alone.
+#[test]
+fn relays_copy_nothing() {
+    let limit = Some(Time::ZERO + Duration::from_ms(2_000));
+    let config = Config { time_limit: limit, ..Config::default() };
+    let mut rack = rack("r2c2", "rps", flows(16, 20, 60_000), config);
+    assert!(rack.run(|_| ControlFlow::Continue(())));
+    assert_eq!(rack.fidelity().copies, 0);
+    assert!(rack.totals().packet_hops > 1_000);
+}
+
+#[test]
+fn a_rack_without_slots_loses_and_counts() {
+    let limit = Some(Time::ZERO + Duration::from_ms(20));
+    let config = Config { slots: 8, time_limit: limit, ..Config::default() };
+    let mut rack = rack("r2c2", "rps", flows(16, 50, 60_000), config);
+    rack.run(|_| ControlFlow::Continue(()));
+    let totals = rack.totals();
+    assert!(totals.drops.queue_full > 0);
+    assert_eq!(totals.sent, totals.delivered + totals.dropped + rack.fabric.under_way);
+}

@@ -1,0 +1,72 @@
+//! The ring's source, compiled with loom's atomics and run through the interleavings of its two ends: packets come out whole,
+//! once, and in order, and a full ring refuses.
+
+#[path = "../src/rack/ring.rs"]
+mod ring;
+
+mod sync {
+    pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
+}
+
+use loom::sync::Arc;
+use loom::thread;
+use ring::{Consumer, Entry, Producer, words};
+use std::ops::Deref;
+use sync::AtomicU64;
+
+#[derive(Clone)]
+struct Shared(Arc<Vec<AtomicU64>>);
+
+impl Deref for Shared {
+    type Target = [AtomicU64];
+    fn deref(&self) -> &[AtomicU64] {
+        &self.0
+    }
+}
+
+fn entry(number: u32) -> Entry {
+    Entry { due: u64::from(number) * 10, slot: number, len: number + 100 }
+}
+
+fn check(capacity: usize, packets: u32) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(move || {
+        let memory = Shared(Arc::new((0..words(capacity)).map(|_| AtomicU64::new(0)).collect()));
+        let mut producer = Producer::new(memory.clone());
+        let producing = thread::spawn(move || {
+            let mut next = 0;
+            while next < packets {
+                if producer.push(entry(next)).expect("an honest consumer") {
+                    next += 1;
+                } else {
+                    thread::yield_now();
+                }
+            }
+        });
+        let mut consumer = Consumer::new(memory);
+        let mut next = 0;
+        while next < packets {
+            match consumer.peek().expect("an honest producer") {
+                Some(found) => {
+                    assert_eq!(found, entry(next));
+                    consumer.take();
+                    next += 1;
+                }
+                None => thread::yield_now(),
+            }
+        }
+        producing.join().expect("no panic");
+    });
+}
+
+#[test]
+fn packets_come_out_in_order() {
+    check(4, 3);
+}
+
+#[test]
+fn a_full_ring_refuses_until_there_is_room() {
+    check(1, 3);
+    check(2, 4);
+}
