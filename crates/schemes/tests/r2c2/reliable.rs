@@ -3,8 +3,8 @@
 use crate::rack::{Rack, assert_converged, flow, rack_under, random_flows, rate, torus, us};
 use proptest::prelude::{Just, ProptestConfig, any, prop_oneof, proptest};
 use raddle_core::{
-    Duration, Flow, FlowKey, Header, Host as _, Input, LinkErrors, LinkId, NodeId, Output, Packet, PortId,
-    Ports, Report, Time,
+    Bytes, Duration, Flow, FlowId, FlowKey, Header, Host as _, Input, LinkErrors, LinkId, NodeId, Output,
+    Packet, PortId, PortState, Ports, Rate, Report, Time,
 };
 use raddle_packet_sim::{Change, Config, Threads};
 use raddle_schemes::transport::r2c2::{Fabric, Params, R2c2Node};
@@ -247,6 +247,45 @@ fn a_packet_that_took_a_wrong_turn_is_not_acknowledged() {
     let Output::Send { packet, port: None } = answer(1) else { panic!("an answer") };
     let Header::R2c2Acknowledgement(ack) = packet.header else { panic!("an acknowledgement") };
     assert_eq!((packet.dst(), ack.next, ack.packets().collect::<Vec<_>>()), (NodeId(5), 0, vec![1]));
+}
+
+/// What a node sends of data up to a time, by what it wants: number, bytes, and whether the flow ends with it.
+fn data_sent(node: &mut R2c2Node, from: Time, until: Time) -> Vec<(u32, u16, bool)> {
+    let ports = [PortState::idle(Rate::from_gbps(10)); 4];
+    let (mut now, mut data) = (from, Vec::new());
+    while now <= until {
+        match node.poll(now, &Ports(&ports)) {
+            Output::Send { packet: Packet { header: Header::R2c2Data(packet), .. }, .. } => {
+                data.push((packet.seq, packet.plen, packet.flags & FLAG_LAST != 0));
+            }
+            Output::WakeAt(at) => now = at,
+            Output::Idle => break,
+            Output::Send { .. } | Output::Report(_) => {}
+        }
+    }
+    data
+}
+
+#[test]
+fn a_stream_grows_and_ends_while_its_destination_is_cut_off() {
+    let topology = torus(&[4, 4]);
+    let fabric = Fabric::new(&topology, Params { streams: true, ..RELIABLE() });
+    let mut node = R2c2Node::new(&fabric, NodeId(1), 1);
+    assert!(node.carries_streams());
+    let [cut_off, whole] = [false, true].map(|up| {
+        (0..4).flat_map(|port| duplex(&topology, 6, port)).map(move |link| (link, up)).collect::<Vec<_>>()
+    });
+    let id = FlowId(3);
+    let append = |bytes| Input::Append { flow: id, bytes: Bytes(bytes) };
+    cut_off.into_iter().for_each(|(link, up)| node.handle(us(1), Input::Link { link, up }));
+    assert_eq!(data_sent(&mut node, us(1), us(2)), []);
+    node.handle(us(3), Input::Flow(&Flow::stream(id, NodeId(1), NodeId(6), us(3))));
+    for input in [append(1_900), append(0), append(100), Input::Close { flow: id }, append(7)] {
+        node.handle(us(4), input);
+    }
+    assert_eq!(data_sent(&mut node, us(4), us(50)), [], "there is no way");
+    whole.into_iter().for_each(|(link, up)| node.handle(us(60), Input::Link { link, up }));
+    assert_eq!(data_sent(&mut node, us(60), us(80)), [(0, 1_500, false), (1, 500, true)]);
 }
 
 proptest! {
