@@ -376,7 +376,7 @@ fn cores() -> usize {
 
 /// What this machine can run.
 fn doctor() -> (String, Value) {
-    let engines = ["packet", "flow", "lockstep"];
+    let engines = ["packet", "flow", "lockstep", "live"];
     let text = format!(
         "raddle   {}\ncores    {}\nengines  {}: all run anywhere, without privileges",
         raddle_lab::VERSION,

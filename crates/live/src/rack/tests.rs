@@ -40,13 +40,21 @@ fn rack(name: &str, routing: &str, flows: Vec<Flow>, config: Config) -> Rack<Hea
     Rack::new(&topology, |id| (parts.node)(id), flows, config, Heard::default()).expect("memory")
 }
 
+/// Room for all packets of these tests on one link, however long the machine lets them wait.
+const ROOMY: usize = 1 << 13;
+
+/// When a test gives up: after 20 s of real time.
+fn patience(dilation: u32) -> Time {
+    Time::ZERO + Duration::from_ms(20_000 / u64::from(dilation))
+}
+
 /// Ends whatever the machine does: flows that meet real time are late, not lost.
 #[test]
 fn every_flow_arrives_whole() {
     for (scheme, routing) in [("r2c2", "rps"), ("tcp-newreno", "ecmp")] {
         for dilation in [1, 20] {
-            let limit = Some(Time::ZERO + Duration::from_ms(2_000));
-            let config = Config { dilation, time_limit: limit, ..Config::default() };
+            let config =
+                Config { dilation, time_limit: Some(patience(dilation)), ring: ROOMY, ..Config::default() };
             let mut rack = rack(scheme, routing, flows(16, 100, 60_000), config);
             assert!(rack.run(|_| ControlFlow::Continue(())), "{scheme} at {dilation}");
             assert_eq!(rack.observer().delivered, 100, "{scheme} at {dilation}");
@@ -60,8 +68,7 @@ fn every_flow_arrives_whole() {
 /// R2C2's relays touch the front of a packet alone.
 #[test]
 fn relays_copy_nothing() {
-    let limit = Some(Time::ZERO + Duration::from_ms(2_000));
-    let config = Config { time_limit: limit, ..Config::default() };
+    let config = Config { time_limit: Some(patience(1)), ring: ROOMY, ..Config::default() };
     let mut rack = rack("r2c2", "rps", flows(16, 20, 60_000), config);
     assert!(rack.run(|_| ControlFlow::Continue(())));
     assert_eq!(rack.fidelity().copies, 0);
