@@ -23,8 +23,8 @@ mod units;
 
 pub use births::Births;
 pub use contract::{
-    Admit, DropReason, FlowControlAccount, Forwarder, Host, Input, LinkFlowControl, Output, Parts, Paused,
-    PortAgent, PortState, Ports, Queue, Report, Signal, Verdict,
+    Admit, DropReason, FlowControlAccount, Forwarder, HoldKey, Host, Input, LinkFlowControl, Output, Parts,
+    Paused, PortAgent, PortState, Ports, Queue, Report, Verdict,
 };
 pub use dre::{Dre, DreRegister};
 pub use flow::{Flow, Process};
@@ -33,6 +33,7 @@ pub use link_errors::{Fate, LinkErrors, LinkNoise};
 pub use node::{Node, Runtime};
 pub use observer::Observer;
 pub use packet::Packet;
+pub use raddle_wire::credit::Credit;
 pub use raddle_wire::{
     Class, Decoders, ExtensionHeader, FlowKey, Header, HeaderInfo, NodeId, PacketKind, Shim,
 };

@@ -3,8 +3,8 @@
 use crate::prefetch::{prefetch, prefetch_at};
 use crate::wire::Wire;
 use raddle_core::{
-    Admit, Bytes, Duration, LinkFlowControl, LinkNoise, LinkStats, Packet, Paused, PortAgent, PortId,
-    PortState, Queue, Rate, Signal, Time,
+    Admit, Bytes, Credit, Duration, LinkFlowControl, LinkNoise, LinkStats, Packet, Paused, PortAgent, PortId,
+    PortState, Queue, Rate, Time,
 };
 use raddle_topology::{Link, LinkLayer};
 use std::collections::VecDeque;
@@ -101,7 +101,7 @@ pub(crate) struct Special {
     pub(crate) served: Option<Served>,
     /// Under cut-through, packets that have not left the port.
     pub(crate) ledger: VecDeque<Leaving>,
-    pub(crate) signals: VecDeque<(Time, Signal)>,
+    pub(crate) credits: VecDeque<(Time, Credit)>,
     /// The packet that is still coming in at the far end, and waits there until enough of it has.
     pub(crate) coming: Option<Coming>,
     /// What happens to packets on the way, known at the far end.

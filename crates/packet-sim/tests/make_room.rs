@@ -102,7 +102,7 @@ impl Host for Toy {
                 self.outbox.push_back(Packet::new(1_500, header.into()));
             }
             Input::Packet { packet, .. } => {
-                log.push(Seen::Got(ns(now), numbered(packet).number, packet.size))
+                log.push(Seen::Got(ns(now), numbered(packet).number, packet.size));
             }
             Input::Dropped { packet, port, reason } => {
                 log.push(Seen::Lost(ns(now), numbered(packet).number, port, reason));

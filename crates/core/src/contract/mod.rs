@@ -12,7 +12,7 @@ mod ports;
 mod queue;
 
 pub use flow_control::{FlowControlAccount, LinkFlowControl};
-pub use forwarder::{DropReason, Forwarder, Signal, Verdict};
+pub use forwarder::{DropReason, Forwarder, HoldKey, Verdict};
 pub use host::{Host, Input, Output, Report};
 pub use port_agent::PortAgent;
 pub use ports::{Paused, PortState, Ports};

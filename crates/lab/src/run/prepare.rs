@@ -184,8 +184,10 @@ impl Document {
         }
         if experiment.engine.kind == EngineKind::Lockstep {
             let hint = "choose kind = \"packet\" in [engine]";
-            if own || parts.hear_of_departures {
-                let what = format!("the lockstep runtime has plain queues, and {name} needs its own");
+            if parts.hear_of_departures {
+                let what = format!(
+                    "hosts of {name} wait for what they sent to leave, which the lockstep runtime does not tell"
+                );
                 return contradiction("scheme.transport", what, hint);
             }
             if scheme.discipline.is_some() || scheme.congestion_points.is_some() {
