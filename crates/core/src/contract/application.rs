@@ -1,8 +1,8 @@
-//! What a program on a host is told, and what it may ask for.
+//! The contract of a program on a host: the reports that it hears, and the requests that it makes.
 
 use crate::{Bytes, Flow, FlowId, Report, Time};
 
-/// What a program wants next.
+/// The next request of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
     /// Open a flow from its host. No other flow from there has its number, whether of the workload or of the program, until the
@@ -12,7 +12,7 @@ pub enum Request {
     Append {
         /// The stream.
         flow: FlowId,
-        /// How many bytes.
+        /// The number of bytes to append.
         bytes: Bytes,
     },
     /// End a stream that it has opened.
@@ -46,7 +46,7 @@ pub trait Application: Send {
     /// [`Request::Finished`].
     fn poll(&mut self, now: Time) -> Request;
 
-    /// What the program would still have to hear of to come to its end, in words, if it has not.
+    /// The events that the program still waits for before it ends, in words; `None` if it has ended.
     fn waits_for(&self) -> Option<String> {
         None
     }

@@ -5,7 +5,7 @@ use crate::{Class, Duration, Packet, Paused, Rate, Time};
 /// Flow control of the link at one port, both ways: it counts what packets that came in by the port take of their node's
 /// memory, says what the neighbour must know of that, and heeds what the neighbour says of its own.
 ///
-/// What it sends goes before all else ([`Class::CONTROL`]) and is never held back.
+/// Its packets have class [`Class::CONTROL`]: they leave before all other packets and are never paused.
 pub trait LinkFlowControl: Send {
     /// A packet of that [class](crate::Packet::class) and so many bytes that came in by this port has joined a queue of its node.
     /// Returns what the neighbour is to be told.
@@ -16,13 +16,13 @@ pub trait LinkFlowControl: Send {
     /// packet leaves, `now` being when it left, but before anything else [enters](Self::enter).
     fn leave(&mut self, now: Time, class: Class, size: u32) -> Option<Packet>;
 
-    /// Whether the neighbour has been told to hold something back.
+    /// Returns true if the neighbour has been told to pause a class.
     fn holds_back(&self) -> bool;
 
     /// A packet of class [`Class::CONTROL`] has come in by this port. Returns whether it was flow control's, and ends here.
     fn heed(&mut self, now: Time, packet: &Packet) -> bool;
 
-    /// What may not begin to leave by this port, as of the last of these calls.
+    /// The classes that this port must not begin to send, after the last of these calls.
     fn paused(&self) -> Paused;
 
     /// When [`fire`](Self::fire) is to be called; [`Time::NEVER`] if it need not be.
@@ -36,7 +36,7 @@ pub trait LinkFlowControl: Send {
     /// knows of nothing. Returns what it is to be told.
     fn restart(&mut self, now: Time) -> Option<Packet>;
 
-    /// What it has counted up to now.
+    /// The counters of flow control up to `now`.
     fn account(&self, now: Time) -> FlowControlAccount;
 
     /// How fast the node's host takes what comes in by this port for it out of the node's memory, packet by packet;
@@ -46,10 +46,10 @@ pub trait LinkFlowControl: Send {
     }
 }
 
-/// What flow control of a link has counted at one of its ends.
+/// The counters of flow control at one end of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FlowControlAccount {
-    /// How often it told the neighbour to stop, renewals aside.
+    /// Pauses sent to the neighbour, without renewals.
     pub pauses: u64,
     /// How long it was told to hold back what waited here: any priority.
     pub paused: Duration,

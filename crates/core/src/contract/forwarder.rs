@@ -1,4 +1,4 @@
-//! What a forwarder is asked, and what it may answer.
+//! The contract of a forwarder: a verdict for each packet, and packets of its own.
 
 use crate::{LinkId, Packet, PortId, Ports, Time};
 

@@ -1,4 +1,4 @@
-//! What a host is told, and what it may ask for.
+//! The contract of a host: the inputs that it takes, and the outputs that it asks for.
 
 use crate::{Bytes, DropReason, Flow, FlowId, FlowKey, LinkId, NodeId, Packet, PortId, Ports, Rate, Time};
 

@@ -1,8 +1,8 @@
-//! What a port agent sees pass.
+//! The contract of a port agent.
 
 use crate::{Class, Packet, PortState, Time};
 
-/// One per port: a meter and a pen. Sees packets pass; measures, marks, originates notices.
+/// One per port: the agent sees packets arrive, join the queue and leave; it measures, marks and sends notices.
 pub trait PortAgent: Send {
     /// A packet comes in from the wire.
     fn arrive(&mut self, _now: Time, _packet: &mut Packet, _port: &PortState) {}

@@ -2,7 +2,7 @@
 
 use crate::{Bytes, Packet, Paused, Time};
 
-/// What a queue does about a packet that is to join it.
+/// The answer of a queue to a packet that is to join it.
 ///
 /// [`Take`](Self::Take) and [`Drop`](Self::Drop) settle the matter. The other answers make room, and the runtime then asks
 /// about the same packet again: a queue may give up several packets for one.
@@ -26,10 +26,10 @@ pub trait Queue: Send {
     /// Takes or refuses a packet, or makes room for it.
     fn push(&mut self, now: Time, slot: u32, packet: &Packet) -> Admit;
 
-    /// The next packet to serve, of what is not paused.
+    /// The next packet to serve, of the classes that are not paused.
     fn pop(&mut self, now: Time, paused: Paused) -> Option<u32>;
 
-    /// What waits.
+    /// Bytes of the packets that wait.
     fn bytes(&self) -> Bytes;
 
     /// Most bytes that may wait, if the queue has such a limit: what parts are told of the port's room. Asked once.

@@ -28,20 +28,8 @@ pub(crate) fn run<'a>(prepared: &mut Prepared, mut gather: Gather<'a>, watch: &m
     let mut totals = Totals { events: simulation.events(), ..Totals::default() };
     totals.kinds[PacketKind::Data as usize] =
         Count { packets: sum(|link| link.data_packets), bytes: sum(|link| link.data_bytes) };
-    let (queues, flow_control, waiting, retransmissions) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let now = simulation.now();
-    Ended {
-        gather,
-        totals,
-        links,
-        queues,
-        flow_control,
-        now,
-        complete,
-        waiting,
-        retransmissions,
-        fidelity: None,
-    }
+    Ended::new(gather, totals, links, now, complete)
 }
 
 /// What crossed a link, in whole packets and bytes.

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::observe::gather::{Gather, Sampled};
 use crate::run::prepare::Prepared;
-use crate::run::{Ended, Watch, retransmissions};
+use crate::run::{Ended, Watch, retransmissions, waiting};
 use raddle_core::{Progress, Totals};
 use raddle_live::rack::{Config, Rack};
 use std::sync::Arc;
@@ -32,23 +32,11 @@ pub(crate) fn run<'a>(
     });
     let (now, totals, links) = (rack.now(), *rack.totals(), rack.link_stats().to_vec());
     let fidelity = Some(rack.fidelity());
-    let waits_for = |node| rack.application(node)?.waits_for();
-    let waiting = topology.nodes().filter_map(waits_for).collect();
+    let waiting = waiting(&topology, |node| rack.application(node));
     let retransmissions = retransmissions(&topology, |node| rack.host(node));
     let gather = rack.into_observer().into();
-    let (queues, flow_control) = (Vec::new(), Vec::new());
-    Ok(Ended {
-        gather,
-        totals,
-        links,
-        queues,
-        flow_control,
-        now,
-        complete,
-        waiting,
-        retransmissions,
-        fidelity,
-    })
+    let ended = Ended::new(gather, totals, links, now, complete);
+    Ok(Ended { waiting, retransmissions, fidelity, ..ended })
 }
 
 /// Bytes that tags of switches may add to a packet, and transports' largest control packets take beyond a data packet's.

@@ -21,7 +21,9 @@ use crate::observe::uplinks::Uplinks;
 use crate::observe::{lossless, ranks};
 use crate::run::prepare::Prepared;
 use crate::run::undelivered::Undelivered;
-use raddle_core::{Duration, FlowKey, Host, LinkId, LinkStats, NodeId, Observer, Progress, Time, Totals};
+use raddle_core::{
+    Application, Duration, FlowKey, Host, LinkId, LinkStats, NodeId, Observer, Progress, Time, Totals,
+};
 use raddle_live::lockstep::Lockstep;
 use raddle_live::rack::Fidelity;
 use raddle_packet_sim::{QueueDepths, Reached, Simulation, Threads};
@@ -243,6 +245,38 @@ pub(crate) struct Ended<'a> {
     pub(crate) fidelity: Option<Fidelity>,
 }
 
+impl<'a> Ended<'a> {
+    /// The part that every engine leaves; an engine that has more adds it.
+    pub(crate) fn new(
+        gather: Gather<'a>,
+        totals: Totals,
+        links: Vec<LinkStats>,
+        now: Time,
+        complete: bool,
+    ) -> Self {
+        Self {
+            gather,
+            totals,
+            links,
+            now,
+            complete,
+            queues: Vec::new(),
+            flow_control: Vec::new(),
+            waiting: Vec::new(),
+            retransmissions: Vec::new(),
+            fidelity: None,
+        }
+    }
+}
+
+/// [`Application::waits_for`] of every node's program.
+pub(crate) fn waiting<'h>(
+    topology: &Topology,
+    application: impl Fn(NodeId) -> Option<&'h dyn Application>,
+) -> Vec<String> {
+    topology.nodes().filter_map(|node| application(node)?.waits_for()).collect()
+}
+
 /// [`Host::retransmissions`] of every node's host.
 pub(crate) fn retransmissions<'h>(
     topology: &Topology,
@@ -279,23 +313,12 @@ fn run_packets<'a, O: Observer + Into<Gather<'a>>>(
     let (now, links) = (simulation.now(), simulation.link_stats());
     let queues = queues(&simulation.queue_depths());
     let flow_control = lossless::records(&simulation.flow_control(), &topology, now);
-    let waits_for = |node| simulation.application(node)?.waits_for();
-    let waiting = topology.nodes().filter_map(waits_for).collect();
+    let waiting = waiting(&topology, |node| simulation.application(node));
     let retransmissions = retransmissions(&topology, |node| simulation.host(node));
     lossless::refuse_losses(&flow_control, &links, &totals.drops, &topology)?;
     let gather = simulation.into_observer().into();
-    Ok(Ended {
-        gather,
-        totals,
-        links,
-        queues,
-        flow_control,
-        now,
-        complete,
-        waiting,
-        retransmissions,
-        fidelity: None,
-    })
+    let ended = Ended::new(gather, totals, links, now, complete);
+    Ok(Ended { queues, flow_control, waiting, retransmissions, ..ended })
 }
 
 /// Runs a simulation to its end, but for the times at which somebody wants to look into it. Returns whether it came to its
@@ -368,23 +391,10 @@ fn run_lockstep<'a>(prepared: &mut Prepared, gather: Gather<'a>, watch: &mut Wat
         }
     }
     let (now, totals, links) = (runtime.now(), *runtime.totals(), runtime.link_stats().to_vec());
-    let waits_for = |node| runtime.application(node)?.waits_for();
-    let waiting = topology.nodes().filter_map(waits_for).collect();
+    let waiting = waiting(&topology, |node| runtime.application(node));
     let retransmissions = retransmissions(&topology, |node| runtime.host(node));
     let gather = runtime.into_observer().into();
-    let (queues, flow_control) = (Vec::new(), Vec::new());
-    Ended {
-        gather,
-        totals,
-        links,
-        queues,
-        flow_control,
-        now,
-        complete,
-        waiting,
-        retransmissions,
-        fidelity: None,
-    }
+    Ended { waiting, retransmissions, ..Ended::new(gather, totals, links, now, complete) }
 }
 
 fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Outcome, Error> {
