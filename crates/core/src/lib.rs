@@ -24,8 +24,8 @@ mod units;
 
 pub use births::Births;
 pub use contract::{
-    Admit, Application, DropReason, FlowControlAccount, Forwarder, Host, Input, LinkFlowControl, Output,
-    Parts, Paused, PortAgent, PortState, Ports, Queue, Report, Request, Signal, Verdict,
+    Admit, Application, DropReason, FlowControlAccount, Forwarder, HoldKey, Host, Input, LinkFlowControl,
+    Output, Parts, Paused, PortAgent, PortState, Ports, Queue, Report, Request, Verdict,
 };
 pub use dre::{Dre, DreRegister};
 pub use flow::{Flow, Process};
@@ -35,6 +35,7 @@ pub use node::{Node, Runtime};
 pub use observer::Observer;
 pub use packet::Packet;
 pub use prefetch::{prefetch, prefetch_lines, prefetch_whole};
+pub use raddle_wire::credit::Credit;
 pub use raddle_wire::{
     Class, Decoders, ExtensionHeader, FlowKey, Header, HeaderInfo, NodeId, PacketKind, Shim,
 };

@@ -3,7 +3,7 @@
 //! Engines ask about every packet that arrives by such a link, in the order in which they arrive. What they are told
 //! comes from the link's own stream, so it depends neither on the engine nor on its threads.
 
-use crate::{Decoders, LinkId, Packet, Stream, Time};
+use crate::{Credit, Decoders, LinkId, Packet, Stream, Time};
 use std::collections::BTreeSet;
 
 /// How often links lose packets and how often they damage them.
@@ -84,6 +84,19 @@ impl LinkNoise {
             self.flip(bytes);
         }
         fate
+    }
+
+    /// A credit comes in. Returns what is read of it; `None` if it is lost, or is no credit any more.
+    pub fn credit(&mut self, now: Time, credit: Credit) -> Option<Credit> {
+        match self.fate(now) {
+            Fate::Whole => Some(credit),
+            Fate::Lost => None,
+            Fate::Damaged => {
+                let mut bytes = credit.encode();
+                self.flip(&mut bytes);
+                Credit::decode(&bytes).ok()
+            }
+        }
     }
 
     fn flip(&mut self, bytes: &mut [u8]) {

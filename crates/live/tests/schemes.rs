@@ -1,9 +1,9 @@
-//! Every scheme of the registry that FIFO ports can carry, with agents or without, with its defaults, through the packet engine and
-//! through lockstep: the same packets, the same reports.
+//! Every scheme of the registry, with its defaults, through the packet engine and through lockstep: the same packets, the same
+//! reports.
 
 mod both;
 
-use both::{run_in_lockstep, simulate};
+use both::{run_in_lockstep, run_queues_in_lockstep, simulate, simulate_queues};
 use raddle_core::{
     Bytes, Duration, Flow, FlowId, Header, LinkErrors, LinkId, NodeId, Observer, Rate, Report, Stream, Time,
 };
@@ -12,7 +12,7 @@ use raddle_schemes::parameter::{Settings, Value};
 use raddle_schemes::scheme::{Built, Plan, Transport};
 use raddle_testkit::registry;
 use raddle_topology::builders::{self, ClosRates};
-use raddle_topology::{Topology, XgftSize};
+use raddle_topology::{Builder, Shape, Topology, XgftSize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ fn flows(nodes: u64) -> Vec<Flow> {
     (0..60).map(flow).collect()
 }
 
-/// The parts on this fabric; `None` if some port needs a queue of its own, which FIFOs are not, or the routing does not fit the fabric.
+/// The parts on this fabric; `None` if hosts wait for what they sent to leave, or the routing does not fit the fabric.
 fn parts(scheme: &Transport, routing: &str, topology: &Arc<Topology>) -> Option<Built> {
     parts_with(scheme, routing, topology, &Settings::defaults(scheme.info.parameters))
 }
@@ -47,13 +47,12 @@ fn parts_with(
     let congestion_points = Some(("qcn", &of_points));
     let plan = Plan { congestion_points, ..Plan::new(topology, routing, settings, SEED) };
     let of_routing = registry().routing(routing).map_or(&[][..], |routing| routing.info.parameters);
-    let mut parts = registry().build(scheme, &plan, &Settings::defaults(of_routing)).ok()?;
-    let plain = (0..topology.link_slots()).all(|link| (parts.queue)(LinkId::of(link)).is_none());
-    (plain && !parts.hear_of_departures).then_some(parts)
+    let parts = registry().build(scheme, &plan, &Settings::defaults(of_routing)).ok()?;
+    (!parts.hear_of_departures).then_some(parts)
 }
 
 #[test]
-fn every_scheme_on_fifo_ports_sends_the_same_bytes_in_both_engines() {
+fn every_scheme_sends_the_same_bytes_in_both_engines() {
     let (rate, delay) = (Rate::from_gbps(10), Duration::from_ns(100));
     let torus = builders::torus(&[4, 4], rate, delay).expect("a 4x4 torus");
     let fat_tree = builders::fat_tree(4, ClosRates::all(rate), delay).expect("a fat-tree of 16 hosts");
@@ -77,10 +76,12 @@ fn every_scheme_on_fifo_ports_sends_the_same_bytes_in_both_engines() {
         };
         let topology = topology.clone();
         let name = format!("{} over {routing}", scheme.info.name);
+        let Built { node, agent, queue, .. } = simulated;
         let simulated =
-            simulate(&topology, simulated.node, simulated.agent, flows.clone(), end, &LinkErrors::default());
+            simulate_queues(&topology, node, agent, queue, flows.clone(), end, &LinkErrors::default());
+        let Built { node, agent, queue, .. } = moved;
         let moved =
-            run_in_lockstep(&topology, moved.node, moved.agent, flows.clone(), end, &LinkErrors::default());
+            run_queues_in_lockstep(&topology, node, agent, queue, flows.clone(), end, &LinkErrors::default());
         let delivered =
             moved.reports.iter().filter(|(.., report)| matches!(report, Report::Delivered { .. }));
         assert_eq!(delivered.count(), flows.len(), "{name}");
@@ -92,7 +93,7 @@ fn every_scheme_on_fifo_ports_sends_the_same_bytes_in_both_engines() {
     let routings = registry().routings().iter().map(|routing| routing.info.name);
     assert!(
         routings
-            .chain(["r2c2", "tcp-newreno", "tcp-cubic", "dctcp", "udp", "pdq", "d3", "rcp"])
+            .chain(["r2c2", "tcp-newreno", "tcp-cubic", "dctcp", "udp", "pdq", "d3", "rcp", "pfq"])
             .all(|name| compared.contains(name)),
         "{compared:?}"
     );
@@ -119,6 +120,44 @@ fn a_header_that_charges_more_than_its_fields_sends_the_same_bytes_in_both_engin
         let least = moved.packets.iter().map(|(.., bytes)| bytes.len()).min();
         assert_eq!(least, Some(40 + charged as usize));
     }
+}
+
+/// A lost packet stays lost, and takes a buffer with it. So only credits are lost here, which the links lose in the engines
+/// as they come in: packets go one way around a ring, and the other way only credits go.
+#[test]
+fn pfq_gives_credits_again_that_links_lose_and_damage() {
+    let mut builder = Builder::default();
+    let nodes: Vec<NodeId> = (0..6).map(|_| builder.host(0)).collect();
+    for (node, next) in (0..6).map(|node| (node, (node + 1) % 6)) {
+        builder.join(nodes[node], nodes[next], Rate::from_gbps(10), Duration::from_ns(100));
+    }
+    let topology = Arc::new(builder.build(Shape::General));
+    let scheme = registry().transport("pfq").expect("PFQ is in the registry");
+    // Nodes next to each other or one apart: shortest paths lead on around the ring.
+    let flow = |id: u32| {
+        let (src, dst) = (NodeId(id % 6), NodeId((id + 1 + id % 2) % 6));
+        Flow::new(FlowId(id), src, dst, Bytes(200_000), Time::from_ps(u64::from(id) * 10_000_000))
+    };
+    let flows: Vec<Flow> = (0..60).map(flow).collect();
+    let back = topology.links().filter(|(_, link)| link.to.0 == (link.from.0 + 5) % 6).map(|(id, _)| id);
+    let end = Time::ZERO + Duration::from_ms(500);
+    let some = LinkErrors { seed: SEED, loss: 0.2, corruption: 0.2, ..LinkErrors::default() };
+    let lossy = LinkErrors { links: Some(back.collect()), ..some };
+    let traces = [LinkErrors::default(), lossy].map(|errors| {
+        let parts = || parts(scheme, "rps", &topology).expect("PFQ runs on any fabric");
+        let Built { node, agent, queue, .. } = parts();
+        let simulated = simulate_queues(&topology, node, agent, queue, flows.clone(), end, &errors);
+        let Built { node, agent, queue, .. } = parts();
+        let moved = run_queues_in_lockstep(&topology, node, agent, queue, flows.clone(), end, &errors);
+        assert_eq!(simulated.reports, moved.reports);
+        assert!(simulated.packets == moved.packets, "other packets");
+        assert_eq!(simulated.losses, []);
+        let delivered =
+            moved.reports.iter().filter(|(.., report)| matches!(report, Report::Delivered { .. }));
+        assert_eq!(delivered.count(), flows.len());
+        moved
+    });
+    assert!(traces[0].reports != traces[1].reports, "what is lost makes packets wait");
 }
 
 #[test]

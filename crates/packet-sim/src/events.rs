@@ -24,8 +24,8 @@ pub(crate) enum Kind {
     Tail,
     /// A port ends a transmission.
     Sent,
-    /// A flow-control signal arrives by a link.
-    Signal,
+    /// A credit arrives by a link.
+    Credit,
     /// Flow control of a link wants to be asked.
     FlowControl,
     /// The agent of a link's port ticks.
@@ -44,7 +44,7 @@ const KINDS: [Kind; 11] = [
     Kind::Arrival,
     Kind::Tail,
     Kind::Sent,
-    Kind::Signal,
+    Kind::Credit,
     Kind::FlowControl,
     Kind::PortTick,
     Kind::Tick,

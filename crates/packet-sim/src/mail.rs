@@ -1,6 +1,6 @@
 //! What crosses from one partition to another.
 
-use raddle_core::{Packet, Signal, Time};
+use raddle_core::{Credit, Packet, Time};
 
 /// Something on its way over a link between two partitions.
 #[derive(Debug)]
@@ -18,5 +18,5 @@ pub(crate) enum Content {
         tail: Time,
         packet: Packet,
     },
-    Signal(Signal),
+    Credit(Credit),
 }

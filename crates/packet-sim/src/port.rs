@@ -2,8 +2,8 @@
 
 use crate::wire::Wire;
 use raddle_core::{
-    Admit, Bytes, Duration, LinkFlowControl, LinkNoise, LinkStats, Packet, Paused, PortAgent, PortId,
-    PortState, Queue, Rate, Signal, Time, prefetch, prefetch_lines,
+    Admit, Bytes, Credit, Duration, LinkFlowControl, LinkNoise, LinkStats, Packet, Paused, PortAgent, PortId,
+    PortState, Queue, Rate, Time, prefetch, prefetch_lines,
 };
 use raddle_topology::{Link, LinkLayer};
 use std::collections::VecDeque;
@@ -100,7 +100,7 @@ pub(crate) struct Special {
     pub(crate) served: Option<Served>,
     /// Under cut-through, packets that have not left the port.
     pub(crate) ledger: VecDeque<Leaving>,
-    pub(crate) signals: VecDeque<(Time, Signal)>,
+    pub(crate) credits: VecDeque<(Time, Credit)>,
     /// The packet that is still coming in at the far end, and waits there until enough of it has.
     pub(crate) coming: Option<Coming>,
     /// What happens to packets on the way, known at the far end.

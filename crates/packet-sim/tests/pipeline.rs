@@ -3,8 +3,8 @@
 mod toy;
 
 use raddle_core::{
-    Admit, Bytes, DropReason, Duration, Forwarder, LinkErrors, LinkId, NodeId, Packet, Parts, Paused,
-    PortAgent, PortId, PortState, Ports, Queue, Signal, Time, Verdict,
+    Admit, Bytes, Credit, DropReason, Duration, Forwarder, HoldKey, LinkErrors, LinkId, NodeId, Packet,
+    Parts, Paused, PortAgent, PortId, PortState, Ports, Queue, Time, Verdict,
 };
 use raddle_packet_sim::{Change, Config, Observer, PortSetup, Simulation, Switching};
 use raddle_topology::Topology;
@@ -346,7 +346,7 @@ impl Forwarder for OneCredit {
         let verdict = self.rightward.forward(now, packet, from, ports);
         match verdict {
             Verdict::Forward(_) if self.credit => self.credit = false,
-            Verdict::Forward(_) => return Verdict::Hold(0),
+            Verdict::Forward(_) => return Verdict::Hold(HoldKey(0)),
             _ => {}
         }
         verdict
@@ -356,13 +356,14 @@ impl Forwarder for OneCredit {
         true
     }
 
-    fn departed(&mut self, _: &Packet, _: PortId) -> Option<Signal> {
-        Some(Signal(1))
+    fn departed(&mut self, _: Time, _: &Packet, _: PortId) -> Option<Credit> {
+        Some(Credit::new(1, 0, [1]))
     }
 
-    fn signal(&mut self, _: PortId, _: Signal) -> Option<u64> {
+    fn credited(&mut self, _: Time, _: PortId, credit: &Credit, freed: &mut Vec<HoldKey>) {
+        assert_eq!(*credit, Credit::new(1, 0, [1]));
         self.credit = true;
-        Some(0)
+        freed.push(HoldKey(0));
     }
 }
 

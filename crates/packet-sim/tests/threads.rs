@@ -6,9 +6,9 @@ mod toy;
 
 use proptest::prelude::*;
 use raddle_core::{
-    Admit, Application, Bytes, DropReason, Duration, Flow, FlowKey, Forwarder, Header, Host, Input,
-    LinkErrors, LinkId, NodeId, Output, Packet, Parts, Paused, PortAgent, PortId, PortState, Ports, Queue,
-    Rate, Report, Request, Signal, Stream, Time, Verdict,
+    Admit, Application, Bytes, Credit, DropReason, Duration, Flow, FlowKey, Forwarder, Header, HoldKey, Host,
+    Input, LinkErrors, LinkId, NodeId, Output, Packet, Parts, Paused, PortAgent, PortId, PortState, Ports,
+    Queue, Rate, Report, Request, Stream, Time, Verdict,
 };
 use raddle_packet_sim::{
     Change, Config, LinkStats, Observer, PortSetup, QueueDepths, Simulation, Switching, Threads, Totals,
@@ -98,7 +98,7 @@ impl Forwarder for Wander {
             return Verdict::Drop(DropReason::NoRoute);
         }
         if self.holds && self.stream.below(2) == 0 {
-            return Verdict::Hold(self.stream.below(KEYS));
+            return Verdict::Hold(HoldKey(self.stream.below(KEYS)));
         }
         let linked = (0..ports.0.len()).filter(|&port| ports.0[port].rate > Rate::ZERO);
         let first = linked.min_by_key(|&port| ports.0[port].free_at(now)).expect("no node is alone");
@@ -122,12 +122,17 @@ impl Forwarder for Wander {
         self.holds
     }
 
-    fn departed(&mut self, _: &Packet, _: PortId) -> Option<Signal> {
-        self.holds.then(|| Signal(self.stream.below(KEYS)))
+    fn departed(&mut self, _: Time, _: &Packet, _: PortId) -> Option<Credit> {
+        self.holds.then(|| Credit::new(1, 0, [self.stream.below(KEYS) as u32]))
     }
 
-    fn signal(&mut self, _: PortId, Signal(key): Signal) -> Option<u64> {
-        Some(key)
+    fn credited(&mut self, _: Time, _: PortId, credit: &Credit, freed: &mut Vec<HoldKey>) {
+        freed.extend(credit.flows().iter().map(|&key| HoldKey(key.into())));
+    }
+
+    fn next_credit(&mut self) -> Option<(PortId, Credit)> {
+        let sends = self.holds && self.stream.below(2) == 0;
+        sends.then(|| (PortId(0), Credit::new(1, 0, [self.stream.below(KEYS) as u32])))
     }
 }
 

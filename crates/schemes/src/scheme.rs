@@ -25,7 +25,7 @@ pub struct Info {
     pub parameters: &'static [Parameter],
 }
 
-/// What the parts of a scheme look at besides what packets and signals bring them.
+/// What the parts of a scheme look at besides what packets and credits bring them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum View {
     /// Nothing that changes: a run may be divided among threads.

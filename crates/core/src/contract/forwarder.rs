@@ -1,6 +1,6 @@
 //! The contract of a forwarder: a verdict for each packet, and packets of its own.
 
-use crate::{LinkId, Packet, PortId, Ports, Time};
+use crate::{Credit, LinkId, Packet, PortId, Ports, Time};
 
 /// What a forwarder decides on a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,8 +14,8 @@ pub enum Verdict {
     /// It is for this node's host.
     Deliver,
     /// It waits in this node under a key of the forwarder's choice. It is asked about again when
-    /// [`Forwarder::signal`] answers with that key, and when discovery reports a change.
-    Hold(u64),
+    /// [`Forwarder::credited`] frees that key, and when discovery reports a change.
+    Hold(HoldKey),
     /// It is lost.
     Drop(DropReason),
 }
@@ -35,9 +35,9 @@ pub enum DropReason {
     Lost,
 }
 
-/// A flow-control word between neighbours: it takes the link's delay and none of its bandwidth (a credit).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Signal(pub u64);
+/// A name, of a forwarder's choice, under which packets wait in its node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HoldKey(pub u64);
 
 /// One per node that forwards: picks the egress port. Called once a packet-hop: no allocation, no search over flows.
 pub trait Forwarder: Send {
@@ -56,8 +56,8 @@ pub trait Forwarder: Send {
         None
     }
 
-    /// When [`tick`](Self::tick) is to be called; [`Time::NEVER`] if it need not be. Asked at the start, after each tick, and
-    /// when the forwarder has been asked for packets of its own. A forwarder that has nothing left to do answers
+    /// When [`tick`](Self::tick) is to be called; [`Time::NEVER`] if it need not be. Asked at the start, after each tick, when
+    /// the forwarder has been asked for packets of its own and, while no tick is to come, after credits. A forwarder that has nothing left to do answers
     /// [`Time::NEVER`]: a fabric in which something ticks never comes to rest.
     fn next_tick(&self) -> Time {
         Time::NEVER
@@ -78,14 +78,20 @@ pub trait Forwarder: Send {
         false
     }
 
-    /// A packet that had arrived by `arrival` has left this node's buffers; the answer goes to the neighbour at
-    /// that port. Called only if the forwarder [wants](Self::hears_of_departures) it.
-    fn departed(&mut self, _packet: &Packet, _arrival: PortId) -> Option<Signal> {
+    /// A packet that had arrived by `arrival` has left this node's buffers; the credit goes to the neighbour at that port.
+    /// It takes the link's delay and, in simulation, none of its bandwidth. Called only if the forwarder
+    /// [wants](Self::hears_of_departures) it; the forwarder may then have to be asked when it [ticks](Self::next_tick).
+    fn departed(&mut self, _now: Time, _packet: &Packet, _arrival: PortId) -> Option<Credit> {
         None
     }
 
-    /// The neighbour at `port` answered. Returns the key of held packets that may now go on, if any.
-    fn signal(&mut self, _port: PortId, _signal: Signal) -> Option<u64> {
+    /// A credit of the neighbour at `port` has come. Adds to `freed` the keys of held packets that may now go on. The
+    /// forwarder may then have to be asked when it [ticks](Self::next_tick).
+    fn credited(&mut self, _now: Time, _port: PortId, _credit: &Credit, _freed: &mut Vec<HoldKey>) {}
+
+    /// A credit that the forwarder has to give by a port on its own account. Asked after each [`tick`](Self::tick), again and
+    /// again until there is none.
+    fn next_credit(&mut self) -> Option<(PortId, Credit)> {
         None
     }
 

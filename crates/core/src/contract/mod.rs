@@ -14,7 +14,7 @@ mod queue;
 
 pub use application::{Application, Request};
 pub use flow_control::{FlowControlAccount, LinkFlowControl};
-pub use forwarder::{DropReason, Forwarder, Signal, Verdict};
+pub use forwarder::{DropReason, Forwarder, HoldKey, Verdict};
 pub use host::{Host, Input, Output, Report};
 pub use port_agent::PortAgent;
 pub use ports::{Paused, PortState, Ports};

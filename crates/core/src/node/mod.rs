@@ -15,8 +15,8 @@
 mod program;
 
 use crate::{
-    Application, Bytes, DropReason, Flow, FlowId, Forwarder, Host, Input, LinkId, Output, Packet, Parts,
-    PortId, Ports, Report, Signal, Time, Totals, Verdict,
+    Application, Bytes, Credit, DropReason, Flow, FlowId, Forwarder, HoldKey, Host, Input, LinkId, Output,
+    Packet, Parts, PortId, Ports, Report, Time, Totals, Verdict,
 };
 use program::Program;
 
@@ -78,8 +78,8 @@ pub trait Runtime: Sized {
     /// counts.
     fn tick_at(&mut self, place: &Self::Place, at: Time);
 
-    /// A forwarder answers the neighbour at a port.
-    fn signal(&mut self, place: &Self::Place, port: PortId, signal: Signal);
+    /// A forwarder gives the neighbour at a port a credit.
+    fn credit(&mut self, place: &Self::Place, port: PortId, credit: Credit);
 
     /// Gives a packet for the node's host back if all of it has come in. Otherwise (under cut-through) the runtime keeps
     /// the packet, and [delivers](Node::deliver) it when it is whole.
@@ -115,9 +115,9 @@ pub struct Node<R: Runtime> {
     hears_of_departures: bool,
 }
 
-/// A packet that waits for a signal.
+/// A packet that waits for a credit.
 struct Held<S> {
-    key: u64,
+    key: HoldKey,
     arrival: Option<PortId>,
     slot: S,
 }
@@ -251,6 +251,9 @@ impl<R: Runtime> Node<R> {
         self.tick = Time::NEVER;
         if let Some(forwarder) = self.forwarder.as_mut().filter(|part| part.next_tick() <= now) {
             forwarder.tick(now, &runtime.ports(&self.place));
+            while let Some((port, credit)) = forwarder.next_credit() {
+                runtime.credit(&self.place, port, credit);
+            }
         }
         if self.originate(runtime) {
             self.poll(runtime);
@@ -269,14 +272,19 @@ impl<R: Runtime> Node<R> {
         self.poll(runtime);
     }
 
-    /// The neighbour at a port answers. Returns the key of packets that may now [go on](Self::retry).
-    pub fn signalled(&mut self, port: PortId, signal: Signal) -> Option<u64> {
-        self.forwarder.as_mut()?.signal(port, signal)
+    /// A credit of the neighbour at a port has come. Adds to `freed` the keys of packets that may now [go on](Self::retry).
+    #[inline]
+    pub fn credited(&mut self, runtime: &mut R, port: PortId, credit: &Credit, freed: &mut Vec<HoldKey>) {
+        let Some(forwarder) = &mut self.forwarder else { return };
+        forwarder.credited(runtime.now(), port, credit, freed);
+        if self.tick == Time::NEVER {
+            self.expect_tick(runtime);
+        }
     }
 
     /// Asks again about the packets that the forwarder holds under keys for which `is_freed` holds, in the order in
     /// which they came.
-    pub fn retry(&mut self, runtime: &mut R, is_freed: impl Fn(u64) -> bool) {
+    pub fn retry(&mut self, runtime: &mut R, is_freed: impl Fn(HoldKey) -> bool) {
         let mut due = false;
         let mut next = 0;
         while let Some(held) = self.held.get(next) {
@@ -300,6 +308,7 @@ impl<R: Runtime> Node<R> {
 
     /// The last bit of a packet has left by a port. Returns whether the host is due a poll, because it hears of packets of
     /// its own.
+    #[inline]
     pub fn left(&mut self, runtime: &mut R, packet: &Packet, arrival: Option<PortId>) -> bool {
         self.departed(runtime, packet, arrival);
         arrival.is_none() && self.tell(runtime.now(), Input::Sent(packet))
@@ -500,15 +509,18 @@ impl<R: Runtime> Node<R> {
         }
     }
 
-    /// Tells the forwarder that a packet has left the node's buffers, and answers the neighbour that sent it.
+    /// Tells the forwarder that a packet has left the node's buffers, and gives the neighbour that sent it a credit.
     #[inline]
     fn departed(&mut self, runtime: &mut R, packet: &Packet, arrival: Option<PortId>) {
         if !self.hears_of_departures {
             return;
         }
         let (Some(arrival), Some(forwarder)) = (arrival, &mut self.forwarder) else { return };
-        if let Some(signal) = forwarder.departed(packet, arrival) {
-            runtime.signal(&self.place, arrival, signal);
+        if let Some(credit) = forwarder.departed(runtime.now(), packet, arrival) {
+            runtime.credit(&self.place, arrival, credit);
+        }
+        if self.tick == Time::NEVER {
+            self.expect_tick(runtime);
         }
     }
 }

@@ -107,9 +107,8 @@ const FEATURES: &[Feature] = &[
     },
     Feature {
         key: "scheme.transport",
-        is_asked: |prepared| prepared.own.queues || prepared.parts.hear_of_departures,
+        is_asked: |prepared| prepared.own.queues,
         lacks: Lacks {
-            lockstep: Some("the lockstep runtime has plain queues, and this transport needs its own"),
             live: Some("a live rack has plain queues, and this transport needs its own"),
             ..Lacks::NOBODY
         },
@@ -134,8 +133,8 @@ const FEATURES: &[Feature] = &[
         key: "scheme.flow_control",
         is_asked: |prepared| prepared.experiment.scheme.flow_control.is_some(),
         lacks: Lacks {
-            lockstep: Some("the lockstep runtime has plain queues only"),
-            live: Some("a live rack has plain queues only"),
+            lockstep: Some("no port is paused in lockstep"),
+            live: Some("no port of a live rack is paused"),
             ..Lacks::NOBODY
         },
     },
@@ -145,11 +144,7 @@ const FEATURES: &[Feature] = &[
             let scheme = &prepared.experiment.scheme;
             scheme.discipline.is_some() || scheme.congestion_points.is_some()
         },
-        lacks: Lacks {
-            lockstep: Some("the lockstep runtime has plain queues only"),
-            live: Some("a live rack has plain queues only"),
-            ..Lacks::NOBODY
-        },
+        lacks: Lacks { live: Some("a live rack has plain queues only"), ..Lacks::NOBODY },
     },
     Feature {
         key: "scheme.queue",

@@ -374,7 +374,8 @@ fn run_lockstep<'a>(prepared: &mut Prepared, gather: Gather<'a>, watch: &mut Wat
     let node = |id| (prepared.parts.node)(id);
     let runtime = Lockstep::new(&topology, node, prepared.flows.to_vec(), Sampled(gather))
         .with_decoders(prepared.errors.decoders.clone());
-    let mut runtime = runtime.with_agents(|link| (prepared.parts.agent)(link)).with_errors(&prepared.errors);
+    let runtime = runtime.with_agents(|link| prepared.agent(link));
+    let mut runtime = runtime.with_queues(|link| prepared.queue(link)).with_errors(&prepared.errors);
     let limit = prepared.experiment.engine.time_limit.unwrap_or(Time::NEVER);
     let mut complete = true;
     let mut until = Time::ZERO;

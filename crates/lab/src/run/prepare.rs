@@ -9,7 +9,7 @@ use crate::observe::uplinks::Uplinks;
 use crate::run::capabilities::{self, Lacking};
 use crate::run::faults;
 use crate::run::ideal::{Ideals, components};
-use raddle_core::{Bytes, Flow, LinkErrors, LinkId};
+use raddle_core::{Bytes, Flow, LinkErrors, LinkId, PortAgent, Queue};
 use raddle_packet_sim::{Change, Config, PortSetup, Switching, Threads};
 use raddle_records::Framing;
 use raddle_schemes::fluid::FluidScheme;
@@ -258,6 +258,18 @@ impl Prepared {
         self.parts.hear_of_departures && self.topology.link(link).is_some_and(of_host)
     }
 
+    /// The queue of its own that the port has which a link leaves.
+    pub(crate) fn queue(&mut self, link: LinkId) -> Option<Box<dyn Queue>> {
+        (self.parts.queue)(link)
+            .or_else(|| Some(self.ports.queue.as_mut()?(link)))
+            .or_else(|| self.tells_departures(link).then(|| Box::<Strict>::default() as _))
+    }
+
+    /// The agent of the port that a link leaves.
+    pub(crate) fn agent(&mut self, link: LinkId) -> Option<Box<dyn PortAgent>> {
+        (self.parts.agent)(link).or_else(|| self.ports.agent.as_mut()?(link))
+    }
+
     pub(crate) fn port(&mut self, link: LinkId) -> PortSetup {
         let limits = self.experiment.scheme.queue;
         PortSetup {
@@ -265,10 +277,8 @@ impl Prepared {
             limit_packets: limits.packets.map(|packets| packets as usize),
             mark_bytes: limits.mark.map(|bytes| bytes.0),
             mark_packets: limits.mark_packets.map(|packets| packets as usize),
-            queue: (self.parts.queue)(link)
-                .or_else(|| Some(self.ports.queue.as_mut()?(link)))
-                .or_else(|| self.tells_departures(link).then(|| Box::<Strict>::default() as _)),
-            agent: (self.parts.agent)(link).or_else(|| self.ports.agent.as_mut()?(link)),
+            queue: self.queue(link),
+            agent: self.agent(link),
             flow_control: self.ports.flow_control.as_mut().and_then(|control| control(link)),
         }
     }

@@ -417,19 +417,6 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
         &[("\"r2c2\"", "\"pfq\""), ("\"fifo\" }", "\"fifo\", limit = \"9 KB\" }")],
     ),
     (
-        "queues of its own in lockstep",
-        &[("\"r2c2\"", "\"pfq\""), ("[engine]", "[engine]\nkind = \"lockstep\"")],
-    ),
-    (
-        "host that waits for departures in lockstep",
-        &[
-            ("\"torus\"\ndims = [4, 4]", "\"single_switch\"\nhosts = 4"),
-            ("\"r2c2\"", "\"cee\""),
-            ("routing = \"rps\"", "routing = \"ecmp\""),
-            ("[engine]", "[engine]\nkind = \"lockstep\""),
-        ],
-    ),
-    (
         "priority that Ethernet does not have",
         &[
             ("\"torus\"\ndims = [4, 4]", "\"single_switch\"\nhosts = 4"),

@@ -120,6 +120,41 @@ fn links_err_alike_in_both_engines() {
 }
 
 #[test]
+fn pfq_runs_alike_in_both_engines() {
+    let errors = "[errors]\nloss = 0.003\ncorruption = 0.01\nuntil = \"500 us\"";
+    for mode in ["adaptive", "strict"] {
+        for errors in ["", errors] {
+            let mode = format!("scheme.pfq.mode={mode}");
+            let of = |kind| {
+                let limit = "engine.time_limit=100 ms";
+                outcome(&document(errors, &["scheme.transport=pfq", &mode, limit, kind]))
+            };
+            let (simulated, moved) = (of("engine.kind=packet"), of("engine.kind=lockstep"));
+            assert_eq!(simulated.1, moved.1, "{mode}");
+            assert_eq!(simulated.0.totals.data, moved.0.totals.data, "{mode}");
+            assert_eq!(simulated.0.delivered == 400, errors.is_empty(), "a lost packet is lost for good");
+        }
+    }
+}
+
+#[test]
+fn hosts_that_wait_for_departures_and_ports_that_mark_run_alike_in_both_engines() {
+    const SWITCH: &str =
+        "topology={ kind = \"single_switch\", hosts = 4, link_rate = \"10 Gbps\", link_delay = \"1 us\" }";
+    let dcqcn = ["scheme.transport=dcqcn", "scheme.congestion_points=red"];
+    let cee = ["scheme.transport=cee", "scheme.congestion_points=qcn"];
+    let ets = ["scheme.transport=cee", "scheme.queue={ kind = \"ets\" }"];
+    for scheme in [dcqcn, cee, ets] {
+        let of =
+            |kind| outcome(&document("", &[&[SWITCH, "scheme.routing=ecmp", kind], &scheme[..]].concat()));
+        let (simulated, moved) = (of("engine.kind=packet"), of("engine.kind=lockstep"));
+        assert_eq!(simulated.1, moved.1, "{scheme:?}");
+        assert_eq!(simulated.0.totals.data, moved.0.totals.data, "{scheme:?}");
+        assert_eq!(simulated.0.delivered, 400, "{scheme:?}");
+    }
+}
+
+#[test]
 fn retransmissions_of_unfinished_flows_are_in_the_records() {
     let errors = "[errors]\nloss = 0.2\n[scheme.r2c2]\nreliable = true";
     for transport in ["tcp-newreno", "r2c2", "pdq", "d3", "rcp"] {

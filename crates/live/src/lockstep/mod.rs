@@ -5,12 +5,13 @@
 //! that a scheme is sans-IO: the node objects are those of the packet engine, nothing but bytes passes between them,
 //! and the packet engine must see the same packets at the same times. To that end the rules are the same as there:
 //!
-//! - A port is an unbounded FIFO, and nodes store and forward. A packet handed to a port at `now` starts at
-//!   `max(now, free_at)`, frees the port a serialisation time later, and arrives a propagation delay after that.
+//! - A port is an unbounded FIFO unless it has a queue of its own, and nodes store and forward. A packet handed to a FIFO at
+//!   `now` starts at `max(now, free_at)`, frees the port a serialisation time later, and arrives a propagation delay after that.
 //! - A port may have an agent, which sees packets arrive, join and leave, and writes into them. The host hears of its own
-//!   packets that have left such a port.
-//! - At equal times come first arrivals, in order of the link they came by; then ends of transmissions at ports with agents, in
-//!   order of the link; then ticks of agents, in order of the link, and of forwarders, in order of the node; then wake-ups, in
+//!   packets that have left a port with an agent or a queue of its own.
+//! - Credits cross a link in its propagation delay, and take none of its bandwidth.
+//! - At equal times come first arrivals, in order of the link they came by; then ends of transmissions at ports with agents or
+//!   queues, in order of the link; then credits, in order of the link; then ticks of agents, in order of the link, and of forwarders, in order of the node; then wake-ups, in
 //!   order of the node; then flows, in their own order.
 //! - A noisy link loses and damages packets as they arrive. One that is still a packet, though another than was sent,
 //!   goes on as that; of one that is none the node's host hears.
@@ -23,16 +24,18 @@
 //! An event costs a heap operation, a hop one encoding, one decoding and one copy of the payload; buffers are used again.
 
 mod frames;
+mod served;
 mod streams;
 
 pub use streams::StreamError;
 
 use raddle_core::{
-    Application, Bytes, Decoders, DropReason, Duration, Fate, Flow, Header, HeaderInfo, Host, LinkErrors,
-    LinkId, LinkNoise, LinkStats, Node, NodeId, Observer, Packet, Parts, PortAgent, PortId, PortState, Ports,
-    Rate, Report, Runtime, Signal, Time, Totals,
+    Admit, Application, Bytes, Credit, Decoders, DropReason, Duration, Fate, Flow, Header, HeaderInfo, Host,
+    LinkErrors, LinkId, LinkNoise, LinkStats, Node, NodeId, Observer, Packet, Parts, PortAgent, PortId,
+    PortState, Ports, Queue, Rate, Report, Runtime, Time, Totals,
 };
 use raddle_topology::{Link, Topology};
+use served::{Queued, Served};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -43,8 +46,10 @@ use streams::Streams;
 enum Event {
     /// The first packet under way on a link arrives.
     Arrival(LinkId),
-    /// A port with an agent ends a transmission.
+    /// A port with an agent or a queue ends a transmission.
     Sent(LinkId),
+    /// The first credit under way on a link arrives.
+    Credit(LinkId),
     /// The agent of a port ticks.
     PortTick(LinkId),
     /// The forwarder of a node ticks.
@@ -55,6 +60,9 @@ enum Event {
     Flows,
 }
 
+/// What a credit takes at least, so that none comes in the instant in which it was sent.
+const LEAST_CREDIT_DELAY: Duration = Duration::from_ps(1);
+
 /// Where a node is.
 #[derive(Clone, Copy)]
 struct Place {
@@ -62,22 +70,6 @@ struct Place {
     /// Its ports' states and links begin here.
     first_link: usize,
     ports: usize,
-}
-
-/// A port with an agent, which is to see what leaves when it leaves.
-struct Metered {
-    agent: Box<dyn PortAgent>,
-    /// When the agent ticks; [`Time::NEVER`] if it has to be asked, [`Time::ZERO`] if it never has to.
-    tick: Time,
-    waiting: VecDeque<Queued>,
-    /// What is leaving.
-    sending: Option<Queued>,
-}
-
-struct Queued {
-    carried: Carried,
-    /// The port by which it came; `None` if the node sent it.
-    arrival: Option<PortId>,
 }
 
 /// A packet inside a node, and its body beside it.
@@ -115,11 +107,12 @@ pub struct Lockstep<O: Observer> {
 struct Fabric<O> {
     now: Time,
     topology: Arc<Topology>,
-    /// By [`LinkId`], as the next four.
+    /// By [`LinkId`], as the next five.
     ports: Vec<PortState>,
     stats: Vec<LinkStats>,
-    metered: Vec<Option<Metered>>,
+    served: Vec<Option<Served>>,
     under_way: Vec<VecDeque<(Time, Vec<u8>)>>,
+    credits: Vec<VecDeque<(Time, Vec<u8>)>>,
     /// By [`LinkId`]; empty if no link errs.
     noise: Vec<Option<LinkNoise>>,
     /// The headers that nodes can read.
@@ -160,8 +153,9 @@ impl<O: Observer> Lockstep<O> {
             now: Time::ZERO,
             ports: ports.collect(),
             stats: vec![LinkStats::default(); topology.link_slots()],
-            metered: (0..topology.link_slots()).map(|_| None).collect(),
+            served: (0..topology.link_slots()).map(|_| None).collect(),
             under_way: vec![VecDeque::new(); topology.link_slots()],
+            credits: vec![VecDeque::new(); topology.link_slots()],
             noise: Vec::new(),
             decoders: Decoders::BUILTIN,
             topology: Arc::clone(topology),
@@ -178,12 +172,24 @@ impl<O: Observer> Lockstep<O> {
     /// Gives ports, by the link that leaves them, the agents that `agent` makes.
     #[must_use]
     pub fn with_agents(mut self, mut agent: impl FnMut(LinkId) -> Option<Box<dyn PortAgent>>) -> Self {
-        let metered = |agent: Box<dyn PortAgent>| {
-            let tick = if agent.has_timer() { Time::NEVER } else { Time::ZERO };
-            Metered { agent, tick, waiting: VecDeque::new(), sending: None }
-        };
-        let links = 0..self.fabric.topology.link_slots();
-        self.fabric.metered = links.map(|link| agent(LinkId::of(link)).map(metered)).collect();
+        for (link, served) in self.fabric.served.iter_mut().enumerate() {
+            if let Some(agent) = agent(LinkId::of(link)) {
+                served.get_or_insert_default().set_agent(agent);
+            }
+        }
+        self
+    }
+
+    /// Gives ports, by the link that leaves them, the queues that `queue` makes.
+    #[must_use]
+    pub fn with_queues(mut self, mut queue: impl FnMut(LinkId) -> Option<Box<dyn Queue>>) -> Self {
+        for (link, served) in self.fabric.served.iter_mut().enumerate() {
+            if let Some(queue) = queue(LinkId::of(link)) {
+                let limit = queue.limit().unwrap_or(PortState::UNLIMITED);
+                self.fabric.ports[link] = self.fabric.ports[link].limited(limit);
+                served.get_or_insert_default().queue = queue;
+            }
+        }
         self
     }
 
@@ -205,8 +211,7 @@ impl<O: Observer> Lockstep<O> {
     /// Runs until nothing is left to do, or to the end of `limit`. Returns whether nothing is left.
     ///
     /// # Panics
-    /// If a packet's `size` is not that of its bytes, or if a forwarder answers a neighbour with a signal, which has no
-    /// bytes.
+    /// If a packet's `size` is not that of its bytes.
     pub fn run(&mut self, limit: Time) -> bool {
         while let Some(&Reverse((at, event))) = self.fabric.events.peek() {
             if at > limit {
@@ -220,6 +225,7 @@ impl<O: Observer> Lockstep<O> {
             match event {
                 Event::Arrival(link) => self.arrive(link),
                 Event::Sent(link) => self.transmission_ends(link),
+                Event::Credit(link) => self.credits_arrive(link),
                 Event::PortTick(link) => self.fabric.port_ticks(link),
                 Event::Tick(node) => self.nodes[node.index()].ticked(&mut self.fabric),
                 Event::Wake(node) => self.nodes[node.index()].woken(&mut self.fabric),
@@ -259,7 +265,7 @@ impl<O: Observer> Lockstep<O> {
     /// Packets now held by forwarders, and queued at or under way on links.
     pub fn packets_inside(&self) -> usize {
         let held = self.nodes.iter().map(|node| node.held().count());
-        let waiting = self.fabric.metered.iter().flatten().map(|port| port.waiting.len());
+        let waiting = self.fabric.served.iter().flatten().map(Served::waiting);
         self.fabric.under_way.iter().map(VecDeque::len).chain(waiting).chain(held).sum()
     }
 
@@ -314,11 +320,36 @@ impl<O: Observer> Lockstep<O> {
         }
     }
 
+    /// Credits of the neighbour come in by a link.
+    fn credits_arrive(&mut self, link: LinkId) {
+        let Self { nodes, fabric, .. } = self;
+        let Link { to, to_port, .. } = fabric.end(link);
+        let node = &mut nodes[to.index()];
+        let mut freed = Vec::new();
+        while let Some((arrives, mut bytes)) = fabric.credits[link.index()].pop_front() {
+            if arrives > fabric.now {
+                fabric.events.push(Reverse((arrives, Event::Credit(link))));
+                fabric.credits[link.index()].push_front((arrives, bytes));
+                break;
+            }
+            let noise = fabric.noise.get_mut(link.index()).and_then(Option::as_mut);
+            let fate = noise.map_or(Fate::Whole, |noise| noise.pass(fabric.now, &mut bytes));
+            if fate != Fate::Lost
+                && let Ok(credit) = Credit::decode(&bytes)
+            {
+                node.credited(fabric, to_port, &credit, &mut freed);
+            }
+            fabric.spare_buffers.push(bytes);
+        }
+        if !freed.is_empty() {
+            node.retry(fabric, |key| freed.contains(&key));
+        }
+    }
+
     fn transmission_ends(&mut self, link: LinkId) {
         let fabric = &mut self.fabric;
-        let Some(metered) = &mut fabric.metered[link.index()] else { return };
-        let Queued { carried, arrival } = metered.sending.take().expect("a transmission that ends was begun");
-        metered.agent.left(fabric.now, carried.packet.class(), carried.packet.size);
+        let Some(served) = &mut fabric.served[link.index()] else { return };
+        let Queued { carried, arrival } = served.end_transmission(fabric.now);
         let packet = fabric.remove(carried);
         fabric.serve(link);
         let node = &mut self.nodes[fabric.end(link).from.index()];
@@ -341,7 +372,7 @@ impl<O: Observer> Fabric<O> {
         match Packet::decode_with(&bytes, &self.decoders) {
             Ok((mut packet, body)) => {
                 let out = node.place().link(port);
-                if let Some(Metered { agent, .. }) = &mut self.metered[out] {
+                if let Some(agent) = self.served[out].as_mut().and_then(|served| served.agent.as_mut()) {
                     agent.arrive(self.now, &mut packet, &self.ports[out]);
                 }
                 node.arrived(self, Carried { packet, bytes, body: body.start }, port);
@@ -376,38 +407,103 @@ impl<O: Observer> Fabric<O> {
         }
     }
 
-    /// Begins the next transmission of a port with an agent, if none is under way and anything waits.
+    /// Begins the next transmission of a port with an agent or a queue, if none is under way and anything waits.
     fn serve(&mut self, link: LinkId) {
-        let Some(metered) = &mut self.metered[link.index()] else { return };
-        if metered.sending.is_some() {
-            return;
-        }
-        let Some(Queued { mut carried, arrival }) = metered.waiting.pop_front() else { return };
-        metered.agent.dequeue(self.now, &mut carried.packet, &self.ports[link.index()]);
+        let Some(served) = &mut self.served[link.index()] else { return };
+        let state = &mut self.ports[link.index()];
+        let Some(Queued { carried, arrival }) = served.next(self.now, state) else { return };
         let sent = self.now + self.serialisation(link, &carried.packet);
         self.launch(link, sent, &carried);
         self.events.push(Reverse((sent, Event::Sent(link))));
-        if let Some(metered) = &mut self.metered[link.index()] {
-            metered.sending = Some(Queued { carried, arrival });
+        if let Some(served) = &mut self.served[link.index()] {
+            served.sending = Some(Queued { carried, arrival });
         }
+    }
+
+    /// Hands a packet, which the port's agent has seen, to the queue of a port, and does what that answers. Returns whether
+    /// the node's host is due a poll, because a packet was lost.
+    fn join(&mut self, node: &mut Node<Self>, link: LinkId, queued: Queued) -> bool {
+        let out = Some(self.end(link).from_port);
+        let mut due = false;
+        let now = self.now;
+        let time = self.serialisation(link, &queued.carried.packet);
+        let slot = self.served_at(link).insert(queued);
+        loop {
+            match self.served_at(link).ask(now, slot) {
+                Admit::Take => {
+                    let waiting = self.served_at(link).bytes();
+                    let state = &mut self.ports[link.index()];
+                    state.set_drains_at(state.free_at(now).max(now) + time);
+                    state.set_waiting(waiting);
+                    return due;
+                }
+                Admit::Drop => {
+                    let Queued { carried, arrival } = self.served_at(link).forget(now, slot);
+                    return due | node.lose(self, carried, arrival, out, DropReason::QueueFull);
+                }
+                Admit::Evict(other) => {
+                    let Queued { carried, arrival } = self.give_up(link, other);
+                    due |= node.lose(self, carried, arrival, out, DropReason::QueueFull);
+                }
+                Admit::Trim(cut) => {
+                    let is_own = cut == slot;
+                    let Queued { mut carried, arrival } =
+                        if is_own { self.served_at(link).forget(now, cut) } else { self.give_up(link, cut) };
+                    if !node.trim(self, &mut carried) {
+                        due |= node.lose(self, carried, arrival, out, DropReason::QueueFull);
+                        if is_own {
+                            return due;
+                        }
+                        continue;
+                    }
+                    let state = self.ports[link.index()];
+                    if let Some(notice) = self.served_at(link).meet(now, &mut carried.packet, &state) {
+                        due |= node.send(self, notice, None);
+                    }
+                    due |= self.join(node, link, Queued { carried, arrival });
+                    if is_own {
+                        return due;
+                    }
+                }
+            }
+        }
+    }
+
+    /// A port with an agent or a queue.
+    fn served_at(&mut self, link: LinkId) -> &mut Served {
+        self.served[link.index()].as_mut().expect("only ports with a queue are asked")
+    }
+
+    /// The queue of a port has given up a packet.
+    fn give_up(&mut self, link: LinkId, slot: u32) -> Queued {
+        let now = self.now;
+        let queued = self.served_at(link).forget(now, slot);
+        let time = self.serialisation(link, &queued.carried.packet);
+        let waiting = self.served_at(link).bytes();
+        let state = &mut self.ports[link.index()];
+        state.set_drains_at(now.max(Time::ZERO + state.free_at(now).since(Time::ZERO + time)));
+        state.set_waiting(waiting);
+        queued
     }
 
     /// The agent of a port ticks.
     fn port_ticks(&mut self, link: LinkId) {
-        let Some(metered) = &mut self.metered[link.index()] else { return };
-        debug_assert_eq!(metered.tick, self.now, "an agent has one tick to come");
-        metered.agent.tick(self.now, &self.ports[link.index()]);
-        metered.tick = Time::NEVER;
+        let Some(served) = &mut self.served[link.index()] else { return };
+        debug_assert_eq!(served.tick, self.now, "an agent has one tick to come");
+        if let Some(agent) = &mut served.agent {
+            agent.tick(self.now, &self.ports[link.index()]);
+        }
+        served.tick = Time::NEVER;
         self.expect_port_tick(link);
     }
 
     /// Asks the agent of a port when it ticks, unless that is known.
     fn expect_port_tick(&mut self, link: LinkId) {
-        let Some(metered) = &mut self.metered[link.index()] else { return };
-        if metered.tick == Time::NEVER {
-            metered.tick = metered.agent.next_tick();
-            if metered.tick < Time::NEVER {
-                self.events.push(Reverse((metered.tick, Event::PortTick(link))));
+        let Some(served) = &mut self.served[link.index()] else { return };
+        if served.tick == Time::NEVER {
+            served.tick = served.agent.as_ref().map_or(Time::NEVER, |agent| agent.next_tick());
+            if served.tick < Time::NEVER {
+                self.events.push(Reverse((served.tick, Event::PortTick(link))));
             }
         }
     }
@@ -506,20 +602,19 @@ impl<O: Observer> Runtime for Fabric<O> {
         if out.index() >= place.ports || self.topology.link(link).is_none() {
             return node.lose(self, carried, arrival, Some(out), DropReason::LinkDown);
         }
-        let time = self.serialisation(link, &carried.packet);
-        let state = &mut self.ports[link.index()];
-        let start = state.free_at(self.now).max(self.now);
-        let Some(metered) = &mut self.metered[link.index()] else {
-            self.launch(link, start + time, &carried);
+        let state = &self.ports[link.index()];
+        let Some(served) = &mut self.served[link.index()] else {
+            let start = state.free_at(self.now).max(self.now);
+            let sent = start + self.serialisation(link, &carried.packet);
+            self.launch(link, sent, &carried);
             self.remove(carried);
             return false;
         };
-        let notice = metered.agent.enqueue(self.now, &mut carried.packet, state);
-        state.set_drains_at(start + time);
-        metered.waiting.push_back(Queued { carried, arrival });
+        let notice = served.meet(self.now, &mut carried.packet, state);
         self.expect_port_tick(link);
+        let due = self.join(node, link, Queued { carried, arrival });
         self.serve(link);
-        notice.is_some_and(|notice| node.send(self, notice, None))
+        due | notice.is_some_and(|notice| node.send(self, notice, None))
     }
 
     fn lost(&mut self, place: &Place, out: Option<PortId>, packet: &Packet, why: DropReason) {
@@ -542,8 +637,16 @@ impl<O: Observer> Runtime for Fabric<O> {
         self.events.push(Reverse((at, Event::Tick(place.id))));
     }
 
-    fn signal(&mut self, place: &Place, port: PortId, _: Signal) {
-        panic!("the forwarder of node {} answers at port {}: signals have no bytes", place.id, port.0);
+    fn credit(&mut self, place: &Place, port: PortId, credit: Credit) {
+        let link = LinkId::of(place.link(port));
+        let arrives = self.now + self.end(link).delay.max(LEAST_CREDIT_DELAY);
+        let mut bytes = self.buffer();
+        bytes.extend(credit.encode());
+        let queue = &mut self.credits[link.index()];
+        queue.push_back((arrives, bytes));
+        if queue.len() == 1 {
+            self.events.push(Reverse((arrives, Event::Credit(link))));
+        }
     }
 }
 

@@ -276,26 +276,3 @@ fn a_packet_that_lies_about_its_size_is_refused() {
     let node = |_| Parts { host: Some(Box::new(Liar(false))), forwarder: None, ..Parts::default() };
     Lockstep::new(&star(1), node, vec![flow(0, 1, 0)], ()).run(Time::NEVER);
 }
-
-#[test]
-#[should_panic(expected = "signals have no bytes")]
-fn a_forwarder_that_answers_its_neighbour_is_refused() {
-    struct Creditor;
-    impl Forwarder for Creditor {
-        fn forward(&mut self, _: Time, _: &mut Packet, from: Option<PortId>, _: &Ports<'_>) -> Verdict {
-            if from.is_some() { Verdict::Deliver } else { Verdict::Forward(PortId(0)) }
-        }
-        fn hears_of_departures(&self) -> bool {
-            true
-        }
-        fn departed(&mut self, _: &Packet, _: PortId) -> Option<Signal> {
-            Some(Signal(1))
-        }
-    }
-    let node = |id: NodeId| {
-        let log = Log::default();
-        let toy = Toy { node: id.0, route: vec![0], outbox: Vec::new(), wake: None, log };
-        Parts { host: Some(Box::new(toy)), forwarder: Some(Box::new(Creditor)), ..Parts::default() }
-    };
-    Lockstep::new(&star(1), node, vec![flow(0, 1, 0)], ()).run(Time::NEVER);
-}

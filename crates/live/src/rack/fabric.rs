@@ -10,8 +10,8 @@ use super::pool::{FreeList, Slots};
 use super::ring::{Entry, Producer};
 use super::shared::Words;
 use raddle_core::{
-    Bytes, Decoders, DropReason, Duration, HeaderInfo, LinkId, LinkStats, Node, NodeId, Observer, Packet,
-    PortId, PortState, Ports, Report, Runtime, Signal, Time, Totals,
+    Bytes, Credit, Decoders, DropReason, Duration, HeaderInfo, LinkId, LinkStats, Node, NodeId, Observer,
+    Packet, PortId, PortState, Ports, Report, Runtime, Time, Totals,
 };
 use raddle_topology::Topology;
 use std::cmp::Reverse;
@@ -278,8 +278,8 @@ impl<O: Observer> Runtime for Fabric<O> {
         self.ticks.push(Reverse((at, place.id)));
     }
 
-    fn signal(&mut self, place: &Place, port: PortId, _: Signal) {
-        panic!("the forwarder of node {} answers at port {}: signals have no bytes", place.id, port.0);
+    fn credit(&mut self, place: &Place, port: PortId, _: Credit) {
+        panic!("the forwarder of node {} gives a credit at port {}: racks carry none yet", place.id, port.0);
     }
 }
 

@@ -1,7 +1,8 @@
 //! The same nodes under the packet engine and under lockstep.
 
 use raddle_core::{
-    DropReason, Flow, LinkErrors, LinkId, NodeId, Observer, Packet, Parts, PortAgent, PortId, Report, Time,
+    DropReason, Flow, LinkErrors, LinkId, NodeId, Observer, Packet, Parts, PortAgent, PortId, Queue, Report,
+    Time,
 };
 use raddle_live::lockstep::Lockstep;
 use raddle_packet_sim::{Config, PortSetup, Simulation};
@@ -41,13 +42,26 @@ impl Observer for Trace {
 pub(crate) fn simulate(
     topology: &Arc<Topology>,
     node: impl FnMut(NodeId) -> Parts,
+    agent: impl FnMut(LinkId) -> Option<Box<dyn PortAgent>>,
+    flows: Vec<Flow>,
+    limit: Time,
+    errors: &LinkErrors,
+) -> Trace {
+    simulate_queues(topology, node, agent, |_| None, flows, limit, errors)
+}
+
+/// The same, with queues of ports.
+pub(crate) fn simulate_queues(
+    topology: &Arc<Topology>,
+    node: impl FnMut(NodeId) -> Parts,
     mut agent: impl FnMut(LinkId) -> Option<Box<dyn PortAgent>>,
+    mut queue: impl FnMut(LinkId) -> Option<Box<dyn Queue>>,
     flows: Vec<Flow>,
     limit: Time,
     errors: &LinkErrors,
 ) -> Trace {
     let config = Config { time_limit: Some(limit), errors: errors.clone(), ..Config::default() };
-    let port = |link| PortSetup { agent: agent(link), ..PortSetup::default() };
+    let port = |link| PortSetup { agent: agent(link), queue: queue(link), ..PortSetup::default() };
     let mut simulation = Simulation::new(topology, node, port, flows, config, Trace::default());
     simulation.run(|_| ControlFlow::Continue(()));
     simulation.into_observer()
@@ -62,8 +76,22 @@ pub(crate) fn run_in_lockstep(
     limit: Time,
     errors: &LinkErrors,
 ) -> Trace {
+    run_queues_in_lockstep(topology, node, agent, |_| None, flows, limit, errors)
+}
+
+/// The same, with queues of ports.
+pub(crate) fn run_queues_in_lockstep(
+    topology: &Arc<Topology>,
+    node: impl FnMut(NodeId) -> Parts,
+    agent: impl FnMut(LinkId) -> Option<Box<dyn PortAgent>>,
+    queue: impl FnMut(LinkId) -> Option<Box<dyn Queue>>,
+    flows: Vec<Flow>,
+    limit: Time,
+    errors: &LinkErrors,
+) -> Trace {
     let mut live = Lockstep::new(topology, node, flows, Trace::default());
-    live = live.with_agents(agent).with_errors(errors).with_decoders(errors.decoders.clone());
+    live =
+        live.with_agents(agent).with_queues(queue).with_errors(errors).with_decoders(errors.decoders.clone());
     live.run(limit);
     assert!(live.totals().drops.malformed == 0 || errors.corruption > 0.0);
     live.into_observer()

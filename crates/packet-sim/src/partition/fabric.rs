@@ -5,7 +5,7 @@ use crate::events::{Event, EventQueue, Kind};
 use crate::mail::{Content, Mail};
 use crate::observer::{Heard, Log};
 use crate::slab::Slab;
-use raddle_core::{DropReason, Node, NodeId, Packet, PortId, Ports, Report, Runtime, Signal, Time, Totals};
+use raddle_core::{Credit, DropReason, Node, NodeId, Packet, PortId, Ports, Report, Runtime, Time, Totals};
 use raddle_topology::Topology;
 use std::sync::Arc;
 
@@ -146,8 +146,8 @@ impl Runtime for Fabric {
         self.events.push(Event::new(at, Kind::Tick, place.index));
     }
 
-    fn signal(&mut self, place: &Place, port: PortId, signal: Signal) {
-        self.send_signal(place.link(port), signal);
+    fn credit(&mut self, place: &Place, port: PortId, credit: Credit) {
+        self.send_credit(place.link(port), credit);
     }
 
     #[inline]

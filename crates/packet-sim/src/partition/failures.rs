@@ -103,7 +103,7 @@ impl Partition {
             }
         }
         if let Some(special) = &mut fabric.links.specials[link] {
-            special.signals.clear();
+            special.credits.clear();
             if let Some(Coming { slot, .. }) = special.coming.take() {
                 nodes[to_node as usize].lose(fabric, slot, Some(to_port), None, DropReason::LinkDown);
             }

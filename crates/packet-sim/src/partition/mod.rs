@@ -29,7 +29,7 @@ use crate::port::{Coming, Leaving, QueueDepths};
 use crate::slab::NOWHERE;
 use crate::wire::Travelling;
 use fabric::Fabric;
-use raddle_core::{Class, Flow, LinkId, LinkStats, Node, NodeId, Time, Totals};
+use raddle_core::{Class, Flow, HoldKey, LinkId, LinkStats, Node, NodeId, Time, Totals};
 use std::sync::Arc;
 
 pub(crate) struct Partition {
@@ -42,8 +42,8 @@ pub(crate) struct Partition {
     division: Arc<Division>,
     /// Whether some port has an agent, or some link noise.
     inspects: bool,
-    /// Keys that the signals of one instant free; here only to keep its room.
-    freed: Vec<u64>,
+    /// Keys that the credits of one instant free; here only to keep its room.
+    freed: Vec<HoldKey>,
     /// The port by which the event after the next will probably send a packet on.
     guess: Option<u32>,
 }
@@ -133,7 +133,7 @@ impl Partition {
                 }
                 fabric.travel(link, Travelling { arrives, slot, size });
             }
-            Content::Signal(signal) => fabric.signal_travels(link as usize, arrives, signal),
+            Content::Credit(credit) => fabric.credit_travels(link as usize, arrives, credit),
         }
     }
 
@@ -153,7 +153,7 @@ impl Partition {
     fn name(&self, event: Event) -> Event {
         let index = event.index();
         let id = match event.kind() {
-            Kind::Arrival | Kind::Tail | Kind::Sent | Kind::Signal | Kind::FlowControl | Kind::PortTick => {
+            Kind::Arrival | Kind::Tail | Kind::Sent | Kind::Credit | Kind::FlowControl | Kind::PortTick => {
                 self.fabric.links.ids[index as usize].0
             }
             Kind::Wake | Kind::Tick => self.nodes[index as usize].place().id.0,
@@ -186,7 +186,7 @@ impl Partition {
             Kind::Arrival => self.arrival(index, event.time()),
             Kind::Tail => self.enough_has_come(index),
             Kind::Sent => self.transmission_ends(index),
-            Kind::Signal => self.signal_arrives(index),
+            Kind::Credit => self.credits_arrive(index),
             Kind::FlowControl => self.flow_control_wakes(index),
             Kind::PortTick => self.port_ticks(index),
             Kind::Tick => self.nodes[index as usize].ticked(&mut self.fabric),

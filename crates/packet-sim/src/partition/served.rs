@@ -6,10 +6,10 @@ use crate::events::{Event, EventQueue, Kind};
 use crate::mail::Content;
 use crate::port::{Departure, InService, Served};
 use crate::slab::Origin;
-use raddle_core::{Admit, Bytes, DropReason, Duration, LinkId, Node, PortId, Signal, Time};
+use raddle_core::{Admit, Bytes, Credit, DropReason, Duration, LinkId, Node, PortId, Time};
 
-/// What a signal takes at least, so that none comes in the instant in which it was sent.
-const LEAST_SIGNAL_DELAY: Duration = Duration::from_ps(1);
+/// What a credit takes at least, so that none comes in the instant in which it was sent.
+const LEAST_CREDIT_DELAY: Duration = Duration::from_ps(1);
 
 impl Fabric {
     /// Shows a packet that has come in to the port's agent.
@@ -287,27 +287,27 @@ impl Fabric {
     }
 
     /// Sends a neighbour's forwarder an answer.
-    pub(super) fn send_signal(&mut self, link: usize, signal: Signal) {
+    pub(super) fn send_credit(&mut self, link: usize, credit: Credit) {
         let port = &self.links.ports[link];
         if !port.up {
             return;
         }
-        let delay = self.links.classes[port.class as usize].delay.max(LEAST_SIGNAL_DELAY);
+        let delay = self.links.classes[port.class as usize].delay.max(LEAST_CREDIT_DELAY);
         let arrives = self.now + delay;
         if port.is_remote {
-            self.post(link, arrives, Content::Signal(signal));
+            self.post(link, arrives, Content::Credit(credit));
         } else {
-            self.signal_travels(link, arrives, signal);
+            self.credit_travels(link, arrives, credit);
         }
     }
 
-    /// Puts a signal onto a link of which this partition has the far end.
-    pub(super) fn signal_travels(&mut self, link: usize, arrives: Time, signal: Signal) {
-        let signals = &mut self.links.specials[link].get_or_insert_default().signals;
-        signals.push_back((arrives, signal));
-        if signals.len() == 1 {
+    /// Puts a credit onto a link of which this partition has the far end.
+    pub(super) fn credit_travels(&mut self, link: usize, arrives: Time, credit: Credit) {
+        let credits = &mut self.links.specials[link].get_or_insert_default().credits;
+        credits.push_back((arrives, credit));
+        if credits.len() == 1 {
             let index = u32::try_from(link).expect("link ids fit 28 bits");
-            self.events.push(Event::new(arrives, Kind::Signal, index));
+            self.events.push(Event::new(arrives, Kind::Credit, index));
         }
     }
 }
@@ -368,18 +368,26 @@ impl Partition {
     }
 
     /// Answers of the neighbour come in by a link.
-    pub(super) fn signal_arrives(&mut self, link: u32) {
+    pub(super) fn credits_arrive(&mut self, link: u32) {
         let Self { nodes, fabric, freed, .. } = self;
         let port = &fabric.links.ports[link as usize];
         let (node, in_port) = (&mut nodes[port.wire.to_node as usize], port.to_port);
-        let Some(special) = &mut fabric.links.specials[link as usize] else { return };
-        while let Some(&(arrives, signal)) = special.signals.front() {
-            if arrives > fabric.now {
-                fabric.events.push(Event::new(arrives, Kind::Signal, link));
+        let now = fabric.now;
+        while let Some(special) = &mut fabric.links.specials[link as usize]
+            && let Some(&(arrives, credit)) = special.credits.front()
+        {
+            if arrives > now {
+                fabric.events.push(Event::new(arrives, Kind::Credit, link));
                 break;
             }
-            special.signals.pop_front();
-            freed.extend(node.signalled(in_port, signal));
+            special.credits.pop_front();
+            let read = match &mut special.noise {
+                None => Some(credit),
+                Some(noise) => noise.credit(now, credit),
+            };
+            if let Some(credit) = read {
+                node.credited(fabric, in_port, &credit, freed);
+            }
         }
         if !freed.is_empty() {
             node.retry(fabric, |key| freed.contains(&key));

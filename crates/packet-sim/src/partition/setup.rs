@@ -167,7 +167,7 @@ impl<'a> Assembly<'a> {
                 self.partitions[self.division.home(node)].fabric.events.push(event);
                 return;
             }
-            Kind::Arrival | Kind::Tail | Kind::Signal => self.division.home(link().to),
+            Kind::Arrival | Kind::Tail | Kind::Credit => self.division.home(link().to),
             Kind::Sent | Kind::FlowControl | Kind::PortTick => self.division.home(link().from),
         };
         let place = self.division.place_of_link(number, LinkId(id));

@@ -92,8 +92,8 @@ impl Whole {
         if is_remote {
             stats += far.links.ports[place].stats;
             if let Some(at_far_end) = far.links.specials[place].take() {
-                let Special { signals, coming, noise, .. } = *at_far_end;
-                special = Special { signals, coming, noise, ..special };
+                let Special { credits, coming, noise, .. } = *at_far_end;
+                special = Special { credits, coming, noise, ..special };
             }
         }
         let coming = special.coming.map(|coming| far.slab.take(coming.slot));
@@ -181,7 +181,7 @@ impl Whole {
 
     /// Puts the far end into a partition that has taken all events up to `now`, after the near end.
     pub(super) fn put_far_end(self, fabric: &mut Fabric, place: usize, now: Time) {
-        let Special { signals, mut coming, noise, .. } = self.special;
+        let Special { credits, mut coming, noise, .. } = self.special;
         let Fabric { slab, links, .. } = fabric;
         let port = &mut links.ports[place];
         for OnTheWire { arrives, parcel } in self.wire {
@@ -194,9 +194,9 @@ impl Whole {
         if let (Some(coming), Some(parcel)) = (&mut coming, self.coming) {
             coming.slot = slab.put(parcel);
         }
-        if !signals.is_empty() || coming.is_some() || noise.is_some() {
+        if !credits.is_empty() || coming.is_some() || noise.is_some() {
             let special = links.specials[place].get_or_insert_default();
-            (special.signals, special.coming, special.noise) = (signals, coming, noise);
+            (special.credits, special.coming, special.noise) = (credits, coming, noise);
         }
     }
 }

@@ -97,7 +97,7 @@ enum Seen {
     Lost(u32, Option<PortId>, DropReason),
     Reported(Report),
     WakeAt(u64),
-    Answers(PortId, Signal),
+    Credits(PortId, Credit),
     TickAt(u64),
 }
 use Seen::*;
@@ -148,6 +148,8 @@ impl Host for Script {
 struct Verdicts {
     verdicts: VecDeque<Verdict>,
     own: VecDeque<(Packet, PortId)>,
+    /// Credits that it gives when it ticks.
+    credits: VecDeque<(PortId, Credit)>,
     /// When it ticks.
     ticks: VecDeque<Time>,
     hears_of_departures: bool,
@@ -185,13 +187,17 @@ impl Forwarder for Verdicts {
         self.hears_of_departures
     }
 
-    fn departed(&mut self, packet: &Packet, arrival: PortId) -> Option<Signal> {
+    fn departed(&mut self, _: Time, packet: &Packet, arrival: PortId) -> Option<Credit> {
         self.log.push(Departed(number(packet), arrival));
-        Some(Signal(number(packet).into()))
+        Some(credit(number(packet)))
     }
 
-    fn signal(&mut self, _: PortId, signal: Signal) -> Option<u64> {
-        Some(signal.0)
+    fn credited(&mut self, _: Time, _: PortId, credit: &Credit, freed: &mut Vec<HoldKey>) {
+        freed.extend(credit.flows().iter().map(|&flow| HoldKey(flow.into())));
+    }
+
+    fn next_credit(&mut self) -> Option<(PortId, Credit)> {
+        self.credits.pop_front()
     }
 
     fn link(&mut self, link: LinkId, up: bool) {
@@ -281,8 +287,8 @@ impl Runtime for Fake {
         self.log.push(TickAt(at.as_ps() / 1_000));
     }
 
-    fn signal(&mut self, (): &(), port: PortId, signal: Signal) {
-        self.log.push(Answers(port, signal));
+    fn credit(&mut self, (): &(), port: PortId, credit: Credit) {
+        self.log.push(Credits(port, credit));
     }
 
     fn whole(&mut self, (): &(), slot: Packet, _: Option<PortId>) -> Option<Packet> {
@@ -303,6 +309,11 @@ fn ns(ns: u64) -> Time {
 /// A packet of 100 bytes of payload.
 fn packet(number: u32) -> Packet {
     Packet::new(140, Header::Tcp(Segment { seq: number, plen: 100, ..Segment::default() }))
+}
+
+/// A credit for one flow.
+fn credit(flow: u32) -> Credit {
+    Credit::new(1, 0, [flow])
 }
 
 fn number(packet: &Packet) -> u32 {

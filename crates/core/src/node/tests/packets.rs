@@ -41,7 +41,7 @@ fn an_absorbed_packet_ends_in_the_forwarder_which_then_sends() {
 
 #[test]
 fn held_packets_go_on_in_the_order_in_which_they_came() {
-    let holds = [3, 4, 3, 3].map(Verdict::Hold);
+    let holds = [3, 4, 3, 3].map(|key| Verdict::Hold(HoldKey(key)));
     let (mut node, mut runtime) = node(vec![], says(holds));
     for number in [1, 2, 3] {
         node.arrived(&mut runtime, packet(number), BY);
@@ -49,8 +49,9 @@ fn held_packets_go_on_in_the_order_in_which_they_came() {
     assert_eq!(runtime.log.take().len(), 3, "nothing but three questions");
     assert_eq!(node.held().map(number).collect::<Vec<_>>(), [1, 2, 3]);
     // Asked again, the forwarder holds packet 1 a second time, under the same key, and lets packet 3 go.
-    let freed = node.signalled(PortId(2), Signal(3));
-    node.retry(&mut runtime, |key| freed == Some(key));
+    let mut freed = Vec::new();
+    node.credited(&mut runtime, PortId(2), &credit(3), &mut freed);
+    node.retry(&mut runtime, |key| freed.contains(&key));
     assert_eq!(runtime.log.take(), [Asked(1, Some(BY)), Asked(3, Some(BY)), Leaves(3, Some(BY), PortId(0))]);
     assert_eq!(node.held().map(number).collect::<Vec<_>>(), [1, 2]);
     // A change in the fabric frees all.
@@ -64,7 +65,7 @@ fn held_packets_go_on_in_the_order_in_which_they_came() {
 
 #[test]
 fn held_packets_move_with_their_node() {
-    let (mut node, mut runtime) = node(vec![], says([3, 3].map(Verdict::Hold)));
+    let (mut node, mut runtime) = node(vec![], says([3, 3].map(|key| Verdict::Hold(HoldKey(key)))));
     node.arrived(&mut runtime, packet(1), BY);
     node.arrived(&mut runtime, packet(2), BY);
     runtime.log.take();
@@ -140,7 +141,7 @@ fn packets_that_give_way_are_lost_as_what_they_are_before_the_host_is_polled_onc
     runtime.gives_up = vec![(packet(7), Some(BY)), (packet(8), None)];
     node.arrived(&mut runtime, packet(1), PortId(0));
     let (out, why) = (PortId(2), DropReason::QueueFull);
-    let relayed = [Lost(7, Some(out), why), Departed(7, BY), Answers(BY, Signal(7)), Dropped(7, out, why)];
+    let relayed = [Lost(7, Some(out), why), Departed(7, BY), Credits(BY, credit(7)), Dropped(7, out, why)];
     let own = [Lost(8, Some(out), why), Dropped(8, out, why), Leaves(1, Some(PortId(0)), out), Polled];
     assert_eq!(runtime.log.take()[1..], [relayed, own].concat());
     assert_eq!((runtime.totals.dropped, runtime.totals.drops.queue_full), (2, 2));
@@ -186,7 +187,9 @@ fn the_latest_wish_to_wake_is_the_one_that_counts() {
 fn a_forwarder_ticks_when_it_wants_to_and_sends_what_it_has() {
     let ticks = [20, 30].map(ns).into();
     let own = [(packet(8), PortId(1))].into();
-    let (mut node, mut runtime) = node(vec![], Some(Verdicts { ticks, own, ..Verdicts::default() }));
+    let credits = [(PortId(2), credit(5))].into();
+    let forwarder = Verdicts { ticks, own, credits, ..Verdicts::default() };
+    let (mut node, mut runtime) = node(vec![], Some(forwarder));
     assert_eq!(node.tick(), ns(20), "the runtime asks for the first tick");
     node.ticked(&mut runtime);
     assert_eq!(runtime.log.take(), [], "not yet");
@@ -194,7 +197,7 @@ fn a_forwarder_ticks_when_it_wants_to_and_sends_what_it_has() {
     node.ticked(&mut runtime);
     assert_eq!(
         runtime.log.take(),
-        [Ticked, Leaves(8, None, PortId(1)), TickAt(30)],
+        [Ticked, Credits(PortId(2), credit(5)), Leaves(8, None, PortId(1)), TickAt(30)],
         "a real clock may be late"
     );
     runtime.now = ns(30);
@@ -222,6 +225,24 @@ fn a_forwarder_that_sends_is_asked_when_it_ticks() {
 }
 
 #[test]
+fn a_forwarder_at_rest_is_asked_when_it_ticks_after_credits() {
+    let ticks = [50].map(ns).into();
+    let forwarder = Verdicts { ticks, hears_of_departures: true, ..Verdicts::default() };
+    let (mut node, mut runtime) = node(vec![], Some(forwarder));
+    for takes in [false, true] {
+        node.tick = Time::NEVER;
+        if takes {
+            node.credited(&mut runtime, BY, &credit(1), &mut Vec::new());
+        } else {
+            node.left(&mut runtime, &packet(1), Some(BY));
+        }
+        assert_eq!(runtime.log.take().last(), Some(&TickAt(50)));
+    }
+    node.credited(&mut runtime, BY, &credit(1), &mut Vec::new());
+    assert_eq!(runtime.log.take(), [], "the runtime knows");
+}
+
+#[test]
 fn a_packet_that_is_still_coming_in_is_delivered_when_it_is_whole() {
     let (mut node, mut runtime) = node(vec![], says([Verdict::Deliver]));
     runtime.coming = Some(Vec::new());
@@ -234,7 +255,7 @@ fn a_packet_that_is_still_coming_in_is_delivered_when_it_is_whole() {
 
 #[test]
 fn a_forwarder_hears_of_departures_and_answers_the_neighbour() {
-    let answer = |number: u32| [Departed(number, BY), Answers(BY, Signal(number.into()))];
+    let answer = |number: u32| [Departed(number, BY), Credits(BY, credit(number))];
     let verdicts = [Verdict::Deliver, Verdict::Absorb, Verdict::Drop(DropReason::NoRoute)];
     for (verdict, heard) in verdicts.into_iter().zip([2, 1, 2]) {
         let forwarder = says([verdict]).map(|part| Verdicts { hears_of_departures: true, ..part });

@@ -1,11 +1,16 @@
 //! Port choice and credits, which are one decision.
 
+use super::ledger::Ledger;
 use super::queue::flow_of;
 use raddle_core::{
-    DropReason, Forwarder, Header, LinkId, NodeId, Packet, PortId, Ports, Signal, Stream, Time, Verdict,
+    Credit, DropReason, Duration, Forwarder, Header, HoldKey, LinkId, NodeId, Packet, PortId, Ports, Stream,
+    Time, Verdict,
 };
 use raddle_topology::routing::Routing;
 use std::sync::Arc;
+
+/// How often credits are looked through that the neighbour may not have.
+const TICK: Duration = Duration::from_us(200);
 
 /// How a packet finds its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,15 +24,47 @@ pub enum Mode {
     },
 }
 
+/// What a node keeps of one of its links.
+struct Port {
+    /// Packet buffers of a flow at the far end.
+    buffers: u32,
+    /// Flows with credits in use, and how many. There are few, the packets of a round trip.
+    in_use: Vec<(u32, u32)>,
+    /// Credits given and taken.
+    ledger: Ledger,
+}
+
+impl Port {
+    fn has_credit(&self, flow: u32) -> bool {
+        let used = self.in_use.iter().find(|of| of.0 == flow);
+        used.is_none_or(|&(_, used)| used < self.buffers)
+    }
+
+    /// A flow's buffer at the far end is free. Returns whether the port may have kept a packet of the flow waiting: only one
+    /// that had no credit left can.
+    #[inline]
+    fn free(&mut self, flow: u32) -> bool {
+        let Some(place) = self.in_use.iter().position(|of| of.0 == flow) else { return false };
+        let used = &mut self.in_use[place].1;
+        let was_full = *used == self.buffers;
+        *used -= 1;
+        if *used == 0 {
+            self.in_use.swap_remove(place);
+        }
+        was_full
+    }
+}
+
 /// A node's credits for the buffers at the far ends of its links.
 pub struct PfqForwarder {
     id: NodeId,
     routing: Arc<Routing>,
     mode: Mode,
-    /// Packet buffers of a flow at the far end of each port's link.
-    buffers: Vec<u32>,
-    /// By port: flows with credits in use, and how many. A port has few, the packets of a round trip.
-    in_use: Vec<Vec<(u32, u32)>>,
+    ports: Vec<Port>,
+    /// When credits are looked through that the neighbours may not have; [`Time::NEVER`] if there are none.
+    tick: Time,
+    /// Credits to give at a tick.
+    again: Vec<(PortId, Credit)>,
     choices: Stream,
     productive: Vec<PortId>,
 }
@@ -37,21 +74,23 @@ impl PfqForwarder {
     #[must_use]
     pub fn new(id: NodeId, routing: &Arc<Routing>, mode: Mode, packet_bytes: u32, seed: u64) -> Self {
         let topology = routing.topology();
-        let buffers = (0..topology.port_count(id))
+        let ports = (0..topology.port_count(id))
             .map(|port| {
-                topology.link_at(id, PortId::of(port)).map_or(0, |link| {
+                let buffers = topology.link_at(id, PortId::of(port)).map_or(0, |link| {
                     let round_trip = link.rate.bytes_in(link.delay * 2).0;
                     let packets = round_trip.div_ceil(packet_bytes.into()) + 2;
                     u32::try_from(packets.max(4)).expect("a link holds fewer than 2^32 packets")
-                })
+                });
+                Port { buffers, in_use: Vec::new(), ledger: Ledger::default() }
             })
-            .collect::<Vec<u32>>();
+            .collect();
         Self {
             id,
             routing: Arc::clone(routing),
             mode,
-            buffers,
-            in_use: vec![Vec::new(); topology.port_count(id)],
+            ports,
+            tick: Time::NEVER,
+            again: Vec::new(),
             choices: Stream::new(seed, id.0.into(), "pfq/choices"),
             productive: Vec::new(),
         }
@@ -60,19 +99,22 @@ impl PfqForwarder {
     /// Packets of all flows that this node has put into its neighbours' buffers.
     #[must_use]
     pub fn credits_in_use(&self) -> u32 {
-        self.in_use.iter().flatten().map(|&(_, used)| used).sum()
+        self.ports.iter().flat_map(|port| &port.in_use).map(|&(_, used)| used).sum()
     }
 
-    fn has_credit(&self, flow: u32, port: PortId) -> bool {
-        let used = self.in_use[port.index()].iter().find(|of| of.0 == flow);
-        used.is_none_or(|&(_, used)| used < self.buffers[port.index()])
+    /// Credits are to be looked through.
+    #[inline]
+    fn expect_tick(&mut self, now: Time) {
+        if self.tick == Time::NEVER {
+            self.tick = now + TICK;
+        }
     }
 
     /// The next hop of a packet that is not at its end, if there is room for it.
     fn adaptive(&mut self, flow: u32, dst: NodeId, ports: &Ports<'_>) -> Option<PortId> {
         let mut productive = std::mem::take(&mut self.productive);
         self.routing.productive(self.id, dst, &mut productive);
-        productive.retain(|&port| ports.get(port).up && self.has_credit(flow, port));
+        productive.retain(|&port| ports.get(port).up && self.ports[port.index()].has_credit(flow));
         let chosen = match productive.len() {
             0 => None,
             1 => Some(productive[0]),
@@ -90,7 +132,7 @@ impl Forwarder for PfqForwarder {
             Mode::Adaptive if NodeId(data.dst.into()) == self.id => return Verdict::Deliver,
             Mode::Adaptive => match self.adaptive(data.flow, NodeId(data.dst.into()), ports) {
                 Some(port) => port,
-                None => return Verdict::Hold(data.flow.into()),
+                None => return Verdict::Hold(HoldKey(data.flow.into())),
             },
             Mode::Strict { .. } if data.ridx == data.rlen => return Verdict::Deliver,
             Mode::Strict { hop_bits } => {
@@ -98,14 +140,14 @@ impl Forwarder for PfqForwarder {
                 if port.index() >= ports.0.len() {
                     return Verdict::Drop(DropReason::NoRoute);
                 }
-                if !ports.get(port).up || !self.has_credit(data.flow, port) {
-                    return Verdict::Hold(data.flow.into());
+                if !ports.get(port).up || !self.ports[port.index()].has_credit(data.flow) {
+                    return Verdict::Hold(HoldKey(data.flow.into()));
                 }
                 data.ridx += 1;
                 port
             }
         };
-        let in_use = &mut self.in_use[port.index()];
+        let in_use = &mut self.ports[port.index()].in_use;
         match in_use.iter_mut().find(|of| of.0 == data.flow) {
             Some((_, used)) => *used += 1,
             None => in_use.push((data.flow, 1)),
@@ -117,21 +159,38 @@ impl Forwarder for PfqForwarder {
         true
     }
 
-    fn departed(&mut self, packet: &Packet, _: PortId) -> Option<Signal> {
-        flow_of(packet).map(|flow| Signal(flow.into()))
+    fn departed(&mut self, now: Time, packet: &Packet, arrival: PortId) -> Option<Credit> {
+        let flow = flow_of(packet)?;
+        self.expect_tick(now);
+        Some(self.ports[arrival.index()].ledger.give(flow))
     }
 
-    /// Only a port that had no credit left can have kept a packet waiting.
-    fn signal(&mut self, port: PortId, Signal(flow): Signal) -> Option<u64> {
-        let in_use = &mut self.in_use[port.index()];
-        let place = in_use.iter().position(|of| u64::from(of.0) == flow)?;
-        let used = &mut in_use[place].1;
-        let was_full = *used == self.buffers[port.index()];
-        *used -= 1;
-        if *used == 0 {
-            in_use.swap_remove(place);
+    fn credited(&mut self, now: Time, port: PortId, credit: &Credit, freed: &mut Vec<HoldKey>) {
+        self.expect_tick(now);
+        let port = &mut self.ports[port.index()];
+        for &flow in port.ledger.take(credit) {
+            if port.free(flow) {
+                freed.push(HoldKey(flow.into()));
+            }
         }
-        was_full.then_some(flow)
+    }
+
+    fn next_credit(&mut self) -> Option<(PortId, Credit)> {
+        self.again.pop()
+    }
+
+    fn next_tick(&self) -> Time {
+        self.tick
+    }
+
+    fn tick(&mut self, now: Time, _: &Ports<'_>) {
+        let mut all_settled = true;
+        for (port, Port { ledger, .. }) in self.ports.iter_mut().enumerate() {
+            ledger.tick(|credit| self.again.push((PortId::of(port), credit)));
+            all_settled &= ledger.is_settled();
+        }
+        self.again.reverse();
+        self.tick = if all_settled { Time::NEVER } else { now + TICK };
     }
 
     /// Failures are outside what PFQ idealises: packets for a dead link wait.

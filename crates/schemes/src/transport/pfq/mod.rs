@@ -2,8 +2,9 @@
 //! SIGCOMM 2015, §5.1; the mechanism is a reconstruction).
 //!
 //! Every egress port has a queue a flow, served by deficit round robin. A flow has a few packet buffers of its own at
-//! the far end of each link; a packet moves on only into a free one, and a buffer that is freed sends a credit back,
-//! which takes the link's delay and no bandwidth. Nothing is ever dropped.
+//! the far end of each link; a packet moves on only into a free one, and a buffer that is freed sends a
+//! [credit](raddle_wire::credit) back, which takes the link's delay and no bandwidth. Nothing is ever dropped. A credit that a
+//! link loses is [given again](ledger).
 //!
 //! In `adaptive` mode a packet takes, at each hop, a port that is uniform among those one hop closer *with credit*, and
 //! waits if there is none. In `strict` mode it keeps to a path drawn at its source. Either way flows move along
@@ -15,10 +16,12 @@
 //! # Differs from the paper
 //! - The paper gives no parameters: buffers of 2 link delays and 2 packets, rounded up to at least 4 packets.
 //! - Packets carry R2C2's data header, so that both put the same bytes on the wire.
-//! - Failures are not recovered from: what a link loses, credits included, is lost for good. Waiting packets wait on.
+//! - Failures are not recovered from: packets that a link loses are lost for good, with the buffers that they would have
+//!   freed. Waiting packets wait on.
 
 mod forwarder;
 mod host;
+mod ledger;
 mod queue;
 mod scheme;
 

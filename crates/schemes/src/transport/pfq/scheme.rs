@@ -24,7 +24,7 @@ const INFO: Info = Info {
     differs: &[
         "the paper gives no parameters: a flow has buffers for 2 link delays and 2 packets at each link, at least 4",
         "packets carry R2C2's data header, so that both put the same bytes on the wire",
-        "failures are not recovered from: packets and credits lost with a link are lost for good",
+        "failures are not recovered from: packets lost with a link are lost for good; lost credits are given again",
     ],
     view: View::Local,
     parameters: &Parameters::LIST,
@@ -58,10 +58,10 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
 fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
     let Parameters { mode, mtu, hop_bits } = Parameters::of(plan.settings);
     let nodes = plan.topology.node_count();
-    if nodes > 1 << 16 {
+    if nodes >= 1 << 16 {
         return Err(Unfit {
             key: "topology".into(),
-            problem: format!("PFQ addresses 65,536 nodes; this fabric has {nodes}"),
+            problem: format!("PFQ addresses 65,535 nodes; this fabric has {nodes}"),
             hint: "choose a smaller fabric".into(),
         });
     }

@@ -2,8 +2,8 @@
 
 use super::*;
 use raddle_core::{
-    Admit, Forwarder, Header, NodeId, Packet, Paused, PortId, PortState, Ports, Queue, Rate, Signal, Time,
-    Verdict,
+    Admit, Credit, Forwarder, Header, HoldKey, NodeId, Packet, Paused, PortId, PortState, Ports, Queue, Rate,
+    Time, Verdict,
 };
 use raddle_topology::builders;
 use raddle_topology::routing::Routing;
@@ -58,13 +58,16 @@ fn credits_run_out_and_come_back() {
     for _ in 0..4 {
         assert_eq!(forward(7, 1), Verdict::Forward(PortId(0)));
     }
-    assert_eq!(forward(7, 1), Verdict::Hold(7));
+    assert_eq!(forward(7, 1), Verdict::Hold(HoldKey(7)));
     assert_eq!(forward(8, 1), Verdict::Forward(PortId(0)), "another flow has its own");
     // Node 5 is diagonal: the port without credit is avoided.
     assert_eq!(forward(7, 5), Verdict::Forward(PortId(2)));
     assert_eq!(forward(9, 0), Verdict::Deliver);
-    assert_eq!(forwarder.signal(PortId(0), Signal(7)), Some(7));
-    assert_eq!(forwarder.signal(PortId(0), Signal(8)), None, "flow 8 had credit: none of its packets waits");
+    let mut freed = Vec::new();
+    forwarder.credited(Time::ZERO, PortId(0), &Credit::new(1, 0, [7]), &mut freed);
+    assert_eq!(freed, [HoldKey(7)]);
+    forwarder.credited(Time::ZERO, PortId(0), &Credit::new(2, 0, [8, 7]), &mut freed);
+    assert_eq!(freed, [HoldKey(7)], "flow 8 had credit: none of its packets waits");
     assert_eq!(forwarder.credits_in_use(), 4);
     let again = forwarder.forward(Time::ZERO, &mut packet(7, 1, 1_536), None, &ports);
     assert_eq!(again, Verdict::Forward(PortId(0)));
@@ -94,7 +97,7 @@ fn strict_paths_wait_for_a_dead_link() {
     data.rlen = 1;
     data.route = Route::from_ports([0_u16], 3).expect("one hop");
     states[0].up = false;
-    assert_eq!(forwarder.forward(Time::ZERO, &mut packet, None, &Ports(&states)), Verdict::Hold(7));
+    assert_eq!(forwarder.forward(Time::ZERO, &mut packet, None, &Ports(&states)), Verdict::Hold(HoldKey(7)));
     assert_eq!(forwarder.credits_in_use(), 0);
     states[0].up = true;
     assert_eq!(
