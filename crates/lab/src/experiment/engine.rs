@@ -50,6 +50,8 @@ pub struct Engine {
     pub grid: Option<Duration>,
     /// Real time over virtual time in a live run, if not 1.
     pub dilation: Option<u32>,
+    /// Threads of a live run that poll, which want a core each; 1 if left out.
+    pub polling_threads: Option<u32>,
     /// Simulated time between two looks for links that wait for each other in a circle, if not the usual one.
     pub watchdog: Option<Duration>,
 }
@@ -69,10 +71,13 @@ impl Engine {
             time_limit: section.optional("time_limit")?.map(time),
             grid: section.optional("grid")?,
             dilation: section.optional("dilation")?,
+            polling_threads: section.optional("polling_threads")?,
             watchdog: section.optional("watchdog")?,
         };
         let hint = "1 is real time: for example dilation = 10";
         section.ensure(engine.dilation != Some(0), "dilation", "time that stands still", hint)?;
+        let hint = "a core each: for example polling_threads = 2";
+        section.ensure(engine.polling_threads != Some(0), "polling_threads", "nobody polls", hint)?;
         let hint = "for example: grid = \"1 ms\"";
         section.ensure(engine.grid != Some(Duration::ZERO), "grid", "a grid of no time", hint)?;
         let hint = "for example: watchdog = \"10 ms\"";

@@ -106,6 +106,16 @@ const FEATURES: &[Feature] = &[
         },
     },
     Feature {
+        key: "engine.polling_threads",
+        is_asked: |prepared| prepared.experiment.engine.polling_threads.is_some(),
+        lacks: Lacks {
+            packet: Some("only the nodes of a live run are polled"),
+            flow: Some("only the nodes of a live run are polled"),
+            lockstep: Some("only the nodes of a live run are polled"),
+            live: None,
+        },
+    },
+    Feature {
         key: "scheme.transport",
         is_asked: |prepared| prepared.own.queues,
         lacks: Lacks {

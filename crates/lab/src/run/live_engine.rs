@@ -4,7 +4,6 @@ use crate::Error;
 use crate::observe::gather::{Gather, Sampled};
 use crate::run::prepare::Prepared;
 use crate::run::{Ended, Watch, retransmissions, waiting};
-use raddle_core::{Progress, Totals};
 use raddle_live::rack::{Config, Rack};
 use std::sync::Arc;
 
@@ -18,23 +17,28 @@ pub(crate) fn run<'a>(
     let engine = &prepared.experiment.engine;
     let config = Config {
         dilation: engine.dilation.unwrap_or(1),
+        threads: engine.polling_threads.unwrap_or(1) as usize,
         packet_bytes: (prepared.parts.mtu + prepared.parts.header_bytes) as usize + TAGS,
         decoders: prepared.errors.decoders.clone(),
         time_limit: engine.time_limit,
         ..Config::default()
     };
     let node = |id| (prepared.parts.node)(id);
-    let rack = Rack::new(&topology, node, prepared.flows.to_vec(), config, Sampled(gather));
+    let rack = Rack::new(&topology, node, &prepared.flows, &config);
     let mut rack = rack.map_err(|error| Error::Run(error.to_string()))?;
-    let complete = rack.run(|rack| {
-        let Totals { packet_hops, flows_delivered, .. } = *rack.totals();
-        watch.look(Progress { now: rack.now(), packet_hops, flows_delivered })
-    });
-    let (now, totals, links) = (rack.now(), *rack.totals(), rack.link_stats().to_vec());
+    let mut gather = gather;
+    let complete = if gather.hears_packets() {
+        let mut sampled = Sampled(gather);
+        let complete = rack.run(&mut sampled, |progress| watch.look(progress));
+        gather = sampled.into();
+        complete
+    } else {
+        rack.run(&mut gather, |progress| watch.look(progress))
+    };
+    let (now, totals, links) = (rack.now(), rack.totals(), rack.link_stats());
     let fidelity = Some(rack.fidelity());
     let waiting = waiting(&topology, |node| rack.application(node));
     let retransmissions = retransmissions(&topology, |node| rack.host(node));
-    let gather = rack.into_observer().into();
     let ended = Ended::new(gather, totals, links, now, complete);
     Ok(Ended { waiting, retransmissions, fidelity, ..ended })
 }

@@ -7,11 +7,12 @@ use super::clock::Clock;
 use super::fidelity::Meter;
 use super::payload::{self, STAMP};
 use super::pool::{FreeList, Slots};
-use super::ring::{Entry, Producer};
+use super::ring::{Consumer, Entry, Producer};
 use super::shared::Words;
+use super::told::Teller;
 use raddle_core::{
-    Bytes, Credit, Decoders, DropReason, Duration, HeaderInfo, LinkId, LinkStats, Node, NodeId, Observer,
-    Packet, PortId, PortState, Ports, Report, Runtime, Time, Totals,
+    Bytes, Credit, Decoders, DropReason, Duration, HeaderInfo, LinkId, LinkStats, Node, NodeId, Packet,
+    PortId, PortState, Ports, Report, Runtime, Time, Totals,
 };
 use raddle_topology::Topology;
 use std::cmp::Reverse;
@@ -53,10 +54,25 @@ struct Held {
 pub(super) struct Outgoing {
     pub(super) ring: Producer<Words>,
     pub(super) delay: Duration,
+    /// Which of the thread's incoming links it is, if the receiving end is this thread's too.
+    pub(super) incoming: Option<usize>,
+}
+
+/// What happens at a time. The order of the variants, then of what they name, breaks ties.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Event {
+    /// The first packet under way on an incoming link arrives.
+    Arrival(usize),
+    /// The forwarder of a node ticks.
+    Tick(NodeId),
+    /// A host wakes up.
+    Wake(NodeId),
+    /// The next flows of the workload start.
+    Flows,
 }
 
 /// What is at the nodes of one polling thread.
-pub(super) struct Fabric<O> {
+pub(super) struct Fabric {
     pub(super) clock: Clock,
     /// When what a node deals with was to happen, or has happened if that is long ago.
     pub(super) now: Time,
@@ -67,23 +83,32 @@ pub(super) struct Fabric<O> {
     pub(super) out: Vec<Option<Outgoing>>,
     pub(super) slots: Slots,
     pub(super) free: FreeList,
+    /// Slots of other threads on their way back, by thread; none to itself.
+    pub(super) returns: Vec<Option<Producer<Words>>>,
+    /// Slots of this thread that others give back.
+    pub(super) returned: Vec<Consumer<Words>>,
     pub(super) decoders: Decoders,
     /// Bytes of the packet at hand.
     pub(super) buffer: Vec<u8>,
-    pub(super) wakes: BinaryHeap<Reverse<(Time, NodeId)>>,
-    pub(super) ticks: BinaryHeap<Reverse<(Time, NodeId)>>,
+    /// What is to happen, and when.
+    pub(super) events: BinaryHeap<Reverse<(Time, Event)>>,
     pub(super) totals: Totals,
-    pub(super) observer: O,
+    pub(super) teller: Teller,
     pub(super) meter: Meter,
     /// Whether all bytes of payloads are written and checked, and not the first ones alone.
     pub(super) fills: bool,
     /// Packets whose bytes were read or written whole by a relay.
     pub(super) copies: u64,
-    /// Packets in rings.
-    pub(super) under_way: u64,
+    /// Packets put into rings, and taken out of them.
+    pub(super) put: u64,
+    pub(super) taken: u64,
+    /// By incoming link of this thread, whether the arrival of its first packet is among the events.
+    pub(super) is_expected: Vec<bool>,
+    /// Wake-ups among the events, stale ones included.
+    pub(super) wakes: usize,
 }
 
-impl<O: Observer> Fabric<O> {
+impl Fabric {
     /// The packet in a slot, which is so many bytes long: by its first bytes if they say it all.
     pub(super) fn read(&mut self, entry: Entry) -> Result<Packet, raddle_wire::Error> {
         let len = entry.len as usize;
@@ -101,8 +126,42 @@ impl<O: Observer> Fabric<O> {
 
     /// Gives a slot back.
     pub(super) fn free(&mut self, slot: u32) {
-        let is_own = self.free.give_back(slot);
-        debug_assert!(is_own, "slot {slot} was in use");
+        if self.free.give_back(slot) {
+            return;
+        }
+        let owner = self.free.owner(slot);
+        if let Some(Some(ring)) = self.returns.get_mut(owner) {
+            // There is room for all slots of the owner. What another process has named twice may be lost.
+            let _ = ring.push(Entry { due: 0, slot, len: 0 });
+        }
+    }
+
+    /// A packet is under way on an incoming link, and due then if it is the first.
+    #[inline]
+    pub(super) fn expect(&mut self, incoming: usize, due: Time) {
+        if !self.is_expected[incoming] {
+            self.is_expected[incoming] = true;
+            self.events.push(Reverse((due, Event::Arrival(incoming))));
+        }
+    }
+
+    /// Takes in the slots that other threads have given back.
+    pub(super) fn take_returned_slots(&mut self) {
+        for ring in &mut self.returned {
+            while let Ok(Some(entry)) = ring.peek() {
+                ring.take();
+                self.free.give_back(entry.slot);
+            }
+        }
+    }
+
+    /// A slot for a packet of this thread.
+    #[inline]
+    fn take_slot(&mut self) -> Option<u32> {
+        self.free.take().or_else(|| {
+            self.take_returned_slots();
+            self.free.take()
+        })
     }
 
     /// Writes a packet into its slot: of one that came, whose bytes are there, what a relay may have changed; of one that its
@@ -117,7 +176,8 @@ impl<O: Observer> Fabric<O> {
             (None, Some(range)) if stands_alone => {
                 packet.encode_front(&mut self.buffer);
                 let len = packet.header.payload_len();
-                payload::append(&range, if self.fills { len } else { len.min(STAMP) }, &mut self.buffer);
+                let len = if self.fills { len } else { len.min(STAMP) };
+                payload::write(&range, self.buffer.len(), len, self.slots.words(slot));
             }
             (None, _) => packet.encode(&mut self.buffer),
             (Some(held), _) => {
@@ -134,7 +194,7 @@ impl<O: Observer> Fabric<O> {
     }
 
     /// Whether the payload of a packet in a slot is its sender's.
-    fn is_payload_right(&mut self, slot: u32, packet: &Packet) -> bool {
+    fn is_payload_right(&self, slot: u32, packet: &Packet) -> bool {
         let Some(range) = packet.range() else { return true };
         if packet.header.covers_payload() {
             return true; // the checksum has said so
@@ -142,9 +202,7 @@ impl<O: Observer> Fabric<O> {
         let payload = packet.header.payload_len();
         let begin = packet.shim.wire_len() + packet.header.wire_len();
         let checked = if self.fills { payload } else { payload.min(STAMP) };
-        self.buffer.resize(begin + checked, 0);
-        self.slots.read(slot, &mut self.buffer);
-        payload::is_right(&range, &self.buffer[begin..])
+        payload::is_right(&range, begin, checked, self.slots.words(slot))
     }
 
     /// Loses a packet for which there is no room. One of the node's own takes its time on the link all the same: its source is
@@ -172,7 +230,7 @@ impl<O: Observer> Fabric<O> {
     }
 }
 
-impl<O: Observer> Runtime for Fabric<O> {
+impl Runtime for Fabric {
     type Place = Place;
     type Slot = Inside;
 
@@ -235,7 +293,7 @@ impl<O: Observer> Runtime for Fabric<O> {
                 return node.lose(self, inside, arrival, Some(out), DropReason::LinkDown);
             }
         }
-        let Some(slot) = inside.slot.map(|held| held.slot).or_else(|| self.free.take()) else {
+        let Some(slot) = inside.slot.map(|held| held.slot).or_else(|| self.take_slot()) else {
             return self.refuse(node, inside, arrival, out);
         };
         let packet = &inside.packet;
@@ -244,17 +302,20 @@ impl<O: Observer> Runtime for Fabric<O> {
         let sent = self.ports[link].free_at(self.now).max(self.now) + time;
         self.ports[link].set_drains_at(sent);
         let kind = packet.kind();
-        self.stats[link].count(kind, packet.size);
+        let stats = &mut self.stats[link];
+        stats.count(kind, packet.size);
+        stats.peak_queue = stats.peak_queue.max(self.ports[link].waiting(self.now).0);
         self.totals.count_forwarded(kind, packet.size);
-        if O::FORWARDED {
-            self.observer.forwarded(self.now, sent, LinkId::of(link), packet);
-        }
+        self.teller.forwarded(self.now, sent, LinkId::of(link), packet);
         let len = packet.size;
         if let Some(outgoing) = &mut self.out[link] {
-            let due = (sent + outgoing.delay).as_ps();
-            let pushed = outgoing.ring.push(Entry { due, slot, len });
+            let due = sent + outgoing.delay;
+            let pushed = outgoing.ring.push(Entry { due: due.as_ps(), slot, len });
             debug_assert_eq!(pushed, Ok(true), "there was room");
-            self.under_way += 1;
+            self.put += 1;
+            if let Some(incoming) = outgoing.incoming {
+                self.expect(incoming, due);
+            }
         }
         false
     }
@@ -263,19 +324,20 @@ impl<O: Observer> Runtime for Fabric<O> {
         if let Some(out) = out.filter(|out| out.index() < place.ports) {
             self.stats[place.link(out)].drops += 1;
         }
-        self.observer.dropped(self.now, place.id, out, packet, why);
+        self.teller.dropped(self.now, place.id, out, packet, why);
     }
 
     fn reported(&mut self, place: &Place, report: Report) {
-        self.observer.report(self.now, place.id, report);
+        self.teller.report(self.now, place.id, report);
     }
 
     fn wake_at(&mut self, place: &Place, at: Time) {
-        self.wakes.push(Reverse((at, place.id)));
+        self.wakes += 1;
+        self.events.push(Reverse((at, Event::Wake(place.id))));
     }
 
     fn tick_at(&mut self, place: &Place, at: Time) {
-        self.ticks.push(Reverse((at, place.id)));
+        self.events.push(Reverse((at, Event::Tick(place.id))));
     }
 
     fn credit(&mut self, place: &Place, port: PortId, _: Credit) {

@@ -16,7 +16,6 @@ pub(super) struct Meter {
     longest_gap_ns: u64,
     /// Payloads that were not what their sender wrote.
     pub(super) wrong_payloads: u64,
-    steal: Option<Steal>,
 }
 
 /// A round of the polling thread that takes longer than this, in ns, is a gap.
@@ -29,7 +28,7 @@ impl Meter {
     /// At the begin of a run.
     pub(super) fn new() -> Self {
         let lateness = Histogram::new_with_max(LONGEST_NS, 3).expect("bounds that fit");
-        Self { lateness, slips: 0, gaps: 0, longest_gap_ns: 0, wrong_payloads: 0, steal: Steal::now() }
+        Self { lateness, slips: 0, gaps: 0, longest_gap_ns: 0, wrong_payloads: 0 }
     }
 
     /// A packet was dealt with so many ns after its due time.
@@ -53,13 +52,27 @@ impl Meter {
         }
     }
 
+    /// Counts what another thread has counted, too.
+    pub(super) fn absorb(&mut self, other: &Self) {
+        self.lateness.add(&other.lateness).expect("the same bounds");
+        self.slips += other.slips;
+        self.gaps += other.gaps;
+        self.longest_gap_ns = self.longest_gap_ns.max(other.longest_gap_ns);
+        self.wrong_payloads += other.wrong_payloads;
+    }
+
     /// What the run amounts to: on links on which a packet takes `packet_time` at most, of virtual time that runs
-    /// `dilation` times slower than the clock.
-    pub(super) fn report(&self, packet_time: Duration, dilation: u64, copies: u64) -> Fidelity {
+    /// `dilation` times slower than the clock, on a machine of which others took the share `steal`.
+    pub(super) fn report(
+        &self,
+        packet_time: Duration,
+        dilation: u64,
+        copies: u64,
+        steal: Option<f64>,
+    ) -> Fidelity {
         let hops = self.lateness.len();
         let at = |quantile| Duration::from_ns(self.lateness.value_at_quantile(quantile));
         let [p50, p99, p999] = [0.5, 0.99, 0.999].map(at);
-        let steal = self.steal.zip(Steal::now()).map(|(before, after)| before.share_until(after));
         let allowed = packet_time.as_ps().saturating_mul(4 * dilation).max(1);
         let slips = if hops == 0 { 0.0 } else { self.slips as f64 / hops as f64 };
         let verdict = if steal.is_some_and(|share| share > MOST_STEAL) {
@@ -155,13 +168,13 @@ impl fmt::Display for Verdict {
 
 /// The processors' time so far, in ticks: all of it, and what other machines took.
 #[derive(Debug, Clone, Copy)]
-struct Steal {
+pub(super) struct Steal {
     all: u64,
     stolen: u64,
 }
 
 impl Steal {
-    fn now() -> Option<Self> {
+    pub(super) fn now() -> Option<Self> {
         Self::of(&std::fs::read_to_string("/proc/stat").ok()?)
     }
 
@@ -173,7 +186,8 @@ impl Steal {
         Some(Self { all: ticks.iter().sum(), stolen: *ticks.get(7)? })
     }
 
-    fn share_until(self, later: Self) -> f64 {
+    /// What other machines took of the processors' time between two looks.
+    pub(super) fn share_until(self, later: Self) -> f64 {
         match later.all.saturating_sub(self.all) {
             0 => 0.0,
             all => later.stolen.saturating_sub(self.stolen) as f64 / all as f64,
@@ -197,12 +211,11 @@ mod tests {
     fn late_packets_ask_for_slower_time() {
         let packet_time = Duration::from_us(10);
         let mut meter = Meter::new();
-        meter.steal = None;
         (0..100_000).for_each(|_| meter.late(1_000));
-        assert_eq!(meter.report(packet_time, 1, 0).verdict, Verdict::Faithful);
+        assert_eq!(meter.report(packet_time, 1, 0, None).verdict, Verdict::Faithful);
         (0..2_000).for_each(|_| meter.late(100_000));
         // 100 us are four packets of 10 us if time runs 2.5 times slower.
-        assert_eq!(meter.report(packet_time, 1, 0).verdict, Verdict::DilateTo(3));
-        assert_eq!(meter.report(packet_time, 3, 0).verdict, Verdict::Faithful);
+        assert_eq!(meter.report(packet_time, 1, 0, None).verdict, Verdict::DilateTo(3));
+        assert_eq!(meter.report(packet_time, 3, 0, None).verdict, Verdict::Faithful);
     }
 }

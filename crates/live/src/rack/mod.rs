@@ -14,31 +14,40 @@ mod pool;
 mod ring;
 mod shared;
 mod sync;
+mod told;
+mod worker;
 
 pub use fidelity::{Fidelity, Verdict};
 pub use shared::NoMemory;
 
 use clock::Clock;
-use fabric::{Fabric, Inside, Outgoing, Place};
-use fidelity::Meter;
+use fabric::{Event, Fabric, Outgoing, Place};
+use fidelity::{Meter, Steal};
 use pool::{FreeList, Slots};
 use raddle_core::{
-    Application, Decoders, Duration, Flow, Host, LinkId, LinkStats, Node, NodeId, Observer, Parts, PortId,
-    PortState, Rate, Time, Totals,
+    Application, Bytes, Decoders, Duration, Flow, Host, LinkId, LinkStats, Node, NodeId, Observer, Parts,
+    PortId, PortState, Progress, Rate, Time, Totals,
 };
 use raddle_topology::Topology;
-use ring::{Consumer, Entry, Producer};
-use shared::{Region, Words};
+use ring::{Consumer, Producer};
+use shared::Region;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use told::{Teller, Word};
+use worker::{Incoming, Standing, Worker};
 
 /// How a rack runs.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// Real time over virtual time, at least 1.
     pub dilation: u32,
+    /// Threads that poll, each nodes of its own. They want a core each.
+    pub threads: usize,
     /// Most bytes of a packet.
     pub packet_bytes: usize,
     /// Slots for packets; more of them at once are lost.
@@ -52,10 +61,11 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// Real time, packets of up to 9 KB, 16,384 slots, 1,024 packets a link.
+    /// Real time, one thread, packets of up to 9 KB, 16,384 slots, 1,024 packets a link.
     fn default() -> Self {
         Self {
             dilation: 1,
+            threads: 1,
             packet_bytes: 9_216,
             slots: 1 << 14,
             ring: 1 << 10,
@@ -68,29 +78,24 @@ impl Default for Config {
 /// From this dilation on all bytes of payloads are written and checked; below, the first cache line.
 const FILLS_FROM: u32 = 4;
 
-/// The receiving end of a link.
-struct Incoming {
-    ring: Consumer<Words>,
-    link: LinkId,
-    to: NodeId,
-    port: PortId,
-    /// Lateness beyond which a packet slips: four times what a full packet takes on the link.
-    patience: Duration,
-}
+/// How often the thread that started a rack listens to those that poll.
+const LISTENS: std::time::Duration = std::time::Duration::from_millis(10);
 
-/// A rack, all of whose nodes are run by one thread.
-pub struct Rack<O: Observer> {
-    nodes: Vec<Node<Fabric<O>>>,
-    incoming: Vec<Incoming>,
-    flows: VecDeque<Flow>,
+/// A rack.
+pub struct Rack {
+    workers: Vec<Worker>,
+    /// By node, the polling thread that has it.
+    thread_of: Vec<usize>,
+    /// What polling threads tell.
+    words: Receiver<Word>,
     all_flows: u64,
-    fabric: Fabric<O>,
-    time_limit: Time,
     /// What a full packet takes on the slowest link.
     packet_time: Duration,
+    /// The processors' time before the run, and what others took of it until its end.
+    steal: (Option<Steal>, Option<f64>),
 }
 
-impl<O: Observer> Rack<O> {
+impl Rack {
     /// A rack at rest, before its first flow.
     ///
     /// # Errors
@@ -101,254 +106,258 @@ impl<O: Observer> Rack<O> {
     pub fn new(
         topology: &Arc<Topology>,
         mut parts: impl FnMut(NodeId) -> Parts,
-        flows: Vec<Flow>,
-        config: Config,
-        observer: O,
+        flows: &[Flow],
+        config: &Config,
     ) -> Result<Self, NoMemory> {
         assert!(flows.is_sorted_by_key(|flow| (flow.start, flow.id)), "flows come in order of start");
+        let nodes: Vec<NodeId> = topology.nodes().collect();
+        let threads = config.threads.clamp(1, nodes.len().max(1));
+        let thread_of: Vec<usize> = (0..nodes.len()).map(|node| node * threads / nodes.len()).collect();
         let links: Vec<_> = topology.links().collect();
-        let (words_of_ring, words_of_slots) =
-            (ring::words(config.ring).next_multiple_of(8), pool::words(config.slots, config.packet_bytes));
-        let region = Region::new(words_of_slots + links.len() * words_of_ring)?;
-        let slots = Slots::new(region.words(0..words_of_slots), config.packet_bytes);
-        let ring = |i: usize| {
-            let begin = words_of_slots + i * words_of_ring;
-            region.words(begin..begin + ring::words(config.ring))
+
+        // Slots, a ring a link, and a ring of slots on their way back for each pair of threads.
+        let slots_of_thread = (config.slots as usize / threads).max(1);
+        let slots = (slots_of_thread * threads) as u32;
+        let returning = slots_of_thread.next_power_of_two();
+        let sizes = [
+            (1, pool::words(slots, config.packet_bytes)),
+            (links.len(), ring::words(config.ring)),
+            (threads * threads, ring::words(returning)),
+        ];
+        let aligned = |words: usize| words.next_multiple_of(8);
+        let region = Region::new(sizes.iter().map(|&(count, words)| count * aligned(words)).sum())?;
+        let piece = |kind: usize, i: usize| {
+            let before: usize = sizes[..kind].iter().map(|&(count, words)| count * aligned(words)).sum();
+            let begin = before + i * aligned(sizes[kind].1);
+            region.words(begin..begin + sizes[kind].1)
         };
-        let mut out: Vec<Option<Outgoing>> = (0..topology.link_slots()).map(|_| None).collect();
-        let mut incoming = Vec::with_capacity(links.len());
+        let slots = Slots::new(piece(0, 0), config.packet_bytes);
+
+        let idle = (0..topology.link_slots()).map(|id| {
+            let rate = topology.link(LinkId::of(id)).map_or(Rate::ZERO, |link| link.rate);
+            // Sources hold back when half of the ring is full: the other half is for what they relay.
+            PortState::idle(rate).limited(Bytes((config.ring / 2 * config.packet_bytes) as u64))
+        });
+        let ports: Vec<PortState> = idle.collect();
+        let (teller, words) = mpsc::channel();
         let mut packet_time = Duration::ZERO;
-        for (i, &(link, end)) in links.iter().enumerate() {
-            out[link.index()] = Some(Outgoing { ring: Producer::new(ring(i)), delay: end.delay });
-            let time = end.rate.time_for(raddle_core::Bytes(config.packet_bytes as u64));
-            packet_time = packet_time.max(time);
-            let (ring, patience) = (Consumer::new(ring(i)), time * 4);
-            incoming.push(Incoming { ring, link, to: end.to, port: end.to_port, patience });
+        for (_, end) in &links {
+            packet_time = packet_time.max(end.rate.time_for(Bytes(config.packet_bytes as u64)));
         }
-        let rates = (0..topology.link_slots()).map(|id| topology.link(LinkId::of(id)));
-        let ports = rates.map(|link| PortState::idle(link.map_or(Rate::ZERO, |link| link.rate)));
-        let node = |id| {
-            let first_link = topology.link_id(id, PortId(0)).index();
-            Node::new(parts(id), Place { id, first_link, ports: topology.port_count(id) })
-        };
-        let nodes: Vec<Node<Fabric<O>>> = topology.nodes().map(node).collect();
-        let wakes = nodes.iter().filter(|node| node.wake() < Time::NEVER);
-        let wakes: BinaryHeap<_> = wakes.map(|node| Reverse((node.wake(), node.place().id))).collect();
-        let ticks = nodes.iter().filter(|node| node.tick() < Time::NEVER);
-        let ticks = ticks.map(|node| Reverse((node.tick(), node.place().id))).collect();
-        let fabric = Fabric {
-            clock: Clock::new(config.dilation),
-            now: Time::ZERO,
-            ports: ports.collect(),
-            stats: vec![LinkStats::default(); topology.link_slots()],
-            topology: Arc::clone(topology),
-            out,
-            free: FreeList::new(0..slots.count()),
-            slots,
-            decoders: config.decoders,
-            buffer: Vec::new(),
-            wakes,
-            ticks,
-            totals: Totals::default(),
-            observer,
-            meter: Meter::new(),
-            fills: config.dilation >= FILLS_FROM,
-            copies: 0,
-            under_way: 0,
-        };
-        let (all_flows, flows) = (flows.len() as u64, flows.into());
+        let clock = Clock::new(config.dilation);
         let time_limit = config.time_limit.unwrap_or(Time::NEVER);
-        Ok(Self { nodes, incoming, flows, all_flows, fabric, time_limit, packet_time })
+        let worker = |thread: usize| {
+            let own = || nodes.iter().copied().filter(|node| thread_of[node.index()] == thread);
+            let mut incoming = Vec::new();
+            for (i, &(link, end)) in links.iter().enumerate() {
+                if thread_of[end.to.index()] == thread {
+                    let patience = end.rate.time_for(Bytes(config.packet_bytes as u64)) * 4;
+                    let is_remote = thread_of[end.from.index()] != thread;
+                    let ring = Consumer::new(piece(1, i));
+                    incoming.push(Incoming {
+                        ring,
+                        link,
+                        to: end.to,
+                        port: end.to_port,
+                        patience,
+                        is_remote,
+                    });
+                }
+            }
+            incoming.sort_by_key(|incoming| !incoming.is_remote);
+            let mut out: Vec<Option<Outgoing>> = (0..topology.link_slots()).map(|_| None).collect();
+            for (i, &(link, end)) in links.iter().enumerate() {
+                if thread_of[end.from.index()] == thread {
+                    let incoming = incoming.iter().position(|incoming| incoming.link == link);
+                    let ring = Producer::new(piece(1, i));
+                    out[link.index()] = Some(Outgoing { ring, delay: end.delay, incoming });
+                }
+            }
+            let pair = |from: usize, to: usize| piece(2, from * threads + to);
+            let node = |id: NodeId| {
+                let first_link = topology.link_id(id, PortId(0)).index();
+                Node::new(parts(id), Place { id, first_link, ports: topology.port_count(id) })
+            };
+            let nodes: Vec<Node<Fabric>> = own().map(node).collect();
+            let own_flows = flows.iter().filter(|flow| thread_of[flow.src.index()] == thread);
+            let own_flows: VecDeque<Flow> = own_flows.copied().collect();
+            let wakes = nodes.iter().map(|node| (node.wake(), Event::Wake(node.place().id)));
+            let ticks = nodes.iter().map(|node| (node.tick(), Event::Tick(node.place().id)));
+            let flows_begin = own_flows.front().map(|flow| (flow.start, Event::Flows));
+            let events = wakes.chain(ticks).chain(flows_begin).filter(|&(at, _)| at < Time::NEVER);
+            let first_slot = (thread * slots_of_thread) as u32;
+            let fabric = Fabric {
+                clock: clock.clone(),
+                now: Time::ZERO,
+                ports: ports.clone(),
+                stats: vec![LinkStats::default(); topology.link_slots()],
+                topology: Arc::clone(topology),
+                out,
+                free: FreeList::new(first_slot..first_slot + slots_of_thread as u32),
+                returns: (0..threads)
+                    .map(|to| (to != thread).then(|| Producer::new(pair(thread, to))))
+                    .collect(),
+                returned: (0..threads)
+                    .filter(|&from| from != thread)
+                    .map(|from| Consumer::new(pair(from, thread)))
+                    .collect(),
+                slots: slots.clone(),
+                decoders: config.decoders.clone(),
+                buffer: Vec::new(),
+                wakes: nodes.iter().filter(|node| node.wake() < Time::NEVER).count(),
+                events: events.map(Reverse).collect(),
+                totals: Totals::default(),
+                teller: Teller { words: teller.clone(), of_packets: false },
+                meter: Meter::new(),
+                fills: config.dilation >= FILLS_FROM,
+                copies: 0,
+                put: 0,
+                taken: 0,
+                is_expected: vec![false; incoming.len()],
+            };
+            Worker {
+                first: own().next().unwrap_or(NodeId(0)),
+                nodes,
+                incoming,
+                flows: own_flows,
+                fabric,
+                time_limit,
+                packet_time,
+            }
+        };
+        let workers = (0..threads).map(worker).collect();
+        Ok(Self {
+            workers,
+            words,
+            all_flows: flows.len() as u64,
+            packet_time,
+            steal: (None, None),
+            thread_of,
+        })
     }
 
     /// Runs until all flows are delivered and nothing is under way, or to the time limit, or until `look`, asked about every
-    /// 10 ms, says to stop. Returns whether it came to its end.
-    pub fn run(&mut self, mut look: impl FnMut(&Self) -> ControlFlow<()>) -> bool {
-        const LOOK: u64 = 10_000_000;
+    /// 10 ms, says to stop. Returns whether it came to its end. The caller's thread listens meanwhile.
+    pub fn run<O: Observer>(
+        &mut self,
+        observer: &mut O,
+        mut look: impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> bool {
+        let Self { workers, words, all_flows, .. } = self;
+        let stop = AtomicBool::new(false);
+        let standings: Vec<Standing> = workers.iter().map(|_| Standing::default()).collect();
+        self.steal.0 = Steal::now();
         // Virtual time begins when everything is in place.
-        self.fabric.clock = Clock::new(self.fabric.clock.dilation() as u32);
-        self.fabric.meter = Meter::new();
-        let (mut last, mut next_look) = (0, LOOK);
-        loop {
-            let real = self.fabric.clock.real_ns();
-            self.fabric.meter.round(real - last);
-            last = real;
-            let now = self.fabric.clock.now();
-            if now > self.time_limit {
-                self.fabric.now = self.time_limit;
-                return false;
+        let clock = workers.first().map(|worker| Clock::new(worker.fabric.clock.dilation() as u32));
+        let ended = thread::scope(|scope| {
+            let mut polling = Vec::new();
+            for (worker, standing) in workers.iter_mut().zip(&standings) {
+                worker.fabric.clock.clone_from(clock.as_ref().expect("there are workers"));
+                worker.fabric.meter = Meter::new();
+                worker.fabric.teller.of_packets = O::FORWARDED;
+                polling.push(scope.spawn(|| worker.poll(standing, &stop)));
             }
-            let mut is_idle = true;
-            for i in 0..self.incoming.len() {
-                is_idle &= !self.receive(i, now);
-            }
-            is_idle &= !self.tick(now);
-            is_idle &= !self.wake(now);
-            is_idle &= !self.start_flows(now);
-            if is_idle && self.is_done() {
-                return true;
-            }
-            if real >= next_look {
-                next_look = real + LOOK;
-                if look(self).is_break() {
-                    return false;
+            let mut before = None;
+            let ended = loop {
+                thread::park_timeout(LISTENS);
+                listen(words, observer);
+                let sum = |of: &dyn Fn(&Standing) -> u64| standings.iter().map(of).sum::<u64>();
+                let flows_delivered = sum(&|standing| standing.flows_delivered.load(Ordering::Relaxed));
+                let put = sum(&|standing| standing.put.load(Ordering::Acquire));
+                let taken = sum(&|standing| standing.taken.load(Ordering::Acquire));
+                let is_quiet = standings.iter().all(|standing| standing.is_quiet.load(Ordering::Relaxed));
+                let seen = (put, taken, flows_delivered);
+                let is_still = put == taken && before == Some(seen);
+                before = Some(seen);
+                if is_still && (flows_delivered >= *all_flows || is_quiet) {
+                    break true;
                 }
-            }
-        }
+                if standings.iter().any(|standing| standing.is_over.load(Ordering::Acquire))
+                    || polling.iter().any(thread::ScopedJoinHandle::is_finished)
+                {
+                    break false;
+                }
+                let now = standings.iter().map(|standing| standing.now.load(Ordering::Relaxed)).max();
+                let progress = Progress {
+                    now: Time::from_ps(now.unwrap_or(0)),
+                    packet_hops: sum(&|standing| standing.packet_hops.load(Ordering::Relaxed)),
+                    flows_delivered,
+                };
+                if look(progress).is_break() {
+                    break false;
+                }
+            };
+            stop.store(true, Ordering::Relaxed);
+            ended
+        });
+        self.steal.1 = self.steal.0.zip(Steal::now()).map(|(before, after)| before.share_until(after));
+        listen(&self.words, observer);
+        ended
     }
 
-    /// Whether all flows are delivered, nothing is under way, and no node wants to be woken.
-    fn is_done(&self) -> bool {
-        let fabric = &self.fabric;
-        let is_delivered = self.flows.is_empty() && fabric.totals.flows_delivered >= self.all_flows;
-        is_delivered && fabric.under_way == 0
-            || self.flows.is_empty() && fabric.under_way == 0 && fabric.wakes.is_empty()
-    }
-
-    /// Takes in the next packet of a link, if it is due. Returns whether there was one.
-    #[inline]
-    fn receive(&mut self, i: usize, now: Time) -> bool {
-        let Self { incoming, fabric, nodes, .. } = self;
-        let incoming = &mut incoming[i];
-        // A ring that somebody has broken brings nothing more.
-        let Ok(Some(entry)) = incoming.ring.peek() else { return false };
-        if entry.due > now.as_ps() {
-            return false;
-        }
-        incoming.ring.take();
-        fabric.under_way -= 1;
-        let due = Time::from_ps(entry.due);
-        let late = now.since(due);
-        fabric.meter.late(late.as_ps() * fabric.clock.dilation() / 1_000);
-        fabric.now = if late > incoming.patience {
-            fabric.meter.slipped();
-            now
-        } else {
-            due
-        };
-        let (to, port, link) = (incoming.to, incoming.port, incoming.link);
-        arrive(fabric, &mut nodes[to.index()], entry, link, port);
-        true
-    }
-
-    /// Lets forwarders tick whose time has come.
-    fn tick(&mut self, now: Time) -> bool {
-        let mut has_ticked = false;
-        while let Some((at, node)) = due(&mut self.fabric.ticks, now) {
-            self.fabric.now = self.event_time(at, now);
-            self.nodes[node.index()].ticked(&mut self.fabric);
-            has_ticked = true;
-        }
-        has_ticked
-    }
-
-    /// Wakes nodes up whose time has come.
-    fn wake(&mut self, now: Time) -> bool {
-        let mut has_woken = false;
-        while let Some((at, node)) = due(&mut self.fabric.wakes, now) {
-            self.fabric.now = self.event_time(at, now);
-            self.nodes[node.index()].woken(&mut self.fabric);
-            has_woken = true;
-        }
-        has_woken
-    }
-
-    /// When something happens that was due at `at`: then, or now if that is long ago.
-    fn event_time(&self, at: Time, now: Time) -> Time {
-        if now.since(at) > self.packet_time * 4 { now } else { at }
-    }
-
-    fn start_flows(&mut self, now: Time) -> bool {
-        let mut has_started = false;
-        while let Some(flow) = self.flows.front().copied() {
-            if flow.start > now {
-                break;
-            }
-            self.flows.pop_front();
-            self.fabric.now = flow.start;
-            self.nodes[flow.src.index()].start(&mut self.fabric, &flow);
-            has_started = true;
-        }
-        has_started
+    /// Deals with all events as fast as possible, in their order, until nothing is left or to the time limit: what a polling
+    /// thread can do when it never waits.
+    ///
+    /// # Panics
+    /// If there are several polling threads.
+    pub fn rush<O: Observer>(&mut self, observer: &mut O) {
+        let [worker] = &mut self.workers[..] else { panic!("only one thread can rush") };
+        worker.fabric.teller.of_packets = O::FORWARDED;
+        worker.rush();
+        listen(&self.words, observer);
     }
 
     /// The virtual time of the last event, or the limit at which the run stopped.
     pub fn now(&self) -> Time {
-        self.fabric.now
+        self.workers.iter().map(|worker| worker.fabric.now).max().unwrap_or(Time::ZERO)
     }
 
     /// What has happened so far.
-    pub fn totals(&self) -> &Totals {
-        &self.fabric.totals
+    pub fn totals(&self) -> Totals {
+        let mut totals = Totals::default();
+        self.workers.iter().for_each(|worker| totals += worker.fabric.totals);
+        totals
     }
 
     /// What passed over each link, by [`LinkId`].
-    pub fn link_stats(&self) -> &[LinkStats] {
-        &self.fabric.stats
+    pub fn link_stats(&self) -> Vec<LinkStats> {
+        let mut all = vec![LinkStats::default(); self.workers[0].fabric.stats.len()];
+        for worker in &self.workers {
+            all.iter_mut().zip(&worker.fabric.stats).for_each(|(all, of)| *all += *of);
+        }
+        all
     }
 
-    /// How faithful the run is so far.
+    /// How faithful the run was.
     pub fn fidelity(&self) -> Fidelity {
-        let fabric = &self.fabric;
-        fabric.meter.report(self.packet_time, fabric.clock.dilation(), fabric.copies)
+        let mut meter = Meter::new();
+        self.workers.iter().for_each(|worker| meter.absorb(&worker.fabric.meter));
+        let copies = self.workers.iter().map(|worker| worker.fabric.copies).sum();
+        let dilation = self.workers[0].fabric.clock.dilation();
+        meter.report(self.packet_time, dilation, copies, self.steal.1)
     }
 
     /// The host at `node`, to look into after a run.
     pub fn host(&self, node: NodeId) -> Option<&dyn Host> {
-        self.nodes[node.index()].host()
+        self.node(node).host()
     }
 
     /// The program at `node`, to look into after a run.
     pub fn application(&self, node: NodeId) -> Option<&dyn Application> {
-        self.nodes[node.index()].application()
+        self.node(node).application()
     }
 
-    /// Whoever listened.
-    pub fn observer(&self) -> &O {
-        &self.fabric.observer
-    }
-
-    /// Whoever listened, for good.
-    pub fn into_observer(self) -> O {
-        self.fabric.observer
+    fn node(&self, node: NodeId) -> &Node<Fabric> {
+        let worker = &self.workers[self.thread_of[node.index()]];
+        &worker.nodes[node.index() - worker.first.index()]
     }
 }
 
-/// Takes out the first of these times, if it has come.
-fn due(times: &mut BinaryHeap<Reverse<(Time, NodeId)>>, now: Time) -> Option<(Time, NodeId)> {
-    let &Reverse(first) = times.peek()?;
-    if first.0 > now {
-        return None;
-    }
-    times.pop();
-    Some(first)
-}
-
-/// A packet has come in at a node.
-fn arrive<O: Observer>(
-    fabric: &mut Fabric<O>,
-    node: &mut Node<Fabric<O>>,
-    entry: Entry,
-    link: LinkId,
-    port: PortId,
-) {
-    fabric.totals.packet_hops += 1;
-    // What another process writes may be anything.
-    let is_slot = entry.slot < fabric.slots.count() && entry.len as usize <= fabric.slots.bytes();
-    let packet =
-        if is_slot { fabric.read(entry) } else { Err(raddle_wire::Error::Truncated { have: 0, need: 1 }) };
-    match packet {
-        Ok(packet) => node.arrived(fabric, Inside::arrived(packet, entry), port),
-        Err(error) => {
-            fabric.totals.count_malformed();
-            fabric.stats[link.index()].drops += 1;
-            fabric.observer.malformed(fabric.now, link, &[], error);
-            if is_slot {
-                fabric.free(entry.slot);
-            }
-            node.corrupted(fabric, port);
-        }
-    }
+/// Hears what polling threads have told so far, in the order of time.
+fn listen(words: &Receiver<Word>, observer: &mut impl Observer) {
+    let mut heard: Vec<Word> = words.try_iter().collect();
+    heard.sort_by_key(|word| word.at);
+    heard.iter().for_each(|word| word.tell(observer));
 }
 
 #[cfg(test)]

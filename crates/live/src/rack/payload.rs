@@ -1,8 +1,10 @@
 //! What the packets of a live run carry: bytes that follow from the flow and the place in it, so that a receiver can tell
 //! whether they are the sender's.
 
+use super::shared::WORD;
 use raddle_core::FlowKey;
 use raddle_wire::FlowRange;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of a payload that are written and checked if not all are: a cache line.
 pub(super) const STAMP: usize = 64;
@@ -14,24 +16,83 @@ fn word(key: FlowKey, position: u64, i: u64) -> u64 {
     mixed ^ mixed >> 29
 }
 
-/// The first bytes of a payload, word by word.
-fn words(range: &FlowRange) -> impl Iterator<Item = [u8; 8]> + use<> {
-    let (key, position) = (range.key, range.position.unwrapped(0));
-    (0..).map(move |i| word(key, position, i).to_le_bytes())
+/// The words of a slot that a payload covers, one after the other: the payload begins `begin` bytes into the slot, where words
+/// need not begin. Bytes in front of it and behind it are zeros.
+struct Laid {
+    key: FlowKey,
+    position: u64,
+    /// Bits by which the payload's words are moved up.
+    shift: u32,
 }
 
-/// Appends the first `len` bytes of the payload that these bytes of a flow are.
-pub(super) fn append(range: &FlowRange, len: usize, out: &mut Vec<u8>) {
-    let end = out.len() + len;
-    for word in words(range).take(len.div_ceil(8)) {
-        out.extend_from_slice(&word);
+impl Laid {
+    fn new(range: &FlowRange, begin: usize) -> Self {
+        let shift = 8 * (begin % WORD) as u32;
+        Self { key: range.key, position: range.position.unwrapped(0), shift }
     }
-    out.truncate(end);
+
+    /// The slot's `i`-th word of those that the payload covers.
+    #[inline]
+    fn word(&self, i: u64) -> u64 {
+        let of = |i| word(self.key, self.position, i);
+        match (self.shift, i) {
+            (0, _) => of(i),
+            (shift, 0) => of(0) << shift,
+            (shift, _) => of(i) << shift | of(i - 1) >> (64 - shift),
+        }
+    }
 }
 
-/// Whether these are the first bytes of that payload.
-pub(super) fn is_right(range: &FlowRange, payload: &[u8]) -> bool {
-    payload.chunks(8).zip(words(range)).all(|(bytes, word)| word[..bytes.len()] == *bytes)
+/// The words that `len` bytes from `begin` on cover, and which bits of the first and the last are theirs.
+fn covered(begin: usize, len: usize) -> (usize, usize, [u64; 2]) {
+    let (first, end) = (begin / WORD, begin + len);
+    let behind = end.next_multiple_of(WORD) - end;
+    (first, end.div_ceil(WORD), [u64::MAX << (8 * (begin % WORD)), u64::MAX >> (8 * behind)])
+}
+
+/// Writes the first `len` bytes of the payload that these bytes of a flow are into the words of a slot, from byte `begin` on.
+pub(super) fn write(range: &FlowRange, begin: usize, len: usize, slot: &[AtomicU64]) {
+    each(range, begin, len, slot, |word, is, mask| {
+        let kept = if mask == u64::MAX { 0 } else { word.load(Ordering::Relaxed) & !mask };
+        word.store(is & mask | kept, Ordering::Relaxed);
+    });
+}
+
+/// Whether `len` bytes from byte `begin` on in the words of a slot are the first ones of that payload.
+pub(super) fn is_right(range: &FlowRange, begin: usize, len: usize, slot: &[AtomicU64]) -> bool {
+    let mut differs = 0;
+    each(range, begin, len, slot, |word, is, mask| {
+        differs |= (word.load(Ordering::Relaxed) ^ is) & mask;
+    });
+    differs == 0
+}
+
+/// Calls `visit` for each word of a slot that a payload covers, with what it should be and which of its bits count.
+#[inline]
+fn each(
+    range: &FlowRange,
+    begin: usize,
+    len: usize,
+    slot: &[AtomicU64],
+    mut visit: impl FnMut(&AtomicU64, u64, u64),
+) {
+    if len == 0 {
+        return;
+    }
+    let laid = Laid::new(range, begin);
+    let (first, end, [front, back]) = covered(begin, len);
+    let words = &slot[first..end];
+    match words {
+        [] => {}
+        [only] => visit(only, laid.word(0), front & back),
+        [one, between @ .., last] => {
+            visit(one, laid.word(0), front);
+            for (i, word) in (1..).zip(between) {
+                visit(word, laid.word(i), u64::MAX);
+            }
+            visit(last, laid.word(words.len() as u64 - 1), back);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -45,15 +106,27 @@ mod tests {
 
     #[test]
     fn a_payload_is_that_of_its_flow_and_place_alone() {
-        let mut payload = Vec::new();
-        append(&range(7, 1_000), 100, &mut payload);
-        assert_eq!(payload.len(), 100);
-        assert!(is_right(&range(7, 1_000), &payload) && is_right(&range(7, 1_000), &payload[..13]));
-        assert!(!is_right(&range(8, 1_000), &payload) && !is_right(&range(7, 1_001), &payload));
-        for place in 0..payload.len() {
-            payload[place] ^= 1;
-            assert!(!is_right(&range(7, 1_000), &payload), "byte {place}");
-            payload[place] ^= 1;
+        for begin in [0, 3, 8, 21] {
+            for len in [1, 4, 5, 64, 100] {
+                let slot: Vec<AtomicU64> = (0..16).map(|_| AtomicU64::new(u64::MAX)).collect();
+                write(&range(7, 1_000), begin, len, &slot);
+                let right = |key, position| is_right(&range(key, position), begin, len, &slot);
+                assert!(right(7, 1_000), "{len} bytes from {begin} on");
+                assert!(!right(8, 1_000) && !right(7, 1_001));
+                let flip = |byte: usize| slot[byte / 8].fetch_xor(1 << (8 * (byte % 8)), Ordering::Relaxed);
+                for byte in 0..128 {
+                    flip(byte);
+                    let is_theirs = (begin..begin + len).contains(&byte);
+                    assert_eq!(right(7, 1_000), !is_theirs, "byte {byte}, {len} from {begin} on");
+                    flip(byte);
+                }
+                let bytes: Vec<u8> =
+                    slot.iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes()).collect();
+                assert!(
+                    bytes[..begin].iter().chain(&bytes[begin + len..]).all(|&byte| byte == 0xFF),
+                    "what is around it stays"
+                );
+            }
         }
     }
 }

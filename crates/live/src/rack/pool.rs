@@ -6,7 +6,7 @@
 
 use super::shared::{WORD, Words};
 use std::ops::Range;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
@@ -50,25 +50,40 @@ impl Slots {
         slot as usize * self.words_of_slot
     }
 
+    /// The words of a slot.
+    #[inline]
+    pub(crate) fn words(&self, slot: u32) -> &[AtomicU64] {
+        let first = self.first(slot);
+        &self.words[first..first + self.words_of_slot]
+    }
+
     /// Reads the bytes of a slot from its begin on. The slot's number and the length must be in range.
     #[inline]
     pub(crate) fn read(&self, slot: u32, into: &mut [u8]) {
-        let first = self.first(slot);
-        let words = &self.words[first..first + self.words_of_slot];
-        for (bytes, word) in into.chunks_mut(WORD).zip(words) {
-            bytes.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes()[..bytes.len()]);
+        let words = self.words(slot);
+        let (whole, rest) = into.as_chunks_mut::<WORD>();
+        for (bytes, word) in whole.iter_mut().zip(words) {
+            *bytes = word.load(Ordering::Relaxed).to_le_bytes();
+        }
+        if !rest.is_empty() {
+            let last = words[whole.len()].load(Ordering::Relaxed).to_le_bytes();
+            rest.copy_from_slice(&last[..rest.len()]);
         }
     }
 
     /// Writes bytes to the begin of a slot; what follows them stays.
     #[inline]
     pub(crate) fn write(&self, slot: u32, bytes: &[u8]) {
-        let first = self.first(slot);
-        let words = &self.words[first..first + self.words_of_slot];
-        for (bytes, word) in bytes.chunks(WORD).zip(words) {
-            let mut whole = word.load(Ordering::Relaxed).to_le_bytes();
-            whole[..bytes.len()].copy_from_slice(bytes);
-            word.store(u64::from_le_bytes(whole), Ordering::Relaxed);
+        let words = self.words(slot);
+        let (whole, rest) = bytes.as_chunks::<WORD>();
+        for (bytes, word) in whole.iter().zip(words) {
+            word.store(u64::from_le_bytes(*bytes), Ordering::Relaxed);
+        }
+        if !rest.is_empty() {
+            let last = &words[whole.len()];
+            let mut bytes = last.load(Ordering::Relaxed).to_le_bytes();
+            bytes[..rest.len()].copy_from_slice(rest);
+            last.store(u64::from_le_bytes(bytes), Ordering::Relaxed);
         }
     }
 }
@@ -94,6 +109,12 @@ impl FreeList {
         let slot = self.free.pop()?;
         self.is_free[(slot - self.own.start) as usize] = false;
         Some(slot)
+    }
+
+    /// The thread that owns a slot, if all own as many, in their order.
+    #[inline]
+    pub(crate) fn owner(&self, slot: u32) -> usize {
+        (slot / self.own.len() as u32) as usize
     }
 
     /// Gives a slot back. Returns false if it is none of these, or is free already.

@@ -35,7 +35,9 @@ impl Region {
     /// [`NoMemory`], if the system has none.
     pub(crate) fn new(words: usize) -> Result<Arc<Self>, NoMemory> {
         let bytes = words * WORD;
-        let map = MmapOptions::new().len(bytes).map_anon().map_err(|why| NoMemory { bytes, why })?;
+        // All of it is there before the clock starts: a page that is first touched in a run would make its packet late.
+        let map =
+            MmapOptions::new().len(bytes).populate().map_anon().map_err(|why| NoMemory { bytes, why })?;
         Ok(Arc::new(Self { map: map.into() }))
     }
 

@@ -29,7 +29,7 @@ fn flows(nodes: u64, count: u32, bytes: u64) -> Vec<Flow> {
     (0..count).map(flow).collect()
 }
 
-fn rack(name: &str, routing: &str, flows: Vec<Flow>, config: Config) -> Rack<Heard> {
+fn rack(name: &str, routing: &str, flows: &[Flow], config: &Config) -> Rack {
     let topology = builders::torus(&[4, 4], Rate::from_gbps(5), Duration::from_ns(100));
     let topology = Arc::new(topology.expect("a 4x4 torus"));
     let scheme = registry().transport(name).expect("built in");
@@ -37,7 +37,7 @@ fn rack(name: &str, routing: &str, flows: Vec<Flow>, config: Config) -> Rack<Hea
     let plan = Plan::new(&topology, routing, &settings, 1);
     let mut parts =
         registry().build(scheme, &plan, &registry().routing_defaults(routing)).expect("it fits the torus");
-    Rack::new(&topology, |id| (parts.node)(id), flows, config, Heard::default()).expect("memory")
+    Rack::new(&topology, |id| (parts.node)(id), flows, config).expect("memory")
 }
 
 /// Room for all packets of these tests on one link, however long the machine lets them wait.
@@ -52,12 +52,16 @@ fn patience(dilation: u32) -> Time {
 #[test]
 fn every_flow_arrives_whole() {
     for (scheme, routing) in [("r2c2", "rps"), ("tcp-newreno", "ecmp")] {
-        for dilation in [1, 20] {
-            let config =
-                Config { dilation, time_limit: Some(patience(dilation)), ring: ROOMY, ..Config::default() };
-            let mut rack = rack(scheme, routing, flows(16, 100, 60_000), config);
-            assert!(rack.run(|_| ControlFlow::Continue(())), "{scheme} at {dilation}");
-            assert_eq!(rack.observer().delivered, 100, "{scheme} at {dilation}");
+        for (dilation, threads) in [(1, 1), (20, 1), (20, 2), (5, 3)] {
+            let time_limit = Some(patience(dilation));
+            let config = Config { dilation, threads, time_limit, ring: ROOMY, ..Config::default() };
+            let mut rack = rack(scheme, routing, &flows(16, 100, 60_000), &config);
+            let mut heard = Heard::default();
+            assert!(
+                rack.run(&mut heard, |_| ControlFlow::Continue(())),
+                "{scheme} at {dilation} in {threads}"
+            );
+            assert_eq!(heard.delivered, 100, "{scheme} at {dilation} in {threads}");
             assert_eq!(rack.totals().dropped, 0);
             let fidelity = rack.fidelity();
             assert_eq!((fidelity.wrong_payloads, fidelity.hops), (0, rack.totals().packet_hops));
@@ -69,8 +73,8 @@ fn every_flow_arrives_whole() {
 #[test]
 fn relays_copy_nothing() {
     let config = Config { time_limit: Some(patience(1)), ring: ROOMY, ..Config::default() };
-    let mut rack = rack("r2c2", "rps", flows(16, 20, 60_000), config);
-    assert!(rack.run(|_| ControlFlow::Continue(())));
+    let mut rack = rack("r2c2", "rps", &flows(16, 20, 60_000), &config);
+    assert!(rack.run(&mut (), |_| ControlFlow::Continue(())));
     assert_eq!(rack.fidelity().copies, 0);
     assert!(rack.totals().packet_hops > 1_000);
 }
@@ -79,9 +83,24 @@ fn relays_copy_nothing() {
 fn a_rack_without_slots_loses_and_counts() {
     let limit = Some(Time::ZERO + Duration::from_ms(20));
     let config = Config { slots: 8, time_limit: limit, ..Config::default() };
-    let mut rack = rack("r2c2", "rps", flows(16, 50, 60_000), config);
-    rack.run(|_| ControlFlow::Continue(()));
+    let mut rack = rack("r2c2", "rps", &flows(16, 50, 60_000), &config);
+    rack.run(&mut (), |_| ControlFlow::Continue(()));
     let totals = rack.totals();
+    let under_way: u64 = rack.workers.iter().map(|worker| worker.fabric.put - worker.fabric.taken).sum();
     assert!(totals.drops.queue_full > 0);
-    assert_eq!(totals.sent, totals.delivered + totals.dropped + rack.fabric.under_way);
+    assert_eq!(totals.sent, totals.delivered + totals.dropped + under_way);
+}
+
+/// In a rush nothing is late, and what happens depends on nothing but the experiment.
+#[test]
+fn a_rush_is_the_same_each_time() {
+    let outcome = || {
+        let mut rack = rack("r2c2", "rps", &flows(16, 100, 60_000), &Config::default());
+        let mut heard = Heard::default();
+        rack.rush(&mut heard);
+        (heard.delivered, rack.totals(), rack.now(), rack.fidelity().slips)
+    };
+    let first = outcome();
+    assert_eq!((first.0, first.3), (100, 0));
+    assert_eq!(first, outcome());
 }

@@ -230,6 +230,15 @@ impl Sender {
                 wake = wake.min(port.free_at(now)); // an instant is too short to lose a flow in
                 continue;
             }
+            let packet = u64::from(params.mtu) + HEADER;
+            if let Bytes(room) = port.room(now)
+                && room < packet
+                && port.free_at(now) > now
+            {
+                let lacking = now + port.rate.time_for(Bytes(packet - room));
+                wake = wake.min(lacking.min(port.free_at(now)));
+                continue;
+            }
             if !self.flows[place].is_limited() {
                 let most =
                     port.rate.time_for(Bytes((params.nic_packets - 1) * (u64::from(params.mtu) + HEADER)));

@@ -1,0 +1,73 @@
+//! What polling threads tell the thread that started them, which listens: files and the like would make packets late.
+
+use raddle_core::{DropReason, LinkId, NodeId, Observer, Packet, PortId, Report, Time};
+use std::sync::mpsc::Sender;
+
+/// Something that an [`Observer`] may want to hear of.
+#[derive(Debug)]
+enum Told {
+    Report(NodeId, Report),
+    Forwarded { sent: Time, link: LinkId, packet: Packet },
+    Dropped { node: NodeId, port: Option<PortId>, packet: Packet, why: DropReason },
+    Malformed { link: LinkId, error: raddle_wire::Error },
+}
+
+/// Something that happened, and when.
+#[derive(Debug)]
+pub(super) struct Word {
+    pub(super) at: Time,
+    told: Told,
+}
+
+impl Word {
+    /// Tells a listener.
+    pub(super) fn tell(&self, observer: &mut impl Observer) {
+        match &self.told {
+            Told::Report(node, report) => observer.report(self.at, *node, *report),
+            Told::Forwarded { sent, link, packet } => observer.forwarded(self.at, *sent, *link, packet),
+            Told::Dropped { node, port, packet, why } => {
+                observer.dropped(self.at, *node, *port, packet, *why);
+            }
+            Told::Malformed { link, error } => observer.malformed(self.at, *link, &[], *error),
+        }
+    }
+}
+
+/// The telling end, of one polling thread. Nobody may listen any more.
+pub(super) struct Teller {
+    pub(super) words: Sender<Word>,
+    /// Whether to tell of every packet that a port accepts.
+    pub(super) of_packets: bool,
+}
+
+impl Teller {
+    fn say(&self, at: Time, told: Told) {
+        let _ = self.words.send(Word { at, told });
+    }
+
+    pub(super) fn report(&self, at: Time, node: NodeId, report: Report) {
+        self.say(at, Told::Report(node, report));
+    }
+
+    #[inline]
+    pub(super) fn forwarded(&self, at: Time, sent: Time, link: LinkId, packet: &Packet) {
+        if self.of_packets {
+            self.say(at, Told::Forwarded { sent, link, packet: packet.clone() });
+        }
+    }
+
+    pub(super) fn dropped(
+        &self,
+        at: Time,
+        node: NodeId,
+        port: Option<PortId>,
+        packet: &Packet,
+        why: DropReason,
+    ) {
+        self.say(at, Told::Dropped { node, port, packet: packet.clone(), why });
+    }
+
+    pub(super) fn malformed(&self, at: Time, link: LinkId, error: raddle_wire::Error) {
+        self.say(at, Told::Malformed { link, error });
+    }
+}

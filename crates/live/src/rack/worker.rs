@@ -1,0 +1,209 @@
+//! A polling thread of a rack: its nodes, the links that come to them, and the round in which it looks at each.
+
+use super::fabric::{Event, Fabric, Inside};
+use super::ring::{Consumer, Entry};
+use super::shared::Words;
+use raddle_core::{Duration, Flow, LinkId, Node, NodeId, PortId, Time};
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// The receiving end of a link.
+pub(super) struct Incoming {
+    pub(super) ring: Consumer<Words>,
+    pub(super) link: LinkId,
+    pub(super) to: NodeId,
+    pub(super) port: PortId,
+    /// Lateness beyond which a packet slips: four times what a full packet takes on the link.
+    pub(super) patience: Duration,
+    /// Whether the sending end is another thread's, so that nobody here says when a packet is put in.
+    pub(super) is_remote: bool,
+}
+
+/// A polling thread's part of a rack.
+pub(super) struct Worker {
+    /// The first of its nodes, which have numbers in a row.
+    pub(super) first: NodeId,
+    pub(super) nodes: Vec<Node<Fabric>>,
+    /// Those of other threads first.
+    pub(super) incoming: Vec<Incoming>,
+    pub(super) flows: VecDeque<Flow>,
+    pub(super) fabric: Fabric,
+    pub(super) time_limit: Time,
+    /// What a full packet takes on the slowest link.
+    pub(super) packet_time: Duration,
+}
+
+/// What a polling thread lets others see of how far it is. Each has a cache line of its own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(super) struct Standing {
+    /// Picoseconds of virtual time.
+    pub(super) now: AtomicU64,
+    pub(super) packet_hops: AtomicU64,
+    pub(super) flows_delivered: AtomicU64,
+    /// Packets put into rings, and taken out of them.
+    pub(super) put: AtomicU64,
+    pub(super) taken: AtomicU64,
+    /// Whether its flows have all started and no node wants to be woken.
+    pub(super) is_quiet: AtomicBool,
+    /// Whether the time limit has come.
+    pub(super) is_over: AtomicBool,
+}
+
+/// Rounds between two looks at what is not urgent.
+const SELDOM: u32 = 64;
+
+impl Worker {
+    /// Polls until `stop` is set or the time limit has come.
+    pub(super) fn poll(&mut self, standing: &Standing, stop: &AtomicBool) {
+        let mut last = self.fabric.clock.real_ns();
+        let mut round: u32 = 0;
+        while !stop.load(Ordering::Relaxed) {
+            let real = self.fabric.clock.real_ns();
+            self.fabric.meter.round(real - last);
+            last = real;
+            let now = self.fabric.clock.at(real);
+            if now > self.time_limit {
+                self.fabric.now = self.time_limit;
+                self.publish(standing);
+                standing.is_over.store(true, Ordering::Release);
+                return;
+            }
+            self.round(now);
+            round = round.wrapping_add(1);
+            if round.is_multiple_of(SELDOM) {
+                self.fabric.take_returned_slots();
+                self.publish(standing);
+            }
+        }
+        self.publish(standing);
+    }
+
+    /// Deals with all events as fast as possible, in their order, until nothing is left: virtual time jumps from one to the
+    /// next. For a rack of one polling thread, to measure what that can do.
+    pub(super) fn rush(&mut self) {
+        while let Some(&Reverse((next, _))) = self.fabric.events.peek()
+            && next <= self.time_limit
+        {
+            self.round(next);
+        }
+    }
+
+    /// Deals with what is due.
+    fn round(&mut self, now: Time) {
+        self.look_at_remote_links();
+        // Not for ever: the clock goes on.
+        for _ in 0..SELDOM {
+            let Some(&Reverse((at, event))) =
+                self.fabric.events.peek().filter(|&&Reverse((at, _))| at <= now)
+            else {
+                return;
+            };
+            if let Event::Arrival(incoming) = event {
+                self.receive(incoming, now);
+                continue;
+            }
+            self.fabric.events.pop();
+            self.fabric.now = if now.since(at) > self.packet_time * 4 { now } else { at };
+            match event {
+                Event::Arrival(_) => {}
+                Event::Tick(node) => self.nodes[node.index() - self.first.index()].ticked(&mut self.fabric),
+                Event::Wake(node) => {
+                    self.fabric.wakes -= 1;
+                    self.nodes[node.index() - self.first.index()].woken(&mut self.fabric);
+                }
+                Event::Flows => self.start_flows(now),
+            }
+        }
+    }
+
+    /// Sees what other threads have put into rings that were empty.
+    #[inline]
+    fn look_at_remote_links(&mut self) {
+        let Self { incoming, fabric, .. } = self;
+        for (i, incoming) in incoming.iter_mut().enumerate().take_while(|(_, incoming)| incoming.is_remote) {
+            // A ring that somebody has broken brings nothing more.
+            if !fabric.is_expected[i]
+                && let Ok(Some(entry)) = incoming.ring.peek()
+            {
+                fabric.expect(i, Time::from_ps(entry.due));
+            }
+        }
+    }
+
+    /// Takes in the next packet of a link, which is due: the first of the events.
+    fn receive(&mut self, i: usize, now: Time) {
+        let Self { incoming, fabric, nodes, first, .. } = self;
+        let incoming = &mut incoming[i];
+        let entry = incoming.ring.peek().ok().flatten();
+        if entry.is_some() {
+            incoming.ring.take();
+        }
+        let next = incoming.ring.peek().ok().flatten();
+        if let (Some(mut event), Some(next)) = (fabric.events.peek_mut(), next) {
+            event.0.0 = Time::from_ps(next.due);
+        } else {
+            fabric.events.pop();
+            fabric.is_expected[i] = false;
+        }
+        let Some(entry) = entry else { return };
+        fabric.taken += 1;
+        let due = Time::from_ps(entry.due);
+        let late = now.since(due);
+        fabric.meter.late(late.as_ps() * fabric.clock.dilation() / 1_000);
+        fabric.now = if late > incoming.patience {
+            fabric.meter.slipped();
+            now
+        } else {
+            due
+        };
+        let node = &mut nodes[incoming.to.index() - first.index()];
+        arrive(fabric, node, entry, incoming.link, incoming.port);
+    }
+
+    /// Starts the flows whose time has come.
+    fn start_flows(&mut self, now: Time) {
+        while let Some(flow) = self.flows.front().copied() {
+            if flow.start > now {
+                self.fabric.events.push(Reverse((flow.start, Event::Flows)));
+                return;
+            }
+            self.flows.pop_front();
+            self.fabric.now = flow.start;
+            self.nodes[flow.src.index() - self.first.index()].start(&mut self.fabric, &flow);
+        }
+    }
+
+    fn publish(&self, standing: &Standing) {
+        let fabric = &self.fabric;
+        let is_quiet = self.flows.is_empty() && fabric.wakes == 0;
+        standing.now.store(fabric.now.as_ps(), Ordering::Relaxed);
+        standing.packet_hops.store(fabric.totals.packet_hops, Ordering::Relaxed);
+        standing.flows_delivered.store(fabric.totals.flows_delivered, Ordering::Relaxed);
+        standing.is_quiet.store(is_quiet, Ordering::Relaxed);
+        standing.taken.store(fabric.taken, Ordering::Release);
+        standing.put.store(fabric.put, Ordering::Release);
+    }
+}
+
+/// A packet has come in at a node.
+fn arrive(fabric: &mut Fabric, node: &mut Node<Fabric>, entry: Entry, link: LinkId, port: PortId) {
+    fabric.totals.packet_hops += 1;
+    // What another process writes may be anything.
+    let is_slot = entry.slot < fabric.slots.count() && entry.len as usize <= fabric.slots.bytes();
+    let packet =
+        if is_slot { fabric.read(entry) } else { Err(raddle_wire::Error::Truncated { have: 0, need: 1 }) };
+    match packet {
+        Ok(packet) => node.arrived(fabric, Inside::arrived(packet, entry), port),
+        Err(error) => {
+            fabric.totals.count_malformed();
+            fabric.stats[link.index()].drops += 1;
+            fabric.teller.malformed(fabric.now, link, error);
+            if is_slot {
+                fabric.free(entry.slot);
+            }
+            node.corrupted(fabric, port);
+        }
+    }
+}
