@@ -7,7 +7,7 @@ use raddle_core::{
 use raddle_packet_sim::{Config, Observer, PortSetup, Simulation};
 use raddle_schemes::parameter::{Settings, Value};
 use raddle_schemes::scheme::Plan;
-use raddle_schemes::transport::tcp::{NewReno, Params, TcpHost};
+use raddle_testkit::registry;
 use raddle_topology::builders::{ClosRates, clos};
 use raddle_topology::{ClosSize, LinkLayer, Topology};
 use raddle_wire::udp::Datagram;
@@ -185,10 +185,13 @@ pub(crate) fn run(
             (hosts.into_iter().map(wake).collect(), Some(packets))
         }
     };
-    let tcp = Arc::new(Params { handshake: true, ..Params::default() });
-    let host = |id: NodeId| -> Box<dyn Host> {
+    let tcp = registry().transport("tcp-newreno").expect("a transport of the registry");
+    let of_tcp = settings(tcp.info.parameters, &[("handshake", Value::Flag(true))]);
+    let plan = Plan::new(topology, "ecmp", &of_tcp, 1);
+    let mut tcp = registry().build(tcp, &plan, &Settings::defaults(&[])).expect("a fabric that fits");
+    let mut host = |id: NodeId| -> Box<dyn Host> {
         match &mut script {
-            None => Box::new(TcpHost::<NewReno>::new(id, Arc::clone(&tcp))),
+            None => (tcp.node)(id).host.expect("a host"),
             Some(packets) => {
                 let (own, others) =
                     packets.drain(..).partition::<Vec<_>, _>(|(_, packet)| packet.src() == id);
@@ -197,7 +200,6 @@ pub(crate) fn run(
             }
         }
     };
-    let mut host = host;
     let node = |id: NodeId| Parts {
         host: topology.is_host(id).then(|| host(id)),
         forwarder: forwarder(id),

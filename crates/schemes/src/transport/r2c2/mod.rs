@@ -57,7 +57,7 @@ pub use policy::Policy;
 pub use scheme::TRANSPORT;
 pub use selection::{Selecting, Selection};
 pub use table::FlowTable;
-pub use trees::{PortSet, Trees};
+pub(crate) use trees::{PortSet, Trees};
 
 use crate::choices;
 use raddle_core::Duration;
