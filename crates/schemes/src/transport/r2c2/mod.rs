@@ -28,6 +28,7 @@
 
 mod anti_entropy;
 mod arrivals;
+pub(crate) mod data_plane;
 mod demand;
 pub(crate) mod entries;
 pub(crate) mod fabric;
