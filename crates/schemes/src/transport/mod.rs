@@ -11,7 +11,7 @@ pub(crate) mod lids;
 pub(crate) mod live_flows;
 pub(crate) mod omniscient;
 pub(crate) mod pdq;
-pub mod pfq;
+pub(crate) mod pfq;
 pub mod r2c2;
 pub mod r2c2_central;
 pub(crate) mod ranges;

@@ -6,8 +6,7 @@ use raddle_core::{Duration, Flow, FlowKey, Header, LinkId, NodeId, Packet, Rate,
 use raddle_packet_sim::{Config, Observer, PortSetup, Simulation};
 use raddle_schemes::parameter::{Settings, Value};
 use raddle_schemes::scheme::Plan;
-use raddle_schemes::transport::pfq::TRANSPORT;
-use raddle_testkit::{flow, settings, us};
+use raddle_testkit::{flow, registry, settings, us};
 use raddle_topology::{Topology, builders};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -41,11 +40,10 @@ fn torus() -> Arc<Topology> {
 
 fn run(mode: &'static str, flows: Vec<Flow>, limit: Option<Time>) -> Simulation<Heard> {
     let topology = torus();
-    let settings = settings(TRANSPORT.info.parameters, &[("mode", Value::Choice(mode))]);
+    let pfq = registry().transport("pfq").expect("a transport of the registry");
+    let settings = settings(pfq.info.parameters, &[("mode", Value::Choice(mode))]);
     let plan = Plan::new(&topology, "rps", &settings, 1);
-    let mut parts = raddle_testkit::registry()
-        .build(&TRANSPORT, &plan, &Settings::defaults(&[]))
-        .expect("PFQ fits a small torus");
+    let mut parts = registry().build(pfq, &plan, &Settings::defaults(&[])).expect("PFQ fits a small torus");
     let port = |link| PortSetup { queue: (parts.queue)(link), ..PortSetup::default() };
     let ports: Vec<PortSetup> = (0..topology.link_slots()).map(LinkId::of).map(port).collect();
     let mut ports = ports.into_iter();
