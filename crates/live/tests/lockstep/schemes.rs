@@ -1,9 +1,7 @@
 //! Every scheme of the registry, with its defaults, through the packet engine and through lockstep: the same packets, the same
 //! reports.
 
-mod both;
-
-use both::{run_in_lockstep, run_queues_in_lockstep, simulate, simulate_queues};
+use crate::both::{run_in_lockstep, run_queues_in_lockstep, simulate, simulate_queues};
 use raddle_core::{
     Bytes, Duration, Flow, FlowId, Header, LinkErrors, LinkId, NodeId, Observer, Rate, Report, Stream, Time,
 };

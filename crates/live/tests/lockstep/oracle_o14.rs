@@ -2,9 +2,7 @@
 //! packet of every flow leaves by the same link at the same time with the same bytes; whenever one looks, the flow
 //! tables and the rates of all nodes are the same; and all flows are delivered.
 
-mod both;
-
-use both::{Trace, run_in_lockstep, simulate};
+use crate::both::{Trace, run_in_lockstep, simulate};
 use raddle_core::{
     Bytes, Duration, Flow, FlowId, Header, Host, Input, LinkErrors, NodeId, Output, Parts, Ports, Rate,
     Report, Stream, Time,

@@ -1,9 +1,7 @@
 //! Lockstep against the packet engine: hosts that send, answer and wake at random, on times so coarse that most events
 //! tie, put the same packets on the same links at the same times, and noisy links lose and damage the same ones.
 
-mod both;
-
-use both::{run_in_lockstep, simulate};
+use crate::both::{run_in_lockstep, simulate};
 use proptest::prelude::*;
 use raddle_core::{
     Bytes, Duration, Flow, FlowId, Forwarder, Header, Host, Input, LinkErrors, NodeId, Output, Packet, Parts,

@@ -1,9 +1,6 @@
 //! Queues that give up packets that wait, and cut packets to their headers, do the same in both engines.
 
-#[expect(dead_code, reason = "other tests have no queues")]
-mod both;
-
-use both::{run_queues_in_lockstep, simulate_queues};
+use crate::both::{run_queues_in_lockstep, simulate_queues};
 use raddle_core::{
     Admit, Bytes, Decoders, DropReason, Duration, Flow, FlowId, FlowKey, HeaderInfo, Host, Input, LinkErrors,
     LinkId, NodeId, Output, Packet, Parts, Paused, PortId, Ports, Queue, Rate, Report, Stream, Time,

@@ -1,7 +1,6 @@
-//! The command as users meet it: what it prints, what it leaves behind, how it exits.
+//! What the command prints, what it leaves behind, how it exits.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
-
+use crate::shell::{SWEEP, command_of, names};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -24,16 +23,6 @@ flows = 300
 transport = "r2c2"
 "#;
 
-/// The sweep that `swept.toml` adds to [`SMALL`].
-const SWEEP: &str = r#"
-[[sweep]]
-name = "scheme"
-values = [
-    { label = "R2C2", set = { "scheme.transport" = "r2c2" } },
-    { label = "TCP", set = { "scheme.transport" = "tcp-newreno" } },
-]
-"#;
-
 /// A folder with `small.toml` in it.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -49,9 +38,7 @@ fn swept() -> TempDir {
 }
 
 fn command(folder: &Path, arguments: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
-    command.current_dir(folder).args(arguments.split_whitespace()).env("NO_COLOR", "1").env("COLUMNS", "100");
-    command
+    command_of(env!("CARGO_BIN_EXE_raddle"), folder, arguments, "100")
 }
 
 fn raddle(folder: &Path, arguments: &str) -> Output {
@@ -65,13 +52,6 @@ fn stdout(output: &Output) -> String {
 
 fn json(output: &Output) -> Value {
     serde_json::from_str(&stdout(output)).unwrap()
-}
-
-fn names(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).unwrap();
-    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
 }
 
 #[test]

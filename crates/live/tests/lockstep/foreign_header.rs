@@ -1,8 +1,6 @@
 //! A header that no crate of ours knows runs in both engines: a note that counts its hops.
 
-mod both;
-
-use both::{run_in_lockstep, simulate};
+use crate::both::{Trace, run_in_lockstep, simulate};
 use raddle_core::{
     Bytes, Decoders, Duration, Flow, FlowId, FlowKey, Forwarder, Header, HeaderInfo, Host, Input, LinkErrors,
     NodeId, Output, Packet, Parts, PortId, Ports, Rate, Report, Time, Verdict,
@@ -137,7 +135,7 @@ fn a_foreign_header_crosses_both_engines_alike() {
         let simulated = simulate(&ring(), node, |_| None, flows.clone(), limit, &errors);
         let lockstep = run_in_lockstep(&ring(), node, |_| None, flows.clone(), limit, &errors);
         assert_eq!(simulated, lockstep);
-        let hops = |trace: &both::Trace| -> u64 {
+        let hops = |trace: &Trace| -> u64 {
             let keys = trace.reports.iter().map(|(.., report)| match report {
                 Report::Delivered { key, .. } => key.0,
                 report => panic!("{report:?}"),

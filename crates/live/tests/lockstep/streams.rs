@@ -5,7 +5,7 @@ use raddle_core::{Bytes, Duration, Flow, FlowId, LinkErrors, NodeId, Observer, R
 use raddle_live::lockstep::{Lockstep, StreamError};
 use raddle_schemes::parameter::{Settings, Value};
 use raddle_schemes::scheme::{Built, Plan, Unfit};
-use raddle_testkit::registry;
+use raddle_testkit::{registry, settings, us};
 use raddle_topology::{Topology, builders};
 use std::sync::Arc;
 
@@ -15,10 +15,6 @@ const ON: Value = Value::Flag(true);
 
 /// A transport, a routing, and parameters that are not at their defaults.
 type Case = (&'static str, &'static str, &'static [(&'static str, Value)]);
-
-fn us(us: u64) -> Time {
-    Time::ZERO + Duration::from_us(us)
-}
 
 #[derive(Default)]
 struct Reports(Vec<Report>);
@@ -53,8 +49,7 @@ fn build(
     changes: &[(&'static str, Value)],
 ) -> Result<Built, Unfit> {
     let transport = registry().transport(transport).expect("in the registry");
-    let mut settings = Settings::defaults(transport.info.parameters);
-    changes.iter().for_each(|&(name, value)| settings.set(name, value));
+    let settings = settings(transport.info.parameters, changes);
     let plan = Plan { streams: true, ..Plan::new(topology, routing, &settings, SEED) };
     registry().build(transport, &plan, &registry().routing_defaults(routing))
 }

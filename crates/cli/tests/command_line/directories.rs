@@ -1,9 +1,9 @@
 //! Directories of results: nothing is lost, nothing is mixed, and only whole results of the same inputs count as finished.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 #![expect(clippy::disallowed_methods, reason = "processes are killed at instants of a real clock")]
 #![expect(clippy::print_stderr, reason = "a test says why it did nothing")]
 
+use crate::shell::{SWEEP, command_of, names};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -28,14 +28,8 @@ flows = 30
 transport = "r2c2"
 "#;
 
-const SWEEP: &str = r#"
-[[sweep]]
-name = "scheme"
-values = [
-    { label = "R2C2", set = { "scheme.transport" = "r2c2" } },
-    { label = "TCP", set = { "scheme.transport" = "tcp-newreno" } },
-]
-"#;
+/// Wide enough for any message on a line.
+const COLUMNS: &str = "400";
 
 /// A folder with `small.toml` in it, a sweep of it, and the sizes that both name.
 fn folder() -> TempDir {
@@ -50,14 +44,8 @@ fn write_sizes(folder: &Path, largest: u32) {
     fs::write(folder.join("sizes.txt"), format!("1000 0\n{largest} 100\n")).unwrap();
 }
 
-fn command_of(program: impl AsRef<Path>, folder: &Path, arguments: &str) -> Command {
-    let mut command = Command::new(program.as_ref());
-    command.current_dir(folder).args(arguments.split_whitespace()).env("NO_COLOR", "1").env("COLUMNS", "400");
-    command
-}
-
 fn command(folder: &Path, arguments: &str) -> Command {
-    command_of(env!("CARGO_BIN_EXE_raddle"), folder, arguments)
+    command_of(env!("CARGO_BIN_EXE_raddle"), folder, arguments, COLUMNS)
 }
 
 fn raddle(folder: &Path, arguments: &str) -> Output {
@@ -82,13 +70,6 @@ fn refused(folder: &Path, arguments: &str) -> String {
 fn told(output: &Output) -> String {
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     words.split_whitespace().filter(|word| !matches!(*word, "│" | "×")).collect::<Vec<_>>().join(" ")
-}
-
-fn names(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).unwrap();
-    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
 }
 
 fn json(file: &Path) -> Value {
@@ -317,7 +298,7 @@ fn a_sweep_runs_again_when_the_program_changed() {
     program.push(0);
     fs::copy(env!("CARGO_BIN_EXE_raddle"), &other).unwrap();
     fs::write(&other, program).unwrap();
-    let output = command_of(&other, folder.path(), "sweep swept.toml").output().unwrap();
+    let output = command_of(&other, folder.path(), "sweep swept.toml", COLUMNS).output().unwrap();
     assert!(output.status.success(), "{}", told(&output));
     assert!(written(&cell) > first);
     let second = json(&cell.join("summary.json"))["inputs"].clone();

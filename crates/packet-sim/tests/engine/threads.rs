@@ -1,9 +1,7 @@
 //! Everything that can be seen of a run is the same on any number of threads, and in pieces: on random fabrics, with
 //! packets that wander by what ports look like, ties in time at every turn, and links that fail and recover.
 
-#[expect(dead_code, reason = "a log of arrivals is for tests that look at nothing else")]
-mod toy;
-
+use crate::toy::{flow, packet};
 use proptest::prelude::*;
 use raddle_core::{
     Admit, Application, Bytes, Credit, DropReason, Duration, Flow, FlowKey, Forwarder, Header, HoldKey, Host,
@@ -16,7 +14,6 @@ use raddle_packet_sim::{
 use raddle_topology::{Builder, Shape, Topology};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use toy::{flow, packet};
 
 /// Answers some packets at once, others at a round time; reports every one.
 struct Echo {

@@ -1,7 +1,6 @@
 //! The pipeline on fabrics small enough to work out by hand.
 
-mod toy;
-
+use crate::toy::{Log, Toy, chain, flow, packet};
 use raddle_core::{
     Admit, Bytes, Credit, DropReason, Duration, Forwarder, HoldKey, LinkErrors, LinkId, NodeId, Packet,
     Parts, Paused, PortAgent, PortId, PortState, Ports, Queue, Time, Verdict,
@@ -11,7 +10,6 @@ use raddle_topology::Topology;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
-use toy::{Log, Toy, chain, flow};
 
 /// Port 0 of an inner node of a chain leads left (it was joined to its left neighbour first), port 1 right.
 struct Rightward(NodeId);
@@ -182,7 +180,7 @@ impl Forwarder for Beacon {
     }
 
     fn originate(&mut self) -> Option<(Packet, PortId)> {
-        let packet = toy::packet(self.rightward.0, NodeId(1), 7, 500);
+        let packet = packet(self.rightward.0, NodeId(1), 7, 500);
         std::mem::take(&mut self.sends).then_some((packet, PortId(0)))
     }
 

@@ -1,12 +1,10 @@
 //! A FIFO port fed by Poisson arrivals of equal packets is an M/D/1 queue: mean wait = rho S / (2 (1 - rho)).
 
-mod toy;
-
+use crate::toy::{Log, Toy, chain, flow};
 use raddle_core::{Duration, Parts, Stream, Time};
 use raddle_packet_sim::{Config, PortSetup, Simulation};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use toy::{Log, Toy, chain, flow};
 
 fn mean_wait_ns(load: f64, packets: u32) -> f64 {
     let topology = chain(2);
