@@ -47,10 +47,16 @@ pub enum NoEndpoint {
 /// A program's door to the node that it is at.
 #[derive(Debug)]
 pub struct Endpoint {
+    pub(super) caller: Caller,
+    pub(super) received: Receiver<Received>,
+}
+
+/// The part of an [`Endpoint`] that opens streams, which several threads may have.
+#[derive(Debug, Clone)]
+pub struct Caller {
     pub(super) node: NodeId,
     pub(super) nodes: u32,
     pub(super) requests: Sender<(NodeId, Request)>,
-    pub(super) received: Receiver<Received>,
     pub(super) shared: Arc<Shared>,
 }
 
@@ -67,11 +73,9 @@ pub struct Received {
     pub is_end: bool,
 }
 
-impl Endpoint {
-    /// The node that it is at.
-    #[must_use]
-    pub fn node(&self) -> NodeId {
-        self.node
+impl Caller {
+    fn ask(&self, request: Request) -> Result<(), Gone> {
+        self.requests.send((self.node, request)).map_err(|_| Gone)
     }
 
     /// Opens a stream to another node.
@@ -87,9 +91,39 @@ impl Endpoint {
         let window = Arc::<Window>::default();
         let flow = Flow::stream(id, self.node, to, Time::ZERO);
         let request = Request::Open(flow, Arc::clone(&window));
-        self.requests.send((self.node, request)).map_err(|_| Gone)?;
-        let (requests, shared) = (self.requests.clone(), Arc::clone(&self.shared));
-        Ok(Outgoing { id, node: self.node, requests, window, _shared: shared })
+        self.ask(request)?;
+        Ok(Outgoing { id, caller: self.clone(), window })
+    }
+}
+
+impl Endpoint {
+    /// The node that it is at.
+    #[must_use]
+    pub fn node(&self) -> NodeId {
+        self.caller.node
+    }
+
+    /// How many nodes the rack has: 0 to one less.
+    #[must_use]
+    pub fn nodes(&self) -> u32 {
+        self.caller.nodes
+    }
+
+    /// The part that opens streams, for another thread.
+    #[must_use]
+    pub fn caller(&self) -> Caller {
+        self.caller.clone()
+    }
+
+    /// Opens a stream to another node.
+    ///
+    /// # Errors
+    /// As [`Caller::open`].
+    ///
+    /// # Panics
+    /// As [`Caller::open`].
+    pub fn open(&self, to: NodeId) -> Result<Outgoing, Gone> {
+        self.caller.open(to)
     }
 
     /// What has come, if anything has. Never waits.
@@ -122,10 +156,8 @@ impl Endpoint {
 #[derive(Debug)]
 pub struct Outgoing {
     id: FlowId,
-    node: NodeId,
-    requests: Sender<(NodeId, Request)>,
+    caller: Caller,
     window: Arc<Window>,
-    _shared: Arc<Shared>,
 }
 
 impl Outgoing {
@@ -155,13 +187,13 @@ impl Outgoing {
             return Ok(());
         }
         self.window.takes(bytes.len());
-        self.requests.send((self.node, Request::Append(self.id, bytes.to_vec()))).map_err(|_| Gone)
+        self.caller.ask(Request::Append(self.id, bytes.to_vec()))
     }
 }
 
 impl Drop for Outgoing {
     fn drop(&mut self) {
-        let _ = self.requests.send((self.node, Request::Close(self.id)));
+        let _ = self.caller.ask(Request::Close(self.id));
     }
 }
 

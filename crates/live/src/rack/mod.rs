@@ -10,6 +10,7 @@ mod clock;
 mod endpoint;
 mod fabric;
 mod fidelity;
+pub mod ip;
 mod payload;
 mod pool;
 mod ring;
@@ -19,7 +20,7 @@ mod sync;
 mod told;
 mod worker;
 
-pub use endpoint::{Endpoint, Gone, NoEndpoint, Outgoing as OutgoingStream, Received, WINDOW};
+pub use endpoint::{Caller, Endpoint, Gone, NoEndpoint, Outgoing as OutgoingStream, Received, WINDOW};
 pub use fidelity::{Fidelity, Verdict};
 pub use shared::NoMemory;
 
@@ -277,7 +278,8 @@ impl Rack {
             streams.listen(node, program);
         }
         let (requests, shared) = (self.requests[thread].clone(), Arc::clone(&self.programs));
-        Ok(Endpoint { node, nodes: nodes as u32, requests, received, shared })
+        let caller = Caller { node, nodes: nodes as u32, requests, shared };
+        Ok(Endpoint { caller, received })
     }
 
     /// Runs until all flows are delivered and nothing is under way, or to the time limit, or until `look`, asked about every
