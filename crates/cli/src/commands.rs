@@ -7,6 +7,7 @@ use raddle_lab::analysis::{agree, select};
 use raddle_lab::experiment::Document;
 use raddle_lab::sweep::search::{self, Search};
 use raddle_lab::{Comparison, Control, Error, Out, RunState, catalogue, figure, run_into, sweep, topo};
+use raddle_live::doctor::Finding;
 use raddle_schemes::registry::Registry;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -176,7 +177,12 @@ impl Session<'_> {
             output.print(|| format!("{found}\nkept in      {}", directory.display()), || json!(found))?;
             return Ok(Ended::Done);
         }
-        let summary = run_into(document.prepare()?, out, &name, control);
+        let prepared = document.prepare()?;
+        for (host, namespace, address) in prepared.namespaces() {
+            output
+                .note(|| show::line(&format!("host {host} is {address}: ip netns exec {namespace} COMMAND")));
+        }
+        let summary = run_into(prepared, out, &name, control);
         bars.clear();
         renamed.tell();
         let summary = summary?;
@@ -377,11 +383,19 @@ fn cores() -> usize {
 /// What this machine can run.
 fn doctor() -> (String, Value) {
     let engines = ["packet", "flow", "lockstep", "live"];
-    let text = format!(
-        "raddle   {}\ncores    {}\nengines  {}: all run anywhere, without privileges",
-        raddle_lab::VERSION,
-        cores(),
-        engines.join(", ")
-    );
-    (text, json!({ "version": raddle_lab::VERSION, "cores": cores(), "engines": engines }))
+    let findings = raddle_live::doctor::examine();
+    let mut rows = vec![
+        vec!["raddle".to_owned(), raddle_lab::VERSION.to_owned(), String::new()],
+        vec!["engines".to_owned(), engines.join(", "), "all run without privileges".to_owned()],
+    ];
+    rows.extend(findings.iter().map(|finding| {
+        let verdict =
+            finding.lacks.as_ref().map_or("good for live runs".to_owned(), |lacks| format!("LACKS: {lacks}"));
+        vec![finding.what.to_owned(), finding.found.clone(), verdict]
+    }));
+    let of =
+        |finding: &Finding| json!({ "what": finding.what, "found": finding.found, "lacks": finding.lacks });
+    let findings: Vec<_> = findings.iter().map(of).collect();
+    let version = raddle_lab::VERSION;
+    (raddle_lab::table(&rows), json!({ "version": version, "engines": engines, "live": findings }))
 }

@@ -18,6 +18,12 @@ pub(crate) fn result(text: &str) -> Result<(), Error> {
     }
 }
 
+/// A line for whoever watches.
+pub(crate) fn line(text: &str) {
+    // Whoever has closed stderr does not watch.
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
 /// What the paper says against what was measured, a line a claim, and the digest of the results.
 pub(crate) fn reproduction(done: &Reproduction, scale: &str) -> String {
     let cell = |number: Option<f64>| number.map_or("-".to_owned(), figures);
@@ -39,7 +45,7 @@ pub(crate) fn reproduction(done: &Reproduction, scale: &str) -> String {
         ]
     }));
     let mut text = raddle_lab::table(&rows);
-    for outcome in done.outcomes.iter().filter(|outcome| !outcome.ok) {
+    for outcome in done.outcomes.iter().filter(|outcome| outcome.ok != Some(true)) {
         let reason = match &outcome.deviation {
             Some(deviation) => format!("{} (shown by {})", deviation.cause, deviation.shown_by),
             None => format!("accepted because {}", outcome.why),

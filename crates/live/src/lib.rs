@@ -3,5 +3,6 @@
 //! [`lockstep`] moves them over in-memory links under a shared virtual clock, [`rack`] over rings in shared memory in real time.
 
 mod content;
+pub mod doctor;
 pub mod lockstep;
 pub mod rack;

@@ -40,6 +40,7 @@ fn check(capacity: usize, packets: u32) {
                 if producer.push(entry(next)).expect("an honest consumer") {
                     next += 1;
                 } else {
+                    assert!(packets as usize > capacity, "a ring with room for all never refuses");
                     thread::yield_now();
                 }
             }
@@ -69,4 +70,21 @@ fn packets_come_out_in_order() {
 fn a_full_ring_refuses_until_there_is_room() {
     check(1, 3);
     check(2, 4);
+}
+
+#[test]
+fn a_ring_tells_when_half_of_it_is_full() {
+    loom::model(|| {
+        let memory = Shared(Arc::new((0..words(4)).map(|_| AtomicU64::new(0)).collect()));
+        let (mut producer, mut consumer) = (Producer::new(memory.clone()), Consumer::new(memory));
+        let mut seen = vec![producer.is_half_full()];
+        for number in 0..2 {
+            producer.push(entry(number)).expect("an honest consumer");
+            seen.push(producer.is_half_full());
+        }
+        consumer.peek().expect("an honest producer").expect("a packet");
+        consumer.take();
+        seen.push(producer.is_half_full());
+        assert_eq!(seen, [false, false, true, false]);
+    });
 }

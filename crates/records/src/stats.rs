@@ -13,6 +13,19 @@ pub fn percentile<T: Copy>(sorted: &[T], p: f64) -> Option<T> {
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
 }
 
+/// The greatest difference between the shares of two sorted samples that do not exceed a value (Kolmogorov and Smirnov), from
+/// 0 to 1. `None` if one is empty.
+#[must_use]
+pub fn distance(one: &[f64], other: &[f64]) -> Option<f64> {
+    if one.is_empty() || other.is_empty() {
+        return None;
+    }
+    let share =
+        |sample: &[f64], value| sample.partition_point(|&of| of <= value) as f64 / sample.len() as f64;
+    let apart = |&value: &f64| (share(one, value) - share(other, value)).abs();
+    one.iter().chain(other).map(apart).max_by(f64::total_cmp)
+}
+
 /// The mean; `None` of an empty sample.
 #[must_use]
 pub fn mean(sample: &[f64]) -> Option<f64> {
@@ -111,6 +124,14 @@ pub fn ks_distance(a: &[f64], b: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn distributions_are_as_far_apart_as_their_shares() {
+        assert_eq!(distance(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0]), Some(0.0));
+        assert_eq!(distance(&[1.0, 2.0], &[3.0]), Some(1.0));
+        assert_eq!(distance(&[1.0, 2.0, 3.0, 4.0], &[1.0, 2.0, 5.0, 6.0]), Some(0.5));
+        assert_eq!(distance(&[1.0], &[]), None);
+    }
 
     #[test]
     fn the_margin_is_of_the_mean() {

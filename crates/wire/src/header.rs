@@ -53,6 +53,7 @@ macro_rules! headers {
             fn trailer_len(&self) -> usize { ask!([$($variant)* $($told)*] self.trailer_len()) }
             fn may_be_padded(&self) -> bool { ask!([$($variant)* $($told)*] self.may_be_padded()) }
             fn covers_payload(&self) -> bool { ask!([$($variant)* $($told)*] self.covers_payload()) }
+            fn patch_front(&self, front: &mut [u8]) -> bool { ask!([$($variant)* $($told)*] self.patch_front(front)) }
             fn framing(&self) -> Framing { ask!([$($variant)* $($told)*] self.framing()) }
             fn encode_header(&self, payload: &[u8], out: &mut Vec<u8>) {
                 ask!([$($variant)* $($told)*] self.encode_header(payload, out));

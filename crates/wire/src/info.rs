@@ -118,12 +118,19 @@ pub trait HeaderInfo {
         Self: Sized;
 
     /// The header in front of `front`, the first bytes of a packet, and its length in them, without a look at the rest:
-    /// for a relay. `None` if that cannot be told, and all bytes are needed.
+    /// for a relay. `None` if that cannot be told, and all bytes are needed. A checksum that [covers](Self::covers_payload) the
+    /// payload is for the destination to verify.
     fn decode_front(_front: &[u8]) -> Option<(Self, usize)>
     where
         Self: Sized,
     {
         None
+    }
+
+    /// Writes into `front`, the first bytes of the packet as it came, what a relay may have changed of the header since then, and
+    /// leaves the other bytes as they are. Returns false if that cannot be done, and the packet has to be encoded anew.
+    fn patch_front(&self, _front: &mut [u8]) -> bool {
+        false
     }
 }
 

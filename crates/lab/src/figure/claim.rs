@@ -68,8 +68,8 @@ pub struct Outcome {
     pub deviation: Option<Deviation>,
     /// Whether parameters that the paper does not give were chosen so that this claim holds.
     pub calibrated: bool,
-    /// Whether it holds.
-    pub ok: bool,
+    /// Whether it holds; `None` if it was not measured, because a live run that it is about was not faithful.
+    pub ok: Option<bool>,
 }
 
 impl Outcome {
@@ -93,17 +93,18 @@ impl Outcome {
     /// Whether the claim fails and nobody knew.
     #[must_use]
     pub fn is_unexpected(&self) -> bool {
-        !self.ok && self.deviation.is_none()
+        self.ok == Some(false) && self.deviation.is_none()
     }
 
     /// `holds` (or `calibrated` where parameters were chosen for it), `deviates` where that is known, or `FAILS`.
     #[must_use]
     pub fn verdict(&self) -> &'static str {
         match (self.ok, &self.deviation) {
-            (true, _) if self.calibrated => "calibrated",
-            (true, _) => "holds",
-            (false, Some(_)) => "deviates",
-            (false, None) => "FAILS",
+            (Some(true), _) if self.calibrated => "calibrated",
+            (Some(true), _) => "holds",
+            (Some(false), Some(_)) => "deviates",
+            (Some(false), None) => "FAILS",
+            (None, _) => "not measured",
         }
     }
 }
@@ -150,6 +151,7 @@ impl Claim {
     /// Judges the claim on the figure's runs.
     pub(super) fn judge(&self, figure: &str, runs: &[Run]) -> Outcome {
         let measured = self.number.of(runs, Seeds::All);
+        let was_measured = measured.is_some() || !runs.iter().any(Run::is_unfaithful);
         let (least, most) = self.accept;
         Outcome {
             claim: format!("{figure}/{}", self.id),
@@ -163,7 +165,7 @@ impl Claim {
             why: self.why.clone(),
             deviation: self.deviation.clone(),
             calibrated: self.calibrated,
-            ok: measured.is_some_and(|measured| (least..=most).contains(&measured)),
+            ok: was_measured.then(|| measured.is_some_and(|measured| (least..=most).contains(&measured))),
         }
     }
 

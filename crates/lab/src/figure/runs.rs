@@ -27,6 +27,11 @@ pub(crate) enum Data {
 }
 
 impl Run {
+    /// Whether it is a live run that measured the machine and not the fabric. No number is of such a run.
+    pub(super) fn is_unfaithful(&self) -> bool {
+        matches!(&self.data, Data::Records(records) if records.is_unfaithful)
+    }
+
     pub(super) fn label(&self, sweep: &str) -> Option<&str> {
         self.labels.iter().find(|(name, _)| name == sweep).map(|(_, label)| label.as_str())
     }
@@ -41,9 +46,10 @@ impl Run {
     }
 }
 
-/// The runs at the point of the grid where the first one with these labels stands, a seed each.
+/// The runs at the point of the grid where the first one with these labels stands, a seed each. A live run that was not faithful
+/// counts as none.
 pub(super) fn replicas<'a>(runs: &'a [Run], labels: &[(String, String)]) -> impl Iterator<Item = &'a Run> {
-    let here = |run: &&Run| run.is_at(labels);
+    let here = |run: &&Run| run.is_at(labels) && !run.is_unfaithful();
     let first = runs.iter().find(here);
     runs.iter().filter(here).filter(move |run| first.is_some_and(|first| run.point().eq(first.point())))
 }

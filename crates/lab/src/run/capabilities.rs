@@ -48,6 +48,16 @@ const FEATURES: &[Feature] = &[
         },
     },
     Feature {
+        key: "workload.namespaces",
+        is_asked: |prepared| prepared.experiment.workload.is_of_namespaces(),
+        lacks: Lacks {
+            packet: Some("programs of this machine run in real time alone"),
+            flow: Some("programs of this machine run in real time alone"),
+            lockstep: Some("programs of this machine run in real time alone"),
+            live: None,
+        },
+    },
+    Feature {
         key: "failure",
         is_asked: |prepared| !prepared.experiment.failures.is_empty(),
         lacks: Lacks {

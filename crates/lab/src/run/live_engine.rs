@@ -4,6 +4,8 @@ use crate::Error;
 use crate::observe::gather::{Gather, Sampled};
 use crate::run::prepare::Prepared;
 use crate::run::{Ended, Watch, retransmissions, waiting};
+use raddle_core::NodeId;
+use raddle_live::rack::ip::IpHost;
 use raddle_live::rack::{Config, Rack};
 use std::sync::Arc;
 
@@ -27,7 +29,13 @@ pub(crate) fn run<'a>(
     let rack = Rack::new(&topology, node, &prepared.flows, &config);
     let mut rack = rack.map_err(|error| Error::Run(error.to_string()))?;
     let mut gather = gather;
-    let complete = if gather.hears_packets() {
+    let hosts = prepared.namespaces().into_iter().map(|(host, ..)| ip_host(&mut rack, host));
+    let hosts = hosts.collect::<Result<Vec<_>, _>>()?;
+    let complete = if !hosts.is_empty() {
+        let complete = rack.run(&mut (), |progress| watch.look(progress));
+        drop(hosts);
+        complete
+    } else if gather.hears_packets() {
         let mut sampled = Sampled(gather);
         let complete = rack.run(&mut sampled, |progress| watch.look(progress));
         gather = sampled.into();
@@ -42,6 +50,18 @@ pub(crate) fn run<'a>(
     let ended = Ended::new(gather, totals, links, now, complete);
     Ok(Ended { waiting, retransmissions, fidelity, ..ended })
 }
+
+/// A namespace at a host, whose programs reach those at the others.
+fn ip_host(rack: &mut Rack, host: NodeId) -> Result<IpHost, Error> {
+    let endpoint = rack.endpoint(host).map_err(|error| Error::Run(error.to_string()))?;
+    IpHost::new(endpoint, IP_MTU).map_err(|error| {
+        let hint = "making namespaces needs root, or the capabilities CAP_NET_ADMIN and CAP_SYS_ADMIN";
+        Error::Run(format!("{error}: {hint}"))
+    })
+}
+
+/// Bytes of the IP packets of programs: Ethernet's usual ones.
+const IP_MTU: u16 = 1_500;
 
 /// Bytes that tags of switches may add to a packet, and transports' largest control packets take beyond a data packet's.
 const TAGS: usize = 256;

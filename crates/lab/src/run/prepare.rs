@@ -9,7 +9,8 @@ use crate::observe::uplinks::Uplinks;
 use crate::run::capabilities::{self, Lacking};
 use crate::run::faults;
 use crate::run::ideal::{Ideals, components};
-use raddle_core::{Bytes, Flow, LinkErrors, LinkId, PortAgent, Queue};
+use raddle_core::{Bytes, Flow, LinkErrors, LinkId, NodeId, PortAgent, Queue};
+use raddle_live::rack::ip;
 use raddle_packet_sim::{Change, Config, PortSetup, Switching, Threads};
 use raddle_records::Framing;
 use raddle_schemes::fluid::FluidScheme;
@@ -20,6 +21,7 @@ use raddle_topology::{Link, LinkLayer, Topology};
 use raddle_workload::Facts;
 use raddle_workload::goal::Job;
 use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 /// An experiment that has been checked and can run.
@@ -109,6 +111,7 @@ impl Document {
         let plan = Plan {
             congestion_points: points.map(|(part, settings)| (part.info.name, settings)),
             progress: experiment.record.throughput,
+            streams: experiment.workload.is_of_namespaces(),
             most_priority: flows.iter().map(|flow| flow.priority).max().unwrap_or(0),
             ..Plan::new(&topology, &scheme.routing, &scheme.settings, experiment.engine.seed)
         };
@@ -217,6 +220,14 @@ fn place(root: &Table, key: &str) -> At {
 }
 
 impl Prepared {
+    /// By host, the network namespace in which programs of this machine are at that host, and the host's address; empty if
+    /// the experiment has a workload of its own.
+    pub fn namespaces(&self) -> Vec<(NodeId, String, Ipv4Addr)> {
+        let is_of_namespaces = self.experiment.workload.is_of_namespaces();
+        let hosts = self.topology.hosts().filter(|_| is_of_namespaces);
+        hosts.map(|host| (host, ip::namespace_name(host), ip::address(host))).collect()
+    }
+
     /// How the packet engine runs it, on several threads if the scheme allows it.
     pub(crate) fn config(&self, threads: Threads) -> Config {
         let engine = &self.experiment.engine;

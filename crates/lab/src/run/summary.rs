@@ -6,7 +6,7 @@ use crate::observe::lossless::Pauses;
 use crate::run::Outcome;
 use crate::run::undelivered::Undelivered;
 use raddle_core::{Duration, Time};
-use raddle_live::rack::Fidelity;
+use raddle_live::rack::{Fidelity, Verdict};
 use raddle_records::{FlowRecord, ImbalanceRecord, TotalsRecord, stats};
 use raddle_topology::Topology;
 use raddle_workload::Facts;
@@ -242,6 +242,12 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Whether the run measured what it was to measure: all do but live ones on a machine that was too busy.
+    #[must_use]
+    pub fn is_faithful(&self) -> bool {
+        self.outcome.fidelity.is_none_or(|fidelity| fidelity.verdict == Verdict::Faithful)
+    }
+
     /// The error that a command ends with after this run, although its records are whole: it delivered nothing.
     #[must_use]
     pub fn failure(&self) -> Option<Error> {

@@ -2,8 +2,9 @@
 
 pub mod search;
 
-use crate::experiment::Cell;
+use crate::experiment::{Cell, EngineKind};
 use crate::run::directory::{Lock, Origin, Out};
+use crate::run::records::is_unfaithful;
 use crate::run::summary::Summary;
 use crate::run::{Control, RunState};
 use crate::{Error, Threads, run_into};
@@ -19,6 +20,9 @@ pub struct CellRun {
     /// What it amounts to; `None` if the directory held the finished run already.
     pub summary: Option<Summary>,
 }
+
+/// How often a live run is tried until the machine leaves it alone (specs/live.md §3).
+const LIVE_TRIES: usize = 5;
 
 /// The folder name of a cell: its labels in small letters, joined by dashes; `run` of one without any.
 #[must_use]
@@ -56,9 +60,19 @@ pub fn sweep<'a>(
                 Control { stop, progress: &mut |state| progress(i, state), threads: Threads::UpTo(threads) };
             run_into(cells[i].document.prepare()?, out, &cells[i].name(), control)
         };
-        let summary = missing[i].map(run).transpose()?;
+        let mut summary = missing[i].map(run).transpose()?;
+        for _ in 1..LIVE_TRIES {
+            if summary.as_ref().is_none_or(Summary::is_faithful) || stop.load(Ordering::Relaxed) {
+                break;
+            }
+            summary = missing[i].map(run).transpose()?;
+        }
         Ok(CellRun { directory, summary })
     };
+    // Nothing else runs beside a live run.
+    let is_live =
+        |cell: &Cell| cell.document.experiment().is_ok_and(|cell| cell.engine.kind == EngineKind::Live);
+    let threads = if cells.iter().any(is_live) { 1 } else { threads };
     let runs = in_parallel(cells.len(), threads, stop, &work)?;
     Ok(runs.into_iter().flatten().collect())
 }
@@ -76,7 +90,7 @@ pub(crate) fn missing<'a>(
     let cell = |(path, origin): (&'a PathBuf, &Origin)| {
         let out = Out { path, ..out };
         let contents = out.contents()?;
-        if contents.as_ref().is_some_and(|contents| contents.is_finished(origin)) {
+        if contents.as_ref().is_some_and(|contents| contents.is_finished(origin)) && !is_unfaithful(path)? {
             return Ok(None);
         }
         let damaged = contents.is_some_and(|contents| contents.is_damaged(origin));

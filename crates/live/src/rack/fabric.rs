@@ -8,12 +8,12 @@ use super::fidelity::Meter;
 use super::payload::{self, STAMP};
 use super::pool::{FreeList, Slots};
 use super::ring::{Consumer, Entry, Producer};
-use super::shared::Words;
+use super::shared::{WORD, Words};
 use super::streams::Streams;
 use super::told::Teller;
 use raddle_core::{
     Bytes, Credit, Decoders, DropReason, Duration, HeaderInfo, LinkId, LinkStats, Node, NodeId, Packet,
-    PortId, PortState, Ports, Report, Runtime, Time, Totals,
+    PortId, PortState, Ports, Report, Runtime, Shim, Time, Totals,
 };
 use raddle_topology::Topology;
 use std::cmp::Reverse;
@@ -141,6 +141,20 @@ impl Fabric {
         }
     }
 
+    /// Lets a node send again by ports whose rings have been emptied meanwhile. A source is held back as soon as half of a ring is
+    /// full, the other half being for what it relays: also if the ring's other end is behind the clock, and the port is idle.
+    pub(super) fn relent(&mut self, place: &Place) {
+        for link in place.first_link..place.first_link + place.ports {
+            let port = &mut self.ports[link];
+            if port.room(self.now) == Bytes(0)
+                && let Some(outgoing) = &mut self.out[link]
+                && !outgoing.ring.is_half_full()
+            {
+                port.set_waiting(Bytes(0));
+            }
+        }
+    }
+
     /// A packet is under way on an incoming link, and due then if it is the first.
     #[inline]
     pub(super) fn expect(&mut self, incoming: usize, due: Time) {
@@ -169,9 +183,29 @@ impl Fabric {
         })
     }
 
+    /// Writes what a relay may have changed of a packet into its slot, if that is so little. Returns whether it is.
+    #[inline]
+    fn patch(&self, held: Held, packet: &Packet) -> bool {
+        if packet.shim != Shim::None || held.len != packet.size {
+            return false;
+        }
+        let mut front = [0; WORD];
+        self.slots.read(held.slot, &mut front);
+        let is_patched = packet.header.patch_front(&mut front);
+        if is_patched {
+            self.slots.write(held.slot, &front);
+        }
+        is_patched
+    }
+
     /// Writes a packet into its slot: of one that came, whose bytes are there, what a relay may have changed; of one that its
     /// node has made, all.
     fn write(&mut self, slot: u32, packet: &Packet, came: Option<Held>) {
+        if let Some(held) = came
+            && self.patch(held, packet)
+        {
+            return;
+        }
         self.buffer.clear();
         if let (None, Some(range), Some(streams)) = (came, packet.range(), &mut self.streams) {
             self.body.clear();
@@ -193,7 +227,7 @@ impl Fabric {
             }
             (None, _) => packet.encode(&mut self.buffer),
             (Some(held), _) => {
-                self.copies += 1;
+                self.copies += u64::from(held.len as usize > FRONT);
                 let mut before = vec![0; held.len as usize];
                 self.slots.read(slot, &mut before);
                 let Ok((_, body)) = Packet::decode_with(&before, &self.decoders) else { return };
@@ -203,6 +237,13 @@ impl Fabric {
             }
         }
         self.slots.write(slot, &self.buffer);
+    }
+
+    /// Whether the bytes of a packet for this node are those that its checksum is of.
+    fn is_whole(&mut self, held: Held) -> bool {
+        self.buffer.resize(held.len as usize, 0);
+        self.slots.read(held.slot, &mut self.buffer);
+        Packet::decode(&self.buffer, &self.decoders).is_ok()
     }
 
     /// Whether the payload of a packet in a slot is its sender's.
@@ -217,8 +258,8 @@ impl Fabric {
         payload::is_right(&range, begin, checked, self.slots.words(slot))
     }
 
-    /// Loses a packet for which there is no room. One of the node's own takes its time on the link all the same: its source is
-    /// held back by its own port, and does not send for ever at one instant.
+    /// Loses a packet for which there is no room. One of the node's own, however small, takes the time of a full packet on the link
+    /// all the same: its source is held back by its own port, and does not try again for ever while the ring's other end is late.
     fn refuse(
         &mut self,
         node: &mut Node<Self>,
@@ -227,10 +268,9 @@ impl Fabric {
         out: PortId,
     ) -> bool {
         if arrival.is_none() {
-            let link = node.place().link(out);
-            let time = self.serialisation(link, inside.packet.size);
-            let sent = self.ports[link].free_at(self.now).max(self.now) + time;
-            self.ports[link].set_drains_at(sent);
+            let port = &mut self.ports[node.place().link(out)];
+            let time = port.rate.time_for(Bytes(self.slots.bytes() as u64));
+            port.set_drains_at(port.free_at(self.now).max(self.now) + time);
         }
         node.lose(self, inside, arrival, Some(out), DropReason::QueueFull)
     }
@@ -277,10 +317,13 @@ impl Runtime for Fabric {
     }
 
     fn whole(&mut self, _: &Place, inside: Inside, _: Option<PortId>) -> Option<Inside> {
-        if let Some(held) = inside.slot
-            && self.streams.is_none()
-            && !self.is_payload_right(held.slot, &inside.packet)
-        {
+        let Some(held) = inside.slot else { return Some(inside) };
+        if inside.packet.header.covers_payload() && !self.is_whole(held) {
+            self.totals.count_malformed();
+            self.remove(inside);
+            return None;
+        }
+        if self.streams.is_none() && !self.is_payload_right(held.slot, &inside.packet) {
             self.meter.wrong_payloads += 1;
         }
         Some(inside)
@@ -334,7 +377,7 @@ impl Runtime for Fabric {
         let kind = packet.kind();
         let stats = &mut self.stats[link];
         stats.count(kind, packet.size);
-        stats.peak_queue = stats.peak_queue.max(self.ports[link].waiting(self.now).0);
+        stats.peak_queue = stats.peak_queue.max(self.ports[link].rate.bytes_in(sent.since(self.now)).0);
         self.totals.count_forwarded(kind, packet.size);
         self.teller.forwarded(self.now, sent, LinkId::of(link), packet);
         let len = packet.size;
@@ -342,6 +385,9 @@ impl Runtime for Fabric {
             let due = sent + outgoing.delay;
             let pushed = outgoing.ring.push(Entry { due: due.as_ps(), slot, len });
             debug_assert_eq!(pushed, Ok(true), "there was room");
+            if arrival.is_none() && outgoing.ring.is_half_full() {
+                self.ports[link].set_waiting(PortState::UNLIMITED);
+            }
             self.put += 1;
             if let Some(incoming) = outgoing.incoming {
                 self.expect(incoming, due);

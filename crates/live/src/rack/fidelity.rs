@@ -168,13 +168,13 @@ impl fmt::Display for Verdict {
 
 /// The processors' time so far, in ticks: all of it, and what other machines took.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Steal {
+pub(crate) struct Steal {
     all: u64,
     stolen: u64,
 }
 
 impl Steal {
-    pub(super) fn now() -> Option<Self> {
+    pub(crate) fn now() -> Option<Self> {
         Self::of(&std::fs::read_to_string("/proc/stat").ok()?)
     }
 
@@ -187,7 +187,7 @@ impl Steal {
     }
 
     /// What other machines took of the processors' time between two looks.
-    pub(super) fn share_until(self, later: Self) -> f64 {
+    pub(crate) fn share_until(self, later: Self) -> f64 {
         match later.all.saturating_sub(self.all) {
             0 => 0.0,
             all => later.stolen.saturating_sub(self.stolen) as f64 / all as f64,

@@ -27,7 +27,8 @@ pub use shared::NoMemory;
 use clock::Clock;
 use endpoint::{Request, Shared};
 use fabric::{Event, Fabric, Outgoing, Place};
-use fidelity::{Meter, Steal};
+use fidelity::Meter;
+pub(crate) use fidelity::Steal;
 use pool::{FreeList, Slots};
 use raddle_core::{
     Application, Bytes, Decoders, Duration, Flow, Host, LinkId, LinkStats, Node, NodeId, Observer, Parts,
@@ -144,7 +145,6 @@ impl Rack {
 
         let idle = (0..topology.link_slots()).map(|id| {
             let rate = topology.link(LinkId::of(id)).map_or(Rate::ZERO, |link| link.rate);
-            // Sources hold back when half of the ring is full: the other half is for what they relay.
             PortState::idle(rate).limited(Bytes((config.ring / 2 * config.packet_bytes) as u64))
         });
         let ports: Vec<PortState> = idle.collect();
@@ -319,10 +319,11 @@ impl Rack {
                 if is_still && !has_programs && (flows_delivered >= *all_flows || is_quiet) {
                     break true;
                 }
-                if standings.iter().any(|standing| standing.is_over.load(Ordering::Acquire))
-                    || polling.iter().any(thread::ScopedJoinHandle::is_finished)
-                {
-                    break false;
+                if standings.iter().any(|standing| standing.is_over.load(Ordering::Acquire)) {
+                    break true;
+                }
+                if polling.iter().any(thread::ScopedJoinHandle::is_finished) {
+                    break false; // with a panic
                 }
                 let now = standings.iter().map(|standing| standing.now.load(Ordering::Relaxed)).max();
                 let progress = Progress {

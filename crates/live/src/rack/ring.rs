@@ -11,7 +11,7 @@
 //! packets. A count that cannot be, because whoever shares the memory wrote it, is [`Broken`].
 
 use super::sync::{AtomicU64, Ordering};
-use std::ops::Deref;
+use std::ops::{Deref, Not};
 
 const CONSUMED: usize = 0;
 const PRODUCED: usize = 8;
@@ -78,6 +78,12 @@ impl<W: Deref<Target = [AtomicU64]>> Producer<W> {
         }
         self.consumed = consumed;
         Ok(self.capacity - (self.produced - consumed))
+    }
+
+    /// Whether half of the ring or more is full, or it is broken.
+    #[inline]
+    pub(crate) fn is_half_full(&mut self) -> bool {
+        self.room().is_ok_and(|room| room > self.capacity / 2).not()
     }
 
     /// Puts a packet in. Returns whether there was room.

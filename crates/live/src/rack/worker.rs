@@ -114,10 +114,20 @@ impl Worker {
             self.fabric.now = if now.since(at) > self.packet_time * 4 { now } else { at };
             match event {
                 Event::Arrival(_) => {}
-                Event::Tick(node) => self.nodes[node.index() - self.first.index()].ticked(&mut self.fabric),
+                // A wish that was replaced by another does not count, however late it is: each would give birth to one more.
+                Event::Tick(node) => {
+                    let node = &mut self.nodes[node.index() - self.first.index()];
+                    if node.tick() == at {
+                        node.ticked(&mut self.fabric);
+                    }
+                }
                 Event::Wake(node) => {
                     self.fabric.wakes -= 1;
-                    self.nodes[node.index() - self.first.index()].woken(&mut self.fabric);
+                    let node = &mut self.nodes[node.index() - self.first.index()];
+                    if node.wake() == at {
+                        self.fabric.relent(node.place());
+                        node.woken(&mut self.fabric);
+                    }
                 }
                 Event::Flows => self.start_flows(now),
             }

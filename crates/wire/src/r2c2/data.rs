@@ -97,12 +97,18 @@ impl Data {
 
     /// The header in these bytes, in front of that payload.
     fn read(header: &[u8; Self::LEN], payload: &[u8]) -> Result<Self, Error> {
-        let [_, rlen, ridx, flags, ..] = *header;
+        let [_, _, ridx, flags, ..] = *header;
         let mut sum = checksum::sum(header) - (u64::from(ridx) << 8);
         if flags & FLAG_PAYLOAD_COVERED != 0 {
             sum += checksum::sum(payload);
         }
         checksum::verify(sum)?;
+        Self::fields(header)
+    }
+
+    /// What the fields of these bytes say, the checksum aside.
+    fn fields(header: &[u8; Self::LEN]) -> Result<Self, Error> {
+        let [_, rlen, ridx, flags, ..] = *header;
         if usize::from(rlen) > MAX_HOPS_3_BITS {
             return Err(Error::Invalid { field: "rlen", value: rlen.into() });
         }
@@ -179,10 +185,14 @@ impl HeaderInfo for Data {
 
     fn decode_front(front: &[u8]) -> Option<(Self, usize)> {
         let header = first::<{ Self::LEN }>(front).ok()?;
-        if header[3] & FLAG_PAYLOAD_COVERED != 0 {
-            return None;
-        }
-        let data = Self::read(header, &[]).ok()?;
-        Some((data, Self::LEN))
+        let is_covered = header[3] & FLAG_PAYLOAD_COVERED != 0;
+        let data = if is_covered { Self::fields(header) } else { Self::read(header, &[]) };
+        Some((data.ok()?, Self::LEN))
+    }
+
+    fn patch_front(&self, front: &mut [u8]) -> bool {
+        let Some(ridx) = front.get_mut(2) else { return false };
+        *ridx = self.ridx;
+        true
     }
 }

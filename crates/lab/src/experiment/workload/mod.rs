@@ -59,11 +59,13 @@ enum Flows {
     File(String, String, Format),
     /// None of its own: those that ranks begin.
     Ranks(Ranks),
+    /// None of its own: what programs send that run in namespaces of this machine.
+    Namespaces,
 }
 
 impl WorkloadSpec {
     pub(crate) fn read(mut section: Section<'_>, files: &Files<'_>) -> Result<(Self, toml::Table), Problem> {
-        let key = ["list", "file", "goal", "skeleton", "collective", "hotspot", "pairs"]
+        let key = ["list", "file", "goal", "skeleton", "collective", "hotspot", "namespaces", "pairs"]
             .into_iter()
             .find(|key| section.item(key).is_some());
         let at = section.at_key(key.unwrap_or("flows")).clone();
@@ -80,6 +82,12 @@ impl WorkloadSpec {
             }
             Some("goal") => Flows::Ranks(Ranks::read_goal(&mut section, files)?),
             Some(key @ ("skeleton" | "collective")) => Flows::Ranks(Ranks::read_skeleton(&mut section, key)?),
+            Some("namespaces") => {
+                let hint = "for example: namespaces = true";
+                let is_set = section.required("namespaces")?;
+                section.ensure(is_set, "namespaces", "a workload of nothing", hint)?;
+                Flows::Namespaces
+            }
             Some("hotspot") => {
                 let alone = section.item("pairs").is_none();
                 let hotspot = read_hotspot(&mut section, alone)?;
@@ -132,6 +140,12 @@ impl WorkloadSpec {
         ranks.job(topology, seed).map(Some)
     }
 
+    /// Whether programs of this machine send what there is to send, from a namespace at each host.
+    #[must_use]
+    pub const fn is_of_namespaces(&self) -> bool {
+        matches!(self.flows, Flows::Namespaces)
+    }
+
     fn unchecked(&self, topology: &Topology, seed: u64) -> Result<Vec<Flow>, Problem> {
         match &self.flows {
             Flows::Generated(workload) => {
@@ -157,7 +171,7 @@ impl WorkloadSpec {
                 let (file, why) = (file.clone(), error.to_string());
                 Problem::at(&self.at, Cause::BadFile { file, what, why })
             }),
-            Flows::Ranks(_) => Ok(Vec::new()),
+            Flows::Ranks(_) | Flows::Namespaces => Ok(Vec::new()),
         }
     }
 

@@ -64,13 +64,16 @@ pub(crate) struct Measure {
     beyond: Labels,
     /// If not empty, the statistic is how many times that of the run with these labels and otherwise the same ones.
     relative: Labels,
+    /// If not empty, what is measured is the distance of the distribution from that of the run with these labels and otherwise
+    /// the same ones (Kolmogorov and Smirnov): the greatest difference between the shares of both samples up to any value.
+    distance_to: Labels,
     /// If there are any, the statistic is how many times that of these flows or links of the same run.
     relative_where: Option<Where>,
 }
 
 impl Measure {
     /// Reads the keys `of`, `stat`, `least`, `most`, `where`, `from`, `to`, `share_of`, `against` or `ratio_to`, `beyond`,
-    /// `relative` and `relative_where` of a section.
+    /// `relative`, `distance_to` and `relative_where` of a section.
     pub(crate) fn read(section: &mut Section<'_>) -> Result<Self, Problem> {
         let of = section.choice("of", "measure", &Of::NAMES, Some("value"))?;
         let stat = Stat::read(section)?;
@@ -87,12 +90,32 @@ impl Measure {
         }
         let beyond = read_labels(section.item("beyond"))?;
         let relative = read_labels(section.item("relative"))?;
-        Ok(Self { of, stat, wanted, window, against, comparison, beyond, relative, relative_where })
+        let distance_to = read_labels(section.item("distance_to"))?;
+        let hint = "a distance is of whole distributions: leave `stat` out";
+        let has_stat = section.item("stat").is_some();
+        section.ensure(
+            distance_to.is_empty() || !has_stat,
+            "distance_to",
+            "a distance of a statistic",
+            hint,
+        )?;
+        Ok(Self {
+            of,
+            stat,
+            wanted,
+            window,
+            against,
+            comparison,
+            beyond,
+            relative,
+            distance_to,
+            relative_where,
+        })
     }
 
     /// The labels of runs that it is held against, with their sweeps.
     pub(crate) fn bases(&self) -> impl Iterator<Item = &(String, String)> {
-        self.against.iter().chain(&self.beyond).chain(&self.relative)
+        self.against.iter().chain(&self.beyond).chain(&self.relative).chain(&self.distance_to)
     }
 
     /// Whether it is relative to the runs with this label of a sweep and otherwise the same ones.
@@ -303,6 +326,10 @@ impl Measure {
     }
 
     fn statistic(&self, run: &Run, runs: &[Run]) -> Option<f64> {
+        if !self.distance_to.is_empty() {
+            let base = base(&self.distance_to, run, runs)?;
+            return stats::distance(&self.sample(run, runs), &self.sample(base, runs));
+        }
         self.stat.of(&self.sample(run, runs))
     }
 }
@@ -311,7 +338,7 @@ impl Measure {
 fn base<'a>(labels: &[(String, String)], run: &Run, runs: &'a [Run]) -> Option<&'a Run> {
     let replaced = |sweep: &String| labels.iter().any(|(other, _)| other == sweep);
     let kept: Labels = run.labels.iter().filter(|(sweep, _)| !replaced(sweep)).cloned().collect();
-    runs.iter().find(|other| other.is_at(labels) && other.is_at(&kept))
+    runs.iter().find(|other| other.is_at(labels) && other.is_at(&kept) && !other.is_unfaithful())
 }
 
 #[cfg(test)]
@@ -399,6 +426,7 @@ mod tests {
             beyond: none(),
             relative: none(),
             relative_where: None,
+            distance_to: none(),
         }
     }
 

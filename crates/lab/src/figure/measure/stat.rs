@@ -22,11 +22,19 @@ pub(in crate::figure) enum Stat {
 }
 
 impl Stat {
-    const NAMES: [(&'static str, Self); 8] = [
+    const NAMES: [(&'static str, Self); 16] = [
         ("mean", Self::Mean),
         ("total", Self::Total),
         ("count", Self::Count),
+        ("p10", Self::Percentile(10.0)),
+        ("p20", Self::Percentile(20.0)),
+        ("p30", Self::Percentile(30.0)),
+        ("p40", Self::Percentile(40.0)),
         ("p50", Self::Percentile(50.0)),
+        ("p60", Self::Percentile(60.0)),
+        ("p70", Self::Percentile(70.0)),
+        ("p80", Self::Percentile(80.0)),
+        ("p90", Self::Percentile(90.0)),
         ("p95", Self::Percentile(95.0)),
         ("p99", Self::Percentile(99.0)),
         ("p999", Self::Percentile(99.9)),

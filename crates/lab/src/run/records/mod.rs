@@ -6,7 +6,9 @@ pub(crate) use over_time::{Interval, QueueLength};
 
 use crate::run::directory;
 use crate::{Error, SizeClass};
+use raddle_live::rack::Verdict;
 use raddle_records::{FlowRecord, Table};
+use std::fs;
 use std::path::Path;
 
 /// A flow, in columns' units as they are measured.
@@ -68,6 +70,8 @@ pub(crate) struct Records {
     pub(crate) queue_lengths: Vec<QueueLength>,
     /// When the last rank came to its end, if the workload was a program and all did.
     pub(crate) makespan_ms: Option<f64>,
+    /// Whether a live run was not [faithful](raddle_live::rack::Verdict::Faithful): it measured the machine, not the fabric.
+    pub(crate) is_unfaithful: bool,
 }
 
 impl Records {
@@ -92,6 +96,7 @@ impl Records {
             intervals: over_time::intervals(&directory.join(directory::THROUGHPUT))?,
             queue_lengths: over_time::queue_lengths(&directory.join(directory::QUEUE_LENGTHS))?,
             makespan_ms: makespan_ms(&directory.join(directory::RANKS))?,
+            is_unfaithful: is_unfaithful(directory)?,
         })
     }
 
@@ -109,6 +114,16 @@ fn makespan_ms(file: &Path) -> Result<Option<f64>, Error> {
     let table = Table::read(file)?;
     let finished: Option<Vec<u64>> = table.integers("finished_ps")?.iter().copied().collect();
     Ok(finished.and_then(|finished| finished.into_iter().max()).map(|last| last as f64 / 1e9))
+}
+
+/// Whether a directory holds a live run that was not faithful.
+pub(crate) fn is_unfaithful(directory: &Path) -> Result<bool, Error> {
+    let file = directory.join(directory::SUMMARY);
+    let text = fs::read_to_string(&file).map_err(Error::io("read", &file))?;
+    let summary: serde_json::Value =
+        serde_json::from_str(&text).map_err(|error| Error::io("read", &file)(error.into()))?;
+    let verdict = summary["fidelity"]["verdict"].as_str();
+    Ok(verdict.is_some_and(|verdict| verdict != Verdict::Faithful.to_string()))
 }
 
 /// Tier and imbalance from the first to the last arrival, if there is such a file.

@@ -8,7 +8,7 @@
 mod arp;
 mod namespace;
 
-pub use namespace::{Namespace, NoNamespace};
+pub use namespace::{Namespace, NoNamespace, name as namespace_name};
 
 use super::endpoint::{Caller, Endpoint, Gone, Outgoing};
 use raddle_core::{FlowKey, NodeId};

@@ -20,6 +20,12 @@ const NAMES: &str = "/run/netns";
 /// The interface of a host.
 const INTERFACE: &str = "raddle";
 
+/// What the namespace of a node is called that this process makes.
+#[must_use]
+pub fn name(node: NodeId) -> String {
+    format!("raddle-{}-{}", std::process::id(), node.0)
+}
+
 /// A namespace could not be made.
 #[derive(Debug, thiserror::Error)]
 #[error("no network namespace for node {node}: {step}: {why}")]
@@ -45,7 +51,7 @@ impl Namespace {
         let fault = move |step| move |why| NoNamespace { node, step, why };
         fs::create_dir_all(NAMES).map_err(fault("making /run/netns"))?;
         forget_the_dead();
-        let name = format!("raddle-{}-{}", std::process::id(), node.0);
+        let name = name(node);
         let path = Path::new(NAMES).join(&name);
         File::create_new(&path).map_err(fault("naming it"))?;
         let namespace = Self { name, path }; // from here on it goes by itself

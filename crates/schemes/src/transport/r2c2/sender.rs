@@ -233,10 +233,9 @@ impl Sender {
             let packet = u64::from(params.mtu) + HEADER;
             if let Bytes(room) = port.room(now)
                 && room < packet
-                && port.free_at(now) > now
+                && port.waiting(now) > Bytes(0)
             {
-                let lacking = now + port.rate.time_for(Bytes(packet - room));
-                wake = wake.min(lacking.min(port.free_at(now)));
+                wake = wake.min(now + port.rate.time_for(Bytes(packet - room)));
                 continue;
             }
             if !self.flows[place].is_limited() {

@@ -1,0 +1,108 @@
+//! What this machine can run live, and how to get the rest.
+
+use crate::rack::Steal;
+use std::fs;
+use std::path::Path;
+
+/// Something that live runs want of a machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What it is.
+    pub what: &'static str,
+    /// What there is, in words.
+    pub found: String,
+    /// Nothing if that will do; otherwise what does not run, and what would help.
+    pub lacks: Option<String>,
+}
+
+impl Finding {
+    fn new(what: &'static str, will_do: bool, found: impl Into<String>, lacks: &str) -> Self {
+        Self { what, found: found.into(), lacks: (!will_do).then(|| lacks.to_owned()) }
+    }
+}
+
+/// Looks at this machine. Takes about 200 ms.
+#[must_use]
+pub fn examine() -> Vec<Finding> {
+    vec![cores(), steal(), counter(), memory(), namespaces(), tap()]
+}
+
+fn cores() -> Finding {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let lacks =
+        "polling and everything else share one core: dilate (engine.dilation), or take a machine with two";
+    Finding::new("processors", cores > 1, format!("{cores}"), lacks)
+}
+
+/// What other machines take of this one, over a fifth of a second.
+fn steal() -> Finding {
+    let before = Steal::now();
+    std::thread::park_timeout(std::time::Duration::from_millis(200));
+    let Some((before, after)) = before.zip(Steal::now()) else {
+        return Finding::new("stolen time", true, "the system does not tell", "");
+    };
+    let share = before.share_until(after);
+    let lacks = "runs will not be faithful while other machines take more than 1% of this one";
+    Finding::new("stolen time", share <= 0.01, format!("{:.1}% just now", share * 100.0), lacks)
+}
+
+/// Whether the processor's time-stamp counter is steady.
+fn counter() -> Finding {
+    let flags = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let is_steady = ["constant_tsc", "nonstop_tsc"].iter().all(|flag| flags.contains(flag));
+    let found = if is_steady { "the processor's own counter, which is steady" } else { "the system's clock" };
+    let lacks = "a look at the clock takes more than twice as long; nothing can be done but to take another processor";
+    Finding::new("clock", is_steady, found, lacks)
+}
+
+/// Memory for slots and rings.
+fn memory() -> Finding {
+    let info = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let available = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib = available.and_then(|rest| rest.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
+    let found = kib.map_or("the system does not tell".to_owned(), |kib| format!("{} MiB free", kib / 1_024));
+    let lacks = "a rack of usual size takes 200 MiB for its packets: free some";
+    Finding::new("memory", kib.is_none_or(|kib| kib >= 300 << 10), found, lacks)
+}
+
+/// Whether this process may make network namespaces.
+fn namespaces() -> Finding {
+    const CAP_NET_ADMIN: u32 = 12;
+    const CAP_SYS_ADMIN: u32 = 21;
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let bits = effective.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or(0);
+    let may = [CAP_NET_ADMIN, CAP_SYS_ADMIN].iter().all(|bit| bits >> bit & 1 == 1);
+    let found = if may { "this process may make them" } else { "this process may not make them" };
+    let lacks = "`namespaces = true` in [workload] needs root, or CAP_NET_ADMIN and CAP_SYS_ADMIN; racks without it do not";
+    Finding::new("network namespaces", may, found, lacks)
+}
+
+/// Whether there are TAP interfaces.
+fn tap() -> Finding {
+    let is_there = Path::new("/dev/net/tun").exists();
+    let found = if is_there { "/dev/net/tun is there" } else { "there is no /dev/net/tun" };
+    let lacks = "`namespaces = true` in [workload] needs the kernel's module `tun`: modprobe tun";
+    Finding::new("TAP interfaces", is_there, found, lacks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_finding_says_what_there_is_and_what_would_help() {
+        let findings = examine();
+        assert_eq!(findings.len(), 6);
+        for Finding { what, found, lacks } in findings {
+            assert!(!found.is_empty(), "{what}");
+            assert!(lacks.is_none_or(|lacks| lacks.len() > 20), "{what}");
+        }
+    }
+
+    #[test]
+    fn what_lacks_is_said_only_where_something_does() {
+        assert_eq!(Finding::new("a", true, "b", "c").lacks, None);
+        assert_eq!(Finding::new("a", false, "b", "c").lacks.as_deref(), Some("c"));
+    }
+}
