@@ -24,6 +24,9 @@
 //! has ever changed.
 
 mod database;
+mod rest;
+
+pub use rest::Rest;
 
 use crate::{Duration, LinkId, Packet, PortId, Ports, Time};
 use database::{Age, Database};
@@ -162,7 +165,7 @@ impl Discovery {
         self.database.is_down(link)
     }
 
-    /// When the node last learnt of a change; [`Time::ZERO`] if it never did.
+    /// When the node last learnt of a change; [`Time::ZERO`] if no link has ever changed as far as it knows.
     #[must_use]
     pub fn changed_at(&self) -> Time {
         self.changed_at

@@ -212,6 +212,10 @@ fn a_quiet_fabric_says_a_hello_a_period_over_each_link() {
     net.run(periods(100));
     net.assert_all_know();
     assert_eq!(net.sent, 600);
+    let room = |net: &Net| net.nodes.iter().map(|node| node.effects.capacity()).collect::<Vec<_>>();
+    let before = room(&net);
+    net.run(periods(100));
+    assert_eq!((room(&net), net.nodes[0].database.states().len()), (before, 0), "hellos take no memory");
     assert!(net.told.iter().all(BTreeSet::is_empty));
 }
 
@@ -413,6 +417,24 @@ fn troubled(
 }
 
 proptest! {
+    /// Whatever a neighbour says, a node knows no more links than there are, and answers a packet with few.
+    #[test]
+    fn hostile_packets_take_bounded_memory(
+        hellos in prop::collection::vec((0_u32..6, any::<bool>(), any::<u64>()), 1..50),
+        states in prop::collection::vec((0_u32..6, any::<u32>(), 0_u32..1 << 25), 1..50),
+    ) {
+        let mut node = alone();
+        let mut base = 0_u32;
+        for ((link, hears, digest), (other, absolute, ahead)) in hellos.into_iter().zip(states) {
+            node.take(at(0), &Header::Hello(Hello { link, hears, digest }), PortId(0));
+            base = base.wrapping_add(ahead);
+            let states = [base, absolute].map(|sequence| LinkState { link: other, sequence }).into();
+            node.take(at(0), &Header::LinkStates(LinkStates { states }), PortId(0));
+            prop_assert!(effects(&mut node).len() < 10);
+            prop_assert!(node.database.states().len() <= 4);
+        }
+    }
+
     #[test]
     fn ten_periods_after_the_last_change_all_know(graph in any_graph(), trouble in any_trouble()) {
         let mut net = troubled(&graph, &trouble, 0);
