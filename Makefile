@@ -4,7 +4,8 @@
 
 # What the tests need beside cargo (Debian; needs root if it is missing).
 setup:
-	command -v valgrind >/dev/null || { apt-get update -q && apt-get install -qy --no-install-recommends valgrind; }
+	for tool in valgrind iperf3 ping curl; do command -v $$tool >/dev/null || missing=yes; done; \
+	test -z "$$missing" || { apt-get update -q && apt-get install -qy --no-install-recommends valgrind iperf3 iputils-ping curl; }
 
 test:
 	cargo fmt --all --check

@@ -53,6 +53,14 @@ impl Outbound {
         out.extend(self.bytes.range(from..to));
     }
 
+    /// The host sends a packet that says that it holds `len` bytes from `position` on. It may be lost before anybody asks what
+    /// it [holds](Self::fill), and counts all the same.
+    pub(crate) fn sends(&mut self, position: Position, len: u32) {
+        if matches!(position, Position::Packet(_)) {
+            self.numbered.begin(position, len);
+        }
+    }
+
     /// The first `to` bytes of the flow are needed no more.
     pub(crate) fn acked(&mut self, Bytes(to): Bytes) {
         let gone = to.saturating_sub(self.from).min(self.bytes.len() as u64);

@@ -1,6 +1,9 @@
 //! What tests and benchmarks of several crates share.
 
+use raddle_core::{Bytes, Duration, Flow, FlowId, LinkId, NodeId, Time};
+use raddle_schemes::parameter::{Parameter, Settings, Value};
 use raddle_schemes::registry::Registry;
+use raddle_topology::Topology;
 use std::sync::LazyLock;
 
 /// The built-in schemes.
@@ -8,4 +11,39 @@ use std::sync::LazyLock;
 pub fn registry() -> &'static Registry {
     static BUILTIN: LazyLock<Registry> = LazyLock::new(Registry::builtin);
     &BUILTIN
+}
+
+/// The defaults of `parameters`, but for these values.
+#[must_use]
+pub fn settings(parameters: &'static [Parameter], values: &[(&str, Value)]) -> Settings {
+    let mut settings = Settings::defaults(parameters);
+    values.iter().for_each(|&(name, value)| settings.set(name, value));
+    settings
+}
+
+/// A flow of `size` bytes from host `src` to host `dst`.
+#[must_use]
+pub fn flow(id: u32, src: u32, dst: u32, size: u64, start: Time) -> Flow {
+    Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(size), start)
+}
+
+/// So many microseconds after the start of a run.
+#[must_use]
+pub fn us(us: u64) -> Time {
+    Time::ZERO + Duration::from_us(us)
+}
+
+/// So many nanoseconds after the start of a run.
+#[must_use]
+pub fn ns(ns: u64) -> Time {
+    Time::ZERO + Duration::from_ns(ns)
+}
+
+/// The link from one node to a neighbour.
+///
+/// # Panics
+/// If they are no neighbours.
+#[must_use]
+pub fn link(topology: &Topology, from: NodeId, to: NodeId) -> LinkId {
+    topology.links_from(from).find(|(_, link)| link.to == to).expect("neighbours").0
 }

@@ -9,6 +9,7 @@ use super::payload::{self, STAMP};
 use super::pool::{FreeList, Slots};
 use super::ring::{Consumer, Entry, Producer};
 use super::shared::Words;
+use super::streams::Streams;
 use super::told::Teller;
 use raddle_core::{
     Bytes, Credit, Decoders, DropReason, Duration, HeaderInfo, LinkId, LinkStats, Node, NodeId, Packet,
@@ -90,11 +91,15 @@ pub(super) struct Fabric {
     pub(super) decoders: Decoders,
     /// Bytes of the packet at hand.
     pub(super) buffer: Vec<u8>,
+    /// Its payload, if it is of a stream.
+    pub(super) body: Vec<u8>,
     /// What is to happen, and when.
     pub(super) events: BinaryHeap<Reverse<(Time, Event)>>,
     pub(super) totals: Totals,
     pub(super) teller: Teller,
     pub(super) meter: Meter,
+    /// The streams of programs, in a rack of programs.
+    pub(super) streams: Option<Streams>,
     /// Whether all bytes of payloads are written and checked, and not the first ones alone.
     pub(super) fills: bool,
     /// Packets whose bytes were read or written whole by a relay.
@@ -168,6 +173,13 @@ impl Fabric {
     /// node has made, all.
     fn write(&mut self, slot: u32, packet: &Packet, came: Option<Held>) {
         self.buffer.clear();
+        if let (None, Some(range), Some(streams)) = (came, packet.range(), &mut self.streams) {
+            self.body.clear();
+            streams.fill(&range, &mut self.body);
+            packet.encode_with(&self.body, &mut self.buffer).expect("a body is as long as its header says");
+            self.slots.write(slot, &self.buffer);
+            return;
+        }
         let stands_alone = !packet.header.covers_payload() && packet.header.trailer_len() == 0;
         match (came, packet.range()) {
             (Some(held), _) if stands_alone && held.len == packet.size => {
@@ -251,6 +263,9 @@ impl Runtime for Fabric {
     }
 
     fn insert(&mut self, packet: Packet) -> Inside {
+        if let Some(streams) = &mut self.streams {
+            streams.sends(&packet);
+        }
         Inside { packet, slot: None }
     }
 
@@ -263,11 +278,26 @@ impl Runtime for Fabric {
 
     fn whole(&mut self, _: &Place, inside: Inside, _: Option<PortId>) -> Option<Inside> {
         if let Some(held) = inside.slot
+            && self.streams.is_none()
             && !self.is_payload_right(held.slot, &inside.packet)
         {
             self.meter.wrong_payloads += 1;
         }
         Some(inside)
+    }
+
+    fn deliver(&mut self, _: &Place, inside: Inside) -> Packet {
+        if let (Some(held), Some(range), Some(streams)) =
+            (inside.slot, inside.packet.range(), &mut self.streams)
+        {
+            let Packet { shim, header, .. } = &inside.packet;
+            let begin = shim.wire_len() + header.wire_len() - header.trailer_len();
+            let end = (begin + header.payload_len()).min(self.slots.bytes());
+            self.buffer.resize(end, 0);
+            self.slots.read(held.slot, &mut self.buffer);
+            streams.arrived(&inside.packet, &range, &self.buffer[begin..]);
+        }
+        self.remove(inside)
     }
 
     fn enqueue(
@@ -328,6 +358,9 @@ impl Runtime for Fabric {
     }
 
     fn reported(&mut self, place: &Place, report: Report) {
+        if let Some(streams) = &mut self.streams {
+            streams.reported(place.id, &report);
+        }
         self.teller.report(self.now, place.id, report);
     }
 

@@ -7,20 +7,25 @@
 //! packet has slipped. [`Fidelity`] says how often, and whether the run's results are those of the fabric.
 
 mod clock;
+mod endpoint;
 mod fabric;
 mod fidelity;
+pub mod ip;
 mod payload;
 mod pool;
 mod ring;
 mod shared;
+mod streams;
 mod sync;
 mod told;
 mod worker;
 
+pub use endpoint::{Caller, Endpoint, Gone, NoEndpoint, Outgoing as OutgoingStream, Received, WINDOW};
 pub use fidelity::{Fidelity, Verdict};
 pub use shared::NoMemory;
 
 use clock::Clock;
+use endpoint::{Request, Shared};
 use fabric::{Event, Fabric, Outgoing, Place};
 use fidelity::{Meter, Steal};
 use pool::{FreeList, Slots};
@@ -36,8 +41,9 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
+use streams::Streams;
 use told::{Teller, Word};
 use worker::{Incoming, Standing, Worker};
 
@@ -89,6 +95,9 @@ pub struct Rack {
     /// What polling threads tell.
     words: Receiver<Word>,
     all_flows: u64,
+    /// What endpoints share, and where they ask the threads.
+    programs: Arc<Shared>,
+    requests: Vec<Sender<(NodeId, Request)>>,
     /// What a full packet takes on the slowest link.
     packet_time: Duration,
     /// The processors' time before the run, and what others took of it until its end.
@@ -204,6 +213,8 @@ impl Rack {
                 slots: slots.clone(),
                 decoders: config.decoders.clone(),
                 buffer: Vec::new(),
+                body: Vec::new(),
+                streams: None,
                 wakes: nodes.iter().filter(|node| node.wake() < Time::NEVER).count(),
                 events: events.map(Reverse).collect(),
                 totals: Totals::default(),
@@ -230,10 +241,45 @@ impl Rack {
             workers,
             words,
             all_flows: flows.len() as u64,
+            programs: Arc::default(),
+            requests: Vec::new(),
             packet_time,
             steal: (None, None),
             thread_of,
         })
+    }
+
+    /// A door for a program at a node. The rack then moves the bytes of programs, and runs until all endpoints and their streams
+    /// are gone.
+    ///
+    /// # Errors
+    /// [`NoEndpoint`], if there is no such node, its host carries no streams, or the rack has a workload.
+    pub fn endpoint(&mut self, node: NodeId) -> Result<Endpoint, NoEndpoint> {
+        if node.index() >= self.thread_of.len() {
+            return Err(NoEndpoint::NoNode(node));
+        }
+        if self.all_flows > 0 {
+            return Err(NoEndpoint::Workload);
+        }
+        if !self.node(node).carries_streams() {
+            return Err(NoEndpoint::NotCarried(node));
+        }
+        let nodes = self.thread_of.len();
+        if self.requests.is_empty() {
+            for worker in &mut self.workers {
+                let (ask, requests) = mpsc::channel();
+                self.requests.push(ask);
+                worker.fabric.streams = Some(Streams::new(nodes, requests));
+            }
+        }
+        let thread = self.thread_of[node.index()];
+        let (program, received) = mpsc::channel();
+        if let Some(streams) = &mut self.workers[thread].fabric.streams {
+            streams.listen(node, program);
+        }
+        let (requests, shared) = (self.requests[thread].clone(), Arc::clone(&self.programs));
+        let caller = Caller { node, nodes: nodes as u32, requests, shared };
+        Ok(Endpoint { caller, received })
     }
 
     /// Runs until all flows are delivered and nothing is under way, or to the time limit, or until `look`, asked about every
@@ -243,13 +289,13 @@ impl Rack {
         observer: &mut O,
         mut look: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> bool {
-        let Self { workers, words, all_flows, .. } = self;
+        let Self { workers, words, all_flows, programs, .. } = self;
         let stop = AtomicBool::new(false);
         let standings: Vec<Standing> = workers.iter().map(|_| Standing::default()).collect();
         self.steal.0 = Steal::now();
         // Virtual time begins when everything is in place.
         let clock = workers.first().map(|worker| Clock::new(worker.fabric.clock.dilation() as u32));
-        let ended = thread::scope(|scope| {
+        let (ended, panics) = thread::scope(|scope| {
             let mut polling = Vec::new();
             for (worker, standing) in workers.iter_mut().zip(&standings) {
                 worker.fabric.clock.clone_from(clock.as_ref().expect("there are workers"));
@@ -269,7 +315,8 @@ impl Rack {
                 let seen = (put, taken, flows_delivered);
                 let is_still = put == taken && before == Some(seen);
                 before = Some(seen);
-                if is_still && (flows_delivered >= *all_flows || is_quiet) {
+                let has_programs = Arc::strong_count(programs) > 1;
+                if is_still && !has_programs && (flows_delivered >= *all_flows || is_quiet) {
                     break true;
                 }
                 if standings.iter().any(|standing| standing.is_over.load(Ordering::Acquire))
@@ -288,8 +335,14 @@ impl Rack {
                 }
             };
             stop.store(true, Ordering::Relaxed);
-            ended
+            let panics: Vec<_> = polling.into_iter().filter_map(|thread| thread.join().err()).collect();
+            (ended, panics)
         });
+        // Whatever has happened, programs do not wait for ever.
+        self.workers.iter_mut().for_each(|worker| worker.fabric.streams = None);
+        if let Some(panic) = panics.into_iter().next() {
+            std::panic::resume_unwind(panic);
+        }
         self.steal.1 = self.steal.0.zip(Steal::now()).map(|(before, after)| before.share_until(after));
         listen(&self.words, observer);
         ended

@@ -1,6 +1,6 @@
 use super::*;
 use raddle_core::{Bytes, FlowId, Report, Stream};
-use raddle_schemes::parameter::Settings;
+use raddle_schemes::parameter::{Settings, Value};
 use raddle_schemes::scheme::Plan;
 use raddle_testkit::registry;
 use raddle_topology::builders;
@@ -30,11 +30,28 @@ fn flows(nodes: u64, count: u32, bytes: u64) -> Vec<Flow> {
 }
 
 fn rack(name: &str, routing: &str, flows: &[Flow], config: &Config) -> Rack {
+    build(name, routing, flows, config, &[], false)
+}
+
+/// A rack for programs, of reliable R2C2.
+fn rack_of_programs(config: &Config) -> Rack {
+    build("r2c2", "rps", &[], config, &[("reliable", Value::Flag(true))], true)
+}
+
+fn build(
+    name: &str,
+    routing: &str,
+    flows: &[Flow],
+    config: &Config,
+    changes: &[(&'static str, Value)],
+    streams: bool,
+) -> Rack {
     let topology = builders::torus(&[4, 4], Rate::from_gbps(5), Duration::from_ns(100));
     let topology = Arc::new(topology.expect("a 4x4 torus"));
     let scheme = registry().transport(name).expect("built in");
-    let settings = Settings::defaults(scheme.info.parameters);
-    let plan = Plan::new(&topology, routing, &settings, 1);
+    let mut settings = Settings::defaults(scheme.info.parameters);
+    changes.iter().for_each(|&(name, value)| settings.set(name, value));
+    let plan = Plan { streams, ..Plan::new(&topology, routing, &settings, 1) };
     let mut parts =
         registry().build(scheme, &plan, &registry().routing_defaults(routing)).expect("it fits the torus");
     Rack::new(&topology, |id| (parts.node)(id), flows, config).expect("memory")
@@ -103,4 +120,80 @@ fn a_rush_is_the_same_each_time() {
     let first = outcome();
     assert_eq!((first.0, first.3), (100, 0));
     assert_eq!(first, outcome());
+}
+
+/// Bytes of which no two stretches are likely to be the same.
+fn content(stream: u64, len: usize) -> Vec<u8> {
+    let mut random = Stream::new(7, stream, "content");
+    (0..len).map(|_| random.below(256) as u8).collect()
+}
+
+/// A program at every node sends more than the window holds to its neighbour and to one far away, and echoes what comes.
+#[test]
+fn programs_get_the_bytes_that_others_send() {
+    for threads in [1, 2] {
+        let mut rack = rack_of_programs(&Config { threads, dilation: 2, ..Config::default() });
+        let endpoints: Vec<Endpoint> =
+            (0..16).map(|node| rack.endpoint(NodeId(node)).expect("R2C2 carries streams")).collect();
+        let len = WINDOW + 100_000;
+        thread::scope(|scope| {
+            for endpoint in endpoints {
+                scope.spawn(move || {
+                    let own = endpoint.node().0;
+                    let to = [(own + 1) % 16, (own + 7) % 16];
+                    let from = [(own + 15) % 16, (own + 9) % 16];
+                    let streams = to.map(|to| endpoint.open(NodeId(to)).expect("a rack that runs"));
+                    let sent = content(own.into(), len);
+                    let (mut got, mut ends) = ([Vec::new(), Vec::new()], 0);
+                    for piece in sent.chunks(70_001) {
+                        streams.iter().for_each(|stream| stream.send(piece).expect("a rack that runs"));
+                        while let Some(received) = endpoint.poll() {
+                            ends += usize::from(received.is_end);
+                            take(&mut got, from, received);
+                        }
+                    }
+                    drop(streams);
+                    while ends < 2 || got.iter().any(|got| got.len() < len) {
+                        let received = endpoint.receive().expect("a rack that runs");
+                        ends += usize::from(received.is_end);
+                        take(&mut got, from, received);
+                    }
+                    for (from, got) in from.into_iter().zip(got) {
+                        assert!(got == content(from.into(), len), "from {from} at {own}");
+                    }
+                });
+            }
+            assert!(rack.run(&mut (), |_| ControlFlow::Continue(())));
+        });
+    }
+}
+
+fn take(got: &mut [Vec<u8>; 2], from: [u32; 2], received: Received) {
+    let which = from.iter().position(|&from| received.from == NodeId(from)).expect("a sender that is known");
+    got[which].extend(received.bytes);
+}
+
+#[test]
+fn streams_of_a_rack_that_has_ended_are_gone() {
+    let mut rack = rack_of_programs(&Config {
+        time_limit: Some(Time::ZERO + Duration::from_ms(5)),
+        ..Config::default()
+    });
+    let endpoint = rack.endpoint(NodeId(3)).expect("R2C2 carries streams");
+    let stream = endpoint.open(NodeId(4)).expect("a rack that is there");
+    assert_eq!(stream.try_send(&vec![1; WINDOW + 1]), Ok(true));
+    assert_eq!(stream.try_send(&[1]), Ok(false), "nobody polls yet");
+    assert!(!rack.run(&mut (), |_| ControlFlow::Continue(())), "its programs are there");
+    drop(rack);
+    assert_eq!(
+        (stream.try_send(&[1]), stream.send(&[1]), endpoint.receive()),
+        (Err(Gone), Err(Gone), Err(Gone))
+    );
+    let mut rack = rack_of_programs(&Config::default());
+    assert_eq!(rack.endpoint(NodeId(16)).expect_err("16 nodes"), NoEndpoint::NoNode(NodeId(16)));
+    let mut rack = self::rack("tcp-newreno", "ecmp", &[], &Config::default());
+    assert_eq!(
+        rack.endpoint(NodeId(1)).expect_err("it was not built for streams"),
+        NoEndpoint::NotCarried(NodeId(1))
+    );
 }

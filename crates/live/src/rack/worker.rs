@@ -1,9 +1,10 @@
 //! A polling thread of a rack: its nodes, the links that come to them, and the round in which it looks at each.
 
+use super::endpoint::Request;
 use super::fabric::{Event, Fabric, Inside};
 use super::ring::{Consumer, Entry};
 use super::shared::Words;
-use raddle_core::{Duration, Flow, LinkId, Node, NodeId, PortId, Time};
+use raddle_core::{Bytes, Duration, Flow, LinkId, Node, NodeId, PortId, Time};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -93,6 +94,11 @@ impl Worker {
     /// Deals with what is due.
     fn round(&mut self, now: Time) {
         self.look_at_remote_links();
+        self.deal_with_events(now);
+        self.heed_programs(now);
+    }
+
+    fn deal_with_events(&mut self, now: Time) {
         // Not for ever: the clock goes on.
         for _ in 0..SELDOM {
             let Some(&Reverse((at, event))) =
@@ -114,6 +120,28 @@ impl Worker {
                     self.nodes[node.index() - self.first.index()].woken(&mut self.fabric);
                 }
                 Event::Flows => self.start_flows(now),
+            }
+        }
+    }
+
+    /// Does what programs ask.
+    #[inline]
+    fn heed_programs(&mut self, now: Time) {
+        while let Some(streams) = &mut self.fabric.streams
+            && let Ok((node, request)) = streams.requests.try_recv()
+        {
+            self.fabric.now = now;
+            let node = &mut self.nodes[node.index() - self.first.index()];
+            match request {
+                Request::Open(flow, window) => {
+                    streams.open(flow.id, window);
+                    node.start(&mut self.fabric, &flow);
+                }
+                Request::Append(flow, bytes) if streams.append(flow, &bytes) => {
+                    node.append(&mut self.fabric, flow, Bytes(bytes.len() as u64));
+                }
+                Request::Append(..) => {} // the stream has ended meanwhile
+                Request::Close(flow) => node.close(&mut self.fabric, flow),
             }
         }
     }

@@ -2,4 +2,4 @@
 
 pub(crate) mod addresses;
 pub mod pfc;
-pub mod qcn;
+pub(crate) mod qcn;

@@ -1,4 +1,4 @@
 //! In which order ports serve what waits.
 
-pub mod ets;
+pub(crate) mod ets;
 pub mod strict;

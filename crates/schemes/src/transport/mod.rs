@@ -1,17 +1,17 @@
 //! What hosts do: transports, a folder each, and the parts that several of them share.
 
-pub mod adapted_capacity;
-pub mod adapter;
-pub mod cee;
+pub(crate) mod adapted_capacity;
+pub(crate) mod adapter;
+pub(crate) mod cee;
 pub mod d3;
-pub mod dcqcn;
-pub mod explicit;
+pub(crate) mod dcqcn;
+pub(crate) mod explicit;
 pub(crate) mod five_tuple;
 pub(crate) mod lids;
 pub(crate) mod live_flows;
-pub mod omniscient;
-pub mod pdq;
-pub mod pfq;
+pub(crate) mod omniscient;
+pub(crate) mod pdq;
+pub(crate) mod pfq;
 pub mod r2c2;
 pub mod r2c2_central;
 pub(crate) mod ranges;
@@ -19,5 +19,5 @@ pub mod rcp;
 pub(crate) mod reassembly;
 pub(crate) mod recovering_rate;
 pub(crate) mod rtt;
-pub mod tcp;
-pub mod udp;
+pub(crate) mod tcp;
+pub(crate) mod udp;

@@ -7,7 +7,7 @@ use raddle_core::{
 use raddle_packet_sim::{Config, Observer, PortSetup, Simulation};
 use raddle_schemes::parameter::{Settings, Value};
 use raddle_schemes::scheme::Plan;
-use raddle_testkit::registry;
+use raddle_testkit::{registry, settings};
 use raddle_topology::{Topology, builders};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -133,10 +133,7 @@ impl<'a> Bench<'a> {
     /// The same with the agents that `watch` makes.
     pub(crate) fn watched(&self, flows: &[Flow], watch: Watch<'_>) -> Outcome {
         let transport = registry().transport(self.transport).expect("a transport of the registry");
-        let mut settings = Settings::defaults(transport.info.parameters);
-        for &(name, value) in self.settings {
-            settings.set(name, value);
-        }
+        let settings = settings(transport.info.parameters, self.settings);
         let plan = Plan::new(self.topology, self.routing, &settings, 1);
         let mut parts =
             registry().build(transport, &plan, &Settings::defaults(&[])).expect("a fabric that fits");

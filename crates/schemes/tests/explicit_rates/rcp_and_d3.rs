@@ -4,9 +4,8 @@
 use crate::aggregation::{Bench, Case, GBPS, Outcome, all_end, dumbbell, flow, least_mean_ms, query, tree};
 use raddle_core::{Class, Duration, Flow, FlowId, LinkErrors, Packet, PortAgent, PortState, Stream, Time};
 use raddle_schemes::parameter::Value;
-use raddle_schemes::transport::adapted_capacity::Gains;
-use raddle_schemes::transport::d3::controller::{Memory, Sums};
-use raddle_schemes::transport::{d3, rcp};
+use raddle_schemes::transport::d3::{self, Gains, Memory, Sums};
+use raddle_schemes::transport::rcp;
 use std::sync::{Arc, Mutex};
 
 /// An agent that the test can look into when the engine has done with it.

@@ -1,8 +1,8 @@
 //! Converged Ethernet of 40 Gb/s in the packet engine: any transport over ECMP and PFC, with or without congestion points.
 
 use raddle_core::{
-    Bytes, Duration, Flow, FlowControlAccount, FlowId, FlowKey, Header, HeaderInfo, LinkId, NodeId, Packet,
-    PortId, Rate, Report, Time,
+    Duration, Flow, FlowControlAccount, FlowKey, Header, HeaderInfo, LinkId, NodeId, Packet, PortId, Rate,
+    Report, Time,
 };
 use raddle_packet_sim::{Config, Observer, PortSetup, Reached, Simulation};
 use raddle_schemes::link::pfc;
@@ -138,12 +138,4 @@ impl Converged {
             assert!(peak_memory <= BUFFER, "{peak_memory} B behind {link:?}");
         }
     }
-}
-
-pub(crate) fn us(us: u64) -> Time {
-    Time::ZERO + Duration::from_us(us)
-}
-
-pub(crate) fn flow(id: u32, src: u32, dst: u32, size: u64, start: Time) -> Flow {
-    Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(size), start)
 }

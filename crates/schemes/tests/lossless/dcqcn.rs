@@ -1,9 +1,10 @@
 //! DCQCN in the packet engine, with the parameters deployed: flows share a bottleneck fairly, with a short queue and
 //! without pauses, spare others the pauses, and lose nothing when many begin at once.
 
-use crate::converged::{Converged, DELAY, ENDLESS, RATE, flow, us};
+use crate::converged::{Converged, DELAY, ENDLESS, RATE};
 use raddle_core::{Duration, Flow, FlowKey, Rate, Time};
 use raddle_packet_sim::Reached;
+use raddle_testkit::{flow, us};
 use raddle_topology::{Topology, builders};
 use rustc_hash::FxHashMap;
 

@@ -5,9 +5,9 @@ use raddle_core::{
     Output, Packet, Parts, PortId, Ports, Process, Rate, Report, Time,
 };
 use raddle_packet_sim::{Change, Config, Observer, PortSetup, Reached, Simulation, Switching};
-use raddle_schemes::parameter::{Parameter, Settings, Value};
+use raddle_schemes::parameter::Value;
 use raddle_schemes::scheme::Plan;
-use raddle_testkit::registry;
+use raddle_testkit::{link, registry, settings};
 use raddle_topology::{Topology, XgftSize, builders};
 use raddle_wire::Mac;
 use raddle_wire::pfc::Pause;
@@ -34,12 +34,6 @@ pub(crate) struct Lossless {
     pub(crate) points: bool,
     pub(crate) seed: u64,
     pub(crate) config: Config,
-}
-
-fn settings(parameters: &'static [Parameter], set: &Set) -> Settings {
-    let mut settings = Settings::defaults(parameters);
-    set.iter().for_each(|&(name, value)| settings.set(name, value));
-    settings
 }
 
 impl Lossless {
@@ -114,14 +108,8 @@ impl Lossless {
 
     /// The link from one node to another.
     pub(crate) fn link(&self, from: u32, to: u32) -> LinkId {
-        link(&self.topology, from, to)
+        link(&self.topology, NodeId(from), NodeId(to))
     }
-}
-
-/// The link from one node to another.
-pub(crate) fn link(topology: &Topology, from: u32, to: u32) -> LinkId {
-    let mut links = topology.links_from(NodeId(from));
-    links.find(|(_, link)| link.to == NodeId(to)).expect("neighbours").0
 }
 
 pub(crate) fn tree(k: u32, n: usize) -> Topology {
@@ -143,14 +131,6 @@ pub(crate) const ENDLESS: u64 = 1 << 40;
 pub(crate) fn stream(id: u32, src: u32, dst: u32, percent: u64, process: Process) -> Flow {
     let app_rate = Some(Rate::from_bps(RATE.as_bps() / 100 * percent));
     Flow { app_rate, process, ..flow(id, src, dst, ENDLESS) }
-}
-
-pub(crate) fn us(us: u64) -> Time {
-    Time::ZERO + Duration::from_us(us)
-}
-
-pub(crate) fn ns(ns: u64) -> Time {
-    Time::ZERO + Duration::from_ns(ns)
 }
 
 /// Runs on to `until`, or to rest.
@@ -263,5 +243,6 @@ pub(crate) fn scripted(host: u32, script: Vec<(Time, Packet)>) -> impl FnMut(Nod
 /// A link between two nodes and the one back go down or come up.
 pub(crate) fn change(topology: &Topology, ends: [u32; 2], at: Time, up: bool) -> Change {
     let [a, b] = ends;
+    let (a, b) = (NodeId(a), NodeId(b));
     Change { at, links: vec![link(topology, a, b), link(topology, b, a)], up, discovery: Duration::ZERO }
 }

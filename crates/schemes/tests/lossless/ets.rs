@@ -1,9 +1,10 @@
 //! Shares of a port under enhanced transmission selection, in the packet engine (specs/cee.md §8.11, Fig. 4).
 
-use crate::ethernet::{Lossless, crossbar, pause, run, scripted, stream, us};
+use crate::ethernet::{Lossless, crossbar, pause, run, scripted, stream};
 use raddle_core::{Flow, Header, LinkId, Packet, Process, Time};
 use raddle_packet_sim::{Observer, Simulation};
 use raddle_schemes::parameter::Value;
+use raddle_testkit::us;
 
 /// Data bytes by priority that have gone over a link.
 struct ByPriority {

@@ -1,11 +1,12 @@
 //! What lossless fabrics must do, to the bit or within the bounds of fluids (specs/cee.md §8).
 
 use crate::ethernet::{
-    Counted, Lossless, RATE, assert_lossless, carried, crossbar, flow, ns, pause, run, scripted, shares,
-    stream, tree, us,
+    Counted, Lossless, RATE, assert_lossless, carried, crossbar, flow, pause, run, scripted, shares, stream,
+    tree,
 };
-use raddle_core::{Duration, Flow, Header, LinkId, Packet, Process, Rate, Stream, Time};
+use raddle_core::{Duration, Flow, Header, LinkId, NodeId, Packet, Process, Rate, Stream, Time};
 use raddle_packet_sim::{Observer, Reached};
+use raddle_testkit::{link, ns, us};
 use raddle_topology::{Topology, Xgft, XgftSize, builders};
 use raddle_wire::pfc::Pause;
 
@@ -55,7 +56,7 @@ fn oracle_8_3_saturation_tree() {
     let xgft = Xgft::new(size);
     let cold = |routing: &'static str, in_order: bool| {
         let topology = tree(2, 3);
-        let drain = crate::ethernet::link(&topology, 11, 7);
+        let drain = link(&topology, NodeId(11), NodeId(7));
         let fabric = Lossless::new(topology.slowed(drain, Rate::from_gbps(2)), routing);
         let mut flows: Vec<Flow> = (0..3).map(|src| greedy(src, src, 7)).collect();
         flows.push(stream(3, 3, 4, 50, FULL));
@@ -148,7 +149,7 @@ fn share_of(
     dst: u32,
 ) -> f64 {
     let slow = |topology: Topology, &(from, to, percent): &(u32, u32, u64)| {
-        let id = crate::ethernet::link(&topology, from, to);
+        let id = link(&topology, NodeId(from), NodeId(to));
         topology.slowed(id, Rate::from_bps(RATE.as_bps() / 100 * percent))
     };
     let fabric = Lossless::new(slowed.iter().fold(topology, slow), routing);

@@ -1,8 +1,8 @@
 //! Nothing is ever lost on lossless fabrics, and nothing waits for ever where no circle of links can.
 
 use crate::ethernet::{
-    Counted, Lossless, RATE, assert_lossless, carried, change, crossbar, flow, ns, pause, run, scripted,
-    shares, stream, tree, us,
+    Counted, Lossless, RATE, assert_lossless, carried, change, crossbar, flow, pause, run, scripted, shares,
+    stream, tree,
 };
 use raddle_core::{
     Duration, Flow, FlowControlAccount, Forwarder, LinkId, NodeId, Packet, Parts, PortId, Ports, Process,
@@ -11,6 +11,7 @@ use raddle_core::{
 use raddle_packet_sim::{Config, Observer, Reached, Threads};
 use raddle_schemes::link::pfc;
 use raddle_schemes::parameter::Value;
+use raddle_testkit::{link, ns, us};
 use raddle_topology::builders::{self, ClosRates};
 use raddle_topology::{Builder, Shape, Topology, XgftSize};
 
@@ -73,7 +74,7 @@ fn fabrics(delay: Duration) -> Vec<(&'static str, Topology, &'static [&'static s
     };
     let slow_up = {
         let tree = xgft(&[2, 2, 2], &[1, 2, 2]);
-        let up = crate::ethernet::link(&tree, 8, 12);
+        let up = link(&tree, NodeId(8), NodeId(12));
         tree.slowed(up, Rate::from_gbps(3))
     };
     let clos = builders::fat_tree(4, ClosRates::all(RATE), delay).expect("an even k");
@@ -304,7 +305,7 @@ fn failures_amid_pauses_leave_no_memory_behind() {
 #[test]
 fn a_frame_from_a_slow_link_waits_until_it_can_go_in_one_piece() {
     let topology = crossbar(3);
-    let slow = crate::ethernet::link(&topology, 0, 3);
+    let slow = link(&topology, NodeId(0), NodeId(3));
     let fabric = Lossless::new(topology.slowed(slow, Rate::from_gbps(1)), "d-mod-k")
         .with_memory(70_000, 85_000, 110_000);
     let mut late = flow(1, 1, 2, 1_500);
@@ -321,7 +322,7 @@ fn a_frame_from_a_slow_link_waits_until_it_can_go_in_one_piece() {
 /// Control frames cross a slowed link at its full rate (pitfall 19).
 #[test]
 fn pauses_cross_a_slowed_link_at_its_full_rate() {
-    let slow = crate::ethernet::link(&crossbar(2), 1, 2);
+    let slow = link(&crossbar(2), NodeId(1), NodeId(2));
     let fabric = Lossless::new(crossbar(2).slowed(slow, Rate::from_gbps(1)), "d-mod-k");
     let fabric = fabric.with_memory(70_000, 85_000, 110_000);
     let script = vec![(us(10), pause(1, 0xFFFF))];
@@ -346,7 +347,7 @@ impl Forwarder for Mirror {
 /// A port that must tell its neighbour to stop just when it begins to send does one after the other.
 #[test]
 fn a_pause_may_be_due_at_the_port_that_begins_to_send() {
-    let back = crate::ethernet::link(&crossbar(2), 2, 0);
+    let back = link(&crossbar(2), NodeId(2), NodeId(0));
     let topology = crossbar(2).slowed(back, Rate::from_gbps(5));
     let fabric = Lossless::new(topology, "d-mod-k").with_memory(1_000, 1_000, 20_000);
     let mirror = |id: NodeId, node: Parts| match id {

@@ -1,8 +1,9 @@
 //! TCP over lossless links: what would be dropped waits, and no segment is sent again.
 
-use crate::converged::{Converged, DELAY, RATE, flow, us};
+use crate::converged::{Converged, DELAY, RATE};
 use raddle_core::Time;
 use raddle_packet_sim::Reached;
+use raddle_testkit::{flow, us};
 use raddle_topology::builders;
 
 #[test]

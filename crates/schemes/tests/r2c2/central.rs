@@ -1,7 +1,7 @@
 //! R2C2 with a central controller in the packet engine.
 
 #![expect(clippy::cast_possible_truncation, reason = "small numbers")]
-use crate::rack::{Rack, flow, rack, rack_of, random_flows, torus, us};
+use crate::rack::{Rack, rack, rack_of, random_flows, torus};
 use raddle_core::{
     Duration, Flow, Header, HeaderInfo, Host, Input, NodeId, Output, Packet, PortId, Ports, Rate, Report,
     Time,
@@ -9,6 +9,7 @@ use raddle_core::{
 use raddle_packet_sim::{Change, Config};
 use raddle_schemes::transport::r2c2::{self, Fabric};
 use raddle_schemes::transport::r2c2_central::{CentralNode, Params, Push};
+use raddle_testkit::{flow, us};
 use raddle_topology::{Topology, routing::Routing};
 use raddle_wire::r2c2::{ControllerRates, Data, Event, EventKind, FlowRate, Route};
 use std::sync::Arc;

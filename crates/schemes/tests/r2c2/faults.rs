@@ -4,10 +4,11 @@
 
 #![expect(clippy::cast_possible_truncation, reason = "small numbers")]
 
-use crate::rack::{Rack, assert_alike, flow, rack_under, us};
+use crate::rack::{Rack, assert_alike, rack_under};
 use raddle_core::{Duration, Flow, FlowKey, LinkErrors, LinkId, NodeId, Rate, Report, Stream, Time};
 use raddle_packet_sim::{Change, Config};
 use raddle_schemes::transport::r2c2::{Doubt, Params};
+use raddle_testkit::{flow, us};
 use raddle_topology::routing::{Protocol, Routing};
 use raddle_topology::{Topology, builders};
 use std::collections::{BTreeMap, BTreeSet};

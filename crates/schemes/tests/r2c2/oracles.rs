@@ -1,9 +1,10 @@
 //! R2C2 in the packet engine: the oracles that need a fabric.
 
-use crate::rack::{assert_converged, flow, rack, random_flows, rate, torus, us};
+use crate::rack::{assert_converged, rack, random_flows, rate, torus};
 use raddle_core::{Duration, Header, LinkId, NodeId, PortId, Rate, Report, Time};
 use raddle_packet_sim::Change;
 use raddle_schemes::transport::r2c2::Params;
+use raddle_testkit::{flow, us};
 use raddle_topology::builders;
 use raddle_topology::routing::Protocol;
 use std::sync::Arc;

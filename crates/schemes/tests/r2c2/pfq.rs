@@ -2,13 +2,11 @@
 
 #![expect(clippy::cast_possible_truncation, reason = "small numbers")]
 
-use raddle_core::{
-    Bytes, Duration, Flow, FlowId, FlowKey, Header, LinkId, NodeId, Packet, Rate, Report, Stream, Time,
-};
+use raddle_core::{Duration, Flow, FlowKey, Header, LinkId, NodeId, Packet, Rate, Report, Stream, Time};
 use raddle_packet_sim::{Config, Observer, PortSetup, Simulation};
 use raddle_schemes::parameter::{Settings, Value};
 use raddle_schemes::scheme::Plan;
-use raddle_schemes::transport::pfq::TRANSPORT;
+use raddle_testkit::{flow, registry, settings, us};
 use raddle_topology::{Topology, builders};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -42,12 +40,10 @@ fn torus() -> Arc<Topology> {
 
 fn run(mode: &'static str, flows: Vec<Flow>, limit: Option<Time>) -> Simulation<Heard> {
     let topology = torus();
-    let mut settings = Settings::defaults(TRANSPORT.info.parameters);
-    settings.set("mode", Value::Choice(mode));
+    let pfq = registry().transport("pfq").expect("a transport of the registry");
+    let settings = settings(pfq.info.parameters, &[("mode", Value::Choice(mode))]);
     let plan = Plan::new(&topology, "rps", &settings, 1);
-    let mut parts = raddle_testkit::registry()
-        .build(&TRANSPORT, &plan, &Settings::defaults(&[]))
-        .expect("PFQ fits a small torus");
+    let mut parts = registry().build(pfq, &plan, &Settings::defaults(&[])).expect("PFQ fits a small torus");
     let port = |link| PortSetup { queue: (parts.queue)(link), ..PortSetup::default() };
     let ports: Vec<PortSetup> = (0..topology.link_slots()).map(LinkId::of).map(port).collect();
     let mut ports = ports.into_iter();
@@ -57,10 +53,6 @@ fn run(mode: &'static str, flows: Vec<Flow>, limit: Option<Time>) -> Simulation<
         Simulation::new(&topology, |id| (parts.node)(id), port, flows, config, Heard::default());
     assert!(simulation.run(|_| ControlFlow::Continue(())));
     simulation
-}
-
-fn flow(id: u32, src: u32, dst: u32, size: u64, start: Time) -> Flow {
-    Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(size), start)
 }
 
 /// Far more at once than the fabric can carry.
@@ -105,10 +97,9 @@ fn buffers_stay_within_credits() {
 #[test]
 fn two_flows_share_a_link_equally() {
     // Both cross only the link from node 0 to node 1, and start a little apart.
-    let flows =
-        vec![flow(0, 0, 1, 1 << 40, Time::ZERO), flow(1, 0, 1, 1 << 40, Time::ZERO + Duration::from_us(7))];
-    let simulation = run("adaptive", flows, Some(Time::ZERO + Duration::from_us(2_000)));
-    let late = Time::ZERO + Duration::from_us(500);
+    let flows = vec![flow(0, 0, 1, 1 << 40, Time::ZERO), flow(1, 0, 1, 1 << 40, us(7))];
+    let simulation = run("adaptive", flows, Some(us(2_000)));
+    let late = us(500);
     let bytes = |lid: u32| {
         let of = simulation.observer().sent.iter().filter(|(at, flow, _)| *at > late && flow & 0xffff == lid);
         of.map(|&(_, _, size)| u64::from(size)).sum::<u64>() as f64

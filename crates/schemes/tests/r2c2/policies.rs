@@ -1,8 +1,9 @@
 //! Allocation policies, from what flows ask for to the throughput they get (R2C2 §3.3).
 
-use crate::rack::{flow, rack, rate, torus, us};
+use crate::rack::{rack, rate, torus};
 use raddle_core::{Duration, Flow, FlowId, FlowKey, NodeId, Packet, Report, Time};
 use raddle_schemes::transport::r2c2::{Params, Policy, StartPolicy};
+use raddle_testkit::{flow, us};
 use std::collections::BTreeMap;
 
 /// What flows on the link from node 3 to node 4 of a ring may have of it.

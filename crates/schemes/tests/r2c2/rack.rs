@@ -1,11 +1,12 @@
 //! A rack of R2C2 nodes, or of others with R2C2's data plane, in the packet engine.
 
 use raddle_core::{
-    Bytes, DropReason, Duration, Flow, FlowId, Header, Host, LinkId, NodeId, Packet, Parts, PortId, Rate,
-    Report, Stream, Time,
+    DropReason, Duration, Flow, Header, Host, LinkId, NodeId, Packet, Parts, PortId, Rate, Report, Stream,
+    Time,
 };
 use raddle_packet_sim::{Change, Config, Observer, PortSetup, Simulation};
 use raddle_schemes::transport::r2c2::{Fabric, Params, R2c2Node, SourceRoute};
+use raddle_testkit::flow;
 use raddle_topology::{Topology, builders};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -118,14 +119,6 @@ pub(crate) fn rack_of<H: Host + 'static>(
     let mut simulation = Simulation::new(topology, parts, port, flows, config, Heard::default());
     assert!(simulation.run(|_| ControlFlow::Continue(())));
     Rack { nodes, hosts: topology.hosts().collect(), simulation }
-}
-
-pub(crate) fn flow(id: u32, src: u32, dst: u32, size: u64, start: Time) -> Flow {
-    Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(size), start)
-}
-
-pub(crate) fn us(us: u64) -> Time {
-    Time::ZERO + Duration::from_us(us)
 }
 
 /// Wire rate of the flows that `which` selects, in bit/s, over data packets that left their source in `from..to`.

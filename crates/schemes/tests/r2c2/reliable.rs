@@ -1,6 +1,6 @@
 //! Reliable flows in the packet engine: every byte arrives, whatever is lost, at the rates computed (R2C2's discussion).
 
-use crate::rack::{Rack, assert_converged, flow, rack_under, random_flows, rate, torus, us};
+use crate::rack::{Rack, assert_converged, rack_under, random_flows, rate, torus};
 use proptest::prelude::{Just, ProptestConfig, any, prop_oneof, proptest};
 use raddle_core::{
     Bytes, Duration, Flow, FlowId, FlowKey, Header, Host as _, Input, LinkErrors, LinkId, NodeId, Output,
@@ -8,6 +8,7 @@ use raddle_core::{
 };
 use raddle_packet_sim::{Change, Config, Threads};
 use raddle_schemes::transport::r2c2::{Fabric, Params, R2c2Node};
+use raddle_testkit::{flow, us};
 use raddle_topology::Topology;
 use raddle_topology::routing::Protocol;
 use raddle_wire::r2c2::{Data, FLAG_LAST, Route, flow_handle};

@@ -1,10 +1,11 @@
 //! Routing selection in a running rack (R2C2 §3.4).
 
-use crate::rack::{Rack, assert_alike, assert_converged, flow, rack, rack_under, torus, us};
+use crate::rack::{Rack, assert_alike, assert_converged, rack, rack_under, torus};
 use raddle_allocate::selection::Utility;
 use raddle_core::{Duration, Flow, Header, LinkErrors, LinkId, NodeId, Packet, Rate, Report, Stream, Time};
 use raddle_packet_sim::{Change, Config};
 use raddle_schemes::transport::r2c2::{Doubt, Params, Selecting, Selection};
+use raddle_testkit::{flow, us};
 use raddle_topology::routing::{Protocol, Routing};
 use raddle_topology::{Topology, builders};
 use std::collections::BTreeMap;

@@ -1,13 +1,12 @@
 //! Clairvoyant in the packet engine (specs/expeditus.md §6.2).
 
-use crate::clos::{
-    AGGREGATIONS, CORES, Heard, TESTBED, TORS, Traffic, fabric, flow, link, ns, plan, run, settings,
-};
+use crate::clos::{AGGREGATIONS, CORES, Heard, TESTBED, TORS, Traffic, fabric, plan, run};
 use raddle_core::{Duration, Header, NodeId, Time};
 use raddle_packet_sim::{Change, Config, Simulation};
 use raddle_schemes::parameter::Value;
 use raddle_schemes::routing::clairvoyant::ROUTING;
 use raddle_schemes::scheme::View;
+use raddle_testkit::{flow, link, ns, settings};
 use std::collections::BTreeSet;
 
 fn clairvoyant(mode: &'static str, flows: Vec<raddle_core::Flow>, config: Config) -> Simulation<Heard> {

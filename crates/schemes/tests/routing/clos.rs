@@ -1,13 +1,13 @@
 //! A Clos network whose hosts send what a test tells them, or speak TCP, in the packet engine.
 
 use raddle_core::{
-    Bytes, DropReason, Duration, Flow, FlowId, FlowKey, Forwarder, Header, Host, Input, LinkId, NodeId,
-    Output, Packet, Parts, PortId, Ports, Rate, Report, Time, Verdict,
+    DropReason, Duration, Flow, FlowKey, Forwarder, Header, Host, Input, LinkId, NodeId, Output, Packet,
+    Parts, PortId, Ports, Rate, Report, Time, Verdict,
 };
 use raddle_packet_sim::{Config, Observer, PortSetup, Simulation};
 use raddle_schemes::parameter::{Settings, Value};
 use raddle_schemes::scheme::Plan;
-use raddle_schemes::transport::tcp::{NewReno, Params, TcpHost};
+use raddle_testkit::{flow, registry, settings};
 use raddle_topology::builders::{ClosRates, clos};
 use raddle_topology::{ClosSize, LinkLayer, Topology};
 use raddle_wire::udp::Datagram;
@@ -29,32 +29,8 @@ pub(crate) fn fabric(size: ClosSize) -> Arc<Topology> {
     Arc::new(topology.with_link_layer(LinkLayer::ETHERNET))
 }
 
-pub(crate) fn settings(
-    parameters: &'static [raddle_schemes::parameter::Parameter],
-    values: &[(&str, Value)],
-) -> Settings {
-    let mut settings = Settings::defaults(parameters);
-    for &(name, value) in values {
-        settings.set(name, value);
-    }
-    settings
-}
-
 pub(crate) fn plan<'a>(topology: &'a Arc<Topology>, settings: &'a Settings, seed: u64) -> Plan<'a> {
     Plan::new(topology, "", settings, seed)
-}
-
-pub(crate) fn ns(ns: u64) -> Time {
-    Time::ZERO + Duration::from_ns(ns)
-}
-
-/// The link from one node to another.
-pub(crate) fn link(topology: &Topology, from: NodeId, to: NodeId) -> LinkId {
-    topology.links_from(from).find(|(_, link)| link.to == to).expect("neighbours").0
-}
-
-pub(crate) fn flow(id: u32, src: u32, dst: u32, size: u64, start: Time) -> Flow {
-    Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(size), start)
 }
 
 /// A packet of a flow that is no connection.
@@ -185,10 +161,13 @@ pub(crate) fn run(
             (hosts.into_iter().map(wake).collect(), Some(packets))
         }
     };
-    let tcp = Arc::new(Params { handshake: true, ..Params::default() });
-    let host = |id: NodeId| -> Box<dyn Host> {
+    let tcp = registry().transport("tcp-newreno").expect("a transport of the registry");
+    let of_tcp = settings(tcp.info.parameters, &[("handshake", Value::Flag(true))]);
+    let plan = Plan::new(topology, "ecmp", &of_tcp, 1);
+    let mut tcp = registry().build(tcp, &plan, &Settings::defaults(&[])).expect("a fabric that fits");
+    let mut host = |id: NodeId| -> Box<dyn Host> {
         match &mut script {
-            None => Box::new(TcpHost::<NewReno>::new(id, Arc::clone(&tcp))),
+            None => (tcp.node)(id).host.expect("a host"),
             Some(packets) => {
                 let (own, others) =
                     packets.drain(..).partition::<Vec<_>, _>(|(_, packet)| packet.src() == id);
@@ -197,7 +176,6 @@ pub(crate) fn run(
             }
         }
     };
-    let mut host = host;
     let node = |id: NodeId| Parts {
         host: topology.is_host(id).then(|| host(id)),
         forwarder: forwarder(id),

@@ -1,13 +1,13 @@
 //! Expeditus in the packet engine: who tells whom what, and when (specs/expeditus.md §§5.5, 11.5).
 
 use crate::clos::{
-    AGGREGATIONS, CORES, Heard, LosesResponses, Seen, TESTBED, TORS, Traffic, datagram, fabric, flow, link,
-    ns, plan, run, settings,
+    AGGREGATIONS, CORES, Heard, LosesResponses, Seen, TESTBED, TORS, Traffic, datagram, fabric, plan, run,
 };
 use raddle_core::{Duration, Header, HeaderInfo, NodeId, Packet, Stream, Time};
 use raddle_packet_sim::{Change, Config, Simulation, Threads};
 use raddle_schemes::parameter::Value;
 use raddle_schemes::routing::expeditus::{Counter, Counters, Expeditus, ROUTING};
+use raddle_testkit::{flow, link, ns, settings};
 use raddle_topology::{ClosSize, Topology};
 use raddle_wire::exp::{Tag, Tagged};
 use raddle_wire::tcp::{SYN, Segment};

@@ -1,10 +1,11 @@
 //! Expeditus as the authors simulated it (specs/expeditus.md §0.2).
 
-use crate::clos::{AGGREGATIONS, CORES, Heard, TESTBED, TORS, Traffic, fabric, flow, plan, run, settings};
+use crate::clos::{AGGREGATIONS, CORES, Heard, TESTBED, TORS, Traffic, fabric, plan, run};
 use raddle_core::{Header, NodeId, PacketKind, Time};
 use raddle_packet_sim::{Config, Simulation};
 use raddle_schemes::parameter::Value;
 use raddle_schemes::routing::expeditus::{Counter, Expeditus, ROUTING};
+use raddle_testkit::{flow, settings};
 
 /// One flow alone, and requests, responses, answers, entries of aggregation switches.
 fn one_flow(dst: u32) -> (Simulation<Heard>, [u64; 4]) {

@@ -1,11 +1,12 @@
 //! Selections from end to end, switch by switch, with loads set beforehand (specs/expeditus.md §11.2).
 
-use crate::clos::{AGGREGATIONS, CORES, TESTBED, TORS, datagram, fabric, link, plan, settings};
+use crate::clos::{AGGREGATIONS, CORES, TESTBED, TORS, datagram, fabric, plan};
 use raddle_core::{
     DropReason, Forwarder, Header, NodeId, Packet, PortId, PortState, Ports, Rate, Time, Verdict,
 };
 use raddle_schemes::parameter::Value;
 use raddle_schemes::routing::expeditus::{Expeditus, ROUTING};
+use raddle_testkit::{link, settings};
 use raddle_topology::{Clos, ClosSize, Topology};
 use raddle_wire::exp::{Tag, Tagged};
 use raddle_wire::tcp::{ACK, SYN, Segment};

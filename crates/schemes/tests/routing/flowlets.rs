@@ -1,13 +1,13 @@
 //! Routings that move flowlets, LetFlow, CONGA and HULA, under TCP in the packet engine.
 
 use raddle_core::{
-    Bytes, DropReason, Duration, Flow, FlowId, FlowKey, Header, LinkId, NodeId, Packet, PortId, Rate, Report,
-    Shim, Stream, Time,
+    DropReason, Duration, Flow, FlowKey, Header, LinkId, NodeId, Packet, PortId, Rate, Report, Shim, Stream,
+    Time,
 };
 use raddle_packet_sim::{Change, Config, Observer, PortSetup, Simulation};
 use raddle_schemes::parameter::Settings;
 use raddle_schemes::scheme::Plan;
-use raddle_testkit::registry;
+use raddle_testkit::{flow, registry, us};
 use raddle_topology::builders::{self, ClosRates};
 use raddle_topology::{LinkLayer, Topology};
 use std::collections::BTreeMap;
@@ -86,16 +86,12 @@ fn run(topology: &Arc<Topology>, routing: &str, flows: Vec<Flow>, changes: Vec<C
     simulation
 }
 
-fn flow(id: u32, src: u32, dst: u32, size: u64, start_us: u64) -> Flow {
-    Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(size), Time::ZERO + Duration::from_us(start_us))
-}
-
 fn random(count: u32) -> Vec<Flow> {
     let mut stream = Stream::new(7, 0, "test/flows");
     let flow = |id| {
         let src = stream.below(16) as u32;
         let dst = (src + 1 + stream.below(15) as u32) % 16;
-        flow(id, src, dst, 1 + stream.below(400_000), u64::from(id) * 5)
+        flow(id, src, dst, 1 + stream.below(400_000), us(u64::from(id) * 5))
     };
     (0..count).map(flow).collect()
 }
@@ -105,7 +101,7 @@ fn random(count: u32) -> Vec<Flow> {
 #[test]
 fn flows_that_see_congestion_share_no_uplink_if_they_need_not() {
     let topology = leaf_spine();
-    let flows = || (0..8).map(|n| flow(n, n, 8 + n, 10_000_000, u64::from(n) * 500)).collect();
+    let flows = || (0..8).map(|n| flow(n, n, 8 + n, 10_000_000, us(u64::from(n) * 500))).collect();
     let end =
         |routing| run(&topology, routing, flows(), Vec::new()).observer().delivered.values().max().copied();
     let ends =
@@ -157,7 +153,7 @@ fn flows_survive_failures() {
             vec![link, topology.reverse(link)]
         };
         let change = |at_us, ends, up| Change {
-            at: Time::ZERO + Duration::from_us(at_us),
+            at: us(at_us),
             links: both(ends),
             up,
             discovery: Duration::from_us(200),

@@ -1,13 +1,13 @@
 //! Whole frames of kernels cross the switches of ECMP, Expeditus and CONGA as they are, with a mark at most: bytes from link to
 //! link, and the body kept beside the packet.
 
-use crate::clos::{TESTBED, fabric, ns};
+use crate::clos::{TESTBED, fabric};
 use raddle_core::{
     Decoders, Duration, Forwarder, Header, NodeId, Packet, PortId, PortState, Ports, Rate, Verdict,
 };
 use raddle_schemes::parameter::Settings;
 use raddle_schemes::scheme::Plan;
-use raddle_testkit::registry;
+use raddle_testkit::{ns, registry};
 use raddle_topology::Topology;
 use raddle_topology::builders::folded_clos;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
 //! Routings that spread the packets or flowcells of a flow, and weighted ECMP, under TCP in the packet engine.
 
-use raddle_core::{Bytes, Duration, Flow, FlowId, LinkId, NodeId, Rate, Report, Stream, Time};
+use raddle_core::{Duration, Flow, LinkId, NodeId, Rate, Report, Stream, Time};
 use raddle_packet_sim::{Change, Config, LinkStats, Observer, PortSetup, Simulation};
 use raddle_schemes::parameter::{Settings, Value};
 use raddle_schemes::scheme::Plan;
-use raddle_testkit::registry;
+use raddle_testkit::{flow, registry, us};
 use raddle_topology::Topology;
 use raddle_topology::builders::{self, ClosRates};
 use std::ops::ControlFlow;
@@ -54,13 +54,9 @@ fn run(
     simulation
 }
 
-fn flow(id: u32, src: u32, dst: u32, size: u64, start_us: u64) -> Flow {
-    Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(size), Time::ZERO + Duration::from_us(start_us))
-}
-
 /// Every host sends to the one half of the fabric away.
 fn stride(size: u64) -> Vec<Flow> {
-    (0..16).map(|host| flow(host, host, (host + 8) % 16, size, 0)).collect()
+    (0..16).map(|host| flow(host, host, (host + 8) % 16, size, Time::ZERO)).collect()
 }
 
 fn random(count: u32) -> Vec<Flow> {
@@ -68,7 +64,7 @@ fn random(count: u32) -> Vec<Flow> {
     let flow = |id| {
         let src = stream.below(16) as u32;
         let dst = (src + 1 + stream.below(15) as u32) % 16;
-        flow(id, src, dst, 1 + stream.below(400_000), u64::from(id) * 15)
+        flow(id, src, dst, 1 + stream.below(400_000), us(u64::from(id) * 15))
     };
     (0..count).map(flow).collect()
 }
@@ -128,12 +124,7 @@ fn receivers_hide_what_overtakes() {
 #[test]
 fn flows_survive_failures() {
     let topology = fat_tree();
-    let change = |at_us, links, up| Change {
-        at: Time::ZERO + Duration::from_us(at_us),
-        links,
-        up,
-        discovery: Duration::from_us(200),
-    };
+    let change = |at_us, links, up| Change { at: us(at_us), links, up, discovery: Duration::from_us(200) };
     let (core, edge) = (both(&topology, 24, 32), both(&topology, 23, 30));
     let changes = vec![
         change(300, core.clone(), false),
@@ -158,7 +149,7 @@ fn weights_follow_what_is_left() {
         Change { at: Time::ZERO, links: both(&topology, 24, 32), up: false, discovery: Duration::ZERO };
     // Many equal flows from the first pod to the last.
     let flows: Vec<Flow> =
-        (0..800).map(|id| flow(id, id % 4, 12 + id / 4 % 4, 64_000, 1 + u64::from(id) * 40)).collect();
+        (0..800).map(|id| flow(id, id % 4, 12 + id / 4 % 4, 64_000, us(1 + u64::from(id) * 40))).collect();
     for (routing, share) in
         [("ecmp", 0.5), ("spray", 0.5), ("wcmp", 1.0 / 3.0), ("drill", 1.0 / 3.0), ("presto", 1.0 / 3.0)]
     {

@@ -4,7 +4,7 @@ use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Report, Time};
 use raddle_packet_sim::{Config, Observer, PortSetup, Simulation};
 use raddle_schemes::parameter::{Settings, Value};
 use raddle_schemes::scheme::Plan;
-use raddle_testkit::registry;
+use raddle_testkit::{registry, settings};
 use raddle_topology::Topology;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -39,10 +39,7 @@ impl Hosts {
     /// A run to its end or limit.
     pub(crate) fn run(&self, flows: Vec<Flow>, config: Config) -> Simulation<Delivered> {
         let transport = registry().transport(self.transport).expect("a transport of the registry");
-        let mut settings = Settings::defaults(transport.info.parameters);
-        for &(name, value) in &self.settings {
-            settings.set(name, value);
-        }
+        let settings = settings(transport.info.parameters, &self.settings);
         let plan = Plan::new(&self.topology, "ecmp", &settings, 1);
         let parts = registry().build(transport, &plan, &Settings::defaults(&[])).expect("a fabric that fits");
         let port =

@@ -14,7 +14,8 @@ mod scheme;
 #[cfg(test)]
 mod tests;
 
-pub use scheme::{FLOW_CONTROL, Params, headroom};
+pub(crate) use scheme::Params;
+pub use scheme::{FLOW_CONTROL, headroom};
 
 use raddle_core::{Class, Duration, FlowControlAccount, Header, LinkFlowControl, Packet, Paused, Rate, Time};
 use raddle_wire::Mac;
@@ -26,7 +27,7 @@ const LONGEST: u16 = 0xFFFF;
 /// Flow control at one port: all that a packet that comes or goes reads and writes is on the first cache line.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub struct Pfc {
+pub(crate) struct Pfc {
     /// Bytes of each priority in the node's memory.
     occupied: [u32; 8],
     params: Params,
@@ -52,7 +53,7 @@ pub struct Pfc {
 impl Pfc {
     /// At a port of a link of that line rate, which sends frames under the address `mac`.
     #[must_use]
-    pub fn new(params: Params, mac: Mac, line_rate: Rate) -> Self {
+    pub(crate) fn new(params: Params, mac: Mac, line_rate: Rate) -> Self {
         Self {
             occupied: [0; 8],
             params,
@@ -71,7 +72,7 @@ impl Pfc {
 
     /// The same at a port of a host that takes what came in at that rate.
     #[must_use]
-    pub fn drained_at(self, drain_rate: Rate) -> Self {
+    pub(crate) fn drained_at(self, drain_rate: Rate) -> Self {
         Self { drain_rate: Some(drain_rate), ..self }
     }
 

@@ -25,7 +25,7 @@ pub const FLOW_CONTROL: FlowControl = FlowControl {
 
 parameters! {
     /// What a port does with its memory (specs/cee.md §0).
-    pub struct Params {
+    pub(crate) struct Params {
         /// memory of a port for each lossless priority
         buffer: u32 = Bytes(100_000), 1..=2_000_000_000;
         /// bytes beyond which the neighbour is told to stop

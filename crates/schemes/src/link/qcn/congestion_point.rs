@@ -13,7 +13,7 @@ use raddle_core::Stream;
 
 /// The congestion point of one queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CongestionPoint {
+pub(crate) struct CongestionPoint {
     /// Bytes in the queue, as frames join and leave it.
     queue: u64,
     /// What they were at the last sample.
@@ -24,7 +24,7 @@ pub struct CongestionPoint {
 
 /// What a sample finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sample {
+pub(crate) struct Sample {
     /// The feedback in 6 bits. Zero is not worth a notice.
     pub feedback: u8,
     /// By how many bytes the queue is above its equilibrium.
@@ -36,12 +36,12 @@ pub struct Sample {
 impl CongestionPoint {
     /// Of an empty queue.
     #[must_use]
-    pub fn new(params: &Params, random: &mut Stream) -> Self {
+    pub(crate) fn new(params: &Params, random: &mut Stream) -> Self {
         Self { queue: 0, sampled: 0, to_sample: around(params.sample.0, random).cast_signed() }
     }
 
     /// A frame of so many bytes joins the queue. Returns what the sample finds, if one is due.
-    pub fn joined(&mut self, bytes: u32, params: &Params, random: &mut Stream) -> Option<Sample> {
+    pub(crate) fn joined(&mut self, bytes: u32, params: &Params, random: &mut Stream) -> Option<Sample> {
         self.queue += u64::from(bytes);
         self.to_sample -= i64::from(bytes);
         (self.to_sample < 0).then(|| self.sample(params, random))
@@ -51,14 +51,8 @@ impl CongestionPoint {
     ///
     /// # Panics
     /// In debug builds, if it had never joined.
-    pub fn left(&mut self, bytes: u32) {
+    pub(crate) fn left(&mut self, bytes: u32) {
         self.queue -= u64::from(bytes);
-    }
-
-    /// Bytes in the queue, the frame being sent included.
-    #[must_use]
-    pub fn queue(&self) -> u64 {
-        self.queue
     }
 
     fn sample(&mut self, params: &Params, random: &mut Stream) -> Sample {
@@ -181,7 +175,7 @@ mod tests {
                 waiting.push_back(bytes);
                 since += i64::from(bytes);
                 let queue: i64 = waiting.iter().copied().map(i64::from).sum();
-                prop_assert_eq!(point.queue().cast_signed(), queue);
+                prop_assert_eq!(point.queue.cast_signed(), queue);
                 if let Some(sample) = sample {
                     prop_assert_eq!((sample.offset, sample.growth), (queue - 20_000, queue - before));
                     prop_assert!(since >= 12_750, "not more than one frame in ten");

@@ -6,22 +6,21 @@
 //! sampled with a number of 6 bits. The *reaction point* in the source's adapter, one per destination, cuts the rate by
 //! that, and raises it again by bytes sent and by time.
 
-pub mod congestion_point;
-pub mod params;
-pub mod port;
-pub mod reaction_point;
+mod congestion_point;
+mod params;
+mod port;
+mod reaction_point;
 mod scheme;
 
-pub use congestion_point::{CongestionPoint, Sample};
-pub use params::Params;
-pub use port::CongestionPoints;
-pub use reaction_point::ReactionPoint;
-pub use scheme::CONGESTION_POINT;
+pub(crate) use params::Params;
+pub(crate) use port::CongestionPoints;
+pub(crate) use reaction_point::ReactionPoint;
+pub(crate) use scheme::CONGESTION_POINT;
 
 use raddle_core::Stream;
 
 /// The greatest feedback: it has 6 bits.
-pub const MOST_FEEDBACK: u8 = 63;
+pub(crate) const MOST_FEEDBACK: u8 = 63;
 
 /// A whole number uniform within 15% around `mean` (802.1Q 32.9.2: samples and timers are spread lest flows keep step).
 fn around(mean: u64, random: &mut Stream) -> u64 {

@@ -5,7 +5,7 @@ use raddle_core::{Bytes, Duration, Rate};
 
 choices! {
     /// How the sampling interval shrinks with feedback.
-    pub enum Interval {
+    pub(crate) enum Interval {
         /// Frequency rises linearly, to ten times at the greatest feedback (Crisan et al., Figure 3).
         Linear = "linear",
         /// Eight steps by the upper three bits of the feedback (IEEE 802.1Q, Table 30-1).
@@ -15,7 +15,7 @@ choices! {
 
 choices! {
     /// Differences in how a reaction point counts cycles.
-    pub enum Machine {
+    pub(crate) enum Machine {
         /// Version 2.2: as many halvings of the distance to the target as the threshold says, and then byte cycles and
         /// timer cycles of half the length, each by its own count.
         V22 = "v2.2",
@@ -26,7 +26,7 @@ choices! {
 
 parameters! {
     /// QCN's parameters, of congestion points and reaction points. The standard's names stand beside them.
-    pub struct Params {
+    pub(crate) struct Params {
         // cpQSp
         /// queue that congestion points aim at
         qeq: Bytes = Bytes(20_000), 1..=1_000_000_000;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// A notice goes to the source of the frame that was sampled, by way of this node's forwarder, which thus hears of its
 /// own ports' congestion before anyone else. [`Class::CONTROL`] packets are nobody's congestion: they are not counted.
 #[derive(Debug)]
-pub struct CongestionPoints {
+pub(crate) struct CongestionPoints {
     points: [CongestionPoint; Class::CONTROL.index()],
     params: Arc<Params>,
     address: Mac,
@@ -22,7 +22,7 @@ pub struct CongestionPoints {
 impl CongestionPoints {
     /// Of the port with that address, at which nothing waits yet.
     #[must_use]
-    pub fn new(address: Mac, params: &Arc<Params>, mut random: Stream) -> Self {
+    pub(crate) fn new(address: Mac, params: &Arc<Params>, mut random: Stream) -> Self {
         let points = std::array::from_fn(|_| CongestionPoint::new(params, &mut random));
         Self { points, params: Arc::clone(params), address, random }
     }

@@ -7,7 +7,7 @@ use raddle_core::{PortAgent, Stream};
 use std::sync::Arc;
 
 /// QCN's congestion points, at every port of every switch.
-pub const CONGESTION_POINT: CongestionPoint = CongestionPoint {
+pub(crate) const CONGESTION_POINT: CongestionPoint = CongestionPoint {
     info: Info {
         name: "qcn",
         summary: "Quantized congestion notification: queues sample frames, and tell their sources how congested they are",

@@ -12,7 +12,7 @@ mod scheme;
 #[cfg(test)]
 mod tests;
 
-pub use scheme::{Params, QUEUE};
+pub(crate) use scheme::{Params, QUEUE};
 
 use raddle_core::{Admit, Bytes, Class, Packet, Paused, Queue, Time};
 use std::collections::VecDeque;
@@ -31,7 +31,7 @@ struct Waiting {
 
 /// The queue of one port.
 #[derive(Debug)]
-pub struct Ets {
+pub(crate) struct Ets {
     params: Params,
     /// By [class of the packet](Packet::class): the eight priorities, and control.
     queues: [VecDeque<Waiting>; COUNT + 1],
@@ -49,7 +49,7 @@ pub struct Ets {
 impl Ets {
     /// An empty queue.
     #[must_use]
-    pub fn new(params: Params) -> Self {
+    pub(crate) fn new(params: Params) -> Self {
         Self {
             params,
             queues: Default::default(),

@@ -5,7 +5,7 @@ use crate::parameters;
 use crate::scheme::{Info, Plan, QueueDiscipline, Queues, Unfit, View};
 
 /// Enhanced transmission selection.
-pub const QUEUE: QueueDiscipline = QueueDiscipline {
+pub(crate) const QUEUE: QueueDiscipline = QueueDiscipline {
     info: Info {
         name: "ets",
         summary: "Strict traffic classes first, the rest of the link shared by percentages; heeds pauses; unbounded",
@@ -28,7 +28,7 @@ parameters! {
 
 /// Traffic classes of a port and what they get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Params {
+pub(crate) struct Params {
     /// The traffic class of each priority, 0 to 7.
     classes: [u8; COUNT],
     /// Of each traffic class, bytes a turn; 0 of a strict class.
@@ -42,7 +42,7 @@ impl Params {
     ///
     /// # Errors
     /// What is wrong, if the shares are not 100% in all or, with strict classes only, nothing.
-    pub fn new(classes: [u8; COUNT], shares: [u8; COUNT], packet_bytes: u32) -> Result<Self, String> {
+    pub(crate) fn new(classes: [u8; COUNT], shares: [u8; COUNT], packet_bytes: u32) -> Result<Self, String> {
         let all: u32 = shares.iter().copied().map(u32::from).sum();
         if all != 100 && all != 0 {
             return Err(format!("the shares come to {all}%"));

@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// The adapter of one host with a single port.
-pub struct Adapter<P: Protocol> {
+pub(crate) struct Adapter<P: Protocol> {
     node: u32,
     protocol: P,
     /// Bytes of a full frame.
@@ -59,7 +59,7 @@ impl<P: Protocol> Adapter<P> {
     /// The adapter of `node`, which sends frames of `mtu` bytes at that line rate, and tells how far what it receives has
     /// come once in each interval `progress`.
     #[must_use]
-    pub fn new(
+    pub(crate) fn new(
         node: NodeId,
         protocol: P,
         mtu: u32,

@@ -14,7 +14,7 @@ mod queues;
 #[cfg(test)]
 mod tests;
 
-pub use host::Adapter;
+pub(crate) use host::Adapter;
 
 use crate::scheme::{Plan, Unfit};
 use raddle_core::{Flow, FlowKey, Packet, Time};
@@ -49,7 +49,7 @@ pub(crate) fn check_priorities(plan: &Plan<'_>, transport: &str) -> Result<(), U
 }
 
 /// What limits the rate of one queue, or does not.
-pub trait RateLimiter: Send {
+pub(crate) trait RateLimiter: Send {
     /// When the next frame may begin, which is now if it has passed.
     fn ready_at(&self) -> Time;
     /// A frame with so many bytes of a flow begins to leave; whether it leaves the destination's queue empty.
@@ -62,7 +62,7 @@ pub trait RateLimiter: Send {
 
 /// A frame of a flow, whatever its format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Data {
+pub(crate) struct Data {
     /// Receiving host's number.
     pub dst: u32,
     /// Sending host's number.
@@ -83,7 +83,7 @@ pub struct Data {
 
 /// What has come in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arrival<N> {
+pub(crate) enum Arrival<N> {
     /// A frame of a flow.
     Data(Data),
     /// Congestion on the way of a queue's frames.
@@ -97,7 +97,7 @@ pub enum Arrival<N> {
 
 /// One of an adapter's queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Lane {
+pub(crate) enum Lane {
     /// That of all flows to a host at a priority.
     To {
         /// The host's number.
@@ -113,7 +113,7 @@ pub enum Lane {
 }
 
 /// Frames, notices and rate limiters of an adapter.
-pub trait Protocol: Send {
+pub(crate) trait Protocol: Send {
     /// The rate limiter of a queue.
     type Limiter: RateLimiter;
     /// What a notice says.

@@ -5,7 +5,7 @@
 
 mod scheme;
 
-pub use scheme::TRANSPORT;
+pub(crate) use scheme::TRANSPORT;
 
 use crate::link::qcn;
 use crate::transport::adapter::{Arrival, Data, Lane, Protocol, RateLimiter};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Frames on converged Ethernet.
 #[derive(Debug)]
-pub struct Cee {
+pub(crate) struct Cee {
     node: u32,
     /// The parameters of rate limiters, if there are any, and the line's rate.
     limiters: Option<Arc<qcn::Params>>,
@@ -28,7 +28,7 @@ pub struct Cee {
 
 /// The rate limiter of a destination: QCN's reaction point, or none.
 #[derive(Debug)]
-pub struct Limiter(Option<Box<qcn::ReactionPoint>>);
+pub(crate) struct Limiter(Option<Box<qcn::ReactionPoint>>);
 
 impl RateLimiter for Limiter {
     #[inline]

@@ -11,7 +11,7 @@ use raddle_wire::cee::Frame;
 use std::sync::Arc;
 
 /// The transport of converged enhanced Ethernet.
-pub const TRANSPORT: Transport = Transport {
+pub(crate) const TRANSPORT: Transport = Transport {
     info: Info {
         name: "cee",
         summary: "Lossless Ethernet's adapter: a queue for each destination, with or without QCN's rate limiters",

@@ -31,7 +31,7 @@ choices! {
 
 /// A rate request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Request {
+pub(crate) struct Request {
     /// The flow's name on the wire.
     pub flow: FlowKey,
     /// Where in the flow's life it comes.
@@ -46,7 +46,7 @@ pub struct Request {
 
 /// Where in a flow's life a request comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
+pub(crate) enum Stage {
     /// The first (SYN).
     First,
     /// Another.
@@ -111,7 +111,12 @@ impl Controller {
 
     /// A request joins the queue. Returns what is granted, no more than `representable` makes of it: a grant of zero is the
     /// base rate, at which only requests may be sent.
-    pub fn request(&mut self, now: Time, request: &Request, representable: impl Fn(Rate) -> Rate) -> Rate {
+    pub(crate) fn request(
+        &mut self,
+        now: Time,
+        request: &Request,
+        representable: impl Fn(Rate) -> Rate,
+    ) -> Rate {
         self.sweep(now);
         if let Some(before) = self.before(request) {
             self.sums.subtract(before);
@@ -139,7 +144,7 @@ impl Controller {
     }
 
     /// A packet of so many bytes, of whatever kind, joins the queue.
-    pub fn joined(&mut self, now: Time, size: u32) {
+    pub(crate) fn joined(&mut self, now: Time, size: u32) {
         let flows = self.counted();
         self.capacity.joined(now, size, flows, 1.0);
     }

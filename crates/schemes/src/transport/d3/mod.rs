@@ -6,12 +6,13 @@
 //! it, and the sender paces at the least that comes back. A flow that cannot meet its deadline any more ends at once.
 //! Without deadlines D3 is RCP.
 
-pub mod controller;
+mod controller;
 mod port;
 mod protocol;
 mod scheme;
 
-pub use controller::Controller;
+pub use crate::transport::adapted_capacity::Gains;
+pub use controller::{Controller, Memory, Sums};
 pub use port::D3Port;
-pub use protocol::{D3, Sender};
+pub(crate) use protocol::D3;
 pub use scheme::TRANSPORT;

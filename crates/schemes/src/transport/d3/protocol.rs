@@ -1,8 +1,8 @@
 //! What D3's senders and receivers say.
 
 use super::port::rate_of;
-use crate::transport::explicit::{Outlook, Protocol, Terms, View};
-use raddle_core::{Duration, Header, Rate, Time};
+use crate::transport::explicit::{Outlook, Protocol, View};
+use raddle_core::{Duration, Flow, Header, Rate, Time};
 use raddle_wire::Minifloat;
 use raddle_wire::d3::{self, Request};
 use raddle_wire::rated::{Kind, Segment};
@@ -10,14 +10,14 @@ use raddle_wire::rated::{Kind, Segment};
 /// D3 at a host: a flow asks for the rate that meets its deadline once a round trip, and sends at the least of what the
 /// routers grant. Without a grant it only asks (the base rate).
 #[derive(Debug, Clone, Copy)]
-pub struct D3 {
+pub(crate) struct D3 {
     /// Whether flows end that cannot meet their deadline any more.
     pub quench: bool,
 }
 
 /// What a sender keeps of a flow.
 #[derive(Debug, Clone, Copy)]
-pub struct Sender {
+pub(crate) struct Sender {
     /// What the last request asked for.
     desired: Minifloat,
     /// What each router granted in the last answer; the greatest rate of those that there are not.
@@ -53,7 +53,7 @@ fn desired(view: &View) -> Minifloat {
 impl Protocol for D3 {
     type Sender = Sender;
 
-    fn open(&mut self, _: &Terms<'_>) -> Sender {
+    fn open(&mut self, _: &Flow) -> Sender {
         Sender {
             desired: Minifloat(0),
             grants: [Minifloat::MAX; Request::ROUTERS],

@@ -8,16 +8,14 @@
 //!
 //! [`Dcqcn`] puts these into hosts that speak RoCEv2.
 
-pub mod notification_point;
-pub mod params;
-pub mod protocol;
-pub mod reaction_point;
-pub mod red;
+mod notification_point;
+mod params;
+mod protocol;
+mod reaction_point;
+mod red;
 mod scheme;
 
-pub use notification_point::NotificationPoint;
-pub use params::Params;
-pub use protocol::Dcqcn;
-pub use reaction_point::ReactionPoint;
-pub use red::Red;
-pub use scheme::{CONGESTION_POINT, TRANSPORT};
+pub(crate) use notification_point::NotificationPoint;
+pub(crate) use params::Params;
+pub(crate) use reaction_point::ReactionPoint;
+pub(crate) use scheme::{CONGESTION_POINT, TRANSPORT};

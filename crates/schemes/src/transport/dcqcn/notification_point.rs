@@ -8,14 +8,14 @@ use raddle_core::{Duration, Time};
 
 /// The notification point of one flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct NotificationPoint {
+pub(crate) struct NotificationPoint {
     /// Before then no further notice is sent.
     quiet_until: Time,
 }
 
 impl NotificationPoint {
     /// A marked packet has come in. Returns whether to send a notice, which is to be the only one for `interval`.
-    pub fn marked(&mut self, now: Time, interval: Duration) -> bool {
+    pub(crate) fn marked(&mut self, now: Time, interval: Duration) -> bool {
         let due = now >= self.quiet_until;
         if due {
             self.quiet_until = now + interval;

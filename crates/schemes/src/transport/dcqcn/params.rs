@@ -7,7 +7,7 @@ parameters! {
     /// DCQCN's parameters, of notification points, reaction points and packets. Zhu et al., Figure 14 and §3.1, but for the
     /// steps of increase (`RATE_AI`, `RATE_HAI` of the authors' ns-3 configuration; 40 Mb/s is §3.1's too) and the least
     /// rate (`MinRate` there).
-    pub struct Params {
+    pub(crate) struct Params {
         // N
         /// least time between notices on a flow
         cnp_interval: Duration = Duration::from_us(50), Duration::ZERO..=Duration::from_ms(60_000);

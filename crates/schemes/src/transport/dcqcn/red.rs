@@ -9,7 +9,7 @@ use raddle_core::{Bytes, Class, Packet, PortAgent, PortState, Stream, Time};
 
 parameters! {
     /// How likely marks are.
-    pub struct Thresholds {
+    pub(crate) struct Thresholds {
         /// queue up to which nothing is marked
         k_min: Bytes = Bytes(5_000);
         // At least `k_min`.
@@ -23,7 +23,7 @@ parameters! {
 impl Thresholds {
     /// The probability of a mark on a packet that finds so many bytes waiting.
     #[must_use]
-    pub fn probability(&self, queue: Bytes) -> f64 {
+    pub(crate) fn probability(&self, queue: Bytes) -> f64 {
         if queue <= self.k_min {
             0.0
         } else if queue > self.k_max {
@@ -36,7 +36,7 @@ impl Thresholds {
 
 /// The marker of one egress port.
 #[derive(Debug)]
-pub struct Red {
+pub(crate) struct Red {
     thresholds: Thresholds,
     /// Bytes of each priority.
     queues: [u64; Class::CONTROL.index()],
@@ -46,7 +46,7 @@ pub struct Red {
 impl Red {
     /// Of a port at which nothing waits yet.
     #[must_use]
-    pub fn new(thresholds: Thresholds, random: Stream) -> Self {
+    pub(crate) fn new(thresholds: Thresholds, random: Stream) -> Self {
         Self { thresholds, queues: [0; Class::CONTROL.index()], random }
     }
 }

@@ -12,7 +12,7 @@ use raddle_core::{Host, NodeId, PortAgent, PortId, Rate, Stream};
 use std::sync::Arc;
 
 /// DCQCN's congestion points, at every port of every switch.
-pub const CONGESTION_POINT: CongestionPoint = CongestionPoint {
+pub(crate) const CONGESTION_POINT: CongestionPoint = CongestionPoint {
     info: Info {
         name: "red",
         summary: "ECN marks with a probability that rises with the queue: the congestion points of DCQCN",
@@ -25,7 +25,7 @@ pub const CONGESTION_POINT: CongestionPoint = CongestionPoint {
 };
 
 /// DCQCN's hosts.
-pub const TRANSPORT: Transport = Transport {
+pub(crate) const TRANSPORT: Transport = Transport {
     info: Info {
         name: "dcqcn",
         summary: "RDMA writes over RoCEv2, whose rates follow marks of congestion",

@@ -5,7 +5,7 @@ use raddle_core::{Bytes, PortState, Time};
 /// Bytes that wait at an egress port, apart from the packet that is leaving: at round-trip times of ten packets that one
 /// alone would cost some percent of the link (specs/pdq.md §4.4, P1).
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Backlog {
+pub(crate) struct Backlog {
     /// Bytes that wait or are leaving.
     queued: u64,
     /// Bytes of the packet that began to leave last, and when it is gone.
@@ -15,24 +15,24 @@ pub struct Backlog {
 
 impl Backlog {
     /// A packet of so many bytes joins the queue.
-    pub fn join(&mut self, size: u32) {
+    pub(crate) fn join(&mut self, size: u32) {
         self.queued += u64::from(size);
     }
 
     /// A packet begins to leave.
-    pub fn leave(&mut self, now: Time, size: u32, port: &PortState) {
+    pub(crate) fn leave(&mut self, now: Time, size: u32, port: &PortState) {
         self.leaving = size.into();
         self.gone_at = now + port.rate.time_for(Bytes(size.into()));
     }
 
     /// A packet has left, or was lost.
-    pub fn left(&mut self, size: u32) {
+    pub(crate) fn left(&mut self, size: u32) {
         self.queued = self.queued.saturating_sub(size.into());
     }
 
     /// Bytes that wait.
     #[must_use]
-    pub fn waiting(&self, now: Time) -> u64 {
+    pub(crate) fn waiting(&self, now: Time) -> u64 {
         if now <= self.gone_at { self.queued.saturating_sub(self.leaving) } else { self.queued }
     }
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// What a host needs to know of itself.
 #[derive(Debug, Clone, Copy)]
-pub struct Setup {
+pub(crate) struct Setup {
     /// The host.
     pub node: NodeId,
     /// The rate of one of its links, and of all together.
@@ -49,7 +49,7 @@ pub(super) fn path_hash(seed: u64, key: FlowKey) -> u64 {
 }
 
 /// A host of flows whose rates the switches set, both ways.
-pub struct ExplicitHost<P: Protocol> {
+pub(crate) struct ExplicitHost<P: Protocol> {
     setup: Setup,
     common: Common,
     protocol: P,
@@ -74,7 +74,7 @@ impl<P: Protocol> ExplicitHost<P> {
     /// # Panics
     /// If packets have no payload, their header is too short, or flows have no or too many subflows.
     #[must_use]
-    pub fn new(setup: Setup, protocol: P, paths: Arc<Paths>) -> Self {
+    pub(crate) fn new(setup: Setup, protocol: P, paths: Arc<Paths>) -> Self {
         assert!(setup.payload > 0 && setup.header as usize >= Segment::LEN, "{setup:?}");
         assert!((1..=Segment::SUBFLOWS).contains(&setup.subflows), "{} subflows", setup.subflows);
         let timeouts = Timeouts { initial: setup.initial_timeout, least: setup.least_timeout };
@@ -136,7 +136,7 @@ impl<P: Protocol> ExplicitHost<P> {
         };
         let packets = Packets::of(flow.size, payload, header);
         let cut = Cut { packets, subflows, limit, limit_of_all };
-        let outgoing = Outgoing::new(&mut self.protocol, flow, number, path, cut, &self.common);
+        let outgoing = Outgoing::new(&mut self.protocol, flow, number, path, cut);
         if outgoing.is_doomed(now, &self.protocol) {
             return; // nobody has heard of it
         }

@@ -21,26 +21,15 @@ mod subflow;
 mod tests;
 mod timers;
 
-pub use backlog::Backlog;
-pub use host::{ExplicitHost, Setup};
+pub(crate) use backlog::Backlog;
+pub(crate) use host::{ExplicitHost, Setup};
 
-use raddle_core::{Duration, Flow, FlowKey, Header, Rate, Time};
+use raddle_core::{Duration, Flow, Header, Rate, Time};
 use raddle_wire::rated::Segment;
-
-/// What a flow's protocol is told when one of its subflows opens.
-#[derive(Debug, Clone, Copy)]
-pub struct Terms<'a> {
-    /// The flow.
-    pub flow: &'a Flow,
-    /// The subflow's name: [`Segment::subflow_key`].
-    pub key: FlowKey,
-    /// The greatest rate it can have: that of the host's link, or the application's.
-    pub limit: Rate,
-}
 
 /// What a host knows of a subflow that it sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct View {
+pub(crate) struct View {
     /// The time.
     pub now: Time,
     /// Smoothed round-trip time; zero before the first measurement.
@@ -59,7 +48,7 @@ pub struct View {
 
 /// What a host knows of a whole flow that it sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Outlook {
+pub(crate) struct Outlook {
     /// The time.
     pub now: Time,
     /// The least smoothed round-trip time of its subflows; zero before the first measurement.
@@ -77,21 +66,21 @@ pub struct Outlook {
 impl Outlook {
     /// How long what is left takes at the greatest rate.
     #[must_use]
-    pub fn least_time(&self) -> Duration {
+    pub(crate) fn least_time(&self) -> Duration {
         self.limit.time_for(raddle_core::Bytes(self.left))
     }
 }
 
 /// What decides which flow a host sends first, the least.
-pub type Precedence = (u32, u32);
+pub(crate) type Precedence = (u32, u32);
 
 /// What the switches and a sender say to each other.
-pub trait Protocol: Send {
+pub(crate) trait Protocol: Send {
     /// What it keeps of a subflow.
     type Sender: Send;
 
-    /// A subflow opens.
-    fn open(&mut self, terms: &Terms<'_>) -> Self::Sender;
+    /// A subflow of `flow` opens.
+    fn open(&mut self, flow: &Flow) -> Self::Sender;
 
     /// The header of a packet of the subflow that leaves now. `segment` asks the switches for a rate unless the protocol
     /// decides that it does not.

@@ -1,7 +1,7 @@
 //! A flow at its sender: one subflow or several, which draw on the same packets.
 
 use super::subflow::{Packets, State, Subflow, Timeouts};
-use super::{Outlook, Precedence, Protocol, Terms, View};
+use super::{Outlook, Precedence, Protocol, View};
 use raddle_core::{Duration, Flow, Packet, PortId, Rate, Time};
 use raddle_wire::rated::{Kind, Segment};
 
@@ -74,20 +74,17 @@ impl<S> Outgoing<S> {
         number: u32,
         path: impl Fn(u32) -> (u16, PortId),
         cut: Cut,
-        common: &Common,
     ) -> Self {
         let Cut { packets, subflows, limit, limit_of_all } = cut;
         let count = subflows.min(packets.count);
         let place = |of: u32| (u64::from(packets.count) * u64::from(of) / u64::from(count)) as u32;
         let sending = |of: u32| {
-            let segment =
-                Segment { src: common.node, flow: number * Segment::SUBFLOWS + of, ..Segment::default() };
             let (path, port) = path(of);
             Sending {
                 subflow: Subflow::new(place(of)..place(of + 1), &packets),
                 path,
                 port,
-                sender: protocol.open(&Terms { flow, key: segment.subflow_key(), limit }),
+                sender: protocol.open(flow),
                 told: Rate::ZERO,
             }
         };

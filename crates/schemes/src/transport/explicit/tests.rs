@@ -22,7 +22,7 @@ struct Echo {
 impl Protocol for Echo {
     type Sender = Rate;
 
-    fn open(&mut self, _: &Terms<'_>) -> Rate {
+    fn open(&mut self, _: &Flow) -> Rate {
         Rate::ZERO
     }
 

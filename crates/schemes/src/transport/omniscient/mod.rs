@@ -14,7 +14,7 @@ use raddle_allocate::omniscient::Omniscient;
 use raddle_wire::rated::Segment;
 
 /// The omniscient scheduler.
-pub const TRANSPORT: Transport = Transport {
+pub(crate) const TRANSPORT: Transport = Transport {
     info: Info {
         name: "omniscient",
         summary: "The best schedule of flows as fluids, by someone who knows them all; for the flow engine only",

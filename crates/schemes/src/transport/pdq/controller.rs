@@ -12,18 +12,19 @@ const PACKET_BITS: u128 = 12_000;
 /// The controller of one directed link (specs/pdq.md §4). It stands where the packets of a flow leave a node, and sees their
 /// acknowledgements come back.
 #[derive(Debug)]
-pub struct Controller {
+pub(crate) struct Controller {
     rules: Parameters,
     /// What it calls itself where it pauses a flow.
     me: u32,
     line: u64,
     /// What it grants in all, bit/s, and when that was worked out.
-    capacity: u64,
+    pub(super) capacity: u64,
     adapted: Time,
     /// Average round-trip time of the flows, and when it last looked for dead ones.
     rtt: Duration,
     cleaned: Time,
-    flows: FlowList,
+    /// The flows it knows.
+    pub(super) flows: FlowList,
     /// Flows for which the list has no room, by when they were last seen.
     unlisted: FxHashMap<FlowKey, Time>,
     /// When a flow that did not send was last accepted, and which.
@@ -33,7 +34,7 @@ pub struct Controller {
 impl Controller {
     /// Of a link of that rate, without flows.
     #[must_use]
-    pub fn new(me: u32, line: Rate, rules: Parameters) -> Self {
+    pub(crate) fn new(me: u32, line: Rate, rules: Parameters) -> Self {
         let capacity = share(line, &rules);
         Self {
             rules,
@@ -49,26 +50,14 @@ impl Controller {
         }
     }
 
-    /// The flows it knows.
-    #[must_use]
-    pub fn flows(&self) -> &FlowList {
-        &self.flows
-    }
-
-    /// What it grants in all.
-    #[must_use]
-    pub fn capacity(&self) -> Rate {
-        Rate::from_bps(self.capacity)
-    }
-
     /// A flow has ended.
-    pub fn end(&mut self, key: FlowKey) {
+    pub(crate) fn end(&mut self, key: FlowKey) {
         self.flows.remove(key);
         self.unlisted.remove(&key);
     }
 
     /// A packet that asks for a rate is about to join the queue, in which `waiting` bytes wait: grants, lowers or pauses.
-    pub fn forward(&mut self, now: Time, key: FlowKey, header: &mut Scheduling, waiting: u64) {
+    pub(crate) fn forward(&mut self, now: Time, key: FlowKey, header: &mut Scheduling, waiting: u64) {
         let rtt = Duration::from_ns(header.rtt.get());
         if rtt > Duration::ZERO {
             // Gain 0.05, specs/pdq.md §4.1.
@@ -103,7 +92,7 @@ impl Controller {
 
     /// An acknowledgement comes back: what all switches agreed on holds; in profile F only if there is still room for a flow
     /// that starts.
-    pub fn acknowledge(&mut self, key: FlowKey, header: &mut Scheduling) {
+    pub(crate) fn acknowledge(&mut self, key: FlowKey, header: &mut Scheduling) {
         if self.rules.is_fast() && header.pauseby == Scheduling::NOBODY {
             self.check(key, header);
         }
@@ -112,7 +101,7 @@ impl Controller {
 
     /// The same for a flow of the host whose link this is: there is room, as the host itself sends the most critical of its
     /// flows first, and what others on the way have granted is not given away.
-    pub fn acknowledge_own(&mut self, key: FlowKey, header: &mut Scheduling) {
+    pub(crate) fn acknowledge_own(&mut self, key: FlowKey, header: &mut Scheduling) {
         if !self.rules.is_fast() {
             return self.acknowledge(key, header);
         }

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 /// What decides between flows, the less the more critical (specs/pdq.md §4.1): the earlier deadline (EDF), then the shorter
 /// expected transmission time (SJF), then the smaller name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Criticality {
+pub(crate) struct Criticality {
     /// As in [`Scheduling::deadline`].
     pub deadline: u32,
     /// As in [`Scheduling::expected`].
@@ -19,7 +19,7 @@ pub struct Criticality {
 
 /// What a link remembers of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// Its place.
     pub criticality: Criticality,
     /// Its round-trip time; zero if it has measured none.
@@ -34,7 +34,7 @@ pub struct Entry {
 
 /// The flows of a link, sorted.
 #[derive(Debug, Default)]
-pub struct FlowList {
+pub(crate) struct FlowList {
     entries: Vec<Entry>,
     places: FxHashMap<FlowKey, Criticality>,
 }
@@ -42,32 +42,26 @@ pub struct FlowList {
 impl FlowList {
     /// How many there are.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.entries.len()
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
     }
 
     /// They, the most critical first.
     #[must_use]
-    pub fn entries(&self) -> &[Entry] {
+    pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
     /// How many are more critical than the flow of that name, if it is there.
     #[must_use]
-    pub fn index(&self, key: FlowKey) -> Option<usize> {
+    pub(crate) fn index(&self, key: FlowKey) -> Option<usize> {
         let at = *self.places.get(&key)?;
         let index = self.entries.binary_search_by(|entry| entry.criticality.cmp(&at));
         Some(index.expect("what has a place is there"))
     }
 
     /// The flow at a place.
-    pub fn get_mut(&mut self, index: usize) -> &mut Entry {
+    pub(crate) fn get_mut(&mut self, index: usize) -> &mut Entry {
         &mut self.entries[index]
     }
 
@@ -75,7 +69,7 @@ impl FlowList {
     ///
     /// # Panics
     /// In debug builds, if it is there.
-    pub fn insert(&mut self, entry: Entry) -> usize {
+    pub(crate) fn insert(&mut self, entry: Entry) -> usize {
         debug_assert!(!self.places.contains_key(&entry.criticality.key), "a flow is there once");
         let index = self.entries.partition_point(|other| other.criticality < entry.criticality);
         self.entries.insert(index, entry);
@@ -84,14 +78,14 @@ impl FlowList {
     }
 
     /// Takes a flow out, if it is there.
-    pub fn remove(&mut self, key: FlowKey) -> Option<Entry> {
+    pub(crate) fn remove(&mut self, key: FlowKey) -> Option<Entry> {
         let index = self.index(key)?;
         self.places.remove(&key);
         Some(self.entries.remove(index))
     }
 
     /// Moves the flow at a place to where it belongs by now. Returns how many are more critical.
-    pub fn move_to(&mut self, index: usize, criticality: Criticality) -> usize {
+    pub(crate) fn move_to(&mut self, index: usize, criticality: Criticality) -> usize {
         let entries = &mut self.entries;
         entries[index].criticality = criticality;
         self.places.insert(criticality.key, criticality);
@@ -108,7 +102,7 @@ impl FlowList {
     }
 
     /// Takes out the least critical ones beyond `most`, but not the one at `keep`. Returns where that is then.
-    pub fn trim(&mut self, most: usize, mut keep: usize) -> usize {
+    pub(crate) fn trim(&mut self, most: usize, mut keep: usize) -> usize {
         while self.entries.len() > most.max(1) {
             let last = self.entries.len() - 1;
             let out = if keep == last { last - 1 } else { last };
@@ -121,7 +115,7 @@ impl FlowList {
 
     /// Takes out those not seen for longer than `silence`, or than four times the interval between their probes: their
     /// hosts are dead, or all their TERMs were lost.
-    pub fn forget(&mut self, now: Time, silence: Duration) {
+    pub(crate) fn forget(&mut self, now: Time, silence: Duration) {
         let places = &mut self.places;
         self.entries.retain(|entry| {
             let is_alive = now.since(entry.seen) <= silence.max(entry.silence * 4);
@@ -134,7 +128,7 @@ impl FlowList {
 
     /// The rates of all together, bit/s.
     #[must_use]
-    pub fn granted(&self) -> u64 {
+    pub(crate) fn granted(&self) -> u64 {
         self.entries.iter().map(|entry| entry.rate).sum()
     }
 
@@ -142,7 +136,7 @@ impl FlowList {
     /// complete do not count, as long as all of these together would not send for more than about 2K round trips. Who has
     /// measured no round trip has `rtt`.
     #[must_use]
-    pub fn available(&self, index: usize, capacity: u64, rtt: Duration, rules: &Parameters) -> u64 {
+    pub(crate) fn available(&self, index: usize, capacity: u64, rtt: Duration, rules: &Parameters) -> u64 {
         let mut ignored = 0.0;
         let mut taken = 0;
         for entry in &self.entries[..index] {

@@ -10,8 +10,8 @@
 //! Cost: a packet, a look-up by flow, a binary search, and a walk along the list to where the link is full, which is near its
 //! head. State: an entry of 72 bytes a flow and link.
 
-pub mod controller;
-pub mod flow_list;
+mod controller;
+mod flow_list;
 mod params;
 mod port;
 mod protocol;
@@ -19,9 +19,7 @@ mod scheme;
 #[cfg(test)]
 mod tests;
 
-pub use controller::Controller;
-pub use flow_list::{Criticality, Entry, FlowList};
-pub use params::{Parameters, Profile, Ranking, Variant};
-pub use port::PdqPort;
-pub use protocol::Pdq;
-pub use scheme::TRANSPORT;
+pub(crate) use controller::Controller;
+pub(crate) use port::PdqPort;
+pub(crate) use protocol::Pdq;
+pub(crate) use scheme::TRANSPORT;

@@ -7,7 +7,7 @@ use raddle_core::{Bytes, Duration};
 
 choices! {
     /// Which of the paper's optimisations are in use (§4).
-    pub enum Variant {
+    pub(crate) enum Variant {
         /// All.
         Full = "full",
         /// All but Suppressed Probing.
@@ -21,7 +21,7 @@ choices! {
 
 choices! {
     /// Which version of the rules holds.
-    pub enum Profile {
+    pub(crate) enum Profile {
         /// Grants count before their acknowledgement comes back, which is looked at again, and dampening spares the more
         /// critical. Links hear of the least round-trip time rather than of the smoothed one, and the most critical of a
         /// host's flows has its link first.
@@ -33,7 +33,7 @@ choices! {
 
 choices! {
     /// By what flows are ranked.
-    pub enum Ranking {
+    pub(crate) enum Ranking {
         /// By the time that what is left takes.
         Exact = "exact",
         /// By a number drawn once for each flow.
@@ -45,7 +45,7 @@ choices! {
 
 parameters! {
     /// PDQ's parameters.
-    pub struct Parameters {
+    pub(crate) struct Parameters {
         /// with Early Start, Early Termination and Suppressed Probing, or without the last ones of them
         variant: Variant;
         /// f: a grant counts at once and is looked at again on its way back, dampening holds up the less critical, and

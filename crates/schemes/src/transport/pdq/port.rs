@@ -8,7 +8,7 @@ use raddle_wire::rated::Kind;
 
 /// PDQ at one egress port.
 #[derive(Debug)]
-pub struct PdqPort {
+pub(crate) struct PdqPort {
     controller: Controller,
     node: NodeId,
     backlog: Backlog,
@@ -17,7 +17,7 @@ pub struct PdqPort {
 impl PdqPort {
     /// At that node, with that controller, and nothing that waits.
     #[must_use]
-    pub fn new(node: NodeId, controller: Controller) -> Self {
+    pub(crate) fn new(node: NodeId, controller: Controller) -> Self {
         Self { controller, node, backlog: Backlog::default() }
     }
 }

@@ -1,15 +1,15 @@
 //! What PDQ's senders and receivers say (specs/pdq.md §2, §3).
 
 use super::params::{Parameters, Ranking};
-use crate::transport::explicit::{Outlook, Precedence, Protocol, Terms, View};
-use raddle_core::{Bytes, Duration, Header, Rate, Stream, Time};
+use crate::transport::explicit::{Outlook, Precedence, Protocol, View};
+use raddle_core::{Bytes, Duration, Flow, Header, Rate, Stream, Time};
 use raddle_wire::Minifloat;
 use raddle_wire::pdq::{self, Scheduling};
 use raddle_wire::rated::{Kind, Segment};
 
 /// PDQ at a host.
 #[derive(Debug, Clone, Copy)]
-pub struct Pdq {
+pub(crate) struct Pdq {
     parameters: Parameters,
     /// The run's seed.
     seed: u64,
@@ -17,7 +17,7 @@ pub struct Pdq {
 
 /// What a sender keeps of a subflow.
 #[derive(Debug, Clone, Copy)]
-pub struct Sender {
+pub(crate) struct Sender {
     rate: Rate,
     pauseby: u32,
     /// In sixteenths of a round trip.
@@ -42,7 +42,7 @@ const AGE: Duration = Duration::from_ms(100);
 impl Pdq {
     /// With these parameters, in a run of that seed.
     #[must_use]
-    pub fn new(parameters: Parameters, seed: u64) -> Self {
+    pub(crate) fn new(parameters: Parameters, seed: u64) -> Self {
         Self { parameters, seed }
     }
 
@@ -79,12 +79,12 @@ fn deadline(view: &View) -> u32 {
 impl Protocol for Pdq {
     type Sender = Sender;
 
-    fn open(&mut self, terms: &Terms<'_>) -> Sender {
+    fn open(&mut self, flow: &Flow) -> Sender {
         let drawn = match self.parameters.ranking {
-            Ranking::Random => Stream::new(self.seed, terms.flow.id.0.into(), "pdq/ranking").bits() as u32,
+            Ranking::Random => Stream::new(self.seed, flow.id.0.into(), "pdq/ranking").bits() as u32,
             Ranking::Exact | Ranking::Sent => 0,
         };
-        let waits_since = Some(terms.flow.start);
+        let waits_since = Some(flow.start);
         let (rate, pauseby) = (Rate::ZERO, Scheduling::NOBODY);
         Sender { rate, pauseby, interval: LEAST_INTERVAL, asked: false, waits_since, drawn }
     }
@@ -160,9 +160,8 @@ impl Protocol for Pdq {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::pdq::Variant;
-    use raddle_core::FlowKey;
-    use raddle_core::{Flow, FlowId, NodeId};
+    use crate::transport::pdq::params::Variant;
+    use raddle_core::{FlowId, NodeId};
 
     const GBPS: Rate = Rate::from_gbps(1);
 
@@ -177,7 +176,7 @@ mod tests {
     fn written(parameters: Parameters, flow: u32, view: &View) -> Scheduling {
         let mut pdq = Pdq::new(parameters, 1);
         let flow = Flow::new(FlowId(flow), NodeId(0), NodeId(1), Bytes(1), Time::ZERO);
-        let mut sender = pdq.open(&Terms { flow: &flow, key: FlowKey(0), limit: GBPS });
+        let mut sender = pdq.open(&flow);
         let Header::Pdq(packet) = pdq.write(&mut sender, view, Segment::default()) else { panic!("PDQ's") };
         packet.scheduling
     }

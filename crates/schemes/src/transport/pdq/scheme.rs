@@ -13,7 +13,7 @@ use raddle_topology::Link;
 use raddle_wire::pdq::Packet;
 
 /// PDQ.
-pub const TRANSPORT: Transport = Transport {
+pub(crate) const TRANSPORT: Transport = Transport {
     info: Info {
         name: "pdq",
         summary: "PDQ: switches let the most critical flows send at full rate and pause the others, to meet deadlines and finish flows early",

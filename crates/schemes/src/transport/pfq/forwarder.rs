@@ -14,7 +14,7 @@ const TICK: Duration = Duration::from_us(200);
 
 /// How a packet finds its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub(crate) enum Mode {
     /// At each hop uniform among the ports one hop closer with credit.
     Adaptive,
     /// By the path drawn at its source.
@@ -56,7 +56,7 @@ impl Port {
 }
 
 /// A node's credits for the buffers at the far ends of its links.
-pub struct PfqForwarder {
+pub(crate) struct PfqForwarder {
     id: NodeId,
     routing: Arc<Routing>,
     mode: Mode,
@@ -72,7 +72,7 @@ pub struct PfqForwarder {
 impl PfqForwarder {
     /// The forwarder of node `id`; packets of `packet_bytes` at most.
     #[must_use]
-    pub fn new(id: NodeId, routing: &Arc<Routing>, mode: Mode, packet_bytes: u32, seed: u64) -> Self {
+    pub(crate) fn new(id: NodeId, routing: &Arc<Routing>, mode: Mode, packet_bytes: u32, seed: u64) -> Self {
         let topology = routing.topology();
         let ports = (0..topology.port_count(id))
             .map(|port| {
@@ -97,8 +97,8 @@ impl PfqForwarder {
     }
 
     /// Packets of all flows that this node has put into its neighbours' buffers.
-    #[must_use]
-    pub fn credits_in_use(&self) -> u32 {
+    #[cfg(test)]
+    pub(super) fn credits_in_use(&self) -> u32 {
         self.ports.iter().flat_map(|port| &port.in_use).map(|&(_, used)| used).sum()
     }
 

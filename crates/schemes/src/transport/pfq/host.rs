@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub(super) const HEADER: u32 = 36;
 
 /// Sender and receiver of one node.
-pub struct PfqHost {
+pub(crate) struct PfqHost {
     id: NodeId,
     routing: Arc<Routing>,
     mode: Mode,
@@ -41,7 +41,7 @@ struct Outgoing {
 impl PfqHost {
     /// The host of node `id`, with packets of `mtu` payload bytes.
     #[must_use]
-    pub fn new(id: NodeId, routing: &Arc<Routing>, mode: Mode, mtu: u16, seed: u64) -> Self {
+    pub(crate) fn new(id: NodeId, routing: &Arc<Routing>, mode: Mode, mtu: u16, seed: u64) -> Self {
         Self {
             id,
             routing: Arc::clone(routing),

@@ -25,10 +25,10 @@ mod ledger;
 mod queue;
 mod scheme;
 
-pub use forwarder::{Mode, PfqForwarder};
-pub use host::PfqHost;
-pub use queue::FlowQueues;
-pub use scheme::TRANSPORT;
+pub(crate) use forwarder::{Mode, PfqForwarder};
+pub(crate) use host::PfqHost;
+pub(crate) use queue::FlowQueues;
+pub(crate) use scheme::TRANSPORT;
 
 #[cfg(test)]
 mod tests;

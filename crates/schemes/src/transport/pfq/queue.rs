@@ -9,7 +9,7 @@ const OF_DISCOVERY: u32 = Credit::NOBODY;
 
 /// The queues of all flows at one port.
 #[derive(Debug)]
-pub struct FlowQueues {
+pub(crate) struct FlowQueues {
     quantum: u32,
     /// A packet that waits alone: its flow, slot and size. Its flow is a newcomer and done after it, so it needs no queue.
     lone: Option<(u32, u32, u32)>,
@@ -31,7 +31,7 @@ struct FlowQueue {
 impl FlowQueues {
     /// Queues that serve `quantum` bytes of each flow in turn.
     #[must_use]
-    pub fn new(quantum: u32) -> Self {
+    pub(crate) fn new(quantum: u32) -> Self {
         Self {
             quantum,
             lone: None,

@@ -10,7 +10,7 @@ use raddle_topology::routing::{Protocol, Routing};
 use std::sync::Arc;
 
 /// PFQ.
-pub const TRANSPORT: Transport = Transport {
+pub(crate) const TRANSPORT: Transport = Transport {
     info: INFO,
     make: Make::Whole { routings: &["rps"], build },
     fluid: Some(fluid),

@@ -33,6 +33,12 @@ impl View {
         self.routing.distance(src, dst).is_some() && self.routing.distance(at, dst).is_some()
     }
 
+    /// Whether there is a node of that number, which a packet may have named without.
+    #[inline]
+    pub(crate) fn is_node(&self, number: u16) -> bool {
+        usize::from(number) < self.routing.topology().node_count()
+    }
+
     /// Whether a way leads from `from` to `to`, which a packet may have named without there being such nodes.
     pub(crate) fn is_way(&self, from: NodeId, to: NodeId) -> bool {
         let nodes = self.routing.topology().node_count();

@@ -28,6 +28,7 @@
 
 mod anti_entropy;
 mod arrivals;
+pub(crate) mod data_plane;
 mod demand;
 pub(crate) mod entries;
 pub(crate) mod fabric;
@@ -57,7 +58,7 @@ pub use policy::Policy;
 pub use scheme::TRANSPORT;
 pub use selection::{Selecting, Selection};
 pub use table::FlowTable;
-pub use trees::{PortSet, Trees};
+pub(crate) use trees::{PortSet, Trees};
 
 use crate::choices;
 use raddle_core::Duration;

@@ -1,13 +1,12 @@
 //! R2C2's entry in the registry.
 
-use super::outgoing::HEADER;
 use super::selection::LASTING_TICKS;
-use super::{Doubt, Fabric, Params, Policy, R2c2Node, Selecting, Selection, SourceRoute, StartPolicy, setup};
+use super::{Doubt, Params, Policy, R2c2Node, Selecting, Selection, StartPolicy, setup};
 use crate::fluid::Sharing;
 use crate::scheme::{Built, Info, Make, Plan, Streams, Transport, Unfit, View};
 use crate::{choices, parameters};
 use raddle_allocate::selection::Utility;
-use raddle_core::{Duration, Parts};
+use raddle_core::Duration;
 use raddle_topology::routing::{Protocol, Routing};
 use std::sync::Arc;
 
@@ -198,19 +197,6 @@ fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
             setup::check_route(&routing, &params, protocol, "scheme.r2c2.select_among")?;
         }
     }
-    let fabric = Fabric::new(plan.topology, params);
     let seed = plan.seed;
-    Ok(Built {
-        node: Box::new(move |id| Parts {
-            host: Some(Box::new(R2c2Node::new(&fabric, id, seed))),
-            forwarder: Some(Box::new(SourceRoute::new(params.hop_bits))),
-            ..Parts::default()
-        }),
-        queue: Box::new(|_| None),
-        agent: Box::new(|_| None),
-        header_bytes: HEADER as u32,
-        mtu: params.mtu.into(),
-        handshake: false,
-        hear_of_departures: false,
-    })
+    Ok(setup::build(plan, params, move |fabric, id| Box::new(R2c2Node::new(fabric, id, seed))))
 }

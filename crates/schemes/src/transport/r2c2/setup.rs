@@ -1,9 +1,11 @@
 //! What schemes with R2C2's data plane declare and check alike.
 
-use super::Params;
+use super::outgoing::HEADER;
+use super::{Fabric, Params, SourceRoute};
 use crate::fluid::{Sharing, Split, Ways, max_min};
 use crate::parameter::{Parameter, Value};
-use crate::scheme::{Plan, Unfit};
+use crate::scheme::{Built, Plan, Unfit};
+use raddle_core::{Host, NodeId, Parts};
 use raddle_topology::routing::{Protocol, Routing};
 use std::sync::Arc;
 
@@ -42,6 +44,28 @@ pub(crate) fn fluid(plan: &Plan<'_>, params: &Params) -> Sharing {
     });
     let policy = max_min(plan.topology, params.headroom);
     Sharing { policy, acknowledged: params.reliable, ways: Ways::Own(split) }
+}
+
+/// A rack whose nodes have these hosts, and forward by source routes.
+pub(crate) fn build(
+    plan: &Plan<'_>,
+    params: Params,
+    host: impl Fn(&Arc<Fabric>, NodeId) -> Box<dyn Host> + 'static,
+) -> Built {
+    let fabric = Fabric::new(plan.topology, params);
+    Built {
+        node: Box::new(move |id| Parts {
+            host: Some(host(&fabric, id)),
+            forwarder: Some(Box::new(SourceRoute::new(params.hop_bits))),
+            ..Parts::default()
+        }),
+        queue: Box::new(|_| None),
+        agent: Box::new(|_| None),
+        header_bytes: HEADER as u32,
+        mtu: params.mtu.into(),
+        handshake: false,
+        hear_of_departures: false,
+    }
 }
 
 /// Whether the fabric's addresses and routes fit the header of the scheme `name`.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// The broadcast trees of a fabric.
 #[derive(Debug)]
-pub struct Trees {
+pub(crate) struct Trees {
     topology: Arc<Topology>,
     count: u8,
     kind: Kind,
@@ -29,7 +29,7 @@ enum Kind {
 
 /// Ports of a node, which yields them in order: a source route names 32 at most.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PortSet(u32);
+pub(crate) struct PortSet(u32);
 
 impl PortSet {
     fn insert(&mut self, port: usize) {
@@ -39,7 +39,7 @@ impl PortSet {
 
     /// One port.
     #[must_use]
-    pub fn of(port: PortId) -> Self {
+    pub(crate) fn of(port: PortId) -> Self {
         let mut set = Self::default();
         set.insert(port.index());
         set
@@ -47,7 +47,7 @@ impl PortSet {
 
     /// Whether no port is left.
     #[must_use]
-    pub fn is_empty(self) -> bool {
+    pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
     }
 }
@@ -70,7 +70,7 @@ const MAX_DIMS: usize = 8;
 impl Trees {
     /// `count` trees a source.
     #[must_use]
-    pub fn new(topology: &Arc<Topology>, count: u8) -> Self {
+    pub(crate) fn new(topology: &Arc<Topology>, count: u8) -> Self {
         let kind = match topology.shape() {
             Shape::Torus(dims) if dims.len() <= MAX_DIMS && dims.iter().all(|&k| k <= 256) => {
                 symmetric(dims, count)
@@ -82,13 +82,13 @@ impl Trees {
 
     /// How many trees each source has.
     #[must_use]
-    pub fn count(&self) -> u8 {
+    pub(crate) fn count(&self) -> u8 {
         self.count
     }
 
     /// The ports by which node `at` passes on a broadcast of `source` over tree `tree`.
     #[must_use]
-    pub fn children(&self, source: NodeId, tree: u8, at: NodeId) -> PortSet {
+    pub(crate) fn children(&self, source: NodeId, tree: u8, at: NodeId) -> PortSet {
         let tree = usize::from(tree % self.count);
         match &self.kind {
             Kind::Symmetric { dims, coordinates, children } => {

@@ -1,10 +1,8 @@
 //! The controller: knows all flows, and says which rates are to be told to whom.
 
 use super::{Params, Push};
-use crate::transport::r2c2::FlowTable;
-use crate::transport::r2c2::entries::Entry;
 use crate::transport::r2c2::fabric::View;
-use crate::transport::r2c2::rates;
+use crate::transport::r2c2::{self, FlowTable, rates};
 use raddle_core::{Duration, NodeId, Time};
 use raddle_wire::r2c2::{Event, EventKind, FlowRate};
 
@@ -61,18 +59,11 @@ impl Controller {
         self.push == Push::Tick
     }
 
-    /// The rates of all flows in the table as it would compute them now, by handle, in bit/s.
-    pub(super) fn compute_all(&self, params: &Params, view: &View) -> Vec<(u32, f64)> {
-        let all = self.table.all();
-        let rates = rates::rates(&params.r2c2, view, &all);
-        all.iter().map(Entry::key).zip(rates.iter().copied()).collect()
-    }
-
     /// Computes the rates of the flows that count: the computation's number, and the rates by node.
-    pub(super) fn compute(&mut self, now: Time, params: &Params, view: &View) -> (u32, Vec<NodeRates>) {
+    pub(super) fn compute(&mut self, now: Time, params: &r2c2::Params, view: &View) -> (u32, Vec<NodeRates>) {
         self.table.age(now);
         let flows = self.table.counted();
-        let rates = rates::rates(&params.r2c2, view, &flows);
+        let rates = rates::rates(params, view, &flows);
         self.number = self.number.wrapping_add(1);
         let mut by_node: Vec<NodeRates> = Vec::new();
         for (flow, &rate) in flows.iter().zip(&*rates) {

@@ -4,9 +4,8 @@ use super::{CentralNode, Params, Push};
 use crate::fluid::Sharing;
 use crate::parameters;
 use crate::scheme::{Built, Info, Make, Plan, Streams, Transport, Unfit, View};
-use crate::transport::r2c2::outgoing::HEADER;
-use crate::transport::r2c2::{self, Fabric, SourceRoute, setup};
-use raddle_core::{Duration, NodeId, Parts};
+use crate::transport::r2c2::{self, setup};
+use raddle_core::{Duration, NodeId};
 
 /// R2C2 with a central controller.
 pub const TRANSPORT: Transport = Transport {
@@ -81,19 +80,8 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
 fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
     let params = params(plan)?;
     setup::check(plan, INFO.name, &params.r2c2)?;
-    let fabric = Fabric::new(plan.topology, params.r2c2);
     let seed = plan.seed;
-    Ok(Built {
-        node: Box::new(move |id| Parts {
-            host: Some(Box::new(CentralNode::new(&fabric, &params, id, seed))),
-            forwarder: Some(Box::new(SourceRoute::new(params.r2c2.hop_bits))),
-            ..Parts::default()
-        }),
-        queue: Box::new(|_| None),
-        agent: Box::new(|_| None),
-        header_bytes: HEADER as u32,
-        mtu: params.r2c2.mtu.into(),
-        handshake: false,
-        hear_of_departures: false,
-    })
+    Ok(setup::build(plan, params.r2c2, move |fabric, id| {
+        Box::new(CentralNode::new(fabric, &params, id, seed))
+    }))
 }

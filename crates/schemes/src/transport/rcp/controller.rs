@@ -16,7 +16,7 @@ const FORGOTTEN_AFTER: u64 = 20;
 
 /// What a packet on its way to the receiver means for the count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Passing {
+pub(crate) enum Passing {
     /// Its flow lives.
     Live,
     /// Its flow is over.
@@ -42,7 +42,7 @@ impl Controller {
 
     /// A packet of a flow joins the queue on its way to the receiver; its sender knows of that round trip, or of none if it
     /// is zero. Returns the most that the flow may send at, to stamp into the packet.
-    pub fn forward(&mut self, now: Time, flow: FlowKey, passing: Passing, rtt: Duration) -> Rate {
+    pub(crate) fn forward(&mut self, now: Time, flow: FlowKey, passing: Passing, rtt: Duration) -> Rate {
         self.capacity.hear(rtt);
         match passing {
             Passing::Live => _ = self.flows.put(now, flow, ()),
@@ -55,7 +55,7 @@ impl Controller {
 
     /// What each flow may send at now: to stamp into acknowledgements, which thus know of flows that were counted since.
     #[must_use]
-    pub fn share(&self) -> Rate {
+    pub(crate) fn share(&self) -> Rate {
         let share = self.capacity.get() / self.flows.len().max(1) as f64;
         Rate::from_bps(share.min(self.capacity.line()) as u64)
     }
@@ -67,7 +67,7 @@ impl Controller {
     }
 
     /// A packet of so many bytes, of whatever kind, joins the queue.
-    pub fn joined(&mut self, now: Time, size: u32) {
+    pub(crate) fn joined(&mut self, now: Time, size: u32) {
         let most = self.most();
         self.capacity.joined(now, size, self.flows.len(), most);
     }

@@ -6,12 +6,13 @@
 //! [share](Controller), and the receiver sends back what is left, at which the sender paces at once. What comes near is
 //! max-min fair.
 
-pub mod controller;
+mod controller;
 mod port;
 mod protocol;
 mod scheme;
 
+pub use crate::transport::adapted_capacity::Gains;
 pub use controller::Controller;
 pub use port::RcpPort;
-pub use protocol::Rcp;
+pub(crate) use protocol::Rcp;
 pub use scheme::TRANSPORT;

@@ -1,18 +1,18 @@
 //! What RCP's senders and receivers say.
 
-use crate::transport::explicit::{Protocol, Terms, View};
-use raddle_core::{Duration, Header, Rate};
+use crate::transport::explicit::{Protocol, View};
+use raddle_core::{Duration, Flow, Header, Rate};
 use raddle_wire::rated::Segment;
 use raddle_wire::{Minifloat, rcp};
 
 /// RCP at a host: a flow asks for all it could use, and sends at what comes back.
 #[derive(Debug, Clone, Copy)]
-pub struct Rcp;
+pub(crate) struct Rcp;
 
 impl Protocol for Rcp {
     type Sender = Rate;
 
-    fn open(&mut self, _: &Terms<'_>) -> Rate {
+    fn open(&mut self, _: &Flow) -> Rate {
         Rate::ZERO
     }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// A host of TCP flows, both ways, on three cache lines. `C` is the congestion control of those that it sends.
 #[derive(Debug)]
 #[repr(align(64))]
-pub struct TcpHost<C> {
+pub(crate) struct TcpHost<C> {
     params: Arc<Params>,
     senders: Table<Sender<C>>,
     receivers: Table<Receiver>,
@@ -49,7 +49,7 @@ impl<C: CongestionControl> TcpHost<C> {
     /// # Panics
     /// If a parameter is outside the range that [`Params`] states.
     #[must_use]
-    pub fn new(node: NodeId, params: impl Into<Arc<Params>>) -> Self {
+    pub(crate) fn new(node: NodeId, params: impl Into<Arc<Params>>) -> Self {
         let params = params.into();
         assert!(params.mss > 0 && params.initial_window > 0, "a segment may be sent");
         assert!(params.window_field() >= params.mss.div_ceil(1_024), "a segment fits the receive window");
@@ -253,7 +253,7 @@ impl<C: CongestionControl> Host for TcpHost<C> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::control::NewReno;
+    use super::super::control::newreno::NewReno;
     use super::*;
 
     #[test]

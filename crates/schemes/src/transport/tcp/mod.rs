@@ -27,7 +27,7 @@
 //! - A sender gives up only if no SYN is answered, and does not slow-start again after an idle period (RFC 5681 §4.1).
 //! - Packets lost in the host's own queue are not noticed in any other way than those lost elsewhere.
 
-pub mod control;
+pub(crate) mod control;
 mod finished;
 mod host;
 mod loss;
@@ -37,8 +37,7 @@ mod scoreboard;
 mod sender;
 mod table;
 
-pub use control::{Cubic, Dctcp, NewReno, Reno};
-pub use host::TcpHost;
+pub(crate) use host::TcpHost;
 
 use crate::transport::rtt::TimeoutBounds;
 use raddle_core::{Bytes, Duration, Header, HeaderInfo, Packet};
@@ -46,7 +45,7 @@ use raddle_wire::tcp::Segment;
 
 /// TCP's parameters; both ends of a flow have the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Params {
+pub(crate) struct Params {
     /// Payload bytes of a full segment, at least 1.
     pub mss: u16,
     /// Segments that may be sent before the first acknowledgement, at least 1.

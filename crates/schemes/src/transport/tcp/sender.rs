@@ -423,7 +423,7 @@ impl<C: CongestionControl> Sender<C> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::control::NewReno;
+    use super::super::control::newreno::NewReno;
     use super::*;
     use raddle_core::FlowId;
 

@@ -125,7 +125,7 @@ impl<T> Table<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::control::{Cubic, Dctcp, NewReno};
+    use super::super::control::{cubic::Cubic, dctcp::Dctcp, newreno::NewReno};
     use super::super::receiver::Receiver;
     use super::super::sender::Sender;
     use super::*;

@@ -13,7 +13,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// A host of UDP flows, both ways.
 #[derive(Debug)]
-pub struct UdpHost {
+pub(crate) struct UdpHost {
     params: Params,
     /// Take streams, and report how far flows have come: [`Host::carries_streams`].
     carries_streams: bool,
@@ -83,7 +83,7 @@ impl UdpHost {
     /// # Panics
     /// If packets have no payload.
     #[must_use]
-    pub fn new(node: NodeId, params: Params) -> Self {
+    pub(crate) fn new(node: NodeId, params: Params) -> Self {
         assert!(params.payload > 0, "a packet carries something");
         Self {
             params,
@@ -100,7 +100,7 @@ impl UdpHost {
 
     /// The same, which carries streams or does not.
     #[must_use]
-    pub fn with_streams(self, carries_streams: bool) -> Self {
+    pub(crate) fn with_streams(self, carries_streams: bool) -> Self {
         Self { carries_streams, ..self }
     }
 

@@ -14,5 +14,5 @@ mod scheme;
 #[cfg(test)]
 mod tests;
 
-pub use host::UdpHost;
-pub use scheme::{Params, TRANSPORT};
+pub(crate) use host::UdpHost;
+pub(crate) use scheme::{Params, TRANSPORT};

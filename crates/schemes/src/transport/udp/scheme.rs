@@ -7,7 +7,7 @@ use raddle_core::{Bytes, Rate};
 use raddle_wire::udp::Datagram;
 
 /// UDP at a constant rate.
-pub const TRANSPORT: Transport = Transport {
+pub(crate) const TRANSPORT: Transport = Transport {
     info: Info {
         name: "udp",
         summary: "UDP: each flow is sent once at a constant rate, and never finishes if a packet is lost",
@@ -23,7 +23,7 @@ pub const TRANSPORT: Transport = Transport {
 
 parameters! {
     /// UDP's parameters.
-    pub struct Params {
+    pub(crate) struct Params {
         /// payload bytes of a full packet
         payload: u16 = Bytes(1_456), 1..=8_956;
         /// rate of flows whose application has none, in payload; 0 is as fast as the host's ports take them

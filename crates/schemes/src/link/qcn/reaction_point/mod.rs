@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// The rate limiter for one destination.
 #[derive(Debug, Clone)]
-pub struct ReactionPoint {
+pub(crate) struct ReactionPoint {
     params: Arc<Params>,
     line_rate: Rate,
     random: Stream,
@@ -41,12 +41,12 @@ struct Limit {
 impl ReactionPoint {
     /// A limiter that is not active, for an adapter of that line rate.
     #[must_use]
-    pub fn new(params: Arc<Params>, line_rate: Rate, random: Stream) -> Self {
+    pub(crate) fn new(params: Arc<Params>, line_rate: Rate, random: Stream) -> Self {
         Self { params, line_rate, random, limit: None }
     }
 
     /// A notice with this feedback, of which 0 says nothing, has come in.
-    pub fn notice(&mut self, now: Time, feedback: u8) {
+    pub(crate) fn notice(&mut self, now: Time, feedback: u8) {
         if feedback == 0 {
             return;
         }
@@ -63,7 +63,7 @@ impl ReactionPoint {
     }
 
     /// A frame of so many bytes begins to leave; whether it leaves the destination's queue empty.
-    pub fn sent(&mut self, now: Time, bytes: u32, queue_empty: bool) {
+    pub(crate) fn sent(&mut self, now: Time, bytes: u32, queue_empty: bool) {
         let Self { params, random, limit: state, .. } = self;
         let Some(limit) = state else { return };
         limit.pace.begin(now, bytes);
@@ -82,18 +82,18 @@ impl ReactionPoint {
 
     /// When the next frame may begin, which is now if it has passed.
     #[must_use]
-    pub fn ready_at(&self) -> Time {
+    pub(crate) fn ready_at(&self) -> Time {
         self.limit.as_ref().map_or(Time::ZERO, |limit| limit.pace.ready_at())
     }
 
     /// When [`fire`](Self::fire) has to be called; never, while the limiter is not active.
     #[must_use]
-    pub fn timer(&self) -> Time {
+    pub(crate) fn timer(&self) -> Time {
         self.limit.as_ref().map_or(Time::NEVER, |limit| limit.timer)
     }
 
     /// Ends the time cycle, if it is at its end.
-    pub fn fire(&mut self, now: Time) {
+    pub(crate) fn fire(&mut self, now: Time) {
         let Self { params, random, limit: state, .. } = self;
         let Some(limit) = state.as_mut().filter(|limit| limit.timer <= now) else { return };
         limit.time_stage += 1;
@@ -104,24 +104,6 @@ impl ReactionPoint {
         if limit.is_done() {
             *state = None;
         }
-    }
-
-    /// Whether frames are held back.
-    #[must_use]
-    pub fn is_active(&self) -> bool {
-        self.limit.is_some()
-    }
-
-    /// The current rate.
-    #[must_use]
-    pub fn rate(&self) -> Rate {
-        self.limit.as_ref().map_or(self.line_rate, |limit| limit.pace.rate())
-    }
-
-    /// The target rate.
-    #[must_use]
-    pub fn target_rate(&self) -> Rate {
-        self.limit.as_ref().map_or(self.line_rate, |limit| limit.pace.target())
     }
 }
 

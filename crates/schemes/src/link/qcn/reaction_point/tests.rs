@@ -5,6 +5,21 @@ use raddle_core::Bytes;
 const LINE: Rate = Rate::from_gbps(10);
 const FRAME: u32 = 1_500;
 
+impl ReactionPoint {
+    /// Whether frames are held back.
+    fn is_active(&self) -> bool {
+        self.limit.is_some()
+    }
+
+    fn rate(&self) -> Rate {
+        self.limit.as_ref().map_or(self.line_rate, |limit| limit.pace.rate())
+    }
+
+    fn target_rate(&self) -> Rate {
+        self.limit.as_ref().map_or(self.line_rate, |limit| limit.pace.target())
+    }
+}
+
 fn point(params: Params) -> ReactionPoint {
     ReactionPoint::new(Arc::new(params), LINE, Stream::new(1, 0, "test"))
 }

@@ -17,7 +17,7 @@ const FIRST_PORT: u16 = 0xC000;
 
 /// RDMA writes and congestion notifications of a host.
 #[derive(Debug)]
-pub struct Dcqcn {
+pub(crate) struct Dcqcn {
     params: Arc<Params>,
     /// Payload bytes of a full packet.
     line_rate: Rate,
@@ -28,7 +28,7 @@ pub struct Dcqcn {
 impl Dcqcn {
     /// Of a host whose port has that line rate.
     #[must_use]
-    pub fn new(params: Arc<Params>, line_rate: Rate) -> Self {
+    pub(crate) fn new(params: Arc<Params>, line_rate: Rate) -> Self {
         let notification_points = FxHashMap::default();
         Self { params, line_rate, notification_points }
     }
@@ -36,7 +36,7 @@ impl Dcqcn {
 
 /// A flow's rate limiter: its reaction point, which reckons with whole packets.
 #[derive(Debug)]
-pub struct Limiter(ReactionPoint);
+pub(crate) struct Limiter(ReactionPoint);
 
 impl RateLimiter for Limiter {
     #[inline]

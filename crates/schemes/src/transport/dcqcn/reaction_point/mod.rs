@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// The rate limiter of one flow.
 #[derive(Debug, Clone)]
-pub struct ReactionPoint {
+pub(crate) struct ReactionPoint {
     params: Arc<Params>,
     line_rate: Rate,
     /// Estimate of congestion, 0 to 1, at the last notice, and when that was.
@@ -46,12 +46,12 @@ struct Limit {
 impl ReactionPoint {
     /// A limiter that is not active, for a port of that line rate.
     #[must_use]
-    pub fn new(params: Arc<Params>, line_rate: Rate) -> Self {
+    pub(crate) fn new(params: Arc<Params>, line_rate: Rate) -> Self {
         Self { params, line_rate, estimate: None, limit: None }
     }
 
     /// A notice has come in.
-    pub fn notice(&mut self, now: Time) {
+    pub(crate) fn notice(&mut self, now: Time) {
         let alpha = self.alpha(now);
         let Self { params, line_rate, limit, .. } = self;
         let pace = match limit.take() {
@@ -72,7 +72,7 @@ impl ReactionPoint {
 
     /// The estimate of congestion: 1 before the first notice.
     #[must_use]
-    pub fn alpha(&self, now: Time) -> f64 {
+    pub(crate) fn alpha(&self, now: Time) -> f64 {
         let Some((alpha, noticed)) = self.estimate else { return 1.0 };
         // Eq. 2, as often as there was time for.
         let falls = now.since(noticed).as_ps() / self.params.alpha_timer.as_ps();
@@ -80,7 +80,7 @@ impl ReactionPoint {
     }
 
     /// A packet of so many bytes begins to leave.
-    pub fn sent(&mut self, now: Time, bytes: u32) {
+    pub(crate) fn sent(&mut self, now: Time, bytes: u32) {
         let Self { params, limit: state, .. } = self;
         let Some(limit) = state else { return };
         limit.pace.begin(now, bytes);
@@ -94,40 +94,22 @@ impl ReactionPoint {
 
     /// When the next packet may begin, which is now if it has passed.
     #[must_use]
-    pub fn ready_at(&self) -> Time {
+    pub(crate) fn ready_at(&self) -> Time {
         self.limit.as_ref().map_or(Time::ZERO, |limit| limit.pace.ready_at())
     }
 
     /// When [`fire`](Self::fire) has to be called; never, while the limiter is not active.
     #[must_use]
-    pub fn timer(&self) -> Time {
+    pub(crate) fn timer(&self) -> Time {
         self.limit.as_ref().map_or(Time::NEVER, |limit| limit.timer)
     }
 
     /// Ends the time cycle, if it is at its end.
-    pub fn fire(&mut self, now: Time) {
+    pub(crate) fn fire(&mut self, now: Time) {
         let Some(limit) = self.limit.as_mut().filter(|limit| limit.timer <= now) else { return };
         limit.time_stage += 1;
         limit.timer = now + self.params.timer;
         self.increase(now);
-    }
-
-    /// Whether packets are held back.
-    #[must_use]
-    pub fn is_active(&self) -> bool {
-        self.limit.is_some()
-    }
-
-    /// The current rate.
-    #[must_use]
-    pub fn rate(&self) -> Rate {
-        self.limit.as_ref().map_or(self.line_rate, |limit| limit.pace.rate())
-    }
-
-    /// The target rate.
-    #[must_use]
-    pub fn target_rate(&self) -> Rate {
-        self.limit.as_ref().map_or(self.line_rate, |limit| limit.pace.target())
     }
 
     /// What the end of a cycle does to the rates (Figure 7).

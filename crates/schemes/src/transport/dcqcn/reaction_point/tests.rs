@@ -4,6 +4,21 @@ use raddle_core::{Bytes, Duration};
 const LINE: Rate = Rate::from_gbps(40);
 const PACKET: u32 = 1_000;
 
+impl ReactionPoint {
+    /// Whether packets are held back.
+    fn is_active(&self) -> bool {
+        self.limit.is_some()
+    }
+
+    fn rate(&self) -> Rate {
+        self.limit.as_ref().map_or(self.line_rate, |limit| limit.pace.rate())
+    }
+
+    fn target_rate(&self) -> Rate {
+        self.limit.as_ref().map_or(self.line_rate, |limit| limit.pace.target())
+    }
+}
+
 fn at_us(us: u64) -> Time {
     Time::ZERO + Duration::from_us(us)
 }

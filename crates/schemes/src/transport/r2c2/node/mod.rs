@@ -7,54 +7,36 @@ mod selecting;
 
 use super::anti_entropy::AntiEntropy;
 use super::arrivals::Arrivals;
-use super::entries::Entry;
-use super::fabric::{Fabric, View};
-use super::outbox::Outbox;
+use super::data_plane::DataPlane;
+use super::fabric::Fabric;
 use super::outgoing::Outgoing;
-use super::rates;
 use super::resends::Resends;
 use super::retries::Retries;
 use super::selection::Selector;
-use super::sender::{Departure, Sender};
+use super::sender::Departure;
 use super::table::{FlowTable, handle};
-use super::ticks::Ticks;
 use super::{Params, Policy, PortSet};
-use crate::transport::lids::Lids;
-use crate::transport::reassembly::Receiver;
 use raddle_core::{
-    Bytes, DropReason, Duration, Flow, FlowKey, Header, Host, Input, LinkId, NodeId, Output, Packet, PortId,
-    Ports, Report, Time,
+    Bytes, DropReason, Duration, Flow, FlowKey, Header, Host, Input, NodeId, Output, Packet, PortId, Ports,
+    Time,
 };
 use raddle_wire::r2c2::{DropNotice, Event, EventKind, NoticeReason};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// One node of an R2C2 rack.
 pub struct R2c2Node {
-    id: NodeId,
-    fabric: Arc<Fabric>,
-    view: Arc<View>,
-    down: BTreeSet<LinkId>,
-    /// Discovery has reported changes that `view` does not show yet.
-    outdated: bool,
+    plane: DataPlane,
     table: FlowTable,
-    sender: Sender,
-    receiver: Receiver,
-    /// Receives in place of `receiver` if flows are reliable.
+    /// Receives in place of the data plane if flows are reliable.
     arrivals: Option<Arrivals>,
-    outbox: Outbox,
     retries: Retries,
     resends: Resends,
     anti_entropy: AntiEntropy,
     /// Digests broadcast so far.
     digests: u32,
     selector: Option<Selector>,
-    lids: Lids,
     /// Flows whose destination was cut off when they came.
     cut_off: Vec<Flow>,
-    ticks: Ticks,
-    /// Nothing is to be done before this, unless something comes in that clears it.
-    asleep_until: Option<Time>,
     /// The time of the last tick.
     computed: Time,
     /// When this node last told its flows again: to all after a change of the fabric, to one that asked, or by a retry.
@@ -66,33 +48,23 @@ impl R2c2Node {
     #[must_use]
     pub fn new(fabric: &Arc<Fabric>, id: NodeId, seed: u64) -> Self {
         let lasting = if fabric.params.only_lasting { fabric.params.rho } else { Duration::ZERO };
-        let view = fabric.view(&BTreeSet::new());
-        let links = view.routing.topology().port_count(id);
+        let plane = DataPlane::new(fabric, id, seed);
+        let links = plane.view.routing.topology().port_count(id);
         let number = u16::try_from(id.0).expect("R2C2 addresses 65,536 nodes");
         let Params { doubt, digest_period, resends, .. } = fabric.params;
         Self {
-            id,
-            view,
-            fabric: Arc::clone(fabric),
-            down: BTreeSet::new(),
-            outdated: false,
+            plane,
             table: FlowTable::new(lasting),
-            sender: Sender::new(id, seed),
-            receiver: Receiver::default(),
             arrivals: fabric
                 .params
                 .reliable
                 .then(|| Arrivals::new(fabric.params.window, fabric.params.streams)),
-            outbox: Outbox::default(),
             retries: Retries::default(),
             resends: Resends::new(resends.into(), links),
             anti_entropy: AntiEntropy::new(doubt, digest_period, number, seed),
             digests: 0,
             selector: fabric.params.selection.map(|selection| Selector::new(id, selection, seed)),
-            lids: Lids::default(),
             cut_off: Vec::new(),
-            ticks: Ticks::new(&fabric.params, id, seed),
-            asleep_until: None,
             computed: Time::ZERO,
             told_again: None,
         }
@@ -107,35 +79,32 @@ impl R2c2Node {
     /// The rates of all flows in the table as this node would compute them now, by handle, in bit/s.
     #[must_use]
     pub fn compute_all(&self) -> Vec<(u32, f64)> {
-        let all = self.table.all();
-        let rates = rates::rates(&self.fabric.params, &self.view, &all);
-        all.iter().map(Entry::key).zip(rates.iter().copied()).collect()
+        self.plane.rates(&self.table)
     }
 
     /// The rate that limits each flow this node sends, by handle, in bit/s; flows without a limiter are left out.
     pub fn limits(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
-        self.sender.flows().iter().filter_map(|flow| Some((self.sender.handle(flow.lid), flow.rate()?)))
+        self.plane.limits()
     }
 
     fn params(&self) -> &Params {
-        &self.fabric.params
+        self.plane.params()
     }
 
     fn start(&mut self, now: Time, flow: Flow) {
-        if self.view.routing.distance(self.id, flow.dst).is_none() {
+        if self.plane.view.routing.distance(self.plane.id, flow.dst).is_none() {
             self.cut_off.push(flow);
             return;
         }
-        let Some(lid) = self.lids.take(now, &flow) else { return };
-        self.outbox.report(Report::Opened { flow: flow.id, key: self.sender.handle(lid).into() });
-        let mut outgoing = Outgoing::new(flow, lid, self.params());
+        let Some(mut outgoing) = self.plane.open(now, flow) else { return };
         if self.params().policy == Policy::Deadline {
-            outgoing.weight = outgoing.urgency(now, self.params().mtu, self.view.fastest_link(self.id));
+            outgoing.weight =
+                outgoing.urgency(now, self.params().mtu, self.plane.view.fastest_link(self.plane.id));
         }
         self.broadcast(now, outgoing.event(EventKind::Start));
         self.limit_at_start(now, &mut outgoing);
-        self.sender.push(outgoing);
-        self.ticks.start(now);
+        self.plane.sender.push(outgoing);
+        self.plane.ticks.start(now);
     }
 
     /// Announces something about an own flow, to this node's table first. All events of a flow use one tree, on
@@ -143,7 +112,7 @@ impl R2c2Node {
     fn broadcast(&mut self, now: Time, mut event: Event) {
         let key = event.flow();
         let mixed = (key ^ key >> 15).wrapping_mul(0x9e37_79b1);
-        let tree = (mixed >> 16) % u32::from(self.view.trees.count());
+        let tree = (mixed >> 16) % u32::from(self.plane.view.trees.count());
         event.tree = u8::try_from(tree).expect("fewer than 256 trees");
         self.apply_and_pass_on(now, &event);
         self.mind_selection(now);
@@ -154,12 +123,12 @@ impl R2c2Node {
     fn apply_and_pass_on(&mut self, now: Time, event: &Event) {
         let before = self.table.digest();
         self.table.apply(now, event);
-        let ports = self.view.trees.children(NodeId(event.src.into()), event.tree, self.id);
+        let ports = self.plane.view.trees.children(NodeId(event.src.into()), event.tree, self.plane.id);
         // What is no news here was said before, and must not be said for ever.
         if !ports.is_empty() && self.table.digest() != before {
             self.resends.said(now, event);
         }
-        self.outbox.copies(event, ports);
+        self.plane.outbox.copies(event, ports);
     }
 
     fn take_event(&mut self, now: Time, event: &Event) {
@@ -176,9 +145,9 @@ impl R2c2Node {
 
     /// With rho = 0 rates follow every event.
     fn event_seen(&mut self, now: Time) {
-        if self.params().rho == Duration::ZERO && !self.sender.is_empty() {
-            self.ticks.at_once(now);
-            self.asleep_until = None;
+        if self.params().rho == Duration::ZERO && !self.plane.sender.is_empty() {
+            self.plane.ticks.at_once(now);
+            self.plane.asleep_until = None;
         }
     }
 
@@ -187,8 +156,8 @@ impl R2c2Node {
         let event = match &packet.header {
             Header::R2c2Event(event) => event,
             Header::R2c2Data(data) => {
-                if NodeId(data.src.into()) == self.id && reason == DropReason::QueueFull {
-                    self.sender.refused(now, port);
+                if NodeId(data.src.into()) == self.plane.id && reason == DropReason::QueueFull {
+                    self.plane.sender.refused(now, port);
                 }
                 return;
             }
@@ -199,26 +168,24 @@ impl R2c2Node {
             }
             _ => return,
         };
-        let (node, port) = (self.id.0 as u16, port.0 as u8);
-        if NodeId(event.src.into()) == self.id {
-            self.retries.dropped(now, event, (node, port), self.view.trees.count());
+        let (node, port) = (self.plane.id.0 as u16, port.0 as u8);
+        if NodeId(event.src.into()) == self.plane.id {
+            self.retries.dropped(now, event, (node, port), self.plane.view.trees.count());
             self.anti_entropy.own_dropped(now);
             return;
         }
         let payload = DropNotice::PAYLOAD_LEN;
-        let (view, params) = (&self.view, &self.fabric.params);
-        let (protocol, src) = (params.protocol, event.src);
-        let data = self.sender.control(view, params, protocol, src, handle(event), payload);
-        let Some(data) = data else { return };
+        let protocol = self.params().protocol;
+        let Some(data) = self.plane.control(protocol, event.src, handle(event), payload) else { return };
         let reason =
             if reason == DropReason::LinkDown { NoticeReason::LinkDown } else { NoticeReason::QueueFull };
         let notice = DropNotice { data, dropped: *event, node, port, reason };
-        self.outbox.control(Header::R2c2DropNotice(notice));
+        self.plane.outbox.control(Header::R2c2DropNotice(notice));
     }
 
     /// Sends again what is due. The START of a finished flow is not: it would come after its FINISH.
     fn retry_due(&mut self, now: Time) {
-        let Self { retries, sender, table, view, outbox, id, told_again, .. } = self;
+        let Self { plane: DataPlane { id, view, sender, outbox, .. }, retries, table, told_again, .. } = self;
         for event in retries.due(now) {
             let live = sender.flows().iter().any(|flow| flow.lid == event.lid);
             let event = match table.get(event.flow()) {
@@ -240,7 +207,7 @@ impl R2c2Node {
 
     /// Broadcasts what holds of own flows that have a way, of those whose handle is wanted.
     fn say_again(&mut self, now: Time, kind: EventKind, wanted: impl Fn(u32) -> bool) {
-        let live = self.sender.flows().iter().filter(|flow| !flow.cut_off).map(|flow| flow.event(kind));
+        let live = self.plane.sender.flows().iter().filter(|flow| !flow.cut_off).map(|flow| flow.event(kind));
         for event in live.filter(|event| wanted(event.flow())).collect::<Vec<_>>() {
             self.broadcast(now, event);
         }
@@ -248,28 +215,23 @@ impl R2c2Node {
 
     /// The failure sequence (§3.2): new routes and trees, dead flows forgotten, live flows announced again.
     fn renew_view(&mut self, now: Time) {
-        self.outdated = false;
-        self.view = self.fabric.view(&self.down);
-        let (view, id) = (&self.view, self.id);
+        self.plane.renew_view(now);
+        let (view, id) = (&self.plane.view, self.plane.id);
         self.table.retain(now, |entry| view.concerns(id, entry.src(), NodeId(entry.dst.into())));
-        self.receiver.retain(|src| view.is_way(src, id));
-        for flow in self.sender.reroute(&self.view, &self.fabric.params) {
-            self.lids.give_back(now, flow.lid);
-        }
         self.keep_waiting(now);
-        if self.sender.is_empty() {
-            self.ticks.stop();
+        if self.plane.sender.is_empty() {
+            self.plane.ticks.stop();
         }
         self.say_again(now, EventKind::Refresh, |_| true);
         self.told_again = Some(now);
-        let number = self.id.0 as u16;
+        let number = self.plane.id.0 as u16;
         let others = self.table.sources().into_iter().filter(|&source| source != number);
         self.anti_entropy.fabric_changed(now, others);
         for flow in std::mem::take(&mut self.cut_off) {
             self.start(now, flow);
         }
         if let Some(selector) = &mut self.selector {
-            selector.renew(now, &self.fabric.params, &self.view);
+            selector.renew(now, self.plane.params(), &self.plane.view);
         }
         self.mind_selection(now);
         self.event_seen(now);
@@ -277,11 +239,9 @@ impl R2c2Node {
 
     fn finish(&mut self, now: Time, flow: &Outgoing) {
         self.broadcast(now, flow.event(EventKind::Finish));
-        self.lids.give_back(now, flow.lid);
-        let key = self.sender.handle(flow.lid).into();
-        self.outbox.report(Report::Closed { key, retransmissions: flow.repeats() });
-        if self.sender.is_empty() {
-            self.ticks.stop();
+        self.plane.close(now, flow);
+        if self.plane.sender.is_empty() {
+            self.plane.ticks.stop();
         } else {
             self.event_seen(now);
         }
@@ -291,7 +251,7 @@ impl R2c2Node {
     /// that a relay's short way stays short.
     #[inline(never)]
     fn work(&mut self, now: Time, ports: &Ports<'_>) -> Option<Output> {
-        if self.outdated {
+        if self.plane.outdated {
             self.renew_view(now);
             return None;
         }
@@ -309,22 +269,22 @@ impl R2c2Node {
             self.ask_neighbour(port);
             return None;
         }
-        if let Some(flow) = self.lids.due(now) {
+        if let Some(flow) = self.plane.lids.due(now) {
             self.start(now, flow);
             return None;
         }
-        if self.ticks.take(now) {
-            if self.sender.is_cut_off() {
-                self.ticks.stop();
+        if self.plane.ticks.take(now) {
+            if self.plane.sender.is_cut_off() {
+                self.plane.ticks.stop();
             }
             self.tick(now);
             return None;
         }
         self.retry_due(now);
-        if !self.outbox.is_empty() {
+        if !self.plane.outbox.is_empty() {
             return None;
         }
-        Some(match self.sender.next(now, ports, &self.view, &self.fabric.params) {
+        Some(match self.plane.next(now, ports) {
             Ok(Departure { packet, finished }) => {
                 if let Some(flow) = finished {
                     self.finish(now, &flow);
@@ -332,10 +292,15 @@ impl R2c2Node {
                 Output::Send { packet, port: None }
             }
             Err(wake) => {
-                let timers =
-                    [self.retries.next_due(), self.lids.next_due(), self.ticks.next(), selection, recovery];
+                let timers = [
+                    self.retries.next_due(),
+                    self.plane.lids.next_due(),
+                    self.plane.ticks.next(),
+                    selection,
+                    recovery,
+                ];
                 let wake = timers.into_iter().fold(wake, Time::min);
-                self.asleep_until = Some(wake);
+                self.plane.asleep_until = Some(wake);
                 Output::WakeAt(wake.min(self.next_acknowledgement()))
             }
         })
@@ -350,7 +315,7 @@ impl Host for R2c2Node {
             Input::Packet { packet: Packet { header: Header::R2c2Data(_) | Header::R2c2Event(_), .. }, .. }
         );
         if !others {
-            self.asleep_until = None;
+            self.plane.asleep_until = None;
         }
         match input {
             Input::Flow(flow) => {
@@ -359,16 +324,14 @@ impl Host for R2c2Node {
             }
             Input::Append { flow, bytes } => self.change_stream(flow, bytes, false),
             Input::Close { flow } => self.change_stream(flow, Bytes(0), true),
-            // A damaged hop counter has led it astray.
-            Input::Packet { packet, .. }
-                if packet.header.routed().is_some_and(|data| NodeId(data.dst.into()) != self.id) => {}
+            Input::Packet { packet, .. } if self.plane.is_astray(packet) => {}
             Input::Packet { packet, port } => match &packet.header {
                 Header::R2c2Data(data) => self.take_data(now, data),
                 Header::R2c2Acknowledgement(ack) => self.take_acknowledgement(now, ack),
                 Header::R2c2Event(event) => self.take_event(now, event),
-                Header::R2c2DropNotice(notice) if NodeId(notice.dropped.src.into()) == self.id => {
+                Header::R2c2DropNotice(notice) if NodeId(notice.dropped.src.into()) == self.plane.id => {
                     let at = (notice.node, notice.port);
-                    self.retries.dropped(now, &notice.dropped, at, self.view.trees.count());
+                    self.retries.dropped(now, &notice.dropped, at, self.plane.view.trees.count());
                     self.anti_entropy.own_dropped(now);
                 }
                 Header::R2c2Announcement(announcement) => self.take_announcement(now, announcement),
@@ -381,9 +344,7 @@ impl Host for R2c2Node {
             Input::Sent(_) => {}
             Input::Corrupted { port } => self.resends.damaged(now, port),
             Input::Dropped { packet, port, reason } => self.take_drop(now, packet, port, reason),
-            Input::Link { link, up } => {
-                self.outdated |= if up { self.down.remove(&link) } else { self.down.insert(link) };
-            }
+            Input::Link { link, up } => self.plane.discover(link, up),
         }
     }
 
@@ -399,10 +360,10 @@ impl Host for R2c2Node {
             if self.arrivals.is_some() {
                 self.acknowledge_due(now);
             }
-            if let Some(output) = self.outbox.next() {
+            if let Some(output) = self.plane.outbox.next() {
                 return output;
             }
-            if let Some(until) = self.asleep_until
+            if let Some(until) = self.plane.asleep_until
                 && now < until
             {
                 return Output::WakeAt(until.min(self.next_acknowledgement()));
@@ -418,9 +379,9 @@ impl Host for R2c2Node {
     }
 
     fn retransmissions(&self) -> Vec<(FlowKey, u32)> {
-        let flows = self.sender.flows().iter();
+        let flows = self.plane.sender.flows().iter();
         let mut counts: Vec<_> =
-            flows.map(|flow| (self.sender.handle(flow.lid).into(), flow.repeats())).collect();
+            flows.map(|flow| (self.plane.sender.handle(flow.lid).into(), flow.repeats())).collect();
         counts.sort_by_key(|&(key, _)| key);
         counts
     }

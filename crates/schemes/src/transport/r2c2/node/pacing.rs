@@ -11,7 +11,7 @@ use raddle_wire::r2c2::{EventKind, flow_handle};
 impl R2c2Node {
     /// Applies the start policy to a flow that this node has just announced.
     pub(super) fn limit_at_start(&mut self, now: Time, outgoing: &mut Outgoing) {
-        let key = self.sender.handle(outgoing.lid);
+        let key = self.plane.sender.handle(outgoing.lid);
         let mtu = self.params().mtu;
         let rate = match self.params().start {
             StartPolicy::Line => return,
@@ -20,20 +20,20 @@ impl R2c2Node {
                 let mut others = self.table.all();
                 others.retain(|other| other.key() != key);
                 self.table.get(key).map(|newcomer| {
-                    (key, rates::residual(&self.fabric.params, &self.view, &others, newcomer))
+                    (key, rates::residual(self.plane.params(), &self.plane.view, &others, newcomer))
                 })
             }
         };
         if let Some((_, rate)) = rate {
             outgoing.limit(now, rate, mtu);
-            self.outbox.paced(key, rate);
+            self.plane.outbox.paced(key, rate);
         }
     }
 
     /// Computes rates from the flows that count, and installs the rates of the flows that this node sends (§3.3.1).
     pub(super) fn tick(&mut self, now: Time) {
         let rho = self.params().rho;
-        for event in self.sender.end_demand_period(now, &self.fabric.params) {
+        for event in self.plane.end_demand_period(now) {
             self.broadcast(now, event);
         }
         self.follow_deadlines(now);
@@ -42,19 +42,20 @@ impl R2c2Node {
         if self.params().only_lasting && rho > Duration::ZERO && self.table.changed() + rho <= before {
             return; // the last computation counted just the same flows
         }
-        if !self.sender.flows().iter().any(|flow| self.table.counts(self.sender.handle(flow.lid))) {
+        if !self.plane.sender.flows().iter().any(|flow| self.table.counts(self.plane.sender.handle(flow.lid)))
+        {
             return;
         }
         let eligible = self.table.counted();
-        let rates = rates::rates(&self.fabric.params, &self.view, &eligible);
+        let rates = rates::rates(self.plane.params(), &self.plane.view, &eligible);
         let mtu = self.params().mtu;
-        for flow in self.sender.flows_mut() {
-            let key = flow_handle(self.id.0 as u16, flow.lid);
+        for flow in self.plane.sender.flows_mut() {
+            let key = flow_handle(self.plane.id.0 as u16, flow.lid);
             let Ok(place) = eligible.binary_search_by_key(&key, Entry::key) else { continue };
             let rate = rates[place];
             if flow.rate().is_none_or(|old| old.to_bits() != rate.to_bits()) {
                 flow.limit(now, rate, mtu);
-                self.outbox.paced(key, rate);
+                self.plane.outbox.paced(key, rate);
             }
         }
     }
@@ -64,9 +65,9 @@ impl R2c2Node {
         if self.params().policy != Policy::Deadline {
             return;
         }
-        let (mtu, link) = (self.params().mtu, self.view.fastest_link(self.id));
+        let (mtu, link) = (self.params().mtu, self.plane.view.fastest_link(self.plane.id));
         let mut announce = Vec::new();
-        for flow in self.sender.flows_mut().iter_mut().filter(|flow| !flow.cut_off) {
+        for flow in self.plane.sender.flows_mut().iter_mut().filter(|flow| !flow.cut_off) {
             let weight = flow.urgency(now, mtu, link);
             if is_news(weight, flow.weight) {
                 flow.weight = weight;

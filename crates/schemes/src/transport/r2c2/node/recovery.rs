@@ -10,12 +10,7 @@ use raddle_wire::r2c2::{Digest, FlowState, Request, Snapshot, SnapshotBody, Want
 
 impl R2c2Node {
     fn number(&self) -> u16 {
-        u16::try_from(self.id.0).expect("R2C2 addresses 65,536 nodes")
-    }
-
-    #[inline]
-    fn is_node(&self, number: u16) -> bool {
-        usize::from(number) < self.view.routing.topology().node_count()
+        u16::try_from(self.plane.id.0).expect("R2C2 addresses 65,536 nodes")
     }
 
     /// Whether another node can have a flow from `src` to `dst`. What was on its way when the fabric changed may speak of
@@ -23,17 +18,17 @@ impl R2c2Node {
     #[inline]
     pub(super) fn is_credible(&self, src: u16, dst: u16, protocol: u8) -> bool {
         let (from, to) = (NodeId(src.into()), NodeId(dst.into()));
-        self.is_node(src)
-            && self.is_node(dst)
-            && from != self.id
+        self.plane.view.is_node(src)
+            && self.plane.view.is_node(dst)
+            && from != self.plane.id
             && rates::protocol(self.params(), protocol).is_some()
-            && (self.down.is_empty() || self.view.concerns(self.id, from, to))
+            && (!self.plane.is_damaged() || self.plane.view.concerns(self.plane.id, from, to))
     }
 
     /// There are flows, of whomever.
     pub(super) fn mind_doubt(&mut self, now: Time) {
         if self.anti_entropy.flows_known(now) {
-            self.asleep_until = None;
+            self.plane.asleep_until = None;
         }
     }
 
@@ -44,9 +39,9 @@ impl R2c2Node {
         let has_flows = sources.remove(&number);
         let round = self.anti_entropy.round(now, has_flows, &sources);
         if round.speak {
-            let tree = (self.digests % u32::from(self.view.trees.count())) as u8;
+            let tree = (self.digests % u32::from(self.plane.view.trees.count())) as u8;
             self.digests = self.digests.wrapping_add(1);
-            self.pass_digest_on(Digest { tree, src: number, hash: self.table.digest_of(self.id) });
+            self.pass_digest_on(Digest { tree, src: number, hash: self.table.digest_of(self.plane.id) });
         }
         for source in round.ask {
             self.ask(source);
@@ -54,15 +49,18 @@ impl R2c2Node {
     }
 
     fn pass_digest_on(&mut self, digest: Digest) {
-        let ports = self.view.trees.children(NodeId(digest.src.into()), digest.tree, self.id);
+        let ports = self.plane.view.trees.children(NodeId(digest.src.into()), digest.tree, self.plane.id);
         let header = Header::R2c2Digest(digest);
-        self.outbox.packet(Packet::new(header.wire_len() as u32, header), ports);
+        self.plane.outbox.packet(Packet::new(header.wire_len() as u32, header), ports);
     }
 
     /// Compares what another node says of its flows with what is known of them.
     pub(super) fn take_digest(&mut self, now: Time, digest: Digest) {
         let source = NodeId(digest.src.into());
-        if !self.is_node(digest.src) || source == self.id || !self.view.concerns(self.id, source, source) {
+        if !self.plane.view.is_node(digest.src)
+            || source == self.plane.id
+            || !self.plane.view.concerns(self.plane.id, source, source)
+        {
             return; // no node that can be reached said that
         }
         self.pass_digest_on(digest);
@@ -76,20 +74,20 @@ impl R2c2Node {
 
     /// Asks a node for its flows.
     fn ask(&mut self, source: u16) {
-        let (view, params) = (&self.view, &self.fabric.params);
-        if let Some(mut data) = self.sender.control(view, params, params.protocol, source, 0, 0) {
+        let protocol = self.params().protocol;
+        if let Some(mut data) = self.plane.control(protocol, source, 0, 0) {
             data.seq = self.anti_entropy.ask(source);
-            self.outbox.control(Header::R2c2Request(Request { data, wanted: Wanted::Snapshot }));
+            self.plane.outbox.control(Header::R2c2Request(Request { data, wanted: Wanted::Snapshot }));
         }
     }
 
     /// Asks the neighbour at a port, by which something damaged has come, to say its last broadcasts again.
     pub(super) fn ask_neighbour(&mut self, port: PortId) {
-        let topology = self.view.routing.topology();
-        let Some(link) = topology.link(topology.link_id(self.id, port)) else { return };
+        let topology = self.plane.view.routing.topology();
+        let Some(link) = topology.link(topology.link_id(self.plane.id, port)) else { return };
         let neighbour = u16::try_from(link.to.0).expect("R2C2 addresses 65,536 nodes");
-        if let Some(data) = self.sender.one_hop(&self.fabric.params, port, neighbour) {
-            self.outbox.control(Header::R2c2Request(Request { data, wanted: Wanted::Resend }));
+        if let Some(data) = self.plane.sender.one_hop(self.params(), port, neighbour) {
+            self.plane.outbox.control(Header::R2c2Request(Request { data, wanted: Wanted::Resend }));
         }
     }
 
@@ -102,12 +100,12 @@ impl R2c2Node {
             }
             Wanted::Resend => {
                 let most = usize::from(self.params().resends);
-                let (trees, id) = (&self.view.trees, self.id);
+                let (trees, id) = (&self.plane.view.trees, self.plane.id);
                 let answer = self.resends.answer(now, most, &self.table, |event| {
                     is_among(port, trees.children(NodeId(event.src.into()), event.tree, id))
                 });
                 for event in answer {
-                    self.outbox.copies(&event, PortSet::of(port));
+                    self.plane.outbox.copies(&event, PortSet::of(port));
                 }
             }
         }
@@ -115,8 +113,8 @@ impl R2c2Node {
 
     /// Tells a node all own flows, in answer to a request with this number.
     fn send_snapshot(&mut self, dst: u16, request: u32) {
-        let hash = self.table.digest_of(self.id);
-        let flows: Vec<FlowState> = self.table.of(self.id).iter().map(Entry::state).collect();
+        let hash = self.table.digest_of(self.plane.id);
+        let flows: Vec<FlowState> = self.table.of(self.plane.id).iter().map(Entry::state).collect();
         let parts = flows.chunks(Snapshot::MAX_FLOWS).map(<[_]>::to_vec);
         let mut parts: Vec<_> = parts.collect();
         parts.resize_with(parts.len().max(1), Vec::new);
@@ -127,12 +125,11 @@ impl R2c2Node {
             let last =
                 if place + 1 == count { u16::MAX } else { flows.last().map_or(u16::MAX, |flow| flow.lid) };
             let plen = Snapshot::plen(flows.len());
-            let (view, params) = (&self.view, &self.fabric.params);
-            let data = self.sender.control(view, params, params.protocol, dst, 0, plen);
-            let Some(mut data) = data else { return };
+            let protocol = self.params().protocol;
+            let Some(mut data) = self.plane.control(protocol, dst, 0, plen) else { return };
             data.seq = request;
             let body = SnapshotBody { hash, first, last, flows };
-            self.outbox.control(Header::R2c2Snapshot(Snapshot { data, body: body.into() }));
+            self.plane.outbox.control(Header::R2c2Snapshot(Snapshot { data, body: body.into() }));
             first = last.wrapping_add(1);
         }
     }

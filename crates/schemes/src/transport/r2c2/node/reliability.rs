@@ -1,5 +1,6 @@
 //! What a node does for reliable flows.
 
+use super::super::Params;
 use super::super::arrivals::{Answer, Arrivals, Taken};
 use super::super::sender::Acknowledged;
 use super::R2c2Node;
@@ -8,20 +9,16 @@ use raddle_wire::r2c2::{Acknowledgement, Data, Event};
 
 impl R2c2Node {
     pub(super) fn take_data(&mut self, now: Time, data: &Data) {
-        let nodes = self.view.routing.topology().node_count();
         let Some(arrivals) = &mut self.arrivals else {
-            if let Some(delivered) = self.receiver.take(data) {
-                self.outbox.report(delivered);
-            }
-            return;
+            return self.plane.take_data(data);
         };
-        let is_whole = usize::from(data.src) < nodes && u32::from(data.src) == data.flow >> 16;
-        if !is_whole || NodeId(data.dst.into()) != self.id {
+        let is_whole = self.plane.view.is_node(data.src) && u32::from(data.src) == data.flow >> 16;
+        if !is_whole || NodeId(data.dst.into()) != self.plane.id {
             return; // no checksum covers the hop index: it took a wrong turn, or nobody could be answered
         }
         let Taken { in_order, delivered, answer } = arrivals.take(now, data);
         for report in in_order.into_iter().chain(delivered) {
-            self.outbox.report(report);
+            self.plane.outbox.report(report);
         }
         if let Some(answer) = answer {
             self.send_answer(&answer);
@@ -32,11 +29,11 @@ impl R2c2Node {
     fn send_answer(&mut self, answer: &Answer) {
         let &Answer { key, seq, next, from, arrived } = answer;
         let (src, plen) = ((key >> 16) as u16, Acknowledgement::PAYLOAD_LEN);
-        let params = &self.fabric.params;
-        if let Some(data) = self.sender.control(&self.view, params, params.protocol, src, key, plen) {
-            let (data, window) = (Data { seq, ..data }, params.window);
+        let Params { protocol, window, .. } = *self.params();
+        if let Some(data) = self.plane.control(protocol, src, key, plen) {
+            let data = Data { seq, ..data };
             let ack = Acknowledgement { data, next, window, from, arrived };
-            self.outbox.control(Header::R2c2Acknowledgement(ack));
+            self.plane.outbox.control(Header::R2c2Acknowledgement(ack));
         }
     }
 
@@ -53,10 +50,10 @@ impl R2c2Node {
     }
 
     pub(super) fn take_acknowledgement(&mut self, now: Time, ack: &Acknowledgement) {
-        let Acknowledged { advanced_to, finished } =
-            self.sender.acknowledge(now, ack, self.fabric.params.mtu);
-        if let Some(to) = advanced_to.filter(|_| self.fabric.params.streams) {
-            self.outbox.report(Report::Acked { key: ack.data.flow.into(), to });
+        let Params { mtu, streams, .. } = *self.params();
+        let Acknowledged { advanced_to, finished } = self.plane.sender.acknowledge(now, ack, mtu);
+        if let Some(to) = advanced_to.filter(|_| streams) {
+            self.plane.outbox.report(Report::Acked { key: ack.data.flow.into(), to });
         }
         if let Some(flow) = finished {
             self.finish(now, &flow);
@@ -65,10 +62,11 @@ impl R2c2Node {
 
     /// The application appends bytes to a stream, or closes it.
     pub(super) fn change_stream(&mut self, id: FlowId, bytes: Bytes, closes: bool) {
-        if self.sender.change(id, bytes, closes, self.fabric.params.mtu) {
+        let mtu = self.params().mtu;
+        if self.plane.sender.change(id, bytes, closes, mtu) {
             return;
         }
-        let waiting = self.cut_off.iter_mut().chain(self.lids.waiting());
+        let waiting = self.cut_off.iter_mut().chain(self.plane.lids.waiting());
         if let Some(flow) = waiting.into_iter().find(|flow| flow.is_stream && flow.id == id) {
             flow.size.0 += bytes.0;
             flow.is_stream = !closes;
@@ -78,7 +76,7 @@ impl R2c2Node {
     /// A broadcast may be about a flow that this node receives.
     pub(super) fn note_announcement(&mut self, now: Time, event: &Event) {
         if let Some(arrivals) = &mut self.arrivals
-            && NodeId(event.dst.into()) == self.id
+            && NodeId(event.dst.into()) == self.plane.id
         {
             arrivals.announced(now, event);
         }
@@ -86,14 +84,14 @@ impl R2c2Node {
 
     /// After a change of the fabric: flows that are cut off wait, at both ends, and others go on.
     pub(super) fn keep_waiting(&mut self, now: Time) {
-        let (routing, table, at) = (&self.view.routing, &self.table, self.id);
+        let (routing, table, at) = (&self.plane.view.routing, &self.table, self.plane.id);
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.fabric_changed(now, |key| {
                 table.get(key).is_some() || routing.distance(NodeId(key >> 16), at).is_none()
             });
         }
-        if !self.sender.is_empty() && !self.sender.is_cut_off() {
-            self.ticks.start(now);
+        if !self.plane.sender.is_empty() && !self.plane.sender.is_cut_off() {
+            self.plane.ticks.start(now);
         }
     }
 }

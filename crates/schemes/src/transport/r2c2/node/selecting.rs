@@ -13,8 +13,8 @@ impl R2c2Node {
         if let Some(selector) = &mut self.selector {
             if self.table.is_empty() {
                 selector.end();
-            } else if selector.begin(now, &self.fabric.params, &self.view) {
-                self.asleep_until = None;
+            } else if selector.begin(now, self.plane.params(), &self.plane.view) {
+                self.plane.asleep_until = None;
             }
         }
     }
@@ -23,16 +23,17 @@ impl R2c2Node {
     pub(super) fn select(&mut self, now: Time) {
         self.mind_selection(now);
         let Some(selector) = &mut self.selector else { return };
-        let Some((epoch, changes)) = selector.due(now, &self.table, &self.fabric.params, &self.view) else {
+        let Some((epoch, changes)) = selector.due(now, &self.table, self.plane.params(), &self.plane.view)
+        else {
             return;
         };
         // An empty announcement hands on the token.
         let parts = changes.chunks(Announcement::MAX_ASSIGNMENTS);
         let parts: Vec<Arc<[Assignment]>> =
             if changes.is_empty() { vec![Arc::default()] } else { parts.map(Arc::from).collect() };
-        let src = self.id.0 as u16;
+        let src = self.plane.id.0 as u16;
         for assignments in parts {
-            let tree = (epoch % u16::from(self.view.trees.count())) as u8;
+            let tree = (epoch % u16::from(self.plane.view.trees.count())) as u8;
             self.take_announcement(now, &Announcement { tree, src, epoch, assignments });
         }
     }
@@ -41,30 +42,30 @@ impl R2c2Node {
     pub(super) fn take_announcement(&mut self, now: Time, announcement: &Announcement) {
         let &Announcement { tree, src, epoch, ref assignments } = announcement;
         let source = NodeId(src.into());
-        if source.index() >= self.view.routing.topology().node_count() {
+        if !self.plane.view.is_node(src) {
             return; // no node of this fabric said that
         }
         let header = Header::R2c2Announcement(announcement.clone());
         let packet = Packet::new(header.wire_len() as u32, header);
-        self.outbox.packet(packet, self.view.trees.children(source, tree, self.id));
+        self.plane.outbox.packet(packet, self.plane.view.trees.children(source, tree, self.plane.id));
         let mut own = Vec::new();
         for &Assignment { flow, protocol: number } in &**assignments {
-            let among = self.fabric.params.selection.map_or(&[][..], |selection| selection.among);
-            let protocol = rates::protocol(&self.fabric.params, number);
+            let among = self.params().selection.map_or(&[][..], |selection| selection.among);
+            let protocol = rates::protocol(self.plane.params(), number);
             // Of others nobody has checked that their routes fit the header.
             let Some(protocol) = protocol.filter(|protocol| among.contains(protocol)) else { continue };
             if self.selector.as_mut().is_some_and(|selector| selector.counts(epoch, src, flow)) {
                 self.table.reroute(now, flow, number);
-                if self.sender.set_protocol(flow, protocol) {
+                if self.plane.sender.set_protocol(flow, protocol) {
                     own.push(flow);
                 }
             }
         }
         if let Some(selector) = &mut self.selector {
-            selector.hear(now, epoch, src, &self.fabric.params, &self.view);
+            selector.hear(now, epoch, src, self.plane.params(), &self.plane.view);
             selector.tidy(&self.table);
         }
-        self.asleep_until = None;
+        self.plane.asleep_until = None;
         self.event_seen(now);
         if self.told_again.is_some_and(|told| now < told + TOMBSTONE) {
             // What was said then may come after the announcement somewhere.

@@ -9,7 +9,7 @@ use crate::transport::tcp::scheme;
 use raddle_core::Time;
 
 /// TCP CUBIC.
-pub const TRANSPORT: Transport = Transport {
+pub(crate) const TRANSPORT: Transport = Transport {
     info: Info {
         name: "tcp-cubic",
         summary: "TCP CUBIC with selective acknowledgements",
@@ -40,7 +40,7 @@ const MOST_GROWTH: f64 = 1.5;
 
 /// What CUBIC remembers. Windows are in segments.
 #[derive(Debug, Default)]
-pub struct Cubic {
+pub(crate) struct Cubic {
     /// The window before the last reduction, or less if capacity is to be given up (`W_max`); 0 is unknown.
     w_max: f64,
     /// The window before the last reduction (`cwnd_prior`).

@@ -6,7 +6,7 @@ use crate::transport::tcp::scheme;
 use raddle_wire::Ecn;
 
 /// DCTCP.
-pub const TRANSPORT: Transport = Transport {
+pub(crate) const TRANSPORT: Transport = Transport {
     info: Info {
         name: "dctcp",
         summary: "DCTCP with selective acknowledgements; queues have to mark",
@@ -31,7 +31,7 @@ const GAIN: f64 = 1.0 / 16.0;
 
 /// What DCTCP remembers.
 #[derive(Debug)]
-pub struct Dctcp {
+pub(crate) struct Dctcp {
     /// Estimate of the share of bytes that are marked (`DCTCP.Alpha`).
     alpha: f64,
     /// One past the last number sent in this window of observation (`DCTCP.WindowEnd`).

@@ -1,15 +1,10 @@
 //! Congestion control: what acknowledgements, marks and losses make of a flow's window. An algorithm is a file here,
 //! with its entry, and a line in the registry.
 
-mod cubic;
-mod dctcp;
-mod newreno;
-mod reno;
-
-pub use cubic::{Cubic, TRANSPORT as CUBIC};
-pub use dctcp::{Dctcp, TRANSPORT as DCTCP};
-pub use newreno::{NewReno, TRANSPORT as NEWRENO};
-pub use reno::{Reno, TRANSPORT as RENO};
+pub(crate) mod cubic;
+pub(crate) mod dctcp;
+pub(crate) mod newreno;
+pub(crate) mod reno;
 
 use super::Params;
 use raddle_core::{Duration, Time};
@@ -17,7 +12,7 @@ use raddle_wire::Ecn;
 
 /// An algorithm, and what it remembers of a flow beside the window. Loss recovery, which is the same for all, asks it
 /// what becomes of the window.
-pub trait CongestionControl: std::fmt::Debug + Default + Send + 'static {
+pub(crate) trait CongestionControl: std::fmt::Debug + Default + Send + 'static {
     /// What its packets, but for pure acknowledgements, say to queues. Of those that may be marked, receivers echo every
     /// mark (RFC 8257 §3.2).
     const ECN: Ecn = Ecn::NotEct;
@@ -41,7 +36,7 @@ pub trait CongestionControl: std::fmt::Debug + Default + Send + 'static {
 
 /// An acknowledgement of new data.
 #[derive(Debug, Clone, Copy)]
-pub struct Acknowledged {
+pub(crate) struct Acknowledged {
     /// When it came.
     pub now: Time,
     /// How much it acknowledges that was not before.
@@ -65,7 +60,7 @@ pub struct Acknowledged {
 
 /// How a loss was noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LossSign {
+pub(crate) enum LossSign {
     /// By what was acknowledged after it.
     Duplicates,
     /// By the retransmission timer.
@@ -76,7 +71,7 @@ pub enum LossSign {
 ///
 /// 32 bits each: the receiver offers less than 64 MiB, and only a window in use grows.
 #[derive(Debug, Clone, Copy)]
-pub struct Window {
+pub(crate) struct Window {
     cwnd: u32,
     ssthresh: u32,
 }
@@ -91,35 +86,35 @@ impl Window {
 
     /// The congestion window.
     #[must_use]
-    pub fn cwnd(&self) -> u64 {
+    pub(crate) fn cwnd(&self) -> u64 {
         self.cwnd.into()
     }
 
     /// The slow-start threshold.
     #[must_use]
-    pub fn ssthresh(&self) -> u64 {
+    pub(crate) fn ssthresh(&self) -> u64 {
         self.ssthresh.into()
     }
 
     /// The congestion window becomes `bytes`.
-    pub fn set_cwnd(&mut self, bytes: u64) {
+    pub(crate) fn set_cwnd(&mut self, bytes: u64) {
         self.cwnd = narrow(bytes);
     }
 
     /// The slow-start threshold becomes `bytes`, or two segments if that is more (RFC 5681 §3.1, eq. 4).
-    pub fn set_ssthresh(&mut self, bytes: u64, mss: u16) {
+    pub(crate) fn set_ssthresh(&mut self, bytes: u64, mss: u16) {
         self.ssthresh = narrow(bytes.max(2 * u64::from(mss)));
     }
 
     /// Whether the window is below the threshold.
     #[must_use]
-    pub fn is_in_slow_start(&self) -> bool {
+    pub(crate) fn is_in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
 
     /// The window grows as Reno's: in slow start by what is acknowledged, at most a segment, and beyond by about a segment
     /// a round trip (RFC 5681 §3.1, eqs. 2 and 3).
-    pub fn grow(&mut self, bytes: u64, mss: u16) {
+    pub(crate) fn grow(&mut self, bytes: u64, mss: u16) {
         let mss = u32::from(mss);
         let more =
             if self.is_in_slow_start() { narrow(bytes).min(mss) } else { (mss * mss / self.cwnd).max(1) };

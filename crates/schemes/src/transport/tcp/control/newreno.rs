@@ -5,7 +5,7 @@ use crate::scheme::{Info, Make, Streams, Transport};
 use crate::transport::tcp::scheme;
 
 /// TCP NewReno.
-pub const TRANSPORT: Transport = Transport {
+pub(crate) const TRANSPORT: Transport = Transport {
     info: Info {
         name: "tcp-newreno",
         summary: "TCP NewReno with selective acknowledgements",
@@ -20,7 +20,7 @@ pub const TRANSPORT: Transport = Transport {
 
 /// Slow start, a segment a round trip beyond, half of it after a loss.
 #[derive(Debug, Default)]
-pub struct NewReno;
+pub(crate) struct NewReno;
 
 impl CongestionControl for NewReno {
     #[inline]

@@ -1,13 +1,14 @@
 //! Reno: NewReno's window, with an earlier end of fast recovery (RFC 5681 §3.2).
 
-use super::{Acknowledged, CongestionControl, LossSign, NewReno, Window};
+use super::newreno::NewReno;
+use super::{Acknowledged, CongestionControl, LossSign, Window};
 use crate::parameter::{Value, with_defaults};
 use crate::scheme::{Info, Make, Streams, Transport};
 use crate::transport::tcp::scheme::{self, Parameters};
 use raddle_core::Duration;
 
 /// TCP Reno, as PDQ was compared with.
-pub const TRANSPORT: Transport = Transport {
+pub(crate) const TRANSPORT: Transport = Transport {
     info: Info {
         name: "tcp-reno",
         summary: "TCP Reno with a small retransmission timeout against incast, the baseline of PDQ",
@@ -39,7 +40,7 @@ pub const TRANSPORT: Transport = Transport {
 /// The window of [`NewReno`], whose fast recovery repairs one loss: of several in a window, each is a reason to halve it
 /// again, or to wait for the timeout.
 #[derive(Debug, Default)]
-pub struct Reno(NewReno);
+pub(crate) struct Reno(NewReno);
 
 impl CongestionControl for Reno {
     const ENDS_RECOVERY_EARLY: bool = true;

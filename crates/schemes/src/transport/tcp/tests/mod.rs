@@ -9,4 +9,5 @@ mod recovery;
 mod streams;
 mod window;
 
+use super::control::{dctcp::Dctcp, newreno::NewReno, reno::Reno};
 use super::*;

@@ -1,0 +1,506 @@
+//! Directories of results: nothing is lost, nothing is mixed, and only whole results of the same inputs count as finished.
+
+#![expect(clippy::disallowed_methods, reason = "processes are killed at instants of a real clock")]
+#![expect(clippy::print_stderr, reason = "a test says why it did nothing")]
+
+use crate::shell::{SWEEP, command_of, names};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const SMALL: &str = r#"[topology]
+kind = "torus"
+dims = [3, 3]
+link_rate = "10 Gbps"
+link_delay = "100 ns"
+
+[workload]
+arrivals = { kind = "poisson", mean_gap = "2 us" }
+sizes = { kind = "cdf", file = "sizes.txt" }
+pairs = "uniform"
+flows = 30
+
+[scheme]
+transport = "r2c2"
+"#;
+
+/// Wide enough for any message on a line.
+const COLUMNS: &str = "400";
+
+/// A folder with `small.toml` in it, a sweep of it, and the sizes that both name.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("small.toml"), SMALL).unwrap();
+    fs::write(folder.path().join("swept.toml"), format!("{SMALL}{SWEEP}")).unwrap();
+    write_sizes(folder.path(), 2_000);
+    folder
+}
+
+fn write_sizes(folder: &Path, largest: u32) {
+    fs::write(folder.join("sizes.txt"), format!("1000 0\n{largest} 100\n")).unwrap();
+}
+
+fn command(folder: &Path, arguments: &str) -> Command {
+    command_of(env!("CARGO_BIN_EXE_raddle"), folder, arguments, COLUMNS)
+}
+
+fn raddle(folder: &Path, arguments: &str) -> Output {
+    command(folder, arguments).output().unwrap()
+}
+
+/// A command that must succeed.
+fn done(folder: &Path, arguments: &str) -> String {
+    let output = raddle(folder, arguments);
+    assert!(output.status.success(), "{arguments}: {}", told(&output));
+    told(&output)
+}
+
+/// A command that must be refused: its words.
+fn refused(folder: &Path, arguments: &str) -> String {
+    let output = raddle(folder, arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments}: {}", told(&output));
+    told(&output)
+}
+
+/// The words on stderr, on one line.
+fn told(output: &Output) -> String {
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    words.split_whitespace().filter(|word| !matches!(*word, "│" | "×")).collect::<Vec<_>>().join(" ")
+}
+
+fn json(file: &Path) -> Value {
+    serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
+}
+
+/// The seed of the whole run in that directory.
+fn seed_of_whole(directory: &Path) -> u64 {
+    let manifest = json(&directory.join("manifest.json"));
+    let files = manifest["files"].as_object().unwrap();
+    for (name, digest) in files {
+        let found = Sha256::digest(fs::read(directory.join(name)).unwrap());
+        let found: String = found.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(digest, &found, "{name}");
+    }
+    assert!(files.contains_key("flows.parquet") && files.contains_key("log.txt"), "{files:?}");
+    json(&directory.join("summary.json"))["seed"].as_u64().unwrap()
+}
+
+/// When a directory's run was written.
+fn written(directory: &Path) -> std::time::SystemTime {
+    fs::metadata(directory.join("log.txt")).unwrap().modified().unwrap()
+}
+
+/// Waits until a run has begun to write: there is a neighbour of that beginning.
+fn begun(folder: &Path, prefix: &str) -> String {
+    let since = Instant::now();
+    loop {
+        if let Some(name) = names(folder).into_iter().find(|name| name.starts_with(prefix)) {
+            return name;
+        }
+        assert!(since.elapsed() < Duration::from_secs(60), "no {prefix} in {:?}", names(folder));
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A run that takes longer than any test, once it writes.
+fn long_run(folder: &Path, out: &str) -> Child {
+    let running = format!("run small.toml --set workload.flows=1_000_000 --out {out}");
+    let child = command(folder, &running).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    begun(folder, &format!(".{out}.part-"));
+    child
+}
+
+#[test]
+fn a_directory_may_be_named_with_a_slash_or_a_dot_at_its_end() {
+    let folder = folder();
+    for out in ["d", "d/", "d/.", "./d//", "d/../d/"] {
+        for command in ["run", "live"] {
+            done(folder.path(), &format!("{command} small.toml --force --out {out}"));
+            assert_eq!(seed_of_whole(&folder.path().join("d")), 1, "{command} --out {out}");
+            assert_eq!(
+                names(folder.path()),
+                ["d", "sizes.txt", "small.toml", "swept.toml"],
+                "{command} --out {out}"
+            );
+        }
+    }
+    done(folder.path(), "sweep swept.toml --out d2/");
+    assert_eq!(names(&folder.path().join("d2")), ["r2c2", "tcp"]);
+}
+
+#[test]
+fn a_directory_that_cannot_be_replaced_is_refused_before_anything_runs() {
+    let folder = folder();
+    let here = names(folder.path());
+    for out in [".", "..", "./", "../.", "/", "small.toml", "nowhere/.."] {
+        for command in ["run small.toml", "live small.toml", "run small.toml --force"] {
+            let told = refused(folder.path(), &format!("{command} --out {out}"));
+            assert!(told.contains("results cannot be kept in"), "{told}");
+        }
+        assert_eq!(names(folder.path()), here, "--out {out}");
+    }
+    // A sweep's runs are in the directory, which stays.
+    done(folder.path(), "sweep swept.toml --out .");
+    assert_eq!(names(folder.path()), ["r2c2", "sizes.txt", "small.toml", "swept.toml", "tcp"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_a_directory_stays_a_link() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("disk")).unwrap();
+    std::os::unix::fs::symlink("disk/runs", folder.path().join("link")).unwrap();
+    assert!(
+        refused(folder.path(), "run small.toml --out link").contains("a link to something that is not there")
+    );
+    fs::create_dir(folder.path().join("disk/runs")).unwrap();
+    done(folder.path(), "run small.toml --out link");
+    done(folder.path(), "run small.toml --out link/");
+    assert_eq!(seed_of_whole(&folder.path().join("disk/runs")), 1);
+    assert!(fs::symlink_metadata(folder.path().join("link")).unwrap().is_symlink());
+    assert_eq!(names(&folder.path().join("disk")), ["runs"]);
+}
+
+#[test]
+fn no_label_of_a_sweep_leaves_its_directory() {
+    let folder = folder();
+    fs::create_dir_all(folder.path().join("out/thesis")).unwrap();
+    fs::write(folder.path().join("out/thesis/thesis.tex"), "x").unwrap();
+    for label in ["..", ".", ".hidden", "../..", &"x".repeat(201)] {
+        let sweep = SWEEP.replace("\"TCP\"", &format!("\"{label}\""));
+        fs::write(folder.path().join("bad.toml"), format!("{SMALL}{sweep}")).unwrap();
+        for command in ["sweep bad.toml", "sweep bad.toml --force --out out"] {
+            let told = refused(folder.path(), command);
+            assert!(told.contains("makes no folder name for its run"), "{told}");
+            assert_eq!(names(&folder.path().join("out")), ["thesis"], "{label}");
+        }
+    }
+    assert_eq!(names(&folder.path().join("out/thesis")), ["thesis.tex"]);
+}
+
+#[test]
+fn only_the_same_experiment_is_replaced() {
+    let folder = folder();
+    let d = folder.path().join("d");
+    done(folder.path(), "run small.toml --out d");
+    done(folder.path(), "run small.toml --out d");
+    for other in ["--seed 2", "--set workload.flows=31", "--engine lockstep"] {
+        let told = refused(folder.path(), &format!("run small.toml --out d {other}"));
+        assert!(told.contains("d is there already and holds a run of another experiment"), "{told}");
+        assert!(told.contains("--force"), "{told}");
+    }
+    assert_eq!(seed_of_whole(&d), 1);
+    done(folder.path(), "run small.toml --out d --seed 2 --force");
+    assert_eq!(seed_of_whole(&d), 2);
+    assert_eq!(names(folder.path()), ["d", "sizes.txt", "small.toml", "swept.toml"]);
+    let manifest = fs::read_to_string(d.join("manifest.json")).unwrap();
+    let version = format!("\"version\": \"{}\"", env!("CARGO_PKG_VERSION"));
+    fs::write(d.join("manifest.json"), manifest.replace(&version, "\"version\": \"0.0.9\"")).unwrap();
+    let told = refused(folder.path(), "run small.toml --out d --seed 2");
+    assert!(told.contains("holds a run by Raddle 0.0.9"), "{told}");
+}
+
+#[test]
+fn files_that_raddle_did_not_write_are_never_deleted() {
+    let folder = folder();
+    let d = folder.path().join("d");
+    let kept = |name: &str, words: &str, command: &str| {
+        let told = refused(folder.path(), "run small.toml --out d");
+        assert!(told.contains(name), "{told}");
+        let told = done(folder.path(), command);
+        let old = names(folder.path()).into_iter().find(|name| name.starts_with("d.old-")).unwrap();
+        assert!(
+            told.contains(&format!("it is {old} now")) || told.contains(&format!("/{old} now")),
+            "{told}"
+        );
+        assert_eq!(fs::read_to_string(folder.path().join(&old).join(name)).unwrap(), words);
+        assert_eq!(seed_of_whole(&d), 1);
+        fs::remove_dir_all(folder.path().join(old)).unwrap();
+    };
+    // A directory that is no run, a file of the user's in a run, and a file that the user changed.
+    fs::create_dir(&d).unwrap();
+    fs::write(d.join("thesis.tex"), "x").unwrap();
+    let told = refused(folder.path(), "run small.toml --out d");
+    assert!(told.contains("Raddle did not make it"), "{told}");
+    done(folder.path(), "run small.toml --out d --force");
+    let old = names(folder.path()).into_iter().find(|name| name.starts_with("d.old-")).unwrap();
+    assert_eq!(names(&folder.path().join(&old)), ["thesis.tex"]);
+    fs::remove_dir_all(folder.path().join(old)).unwrap();
+    fs::write(d.join("notes.txt"), "mine").unwrap();
+    kept("notes.txt", "mine", "run small.toml --out d --force");
+    fs::write(d.join("experiment.toml"), "mine").unwrap();
+    kept("experiment.toml", "mine", "run small.toml --out d --force");
+    assert_eq!(names(folder.path()), ["d", "sizes.txt", "small.toml", "swept.toml"]);
+    // An empty folder is a user's too, and so is a link.
+    fs::create_dir(d.join("pictures")).unwrap();
+    assert!(refused(folder.path(), "run small.toml --out d").contains("pictures"));
+}
+
+#[test]
+fn a_sweep_runs_again_only_what_changed() {
+    let folder = folder();
+    let cells = ["r2c2", "tcp"].map(|cell| folder.path().join("out/swept").join(cell));
+    let when = || cells.clone().map(|cell| written(&cell));
+    done(folder.path(), "sweep swept.toml");
+    let first = when();
+    done(folder.path(), "sweep swept.toml");
+    assert_eq!(when(), first);
+    // Notes beside a finished run do not matter.
+    fs::write(cells[0].join("notes.txt"), "mine").unwrap();
+    done(folder.path(), "sweep swept.toml");
+    assert_eq!(when(), first);
+    fs::remove_file(cells[0].join("notes.txt")).unwrap();
+    // An input file changed.
+    write_sizes(folder.path(), 3_000);
+    done(folder.path(), "sweep swept.toml");
+    let second = when();
+    assert!(second[0] > first[0] && second[1] > first[1]);
+    assert_eq!(names(&folder.path().join("out/swept")), ["r2c2", "tcp"]);
+    // A table is missing, in one cell.
+    fs::remove_file(cells[1].join("links.parquet")).unwrap();
+    done(folder.path(), "sweep swept.toml");
+    let third = when();
+    assert!(third[0] == second[0] && third[1] > second[1]);
+    // A table is damaged: one bit, and half of it.
+    let flows = cells[0].join("flows.parquet");
+    let whole = fs::read(&flows).unwrap();
+    let mut bit = whole.clone();
+    bit[whole.len() / 2] ^= 1;
+    for damaged in [&bit[..], &whole[..whole.len() / 2]] {
+        fs::write(&flows, damaged).unwrap();
+        let told = done(folder.path(), "sweep swept.toml");
+        assert_eq!(fs::read(&flows).unwrap(), whole);
+        let all = names(&folder.path().join("out/swept"));
+        let old = all.iter().find(|name| name.starts_with("r2c2.old-")).unwrap();
+        assert!(told.contains(old.as_str()), "{told}");
+        fs::remove_dir_all(folder.path().join("out/swept").join(old)).unwrap();
+    }
+    let fourth = when();
+    assert!(fourth[0] > third[0] && fourth[1] == third[1]);
+    // Another experiment is refused, before any cell runs.
+    let told = refused(folder.path(), "sweep swept.toml --seed 7");
+    assert!(told.contains("another experiment"), "{told}");
+    assert_eq!(when(), fourth);
+}
+
+#[test]
+fn a_sweep_runs_again_when_the_program_changed() {
+    let folder = folder();
+    let cell = folder.path().join("out/swept/tcp");
+    done(folder.path(), "sweep swept.toml");
+    let first = written(&cell);
+    let other = folder.path().join("raddle");
+    let mut program = fs::read(env!("CARGO_BIN_EXE_raddle")).unwrap();
+    program.push(0);
+    fs::copy(env!("CARGO_BIN_EXE_raddle"), &other).unwrap();
+    fs::write(&other, program).unwrap();
+    let output = command_of(&other, folder.path(), "sweep swept.toml", COLUMNS).output().unwrap();
+    assert!(output.status.success(), "{}", told(&output));
+    assert!(written(&cell) > first);
+    let second = json(&cell.join("summary.json"))["inputs"].clone();
+    done(folder.path(), "sweep swept.toml");
+    assert_ne!(json(&cell.join("summary.json"))["inputs"], second);
+}
+
+#[test]
+fn a_finished_search_is_found_again_only_if_it_is_whole() {
+    let folder = folder();
+    let search = "\n[search]\nkey = \"workload.flows\"\nrange = [0, 4]\nof = \"met\"\nat_least = 0.5\n";
+    let deadlines = "flows = 30\ndeadlines = { kind = \"fixed\", deadline = \"1 ms\" }";
+    let text = SMALL.replace("flows = 30", deadlines) + search;
+    fs::write(folder.path().join("search.toml"), text).unwrap();
+    done(folder.path(), "run search.toml --out d");
+    let found = folder.path().join("d/search.json");
+    let when = || fs::metadata(&found).unwrap().modified().unwrap();
+    let first = when();
+    done(folder.path(), "run search.toml --out d");
+    assert_eq!(when(), first);
+    write_sizes(folder.path(), 3_000);
+    done(folder.path(), "run search.toml --out d");
+    assert!(when() > first);
+}
+
+#[cfg(unix)]
+#[test]
+fn one_process_writes_a_directory_and_the_next_one_tidies_up() {
+    let folder = folder();
+    let mut first = long_run(folder.path(), "d");
+    let told = refused(folder.path(), "run small.toml --out d");
+    assert!(told.contains("another process is writing d"), "{told}");
+    assert!(refused(folder.path(), "run small.toml --out d/ --force").contains("another process"));
+    done(folder.path(), "run small.toml --out e");
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let orphan = begun(folder.path(), ".d.part-");
+    assert!(folder.path().join(&orphan).join(".raddle-part").exists());
+    // Neighbours that Raddle did not make have other names, or no mark.
+    fs::create_dir(folder.path().join(".d.part-mine")).unwrap();
+    fs::create_dir(folder.path().join(".d.part-abcdefghijkl")).unwrap();
+    fs::write(folder.path().join(".d.part-abcdefghijkl/thesis.tex"), "x").unwrap();
+    done(folder.path(), "run small.toml --out d");
+    let left = [".d.part-abcdefghijkl", ".d.part-mine", "d", "e", "sizes.txt", "small.toml", "swept.toml"];
+    assert_eq!(names(folder.path()), left);
+    // So do sweeps.
+    let running = "sweep swept.toml --set workload.flows=1_000_000 --out s --threads 1";
+    let mut sweep =
+        command(folder.path(), running).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while !folder.path().join("s").exists() {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    begun(&folder.path().join("s"), ".r2c2.part-");
+    assert!(refused(folder.path(), "sweep swept.toml --out s").contains("another process is writing s"));
+    sweep.kill().unwrap();
+    sweep.wait().unwrap();
+    done(folder.path(), "sweep swept.toml --out s");
+    assert_eq!(names(&folder.path().join("s")), ["r2c2", "tcp"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_directory_that_somebody_made_meanwhile_is_not_replaced() {
+    let folder = folder();
+    let running = long_run(folder.path(), "d");
+    fs::create_dir(folder.path().join("d")).unwrap();
+    fs::write(folder.path().join("d/thesis.tex"), "x").unwrap();
+    assert!(Command::new("kill").args(["-INT", &running.id().to_string()]).status().unwrap().success());
+    let output = running.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", told(&output));
+    assert_eq!(names(&folder.path().join("d")), ["thesis.tex"]);
+    let new = names(folder.path()).into_iter().find(|name| name.starts_with("d.new-")).unwrap();
+    assert!(told(&output).contains(&new), "{}", told(&output));
+    assert_eq!(seed_of_whole(&folder.path().join(new)), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_partial_run_does_not_replace_a_complete_one() {
+    let folder = folder();
+    let d = folder.path().join("d");
+    let flows = "--set workload.flows=10_000 --threads 1";
+    done(folder.path(), &format!("run small.toml {flows} --out d"));
+    let first = written(&d);
+    // Asked to stop as soon as it writes.
+    let running = format!("run small.toml {flows} --out d");
+    let running =
+        command(folder.path(), &running).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    begun(folder.path(), ".d.part-");
+    assert!(Command::new("kill").args(["-INT", &running.id().to_string()]).status().unwrap().success());
+    let output = running.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", told(&output));
+    assert!(told(&output).contains("which partial ones do not replace"), "{}", told(&output));
+    assert_eq!((seed_of_whole(&d), written(&d)), (1, first));
+    assert_eq!(json(&d.join("summary.json"))["complete"], true);
+}
+
+#[test]
+fn a_figure_replaces_only_its_own() {
+    let folder = folder();
+    let figure =
+        "[figure]\npaper = \"mine\"\nnumber = \"1\"\ntitle = \"Mine\"\n\n".to_owned() + SMALL + SWEEP;
+    fs::write(folder.path().join("mine.toml"), &figure).unwrap();
+    let own = folder.path().join("out/reproduce/own");
+    done(folder.path(), "reproduce mine.toml");
+    done(folder.path(), "reproduce mine.toml");
+    assert_eq!(names(&own), ["mine"]);
+    assert_eq!(names(&own.join("mine/runs")), ["r2c2", "tcp"]);
+    let told = refused(folder.path(), "reproduce mine.toml --scale full");
+    assert!(told.contains("holds a figure of another experiment"), "{told}");
+    fs::write(own.join("mine/notes.txt"), "mine").unwrap();
+    assert!(refused(folder.path(), "reproduce mine.toml").contains("notes.txt"));
+    done(folder.path(), "reproduce mine.toml --force");
+    let old = names(&own).into_iter().find(|name| name.starts_with("mine.old-")).unwrap();
+    assert_eq!(fs::read_to_string(own.join(old).join("notes.txt")).unwrap(), "mine");
+    // A file's name makes a folder's name, which must not lead elsewhere.
+    fs::write(folder.path().join("...toml"), &figure).unwrap();
+    let before = names(&folder.path().join("out/reproduce"));
+    assert_eq!(raddle(folder.path(), "reproduce ...toml").status.code(), Some(2));
+    assert_eq!(names(&folder.path().join("out/reproduce")), before);
+}
+
+/// Kills runs that replace an earlier one at instants spread over their lives, the last of them after the run.
+#[test]
+fn at_any_instant_of_a_kill_the_earlier_or_the_new_run_is_whole() {
+    let folder = folder();
+    let d = folder.path().join("d");
+    done(folder.path(), "run small.toml --out d --seed 1");
+    let begin = Instant::now();
+    done(folder.path(), "run small.toml --out d --seed 1");
+    let whole = begin.elapsed();
+    let kills = 40;
+    let mut seeds = [0; 2];
+    for kill in 0..kills {
+        let seed = 1 + kill % 2;
+        let running = format!("run small.toml --quiet --force --out d --seed {seed}");
+        let mut child =
+            command(folder.path(), &running).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        // Most of the kills fall into the second half, in which files are written and names exchanged.
+        std::thread::sleep(whole.mul_f64(0.5 + 0.7 * f64::from(kill) / f64::from(kills)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        seeds[(seed_of_whole(&d) - 1) as usize] += 1;
+    }
+    assert!(seeds.iter().all(|&times| times > 0), "{seeds:?}");
+    done(folder.path(), "run small.toml --force --out d");
+    assert_eq!(names(folder.path()), ["d", "sizes.txt", "small.toml", "swept.toml"]);
+}
+
+/// Like the above, at every system call that changes names, as far as this machine lets `strace` kill at these.
+#[cfg(target_os = "linux")]
+#[test]
+fn at_any_change_of_a_name_the_earlier_or_the_new_run_is_whole() {
+    let folder = folder();
+    let d = folder.path().join("d");
+    let strace = |inject: &str| {
+        let mut command = Command::new("strace");
+        let program = env!("CARGO_BIN_EXE_raddle");
+        let run = format!("-f -qq -o /dev/null {inject} {program} run small.toml -q --out d --threads 1");
+        command.current_dir(folder.path()).args(run.split_whitespace()).output()
+    };
+    done(folder.path(), "run small.toml --out d");
+    if !strace("-e trace=renameat2").is_ok_and(|output| output.status.success()) {
+        eprintln!("strace cannot be used here");
+        return;
+    }
+    let mut kills = 0;
+    for call in ["rename", "renameat", "renameat2", "unlink", "unlinkat", "rmdir", "mkdir"] {
+        for time in 1..100 {
+            let inject = format!("-e trace={call} -e inject={call}:signal=KILL:when={time}");
+            let output = strace(&inject).unwrap();
+            assert_eq!(seed_of_whole(&d), 1, "{call} {time}");
+            if output.status.success() {
+                break;
+            }
+            kills += 1;
+        }
+    }
+    assert!(kills > 10, "{kills} kills");
+    done(folder.path(), "run small.toml --out d");
+    assert_eq!(names(folder.path()), ["d", "sizes.txt", "small.toml", "swept.toml"]);
+}
+
+#[test]
+fn pictures_and_tables_replace_a_file_in_one_step() {
+    let folder = folder();
+    done(folder.path(), "run small.toml --out d");
+    for arguments in [
+        "compare d d --plot file.svg",
+        "compare d d --plot file.png",
+        "select small.toml --set workload.flows=8 --out file.csv",
+        "topo convert small.toml file.json",
+    ] {
+        let file = folder.path().join(arguments.split_whitespace().last().unwrap());
+        fs::write(&file, "old").unwrap();
+        let open: PathBuf = folder.path().join("open");
+        fs::hard_link(&file, &open).unwrap();
+        done(folder.path(), arguments);
+        assert!(fs::metadata(&file).unwrap().len() > 3, "{arguments}");
+        assert_eq!(fs::read_to_string(&open).unwrap(), "old", "{arguments}");
+        fs::remove_file(open).unwrap();
+        fs::remove_file(file).unwrap();
+    }
+    assert_eq!(names(folder.path()), ["d", "sizes.txt", "small.toml", "swept.toml"]);
+}

@@ -1,0 +1,7 @@
+//! The command as users meet it.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
+mod directories;
+mod output;
+mod shell;

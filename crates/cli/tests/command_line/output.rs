@@ -1,0 +1,548 @@
+//! What the command prints, what it leaves behind, how it exits.
+
+use crate::shell::{SWEEP, command_of, names};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+const SMALL: &str = r#"[topology]
+kind = "torus"
+dims = [3, 3]
+link_rate = "10 Gbps"
+link_delay = "100 ns"
+
+[workload]
+arrivals = { kind = "poisson", mean_gap = "2 us" }
+sizes = { kind = "pareto", shape = 1.05, mean = "100 KB" }
+pairs = "uniform"
+flows = 300
+
+[scheme]
+transport = "r2c2"
+"#;
+
+/// A folder with `small.toml` in it.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("small.toml"), SMALL).unwrap();
+    folder
+}
+
+/// A folder with `swept.toml` in it.
+fn swept() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("swept.toml"), [SMALL, SWEEP].concat()).unwrap();
+    folder
+}
+
+fn command(folder: &Path, arguments: &str) -> Command {
+    command_of(env!("CARGO_BIN_EXE_raddle"), folder, arguments, "100")
+}
+
+fn raddle(folder: &Path, arguments: &str) -> Output {
+    command(folder, arguments).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_str(&stdout(output)).unwrap()
+}
+
+#[test]
+fn a_run_prints_a_page_and_leaves_a_directory_that_runs_again() {
+    let folder = folder();
+    let first = raddle(folder.path(), "run small.toml");
+    insta::assert_snapshot!(stdout(&first));
+    let directory = folder.path().join("out/small");
+    let files =
+        ["experiment.toml", "flows.parquet", "links.parquet", "log.txt", "manifest.json", "summary.json"];
+    assert_eq!(names(&directory), files);
+    assert_eq!(names(&folder.path().join("out")), ["small"]);
+    let again = json(&raddle(folder.path(), "run out/small/experiment.toml --out again --format json"));
+    let summary: Value =
+        serde_json::from_str(&fs::read_to_string(directory.join("summary.json")).unwrap()).unwrap();
+    assert_eq!(again["digest"], summary["digest"]);
+    let other = json(&raddle(folder.path(), "run small.toml --seed 2 --out other --format json"));
+    assert_ne!(other["digest"], summary["digest"]);
+}
+
+#[test]
+fn a_run_captures_the_links_it_is_asked_to() {
+    let folder = folder();
+    let plain = json(&raddle(folder.path(), "run small.toml --format json"));
+    assert!(!folder.path().join("out/small/packets.pcapng").exists());
+    let captured = json(&raddle(folder.path(), "run small.toml --force --pcap 0->1,1->0 --format json"));
+    assert_eq!(captured["digest"], plain["digest"]);
+    let whole = fs::read(folder.path().join("out/small/packets.pcapng")).unwrap();
+    raddle(folder.path(), "run out/small/experiment.toml --threads 2 --out again");
+    assert!(fs::read(folder.path().join("again/packets.pcapng")).unwrap() == whole, "it runs again as it is");
+    let wrong = raddle(folder.path(), "run small.toml --pcap 0->4");
+    assert_eq!(wrong.status.code(), Some(2));
+    let told = String::from_utf8(wrong.stderr).unwrap();
+    assert!(told.contains("no link leads from node 0 to node 4"), "{told}");
+    assert!(told.contains("links from node 0 lead to 1, 2, 3, 6"), "{told}");
+}
+
+#[test]
+fn both_runtimes_deliver_the_same_flows() {
+    let folder = folder();
+    let packet = json(&raddle(folder.path(), "run small.toml --out packet --format json"));
+    let lockstep =
+        json(&raddle(folder.path(), "run small.toml --engine lockstep --out lockstep --format json"));
+    assert_eq!(packet["classes"], lockstep["classes"]);
+    let data = |summary: &Value| summary["totals"]["data"].clone();
+    assert_eq!(data(&packet), data(&lockstep));
+}
+
+#[test]
+fn a_dry_run_prints_every_default_and_leaves_nothing() {
+    let folder = folder();
+    insta::assert_snapshot!(stdout(&raddle(
+        folder.path(),
+        "run small.toml --dry-run --set topology.dims=[4,4]"
+    )));
+    assert_eq!(names(folder.path()), ["small.toml"]);
+}
+
+#[test]
+fn a_sweep_runs_each_cell_once() {
+    let folder = swept();
+    let first = raddle(folder.path(), "sweep swept.toml --threads 2");
+    insta::assert_snapshot!(stdout(&first));
+    let log = folder.path().join("out/swept/tcp/log.txt");
+    let written = fs::metadata(&log).unwrap().modified().unwrap();
+    let second = raddle(folder.path(), "sweep swept.toml");
+    assert_eq!(first.stdout, second.stdout);
+    assert_eq!(fs::metadata(&log).unwrap().modified().unwrap(), written);
+    let changed = raddle(folder.path(), "sweep swept.toml --seed 7 --force");
+    assert_ne!(stdout(&changed), stdout(&first));
+}
+
+#[test]
+fn bad_input_exits_with_2_and_leaves_nothing() {
+    let folder = folder();
+    let mistakes = [
+        "run small.toml --set topology.link_rate=10Gbs",
+        "run small.toml --set workload.flows=0",
+        "run small.toml --engine fluid",
+        "sweep small.toml --set topology.link_delay=-1ns",
+        "run absent.toml",
+        "compare out/absent",
+    ];
+    let mut golden = String::new();
+    for arguments in mistakes {
+        let output = raddle(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments}");
+        assert!(output.stdout.is_empty(), "{arguments}");
+        golden.push_str(&format!("$ raddle {arguments}\n{}\n", String::from_utf8_lossy(&output.stderr)));
+        assert_eq!(names(folder.path()), ["small.toml"], "{arguments}");
+    }
+    insta::assert_snapshot!(golden);
+    assert_eq!(raddle(folder.path(), "explain r2c3").status.code(), Some(2));
+}
+
+#[test]
+fn runs_are_held_against_the_first_and_drawn() {
+    let folder = folder();
+    for (set, out) in [("transport=r2c2", "r2c2"), ("transport=tcp-newreno", "tcp"), ("transport=pfq", "pfq")]
+    {
+        stdout(&raddle(folder.path(), &format!("run small.toml --set scheme.{set} --out {out} --quiet")));
+    }
+    stdout(&raddle(folder.path(), "run small.toml --seed 2 --set topology.dims=[4,4] --out other"));
+    let compared = raddle(folder.path(), "compare r2c2 tcp pfq --plot compared.svg");
+    insta::assert_snapshot!(stdout(&compared));
+    let picture = fs::read_to_string(folder.path().join("compared.svg")).unwrap();
+    for word in ["tcp", "p99 slowdown", "Flows under 100 KB", "Flows over 1 MB"] {
+        assert!(picture.contains(word), "{word}");
+    }
+    let strange = json(&raddle(folder.path(), "compare r2c2 other tcp --format json"));
+    assert_eq!(strange["differences"][0], "other flows than r2c2: other");
+    assert_eq!(strange["differences"][1], "other fabric than r2c2: other");
+    let measure = |name: &str| {
+        let measures = strange["measures"].as_array().unwrap();
+        measures
+            .iter()
+            .find(|line| line["measure"] == name && line["class"] == "under 100 KB")
+            .unwrap()
+            .clone()
+    };
+    let fct = measure("FCT p99 us");
+    let number = |run: usize| fct["values"][run].as_f64().unwrap();
+    assert!((fct["over_first"][2].as_f64().unwrap() - number(2) / number(0)).abs() < 1e-9);
+    assert_eq!(fct["over_first"][0], Value::Null);
+    let refused = raddle(folder.path(), "compare r2c2 tcp --plot compared.txt");
+    assert_eq!((refused.status.code(), refused.stdout.is_empty()), (Some(2), true));
+}
+
+#[test]
+fn a_folder_that_is_no_run_is_not_overwritten() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("mine")).unwrap();
+    fs::write(folder.path().join("mine/thesis.tex"), "x").unwrap();
+    let output = raddle(folder.path(), "run small.toml --out mine");
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(names(&folder.path().join("mine")), ["thesis.tex"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_leaves_valid_partial_records() {
+    let folder = folder();
+    let running = "run small.toml --set workload.flows=3_000_000 --out long";
+    let mut child = command(folder.path(), running).stdout(Stdio::null()).spawn().unwrap();
+    // Its directory grows under a temporary name: from then on there is something to interrupt.
+    while !names(folder.path()).iter().any(|name| name.starts_with(".long.part")) {
+        std::thread::yield_now();
+    }
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let summary = fs::read_to_string(folder.path().join("long/summary.json")).unwrap();
+    let summary: Value = serde_json::from_str(&summary).unwrap();
+    assert_eq!(summary["complete"], false);
+    assert!(summary["delivered"].as_u64() < summary["flows"].as_u64());
+    assert!(fs::metadata(folder.path().join("long/flows.parquet")).unwrap().len() > 0);
+}
+
+#[test]
+fn what_there_is_can_be_listed_and_explained() {
+    let folder = folder();
+    insta::assert_snapshot!(stdout(&raddle(folder.path(), "list topologies")));
+    insta::assert_snapshot!(stdout(&raddle(folder.path(), "topo show small.toml")));
+    let tree = SMALL
+        .replace("kind = \"torus\"\ndims = [3, 3]", "kind = \"fat_tree\"\nk = 4\ncore_rate = \"5 Gbps\"");
+    fs::write(folder.path().join("tree.toml"), tree).unwrap();
+    insta::assert_snapshot!(stdout(&raddle(folder.path(), "topo show tree.toml")));
+    assert_eq!(
+        json(&raddle(folder.path(), "topo show tree.toml --format json"))["clos"]["oversubscription"],
+        2.0
+    );
+    let cube = SMALL.replace("kind = \"torus\"\ndims = [3, 3]", "kind = \"bcube\"\nn = 4\nk = 1");
+    fs::write(folder.path().join("cube.toml"), cube).unwrap();
+    insta::assert_snapshot!(stdout(&raddle(folder.path(), "topo show cube.toml")));
+}
+
+#[test]
+fn every_name_that_is_listed_is_explained() {
+    let folder = folder();
+    let lists = json(&raddle(folder.path(), "list --format json"));
+    let lists = lists.as_object().unwrap();
+    let named = lists.values().flat_map(|list| list.as_array().unwrap());
+    let mut names: Vec<String> = named.map(|entry| entry["name"].as_str().unwrap().to_owned()).collect();
+    let figures = json(&raddle(folder.path(), "list figures --format json"));
+    names.extend(figures["figures"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()));
+    for name in ["r2c2", "ecmp", "dor", "vlb", "romm", "torus", "sizes web_search", "pdq/fig3a"] {
+        assert!(names.iter().any(|listed| listed == name), "{name}");
+    }
+    for name in &names {
+        let told = stdout(&raddle(folder.path(), &format!("explain {name}")));
+        assert!(told.starts_with(name) && told.lines().count() > 2, "{name}: {told}");
+    }
+    assert!(stdout(&raddle(folder.path(), "explain web_search")).starts_with("sizes web_search"));
+    let unknown = raddle(folder.path(), "explain vbl");
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("did you mean `vlb`?"));
+}
+
+/// Runs the command with stdout, and perhaps stderr, closed by the reader before anything is written.
+#[cfg(unix)]
+fn unread(folder: &Path, arguments: &str, stderr: Stdio) -> Output {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    command(folder, arguments).stdout(writer).stderr(stderr).output().unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let folder = swept();
+    fs::write(folder.path().join("small.toml"), SMALL).unwrap();
+    fs::write(folder.path().join("own.toml"), OWN_FIGURE).unwrap();
+    raddle(folder.path(), "run small.toml --out a");
+    let commands = [
+        ("list", 0),
+        ("list figures", 0),
+        ("explain r2c2", 0),
+        ("doctor", 0),
+        ("--help", 0),
+        ("--version", 0),
+        ("topo show small.toml", 0),
+        ("topo check small.toml", 0),
+        ("topo convert small.toml graph.json", 0),
+        ("run small.toml --out kept", 0),
+        ("run small.toml --dry-run", 0),
+        ("live small.toml --out live", 0),
+        ("sweep swept.toml", 0),
+        ("compare a a", 0),
+        ("agree small.toml --set workload.flows=10", 0),
+        ("select small.toml --set workload.flows=14", 0),
+        ("reproduce own.toml", 0),
+        ("run absent.toml", 2),
+    ];
+    for (arguments, code) in commands {
+        for format in ["text", "json"] {
+            let output = unread(folder.path(), &format!("{arguments} --format {format}"), Stdio::piped());
+            let told = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(code), "{arguments}, {format}: {told}");
+            assert!(!told.contains("panicked"), "{arguments}, {format}: {told}");
+        }
+    }
+    assert!(folder.path().join("kept/summary.json").is_file() && !folder.path().join("kept.part").exists());
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    assert_eq!(unread(folder.path(), "run absent.toml", writer.into()).status.code(), Some(2));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_behind_stdout_is_an_error() {
+    let folder = folder();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = command(folder.path(), "list").stdout(full).stderr(Stdio::piped()).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write standard output"));
+}
+
+const OWN_FIGURE: &str = r#"[figure]
+paper = "own"
+number = "1"
+title = "Means of flows"
+
+[topology]
+kind = "torus"
+dims = [3, 3]
+link_rate = "10 Gbps"
+link_delay = "100 ns"
+
+[workload]
+arrivals = { kind = "poisson", mean_gap = "2 us" }
+sizes = { kind = "fixed", size = "10 KB" }
+pairs = "uniform"
+flows = 20
+
+[scheme]
+transport = "r2c2"
+
+[scale.quick]
+"workload.flows" = 20
+"#;
+
+#[test]
+fn a_run_that_delivers_nothing_says_why_and_fails() {
+    let folder = folder();
+    let tcp =
+        "--set scheme.transport=tcp-newreno --set workload.flows=5 --set scheme.tcp-newreno.handshake=true";
+    let impossible = "--set scheme.queue.kind=fifo --set scheme.queue.limit=1B";
+    let output = raddle(folder.path(), &format!("run small.toml {tcp} {impossible} --out text"));
+    assert_eq!(output.status.code(), Some(3));
+    let page = String::from_utf8_lossy(&output.stdout);
+    assert!(page.starts_with("small: 0 of 5 flows delivered; last event at "), "{page}");
+    let why = "none of 5 flows was delivered: 30 packets met a full queue: the limit 1 B is smaller than a packet of 1500 B";
+    assert!(page.contains(&format!("\nfailed: {why}\n")), "{page}");
+    let told = String::from_utf8_lossy(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("raise `limit` in scheme.queue to at least 1500 B"), "{told}");
+    // The records are kept, and say that the run failed.
+    let log = fs::read_to_string(folder.path().join("text/log.txt")).unwrap();
+    assert!(log.contains(why), "{log}");
+    assert!(folder.path().join("text/flows.parquet").is_file());
+    let output =
+        raddle(folder.path(), &format!("run small.toml {tcp} {impossible} --out json --format json"));
+    assert_eq!((output.status.code(), output.stderr.len()), (Some(3), 0));
+    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let kept = fs::read_to_string(folder.path().join("json/summary.json")).unwrap();
+    for summary in [&printed, &serde_json::from_str(&kept).unwrap()] {
+        assert_eq!(summary["complete"], true);
+        assert_eq!(summary["error"]["exit_code"], 3);
+        assert!(summary["error"]["message"].as_str().unwrap().starts_with(why));
+        assert_eq!(summary["last_delivery_ps"], Value::Null);
+    }
+    assert_eq!(raddle(folder.path(), &format!("agree small.toml {tcp} {impossible}")).status.code(), Some(3));
+    // A sweep ends with the same code, on its first run and when its cells are there.
+    fs::write(folder.path().join("queues.toml"), [SMALL, QUEUES].concat()).unwrap();
+    for _ in 0..2 {
+        let output = raddle(folder.path(), &format!("sweep queues.toml {tcp}"));
+        assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+        let page = String::from_utf8_lossy(&output.stdout);
+        assert!(page.contains(&format!("\nnothing failed: {why}")), "{page}");
+        assert!(!page.contains("enough failed"), "{page}");
+    }
+}
+
+/// A sweep over a queue that holds packets and one that holds none.
+const QUEUES: &str = r#"
+[[sweep]]
+name = "queue"
+values = [
+    { label = "enough", set = { "scheme.queue" = { kind = "fifo", limit = "150 KB" } } },
+    { label = "nothing", set = { "scheme.queue" = { kind = "fifo", limit = "1 B" } } },
+]
+"#;
+
+#[test]
+fn a_leaf_spine_with_one_spine_takes_a_load() {
+    let folder = folder();
+    let spine = SMALL
+        .replace(
+            "kind = \"torus\"\ndims = [3, 3]",
+            "kind = \"folded_clos\"\nleaves = 4\nspines = 1\nhosts_per_leaf = 3",
+        )
+        .replace("mean_gap = \"2 us\"", "load = 0.5")
+        .replace("r2c2", "tcp-newreno");
+    fs::write(folder.path().join("spine.toml"), spine).unwrap();
+    let facts = json(&raddle(folder.path(), "topo show spine.toml --format json"));
+    assert_eq!(facts["clos"]["oversubscription"], 3.0);
+    assert_eq!(json(&raddle(folder.path(), "run spine.toml --format json"))["delivered"], 300);
+}
+
+#[test]
+fn a_time_limit_before_the_first_delivery_is_no_failure() {
+    let folder = folder();
+    let told = |limit: &str| {
+        stdout(&raddle(folder.path(), &format!("run small.toml --force --set engine.time_limit={limit}")))
+    };
+    for limit in ["1ps", "2500ns"] {
+        assert!(told(limit).contains("the time limit came before any flow was complete"), "{limit}");
+    }
+    assert!(!told("100us").contains("the time limit came before"));
+}
+
+#[test]
+fn the_time_of_a_run_is_that_of_its_last_delivery() {
+    let folder = folder();
+    let tcp = "run small.toml --set scheme.transport=tcp-newreno --set workload.flows=20";
+    let summary = json(&raddle(folder.path(), &format!("{tcp} --format json")));
+    let [delivery, event] = ["last_delivery_ps", "last_event_ps"].map(|key| summary[key].as_u64().unwrap());
+    assert!(0 < delivery && delivery < event, "{delivery} {event}");
+    assert_eq!(summary["totals"]["simulated_ps"], event);
+    let page = stdout(&raddle(folder.path(), tcp));
+    let [delivery, event] = [delivery, event].map(|ps| format!("{:.3} ms", ps as f64 / 1e9));
+    let first = format!("small: 20 of 20 flows delivered in {delivery} simulated; last event at {event}\n");
+    assert!(page.starts_with(&first), "{page}");
+}
+
+#[test]
+fn a_sweep_is_not_taken_for_one_experiment() {
+    let folder = swept();
+    fs::write(
+        folder.path().join("misspelt.toml"),
+        [SMALL, &SWEEP.replace("scheme.transport", "scheme.tranport")].concat(),
+    )
+    .unwrap();
+    let mut golden = String::new();
+    for arguments in [
+        "run swept.toml",
+        "run swept.toml --dry-run",
+        "run swept.toml --set scheme.routing=rps",
+        "run misspelt.toml",
+        "live swept.toml",
+        "agree swept.toml",
+        "select swept.toml",
+    ] {
+        let output = raddle(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments}");
+        golden.push_str(&format!("$ raddle {arguments}\n{}\n", String::from_utf8_lossy(&output.stderr)));
+        assert_eq!(names(folder.path()), ["misspelt.toml", "swept.toml"], "{arguments}");
+    }
+    insta::assert_snapshot!(golden);
+    let chosen = json(&raddle(folder.path(), "run swept.toml --set scheme.transport=pfq --format json"));
+    let resolved = fs::read_to_string(folder.path().join("out/swept/experiment.toml")).unwrap();
+    assert!(resolved.contains("transport = \"pfq\"") && !resolved.contains("sweep"), "{resolved}");
+    let again = json(&raddle(folder.path(), "run out/swept/experiment.toml --out again --format json"));
+    assert_eq!(again["digest"], chosen["digest"]);
+    let cell = stdout(&raddle(folder.path(), "sweep swept.toml --out cells --quiet"));
+    assert!(cell.contains("TCP") || cell.contains("tcp"), "{cell}");
+    stdout(&raddle(folder.path(), "run cells/tcp/experiment.toml --out tcp"));
+}
+
+#[test]
+fn errors_are_json_where_that_is_asked_for() {
+    let folder = swept();
+    fs::write(folder.path().join("small.toml"), SMALL).unwrap();
+    fs::write(folder.path().join("bad.toml"), SMALL.replace("link_delay", "link_dleay")).unwrap();
+    let error = |arguments: &str, code: i32| -> Value {
+        let output = raddle(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(code), "{arguments}");
+        assert!(output.stderr.is_empty(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(document["error"]["exit_code"], code, "{arguments}");
+        assert!(!document["error"]["message"].as_str().unwrap().is_empty(), "{arguments}");
+        document["error"].clone()
+    };
+    let unknown = error("run bad.toml --format json", 2);
+    assert_eq!(unknown["message"], "unknown key `link_dleay` in [topology]");
+    assert_eq!(unknown["hint"], "did you mean `link_delay`?");
+    assert_eq!(
+        (&unknown["file"], &unknown["line"], &unknown["column"]),
+        (&"bad.toml".into(), &5.into(), &1.into())
+    );
+    let overridden = error("run small.toml --set topology.link_rate=10Gbs --format=json", 2);
+    assert_eq!((&overridden["file"], &overridden["line"]), (&"--set".into(), &1.into()));
+    assert_eq!(error("--format json run absent.toml", 2)["file"], "absent.toml");
+    assert_eq!(error("run swept.toml --format json", 2)["line"], 16);
+    error("compare absent --format json", 2);
+    error("explain nothing --format json", 2);
+    error("reproduce r2c2/fig99 --format json", 2);
+    // The file system's: the run's folder would be below a file.
+    error("run small.toml --out small.toml/x --format json", 3);
+    // clap's own.
+    let misused = error("runn small.toml --format json", 2);
+    assert_eq!(misused["message"], "unrecognized subcommand 'runn'");
+    assert!(misused["hint"].as_str().unwrap().contains("a similar subcommand exists: 'run'"));
+    error("run --format json", 2);
+    error("run small.toml --seed x --format json", 2);
+    let text = raddle(folder.path(), "runn small.toml");
+    assert_eq!((text.status.code(), text.stdout.len()), (Some(2), 0));
+    assert!(stdout(&raddle(folder.path(), "--help --format json")).contains("Usage"));
+}
+
+#[test]
+fn a_selection_prints_what_it_is_held_against_and_writes_a_line_a_flow() {
+    let folder = folder();
+    let selection = "select small.toml --set topology.dims=[4,4] --set workload.flows=14";
+    insta::assert_snapshot!(stdout(&raddle(folder.path(), &format!("{selection} --out chosen.csv"))));
+    assert_eq!(names(folder.path()), ["chosen.csv", "small.toml"]);
+    let chosen = fs::read_to_string(folder.path().join("chosen.csv")).unwrap();
+    let lines: Vec<&str> = chosen.lines().collect();
+    assert_eq!((lines[0], lines.len()), ("flow,src,dst,protocol,rate_bps", 15));
+    let sum = |lines: &[&str]| -> f64 {
+        lines.iter().map(|line| line.rsplit_once(',').unwrap().1.parse::<f64>().unwrap()).sum()
+    };
+    let found = |search: &str| json(&raddle(folder.path(), &format!("{selection} {search} --format json")));
+    let genetic = found("");
+    assert!((genetic["found"].as_f64().unwrap() * 1e9 - sum(&lines[1..])).abs() < 14.0);
+    let best = found("--search exhaustive")["found"].as_f64().unwrap();
+    for search in ["genetic", "hill-climbing", "log-linear", "annealing", "random"] {
+        let found = found(&format!("--search {search}"))["found"].as_f64().unwrap();
+        assert!(found <= best * (1.0 + 1e-9), "{search}: {found} above {best}");
+    }
+    let tail = found("--utility minimum");
+    assert!(tail["found"].as_f64().unwrap() >= tail["baselines"]["all vlb"].as_f64().unwrap());
+    let other = found("--seed 2");
+    assert_ne!(other["baselines"], genetic["baselines"]);
+}
+
+#[test]
+fn selections_that_cannot_be_are_refused() {
+    let folder = folder();
+    let mistakes = [
+        "select small.toml --search genetical",
+        "select small.toml --utility fair",
+        "select small.toml --search exhaustive",
+        "select small.toml --set scheme.transport=tcp-newreno",
+        "select absent.toml",
+    ];
+    let mut golden = String::new();
+    for arguments in mistakes {
+        let output = raddle(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments}");
+        golden.push_str(&format!("$ raddle {arguments}\n{}\n", String::from_utf8_lossy(&output.stderr)));
+        assert_eq!(names(folder.path()), ["small.toml"], "{arguments}");
+    }
+    insta::assert_snapshot!(golden);
+}

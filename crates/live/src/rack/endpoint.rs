@@ -1,0 +1,254 @@
+//! Programs of one's own at the nodes of a rack: they open streams to other nodes, send bytes, and receive what others send.
+//! An [`Endpoint`] may be used from any thread, while another one [runs](super::Rack::run) the rack.
+
+use raddle_core::{Flow, FlowId, FlowKey, NodeId, Time};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Bytes of a stream that may wait for their acknowledgement before a program waits.
+pub const WINDOW: usize = 1 << 20;
+
+/// What a program asks of the thread that polls its node.
+#[derive(Debug)]
+pub(super) enum Request {
+    Open(Flow, Arc<Window>),
+    Append(FlowId, Vec<u8>),
+    Close(FlowId),
+}
+
+/// What all endpoints of a rack share. As long as one of them or of their streams lives, the rack runs.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    /// The number of the next stream.
+    pub(super) next: AtomicU32,
+}
+
+/// The rack has ended, or has closed the stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the stream is closed, or its rack has ended")]
+pub struct Gone;
+
+/// Why a node has no endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoEndpoint {
+    /// No such node.
+    #[error("the rack has no node {0}")]
+    NoNode(NodeId),
+    /// The host of the node carries no streams.
+    #[error("the transport at node {0} carries no streams: of R2C2's, only the reliable one does")]
+    NotCarried(NodeId),
+    /// The rack was made with flows of a workload.
+    #[error("a rack with a workload has no endpoints")]
+    Workload,
+}
+
+/// A program's door to the node that it is at.
+#[derive(Debug)]
+pub struct Endpoint {
+    pub(super) caller: Caller,
+    pub(super) received: Receiver<Received>,
+}
+
+/// The part of an [`Endpoint`] that opens streams, which several threads may have.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    pub(super) node: NodeId,
+    pub(super) nodes: u32,
+    pub(super) requests: Sender<(NodeId, Request)>,
+    pub(super) shared: Arc<Shared>,
+}
+
+/// Bytes that have come to a node, in the order of their stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Received {
+    /// The node that sent them.
+    pub from: NodeId,
+    /// The stream: no other that comes to this node at the time has the same name.
+    pub stream: FlowKey,
+    /// They are none at the end of a stream.
+    pub bytes: Vec<u8>,
+    /// Whether the sender has closed the stream, and nothing more comes.
+    pub is_end: bool,
+}
+
+impl Caller {
+    fn ask(&self, request: Request) -> Result<(), Gone> {
+        self.requests.send((self.node, request)).map_err(|_| Gone)
+    }
+
+    /// Opens a stream to another node.
+    ///
+    /// # Errors
+    /// [`Gone`], if the rack has ended.
+    ///
+    /// # Panics
+    /// If there is no such node, or it is this one.
+    pub fn open(&self, to: NodeId) -> Result<Outgoing, Gone> {
+        assert!(to.0 < self.nodes && to != self.node, "a stream goes to another node of the rack");
+        let id = FlowId(self.shared.next.fetch_add(1, Ordering::Relaxed));
+        let window = Arc::<Window>::default();
+        let flow = Flow::stream(id, self.node, to, Time::ZERO);
+        let request = Request::Open(flow, Arc::clone(&window));
+        self.ask(request)?;
+        Ok(Outgoing { id, caller: self.clone(), window })
+    }
+}
+
+impl Endpoint {
+    /// The node that it is at.
+    #[must_use]
+    pub fn node(&self) -> NodeId {
+        self.caller.node
+    }
+
+    /// How many nodes the rack has: 0 to one less.
+    #[must_use]
+    pub fn nodes(&self) -> u32 {
+        self.caller.nodes
+    }
+
+    /// The part that opens streams, for another thread.
+    #[must_use]
+    pub fn caller(&self) -> Caller {
+        self.caller.clone()
+    }
+
+    /// Opens a stream to another node.
+    ///
+    /// # Errors
+    /// As [`Caller::open`].
+    ///
+    /// # Panics
+    /// As [`Caller::open`].
+    pub fn open(&self, to: NodeId) -> Result<Outgoing, Gone> {
+        self.caller.open(to)
+    }
+
+    /// What has come, if anything has. Never waits.
+    pub fn poll(&self) -> Option<Received> {
+        self.received.try_recv().ok()
+    }
+
+    /// Waits for what comes next.
+    ///
+    /// # Errors
+    /// [`Gone`], if the rack has ended.
+    pub fn receive(&self) -> Result<Received, Gone> {
+        self.received.recv().map_err(|_| Gone)
+    }
+
+    /// Waits for what comes next, but not longer than `patience` of real time: then there is none.
+    ///
+    /// # Errors
+    /// [`Gone`], if the rack has ended.
+    pub fn receive_within(&self, patience: Duration) -> Result<Option<Received>, Gone> {
+        match self.received.recv_timeout(patience) {
+            Ok(received) => Ok(Some(received)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(Gone),
+        }
+    }
+}
+
+/// The sending end of a stream, which ends when this is dropped.
+#[derive(Debug)]
+pub struct Outgoing {
+    id: FlowId,
+    caller: Caller,
+    window: Arc<Window>,
+}
+
+impl Outgoing {
+    /// Sends bytes, and waits as long as more than [`WINDOW`] of the stream wait for their acknowledgement.
+    ///
+    /// # Errors
+    /// [`Gone`], if the rack has ended.
+    pub fn send(&self, bytes: &[u8]) -> Result<(), Gone> {
+        self.window.wait()?;
+        self.hand_over(bytes)
+    }
+
+    /// Sends bytes unless more than [`WINDOW`] of the stream wait for their acknowledgement. Returns whether it did. Never
+    /// waits.
+    ///
+    /// # Errors
+    /// [`Gone`], if the rack has ended.
+    pub fn try_send(&self, bytes: &[u8]) -> Result<bool, Gone> {
+        if !self.window.has_room()? {
+            return Ok(false);
+        }
+        self.hand_over(bytes).map(|()| true)
+    }
+
+    fn hand_over(&self, bytes: &[u8]) -> Result<(), Gone> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.window.takes(bytes.len());
+        self.caller.ask(Request::Append(self.id, bytes.to_vec()))
+    }
+}
+
+impl Drop for Outgoing {
+    fn drop(&mut self) {
+        let _ = self.caller.ask(Request::Close(self.id));
+    }
+}
+
+/// How many bytes of a stream wait: with the polling thread, and on their way to it.
+#[derive(Debug, Default)]
+pub(super) struct Window {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Bytes that the program has handed over, and of those the ones that the rack has forgotten.
+    handed_over: u64,
+    forgotten: u64,
+    has_ended: bool,
+}
+
+impl State {
+    fn has_room(&self) -> Result<bool, Gone> {
+        if self.has_ended { Err(Gone) } else { Ok(self.handed_over - self.forgotten <= WINDOW as u64) }
+    }
+}
+
+impl Window {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn has_room(&self) -> Result<bool, Gone> {
+        self.state().has_room()
+    }
+
+    fn wait(&self) -> Result<(), Gone> {
+        let mut state = self.state();
+        while !state.has_room()? {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        Ok(())
+    }
+
+    fn takes(&self, bytes: usize) {
+        self.state().handed_over += bytes as u64;
+    }
+
+    /// So many of the stream's first bytes are acknowledged.
+    pub(super) fn forget(&self, to: u64) {
+        let mut state = self.state();
+        state.forgotten = state.forgotten.max(to.min(state.handed_over));
+        self.changed.notify_one();
+    }
+
+    /// Nothing of the stream is sent any more.
+    pub(super) fn end(&self) {
+        self.state().has_ended = true;
+        self.changed.notify_all();
+    }
+}

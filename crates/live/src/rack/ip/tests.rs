@@ -1,0 +1,72 @@
+use super::*;
+
+#[test]
+fn addresses_are_those_of_nodes_and_back() {
+    assert_eq!(address(NodeId(0)), Ipv4Addr::new(10, 0, 0, 1));
+    assert_eq!(address(NodeId(511)), Ipv4Addr::new(10, 0, 2, 0));
+    assert_eq!(
+        [0, 15, 16].map(|node| node_of(address(NodeId(node)), 16)),
+        [Some(NodeId(0)), Some(NodeId(15)), None]
+    );
+    assert_eq!(node_of(Ipv4Addr::new(10, 0, 0, 0), 16), None);
+    assert_eq!(node_of(Ipv4Addr::new(9, 255, 255, 255), 16), None);
+}
+
+fn packet(protocol: u8, fragment: u16, body: &[u8]) -> Vec<u8> {
+    let mut packet =
+        vec![0x45, 0, 0, 20 + body.len() as u8, 0, 0, 0, 0, 64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 4];
+    packet[6..8].copy_from_slice(&fragment.to_be_bytes());
+    packet.extend(body);
+    packet
+}
+
+#[test]
+fn a_flow_is_a_five_tuple() {
+    let ports = [0x12, 0x34, 0, 80];
+    assert_eq!(tuple(&packet(6, 0, &ports), 16), Some((NodeId(3), 6, ports)));
+    assert_eq!(tuple(&packet(17, 0x4000, &ports), 16), Some((NodeId(3), 17, ports)), "may not be cut");
+    assert_eq!(
+        tuple(&packet(17, 0x2000, &ports), 16),
+        Some((NodeId(3), 17, [0; 4])),
+        "all pieces go one way"
+    );
+    assert_eq!(tuple(&packet(1, 0, &ports), 16), Some((NodeId(3), 1, [0; 4])));
+    assert_eq!(tuple(&packet(6, 0, &ports), 3), None, "no such node");
+}
+
+#[test]
+fn what_is_no_packet_is_none() {
+    let whole = packet(6, 0, &[1, 2, 3, 4]);
+    for len in 0..whole.len() {
+        assert_eq!(tuple(&whole[..len], 16), None, "{len} bytes");
+    }
+    for (at, byte) in [(0, 0x44), (0, 0x65), (0, 0x4F), (3, 255)] {
+        let mut packet = whole.clone();
+        packet[at] = byte;
+        assert_eq!(tuple(&packet, 16), None, "{byte:#x} at {at}");
+    }
+}
+
+#[test]
+fn packets_come_out_of_a_stream_as_they_went_in() {
+    let bytes = [0, 2, 7, 8, 0, 0, 0, 3, 9, 9];
+    let (first, rest) = first_packet(&bytes).expect("a packet of two bytes");
+    assert_eq!(first, [7, 8]);
+    let (second, rest) = first_packet(rest).expect("one of none");
+    assert_eq!((second.len(), first_packet(rest)), (0, None), "the third is not whole");
+}
+
+#[test]
+fn arp_is_answered_for_nodes_alone() {
+    let mac = [2, 0, 0, 0, 0, 9];
+    let request =
+        |target: [u8; 4]| [&[0, 1, 8, 0, 6, 4, 0, 1][..], &mac, &[10, 0, 0, 1], &[0; 6], &target].concat();
+    let node = |address| node_of(address, 16);
+    let answer = arp::answer(&request([10, 0, 0, 4]), node).expect("node 3 has it");
+    let Mac(theirs) = Mac::host(3);
+    let expected =
+        [&mac[..], &theirs, &[8, 6, 0, 1, 8, 0, 6, 4, 0, 2], &theirs, &[10, 0, 0, 4], &mac, &[10, 0, 0, 1]];
+    assert_eq!(answer, expected.concat());
+    assert_eq!(arp::answer(&request([10, 0, 0, 40]), node), None);
+    assert_eq!(arp::answer(&request([10, 0, 0, 4])[..27], node), None);
+}

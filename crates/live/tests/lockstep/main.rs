@@ -1,0 +1,10 @@
+//! Lockstep by itself and against the packet engine.
+
+mod agreement;
+mod both;
+mod foreign_header;
+mod frames;
+mod make_room;
+mod oracle_o14;
+mod schemes;
+mod streams;
