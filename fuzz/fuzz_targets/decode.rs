@@ -64,6 +64,11 @@ fn repaired(bytes: &[u8]) -> Vec<u8> {
             let end = 40 + word(&bytes, 16);
             seal(&mut bytes, 0..end, 4, 0);
         }
+        (Some(0x84), 16..) => seal(&mut bytes, 0..16, 2, 0),
+        (Some(0x87), 4..) => {
+            let end = 4 + 8 * usize::from(bytes[1]);
+            seal(&mut bytes, 0..end, 2, 0);
+        }
         (Some(0x01 | 0x06), 64..) => {
             let data = bytes[16..18] == [0x88, 0xB5];
             let len = if data { word(&bytes, 46).max(64) } else { 64 };

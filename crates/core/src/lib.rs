@@ -9,6 +9,7 @@
 
 mod births;
 mod contract;
+pub mod discovery;
 mod dre;
 mod flow;
 mod ids;

@@ -10,6 +10,7 @@ use crate::threads::{Chooser, Piece, Threads, wall_clock};
 use crate::watchdog::Watchdog;
 use crate::windows::{Ended, Windows};
 use crate::wire::Travelling;
+use raddle_core::discovery::{Discovery, Rest};
 use raddle_core::{
     Application, Duration, Flow, FlowControlAccount, Host, LinkErrors, LinkId, LinkStats, NodeId, Observer,
     Parts, Progress, Time, Totals,
@@ -82,6 +83,8 @@ pub struct Simulation<O> {
     at_limit: bool,
     /// All that comes before has happened.
     until: Time,
+    /// Whether the fabric is at rest, if its nodes say hello for ever.
+    rest: Option<Rest>,
     link_slots: usize,
     watchdog: Watchdog,
     observer: O,
@@ -134,6 +137,8 @@ impl<O: Observer> Simulation<O> {
         let started = wall_clock();
         let partitions = at_rest(&plan, &division, &config.errors, node, port);
         let cores = if threads.at_most() > 1 { cores() } else { 1 };
+        let mut discoveries = partitions.iter().flat_map(|partition| &partition.nodes);
+        let period = discoveries.find_map(|node| node.discovery()).map(Discovery::period);
         Self {
             partitions,
             division,
@@ -147,6 +152,7 @@ impl<O: Observer> Simulation<O> {
             time_limit: config.time_limit,
             at_limit: false,
             until: Time::ZERO,
+            rest: period.map(Rest::new),
             link_slots: topology.link_slots(),
             watchdog: Watchdog::default(),
             observer,
@@ -161,10 +167,25 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// [`run`](Self::run), but only what comes before `until`. What comes then may be run later.
-    pub fn run_until(&mut self, until: Time, check: impl FnMut(&Progress) -> ControlFlow<()>) -> Reached {
+    pub fn run_until(&mut self, until: Time, mut check: impl FnMut(&Progress) -> ControlFlow<()>) -> Reached {
         // What happens at the limit itself still happens.
         let limit = self.time_limit.map_or(Time::NEVER, |limit| limit + Duration::from_ps(1));
-        if !self.run_partitions(limit.min(until), check) {
+        let end = limit.min(until);
+        while let Some(mut rest) = self.rest.filter(|rest| rest.next_look() <= end) {
+            if !self.run_partitions(rest.next_look(), &mut check) {
+                return Reached::Stopped;
+            }
+            let is_still = self.partitions.iter().all(Partition::is_still);
+            let have_failed = self.changes.first().is_some_and(|&first| first < rest.next_look());
+            let have_changed = have_failed || self.partitions.iter().any(Partition::has_discovered);
+            let is_at_rest = rest.look(is_still, have_changed);
+            self.rest = Some(rest);
+            if is_at_rest {
+                self.until = self.now();
+                return Reached::End;
+            }
+        }
+        if !self.run_partitions(end, check) {
             return Reached::Stopped;
         }
         let next = self.partitions.iter_mut().map(Partition::next_event).min().unwrap_or(Time::NEVER);
@@ -365,6 +386,12 @@ impl<O: Observer> Simulation<O> {
     pub fn application(&self, node: NodeId) -> Option<&dyn Application> {
         let partition = &self.partitions[self.division.home(node)];
         partition.nodes[self.division.place(node) as usize].application()
+    }
+
+    /// Topology discovery's part at `node`, if it has one, to look into after a run.
+    pub fn discovery(&self, node: NodeId) -> Option<&Discovery> {
+        let partition = &self.partitions[self.division.home(node)];
+        partition.nodes[self.division.place(node) as usize].discovery()
     }
 
     /// What the event queue of each partition has been asked since the last call, or the start.

@@ -4,7 +4,7 @@ use crate::extension::{Extension, ExtensionHeader};
 use crate::{
     Class, Ends, Error, FiveTuple, FlowKey, FlowRange, FrameView, Framing, HeaderInfo, Opening, PacketKind,
 };
-use crate::{cee, cnm, credit, d3, exp, hula, pdq, pfc, r2c2, rcp, roce, tcp, udp};
+use crate::{cee, cnm, credit, d3, discovery, exp, hula, pdq, pfc, r2c2, rcp, roce, tcp, udp};
 
 /// Makes [`Header`] of a line a header: its documentation and `Variant: type`, and `in Box` of a header that would make
 /// packets too large. The headers under `told` are read only by [`Decoders`](crate::Decoders) that were told of them.
@@ -137,6 +137,10 @@ headers! {
         Pfc: pfc::Pause;
         /// PFQ's credit, from one end of a link to the other.
         Credit: credit::Credit;
+        /// Topology discovery's hello, from one end of a link to the other.
+        Hello: discovery::Hello;
+        /// States of links, which topology discovery floods.
+        LinkStates: discovery::LinkStates;
         /// QCN's notice of congestion, from a switch to a source.
         Cnm: cnm::Notice;
         /// A RoCEv2 packet, data or congestion notification, in its IPv4 packet.

@@ -162,7 +162,7 @@ pub enum PacketKind {
     /// An event, broadcast or told to a controller, an announcement, or a digest.
     Event,
     /// A packet from one node to another: a notice that a broadcast was dropped, the rates that a controller computed, an
-    /// Exp-response, a probe of HULA, a pause of a link or a notice of congestion; and the requests and snapshots that
+    /// Exp-response, a probe of HULA, a pause of a link, a notice of congestion or what topology discovery says; and the requests and snapshots that
     /// mend broadcasts.
     Notice,
 }

@@ -9,9 +9,10 @@
 //! packets are 0x41 to 0x43 and 0x48, never uses 0x45, nor 0x99, with which Expeditus's tag begins. Converged Ethernet's
 //! packets are whole frames with their check sequence: 0x01 begins the address of a pause, and 0x06 that of a host, for
 //! data and congestion notices, which their EtherTypes tell apart. RoCEv2 is UDP to its port and, unlike ours, without a
-//! checksum. PDQ's packets begin with 0xE, D3's with 0xF and RCP's with 0x6 in the upper half of the first byte. PFQ's credits begin with 0x83. In front of a
-//! packet there may be a [`Shim`], 0x5C. Headers of [other crates](extension) begin with 0x95. [Frames of kernels](frame_view) begin
-//! with 0x06, too, and are read only by those who are told that there are any.
+//! checksum. PDQ's packets begin with 0xE, D3's with 0xF and RCP's with 0x6 in the upper half of the first byte. PFQ's
+//! credits begin with 0x83, topology discovery's packets with 0x84 and 0x87. In front of a packet there may be a [`Shim`],
+//! 0x5C. Headers of [other crates](extension) begin with 0x95. [Frames of kernels](frame_view) begin with 0x06, too, and are
+//! read only by those who are told that there are any.
 //!
 //! Payload bytes are counted and not kept in simulation:
 //! where none are given they are zeros, which add nothing to a checksum.
@@ -24,6 +25,7 @@ mod crc;
 pub mod credit;
 pub mod d3;
 pub mod dcbx;
+pub mod discovery;
 mod ecn;
 pub mod ethernet;
 pub mod exp;

@@ -12,6 +12,8 @@ mod port_agent;
 mod ports;
 mod queue;
 
+use crate::discovery::Discovery;
+
 pub use application::{Application, Request};
 pub use flow_control::{FlowControlAccount, LinkFlowControl};
 pub use forwarder::{DropReason, Forwarder, HoldKey, Verdict};
@@ -29,4 +31,6 @@ pub struct Parts {
     pub forwarder: Option<Box<dyn Forwarder>>,
     /// A program on the host, if the node has a host.
     pub application: Option<Box<dyn Application>>,
+    /// What finds out which links are down; without it the runtime has to [say](crate::Node::discovered) so.
+    pub discovery: Option<Box<Discovery>>,
 }

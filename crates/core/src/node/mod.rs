@@ -9,14 +9,18 @@
 //!
 //! A program above the host ([`Application`]) is polled before the host, each time.
 //!
+//! A node may find out by itself which links are down ([`Discovery`]): it says hello, absorbs what other nodes say of links, and
+//! tells its forwarder and its host.
+//!
 //! A host is polled when something has happened to it, after all that follows from that in its node. Methods that
 //! return whether it is due leave the poll to their caller.
 
 mod program;
 
+use crate::discovery::{Discovery, Effect};
 use crate::{
-    Application, Bytes, Credit, DropReason, Flow, FlowId, Forwarder, HoldKey, Host, Input, LinkId, Output,
-    Packet, Parts, PortId, Ports, Report, Time, Totals, Verdict,
+    Application, Bytes, Credit, DropReason, Flow, FlowId, Forwarder, Header, HoldKey, Host, Input, LinkId,
+    Output, Packet, Parts, PortId, Ports, Report, Time, Totals, Verdict,
 };
 use program::Program;
 
@@ -104,10 +108,11 @@ pub struct Node<R: Runtime> {
     host: Option<Box<dyn Host>>,
     forwarder: Option<Box<dyn Forwarder>>,
     program: Option<Box<Program>>,
+    discovery: Option<Box<Discovery>>,
     place: R::Place,
     /// The wake-up that counts; others are stale.
     wake: Time,
-    /// The tick of the forwarder that counts; others are stale.
+    /// The tick of the forwarder or of topology discovery that counts; others are stale.
     tick: Time,
     /// Packets that the forwarder holds, in the order in which they came.
     held: Vec<Held<R::Slot>>,
@@ -126,17 +131,20 @@ impl<R: Runtime> Node<R> {
     /// A node at rest. The runtime [wakes](Self::woken) it at the time of [`wake`](Self::wake), and lets it
     /// [tick](Self::ticked) at that of [`tick`](Self::tick), if there is one.
     pub fn new(parts: Parts, place: R::Place) -> Self {
-        let Parts { host, forwarder, application } = parts;
-        Self {
+        let Parts { host, forwarder, application, discovery } = parts;
+        let mut node = Self {
             wake: application.as_ref().map_or(Time::NEVER, |application| application.begins()),
-            tick: forwarder.as_ref().map_or(Time::NEVER, |part| part.next_tick()),
+            tick: Time::NEVER,
             hears_of_departures: forwarder.as_ref().is_some_and(|part| part.hears_of_departures()),
             host,
             forwarder,
             program: application.map(|application| Box::new(Program::new(application))),
+            discovery,
             place,
             held: Vec::new(),
-        }
+        };
+        node.tick = node.next_tick();
+        node
     }
 
     /// Where the runtime has it.
@@ -157,7 +165,7 @@ impl<R: Runtime> Node<R> {
         self.wake
     }
 
-    /// When its forwarder wants to tick; [`Time::NEVER`] if it does not.
+    /// When its forwarder or topology discovery wants to tick; [`Time::NEVER`] if neither does.
     pub fn tick(&self) -> Time {
         self.tick
     }
@@ -179,6 +187,17 @@ impl<R: Runtime> Node<R> {
         self.program.as_ref().map(|program| &*program.application)
     }
 
+    /// Its part of topology discovery.
+    pub fn discovery(&self) -> Option<&Discovery> {
+        self.discovery.as_deref()
+    }
+
+    /// Whether nothing happens here, hellos aside, unless a packet comes, a flow starts, or a link changes.
+    pub fn is_at_rest(&self) -> bool {
+        let ticks = self.forwarder.as_ref().is_some_and(|part| part.next_tick() < Time::NEVER);
+        self.wake == Time::NEVER && !ticks
+    }
+
     /// Returns true if its forwarder hears of packets that [have left](Self::left).
     #[inline]
     pub fn hears_of_departures(&self) -> bool {
@@ -192,7 +211,13 @@ impl<R: Runtime> Node<R> {
 
     /// A packet has come in by a port.
     #[inline]
-    pub fn arrived(&mut self, runtime: &mut R, slot: R::Slot, port: PortId) {
+    pub fn arrived(&mut self, runtime: &mut R, mut slot: R::Slot, port: PortId) {
+        if self.discovery.is_some() {
+            match self.hear(runtime, slot, port) {
+                Some(other) => slot = other,
+                None => return,
+            }
+        }
         if self.route(runtime, slot, Some(port)) {
             self.poll(runtime);
         }
@@ -255,7 +280,12 @@ impl<R: Runtime> Node<R> {
                 runtime.credit(&self.place, port, credit);
             }
         }
-        if self.originate(runtime) {
+        let mut due = false;
+        if let Some(discovery) = self.discovery.as_mut().filter(|part| part.next_tick() <= now) {
+            discovery.tick(now, &runtime.ports(&self.place));
+            due = self.follow_discovery(runtime);
+        }
+        if self.originate(runtime) | due {
             self.poll(runtime);
         }
     }
@@ -277,7 +307,7 @@ impl<R: Runtime> Node<R> {
     pub fn credited(&mut self, runtime: &mut R, port: PortId, credit: &Credit, freed: &mut Vec<HoldKey>) {
         let Some(forwarder) = &mut self.forwarder else { return };
         forwarder.credited(runtime.now(), port, credit, freed);
-        if self.tick == Time::NEVER {
+        if self.tick == Time::NEVER || self.discovery.is_some() {
             self.expect_tick(runtime);
         }
     }
@@ -311,7 +341,7 @@ impl<R: Runtime> Node<R> {
     #[inline]
     pub fn left(&mut self, runtime: &mut R, packet: &Packet, arrival: Option<PortId>) -> bool {
         self.departed(runtime, packet, arrival);
-        arrival.is_none() && self.tell(runtime.now(), Input::Sent(packet))
+        arrival.is_none() && !is_of_discovery(packet) && self.tell(runtime.now(), Input::Sent(packet))
     }
 
     /// Puts a packet of the node's own on its way, by a port or as the forwarder says. Returns whether the host is due a
@@ -353,7 +383,7 @@ impl<R: Runtime> Node<R> {
     }
 
     /// Loses a packet, on its way to the port `out` if it had one. Returns whether the node has a host, which was told and is
-    /// due a poll.
+    /// due a poll. Nobody is told of packets of topology discovery.
     #[cold]
     pub fn lose(
         &mut self,
@@ -368,7 +398,8 @@ impl<R: Runtime> Node<R> {
         runtime.lost(&self.place, out, &packet, reason);
         self.departed(runtime, &packet, arrival);
         let port = out.unwrap_or(PortId(0));
-        self.tell(runtime.now(), Input::Dropped { packet: &packet, port, reason })
+        !is_of_discovery(&packet)
+            && self.tell(runtime.now(), Input::Dropped { packet: &packet, port, reason })
     }
 
     /// Cuts a packet that waits for a port, or is to do so, to its header. Returns false if its transport has no such
@@ -499,9 +530,45 @@ impl<R: Runtime> Node<R> {
         due
     }
 
-    /// Asks the forwarder when it ticks.
+    /// Shows a packet that has come in by a port to topology discovery. Returns the packet, unless it was for discovery.
+    #[cold]
+    fn hear(&mut self, runtime: &mut R, mut slot: R::Slot, port: PortId) -> Option<R::Slot> {
+        let discovery = self.discovery.as_mut()?;
+        let now = runtime.now();
+        let (packet, _) = runtime.packet(&self.place, &mut slot);
+        discovery.heard(port);
+        if !discovery.take(now, &packet.header, port) {
+            return Some(slot);
+        }
+        let packet = runtime.remove(slot);
+        runtime.totals().count_delivered(&packet);
+        if self.follow_discovery(runtime) {
+            self.poll(runtime);
+        }
+        None
+    }
+
+    /// Does what topology discovery wants. Returns whether the host is due a poll, because it lost a packet.
+    fn follow_discovery(&mut self, runtime: &mut R) -> bool {
+        let mut due = false;
+        while let Some(effect) = self.discovery.as_mut().and_then(|part| part.next_effect()) {
+            match effect {
+                Effect::Send(packet, port) => due |= self.send(runtime, packet, Some(port)),
+                Effect::Link { links, up } => self.discovered(runtime, &links, up),
+            }
+        }
+        due
+    }
+
+    /// When the forwarder or topology discovery wants to tick.
+    fn next_tick(&self) -> Time {
+        let forwarder = self.forwarder.as_ref().map_or(Time::NEVER, |part| part.next_tick());
+        self.discovery.as_ref().map_or(forwarder, |part| part.next_tick().min(forwarder))
+    }
+
+    /// Asks the forwarder and topology discovery when they tick.
     fn expect_tick(&mut self, runtime: &mut R) {
-        let at = self.forwarder.as_ref().map_or(Time::NEVER, |part| part.next_tick());
+        let at = self.next_tick();
         if at < self.tick {
             debug_assert!(at > runtime.now(), "a tick is to come");
             self.tick = at;
@@ -519,10 +586,16 @@ impl<R: Runtime> Node<R> {
         if let Some(credit) = forwarder.departed(runtime.now(), packet, arrival) {
             runtime.credit(&self.place, arrival, credit);
         }
-        if self.tick == Time::NEVER {
+        if self.tick == Time::NEVER || self.discovery.is_some() {
             self.expect_tick(runtime);
         }
     }
+}
+
+/// Whether a packet is topology discovery's.
+#[inline]
+fn is_of_discovery(packet: &Packet) -> bool {
+    matches!(packet.header, Header::Hello(_) | Header::LinkStates(_))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::problem::Problem;
 use super::section::Section;
 use super::value::{At, Table};
+use raddle_core::discovery::Discovery;
 use raddle_core::{Bytes, Duration, Time};
 
 /// The runtimes of an experiment.
@@ -48,6 +49,8 @@ pub struct Engine {
     pub time_limit: Option<Time>,
     /// At multiples of which alone the flow engine works out rates, if not at every event.
     pub grid: Option<Duration>,
+    /// Time between two hellos, if nodes find out by themselves which links are down; otherwise they are told.
+    pub hellos: Option<Duration>,
     /// Real time over virtual time in a live run, if not 1.
     pub dilation: Option<u32>,
     /// Threads of a live run that poll, which want a core each; 1 if left out.
@@ -60,10 +63,30 @@ fn time(span: Duration) -> Time {
     Time::ZERO + span
 }
 
+/// `discovery` and `hello_period`.
+fn hellos(section: &mut Section<'_>) -> Result<Option<Duration>, Problem> {
+    let ways = [("oracle", false), ("hello", true)];
+    let says_hello = section.item("discovery").is_some()
+        && section.choice("discovery", "way of topology discovery", &ways, None)?;
+    if !says_hello {
+        if section.item("hello_period").is_some() {
+            let hint = "add `discovery = \"hello\"`, or leave `hello_period` out";
+            return Err(section.contradiction("hello_period", "nodes of this experiment say no hello", hint));
+        }
+        return Ok(None);
+    }
+    let period = section.or("hello_period", Discovery::PERIOD)?;
+    let hint = "for example: hello_period = \"1 ms\"";
+    section.ensure(period > Duration::ZERO, "hello_period", "`hello_period` must be greater than 0", hint)?;
+    Ok(Some(period))
+}
+
 impl Engine {
     pub(super) fn read(mut section: Section<'_>) -> Result<(Self, toml::Table), Problem> {
         let kinds = EngineKind::ALL.map(|kind| (kind.name(), kind));
+        let hellos = hellos(&mut section)?;
         let engine = Self {
+            hellos,
             kind: section.choice("kind", "engine", &kinds, Some("packet"))?,
             seed: section.or("seed", 1)?,
             cut_through: section.or("cut_through", false)?,

@@ -106,6 +106,22 @@ const FEATURES: &[Feature] = &[
         },
     },
     Feature {
+        key: "engine.discovery",
+        is_asked: |prepared| prepared.experiment.engine.hellos.is_some(),
+        lacks: Lacks { flow: Some("the flow engine has no packets, and so no hellos"), ..Lacks::NOBODY },
+    },
+    Feature {
+        key: "engine.discovery",
+        is_asked: |prepared| {
+            let engine = &prepared.experiment.engine;
+            engine.hellos.is_some() && engine.time_limit.is_none()
+        },
+        lacks: Lacks {
+            live: Some("a live rack whose nodes say hello ends at its time limit only, and there is none"),
+            ..Lacks::NOBODY
+        },
+    },
+    Feature {
         key: "engine.dilation",
         is_asked: |prepared| prepared.experiment.engine.dilation.is_some(),
         lacks: Lacks {

@@ -9,7 +9,7 @@ use crate::observe::uplinks::Uplinks;
 use crate::run::capabilities::{self, Lacking};
 use crate::run::faults;
 use crate::run::ideal::{Ideals, components};
-use raddle_core::{Bytes, Flow, LinkErrors, LinkId, NodeId, PortAgent, Queue};
+use raddle_core::{Bytes, Duration, Flow, LinkErrors, LinkId, NodeId, Parts, PortAgent, Queue};
 use raddle_live::rack::ip;
 use raddle_packet_sim::{Change, Config, PortSetup, Switching, Threads};
 use raddle_records::Framing;
@@ -17,7 +17,7 @@ use raddle_schemes::fluid::FluidScheme;
 use raddle_schemes::queue::strict::Strict;
 use raddle_schemes::scheme::{Agents, Built, FlowControls, Make, Plan, Queues, Unfit, View};
 use raddle_topology::routing::Routing;
-use raddle_topology::{Link, LinkLayer, Topology};
+use raddle_topology::{Link, LinkLayer, Topology, discoverers};
 use raddle_workload::Facts;
 use raddle_workload::goal::Job;
 use std::collections::BTreeSet;
@@ -136,6 +136,10 @@ impl Document {
         let asked = record.queue_lengths.as_ref().map(|asked| &asked.links[..]);
         let looked_at = links(asked, "record.queue_links")?;
         let job = ranks::place(&experiment.workload, &topology, experiment.engine.seed, &mut parts)?;
+        if let Some(period) = engine.hellos {
+            self.check_hellos(period, &topology)?;
+            discover(&mut parts, &topology, period);
+        }
         let flows = flows.into();
         let own = Own::of(&mut parts, &topology);
         let prepared = Prepared {
@@ -173,6 +177,18 @@ impl Document {
         Ok(prepared)
     }
 
+    /// Refuses hellos that are under way for so long that there is no quiet time between them.
+    fn check_hellos(&self, period: Duration, topology: &Topology) -> Result<(), Problem> {
+        let on_link = |(_, link): (_, &Link)| link.delay + link.rate.time_for(LONGEST_OF_DISCOVERY);
+        let least = topology.links().map(on_link).max().unwrap_or_default() * HELLO_TIMES;
+        if period >= least {
+            return Ok(());
+        }
+        let what = format!("a hello takes up to {} over a link", least / HELLO_TIMES);
+        let hint = format!("the period must be at least {HELLO_TIMES} times as long: {least}");
+        Err(Problem::at(&place(&self.root, "engine.hello_period"), Cause::OutOfRange { what, hint }))
+    }
+
     fn unfit(&self, unfit: Unfit) -> Problem {
         let cause = Cause::Contradiction { what: unfit.problem, hint: unfit.hint };
         Problem::at(&place(&self.root, &unfit.key), cause)
@@ -204,6 +220,20 @@ impl Document {
         Ok(())
     }
 }
+
+/// Lets all nodes find out by themselves which links are down.
+fn discover(parts: &mut Built, topology: &Topology, period: Duration) {
+    let discoverer = discoverers(topology, period);
+    let mut bare = std::mem::replace(&mut parts.node, Box::new(|_| Parts::default()));
+    parts.node = Box::new(move |id| Parts { discovery: Some(discoverer(id)), ..bare(id) });
+}
+
+/// The longest packet of topology discovery, in any framing.
+const LONGEST_OF_DISCOVERY: Bytes = Bytes(300);
+
+/// Least time between two hellos, in times that the longest packet of topology discovery takes over a link: half of
+/// the period is free of hellos.
+const HELLO_TIMES: u64 = 4;
 
 /// Where the text speaks of a dotted key: of the key itself, or of the nearest table around it.
 fn place(root: &Table, key: &str) -> At {

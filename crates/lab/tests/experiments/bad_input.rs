@@ -427,6 +427,11 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     ("watchdog of links that never wait", &[("seed = 1", "seed = 1\nwatchdog = \"1 ms\"")]),
+    ("discovery that does not exist", &[("seed = 1", "seed = 1\ndiscovery = \"hallo\"")]),
+    ("hellos that nobody says", &[("seed = 1", "seed = 1\nhello_period = \"1 ms\"")]),
+    ("hellos of no time apart", &[("seed = 1", "seed = 1\ndiscovery = \"hello\"\nhello_period = \"0 ms\"")]),
+    ("hellos faster than links", &[("seed = 1", "seed = 1\ndiscovery = \"hello\"\nhello_period = \"1 us\"")]),
+    ("fluids that say hello", &[("seed = 1", "seed = 1\nkind = \"flow\"\ndiscovery = \"hello\"")]),
     ("watchdog that never rests", &[("seed = 1", "seed = 1\nwatchdog = \"0 ms\"")]),
     (
         "hosts that heed marks where none are made",

@@ -112,6 +112,39 @@ fn runs_with_random_faults_and_errors() {
     assert!(drops().any(|drops| drops.lost > 0) && drops().any(|drops| drops.malformed > 0));
 }
 
+/// Nodes find out about the failures by themselves; their packets and their delay are the same on any number of threads.
+#[test]
+fn runs_whose_nodes_say_hello() {
+    let hellos = ["engine.discovery=\"hello\"", "engine.hello_period=5 us"];
+    let outcomes = on_every_fabric(&hellos, failures);
+    assert!(outcomes.iter().all(|outcome| outcome.delivered > 20 && outcome.totals.notice.packets > 1_000));
+    assert!(outcomes.iter().any(|outcome| outcome.totals.drops.link_down > 0));
+    assert!(outcomes.iter().any(|outcome| outcome.totals.drops.no_route > 0));
+}
+
+/// Links fail and nobody tells the nodes: every byte arrives all the same, and the run comes to its own end, on any number
+/// of threads at the same time.
+#[test]
+fn reliable_r2c2_delivers_every_byte_while_nodes_find_out_about_failures() {
+    let text = "[topology]\nkind = \"torus\"\ndims = [4, 4]\nlink_rate = \"10 Gbps\"\nlink_delay = \"100 ns\"\n\n\
+         [workload]\narrivals = { kind = \"poisson\", mean_gap = \"2 us\" }\n\
+         sizes = { kind = \"pareto\", mean = \"50 KB\", shape = 1.2 }\npairs = \"uniform\"\nflows = 200\n\n\
+         [scheme]\ntransport = \"r2c2\"\nr2c2 = { reliable = true }\n\n\
+         [engine]\ndiscovery = \"hello\"\nhello_period = \"20 us\"\n\n\
+         [[failure]]\nat = \"100 us\"\nlink = [0, 1]\nrepair = \"700 us\"\n\
+         [[failure]]\nat = \"300 us\"\nnode = 5\nrepair = \"600 us\"\n\
+         [[failure]]\nat = \"400 us\"\nlink = [10, 11]\n\n\
+         [faults]\nlink_failures = \"0.2 / ms\"\nrepair = \"200 us\"\nuntil = \"1 ms\"\n";
+    let document = Document::parse("hello.toml", text.to_owned(), PathBuf::new()).unwrap();
+    let [(outcome, flows), two, three] =
+        [1, 2, 3].map(|threads| self::outcome(&document, Threads::Always(threads)));
+    for many in [two, three] {
+        assert!((many.0.digest, &many.1) == (outcome.digest, &flows));
+    }
+    assert!(outcome.complete && outcome.totals.drops.link_down > 0);
+    assert_eq!((outcome.flows, outcome.delivered), (200, 200));
+}
+
 #[test]
 fn runs_with_cut_through_and_failures() {
     on_every_fabric(&["engine.cut_through=true"], failures);

@@ -29,6 +29,7 @@ mod streams;
 
 pub use streams::StreamError;
 
+use raddle_core::discovery::{Discovery, Rest};
 use raddle_core::{
     Admit, Application, Bytes, Credit, Decoders, DropReason, Duration, Fate, Flow, Header, HeaderInfo, Host,
     LinkErrors, LinkId, LinkNoise, LinkStats, Node, NodeId, Observer, Packet, Parts, PortAgent, PortId,
@@ -100,6 +101,8 @@ impl Carried {
 pub struct Lockstep<O: Observer> {
     nodes: Vec<Node<Fabric<O>>>,
     flows: VecDeque<Flow>,
+    /// Whether the fabric is at rest, if its nodes say hello for ever.
+    rest: Option<Rest>,
     fabric: Fabric<O>,
 }
 
@@ -166,7 +169,8 @@ impl<O: Observer> Lockstep<O> {
             totals: Totals::default(),
             observer,
         };
-        Self { nodes, flows: flows.into(), fabric }
+        let period = nodes.iter().find_map(Node::discovery).map(Discovery::period);
+        Self { nodes, flows: flows.into(), rest: period.map(Rest::new), fabric }
     }
 
     /// Gives ports, by the link that leaves them, the agents that `agent` makes.
@@ -214,6 +218,12 @@ impl<O: Observer> Lockstep<O> {
     /// If a packet's `size` is not that of its bytes.
     pub fn run(&mut self, limit: Time) -> bool {
         while let Some(&Reverse((at, event))) = self.fabric.events.peek() {
+            if self.rest.is_some_and(|rest| rest.next_look() <= at.min(limit)) {
+                if self.look() {
+                    return true;
+                }
+                continue;
+            }
             if at > limit {
                 self.fabric.now = limit;
                 return false;
@@ -233,6 +243,16 @@ impl<O: Observer> Lockstep<O> {
             }
         }
         true
+    }
+
+    /// Looks whether anything moves or is to come, hellos of topology discovery aside. Returns whether the fabric is at rest.
+    fn look(&mut self) -> bool {
+        let is_idle =
+            |&Reverse((_, event)): &_| matches!(event, Event::PortTick(_) | Event::Tick(_) | Event::Wake(_));
+        let is_still = self.fabric.events.iter().all(is_idle) && self.nodes.iter().all(Node::is_at_rest);
+        let mut discoveries = self.nodes.iter().filter_map(Node::discovery);
+        let have_changed = discoveries.any(|discovery| discovery.changed_at() > Time::ZERO);
+        self.rest.as_mut().is_none_or(|rest| rest.look(is_still, have_changed))
     }
 
     /// Runs to the end of `at` and sets the clock to `at`, even if nothing is left to do: for an application that then opens
@@ -272,6 +292,11 @@ impl<O: Observer> Lockstep<O> {
     /// The host at `node`, to look into after a run.
     pub fn host(&self, node: NodeId) -> Option<&dyn Host> {
         self.nodes[node.index()].host()
+    }
+
+    /// Topology discovery's part at `node`, if it has one, to look into after a run.
+    pub fn discovery(&self, node: NodeId) -> Option<&Discovery> {
+        self.nodes[node.index()].discovery()
     }
 
     /// The program on the host at `node`, to look into after a run.

@@ -3,14 +3,16 @@
 
 use crate::both::{run_in_lockstep, run_queues_in_lockstep, simulate, simulate_queues};
 use raddle_core::{
-    Bytes, Duration, Flow, FlowId, Header, LinkErrors, LinkId, NodeId, Observer, Rate, Report, Stream, Time,
+    Bytes, Duration, Flow, FlowId, Header, LinkErrors, LinkId, NodeId, Observer, Parts, Rate, Report, Stream,
+    Time,
 };
 use raddle_live::lockstep::Lockstep;
 use raddle_schemes::parameter::{Settings, Value};
 use raddle_schemes::scheme::{Built, Plan, Transport};
 use raddle_testkit::registry;
 use raddle_topology::builders::{self, ClosRates};
-use raddle_topology::{Builder, Shape, Topology, XgftSize};
+use raddle_topology::{Builder, Shape, Topology, XgftSize, discoverers};
+use raddle_wire::discovery::{Hello, LinkStates};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -179,6 +181,48 @@ fn reliable_r2c2_sends_the_same_bytes_in_both_engines_over_noisy_links() {
     assert!(repeats.sum::<u32>() > 20);
     assert_eq!(simulated.reports, moved.reports);
     assert!(simulated.packets == moved.packets, "other packets");
+}
+
+/// Links that lose a packet in five fail now and then, and the nodes find out by themselves; the run then ends by itself.
+#[test]
+fn nodes_that_say_hello_send_the_same_bytes_in_both_engines() {
+    let torus = builders::torus(&[4, 4], Rate::from_gbps(10), Duration::from_ns(100));
+    let topology = Arc::new(torus.expect("a 4x4 torus"));
+    let errors = LinkErrors {
+        seed: SEED,
+        loss: 0.2,
+        corruption: 0.01,
+        until: Some(Time::ZERO + Duration::from_ms(2)),
+        ..LinkErrors::default()
+    };
+    for (scheme, routing, errors) in
+        [("r2c2", "rps", &errors), ("tcp-newreno", "ecmp", &errors), ("pfq", "rps", &LinkErrors::default())]
+    {
+        let transport = registry().transport(scheme).expect("in the registry");
+        let mut settings = Settings::defaults(transport.info.parameters);
+        if scheme == "r2c2" {
+            settings.set("reliable", Value::Flag(true));
+        }
+        let built = || {
+            let built = parts_with(transport, routing, &topology, &settings).expect("FIFO ports do");
+            let Built { mut node, queue, .. } = built;
+            let discoverer = discoverers(&topology, Duration::from_us(50));
+            let node = move |id| Parts { discovery: Some(discoverer(id)), ..node(id) };
+            (node, queue)
+        };
+        let ((node, queue), end) = (built(), Time::ZERO + Duration::from_ms(10_000));
+        let simulated = simulate_queues(&topology, node, |_| None, queue, flows(16), end, errors);
+        let (node, queue) = built();
+        let moved = run_queues_in_lockstep(&topology, node, |_| None, queue, flows(16), end, errors);
+        assert_eq!(simulated.reports, moved.reports, "{scheme}");
+        assert!(simulated.packets == moved.packets, "{scheme}: other packets");
+        let delivered =
+            moved.reports.iter().filter(|(.., report)| matches!(report, Report::Delivered { .. }));
+        assert_eq!(delivered.count(), 60, "{scheme}");
+        let of_type = |first| moved.packets.iter().filter(move |(.., bytes)| bytes[0] == first).count();
+        assert!(of_type(Hello::TYPE) > 64, "{scheme}");
+        assert_eq!(of_type(LinkStates::TYPE) > 100, scheme != "pfq", "{scheme}");
+    }
 }
 
 #[test]

@@ -92,6 +92,18 @@ impl Partition {
         self.fabric.events.next_time().unwrap_or(Time::NEVER).min(elsewhere)
     }
 
+    /// Whether nothing moves or is to come here, hellos of topology discovery aside. The ticks of ports' agents move nothing.
+    pub(crate) fn is_still(&self) -> bool {
+        let is_idle = |event: Event| matches!(event.kind(), Kind::Tick | Kind::Wake | Kind::PortTick);
+        self.fabric.events.all().all(is_idle) && self.nodes.iter().all(Node::is_at_rest)
+    }
+
+    /// Whether a node here has found out that a link changed.
+    pub(crate) fn has_discovered(&self) -> bool {
+        let discoveries = self.nodes.iter().filter_map(Node::discovery);
+        discoveries.into_iter().any(|discovery| discovery.changed_at() > Time::ZERO)
+    }
+
     /// What the event queue has been asked since the last call, or the start.
     #[cfg(feature = "event-trace")]
     pub(crate) fn take_event_trace(&mut self) -> Vec<crate::event_trace::Step> {

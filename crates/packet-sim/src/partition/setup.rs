@@ -37,6 +37,7 @@ pub(crate) fn at_rest(
     mut setup: impl FnMut(LinkId) -> PortSetup,
 ) -> Vec<Partition> {
     let mut assembly = Assembly::new(plan, division, Time::ZERO);
+    let mut nodes_discover = false;
     for id in plan.topology.nodes() {
         let node = Node::new(parts(id), assembly.place_of(id));
         if node.wake() < Time::NEVER {
@@ -45,6 +46,7 @@ pub(crate) fn at_rest(
         if node.tick() < Time::NEVER {
             assembly.event(Event::new(node.tick(), Kind::Tick, id.0));
         }
+        nodes_discover |= node.discovery().is_some();
         assembly.node(node);
     }
     for from in plan.topology.nodes() {
@@ -55,7 +57,9 @@ pub(crate) fn at_rest(
     }
     for (i, change) in (0..).zip(plan.changes.iter()) {
         assembly.event(Event::new(change.at, Kind::Change, i));
-        assembly.event(Event::new(change.at + change.discovery, Kind::Discovery, i));
+        if !nodes_discover {
+            assembly.event(Event::new(change.at + change.discovery, Kind::Discovery, i));
+        }
     }
     assembly.finish(Time::ZERO, Totals::default())
 }

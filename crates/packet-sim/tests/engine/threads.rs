@@ -476,6 +476,7 @@ fn a_panic_ends_the_run() {
                 host: Some(Box::new(Bomb)),
                 forwarder: None,
                 application: (node == NodeId(failing)).then(|| Box::new(Bomb) as Box<dyn Application>),
+                ..Parts::default()
             };
             let config = Config { threads, ..Config::default() };
             let mut simulation =

@@ -5,6 +5,7 @@ mod properties;
 use crate::cee::Frame;
 use crate::cnm::Notice;
 use crate::credit::Credit;
+use crate::discovery::{Hello, LinkState, LinkStates};
 use crate::exp::Tagged;
 use crate::hula::Probe;
 use crate::pfc::Pause;

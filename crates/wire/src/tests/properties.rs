@@ -235,6 +235,8 @@ fn any_header() -> impl Strategy<Value = Header> {
         (0_u32..1 << 24, any::<u8>())
             .prop_map(|(tor, utilisation)| Header::HulaProbe(Probe { tor, utilisation })),
         any_credit().prop_map(Header::Credit),
+        any_hello().prop_map(Header::Hello),
+        any_link_states().prop_map(Header::LinkStates),
         any_frame().prop_map(Header::Cee),
         any_pause().prop_map(Header::Pfc),
         any_congestion_notice().prop_map(Header::Cnm),
@@ -250,11 +252,20 @@ fn any_credit() -> impl Strategy<Value = Credit> {
         .prop_map(|(given, taken, flows)| Credit::new(given, taken, flows))
 }
 
+fn any_hello() -> impl Strategy<Value = Hello> {
+    any::<(u32, bool, u64)>().prop_map(|(link, hears, digest)| Hello { link, hears, digest })
+}
+
+fn any_link_states() -> impl Strategy<Value = LinkStates> {
+    let state = any::<(u32, u32)>().prop_map(|(link, sequence)| LinkState { link, sequence });
+    prop::collection::vec(state, 1..=LinkStates::MOST).prop_map(|states| LinkStates { states: states.into() })
+}
+
 /// Bytes of any kind, half of them behind a first byte that some decoder takes up.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     let types = proptest::sample::select(vec![
         0x01_u8, 0x06, 0x10, 0x21, 0x25, 0x26, 0x31, 0x41, 0x42, 0x43, 0x44, 0x45, 0x47, 0x48, 0x49, 0x60,
-        0x83, 0x8E, 0x99, 0xE9, 0xF0,
+        0x83, 0x84, 0x87, 0x8E, 0x99, 0xE9, 0xF0,
     ]);
     (proptest::option::of(types), proptest::collection::vec(any::<u8>(), 0..120)).prop_map(
         |(kind, mut bytes)| {
@@ -308,9 +319,23 @@ proptest! {
 #[test]
 fn no_flipped_bit_leads_to_a_packet_without_a_checksum() {
     let rated = (0x60_u8..0x70).chain(0xE0..=0xFF);
-    let all = (0x20_u8..0x30)
-        .chain(rated)
-        .chain([0x01, 0x06, 0x10, 0x31, 0x41, 0x42, 0x43, 0x44, 0x45, 0x47, 0x48, 0x49, 0x83]);
+    let all = (0x20_u8..0x30).chain(rated).chain([
+        0x01,
+        0x06,
+        0x10,
+        0x31,
+        0x41,
+        0x42,
+        0x43,
+        0x44,
+        0x45,
+        0x47,
+        0x48,
+        0x49,
+        0x83,
+        Hello::TYPE,
+        LinkStates::TYPE,
+    ]);
     let unchecked = [Probe::TYPE, crate::Shim::TYPE, 0x99, crate::extension::TYPE];
     for first in all.chain(unchecked) {
         for other in unchecked.into_iter().filter(|&other| other != first) {

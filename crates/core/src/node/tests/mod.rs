@@ -1,5 +1,6 @@
 //! A node in a runtime that does nothing but write down what it is asked for.
 
+mod discovery;
 mod packets;
 mod program;
 
@@ -317,9 +318,19 @@ fn credit(flow: u32) -> Credit {
 }
 
 fn number(packet: &Packet) -> u32 {
-    let Header::Tcp(segment) = &packet.header else { unreachable!("all packets here are of TCP") };
-    segment.seq
+    match &packet.header {
+        Header::Tcp(segment) => segment.seq,
+        Header::Hello(_) => HELLO,
+        Header::LinkStates(_) => STATES,
+        _ => unreachable!("no other packets are here"),
+    }
 }
+
+/// The number of all hellos.
+const HELLO: u32 = 1_000;
+
+/// The number of all link states.
+const STATES: u32 = 1_001;
 
 fn send(number: u32, port: Option<u16>) -> Output {
     Output::Send { packet: packet(number), port: port.map(PortId) }
@@ -332,7 +343,7 @@ fn node(outputs: Vec<Output>, forwarder: Option<Verdicts>) -> (Node<Fake>, Fake)
     let forwarder =
         forwarder.map(|forwarder| Box::new(Verdicts { log: log.clone(), ..forwarder }) as Box<dyn Forwarder>);
     let port = PortState::idle(Rate::from_gbps(10));
-    let parts = Parts { host: Some(Box::new(host)), forwarder, application: None };
+    let parts = Parts { host: Some(Box::new(host)), forwarder, ..Parts::default() };
     let runtime = Fake {
         now: ns(10),
         totals: Totals::default(),

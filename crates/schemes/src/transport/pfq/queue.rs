@@ -1,8 +1,11 @@
 //! One egress port: a queue a flow, deficit round robin among them (Shreedhar and Varghese, SIGCOMM 1995).
 
-use raddle_core::{Admit, Bytes, Header, Packet, Paused, Queue, Time};
+use raddle_core::{Admit, Bytes, Credit, Header, Packet, Paused, Queue, Time};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
+
+/// The packets of topology discovery wait in a queue of their own, under a handle that no flow has.
+const OF_DISCOVERY: u32 = Credit::NOBODY;
 
 /// The queues of all flows at one port.
 #[derive(Debug)]
@@ -72,7 +75,13 @@ pub(super) fn flow_of(packet: &Packet) -> Option<u32> {
 
 impl Queue for FlowQueues {
     fn push(&mut self, _: Time, slot: u32, packet: &Packet) -> Admit {
-        let Some(flow) = flow_of(packet) else { return Admit::Drop };
+        let flow = match packet.header {
+            Header::Hello(_) | Header::LinkStates(_) => OF_DISCOVERY,
+            _ => match flow_of(packet) {
+                Some(flow) => flow,
+                None => return Admit::Drop,
+            },
+        };
         self.bytes += u64::from(packet.size);
         if let Some((flow, slot, size)) = self.lone.take() {
             self.enqueue(flow, slot, size);

@@ -1,0 +1,145 @@
+//! The link states that a node knows.
+
+use super::Cables;
+use crate::LinkId;
+use raddle_wire::discovery::LinkState;
+
+/// Most changes of a link that a node may have missed. A sequence number further ahead is no link's.
+const MOST_MISSED: u32 = 1 << 24;
+
+/// How a link state compares with the one known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Age {
+    /// It is newer.
+    Newer,
+    /// It is known, or older than the one known.
+    Known,
+    /// No such link exists, or its sequence number cannot be.
+    Absurd,
+}
+
+/// The link states that a node knows: of each directed link the newest.
+#[derive(Debug)]
+pub(super) struct Database {
+    cables: Cables,
+    /// The links that have ever changed their state, in order of link. Nothing is known of others: they are up.
+    states: Vec<LinkState>,
+    digest: u64,
+}
+
+impl Database {
+    pub(super) fn new(cables: Cables) -> Self {
+        Self { cables, states: Vec::new(), digest: 0 }
+    }
+
+    /// Equal at nodes that know the same, and hardly ever at others.
+    pub(super) fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    /// All states that are known, other than that a link has never changed.
+    pub(super) fn states(&self) -> &[LinkState] {
+        &self.states
+    }
+
+    /// The state of a directed link.
+    pub(super) fn get(&self, link: LinkId) -> LinkState {
+        let place = self.states.binary_search_by_key(&link.0, |state| state.link);
+        place.map_or(LinkState { link: link.0, sequence: 0 }, |place| self.states[place])
+    }
+
+    /// Whether a link is down for both directions: because either end says so.
+    pub(super) fn is_down(&self, link: LinkId) -> bool {
+        let other = self.cables.other(link);
+        self.get(link).is_down() || other.is_some_and(|other| self.get(other).is_down())
+    }
+
+    pub(super) fn age(&self, state: LinkState) -> Age {
+        let link = LinkId(state.link);
+        if self.cables.other(link).is_none() {
+            return Age::Absurd;
+        }
+        let known = self.get(link).sequence;
+        if (1..=MOST_MISSED).contains(&state.sequence.wrapping_sub(known)) {
+            Age::Newer
+        } else if known.wrapping_sub(state.sequence) <= MOST_MISSED {
+            Age::Known
+        } else {
+            Age::Absurd
+        }
+    }
+
+    /// Replaces what is known of a link, which must exist.
+    pub(super) fn set(&mut self, state: LinkState) {
+        self.digest ^= mix(self.get(LinkId(state.link))) ^ mix(state);
+        match self.states.binary_search_by_key(&state.link, |state| state.link) {
+            Ok(place) => self.states[place] = state,
+            Err(place) => self.states.insert(place, state),
+        }
+    }
+}
+
+/// A state's part in the digest: the finaliser of SplitMix64 (Steele et al., OOPSLA 2014). That a link has never changed is
+/// no part of it.
+fn mix(LinkState { link, sequence }: LinkState) -> u64 {
+    if sequence == 0 {
+        return 0;
+    }
+    let mut bits = u64::from(link) << 32 | u64::from(sequence);
+    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ bits >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(link: u32, sequence: u32) -> LinkState {
+        LinkState { link, sequence }
+    }
+
+    /// Links 0 and 1 are a cable; port 2 has no link.
+    fn database() -> Database {
+        Database::new(Cables::new([Some(LinkId(1)), Some(LinkId(0)), None]))
+    }
+
+    #[test]
+    fn a_cable_is_down_if_either_end_says_so() {
+        let mut database = database();
+        for (change, is_down) in [((1, 1), true), ((0, 3), true), ((1, 2), true), ((0, 4), false)] {
+            database.set(state(change.0, change.1));
+            assert_eq!([0, 1].map(|link| database.is_down(LinkId(link))), [is_down; 2]);
+        }
+        assert_eq!(database.states(), [state(0, 4), state(1, 2)]);
+    }
+
+    #[test]
+    fn the_digest_is_that_of_what_is_known_however_it_was_learnt() {
+        let [mut one, mut other] = [database(), database()];
+        assert_eq!(one.digest(), 0);
+        one.set(state(0, 1));
+        one.set(state(1, 1));
+        one.set(state(0, 2));
+        other.set(state(1, 1));
+        assert_ne!(one.digest(), other.digest());
+        other.set(state(0, 2));
+        assert_eq!(one.digest(), other.digest());
+        assert_ne!(one.digest(), 0);
+    }
+
+    #[test]
+    fn sequence_numbers_wrap_and_may_not_leap() {
+        let mut database = database();
+        assert_eq!(database.age(state(0, 0)), Age::Known);
+        assert_eq!(database.age(state(0, MOST_MISSED)), Age::Newer);
+        assert_eq!(database.age(state(0, MOST_MISSED + 1)), Age::Absurd);
+        database.set(state(0, u32::MAX));
+        assert_eq!(database.age(state(0, 1)), Age::Newer);
+        assert_eq!(database.age(state(0, u32::MAX - 1)), Age::Known);
+        assert_eq!(database.age(state(0, u32::MAX / 2)), Age::Absurd);
+        for link in [2, 3, u32::MAX] {
+            assert_eq!(database.age(state(link, 1)), Age::Absurd, "there is no link {link}");
+        }
+    }
+}

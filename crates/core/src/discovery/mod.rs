@@ -1,0 +1,350 @@
+//! Topology discovery as a protocol (specs/live.md §4): nodes find out by themselves which links are down.
+//!
+//! All nodes know the fabric as it was built, and that all links are up at the start. A [`Discovery`] is one node's part of
+//! the protocol: it does no I/O, reads no clock, and says by [effects](Effect) what its node is to do.
+//!
+//! - **Hellos.** In each period a node says hello over each of its links. A link is down for a node if it has heard nothing
+//!   from the neighbour for three whole periods, or if the neighbour says that it does not hear the node: a link that fails
+//!   in one direction is down for both ends. It is up again when both hear each other. Any packet of the neighbour counts
+//!   as life, but only a hello brings a link up.
+//! - **Link states.** The node that a directed link leaves numbers the link's changes, and floods each. Others pass on what
+//!   they did not know, and take the state of the highest number. A link is down if the states of its two directions are
+//!   not both up.
+//! - **Catching up.** A hello carries a digest of all that its sender knows. A neighbour with another digest answers with all
+//!   that it knows, at most once in a period. So nodes that were apart catch up, and link states that were lost are
+//!   told again. What a node knows is small: links that have never changed are no part of it.
+//!
+//! Within ten periods without a change or a loss, the nodes of a component know of each link that has an end in the
+//! component whether it is down. They know nothing new of links elsewhere.
+//!
+//! A period in which the node itself was late, by more than half of it, counts for no neighbour: the runtime may have
+//! left hellos unread. Link states of links that do not exist, or whose number cannot be, are ignored and counted.
+//!
+//! A hello costs a packet a link and period, and no memory. Only changes take memory: 8 bytes for each directed link that
+//! has ever changed.
+
+mod database;
+mod rest;
+
+pub use rest::Rest;
+
+use crate::{Duration, LinkId, Packet, PortId, Ports, Time};
+use database::{Age, Database};
+use raddle_wire::discovery::{Hello, LinkState, LinkStates};
+use raddle_wire::{Header, HeaderInfo};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// For each directed link of a fabric the other direction. All nodes share it.
+#[derive(Debug, Clone)]
+pub struct Cables(Arc<[Option<LinkId>]>);
+
+impl Cables {
+    /// By [`LinkId`] the other direction; `None` for a port without a link.
+    pub fn new(others: impl IntoIterator<Item = Option<LinkId>>) -> Self {
+        Self(others.into_iter().collect())
+    }
+
+    /// The other direction of a link; `None` if there is no such link.
+    #[must_use]
+    pub fn other(&self, link: LinkId) -> Option<LinkId> {
+        self.0.get(link.index()).copied().flatten()
+    }
+}
+
+/// What a node is to do next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Send a packet by a port.
+    Send(Packet, PortId),
+    /// Tell the scheme that a link went down or came up.
+    Link {
+        /// Both directions, in order.
+        links: [LinkId; 2],
+        /// Their new state.
+        up: bool,
+    },
+}
+
+/// What a node was told and did not need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ignored {
+    /// Link states that it knew already, or newer ones. Floods bring each state over several links.
+    pub known: u64,
+    /// Hellos that came by the wrong link, and states of links that do not exist or with numbers that cannot be.
+    pub absurd: u64,
+}
+
+/// The far end of a link, as a node sees it.
+#[derive(Debug, Clone, Copy)]
+struct Neighbour {
+    /// Whether anything has been heard since the last tick.
+    is_heard: bool,
+    /// Whole periods in a row in which nothing has been heard, at most [`Discovery::MISSES`].
+    misses: u8,
+    /// Whether both ends hear each other.
+    is_up: bool,
+    /// Whether it has been told all that this node knows since the last tick.
+    is_told: bool,
+}
+
+impl Neighbour {
+    /// Whether it is heard, as far as a hello says.
+    fn hears(self) -> bool {
+        self.misses < Discovery::MISSES
+    }
+}
+
+/// A node's part of topology discovery.
+#[derive(Debug)]
+pub struct Discovery {
+    cables: Cables,
+    /// The links that leave the node begin here, one a port.
+    first_link: LinkId,
+    period: Duration,
+    next_tick: Time,
+    /// By port; `None` for a port without a link.
+    neighbours: Vec<Option<Neighbour>>,
+    database: Database,
+    /// When the scheme was last told of a change.
+    changed_at: Time,
+    ignored: Ignored,
+    effects: VecDeque<Effect>,
+}
+
+impl Discovery {
+    /// Time between two hellos, unless the experiment says otherwise (specs/live.md §4).
+    pub const PERIOD: Duration = Duration::from_ms(1);
+    /// Whole periods without a word after which a link is down (specs/live.md §4).
+    pub const MISSES: u8 = 3;
+    /// Periods without a change or a loss after which all nodes of a component agree: three misses, up to two periods until
+    /// the ticks of both ends have passed, two hellos until both know that they hear each other, and one to catch up;
+    /// the rest is for the way of the packets.
+    pub const SETTLES: u64 = 10;
+
+    /// The part of a node whose ports' links are `first_link` and those that follow.
+    ///
+    /// It first says hello at `begins`, after the start of the run, and from then on every `period`.
+    ///
+    /// # Panics
+    /// If the period is zero.
+    #[must_use]
+    pub fn new(cables: Cables, first_link: LinkId, ports: usize, period: Duration, begins: Time) -> Self {
+        assert!(period > Duration::ZERO, "hellos need time between them");
+        let alive = Neighbour { is_heard: true, misses: 0, is_up: true, is_told: false };
+        let link = |port: usize| LinkId::of(first_link.index() + port);
+        let neighbours = (0..ports).map(|port| cables.other(link(port)).map(|_| alive)).collect();
+        Self {
+            database: Database::new(cables.clone()),
+            cables,
+            first_link,
+            period,
+            next_tick: begins,
+            neighbours,
+            changed_at: Time::ZERO,
+            ignored: Ignored::default(),
+            effects: VecDeque::new(),
+        }
+    }
+
+    /// Time between two hellos.
+    #[must_use]
+    pub fn period(&self) -> Duration {
+        self.period
+    }
+
+    /// When [`tick`](Self::tick) is to be called.
+    #[must_use]
+    pub fn next_tick(&self) -> Time {
+        self.next_tick
+    }
+
+    /// Whether the node knows a link as down. Both directions of a link are down together.
+    #[must_use]
+    pub fn is_down(&self, link: LinkId) -> bool {
+        self.database.is_down(link)
+    }
+
+    /// When the node last learnt of a change; [`Time::ZERO`] if no link has ever changed as far as it knows.
+    #[must_use]
+    pub fn changed_at(&self) -> Time {
+        self.changed_at
+    }
+
+    /// What it was told and did not need, so far.
+    #[must_use]
+    pub fn ignored(&self) -> Ignored {
+        self.ignored
+    }
+
+    /// What the node is to do next: asked after each of the other calls, again and again until there is nothing.
+    pub fn next_effect(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    /// A packet has come in by a port: the neighbour there is alive.
+    #[inline]
+    pub fn heard(&mut self, port: PortId) {
+        if let Some(Some(neighbour)) = self.neighbours.get_mut(port.index()) {
+            neighbour.is_heard = true;
+        }
+    }
+
+    /// Takes in a packet that has come by a port, if it is topology discovery's. Returns whether it is.
+    pub fn take(&mut self, now: Time, header: &Header, port: PortId) -> bool {
+        match header {
+            Header::Hello(hello) => self.greeted(now, *hello, port),
+            Header::LinkStates(LinkStates { states }) => self.learn(now, states, port),
+            _ => return false,
+        }
+        true
+    }
+
+    /// A period is over. Says hello over each link that is up as far as the node's own port tells.
+    pub fn tick(&mut self, now: Time, ports: &Ports<'_>) {
+        let is_late = now.since(self.next_tick) > self.period / 2;
+        self.next_tick = if is_late { now + self.period } else { self.next_tick + self.period };
+        for port in (0..self.neighbours.len()).map(PortId::of) {
+            let Some(neighbour) = &mut self.neighbours[port.index()] else { continue };
+            if std::mem::take(&mut neighbour.is_heard) {
+                neighbour.misses = 0;
+            } else if !is_late && neighbour.misses < Self::MISSES {
+                neighbour.misses += 1;
+            }
+            neighbour.is_told = false;
+            if !neighbour.hears() {
+                self.set_up(now, port, false);
+            }
+        }
+        let digest = self.database.digest();
+        for port in (0..self.neighbours.len()).map(PortId::of) {
+            let Some(neighbour) = self.neighbours[port.index()] else { continue };
+            if ports.get(port).up {
+                let hello = Hello { link: self.link(port).0, hears: neighbour.hears(), digest };
+                self.effects.push_back(Effect::Send(packet(Header::Hello(hello)), port));
+            }
+        }
+    }
+
+    /// The link behind a port.
+    fn link(&self, port: PortId) -> LinkId {
+        LinkId(self.first_link.0 + u32::from(port.0))
+    }
+
+    /// The port of this node that a link leaves, if it leaves this node.
+    fn port(&self, link: LinkId) -> Option<PortId> {
+        let port = link.index().checked_sub(self.first_link.index())?;
+        (port < self.neighbours.len()).then(|| PortId::of(port))
+    }
+
+    /// The neighbour at a port says hello.
+    fn greeted(&mut self, now: Time, hello: Hello, port: PortId) {
+        let expected = self.cables.other(self.link(port));
+        let neighbour = self.neighbours.get_mut(port.index()).and_then(Option::as_mut);
+        let Some(neighbour) = neighbour.filter(|_| expected == Some(LinkId(hello.link))) else {
+            self.ignored.absurd += 1;
+            return;
+        };
+        neighbour.is_heard = true;
+        neighbour.misses = 0;
+        self.set_up(now, port, hello.hears);
+        if hello.hears && hello.digest != self.database.digest() {
+            self.tell_all(port);
+        }
+    }
+
+    /// The link behind a port works in both directions, or does not.
+    fn set_up(&mut self, now: Time, port: PortId, up: bool) {
+        let Some(neighbour) = &mut self.neighbours[port.index()] else { return };
+        if neighbour.is_up == up {
+            return;
+        }
+        neighbour.is_up = up;
+        let LinkState { link, sequence } = self.database.get(self.link(port));
+        let state = LinkState { link, sequence: sequence.wrapping_add(1) };
+        self.store(now, state);
+        self.flood(&[state], None);
+    }
+
+    /// The neighbour at a port knows other states: it is told all, unless it was told in this period.
+    fn tell_all(&mut self, port: PortId) {
+        let Some(neighbour) = &mut self.neighbours[port.index()] else { return };
+        if std::mem::replace(&mut neighbour.is_told, true) {
+            return;
+        }
+        for states in self.database.states().chunks(LinkStates::MOST) {
+            let header = Header::LinkStates(LinkStates { states: states.into() });
+            self.effects.push_back(Effect::Send(packet(header), port));
+        }
+    }
+
+    /// The neighbour at a port tells link states.
+    fn learn(&mut self, now: Time, states: &[LinkState], port: PortId) {
+        let mut news = Vec::new();
+        for &state in states {
+            match self.database.age(state) {
+                Age::Newer => {}
+                Age::Known => {
+                    self.ignored.known += 1;
+                    continue;
+                }
+                Age::Absurd => {
+                    self.ignored.absurd += 1;
+                    continue;
+                }
+            }
+            if let Some(own) = self.port(LinkId(state.link)) {
+                self.overrule(now, state, own);
+            } else {
+                self.store(now, state);
+                news.push(state);
+            }
+        }
+        self.flood(&news, Some(port));
+    }
+
+    /// Others have a state of this node's own link that it has not told, such as one from before it began anew. It tells a
+    /// newer one.
+    fn overrule(&mut self, now: Time, told: LinkState, port: PortId) {
+        let is_up = self.neighbours[port.index()].is_some_and(|neighbour| neighbour.is_up);
+        let ahead = if told.is_down() == is_up { 1 } else { 2 };
+        let state = LinkState { sequence: told.sequence.wrapping_add(ahead), ..told };
+        self.store(now, state);
+        self.flood(&[state], None);
+    }
+
+    /// Remembers a link's state, and says so if the link went down or came up.
+    fn store(&mut self, now: Time, state: LinkState) {
+        let link = LinkId(state.link);
+        let was_down = self.database.is_down(link);
+        self.database.set(state);
+        let is_down = self.database.is_down(link);
+        if was_down != is_down {
+            let other = self.cables.other(link).unwrap_or(link);
+            self.changed_at = now;
+            self.effects.push_back(Effect::Link { links: [link.min(other), link.max(other)], up: !is_down });
+        }
+    }
+
+    /// Sends link states over all links that work, but for the one by which they came.
+    fn flood(&mut self, states: &[LinkState], arrival: Option<PortId>) {
+        for states in states.chunks(LinkStates::MOST) {
+            let states: Arc<[LinkState]> = states.into();
+            for port in (0..self.neighbours.len()).map(PortId::of) {
+                let is_up = self.neighbours[port.index()].is_some_and(|neighbour| neighbour.is_up);
+                if is_up && Some(port) != arrival {
+                    let header = Header::LinkStates(LinkStates { states: Arc::clone(&states) });
+                    self.effects.push_back(Effect::Send(packet(header), port));
+                }
+            }
+        }
+    }
+}
+
+/// A packet of topology discovery, which has no payload.
+fn packet(header: Header) -> Packet {
+    Packet::new(u32::try_from(header.wire_len()).expect("a header's size"), header)
+}
+
+#[cfg(test)]
+mod tests;
