@@ -1,6 +1,6 @@
 # What CI runs, and what the README tells a newcomer to run.
 
-.PHONY: setup test instructions bench-baseline bench threads rate-overhead event-queues selection traces fuzz
+.PHONY: setup test instructions bench-baseline bench threads rate-overhead rack rings event-queues selection traces fuzz
 
 # What the tests need beside cargo (Debian; needs root if it is missing).
 setup:
@@ -35,6 +35,14 @@ threads:
 # What R2C2's rate computations take as a share of the interval between them.
 rate-overhead:
 	cargo bench -p raddle-bench --bench rate_overhead --locked
+
+# Figure 7's traffic in a live rack; `make rack ARGS="--dilation 2 --flows 1000"`, or `--rush` for as fast as a thread can.
+rack:
+	cargo bench -p raddle-bench --bench rack --locked -- $(ARGS)
+
+# The rack's rings alone.
+rings:
+	cargo bench -p raddle-bench --bench rings --locked
 
 # Structures for the event queue on recorded traces.
 event-queues:
