@@ -2,7 +2,7 @@
 //!
 //! `cargo bench --bench rack -- --dilation 10 --flows 1000`
 
-use raddle_core::{Duration, Rate};
+use raddle_core::{Duration, Rate, Time};
 use raddle_live::rack::{Config, Rack};
 use raddle_schemes::parameter::{Settings, Value};
 use raddle_schemes::scheme::Plan;
@@ -36,8 +36,12 @@ fn main() {
     let plan = Plan::new(&topology, "rps", &settings, 1);
     let mut parts =
         registry().build(scheme, &plan, &registry().routing_defaults("rps")).expect("it fits the torus");
-    let config =
-        Config { dilation: dilation as u32, threads: of("--threads", 1) as usize, ..Config::default() };
+    let config = Config {
+        dilation: dilation as u32,
+        threads: of("--threads", 1) as usize,
+        time_limit: Some(Time::ZERO + Duration::from_ms(10_000)),
+        ..Config::default()
+    };
     let begin = Instant::now();
     let mut rack = Rack::new(&topology, |id| (parts.node)(id), &flows, &config).expect("memory");
     println!("set up in {:?}", begin.elapsed());

@@ -202,6 +202,7 @@ fn fidelity(fidelity: Fidelity) -> Value {
         "gaps": fidelity.gaps,
         "longest_gap_ns": fidelity.longest_gap.as_ps() / 1_000,
         "steal": fidelity.steal,
+        "held": fidelity.held,
         "copies": fidelity.copies,
         "wrong_payloads": fidelity.wrong_payloads,
     })

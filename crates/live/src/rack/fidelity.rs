@@ -62,13 +62,15 @@ impl Meter {
     }
 
     /// What the run amounts to: on links on which a packet takes `packet_time` at most, of virtual time that runs
-    /// `dilation` times slower than the clock, on a machine of which others took the share `steal`.
+    /// `dilation` times slower than the clock and stood still for the share `held` of the run, on a machine of which others took the
+    /// share `steal`.
     pub(super) fn report(
         &self,
         packet_time: Duration,
         dilation: u64,
         copies: u64,
         steal: Option<f64>,
+        held: f64,
     ) -> Fidelity {
         let hops = self.lateness.len();
         let at = |quantile| Duration::from_ns(self.lateness.value_at_quantile(quantile));
@@ -77,9 +79,11 @@ impl Meter {
         let slips = if hops == 0 { 0.0 } else { self.slips as f64 / hops as f64 };
         let verdict = if steal.is_some_and(|share| share > MOST_STEAL) {
             Verdict::TooBusy
-        } else if p99.as_ps() > allowed || slips > MOST_SLIPS {
+        } else if p99.as_ps() > allowed || slips > MOST_SLIPS || held > MOST_SLIPS {
             let late = p99.max(if slips > MOST_SLIPS { p999 } else { p99 });
             let needed = late.as_ps().div_ceil(packet_time.as_ps().saturating_mul(4).max(1));
+            // Had time run so much slower, it would not have stood still.
+            let needed = needed.max((dilation as f64 / (1.0 - held.min(0.999))).ceil() as u64);
             Verdict::DilateTo(needed.max(dilation + 1))
         } else {
             Verdict::Faithful
@@ -91,6 +95,7 @@ impl Meter {
             gaps: self.gaps,
             longest_gap: Duration::from_ns(self.longest_gap_ns),
             steal,
+            held,
             copies,
             wrong_payloads: self.wrong_payloads,
             dilation,
@@ -117,6 +122,8 @@ pub struct Fidelity {
     pub longest_gap: Duration,
     /// Share of the machine's time that other machines took, if the system tells.
     pub steal: Option<f64>,
+    /// Share of the run in which virtual time stood still, because a polling thread was far behind.
+    pub held: f64,
     /// Packets whose bytes were copied on the way.
     pub copies: u64,
     /// Payloads that were not what their sender wrote.
@@ -137,6 +144,9 @@ impl fmt::Display for Fidelity {
             self.slips, self.hops
         )?;
         write!(f, "             {} gaps, the longest {}; ", self.gaps, self.longest_gap)?;
+        if self.held > 0.0 {
+            write!(f, "time held for {:.2}% of the run; ", self.held * 100.0)?;
+        }
         match self.steal {
             Some(share) => write!(f, "{:.2}% of the processors' time stolen; ", share * 100.0)?,
             None => write!(f, "the system does not tell what is stolen; ")?,
@@ -212,10 +222,15 @@ mod tests {
         let packet_time = Duration::from_us(10);
         let mut meter = Meter::new();
         (0..100_000).for_each(|_| meter.late(1_000));
-        assert_eq!(meter.report(packet_time, 1, 0, None).verdict, Verdict::Faithful);
+        assert_eq!(meter.report(packet_time, 1, 0, None, 0.0).verdict, Verdict::Faithful);
         (0..2_000).for_each(|_| meter.late(100_000));
         // 100 us are four packets of 10 us if time runs 2.5 times slower.
-        assert_eq!(meter.report(packet_time, 1, 0, None).verdict, Verdict::DilateTo(3));
-        assert_eq!(meter.report(packet_time, 3, 0, None).verdict, Verdict::Faithful);
+        assert_eq!(meter.report(packet_time, 1, 0, None, 0.0).verdict, Verdict::DilateTo(3));
+        assert_eq!(meter.report(packet_time, 3, 0, None, 0.0).verdict, Verdict::Faithful);
+        assert_eq!(
+            meter.report(packet_time, 3, 0, None, 0.5).verdict,
+            Verdict::DilateTo(6),
+            "half of the time it stood still"
+        );
     }
 }

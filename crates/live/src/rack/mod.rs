@@ -103,6 +103,8 @@ pub struct Rack {
     packet_time: Duration,
     /// The processors' time before the run, and what others took of it until its end.
     steal: (Option<Steal>, Option<f64>),
+    /// What the run took, in ns.
+    took_ns: u64,
 }
 
 impl Rack {
@@ -245,6 +247,7 @@ impl Rack {
             requests: Vec::new(),
             packet_time,
             steal: (None, None),
+            took_ns: 0,
             thread_of,
         })
     }
@@ -339,6 +342,7 @@ impl Rack {
             let panics: Vec<_> = polling.into_iter().filter_map(|thread| thread.join().err()).collect();
             (ended, panics)
         });
+        self.took_ns = clock.map_or(0, |clock| clock.real_ns());
         // Whatever has happened, programs do not wait for ever.
         self.workers.iter_mut().for_each(|worker| worker.fabric.streams = None);
         if let Some(panic) = panics.into_iter().next() {
@@ -388,7 +392,9 @@ impl Rack {
         self.workers.iter().for_each(|worker| meter.absorb(&worker.fabric.meter));
         let copies = self.workers.iter().map(|worker| worker.fabric.copies).sum();
         let dilation = self.workers[0].fabric.clock.dilation();
-        meter.report(self.packet_time, dilation, copies, self.steal.1)
+        let clock = &self.workers[0].fabric.clock;
+        let held = clock.held_ns() as f64 / self.took_ns.max(1) as f64;
+        meter.report(self.packet_time, dilation, copies, self.steal.1, held)
     }
 
     /// The host at `node`, to look into after a run.

@@ -52,6 +52,9 @@ pub(super) struct Standing {
     pub(super) is_over: AtomicBool,
 }
 
+/// How far virtual time may run ahead of what happens in it. Long after packets have begun to slip.
+const FAR_BEHIND: Duration = Duration::from_ms(1);
+
 /// Rounds between two looks at what is not urgent.
 const SELDOM: u32 = 64;
 
@@ -64,7 +67,7 @@ impl Worker {
             let real = self.fabric.clock.real_ns();
             self.fabric.meter.round(real - last);
             last = real;
-            let now = self.fabric.clock.at(real);
+            let now = self.in_time(self.fabric.clock.at(real));
             if now > self.time_limit {
                 self.fabric.now = self.time_limit;
                 self.publish(standing);
@@ -79,6 +82,18 @@ impl Worker {
             }
         }
         self.publish(standing);
+    }
+
+    /// Holds the clock if the thread is far behind: who paces himself by a clock that has run away sends ever more, and nothing gets
+    /// through. Returns the time that it is then.
+    #[inline]
+    fn in_time(&self, now: Time) -> Time {
+        let first = self.fabric.events.peek().map_or(now, |&Reverse((at, _))| at);
+        if now.since(first) <= FAR_BEHIND {
+            return now;
+        }
+        self.fabric.clock.hold(now.since(first + FAR_BEHIND));
+        first + FAR_BEHIND
     }
 
     /// Deals with all events as fast as possible, in their order, until nothing is left: virtual time jumps from one to the
