@@ -20,7 +20,7 @@ pub(crate) fn result(text: &str) -> Result<(), Error> {
 
 /// A line for whoever watches.
 pub(crate) fn line(text: &str) {
-    // Whoever has closed stderr does not watch.
+    // A closed stderr has no reader, and that is no error.
     let _ = writeln!(io::stderr(), "{text}");
 }
 

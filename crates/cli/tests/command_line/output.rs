@@ -1,4 +1,4 @@
-//! What the command prints, what it leaves behind, how it exits.
+//! The `raddle` command from outside: its output, the files it leaves, its exit codes.
 
 use crate::shell::{SWEEP, command_of, names};
 use serde_json::Value;

@@ -31,6 +31,6 @@ pub struct Parts {
     pub forwarder: Option<Box<dyn Forwarder>>,
     /// A program on the host, if the node has a host.
     pub application: Option<Box<dyn Application>>,
-    /// What finds out which links are down; without it the runtime has to [say](crate::Node::discovered) so.
+    /// The discovery of links that are down; without it the runtime has to [tell](crate::Node::discovered) the node.
     pub discovery: Option<Box<Discovery>>,
 }

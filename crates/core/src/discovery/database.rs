@@ -48,7 +48,7 @@ impl Database {
         place.map_or(LinkState { link: link.0, sequence: 0 }, |place| self.states[place])
     }
 
-    /// Whether a link is down for both directions: because either end says so.
+    /// True if a link is down for both directions, because either end says so.
     pub(super) fn is_down(&self, link: LinkId) -> bool {
         let other = self.cables.other(link);
         self.get(link).is_down() || other.is_some_and(|other| self.get(other).is_down())

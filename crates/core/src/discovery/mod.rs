@@ -52,7 +52,7 @@ impl Cables {
     }
 }
 
-/// What a node is to do next.
+/// The next thing that a node is to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Send a packet by a port.
@@ -66,7 +66,7 @@ pub enum Effect {
     },
 }
 
-/// What a node was told and did not need.
+/// A count of words that a node was told and did not need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ignored {
     /// Link states that it knew already, or newer ones. Floods bring each state over several links.
@@ -78,11 +78,11 @@ pub struct Ignored {
 /// The far end of a link, as a node sees it.
 #[derive(Debug, Clone, Copy)]
 struct Neighbour {
-    /// Whether anything has been heard since the last tick.
+    /// True if anything has been heard since the last tick.
     is_heard: bool,
     /// Whole periods in a row in which nothing has been heard, at most [`Discovery::MISSES`].
     misses: u8,
-    /// Whether both ends hear each other.
+    /// True if both ends hear each other.
     is_up: bool,
     /// Whether it has been told all that this node knows since the last tick.
     is_told: bool,

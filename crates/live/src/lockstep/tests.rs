@@ -1,5 +1,7 @@
 use super::*;
-use raddle_core::{FlowId, Forwarder, Input, Output, Verdict};
+use raddle_core::{
+    Bytes, DropReason, Duration, FlowId, Forwarder, Header, Input, Output, Packet, Ports, Verdict,
+};
 use raddle_topology::{Builder, Shape};
 use raddle_wire::r2c2::{Data, Route};
 use std::sync::Mutex;

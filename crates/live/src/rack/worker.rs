@@ -84,8 +84,8 @@ impl Worker {
         self.publish(standing);
     }
 
-    /// Holds the clock if the thread is far behind: who paces himself by a clock that has run away sends ever more, and nothing gets
-    /// through. Returns the time that it is then.
+    /// Holds the clock if the thread is far behind. Sources that pace themselves by a clock that has run away would send more than the
+    /// thread can carry, and less and less would arrive. Returns the time after that.
     #[inline]
     fn in_time(&self, now: Time) -> Time {
         let first = self.fabric.events.peek().map_or(now, |&Reverse((at, _))| at);

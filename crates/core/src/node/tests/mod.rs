@@ -5,7 +5,7 @@ mod packets;
 mod program;
 
 use super::*;
-use crate::{Bytes, Duration, FlowId, FlowKey, Header, NodeId, PortState, Rate, Request};
+use crate::{Bytes, Duration, FlowId, FlowKey, Header, NodeId, PortState, Ports, Rate, Request, Totals};
 use raddle_wire::extension::{ExtensionHeader, PREFIX, prefix};
 use raddle_wire::tcp::Segment;
 use raddle_wire::{Ends, Error, HeaderInfo};

@@ -1,0 +1,381 @@
+//! What the nodes run on: ports, the bytes that are under way on links, and the events that are to come.
+
+use super::frames;
+use super::served::{Queued, Served};
+use super::streams::Streams;
+use raddle_core::{
+    Admit, Bytes, Credit, Decoders, DropReason, Duration, Header, HeaderInfo, LinkId, LinkNoise, LinkStats,
+    Node, NodeId, Observer, Packet, PortId, PortState, Ports, Report, Runtime, Time, Totals,
+};
+use raddle_topology::{Link, Topology};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+
+/// What happens at a time. The order of the variants, then of what they name, breaks ties.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Event {
+    /// The first packet under way on a link arrives.
+    Arrival(LinkId),
+    /// A port with an agent or a queue ends a transmission.
+    Sent(LinkId),
+    /// The first credit under way on a link arrives.
+    Credit(LinkId),
+    /// The agent of a port ticks.
+    PortTick(LinkId),
+    /// The forwarder of a node ticks.
+    Tick(NodeId),
+    /// A host wakes up.
+    Wake(NodeId),
+    /// The next flows of the workload start.
+    Flows,
+}
+
+/// What a credit takes at least, so that none comes in the instant in which it was sent.
+const LEAST_CREDIT_DELAY: Duration = Duration::from_ps(1);
+
+/// Where a node is.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) id: NodeId,
+    /// Its ports' states and links begin here.
+    pub(super) first_link: usize,
+    pub(super) ports: usize,
+}
+
+/// A packet inside a node, and its body beside it.
+pub(super) struct Carried {
+    pub(super) packet: Packet,
+    /// Bytes in which the body stands, such as those that came in; empty if the body is zeros.
+    pub(super) bytes: Vec<u8>,
+    /// Where the body begins in them.
+    pub(super) body: usize,
+}
+
+impl Carried {
+    pub(super) fn body(&self) -> &[u8] {
+        let bytes = self.bytes.get(self.body..).unwrap_or_default();
+        &bytes[..bytes.len().min(self.packet.header.payload_len())]
+    }
+
+    /// Appends the packet's bytes to `out`.
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        match self.body() {
+            [] => self.packet.encode(out),
+            body => self.packet.encode_with(body, out).expect("a body is as long as its header says"),
+        }
+    }
+}
+
+/// What the nodes run on.
+pub(super) struct Fabric<O> {
+    pub(super) now: Time,
+    pub(super) topology: Arc<Topology>,
+    /// By [`LinkId`], as the next five.
+    pub(super) ports: Vec<PortState>,
+    pub(super) stats: Vec<LinkStats>,
+    pub(super) served: Vec<Option<Served>>,
+    pub(super) under_way: Vec<VecDeque<(Time, Vec<u8>)>>,
+    pub(super) credits: Vec<VecDeque<(Time, Vec<u8>)>>,
+    /// By [`LinkId`]; empty if no link errs.
+    pub(super) noise: Vec<Option<LinkNoise>>,
+    /// The headers that nodes can read.
+    pub(super) decoders: Decoders,
+    pub(super) spare_buffers: Vec<Vec<u8>>,
+    pub(super) streams: Streams,
+    pub(super) frames: frames::Received,
+    pub(super) events: BinaryHeap<Reverse<(Time, Event)>>,
+    pub(super) totals: Totals,
+    pub(super) observer: O,
+}
+
+impl<O: Observer> Fabric<O> {
+    /// The link that packets travel on.
+    pub(super) fn end(&self, link: LinkId) -> Link {
+        *self.topology.link(link).expect("packets travel on links")
+    }
+
+    /// A node reads what has come in by a link.
+    pub(super) fn receive(&mut self, node: &mut Node<Self>, link: LinkId, bytes: Vec<u8>) {
+        let port = self.end(link).to_port;
+        self.totals.packet_hops += 1;
+        match Packet::decode_with(&bytes, &self.decoders) {
+            Ok((mut packet, body)) => {
+                let out = node.place().link(port);
+                if let Some(agent) = self.served[out].as_mut().and_then(|served| served.agent.as_mut()) {
+                    agent.arrive(self.now, &mut packet, &self.ports[out]);
+                }
+                node.arrived(self, Carried { packet, bytes, body: body.start }, port);
+            }
+            Err(error) => {
+                self.totals.count_malformed();
+                self.stats[link.index()].drops += 1;
+                self.observer.malformed(self.now, link, &bytes, error);
+                self.spare_buffers.push(bytes);
+                node.corrupted(self, port);
+            }
+        }
+    }
+
+    /// An empty buffer.
+    pub(super) fn buffer(&mut self) -> Vec<u8> {
+        let mut bytes = self.spare_buffers.pop().unwrap_or_default();
+        bytes.clear();
+        bytes
+    }
+
+    /// A packet is lost on a link.
+    pub(super) fn vanish(&mut self, link: LinkId, bytes: &[u8]) {
+        let Link { from, from_port, .. } = self.end(link);
+        self.stats[link.index()].drops += 1;
+        match Packet::decode(bytes, &self.decoders) {
+            Ok(packet) => {
+                self.totals.count_dropped(&packet, DropReason::Lost);
+                self.observer.dropped(self.now, from, Some(from_port), &packet, DropReason::Lost);
+            }
+            Err(_) => self.totals.count_malformed(),
+        }
+    }
+
+    /// Begins the next transmission of a port with an agent or a queue, if none is under way and anything waits.
+    pub(super) fn serve(&mut self, link: LinkId) {
+        let Some(served) = &mut self.served[link.index()] else { return };
+        let state = &mut self.ports[link.index()];
+        let Some(Queued { carried, arrival }) = served.next(self.now, state) else { return };
+        let sent = self.now + self.serialisation(link, &carried.packet);
+        self.launch(link, sent, &carried);
+        self.events.push(Reverse((sent, Event::Sent(link))));
+        if let Some(served) = &mut self.served[link.index()] {
+            served.sending = Some(Queued { carried, arrival });
+        }
+    }
+
+    /// Hands a packet, which the port's agent has seen, to the queue of a port, and does what that answers. Returns whether
+    /// the node's host is due a poll, because a packet was lost.
+    pub(super) fn join(&mut self, node: &mut Node<Self>, link: LinkId, queued: Queued) -> bool {
+        let out = Some(self.end(link).from_port);
+        let mut due = false;
+        let now = self.now;
+        let time = self.serialisation(link, &queued.carried.packet);
+        let slot = self.served_at(link).insert(queued);
+        loop {
+            match self.served_at(link).ask(now, slot) {
+                Admit::Take => {
+                    let waiting = self.served_at(link).bytes();
+                    let state = &mut self.ports[link.index()];
+                    state.set_drains_at(state.free_at(now).max(now) + time);
+                    state.set_waiting(waiting);
+                    return due;
+                }
+                Admit::Drop => {
+                    let Queued { carried, arrival } = self.served_at(link).forget(now, slot);
+                    return due | node.lose(self, carried, arrival, out, DropReason::QueueFull);
+                }
+                Admit::Evict(other) => {
+                    let Queued { carried, arrival } = self.give_up(link, other);
+                    due |= node.lose(self, carried, arrival, out, DropReason::QueueFull);
+                }
+                Admit::Trim(cut) => {
+                    let is_own = cut == slot;
+                    let Queued { mut carried, arrival } =
+                        if is_own { self.served_at(link).forget(now, cut) } else { self.give_up(link, cut) };
+                    if !node.trim(self, &mut carried) {
+                        due |= node.lose(self, carried, arrival, out, DropReason::QueueFull);
+                        if is_own {
+                            return due;
+                        }
+                        continue;
+                    }
+                    let state = self.ports[link.index()];
+                    if let Some(notice) = self.served_at(link).meet(now, &mut carried.packet, &state) {
+                        due |= node.send(self, notice, None);
+                    }
+                    due |= self.join(node, link, Queued { carried, arrival });
+                    if is_own {
+                        return due;
+                    }
+                }
+            }
+        }
+    }
+
+    /// A port with an agent or a queue.
+    pub(super) fn served_at(&mut self, link: LinkId) -> &mut Served {
+        self.served[link.index()].as_mut().expect("only ports with a queue are asked")
+    }
+
+    /// The queue of a port has given up a packet.
+    pub(super) fn give_up(&mut self, link: LinkId, slot: u32) -> Queued {
+        let now = self.now;
+        let queued = self.served_at(link).forget(now, slot);
+        let time = self.serialisation(link, &queued.carried.packet);
+        let waiting = self.served_at(link).bytes();
+        let state = &mut self.ports[link.index()];
+        state.set_drains_at(now.max(Time::ZERO + state.free_at(now).since(Time::ZERO + time)));
+        state.set_waiting(waiting);
+        queued
+    }
+
+    /// The agent of a port ticks.
+    pub(super) fn port_ticks(&mut self, link: LinkId) {
+        let Some(served) = &mut self.served[link.index()] else { return };
+        debug_assert_eq!(served.tick, self.now, "an agent has one tick to come");
+        if let Some(agent) = &mut served.agent {
+            agent.tick(self.now, &self.ports[link.index()]);
+        }
+        served.tick = Time::NEVER;
+        self.expect_port_tick(link);
+    }
+
+    /// Asks the agent of a port when it ticks, unless that is known.
+    pub(super) fn expect_port_tick(&mut self, link: LinkId) {
+        let Some(served) = &mut self.served[link.index()] else { return };
+        if served.tick == Time::NEVER {
+            served.tick = served.agent.as_ref().map_or(Time::NEVER, |agent| agent.next_tick());
+            if served.tick < Time::NEVER {
+                self.events.push(Reverse((served.tick, Event::PortTick(link))));
+            }
+        }
+    }
+
+    pub(super) fn serialisation(&self, link: LinkId, packet: &Packet) -> Duration {
+        let bytes = self.topology.link_layer().on_wire(packet.size);
+        self.ports[link.index()].rate.time_for(Bytes(bytes.into()))
+    }
+
+    /// Puts a packet, whose last bit leaves at `sent`, on a link.
+    pub(super) fn launch(&mut self, link: LinkId, sent: Time, carried: &Carried) {
+        let packet = &carried.packet;
+        let state = &mut self.ports[link.index()];
+        state.set_drains_at(state.free_at(self.now).max(sent));
+        let mut bytes = self.buffer();
+        carried.encode(&mut bytes);
+        assert_eq!(packet.size as usize, bytes.len(), "the size of {:?}", packet.header);
+        let kind = packet.kind();
+        self.stats[link.index()].count(kind, packet.size);
+        self.totals.count_forwarded(kind, packet.size);
+        if O::FORWARDED {
+            self.observer.forwarded(self.now, sent, link, packet);
+        }
+        self.observer.transmitted(self.now, sent, link, &mut bytes);
+
+        let arrives = sent + self.end(link).delay;
+        let queue = &mut self.under_way[link.index()];
+        queue.push_back((arrives, bytes));
+        if queue.len() == 1 {
+            self.events.push(Reverse((arrives, Event::Arrival(link))));
+        }
+    }
+}
+
+impl Place {
+    /// The link behind a port.
+    pub(super) fn link(self, port: PortId) -> usize {
+        self.first_link + port.index()
+    }
+}
+
+impl<O: Observer> Runtime for Fabric<O> {
+    type Place = Place;
+    type Slot = Carried;
+
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn totals(&mut self) -> &mut Totals {
+        &mut self.totals
+    }
+
+    fn ports(&self, place: &Place) -> Ports<'_> {
+        Ports(&self.ports[place.first_link..place.first_link + place.ports])
+    }
+
+    fn packet<'a>(&'a mut self, place: &Place, slot: &'a mut Carried) -> (&'a mut Packet, Ports<'a>) {
+        (&mut slot.packet, self.ports(place))
+    }
+
+    fn insert(&mut self, packet: Packet) -> Carried {
+        let mut bytes = Vec::new();
+        if let Some(range) = self.streams.range(&packet) {
+            bytes = self.buffer();
+            self.streams.fill(&range, &mut bytes);
+        }
+        Carried { packet, bytes, body: 0 }
+    }
+
+    fn remove(&mut self, Carried { packet, bytes, .. }: Carried) -> Packet {
+        if bytes.capacity() > 0 {
+            self.spare_buffers.push(bytes);
+        }
+        packet
+    }
+
+    fn deliver(&mut self, place: &Place, slot: Carried) -> Packet {
+        if matches!(slot.packet.header, Header::Frame(_)) {
+            self.keep_frame(place.id, &slot);
+        } else if let Some(range) = self.streams.range(&slot.packet) {
+            self.streams.arrived(&range, slot.body());
+        }
+        self.remove(slot)
+    }
+
+    fn enqueue(
+        &mut self,
+        node: &mut Node<Self>,
+        mut carried: Carried,
+        arrival: Option<PortId>,
+        out: PortId,
+    ) -> bool {
+        let place = *node.place();
+        let link = LinkId::of(place.link(out));
+        if out.index() >= place.ports || self.topology.link(link).is_none() {
+            return node.lose(self, carried, arrival, Some(out), DropReason::LinkDown);
+        }
+        let state = &self.ports[link.index()];
+        let Some(served) = &mut self.served[link.index()] else {
+            let start = state.free_at(self.now).max(self.now);
+            let sent = start + self.serialisation(link, &carried.packet);
+            self.launch(link, sent, &carried);
+            self.remove(carried);
+            return false;
+        };
+        let notice = served.meet(self.now, &mut carried.packet, state);
+        self.expect_port_tick(link);
+        let due = self.join(node, link, Queued { carried, arrival });
+        self.serve(link);
+        due | notice.is_some_and(|notice| node.send(self, notice, None))
+    }
+
+    fn lost(&mut self, place: &Place, out: Option<PortId>, packet: &Packet, why: DropReason) {
+        if let Some(out) = out.filter(|out| out.index() < place.ports) {
+            self.stats[place.link(out)].drops += 1;
+        }
+        self.observer.dropped(self.now, place.id, out, packet, why);
+    }
+
+    fn reported(&mut self, place: &Place, report: Report) {
+        self.streams.reported(&report);
+        self.observer.report(self.now, place.id, report);
+    }
+
+    fn wake_at(&mut self, place: &Place, at: Time) {
+        self.events.push(Reverse((at, Event::Wake(place.id))));
+    }
+
+    fn tick_at(&mut self, place: &Place, at: Time) {
+        self.events.push(Reverse((at, Event::Tick(place.id))));
+    }
+
+    fn credit(&mut self, place: &Place, port: PortId, credit: Credit) {
+        let link = LinkId::of(place.link(port));
+        let arrives = self.now + self.end(link).delay.max(LEAST_CREDIT_DELAY);
+        let mut bytes = self.buffer();
+        bytes.extend(credit.encode());
+        let queue = &mut self.credits[link.index()];
+        queue.push_back((arrives, bytes));
+        if queue.len() == 1 {
+            self.events.push(Reverse((arrives, Event::Credit(link))));
+        }
+    }
+}
