@@ -11,6 +11,7 @@ mod births;
 mod contract;
 pub mod discovery;
 mod dre;
+mod failure;
 mod flow;
 mod ids;
 mod link_errors;
@@ -29,6 +30,7 @@ pub use contract::{
     Output, Parts, Paused, PortAgent, PortState, Ports, Queue, Report, Request, Verdict,
 };
 pub use dre::{Dre, DreRegister};
+pub use failure::Change;
 pub use flow::{Flow, Process};
 pub use ids::{FlowId, LinkId, PortId};
 pub use link_errors::{Fate, LinkErrors, LinkNoise};

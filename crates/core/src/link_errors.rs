@@ -99,7 +99,8 @@ impl LinkNoise {
         }
     }
 
-    fn flip(&mut self, bytes: &mut [u8]) {
+    /// Damages the bytes of a packet: flips one bit.
+    pub fn flip(&mut self, bytes: &mut [u8]) {
         let bit = self.stream.below(8 * bytes.len() as u64) as usize;
         bytes[bit / 8] ^= 0x80 >> (bit % 8);
     }

@@ -107,6 +107,13 @@ impl Packet {
         self.header.encode_header(&[], out);
     }
 
+    /// Returns true for the packets by which neighbours discover the topology.
+    #[must_use]
+    #[inline]
+    pub fn is_of_discovery(&self) -> bool {
+        matches!(self.header, Header::Hello(_) | Header::LinkStates(_))
+    }
+
     /// Its class in queues and in flow control.
     #[must_use]
     #[inline]

@@ -18,9 +18,9 @@ impl Observer for Delivered {
     }
 }
 
-/// Hellos cross the rack's rings beside the flows' packets.
+/// Hellos cross the rack's rings beside the flows' packets, and keep no run from its end.
 #[test]
-fn nodes_of_a_rack_say_hello() {
+fn a_rack_whose_nodes_say_hello_ends_with_its_flows() {
     let torus = builders::torus(&[4, 4], Rate::from_gbps(5), Duration::from_ns(100));
     let topology = Arc::new(torus.expect("a 4x4 torus"));
     let scheme = registry().transport("r2c2").expect("R2C2 is in the registry");
@@ -34,13 +34,15 @@ fn nodes_of_a_rack_say_hello() {
         Flow::new(FlowId(id), NodeId(id % 16), NodeId((id + 5) % 16), Bytes(30_000), start)
     };
     let flows: Vec<Flow> = (0..20).map(flow).collect();
-    let limit = Time::ZERO + Duration::from_ms(100);
-    let config = Config { time_limit: Some(limit), ..Config::default() };
-    let mut rack = Rack::new(&topology, node, &flows, &config).expect("memory to share");
+    let mut rack = Rack::new(&topology, node, &flows, &Config::default()).expect("memory to share");
     let mut delivered = Delivered::default();
-    rack.run(&mut delivered, |_| ControlFlow::Continue(()));
+    let mut looks = 0;
+    let ended = rack.run(&mut delivered, |_| {
+        looks += 1; // about 10 ms apart
+        if looks < 2_000 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    assert!(ended, "nothing but hellos is left");
     assert_eq!(delivered.0, 20);
-    // 64 links, and most of the periods: a busy machine may keep the nodes from some.
     let hellos = rack.totals().kinds[raddle_core::PacketKind::Notice as usize].packets;
-    assert!(hellos > 64 * 10, "{hellos}");
+    assert!(hellos > 64, "{hellos}");
 }

@@ -25,7 +25,7 @@ impl Deref for Shared {
 }
 
 fn entry(number: u32) -> Entry {
-    Entry { due: u64::from(number) * 10, slot: number, len: number + 100 }
+    Entry { due: u64::from(number) * 10, slot: number, len: number + 100, tag: number as u8 + 7 }
 }
 
 fn check(capacity: usize, packets: u32) {

@@ -14,7 +14,6 @@ mod divide;
 #[cfg(feature = "event-trace")]
 pub mod event_trace;
 mod events;
-mod failure;
 mod mail;
 mod observer;
 mod partition;
@@ -27,8 +26,7 @@ mod watchdog;
 mod windows;
 mod wire;
 
-pub use failure::Change;
 pub use port::{PortSetup, QueueDepths};
-pub use raddle_core::{LinkStats, Observer, Progress, Totals};
+pub use raddle_core::{Change, LinkStats, Observer, Progress, Totals};
 pub use simulation::{Config, Reached, Simulation, Switching};
 pub use threads::Threads;

@@ -1,7 +1,6 @@
 //! A simulation: a fabric in one or more partitions, run to its end.
 
 use crate::divide::Division;
-use crate::failure::{self, Change};
 use crate::observer::tell;
 use crate::partition::{BYTES_A_LINK, Partition, Plan, at_rest, regroup};
 use crate::port::{PortSetup, QueueDepths};
@@ -12,8 +11,8 @@ use crate::windows::{Ended, Windows};
 use crate::wire::Travelling;
 use raddle_core::discovery::{Discovery, Rest};
 use raddle_core::{
-    Application, Duration, Flow, FlowControlAccount, Host, LinkErrors, LinkId, LinkStats, NodeId, Observer,
-    Parts, Progress, Time, Totals,
+    Application, Change, Duration, Flow, FlowControlAccount, Host, LinkErrors, LinkId, LinkStats, NodeId,
+    Observer, Parts, Progress, Time, Totals,
 };
 use raddle_topology::Topology;
 use std::ops::ControlFlow;
@@ -127,7 +126,7 @@ impl<O: Observer> Simulation<O> {
                 Switching::CutThrough { header } => Some(header),
             },
             queue_depths: config.queue_depths,
-            changes: failure::effective(config.changes).into(),
+            changes: Change::effective(config.changes).into(),
             flows,
             forwarded: O::FORWARDED,
         };

@@ -22,8 +22,8 @@ pub use runtime::Runtime;
 
 use crate::discovery::{Discovery, Effect};
 use crate::{
-    Application, Bytes, Credit, DropReason, Flow, FlowId, Forwarder, Header, HoldKey, Host, Input, LinkId,
-    Output, Packet, Parts, PortId, Report, Time, Verdict,
+    Application, Bytes, Credit, DropReason, Flow, FlowId, Forwarder, HoldKey, Host, Input, LinkId, Output,
+    Packet, Parts, PortId, Report, Time, Verdict,
 };
 use program::Program;
 
@@ -265,7 +265,7 @@ impl<R: Runtime> Node<R> {
     #[inline]
     pub fn left(&mut self, runtime: &mut R, packet: &Packet, arrival: Option<PortId>) -> bool {
         self.departed(runtime, packet, arrival);
-        arrival.is_none() && !is_of_discovery(packet) && self.tell(runtime.now(), Input::Sent(packet))
+        arrival.is_none() && !packet.is_of_discovery() && self.tell(runtime.now(), Input::Sent(packet))
     }
 
     /// Puts a packet of the node's own on its way, by a port or as the forwarder says. Returns whether the host is due a
@@ -322,7 +322,7 @@ impl<R: Runtime> Node<R> {
         runtime.lost(&self.place, out, &packet, reason);
         self.departed(runtime, &packet, arrival);
         let port = out.unwrap_or(PortId(0));
-        !is_of_discovery(&packet)
+        !packet.is_of_discovery()
             && self.tell(runtime.now(), Input::Dropped { packet: &packet, port, reason })
     }
 
@@ -514,12 +514,6 @@ impl<R: Runtime> Node<R> {
             self.expect_tick(runtime);
         }
     }
-}
-
-/// Whether a packet is topology discovery's.
-#[inline]
-fn is_of_discovery(packet: &Packet) -> bool {
-    matches!(packet.header, Header::Hello(_) | Header::LinkStates(_))
 }
 
 #[cfg(test)]

@@ -63,7 +63,6 @@ const FEATURES: &[Feature] = &[
         lacks: Lacks {
             flow: Some("nothing fails in the flow engine"),
             lockstep: Some("nothing fails in lockstep"),
-            live: Some("links of a live rack do not fail yet"),
             ..Lacks::NOBODY
         },
     },
@@ -73,18 +72,13 @@ const FEATURES: &[Feature] = &[
         lacks: Lacks {
             flow: Some("nothing fails in the flow engine"),
             lockstep: Some("nothing fails in lockstep"),
-            live: Some("links of a live rack do not fail yet"),
             ..Lacks::NOBODY
         },
     },
     Feature {
         key: "errors",
         is_asked: |prepared| prepared.experiment.errors.is_some(),
-        lacks: Lacks {
-            flow: Some("fluids cannot be lost or damaged on a link"),
-            live: Some("links of a live rack lose and damage nothing yet"),
-            ..Lacks::NOBODY
-        },
+        lacks: Lacks { flow: Some("fluids cannot be lost or damaged on a link"), ..Lacks::NOBODY },
     },
     Feature {
         key: "engine.cut_through",
@@ -109,17 +103,6 @@ const FEATURES: &[Feature] = &[
         key: "engine.discovery",
         is_asked: |prepared| prepared.experiment.engine.hellos.is_some(),
         lacks: Lacks { flow: Some("the flow engine has no packets, and so no hellos"), ..Lacks::NOBODY },
-    },
-    Feature {
-        key: "engine.discovery",
-        is_asked: |prepared| {
-            let engine = &prepared.experiment.engine;
-            engine.hellos.is_some() && engine.time_limit.is_none()
-        },
-        lacks: Lacks {
-            live: Some("a live rack whose nodes say hello ends at its time limit only, and there is none"),
-            ..Lacks::NOBODY
-        },
     },
     Feature {
         key: "engine.dilation",

@@ -27,7 +27,8 @@ pub(crate) fn run<'a>(
     };
     let node = |id| (prepared.parts.node)(id);
     let rack = Rack::new(&topology, node, &prepared.flows, &config);
-    let mut rack = rack.map_err(|error| Error::Run(error.to_string()))?;
+    let rack = rack.map_err(|error| Error::Run(error.to_string()))?;
+    let mut rack = rack.with_changes(prepared.changes.clone()).with_errors(&prepared.errors);
     let mut gather = gather;
     let hosts = prepared.namespaces().into_iter().map(|(host, ..)| ip_host(&mut rack, host));
     let hosts = hosts.collect::<Result<Vec<_>, _>>()?;

@@ -4,6 +4,7 @@
 //! is full loses it, which counts, so that no circle of full rings can stand still (specs/live.md §2).
 
 use super::clock::Clock;
+use super::failures::Trouble;
 use super::fidelity::Meter;
 use super::payload::{self, STAMP};
 use super::pool::{FreeList, Slots};
@@ -57,11 +58,17 @@ pub(super) struct Outgoing {
     pub(super) delay: Duration,
     /// Which of the thread's incoming links it is, if the receiving end is this thread's too.
     pub(super) incoming: Option<usize>,
+    /// The tag of its packets.
+    pub(super) tag: u8,
 }
 
 /// What happens at a time. The order of the variants, then of what they name, breaks ties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
+    /// Links fail or come up again: before all else, so that nothing is sent over a link in the instant of its failure.
+    Change(usize),
+    /// Every node learns of such a change.
+    Discovery(usize),
     /// The first packet under way on an incoming link arrives.
     Arrival(usize),
     /// The forwarder of a node ticks.
@@ -111,11 +118,29 @@ pub(super) struct Fabric {
     pub(super) is_expected: Vec<bool>,
     /// Wake-ups among the events, stale ones included.
     pub(super) wakes: usize,
+    /// What happens to links.
+    pub(super) trouble: Trouble,
+    /// Packets of topology discovery that nodes of this thread have made, and those that have come to their end here.
+    pub(super) hellos: [u64; 2],
 }
 
 impl Fabric {
+    /// The packet of a ring's entry. What another process writes may be anything.
+    pub(super) fn open(&mut self, entry: Entry) -> Result<Packet, raddle_wire::Error> {
+        if self.is_slot(entry) {
+            self.read(entry)
+        } else {
+            Err(raddle_wire::Error::Truncated { have: 0, need: 1 })
+        }
+    }
+
+    /// Whether an entry names a slot that there is, and a length that a slot has room for.
+    pub(super) fn is_slot(&self, entry: Entry) -> bool {
+        entry.slot < self.slots.count() && entry.len as usize <= self.slots.bytes()
+    }
+
     /// The packet in a slot, which is so many bytes long: by its first bytes if they say it all.
-    pub(super) fn read(&mut self, entry: Entry) -> Result<Packet, raddle_wire::Error> {
+    fn read(&mut self, entry: Entry) -> Result<Packet, raddle_wire::Error> {
         let len = entry.len as usize;
         let mut front = [0; FRONT];
         let front = &mut front[..len.min(FRONT)];
@@ -129,6 +154,13 @@ impl Fabric {
         Packet::decode(&self.buffer, &self.decoders)
     }
 
+    /// Packets put into rings and taken out of them, other than those of topology discovery. Those cross one link, so the
+    /// difference of all threads' sums is what is under way.
+    pub(super) fn moved(&self) -> [u64; 2] {
+        let [made, ended] = self.hellos;
+        [self.put.wrapping_sub(made), self.taken.wrapping_sub(ended)]
+    }
+
     /// Gives a slot back.
     pub(super) fn free(&mut self, slot: u32) {
         if self.free.give_back(slot) {
@@ -137,7 +169,7 @@ impl Fabric {
         let owner = self.free.owner(slot);
         if let Some(Some(ring)) = self.returns.get_mut(owner) {
             // There is room for all slots of the owner. What another process has named twice may be lost.
-            let _ = ring.push(Entry { due: 0, slot, len: 0 });
+            let _ = ring.push(Entry { due: 0, slot, len: 0, tag: 0 });
         }
     }
 
@@ -225,6 +257,13 @@ impl Fabric {
                 let len = if self.fills { len } else { len.min(STAMP) };
                 payload::write(&range, self.buffer.len(), len, self.slots.words(slot));
             }
+            (None, Some(range)) if self.fills => {
+                self.body.clear();
+                payload::append(&range, packet.header.payload_len(), &mut self.body);
+                packet
+                    .encode_with(&self.body, &mut self.buffer)
+                    .expect("a body is as long as its header says");
+            }
             (None, _) => packet.encode(&mut self.buffer),
             (Some(held), _) => {
                 self.copies += u64::from(held.len as usize > FRONT);
@@ -249,7 +288,7 @@ impl Fabric {
     /// Whether the payload of a packet in a slot is its sender's.
     fn is_payload_right(&self, slot: u32, packet: &Packet) -> bool {
         let Some(range) = packet.range() else { return true };
-        if packet.header.covers_payload() {
+        if packet.header.covers_payload() && !self.fills {
             return true; // the checksum has said so
         }
         let payload = packet.header.payload_len();
@@ -303,6 +342,7 @@ impl Runtime for Fabric {
     }
 
     fn insert(&mut self, packet: Packet) -> Inside {
+        self.hellos[0] += u64::from(packet.is_of_discovery());
         if let Some(streams) = &mut self.streams {
             streams.sends(&packet);
         }
@@ -313,6 +353,7 @@ impl Runtime for Fabric {
         if let Some(held) = inside.slot {
             self.free(held.slot);
         }
+        self.hellos[1] += u64::from(inside.packet.is_of_discovery());
         inside.packet
     }
 
@@ -383,7 +424,7 @@ impl Runtime for Fabric {
         let len = packet.size;
         if let Some(outgoing) = &mut self.out[link] {
             let due = sent + outgoing.delay;
-            let pushed = outgoing.ring.push(Entry { due: due.as_ps(), slot, len });
+            let pushed = outgoing.ring.push(Entry { due: due.as_ps(), slot, len, tag: outgoing.tag });
             debug_assert_eq!(pushed, Ok(true), "there was room");
             if arrival.is_none() && outgoing.ring.is_half_full() {
                 self.ports[link].set_waiting(PortState::UNLIMITED);
@@ -428,5 +469,10 @@ impl Inside {
     /// A packet that came in a slot.
     pub(super) fn arrived(packet: Packet, entry: Entry) -> Self {
         Self { packet, slot: Some(Held { slot: entry.slot, len: entry.len }) }
+    }
+
+    /// A packet that has no slot.
+    pub(super) fn bare(packet: Packet) -> Self {
+        Self { packet, slot: None }
     }
 }

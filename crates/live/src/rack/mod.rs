@@ -9,7 +9,9 @@
 mod clock;
 mod endpoint;
 mod fabric;
+mod failures;
 mod fidelity;
+mod inspect;
 pub mod ip;
 mod payload;
 mod pool;
@@ -27,6 +29,7 @@ pub use shared::NoMemory;
 use clock::Clock;
 use endpoint::{Request, Shared};
 use fabric::{Event, Fabric, Outgoing, Place};
+use failures::Trouble;
 use fidelity::Meter;
 pub(crate) use fidelity::Steal;
 use pool::{FreeList, Slots};
@@ -122,6 +125,7 @@ impl Rack {
         config: &Config,
     ) -> Result<Self, NoMemory> {
         assert!(flows.is_sorted_by_key(|flow| (flow.start, flow.id)), "flows come in order of start");
+        assert!(config.packet_bytes <= ring::MOST_BYTES, "a ring's entry has 24 bits for a packet's length");
         let nodes: Vec<NodeId> = topology.nodes().collect();
         let threads = config.threads.clamp(1, nodes.len().max(1));
         let thread_of: Vec<usize> = (0..nodes.len()).map(|node| node * threads / nodes.len()).collect();
@@ -172,6 +176,9 @@ impl Rack {
                         port: end.to_port,
                         patience,
                         is_remote,
+                        tag: 0,
+                        plain: Some(0),
+                        failed_at: Time::ZERO,
                     });
                 }
             }
@@ -181,7 +188,7 @@ impl Rack {
                 if thread_of[end.from.index()] == thread {
                     let incoming = incoming.iter().position(|incoming| incoming.link == link);
                     let ring = Producer::new(piece(1, i));
-                    out[link.index()] = Some(Outgoing { ring, delay: end.delay, incoming });
+                    out[link.index()] = Some(Outgoing { ring, delay: end.delay, incoming, tag: 0 });
                 }
             }
             let pair = |from: usize, to: usize| piece(2, from * threads + to);
@@ -227,6 +234,8 @@ impl Rack {
                 put: 0,
                 taken: 0,
                 is_expected: vec![false; incoming.len()],
+                trouble: Trouble::default(),
+                hellos: [0; 2],
             };
             Worker {
                 first: own().next().unwrap_or(NodeId(0)),

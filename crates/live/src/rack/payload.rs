@@ -58,6 +58,16 @@ pub(super) fn write(range: &FlowRange, begin: usize, len: usize, slot: &[AtomicU
     });
 }
 
+/// Appends the payload that these bytes of a flow are to `out`.
+pub(super) fn append(range: &FlowRange, len: usize, out: &mut Vec<u8>) {
+    let position = range.position.unwrapped(0);
+    let end = out.len() + len;
+    for i in 0..len.div_ceil(WORD) as u64 {
+        out.extend(word(range.key, position, i).to_le_bytes());
+    }
+    out.truncate(end);
+}
+
 /// Whether `len` bytes from byte `begin` on in the words of a slot are the first ones of that payload.
 pub(super) fn is_right(range: &FlowRange, begin: usize, len: usize, slot: &[AtomicU64]) -> bool {
     let mut differs = 0;
@@ -112,6 +122,10 @@ mod tests {
                 write(&range(7, 1_000), begin, len, &slot);
                 let right = |key, position| is_right(&range(key, position), begin, len, &slot);
                 assert!(right(7, 1_000), "{len} bytes from {begin} on");
+                let mut appended = vec![3];
+                append(&range(7, 1_000), len, &mut appended);
+                let bytes = slot.iter().flat_map(|word| word.load(Ordering::Relaxed).to_le_bytes());
+                assert!(bytes.skip(begin).take(len).eq(appended.drain(1..)));
                 assert!(!right(8, 1_000) && !right(7, 1_001));
                 let flip = |byte: usize| slot[byte / 8].fetch_xor(1 << (8 * (byte % 8)), Ordering::Relaxed);
                 for byte in 0..128 {

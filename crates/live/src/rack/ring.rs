@@ -5,7 +5,7 @@
 //!      consumed  produced   entry 0    entry 1  …
 //! ```
 //!
-//! An entry is two words: when the packet is due at the consumer, and its slot and length. `produced` and `consumed` count
+//! An entry is two words: when the packet is due at the consumer, and its slot, length and tag. `produced` and `consumed` count
 //! entries since the ring was made; each has a cache line of its own. Each side keeps what it has last read of the other's
 //! count, and looks again only when that is used up: in a burst, one cache line crosses between cores for every four
 //! packets. A count that cannot be, because whoever shares the memory wrote it, is [`Broken`].
@@ -25,9 +25,17 @@ pub(crate) struct Entry {
     pub(crate) due: u64,
     /// The slot that holds it.
     pub(crate) slot: u32,
-    /// Its bytes.
+    /// Its bytes, fewer than 2^24.
     pub(crate) len: u32,
+    /// What the link's ends have to know of it beside.
+    pub(crate) tag: u8,
 }
+
+/// Bits of an entry's second word that are below its tag: the slot's 32, and 24 of the length.
+const BELOW_TAG: u32 = 56;
+
+/// Most bytes of a packet, so that its length fits an entry.
+pub(crate) const MOST_BYTES: usize = (1 << 24) - 1;
 
 /// The other side has written a count that cannot be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -94,7 +102,8 @@ impl<W: Deref<Target = [AtomicU64]>> Producer<W> {
         }
         let at = place(self.produced, self.capacity);
         self.words[at].store(entry.due, Ordering::Relaxed);
-        self.words[at + 1].store(u64::from(entry.len) << 32 | u64::from(entry.slot), Ordering::Relaxed);
+        let packet = u64::from(entry.tag) << BELOW_TAG | u64::from(entry.len) << 32 | u64::from(entry.slot);
+        self.words[at + 1].store(packet, Ordering::Relaxed);
         self.produced += 1;
         self.words[PRODUCED].store(self.produced, Ordering::Release);
         Ok(true)
@@ -133,7 +142,8 @@ impl<W: Deref<Target = [AtomicU64]>> Consumer<W> {
         let at = place(self.consumed, self.capacity);
         let due = self.words[at].load(Ordering::Relaxed);
         let packet = self.words[at + 1].load(Ordering::Relaxed);
-        Ok(Some(Entry { due, slot: packet as u32, len: (packet >> 32) as u32 }))
+        let len = (packet >> 32) as u32 & MOST_BYTES as u32;
+        Ok(Some(Entry { due, slot: packet as u32, len, tag: (packet >> BELOW_TAG) as u8 }))
     }
 
     /// Takes out the packet that was [looked at](Self::peek).

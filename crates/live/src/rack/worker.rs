@@ -19,6 +19,12 @@ pub(super) struct Incoming {
     pub(super) patience: Duration,
     /// Whether the sending end is another thread's, so that nobody here says when a packet is put in.
     pub(super) is_remote: bool,
+    /// The tag of packets that are under way since the link last failed.
+    pub(super) tag: u8,
+    /// The tag of packets that are simply given to the node; nothing if none are.
+    pub(super) plain: Option<u8>,
+    /// When the link last failed.
+    pub(super) failed_at: Time,
 }
 
 /// A polling thread's part of a rack.
@@ -43,10 +49,10 @@ pub(super) struct Standing {
     pub(super) now: AtomicU64,
     pub(super) packet_hops: AtomicU64,
     pub(super) flows_delivered: AtomicU64,
-    /// Packets put into rings, and taken out of them.
+    /// Packets put into rings, and taken out of them, hellos aside.
     pub(super) put: AtomicU64,
     pub(super) taken: AtomicU64,
-    /// Whether its flows have all started and no node wants to be woken.
+    /// Whether its flows have all started, and nothing happens at its nodes, hellos aside, unless a packet comes.
     pub(super) is_quiet: AtomicBool,
     /// Whether the time limit has come.
     pub(super) is_over: AtomicBool,
@@ -78,6 +84,7 @@ impl Worker {
             round = round.wrapping_add(1);
             if round.is_multiple_of(SELDOM) {
                 self.fabric.take_returned_slots();
+                self.take_losses();
                 self.publish(standing);
             }
         }
@@ -97,13 +104,32 @@ impl Worker {
     }
 
     /// Deals with all events as fast as possible, in their order, until nothing is left: virtual time jumps from one to the
-    /// next. For a rack of one polling thread, to measure what that can do.
+    /// next. For a rack of one polling thread, to measure what that can do. Hellos are left for ever.
     pub(super) fn rush(&mut self) {
+        let says_hello = self.nodes.iter().any(|node| node.discovery().is_some());
+        let mut round: u32 = 0;
         while let Some(&Reverse((next, _))) = self.fabric.events.peek()
             && next <= self.time_limit
         {
             self.round(next);
+            round = round.wrapping_add(1);
+            if says_hello && round.is_multiple_of(SELDOM) && self.is_quiet() {
+                let [put, taken] = self.fabric.moved();
+                if put == taken {
+                    return;
+                }
+            }
         }
+    }
+
+    /// Whether all flows have started here, and nothing happens, hellos aside, unless a packet comes. Hosts may wait for
+    /// links of which they have yet to hear, so all changes must be known.
+    fn is_quiet(&self) -> bool {
+        let Self { flows, fabric, nodes, .. } = self;
+        flows.is_empty()
+            && fabric.wakes == 0
+            && fabric.trouble.is_over()
+            && nodes.iter().all(|node| node.is_at_rest() && fabric.trouble.is_known_to(node, fabric.now))
     }
 
     /// Deals with what is due.
@@ -145,6 +171,8 @@ impl Worker {
                     }
                 }
                 Event::Flows => self.start_flows(now),
+                Event::Change(index) => self.change(index),
+                Event::Discovery(index) => self.discover(index),
             }
         }
     }
@@ -211,8 +239,12 @@ impl Worker {
         } else {
             due
         };
-        let node = &mut nodes[incoming.to.index() - first.index()];
-        arrive(fabric, node, entry, incoming.link, incoming.port);
+        if incoming.plain == Some(entry.tag) {
+            let node = &mut nodes[incoming.to.index() - first.index()];
+            arrive(fabric, node, entry, incoming.link, incoming.port);
+        } else {
+            self.inspect(i, entry);
+        }
     }
 
     /// Starts the flows whose time has come.
@@ -230,32 +262,23 @@ impl Worker {
 
     fn publish(&self, standing: &Standing) {
         let fabric = &self.fabric;
-        let is_quiet = self.flows.is_empty() && fabric.wakes == 0;
         standing.now.store(fabric.now.as_ps(), Ordering::Relaxed);
         standing.packet_hops.store(fabric.totals.packet_hops, Ordering::Relaxed);
         standing.flows_delivered.store(fabric.totals.flows_delivered, Ordering::Relaxed);
-        standing.is_quiet.store(is_quiet, Ordering::Relaxed);
-        standing.taken.store(fabric.taken, Ordering::Release);
-        standing.put.store(fabric.put, Ordering::Release);
+        standing.is_quiet.store(self.is_quiet(), Ordering::Relaxed);
+        let [put, taken] = fabric.moved();
+        standing.taken.store(taken, Ordering::Release);
+        standing.put.store(put, Ordering::Release);
     }
 }
 
 /// A packet has come in at a node.
 fn arrive(fabric: &mut Fabric, node: &mut Node<Fabric>, entry: Entry, link: LinkId, port: PortId) {
     fabric.totals.packet_hops += 1;
-    // What another process writes may be anything.
-    let is_slot = entry.slot < fabric.slots.count() && entry.len as usize <= fabric.slots.bytes();
-    let packet =
-        if is_slot { fabric.read(entry) } else { Err(raddle_wire::Error::Truncated { have: 0, need: 1 }) };
-    match packet {
+    match fabric.open(entry) {
         Ok(packet) => node.arrived(fabric, Inside::arrived(packet, entry), port),
         Err(error) => {
-            fabric.totals.count_malformed();
-            fabric.stats[link.index()].drops += 1;
-            fabric.teller.malformed(fabric.now, link, error);
-            if is_slot {
-                fabric.free(entry.slot);
-            }
+            fabric.lose_malformed(entry, link, error);
             node.corrupted(fabric, port);
         }
     }

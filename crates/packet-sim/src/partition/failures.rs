@@ -1,10 +1,9 @@
 //! Failures and repairs at run time.
 
 use super::Partition;
-use crate::failure::Change;
 use crate::port::{Coming, InService};
 use crate::slab::NOWHERE;
-use raddle_core::{Bytes, DropReason, NodeId, Paused, PortId};
+use raddle_core::{Bytes, Change, DropReason, NodeId, Paused, PortId};
 use raddle_topology::Link;
 
 /// The steps of a failure come in this order, whatever the partitions: what links lose, by link, then what nodes do

@@ -22,14 +22,13 @@ pub(crate) use whole::regroup;
 
 use crate::divide::Division;
 use crate::events::{Event, Kind};
-use crate::failure::Change;
 use crate::mail::{Content, Mail};
 use crate::observer::Heard;
 use crate::port::{Coming, Leaving, QueueDepths};
 use crate::slab::NOWHERE;
 use crate::wire::Travelling;
 use fabric::Fabric;
-use raddle_core::{Class, Flow, HoldKey, LinkId, LinkStats, Node, NodeId, Time, Totals};
+use raddle_core::{Change, Class, Flow, HoldKey, LinkId, LinkStats, Node, NodeId, Time, Totals};
 use std::sync::Arc;
 
 pub(crate) struct Partition {

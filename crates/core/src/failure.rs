@@ -1,6 +1,6 @@
 //! Failures and repairs as data: at a given time a set of links changes state, and some time later all nodes know.
 
-use raddle_core::{Duration, LinkId, Time};
+use crate::{Duration, LinkId, Time};
 use std::collections::BTreeMap;
 
 /// Directed links that go down or come up together.
@@ -25,34 +25,41 @@ struct History {
     known: Time,
 }
 
-/// The changes in order of time, and of each the links that really change their state: a link is down from the first
-/// of failures that overlap to the last of their repairs. Nodes hear of a link's changes in the order in which they
-/// happen, so a quick discovery waits for a slow one before it.
-pub(crate) fn effective(mut changes: Vec<Change>) -> Vec<Change> {
-    // A link that fails in the instant of another failure's repair stays down.
-    changes.sort_by_key(|change| (change.at, change.up));
-    let mut histories: BTreeMap<LinkId, History> = BTreeMap::new();
-    for change in &mut changes {
-        change.links.retain(|&link| {
-            let failures = &mut histories.entry(link).or_default().failures;
-            let before = *failures;
-            *failures = if change.up { before.saturating_sub(1) } else { before + 1 };
-            (before == 0) != (*failures == 0)
-        });
-        let known_before = change.links.iter().map(|link| histories[link].known).max();
-        let known = known_before.unwrap_or_default().max(change.at + change.discovery);
-        change.discovery = known.since(change.at);
-        for link in &change.links {
-            histories.entry(*link).or_default().known = known;
+impl Change {
+    /// The changes in order of time, and of each the links that really change their state: a link is down from the first
+    /// of failures that overlap to the last of their repairs. Nodes hear of a link's changes in the order in which they
+    /// happen, so a quick discovery waits for a slow one before it.
+    #[must_use]
+    pub fn effective(mut changes: Vec<Self>) -> Vec<Self> {
+        // A link that fails in the instant of another failure's repair stays down.
+        changes.sort_by_key(|change| (change.at, change.up));
+        let mut histories: BTreeMap<LinkId, History> = BTreeMap::new();
+        for change in &mut changes {
+            change.links.retain(|&link| {
+                let failures = &mut histories.entry(link).or_default().failures;
+                let before = *failures;
+                *failures = if change.up { before.saturating_sub(1) } else { before + 1 };
+                (before == 0) != (*failures == 0)
+            });
+            let known_before = change.links.iter().map(|link| histories[link].known).max();
+            let known = known_before.unwrap_or_default().max(change.at + change.discovery);
+            change.discovery = known.since(change.at);
+            for link in &change.links {
+                histories.entry(*link).or_default().known = known;
+            }
         }
+        changes.retain(|change| !change.links.is_empty());
+        changes
     }
-    changes.retain(|change| !change.links.is_empty());
-    changes
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn effective(changes: Vec<Change>) -> Vec<Change> {
+        Change::effective(changes)
+    }
 
     fn change(at_us: u64, links: &[u32], up: bool, discovery_us: u64) -> Change {
         Change {

@@ -1,0 +1,264 @@
+//! Links of a rack that fail and come up again, and links that lose and damage packets.
+//!
+//! Each polling thread takes a change of a link at its own time: the thread of the sending end closes the port, the thread
+//! of the receiving end loses what is in the ring. The two may come to that time one after the other. So every entry of a ring
+//! has a tag that says how often the link had failed when the packet was put in: the receiver knows by it which packets
+//! were under way when the link failed, whichever thread was first.
+//!
+//! A packet whose last bit had left the port by then is lost on the link. The others are lost at the port, and the
+//! node there is told, over a channel if its thread is another.
+
+use super::fabric::{Event, Fabric, Inside};
+use super::ring::Entry;
+use super::{Rack, Worker};
+use raddle_core::discovery::Discovery;
+use raddle_core::{
+    Bytes, Change, DropReason, LinkErrors, LinkId, LinkNoise, Node, NodeId, Packet, PortId, Runtime, Time,
+};
+use raddle_topology::Link;
+use std::cmp::Reverse;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+
+/// The bit of an entry's tag that says that the entry is a credit. The other bits count the failures of the link.
+pub(super) const CREDIT: u8 = 1;
+
+/// What a failure adds to the tags of a link.
+const FAILURE: u8 = 2;
+
+/// What happens to the links of a polling thread.
+#[derive(Default)]
+pub(super) struct Trouble {
+    changes: Arc<[Change]>,
+    /// Changes and their discoveries that are among the events.
+    to_come: usize,
+    /// When the last change happened.
+    changed_at: Option<Time>,
+    /// What each link does to packets; empty if no link does anything.
+    noise: Vec<Option<LinkNoise>>,
+    /// Packets that were lost at ports, and whose ports are another thread's; nothing if there is one thread.
+    losses: Option<Losses>,
+}
+
+struct Losses {
+    here: Receiver<(LinkId, Packet)>,
+    /// By thread.
+    there: Vec<Sender<(LinkId, Packet)>>,
+    /// By node.
+    thread_of: Arc<[usize]>,
+}
+
+impl Trouble {
+    /// Whether nothing more happens to links, errors aside.
+    pub(super) fn is_over(&self) -> bool {
+        self.to_come == 0
+    }
+
+    /// Whether a node has had the time to find out about all changes so far, if it is to.
+    pub(super) fn is_known_to(&self, node: &Node<Fabric>, now: Time) -> bool {
+        let Some(discovery) = node.discovery() else { return true };
+        let found = Some(discovery.changed_at()).filter(|&at| at > Time::ZERO);
+        let settles = discovery.period() * Discovery::SETTLES;
+        self.changed_at.max(found).is_none_or(|changed_at| now >= changed_at + settles)
+    }
+
+    /// What a link does to packets, if it does anything.
+    pub(super) fn noise(&mut self, link: LinkId) -> Option<&mut LinkNoise> {
+        self.noise.get_mut(link.index())?.as_mut()
+    }
+}
+
+impl Rack {
+    /// Lets links fail and come up again. If no node finds out about it by hellos, all nodes are told when the time for
+    /// discovery is over. A link that has failed more than once is up when it has been repaired as often.
+    #[must_use]
+    pub fn with_changes(mut self, changes: Vec<Change>) -> Self {
+        let changes: Arc<[Change]> = Change::effective(changes).into();
+        if changes.is_empty() {
+            return self;
+        }
+        let thread_of: Arc<[usize]> = self.thread_of.as_slice().into();
+        let mut nodes = self.workers.iter().flat_map(|worker| &worker.nodes);
+        let nodes_discover = nodes.any(|node| node.discovery().is_some());
+        let (there, here): (Vec<_>, Vec<_>) = self.workers.iter().map(|_| mpsc::channel()).unzip();
+        let is_shared = self.workers.len() > 1;
+        for (worker, here) in self.workers.iter_mut().zip(here) {
+            let Fabric { events, trouble, .. } = &mut worker.fabric;
+            for (index, change) in changes.iter().enumerate() {
+                let told = (!nodes_discover).then(|| (change.at + change.discovery, Event::Discovery(index)));
+                let both = std::iter::once((change.at, Event::Change(index))).chain(told);
+                trouble.to_come += both.clone().count();
+                events.extend(both.map(Reverse));
+            }
+            trouble.changes = Arc::clone(&changes);
+            trouble.losses =
+                is_shared.then(|| Losses { here, there: there.clone(), thread_of: Arc::clone(&thread_of) });
+        }
+        self
+    }
+
+    /// Makes links lose and damage packets.
+    #[must_use]
+    pub fn with_errors(mut self, errors: &LinkErrors) -> Self {
+        for Worker { fabric, incoming, .. } in &mut self.workers {
+            let links = (0..fabric.topology.link_slots()).map(LinkId::of);
+            let noise: Vec<_> = links.map(|link| errors.on(link)).collect();
+            for incoming in incoming.iter_mut().filter(|incoming| noise[incoming.link.index()].is_some()) {
+                incoming.plain = None;
+            }
+            fabric.trouble.noise = noise;
+        }
+        self
+    }
+}
+
+impl Worker {
+    /// Links fail or come up again.
+    #[cold]
+    pub(super) fn change(&mut self, index: usize) {
+        self.fabric.trouble.to_come -= 1;
+        self.fabric.trouble.changed_at = Some(self.fabric.now);
+        let changes = Arc::clone(&self.fabric.trouble.changes);
+        let Change { at, links, up, .. } = &changes[index];
+        links.iter().for_each(|&link| self.fabric.set_up(link, *up));
+        if *up {
+            return;
+        }
+        links.iter().for_each(|&link| self.cut(link, *at));
+        let ends = links.iter().filter_map(|&link| self.fabric.topology.link(link));
+        let mut ends: Vec<NodeId> = ends.flat_map(|link| [link.from, link.to]).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        for end in ends {
+            if let Some(place) = self.place(end) {
+                self.nodes[place].poll(&mut self.fabric);
+            }
+        }
+    }
+
+    /// Every node learns of a change.
+    #[cold]
+    pub(super) fn discover(&mut self, index: usize) {
+        self.fabric.trouble.to_come -= 1;
+        let changes = Arc::clone(&self.fabric.trouble.changes);
+        let Change { links, up, .. } = &changes[index];
+        self.nodes.iter_mut().for_each(|node| node.discovered(&mut self.fabric, links, *up));
+    }
+
+    /// Loses what is under way on a link that failed at `at`, if the link ends here.
+    fn cut(&mut self, link: LinkId, at: Time) {
+        let Some(i) = self.incoming.iter().position(|incoming| incoming.link == link) else { return };
+        let incoming = &mut self.incoming[i];
+        incoming.tag = incoming.tag.wrapping_add(FAILURE);
+        incoming.plain = incoming.plain.map(|_| incoming.tag);
+        incoming.failed_at = at;
+        self.fabric.events.retain(|&Reverse((_, event))| event != Event::Arrival(i));
+        self.fabric.is_expected[i] = false;
+        while let Ok(Some(entry)) = self.incoming[i].ring.peek() {
+            if !self.incoming[i].was_cut(entry) {
+                self.fabric.expect(i, Time::from_ps(entry.due));
+                return;
+            }
+            self.incoming[i].ring.take();
+            self.fabric.taken += 1;
+            self.lose_cut(i, entry);
+        }
+    }
+
+    /// Loses a packet that was under way when its link failed.
+    pub(super) fn lose_cut(&mut self, i: usize, entry: Entry) {
+        let (link, failed_at) = (self.incoming[i].link, self.incoming[i].failed_at);
+        let packet = match self.fabric.open(entry) {
+            Ok(packet) => packet,
+            Err(error) => return self.fabric.lose_malformed(entry, link, error),
+        };
+        if entry.tag & CREDIT != 0 {
+            return self.fabric.free(entry.slot); // credits are not counted
+        }
+        let Link { from, from_port, delay, .. } =
+            *self.fabric.topology.link(link).expect("packets travel on links");
+        if Time::from_ps(entry.due) <= failed_at + delay {
+            let inside = Inside::arrived(packet, entry);
+            return self.fabric.lose_on_link(from, from_port, link, inside, DropReason::LinkDown);
+        }
+        self.fabric.free(entry.slot);
+        if let Some(place) = self.place(from) {
+            let node = &mut self.nodes[place];
+            node.lose(&mut self.fabric, Inside::bare(packet), None, Some(from_port), DropReason::LinkDown);
+        } else if let Some(losses) = &self.fabric.trouble.losses {
+            // The packet is under way until the other thread has counted it.
+            self.fabric.taken -= 1;
+            let _ = losses.there[losses.thread_of[from.index()]].send((link, packet));
+        }
+    }
+
+    /// Takes in the packets that were lost at ports of this thread's nodes, as other threads have found.
+    #[inline]
+    pub(super) fn take_losses(&mut self) {
+        while let Some(losses) = &self.fabric.trouble.losses
+            && let Ok((link, packet)) = losses.here.try_recv()
+        {
+            let Link { from, from_port, .. } =
+                *self.fabric.topology.link(link).expect("packets travel on links");
+            self.fabric.taken += 1;
+            let Some(place) = self.place(from) else { continue };
+            let node = &mut self.nodes[place];
+            let why = DropReason::LinkDown;
+            if node.lose(&mut self.fabric, Inside::bare(packet), None, Some(from_port), why) {
+                node.poll(&mut self.fabric);
+            }
+        }
+    }
+
+    /// Where a node is among this thread's, if it is one of them.
+    pub(super) fn place(&self, node: NodeId) -> Option<usize> {
+        node.index().checked_sub(self.first.index()).filter(|&place| place < self.nodes.len())
+    }
+}
+
+impl super::worker::Incoming {
+    /// Whether an entry of the ring was put in before the link's last failure.
+    pub(super) fn was_cut(&self, entry: Entry) -> bool {
+        self.tag.wrapping_sub(entry.tag & !CREDIT).cast_signed() > 0
+    }
+}
+
+impl Fabric {
+    /// The port of a link of this thread's nodes is closed, or opened again.
+    fn set_up(&mut self, link: LinkId, up: bool) {
+        let Some(outgoing) = &mut self.out[link.index()] else { return };
+        let port = &mut self.ports[link.index()];
+        port.up = up;
+        if !up {
+            outgoing.tag = outgoing.tag.wrapping_add(FAILURE);
+            port.set_drains_at(self.now);
+            port.set_waiting(Bytes(0));
+        }
+    }
+
+    /// Loses a packet on a link, which had left the port `out` of a node.
+    pub(super) fn lose_on_link(
+        &mut self,
+        from: NodeId,
+        out: PortId,
+        link: LinkId,
+        inside: Inside,
+        why: DropReason,
+    ) {
+        let packet = self.remove(inside);
+        self.totals.count_dropped(&packet, why);
+        self.stats[link.index()].drops += 1;
+        self.teller.dropped(self.now, from, Some(out), &packet, why);
+    }
+
+    /// Loses what came by a link and is no packet.
+    #[cold]
+    pub(super) fn lose_malformed(&mut self, entry: Entry, link: LinkId, error: raddle_wire::Error) {
+        self.totals.count_malformed();
+        self.stats[link.index()].drops += 1;
+        self.teller.malformed(self.now, link, error);
+        if self.is_slot(entry) {
+            self.free(entry.slot);
+        }
+    }
+}
