@@ -1,6 +1,9 @@
 //! Figure 7's traffic (Costa et al., SIGCOMM 2015, §5.1) in a live rack, in real time: packet-hops a second, lateness, losses.
 //!
 //! `cargo bench --bench rack -- --dilation 10 --flows 1000`
+//!
+//! `--rush` never waits: what a polling thread can do at most. `--ring 64` makes the rack a ring of so many nodes: packets then
+//! pass many relays between a source and a sink.
 
 use raddle_core::{Duration, Rate, Time};
 use raddle_live::rack::{Config, Rack};
@@ -21,7 +24,11 @@ fn main() {
         place.and_then(|place| args.get(place + 1)?.parse().ok()).unwrap_or(default)
     };
     let (dilation, flows, gbps) = (of("--dilation", 1), of("--flows", 400), of("--gbps", 5));
-    let topology = builders::torus(&[4, 4], Rate::from_gbps(gbps), Duration::from_ns(100)).expect("a torus");
+    let dims: &[u32] = match of("--ring", 0) {
+        0 => &[4, 4],
+        nodes => &[nodes as u32],
+    };
+    let topology = builders::torus(dims, Rate::from_gbps(gbps), Duration::from_ns(100)).expect("a torus");
     let topology = Arc::new(topology);
     let mean_gap = Duration::from_us(5_000 / gbps);
     let workload = Workload {

@@ -93,6 +93,7 @@ impl Packet {
 
     /// The packet of `size` bytes that begins with `front`, without a look at the rest; `None` if all bytes are needed.
     #[must_use]
+    #[inline]
     pub fn decode_front(front: &[u8], size: u32, decoders: &Decoders) -> Option<Self> {
         let shim = Shim::decode(front).ok()?;
         let (header, len) = decoders.decode_front(front.get(shim.wire_len()..)?)?;
@@ -102,6 +103,7 @@ impl Packet {
 
     /// Appends the bytes in front of the payload to `out`. They must not depend on the payload:
     /// [`HeaderInfo::covers_payload`].
+    #[inline]
     pub fn encode_front(&self, out: &mut Vec<u8>) {
         self.shim.encode(out);
         self.header.encode_header(&[], out);
@@ -123,6 +125,7 @@ impl Packet {
 
     /// What it is for.
     #[must_use]
+    #[inline]
     pub fn kind(&self) -> PacketKind {
         self.header.kind()
     }
@@ -150,6 +153,7 @@ impl Packet {
 
     /// The bytes of a flow that it carries; `None` of packets without application bytes.
     #[must_use]
+    #[inline]
     pub fn range(&self) -> Option<FlowRange> {
         self.header.range()
     }

@@ -151,9 +151,14 @@ impl Rate {
 
     /// The whole bytes that fit into `span` at this rate.
     #[must_use]
+    #[inline]
     pub fn bytes_in(self, span: Duration) -> Bytes {
-        let bits = u128::from(self.0) * u128::from(span.0) / u128::from(PS_PER_S);
-        Bytes(u64::try_from(bits / 8).unwrap_or(u64::MAX))
+        const BYTE_PS: u64 = 8 * PS_PER_S;
+        if let Some(product) = self.0.checked_mul(span.0) {
+            return Bytes(product / BYTE_PS);
+        }
+        let bytes = u128::from(self.0) * u128::from(span.0) / u128::from(BYTE_PS);
+        Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
     }
 }
 

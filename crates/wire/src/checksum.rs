@@ -4,6 +4,7 @@ use crate::Error;
 
 /// The running sum of `bytes`, to be added to others and folded; an odd last byte is padded with zero, so only the
 /// last part of a message may have one.
+#[inline]
 pub(crate) fn sum(bytes: &[u8]) -> u64 {
     // Words of 32 bits sum to the same, since 2^16 = 1 modulo 2^16 - 1.
     let (words, tail) = bytes.as_chunks::<4>();
@@ -17,11 +18,13 @@ pub(crate) fn sum(bytes: &[u8]) -> u64 {
 ///
 /// # Errors
 /// [`Error::Checksum`] if it is not.
+#[inline]
 pub(crate) fn verify(sum: u64) -> Result<(), Error> {
     if fold(sum) == 0xFFFF { Ok(()) } else { Err(Error::Checksum) }
 }
 
 /// A sum folded to 16 bits, of which the complement is the checksum.
+#[inline]
 pub(crate) fn fold(mut sum: u64) -> u16 {
     while sum > 0xFFFF {
         sum = (sum & 0xFFFF) + (sum >> 16);

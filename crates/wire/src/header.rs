@@ -37,6 +37,7 @@ macro_rules! headers {
             #[inline]
             fn class(&self) -> Class { ask!([$($variant)* $($told)*] self.class()) }
             fn flow_key(&self) -> Option<FlowKey> { ask!([$($variant)* $($told)*] self.flow_key()) }
+            #[inline]
             fn range(&self) -> Option<FlowRange> { ask!([$($variant)* $($told)*] self.range()) }
             #[inline]
             fn five_tuple(&self) -> Option<FiveTuple> { ask!([$($variant)* $($told)*] self.five_tuple()) }
@@ -48,11 +49,16 @@ macro_rules! headers {
             fn trim(&mut self) -> bool { ask!([$($variant)* $($told)*] self.trim()) }
             #[inline]
             fn data_len(&self) -> u32 { ask!([$($variant)* $($told)*] self.data_len()) }
+            #[inline]
             fn payload_len(&self) -> usize { ask!([$($variant)* $($told)*] self.payload_len()) }
+            #[inline]
             fn wire_len(&self) -> usize { ask!([$($variant)* $($told)*] self.wire_len()) }
+            #[inline]
             fn trailer_len(&self) -> usize { ask!([$($variant)* $($told)*] self.trailer_len()) }
             fn may_be_padded(&self) -> bool { ask!([$($variant)* $($told)*] self.may_be_padded()) }
+            #[inline]
             fn covers_payload(&self) -> bool { ask!([$($variant)* $($told)*] self.covers_payload()) }
+            #[inline]
             fn patch_front(&self, front: &mut [u8]) -> bool { ask!([$($variant)* $($told)*] self.patch_front(front)) }
             fn framing(&self) -> Framing { ask!([$($variant)* $($told)*] self.framing()) }
             fn encode_header(&self, payload: &[u8], out: &mut Vec<u8>) {
@@ -75,6 +81,7 @@ macro_rules! headers {
                 Err(Error::UnknownType(kind))
             }
 
+            #[inline]
             fn decode_front(front: &[u8]) -> Option<(Self, usize)> {
                 $(if <$header>::is_in(front) {
                     let (header, len) = <$header>::decode_front(front)?;

@@ -33,6 +33,7 @@ impl Shim {
     }
 
     /// Appends its bytes to `out`: type, kind, and 16 bits.
+    #[inline]
     pub fn encode(self, out: &mut Vec<u8>) {
         let (kind, bits) = match self {
             Self::None => return,
@@ -48,6 +49,7 @@ impl Shim {
     ///
     /// # Errors
     /// [`Error`], if there is one that is cut short or of no known kind.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         if bytes.first() != Some(&Self::TYPE) {
             return Ok(Self::None);

@@ -123,6 +123,7 @@ impl PortState {
     /// Bytes that have not left the port. Of the packet in service they are what is left, or nothing where the runtime
     /// counts only packets that wait.
     #[must_use]
+    #[inline]
     pub fn waiting(&self, now: Time) -> Bytes {
         // While a port is paused its queue does not drain, and only the count says how much waits.
         match self.drains_at() {
@@ -134,6 +135,7 @@ impl PortState {
     /// Bytes that the queue has room for; [`PortState::UNLIMITED`] if it is not known to be limited in bytes. A queue
     /// may be limited otherwise: in packets, or by what packets are.
     #[must_use]
+    #[inline]
     pub fn room(&self, now: Time) -> Bytes {
         if self.limit == Self::UNLIMITED {
             return Self::UNLIMITED;
@@ -149,6 +151,7 @@ pub struct Ports<'a>(pub &'a [PortState]);
 impl Ports<'_> {
     /// The state of one port.
     #[must_use]
+    #[inline]
     pub fn get(&self, port: PortId) -> &PortState {
         &self.0[port.index()]
     }

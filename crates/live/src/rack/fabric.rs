@@ -4,6 +4,7 @@
 //! is full loses it, which counts, so that no circle of full rings can stand still (specs/live.md §2).
 
 use super::clock::Clock;
+use super::events::{Event, Events};
 use super::failures::Trouble;
 use super::fidelity::Meter;
 use super::payload::{self, STAMP};
@@ -17,12 +18,10 @@ use raddle_core::{
     PortId, PortState, Ports, Report, Runtime, Shim, Time, Totals,
 };
 use raddle_topology::Topology;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-/// Bytes that a relay reads of a packet, if the header is in them.
-const FRONT: usize = 128;
+/// Bytes that a relay reads of a packet if the header is in the first so many, or in the second: a cache line or two.
+const FRONTS: [usize; 2] = [64, 128];
 
 /// Where a node is.
 #[derive(Debug, Clone, Copy)]
@@ -62,23 +61,6 @@ pub(super) struct Outgoing {
     pub(super) tag: u8,
 }
 
-/// What happens at a time. The order of the variants, then of what they name, breaks ties.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Event {
-    /// Links fail or come up again: before all else, so that nothing is sent over a link in the instant of its failure.
-    Change(usize),
-    /// Every node learns of such a change.
-    Discovery(usize),
-    /// The first packet under way on an incoming link arrives.
-    Arrival(usize),
-    /// The forwarder of a node ticks.
-    Tick(NodeId),
-    /// A host wakes up.
-    Wake(NodeId),
-    /// The next flows of the workload start.
-    Flows,
-}
-
 /// What is at the nodes of one polling thread.
 pub(super) struct Fabric {
     pub(super) clock: Clock,
@@ -101,7 +83,7 @@ pub(super) struct Fabric {
     /// Its payload, if it is of a stream.
     pub(super) body: Vec<u8>,
     /// What is to happen, and when.
-    pub(super) events: BinaryHeap<Reverse<(Time, Event)>>,
+    pub(super) events: Events,
     pub(super) totals: Totals,
     pub(super) teller: Teller,
     pub(super) meter: Meter,
@@ -142,13 +124,18 @@ impl Fabric {
     /// The packet in a slot, which is so many bytes long: by its first bytes if they say it all.
     fn read(&mut self, entry: Entry) -> Result<Packet, raddle_wire::Error> {
         let len = entry.len as usize;
-        let mut front = [0; FRONT];
-        let front = &mut front[..len.min(FRONT)];
-        self.slots.read(entry.slot, front);
-        if let Some(packet) = Packet::decode_front(front, entry.len, &self.decoders) {
-            return Ok(packet);
+        for front in FRONTS {
+            let mut bytes = [0; FRONTS[1]];
+            let bytes = &mut bytes[..len.min(front)];
+            self.slots.read(entry.slot, bytes);
+            if let Some(packet) = Packet::decode_front(bytes, entry.len, &self.decoders) {
+                return Ok(packet);
+            }
+            if len <= front {
+                break;
+            }
         }
-        self.copies += u64::from(len > FRONT);
+        self.copies += u64::from(len > FRONTS[1]);
         self.buffer.resize(len, 0);
         self.slots.read(entry.slot, &mut self.buffer);
         Packet::decode(&self.buffer, &self.decoders)
@@ -192,7 +179,7 @@ impl Fabric {
     pub(super) fn expect(&mut self, incoming: usize, due: Time) {
         if !self.is_expected[incoming] {
             self.is_expected[incoming] = true;
-            self.events.push(Reverse((due, Event::Arrival(incoming))));
+            self.events.push(due, Event::Arrival(incoming as u32));
         }
     }
 
@@ -266,7 +253,7 @@ impl Fabric {
             }
             (None, _) => packet.encode(&mut self.buffer),
             (Some(held), _) => {
-                self.copies += u64::from(held.len as usize > FRONT);
+                self.copies += u64::from(held.len as usize > FRONTS[1]);
                 let mut before = vec![0; held.len as usize];
                 self.slots.read(slot, &mut before);
                 let Ok((_, body)) = Packet::decode_with(&before, &self.decoders) else { return };
@@ -453,11 +440,11 @@ impl Runtime for Fabric {
 
     fn wake_at(&mut self, place: &Place, at: Time) {
         self.wakes += 1;
-        self.events.push(Reverse((at, Event::Wake(place.id))));
+        self.events.push(at, Event::Wake(place.id));
     }
 
     fn tick_at(&mut self, place: &Place, at: Time) {
-        self.events.push(Reverse((at, Event::Tick(place.id))));
+        self.events.push(at, Event::Tick(place.id));
     }
 
     fn credit(&mut self, place: &Place, port: PortId, _: Credit) {

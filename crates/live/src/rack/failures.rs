@@ -8,7 +8,8 @@
 //! A packet whose last bit had left the port by then is lost on the link. The others are lost at the port, and the
 //! node there is told, over a channel if its thread is another.
 
-use super::fabric::{Event, Fabric, Inside};
+use super::events::Event;
+use super::fabric::{Fabric, Inside};
 use super::ring::Entry;
 use super::{Rack, Worker};
 use raddle_core::discovery::Discovery;
@@ -16,7 +17,6 @@ use raddle_core::{
     Bytes, Change, DropReason, LinkErrors, LinkId, LinkNoise, Node, NodeId, Packet, PortId, Runtime, Time,
 };
 use raddle_topology::Link;
-use std::cmp::Reverse;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 
@@ -84,11 +84,11 @@ impl Rack {
         let is_shared = self.workers.len() > 1;
         for (worker, here) in self.workers.iter_mut().zip(here) {
             let Fabric { events, trouble, .. } = &mut worker.fabric;
-            for (index, change) in changes.iter().enumerate() {
+            for (index, change) in (0..).zip(changes.iter()) {
                 let told = (!nodes_discover).then(|| (change.at + change.discovery, Event::Discovery(index)));
                 let both = std::iter::once((change.at, Event::Change(index))).chain(told);
                 trouble.to_come += both.clone().count();
-                events.extend(both.map(Reverse));
+                events.extend(both);
             }
             trouble.changes = Arc::clone(&changes);
             trouble.losses =
@@ -152,7 +152,7 @@ impl Worker {
         incoming.tag = incoming.tag.wrapping_add(FAILURE);
         incoming.plain = incoming.plain.map(|_| incoming.tag);
         incoming.failed_at = at;
-        self.fabric.events.retain(|&Reverse((_, event))| event != Event::Arrival(i));
+        self.fabric.events.forget(Event::Arrival(i as u32));
         self.fabric.is_expected[i] = false;
         while let Ok(Some(entry)) = self.incoming[i].ring.peek() {
             if !self.incoming[i].was_cut(entry) {

@@ -8,6 +8,7 @@
 
 mod clock;
 mod endpoint;
+mod events;
 mod fabric;
 mod failures;
 mod fidelity;
@@ -28,7 +29,8 @@ pub use shared::NoMemory;
 
 use clock::Clock;
 use endpoint::{Request, Shared};
-use fabric::{Event, Fabric, Outgoing, Place};
+use events::{Event, Events};
+use fabric::{Fabric, Outgoing, Place};
 use failures::Trouble;
 use fidelity::Meter;
 pub(crate) use fidelity::Steal;
@@ -40,7 +42,6 @@ use raddle_core::{
 use raddle_topology::Topology;
 use ring::{Consumer, Producer};
 use shared::Region;
-use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -202,7 +203,8 @@ impl Rack {
             let wakes = nodes.iter().map(|node| (node.wake(), Event::Wake(node.place().id)));
             let ticks = nodes.iter().map(|node| (node.tick(), Event::Tick(node.place().id)));
             let flows_begin = own_flows.front().map(|flow| (flow.start, Event::Flows));
-            let events = wakes.chain(ticks).chain(flows_begin).filter(|&(at, _)| at < Time::NEVER);
+            let mut events = Events::default();
+            events.extend(wakes.chain(ticks).chain(flows_begin).filter(|&(at, _)| at < Time::NEVER));
             let first_slot = (thread * slots_of_thread) as u32;
             let fabric = Fabric {
                 clock: clock.clone(),
@@ -225,7 +227,7 @@ impl Rack {
                 body: Vec::new(),
                 streams: None,
                 wakes: nodes.iter().filter(|node| node.wake() < Time::NEVER).count(),
-                events: events.map(Reverse).collect(),
+                events,
                 totals: Totals::default(),
                 teller: Teller { words: teller.clone(), of_packets: false },
                 meter: Meter::new(),

@@ -4,7 +4,7 @@
 //! whenever, is a value that is read once, and not undefined behaviour.
 
 use super::sync::AtomicU64;
-use memmap2::{MmapOptions, MmapRaw};
+use memmap2::{Advice, MmapOptions, MmapRaw};
 use std::io;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
@@ -35,9 +35,11 @@ impl Region {
     /// [`NoMemory`], if the system has none.
     pub(crate) fn new(words: usize) -> Result<Arc<Self>, NoMemory> {
         let bytes = words * WORD;
+        let map = MmapOptions::new().len(bytes).map_anon().map_err(|why| NoMemory { bytes, why })?;
+        // In large pages, where the system has them. It may not, and the run is slower then.
+        let _ = map.advise(Advice::HugePage);
         // All of it is there before the clock starts: a page that is first touched in a run would make its packet late.
-        let map =
-            MmapOptions::new().len(bytes).populate().map_anon().map_err(|why| NoMemory { bytes, why })?;
+        map.advise(Advice::PopulateWrite).map_err(|why| NoMemory { bytes, why })?;
         Ok(Arc::new(Self { map: map.into() }))
     }
 

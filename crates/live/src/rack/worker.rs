@@ -1,11 +1,11 @@
 //! A polling thread of a rack: its nodes, the links that come to them, and the round in which it looks at each.
 
 use super::endpoint::Request;
-use super::fabric::{Event, Fabric, Inside};
+use super::events::Event;
+use super::fabric::{Fabric, Inside};
 use super::ring::{Consumer, Entry};
 use super::shared::Words;
 use raddle_core::{Bytes, Duration, Flow, LinkId, Node, NodeId, PortId, Time};
-use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -95,7 +95,7 @@ impl Worker {
     /// thread can carry, and less and less would arrive. Returns the time after that.
     #[inline]
     fn in_time(&self, now: Time) -> Time {
-        let first = self.fabric.events.peek().map_or(now, |&Reverse((at, _))| at);
+        let first = self.fabric.events.first().map_or(now, |(at, _)| at);
         if now.since(first) <= FAR_BEHIND {
             return now;
         }
@@ -108,7 +108,7 @@ impl Worker {
     pub(super) fn rush(&mut self) {
         let says_hello = self.nodes.iter().any(|node| node.discovery().is_some());
         let mut round: u32 = 0;
-        while let Some(&Reverse((next, _))) = self.fabric.events.peek()
+        while let Some((next, _)) = self.fabric.events.first()
             && next <= self.time_limit
         {
             self.round(next);
@@ -142,13 +142,9 @@ impl Worker {
     fn deal_with_events(&mut self, now: Time) {
         // Not for ever: the clock goes on.
         for _ in 0..SELDOM {
-            let Some(&Reverse((at, event))) =
-                self.fabric.events.peek().filter(|&&Reverse((at, _))| at <= now)
-            else {
-                return;
-            };
+            let Some((at, event)) = self.fabric.events.first().filter(|&(at, _)| at <= now) else { return };
             if let Event::Arrival(incoming) = event {
-                self.receive(incoming, now);
+                self.receive(incoming as usize, now);
                 continue;
             }
             self.fabric.events.pop();
@@ -171,8 +167,8 @@ impl Worker {
                     }
                 }
                 Event::Flows => self.start_flows(now),
-                Event::Change(index) => self.change(index),
-                Event::Discovery(index) => self.discover(index),
+                Event::Change(index) => self.change(index as usize),
+                Event::Discovery(index) => self.discover(index as usize),
             }
         }
     }
@@ -222,12 +218,8 @@ impl Worker {
             incoming.ring.take();
         }
         let next = incoming.ring.peek().ok().flatten();
-        if let (Some(mut event), Some(next)) = (fabric.events.peek_mut(), next) {
-            event.0.0 = Time::from_ps(next.due);
-        } else {
-            fabric.events.pop();
-            fabric.is_expected[i] = false;
-        }
+        fabric.is_expected[i] = next.is_some();
+        fabric.events.put_off(next.map(|next| Time::from_ps(next.due)));
         let Some(entry) = entry else { return };
         fabric.taken += 1;
         let due = Time::from_ps(entry.due);
@@ -251,7 +243,7 @@ impl Worker {
     fn start_flows(&mut self, now: Time) {
         while let Some(flow) = self.flows.front().copied() {
             if flow.start > now {
-                self.fabric.events.push(Reverse((flow.start, Event::Flows)));
+                self.fabric.events.push(flow.start, Event::Flows);
                 return;
             }
             self.flows.pop_front();

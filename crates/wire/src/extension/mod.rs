@@ -173,6 +173,7 @@ impl Decoders {
     /// The header in front of `front`, the first bytes of a packet, and its length in them, without a look at the rest:
     /// [`HeaderInfo::decode_front`].
     #[must_use]
+    #[inline]
     pub fn decode_front(&self, front: &[u8]) -> Option<(Header, usize)> {
         let is_told = self.extensions.iter().any(|decoder| (decoder.is_in)(front));
         if is_told { None } else { Header::decode_front(front) }

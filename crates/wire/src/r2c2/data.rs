@@ -96,6 +96,7 @@ impl Data {
     }
 
     /// The header in these bytes, in front of that payload.
+    #[inline]
     fn read(header: &[u8; Self::LEN], payload: &[u8]) -> Result<Self, Error> {
         let [_, _, ridx, flags, ..] = *header;
         let mut sum = checksum::sum(header) - (u64::from(ridx) << 8);
@@ -107,6 +108,7 @@ impl Data {
     }
 
     /// What the fields of these bytes say, the checksum aside.
+    #[inline]
     fn fields(header: &[u8; Self::LEN]) -> Result<Self, Error> {
         let [_, rlen, ridx, flags, ..] = *header;
         if usize::from(rlen) > MAX_HOPS_3_BITS {
@@ -144,6 +146,7 @@ impl HeaderInfo for Data {
         Some(FlowKey(self.flow.into()))
     }
 
+    #[inline]
     fn range(&self) -> Option<FlowRange> {
         let position = Position::Packet(self.seq);
         FlowRange::new(FlowKey(self.flow.into()), position, self.plen.into())
@@ -159,22 +162,27 @@ impl HeaderInfo for Data {
         self.plen.into()
     }
 
+    #[inline]
     fn payload_len(&self) -> usize {
         self.plen.into()
     }
 
+    #[inline]
     fn wire_len(&self) -> usize {
         Self::LEN
     }
 
+    #[inline]
     fn encode_header(&self, payload: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(&self.encode(payload));
     }
 
+    #[inline]
     fn covers_payload(&self) -> bool {
         self.flags & FLAG_PAYLOAD_COVERED != 0
     }
 
+    #[inline]
     fn is_in(bytes: &[u8]) -> bool {
         bytes.first() == Some(&Self::TYPE)
     }
@@ -183,6 +191,7 @@ impl HeaderInfo for Data {
         Ok((Self::decode(bytes)?, Self::LEN))
     }
 
+    #[inline]
     fn decode_front(front: &[u8]) -> Option<(Self, usize)> {
         let header = first::<{ Self::LEN }>(front).ok()?;
         let is_covered = header[3] & FLAG_PAYLOAD_COVERED != 0;
@@ -190,6 +199,7 @@ impl HeaderInfo for Data {
         Some((data.ok()?, Self::LEN))
     }
 
+    #[inline]
     fn patch_front(&self, front: &mut [u8]) -> bool {
         let Some(ridx) = front.get_mut(2) else { return false };
         *ridx = self.ridx;
