@@ -17,8 +17,8 @@
 //! Within ten periods without a change or a loss, the nodes of a component know of each link that has an end in the
 //! component whether it is down. They know nothing new of links elsewhere.
 //!
-//! A period in which the node itself was late, by more than half of it, counts for no neighbour: the runtime may have
-//! left hellos unread. Link states of links that do not exist, or whose number cannot be, are ignored and counted.
+//! A period in which the node itself fell behind, by more than half of it, counts for no neighbour: the runtime may have
+//! left hellos unread. A node that stays behind counts periods again. Link states of links that do not exist, or whose number cannot be, are ignored and counted.
 //!
 //! A hello costs a packet a link and period, and no memory. Only changes take memory: 8 bytes for each directed link that
 //! has ever changed.
@@ -103,6 +103,8 @@ pub struct Discovery {
     first_link: LinkId,
     period: Duration,
     next_tick: Time,
+    /// How late the last tick was.
+    lag: Duration,
     /// By port; `None` for a port without a link.
     neighbours: Vec<Option<Neighbour>>,
     database: Database,
@@ -140,6 +142,7 @@ impl Discovery {
             first_link,
             period,
             next_tick: begins,
+            lag: Duration::ZERO,
             neighbours,
             changed_at: Time::ZERO,
             ignored: Ignored::default(),
@@ -202,8 +205,10 @@ impl Discovery {
 
     /// A period is over. Says hello over each link that is up as far as the node's own port tells.
     pub fn tick(&mut self, now: Time, ports: &Ports<'_>) {
-        let is_late = now.since(self.next_tick) > self.period / 2;
-        self.next_tick = if is_late { now + self.period } else { self.next_tick + self.period };
+        let lag = now.since(self.next_tick);
+        let lag_before = std::mem::replace(&mut self.lag, lag);
+        let is_late = lag > lag_before + self.period / 2;
+        self.next_tick = if lag > self.period / 2 { now + self.period } else { self.next_tick + self.period };
         for port in (0..self.neighbours.len()).map(PortId::of) {
             let Some(neighbour) = &mut self.neighbours[port.index()] else { continue };
             if std::mem::take(&mut neighbour.is_heard) {

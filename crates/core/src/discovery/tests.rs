@@ -306,6 +306,18 @@ fn a_period_in_which_the_node_was_late_is_no_miss() {
 }
 
 #[test]
+fn a_node_that_stays_behind_fails_a_silent_neighbour_all_the_same() {
+    let mut node = alone();
+    let mut ticks = 0;
+    while !node.is_down(LinkId(0)) {
+        assert!(ticks < 10, "it never does");
+        node.tick(node.next_tick() + PERIOD, &Ports(&PORTS));
+        ticks += 1;
+    }
+    assert_eq!(ticks, 4, "heard from at the start, and three misses");
+}
+
+#[test]
 fn any_packet_counts_as_life_but_only_a_hello_brings_a_link_up() {
     let mut node = alone();
     for period in 1..20 {

@@ -262,3 +262,6 @@ impl Fabric {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

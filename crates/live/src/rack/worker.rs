@@ -133,7 +133,7 @@ impl Worker {
     }
 
     /// Deals with what is due.
-    fn round(&mut self, now: Time) {
+    pub(super) fn round(&mut self, now: Time) {
         self.look_at_remote_links();
         self.deal_with_events(now);
         self.heed_programs(now);

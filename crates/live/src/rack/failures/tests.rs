@@ -1,0 +1,142 @@
+//! Polling threads that are late, stepped by hand: nothing here looks at a clock.
+
+use super::*;
+use crate::rack::Config;
+use raddle_core::{Bytes, Duration, Flow, FlowId, Parts, Rate, Stream, Totals};
+use raddle_schemes::parameter::{Settings, Value};
+use raddle_schemes::scheme::Plan;
+use raddle_testkit::registry;
+use raddle_topology::{builders, discoverers};
+
+/// Time between two hellos.
+const PERIOD: Duration = Duration::from_us(100);
+
+/// A 4x4 torus of reliable R2C2, whose nodes say hello or do not.
+fn rack(threads: usize, hello: bool, flows: &[Flow]) -> Rack {
+    let topology = builders::torus(&[4, 4], Rate::from_gbps(5), Duration::from_ns(100));
+    let topology = Arc::new(topology.expect("a 4x4 torus"));
+    let scheme = registry().transport("r2c2").expect("R2C2 is in the registry");
+    let mut settings = Settings::defaults(scheme.info.parameters);
+    settings.set("reliable", Value::Flag(true));
+    let plan = Plan::new(&topology, "rps", &settings, 1);
+    let built = registry().build(scheme, &plan, &registry().routing_defaults("rps"));
+    let mut built = built.expect("R2C2 fits a torus");
+    let discoverer = discoverers(&topology, PERIOD);
+    let parts = |id| Parts { discovery: hello.then(|| discoverer(id)), ..(built.node)(id) };
+    let config = Config { threads, ring: 1 << 13, ..Config::default() };
+    Rack::new(&topology, parts, flows, &config).expect("memory to share")
+}
+
+/// A polling thread deals with all that is due by `now`.
+fn catch_up(rack: &mut Rack, thread: usize, now: Time) {
+    let worker = &mut rack.workers[thread];
+    worker.take_losses();
+    worker.round(now);
+    while worker.fabric.events.first().is_some_and(|(at, _)| at <= now) {
+        worker.round(now);
+    }
+}
+
+/// When nodes last learnt of a change.
+fn changed_at(rack: &Rack, thread: usize) -> Vec<Time> {
+    let nodes = rack.workers[thread].nodes.iter();
+    nodes.filter_map(Node::discovery).map(Discovery::changed_at).collect()
+}
+
+#[test]
+fn a_thread_that_was_away_fails_no_link() {
+    let mut rack = rack(1, true, &[]);
+    let mut random = Stream::new(1, 0, "away");
+    let mut now = Time::ZERO;
+    for _ in 0..500 {
+        let most = if random.below(4) == 0 { 1_000 } else { 100 };
+        now += PERIOD / 100 * (1 + random.below(most));
+        catch_up(&mut rack, 0, now);
+    }
+    assert_eq!(changed_at(&rack, 0), [Time::ZERO; 16]);
+    assert!(rack.totals().delivered > 64 * 100, "they said hello");
+}
+
+/// A thread that is away for less than three periods fails no link of the other's nodes, and none of its own.
+#[test]
+fn threads_that_are_away_by_turns_fail_no_link() {
+    let mut rack = rack(2, true, &[]);
+    let mut random = Stream::new(1, 0, "away");
+    let mut now = Time::ZERO;
+    for _ in 0..300 {
+        let away = random.below(2) as usize;
+        let back = now + PERIOD / 100 * (1 + random.below(180));
+        while now < back {
+            now += PERIOD / 10;
+            catch_up(&mut rack, 1 - away, now);
+        }
+        catch_up(&mut rack, away, now);
+        catch_up(&mut rack, 1 - away, now);
+    }
+    assert_eq!([changed_at(&rack, 0), changed_at(&rack, 1)], [[Time::ZERO; 8]; 2]);
+}
+
+/// One that is away for longer is silent for three periods, which its neighbours must take for a failure; it takes none of
+/// them for failed by itself, and in the end all links are up.
+#[test]
+fn a_thread_that_was_away_for_long_is_heard_again() {
+    let mut rack = rack(2, true, &[]);
+    let mut now = Time::ZERO;
+    let mut step = |rack: &mut Rack, steps: u32, threads: &[usize]| {
+        for _ in 0..steps {
+            now += PERIOD / 10;
+            threads.iter().for_each(|&thread| catch_up(rack, thread, now));
+        }
+    };
+    step(&mut rack, 50, &[0, 1]);
+    step(&mut rack, 100, &[1]);
+    let is_any_down = |rack: &Rack, thread: usize| {
+        let links = rack.workers[0].fabric.topology.links().map(|(link, _)| link);
+        let nodes = rack.workers[thread].nodes.iter().filter_map(Node::discovery);
+        links.flat_map(|link| nodes.clone().map(move |node| node.is_down(link))).any(|is_down| is_down)
+    };
+    assert!(!is_any_down(&rack, 0) && is_any_down(&rack, 1));
+    step(&mut rack, 200, &[0, 1]);
+    assert!(!is_any_down(&rack, 0) && !is_any_down(&rack, 1));
+}
+
+/// The link from node 4 of the first thread to node 8 of the second fails while one of them is late.
+#[test]
+fn packets_under_way_are_lost_whichever_thread_is_late() {
+    let us = |us: u64| Time::ZERO + Duration::from_us(us);
+    let flow = Flow::new(FlowId(0), NodeId(4), NodeId(8), Bytes(1_000_000), Time::ZERO);
+    for late in [0, 1] {
+        let rack = rack(2, false, &[flow]);
+        let topology = Arc::clone(&rack.workers[0].fabric.topology);
+        let link = topology.links_from(NodeId(4)).find(|(_, link)| link.to == NodeId(8));
+        let (link, _) = link.expect("a link between neighbours");
+        let links = vec![link, topology.reverse(link)];
+        let change =
+            |at, up| Change { at: us(at), links: links.clone(), up, discovery: Duration::from_us(1) };
+        let mut rack = rack.with_changes(vec![change(300, false), change(400, true)]);
+        let step = |rack: &mut Rack, thread, from: u64, to| {
+            (from..to).for_each(|now| catch_up(rack, thread, us(now)));
+        };
+        for now in 0..250 {
+            step(&mut rack, 0, now, now + 1);
+            step(&mut rack, 1, now, now + 1);
+        }
+        step(&mut rack, 1 - late, 250, 450);
+        let lost = |rack: &Rack| rack.workers[1].fabric.stats[link.index()].drops;
+        // A receiver in time loses what is there, and later what a late sender has put in before its own failure.
+        let lost_at_once = lost(&rack);
+        step(&mut rack, late, 250, 299);
+        step(&mut rack, 1, 450, 451);
+        assert!(lost(&rack) > lost_at_once, "{lost_at_once} with {late} late");
+        step(&mut rack, late, 299, 450);
+        for now in 451..5_000 {
+            step(&mut rack, 0, now, now + 1);
+            step(&mut rack, 1, now, now + 1);
+        }
+        let Totals { sent, delivered, dropped, drops, flows_delivered, .. } = rack.totals();
+        assert_eq!((flows_delivered, dropped, sent), (1, drops.link_down, delivered + dropped));
+        let [sender, receiver] = &rack.workers[..] else { panic!("two threads") };
+        let tags: Vec<u8> = receiver.incoming.iter().filter(|i| i.link == link).map(|i| i.tag).collect();
+        assert_eq!(sender.fabric.out[link.index()].as_ref().map(|out| out.tag), tags.first().copied());
+    }
+}
