@@ -1,11 +1,12 @@
 //! What polling threads tell the thread that started them, which listens: files and the like would make packets late.
 
+use super::clock::system_ns;
 use raddle_core::{DropReason, LinkId, NodeId, Observer, Packet, PortId, Report, Time};
 use std::sync::mpsc::Sender;
 
 /// Something that an [`Observer`] may want to hear of.
 #[derive(Debug)]
-enum Told {
+pub(super) enum Told {
     Report(NodeId, Report),
     Forwarded { sent: Time, link: LinkId, packet: Packet },
     Dropped { node: NodeId, port: Option<PortId>, packet: Packet, why: DropReason },
@@ -16,7 +17,9 @@ enum Told {
 #[derive(Debug)]
 pub(super) struct Word {
     pub(super) at: Time,
-    told: Told,
+    /// What the system's clock showed when it was said, in ns, if processes share the rack; 0 otherwise.
+    pub(super) said_ns: u64,
+    pub(super) told: Told,
 }
 
 impl Word {
@@ -38,11 +41,14 @@ pub(super) struct Teller {
     pub(super) words: Sender<Word>,
     /// Whether to tell of every packet that a port accepts.
     pub(super) of_packets: bool,
+    /// Whether other processes share the rack, so that it matters when something was said.
+    pub(super) is_shared: bool,
 }
 
 impl Teller {
     fn say(&self, at: Time, told: Told) {
-        let _ = self.words.send(Word { at, told });
+        let said_ns = if self.is_shared { system_ns() } else { 0 };
+        let _ = self.words.send(Word { at, said_ns, told });
     }
 
     pub(super) fn report(&self, at: Time, node: NodeId, report: Report) {
