@@ -9,10 +9,12 @@ use super::failures::Trouble;
 use super::fidelity::Meter;
 use super::payload::{self, STAMP};
 use super::pool::{FreeList, Slots};
+use super::ports::MayServe;
 use super::ring::{Consumer, Entry, Producer};
 use super::shared::{WORD, Words};
 use super::streams::Streams;
 use super::told::Teller;
+use crate::served::{Queued, Serve};
 use raddle_core::{
     Bytes, Credit, Decoders, DropReason, Duration, HeaderInfo, LinkId, LinkStats, Node, NodeId, Packet,
     PortId, PortState, Ports, Report, Runtime, Shim, Time, Totals,
@@ -33,21 +35,21 @@ pub(super) struct Place {
 }
 
 impl Place {
-    fn link(self, port: PortId) -> usize {
+    pub(super) fn link(self, port: PortId) -> usize {
         self.first_link + port.index()
     }
 }
 
 /// A packet inside a node, and the slot that holds its bytes, unless the node has just made it.
 pub(super) struct Inside {
-    packet: Packet,
-    slot: Option<Held>,
+    pub(super) packet: Packet,
+    pub(super) slot: Option<Held>,
 }
 
 /// A slot, and how many bytes of it are a packet.
 #[derive(Debug, Clone, Copy)]
-struct Held {
-    slot: u32,
+pub(super) struct Held {
+    pub(super) slot: u32,
     len: u32,
 }
 
@@ -100,6 +102,8 @@ pub(super) struct Fabric {
     pub(super) is_expected: Vec<bool>,
     /// Wake-ups among the events, stale ones included.
     pub(super) wakes: usize,
+    /// By [`LinkId`], what ports have that are more than plain FIFOs; empty if there are none.
+    pub(super) served: Vec<MayServe>,
     /// What happens to links.
     pub(super) trouble: Trouble,
     /// Packets of topology discovery that nodes of this thread have made, and those that have come to their end here.
@@ -141,11 +145,12 @@ impl Fabric {
         Packet::decode(&self.buffer, &self.decoders)
     }
 
-    /// Packets put into rings and taken out of them, other than those of topology discovery. Those cross one link, so the
+    /// Packets that wait or were put into rings, and packets taken out of them, other than those of topology discovery. Those cross one link, so the
     /// difference of all threads' sums is what is under way.
     pub(super) fn moved(&self) -> [u64; 2] {
         let [made, ended] = self.hellos;
-        [self.put.wrapping_sub(made), self.taken.wrapping_sub(ended)]
+        let put = self.put + self.waiting() as u64;
+        [put.wrapping_sub(made), self.taken.wrapping_sub(ended)]
     }
 
     /// Gives a slot back.
@@ -166,6 +171,7 @@ impl Fabric {
         for link in place.first_link..place.first_link + place.ports {
             let port = &mut self.ports[link];
             if port.room(self.now) == Bytes(0)
+                && self.served.get(link).is_none_or(Option::is_none)
                 && let Some(outgoing) = &mut self.out[link]
                 && !outgoing.ring.is_half_full()
             {
@@ -195,7 +201,7 @@ impl Fabric {
 
     /// A slot for a packet of this thread.
     #[inline]
-    fn take_slot(&mut self) -> Option<u32> {
+    pub(super) fn take_slot(&mut self) -> Option<u32> {
         self.free.take().or_else(|| {
             self.take_returned_slots();
             self.free.take()
@@ -219,7 +225,7 @@ impl Fabric {
 
     /// Writes a packet into its slot: of one that came, whose bytes are there, what a relay may have changed; of one that its
     /// node has made, all.
-    fn write(&mut self, slot: u32, packet: &Packet, came: Option<Held>) {
+    pub(super) fn write(&mut self, slot: u32, packet: &Packet, came: Option<Held>) {
         if let Some(held) = came
             && self.patch(held, packet)
         {
@@ -257,7 +263,10 @@ impl Fabric {
                 let mut before = vec![0; held.len as usize];
                 self.slots.read(slot, &mut before);
                 let Ok((_, body)) = Packet::decode_with(&before, &self.decoders) else { return };
-                if packet.encode_with(&before[body], &mut self.buffer).is_err() {
+                // A packet that was trimmed on its way has lost its payload.
+                let body = &before[body];
+                let body = &body[..body.len().min(packet.header.payload_len())];
+                if packet.encode_with(body, &mut self.buffer).is_err() {
                     return;
                 }
             }
@@ -299,6 +308,24 @@ impl Fabric {
             port.set_drains_at(port.free_at(self.now).max(self.now) + time);
         }
         node.lose(self, inside, arrival, Some(out), DropReason::QueueFull)
+    }
+
+    /// Puts a packet, whose last bit leaves at `sent`, into the ring of a link, which has room.
+    #[inline]
+    pub(super) fn put_on_link(&mut self, link: LinkId, sent: Time, slot: u32, packet: &Packet) {
+        let kind = packet.kind();
+        self.stats[link.index()].count(kind, packet.size);
+        self.totals.count_forwarded(kind, packet.size);
+        self.teller.forwarded(self.now, sent, link, packet);
+        let Some(outgoing) = &mut self.out[link.index()] else { return };
+        let due = sent + outgoing.delay;
+        let entry = Entry { due: due.as_ps(), slot, len: packet.size, tag: outgoing.tag };
+        let pushed = outgoing.ring.push(entry);
+        debug_assert_eq!(pushed, Ok(true), "there was room");
+        self.put += 1;
+        if let Some(incoming) = outgoing.incoming {
+            self.expect(incoming, due);
+        }
     }
 
     /// How long a packet takes on a link, without its delay.
@@ -383,6 +410,9 @@ impl Runtime for Fabric {
         if out.index() >= place.ports || !self.ports[link].up {
             return node.lose(self, inside, arrival, Some(out), DropReason::LinkDown);
         }
+        if self.served.get(link).is_some_and(Option::is_some) {
+            return self.come(node, LinkId::of(link), Queued { slot: inside, arrival });
+        }
         let Some(outgoing) = &mut self.out[link] else {
             return node.lose(self, inside, arrival, Some(out), DropReason::LinkDown);
         };
@@ -402,24 +432,14 @@ impl Runtime for Fabric {
         let time = self.serialisation(link, packet.size);
         let sent = self.ports[link].free_at(self.now).max(self.now) + time;
         self.ports[link].set_drains_at(sent);
-        let kind = packet.kind();
         let stats = &mut self.stats[link];
-        stats.count(kind, packet.size);
         stats.peak_queue = stats.peak_queue.max(self.ports[link].rate.bytes_in(sent.since(self.now)).0);
-        self.totals.count_forwarded(kind, packet.size);
-        self.teller.forwarded(self.now, sent, LinkId::of(link), packet);
-        let len = packet.size;
-        if let Some(outgoing) = &mut self.out[link] {
-            let due = sent + outgoing.delay;
-            let pushed = outgoing.ring.push(Entry { due: due.as_ps(), slot, len, tag: outgoing.tag });
-            debug_assert_eq!(pushed, Ok(true), "there was room");
-            if arrival.is_none() && outgoing.ring.is_half_full() {
-                self.ports[link].set_waiting(PortState::UNLIMITED);
-            }
-            self.put += 1;
-            if let Some(incoming) = outgoing.incoming {
-                self.expect(incoming, due);
-            }
+        self.put_on_link(LinkId::of(link), sent, slot, packet);
+        if arrival.is_none()
+            && let Some(outgoing) = &mut self.out[link]
+            && outgoing.ring.is_half_full()
+        {
+            self.ports[link].set_waiting(PortState::UNLIMITED);
         }
         false
     }
@@ -447,8 +467,8 @@ impl Runtime for Fabric {
         self.events.push(at, Event::Tick(place.id));
     }
 
-    fn credit(&mut self, place: &Place, port: PortId, _: Credit) {
-        panic!("the forwarder of node {} gives a credit at port {}: racks carry none yet", place.id, port.0);
+    fn credit(&mut self, place: &Place, port: PortId, credit: Credit) {
+        self.send_credit(place, port, credit);
     }
 }
 

@@ -16,6 +16,7 @@ mod inspect;
 pub mod ip;
 mod payload;
 mod pool;
+mod ports;
 mod ring;
 mod shared;
 mod streams;
@@ -180,6 +181,7 @@ impl Rack {
                         tag: 0,
                         plain: Some(0),
                         failed_at: Time::ZERO,
+                        is_from_queue: false,
                     });
                 }
             }
@@ -237,6 +239,7 @@ impl Rack {
                 taken: 0,
                 is_expected: vec![false; incoming.len()],
                 trouble: Trouble::default(),
+                served: Vec::new(),
                 hellos: [0; 2],
             };
             Worker {
