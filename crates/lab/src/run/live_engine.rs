@@ -28,6 +28,7 @@ pub(crate) fn run<'a>(
     let node = |id| (prepared.parts.node)(id);
     let rack = Rack::new(&topology, node, &prepared.flows, &config);
     let rack = rack.map_err(|error| Error::Run(error.to_string()))?;
+    let rack = rack.with_queues(|link| prepared.queue(link)).with_agents(|link| prepared.agent(link));
     let mut rack = rack.with_changes(prepared.changes.clone()).with_errors(&prepared.errors);
     let mut gather = gather;
     let hosts = prepared.namespaces().into_iter().map(|(host, ..)| ip_host(&mut rack, host));

@@ -393,7 +393,7 @@ impl Runtime for Fabric {
             let end = (begin + header.payload_len()).min(self.slots.bytes());
             self.buffer.resize(end, 0);
             self.slots.read(held.slot, &mut self.buffer);
-            streams.arrived(&inside.packet, &range, &self.buffer[begin..]);
+            streams.arrived(self.now, &inside.packet, &range, &self.buffer[begin..]);
         }
         self.remove(inside)
     }
@@ -453,7 +453,7 @@ impl Runtime for Fabric {
 
     fn reported(&mut self, place: &Place, report: Report) {
         if let Some(streams) = &mut self.streams {
-            streams.reported(place.id, &report);
+            streams.reported(self.now, place.id, &report);
         }
         self.teller.report(self.now, place.id, report);
     }

@@ -231,7 +231,7 @@ impl Rack {
                 wakes: nodes.iter().filter(|node| node.wake() < Time::NEVER).count(),
                 events,
                 totals: Totals::default(),
-                teller: Teller { words: teller.clone(), of_packets: false },
+                teller: Teller::new(teller.clone()),
                 meter: Meter::new(),
                 fills: config.dilation >= FILLS_FROM,
                 copies: 0,
@@ -427,10 +427,10 @@ impl Rack {
     }
 }
 
-/// Hears what polling threads have told so far, in the order of time.
+/// Hears what polling threads have told so far, in the order of time, and of each thread in its own order.
 fn listen(words: &Receiver<Word>, observer: &mut impl Observer) {
     let mut heard: Vec<Word> = words.try_iter().collect();
-    heard.sort_by_key(|word| word.at);
+    heard.sort_by_key(|word| word.order);
     heard.iter().for_each(|word| word.tell(observer));
 }
 

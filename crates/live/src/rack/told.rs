@@ -1,6 +1,7 @@
 //! What polling threads tell the thread that started them, which listens: files and the like would make packets late.
 
 use raddle_core::{DropReason, LinkId, NodeId, Observer, Packet, PortId, Report, Time};
+use std::cell::Cell;
 use std::sync::mpsc::Sender;
 
 /// Something that an [`Observer`] may want to hear of.
@@ -15,7 +16,9 @@ enum Told {
 /// Something that happened, and when.
 #[derive(Debug)]
 pub(super) struct Word {
-    pub(super) at: Time,
+    at: Time,
+    /// The latest time of which the thread has told so far: a late event may come before one that was due earlier.
+    pub(super) order: Time,
     told: Told,
 }
 
@@ -35,14 +38,22 @@ impl Word {
 
 /// The telling end, of one polling thread. Nobody may listen any more.
 pub(super) struct Teller {
-    pub(super) words: Sender<Word>,
+    words: Sender<Word>,
     /// Whether to tell of every packet that a port accepts.
     pub(super) of_packets: bool,
+    /// The latest time of which it has told.
+    latest: Cell<Time>,
 }
 
 impl Teller {
+    pub(super) fn new(words: Sender<Word>) -> Self {
+        Self { words, of_packets: false, latest: Cell::new(Time::ZERO) }
+    }
+
     fn say(&self, at: Time, told: Told) {
-        let _ = self.words.send(Word { at, told });
+        let order = self.latest.get().max(at);
+        self.latest.set(order);
+        let _ = self.words.send(Word { at, order, told });
     }
 
     pub(super) fn report(&self, at: Time, node: NodeId, report: Report) {
@@ -69,5 +80,36 @@ impl Teller {
 
     pub(super) fn malformed(&self, at: Time, link: LinkId, error: raddle_wire::Error) {
         self.say(at, Told::Malformed { link, error });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rack::listen;
+    use raddle_core::{Bytes, FlowKey};
+    use std::sync::mpsc;
+
+    /// A thread that was late tells of what it did at its own time, then of what was due before.
+    #[test]
+    fn each_thread_is_heard_in_its_own_order() {
+        #[derive(Default)]
+        struct Heard(Vec<(u64, u32)>);
+        impl Observer for Heard {
+            fn report(&mut self, at: Time, node: NodeId, _: Report) {
+                self.0.push((at.as_ps(), node.0));
+            }
+        }
+        let (words, heard) = mpsc::channel();
+        let [one, other] = [Teller::new(words.clone()), Teller::new(words)];
+        let say = |teller: &Teller, at, node| {
+            teller.report(Time::from_ps(at), NodeId(node), Report::Acked { key: FlowKey(1), to: Bytes(1) });
+        };
+        for (teller, at, node) in [(&one, 5, 1), (&one, 4, 1), (&one, 7, 1), (&other, 3, 2), (&other, 6, 2)] {
+            say(teller, at, node);
+        }
+        let mut observer = Heard::default();
+        listen(&heard, &mut observer);
+        assert_eq!(observer.0, [(3, 2), (5, 1), (4, 1), (6, 2), (7, 1)]);
     }
 }
