@@ -224,20 +224,25 @@ impl Fabric {
     }
 
     /// Writes a packet into its slot: of one that came, whose bytes are there, what a relay may have changed; of one that its
-    /// node has made, all.
-    pub(super) fn write(&mut self, slot: u32, packet: &Packet, came: Option<Held>) {
-        if let Some(held) = came
-            && self.patch(held, packet)
-        {
-            return;
+    /// node has made, all. Returns false if the slot is too small for it, or its header does not fit its payload.
+    #[must_use]
+    pub(super) fn write(&mut self, slot: u32, packet: &Packet, came: Option<Held>) -> bool {
+        came.is_some_and(|held| self.patch(held, packet)) || self.write_anew(slot, packet, came)
+    }
+
+    /// Writes all of a packet that is not in its slot yet, but for a payload that is.
+    fn write_anew(&mut self, slot: u32, packet: &Packet, came: Option<Held>) -> bool {
+        let payload = packet.header.payload_len();
+        let len = (packet.shim.wire_len() + packet.header.wire_len() + payload).max(packet.size as usize);
+        if len > self.slots.bytes() {
+            return false;
         }
         self.buffer.clear();
         if let (None, Some(range), Some(streams)) = (came, packet.range(), &mut self.streams) {
             self.body.clear();
             streams.fill(&range, &mut self.body);
-            packet.encode_with(&self.body, &mut self.buffer).expect("a body is as long as its header says");
-            self.slots.write(slot, &self.buffer);
-            return;
+            let is_encoded = packet.encode_with(&self.body, &mut self.buffer).is_ok();
+            return is_encoded && self.write_buffer(slot);
         }
         let stands_alone = !packet.header.covers_payload() && packet.header.trailer_len() == 0;
         match (came, packet.range()) {
@@ -246,32 +251,43 @@ impl Fabric {
             }
             (None, Some(range)) if stands_alone => {
                 packet.encode_front(&mut self.buffer);
-                let len = packet.header.payload_len();
-                let len = if self.fills { len } else { len.min(STAMP) };
+                let len = if self.fills { payload } else { payload.min(STAMP) };
+                if self.buffer.len() + len > self.slots.bytes() {
+                    return false;
+                }
                 payload::write(&range, self.buffer.len(), len, self.slots.words(slot));
             }
             (None, Some(range)) if self.fills => {
                 self.body.clear();
-                payload::append(&range, packet.header.payload_len(), &mut self.body);
-                packet
-                    .encode_with(&self.body, &mut self.buffer)
-                    .expect("a body is as long as its header says");
+                payload::append(&range, payload, &mut self.body);
+                if packet.encode_with(&self.body, &mut self.buffer).is_err() {
+                    return false;
+                }
             }
             (None, _) => packet.encode(&mut self.buffer),
             (Some(held), _) => {
                 self.copies += u64::from(held.len as usize > FRONTS[1]);
                 let mut before = vec![0; held.len as usize];
                 self.slots.read(slot, &mut before);
-                let Ok((_, body)) = Packet::decode_with(&before, &self.decoders) else { return };
+                let Ok((_, body)) = Packet::decode_with(&before, &self.decoders) else { return false };
                 // A packet that was trimmed on its way has lost its payload.
                 let body = &before[body];
-                let body = &body[..body.len().min(packet.header.payload_len())];
+                let body = &body[..body.len().min(payload)];
                 if packet.encode_with(body, &mut self.buffer).is_err() {
-                    return;
+                    return false;
                 }
             }
         }
-        self.slots.write(slot, &self.buffer);
+        self.write_buffer(slot)
+    }
+
+    /// Writes the bytes of the packet at hand to the begin of a slot. Returns false if the slot is too small.
+    fn write_buffer(&self, slot: u32) -> bool {
+        let fits = self.buffer.len() <= self.slots.bytes();
+        if fits {
+            self.slots.write(slot, &self.buffer);
+        }
+        fits
     }
 
     /// Whether the bytes of a packet for this node are those that its checksum is of.
@@ -428,7 +444,12 @@ impl Runtime for Fabric {
             return self.refuse(node, inside, arrival, out);
         };
         let packet = &inside.packet;
-        self.write(slot, packet, inside.slot);
+        if !self.write(slot, packet, inside.slot) {
+            if inside.slot.is_none() {
+                self.free(slot);
+            }
+            return self.refuse(node, inside, arrival, out);
+        }
         let time = self.serialisation(link, packet.size);
         let sent = self.ports[link].free_at(self.now).max(self.now) + time;
         self.ports[link].set_drains_at(sent);

@@ -198,7 +198,12 @@ impl Serve for Fabric {
             self.out[link.index()].as_mut().is_some_and(|out| out.ring.room().is_ok_and(|room| room > 0));
         let slot = held.map(|held| held.slot).or_else(|| if has_room { self.take_slot() } else { None });
         let Some(slot) = slot.filter(|_| has_room) else { return false };
-        self.write(slot, &inside.packet, held);
+        if !self.write(slot, &inside.packet, held) {
+            if held.is_none() {
+                self.free(slot);
+            }
+            return false;
+        }
         inside.slot = None;
         self.put_on_link(link, sent, slot, &inside.packet);
         true
