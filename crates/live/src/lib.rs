@@ -6,3 +6,4 @@ mod content;
 pub mod doctor;
 pub mod lockstep;
 pub mod rack;
+mod served;

@@ -125,22 +125,6 @@ const FEATURES: &[Feature] = &[
         },
     },
     Feature {
-        key: "scheme.transport",
-        is_asked: |prepared| prepared.own.queues,
-        lacks: Lacks {
-            live: Some("a live rack has plain queues, and this transport needs its own"),
-            ..Lacks::NOBODY
-        },
-    },
-    Feature {
-        key: "scheme.transport",
-        is_asked: |prepared| prepared.own.agents,
-        lacks: Lacks {
-            live: Some("ports of a live rack have no agents yet, and this transport needs some"),
-            ..Lacks::NOBODY
-        },
-    },
-    Feature {
         key: "scheme",
         is_asked: |prepared| prepared.experiment.scheme.view == View::Global,
         lacks: Lacks {
@@ -156,14 +140,6 @@ const FEATURES: &[Feature] = &[
             live: Some("no port of a live rack is paused"),
             ..Lacks::NOBODY
         },
-    },
-    Feature {
-        key: "scheme",
-        is_asked: |prepared| {
-            let scheme = &prepared.experiment.scheme;
-            scheme.discipline.is_some() || scheme.congestion_points.is_some()
-        },
-        lacks: Lacks { live: Some("a live rack has plain queues only"), ..Lacks::NOBODY },
     },
     Feature {
         key: "scheme.queue",

@@ -1,11 +1,11 @@
 //! What the nodes run on: ports, the bytes that are under way on links, and the events that are to come.
 
 use super::frames;
-use super::served::{Queued, Served};
 use super::streams::Streams;
+use crate::served::{Carry, Queued, Serve, Served};
 use raddle_core::{
-    Admit, Bytes, Credit, Decoders, DropReason, Duration, Header, HeaderInfo, LinkId, LinkNoise, LinkStats,
-    Node, NodeId, Observer, Packet, PortId, PortState, Ports, Report, Runtime, Time, Totals,
+    Bytes, Credit, Decoders, DropReason, Duration, Header, HeaderInfo, LinkId, LinkNoise, LinkStats, Node,
+    NodeId, Observer, Packet, PortId, PortState, Ports, Report, Runtime, Time, Totals,
 };
 use raddle_topology::{Link, Topology};
 use std::cmp::Reverse;
@@ -67,14 +67,35 @@ impl Carried {
     }
 }
 
+/// The packets of a plain FIFO that have not left it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Backlog {
+    /// When the last bit of each leaves, and the bytes of it.
+    packets: VecDeque<(Time, u32)>,
+    bytes: u64,
+}
+
+impl Backlog {
+    /// A packet joins, of which the last bit leaves at `sent`. Returns how many bytes wait or are in service.
+    fn join(&mut self, now: Time, sent: Time, size: u32) -> u64 {
+        while let Some((_, size)) = self.packets.pop_front_if(|&mut (sent, _)| sent <= now) {
+            self.bytes -= u64::from(size);
+        }
+        self.packets.push_back((sent, size));
+        self.bytes += u64::from(size);
+        self.bytes
+    }
+}
+
 /// What the nodes run on.
 pub(super) struct Fabric<O> {
     pub(super) now: Time,
     pub(super) topology: Arc<Topology>,
-    /// By [`LinkId`], as the next five.
+    /// By [`LinkId`], as the next six.
     pub(super) ports: Vec<PortState>,
     pub(super) stats: Vec<LinkStats>,
-    pub(super) served: Vec<Option<Served>>,
+    pub(super) served: Vec<Option<Served<Carried>>>,
+    pub(super) backlogs: Vec<Backlog>,
     pub(super) under_way: Vec<VecDeque<(Time, Vec<u8>)>>,
     pub(super) credits: Vec<VecDeque<(Time, Vec<u8>)>>,
     /// By [`LinkId`]; empty if no link errs.
@@ -134,136 +155,6 @@ impl<O: Observer> Fabric<O> {
                 self.observer.dropped(self.now, from, Some(from_port), &packet, DropReason::Lost);
             }
             Err(_) => self.totals.count_malformed(),
-        }
-    }
-
-    /// Begins the next transmission of a port with an agent or a queue, if none is under way and anything waits.
-    pub(super) fn serve(&mut self, link: LinkId) {
-        let Some(served) = &mut self.served[link.index()] else { return };
-        let state = &mut self.ports[link.index()];
-        let Some(Queued { carried, arrival }) = served.next(self.now, state) else { return };
-        let sent = self.now + self.serialisation(link, &carried.packet);
-        self.launch(link, sent, &carried);
-        self.events.push(Reverse((sent, Event::Sent(link))));
-        if let Some(served) = &mut self.served[link.index()] {
-            served.sending = Some(Queued { carried, arrival });
-        }
-    }
-
-    /// Hands a packet, which the port's agent has seen, to the queue of a port, and does what that answers. Returns whether
-    /// the node's host is due a poll, because a packet was lost.
-    pub(super) fn join(&mut self, node: &mut Node<Self>, link: LinkId, queued: Queued) -> bool {
-        let out = Some(self.end(link).from_port);
-        let mut due = false;
-        let now = self.now;
-        let time = self.serialisation(link, &queued.carried.packet);
-        let slot = self.served_at(link).insert(queued);
-        loop {
-            match self.served_at(link).ask(now, slot) {
-                Admit::Take => {
-                    let waiting = self.served_at(link).bytes();
-                    let state = &mut self.ports[link.index()];
-                    state.set_drains_at(state.free_at(now).max(now) + time);
-                    state.set_waiting(waiting);
-                    return due;
-                }
-                Admit::Drop => {
-                    let Queued { carried, arrival } = self.served_at(link).forget(now, slot);
-                    return due | node.lose(self, carried, arrival, out, DropReason::QueueFull);
-                }
-                Admit::Evict(other) => {
-                    let Queued { carried, arrival } = self.give_up(link, other);
-                    due |= node.lose(self, carried, arrival, out, DropReason::QueueFull);
-                }
-                Admit::Trim(cut) => {
-                    let is_own = cut == slot;
-                    let Queued { mut carried, arrival } =
-                        if is_own { self.served_at(link).forget(now, cut) } else { self.give_up(link, cut) };
-                    if !node.trim(self, &mut carried) {
-                        due |= node.lose(self, carried, arrival, out, DropReason::QueueFull);
-                        if is_own {
-                            return due;
-                        }
-                        continue;
-                    }
-                    let state = self.ports[link.index()];
-                    if let Some(notice) = self.served_at(link).meet(now, &mut carried.packet, &state) {
-                        due |= node.send(self, notice, None);
-                    }
-                    due |= self.join(node, link, Queued { carried, arrival });
-                    if is_own {
-                        return due;
-                    }
-                }
-            }
-        }
-    }
-
-    /// A port with an agent or a queue.
-    pub(super) fn served_at(&mut self, link: LinkId) -> &mut Served {
-        self.served[link.index()].as_mut().expect("only ports with a queue are asked")
-    }
-
-    /// The queue of a port has given up a packet.
-    pub(super) fn give_up(&mut self, link: LinkId, slot: u32) -> Queued {
-        let now = self.now;
-        let queued = self.served_at(link).forget(now, slot);
-        let time = self.serialisation(link, &queued.carried.packet);
-        let waiting = self.served_at(link).bytes();
-        let state = &mut self.ports[link.index()];
-        state.set_drains_at(now.max(Time::ZERO + state.free_at(now).since(Time::ZERO + time)));
-        state.set_waiting(waiting);
-        queued
-    }
-
-    /// The agent of a port ticks.
-    pub(super) fn port_ticks(&mut self, link: LinkId) {
-        let Some(served) = &mut self.served[link.index()] else { return };
-        debug_assert_eq!(served.tick, self.now, "an agent has one tick to come");
-        if let Some(agent) = &mut served.agent {
-            agent.tick(self.now, &self.ports[link.index()]);
-        }
-        served.tick = Time::NEVER;
-        self.expect_port_tick(link);
-    }
-
-    /// Asks the agent of a port when it ticks, unless that is known.
-    pub(super) fn expect_port_tick(&mut self, link: LinkId) {
-        let Some(served) = &mut self.served[link.index()] else { return };
-        if served.tick == Time::NEVER {
-            served.tick = served.agent.as_ref().map_or(Time::NEVER, |agent| agent.next_tick());
-            if served.tick < Time::NEVER {
-                self.events.push(Reverse((served.tick, Event::PortTick(link))));
-            }
-        }
-    }
-
-    pub(super) fn serialisation(&self, link: LinkId, packet: &Packet) -> Duration {
-        let bytes = self.topology.link_layer().on_wire(packet.size);
-        self.ports[link.index()].rate.time_for(Bytes(bytes.into()))
-    }
-
-    /// Puts a packet, whose last bit leaves at `sent`, on a link.
-    pub(super) fn launch(&mut self, link: LinkId, sent: Time, carried: &Carried) {
-        let packet = &carried.packet;
-        let state = &mut self.ports[link.index()];
-        state.set_drains_at(state.free_at(self.now).max(sent));
-        let mut bytes = self.buffer();
-        carried.encode(&mut bytes);
-        assert_eq!(packet.size as usize, bytes.len(), "the size of {:?}", packet.header);
-        let kind = packet.kind();
-        self.stats[link.index()].count(kind, packet.size);
-        self.totals.count_forwarded(kind, packet.size);
-        if O::FORWARDED {
-            self.observer.forwarded(self.now, sent, link, packet);
-        }
-        self.observer.transmitted(self.now, sent, link, &mut bytes);
-
-        let arrives = sent + self.end(link).delay;
-        let queue = &mut self.under_way[link.index()];
-        queue.push_back((arrives, bytes));
-        if queue.len() == 1 {
-            self.events.push(Reverse((arrives, Event::Arrival(link))));
         }
     }
 }
@@ -333,18 +224,16 @@ impl<O: Observer> Runtime for Fabric<O> {
             return node.lose(self, carried, arrival, Some(out), DropReason::LinkDown);
         }
         let state = &self.ports[link.index()];
-        let Some(served) = &mut self.served[link.index()] else {
-            let start = state.free_at(self.now).max(self.now);
-            let sent = start + self.serialisation(link, &carried.packet);
-            self.launch(link, sent, &carried);
-            self.remove(carried);
-            return false;
-        };
-        let notice = served.meet(self.now, &mut carried.packet, state);
-        self.expect_port_tick(link);
-        let due = self.join(node, link, Queued { carried, arrival });
-        self.serve(link);
-        due | notice.is_some_and(|notice| node.send(self, notice, None))
+        if self.served[link.index()].is_some() {
+            return self.come(node, link, Queued { slot: carried, arrival });
+        }
+        let start = state.free_at(self.now).max(self.now);
+        let sent = start + self.time_on(link, &carried.packet);
+        let waits = self.backlogs[link.index()].join(self.now, sent, carried.packet.size);
+        self.waits(link, waits);
+        self.launch(link, sent, &mut carried);
+        self.remove(carried);
+        false
     }
 
     fn lost(&mut self, place: &Place, out: Option<PortId>, packet: &Packet, why: DropReason) {
@@ -377,5 +266,71 @@ impl<O: Observer> Runtime for Fabric<O> {
         if queue.len() == 1 {
             self.events.push(Reverse((arrives, Event::Credit(link))));
         }
+    }
+}
+
+impl Carry for Carried {
+    fn packet(&self) -> &Packet {
+        &self.packet
+    }
+
+    fn packet_mut(&mut self) -> &mut Packet {
+        &mut self.packet
+    }
+}
+
+impl<O: Observer> Serve for Fabric<O> {
+    fn served(&mut self, link: LinkId) -> Option<(&mut Served<Carried>, &mut PortState)> {
+        Some((self.served[link.index()].as_mut()?, &mut self.ports[link.index()]))
+    }
+
+    fn port_of(&self, link: LinkId) -> PortId {
+        self.end(link).from_port
+    }
+
+    fn time_on(&self, link: LinkId, packet: &Packet) -> Duration {
+        let bytes = self.topology.link_layer().on_wire(packet.size);
+        self.ports[link.index()].rate.time_for(Bytes(bytes.into()))
+    }
+
+    fn launch(&mut self, link: LinkId, sent: Time, carried: &mut Carried) -> bool {
+        let packet = &carried.packet;
+        let state = &mut self.ports[link.index()];
+        state.set_drains_at(state.free_at(self.now).max(sent));
+        let mut bytes = self.buffer();
+        carried.encode(&mut bytes);
+        assert_eq!(packet.size as usize, bytes.len(), "the size of {:?}", packet.header);
+        let kind = packet.kind();
+        self.stats[link.index()].count(kind, packet.size);
+        self.totals.count_forwarded(kind, packet.size);
+        if O::FORWARDED {
+            self.observer.forwarded(self.now, sent, link, packet);
+        }
+        self.observer.transmitted(self.now, sent, link, &mut bytes);
+
+        let arrives = sent + self.end(link).delay;
+        let queue = &mut self.under_way[link.index()];
+        queue.push_back((arrives, bytes));
+        if queue.len() == 1 {
+            self.events.push(Reverse((arrives, Event::Arrival(link))));
+        }
+        true
+    }
+
+    fn launched(&mut self, carried: Carried) -> Packet {
+        self.remove(carried)
+    }
+
+    fn ends_at(&mut self, at: Time, link: LinkId) {
+        self.events.push(Reverse((at, Event::Sent(link))));
+    }
+
+    fn port_ticks_at(&mut self, at: Time, link: LinkId) {
+        self.events.push(Reverse((at, Event::PortTick(link))));
+    }
+
+    fn waits(&mut self, link: LinkId, bytes: u64) {
+        let peak = &mut self.stats[link.index()].peak_queue;
+        *peak = (*peak).max(bytes);
     }
 }

@@ -25,19 +25,18 @@
 
 mod fabric;
 mod frames;
-mod served;
 mod streams;
 
 pub use streams::StreamError;
 
-use fabric::{Carried, Event, Fabric, Place};
+use crate::served::{Serve, Served};
+use fabric::{Backlog, Carried, Event, Fabric, Place};
 use raddle_core::discovery::{Discovery, Rest};
 use raddle_core::{
     Application, Credit, Decoders, Fate, Flow, Host, LinkErrors, LinkId, LinkStats, Node, NodeId, Observer,
-    Parts, PortAgent, PortId, PortState, Queue, Rate, Runtime, Time, Totals,
+    Parts, PortAgent, PortId, PortState, Queue, Rate, Time, Totals,
 };
 use raddle_topology::{Link, Topology};
-use served::{Queued, Served};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -81,6 +80,7 @@ impl<O: Observer> Lockstep<O> {
             ports: ports.collect(),
             stats: vec![LinkStats::default(); topology.link_slots()],
             served: (0..topology.link_slots()).map(|_| None).collect(),
+            backlogs: vec![Backlog::default(); topology.link_slots()],
             under_way: vec![VecDeque::new(); topology.link_slots()],
             credits: vec![VecDeque::new(); topology.link_slots()],
             noise: Vec::new(),
@@ -158,7 +158,10 @@ impl<O: Observer> Lockstep<O> {
             self.fabric.totals.events += 1;
             match event {
                 Event::Arrival(link) => self.arrive(link),
-                Event::Sent(link) => self.transmission_ends(link),
+                Event::Sent(link) => {
+                    let from = self.fabric.end(link).from;
+                    self.fabric.transmission_ends(&mut self.nodes[from.index()], link);
+                }
                 Event::Credit(link) => self.credits_arrive(link),
                 Event::PortTick(link) => self.fabric.port_ticks(link),
                 Event::Tick(node) => self.nodes[node.index()].ticked(&mut self.fabric),
@@ -201,7 +204,7 @@ impl<O: Observer> Lockstep<O> {
         &self.fabric.totals
     }
 
-    /// What passed over each link, by [`LinkId`]; how much waited is not looked at.
+    /// What passed over each link, by [`LinkId`].
     pub fn link_stats(&self) -> &[LinkStats] {
         &self.fabric.stats
     }
@@ -292,18 +295,6 @@ impl<O: Observer> Lockstep<O> {
         }
         if !freed.is_empty() {
             node.retry(fabric, |key| freed.contains(&key));
-        }
-    }
-
-    fn transmission_ends(&mut self, link: LinkId) {
-        let fabric = &mut self.fabric;
-        let Some(served) = &mut fabric.served[link.index()] else { return };
-        let Queued { carried, arrival } = served.end_transmission(fabric.now);
-        let packet = fabric.remove(carried);
-        fabric.serve(link);
-        let node = &mut self.nodes[fabric.end(link).from.index()];
-        if node.left(fabric, &packet, arrival) {
-            node.poll(fabric);
         }
     }
 }

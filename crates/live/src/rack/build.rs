@@ -80,6 +80,7 @@ impl Build<'_> {
                     tag: 0,
                     plain: Some(0),
                     failed_at: Time::ZERO,
+                    is_from_queue: false,
                 });
             }
         }
@@ -156,6 +157,7 @@ impl Build<'_> {
             is_expected: vec![false; incoming.len()],
             trouble: Trouble::default(),
             hellos: [0; 2],
+            served: Vec::new(),
         }
     }
 }

@@ -14,6 +14,10 @@ pub(super) enum Event {
     Discovery(u32),
     /// The first packet under way on an incoming link arrives.
     Arrival(u32),
+    /// A port with an agent or a queue of its own ends a transmission.
+    Sent(u32),
+    /// The agent of a port ticks.
+    PortTick(u32),
     /// The forwarder of a node ticks.
     Tick(NodeId),
     /// A host wakes up.
@@ -29,9 +33,11 @@ impl Event {
             Self::Change(change) => (0, change),
             Self::Discovery(change) => (1, change),
             Self::Arrival(incoming) => (2, incoming),
-            Self::Tick(node) => (3, node.0),
-            Self::Wake(node) => (4, node.0),
-            Self::Flows => (5, 0),
+            Self::Sent(link) => (3, link),
+            Self::PortTick(link) => (4, link),
+            Self::Tick(node) => (5, node.0),
+            Self::Wake(node) => (6, node.0),
+            Self::Flows => (7, 0),
         };
         kind << 32 | which as u64
     }
@@ -42,8 +48,10 @@ impl Event {
             0 => Self::Change(which),
             1 => Self::Discovery(which),
             2 => Self::Arrival(which),
-            3 => Self::Tick(NodeId(which)),
-            4 => Self::Wake(NodeId(which)),
+            3 => Self::Sent(which),
+            4 => Self::PortTick(which),
+            5 => Self::Tick(NodeId(which)),
+            6 => Self::Wake(NodeId(which)),
             _ => Self::Flows,
         }
     }
@@ -112,6 +120,8 @@ mod tests {
             (at(2), Event::Discovery(0)),
             (at(2), Event::Arrival(0)),
             (at(2), Event::Arrival(u32::MAX)),
+            (at(2), Event::Sent(4)),
+            (at(2), Event::PortTick(4)),
             (at(2), Event::Tick(NodeId(3))),
             (at(2), Event::Wake(NodeId(1))),
             (at(2), Event::Flows),

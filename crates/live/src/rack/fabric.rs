@@ -9,10 +9,12 @@ use super::failures::Trouble;
 use super::fidelity::Meter;
 use super::payload::{self, STAMP};
 use super::pool::{FreeList, Slots};
+use super::ports::MayServe;
 use super::ring::{Consumer, Entry, Producer};
 use super::shared::{WORD, Words};
 use super::streams::Streams;
 use super::told::Teller;
+use crate::served::{Queued, Serve};
 use raddle_core::{
     Bytes, Credit, Decoders, DropReason, Duration, HeaderInfo, LinkId, LinkStats, Node, NodeId, Packet,
     PortId, PortState, Ports, Report, Runtime, Shim, Time, Totals,
@@ -33,21 +35,21 @@ pub(super) struct Place {
 }
 
 impl Place {
-    fn link(self, port: PortId) -> usize {
+    pub(super) fn link(self, port: PortId) -> usize {
         self.first_link + port.index()
     }
 }
 
 /// A packet inside a node, and the slot that holds its bytes, unless the node has just made it.
 pub(super) struct Inside {
-    packet: Packet,
-    slot: Option<Held>,
+    pub(super) packet: Packet,
+    pub(super) slot: Option<Held>,
 }
 
 /// A slot, and how many bytes of it are a packet.
 #[derive(Debug, Clone, Copy)]
-struct Held {
-    slot: u32,
+pub(super) struct Held {
+    pub(super) slot: u32,
     len: u32,
 }
 
@@ -100,6 +102,8 @@ pub(super) struct Fabric {
     pub(super) is_expected: Vec<bool>,
     /// Wake-ups among the events, stale ones included.
     pub(super) wakes: usize,
+    /// By [`LinkId`], what ports have that are more than plain FIFOs; empty if there are none.
+    pub(super) served: Vec<MayServe>,
     /// What happens to links.
     pub(super) trouble: Trouble,
     /// Packets of topology discovery that nodes of this thread have made, and those that have come to their end here.
@@ -141,11 +145,12 @@ impl Fabric {
         Packet::decode(&self.buffer, &self.decoders)
     }
 
-    /// Packets put into rings and taken out of them, other than those of topology discovery. Those cross one link, so the
+    /// Packets that wait or were put into rings, and packets taken out of them, other than those of topology discovery. Those cross one link, so the
     /// difference of all threads' sums is what is under way.
     pub(super) fn moved(&self) -> [u64; 2] {
         let [made, ended] = self.hellos;
-        [self.put.wrapping_sub(made), self.taken.wrapping_sub(ended)]
+        let put = self.put + self.waiting() as u64;
+        [put.wrapping_sub(made), self.taken.wrapping_sub(ended)]
     }
 
     /// Gives a slot back.
@@ -166,6 +171,7 @@ impl Fabric {
         for link in place.first_link..place.first_link + place.ports {
             let port = &mut self.ports[link];
             if port.room(self.now) == Bytes(0)
+                && self.served.get(link).is_none_or(Option::is_none)
                 && let Some(outgoing) = &mut self.out[link]
                 && !outgoing.ring.is_half_full()
             {
@@ -195,7 +201,7 @@ impl Fabric {
 
     /// A slot for a packet of this thread.
     #[inline]
-    fn take_slot(&mut self) -> Option<u32> {
+    pub(super) fn take_slot(&mut self) -> Option<u32> {
         self.free.take().or_else(|| {
             self.take_returned_slots();
             self.free.take()
@@ -218,20 +224,25 @@ impl Fabric {
     }
 
     /// Writes a packet into its slot: of one that came, whose bytes are there, what a relay may have changed; of one that its
-    /// node has made, all.
-    fn write(&mut self, slot: u32, packet: &Packet, came: Option<Held>) {
-        if let Some(held) = came
-            && self.patch(held, packet)
-        {
-            return;
+    /// node has made, all. Returns false if the slot is too small for it, or its header does not fit its payload.
+    #[must_use]
+    pub(super) fn write(&mut self, slot: u32, packet: &Packet, came: Option<Held>) -> bool {
+        came.is_some_and(|held| self.patch(held, packet)) || self.write_anew(slot, packet, came)
+    }
+
+    /// Writes all of a packet that is not in its slot yet, but for a payload that is.
+    fn write_anew(&mut self, slot: u32, packet: &Packet, came: Option<Held>) -> bool {
+        let payload = packet.header.payload_len();
+        let len = (packet.shim.wire_len() + packet.header.wire_len() + payload).max(packet.size as usize);
+        if len > self.slots.bytes() {
+            return false;
         }
         self.buffer.clear();
         if let (None, Some(range), Some(streams)) = (came, packet.range(), &mut self.streams) {
             self.body.clear();
             streams.fill(&range, &mut self.body);
-            packet.encode_with(&self.body, &mut self.buffer).expect("a body is as long as its header says");
-            self.slots.write(slot, &self.buffer);
-            return;
+            let is_encoded = packet.encode_with(&self.body, &mut self.buffer).is_ok();
+            return is_encoded && self.write_buffer(slot);
         }
         let stands_alone = !packet.header.covers_payload() && packet.header.trailer_len() == 0;
         match (came, packet.range()) {
@@ -240,29 +251,43 @@ impl Fabric {
             }
             (None, Some(range)) if stands_alone => {
                 packet.encode_front(&mut self.buffer);
-                let len = packet.header.payload_len();
-                let len = if self.fills { len } else { len.min(STAMP) };
+                let len = if self.fills { payload } else { payload.min(STAMP) };
+                if self.buffer.len() + len > self.slots.bytes() {
+                    return false;
+                }
                 payload::write(&range, self.buffer.len(), len, self.slots.words(slot));
             }
             (None, Some(range)) if self.fills => {
                 self.body.clear();
-                payload::append(&range, packet.header.payload_len(), &mut self.body);
-                packet
-                    .encode_with(&self.body, &mut self.buffer)
-                    .expect("a body is as long as its header says");
+                payload::append(&range, payload, &mut self.body);
+                if packet.encode_with(&self.body, &mut self.buffer).is_err() {
+                    return false;
+                }
             }
             (None, _) => packet.encode(&mut self.buffer),
             (Some(held), _) => {
                 self.copies += u64::from(held.len as usize > FRONTS[1]);
                 let mut before = vec![0; held.len as usize];
                 self.slots.read(slot, &mut before);
-                let Ok((_, body)) = Packet::decode_with(&before, &self.decoders) else { return };
-                if packet.encode_with(&before[body], &mut self.buffer).is_err() {
-                    return;
+                let Ok((_, body)) = Packet::decode_with(&before, &self.decoders) else { return false };
+                // A packet that was trimmed on its way has lost its payload.
+                let body = &before[body];
+                let body = &body[..body.len().min(payload)];
+                if packet.encode_with(body, &mut self.buffer).is_err() {
+                    return false;
                 }
             }
         }
-        self.slots.write(slot, &self.buffer);
+        self.write_buffer(slot)
+    }
+
+    /// Writes the bytes of the packet at hand to the begin of a slot. Returns false if the slot is too small.
+    fn write_buffer(&self, slot: u32) -> bool {
+        let fits = self.buffer.len() <= self.slots.bytes();
+        if fits {
+            self.slots.write(slot, &self.buffer);
+        }
+        fits
     }
 
     /// Whether the bytes of a packet for this node are those that its checksum is of.
@@ -299,6 +324,24 @@ impl Fabric {
             port.set_drains_at(port.free_at(self.now).max(self.now) + time);
         }
         node.lose(self, inside, arrival, Some(out), DropReason::QueueFull)
+    }
+
+    /// Puts a packet, whose last bit leaves at `sent`, into the ring of a link, which has room.
+    #[inline]
+    pub(super) fn put_on_link(&mut self, link: LinkId, sent: Time, slot: u32, packet: &Packet) {
+        let kind = packet.kind();
+        self.stats[link.index()].count(kind, packet.size);
+        self.totals.count_forwarded(kind, packet.size);
+        self.teller.forwarded(self.now, sent, link, packet);
+        let Some(outgoing) = &mut self.out[link.index()] else { return };
+        let due = sent + outgoing.delay;
+        let entry = Entry { due: due.as_ps(), slot, len: packet.size, tag: outgoing.tag };
+        let pushed = outgoing.ring.push(entry);
+        debug_assert_eq!(pushed, Ok(true), "there was room");
+        self.put += 1;
+        if let Some(incoming) = outgoing.incoming {
+            self.expect(incoming, due);
+        }
     }
 
     /// How long a packet takes on a link, without its delay.
@@ -366,7 +409,7 @@ impl Runtime for Fabric {
             let end = (begin + header.payload_len()).min(self.slots.bytes());
             self.buffer.resize(end, 0);
             self.slots.read(held.slot, &mut self.buffer);
-            streams.arrived(&inside.packet, &range, &self.buffer[begin..]);
+            streams.arrived(self.now, &inside.packet, &range, &self.buffer[begin..]);
         }
         self.remove(inside)
     }
@@ -383,6 +426,9 @@ impl Runtime for Fabric {
         if out.index() >= place.ports || !self.ports[link].up {
             return node.lose(self, inside, arrival, Some(out), DropReason::LinkDown);
         }
+        if self.served.get(link).is_some_and(Option::is_some) {
+            return self.come(node, LinkId::of(link), Queued { slot: inside, arrival });
+        }
         let Some(outgoing) = &mut self.out[link] else {
             return node.lose(self, inside, arrival, Some(out), DropReason::LinkDown);
         };
@@ -398,28 +444,23 @@ impl Runtime for Fabric {
             return self.refuse(node, inside, arrival, out);
         };
         let packet = &inside.packet;
-        self.write(slot, packet, inside.slot);
+        if !self.write(slot, packet, inside.slot) {
+            if inside.slot.is_none() {
+                self.free(slot);
+            }
+            return self.refuse(node, inside, arrival, out);
+        }
         let time = self.serialisation(link, packet.size);
         let sent = self.ports[link].free_at(self.now).max(self.now) + time;
         self.ports[link].set_drains_at(sent);
-        let kind = packet.kind();
         let stats = &mut self.stats[link];
-        stats.count(kind, packet.size);
         stats.peak_queue = stats.peak_queue.max(self.ports[link].rate.bytes_in(sent.since(self.now)).0);
-        self.totals.count_forwarded(kind, packet.size);
-        self.teller.forwarded(self.now, sent, LinkId::of(link), packet);
-        let len = packet.size;
-        if let Some(outgoing) = &mut self.out[link] {
-            let due = sent + outgoing.delay;
-            let pushed = outgoing.ring.push(Entry { due: due.as_ps(), slot, len, tag: outgoing.tag });
-            debug_assert_eq!(pushed, Ok(true), "there was room");
-            if arrival.is_none() && outgoing.ring.is_half_full() {
-                self.ports[link].set_waiting(PortState::UNLIMITED);
-            }
-            self.put += 1;
-            if let Some(incoming) = outgoing.incoming {
-                self.expect(incoming, due);
-            }
+        self.put_on_link(LinkId::of(link), sent, slot, packet);
+        if arrival.is_none()
+            && let Some(outgoing) = &mut self.out[link]
+            && outgoing.ring.is_half_full()
+        {
+            self.ports[link].set_waiting(PortState::UNLIMITED);
         }
         false
     }
@@ -433,7 +474,7 @@ impl Runtime for Fabric {
 
     fn reported(&mut self, place: &Place, report: Report) {
         if let Some(streams) = &mut self.streams {
-            streams.reported(place.id, &report);
+            streams.reported(self.now, place.id, &report);
         }
         self.teller.report(self.now, place.id, report);
     }
@@ -447,8 +488,8 @@ impl Runtime for Fabric {
         self.events.push(at, Event::Tick(place.id));
     }
 
-    fn credit(&mut self, place: &Place, port: PortId, _: Credit) {
-        panic!("the forwarder of node {} gives a credit at port {}: racks carry none yet", place.id, port.0);
+    fn credit(&mut self, place: &Place, port: PortId, credit: Credit) {
+        self.send_credit(place, port, credit);
     }
 }
 

@@ -125,7 +125,10 @@ impl Worker {
         if *up {
             return;
         }
-        links.iter().for_each(|&link| self.cut(link, *at));
+        for &link in links {
+            self.cut_queue(link, *at);
+            self.cut(link, *at);
+        }
         let ends = links.iter().filter_map(|&link| self.fabric.topology.link(link));
         let mut ends: Vec<NodeId> = ends.flat_map(|link| [link.from, link.to]).collect();
         ends.sort_unstable();
@@ -186,6 +189,9 @@ impl Worker {
             return self.fabric.lose_on_link(from, from_port, link, inside, DropReason::LinkDown);
         }
         self.fabric.free(entry.slot);
+        if self.incoming[i].is_from_queue {
+            return;
+        }
         if let Some(place) = self.place(from) {
             let node = &mut self.nodes[place];
             node.lose(&mut self.fabric, Inside::bare(packet), None, Some(from_port), DropReason::LinkDown);

@@ -1,8 +1,9 @@
-//! Arrivals that are not simply given to their node: of links that lose or damage packets, and packets of a link that has failed
-//! since they were sent.
+//! Arrivals that are not simply given to their node: by links that lose or damage packets, by links that have failed since, at
+//! ports with agents, and credits.
 
 use super::Worker;
 use super::fabric::{Fabric, Inside};
+use super::failures::CREDIT;
 use super::ring::Entry;
 use raddle_core::{DropReason, Fate, LinkId, Packet};
 use raddle_topology::Link;
@@ -17,11 +18,15 @@ impl Worker {
         let Self { incoming, fabric, nodes, first, .. } = self;
         let (link, port) = (incoming[i].link, incoming[i].port);
         let node = &mut nodes[incoming[i].to.index() - first.index()];
+        if entry.tag & CREDIT != 0 {
+            return fabric.credit_arrives(node, entry, link, port);
+        }
         let packet = fabric.open(entry).and_then(|packet| fabric.pass(packet, entry, link));
         match packet {
             Ok(None) => {}
-            Ok(Some(packet)) => {
+            Ok(Some(mut packet)) => {
                 fabric.totals.packet_hops += 1;
+                fabric.meet_agent(node.place(), port, &mut packet);
                 node.arrived(fabric, Inside::arrived(packet, entry), port);
             }
             Err(error) => {

@@ -19,6 +19,7 @@ mod layout;
 mod party;
 mod payload;
 mod pool;
+mod ports;
 mod ring;
 mod shared;
 mod streams;
@@ -464,11 +465,9 @@ fn exchange(party: &Party, hearing: &mut Hearing, look: Look) -> Result<Option<b
     Ok(None)
 }
 
-/// Hears what polling threads have told so far, in the order of time.
+/// Hears what polling threads have told so far.
 fn listen(words: &Receiver<Word>, observer: &mut impl Observer) {
-    let mut heard: Vec<Word> = words.try_iter().collect();
-    heard.sort_by_key(|word| word.at);
-    heard.iter().for_each(|word| word.tell(observer));
+    words.try_iter().for_each(|word| word.tell(observer));
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 
 use super::endpoint::{Received, Request, Window};
 use crate::content::{Inbound, Outbound};
-use raddle_core::{FlowId, FlowKey, NodeId, Packet, Report};
+use raddle_core::{Duration, FlowId, FlowKey, NodeId, Packet, Report, Time};
 use raddle_wire::FlowRange;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -17,6 +17,8 @@ pub(super) struct Streams {
     named: BTreeMap<FlowKey, FlowId>,
     /// Those that end here.
     sinks: BTreeMap<FlowKey, Sink>,
+    /// Those that have ended here of late, in order: repeated packets of theirs are no streams.
+    ended: VecDeque<(Time, FlowKey)>,
     /// By node, where its program hears of what has come; nothing if it has none.
     programs: Vec<Option<Sender<Received>>>,
     /// What programs ask.
@@ -33,12 +35,15 @@ struct Sink {
     inbound: Inbound,
 }
 
+/// How long a stream that has ended is remembered. Its name is not given to another for longer than that.
+const MEMORY: Duration = Duration::from_ms(10);
+
 impl Streams {
     /// None yet, of so many nodes, whose programs ask by `requests`.
     pub(super) fn new(nodes: usize, requests: Receiver<(NodeId, Request)>) -> Self {
         let programs = (0..nodes).map(|_| None).collect();
-        let (sources, named, sinks) = Default::default();
-        Self { sources, named, sinks, programs, requests }
+        let (sources, named, sinks, ended) = Default::default();
+        Self { sources, named, sinks, ended, programs, requests }
     }
 
     /// A program at a node hears of what comes from now on.
@@ -75,13 +80,17 @@ impl Streams {
     }
 
     /// A packet has come in at its destination.
-    pub(super) fn arrived(&mut self, packet: &Packet, range: &FlowRange, body: &[u8]) {
+    pub(super) fn arrived(&mut self, now: Time, packet: &Packet, range: &FlowRange, body: &[u8]) {
+        while self.ended.pop_front_if(|&mut (at, _)| at + MEMORY <= now).is_some() {}
+        if !self.sinks.contains_key(&range.key) && self.ended.iter().any(|&(_, key)| key == range.key) {
+            return;
+        }
         let new = || Sink { from: packet.src(), inbound: Inbound::default() };
         self.sinks.entry(range.key).or_insert_with(new).inbound.arrived(range.position, body);
     }
 
     /// The host of a node reports.
-    pub(super) fn reported(&mut self, node: NodeId, report: &Report) {
+    pub(super) fn reported(&mut self, now: Time, node: NodeId, report: &Report) {
         match *report {
             Report::Opened { flow, key } if self.sources.contains_key(&flow) => {
                 self.named.insert(key, flow);
@@ -108,6 +117,7 @@ impl Streams {
             }
             Report::Delivered { key, .. } => {
                 if let Some(Sink { from, .. }) = self.sinks.remove(&key) {
+                    self.ended.push_back((now, key));
                     self.tell(node, Received { from, stream: key, bytes: Vec::new(), is_end: true });
                 }
             }
@@ -126,5 +136,30 @@ impl Streams {
 impl Drop for Streams {
     fn drop(&mut self) {
         self.sources.values().for_each(|source| source.window.end());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_core::{Header, Shim};
+    use raddle_wire::Position;
+    use std::sync::mpsc;
+
+    #[test]
+    fn a_repeated_packet_of_a_stream_that_has_ended_takes_no_memory() {
+        let (_, requests) = mpsc::channel();
+        let mut streams = Streams::new(1, requests);
+        let header = Header::Tcp(raddle_wire::tcp::Segment::default());
+        let packet = Packet { size: 1_500, shim: Shim::None, header };
+        let key = FlowKey(3);
+        let range = FlowRange { key, position: Position::Byte(0), len: 4 };
+        let at = |ms| Time::ZERO + Duration::from_ms(ms);
+        streams.arrived(at(1), &packet, &range, b"abcd");
+        streams.reported(at(1), NodeId(0), &Report::Delivered { key, reorder_peak: 0 });
+        streams.arrived(at(2), &packet, &range, b"abcd");
+        assert!(streams.sinks.is_empty());
+        streams.arrived(at(11), &packet, &range, b"efgh");
+        assert_eq!((streams.sinks.len(), streams.ended.len()), (1, 0), "another stream of that name");
     }
 }

@@ -110,6 +110,21 @@ fn a_rack_without_slots_loses_and_counts() {
     assert_eq!((totals.sent, under_way), (totals.delivered + totals.dropped, 0));
 }
 
+/// Slots are of a size that the rack's maker chooses, and a scheme may send more.
+#[test]
+fn packets_that_are_too_large_for_a_slot_are_lost_and_counted() {
+    let mut rack = rack(
+        "tcp-newreno",
+        "ecmp",
+        &flows(16, 5, 60_000),
+        &Config { packet_bytes: 512, time_limit: Some(patience(1)), ..Config::default() },
+    );
+    rack.rush(&mut ());
+    let totals = rack.totals();
+    assert!(totals.drops.queue_full > 0, "{totals:?}");
+    assert_eq!((totals.sent, totals.flows_delivered), (totals.delivered + totals.dropped, 0));
+}
+
 /// In a rush nothing is late, and what happens depends on nothing but the experiment.
 #[test]
 fn a_rush_is_the_same_each_time() {

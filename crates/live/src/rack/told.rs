@@ -77,3 +77,36 @@ impl Teller {
         self.say(at, Told::Malformed { link, error });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rack::listen;
+    use raddle_core::{Bytes, FlowKey};
+    use std::sync::mpsc;
+
+    /// A thread that was late tells of what it did at its own time, then of what was due before. What that led to elsewhere is
+    /// heard after it, whatever the virtual times are.
+    #[test]
+    fn threads_are_heard_in_the_order_in_which_they_spoke() {
+        #[derive(Default)]
+        struct Heard(Vec<(u64, u32)>);
+        impl Observer for Heard {
+            fn report(&mut self, at: Time, node: NodeId, _: Report) {
+                self.0.push((at.as_ps(), node.0));
+            }
+        }
+        let (words, heard) = mpsc::channel();
+        let teller = || Teller { words: words.clone(), of_packets: false, is_shared: false };
+        let (one, other) = (teller(), teller());
+        let say = |teller: &Teller, at, node| {
+            teller.report(Time::from_ps(at), NodeId(node), Report::Acked { key: FlowKey(1), to: Bytes(1) });
+        };
+        for (teller, at, node) in [(&one, 5, 1), (&one, 4, 1), (&other, 3, 2), (&one, 7, 1), (&other, 6, 2)] {
+            say(teller, at, node);
+        }
+        let mut observer = Heard::default();
+        listen(&heard, &mut observer);
+        assert_eq!(observer.0, [(5, 1), (4, 1), (3, 2), (7, 1), (6, 2)]);
+    }
+}

@@ -6,6 +6,7 @@ use super::fabric::{Fabric, Inside};
 use super::party::Count;
 use super::ring::{Consumer, Entry};
 use super::shared::Words;
+use crate::served::Serve;
 use raddle_core::{Bytes, Duration, Flow, LinkId, Node, NodeId, PortId, Time};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -26,6 +27,8 @@ pub(super) struct Incoming {
     pub(super) plain: Option<u8>,
     /// When the link last failed.
     pub(super) failed_at: Time,
+    /// Whether the port has a queue of its own, and knows itself what has not left it when the link fails.
+    pub(super) is_from_queue: bool,
 }
 
 /// A polling thread's part of a rack.
@@ -188,6 +191,8 @@ impl Worker {
                     }
                 }
                 Event::Flows => self.start_flows(now),
+                Event::Sent(link) => self.transmission_ends(LinkId(link)),
+                Event::PortTick(link) => self.fabric.port_ticks(LinkId(link)),
                 Event::Change(index) => self.change(index as usize),
                 Event::Discovery(index) => self.discover(index as usize),
             }

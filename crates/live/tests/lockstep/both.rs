@@ -17,6 +17,8 @@ pub(crate) struct Trace {
     pub(crate) packets: Vec<(Time, LinkId, Vec<u8>)>,
     pub(crate) reports: Vec<(Time, NodeId, Report)>,
     pub(crate) losses: Vec<(Time, DropReason)>,
+    /// Most bytes that waited at each port, by link.
+    pub(crate) peaks: Vec<u64>,
 }
 
 impl Observer for Trace {
@@ -64,7 +66,8 @@ pub(crate) fn simulate_queues(
     let port = |link| PortSetup { agent: agent(link), queue: queue(link), ..PortSetup::default() };
     let mut simulation = Simulation::new(topology, node, port, flows, config, Trace::default());
     simulation.run(|_| ControlFlow::Continue(()));
-    simulation.into_observer()
+    let peaks = simulation.link_stats().iter().map(|link| link.peak_queue).collect();
+    Trace { peaks, ..simulation.into_observer() }
 }
 
 /// Runs `flows` up to `limit` under lockstep.
@@ -94,5 +97,6 @@ pub(crate) fn run_queues_in_lockstep(
         live.with_agents(agent).with_queues(queue).with_errors(errors).with_decoders(errors.decoders.clone());
     live.run(limit);
     assert!(live.totals().drops.malformed == 0 || errors.corruption > 0.0);
-    live.into_observer()
+    let peaks = live.link_stats().iter().map(|link| link.peak_queue).collect();
+    Trace { peaks, ..live.into_observer() }
 }

@@ -86,6 +86,7 @@ fn every_scheme_sends_the_same_bytes_in_both_engines() {
             moved.reports.iter().filter(|(.., report)| matches!(report, Report::Delivered { .. }));
         assert_eq!(delivered.count(), flows.len(), "{name}");
         assert_eq!(simulated.reports, moved.reports, "{name}");
+        assert_eq!(simulated.peaks, moved.peaks, "{name}");
         // Not assert_eq, which would print all the bytes.
         assert!(simulated.packets == moved.packets, "{name}");
         compared.extend([scheme.info.name, routing]);

@@ -49,17 +49,17 @@ impl Hearing {
         }
     }
 
-    /// Tells the words that were said before the latest look of every process, in the order of virtual time.
+    /// Tells the words that were said before the latest look of every process, in the order in which they were said.
     pub(crate) fn let_go(&mut self, observer: &mut impl Observer) {
         let looked = self.last.iter().map(|last| last.map_or(0, |(began, _)| began)).min().unwrap_or(0);
         let mut free: Vec<Word> = self.kept.extract_if(.., |word| word.said_ns <= looked).collect();
-        free.sort_by_key(|word| word.at);
+        free.sort_by_key(|word| word.said_ns);
         free.iter().for_each(|word| word.tell(observer));
     }
 
     /// Tells all words that are left.
     pub(crate) fn let_all_go(&mut self, observer: &mut impl Observer) {
-        self.kept.sort_by_key(|word| word.at);
+        self.kept.sort_by_key(|word| word.said_ns);
         self.kept.drain(..).for_each(|word| word.tell(observer));
     }
 
@@ -161,7 +161,7 @@ mod tests {
         hearing.let_go(&mut told);
         hearing.add(1, guest(111, vec![]));
         hearing.let_go(&mut told);
-        assert_eq!(told.0, [10, 20, 25, 30, 40]);
+        assert_eq!(told.0, [10, 20, 30, 40, 25]);
     }
 
     #[test]

@@ -1,0 +1,229 @@
+//! Ports of a rack that have an agent or a queue of their own, and the credits that forwarders give their neighbours.
+//!
+//! At such a port only packets whose transmission has begun are in the ring; the others wait in the queue, and keep their slots.
+//!
+//! A credit crosses a link in the ring, as a packet of its own behind what is being sent: it takes none of the link's time, but
+//! comes no earlier than the packet in front of it. In the packet engine it may overtake that packet.
+
+use super::events::Event;
+use super::fabric::{Fabric, Inside, Place};
+use super::failures::CREDIT;
+use super::ring::Entry;
+use super::{Rack, Worker};
+use crate::served::{Carry, Queued, Serve, Served};
+use raddle_core::{
+    Credit, DropReason, Duration, Header, LinkId, Node, Packet, PortAgent, PortId, PortState, Queue, Time,
+};
+use raddle_topology::Link;
+
+/// What a port has beside its link, if it is more than a plain FIFO.
+pub(super) type MayServe = Option<Box<Served<Inside>>>;
+
+/// What a credit takes at least, so that none comes in the instant in which it was sent.
+const LEAST_CREDIT_DELAY: Duration = Duration::from_ps(1);
+
+impl Rack {
+    /// Gives ports, by the link that leaves them, the agents that `agent` makes.
+    #[must_use]
+    pub fn with_agents(mut self, agent: impl FnMut(LinkId) -> Option<Box<dyn PortAgent>>) -> Self {
+        self.serve(agent, |_, served, agent| served.set_agent(agent));
+        for Worker { fabric, incoming, .. } in &mut self.workers {
+            for incoming in incoming {
+                let port = fabric.topology.reverse(incoming.link);
+                if fabric.served.get(port.index()).is_some_and(has_agent) {
+                    incoming.plain = None;
+                }
+            }
+        }
+        self
+    }
+
+    /// Gives ports, by the link that leaves them, the queues that `queue` makes.
+    #[must_use]
+    pub fn with_queues(mut self, queue: impl FnMut(LinkId) -> Option<Box<dyn Queue>>) -> Self {
+        self.serve(queue, |port, served, queue| {
+            *port = port.limited(queue.limit().unwrap_or(PortState::UNLIMITED));
+            served.queue = queue;
+        });
+        self
+    }
+
+    /// Gives ports what `part` makes.
+    fn serve<T>(
+        &mut self,
+        mut part: impl FnMut(LinkId) -> Option<T>,
+        give: impl Fn(&mut PortState, &mut Served<Inside>, T),
+    ) {
+        let mut parts: Vec<_> =
+            (0..self.workers[0].fabric.out.len()).map(|link| part(LinkId::of(link))).collect();
+        if parts.iter().all(Option::is_none) {
+            return;
+        }
+        for Worker { fabric, incoming, .. } in &mut self.workers {
+            for incoming in incoming {
+                incoming.is_from_queue |= parts[incoming.link.index()].is_some();
+            }
+            fabric.served.resize_with(fabric.out.len(), || None);
+        }
+        for Worker { fabric, .. } in &mut self.workers {
+            for (link, served) in
+                fabric.served.iter_mut().enumerate().filter(|&(link, _)| fabric.out[link].is_some())
+            {
+                if let Some(part) = parts[link].take() {
+                    give(&mut fabric.ports[link], served.get_or_insert_default(), part);
+                }
+            }
+        }
+    }
+}
+
+fn has_agent(served: &MayServe) -> bool {
+    served.as_ref().is_some_and(|served| served.agent.is_some())
+}
+
+impl Worker {
+    /// The transmission of a port ends.
+    pub(super) fn transmission_ends(&mut self, link: LinkId) {
+        if let Some(&Link { from, .. }) = self.fabric.topology.link(link)
+            && let Some(place) = self.place(from)
+        {
+            self.fabric.transmission_ends(&mut self.nodes[place], link);
+        }
+    }
+
+    /// Loses what has not left a port when its link failed at `at`.
+    pub(super) fn cut_queue(&mut self, link: LinkId, at: Time) {
+        let now = self.fabric.now;
+        let Some((served, _)) = self.fabric.served(link) else { return };
+        let lost = served.cut(now, at);
+        self.fabric.events.forget(Event::Sent(link.0));
+        let Link { from, from_port, .. } = *self.fabric.topology.link(link).expect("packets travel on links");
+        let Some(place) = self.place(from) else { return };
+        for Queued { slot, arrival } in lost {
+            self.nodes[place].lose(&mut self.fabric, slot, arrival, Some(from_port), DropReason::LinkDown);
+        }
+    }
+}
+
+impl Fabric {
+    /// Shows a packet that has come in by a port to the port's agent.
+    pub(super) fn meet_agent(&mut self, place: &Place, port: PortId, packet: &mut Packet) {
+        let link = place.link(port);
+        if let Some(Some(served)) = self.served.get_mut(link)
+            && let Some(agent) = &mut served.agent
+        {
+            agent.arrive(self.now, packet, &self.ports[link]);
+        }
+    }
+
+    /// Packets that wait at ports with queues of their own.
+    pub(super) fn waiting(&self) -> usize {
+        self.served.iter().flatten().map(|served| served.waiting()).sum()
+    }
+
+    /// Sends a credit to the neighbour at a port. It is lost if there is no room for it.
+    pub(super) fn send_credit(&mut self, place: &Place, port: PortId, credit: Credit) {
+        let link = place.link(port);
+        if !self.ports.get(link).is_some_and(|port| port.up) {
+            return;
+        }
+        let begins = match self.served.get(link) {
+            Some(Some(served)) => served.sent().max(self.now),
+            _ => self.ports[link].free_at(self.now).max(self.now),
+        };
+        let Some(slot) = self.take_slot() else { return };
+        self.slots.write(slot, &credit.encode());
+        let put = self.out[link].as_mut().and_then(|outgoing| {
+            let due = begins + outgoing.delay.max(LEAST_CREDIT_DELAY);
+            let tag = outgoing.tag | CREDIT;
+            let entry = Entry { due: due.as_ps(), slot, len: Credit::LEN as u32, tag };
+            outgoing.ring.push(entry).ok().filter(|&is_put| is_put)?;
+            Some((due, outgoing.incoming))
+        });
+        let Some((due, incoming)) = put else { return self.free(slot) };
+        self.put += 1;
+        if let Some(incoming) = incoming {
+            self.expect(incoming, due);
+        }
+    }
+
+    /// A credit of the neighbour at a port has come in.
+    #[cold]
+    pub(super) fn credit_arrives(&mut self, node: &mut Node<Self>, entry: Entry, link: LinkId, port: PortId) {
+        let packet = self.open(entry);
+        if self.is_slot(entry) {
+            self.free(entry.slot);
+        }
+        let Ok(Packet { header: Header::Credit(credit), .. }) = packet else { return };
+        let now = self.now;
+        let read = match self.trouble.noise(link) {
+            Some(noise) => noise.credit(now, credit),
+            None => Some(credit),
+        };
+        let Some(credit) = read else { return };
+        let mut freed = Vec::new();
+        node.credited(self, port, &credit, &mut freed);
+        if !freed.is_empty() {
+            node.retry(self, |key| freed.contains(&key));
+        }
+    }
+}
+
+impl Carry for Inside {
+    fn packet(&self) -> &Packet {
+        &self.packet
+    }
+
+    fn packet_mut(&mut self) -> &mut Packet {
+        &mut self.packet
+    }
+}
+
+impl Serve for Fabric {
+    fn served(&mut self, link: LinkId) -> Option<(&mut Served<Inside>, &mut PortState)> {
+        Some((self.served.get_mut(link.index())?.as_mut()?, &mut self.ports[link.index()]))
+    }
+
+    fn port_of(&self, link: LinkId) -> PortId {
+        self.topology.link(link).expect("packets travel on links").from_port
+    }
+
+    fn time_on(&self, link: LinkId, packet: &Packet) -> Duration {
+        self.serialisation(link.index(), packet.size)
+    }
+
+    fn launch(&mut self, link: LinkId, sent: Time, inside: &mut Inside) -> bool {
+        let held = inside.slot;
+        let has_room =
+            self.out[link.index()].as_mut().is_some_and(|out| out.ring.room().is_ok_and(|room| room > 0));
+        let slot = held.map(|held| held.slot).or_else(|| if has_room { self.take_slot() } else { None });
+        let Some(slot) = slot.filter(|_| has_room) else { return false };
+        if !self.write(slot, &inside.packet, held) {
+            if held.is_none() {
+                self.free(slot);
+            }
+            return false;
+        }
+        inside.slot = None;
+        self.put_on_link(link, sent, slot, &inside.packet);
+        true
+    }
+
+    /// The receiver has the slot.
+    fn launched(&mut self, inside: Inside) -> Packet {
+        inside.packet
+    }
+
+    fn ends_at(&mut self, at: Time, link: LinkId) {
+        self.events.push(at, Event::Sent(link.0));
+    }
+
+    fn port_ticks_at(&mut self, at: Time, link: LinkId) {
+        self.events.push(at, Event::PortTick(link.0));
+    }
+
+    fn waits(&mut self, link: LinkId, bytes: u64) {
+        let peak = &mut self.stats[link.index()].peak_queue;
+        *peak = (*peak).max(bytes);
+    }
+}

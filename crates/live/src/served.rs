@@ -1,0 +1,357 @@
+//! Ports with an agent or a queue of their own, in both runtimes: what leaves next is known when the port is free.
+
+use raddle_core::{
+    Admit, Bytes, DropReason, Duration, LinkId, Node, Packet, Paused, PortAgent, PortId, PortState, Queue,
+    Runtime, Time,
+};
+use std::collections::VecDeque;
+
+/// A packet inside a node, with what the runtime keeps beside it.
+pub(crate) trait Carry {
+    /// The packet.
+    fn packet(&self) -> &Packet;
+
+    /// The packet, for those who write into it.
+    fn packet_mut(&mut self) -> &mut Packet;
+}
+
+/// A runtime in which ports may have an agent or a queue of their own.
+pub(crate) trait Serve: Runtime<Slot: Carry> {
+    /// What the port has that a link leaves, and the state of the port; nothing if it is a plain FIFO.
+    fn served(&mut self, link: LinkId) -> Option<(&mut Served<Self::Slot>, &mut PortState)>;
+
+    /// The port that a link leaves.
+    fn port_of(&self, link: LinkId) -> PortId;
+
+    /// How long a packet takes on a link, without its delay.
+    fn time_on(&self, link: LinkId, packet: &Packet) -> Duration;
+
+    /// Puts a packet, whose last bit leaves at `sent`, on a link. Returns whether it is there: if the runtime has no room
+    /// for it, it is lost.
+    fn launch(&mut self, link: LinkId, sent: Time, slot: &mut Self::Slot) -> bool;
+
+    /// The last bit of a packet that was [launched](Self::launch) has left. Returns the packet.
+    fn launched(&mut self, slot: Self::Slot) -> Packet;
+
+    /// The transmission of the port that a link leaves is to [end](Self::transmission_ends) at a time to come.
+    fn ends_at(&mut self, at: Time, link: LinkId);
+
+    /// The agent of the port that a link leaves is to [tick](Self::port_ticks) at a time to come.
+    fn port_ticks_at(&mut self, at: Time, link: LinkId);
+
+    /// So many bytes wait or are in service at the port that a link leaves.
+    fn waits(&mut self, link: LinkId, bytes: u64);
+
+    /// A packet comes to a port with an agent or a queue of its own. Returns whether the node's host is due a poll, because a
+    /// packet was lost.
+    fn come(&mut self, node: &mut Node<Self>, link: LinkId, mut queued: Queued<Self::Slot>) -> bool {
+        let now = self.now();
+        let (served, state) = self.served(link).expect(SERVED);
+        let notice = served.meet(now, queued.slot.packet_mut(), state);
+        self.expect_port_tick(link);
+        let due = self.join(node, link, queued) | self.serve(node, link);
+        due | notice.is_some_and(|notice| node.send(self, notice, None))
+    }
+
+    /// Begins the next transmission of such a port, if none is under way and anything waits. Returns whether the node's host is
+    /// due a poll, because a packet was lost.
+    fn serve(&mut self, node: &mut Node<Self>, link: LinkId) -> bool {
+        let now = self.now();
+        let mut due = false;
+        while let Some((served, state)) = self.served(link)
+            && let Some(Queued { mut slot, arrival }) = served.next(now, state)
+        {
+            let sent = now + self.time_on(link, slot.packet());
+            if self.launch(link, sent, &mut slot) {
+                self.ends_at(sent, link);
+                let (served, _) = self.served(link).expect(SERVED);
+                served.begin_transmission(sent, Queued { slot, arrival });
+                break;
+            }
+            let (served, _) = self.served(link).expect(SERVED);
+            served.tell_left(now, slot.packet());
+            let out = Some(self.port_of(link));
+            due |= node.lose(self, slot, arrival, out, DropReason::QueueFull);
+        }
+        due
+    }
+
+    /// Hands a packet, which the port's agent has seen, to the queue of a port, and does what that answers. Returns whether
+    /// the node's host is due a poll, because a packet was lost.
+    fn join(&mut self, node: &mut Node<Self>, link: LinkId, queued: Queued<Self::Slot>) -> bool {
+        let out = Some(self.port_of(link));
+        let mut due = false;
+        let now = self.now();
+        let time = self.time_on(link, queued.slot.packet());
+        let place = self.served(link).expect(SERVED).0.insert(queued);
+        loop {
+            match self.served(link).expect(SERVED).0.ask(now, place) {
+                Admit::Take => {
+                    let (served, state) = self.served(link).expect(SERVED);
+                    state.set_drains_at(state.free_at(now).max(now) + time);
+                    state.set_waiting(served.bytes());
+                    let waits = served.bytes_inside(now);
+                    self.waits(link, waits);
+                    return due;
+                }
+                Admit::Drop => {
+                    let Queued { slot, arrival } = self.served(link).expect(SERVED).0.forget(now, place);
+                    return due | node.lose(self, slot, arrival, out, DropReason::QueueFull);
+                }
+                Admit::Evict(other) => {
+                    let Queued { slot, arrival } = self.give_up(link, other);
+                    due |= node.lose(self, slot, arrival, out, DropReason::QueueFull);
+                }
+                Admit::Trim(cut) => {
+                    let is_own = cut == place;
+                    let Queued { mut slot, arrival } = if is_own {
+                        self.served(link).expect(SERVED).0.forget(now, cut)
+                    } else {
+                        self.give_up(link, cut)
+                    };
+                    if !node.trim(self, &mut slot) {
+                        due |= node.lose(self, slot, arrival, out, DropReason::QueueFull);
+                        if is_own {
+                            return due;
+                        }
+                        continue;
+                    }
+                    let (served, state) = self.served(link).expect(SERVED);
+                    if let Some(notice) = served.meet(now, slot.packet_mut(), state) {
+                        due |= node.send(self, notice, None);
+                    }
+                    due |= self.join(node, link, Queued { slot, arrival });
+                    if is_own {
+                        return due;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The queue of a port has given up a packet.
+    fn give_up(&mut self, link: LinkId, place: u32) -> Queued<Self::Slot> {
+        let now = self.now();
+        let queued = self.served(link).expect(SERVED).0.forget(now, place);
+        let time = self.time_on(link, queued.slot.packet());
+        let (served, state) = self.served(link).expect(SERVED);
+        state.set_drains_at(now.max(Time::ZERO + state.free_at(now).since(Time::ZERO + time)));
+        state.set_waiting(served.bytes());
+        queued
+    }
+
+    /// The transmission of such a port ends.
+    fn transmission_ends(&mut self, node: &mut Node<Self>, link: LinkId) {
+        let now = self.now();
+        let Some((served, _)) = self.served(link) else { return };
+        let Queued { slot, arrival } = served.end_transmission(now);
+        let packet = self.launched(slot);
+        let due = self.serve(node, link);
+        if node.left(self, &packet, arrival) | due {
+            node.poll(self);
+        }
+    }
+
+    /// The agent of a port ticks.
+    fn port_ticks(&mut self, link: LinkId) {
+        let now = self.now();
+        let Some((served, state)) = self.served(link) else { return };
+        if let Some(agent) = &mut served.agent {
+            agent.tick(now, state);
+        }
+        served.tick = Time::NEVER;
+        self.expect_port_tick(link);
+    }
+
+    /// Asks the agent of a port when it ticks, unless that is known.
+    fn expect_port_tick(&mut self, link: LinkId) {
+        let Some((served, _)) = self.served(link) else { return };
+        if served.tick == Time::NEVER {
+            served.tick = served.agent.as_ref().map_or(Time::NEVER, |agent| agent.next_tick());
+            let at = served.tick;
+            if at < Time::NEVER {
+                self.port_ticks_at(at, link);
+            }
+        }
+    }
+}
+
+/// What is true where a packet has come to a port with an agent or a queue of its own.
+const SERVED: &str = "a port with an agent or a queue of its own";
+
+/// Such a port.
+pub(crate) struct Served<S> {
+    pub(crate) agent: Option<Box<dyn PortAgent>>,
+    /// When the agent ticks; [`Time::NEVER`] if it has to be asked, [`Time::ZERO`] if it never has to.
+    pub(crate) tick: Time,
+    pub(crate) queue: Box<dyn Queue>,
+    /// The packets in the queue, by slot.
+    slots: Vec<Option<Queued<S>>>,
+    free: Vec<u32>,
+    /// What is leaving, and when its last bit does.
+    sending: Option<Queued<S>>,
+    sent: Time,
+}
+
+/// A packet at a port.
+pub(crate) struct Queued<S> {
+    pub(crate) slot: S,
+    /// The port by which it came; `None` if the node sent it.
+    pub(crate) arrival: Option<PortId>,
+}
+
+/// What is true of every slot that somebody names.
+const PRESENT: &str = "a packet that waits";
+
+impl<S> Default for Served<S> {
+    /// A plain FIFO without an agent.
+    fn default() -> Self {
+        Self {
+            agent: None,
+            tick: Time::ZERO,
+            queue: Box::<Fifo>::default(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            sending: None,
+            sent: Time::ZERO,
+        }
+    }
+}
+
+impl<S: Carry> Served<S> {
+    pub(crate) fn set_agent(&mut self, agent: Box<dyn PortAgent>) {
+        self.tick = if agent.has_timer() { Time::NEVER } else { Time::ZERO };
+        self.agent = Some(agent);
+    }
+
+    /// When the last bit of what was last launched leaves.
+    pub(crate) fn sent(&self) -> Time {
+        self.sent
+    }
+
+    /// Packets that wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Bytes that wait.
+    pub(crate) fn bytes(&self) -> Bytes {
+        self.queue.bytes()
+    }
+
+    /// Bytes that wait or are in service.
+    fn bytes_inside(&self, now: Time) -> u64 {
+        let in_service = self.sending.as_ref().filter(|_| self.sent > now);
+        self.bytes().0 + in_service.map_or(0, |queued| u64::from(queued.slot.packet().size))
+    }
+
+    /// Shows a packet that is to join to the agent. Returns the agent's notice.
+    pub(crate) fn meet(&mut self, now: Time, packet: &mut Packet, state: &PortState) -> Option<Packet> {
+        self.agent.as_mut()?.enqueue(now, packet, state)
+    }
+
+    /// Gives a packet a slot.
+    pub(crate) fn insert(&mut self, queued: Queued<S>) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = Some(queued);
+            return slot;
+        }
+        self.slots.push(Some(queued));
+        u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets wait")
+    }
+
+    fn remove(&mut self, slot: u32) -> Queued<S> {
+        self.free.push(slot);
+        self.slots[slot as usize].take().expect(PRESENT)
+    }
+
+    /// Asks the queue about a packet.
+    pub(crate) fn ask(&mut self, now: Time, slot: u32) -> Admit {
+        let Self { queue, slots, .. } = self;
+        queue.push(now, slot, slots[slot as usize].as_ref().expect(PRESENT).slot.packet())
+    }
+
+    /// A packet that the agent has seen join does not wait any more, and does not leave by the port.
+    pub(crate) fn forget(&mut self, now: Time, slot: u32) -> Queued<S> {
+        let queued = self.remove(slot);
+        self.tell_left(now, queued.slot.packet());
+        queued
+    }
+
+    /// Tells the agent that a packet is at the port no more.
+    fn tell_left(&mut self, now: Time, packet: &Packet) {
+        if let Some(agent) = &mut self.agent {
+            agent.left(now, packet.class(), packet.size);
+        }
+    }
+
+    /// A packet begins to leave, the last bit of it at `sent`.
+    fn begin_transmission(&mut self, sent: Time, queued: Queued<S>) {
+        self.sent = sent;
+        self.sending = Some(queued);
+    }
+
+    /// The link went down at `at`. Returns what has not left the port by then.
+    pub(crate) fn cut(&mut self, now: Time, at: Time) -> Vec<Queued<S>> {
+        let is_cut = self.sent > at;
+        let mut lost: Vec<Queued<S>> = self.sending.take().filter(|_| is_cut).into_iter().collect();
+        while let Some(slot) = self.queue.pop(now, Paused::NONE) {
+            lost.push(self.remove(slot));
+        }
+        for queued in &lost {
+            self.tell_left(now, queued.slot.packet());
+        }
+        self.sent = now;
+        lost
+    }
+
+    /// The packet that leaves next, if none is leaving and anything waits.
+    pub(crate) fn next(&mut self, now: Time, state: &mut PortState) -> Option<Queued<S>> {
+        if self.sending.is_some() {
+            return None;
+        }
+        let slot = self.queue.pop(now, Paused::NONE)?;
+        let mut queued = self.remove(slot);
+        state.set_waiting(self.queue.bytes());
+        if let Some(agent) = &mut self.agent {
+            agent.dequeue(now, queued.slot.packet_mut(), state);
+        }
+        Some(queued)
+    }
+
+    /// The last bit of the packet that is leaving has left.
+    pub(crate) fn end_transmission(&mut self, now: Time) -> Queued<S> {
+        let queued = self.sending.take().expect("a transmission that ends was begun");
+        self.tell_left(now, queued.slot.packet());
+        queued
+    }
+}
+
+/// An unbounded FIFO.
+#[derive(Default)]
+struct Fifo {
+    packets: VecDeque<(u32, u32)>,
+    bytes: u64,
+}
+
+impl Queue for Fifo {
+    fn push(&mut self, _: Time, slot: u32, packet: &Packet) -> Admit {
+        self.packets.push_back((slot, packet.size));
+        self.bytes += u64::from(packet.size);
+        Admit::Take
+    }
+
+    fn pop(&mut self, _: Time, _: Paused) -> Option<u32> {
+        let (slot, size) = self.packets.pop_front()?;
+        self.bytes -= u64::from(size);
+        Some(slot)
+    }
+
+    fn bytes(&self) -> Bytes {
+        Bytes(self.bytes)
+    }
+
+    fn for_each_slot(&mut self, visit: &mut dyn FnMut(&mut u32)) {
+        self.packets.iter_mut().for_each(|(slot, _)| visit(slot));
+    }
+}

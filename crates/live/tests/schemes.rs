@@ -1,0 +1,168 @@
+//! Every scheme of the registry in a rack: agents, queues of their own, credits.
+
+use raddle_core::{
+    Bytes, Change, Duration, Flow, FlowId, NodeId, Observer, Rate, Report, Stream, Time, Totals,
+};
+use raddle_live::rack::{Config, Rack};
+use raddle_packet_sim::{PortSetup, Simulation};
+use raddle_schemes::parameter::Settings;
+use raddle_schemes::scheme::{Built, Plan, Transport};
+use raddle_testkit::registry;
+use raddle_topology::{Topology, builders};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+#[derive(Default)]
+struct Delivered(u32);
+
+impl Observer for Delivered {
+    fn report(&mut self, _: Time, _: NodeId, report: Report) {
+        self.0 += u32::from(matches!(report, Report::Delivered { .. }));
+    }
+}
+
+fn flows(nodes: u64) -> Vec<Flow> {
+    let mut random = Stream::new(3, 0, "flows");
+    let flow = |id: u32| {
+        let src = random.below(nodes);
+        let dst = (src + 1 + random.below(nodes - 1)) % nodes;
+        let start = Time::ZERO + Duration::from_us(3) * u64::from(id);
+        let bytes = Bytes(1 + random.below(60_000));
+        Flow::new(FlowId(id), NodeId(src as u32), NodeId(dst as u32), bytes, start)
+    };
+    (0..60).map(flow).collect()
+}
+
+fn parts(scheme: &Transport, routing: &str, topology: &Arc<Topology>) -> Option<Built> {
+    let points = registry().congestion_point("qcn").expect("in the registry");
+    let of_points = Settings::defaults(points.info.parameters);
+    let settings = Settings::defaults(scheme.info.parameters);
+    let plan =
+        Plan { congestion_points: Some(("qcn", &of_points)), ..Plan::new(topology, routing, &settings, 1) };
+    let parts = registry().build(scheme, &plan, &registry().routing_defaults(routing)).ok()?;
+    // Hosts that wait for what they sent to leave need queues that the lab gives them.
+    (!parts.hear_of_departures).then_some(parts)
+}
+
+const LIMIT: Time = Time::from_ps(100_000_000_000);
+
+fn simulated(built: Built, topology: &Arc<Topology>, changes: Vec<Change>) -> (Totals, u32) {
+    let Built { node, mut agent, mut queue, .. } = built;
+    let port = |link| PortSetup { agent: agent(link), queue: queue(link), ..PortSetup::default() };
+    let config = raddle_packet_sim::Config {
+        changes,
+        time_limit: Some(LIMIT),
+        ..raddle_packet_sim::Config::default()
+    };
+    let mut simulation = Simulation::new(topology, node, port, flows(16), config, Delivered::default());
+    assert!(simulation.run(|_| ControlFlow::Continue(())));
+    let totals = Totals { events: 0, dropped_bytes: 0, ..simulation.totals() };
+    (totals, simulation.into_observer().0)
+}
+
+fn rack(built: Built, topology: &Arc<Topology>, changes: Vec<Change>, threads: usize) -> Rack {
+    let Built { node, agent, queue, .. } = built;
+    let config =
+        Config { ring: 1 << 13, time_limit: Some(LIMIT), threads, dilation: 10, ..Config::default() };
+    let rack = Rack::new(topology, node, &flows(16), &config).expect("memory to share");
+    rack.with_queues(queue).with_agents(agent).with_changes(changes)
+}
+
+fn rushed(built: Built, topology: &Arc<Topology>, changes: Vec<Change>) -> (Totals, u32) {
+    let mut rack = rack(built, topology, changes, 1);
+    let mut delivered = Delivered::default();
+    rack.rush(&mut delivered);
+    assert_eq!(rack.fidelity().wrong_payloads, 0);
+    (Totals { events: 0, dropped_bytes: 0, ..rack.totals() }, delivered.0)
+}
+
+fn fabrics() -> [Arc<Topology>; 2] {
+    let (rate, delay) = (Rate::from_gbps(10), Duration::from_ns(100));
+    let torus = builders::torus(&[4, 4], rate, delay).expect("a 4x4 torus");
+    let leaf_spine = builders::folded_clos(4, 4, 3, rate, rate, delay).expect("a leaf-spine of 16 hosts");
+    [torus, leaf_spine].map(Arc::new)
+}
+
+/// In a rush nothing is late, so every scheme sends what it sends in the packet engine. PFQ alone gives credits, which in a
+/// rack wait for the packet in front of them.
+#[test]
+fn every_scheme_runs_in_a_rack_as_in_the_packet_engine() {
+    let mut ran = Vec::new();
+    for scheme in registry().transports() {
+        for (routing, topology) in
+            registry().routings_of(scheme).into_iter().flat_map(|name| fabrics().map(|fabric| (name, fabric)))
+        {
+            let parts = || parts(scheme, routing, &topology);
+            let (Some(of_simulation), Some(of_rack)) = (parts(), parts()) else { continue };
+            let name = scheme.info.name;
+            let (simulated, moved) =
+                (simulated(of_simulation, &topology, vec![]), rushed(of_rack, &topology, vec![]));
+            assert_eq!((simulated.1, moved.1), (60, 60), "{name} over {routing}");
+            if name != "pfq" {
+                assert_eq!(simulated, moved, "{name} over {routing}");
+            }
+            ran.push(name);
+        }
+    }
+    assert!(["r2c2", "dctcp", "pdq", "d3", "rcp", "pfq"].iter().all(|name| ran.contains(name)), "{ran:?}");
+}
+
+/// The cable between two nodes fails twice.
+fn changes(topology: &Topology, a: NodeId) -> Vec<Change> {
+    let (link, _) = topology.links_from(a).next().expect("a node with links");
+    let links = vec![link, topology.reverse(link)];
+    let change = |at, up| Change {
+        at: Time::ZERO + Duration::from_us(at),
+        links: links.clone(),
+        up,
+        discovery: Duration::from_us(10),
+    };
+    vec![change(60, false), change(150, true), change(200, false), change(280, true)]
+}
+
+/// What waits in a port's own queue is lost with the link, once, and the port goes on when the link is back.
+#[test]
+fn queues_and_agents_of_ports_outlive_failures() {
+    let [torus, leaf_spine] = fabrics();
+    let leaf = leaf_spine.nodes().find(|&node| !leaf_spine.is_host(node)).expect("a switch");
+    for (name, routing, topology, at) in [
+        ("pdq", "ecmp", &leaf_spine, leaf),
+        ("rcp", "ecmp", &leaf_spine, leaf),
+        ("tcp-newreno", "ecmp", &torus, NodeId(0)),
+    ] {
+        let scheme = registry().transport(name).expect("in the registry");
+        let parts = || parts(scheme, routing, topology).expect("it fits");
+        let simulated = simulated(parts(), topology, changes(topology, at));
+        let moved = rushed(parts(), topology, changes(topology, at));
+        assert_eq!(simulated, moved, "{name}");
+        assert!(moved.0.drops.link_down > 0, "{name}");
+    }
+}
+
+/// Packets that PFQ loses stay lost. No packet is counted twice, none is forgotten, and nothing panics.
+#[test]
+fn credits_outlive_failures() {
+    let [topology, _] = fabrics();
+    let scheme = registry().transport("pfq").expect("in the registry");
+    let parts = || parts(scheme, "rps", &topology).expect("PFQ runs on any fabric");
+    let changes = (0..16).flat_map(|node| changes(&topology, NodeId(node))).collect();
+    let mut rack = rack(parts(), &topology, changes, 1);
+    rack.rush(&mut ());
+    let Totals { sent, delivered, dropped, drops, .. } = rack.totals();
+    assert!(drops.link_down > 0 && dropped == drops.link_down, "{drops:?}");
+    assert!(delivered + dropped <= sent && delivered > sent / 2, "{:?}", rack.totals());
+}
+
+/// Credits, and packets of ports with queues or agents, cross from one polling thread to another.
+#[test]
+fn queues_agents_and_credits_work_across_threads() {
+    let [torus, leaf_spine] = fabrics();
+    for (name, routing, topology) in [("pfq", "rps", &torus), ("pdq", "ecmp", &leaf_spine)] {
+        let scheme = registry().transport(name).expect("in the registry");
+        let parts = parts(scheme, routing, topology).expect("it fits");
+        let mut rack = rack(parts, topology, vec![], 2);
+        let mut delivered = Delivered::default();
+        assert!(rack.run(&mut delivered, |_| ControlFlow::Continue(())));
+        assert_eq!(delivered.0, 60, "{name}: {:?}", rack.totals());
+    }
+}
