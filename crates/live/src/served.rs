@@ -268,7 +268,7 @@ impl<S: Carry> Served<S> {
     /// Asks the queue about a packet.
     pub(crate) fn ask(&mut self, now: Time, slot: u32) -> Admit {
         let Self { queue, slots, .. } = self;
-        queue.push(now, slot, &slots[slot as usize].as_ref().expect(PRESENT).slot.packet())
+        queue.push(now, slot, slots[slot as usize].as_ref().expect(PRESENT).slot.packet())
     }
 
     /// A packet that the agent has seen join does not wait any more, and does not leave by the port.

@@ -171,7 +171,7 @@ impl Worker {
     /// Loses a packet that was under way when its link failed.
     pub(super) fn lose_cut(&mut self, i: usize, entry: Entry) {
         let (link, failed_at) = (self.incoming[i].link, self.incoming[i].failed_at);
-        let packet = match self.fabric.open(entry) {
+        let packet = match self.fabric.open_whole(entry) {
             Ok(packet) => packet,
             Err(error) => return self.fabric.lose_malformed(entry, link, error),
         };
