@@ -3,6 +3,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use raddle_lab::Error;
 use std::ffi::OsString;
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// Design, compare and run data-center and rack fabrics.
@@ -56,7 +57,7 @@ pub(crate) enum Command {
     /// not run again.
     Sweep(Run),
     /// Run an experiment live: nodes that move real bytes in real time.
-    Live(Run),
+    Live(Live),
     /// Run an experiment on the packet engine and on the flow engine, and say how far they are apart; exit code 1 if farther than
     /// `[agree]` in the file allows.
     Agree {
@@ -174,6 +175,45 @@ pub(crate) struct Run {
     /// Check the experiment and print it with every default; run nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+/// A live run, and what this process has of it.
+#[derive(Debug, Args)]
+pub(crate) struct Live {
+    #[command(flatten)]
+    pub(crate) run: Run,
+    /// Run these nodes alone, as in `0-7`; other processes of this machine run the others.
+    #[arg(long, value_name = "FIRST-LAST", value_parser = nodes, requires = "meeting")]
+    pub(crate) nodes: Option<Range<u32>>,
+    #[command(flatten)]
+    pub(crate) meeting: Meeting,
+    /// A file with a secret that all processes know; without it, only your own processes are let in.
+    #[arg(long, value_name = "FILE", requires = "nodes")]
+    pub(crate) secret: Option<PathBuf>,
+}
+
+/// Where the processes of a run meet.
+#[derive(Debug, Args)]
+#[group(id = "meeting", multiple = false, requires = "nodes")]
+pub(crate) struct Meeting {
+    /// Wait for the others at this Unix socket, which this makes, and keep the results of all.
+    #[arg(long, value_name = "SOCKET")]
+    pub(crate) listen: Option<PathBuf>,
+    /// Go to the process that listens at this Unix socket.
+    #[arg(long, value_name = "SOCKET")]
+    pub(crate) join: Option<PathBuf>,
+}
+
+/// Nodes from the first to the last, as in `0-7`, or one, as in `3`.
+fn nodes(text: &str) -> Result<Range<u32>, String> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let number =
+        |text: &str| text.parse::<u32>().map_err(|_| format!("`{text}` is no node; nodes are `0-7` or `3`"));
+    let (first, last) = (number(first)?, number(last)?);
+    if last < first || last == u32::MAX {
+        return Err(format!("`{text}` are no nodes; the first comes first, as in `0-7`"));
+    }
+    Ok(first..last + 1)
 }
 
 /// How large a reproduction is.

@@ -1,12 +1,15 @@
 //! What each subcommand does.
 
 use crate::Ended;
-use crate::arguments::{Arguments, Command, Format, Listed, Run, Scale, Topo};
+use crate::arguments::{Arguments, Command, Format, Listed, Live, Run, Scale, Topo};
 use crate::show::{self, Bars};
 use raddle_lab::analysis::{agree, select};
 use raddle_lab::experiment::Document;
 use raddle_lab::sweep::search::{self, Search};
-use raddle_lab::{Comparison, Control, Error, Out, RunState, catalogue, figure, run_into, sweep, topo};
+use raddle_lab::{
+    Comparison, Control, Error, Out, Prepared, RunState, Share, Shared, catalogue, figure, run_into, sweep,
+    topo,
+};
 use raddle_live::doctor::Finding;
 use raddle_schemes::registry::Registry;
 use serde_json::{Value, json};
@@ -23,8 +26,8 @@ pub(crate) fn execute(
     let output = Output { format: arguments.format, quiet: arguments.quiet };
     let session = Session { registry, output, stop };
     match &arguments.command {
-        Command::Run(run) => session.run(run, "run", &[]),
-        Command::Live(run) => session.run(run, "live", &["engine.kind=live"]),
+        Command::Run(run) => session.run(run, "run", &[], None),
+        Command::Live(live) => session.live(live),
         Command::Sweep(run) => session.sweep(run),
         Command::List { what } => {
             let parts = match what {
@@ -150,7 +153,48 @@ impl Session<'_> {
         Ok(self.document(&run.file, &run.set, run.seed)?.with_overrides(overrides)?)
     }
 
-    fn run(self, run: &Run, command: &str, own: &[&str]) -> Result<Ended, Error> {
+    /// Runs an experiment live, or this process' share of it.
+    fn live(self, live: &Live) -> Result<Ended, Error> {
+        let Live { run, nodes, meeting, secret } = live;
+        let own = ["engine.kind=live"];
+        let socket = meeting.listen.as_ref().or(meeting.join.as_ref());
+        let Some((nodes, socket)) = nodes.clone().zip(socket.cloned()) else {
+            return self.run(run, "live", &own, None);
+        };
+        let secret = secret.as_ref().map_or(Ok(Vec::new()), |path| {
+            std::fs::read(path).map_err(|source| Error::Io { action: "read", path: path.clone(), source })
+        })?;
+        let share = Share { nodes, socket, is_host: meeting.listen.is_some(), secret };
+        if share.is_host {
+            return self.run(run, "live", &own, Some(share));
+        }
+        let document = self.load(run, &own)?;
+        document.refuse_sweep(&invocation("live", &run.file))?;
+        let (first, last) = (share.nodes.start, share.nodes.end - 1);
+        let prepared = document.prepare()?.shared(share)?;
+        self.show_namespaces(&prepared);
+        let name = format!("{}, nodes {first}-{last}", name(&run.file));
+        let bars = Bars::new(std::slice::from_ref(&name), self.output.quiet);
+        let progress = &mut |progress: &RunState| bars.update(0, progress);
+        let threads = raddle_lab::Threads::UpTo(1);
+        let shared = raddle_lab::join(prepared, Control { stop: self.stop, progress, threads });
+        bars.clear();
+        let Shared { complete, packet_hops, fidelity } = shared?;
+        let text = || format!("{name}: {packet_hops} packet-hops; its host keeps the results\n{fidelity}");
+        let verdict = fidelity.verdict.to_string();
+        let json = || json!({ "complete": complete, "packet_hops": packet_hops, "fidelity": verdict });
+        self.output.print(text, json)?;
+        Ok(if complete { Ended::Done } else { Ended::Interrupted })
+    }
+
+    fn show_namespaces(self, prepared: &Prepared) {
+        for (host, namespace, address) in prepared.namespaces() {
+            let line = || show::line(&format!("host {host} is {address}: ip netns exec {namespace} COMMAND"));
+            self.output.note(line);
+        }
+    }
+
+    fn run(self, run: &Run, command: &str, own: &[&str], share: Option<Share>) -> Result<Ended, Error> {
         let Self { output, stop, .. } = self;
         let document = self.load(run, own)?;
         document.refuse_sweep(&invocation(command, &run.file))?;
@@ -178,10 +222,11 @@ impl Session<'_> {
             return Ok(Ended::Done);
         }
         let prepared = document.prepare()?;
-        for (host, namespace, address) in prepared.namespaces() {
-            output
-                .note(|| show::line(&format!("host {host} is {address}: ip netns exec {namespace} COMMAND")));
-        }
+        let prepared = match share {
+            None => prepared,
+            Some(share) => prepared.shared(share)?,
+        };
+        self.show_namespaces(&prepared);
         let summary = run_into(prepared, out, &name, control);
         bars.clear();
         renamed.tell();

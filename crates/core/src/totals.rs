@@ -1,10 +1,11 @@
 //! What a run counts: packets by kind, losses by reason, what passed over each link, and how far the run is.
 
 use crate::{DropReason, Packet, PacketKind, Time};
+use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
 /// Packets and their bytes on the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Count {
     /// Packets.
     pub packets: u64,
@@ -20,7 +21,7 @@ impl AddAssign for Count {
 }
 
 /// Packets lost, by reason.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Drops {
     /// The egress queue was full.
     pub queue_full: u64,
@@ -68,7 +69,7 @@ impl AddAssign for Drops {
 }
 
 /// What a run amounts to. `sent` is the sum of `delivered`, `dropped` and the packets still inside the fabric.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Totals {
     /// Events that the runtime took from its queue: a matter of speed, and no part of a result.
     pub events: u64,
@@ -160,7 +161,7 @@ impl AddAssign for Totals {
 }
 
 /// What passed over one directed link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LinkStats {
     /// Packets with application bytes.
     pub data_packets: u64,

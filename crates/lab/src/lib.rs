@@ -20,6 +20,7 @@ pub use analysis::compare::Comparison;
 pub use error::Error;
 pub use raddle_packet_sim::Threads;
 pub use run::directory::{Out, run_into};
+pub use run::live_engine::{Share, Shared, join};
 pub use run::prepare::Prepared;
 pub use run::summary::{Summarizer, Summary, table};
 pub use run::undelivered::Undelivered;

@@ -4,4 +4,5 @@
 
 mod directories;
 mod output;
+mod party;
 mod shell;

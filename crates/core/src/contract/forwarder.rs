@@ -21,7 +21,7 @@ pub enum Verdict {
 }
 
 /// Why a packet was lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum DropReason {
     /// The egress queue was full: it refused the packet, or gave it up for another.
     QueueFull,

@@ -72,7 +72,7 @@ pub enum Output {
 }
 
 /// What hosts, and nodes of the programs on them, tell the observer. Flows are named by their key on the wire, which the sender ties to a [`FlowId`].
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Report {
     /// The sender took up a flow and calls it `key` on the wire.
     Opened {

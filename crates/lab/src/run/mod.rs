@@ -5,7 +5,7 @@ pub mod directory;
 mod faults;
 mod flow_engine;
 pub(crate) mod ideal;
-mod live_engine;
+pub(crate) mod live_engine;
 pub(crate) mod prepare;
 pub(crate) mod records;
 pub(crate) mod summary;
@@ -196,7 +196,6 @@ pub(crate) fn run_with(
     Sinks { flow, queue_length, capture }: Sinks<'_>,
     control: Control<'_>,
 ) -> Result<Outcome, Error> {
-    let started = wall_clock();
     let ideals = prepared.ideals();
     let record = &prepared.experiment.record;
     let topology = &prepared.topology;
@@ -214,8 +213,7 @@ pub(crate) fn run_with(
     let queue_lengths = record.queue_lengths.as_ref();
     let queue_lengths =
         queue_lengths.map(|asked| QueueLengths::of(topology, looked_at, asked.interval, queue_length));
-    let limit = prepared.experiment.engine.time_limit;
-    let mut watch = Watch { control, started, flows: prepared.flows.len() as u64, limit };
+    let mut watch = Watch::new(control, &prepared);
     let ended = match prepared.experiment.engine.kind {
         EngineKind::Packet if gather.hears_packets() => {
             run_packets(&mut prepared, Sampled(gather), queue_lengths, &mut watch)?
@@ -490,7 +488,13 @@ pub(crate) struct Watch<'a> {
     limit: Option<Time>,
 }
 
-impl Watch<'_> {
+impl<'a> Watch<'a> {
+    /// From now on.
+    pub(crate) fn new(control: Control<'a>, prepared: &Prepared) -> Self {
+        let (flows, limit) = (prepared.flows.len() as u64, prepared.experiment.engine.time_limit);
+        Self { control, started: wall_clock(), flows, limit }
+    }
+
     pub(crate) fn look(&mut self, progress: Progress) -> ControlFlow<()> {
         let (flows, limit) = (self.flows, self.limit);
         let seconds = self.started.elapsed().as_secs_f64();

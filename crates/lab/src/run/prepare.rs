@@ -1,5 +1,6 @@
 //! From an experiment to what an engine takes, and the checks that need all of it at once.
 
+use crate::Error;
 use crate::experiment::{
     At, Cause, Document, EngineKind, Experiment, Problem, QueueLimits, Scheme, Table, Value,
 };
@@ -9,6 +10,7 @@ use crate::observe::uplinks::Uplinks;
 use crate::run::capabilities::{self, Lacking};
 use crate::run::faults;
 use crate::run::ideal::{Ideals, components};
+use crate::run::live_engine::Share;
 use raddle_core::{Bytes, Duration, Flow, LinkErrors, LinkId, NodeId, Parts, PortAgent, Queue};
 use raddle_live::rack::ip;
 use raddle_packet_sim::{Change, Config, PortSetup, Switching, Threads};
@@ -45,6 +47,8 @@ pub struct Prepared {
     pub(crate) captured: BTreeSet<LinkId>,
     /// Links at whose ports queues are looked at.
     pub(crate) looked_at: BTreeSet<LinkId>,
+    /// What this process has of a live rack, if others have the rest.
+    pub(crate) share: Option<Share>,
 }
 
 /// Parts of ports that the transport brings.
@@ -155,6 +159,7 @@ impl Document {
             fluid,
             captured,
             looked_at,
+            share: None,
         };
         self.check_queues(&prepared)?;
         if prepared.experiment.engine.watchdog.is_some() && prepared.experiment.scheme.flow_control.is_none()
@@ -250,11 +255,28 @@ fn place(root: &Table, key: &str) -> At {
 }
 
 impl Prepared {
-    /// By host, the network namespace in which programs of this machine are at that host, and the host's address; empty if
+    /// The same experiment, of which this process has a share alone.
+    ///
+    /// # Errors
+    /// If the experiment is not for the live engine, or the ranks of a program are its workload: they are in one process.
+    pub fn shared(mut self, share: Share) -> Result<Self, Error> {
+        let refusal = |what: &str, hint: &str| Error::Usage { what: what.to_owned(), hint: hint.to_owned() };
+        if self.experiment.engine.kind != EngineKind::Live {
+            return Err(refusal("only a live run has several processes", "raddle live FILE"));
+        }
+        if self.job.is_some() {
+            return Err(refusal("the ranks of a program run in one process", "leave --nodes out"));
+        }
+        self.share = Some(share);
+        Ok(self)
+    }
+
+    /// By host of this process, the network namespace in which programs of this machine are at that host, and the host's address; empty if
     /// the experiment has a workload of its own.
     pub fn namespaces(&self) -> Vec<(NodeId, String, Ipv4Addr)> {
         let is_of_namespaces = self.experiment.workload.is_of_namespaces();
-        let hosts = self.topology.hosts().filter(|_| is_of_namespaces);
+        let is_here = |host: &NodeId| self.share.as_ref().is_none_or(|share| share.nodes.contains(&host.0));
+        let hosts = self.topology.hosts().filter(|host| is_of_namespaces && is_here(host));
         hosts.map(|host| (host, ip::namespace_name(host), ip::address(host))).collect()
     }
 

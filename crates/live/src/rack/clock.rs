@@ -1,35 +1,65 @@
 //! The clock of a live run: the processor's own counter where it is steady, the system's clock elsewhere; and virtual time,
 //! which runs slower by the dilation.
 
+use super::shared::Words;
 use raddle_core::{Duration, Time};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use rustix::time::{ClockId, clock_gettime};
+use std::sync::atomic::Ordering;
 
 /// Virtual time since a beginning that all threads share.
 #[derive(Debug, Clone)]
 pub(crate) struct Clock {
-    source: quanta::Clock,
-    begin: u64,
+    source: Source,
     dilation: u64,
-    /// Nanoseconds of real time in which virtual time stood still.
-    held: Arc<AtomicU64>,
+    /// A word that all threads of all processes share: nanoseconds of real time in which virtual time stood still.
+    held: Words,
+}
+
+#[derive(Debug, Clone)]
+enum Source {
+    /// The processor's counter, if it is steady, and its value at the beginning. Each process measures for itself how fast the
+    /// counter is.
+    Counter(quanta::Clock, u64),
+    /// The system's clock, and what it showed at the beginning, in ns: the same for all processes.
+    System(u64),
+}
+
+/// What the system's clock shows, in ns.
+pub(crate) fn system_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 impl Clock {
-    /// A clock that begins now, and on which a second is so many of real time.
+    /// A clock for the threads of this process, that begins now, and on which a second is so many of real time. The word `held`
+    /// says how long it has stood still.
     ///
     /// # Panics
     /// If the dilation is 0.
-    pub(crate) fn new(dilation: u32) -> Self {
+    pub(crate) fn new(dilation: u32, held: Words) -> Self {
         assert!(dilation > 0, "time goes on");
-        let source = quanta::Clock::new();
-        Self { begin: source.raw(), source, dilation: dilation.into(), held: Arc::default() }
+        let counter = quanta::Clock::new();
+        let begin = counter.raw();
+        Self { source: Source::Counter(counter, begin), dilation: dilation.into(), held }
+    }
+
+    /// The same clock, beginning now.
+    pub(crate) fn begun(&self) -> Self {
+        Self::new(self.dilation as u32, self.held.clone())
+    }
+
+    /// The same clock for several processes, which begins when the system's shows so many ns.
+    pub(crate) fn begun_at(&self, system_ns: u64) -> Self {
+        Self { source: Source::System(system_ns), ..self.clone() }
     }
 
     /// Nanoseconds of real time since the beginning.
     #[inline]
     pub(crate) fn real_ns(&self) -> u64 {
-        self.source.delta_as_nanos(self.begin, self.source.raw())
+        match &self.source {
+            Source::Counter(counter, begin) => counter.delta_as_nanos(*begin, counter.raw()),
+            Source::System(begin) => system_ns().saturating_sub(*begin),
+        }
     }
 
     /// Virtual time after so many nanoseconds of real time.
@@ -41,13 +71,13 @@ impl Clock {
     /// Holds virtual time, of all threads, for so much of it.
     #[cold]
     pub(crate) fn hold(&self, time: Duration) {
-        self.held.fetch_add(time.as_ps() * self.dilation / 1_000, Ordering::Relaxed);
+        self.held[0].fetch_add(time.as_ps() * self.dilation / 1_000, Ordering::Relaxed);
     }
 
     /// Nanoseconds of real time in which virtual time stood still.
     #[inline]
     pub(crate) fn held_ns(&self) -> u64 {
-        self.held.load(Ordering::Relaxed)
+        self.held[0].load(Ordering::Relaxed)
     }
 
     /// How often a second of virtual time fits into one of real time, turned around: at least 1.
@@ -58,11 +88,16 @@ impl Clock {
 
 #[cfg(test)]
 mod tests {
+    use super::super::shared::Region;
     use super::*;
+
+    fn clock(dilation: u32) -> Clock {
+        Clock::new(dilation, Region::new(1).expect("a word of memory").words(0..1))
+    }
 
     #[test]
     fn time_goes_on_and_slower_when_dilated() {
-        let (real, slow) = (Clock::new(1), Clock::new(1_000));
+        let (real, slow) = (clock(1), clock(1_000));
         let before = real.real_ns();
         while real.real_ns() < before + 2_000_000 {}
         assert_eq!(slow.at(5_000_000), real.at(5_000));
@@ -72,5 +107,15 @@ mod tests {
             (2_000_000, real.at(3_000)),
             "a clone is the same clock"
         );
+    }
+
+    #[test]
+    fn processes_begin_together() {
+        let begin = system_ns() + 1_000_000;
+        let clocks = [clock(1).begun_at(begin), clock(1).begun_at(begin)];
+        assert_eq!(clocks[0].real_ns(), 0, "they have not begun");
+        while clocks[1].real_ns() == 0 {}
+        let [first, second] = clocks.map(|clock| clock.real_ns());
+        assert!(first > 0 && second >= first);
     }
 }

@@ -10,6 +10,7 @@
 
 use super::events::Event;
 use super::fabric::{Fabric, Inside};
+use super::layout::Layout;
 use super::ring::Entry;
 use super::{Rack, Worker};
 use raddle_core::discovery::Discovery;
@@ -42,10 +43,9 @@ pub(super) struct Trouble {
 
 struct Losses {
     here: Receiver<(LinkId, Packet)>,
-    /// By thread.
+    /// By thread of this process.
     there: Vec<Sender<(LinkId, Packet)>>,
-    /// By node.
-    thread_of: Arc<[usize]>,
+    layout: Arc<Layout>,
 }
 
 impl Trouble {
@@ -77,7 +77,6 @@ impl Rack {
         if changes.is_empty() {
             return self;
         }
-        let thread_of: Arc<[usize]> = self.thread_of.as_slice().into();
         let mut nodes = self.workers.iter().flat_map(|worker| &worker.nodes);
         let nodes_discover = nodes.any(|node| node.discovery().is_some());
         let (there, here): (Vec<_>, Vec<_>) = self.workers.iter().map(|_| mpsc::channel()).unzip();
@@ -91,8 +90,10 @@ impl Rack {
                 events.extend(both);
             }
             trouble.changes = Arc::clone(&changes);
-            trouble.losses =
-                is_shared.then(|| Losses { here, there: there.clone(), thread_of: Arc::clone(&thread_of) });
+            trouble.losses = is_shared.then(|| {
+                let (there, layout) = (there.clone(), Arc::clone(&self.layout));
+                Losses { here, there, layout }
+            });
         }
         self
     }
@@ -180,21 +181,24 @@ impl Worker {
         }
         let Link { from, from_port, delay, .. } =
             *self.fabric.topology.link(link).expect("packets travel on links");
-        if Time::from_ps(entry.due) <= failed_at + delay {
+        let had_left = Time::from_ps(entry.due) <= failed_at + delay;
+        if !had_left && self.incoming[i].is_from_queue {
+            return self.fabric.free(entry.slot); // the port knows
+        }
+        let other = self.fabric.trouble.losses.as_ref().and_then(|losses| losses.layout.own_thread_of(from));
+        // Of a node of another process, all are lost on the link: the node is not told.
+        if had_left || self.place(from).is_none() && other.is_none() {
             let inside = Inside::arrived(packet, entry);
             return self.fabric.lose_on_link(from, from_port, link, inside, DropReason::LinkDown);
         }
         self.fabric.free(entry.slot);
-        if self.incoming[i].is_from_queue {
-            return;
-        }
         if let Some(place) = self.place(from) {
             let node = &mut self.nodes[place];
             node.lose(&mut self.fabric, Inside::bare(packet), None, Some(from_port), DropReason::LinkDown);
-        } else if let Some(losses) = &self.fabric.trouble.losses {
+        } else if let (Some(losses), Some(thread)) = (&self.fabric.trouble.losses, other) {
             // The packet is under way until the other thread has counted it.
             self.fabric.taken -= 1;
-            let _ = losses.there[losses.thread_of[from.index()]].send((link, packet));
+            let _ = losses.there[thread].send((link, packet));
         }
     }
 

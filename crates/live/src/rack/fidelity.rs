@@ -2,6 +2,7 @@
 
 use hdrhistogram::Histogram;
 use raddle_core::Duration;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What is counted while a run goes on. Bounded memory, whatever the run's length.
@@ -16,6 +17,25 @@ pub(super) struct Meter {
     longest_gap_ns: u64,
     /// Payloads that were not what their sender wrote.
     pub(super) wrong_payloads: u64,
+}
+
+/// What a [`Meter`] has counted, as numbers.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Readings {
+    /// By how late packets were, in ns, how many.
+    lateness: Vec<(u64, u64)>,
+    slips: u64,
+    gaps: u64,
+    longest_gap_ns: u64,
+    wrong_payloads: u64,
+}
+
+impl Readings {
+    /// All that are added up when the readings of several processes are.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = u64> {
+        let late = self.lateness.iter().map(|&(_, packets)| packets);
+        late.chain([self.slips, self.gaps, self.wrong_payloads])
+    }
 }
 
 /// A round of the polling thread that takes longer than this, in ns, is a gap.
@@ -52,9 +72,18 @@ impl Meter {
         }
     }
 
-    /// Counts what another thread has counted, too.
-    pub(super) fn absorb(&mut self, other: &Self) {
-        self.lateness.add(&other.lateness).expect("the same bounds");
+    /// What was counted, for another process.
+    pub(super) fn readings(&self) -> Readings {
+        let &Self { ref lateness, slips, gaps, longest_gap_ns, wrong_payloads } = self;
+        let late = lateness.iter_recorded().map(|late| (late.value_iterated_to(), late.count_at_value()));
+        Readings { lateness: late.collect(), slips, gaps, longest_gap_ns, wrong_payloads }
+    }
+
+    /// Counts what another thread, of this process or of another, has counted, too.
+    pub(super) fn absorb(&mut self, other: &Readings) {
+        for &(ns, packets) in &other.lateness {
+            self.lateness.saturating_record_n(ns, packets);
+        }
         self.slips += other.slips;
         self.gaps += other.gaps;
         self.longest_gap_ns = self.longest_gap_ns.max(other.longest_gap_ns);

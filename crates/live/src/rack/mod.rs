@@ -6,6 +6,7 @@
 //! that lateness does not add up over hops; where a packet comes later than four packet times, the clock counts, and the
 //! packet has slipped. [`Fidelity`] says how often, and whether the run's results are those of the fabric.
 
+mod build;
 mod clock;
 mod endpoint;
 mod events;
@@ -14,6 +15,8 @@ mod failures;
 mod fidelity;
 mod inspect;
 pub mod ip;
+mod layout;
+mod party;
 mod payload;
 mod pool;
 mod ports;
@@ -26,32 +29,31 @@ mod worker;
 
 pub use endpoint::{Caller, Endpoint, Gone, NoEndpoint, Outgoing as OutgoingStream, Received, WINDOW};
 pub use fidelity::{Fidelity, Verdict};
+pub use party::{Lost, NoParty, Party, Terms};
 pub use shared::NoMemory;
 
-use clock::Clock;
+use build::Build;
+use clock::{Clock, system_ns};
 use endpoint::{Request, Shared};
-use events::{Event, Events};
-use fabric::{Fabric, Outgoing, Place};
-use failures::Trouble;
+use fabric::Fabric;
 use fidelity::Meter;
 pub(crate) use fidelity::Steal;
-use pool::{FreeList, Slots};
+use layout::Layout;
+use party::{Count, Ended, Heard, Hearing, Look, Message};
 use raddle_core::{
-    Application, Bytes, Decoders, Duration, Flow, Host, LinkId, LinkStats, Node, NodeId, Observer, Parts,
-    PortId, PortState, Progress, Rate, Time, Totals,
+    Application, Decoders, Duration, Flow, FlowKey, Host, LinkStats, Node, NodeId, Observer, Parts, Progress,
+    Time, Totals,
 };
 use raddle_topology::Topology;
-use ring::{Consumer, Producer};
 use shared::Region;
-use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use streams::Streams;
-use told::{Teller, Word};
-use worker::{Incoming, Standing, Worker};
+use told::Word;
+use worker::{Standing, Worker};
 
 /// How a rack runs.
 #[derive(Debug, Clone)]
@@ -95,11 +97,18 @@ const LISTENS: std::time::Duration = std::time::Duration::from_millis(10);
 
 /// A rack.
 pub struct Rack {
+    /// This process' polling threads.
     workers: Vec<Worker>,
-    /// By node, the polling thread that has it.
-    thread_of: Vec<usize>,
+    layout: Arc<Layout>,
+    /// The processes that share the rack, if there are others.
+    party: Option<Party>,
+    /// What the others have left, in the party's host.
+    others: Vec<Ended>,
+    /// The process that was gone, which has ended the run.
+    lost: Option<Lost>,
     /// What polling threads tell.
     words: Receiver<Word>,
+    decoders: Decoders,
     all_flows: u64,
     /// What endpoints share, and where they ask the threads.
     programs: Arc<Shared>,
@@ -122,148 +131,68 @@ impl Rack {
     /// If the flows are not in order of start, and of id among those that start together, or the configuration cannot be.
     pub fn new(
         topology: &Arc<Topology>,
-        mut parts: impl FnMut(NodeId) -> Parts,
+        parts: impl FnMut(NodeId) -> Parts,
         flows: &[Flow],
         config: &Config,
     ) -> Result<Self, NoMemory> {
+        let all_nodes = 0..topology.nodes().count() as u32;
+        let layout = Layout::new(topology, config, std::slice::from_ref(&all_nodes), 0);
+        let region = Region::new(layout.words())?;
+        Ok(Self::laid_out(topology, parts, flows, config, layout, &region, None))
+    }
+
+    /// The part of a rack that this process has in a party, at rest. The others give the same topology, flows and configuration.
+    ///
+    /// # Errors
+    /// If the system has no such memory to share, or another process of the party gives none.
+    ///
+    /// # Panics
+    /// As [`new`](Self::new), and if the party is of another number of nodes.
+    pub fn shared(
+        topology: &Arc<Topology>,
+        parts: impl FnMut(NodeId) -> Parts,
+        flows: &[Flow],
+        config: &Config,
+        mut party: Party,
+    ) -> Result<Self, NoMemory> {
+        let layout = Layout::new(topology, config, party.parts(), party.own());
+        assert_eq!(layout.nodes() as usize, topology.nodes().count(), "a party of the rack's nodes");
+        let region = party.memory(layout.words())?;
+        Ok(Self::laid_out(topology, parts, flows, config, layout, &region, Some(party)))
+    }
+
+    fn laid_out(
+        topology: &Arc<Topology>,
+        mut parts: impl FnMut(NodeId) -> Parts,
+        flows: &[Flow],
+        config: &Config,
+        layout: Layout,
+        region: &Arc<Region>,
+        party: Option<Party>,
+    ) -> Self {
         assert!(flows.is_sorted_by_key(|flow| (flow.start, flow.id)), "flows come in order of start");
         assert!(config.packet_bytes <= ring::MOST_BYTES, "a ring's entry has 24 bits for a packet's length");
-        let nodes: Vec<NodeId> = topology.nodes().collect();
-        let threads = config.threads.clamp(1, nodes.len().max(1));
-        let thread_of: Vec<usize> = (0..nodes.len()).map(|node| node * threads / nodes.len()).collect();
-        let links: Vec<_> = topology.links().collect();
-
-        // Slots, a ring a link, and a ring of slots on their way back for each pair of threads.
-        let slots_of_thread = (config.slots as usize / threads).max(1);
-        let slots = (slots_of_thread * threads) as u32;
-        let returning = slots_of_thread.next_power_of_two();
-        let sizes = [
-            (1, pool::words(slots, config.packet_bytes)),
-            (links.len(), ring::words(config.ring)),
-            (threads * threads, ring::words(returning)),
-        ];
-        let aligned = |words: usize| words.next_multiple_of(8);
-        let region = Region::new(sizes.iter().map(|&(count, words)| count * aligned(words)).sum())?;
-        let piece = |kind: usize, i: usize| {
-            let before: usize = sizes[..kind].iter().map(|&(count, words)| count * aligned(words)).sum();
-            let begin = before + i * aligned(sizes[kind].1);
-            region.words(begin..begin + sizes[kind].1)
-        };
-        let slots = Slots::new(piece(0, 0), config.packet_bytes);
-
-        let idle = (0..topology.link_slots()).map(|id| {
-            let rate = topology.link(LinkId::of(id)).map_or(Rate::ZERO, |link| link.rate);
-            PortState::idle(rate).limited(Bytes((config.ring / 2 * config.packet_bytes) as u64))
-        });
-        let ports: Vec<PortState> = idle.collect();
         let (teller, words) = mpsc::channel();
-        let mut packet_time = Duration::ZERO;
-        for (_, end) in &links {
-            packet_time = packet_time.max(end.rate.time_for(Bytes(config.packet_bytes as u64)));
-        }
-        let clock = Clock::new(config.dilation);
-        let time_limit = config.time_limit.unwrap_or(Time::NEVER);
-        let worker = |thread: usize| {
-            let own = || nodes.iter().copied().filter(|node| thread_of[node.index()] == thread);
-            let mut incoming = Vec::new();
-            for (i, &(link, end)) in links.iter().enumerate() {
-                if thread_of[end.to.index()] == thread {
-                    let patience = end.rate.time_for(Bytes(config.packet_bytes as u64)) * 4;
-                    let is_remote = thread_of[end.from.index()] != thread;
-                    let ring = Consumer::new(piece(1, i));
-                    incoming.push(Incoming {
-                        ring,
-                        link,
-                        to: end.to,
-                        port: end.to_port,
-                        patience,
-                        is_remote,
-                        tag: 0,
-                        plain: Some(0),
-                        failed_at: Time::ZERO,
-                        is_from_queue: false,
-                    });
-                }
-            }
-            incoming.sort_by_key(|incoming| !incoming.is_remote);
-            let mut out: Vec<Option<Outgoing>> = (0..topology.link_slots()).map(|_| None).collect();
-            for (i, &(link, end)) in links.iter().enumerate() {
-                if thread_of[end.from.index()] == thread {
-                    let incoming = incoming.iter().position(|incoming| incoming.link == link);
-                    let ring = Producer::new(piece(1, i));
-                    out[link.index()] = Some(Outgoing { ring, delay: end.delay, incoming, tag: 0 });
-                }
-            }
-            let pair = |from: usize, to: usize| piece(2, from * threads + to);
-            let node = |id: NodeId| {
-                let first_link = topology.link_id(id, PortId(0)).index();
-                Node::new(parts(id), Place { id, first_link, ports: topology.port_count(id) })
-            };
-            let nodes: Vec<Node<Fabric>> = own().map(node).collect();
-            let own_flows = flows.iter().filter(|flow| thread_of[flow.src.index()] == thread);
-            let own_flows: VecDeque<Flow> = own_flows.copied().collect();
-            let wakes = nodes.iter().map(|node| (node.wake(), Event::Wake(node.place().id)));
-            let ticks = nodes.iter().map(|node| (node.tick(), Event::Tick(node.place().id)));
-            let flows_begin = own_flows.front().map(|flow| (flow.start, Event::Flows));
-            let mut events = Events::default();
-            events.extend(wakes.chain(ticks).chain(flows_begin).filter(|&(at, _)| at < Time::NEVER));
-            let first_slot = (thread * slots_of_thread) as u32;
-            let fabric = Fabric {
-                clock: clock.clone(),
-                now: Time::ZERO,
-                ports: ports.clone(),
-                stats: vec![LinkStats::default(); topology.link_slots()],
-                topology: Arc::clone(topology),
-                out,
-                free: FreeList::new(first_slot..first_slot + slots_of_thread as u32),
-                returns: (0..threads)
-                    .map(|to| (to != thread).then(|| Producer::new(pair(thread, to))))
-                    .collect(),
-                returned: (0..threads)
-                    .filter(|&from| from != thread)
-                    .map(|from| Consumer::new(pair(from, thread)))
-                    .collect(),
-                slots: slots.clone(),
-                decoders: config.decoders.clone(),
-                buffer: Vec::new(),
-                body: Vec::new(),
-                streams: None,
-                wakes: nodes.iter().filter(|node| node.wake() < Time::NEVER).count(),
-                events,
-                totals: Totals::default(),
-                teller: Teller::new(teller.clone()),
-                meter: Meter::new(),
-                fills: config.dilation >= FILLS_FROM,
-                copies: 0,
-                put: 0,
-                taken: 0,
-                is_expected: vec![false; incoming.len()],
-                trouble: Trouble::default(),
-                served: Vec::new(),
-                hellos: [0; 2],
-            };
-            Worker {
-                first: own().next().unwrap_or(NodeId(0)),
-                nodes,
-                incoming,
-                flows: own_flows,
-                fabric,
-                time_limit,
-                packet_time,
-            }
-        };
-        let workers = (0..threads).map(worker).collect();
-        Ok(Self {
+        let clock = Clock::new(config.dilation, layout.held(region));
+        let is_shared = party.is_some();
+        let build =
+            Build { topology, config, flows, layout: &layout, region, clock, words: teller, is_shared };
+        let workers = layout.own_threads().map(|thread| build.worker(thread, &mut parts)).collect();
+        Self {
             workers,
             words,
+            decoders: config.decoders.clone(),
             all_flows: flows.len() as u64,
             programs: Arc::default(),
             requests: Vec::new(),
-            packet_time,
+            packet_time: build.longest_packet_time(),
             steal: (None, None),
             took_ns: 0,
-            thread_of,
-        })
+            layout: Arc::new(layout),
+            party,
+            others: Vec::new(),
+            lost: None,
+        }
     }
 
     /// A door for a program at a node. The rack then moves the bytes of programs, and runs until all endpoints and their streams
@@ -272,83 +201,95 @@ impl Rack {
     /// # Errors
     /// [`NoEndpoint`], if there is no such node, its host carries no streams, or the rack has a workload.
     pub fn endpoint(&mut self, node: NodeId) -> Result<Endpoint, NoEndpoint> {
-        if node.index() >= self.thread_of.len() {
-            return Err(NoEndpoint::NoNode(node));
-        }
+        let thread = self.layout.own_thread_of(node).ok_or(NoEndpoint::NoNode(node))?;
         if self.all_flows > 0 {
             return Err(NoEndpoint::Workload);
         }
-        if !self.node(node).carries_streams() {
+        if !self.node(node).is_some_and(Node::carries_streams) {
             return Err(NoEndpoint::NotCarried(node));
         }
-        let nodes = self.thread_of.len();
+        let nodes = self.layout.nodes();
         if self.requests.is_empty() {
             for worker in &mut self.workers {
                 let (ask, requests) = mpsc::channel();
                 self.requests.push(ask);
-                worker.fabric.streams = Some(Streams::new(nodes, requests));
+                worker.fabric.streams = Some(Streams::new(nodes as usize, requests));
             }
         }
-        let thread = self.thread_of[node.index()];
         let (program, received) = mpsc::channel();
         if let Some(streams) = &mut self.workers[thread].fabric.streams {
             streams.listen(node, program);
         }
         let (requests, shared) = (self.requests[thread].clone(), Arc::clone(&self.programs));
-        let caller = Caller { node, nodes: nodes as u32, requests, shared };
+        let caller = Caller { node, nodes, requests, shared };
         Ok(Endpoint { caller, received })
     }
 
     /// Runs until all flows are delivered and nothing is under way, or to the time limit, or until `look`, asked about every
     /// 10 ms, says to stop. Returns whether it came to its end. The caller's thread listens meanwhile.
+    ///
+    /// In a party all processes run, and the host's observer hears of the nodes of all. A process that is gone ends the run:
+    /// [`lost`](Self::lost).
     pub fn run<O: Observer>(
         &mut self,
         observer: &mut O,
         mut look: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> bool {
-        let Self { workers, words, all_flows, programs, .. } = self;
-        let stop = AtomicBool::new(false);
-        let standings: Vec<Standing> = workers.iter().map(|_| Standing::default()).collect();
         self.steal.0 = Steal::now();
         // Virtual time begins when everything is in place.
-        let clock = workers.first().map(|worker| Clock::new(worker.fabric.clock.dilation() as u32));
+        let clock = match self.party.as_ref().map(Party::begin) {
+            None => self.workers[0].fabric.clock.begun(),
+            Some(Ok(at)) => self.workers[0].fabric.clock.begun_at(at),
+            Some(Err(lost)) => {
+                self.lost = Some(lost);
+                return false;
+            }
+        };
+        let processes = self.party.as_ref().map_or(1, |party| party.parts().len());
+        let mut hearing = Hearing::new(processes, self.decoders.clone());
+        let Self { workers, words, all_flows, programs, party, lost, .. } = self;
+        let party = party.as_ref();
+        let stop = AtomicBool::new(false);
+        let standings: Vec<Standing> = workers.iter().map(|_| Standing::default()).collect();
         let (ended, panics) = thread::scope(|scope| {
             let mut polling = Vec::new();
             for (worker, standing) in workers.iter_mut().zip(&standings) {
-                worker.fabric.clock.clone_from(clock.as_ref().expect("there are workers"));
+                worker.fabric.clock.clone_from(&clock);
                 worker.fabric.meter = Meter::new();
+                // In a party the host may want to hear of every packet.
                 worker.fabric.teller.of_packets = O::FORWARDED;
                 polling.push(scope.spawn(|| worker.poll(standing, &stop)));
             }
-            let mut before = None;
             let ended = loop {
                 thread::park_timeout(LISTENS);
-                listen(words, observer);
-                let sum = |of: &dyn Fn(&Standing) -> u64| standings.iter().map(of).sum::<u64>();
-                let flows_delivered = sum(&|standing| standing.flows_delivered.load(Ordering::Relaxed));
-                let put = sum(&|standing| standing.put.load(Ordering::Acquire));
-                let taken = sum(&|standing| standing.taken.load(Ordering::Acquire));
-                let is_quiet = standings.iter().all(|standing| standing.is_quiet.load(Ordering::Relaxed));
-                let seen = (put, taken, flows_delivered);
-                let is_still = put == taken && before == Some(seen);
-                before = Some(seen);
                 let has_programs = Arc::strong_count(programs) > 1;
-                if is_still && !has_programs && (flows_delivered >= *all_flows || is_quiet) {
+                let seen = seen(|| Count { has_programs, ..Standing::count(&standings) }, words);
+                let over = match party {
+                    None => {
+                        hearing.add_own(0, seen);
+                        Ok(None)
+                    }
+                    Some(party) => exchange(party, &mut hearing, seen),
+                };
+                hearing.let_go(observer);
+                match over {
+                    Err(gone) => {
+                        *lost = Some(gone);
+                        break false;
+                    }
+                    Ok(Some(complete)) => break complete,
+                    Ok(None) => {}
+                }
+                let is_guest = party.is_some_and(|party| !party.is_host());
+                if !is_guest && (hearing.is_at_rest(*all_flows) || hearing.is_over()) {
                     break true;
                 }
-                if standings.iter().any(|standing| standing.is_over.load(Ordering::Acquire)) {
-                    break true;
-                }
-                if polling.iter().any(thread::ScopedJoinHandle::is_finished) {
+                if polling.iter().any(thread::ScopedJoinHandle::is_finished)
+                    && !Standing::count(&standings).is_over
+                {
                     break false; // with a panic
                 }
-                let now = standings.iter().map(|standing| standing.now.load(Ordering::Relaxed)).max();
-                let progress = Progress {
-                    now: Time::from_ps(now.unwrap_or(0)),
-                    packet_hops: sum(&|standing| standing.packet_hops.load(Ordering::Relaxed)),
-                    flows_delivered,
-                };
-                if look(progress).is_break() {
+                if look(hearing.progress()).is_break() {
                     break false;
                 }
             };
@@ -356,15 +297,77 @@ impl Rack {
             let panics: Vec<_> = polling.into_iter().filter_map(|thread| thread.join().err()).collect();
             (ended, panics)
         });
-        self.took_ns = clock.map_or(0, |clock| clock.real_ns());
+        self.took_ns = clock.real_ns();
         // Whatever has happened, programs do not wait for ever.
         self.workers.iter_mut().for_each(|worker| worker.fabric.streams = None);
         if let Some(panic) = panics.into_iter().next() {
             std::panic::resume_unwind(panic);
         }
         self.steal.1 = self.steal.0.zip(Steal::now()).map(|(before, after)| before.share_until(after));
-        listen(&self.words, observer);
-        ended
+        self.take_leave(ended, &mut hearing);
+        hearing.let_all_go(observer);
+        ended && self.lost.is_none()
+    }
+
+    /// Hears the last words of all processes, or says this one's.
+    fn take_leave(&mut self, ended: bool, hearing: &mut Hearing) {
+        let own = self.party.as_ref().map_or(0, Party::own);
+        let last = seen(Count::default, &self.words);
+        let others = match &self.party {
+            Some(party) if !party.is_host() => party
+                .tell(Heard::new(&last))
+                .and_then(|()| party.end(ended, None, || self.own_end(), |_, _| {})),
+            Some(party) => {
+                hearing.add_own(own, last);
+                let lost = self.lost.as_ref();
+                party.end(ended, lost, || self.own_end(), |process, heard| hearing.add(process, heard))
+            }
+            None => {
+                hearing.add_own(own, last);
+                Ok(Vec::new())
+            }
+        };
+        match others {
+            Ok(others) => self.others = others,
+            // The first that was gone has ended the run.
+            Err(lost) => self.lost = self.lost.take().or(Some(lost)),
+        }
+    }
+
+    /// What this process leaves.
+    fn own_end(&self) -> Ended {
+        let mut totals = Totals::default();
+        let mut links = vec![LinkStats::default(); self.workers[0].fabric.stats.len()];
+        let mut meter = Meter::new();
+        for Worker { fabric, .. } in &self.workers {
+            totals += fabric.totals;
+            links.iter_mut().zip(&fabric.stats).for_each(|(all, of)| *all += *of);
+            meter.absorb(&fabric.meter.readings());
+        }
+        let nodes = || self.workers.iter().flat_map(|worker| &worker.nodes);
+        let retransmissions = nodes().flat_map(|node| {
+            let counts = node.host().map_or_else(Vec::new, Host::retransmissions);
+            counts.into_iter().map(|(key, count)| (node.place().id, key, count))
+        });
+        Ended {
+            now: self.workers.iter().map(|worker| worker.fabric.now).max().unwrap_or(Time::ZERO),
+            totals,
+            links,
+            readings: meter.readings(),
+            copies: self.workers.iter().map(|worker| worker.fabric.copies).sum(),
+            retransmissions: retransmissions.collect(),
+            waiting: nodes().filter_map(|node| node.application()?.waits_for()).collect(),
+        }
+    }
+
+    /// What the processes leave of which this one knows: all in a party's host, and in a rack of its own.
+    fn ends(&self) -> impl Iterator<Item = Ended> {
+        std::iter::once(self.own_end()).chain(self.others.iter().cloned())
+    }
+
+    /// The process that was gone before the end of the run, if one was.
+    pub fn lost(&self) -> Option<&Lost> {
+        self.lost.as_ref()
     }
 
     /// Deals with all events as fast as possible, in their order, until nothing is left or to the time limit: what a polling
@@ -381,50 +384,85 @@ impl Rack {
 
     /// The virtual time of the last event, or the limit at which the run stopped.
     pub fn now(&self) -> Time {
-        self.workers.iter().map(|worker| worker.fabric.now).max().unwrap_or(Time::ZERO)
+        self.ends().map(|end| end.now).max().unwrap_or(Time::ZERO)
     }
 
     /// What has happened so far.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();
-        self.workers.iter().for_each(|worker| totals += worker.fabric.totals);
+        self.ends().for_each(|end| totals += end.totals);
         totals
     }
 
     /// What passed over each link, by [`LinkId`].
     pub fn link_stats(&self) -> Vec<LinkStats> {
         let mut all = vec![LinkStats::default(); self.workers[0].fabric.stats.len()];
-        for worker in &self.workers {
-            all.iter_mut().zip(&worker.fabric.stats).for_each(|(all, of)| *all += *of);
-        }
+        self.ends().for_each(|end| all.iter_mut().zip(end.links).for_each(|(all, of)| *all += of));
         all
+    }
+
+    /// Packets that hosts sent more than once, of flows that they have not closed: the host, the flow's key, how many.
+    pub fn retransmissions(&self) -> Vec<(NodeId, FlowKey, u32)> {
+        self.ends().flat_map(|end| end.retransmissions).collect()
+    }
+
+    /// What hosts' programs still wait for, in words.
+    pub fn waiting(&self) -> Vec<String> {
+        self.ends().flat_map(|end| end.waiting).collect()
     }
 
     /// How faithful the run was.
     pub fn fidelity(&self) -> Fidelity {
         let mut meter = Meter::new();
-        self.workers.iter().for_each(|worker| meter.absorb(&worker.fabric.meter));
-        let copies = self.workers.iter().map(|worker| worker.fabric.copies).sum();
-        let dilation = self.workers[0].fabric.clock.dilation();
+        let mut copies = 0;
+        for end in self.ends() {
+            meter.absorb(&end.readings);
+            copies += end.copies;
+        }
         let clock = &self.workers[0].fabric.clock;
         let held = clock.held_ns() as f64 / self.took_ns.max(1) as f64;
-        meter.report(self.packet_time, dilation, copies, self.steal.1, held)
+        meter.report(self.packet_time, clock.dilation(), copies, self.steal.1, held)
     }
 
-    /// The host at `node`, to look into after a run.
+    /// The host at `node`, to look into after a run; `None` if the node has none, or is another process'.
     pub fn host(&self, node: NodeId) -> Option<&dyn Host> {
-        self.node(node).host()
+        self.node(node)?.host()
     }
 
-    /// The program at `node`, to look into after a run.
+    /// The program at `node`, to look into after a run; `None` if the node has none, or is another process'.
     pub fn application(&self, node: NodeId) -> Option<&dyn Application> {
-        self.node(node).application()
+        self.node(node)?.application()
     }
 
-    fn node(&self, node: NodeId) -> &Node<Fabric> {
-        let worker = &self.workers[self.thread_of[node.index()]];
-        &worker.nodes[node.index() - worker.first.index()]
+    fn node(&self, node: NodeId) -> Option<&Node<Fabric>> {
+        let worker = &self.workers[self.layout.own_thread_of(node)?];
+        Some(&worker.nodes[node.index() - worker.first.index()])
     }
+}
+
+/// What this process sees and hears of its own nodes now.
+fn seen(count: impl FnOnce() -> Count, words: &Receiver<Word>) -> Look {
+    let began_ns = system_ns();
+    let count = count();
+    Look { began_ns, count, words: words.try_iter().collect() }
+}
+
+/// Tells the others of a party what was seen here, and hears what they say. Returns whether the run came to its end, if it is over.
+fn exchange(party: &Party, hearing: &mut Hearing, look: Look) -> Result<Option<bool>, Lost> {
+    if party.is_host() {
+        hearing.add_own(party.own(), look);
+    } else {
+        party.tell(Heard::new(&look))?;
+        hearing.add_own(party.own(), Look { words: Vec::new(), ..look });
+    }
+    while let Some(message) = party.hear()? {
+        match message {
+            Message::Heard(process, heard) => hearing.add(process, heard),
+            Message::Over(complete) => return Ok(Some(complete)),
+        }
+    }
+    party.check_silence(hearing)?;
+    Ok(None)
 }
 
 /// Hears what polling threads have told so far, in the order of time, and of each thread in its own order.

@@ -5,12 +5,18 @@
 
 use super::sync::AtomicU64;
 use memmap2::{Advice, MmapOptions, MmapRaw};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, memfd_create};
+use std::fs::File;
 use std::io;
 use std::ops::{Deref, Range};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 /// Bytes of a word.
 pub(crate) const WORD: usize = 8;
+
+/// Memory that several processes map stays as long as it is.
+const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 
 /// A piece of memory.
 #[derive(Debug)]
@@ -29,7 +35,7 @@ pub struct NoMemory {
 }
 
 impl Region {
-    /// So many words of zeros.
+    /// So many words of zeros, of this process alone.
     ///
     /// # Errors
     /// [`NoMemory`], if the system has none.
@@ -41,6 +47,42 @@ impl Region {
         // All of it is there before the clock starts: a page that is first touched in a run would make its packet late.
         map.advise(Advice::PopulateWrite).map_err(|why| NoMemory { bytes, why })?;
         Ok(Arc::new(Self { map: map.into() }))
+    }
+
+    /// So many words of zeros for several processes, and what to give the others, who [map](Self::of) it. It cannot become shorter
+    /// any more: nobody can take the words from under another's feet.
+    ///
+    /// # Errors
+    /// [`NoMemory`], if the system has none.
+    pub(crate) fn shared(words: usize) -> Result<(Arc<Self>, OwnedFd), NoMemory> {
+        let make = || -> io::Result<OwnedFd> {
+            let descriptor = memfd_create("raddle", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+            let file = File::from(descriptor);
+            file.set_len((words * WORD) as u64)?;
+            fcntl_add_seals(&file, SEALS)?;
+            Ok(file.into())
+        };
+        let descriptor = make().map_err(|why| NoMemory { bytes: words * WORD, why })?;
+        Ok((Self::of(&descriptor, words)?, descriptor))
+    }
+
+    /// So many words of memory that another process has [made](Self::shared).
+    ///
+    /// # Errors
+    /// [`NoMemory`], if it is shorter or longer, or could become shorter.
+    pub(crate) fn of(descriptor: &OwnedFd, words: usize) -> Result<Arc<Self>, NoMemory> {
+        let bytes = words * WORD;
+        let map = || -> io::Result<MmapRaw> {
+            let seals = fcntl_get_seals(descriptor)?;
+            let len = File::from(descriptor.try_clone()?).metadata()?.len();
+            if !seals.contains(SEALS) || len != bytes as u64 {
+                return Err(io::Error::other(format!("it has {len} bytes, sealed as {seals:?}")));
+            }
+            let map = MmapOptions::new().len(bytes).map_raw(descriptor)?;
+            map.advise(Advice::PopulateWrite)?;
+            Ok(map)
+        };
+        Ok(Arc::new(Self { map: map().map_err(|why| NoMemory { bytes, why })? }))
     }
 
     /// Some of its words.
@@ -80,6 +122,18 @@ impl Deref for Words {
 mod tests {
     use super::*;
     use std::sync::atomic::Ordering;
+
+    #[test]
+    fn memory_of_another_process_is_taken_only_as_long_as_it_is_and_stays() {
+        let (region, descriptor) = Region::shared(512).expect("a page of memory");
+        let other = Region::of(&descriptor, 512).expect("the same memory");
+        region.words(0..512)[3].store(9, Ordering::Relaxed);
+        assert_eq!(other.words(0..512)[3].load(Ordering::Relaxed), 9);
+        assert!(Region::of(&descriptor, 511).is_err() && Region::of(&descriptor, 513).is_err());
+        let unsealed = memfd_create("raddle", MemfdFlags::ALLOW_SEALING).expect("a descriptor");
+        File::from(unsealed.try_clone().expect("a descriptor")).set_len(4_096).expect("a page");
+        assert!(Region::of(&unsealed, 512).is_err(), "whoever has made it could take it away");
+    }
 
     #[test]
     fn pieces_that_overlap_share_their_words() {

@@ -1,5 +1,5 @@
 use super::*;
-use raddle_core::{Bytes, FlowId, Report, Stream};
+use raddle_core::{Bytes, FlowId, Rate, Report, Stream};
 use raddle_schemes::parameter::{Settings, Value};
 use raddle_schemes::scheme::Plan;
 use raddle_testkit::registry;

@@ -1,12 +1,13 @@
 //! What polling threads tell the thread that started them, which listens: files and the like would make packets late.
 
+use super::clock::system_ns;
 use raddle_core::{DropReason, LinkId, NodeId, Observer, Packet, PortId, Report, Time};
 use std::cell::Cell;
 use std::sync::mpsc::Sender;
 
 /// Something that an [`Observer`] may want to hear of.
 #[derive(Debug)]
-enum Told {
+pub(super) enum Told {
     Report(NodeId, Report),
     Forwarded { sent: Time, link: LinkId, packet: Packet },
     Dropped { node: NodeId, port: Option<PortId>, packet: Packet, why: DropReason },
@@ -16,10 +17,12 @@ enum Told {
 /// Something that happened, and when.
 #[derive(Debug)]
 pub(super) struct Word {
-    at: Time,
+    pub(super) at: Time,
     /// The latest time of which the thread has told so far: a late event may come before one that was due earlier.
     pub(super) order: Time,
-    told: Told,
+    /// What the system's clock showed when it was said, in ns, if processes share the rack; 0 otherwise.
+    pub(super) said_ns: u64,
+    pub(super) told: Told,
 }
 
 impl Word {
@@ -41,19 +44,22 @@ pub(super) struct Teller {
     words: Sender<Word>,
     /// Whether to tell of every packet that a port accepts.
     pub(super) of_packets: bool,
+    /// Whether other processes share the rack, so that it matters when something was said.
+    is_shared: bool,
     /// The latest time of which it has told.
     latest: Cell<Time>,
 }
 
 impl Teller {
-    pub(super) fn new(words: Sender<Word>) -> Self {
-        Self { words, of_packets: false, latest: Cell::new(Time::ZERO) }
+    pub(super) fn new(words: Sender<Word>, is_shared: bool) -> Self {
+        Self { words, of_packets: false, is_shared, latest: Cell::new(Time::ZERO) }
     }
 
     fn say(&self, at: Time, told: Told) {
         let order = self.latest.get().max(at);
         self.latest.set(order);
-        let _ = self.words.send(Word { at, order, told });
+        let said_ns = if self.is_shared { system_ns() } else { 0 };
+        let _ = self.words.send(Word { at, order, said_ns, told });
     }
 
     pub(super) fn report(&self, at: Time, node: NodeId, report: Report) {
@@ -101,7 +107,7 @@ mod tests {
             }
         }
         let (words, heard) = mpsc::channel();
-        let [one, other] = [Teller::new(words.clone()), Teller::new(words)];
+        let [one, other] = [words.clone(), words].map(|words| Teller::new(words, false));
         let say = |teller: &Teller, at, node| {
             teller.report(Time::from_ps(at), NodeId(node), Report::Acked { key: FlowKey(1), to: Bytes(1) });
         };

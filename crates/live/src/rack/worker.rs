@@ -3,6 +3,7 @@
 use super::endpoint::Request;
 use super::events::Event;
 use super::fabric::{Fabric, Inside};
+use super::party::Count;
 use super::ring::Consumer;
 use super::shared::Words;
 use crate::served::Serve;
@@ -59,6 +60,26 @@ pub(super) struct Standing {
     pub(super) is_quiet: AtomicBool,
     /// Whether the time limit has come.
     pub(super) is_over: AtomicBool,
+}
+
+impl Standing {
+    /// How far several threads are together.
+    pub(super) fn count(standings: &[Self]) -> Count {
+        let sum = |of: fn(&Self) -> &AtomicU64| {
+            standings.iter().map(|standing| of(standing).load(Ordering::Acquire)).sum()
+        };
+        let now = standings.iter().map(|standing| standing.now.load(Ordering::Relaxed)).max();
+        Count {
+            now: now.unwrap_or(0),
+            packet_hops: sum(|standing| &standing.packet_hops),
+            flows_delivered: sum(|standing| &standing.flows_delivered),
+            put: sum(|standing| &standing.put),
+            taken: sum(|standing| &standing.taken),
+            is_quiet: standings.iter().all(|standing| standing.is_quiet.load(Ordering::Relaxed)),
+            has_programs: false,
+            is_over: standings.iter().any(|standing| standing.is_over.load(Ordering::Acquire)),
+        }
+    }
 }
 
 /// How far virtual time may run ahead of what happens in it. Long after packets have begun to slip.

@@ -1,0 +1,171 @@
+//! Which polling thread has which nodes, and what is where in a rack's memory. Every process that has a part in a rack comes to the
+//! same layout by itself.
+
+use super::Config;
+use super::pool::{self, Slots};
+use super::ring;
+use super::shared::{Region, Words};
+use raddle_core::NodeId;
+use raddle_topology::Topology;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Words of a cache line: two threads that write different things do not share one.
+const LINE: usize = 8;
+
+/// What is in the memory, in this order.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    /// Virtual time that did not pass.
+    Held,
+    /// All slots.
+    Slots,
+    /// The ring of a link.
+    Link,
+    /// The ring by which one thread gives another its slots back.
+    Return,
+}
+
+/// The layout of a rack.
+#[derive(Debug)]
+pub(super) struct Layout {
+    /// By node, the polling thread that has it. Threads are counted over all processes.
+    thread_of: Vec<usize>,
+    /// The polling threads of this process.
+    own: Range<usize>,
+    /// Of all processes.
+    threads: usize,
+    slots_of_thread: usize,
+    packet_bytes: usize,
+    /// By [`Kind`], how many there are and how many words each has.
+    sizes: [(usize, usize); 4],
+}
+
+impl Layout {
+    /// That of a rack of which each process has some nodes, this one those of `parts[own]`. The parts follow one another, and none
+    /// is empty.
+    pub(super) fn new(topology: &Topology, config: &Config, parts: &[Range<u32>], own: usize) -> Self {
+        let mut thread_of = Vec::new();
+        let (mut threads, mut own_threads) = (0, 0..0);
+        for (process, part) in parts.iter().enumerate() {
+            let nodes = part.len();
+            let of_part = config.threads.clamp(1, nodes);
+            thread_of.extend((0..nodes).map(|node| threads + node * of_part / nodes));
+            if process == own {
+                own_threads = threads..threads + of_part;
+            }
+            threads += of_part;
+        }
+        let slots_of_thread = (config.slots as usize / threads).max(1);
+        let sizes = [
+            (1, 1),
+            (1, pool::words((slots_of_thread * threads) as u32, config.packet_bytes)),
+            (topology.links().count(), ring::words(config.ring)),
+            (threads * threads, ring::words(slots_of_thread.next_power_of_two())),
+        ];
+        let packet_bytes = config.packet_bytes;
+        Self { thread_of, own: own_threads, threads, slots_of_thread, packet_bytes, sizes }
+    }
+
+    /// How many words the memory has.
+    pub(super) fn words(&self) -> usize {
+        self.sizes.iter().map(|&(count, words)| count * words.next_multiple_of(LINE)).sum()
+    }
+
+    fn piece(&self, region: &Arc<Region>, kind: Kind, i: usize) -> Words {
+        let before = &self.sizes[..kind as usize];
+        let before: usize = before.iter().map(|&(count, words)| count * words.next_multiple_of(LINE)).sum();
+        let (_, words) = self.sizes[kind as usize];
+        let begin = before + i * words.next_multiple_of(LINE);
+        region.words(begin..begin + words)
+    }
+
+    /// The word that says how long virtual time has stood still.
+    pub(super) fn held(&self, region: &Arc<Region>) -> Words {
+        self.piece(region, Kind::Held, 0)
+    }
+
+    /// All slots.
+    pub(super) fn slots(&self, region: &Arc<Region>) -> Slots {
+        Slots::new(self.piece(region, Kind::Slots, 0), self.packet_bytes)
+    }
+
+    /// The slots that a thread owns.
+    pub(super) fn slots_of(&self, thread: usize) -> Range<u32> {
+        let first = thread * self.slots_of_thread;
+        first as u32..(first + self.slots_of_thread) as u32
+    }
+
+    /// The ring of the `i`-th link.
+    pub(super) fn link(&self, region: &Arc<Region>, i: usize) -> Words {
+        self.piece(region, Kind::Link, i)
+    }
+
+    /// The ring by which one thread gives another its slots back.
+    pub(super) fn returning(&self, region: &Arc<Region>, from: usize, to: usize) -> Words {
+        self.piece(region, Kind::Return, from * self.threads + to)
+    }
+
+    /// The polling threads of all processes.
+    pub(super) fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// The polling threads of this process.
+    pub(super) fn own_threads(&self) -> Range<usize> {
+        self.own.clone()
+    }
+
+    /// The polling thread that has a node.
+    pub(super) fn thread_of(&self, node: NodeId) -> usize {
+        self.thread_of[node.index()]
+    }
+
+    /// Which of this process' threads has a node; `None` if another process has it, or there is no such node.
+    pub(super) fn own_thread_of(&self, node: NodeId) -> Option<usize> {
+        let thread = *self.thread_of.get(node.index())?;
+        self.own.contains(&thread).then(|| thread - self.own.start)
+    }
+
+    /// The nodes of a thread, which have numbers in a row.
+    pub(super) fn nodes_of(&self, thread: usize) -> impl Iterator<Item = NodeId> {
+        let all = self.thread_of.iter().enumerate();
+        all.filter(move |&(_, &of)| of == thread).map(|(node, _)| NodeId::of(node))
+    }
+
+    /// How many nodes the rack has.
+    pub(super) fn nodes(&self) -> u32 {
+        self.thread_of.len() as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_core::{Duration, Rate};
+    use raddle_topology::builders;
+
+    #[test]
+    fn all_processes_agree_on_who_has_what_and_where_it_is() {
+        let torus = builders::torus(&[4], Rate::from_gbps(5), Duration::from_ns(100)).expect("a ring");
+        let config = Config { threads: 2, slots: 10, ring: 4, packet_bytes: 100, ..Config::default() };
+        let parts = [0..3, 3..4];
+        let layouts = [0, 1].map(|own| Layout::new(&torus, &config, &parts, own));
+        assert_eq!(layouts.each_ref().map(Layout::words), [layouts[0].words(); 2]);
+        let [first, second] = &layouts;
+        assert_eq!((first.own_threads(), second.own_threads(), first.threads()), (0..2, 2..3, 3));
+        let threads: Vec<_> = (0..4).map(|node| second.thread_of(NodeId(node))).collect();
+        assert_eq!(threads, [0, 0, 1, 2]);
+        assert_eq!((first.own_thread_of(NodeId(2)), second.own_thread_of(NodeId(2))), (Some(1), None));
+        assert_eq!((second.own_thread_of(NodeId(3)), second.own_thread_of(NodeId(4))), (Some(0), None));
+        assert_eq!(first.nodes_of(0).collect::<Vec<_>>(), [NodeId(0), NodeId(1)]);
+        assert_eq!((0..3).map(|thread| first.slots_of(thread)).collect::<Vec<_>>(), [0..3, 3..6, 6..9]);
+        // The last piece ends where the memory does, and no piece reaches into the next.
+        let region = Region::new(first.words()).expect("a little memory");
+        let last = first.returning(&region, 2, 2);
+        last[last.len() - 1].store(1, std::sync::atomic::Ordering::Relaxed);
+        let all = region.words(0..first.words());
+        let set = all.iter().position(|word| word.load(std::sync::atomic::Ordering::Relaxed) == 1);
+        assert!(set.is_some_and(|at| first.words() - at <= LINE));
+    }
+}

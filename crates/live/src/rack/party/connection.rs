@@ -1,0 +1,173 @@
+//! A connection between two processes of a party: messages one after the other, each with its length in front.
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
+use std::net::Shutdown;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::Sender;
+use std::thread;
+use std::time::Duration;
+
+/// Most bytes of a message. Whoever announces more is not listened to any further.
+const MOST: usize = 16 << 20;
+
+/// How long a process may take to accept what is sent to it.
+const SENDING: Duration = Duration::from_secs(5);
+
+/// Nothing more is to be had of a connection, for this reason.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Broken(pub(super) String);
+
+impl From<io::Error> for Broken {
+    fn from(why: io::Error) -> Self {
+        Self(match why.kind() {
+            io::ErrorKind::UnexpectedEof => "it hung up".to_owned(),
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "it is silent".to_owned(),
+            _ => why.to_string(),
+        })
+    }
+}
+
+/// One end of a connection. It hangs up when it goes.
+#[derive(Debug)]
+pub(super) struct Connection {
+    stream: UnixStream,
+}
+
+impl Connection {
+    pub(super) fn new(stream: UnixStream) -> io::Result<Self> {
+        stream.set_nonblocking(false)?;
+        stream.set_write_timeout(Some(SENDING))?;
+        Ok(Self { stream })
+    }
+
+    /// Sends a message.
+    pub(super) fn send(&self, message: &impl Serialize) -> Result<(), Broken> {
+        let bytes = postcard::to_stdvec(message).map_err(|why| Broken(why.to_string()))?;
+        if bytes.len() > MOST {
+            return Err(Broken(format!("a message of {} bytes is too long", bytes.len())));
+        }
+        let mut stream = &self.stream;
+        stream.write_all(&(bytes.len() as u32).to_le_bytes())?;
+        Ok(stream.write_all(&bytes)?)
+    }
+
+    /// The next message; waits so long at most for each part of it.
+    pub(super) fn receive<T: DeserializeOwned>(&self, patience: Duration) -> Result<T, Broken> {
+        self.stream.set_read_timeout(Some(patience))?;
+        receive(&self.stream)
+    }
+
+    /// From now on a thread hears what comes and passes it on as `sorted` has it, until the connection breaks, which it says too.
+    pub(super) fn listen<T: DeserializeOwned, S: Send + 'static>(
+        &self,
+        inbox: Sender<S>,
+        sorted: impl Fn(Result<T, Broken>) -> S + Send + 'static,
+    ) {
+        let stream = self.stream.set_read_timeout(None).and_then(|()| self.stream.try_clone());
+        thread::spawn(move || {
+            loop {
+                let message = match &stream {
+                    Ok(stream) => receive(stream),
+                    Err(why) => Err(Broken(why.to_string())),
+                };
+                let is_last = message.is_err();
+                // Nobody may be there any more to hear it.
+                if inbox.send(sorted(message)).is_err() || is_last {
+                    return;
+                }
+            }
+        });
+    }
+
+    /// Gives the other end a descriptor.
+    pub(super) fn give(&self, descriptor: &OwnedFd) -> io::Result<()> {
+        let descriptors = [descriptor.as_fd()];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut rights = SendAncillaryBuffer::new(&mut space);
+        rights.push(SendAncillaryMessage::ScmRights(&descriptors));
+        sendmsg(&self.stream, &[IoSlice::new(&[0])], &mut rights, SendFlags::empty())?;
+        Ok(())
+    }
+
+    /// Takes a descriptor that the other end gives; waits so long at most.
+    pub(super) fn take(&self, patience: Duration) -> io::Result<OwnedFd> {
+        self.stream.set_read_timeout(Some(patience))?;
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut rights = RecvAncillaryBuffer::new(&mut space);
+        let mut byte = [0];
+        recvmsg(&self.stream, &mut [IoSliceMut::new(&mut byte)], &mut rights, RecvFlags::CMSG_CLOEXEC)?;
+        let mut given = rights.drain().filter_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+            _ => None,
+        });
+        given.next().ok_or_else(|| io::Error::other("no descriptor came"))
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // Also the thread that listens hears of it.
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
+}
+
+fn receive<T: DeserializeOwned>(mut stream: &UnixStream) -> Result<T, Broken> {
+    let mut len = [0; 4];
+    stream.read_exact(&mut len)?;
+    let len = u32::from_le_bytes(len) as usize;
+    if len > MOST {
+        return Err(Broken(format!("it announced a message of {len} bytes")));
+    }
+    let mut bytes = vec![0; len];
+    stream.read_exact(&mut bytes)?;
+    postcard::from_bytes(&bytes).map_err(|_| Broken("it says what no process of a party says".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::io::Seek;
+
+    const SOON: Duration = Duration::from_secs(5);
+
+    fn pair() -> (Connection, Connection) {
+        let (one, other) = UnixStream::pair().expect("two sockets");
+        (Connection::new(one).expect("a connection"), Connection::new(other).expect("a connection"))
+    }
+
+    #[test]
+    fn messages_and_descriptors_come_as_they_were_sent() {
+        let (one, other) = pair();
+        one.send(&(7_u32, "seven".to_owned())).expect("room");
+        assert_eq!(other.receive(SOON), Ok((7_u32, "seven".to_owned())));
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(b"here").expect("room");
+        one.give(&file.try_clone().expect("a descriptor").into()).expect("room");
+        let mut given = File::from(other.take(SOON).expect("a descriptor"));
+        let mut text = String::new();
+        given.rewind().and_then(|()| given.read_to_string(&mut text)).expect("a text");
+        assert_eq!(text, "here");
+        drop(one);
+        assert_eq!(other.receive::<u32>(SOON), Err(Broken("it hung up".to_owned())));
+    }
+
+    #[test]
+    fn whoever_talks_nonsense_is_not_listened_to() {
+        for bytes in [&[0xFF; 8][..], &[2, 0, 0, 0, 0xFF, 0xFF], &[3, 0, 0, 0, 1]] {
+            let (one, other) = pair();
+            (&one.stream).write_all(bytes).expect("room");
+            drop(one);
+            assert!(other.receive::<String>(SOON).is_err(), "{bytes:?}");
+        }
+    }
+}

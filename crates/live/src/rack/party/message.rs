@@ -1,0 +1,240 @@
+//! What the processes of a party say to each other.
+
+use super::super::fidelity::Readings;
+use super::super::told::{Told, Word};
+use super::Lost;
+use raddle_core::{
+    Decoders, DropReason, FlowKey, LinkId, LinkStats, NodeId, Packet, PortId, Report, Time, Totals,
+};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// What a guest says to the host.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum FromGuest {
+    /// It wants to be let in.
+    Greeting(Greeting),
+    /// It knows the secret.
+    Proof(Proof),
+    /// Its nodes are there, and wait for time to begin.
+    Ready,
+    /// What its nodes have done so far.
+    Heard(Heard),
+    /// Its last word.
+    Ended(Box<Ended>),
+}
+
+/// What the host says to a guest.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum FromHost {
+    /// Whoever knows the secret can answer this; the host knows it.
+    Challenge { nonce: [u8; 32], proof: Proof },
+    /// All are there: the nodes of each process, and which the guest is.
+    Welcome { parts: Vec<Range<u32>>, own: usize },
+    /// The guest is not let in, in words that begin with "it".
+    Refused(String),
+    /// Time begins when the system's clock shows so many ns.
+    Begin(u64),
+    /// The run is over, at its own end or not; not, if a process is gone.
+    Stop { complete: bool, lost: Option<Lost> },
+}
+
+/// A process that wants to be let in.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Greeting {
+    pub(super) version: String,
+    pub(super) experiment: String,
+    pub(super) nodes: Range<u32>,
+    pub(super) nonce: [u8; 32],
+}
+
+/// What shows that a process knows the secret.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Proof(pub(super) [u8; 32]);
+
+/// How far the threads of a process are, together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Count {
+    /// The latest of their times, in ps.
+    pub(crate) now: u64,
+    pub(crate) packet_hops: u64,
+    pub(crate) flows_delivered: u64,
+    /// Packets put into rings, and taken out of them.
+    pub(crate) put: u64,
+    pub(crate) taken: u64,
+    /// Whether their flows have all started and no node wants to be woken.
+    pub(crate) is_quiet: bool,
+    /// Whether programs use its nodes.
+    pub(crate) has_programs: bool,
+    /// Whether the time limit has come.
+    pub(crate) is_over: bool,
+}
+
+/// What a process has seen and heard of its own nodes at a look.
+#[derive(Debug)]
+pub(crate) struct Look {
+    /// What the system's clock showed when the process began to look, in ns. All that was said before is heard at this look or was
+    /// heard before.
+    pub(crate) began_ns: u64,
+    pub(crate) count: Count,
+    pub(crate) words: Vec<Word>,
+}
+
+/// A [`Look`] on its way to the host.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Heard {
+    pub(crate) began_ns: u64,
+    pub(crate) count: Count,
+    words: Vec<Sent>,
+    /// Whether more of the same look follows.
+    pub(crate) goes_on: bool,
+}
+
+/// Most words of a message: with a full packet each, they fit one.
+const MOST_WORDS: usize = 1_000;
+
+impl Heard {
+    /// All of a look.
+    pub(crate) fn new(look: &Look) -> Self {
+        let &Look { began_ns, count, ref words } = look;
+        Self { began_ns, count, words: words.iter().filter_map(Sent::of).collect(), goes_on: false }
+    }
+
+    /// The same in pieces that messages can carry.
+    pub(super) fn in_pieces(mut self) -> impl Iterator<Item = Self> {
+        let mut pieces = Vec::new();
+        while self.words.len() > MOST_WORDS {
+            let rest = self.words.split_off(MOST_WORDS);
+            pieces.push(Self { words: std::mem::replace(&mut self.words, rest), goes_on: true, ..self });
+        }
+        pieces.push(self);
+        pieces.into_iter()
+    }
+
+    /// The words of it that make sense.
+    pub(crate) fn words(self, decoders: &Decoders) -> impl Iterator<Item = Word> {
+        self.words.into_iter().filter_map(|sent| sent.word(decoders))
+    }
+}
+
+/// A [`Word`] on its way to the host. Packets are their bytes, and of bytes that are no packet only their process hears.
+#[derive(Debug, Serialize, Deserialize)]
+struct Sent {
+    at: Time,
+    order: Time,
+    said_ns: u64,
+    told: SentTold,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+enum SentTold {
+    Report(NodeId, Report),
+    Forwarded { sent: Time, link: LinkId, packet: Vec<u8> },
+    Dropped { node: NodeId, port: Option<PortId>, packet: Vec<u8>, why: DropReason },
+}
+
+impl Sent {
+    fn of(word: &Word) -> Option<Self> {
+        let bytes = |packet: &Packet| {
+            let mut bytes = Vec::new();
+            packet.encode(&mut bytes);
+            bytes
+        };
+        let told = match &word.told {
+            &Told::Report(node, report) => SentTold::Report(node, report),
+            &Told::Forwarded { sent, link, ref packet } => {
+                SentTold::Forwarded { sent, link, packet: bytes(packet) }
+            }
+            &Told::Dropped { node, port, ref packet, why } => {
+                SentTold::Dropped { node, port, packet: bytes(packet), why }
+            }
+            Told::Malformed { .. } => return None,
+        };
+        Some(Self { at: word.at, order: word.order, said_ns: word.said_ns, told })
+    }
+
+    fn word(self, decoders: &Decoders) -> Option<Word> {
+        let read = |bytes: &[u8]| Packet::decode(bytes, decoders).ok();
+        let told = match self.told {
+            SentTold::Report(node, report) => Told::Report(node, report),
+            SentTold::Forwarded { sent, link, packet } => {
+                Told::Forwarded { sent, link, packet: read(&packet)? }
+            }
+            SentTold::Dropped { node, port, packet, why } => {
+                Told::Dropped { node, port, packet: read(&packet)?, why }
+            }
+        };
+        Some(Word { at: self.at, order: self.order, said_ns: self.said_ns, told })
+    }
+}
+
+/// What a process leaves.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Ended {
+    /// The latest time of its threads.
+    pub(crate) now: Time,
+    pub(crate) totals: Totals,
+    /// By [`LinkId`].
+    pub(crate) links: Vec<LinkStats>,
+    pub(crate) readings: Readings,
+    /// Packets whose bytes were copied on the way.
+    pub(crate) copies: u64,
+    /// Packets that hosts sent more than once, of flows that they have not closed.
+    pub(crate) retransmissions: Vec<(NodeId, FlowKey, u32)>,
+    /// What hosts' programs still wait for, in words.
+    pub(crate) waiting: Vec<String>,
+}
+
+impl Ended {
+    /// Whether its numbers are such that adding those of all processes up stays a number.
+    pub(super) fn is_possible(&self) -> bool {
+        const MOST: u64 = 1 << 56;
+        let Totals {
+            events,
+            packet_hops,
+            kinds,
+            sent,
+            delivered,
+            dropped,
+            drops,
+            sent_bytes,
+            delivered_bytes,
+            dropped_bytes,
+            trimmed,
+            flows_started,
+            flows_delivered,
+        } = self.totals;
+        let totals = [
+            events,
+            packet_hops,
+            sent,
+            delivered,
+            dropped,
+            sent_bytes,
+            delivered_bytes,
+            dropped_bytes,
+            trimmed,
+            flows_started,
+            flows_delivered,
+            drops.queue_full,
+            drops.link_down,
+            drops.no_route,
+            drops.malformed,
+            drops.lost,
+            drops.handshake,
+            self.copies,
+        ];
+        let kinds = kinds.iter().flat_map(|count| [count.packets, count.bytes]);
+        let links = self.links.iter().flat_map(|link| {
+            let LinkStats { data_packets, data_bytes, control_packets, control_bytes, drops, peak_queue } =
+                *link;
+            [data_packets, data_bytes, control_packets, control_bytes, drops, peak_queue]
+        });
+        totals
+            .into_iter()
+            .chain(kinds)
+            .chain(links)
+            .chain(self.readings.numbers())
+            .all(|number| number < MOST)
+    }
+}
