@@ -112,6 +112,11 @@ pub(super) struct Fabric {
 
 impl Fabric {
     /// The packet of a ring's entry. What another process writes may be anything.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "every hop does this, and hands a packet over by its bytes otherwise"
+    )]
     pub(super) fn open(&mut self, entry: Entry) -> Result<Packet, raddle_wire::Error> {
         if self.is_slot(entry) {
             self.read(entry)
@@ -121,11 +126,17 @@ impl Fabric {
     }
 
     /// Whether an entry names a slot that there is, and a length that a slot has room for.
+    #[inline]
     pub(super) fn is_slot(&self, entry: Entry) -> bool {
         entry.slot < self.slots.count() && entry.len as usize <= self.slots.bytes()
     }
 
     /// The packet in a slot, which is so many bytes long: by its first bytes if they say it all.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "every hop does this, and hands a packet over by its bytes otherwise"
+    )]
     fn read(&mut self, entry: Entry) -> Result<Packet, raddle_wire::Error> {
         let len = entry.len as usize;
         for front in FRONTS {
@@ -225,8 +236,8 @@ impl Fabric {
 
     /// Writes a packet into its slot: of one that came, whose bytes are there, what a relay may have changed; of one that its
     /// node has made, all. Returns false if the slot is too small for it, or its header does not fit its payload.
-    #[must_use]
-    pub(super) fn write(&mut self, slot: u32, packet: &Packet, came: Option<Held>) -> bool {
+    #[inline]
+    fn write(&mut self, slot: u32, packet: &Packet, came: Option<Held>) -> bool {
         came.is_some_and(|held| self.patch(held, packet)) || self.write_anew(slot, packet, came)
     }
 
@@ -326,14 +337,25 @@ impl Fabric {
         node.lose(self, inside, arrival, Some(out), DropReason::QueueFull)
     }
 
-    /// Puts a packet, whose last bit leaves at `sent`, into the ring of a link, which has room.
-    #[inline]
-    pub(super) fn put_on_link(&mut self, link: LinkId, sent: Time, slot: u32, packet: &Packet) {
+    /// Writes a packet, whose last bit leaves at `sent`, into its slot, and the slot's number into the ring of a link, which has
+    /// room. Returns false if the packet cannot be written.
+    #[inline(never)]
+    pub(super) fn transmit(
+        &mut self,
+        link: LinkId,
+        sent: Time,
+        slot: u32,
+        packet: &Packet,
+        came: Option<Held>,
+    ) -> bool {
+        if !self.write(slot, packet, came) {
+            return false;
+        }
         let kind = packet.kind();
         self.stats[link.index()].count(kind, packet.size);
         self.totals.count_forwarded(kind, packet.size);
         self.teller.forwarded(self.now, sent, link, packet);
-        let Some(outgoing) = &mut self.out[link.index()] else { return };
+        let Some(outgoing) = &mut self.out[link.index()] else { return false };
         let due = sent + outgoing.delay;
         let entry = Entry { due: due.as_ps(), slot, len: packet.size, tag: outgoing.tag };
         let pushed = outgoing.ring.push(entry);
@@ -342,6 +364,7 @@ impl Fabric {
         if let Some(incoming) = outgoing.incoming {
             self.expect(incoming, due);
         }
+        true
     }
 
     /// How long a packet takes on a link, without its delay.
@@ -444,18 +467,17 @@ impl Runtime for Fabric {
             return self.refuse(node, inside, arrival, out);
         };
         let packet = &inside.packet;
-        if !self.write(slot, packet, inside.slot) {
+        let time = self.serialisation(link, packet.size);
+        let sent = self.ports[link].free_at(self.now).max(self.now) + time;
+        if !self.transmit(LinkId::of(link), sent, slot, packet, inside.slot) {
             if inside.slot.is_none() {
                 self.free(slot);
             }
             return self.refuse(node, inside, arrival, out);
         }
-        let time = self.serialisation(link, packet.size);
-        let sent = self.ports[link].free_at(self.now).max(self.now) + time;
         self.ports[link].set_drains_at(sent);
         let stats = &mut self.stats[link];
         stats.peak_queue = stats.peak_queue.max(self.ports[link].rate.bytes_in(sent.since(self.now)).0);
-        self.put_on_link(LinkId::of(link), sent, slot, packet);
         if arrival.is_none()
             && let Some(outgoing) = &mut self.out[link]
             && outgoing.ring.is_half_full()

@@ -172,7 +172,7 @@ impl Worker {
     /// Loses a packet that was under way when its link failed.
     pub(super) fn lose_cut(&mut self, i: usize, entry: Entry) {
         let (link, failed_at) = (self.incoming[i].link, self.incoming[i].failed_at);
-        let packet = match self.fabric.open(entry) {
+        let packet = match self.fabric.open_whole(entry) {
             Ok(packet) => packet,
             Err(error) => return self.fabric.lose_malformed(entry, link, error),
         };
@@ -181,17 +181,17 @@ impl Worker {
         }
         let Link { from, from_port, delay, .. } =
             *self.fabric.topology.link(link).expect("packets travel on links");
+        let had_left = Time::from_ps(entry.due) <= failed_at + delay;
+        if !had_left && self.incoming[i].is_from_queue {
+            return self.fabric.free(entry.slot); // the port knows
+        }
         let other = self.fabric.trouble.losses.as_ref().and_then(|losses| losses.layout.own_thread_of(from));
         // Of a node of another process, all are lost on the link: the node is not told.
-        let had_left = Time::from_ps(entry.due) <= failed_at + delay;
         if had_left || self.place(from).is_none() && other.is_none() {
             let inside = Inside::arrived(packet, entry);
             return self.fabric.lose_on_link(from, from_port, link, inside, DropReason::LinkDown);
         }
         self.fabric.free(entry.slot);
-        if self.incoming[i].is_from_queue {
-            return;
-        }
         if let Some(place) = self.place(from) {
             let node = &mut self.nodes[place];
             node.lose(&mut self.fabric, Inside::bare(packet), None, Some(from_port), DropReason::LinkDown);

@@ -9,36 +9,52 @@ use raddle_core::{DropReason, Fate, LinkId, Packet};
 use raddle_topology::Link;
 
 impl Worker {
-    /// Looks at what has come in by a link before the node does.
+    /// Takes what has come in by a link and is not for the node to route: packets of a link that has failed since, and credits.
+    /// Returns whether it is that.
     #[inline(never)]
-    pub(super) fn inspect(&mut self, i: usize, entry: Entry) {
+    pub(super) fn intercept(&mut self, i: usize, entry: Entry) -> bool {
         if self.incoming[i].was_cut(entry) {
-            return self.lose_cut(i, entry);
+            self.lose_cut(i, entry);
+            return true;
         }
         let Self { incoming, fabric, nodes, first, .. } = self;
         let (link, port) = (incoming[i].link, incoming[i].port);
-        let node = &mut nodes[incoming[i].to.index() - first.index()];
-        if entry.tag & CREDIT != 0 {
-            return fabric.credit_arrives(node, entry, link, port);
+        let is_credit = entry.tag & CREDIT != 0;
+        if is_credit {
+            let node = &mut nodes[incoming[i].to.index() - first.index()];
+            fabric.credit_arrives(node, entry, link, port);
         }
-        let packet = fabric.open(entry).and_then(|packet| fabric.pass(packet, entry, link));
-        match packet {
-            Ok(None) => {}
-            Ok(Some(mut packet)) => {
-                fabric.totals.packet_hops += 1;
-                fabric.meet_agent(node.place(), port, &mut packet);
-                node.arrived(fabric, Inside::arrived(packet, entry), port);
-            }
-            Err(error) => {
-                fabric.totals.packet_hops += 1;
-                fabric.lose_malformed(entry, link, error);
-                node.corrupted(fabric, port);
-            }
+        is_credit
+    }
+
+    /// Looks at a packet that has come in by a link before the node does. Returns what the node gets; nothing if it gets nothing.
+    #[inline(never)]
+    pub(super) fn inspect(&mut self, i: usize, entry: Entry, packet: Opened) -> Option<Opened> {
+        let Self { incoming, fabric, nodes, first, .. } = self;
+        let (link, port) = (incoming[i].link, incoming[i].port);
+        let place = nodes[incoming[i].to.index() - first.index()].place();
+        let mut packet = packet.and_then(|packet| fabric.pass(packet, entry, link)).transpose()?;
+        if let Ok(packet) = &mut packet {
+            fabric.meet_agent(place, port, packet);
         }
+        Some(packet)
     }
 }
 
+/// What somebody reads in a slot.
+type Opened = Result<Packet, raddle_wire::Error>;
+
 impl Fabric {
+    /// The packet of a ring's entry, for those who are in no hurry: all its bytes are read.
+    pub(super) fn open_whole(&mut self, entry: Entry) -> Opened {
+        if !self.is_slot(entry) {
+            return Err(raddle_wire::Error::Truncated { have: 0, need: 1 });
+        }
+        self.buffer.resize(entry.len as usize, 0);
+        self.slots.read(entry.slot, &mut self.buffer);
+        Packet::decode(&self.buffer, &self.decoders)
+    }
+
     /// Does to a packet what its link does. Returns what comes out of the link; nothing if the link loses the packet.
     fn pass(
         &mut self,

@@ -51,6 +51,7 @@ fn covered(begin: usize, len: usize) -> (usize, usize, [u64; 2]) {
 }
 
 /// Writes the first `len` bytes of the payload that these bytes of a flow are into the words of a slot, from byte `begin` on.
+#[inline]
 pub(super) fn write(range: &FlowRange, begin: usize, len: usize, slot: &[AtomicU64]) {
     each(range, begin, len, slot, |word, is, mask| {
         let kept = if mask == u64::MAX { 0 } else { word.load(Ordering::Relaxed) & !mask };

@@ -150,7 +150,7 @@ impl Fabric {
     /// A credit of the neighbour at a port has come in.
     #[cold]
     pub(super) fn credit_arrives(&mut self, node: &mut Node<Self>, entry: Entry, link: LinkId, port: PortId) {
-        let packet = self.open(entry);
+        let packet = self.open_whole(entry);
         if self.is_slot(entry) {
             self.free(entry.slot);
         }
@@ -198,14 +198,13 @@ impl Serve for Fabric {
             self.out[link.index()].as_mut().is_some_and(|out| out.ring.room().is_ok_and(|room| room > 0));
         let slot = held.map(|held| held.slot).or_else(|| if has_room { self.take_slot() } else { None });
         let Some(slot) = slot.filter(|_| has_room) else { return false };
-        if !self.write(slot, &inside.packet, held) {
+        if !self.transmit(link, sent, slot, &inside.packet, held) {
             if held.is_none() {
                 self.free(slot);
             }
             return false;
         }
         inside.slot = None;
-        self.put_on_link(link, sent, slot, &inside.packet);
         true
     }
 

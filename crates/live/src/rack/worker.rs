@@ -4,7 +4,7 @@ use super::endpoint::Request;
 use super::events::Event;
 use super::fabric::{Fabric, Inside};
 use super::party::Count;
-use super::ring::{Consumer, Entry};
+use super::ring::Consumer;
 use super::shared::Words;
 use crate::served::Serve;
 use raddle_core::{Bytes, Duration, Flow, LinkId, Node, NodeId, PortId, Time};
@@ -237,7 +237,7 @@ impl Worker {
 
     /// Takes in the next packet of a link, which is due: the first of the events.
     fn receive(&mut self, i: usize, now: Time) {
-        let Self { incoming, fabric, nodes, first, .. } = self;
+        let Self { incoming, fabric, .. } = self;
         let incoming = &mut incoming[i];
         let entry = incoming.ring.peek().ok().flatten();
         if entry.is_some() {
@@ -257,11 +257,25 @@ impl Worker {
         } else {
             due
         };
-        if incoming.plain == Some(entry.tag) {
-            let node = &mut nodes[incoming.to.index() - first.index()];
-            arrive(fabric, node, entry, incoming.link, incoming.port);
-        } else {
-            self.inspect(i, entry);
+        let is_plain = incoming.plain == Some(entry.tag);
+        if !is_plain && self.intercept(i, entry) {
+            return;
+        }
+        let mut packet = self.fabric.open(entry);
+        if !is_plain {
+            let Some(left) = self.inspect(i, entry, packet) else { return };
+            packet = left;
+        }
+        let Self { incoming, fabric, nodes, first, .. } = self;
+        let Incoming { link, to, port, .. } = incoming[i];
+        let node = &mut nodes[to.index() - first.index()];
+        fabric.totals.packet_hops += 1;
+        match packet {
+            Ok(packet) => node.arrived(fabric, Inside::arrived(packet, entry), port),
+            Err(error) => {
+                fabric.lose_malformed(entry, link, error);
+                node.corrupted(fabric, port);
+            }
         }
     }
 
@@ -287,17 +301,5 @@ impl Worker {
         let [put, taken] = fabric.moved();
         standing.taken.store(taken, Ordering::Release);
         standing.put.store(put, Ordering::Release);
-    }
-}
-
-/// A packet has come in at a node.
-fn arrive(fabric: &mut Fabric, node: &mut Node<Fabric>, entry: Entry, link: LinkId, port: PortId) {
-    fabric.totals.packet_hops += 1;
-    match fabric.open(entry) {
-        Ok(packet) => node.arrived(fabric, Inside::arrived(packet, entry), port),
-        Err(error) => {
-            fabric.lose_malformed(entry, link, error);
-            node.corrupted(fabric, port);
-        }
     }
 }
