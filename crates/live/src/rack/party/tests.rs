@@ -1,10 +1,12 @@
+mod hostile;
+
 use super::*;
 use crate::rack::{Config, Rack};
 use raddle_core::{Bytes, Flow, FlowId, NodeId, Observer, Rate, Report, Time};
 use raddle_schemes::parameter::Settings;
 use raddle_schemes::scheme::Plan;
 use raddle_testkit::registry;
-use raddle_topology::builders;
+use raddle_topology::{Topology, builders};
 use std::path::PathBuf;
 use std::thread;
 use tempfile::TempDir;
@@ -40,10 +42,21 @@ impl Observer for Heard {
     }
 }
 
+fn topology() -> Arc<Topology> {
+    let topology = builders::torus(&[4, 4], Rate::from_gbps(5), raddle_core::Duration::from_ns(100));
+    Arc::new(topology.expect("a 4x4 torus"))
+}
+
+/// Room for all packets, however long the machine lets them wait.
+fn config(threads: usize) -> Config {
+    let time_limit = Some(Time::ZERO + raddle_core::Duration::from_ms(4_000));
+    let (packet_bytes, ring, slots) = (2_048, 1 << 13, 1 << 15);
+    Config { threads, dilation: 5, time_limit, packet_bytes, ring, slots, ..Config::default() }
+}
+
 /// Every node of a 4x4 torus sends to nodes of all processes.
 fn rack(party: Party, threads: usize) -> Rack {
-    let topology = builders::torus(&[4, 4], Rate::from_gbps(5), raddle_core::Duration::from_ns(100));
-    let topology = Arc::new(topology.expect("a 4x4 torus"));
+    let topology = topology();
     let scheme = registry().transport("r2c2").expect("R2C2 is in the registry");
     let settings = Settings::defaults(scheme.info.parameters);
     let plan = Plan::new(&topology, "rps", &settings, 1);
@@ -53,11 +66,7 @@ fn rack(party: Party, threads: usize) -> Rack {
         Flow::new(FlowId(id), NodeId(id % 16), NodeId((id * 7 + 5) % 16), Bytes(60_000), start)
     };
     let flows: Vec<Flow> = (0..64).map(flow).collect();
-    let time_limit = Some(Time::ZERO + raddle_core::Duration::from_ms(4_000));
-    // Room for all packets, however long the machine lets them wait.
-    let (packet_bytes, ring, slots) = (2_048, 1 << 13, 1 << 15);
-    let config = Config { threads, dilation: 5, time_limit, packet_bytes, ring, slots, ..Config::default() };
-    Rack::shared(&topology, |id| (parts.node)(id), &flows, &config, party).expect("memory")
+    Rack::shared(&topology, |id| (parts.node)(id), &flows, &config(threads), party).expect("memory")
 }
 
 /// The processes of these tests are threads, which share nothing but the socket and what comes by it.
