@@ -3,7 +3,7 @@
 //! `cargo bench --bench rack -- --dilation 10 --flows 1000`
 //!
 //! `--rush` never waits: what a polling thread can do at most. `--ring 64` makes the rack a ring of so many nodes: packets then
-//! pass many relays between a source and a sink.
+//! pass many relays between a source and a sink. With `--copy` relays copy packets.
 
 use raddle_core::{Duration, Rate, Time};
 use raddle_live::rack::{Config, Rack};
@@ -46,6 +46,7 @@ fn main() {
     let config = Config {
         dilation: dilation as u32,
         threads: of("--threads", 1) as usize,
+        copies: args.iter().any(|arg| arg == "--copy"),
         time_limit: Some(Time::ZERO + Duration::from_ms(10_000)),
         ..Config::default()
     };

@@ -151,6 +151,7 @@ impl Build<'_> {
             teller: Teller { words: self.words.clone(), of_packets: false, is_shared: self.is_shared },
             meter: Meter::new(),
             fills: config.dilation >= FILLS_FROM,
+            copies_at_hops: config.copies,
             copies: 0,
             put: 0,
             taken: 0,

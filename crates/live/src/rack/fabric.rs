@@ -93,6 +93,8 @@ pub(super) struct Fabric {
     pub(super) streams: Option<Streams>,
     /// Whether all bytes of payloads are written and checked, and not the first ones alone.
     pub(super) fills: bool,
+    /// Whether relays copy packets: [`Config::copies`](super::Config::copies).
+    pub(super) copies_at_hops: bool,
     /// Packets whose bytes were read or written whole by a relay.
     pub(super) copies: u64,
     /// Packets put into rings, and taken out of them.
@@ -217,6 +219,24 @@ impl Fabric {
             self.take_returned_slots();
             self.free.take()
         })
+    }
+
+    /// The slot from which a packet leaves: that in which it came, or a new one.
+    #[inline]
+    fn slot_to_send(&mut self, inside: &mut Inside) -> Option<u32> {
+        match &mut inside.slot {
+            None => self.take_slot(),
+            Some(held) if !self.copies_at_hops => Some(held.slot),
+            Some(held) => {
+                let (came, len) = (held.slot, held.len);
+                let slot = self.take_slot()?;
+                self.slots.copy(came, slot, len as usize);
+                self.copies += 1;
+                self.free(came);
+                inside.slot = Some(Held { slot, len });
+                Some(slot)
+            }
+        }
     }
 
     /// Writes what a relay may have changed of a packet into its slot, if that is so little. Returns whether it is.
@@ -463,7 +483,8 @@ impl Runtime for Fabric {
                 return node.lose(self, inside, arrival, Some(out), DropReason::LinkDown);
             }
         }
-        let Some(slot) = inside.slot.map(|held| held.slot).or_else(|| self.take_slot()) else {
+        let mut inside = inside;
+        let Some(slot) = self.slot_to_send(&mut inside) else {
             return self.refuse(node, inside, arrival, out);
         };
         let packet = &inside.packet;

@@ -72,6 +72,9 @@ pub struct Config {
     pub decoders: Decoders,
     /// When to stop, if flows are left.
     pub time_limit: Option<Time>,
+    /// Whether relays copy packets into slots of their own, as a network card would that writes into a node's memory, rather than
+    /// pass them on where they are: to see what that costs.
+    pub copies: bool,
 }
 
 impl Default for Config {
@@ -85,6 +88,7 @@ impl Default for Config {
             ring: 1 << 10,
             decoders: Decoders::BUILTIN,
             time_limit: None,
+            copies: false,
         }
     }
 }

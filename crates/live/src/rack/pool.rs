@@ -58,6 +58,14 @@ impl Slots {
         &self.words[first..first + self.words_of_slot]
     }
 
+    /// Copies the first `len` bytes of a slot, and what is in their last word, to another one.
+    #[inline]
+    pub(crate) fn copy(&self, from: u32, to: u32, len: usize) {
+        for (from, to) in self.words(from).iter().zip(self.words(to)).take(len.div_ceil(WORD)) {
+            to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
     /// Reads the bytes of a slot from its begin on. The slot's number and the length must be in range.
     #[inline]
     pub(crate) fn read(&self, slot: u32, into: &mut [u8]) {
@@ -152,6 +160,10 @@ mod tests {
         slots.read(1, &mut read);
         assert_eq!(read[..3], [200, 201, 202]);
         assert_eq!(read[3..], packet[3..]);
+        slots.copy(1, 2, 100);
+        let mut copied = [0; 100];
+        slots.read(2, &mut copied);
+        assert_eq!(copied, read);
         let mut beside = [0; 100];
         slots.read(0, &mut beside);
         assert_eq!(beside, [0; 100], "the neighbours are as they were");

@@ -100,6 +100,18 @@ fn relays_copy_nothing() {
     }
 }
 
+/// Unless they are told to copy everything.
+#[test]
+fn relays_copy_when_told_to() {
+    let config = Config { copies: true, ..Config::default() };
+    let mut rack = rack("r2c2", "rps", &flows(16, 20, 60_000), &config);
+    let mut heard = Heard::default();
+    rack.rush(&mut heard);
+    let (totals, fidelity) = (rack.totals(), rack.fidelity());
+    let relayed = totals.packet_hops - (totals.sent - totals.dropped);
+    assert_eq!((heard.delivered, fidelity.wrong_payloads, fidelity.copies), (20, 0, relayed));
+}
+
 #[test]
 fn a_rack_without_slots_loses_and_counts() {
     let mut rack = rack("r2c2", "rps", &flows(16, 50, 60_000), &Config { slots: 8, ..Config::default() });
