@@ -39,7 +39,7 @@ impl Deref for Shared {
 }
 
 fn entry(number: u32) -> Entry {
-    Entry { due: u64::from(number), slot: number, len: 8_192 }
+    Entry { due: u64::from(number), slot: number, len: 8_192, tag: 0 }
 }
 
 /// Puts packets in, in bursts of which half fill the ring, and takes them out.
