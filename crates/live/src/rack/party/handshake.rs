@@ -1,6 +1,7 @@
 //! How processes find each other: they agree on version and experiment, show each other that they know the same secret, and the
 //! nodes of all are the rack's, each once.
 
+use super::NONSENSE;
 use super::connection::{Broken, Connection};
 use super::message::{FromGuest, FromHost, Greeting, Proof};
 use super::socket::Socket;
@@ -111,6 +112,15 @@ pub(super) struct Guest {
     pub(super) connection: Connection,
 }
 
+/// A party that has let this process in.
+pub(super) struct Joined {
+    pub(super) host: Connection,
+    /// Which process the host is.
+    pub(super) process: usize,
+    pub(super) parts: Vec<Range<u32>>,
+    pub(super) own: usize,
+}
+
 impl Terms {
     fn check(&self, of: u32) -> Result<(), NoParty> {
         if self.nodes.is_empty() || self.nodes.end > of {
@@ -219,13 +229,13 @@ fn welcome(
     Ok(nodes)
 }
 
-/// Calls the host until it answers, and waits until all are there. Returns the nodes of each process, and which this is.
+/// Calls the host until it answers, and waits until all are there.
 pub(super) fn join(
     path: &Path,
     nodes: u32,
     terms: &Terms,
     mut look: impl FnMut() -> ControlFlow<()>,
-) -> Result<(Connection, Vec<Range<u32>>, usize), NoParty> {
+) -> Result<Joined, NoParty> {
     terms.check(nodes)?;
     let looks = PATIENCE.as_millis() / LOOKS.as_millis();
     let mut last = io::Error::other("nobody has answered");
@@ -243,11 +253,7 @@ pub(super) fn join(
     Err(NoParty::Nobody { path: path.to_owned(), why: last })
 }
 
-fn greet(
-    host: Connection,
-    nodes: u32,
-    terms: &Terms,
-) -> Result<(Connection, Vec<Range<u32>>, usize), NoParty> {
+fn greet(host: Connection, nodes: u32, terms: &Terms) -> Result<Joined, NoParty> {
     let gone = |why| NoParty::Gone(why);
     let ours = nonce().map_err(gone)?;
     let greeting = Greeting {
@@ -266,16 +272,19 @@ fn greet(
             host.send(&FromGuest::Proof(proof)).map_err(gone)?;
         }
         FromHost::Refused(why) => return Err(NoParty::Refused(why)),
-        _ => return Err(gone(Broken("it says nonsense".to_owned()))),
+        _ => return Err(gone(Broken(NONSENSE.to_owned()))),
     }
     match host.receive(PATIENCE + ANSWERS_IN).map_err(gone)? {
-        FromHost::Welcome { parts, own }
-            if is_party(&parts, nodes) && parts.get(own) == Some(&terms.nodes) =>
+        FromHost::Welcome { parts, own, host: process }
+            if is_party(&parts, nodes)
+                && parts.get(own) == Some(&terms.nodes)
+                && process < parts.len()
+                && process != own =>
         {
-            Ok((host, parts, own))
+            Ok(Joined { host, process, parts, own })
         }
         FromHost::Refused(why) => Err(NoParty::Refused(why)),
-        _ => Err(gone(Broken("it says nonsense".to_owned()))),
+        _ => Err(gone(Broken(NONSENSE.to_owned()))),
     }
 }
 

@@ -29,8 +29,8 @@ pub(super) enum FromGuest {
 pub(super) enum FromHost {
     /// Whoever knows the secret can answer this; the host knows it.
     Challenge { nonce: [u8; 32], proof: Proof },
-    /// All are there: the nodes of each process, and which the guest is.
-    Welcome { parts: Vec<Range<u32>>, own: usize },
+    /// All are there: the nodes of each process, and which of them are the guest and the host.
+    Welcome { parts: Vec<Range<u32>>, own: usize, host: usize },
     /// The guest is not let in, in words that begin with "it".
     Refused(String),
     /// Time begins when the system's clock shows so many ns.

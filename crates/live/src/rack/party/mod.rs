@@ -17,7 +17,7 @@ pub(super) use message::{Count, Ended, Heard, Look};
 use super::clock::system_ns;
 use super::shared::{NoMemory, Region};
 use connection::{Broken, Connection};
-use handshake::{Guest, PATIENCE};
+use handshake::{Guest, Joined, PATIENCE};
 use message::{FromGuest, FromHost};
 use serde::{Deserialize, Serialize};
 use socket::Socket;
@@ -33,6 +33,9 @@ const SILENCE: Duration = Duration::from_secs(5);
 
 /// How long after the last process is ready time begins.
 const BEGINS_IN_NS: u64 = 20_000_000;
+
+/// What is said of a process that says something at the wrong time, or something that cannot be.
+const NONSENSE: &str = "it says what no process says then";
 
 /// A process of the party is gone, or has said what none says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
@@ -64,6 +67,7 @@ enum Role {
     },
     Guest {
         host: Connection,
+        process: usize,
         inbox: Receiver<Result<FromHost, Broken>>,
     },
 }
@@ -99,7 +103,7 @@ impl Party {
         let mut connections = Vec::new();
         for Guest { nodes, connection } in guests {
             let process = connections.len() + usize::from(connections.len() >= own);
-            let welcome = FromHost::Welcome { parts: parts.clone(), own: process };
+            let welcome = FromHost::Welcome { parts: parts.clone(), own: process, host: own };
             connection.send(&welcome).map_err(|why| NoParty::Broken { nodes, why })?;
             connection.listen(sender.clone(), move |message| (process, message));
             connections.push(Some(connection));
@@ -119,9 +123,9 @@ impl Party {
         terms: &Terms,
         look: impl FnMut() -> ControlFlow<()>,
     ) -> Result<Self, NoParty> {
-        let (host, parts, own) = handshake::join(socket, nodes, terms, look)?;
+        let Joined { host, process, parts, own } = handshake::join(socket, nodes, terms, look)?;
         let (_, inbox) = mpsc::channel();
-        Ok(Self { parts, own, role: Role::Guest { host, inbox } })
+        Ok(Self { parts, own, role: Role::Guest { host, process, inbox } })
     }
 
     /// The nodes of each process, in their order.
@@ -144,10 +148,10 @@ impl Party {
         Lost { nodes, why: why.to_string() }
     }
 
-    /// Which process a guest's host is.
-    fn host(&self) -> usize {
-        // A guest knows only that the host is none of the guests, and names the first part that is not its own.
-        usize::from(self.own == 0)
+    /// The host is gone, seen from a guest.
+    fn lost_host(&self, why: impl fmt::Display) -> Lost {
+        let Role::Guest { process, .. } = self.role else { return self.lost(self.own, why) };
+        self.lost(process, why)
     }
 
     /// The memory that all share, of so many words.
@@ -164,7 +168,7 @@ impl Party {
                 }
                 Ok(region)
             }
-            Role::Guest { host, inbox } => {
+            Role::Guest { host, inbox, .. } => {
                 let region = Region::of(&host.take(PATIENCE).map_err(no_memory)?, words)?;
                 let (sender, messages) = mpsc::channel();
                 host.listen(sender, |message| message);
@@ -193,14 +197,13 @@ impl Party {
                 self.tell_all(&FromHost::Begin(at))?;
                 Ok(at)
             }
-            Role::Guest { host, inbox } => {
-                let lost = |why: &dyn fmt::Display| self.lost(self.host(), why);
-                host.send(&FromGuest::Ready).map_err(|why| lost(&why))?;
+            Role::Guest { host, inbox, .. } => {
+                host.send(&FromGuest::Ready).map_err(|why| self.lost_host(why))?;
                 match inbox.recv_timeout(PATIENCE) {
                     Ok(Ok(FromHost::Begin(at))) if at <= system_ns() + BEGINS_IN_NS => Ok(at),
-                    Ok(Ok(_)) => Err(lost(&"it says nonsense")),
-                    Ok(Err(why)) => Err(lost(&why)),
-                    Err(_) => Err(lost(&"it did not begin")),
+                    Ok(Ok(_)) => Err(self.lost_host(NONSENSE)),
+                    Ok(Err(why)) => Err(self.lost_host(why)),
+                    Err(_) => Err(self.lost_host("it did not begin")),
                 }
             }
         }
@@ -227,7 +230,7 @@ impl Party {
     pub(super) fn tell(&self, heard: Heard) -> Result<(), Lost> {
         let Role::Guest { host, .. } = &self.role else { return Ok(()) };
         for heard in heard.in_pieces() {
-            host.send(&FromGuest::Heard(heard)).map_err(|why| self.lost(self.host(), why))?;
+            host.send(&FromGuest::Heard(heard)).map_err(|why| self.lost_host(why))?;
         }
         Ok(())
     }
@@ -241,17 +244,17 @@ impl Party {
             Role::Host { inbox, .. } => match inbox.try_recv() {
                 Ok((process, Ok(FromGuest::Heard(heard)))) => Ok(Some(Message::Heard(process, heard))),
                 Ok((process, Ok(FromGuest::Ended(_)))) => Err(self.lost(process, "it has stopped")),
-                Ok((process, Ok(_))) => Err(self.lost(process, "it says nonsense")),
+                Ok((process, Ok(_))) => Err(self.lost(process, NONSENSE)),
                 Ok((process, Err(why))) => Err(self.lost(process, why)),
                 Err(_) => Ok(None),
             },
             Role::Guest { inbox, .. } => match inbox.try_recv() {
                 Ok(Ok(FromHost::Stop { lost: Some(lost), .. })) => Err(lost),
                 Ok(Ok(FromHost::Stop { complete, .. })) => Ok(Some(Message::Over(complete))),
-                Ok(Ok(_)) => Err(self.lost(self.host(), "it says nonsense")),
-                Ok(Err(why)) => Err(self.lost(self.host(), why)),
+                Ok(Ok(_)) => Err(self.lost_host(NONSENSE)),
+                Ok(Err(why)) => Err(self.lost_host(why)),
                 Err(TryRecvError::Empty) => Ok(None),
-                Err(TryRecvError::Disconnected) => Err(self.lost(self.host(), "it hung up")),
+                Err(TryRecvError::Disconnected) => Err(self.lost_host("it hung up")),
             },
         }
     }
@@ -271,7 +274,7 @@ impl Party {
         match &self.role {
             Role::Guest { host, .. } => {
                 let ended = FromGuest::Ended(Box::new(own()));
-                host.send(&ended).map_err(|why| self.lost(self.host(), why))?;
+                host.send(&ended).map_err(|why| self.lost_host(why))?;
                 Ok(Vec::new())
             }
             Role::Host { guests, inbox, .. } => {
@@ -286,7 +289,7 @@ impl Party {
                             has_ended[process] = true;
                             all.push(*ended);
                         }
-                        Ok((process, Ok(_))) => return Err(self.lost(process, "it says nonsense")),
+                        Ok((process, Ok(_))) => return Err(self.lost(process, NONSENSE)),
                         Ok((process, Err(why))) if !has_ended[process] => return Err(self.lost(process, why)),
                         Ok((_, Err(_))) => {} // it has said its last word, and hung up
                         Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {

@@ -167,13 +167,21 @@ fn a_host_that_goes_is_reported() {
     let host = {
         let path = path.clone();
         thread::spawn(move || {
-            let mut rack = rack(Party::invite(&path, 16, &terms(0..8), go_on).expect("a party"), 1);
+            let mut rack = rack(Party::invite(&path, 16, &terms(4..12), go_on).expect("a party"), 1);
             let party = rack.party.take().expect("it came with a party");
             party.begin().expect("all are there");
         })
     };
-    let mut rack = rack(Party::join(&path, 16, &terms(8..16), go_on).expect("a party"), 1);
+    let other = {
+        let path = path.clone();
+        thread::spawn(move || {
+            let mut rack = rack(Party::join(&path, 16, &terms(0..4), go_on).expect("a party"), 1);
+            rack.run(&mut (), |_| go_on())
+        })
+    };
+    let mut rack = rack(Party::join(&path, 16, &terms(12..16), go_on).expect("a party"), 1);
     assert!(!rack.run(&mut (), |_| go_on()));
-    assert_eq!(rack.lost().map(|lost| lost.nodes.clone()), Some(0..8));
+    assert_eq!(rack.lost().map(|lost| lost.nodes.clone()), Some(4..12));
+    assert!(!other.join().expect("no panic"));
     host.join().expect("no panic");
 }
