@@ -20,7 +20,9 @@ mod party;
 mod payload;
 mod pool;
 mod ports;
+mod results;
 mod ring;
+mod run;
 mod shared;
 mod streams;
 mod sync;
@@ -33,27 +35,20 @@ pub use party::{Lost, NoParty, Party, Terms};
 pub use shared::NoMemory;
 
 use build::Build;
-use clock::{Clock, system_ns};
+use clock::Clock;
 use endpoint::{Request, Shared};
 use fabric::Fabric;
-use fidelity::Meter;
 pub(crate) use fidelity::Steal;
 use layout::Layout;
-use party::{Count, Ended, Heard, Hearing, Look, Message};
-use raddle_core::{
-    Application, Decoders, Duration, Flow, FlowKey, Host, LinkStats, Node, NodeId, Observer, Parts, Progress,
-    Time, Totals,
-};
+use party::Ended;
+use raddle_core::{Decoders, Duration, Flow, Node, NodeId, Parts, Time};
 use raddle_topology::Topology;
 use shared::Region;
-use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::thread;
 use streams::Streams;
 use told::Word;
-use worker::{Standing, Worker};
+use worker::Worker;
 
 /// How a rack runs.
 #[derive(Debug, Clone)]
@@ -95,9 +90,6 @@ impl Default for Config {
 
 /// From this dilation on all bytes of payloads are written and checked; below, the first cache line.
 const FILLS_FROM: u32 = 4;
-
-/// How often the thread that started a rack listens to those that poll.
-const LISTENS: std::time::Duration = std::time::Duration::from_millis(10);
 
 /// A rack.
 pub struct Rack {
@@ -229,249 +221,10 @@ impl Rack {
         Ok(Endpoint { caller, received })
     }
 
-    /// Runs until all flows are delivered and nothing is under way, or to the time limit, or until `look`, asked about every
-    /// 10 ms, says to stop. Returns whether it came to its end. The caller's thread listens meanwhile.
-    ///
-    /// In a party all processes run, and the host's observer hears of the nodes of all. A process that is gone ends the run:
-    /// [`lost`](Self::lost).
-    pub fn run<O: Observer>(
-        &mut self,
-        observer: &mut O,
-        mut look: impl FnMut(Progress) -> ControlFlow<()>,
-    ) -> bool {
-        self.steal.0 = Steal::now();
-        // Virtual time begins when everything is in place.
-        let clock = match self.party.as_ref().map(Party::begin) {
-            None => self.workers[0].fabric.clock.begun(),
-            Some(Ok(at)) => self.workers[0].fabric.clock.begun_at(at),
-            Some(Err(lost)) => {
-                self.lost = Some(lost);
-                return false;
-            }
-        };
-        let processes = self.party.as_ref().map_or(1, |party| party.parts().len());
-        let mut hearing = Hearing::new(processes, self.decoders.clone());
-        let Self { workers, words, all_flows, programs, party, lost, .. } = self;
-        let party = party.as_ref();
-        let stop = AtomicBool::new(false);
-        let standings: Vec<Standing> = workers.iter().map(|_| Standing::default()).collect();
-        let (ended, panics) = thread::scope(|scope| {
-            let mut polling = Vec::new();
-            for (worker, standing) in workers.iter_mut().zip(&standings) {
-                worker.fabric.clock.clone_from(&clock);
-                worker.fabric.meter = Meter::new();
-                // In a party the host may want to hear of every packet.
-                worker.fabric.teller.of_packets = O::FORWARDED;
-                polling.push(scope.spawn(|| worker.poll(standing, &stop)));
-            }
-            let ended = loop {
-                thread::park_timeout(LISTENS);
-                let has_programs = Arc::strong_count(programs) > 1;
-                let seen = seen(|| Count { has_programs, ..Standing::count(&standings) }, words);
-                let over = match party {
-                    None => {
-                        hearing.add_own(0, seen);
-                        Ok(None)
-                    }
-                    Some(party) => exchange(party, &mut hearing, seen),
-                };
-                hearing.let_go(observer);
-                match over {
-                    Err(gone) => {
-                        *lost = Some(gone);
-                        break false;
-                    }
-                    Ok(Some(complete)) => break complete,
-                    Ok(None) => {}
-                }
-                let is_guest = party.is_some_and(|party| !party.is_host());
-                if !is_guest && (hearing.is_at_rest(*all_flows) || hearing.is_over()) {
-                    break true;
-                }
-                if polling.iter().any(thread::ScopedJoinHandle::is_finished)
-                    && !Standing::count(&standings).is_over
-                {
-                    break false; // with a panic
-                }
-                if look(hearing.progress()).is_break() {
-                    break false;
-                }
-            };
-            stop.store(true, Ordering::Relaxed);
-            let panics: Vec<_> = polling.into_iter().filter_map(|thread| thread.join().err()).collect();
-            (ended, panics)
-        });
-        self.took_ns = clock.real_ns();
-        // Whatever has happened, programs do not wait for ever.
-        self.workers.iter_mut().for_each(|worker| worker.fabric.streams = None);
-        if let Some(panic) = panics.into_iter().next() {
-            std::panic::resume_unwind(panic);
-        }
-        self.steal.1 = self.steal.0.zip(Steal::now()).map(|(before, after)| before.share_until(after));
-        self.take_leave(ended, &mut hearing);
-        hearing.let_all_go(observer);
-        ended && self.lost.is_none()
-    }
-
-    /// Hears the last words of all processes, or says this one's.
-    fn take_leave(&mut self, ended: bool, hearing: &mut Hearing) {
-        let own = self.party.as_ref().map_or(0, Party::own);
-        let last = seen(Count::default, &self.words);
-        let others = match &self.party {
-            Some(party) if !party.is_host() => party
-                .tell(Heard::new(&last))
-                .and_then(|()| party.end(ended, None, || self.own_end(), |_, _| {})),
-            Some(party) => {
-                hearing.add_own(own, last);
-                let lost = self.lost.as_ref();
-                party.end(ended, lost, || self.own_end(), |process, heard| hearing.add(process, heard))
-            }
-            None => {
-                hearing.add_own(own, last);
-                Ok(Vec::new())
-            }
-        };
-        match others {
-            Ok(others) => self.others = others,
-            // The first that was gone has ended the run.
-            Err(lost) => self.lost = self.lost.take().or(Some(lost)),
-        }
-    }
-
-    /// What this process leaves.
-    fn own_end(&self) -> Ended {
-        let mut totals = Totals::default();
-        let mut links = vec![LinkStats::default(); self.workers[0].fabric.stats.len()];
-        let mut meter = Meter::new();
-        for Worker { fabric, .. } in &self.workers {
-            totals += fabric.totals;
-            links.iter_mut().zip(&fabric.stats).for_each(|(all, of)| *all += *of);
-            meter.absorb(&fabric.meter.readings());
-        }
-        let nodes = || self.workers.iter().flat_map(|worker| &worker.nodes);
-        let retransmissions = nodes().flat_map(|node| {
-            let counts = node.host().map_or_else(Vec::new, Host::retransmissions);
-            counts.into_iter().map(|(key, count)| (node.place().id, key, count))
-        });
-        Ended {
-            now: self.workers.iter().map(|worker| worker.fabric.now).max().unwrap_or(Time::ZERO),
-            totals,
-            links,
-            readings: meter.readings(),
-            copies: self.workers.iter().map(|worker| worker.fabric.copies).sum(),
-            retransmissions: retransmissions.collect(),
-            waiting: nodes().filter_map(|node| node.application()?.waits_for()).collect(),
-        }
-    }
-
-    /// What the processes leave of which this one knows: all in a party's host, and in a rack of its own.
-    fn ends(&self) -> impl Iterator<Item = Ended> {
-        std::iter::once(self.own_end()).chain(self.others.iter().cloned())
-    }
-
-    /// The process that was gone before the end of the run, if one was.
-    pub fn lost(&self) -> Option<&Lost> {
-        self.lost.as_ref()
-    }
-
-    /// Deals with all events as fast as possible, in their order, until nothing is left or to the time limit: what a polling
-    /// thread can do when it never waits.
-    ///
-    /// # Panics
-    /// If there are several polling threads.
-    pub fn rush<O: Observer>(&mut self, observer: &mut O) {
-        let [worker] = &mut self.workers[..] else { panic!("only one thread can rush") };
-        worker.fabric.teller.of_packets = O::FORWARDED;
-        worker.rush();
-        listen(&self.words, observer);
-    }
-
-    /// The virtual time of the last event, or the limit at which the run stopped.
-    pub fn now(&self) -> Time {
-        self.ends().map(|end| end.now).max().unwrap_or(Time::ZERO)
-    }
-
-    /// What has happened so far.
-    pub fn totals(&self) -> Totals {
-        let mut totals = Totals::default();
-        self.ends().for_each(|end| totals += end.totals);
-        totals
-    }
-
-    /// What passed over each link, by [`LinkId`].
-    pub fn link_stats(&self) -> Vec<LinkStats> {
-        let mut all = vec![LinkStats::default(); self.workers[0].fabric.stats.len()];
-        self.ends().for_each(|end| all.iter_mut().zip(end.links).for_each(|(all, of)| *all += of));
-        all
-    }
-
-    /// Packets that hosts sent more than once, of flows that they have not closed: the host, the flow's key, how many.
-    pub fn retransmissions(&self) -> Vec<(NodeId, FlowKey, u32)> {
-        self.ends().flat_map(|end| end.retransmissions).collect()
-    }
-
-    /// What hosts' programs still wait for, in words.
-    pub fn waiting(&self) -> Vec<String> {
-        self.ends().flat_map(|end| end.waiting).collect()
-    }
-
-    /// How faithful the run was.
-    pub fn fidelity(&self) -> Fidelity {
-        let mut meter = Meter::new();
-        let mut copies = 0;
-        for end in self.ends() {
-            meter.absorb(&end.readings);
-            copies += end.copies;
-        }
-        let clock = &self.workers[0].fabric.clock;
-        let held = clock.held_ns() as f64 / self.took_ns.max(1) as f64;
-        meter.report(self.packet_time, clock.dilation(), copies, self.steal.1, held)
-    }
-
-    /// The host at `node`, to look into after a run; `None` if the node has none, or is another process'.
-    pub fn host(&self, node: NodeId) -> Option<&dyn Host> {
-        self.node(node)?.host()
-    }
-
-    /// The program at `node`, to look into after a run; `None` if the node has none, or is another process'.
-    pub fn application(&self, node: NodeId) -> Option<&dyn Application> {
-        self.node(node)?.application()
-    }
-
     fn node(&self, node: NodeId) -> Option<&Node<Fabric>> {
         let worker = &self.workers[self.layout.own_thread_of(node)?];
         Some(&worker.nodes[node.index() - worker.first.index()])
     }
-}
-
-/// What this process sees and hears of its own nodes now.
-fn seen(count: impl FnOnce() -> Count, words: &Receiver<Word>) -> Look {
-    let began_ns = system_ns();
-    let count = count();
-    Look { began_ns, count, words: words.try_iter().collect() }
-}
-
-/// Tells the others of a party what was seen here, and hears what they say. Returns whether the run came to its end, if it is over.
-fn exchange(party: &Party, hearing: &mut Hearing, look: Look) -> Result<Option<bool>, Lost> {
-    if party.is_host() {
-        hearing.add_own(party.own(), look);
-    } else {
-        party.tell(Heard::new(&look))?;
-        hearing.add_own(party.own(), Look { words: Vec::new(), ..look });
-    }
-    while let Some(message) = party.hear()? {
-        match message {
-            Message::Heard(process, heard) => hearing.add(process, heard),
-            Message::Over(complete) => return Ok(Some(complete)),
-        }
-    }
-    party.check_silence(hearing)?;
-    Ok(None)
-}
-
-/// Hears what polling threads have told so far.
-fn listen(words: &Receiver<Word>, observer: &mut impl Observer) {
-    words.try_iter().for_each(|word| word.tell(observer));
 }
 
 #[cfg(test)]

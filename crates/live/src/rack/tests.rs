@@ -1,9 +1,11 @@
 use super::*;
-use raddle_core::{Bytes, FlowId, Rate, Report, Stream};
+use raddle_core::{Bytes, FlowId, Observer, Rate, Report, Stream, Totals};
 use raddle_schemes::parameter::{Settings, Value};
 use raddle_schemes::scheme::Plan;
 use raddle_testkit::registry;
 use raddle_topology::builders;
+use std::ops::ControlFlow;
+use std::thread;
 
 #[derive(Default)]
 struct Heard {

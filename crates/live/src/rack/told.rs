@@ -81,7 +81,7 @@ impl Teller {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rack::listen;
+    use crate::rack::run::listen;
     use raddle_core::{Bytes, FlowKey};
     use std::sync::mpsc;
 

@@ -83,7 +83,7 @@ pub(super) enum Message {
 
 impl Party {
     /// Invites others to a rack of so many nodes, at a Unix socket that this makes, and waits until they have all nodes that are
-    /// not in `terms`: at most [`PATIENCE`], and as long as `look`, asked about every 100 ms, says to go on.
+    /// not in `terms`: at most a minute, and as long as `look`, asked about every 100 ms, says to go on.
     ///
     /// # Errors
     /// [`NoParty`], if the socket cannot be made, nodes are missing when the patience is over, or `look` says to stop.

@@ -1,0 +1,170 @@
+//! A rack that runs: the polling threads, and the thread that started them, which listens.
+
+use super::Rack;
+use super::clock::system_ns;
+use super::fidelity::{Meter, Steal};
+use super::party::{Count, Heard, Hearing, Look, Lost, Message, Party};
+use super::told::Word;
+use super::worker::Standing;
+use raddle_core::{Observer, Progress};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
+use std::thread;
+
+/// How often the thread that started a rack listens to those that poll.
+const LISTENS: std::time::Duration = std::time::Duration::from_millis(10);
+
+impl Rack {
+    /// Runs until all flows are delivered and nothing is under way, or to the time limit, or until `look`, asked about every
+    /// 10 ms, says to stop. Returns whether it came to its end. The caller's thread listens meanwhile.
+    ///
+    /// In a party all processes run, and the host's observer hears of the nodes of all. A process that is gone ends the run:
+    /// [`lost`](Self::lost).
+    pub fn run<O: Observer>(
+        &mut self,
+        observer: &mut O,
+        mut look: impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> bool {
+        self.steal.0 = Steal::now();
+        // Virtual time begins when everything is in place.
+        let clock = match self.party.as_ref().map(Party::begin) {
+            None => self.workers[0].fabric.clock.begun(),
+            Some(Ok(at)) => self.workers[0].fabric.clock.begun_at(at),
+            Some(Err(lost)) => {
+                self.lost = Some(lost);
+                return false;
+            }
+        };
+        let processes = self.party.as_ref().map_or(1, |party| party.parts().len());
+        let mut hearing = Hearing::new(processes, self.decoders.clone());
+        let Self { workers, words, all_flows, programs, party, lost, .. } = self;
+        let party = party.as_ref();
+        let stop = AtomicBool::new(false);
+        let standings: Vec<Standing> = workers.iter().map(|_| Standing::default()).collect();
+        let (ended, panics) = thread::scope(|scope| {
+            let mut polling = Vec::new();
+            for (worker, standing) in workers.iter_mut().zip(&standings) {
+                worker.fabric.clock.clone_from(&clock);
+                worker.fabric.meter = Meter::new();
+                // In a party the host may want to hear of every packet.
+                worker.fabric.teller.of_packets = O::FORWARDED;
+                polling.push(scope.spawn(|| worker.poll(standing, &stop)));
+            }
+            let ended = loop {
+                thread::park_timeout(LISTENS);
+                let has_programs = Arc::strong_count(programs) > 1;
+                let seen = seen(|| Count { has_programs, ..Standing::count(&standings) }, words);
+                let over = match party {
+                    None => {
+                        hearing.add_own(0, seen);
+                        Ok(None)
+                    }
+                    Some(party) => exchange(party, &mut hearing, seen),
+                };
+                hearing.let_go(observer);
+                match over {
+                    Err(gone) => {
+                        *lost = Some(gone);
+                        break false;
+                    }
+                    Ok(Some(complete)) => break complete,
+                    Ok(None) => {}
+                }
+                let is_guest = party.is_some_and(|party| !party.is_host());
+                if !is_guest && (hearing.is_at_rest(*all_flows) || hearing.is_over()) {
+                    break true;
+                }
+                if polling.iter().any(thread::ScopedJoinHandle::is_finished)
+                    && !Standing::count(&standings).is_over
+                {
+                    break false; // with a panic
+                }
+                if look(hearing.progress()).is_break() {
+                    break false;
+                }
+            };
+            stop.store(true, Ordering::Relaxed);
+            let panics: Vec<_> = polling.into_iter().filter_map(|thread| thread.join().err()).collect();
+            (ended, panics)
+        });
+        self.took_ns = clock.real_ns();
+        // Whatever has happened, programs do not wait for ever.
+        self.workers.iter_mut().for_each(|worker| worker.fabric.streams = None);
+        if let Some(panic) = panics.into_iter().next() {
+            std::panic::resume_unwind(panic);
+        }
+        self.steal.1 = self.steal.0.zip(Steal::now()).map(|(before, after)| before.share_until(after));
+        self.take_leave(ended, &mut hearing);
+        hearing.let_all_go(observer);
+        ended && self.lost.is_none()
+    }
+
+    /// Hears the last words of all processes, or says this one's.
+    fn take_leave(&mut self, ended: bool, hearing: &mut Hearing) {
+        let own = self.party.as_ref().map_or(0, Party::own);
+        let last = seen(Count::default, &self.words);
+        let others = match &self.party {
+            Some(party) if !party.is_host() => party
+                .tell(Heard::new(&last))
+                .and_then(|()| party.end(ended, None, || self.own_end(), |_, _| {})),
+            Some(party) => {
+                hearing.add_own(own, last);
+                let lost = self.lost.as_ref();
+                party.end(ended, lost, || self.own_end(), |process, heard| hearing.add(process, heard))
+            }
+            None => {
+                hearing.add_own(own, last);
+                Ok(Vec::new())
+            }
+        };
+        match others {
+            Ok(others) => self.others = others,
+            // The first that was gone has ended the run.
+            Err(lost) => self.lost = self.lost.take().or(Some(lost)),
+        }
+    }
+
+    /// Deals with all events as fast as possible, in their order, until nothing is left or to the time limit: what a polling
+    /// thread can do when it never waits.
+    ///
+    /// # Panics
+    /// If there are several polling threads.
+    pub fn rush<O: Observer>(&mut self, observer: &mut O) {
+        let [worker] = &mut self.workers[..] else { panic!("only one thread can rush") };
+        worker.fabric.teller.of_packets = O::FORWARDED;
+        worker.rush();
+        listen(&self.words, observer);
+    }
+}
+
+/// What this process sees and hears of its own nodes now.
+fn seen(count: impl FnOnce() -> Count, words: &Receiver<Word>) -> Look {
+    let began_ns = system_ns();
+    let count = count();
+    Look { began_ns, count, words: words.try_iter().collect() }
+}
+
+/// Tells the others of a party what was seen here, and hears what they say. Returns whether the run came to its end, if it is over.
+fn exchange(party: &Party, hearing: &mut Hearing, look: Look) -> Result<Option<bool>, Lost> {
+    if party.is_host() {
+        hearing.add_own(party.own(), look);
+    } else {
+        party.tell(Heard::new(&look))?;
+        hearing.add_own(party.own(), Look { words: Vec::new(), ..look });
+    }
+    while let Some(message) = party.hear()? {
+        match message {
+            Message::Heard(process, heard) => hearing.add(process, heard),
+            Message::Over(complete) => return Ok(Some(complete)),
+        }
+    }
+    party.check_silence(hearing)?;
+    Ok(None)
+}
+
+/// Hears what polling threads have told so far.
+pub(super) fn listen(words: &Receiver<Word>, observer: &mut impl Observer) {
+    words.try_iter().for_each(|word| word.tell(observer));
+}
