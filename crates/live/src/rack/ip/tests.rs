@@ -1,4 +1,5 @@
 use super::*;
+use proptest::prelude::*;
 
 #[test]
 fn addresses_are_those_of_nodes_and_back() {
@@ -69,4 +70,39 @@ fn arp_is_answered_for_nodes_alone() {
     assert_eq!(answer, expected.concat());
     assert_eq!(arp::answer(&request([10, 0, 0, 40]), node), None);
     assert_eq!(arp::answer(&request([10, 0, 0, 4])[..27], node), None);
+}
+
+proptest! {
+    /// Whatever a namespace sends: it is a packet for a node, or none.
+    #[test]
+    fn any_bytes_are_a_packet_for_a_node_or_none(
+        head in proptest::collection::vec(any::<u8>(), 0..64),
+        is_ipv4 in any::<bool>(),
+        nodes in 1_u32..600,
+    ) {
+        let mut bytes = head;
+        if is_ipv4 && bytes.len() >= 20 {
+            bytes[0] = 0x45 | bytes[0] & 0xF;
+            let len = bytes.len() as u16;
+            bytes[2..4].copy_from_slice(&len.to_be_bytes());
+            bytes[16..18].copy_from_slice(&[10, 0]);
+        }
+        if let Some((to, protocol, _)) = tuple(&bytes, nodes) {
+            prop_assert!(to.0 < nodes && bytes.len() >= 20 && protocol == bytes[9]);
+        }
+        if let Some(answer) = arp::answer(&bytes, |address| node_of(address, nodes)) {
+            prop_assert_eq!(answer.len(), ETHERNET + 28);
+        }
+    }
+
+    /// However a stream's bytes are cut, what comes out is what its lengths say, and nothing is read beyond.
+    #[test]
+    fn any_bytes_of_a_stream_are_packets_and_a_rest(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let (mut rest, mut taken) = (&bytes[..], 0);
+        while let Some((packet, behind)) = first_packet(rest) {
+            taken += 2 + packet.len();
+            rest = behind;
+        }
+        prop_assert_eq!(taken + rest.len(), bytes.len());
+    }
 }
