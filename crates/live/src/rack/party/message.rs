@@ -237,3 +237,71 @@ impl Ended {
             .all(|number| number < MOST)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rack::fidelity::Meter;
+    use proptest::prelude::*;
+
+    fn ended(change: impl FnOnce(&mut Ended)) -> Ended {
+        let mut ended = Ended {
+            now: Time::ZERO,
+            totals: Totals::default(),
+            links: vec![LinkStats::default()],
+            readings: Meter::new().readings(),
+            copies: 0,
+            retransmissions: Vec::new(),
+            waiting: Vec::new(),
+        };
+        change(&mut ended);
+        ended
+    }
+
+    #[test]
+    fn numbers_that_cannot_be_added_up_are_refused() {
+        assert!(ended(|_| {}).is_possible());
+        assert!(ended(|ended| ended.now = Time::NEVER).is_possible(), "times are not added up");
+        let changes: [fn(&mut Ended); 4] = [
+            |ended| ended.totals.drops.lost = u64::MAX,
+            |ended| ended.totals.kinds[3].bytes = 1 << 60,
+            |ended| ended.links[0].peak_queue = 1 << 56,
+            |ended| ended.copies = u64::MAX,
+        ];
+        for (i, change) in changes.into_iter().enumerate() {
+            assert!(!ended(change).is_possible(), "change {i}");
+        }
+    }
+
+    #[test]
+    fn a_long_look_goes_in_pieces_and_only_the_last_one_ends_it() {
+        let word = |at: usize| Word {
+            at: Time::from_ps(at as u64),
+            said_ns: 0,
+            told: Told::Report(NodeId(0), Report::Finished),
+        };
+        let words = (0..2 * MOST_WORDS + 1).map(word).collect();
+        let look = Look { began_ns: 5, count: Count { put: 7, ..Count::default() }, words };
+        let pieces: Vec<Heard> = Heard::new(&look).in_pieces().collect();
+        assert_eq!(pieces.iter().map(|piece| piece.goes_on).collect::<Vec<_>>(), [true, true, false]);
+        assert!(pieces.iter().all(|piece| (piece.began_ns, piece.count.put) == (5, 7)));
+        let words = pieces.into_iter().flat_map(|piece| piece.words(&Decoders::BUILTIN));
+        assert!(words.enumerate().all(|(at, word)| word.at == Time::from_ps(at as u64)));
+    }
+
+    proptest! {
+        /// Whatever comes is a message or none; and the words of it that make sense are told.
+        #[test]
+        fn any_bytes_are_a_message_or_none(mut bytes in proptest::collection::vec(any::<u8>(), 0..300), kind in 0_u8..5) {
+            if let Some(first) = bytes.first_mut() {
+                *first = kind;
+            }
+            let _ = postcard::from_bytes::<FromHost>(&bytes);
+            match postcard::from_bytes(&bytes) {
+                Ok(FromGuest::Heard(heard)) => prop_assert!(heard.words(&Decoders::BUILTIN).count() <= bytes.len()),
+                Ok(FromGuest::Ended(ended)) => { ended.is_possible(); }
+                _ => {}
+            }
+        }
+    }
+}
