@@ -285,7 +285,8 @@ mod tests {
         let pieces: Vec<Heard> = Heard::new(&look).in_pieces().collect();
         assert_eq!(pieces.iter().map(|piece| piece.goes_on).collect::<Vec<_>>(), [true, true, false]);
         assert!(pieces.iter().all(|piece| (piece.began_ns, piece.count.put) == (5, 7)));
-        let words = pieces.into_iter().flat_map(|piece| piece.words(&Decoders::BUILTIN));
+        let decoders = Decoders::BUILTIN;
+        let words = pieces.into_iter().flat_map(|piece| piece.words(&decoders));
         assert!(words.enumerate().all(|(at, word)| word.at == Time::from_ps(at as u64)));
     }
 
