@@ -165,6 +165,8 @@ impl Session<'_> {
             std::fs::read(path).map_err(|source| Error::Io { action: "read", path: path.clone(), source })
         })?;
         let share = Share { nodes, socket, is_host: meeting.listen.is_some(), secret };
+        let (does, at) = (if share.is_host { "waits" } else { "looks" }, share.socket.display());
+        self.output.note(|| show::line(&format!("{does} for the processes of the other nodes at {at}")));
         if share.is_host {
             return self.run(run, "live", &own, Some(share));
         }
