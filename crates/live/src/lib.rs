@@ -4,6 +4,9 @@
 
 mod content;
 pub mod doctor;
+mod fifo;
 pub mod lockstep;
 pub mod rack;
 mod served;
+
+pub use fifo::Limits;

@@ -3,6 +3,7 @@
 use raddle_core::{
     Bytes, Change, Duration, Flow, FlowId, NodeId, Observer, Rate, Report, Stream, Time, Totals,
 };
+use raddle_live::Limits;
 use raddle_live::rack::{Config, Rack};
 use raddle_packet_sim::{PortSetup, Simulation};
 use raddle_schemes::parameter::Settings;
@@ -44,11 +45,23 @@ fn parts(scheme: &Transport, routing: &str, topology: &Arc<Topology>) -> Option<
     (!parts.hear_of_departures).then_some(parts)
 }
 
+/// Queues without limits that mark nothing.
+const NONE: Limits = Limits { bytes: None, packets: None, mark_bytes: None, mark_packets: None };
+
 const LIMIT: Time = Time::from_ps(100_000_000_000);
 
-fn simulated(built: Built, topology: &Arc<Topology>, changes: Vec<Change>) -> (Totals, u32) {
+fn simulated(built: Built, topology: &Arc<Topology>, changes: Vec<Change>, limits: Limits) -> (Totals, u32) {
     let Built { node, mut agent, mut queue, .. } = built;
-    let port = |link| PortSetup { agent: agent(link), queue: queue(link), ..PortSetup::default() };
+    let Limits { bytes, packets, mark_bytes, mark_packets } = limits;
+    let port = |link| PortSetup {
+        agent: agent(link),
+        queue: queue(link),
+        limit_bytes: bytes,
+        limit_packets: packets,
+        mark_bytes,
+        mark_packets,
+        ..PortSetup::default()
+    };
     let config = raddle_packet_sim::Config {
         changes,
         time_limit: Some(LIMIT),
@@ -68,8 +81,8 @@ fn rack(built: Built, topology: &Arc<Topology>, changes: Vec<Change>, threads: u
     rack.with_queues(queue).with_agents(agent).with_changes(changes)
 }
 
-fn rushed(built: Built, topology: &Arc<Topology>, changes: Vec<Change>) -> (Totals, u32) {
-    let mut rack = rack(built, topology, changes, 1);
+fn rushed(built: Built, topology: &Arc<Topology>, changes: Vec<Change>, limits: Limits) -> (Totals, u32) {
+    let mut rack = rack(built, topology, changes, 1).with_limits(limits);
     let mut delivered = Delivered::default();
     rack.rush(&mut delivered);
     assert_eq!(rack.fidelity().wrong_payloads, 0);
@@ -96,7 +109,7 @@ fn every_scheme_runs_in_a_rack_as_in_the_packet_engine() {
             let (Some(of_simulation), Some(of_rack)) = (parts(), parts()) else { continue };
             let name = scheme.info.name;
             let (simulated, moved) =
-                (simulated(of_simulation, &topology, vec![]), rushed(of_rack, &topology, vec![]));
+                (simulated(of_simulation, &topology, vec![], NONE), rushed(of_rack, &topology, vec![], NONE));
             assert_eq!((simulated.1, moved.1), (60, 60), "{name} over {routing}");
             if name != "pfq" {
                 assert_eq!(simulated, moved, "{name} over {routing}");
@@ -120,6 +133,31 @@ fn changes(topology: &Topology, a: NodeId) -> Vec<Change> {
     vec![change(60, false), change(150, true), change(200, false), change(280, true)]
 }
 
+/// Queues lose and mark the same packets, also while links fail.
+#[test]
+fn queues_with_limits_lose_and_mark_in_a_rack_as_in_the_packet_engine() {
+    let [torus, leaf_spine] = fabrics();
+    let leaf = leaf_spine.nodes().find(|&node| !leaf_spine.is_host(node)).expect("a switch");
+    let few = Limits { packets: Some(6), ..NONE };
+    let short = Limits { bytes: Some(8_000), mark_bytes: Some(4_000), ..NONE };
+    let marking = Limits { packets: Some(8), mark_packets: Some(3), ..NONE };
+    for (name, topology, at, limits) in [
+        ("tcp-newreno", &torus, NodeId(0), few),
+        ("tcp-newreno", &leaf_spine, leaf, short),
+        ("dctcp", &leaf_spine, leaf, short),
+        ("dctcp", &leaf_spine, leaf, marking),
+    ] {
+        let scheme = registry().transport(name).expect("in the registry");
+        let parts = || parts(scheme, "ecmp", topology).expect("it fits");
+        for changes in [vec![], changes(topology, at)] {
+            let simulated = simulated(parts(), topology, changes.clone(), limits);
+            let unlimited = self::simulated(parts(), topology, changes.clone(), NONE);
+            assert_ne!(simulated, unlimited, "{name} under {limits:?} feels the limits");
+            assert_eq!(simulated, rushed(parts(), topology, changes, limits), "{name} under {limits:?}");
+        }
+    }
+}
+
 /// What waits in a port's own queue is lost with the link, once, and the port goes on when the link is back.
 #[test]
 fn queues_and_agents_of_ports_outlive_failures() {
@@ -132,8 +170,8 @@ fn queues_and_agents_of_ports_outlive_failures() {
     ] {
         let scheme = registry().transport(name).expect("in the registry");
         let parts = || parts(scheme, routing, topology).expect("it fits");
-        let simulated = simulated(parts(), topology, changes(topology, at));
-        let moved = rushed(parts(), topology, changes(topology, at));
+        let simulated = simulated(parts(), topology, changes(topology, at), NONE);
+        let moved = rushed(parts(), topology, changes(topology, at), NONE);
         assert_eq!(simulated, moved, "{name}");
         assert!(moved.0.drops.link_down > 0, "{name}");
     }

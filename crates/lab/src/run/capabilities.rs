@@ -143,10 +143,14 @@ const FEATURES: &[Feature] = &[
     },
     Feature {
         key: "scheme.queue",
-        is_asked: |prepared| prepared.experiment.scheme.queue != QueueLimits::default(),
+        is_asked: |prepared| {
+            let Prepared { experiment, own, ports, .. } = prepared;
+            let has_agents = own.agents || ports.agent.is_some();
+            has_agents && experiment.scheme.queue != QueueLimits::default()
+        },
         lacks: Lacks {
-            lockstep: Some("lockstep queues are unbounded and mark nothing"),
-            live: Some("queues of a live rack are bounded by its rings, and mark nothing"),
+            lockstep: Some("in lockstep the queues of ports with agents are unbounded"),
+            live: Some("in a live rack the queues of ports with agents are unbounded"),
             ..Lacks::NOBODY
         },
     },

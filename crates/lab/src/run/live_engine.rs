@@ -126,7 +126,10 @@ fn rack(prepared: &mut Prepared, look: &mut dyn FnMut(Progress) -> ControlFlow<(
         Some(party) => Rack::shared(&topology, node, &prepared.flows, &config, party),
     };
     let rack = rack.map_err(|error| Error::Run(error.to_string()))?;
-    let rack = rack.with_queues(|link| prepared.queue(link)).with_agents(|link| prepared.agent(link));
+    let rack = rack
+        .with_limits(prepared.limits())
+        .with_queues(|link| prepared.queue(link))
+        .with_agents(|link| prepared.agent(link));
     Ok(rack.with_changes(prepared.changes.clone()).with_errors(&prepared.errors))
 }
 

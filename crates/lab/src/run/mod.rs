@@ -373,6 +373,7 @@ fn run_lockstep<'a>(prepared: &mut Prepared, gather: Gather<'a>, watch: &mut Wat
     let runtime = Lockstep::new(&topology, node, prepared.flows.to_vec(), Sampled(gather))
         .with_decoders(prepared.errors.decoders.clone());
     let runtime = runtime.with_agents(|link| prepared.agent(link));
+    let runtime = runtime.with_limits(prepared.limits());
     let mut runtime = runtime.with_queues(|link| prepared.queue(link)).with_errors(&prepared.errors);
     let limit = prepared.experiment.engine.time_limit.unwrap_or(Time::NEVER);
     let mut complete = true;

@@ -12,6 +12,7 @@ use crate::run::faults;
 use crate::run::ideal::{Ideals, components};
 use crate::run::live_engine::Share;
 use raddle_core::{Bytes, Duration, Flow, LinkErrors, LinkId, NodeId, Parts, PortAgent, Queue};
+use raddle_live::Limits;
 use raddle_live::rack::ip;
 use raddle_packet_sim::{Change, Config, PortSetup, Switching, Threads};
 use raddle_records::Framing;
@@ -71,7 +72,7 @@ impl Own {
 #[derive(Default)]
 pub(crate) struct PortParts {
     queue: Option<Queues>,
-    agent: Option<Agents>,
+    pub(crate) agent: Option<Agents>,
     flow_control: Option<FlowControls>,
 }
 
@@ -333,13 +334,24 @@ impl Prepared {
         (self.parts.agent)(link).or_else(|| self.ports.agent.as_mut()?(link))
     }
 
-    pub(crate) fn port(&mut self, link: LinkId) -> PortSetup {
+    /// What plain queues may hold, for the runtimes that move bytes.
+    pub(crate) fn limits(&self) -> Limits {
         let limits = self.experiment.scheme.queue;
-        PortSetup {
-            limit_bytes: limits.bytes.map(|bytes| bytes.0),
-            limit_packets: limits.packets.map(|packets| packets as usize),
+        Limits {
+            bytes: limits.bytes.map(|bytes| bytes.0),
+            packets: limits.packets.map(|packets| packets as usize),
             mark_bytes: limits.mark.map(|bytes| bytes.0),
             mark_packets: limits.mark_packets.map(|packets| packets as usize),
+        }
+    }
+
+    pub(crate) fn port(&mut self, link: LinkId) -> PortSetup {
+        let Limits { bytes, packets, mark_bytes, mark_packets } = self.limits();
+        PortSetup {
+            limit_bytes: bytes,
+            limit_packets: packets,
+            mark_bytes,
+            mark_packets,
             queue: self.queue(link),
             agent: self.agent(link),
             flow_control: self.ports.flow_control.as_mut().and_then(|control| control(link)),

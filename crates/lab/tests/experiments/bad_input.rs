@@ -442,8 +442,13 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
-        "queue limit in lockstep",
-        &[("\"fifo\" }", "\"fifo\", limit = \"9 KB\" }"), ("[engine]", "[engine]\nkind = \"lockstep\"")],
+        "queue limit under agents in lockstep",
+        &[
+            ("\"r2c2\"", "\"rcp\""),
+            ("routing = \"rps\"", "routing = \"ecmp\""),
+            ("\"fifo\" }", "\"fifo\", limit = \"9 KB\" }"),
+            ("[engine]", "[engine]\nkind = \"lockstep\""),
+        ],
     ),
 ];
 

@@ -154,6 +154,32 @@ fn hosts_that_wait_for_departures_and_ports_that_mark_run_alike_in_both_engines(
     }
 }
 
+/// Queues lose and mark the same packets in lockstep, and live they lose and mark some.
+#[test]
+fn queues_with_limits_and_thresholds_run_alike_in_both_engines() {
+    const SWITCH: &str =
+        "topology={ kind = \"single_switch\", hosts = 4, link_rate = \"10 Gbps\", link_delay = \"1 us\" }";
+    let cases = [
+        ("tcp-newreno", "scheme.queue={ kind = \"fifo\", packets = 4 }", true),
+        ("tcp-newreno", "scheme.queue={ kind = \"fifo\", limit = \"5 KB\" }", true),
+        ("dctcp", "scheme.queue={ kind = \"fifo\", mark_packets = 2 }", false),
+        ("dctcp", "scheme.queue={ kind = \"fifo\", mark = \"4 KB\", packets = 5 }", true),
+    ];
+    for (transport, queue, loses) in cases {
+        let transport = format!("scheme.transport={transport}");
+        let of = |kind| outcome(&document("", &[SWITCH, "scheme.routing=ecmp", &transport, queue, kind]));
+        let (simulated, moved) = (of("engine.kind=packet"), of("engine.kind=lockstep"));
+        assert_eq!(simulated.1, moved.1, "{transport}, {queue}");
+        assert_eq!(simulated.0.totals, moved.0.totals, "{transport}, {queue}");
+        assert_eq!(simulated.0.totals.drops.queue_full > 0, loses, "{transport}, {queue}");
+        let live = ["engine.kind=live", "engine.dilation=5", "engine.time_limit=200 ms"];
+        let all = [&[SWITCH, "scheme.routing=ecmp", &transport, queue], &live[..]].concat();
+        let (live, _) = outcome(&document("", &all));
+        assert_eq!(live.totals.drops.queue_full > 0, loses, "{transport}, {queue}");
+        assert!(live.delivered > 20, "{transport}, {queue}: {}", live.delivered);
+    }
+}
+
 #[test]
 fn retransmissions_of_unfinished_flows_are_in_the_records() {
     let errors = "[errors]\nloss = 0.2\n[scheme.r2c2]\nreliable = true";

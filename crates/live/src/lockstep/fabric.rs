@@ -2,6 +2,7 @@
 
 use super::frames;
 use super::streams::Streams;
+use crate::fifo::Fifo;
 use crate::served::{Carry, Queued, Serve, Served};
 use raddle_core::{
     Bytes, Credit, Decoders, DropReason, Duration, Header, HeaderInfo, LinkId, LinkNoise, LinkStats, Node,
@@ -67,26 +68,6 @@ impl Carried {
     }
 }
 
-/// The packets of a plain FIFO that have not left it.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Backlog {
-    /// When the last bit of each leaves, and the bytes of it.
-    packets: VecDeque<(Time, u32)>,
-    bytes: u64,
-}
-
-impl Backlog {
-    /// A packet joins, of which the last bit leaves at `sent`. Returns how many bytes wait or are in service.
-    fn join(&mut self, now: Time, sent: Time, size: u32) -> u64 {
-        while let Some((_, size)) = self.packets.pop_front_if(|&mut (sent, _)| sent <= now) {
-            self.bytes -= u64::from(size);
-        }
-        self.packets.push_back((sent, size));
-        self.bytes += u64::from(size);
-        self.bytes
-    }
-}
-
 /// What the nodes run on.
 pub(super) struct Fabric<O> {
     pub(super) now: Time,
@@ -95,7 +76,7 @@ pub(super) struct Fabric<O> {
     pub(super) ports: Vec<PortState>,
     pub(super) stats: Vec<LinkStats>,
     pub(super) served: Vec<Option<Served<Carried>>>,
-    pub(super) backlogs: Vec<Backlog>,
+    pub(super) fifos: Vec<Fifo>,
     pub(super) under_way: Vec<VecDeque<(Time, Vec<u8>)>>,
     pub(super) credits: Vec<VecDeque<(Time, Vec<u8>)>>,
     /// By [`LinkId`]; empty if no link errs.
@@ -229,7 +210,14 @@ impl<O: Observer> Runtime for Fabric<O> {
         }
         let start = state.free_at(self.now).max(self.now);
         let sent = start + self.time_on(link, &carried.packet);
-        let waits = self.backlogs[link.index()].join(self.now, sent, carried.packet.size);
+        let (fifo, size) = (&mut self.fifos[link.index()], carried.packet.size);
+        if !fifo.has_room(self.now, size) {
+            return node.lose(self, carried, arrival, Some(out), DropReason::QueueFull);
+        }
+        if fifo.marks(size) {
+            carried.packet.mark_congestion();
+        }
+        let waits = fifo.join(sent, size);
         self.waits(link, waits);
         self.launch(link, sent, &mut carried);
         self.remove(carried);

@@ -5,7 +5,7 @@
 //! that a scheme is sans-IO: the node objects are those of the packet engine, nothing but bytes passes between them,
 //! and the packet engine must see the same packets at the same times. To that end the rules are the same as there:
 //!
-//! - A port is an unbounded FIFO unless it has a queue of its own, and nodes store and forward. A packet handed to a FIFO at
+//! - A port is a FIFO, unbounded or within limits, unless it has a queue of its own, and nodes store and forward. A packet handed to a FIFO at
 //!   `now` starts at `max(now, free_at)`, frees the port a serialisation time later, and arrives a propagation delay after that.
 //! - A port may have an agent, which sees packets arrive, join and leave, and writes into them. The host hears of its own
 //!   packets that have left a port with an agent or a queue of its own.
@@ -29,8 +29,9 @@ mod streams;
 
 pub use streams::StreamError;
 
+use crate::fifo::{Fifo, Limits};
 use crate::served::{Serve, Served};
-use fabric::{Backlog, Carried, Event, Fabric, Place};
+use fabric::{Carried, Event, Fabric, Place};
 use raddle_core::discovery::{Discovery, Rest};
 use raddle_core::{
     Application, Credit, Decoders, Fate, Flow, Host, LinkErrors, LinkId, LinkStats, Node, NodeId, Observer,
@@ -80,7 +81,7 @@ impl<O: Observer> Lockstep<O> {
             ports: ports.collect(),
             stats: vec![LinkStats::default(); topology.link_slots()],
             served: (0..topology.link_slots()).map(|_| None).collect(),
-            backlogs: vec![Backlog::default(); topology.link_slots()],
+            fifos: vec![Fifo::default(); topology.link_slots()],
             under_way: vec![VecDeque::new(); topology.link_slots()],
             credits: vec![VecDeque::new(); topology.link_slots()],
             noise: Vec::new(),
@@ -105,6 +106,14 @@ impl<O: Observer> Lockstep<O> {
                 served.get_or_insert_default().set_agent(agent);
             }
         }
+        self
+    }
+
+    /// Gives the plain FIFOs of all ports these limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.fabric.ports.iter_mut().for_each(|port| *port = limits.of_port(*port));
+        self.fabric.fifos.iter_mut().for_each(|fifo| fifo.limits = limits);
         self
     }
 

@@ -159,6 +159,7 @@ impl Build<'_> {
             trouble: Trouble::default(),
             hellos: [0; 2],
             served: Vec::new(),
+            fifos: Vec::new(),
         }
     }
 }

@@ -14,6 +14,7 @@ use super::ring::{Consumer, Entry, Producer};
 use super::shared::{WORD, Words};
 use super::streams::Streams;
 use super::told::Teller;
+use crate::fifo::Fifo;
 use crate::served::{Queued, Serve};
 use raddle_core::{
     Bytes, Credit, Decoders, DropReason, Duration, HeaderInfo, LinkId, LinkStats, Node, NodeId, Packet,
@@ -93,6 +94,8 @@ pub(super) struct Fabric {
     pub(super) streams: Option<Streams>,
     /// Whether all bytes of payloads are written and checked, and not the first ones alone.
     pub(super) fills: bool,
+    /// By [`LinkId`], the queues of plain ports; empty if nothing but rings limits them.
+    pub(super) fifos: Vec<Fifo>,
     /// Whether relays copy packets: [`Config::copies`](super::Config::copies).
     pub(super) copies_at_hops: bool,
     /// Packets whose bytes were read or written whole by a relay.
@@ -484,6 +487,14 @@ impl Runtime for Fabric {
             }
         }
         let mut inside = inside;
+        if let Some(fifo) = self.fifos.get_mut(link) {
+            if !fifo.has_room(self.now, inside.packet.size) {
+                return node.lose(self, inside, arrival, Some(out), DropReason::QueueFull);
+            }
+            if fifo.marks(inside.packet.size) {
+                inside.packet.mark_congestion();
+            }
+        }
         let Some(slot) = self.slot_to_send(&mut inside) else {
             return self.refuse(node, inside, arrival, out);
         };
@@ -498,7 +509,11 @@ impl Runtime for Fabric {
         }
         self.ports[link].set_drains_at(sent);
         let stats = &mut self.stats[link];
-        stats.peak_queue = stats.peak_queue.max(self.ports[link].rate.bytes_in(sent.since(self.now)).0);
+        let waits = match self.fifos.get_mut(link) {
+            Some(fifo) => fifo.join(sent, inside.packet.size),
+            None => self.ports[link].rate.bytes_in(sent.since(self.now)).0,
+        };
+        stats.peak_queue = stats.peak_queue.max(waits);
         if arrival.is_none()
             && let Some(outgoing) = &mut self.out[link]
             && outgoing.ring.is_half_full()

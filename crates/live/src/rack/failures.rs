@@ -243,6 +243,9 @@ impl Fabric {
             outgoing.tag = outgoing.tag.wrapping_add(FAILURE);
             port.set_drains_at(self.now);
             port.set_waiting(Bytes(0));
+            if let Some(fifo) = self.fifos.get_mut(link.index()) {
+                fifo.clear();
+            }
         }
     }
 

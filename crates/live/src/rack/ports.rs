@@ -10,6 +10,7 @@ use super::fabric::{Fabric, Inside, Place};
 use super::failures::CREDIT;
 use super::ring::Entry;
 use super::{Rack, Worker};
+use crate::fifo::{Fifo, Limits};
 use crate::served::{Carry, Queued, Serve, Served};
 use raddle_core::{
     Credit, DropReason, Duration, Header, LinkId, Node, Packet, PortAgent, PortId, PortState, Queue, Time,
@@ -34,6 +35,23 @@ impl Rack {
                     incoming.plain = None;
                 }
             }
+        }
+        self
+    }
+
+    /// Gives the plain FIFOs of all ports these limits, beside those of the rings.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        if limits == Limits::default() {
+            return self;
+        }
+        for Worker { fabric, .. } in &mut self.workers {
+            let room = |port: &PortState| port.room(Time::ZERO);
+            for port in &mut fabric.ports {
+                let limited = limits.of_port(*port);
+                *port = if room(&limited) < room(port) { limited } else { *port };
+            }
+            fabric.fifos = vec![Fifo::new(limits); fabric.ports.len()];
         }
         self
     }

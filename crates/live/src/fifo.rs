@@ -1,0 +1,100 @@
+//! Plain FIFOs of ports, in both runtimes: what has not left them, what they may hold, and when they mark.
+
+use raddle_core::{Bytes, PortState, Time};
+use std::collections::VecDeque;
+
+/// What a plain FIFO may hold, the packet in service included, and from when on it marks packets as having met congestion (ECN,
+/// RFC 3168). Without a limit it holds everything, and without a threshold it marks nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Limits {
+    /// Most bytes.
+    pub bytes: Option<u64>,
+    /// Most packets.
+    pub packets: Option<usize>,
+    /// Bytes beyond which what joins is marked, its own included.
+    pub mark_bytes: Option<u64>,
+    /// Packets that are there already from which on what joins is marked.
+    pub mark_packets: Option<usize>,
+}
+
+impl Limits {
+    /// A port whose queue has these limits.
+    pub(crate) fn of_port(&self, port: PortState) -> PortState {
+        self.bytes.map_or(port, |bytes| port.limited(Bytes(bytes)))
+    }
+}
+
+/// The packets of a plain FIFO that have not left it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Fifo {
+    pub(crate) limits: Limits,
+    /// When the last bit of each leaves, and the bytes of it.
+    packets: VecDeque<(Time, u32)>,
+    bytes: u64,
+}
+
+impl Fifo {
+    /// An empty one.
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self { limits, ..Self::default() }
+    }
+
+    /// Whether a packet of so many bytes may join now.
+    pub(crate) fn has_room(&mut self, now: Time, size: u32) -> bool {
+        while let Some((_, size)) = self.packets.pop_front_if(|&mut (sent, _)| sent <= now) {
+            self.bytes -= u64::from(size);
+        }
+        let Limits { bytes, packets, .. } = self.limits;
+        bytes.is_none_or(|most| self.bytes + u64::from(size) <= most)
+            && packets.is_none_or(|most| self.packets.len() < most)
+    }
+
+    /// Whether a packet of so many bytes that joins now is marked.
+    pub(crate) fn marks(&self, size: u32) -> bool {
+        let Limits { mark_bytes, mark_packets, .. } = self.limits;
+        mark_bytes.is_some_and(|most| self.bytes + u64::from(size) > most)
+            || mark_packets.is_some_and(|most| self.packets.len() >= most)
+    }
+
+    /// All that is there is lost.
+    pub(crate) fn clear(&mut self) {
+        self.packets.clear();
+        self.bytes = 0;
+    }
+
+    /// A packet joins for which there [is room](Self::has_room), and of which the last bit leaves at `sent`. Returns how many bytes
+    /// wait or are in service.
+    pub(crate) fn join(&mut self, sent: Time, size: u32) -> u64 {
+        self.packets.push_back((sent, size));
+        self.bytes += u64::from(size);
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fifo_holds_and_marks_by_bytes_and_packets() {
+        let at = Time::from_ps;
+        let limits = |bytes, packets| Limits { bytes, packets, mark_bytes: Some(250), mark_packets: Some(2) };
+        for (limits, holds) in
+            [(limits(Some(350), None), 3), (limits(None, Some(4)), 4), (limits(None, None), 9)]
+        {
+            let mut fifo = Fifo::new(limits);
+            let mut marked = Vec::new();
+            let joined = (0..9).take_while(|&i| {
+                let has_room = fifo.has_room(at(5), 100);
+                if has_room {
+                    marked.push(fifo.marks(100));
+                    fifo.join(at(10 + i), 100);
+                }
+                has_room
+            });
+            assert_eq!(joined.count(), holds);
+            assert_eq!(marked[..3], [false, false, true], "two are there, and 250 bytes are passed");
+            assert!(fifo.has_room(at(10), 100), "one has left");
+        }
+    }
+}
