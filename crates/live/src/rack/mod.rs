@@ -24,11 +24,10 @@ pub use endpoint::{Caller, Endpoint, Gone, NoEndpoint, Outgoing as OutgoingStrea
 pub use fidelity::{Fidelity, Verdict};
 pub use shared::NoMemory;
 
-use clock::Clock;
+pub(crate) use clock::Clock;
 use endpoint::{Request, Shared};
 use fabric::{Event, Fabric, Outgoing, Place};
-use fidelity::Meter;
-pub(crate) use fidelity::Steal;
+pub(crate) use fidelity::{Meter, Steal};
 use pool::{FreeList, Slots};
 use raddle_core::{
     Application, Bytes, Decoders, Duration, Flow, Host, LinkId, LinkStats, Node, NodeId, Observer, Parts,

@@ -87,6 +87,12 @@ impl R2c2Node {
         self.plane.limits()
     }
 
+    /// When this node computes next; [`Time::NEVER`] if it has nothing to compute for.
+    #[must_use]
+    pub fn computes_at(&self) -> Time {
+        self.plane.ticks.next()
+    }
+
     fn params(&self) -> &Params {
         self.plane.params()
     }

@@ -42,8 +42,8 @@ impl R2c2Node {
         if self.params().only_lasting && rho > Duration::ZERO && self.table.changed() + rho <= before {
             return; // the last computation counted just the same flows
         }
-        if !self.plane.sender.flows().iter().any(|flow| self.table.counts(self.plane.sender.handle(flow.lid)))
-        {
+        let counts = |flow: &Outgoing| self.table.counts(self.plane.sender.handle(flow.lid));
+        if !self.params().computes_idle && !self.plane.sender.flows().iter().any(counts) {
             return;
         }
         let eligible = self.table.counted();

@@ -1,0 +1,162 @@
+//! What rate computations take in R2C2's own nodes, which hear what they heard in a packet simulation.
+
+use super::timed;
+use crate::run::prepare::Prepared;
+use crate::run::simulation;
+use raddle_core::{
+    Bytes, Duration, Flow, Header, Host, Input, NodeId, Output, Packet, Parts, PortState, Ports, Progress,
+    Time,
+};
+use raddle_live::replay::{Recording, record};
+use raddle_packet_sim::{Reached, Threads};
+use raddle_records::stats;
+use raddle_schemes::scheme::Plan;
+use raddle_schemes::transport::r2c2::{Fabric, Params, R2c2Node};
+use raddle_topology::Topology;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+
+/// The flow events that nodes of an R2C2 rack heard in a packet simulation.
+#[derive(Debug)]
+pub struct Recorded {
+    topology: Arc<Topology>,
+    params: Params,
+    seed: u64,
+    nodes: Vec<(NodeId, Recording)>,
+    /// When the first flow started and when the last one did: until then there is a recording.
+    span: (Time, Time),
+}
+
+/// How a recording is replayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Core {
+    /// On the real clock, by one node.
+    This,
+    /// As on a core that is so many times slower: as many nodes hear the same and compute one after the other. They
+    /// cannot hear as fast as flows start, so time jumps from event to event.
+    Slow(u32),
+}
+
+/// What the replay of a recording measured, in percent of the interval between computations, sorted.
+#[derive(Debug, Clone, Default)]
+pub struct Measured {
+    /// What each computation took.
+    pub computations: Vec<f64>,
+    /// How long after its time each node dealt with what it heard or woke up for on the real clock: the p99, one a node.
+    pub lateness: Vec<f64>,
+}
+
+impl Recorded {
+    /// Simulates an experiment up to the start of its last flow, and records the flow events at so many of its nodes, evenly
+    /// spread. Returns `None` if `go_on`, asked now and then, says to stop.
+    ///
+    /// # Panics
+    /// If the experiment's transport is not R2C2.
+    pub fn of(prepared: &mut Prepared, nodes: usize, go_on: impl Fn() -> bool) -> Option<Self> {
+        let scheme = &prepared.experiment.scheme;
+        assert_eq!(scheme.transport.info.name, "r2c2", "only R2C2's nodes hear of flows");
+        let seed = prepared.experiment.engine.seed;
+        let topology = Arc::clone(&prepared.topology);
+        let params = Params::of(&Plan::new(&topology, &scheme.routing, &scheme.settings, seed));
+        let start = |flow: Option<&Flow>| flow.map_or(Time::ZERO, |flow| flow.start);
+        let span = (start(prepared.flows.first()), start(prepared.flows.last()));
+
+        let hosts: Vec<NodeId> = topology.hosts().collect();
+        let chosen: Vec<NodeId> = (0..nodes).map(|i| hosts[i * hosts.len() / nodes]).collect();
+        let (listen, recordings) = mpsc::channel();
+        let mut bare = std::mem::replace(&mut prepared.parts.node, Box::new(|_| Parts::default()));
+        prepared.parts.node = Box::new(move |id| {
+            let mut parts = bare(id);
+            if chosen.contains(&id) {
+                parts.host = parts.host.map(|host| {
+                    let (host, recording) = record(host, is_flow_event);
+                    // Whoever has gone needs no recordings.
+                    let _ = listen.send((id, recording));
+                    host
+                });
+            }
+            parts
+        });
+        let mut simulation = simulation(prepared, Threads::Always(1), ());
+        let look = |_: &Progress| if go_on() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+        let reached = simulation.run_until(span.1, look);
+        if reached == Reached::Stopped {
+            return None;
+        }
+        let taken = |(node, recording): (NodeId, Arc<Mutex<Recording>>)| {
+            (node, std::mem::take(&mut *recording.lock().unwrap_or_else(PoisonError::into_inner)))
+        };
+        let nodes = recordings.try_iter().map(taken).collect();
+        Some(Self { topology, params, seed, nodes, span })
+    }
+
+    /// The time of every computation at the interval `rho`, by the nodes one after the other, from the first tenth of the
+    /// recording on. Computations count flows that have been known for a whole interval (§5.1).
+    #[must_use]
+    pub fn overheads(&self, rho: Duration, core: Core) -> Measured {
+        let (first, until) = self.span;
+        let from = first + Duration::from_ps(until.since(first).as_ps() / 10);
+        let params = Params { rho, only_lasting: true, computes_idle: true, ..self.params };
+        let percent = |seconds: f64| 100.0 * seconds / rho.as_secs_f64();
+        let mut measured = Measured::default();
+        for (id, recording) in &self.nodes {
+            let links = || self.topology.links_from(*id).map(|(_, link)| link.rate);
+            let ports: Vec<PortState> = links().map(PortState::idle).collect();
+            let packet = Bytes(u64::from(params.mtu));
+            let packet_time = links().map(|rate| rate.time_for(packet)).max().unwrap_or_default();
+            let nodes = if let Core::Slow(times) = core { times } else { 1 };
+            let mut host = Timed::new(&self.topology, params, *id, self.seed, nodes);
+            if core == Core::This {
+                let [_, p99, _] = recording.replay(&mut host, &ports, until, packet_time).lateness;
+                measured.lateness.push(percent(p99.as_secs_f64()));
+            } else {
+                recording.rush(&mut host, &ports, until);
+            }
+            let counted = host.times.into_iter().filter(|&(at, _)| at >= from);
+            measured.computations.extend(counted.map(|(_, seconds)| percent(seconds)));
+        }
+        stats::sort(&mut measured.computations);
+        stats::sort(&mut measured.lateness);
+        measured
+    }
+}
+
+fn is_flow_event(packet: &Packet) -> bool {
+    matches!(packet.header, Header::R2c2Event(_))
+}
+
+/// Equal nodes that hear the same, and the time that all of them together need for each computation.
+struct Timed {
+    nodes: Vec<R2c2Node>,
+    /// When each computation was due, and the seconds that it took.
+    times: Vec<(Time, f64)>,
+}
+
+impl Timed {
+    /// So many nodes `id`, none of which finds the rates that it needs among those that another has computed.
+    fn new(topology: &Arc<Topology>, params: Params, id: NodeId, seed: u64, nodes: u32) -> Self {
+        let node = |_| R2c2Node::new(&Fabric::new(topology, params), id, seed);
+        Self { nodes: (0..nodes).map(node).collect(), times: Vec::new() }
+    }
+}
+
+impl Host for Timed {
+    fn handle(&mut self, now: Time, input: Input<'_>) {
+        self.nodes.iter_mut().for_each(|node| node.handle(now, input));
+    }
+
+    fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output {
+        let due = self.nodes[0].computes_at();
+        let mut output = Output::Idle;
+        let mut poll = || self.nodes.iter_mut().for_each(|node| output = node.poll(now, ports));
+        if due > now {
+            poll();
+            return output;
+        }
+        let seconds = timed(poll);
+        if self.nodes[0].computes_at() != due {
+            self.times.push((due, seconds));
+        }
+        output
+    }
+}
