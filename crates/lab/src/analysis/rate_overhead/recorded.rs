@@ -27,13 +27,13 @@ pub struct Recorded {
     span: (Time, Time),
 }
 
-/// How a recording is replayed.
+/// The core that computes in a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Core {
-    /// On the real clock, by one node.
+    /// This one, on the real clock.
     This,
-    /// As on a core that is so many times slower: as many nodes hear the same and compute one after the other. They
-    /// cannot hear as fast as flows start, so time jumps from event to event.
+    /// One that is so many times slower. A computation takes as long there as so many of it here: the recording is replayed
+    /// so many times, time jumps from event to event, and the times of each computation add up.
     Slow(u32),
 }
 
@@ -92,27 +92,43 @@ impl Recorded {
 
     /// The time of every computation at the interval `rho`, by the nodes one after the other, from the first tenth of the
     /// recording on. Computations count flows that have been known for a whole interval (§5.1).
+    ///
+    /// # Panics
+    /// If `rho` is zero.
     #[must_use]
     pub fn overheads(&self, rho: Duration, core: Core) -> Measured {
         let (first, until) = self.span;
         let from = first + Duration::from_ps(until.since(first).as_ps() / 10);
-        let params = Params { rho, only_lasting: true, computes_idle: true, ..self.params };
         let percent = |seconds: f64| 100.0 * seconds / rho.as_secs_f64();
+        let params = Params { rho, only_lasting: true, computes_idle: true, ..self.params };
+        let fabric = Fabric::new(&self.topology, params);
+        let host = |id| Timed { node: R2c2Node::new(&fabric, id, self.seed), times: Vec::new() };
+        // A fabric forgets how flows split over its links unless a node goes by it.
+        let keeper = host(NodeId(0));
+        keeper.node.precompute_weights();
         let mut measured = Measured::default();
         for (id, recording) in &self.nodes {
             let links = || self.topology.links_from(*id).map(|(_, link)| link.rate);
             let ports: Vec<PortState> = links().map(PortState::idle).collect();
-            let packet = Bytes(u64::from(params.mtu));
-            let packet_time = links().map(|rate| rate.time_for(packet)).max().unwrap_or_default();
-            let nodes = if let Core::Slow(times) = core { times } else { 1 };
-            let mut host = Timed::new(&self.topology, params, *id, self.seed, nodes);
-            if core == Core::This {
-                let [_, p99, _] = recording.replay(&mut host, &ports, until, packet_time).lateness;
-                measured.lateness.push(percent(p99.as_secs_f64()));
-            } else {
-                recording.rush(&mut host, &ports, until);
-            }
-            let counted = host.times.into_iter().filter(|&(at, _)| at >= from);
+            let times = match core {
+                Core::This => {
+                    let packet = Bytes(u64::from(self.params.mtu));
+                    let packet_time = links().map(|rate| rate.time_for(packet)).max().unwrap_or_default();
+                    let mut host = host(*id);
+                    let [_, p99, _] = recording.replay(&mut host, &ports, until, packet_time).lateness;
+                    measured.lateness.push(percent(p99.as_secs_f64()));
+                    host.times
+                }
+                Core::Slow(times) => {
+                    let replays = (0..times).map(|_| {
+                        let mut host = host(*id);
+                        recording.rush(&mut host, &ports, until);
+                        host.times
+                    });
+                    replays.reduce(add_up).unwrap_or_default()
+                }
+            };
+            let counted = times.into_iter().filter(|&(at, _)| at >= from);
             measured.computations.extend(counted.map(|(_, seconds)| percent(seconds)));
         }
         stats::sort(&mut measured.computations);
@@ -121,42 +137,42 @@ impl Recorded {
     }
 }
 
-fn is_flow_event(packet: &Packet) -> bool {
-    matches!(packet.header, Header::R2c2Event(_))
+/// The times of the same computations in two replays, added up.
+fn add_up(mut sums: Vec<(Time, f64)>, times: Vec<(Time, f64)>) -> Vec<(Time, f64)> {
+    assert_eq!(sums.len(), times.len(), "every replay of a recording computes at the same times");
+    for ((due, sum), (again, seconds)) in sums.iter_mut().zip(times) {
+        assert_eq!(*due, again, "every replay of a recording computes at the same times");
+        *sum += seconds;
+    }
+    sums
 }
 
-/// Equal nodes that hear the same, and the time that all of them together need for each computation.
+/// A node, and the time that each of its computations takes.
 struct Timed {
-    nodes: Vec<R2c2Node>,
+    node: R2c2Node,
     /// When each computation was due, and the seconds that it took.
     times: Vec<(Time, f64)>,
 }
 
-impl Timed {
-    /// So many nodes `id`, none of which finds the rates that it needs among those that another has computed.
-    fn new(topology: &Arc<Topology>, params: Params, id: NodeId, seed: u64, nodes: u32) -> Self {
-        let node = |_| R2c2Node::new(&Fabric::new(topology, params), id, seed);
-        Self { nodes: (0..nodes).map(node).collect(), times: Vec::new() }
-    }
-}
-
 impl Host for Timed {
     fn handle(&mut self, now: Time, input: Input<'_>) {
-        self.nodes.iter_mut().for_each(|node| node.handle(now, input));
+        self.node.handle(now, input);
     }
 
     fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output {
-        let due = self.nodes[0].computes_at();
-        let mut output = Output::Idle;
-        let mut poll = || self.nodes.iter_mut().for_each(|node| output = node.poll(now, ports));
+        let due = self.node.computes_at();
         if due > now {
-            poll();
-            return output;
+            return self.node.poll(now, ports);
         }
-        let seconds = timed(poll);
-        if self.nodes[0].computes_at() != due {
+        let mut output = Output::Idle;
+        let seconds = timed(|| output = self.node.poll(now, ports));
+        if self.node.computes_at() != due {
             self.times.push((due, seconds));
         }
         output
     }
+}
+
+fn is_flow_event(packet: &Packet) -> bool {
+    matches!(packet.header, Header::R2c2Event(_))
 }
