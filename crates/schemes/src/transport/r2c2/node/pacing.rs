@@ -47,7 +47,7 @@ impl R2c2Node {
             return;
         }
         let eligible = self.table.counted();
-        let rates = rates::rates(self.plane.params(), &self.plane.view, &eligible);
+        let rates = rates::rates_at_tick(self.plane.params(), &self.plane.view, &eligible);
         let mtu = self.params().mtu;
         for flow in self.plane.sender.flows_mut() {
             let key = flow_handle(self.plane.id.0 as u16, flow.lid);
