@@ -67,7 +67,7 @@ mod tests {
             "[compute]\nkind = \"broadcast-overhead\"\nsmall = \"10 KiB\"\nlarge = \"35 MiB\"\nshares = {shares}\n\
              fabrics = [{{ label = \"it\", {fabric} }}]\n"
         );
-        let runs = compute(&document(&text), 1).expect("a computation").expect("one");
+        let runs = compute(&document(&text), 1, &false.into()).expect("a computation").expect("one");
         let number = |run: Run| match run.data {
             Data::Number(number) => number,
             _ => panic!("no computed number"),
@@ -109,11 +109,8 @@ mod tests {
                  [scheme]\ntransport = \"r2c2\"\n"
             );
             let document = document(&text);
-            let control = Control {
-                stop: &AtomicBool::new(false),
-                progress: &mut |_| (),
-                threads: crate::Threads::Always(1),
-            };
+            let control =
+                Control { stop: &false.into(), progress: &mut |_| (), threads: crate::Threads::Always(1) };
             let outcome =
                 simulate(document.prepare().expect("sound"), &mut |_| Ok(()), control).expect("a run");
             let counted: u64 = outcome.links.iter().map(|link| link.control_bytes).sum();

@@ -44,3 +44,70 @@ pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Resul
     }
     Ok(runs)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::compute;
+    use super::*;
+    use crate::experiment::Document;
+
+    /// A figure of a small rack, with these tables.
+    fn measured(scheme: &str, section: &str) -> Result<Vec<Run>, Problem> {
+        let text = format!(
+            r#"
+[topology]
+kind = "torus"
+dims = [3, 3]
+link_rate = "10 Gbps"
+link_delay = "100 ns"
+
+[workload]
+arrivals = {{ kind = "poisson", mean_gap = "20 us" }}
+pairs = "uniform"
+sizes = {{ kind = "fixed", size = "50 KB" }}
+flows = 40
+
+[scheme]
+transport = "{scheme}"
+
+[compute]
+kind = "rate-replay"
+{section}
+"#
+        );
+        let document = Document::parse("test.toml", text, "".into())?;
+        Ok(compute(&document, 1, &false.into())?.unwrap_or_default())
+    }
+
+    #[test]
+    fn every_core_is_measured_at_every_interval() {
+        let runs = measured("r2c2", "intervals = [\"50 us\", \"100 us\"]\nslow = 2").expect("a figure");
+        let labels: Vec<String> = runs
+            .iter()
+            .map(|run| run.labels.iter().map(|(_, label)| label.as_str()).collect::<Vec<_>>().join(" "))
+            .collect();
+        let expected = [
+            "computation this 50 us",
+            "lateness this 50 us",
+            "computation this 100 us",
+            "lateness this 100 us",
+            "computation slow 50 us",
+            "computation slow 100 us",
+        ];
+        assert_eq!(labels, expected);
+        assert!(runs.iter().all(|run| matches!(run.data, Data::Timings(_))), "nothing that a digest is of");
+    }
+
+    #[test]
+    fn what_cannot_be_replayed_is_refused() {
+        let refused = |scheme: &str, section: &str| match measured(scheme, section) {
+            Err(problem) => problem.to_string(),
+            Ok(_) => panic!("a problem"),
+        };
+        assert!(refused("tcp-newreno", "intervals = [\"50 us\"]").contains("flow events are those of R2C2"));
+        assert!(refused("r2c2", "intervals = [\"0 us\"]").contains("greater than 0"));
+        assert!(refused("r2c2", "intervals = []\nnodes = 10").contains("number of nodes"));
+        assert!(refused("r2c2", "intervals = []\nslow = 0").contains("slower"));
+        assert!(refused("r2c2", "").contains("intervals"));
+    }
+}
