@@ -8,7 +8,7 @@ use raddle_live::replay::{Recording, record};
 use raddle_packet_sim::{Config, PortSetup, Simulation};
 use raddle_schemes::transport::r2c2::{Fabric, Params, R2c2Node, SourceRoute};
 use raddle_topology::{Topology, builders};
-use raddle_wire::r2c2::Event;
+use raddle_wire::r2c2::{Event, EventKind};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
@@ -43,9 +43,16 @@ fn params() -> Params {
     Params { rho: Duration::from_us(50), ..Params::default() }
 }
 
-/// A node that can be looked into, and the flow events and flows that it heard, and when.
+/// A flow event that a node heard, or a flow that started there; and when.
+type Heard = (Time, Result<Event, FlowId>);
+
+/// What a node knows and enforces: the digest and the size of its table, the rates of all flows as it would compute them,
+/// and the limits of its own, in bits of f64.
+type Knowledge = (u64, usize, Vec<(u32, u64)>, Vec<(u32, u64)>);
+
+/// A node that can be looked into, and what it heard.
 #[derive(Clone)]
-struct Watched(Arc<Mutex<(R2c2Node, Vec<(Time, Result<Event, FlowId>)>)>>);
+struct Watched(Arc<Mutex<(R2c2Node, Vec<Heard>)>>);
 
 impl Watched {
     fn new(params: Params) -> Self {
@@ -53,12 +60,11 @@ impl Watched {
         Self(Arc::new(Mutex::new((node, Vec::new()))))
     }
 
-    fn heard(&self) -> Vec<(Time, Result<Event, FlowId>)> {
+    fn heard(&self) -> Vec<Heard> {
         self.0.lock().expect("no panic elsewhere").1.clone()
     }
 
-    /// What the node knows and enforces: its table, the rates of all flows as it would compute them, and the limits of its own.
-    fn knowledge(&self) -> (u64, usize, Vec<(u32, u64)>, Vec<(u32, u64)>) {
+    fn knowledge(&self) -> Knowledge {
         let node = &self.0.lock().expect("no panic elsewhere").0;
         let bits = |(key, rate): (u32, f64)| (key, rate.to_bits());
         let rates = node.compute_all().into_iter().map(bits).collect();
@@ -130,9 +136,7 @@ fn a_replayed_node_hears_the_same_and_computes_the_same_rates() {
     }
     assert!(flows_known > 10, "there was something to compute: {flows_known} flows");
     let (recording, simulated) = simulate(at(5_000));
-    let is_demand = |(_, heard): &(Time, Result<Event, FlowId>)| {
-        heard.is_ok_and(|event| event.kind == raddle_wire::r2c2::EventKind::Demand)
-    };
+    let is_demand = |(_, heard): &Heard| heard.is_ok_and(|event| event.kind == EventKind::Demand);
     assert!(simulated.heard().iter().any(is_demand), "demand was announced");
     assert!(recording.packets() > FLOWS);
 }

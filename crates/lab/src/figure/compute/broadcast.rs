@@ -109,8 +109,11 @@ mod tests {
                  [scheme]\ntransport = \"r2c2\"\n"
             );
             let document = document(&text);
-            let control =
-                Control { stop: &false.into(), progress: &mut |_| (), threads: crate::Threads::Always(1) };
+            let control = Control {
+                stop: &AtomicBool::new(false),
+                progress: &mut |_| (),
+                threads: crate::Threads::Always(1),
+            };
             let outcome =
                 simulate(document.prepare().expect("sound"), &mut |_| Ok(()), control).expect("a run");
             let counted: u64 = outcome.links.iter().map(|link| link.control_bytes).sum();
