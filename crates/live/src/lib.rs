@@ -1,12 +1,14 @@
 //! The live runtimes: the same scheme objects that the packet engine steps, moving real bytes.
 //!
 //! [`lockstep`] moves them over in-memory links under a shared virtual clock, [`rack`] over rings in shared memory in real time.
+//! [`replay`] lets one node alone hear on the real clock what it heard in another run.
 
 mod content;
 pub mod doctor;
 mod fifo;
 pub mod lockstep;
 pub mod rack;
+pub mod replay;
 mod served;
 
 pub use fifo::Limits;

@@ -287,18 +287,27 @@ pub(crate) fn retransmissions<'h>(
     topology.nodes().flat_map(of_host).collect()
 }
 
+/// A prepared experiment in the packet engine, before its first flow.
+pub(crate) fn simulation<O: Observer>(
+    prepared: &mut Prepared,
+    threads: Threads,
+    observer: O,
+) -> Simulation<O> {
+    let (topology, config) = (Arc::clone(&prepared.topology), prepared.config(threads));
+    let mut setups: Vec<_> = (0..topology.link_slots()).map(|link| prepared.port(LinkId::of(link))).collect();
+    let node = |id| (prepared.parts.node)(id);
+    let port = |link: LinkId| std::mem::take(&mut setups[link.index()]);
+    Simulation::new(&topology, node, port, Arc::clone(&prepared.flows), config, observer)
+}
+
 fn run_packets<'a, O: Observer + Into<Gather<'a>>>(
     prepared: &mut Prepared,
     observer: O,
     queue_lengths: Option<QueueLengths<'_>>,
     watch: &mut Watch<'_>,
 ) -> Result<Ended<'a>, Error> {
-    let (topology, config) = (Arc::clone(&prepared.topology), prepared.config(watch.control.threads));
-    let mut setups: Vec<_> = (0..topology.link_slots()).map(|link| prepared.port(LinkId::of(link))).collect();
-    let node = |id| (prepared.parts.node)(id);
-    let port = |link: LinkId| std::mem::take(&mut setups[link.index()]);
-    let mut simulation =
-        Simulation::new(&topology, node, port, Arc::clone(&prepared.flows), config, observer);
+    let topology = Arc::clone(&prepared.topology);
+    let mut simulation = simulation(prepared, watch.control.threads, observer);
     let controlled = prepared.experiment.scheme.flow_control.is_some();
     let every = prepared.experiment.engine.watchdog.unwrap_or(lossless::WATCHDOG);
     let watchdog = controlled.then_some(every);

@@ -11,8 +11,9 @@ use std::sync::atomic::Ordering;
 pub(crate) struct Clock {
     source: Source,
     dilation: u64,
-    /// A word that all threads of all processes share: nanoseconds of real time in which virtual time stood still.
-    held: Words,
+    /// A word that all threads of all processes share: nanoseconds of real time in which virtual time stood still. Nothing if time
+    /// never stands still.
+    held: Option<Words>,
 }
 
 #[derive(Debug, Clone)]
@@ -32,11 +33,11 @@ pub(crate) fn system_ns() -> u64 {
 
 impl Clock {
     /// A clock for the threads of this process, that begins now, and on which a second is so many of real time. The word `held`
-    /// says how long it has stood still.
+    /// says how long it has stood still; it never does if there is none.
     ///
     /// # Panics
     /// If the dilation is 0.
-    pub(crate) fn new(dilation: u32, held: Words) -> Self {
+    pub(crate) fn new(dilation: u32, held: Option<Words>) -> Self {
         assert!(dilation > 0, "time goes on");
         let counter = quanta::Clock::new();
         let begin = counter.raw();
@@ -71,13 +72,15 @@ impl Clock {
     /// Holds virtual time, of all threads, for so much of it.
     #[cold]
     pub(crate) fn hold(&self, time: Duration) {
-        self.held[0].fetch_add(time.as_ps() * self.dilation / 1_000, Ordering::Relaxed);
+        if let Some(held) = &self.held {
+            held[0].fetch_add(time.as_ps() * self.dilation / 1_000, Ordering::Relaxed);
+        }
     }
 
     /// Nanoseconds of real time in which virtual time stood still.
     #[inline]
     pub(crate) fn held_ns(&self) -> u64 {
-        self.held[0].load(Ordering::Relaxed)
+        self.held.as_ref().map_or(0, |held| held[0].load(Ordering::Relaxed))
     }
 
     /// How often a second of virtual time fits into one of real time, turned around: at least 1.
@@ -92,7 +95,7 @@ mod tests {
     use super::*;
 
     fn clock(dilation: u32) -> Clock {
-        Clock::new(dilation, Region::new(1).expect("a word of memory").words(0..1))
+        Clock::new(dilation, Some(Region::new(1).expect("a word of memory").words(0..1)))
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::fmt;
 
 /// What is counted while a run goes on. Bounded memory, whatever the run's length.
 #[derive(Debug)]
-pub(super) struct Meter {
+pub(crate) struct Meter {
     /// How long after its due time each packet was dealt with, in ns of real time.
     lateness: Histogram<u64>,
     /// Packets that came so late that the clock, not their due time, counted from there on.
@@ -46,14 +46,14 @@ const LONGEST_NS: u64 = 1_000_000_000;
 
 impl Meter {
     /// At the begin of a run.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let lateness = Histogram::new_with_max(LONGEST_NS, 3).expect("bounds that fit");
         Self { lateness, slips: 0, gaps: 0, longest_gap_ns: 0, wrong_payloads: 0 }
     }
 
     /// A packet was dealt with so many ns after its due time.
     #[inline]
-    pub(super) fn late(&mut self, ns: u64) {
+    pub(crate) fn late(&mut self, ns: u64) {
         self.lateness.saturating_record(ns);
     }
 
@@ -65,7 +65,7 @@ impl Meter {
 
     /// The polling thread went round in so many ns.
     #[inline]
-    pub(super) fn round(&mut self, ns: u64) {
+    pub(crate) fn round(&mut self, ns: u64) {
         if ns > GAP {
             self.gaps += 1;
             self.longest_gap_ns = self.longest_gap_ns.max(ns);
@@ -93,7 +93,7 @@ impl Meter {
     /// What the run amounts to: on links on which a packet takes `packet_time` at most, of virtual time that runs
     /// `dilation` times slower than the clock and stood still for the share `held` of the run, on a machine of which others took the
     /// share `steal`.
-    pub(super) fn report(
+    pub(crate) fn report(
         &self,
         packet_time: Duration,
         dilation: u64,

@@ -35,10 +35,10 @@ pub use party::{Lost, NoParty, Party, Terms};
 pub use shared::NoMemory;
 
 use build::Build;
-use clock::Clock;
+pub(crate) use clock::Clock;
 use endpoint::{Request, Shared};
 use fabric::Fabric;
-pub(crate) use fidelity::Steal;
+pub(crate) use fidelity::{Meter, Steal};
 use layout::Layout;
 use party::Ended;
 use raddle_core::{Decoders, Duration, Flow, Node, NodeId, Parts, Time};
@@ -169,7 +169,7 @@ impl Rack {
         assert!(flows.is_sorted_by_key(|flow| (flow.start, flow.id)), "flows come in order of start");
         assert!(config.packet_bytes <= ring::MOST_BYTES, "a ring's entry has 24 bits for a packet's length");
         let (teller, words) = mpsc::channel();
-        let clock = Clock::new(config.dilation, layout.held(region));
+        let clock = Clock::new(config.dilation, Some(layout.held(region)));
         let is_shared = party.is_some();
         let build =
             Build { topology, config, flows, layout: &layout, region, clock, words: teller, is_shared };

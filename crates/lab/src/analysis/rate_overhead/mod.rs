@@ -4,8 +4,10 @@
 //! the tick before and still are. Three algorithms compute the rates of each tick, from the flows' ends to the list of
 //! rates, weights included: [`Algorithm`].
 
+mod recorded;
 mod trace;
 
+pub use recorded::{Core, Measured, Recorded};
 pub use trace::Lifetime;
 
 use raddle_allocate::{Allocate, Flows, RateTable, Reference, WaterFill, usable};

@@ -67,7 +67,7 @@ mod tests {
             "[compute]\nkind = \"broadcast-overhead\"\nsmall = \"10 KiB\"\nlarge = \"35 MiB\"\nshares = {shares}\n\
              fabrics = [{{ label = \"it\", {fabric} }}]\n"
         );
-        let runs = compute(&document(&text), 1).expect("a computation").expect("one");
+        let runs = compute(&document(&text), 1, &false.into()).expect("a computation").expect("one");
         let number = |run: Run| match run.data {
             Data::Number(number) => number,
             _ => panic!("no computed number"),

@@ -54,7 +54,7 @@ mod tests {
         let text = "[compute]\nkind = \"controller-overhead\"\ndims = [8, 8, 8]\nheader = \"12 B\"\nrate = \"4 B\"\n\
                     interval = \"500 us\"\nmean_gap = \"1 us\"\nflows = [1, 2, 4, 6, 8, 10]\n";
         let document = Document::parse("figure.toml", text.to_owned(), PathBuf::new()).expect("a document");
-        let runs = compute(&document, 1).expect("a computation").expect("one");
+        let runs = compute(&document, 1, &false.into()).expect("a computation").expect("one");
         let chosen = runs.iter().filter(|run| run.label(sweep) == Some(label));
         let number = |run: &super::Run| match run.data {
             Data::Number(number) => number,

@@ -4,6 +4,7 @@
 mod broadcast;
 mod controller;
 mod rate_overhead;
+mod rate_replay;
 mod selection;
 
 use super::runs::{Data, Run};
@@ -14,6 +15,7 @@ use raddle_topology::builders::{self, BuildError};
 use raddle_topology::routing::{Pattern, Protocol, Routing, throughput_fraction};
 use raddle_topology::{Hops, Topology};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const PATTERNS: [(&str, Pattern); 6] = [
     ("nearest-neighbour", Pattern::NearestNeighbour),
@@ -30,30 +32,58 @@ struct Context<'a> {
     document: &'a Document,
     /// How many may share the work.
     threads: usize,
+    /// Set from outside, it ends the work early.
+    stop: &'a AtomicBool,
+}
+
+impl Context<'_> {
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
 }
 
 /// A kind of computation: what it gives, read from its section.
-type Kind = fn(&mut Section<'_>, &Context<'_>) -> Result<Vec<Run>, Problem>;
+type Compute = fn(&mut Section<'_>, &Context<'_>) -> Result<Vec<Run>, Problem>;
 
-const KINDS: [(&str, Kind); 6] = [
-    ("throughput-fraction", |section, _| throughput(section)),
-    ("allocation", |section, _| allocation(section)),
-    ("broadcast-overhead", |section, _| broadcast::overhead(section)),
-    ("controller-overhead", |section, _| controller::overhead(section)),
-    ("rate-overhead", |section, context| rate_overhead::measure(section, context.document)),
-    ("selection", |section, context| selection::compare(section, context.threads)),
+#[derive(Clone, Copy)]
+struct Kind {
+    compute: Compute,
+    /// The figure's file is an experiment's, too.
+    has_experiment: bool,
+}
+
+impl Kind {
+    const fn alone(compute: Compute) -> Self {
+        Self { compute, has_experiment: false }
+    }
+}
+
+const KINDS: [(&str, Kind); 7] = [
+    ("throughput-fraction", Kind::alone(|section, _| throughput(section))),
+    ("allocation", Kind::alone(|section, _| allocation(section))),
+    ("broadcast-overhead", Kind::alone(|section, _| broadcast::overhead(section))),
+    ("controller-overhead", Kind::alone(|section, _| controller::overhead(section))),
+    ("rate-overhead", Kind::alone(|section, context| rate_overhead::measure(section, context.document))),
+    ("rate-replay", Kind { compute: rate_replay::measure, has_experiment: true }),
+    ("selection", Kind::alone(|section, context| selection::compare(section, context.threads))),
 ];
 
-/// The numbers of a computed figure, a run each; `threads` share the work.
-pub(super) fn compute(document: &Document, threads: usize) -> Result<Option<Vec<Run>>, Problem> {
+/// The numbers of a computed figure, a run each; `threads` share the work, which ends early if `stop` is set.
+pub(super) fn compute(
+    document: &Document,
+    threads: usize,
+    stop: &AtomicBool,
+) -> Result<Option<Vec<Run>>, Problem> {
     let mut root = Section::new(&document.root, "");
     let Some(mut section) = root.section("compute")? else { return Ok(None) };
-    for key in ["figure", "plot", "claim", "scale"] {
-        root.item(key);
+    let kind = section.choice("kind", "computation", &KINDS, None)?;
+    if !kind.has_experiment {
+        for key in ["figure", "plot", "claim", "scale"] {
+            root.item(key);
+        }
+        root.finish()?;
     }
-    root.finish()?;
-    let compute = section.choice("kind", "computation", &KINDS, None)?;
-    let runs = compute(&mut section, &Context { document, threads })?;
+    let runs = (kind.compute)(&mut section, &Context { document, threads, stop })?;
     section.finish()?;
     Ok(Some(runs))
 }

@@ -156,7 +156,7 @@ generations = 5
 
     fn numbers(text: &str, threads: usize) -> Result<Vec<(Labels, f64)>, Problem> {
         let document = Document::parse("test", text.to_owned(), PathBuf::new())?;
-        let runs = compute(&document, threads)?.unwrap();
+        let runs = compute(&document, threads, &false.into())?.unwrap();
         let number = |run: Run| match run.data {
             Data::Number(number) => (run.labels, number),
             _ => panic!("computed figures are numbers"),

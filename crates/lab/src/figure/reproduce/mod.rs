@@ -191,7 +191,8 @@ impl Session<'_> {
             claim.check_deviation(item, |name| file.knows(name))?;
         }
         let current = Current { name: file.name(), document, figure, part };
-        let runs = match compute(document, self.options.threads)? {
+        let runs = match compute(document, self.options.threads, self.stop)? {
+            Some(_) if self.stop.load(Ordering::Relaxed) => return Err(Error::Interrupted),
             Some(runs) => {
                 for run in &runs {
                     // Timings differ from run to run, so they have no place in a digest.

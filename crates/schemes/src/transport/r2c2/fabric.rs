@@ -19,7 +19,9 @@ pub(crate) struct View {
     pub(super) trees: Trees,
     /// Capacity of each link slot that flows may use, bit/s.
     pub(super) usable: Vec<f64>,
+    /// For tables of all flows, and for those of flows that have lasted: a computation goes on from a table of its own kind.
     pub(super) memo: RateMemo,
+    pub(super) memo_of_lasting: RateMemo,
 }
 
 impl View {
@@ -86,6 +88,7 @@ impl Fabric {
             usable: raddle_allocate::usable(&rates, self.params.headroom),
             routing: Routing::new(topology),
             memo: RateMemo::default(),
+            memo_of_lasting: RateMemo::default(),
         });
         views.retain(|_, view| view.strong_count() > 0);
         views.insert(key, Arc::downgrade(&view));

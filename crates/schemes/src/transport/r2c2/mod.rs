@@ -94,6 +94,9 @@ pub struct Params {
     pub only_lasting: bool,
     /// All nodes compute at the same instants, rather than each at a phase of its own.
     pub synchronous: bool,
+    /// A node computes every interval from the start on, whether or not it sends a flow whose rate it would install. For
+    /// measurements of what a computation costs (Figure 8): such a node never rests, so a whole simulation of them never ends.
+    pub computes_idle: bool,
     /// What decides a flow's weight.
     pub policy: Policy,
     /// Before the first computation.

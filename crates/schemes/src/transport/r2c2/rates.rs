@@ -53,7 +53,15 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The rates of `table`'s flows in bit/s, in its order, which is that of handles.
 pub(crate) fn rates(params: &Params, view: &View, table: &[Entry]) -> Arc<[f64]> {
-    let memo = &view.memo;
+    rates_by(&view.memo, params, view, table)
+}
+
+/// The same of the flows that count at a tick, among which new flows may be missing.
+pub(super) fn rates_at_tick(params: &Params, view: &View, table: &[Entry]) -> Arc<[f64]> {
+    rates_by(if params.only_lasting { &view.memo_of_lasting } else { &view.memo }, params, view, table)
+}
+
+fn rates_by(memo: &RateMemo, params: &Params, view: &View, table: &[Entry]) -> Arc<[f64]> {
     let known = locked(&memo.known)
         .iter()
         .rev()

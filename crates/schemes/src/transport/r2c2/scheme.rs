@@ -102,6 +102,13 @@ parameters! {
 }
 
 impl Params {
+    /// The parameters of the nodes that a plan is for.
+    #[must_use]
+    pub fn of(plan: &Plan<'_>) -> Self {
+        let parameters = Parameters::of(plan.settings);
+        Self { streams: plan.streams, ..Self::new(setup::protocol(plan), &parameters) }
+    }
+
     /// What an experiment's parameters mean for flows with that routing protocol.
     fn new(protocol: Protocol, of: &Parameters) -> Self {
         let selection = of.select.map(|by| Selection {
@@ -117,6 +124,7 @@ impl Params {
             headroom: of.headroom,
             only_lasting: of.only_lasting,
             synchronous: of.synchronous,
+            computes_idle: false,
             policy: match of.policy {
                 Share::Weights => Policy::Weights,
                 Share::Deadline => Policy::Deadline,
@@ -144,14 +152,9 @@ impl Default for Params {
     }
 }
 
-fn params(plan: &Plan<'_>) -> Params {
-    let parameters = Parameters::of(plan.settings);
-    Params { streams: plan.streams, ..Params::new(setup::protocol(plan), &parameters) }
-}
-
 /// R2C2 as a fluid: the rates that its nodes compute, at once and for all flows.
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
-    let params = params(plan);
+    let params = Params::of(plan);
     let unfit = |key: &str, problem: &str, hint: &str| {
         let (key, problem, hint) = (key.to_owned(), problem.to_owned(), hint.to_owned());
         Err(Unfit { key, problem, hint })
@@ -172,7 +175,7 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
 }
 
 fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
-    let params = params(plan);
+    let params = Params::of(plan);
     setup::check(plan, INFO.name, &params)?;
     if params.streams && params.policy == Policy::Deadline {
         let problem =

@@ -170,7 +170,9 @@ impl FlowTable {
     /// The flows that count as of the last [`age`](Self::age), in order of handle, the order in which all nodes
     /// compute.
     pub(crate) fn counted(&self) -> Vec<Entry> {
-        let mut young: Vec<u32> = self.young.iter().map(|&(_, key)| key).collect();
+        // Most young flows end young: those that are left are few, and cheap to sort.
+        let young = self.young.iter().map(|&(_, key)| key);
+        let mut young: Vec<u32> = young.filter(|&key| self.entries.get(key).is_some()).collect();
         young.sort_unstable();
         let mut counted = self.all();
         let mut young = young.into_iter().peekable();

@@ -3,11 +3,13 @@
 use super::Params;
 use raddle_core::{Duration, NodeId, Stream, Time};
 
-/// The ticks of one node, while it has something to compute for.
+/// The ticks of one node, while it has something to compute for, or for ever.
 #[derive(Debug)]
 pub(crate) struct Ticks {
     rho: Duration,
     phase: Duration,
+    /// Ticks go on when the node has nothing to compute for.
+    are_endless: bool,
     next: Time,
 }
 
@@ -20,7 +22,16 @@ impl Ticks {
         } else {
             Stream::new(seed, id.0.into(), "r2c2/phase").below(rho)
         };
-        Self { rho: params.rho, phase: Duration::from_ps(phase), next: Time::NEVER }
+        let mut ticks = Self {
+            rho: params.rho,
+            phase: Duration::from_ps(phase),
+            are_endless: params.computes_idle,
+            next: Time::NEVER,
+        };
+        if ticks.are_endless {
+            ticks.start(Time::ZERO);
+        }
+        ticks
     }
 
     /// From now on there are ticks, unless rho is zero.
@@ -30,9 +41,11 @@ impl Ticks {
         }
     }
 
-    /// There are no more ticks until the next start.
+    /// There are no more ticks until the next start, unless they go on for ever.
     pub(crate) fn stop(&mut self) {
-        self.next = Time::NEVER;
+        if !self.are_endless {
+            self.next = Time::NEVER;
+        }
     }
 
     /// There is a tick now, whatever rho is.
@@ -81,6 +94,16 @@ mod tests {
         assert_eq!(ticks.next(), at(1_500));
         ticks.stop();
         assert_eq!(ticks.next(), Time::NEVER);
+    }
+
+    #[test]
+    fn ticks_of_a_node_that_computes_idle_never_end() {
+        let params = Params { synchronous: true, computes_idle: true, ..Params::default() };
+        let mut ticks = Ticks::new(&params, NodeId(3), 1);
+        assert_eq!(ticks.next(), at(500));
+        assert!(ticks.take(at(500)));
+        ticks.stop();
+        assert_eq!(ticks.next(), at(1_000));
     }
 
     #[test]

@@ -87,6 +87,23 @@ impl R2c2Node {
         self.plane.limits()
     }
 
+    /// Works out how a flow of this node's to each other node splits over links, as the paper's nodes do in advance (§4.2).
+    /// Otherwise that is done when a first such flow is met. On a torus these splits are, moved, those of all flows.
+    pub fn precompute_weights(&self) {
+        let (view, id) = (&self.plane.view, self.plane.id);
+        let (protocol, mut row) = (view.feasible(self.params().protocol), Vec::new());
+        let reached = |&node: &NodeId| node != id && view.routing.distance(id, node).is_some();
+        for node in view.routing.topology().nodes().filter(reached) {
+            view.routing.weights(protocol, id, node, 0, &mut row);
+        }
+    }
+
+    /// When this node computes next; [`Time::NEVER`] if it has nothing to compute for.
+    #[must_use]
+    pub fn computes_at(&self) -> Time {
+        self.plane.ticks.next()
+    }
+
     fn params(&self) -> &Params {
         self.plane.params()
     }

@@ -42,12 +42,12 @@ impl R2c2Node {
         if self.params().only_lasting && rho > Duration::ZERO && self.table.changed() + rho <= before {
             return; // the last computation counted just the same flows
         }
-        if !self.plane.sender.flows().iter().any(|flow| self.table.counts(self.plane.sender.handle(flow.lid)))
-        {
+        let counts = |flow: &Outgoing| self.table.counts(self.plane.sender.handle(flow.lid));
+        if !self.params().computes_idle && !self.plane.sender.flows().iter().any(counts) {
             return;
         }
         let eligible = self.table.counted();
-        let rates = rates::rates(self.plane.params(), &self.plane.view, &eligible);
+        let rates = rates::rates_at_tick(self.plane.params(), &self.plane.view, &eligible);
         let mtu = self.params().mtu;
         for flow in self.plane.sender.flows_mut() {
             let key = flow_handle(self.plane.id.0 as u16, flow.lid);

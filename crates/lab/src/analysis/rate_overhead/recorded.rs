@@ -1,0 +1,259 @@
+//! What rate computations take in R2C2's own nodes, which hear what they heard in a packet simulation.
+
+use crate::run::prepare::Prepared;
+use crate::run::simulation;
+use raddle_core::{
+    Bytes, Duration, Flow, Header, Host, Input, NodeId, Output, Packet, Parts, PortState, Ports, Progress,
+    Time,
+};
+use raddle_live::replay::{Recording, record};
+use raddle_packet_sim::{Reached, Threads};
+use raddle_records::stats;
+use raddle_schemes::scheme::Plan;
+use raddle_schemes::transport::r2c2::{Fabric, Params, R2c2Node};
+use raddle_topology::Topology;
+use rustix::time::{ClockId, clock_gettime};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+
+/// The flow events that nodes of an R2C2 rack heard in a packet simulation.
+#[derive(Debug)]
+pub struct Recorded {
+    topology: Arc<Topology>,
+    params: Params,
+    seed: u64,
+    nodes: Vec<(NodeId, Recording)>,
+    /// When the first flow started and when the last one did: until then there is a recording.
+    span: (Time, Time),
+}
+
+/// The core that computes in a replay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Core {
+    /// This one, on the real clock.
+    This,
+    /// One that is so many times slower. A computation takes as long there as so many of it here: the recording is replayed
+    /// so many times, time jumps from event to event, and the times of each computation add up.
+    Slow(u32),
+}
+
+/// How often a node is replayed on the real clock if the p99 of its lateness is beyond an interval: it has then not computed every
+/// interval, since something else had its core.
+const TRIES: u32 = 5;
+
+/// What the replay of a recording measured, in percent of the interval between computations, sorted.
+#[derive(Debug, Clone, Default)]
+pub struct Measured {
+    /// What each computation took of its core's time.
+    pub computations: Vec<f64>,
+    /// How long after its time each node dealt with what it heard or woke up for on the real clock: the p99, one a node, of its last try.
+    pub lateness: Vec<f64>,
+}
+
+impl Recorded {
+    /// Simulates an experiment up to the start of its last flow, and records the flow events at so many of its nodes, evenly
+    /// spread. Returns `None` if `go_on`, asked now and then, says to stop.
+    ///
+    /// # Panics
+    /// If the experiment's transport is not R2C2.
+    pub fn of(prepared: &mut Prepared, nodes: usize, go_on: impl Fn() -> bool) -> Option<Self> {
+        let scheme = &prepared.experiment.scheme;
+        assert_eq!(scheme.transport.info.name, "r2c2", "only R2C2's nodes hear of flows");
+        let seed = prepared.experiment.engine.seed;
+        let topology = Arc::clone(&prepared.topology);
+        let params = Params::of(&Plan::new(&topology, &scheme.routing, &scheme.settings, seed));
+        let start = |flow: Option<&Flow>| flow.map_or(Time::ZERO, |flow| flow.start);
+        let span = (start(prepared.flows.first()), start(prepared.flows.last()));
+
+        let hosts: Vec<NodeId> = topology.hosts().collect();
+        let chosen: Vec<NodeId> = (0..nodes).map(|i| hosts[i * hosts.len() / nodes]).collect();
+        let (listen, recordings) = mpsc::channel();
+        let mut bare = std::mem::replace(&mut prepared.parts.node, Box::new(|_| Parts::default()));
+        prepared.parts.node = Box::new(move |id| {
+            let mut parts = bare(id);
+            if chosen.contains(&id) {
+                parts.host = parts.host.map(|host| {
+                    let (host, recording) = record(host, is_flow_event);
+                    // Whoever has gone needs no recordings.
+                    let _ = listen.send((id, recording));
+                    host
+                });
+            }
+            parts
+        });
+        let mut simulation = simulation(prepared, Threads::Always(1), ());
+        let look = |_: &Progress| if go_on() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+        let reached = simulation.run_until(span.1, look);
+        if reached == Reached::Stopped {
+            return None;
+        }
+        let taken = |(node, recording): (NodeId, Arc<Mutex<Recording>>)| {
+            (node, std::mem::take(&mut *recording.lock().unwrap_or_else(PoisonError::into_inner)))
+        };
+        let nodes = recordings.try_iter().map(taken).collect();
+        Some(Self { topology, params, seed, nodes, span })
+    }
+
+    /// The time of every computation at the interval `rho`, by the nodes one after the other, from the first tenth of the
+    /// recording on. Computations count flows that have been known for a whole interval (§5.1).
+    ///
+    /// # Panics
+    /// If `rho` is zero.
+    #[must_use]
+    pub fn overheads(&self, rho: Duration, core: Core) -> Measured {
+        let (first, until) = self.span;
+        let from = first + Duration::from_ps(until.since(first).as_ps() / 10);
+        let percent = |seconds: f64| 100.0 * seconds / rho.as_secs_f64();
+        let params = Params { rho, only_lasting: true, computes_idle: true, ..self.params };
+        let fabric = Fabric::new(&self.topology, params);
+        let host = |id| Timed { node: R2c2Node::new(&fabric, id, self.seed), times: Vec::new() };
+        // A fabric forgets how flows split over its links unless a node goes by it.
+        let keeper = host(NodeId(0));
+        keeper.node.precompute_weights();
+        let mut measured = Measured::default();
+        for (id, recording) in &self.nodes {
+            let links = || self.topology.links_from(*id).map(|(_, link)| link.rate);
+            let ports: Vec<PortState> = links().map(PortState::idle).collect();
+            let times = match core {
+                Core::This => {
+                    let packet = Bytes(u64::from(self.params.mtu));
+                    let packet_time = links().map(|rate| rate.time_for(packet)).max().unwrap_or_default();
+                    let replay = || {
+                        let mut host = host(*id);
+                        let [_, p99, _] = recording.replay(&mut host, &ports, until, packet_time).lateness;
+                        (p99, host.times)
+                    };
+                    let (mut p99, mut times) = replay();
+                    for _ in 1..TRIES {
+                        if p99 > rho {
+                            (p99, times) = replay();
+                        }
+                    }
+                    measured.lateness.push(percent(p99.as_secs_f64()));
+                    times
+                }
+                Core::Slow(times) => {
+                    let replays = (0..times).map(|_| {
+                        let mut host = host(*id);
+                        recording.rush(&mut host, &ports, until);
+                        host.times
+                    });
+                    replays.reduce(add_up).unwrap_or_default()
+                }
+            };
+            let counted = times.into_iter().filter(|&(at, _)| at >= from);
+            measured.computations.extend(counted.map(|(_, seconds)| percent(seconds)));
+        }
+        stats::sort(&mut measured.computations);
+        stats::sort(&mut measured.lateness);
+        measured
+    }
+}
+
+/// The times of the same computations in two replays, added up.
+fn add_up(mut sums: Vec<(Time, f64)>, times: Vec<(Time, f64)>) -> Vec<(Time, f64)> {
+    assert_eq!(sums.len(), times.len(), "every replay of a recording computes at the same times");
+    for ((due, sum), (again, seconds)) in sums.iter_mut().zip(times) {
+        assert_eq!(*due, again, "every replay of a recording computes at the same times");
+        *sum += seconds;
+    }
+    sums
+}
+
+/// A node, and the time that each of its computations takes.
+struct Timed {
+    node: R2c2Node,
+    /// When each computation was due, and the seconds of its thread that it took.
+    times: Vec<(Time, f64)>,
+}
+
+impl Host for Timed {
+    fn handle(&mut self, now: Time, input: Input<'_>) {
+        self.node.handle(now, input);
+    }
+
+    fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output {
+        let due = self.node.computes_at();
+        if due > now {
+            return self.node.poll(now, ports);
+        }
+        let before = processor_seconds();
+        let output = self.node.poll(now, ports);
+        if self.node.computes_at() != due {
+            self.times.push((due, processor_seconds() - before));
+        }
+        output
+    }
+}
+
+fn is_flow_event(packet: &Packet) -> bool {
+    matches!(packet.header, Header::R2c2Event(_))
+}
+
+/// What this thread has had of its core, in seconds: while others have the core, no time of a computation passes.
+fn processor_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Document;
+
+    const RACK: &str = r#"
+[topology]
+kind = "torus"
+dims = [4, 4]
+link_rate = "10 Gbps"
+link_delay = "100 ns"
+
+[workload]
+arrivals = { kind = "poisson", mean_gap = "10 us" }
+sizes = { kind = "pareto", shape = 1.05, mean = "100 KB" }
+pairs = "uniform"
+flows = 200
+
+[scheme]
+transport = "r2c2"
+
+[engine]
+kind = "packet"
+seed = 3
+"#;
+
+    #[test]
+    fn every_node_computes_once_an_interval() {
+        let document = Document::parse("rack.toml", RACK.to_owned(), "".into()).expect("an experiment");
+        let mut prepared = document.prepare().expect("a sound experiment");
+        let recorded = Recorded::of(&mut prepared, 4, || true).expect("nobody said to stop");
+        let ids: Vec<NodeId> = recorded.nodes.iter().map(|&(id, _)| id).collect();
+        assert_eq!(ids, [NodeId(0), NodeId(4), NodeId(8), NodeId(12)]);
+        let flows = prepared.flows.len();
+        assert!(recorded.nodes.iter().all(|(_, recording)| recording.packets() > flows), "starts and ends");
+
+        let rho = Duration::from_us(50);
+        let (first, last) = recorded.span;
+        let intervals = (last.since(first).as_ps() * 9 / 10 / rho.as_ps()) as usize;
+        for core in [Core::This, Core::Slow(1), Core::Slow(3)] {
+            let Measured { computations, lateness } = recorded.overheads(rho, core);
+            assert!((4 * intervals..=4 * (intervals + 1)).contains(&computations.len()), "{core:?}");
+            assert!(computations.is_sorted() && computations[0] > 0.0, "{core:?}");
+            assert_eq!(lateness.len(), if core == Core::This { 4 } else { 0 });
+        }
+    }
+
+    #[test]
+    fn a_recording_that_is_stopped_is_none() {
+        let document = Document::parse("rack.toml", RACK.to_owned(), "".into()).expect("an experiment");
+        let mut prepared = document.prepare().expect("a sound experiment");
+        assert!(Recorded::of(&mut prepared, 1, || false).is_none());
+    }
+
+    #[test]
+    fn times_of_the_same_computations_add_up() {
+        let at = |us| Time::ZERO + Duration::from_us(us);
+        let sums = add_up(vec![(at(1), 0.25), (at(2), 0.5)], vec![(at(1), 0.5), (at(2), 0.25)]);
+        assert_eq!(sums, [(at(1), 0.75), (at(2), 0.75)]);
+    }
+}

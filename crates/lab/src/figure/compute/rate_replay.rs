@@ -1,0 +1,113 @@
+//! `[compute] kind = "rate-replay"`: what rate computations take in live nodes that hear what nodes of the figure's own
+//! experiment heard in the packet engine. What is measured is a share of the interval: a `computation`, or the `lateness` at the p99
+//! of all that a node heard or woke up for on the real clock.
+
+use super::{Context, run};
+use crate::analysis::rate_overhead::{Core, Measured, Recorded};
+use crate::experiment::{Cause, EngineKind, Problem, Section};
+use crate::figure::runs::{Data, Run};
+use raddle_core::Duration;
+
+/// Every core at every interval.
+pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Result<Vec<Run>, Problem> {
+    let nodes: u32 = section.or("nodes", 1)?;
+    let intervals: Vec<Duration> = section.required("intervals")?;
+    let slow: u32 = section.or("slow", 20)?;
+    let zero = intervals.contains(&Duration::ZERO);
+    section.ensure(!zero, "intervals", "the interval must be greater than 0", "for example: [\"500 us\"]")?;
+    section.ensure(slow > 0, "slow", "a core that is 0 times slower", "for example: slow = 20")?;
+
+    let mut prepared = context.document.prepare()?;
+    let hosts = prepared.topology.hosts().count();
+    let are_there = (1..=hosts).contains(&(nodes as usize));
+    section.ensure(are_there, "nodes", "no such number of nodes", "from 1 to the hosts of the fabric")?;
+    let experiment = &prepared.experiment;
+    if experiment.scheme.transport.info.name != "r2c2" || experiment.engine.kind != EngineKind::Packet {
+        let what = "flow events are those of R2C2 in the packet engine".to_owned();
+        let hint = "choose transport = \"r2c2\" in [scheme] and kind = \"packet\" in [engine]".to_owned();
+        return Err(Problem::at(section.at_key("kind"), Cause::Contradiction { what, hint }));
+    }
+    let Some(recorded) = Recorded::of(&mut prepared, nodes as usize, || !context.is_stopped()) else {
+        return Ok(Vec::new());
+    };
+    let mut runs = Vec::new();
+    for (core_label, core) in [("this", Core::This), ("slow", Core::Slow(slow))] {
+        for rho in intervals.iter().take_while(|_| !context.is_stopped()) {
+            let Measured { computations, lateness } = recorded.overheads(*rho, core);
+            for (quantity, percent) in [("computation", computations), ("lateness", lateness)] {
+                if !percent.is_empty() {
+                    let labels = [("quantity", quantity), ("core", core_label), ("rho", &*rho.to_string())];
+                    runs.push(run(&labels, Data::Timings(percent)));
+                }
+            }
+        }
+    }
+    Ok(runs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::compute;
+    use super::*;
+    use crate::experiment::Document;
+
+    /// A figure of a small rack, with these tables.
+    fn measured(scheme: &str, section: &str) -> Result<Vec<Run>, Problem> {
+        let text = format!(
+            r#"
+[topology]
+kind = "torus"
+dims = [3, 3]
+link_rate = "10 Gbps"
+link_delay = "100 ns"
+
+[workload]
+arrivals = {{ kind = "poisson", mean_gap = "20 us" }}
+pairs = "uniform"
+sizes = {{ kind = "fixed", size = "50 KB" }}
+flows = 40
+
+[scheme]
+transport = "{scheme}"
+
+[compute]
+kind = "rate-replay"
+{section}
+"#
+        );
+        let document = Document::parse("test.toml", text, "".into())?;
+        Ok(compute(&document, 1, &false.into())?.unwrap_or_default())
+    }
+
+    #[test]
+    fn every_core_is_measured_at_every_interval() {
+        let runs = measured("r2c2", "intervals = [\"50 us\", \"100 us\"]\nslow = 2").expect("a figure");
+        let labels: Vec<String> = runs
+            .iter()
+            .map(|run| run.labels.iter().map(|(_, label)| label.as_str()).collect::<Vec<_>>().join(" "))
+            .collect();
+        let expected = [
+            "computation this 50 us",
+            "lateness this 50 us",
+            "computation this 100 us",
+            "lateness this 100 us",
+            "computation slow 50 us",
+            "computation slow 100 us",
+        ];
+        assert_eq!(labels, expected);
+        assert!(runs.iter().all(|run| matches!(run.data, Data::Timings(_))), "nothing that a digest is of");
+    }
+
+    #[test]
+    fn what_cannot_be_replayed_is_refused() {
+        let refused = |scheme: &str, section: &str| match measured(scheme, section) {
+            Err(problem) => problem.to_string(),
+            Ok(_) => panic!("a problem"),
+        };
+        assert!(refused("tcp-newreno", "intervals = [\"50 us\"]").contains("flow events are those of R2C2"));
+        assert!(refused("r2c2", "intervals = [\"0 us\"]").contains("greater than 0"));
+        assert!(refused("r2c2", "intervals = []\nnodes = 10").contains("number of nodes"));
+        assert!(refused("r2c2", "intervals = []\nslow = 0").contains("slower"));
+        assert!(refused("r2c2", "").contains("intervals"));
+    }
+}
