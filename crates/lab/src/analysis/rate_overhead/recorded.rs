@@ -32,13 +32,13 @@ pub struct Recorded {
 pub enum Core {
     /// This one, on the real clock.
     This,
-    /// One that is so many times slower. A computation takes as long there as so many of it here: the recording is replayed
-    /// so many times, time jumps from event to event, and the times of each computation add up.
+    /// A core that is slower than this one by this factor. The recording is replayed as often, time jumps from event to
+    /// event, and the times of the same computation in all replays add up.
     Slow(u32),
 }
 
-/// How often a node is replayed on the real clock if the p99 of its lateness is beyond an interval: it has then not computed every
-/// interval, since something else had its core.
+/// Most replays of a node on the real clock. A replay whose p99 of lateness is longer than an interval did not compute every
+/// interval, because another process had the core.
 const TRIES: u32 = 5;
 
 /// What the replay of a recording measured, in percent of the interval between computations, sorted.
@@ -46,13 +46,13 @@ const TRIES: u32 = 5;
 pub struct Measured {
     /// What each computation took of its core's time.
     pub computations: Vec<f64>,
-    /// How long after its time each node dealt with what it heard or woke up for on the real clock: the p99, one a node, of its last try.
+    /// By how much each node was late on the real clock: the p99 over all that it heard or woke up for, in its last try.
     pub lateness: Vec<f64>,
 }
 
 impl Recorded {
-    /// Simulates an experiment up to the start of its last flow, and records the flow events at so many of its nodes, evenly
-    /// spread. Returns `None` if `go_on`, asked now and then, says to stop.
+    /// Simulates an experiment up to the start of its last flow, and records what `nodes` of its hosts hear, which are evenly
+    /// spread over the fabric. Returns `None` if `go_on`, asked now and then, says to stop.
     ///
     /// # Panics
     /// If the experiment's transport is not R2C2.
@@ -73,9 +73,8 @@ impl Recorded {
             let mut parts = bare(id);
             if chosen.contains(&id) {
                 parts.host = parts.host.map(|host| {
-                    let (host, recording) = record(host, is_flow_event);
-                    // Whoever has gone needs no recordings.
-                    let _ = listen.send((id, recording));
+                    let (host, recording) = record(host, is_control);
+                    listen.send((id, recording)).expect("the receiver is there until all nodes are made");
                     host
                 });
             }
@@ -186,8 +185,9 @@ impl Host for Timed {
     }
 }
 
-fn is_flow_event(packet: &Packet) -> bool {
-    matches!(packet.header, Header::R2c2Event(_))
+/// Whether a node may learn from the packet of flows of other nodes, or of how its own are doing.
+fn is_control(packet: &Packet) -> bool {
+    !matches!(packet.header, Header::R2c2Data(_))
 }
 
 /// What this thread has had of its core, in seconds: while others have the core, no time of a computation passes.

@@ -27,6 +27,11 @@ pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Resul
         let hint = "choose transport = \"r2c2\" in [scheme] and kind = \"packet\" in [engine]".to_owned();
         return Err(Problem::at(section.at_key("kind"), Cause::Contradiction { what, hint }));
     }
+    if !prepared.changes.is_empty() || experiment.errors.is_some() {
+        let what = "a replayed node hears nothing of links that fail or damage packets".to_owned();
+        let hint = "leave [[failure]], [faults] and [errors] out".to_owned();
+        return Err(Problem::at(section.at_key("kind"), Cause::Contradiction { what, hint }));
+    }
     let Some(recorded) = Recorded::of(&mut prepared, nodes as usize, || !context.is_stopped()) else {
         return Ok(Vec::new());
     };
@@ -100,6 +105,7 @@ kind = "rate-replay"
 
     #[test]
     fn what_cannot_be_replayed_is_refused() {
+        let errors = "intervals = [\"50 us\"]\n[errors]\nloss = 0.1";
         let refused = |scheme: &str, section: &str| match measured(scheme, section) {
             Err(problem) => problem.to_string(),
             Ok(_) => panic!("a problem"),
@@ -109,5 +115,6 @@ kind = "rate-replay"
         assert!(refused("r2c2", "intervals = []\nnodes = 10").contains("number of nodes"));
         assert!(refused("r2c2", "intervals = []\nslow = 0").contains("slower"));
         assert!(refused("r2c2", "").contains("intervals"));
+        assert!(refused("r2c2", errors).contains("fail or damage"), "{}", refused("r2c2", errors));
     }
 }
