@@ -1,6 +1,6 @@
 //! Packets of 8 KB through a data ring between two processes: Gbit/s of payload, over each provider.
 //!
-//! `make rdma`, or `cargo bench -p raddle-rdma --features libfabric -- --bytes 8192 --ring 256 --seconds 3 --times 3`
+//! `make rdma`, or `cargo bench -p raddle-rdma --features libfabric -- --bytes 8192 --ring 128 --seconds 3 --times 3`
 
 use raddle_rdma::fabric::{Domain, End, Options, Provider};
 use raddle_rdma::ring::Shape;
@@ -123,7 +123,7 @@ fn main() {
         let place = args.iter().position(|arg| arg == name);
         place.and_then(|place| args.get(place + 1)?.parse().ok()).unwrap_or(default)
     };
-    let shape = Shape::new(of("--ring", 256), of("--bytes", 8_192)).expect("a possible ring");
+    let shape = Shape::new(of("--ring", 128), of("--bytes", 8_192)).expect("a possible ring");
     let time = Duration::from_secs(of("--seconds", 3).into());
     for (provider, wanted) in [(Provider::Shm, 15), (Provider::Tcp, 7)] {
         for _ in 0..of("--times", 3) {

@@ -157,7 +157,7 @@ impl Sender {
         }
     }
 
-    /// Checks that the receiver is there: call it every few milliseconds. `now` is of any clock that does not go back.
+    /// Checks that the receiver is there: call it every few milliseconds, after [`Domain::poll`], by which the receiver is heard. `now` is of any clock that does not go back.
     ///
     /// # Errors
     /// [`Error::PeerGone`], if a write has failed or the receiver has been silent for [`ring::SILENCE`]; [`Error::Broken`].

@@ -33,7 +33,8 @@
 //! cannot be there, not even as a mixture of bytes, is [`Broken`], and so is a record with a valid check and an impossible count. A
 //! peer that writes nonsense into the payload or the check makes an entry that never becomes whole, which is as good as silence:
 //! [`Receiver::is_partial`] tells. A length is compared with the slot before it is used. The check is no signature: a
-//! peer can send whatever packet it likes.
+//! peer can send whatever packet it likes. A peer can also write to the words from which this end writes. Those writes go
+//! to that peer alone.
 //!
 //! Cost: the sender reads and writes a packet's words once, the receiver reads them once for the check and once more to copy them.
 
@@ -44,8 +45,7 @@ mod sender;
 pub use receiver::Receiver;
 pub use sender::{Refused, Sender};
 
-use crate::words::LINE;
-use crate::words::WORD;
+use crate::words::{LINE, WORD};
 use std::ops::Range;
 use std::time::Duration;
 

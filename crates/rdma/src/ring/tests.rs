@@ -109,7 +109,7 @@ impl Net {
         };
         for at in pieces {
             // Some are read long before they are placed.
-            if draw % 5 == 0 {
+            if draw.is_multiple_of(5) {
                 self.read(write, at);
             } else {
                 self.place(write, at);
@@ -230,12 +230,12 @@ impl Pair {
         Ok(())
     }
 
-    /// Lets the wire bring all that is on it.
+    /// Lets the wire bring all that is on it, write after write.
     fn deliver(&mut self) {
-        let mut draw = 0;
-        while self.net.writes.iter().any(|write| !write.missing.is_empty()) {
-            self.net.step(draw);
-            draw += 1;
+        for write in 0..self.net.writes.len() {
+            for at in self.net.writes[write].missing.clone() {
+                self.net.place(write, at);
+            }
         }
     }
 
