@@ -1,11 +1,15 @@
 # What CI runs, and what the README tells a newcomer to run.
 
-.PHONY: setup test instructions bench-baseline bench threads rate-overhead rack rings event-queues selection traces fuzz
+.PHONY: setup test instructions bench-baseline bench threads rate-overhead rack rings rdma event-queues selection traces libfabric fuzz
 
 # What the tests need beside cargo (Debian; needs root if it is missing).
 setup:
-	for tool in valgrind iperf3 ping curl; do command -v $$tool >/dev/null || missing=yes; done; \
-	test -z "$$missing" || { apt-get update -q && apt-get install -qy --no-install-recommends valgrind iperf3 iputils-ping curl; }
+	for tool in valgrind iperf3 ping curl cc; do command -v $$tool >/dev/null || missing=yes; done; \
+	test -e $(LIBFABRIC) || missing=yes; \
+	test -z "$$missing" || { apt-get update -q && apt-get install -qy --no-install-recommends valgrind iperf3 iputils-ping curl gcc libc6-dev libfabric-dev; }
+
+# libfabric's headers, without which the rings between machines are not tested.
+LIBFABRIC ?= /usr/include/rdma/fabric.h
 
 test:
 	cargo fmt --all --check
@@ -14,6 +18,7 @@ test:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	$(MAKE) instructions
 	cargo test --workspace --locked
+	$(if $(wildcard $(LIBFABRIC)),$(MAKE) libfabric,@echo "rings between machines were not tested: libfabric-dev is missing (9 tests)")
 	$(if $(RADDLE_TRACES),$(MAKE) traces,@echo "recorded traces were not replayed: RADDLE_TRACES names no folder of them (20 tests ignored above)")
 
 # Instructions a packet-hop of each work, against bench/budgets.txt. Needs valgrind.
@@ -43,6 +48,16 @@ rack:
 # The rack's rings alone.
 rings:
 	cargo bench -p raddle-bench --bench rings --locked
+
+# Rings between two processes over libfabric: Gbit/s over shared memory and TCP; `make rdma ARGS="--ring 256 --seconds 10"`.
+rdma:
+	cargo bench -p raddle-rdma --features libfabric --locked --bench throughput -- $(ARGS)
+
+# What needs libfabric.
+libfabric:
+	cargo clippy -p raddle-rdma --all-targets --features libfabric --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc -p raddle-rdma --features libfabric --no-deps --locked
+	cargo test -p raddle-rdma --features libfabric --locked
 
 # Structures for the event queue on recorded traces.
 event-queues:

@@ -1,0 +1,10 @@
+//! Compiles the C side of `fabric::sys` if libfabric is wanted.
+
+fn main() {
+    println!("cargo:rerun-if-changed=src/fabric/shim.c");
+    #[cfg(feature = "libfabric")]
+    {
+        cc::Build::new().file("src/fabric/shim.c").warnings(true).compile("raddle_fabric_shim");
+        println!("cargo:rustc-link-lib=fabric");
+    }
+}

@@ -1,0 +1,250 @@
+//! A data ring's ends over a [`Domain`].
+//!
+//! Each side makes an [`End`], sends its [offer](End::offer) to the other over some connection, and makes of the other's offer a
+//! [`Sender`] or a [`Receiver`]. A domain serves many rings: the number that each is given finds it when a write completes.
+
+use super::{Domain, Error, Memory, Peer, Remote, WriteFailed};
+use crate::ring::{self, Entry, Refused, Shape, Wire};
+use std::ops::Range;
+use std::time::Duration;
+
+/// First bytes of an offer; the last is the version of the memory's layout.
+const MAGIC: [u8; 4] = *b"RDR\x01";
+
+/// Bytes of an offer before the address: magic, capacity, packet bytes, memory.
+const FIXED: usize = 12 + Remote::LEN;
+
+/// An end of a ring that does not know the other end yet.
+#[derive(Debug)]
+pub struct End {
+    shape: Shape,
+    memory: Memory,
+}
+
+impl End {
+    /// Registers memory for an end of a ring.
+    ///
+    /// # Errors
+    /// [`Error::Library`], if the provider cannot register as much.
+    pub fn new(domain: &mut Domain, shape: Shape) -> Result<Self, Error> {
+        Ok(Self { shape, memory: domain.register(shape.words())? })
+    }
+
+    /// The memory that the other end may write to.
+    #[must_use]
+    pub fn remote(&self) -> Remote {
+        self.memory.remote()
+    }
+
+    /// What the other end has to know: shape, memory and address.
+    #[must_use]
+    pub fn offer(&self, domain: &Domain) -> Vec<u8> {
+        let mut offer = Vec::from(MAGIC);
+        offer.extend(self.shape.capacity().to_le_bytes());
+        offer.extend(self.shape.packet_bytes().to_le_bytes());
+        offer.extend(self.memory.remote().encode());
+        offer.extend(domain.address());
+        offer
+    }
+
+    fn route(self, domain: &mut Domain, number: u32, offer: &[u8]) -> Result<Route, Error> {
+        let malformed = || Error::Malformed { what: "the offer of a ring's other end" };
+        let (fixed, address) = offer.split_first_chunk::<FIXED>().ok_or_else(malformed)?;
+        let remote = Remote::decode(&fixed[12..])?;
+        let own = self.offer(domain);
+        // The shape must be ours, and the memory as large as the shape wants it.
+        if fixed[..12] != own[..12] || remote.words() != self.shape.words() as u64 {
+            return Err(malformed());
+        }
+        let peer = domain.insert(address)?;
+        Ok(Route { memory: self.memory, peer, remote, number })
+    }
+
+    /// Makes this the sending end. `number` must differ from those of the domain's other rings.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`], if the other end's offer is not one, or of another shape.
+    pub fn sender(self, domain: &mut Domain, number: u32, offer: &[u8]) -> Result<Sender, Error> {
+        let shape = self.shape;
+        let route = self.route(domain, number, offer)?;
+        Ok(Sender { ring: ring::Sender::new(route.memory.clone(), shape), route, lost: None })
+    }
+
+    /// Makes this the receiving end. `number` must differ from those of the domain's other rings.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`], if the other end's offer is not one, or of another shape.
+    pub fn receiver(self, domain: &mut Domain, number: u32, offer: &[u8]) -> Result<Receiver, Error> {
+        let shape = self.shape;
+        let route = self.route(domain, number, offer)?;
+        Ok(Receiver { ring: ring::Receiver::new(route.memory.clone(), shape), route, lost: None })
+    }
+}
+
+/// Where a ring's writes go.
+#[derive(Debug)]
+struct Route {
+    memory: Memory,
+    peer: Peer,
+    remote: Remote,
+    number: u32,
+}
+
+impl Route {
+    fn over<'a>(&'a self, domain: &'a mut Domain) -> Routed<'a> {
+        Routed { route: self, domain }
+    }
+
+    /// The tag of this ring's write, if the domain's tag is one of this ring.
+    fn own(&self, tag: u64) -> Option<u32> {
+        ((tag >> 32) as u32 == self.number).then_some(tag as u32)
+    }
+}
+
+struct Routed<'a> {
+    route: &'a Route,
+    domain: &'a mut Domain,
+}
+
+impl Wire for Routed<'_> {
+    type Error = Error;
+
+    fn write(&mut self, words: Range<usize>, tag: u32) -> Result<bool, Error> {
+        let Route { memory, peer, remote, number } = self.route;
+        let first = words.start;
+        let tag = u64::from(*number) << 32 | u64::from(tag);
+        match self.domain.write(memory, words, *peer, *remote, first, tag) {
+            Ok(()) => Ok(true),
+            Err(Error::QueueFull) => Ok(false),
+            Err(why) => Err(why),
+        }
+    }
+}
+
+fn gone(lost: &Option<String>) -> Result<(), Error> {
+    lost.as_ref().map_or(Ok(()), |why| Err(Error::PeerGone { why: why.clone() }))
+}
+
+/// The sending end of a data ring.
+#[derive(Debug)]
+pub struct Sender {
+    ring: ring::Sender<Memory>,
+    route: Route,
+    /// Why nothing can be written any more.
+    lost: Option<String>,
+}
+
+impl Sender {
+    /// Puts a packet in, due at the receiver at `due` ps of virtual time. Returns false if there is no room for it now.
+    ///
+    /// # Errors
+    /// [`Error::PeerGone`], [`Error::Broken`], [`Error::TooLong`], or what [`Domain::write`] says.
+    pub fn push(&mut self, domain: &mut Domain, due: u64, tag: u8, bytes: &[u8]) -> Result<bool, Error> {
+        gone(&self.lost)?;
+        self.ring.push(due, tag, bytes, &mut self.route.over(domain)).map_err(|why| match why {
+            Refused::TooLong { bytes, most } => Error::TooLong { bytes, most },
+            Refused::Broken(why) => why.into(),
+            Refused::Wire(why) => why,
+        })
+    }
+
+    /// A write of the domain has [completed or failed](Domain::poll). Those of other rings are ignored.
+    pub fn completed(&mut self, tag: u64, result: &Result<(), WriteFailed>) {
+        let Some(tag) = self.route.own(tag) else { return };
+        self.ring.completed(tag);
+        if let Err(why) = result {
+            self.lost.get_or_insert_with(|| why.to_string());
+        }
+    }
+
+    /// Checks that the receiver is there: call it every few milliseconds, after [`Domain::poll`], by which the receiver is heard. `now` is of any clock that does not go back.
+    ///
+    /// # Errors
+    /// [`Error::PeerGone`], if a write has failed or the receiver has been silent for [`ring::SILENCE`]; [`Error::Broken`].
+    pub fn check(&mut self, now: Duration) -> Result<(), Error> {
+        gone(&self.lost)?;
+        if self.ring.is_deserted(now)? {
+            let why = format!("it was silent for {:?}", ring::SILENCE);
+            self.lost = Some(why);
+        }
+        gone(&self.lost)
+    }
+
+    /// Packets that the receiver has room for, at least.
+    ///
+    /// # Errors
+    /// [`Error::Broken`], if the receiver has written nonsense.
+    pub fn room(&mut self) -> Result<u64, Error> {
+        Ok(self.ring.room()?)
+    }
+
+    /// Whether the receiver has taken all packets, as far as it has told.
+    ///
+    /// # Errors
+    /// [`Error::Broken`], if the receiver has written nonsense.
+    pub fn is_drained(&mut self) -> Result<bool, Error> {
+        Ok(self.ring.is_drained()?)
+    }
+}
+
+/// The receiving end of a data ring.
+#[derive(Debug)]
+pub struct Receiver {
+    ring: ring::Receiver<Memory>,
+    route: Route,
+    lost: Option<String>,
+}
+
+impl Receiver {
+    /// The first packet in the ring, if it is there as a whole.
+    ///
+    /// # Errors
+    /// [`Error::Broken`], if the sender has written nonsense.
+    pub fn peek(&mut self) -> Result<Option<Entry>, Error> {
+        Ok(self.ring.peek()?)
+    }
+
+    /// Reads the first bytes of the packet that was [looked at](Self::peek).
+    ///
+    /// # Panics
+    /// If no packet was looked at, or it has fewer bytes.
+    pub fn read(&self, into: &mut [u8]) {
+        self.ring.read(into);
+    }
+
+    /// Takes out the packet that was [looked at](Self::peek).
+    ///
+    /// # Errors
+    /// What [`Domain::write`] says, if it is time to tell the sender and that fails.
+    ///
+    /// # Panics
+    /// If no packet was looked at.
+    pub fn take(&mut self, domain: &mut Domain) -> Result<(), Error> {
+        self.ring.take(&mut self.route.over(domain))
+    }
+
+    /// Whether the next packet has [begun to arrive](ring::Receiver::is_partial).
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        self.ring.is_partial()
+    }
+
+    /// A write of the domain has [completed or failed](Domain::poll). Those of other rings are ignored.
+    pub fn completed(&mut self, tag: u64, result: &Result<(), WriteFailed>) {
+        let Some(tag) = self.route.own(tag) else { return };
+        self.ring.completed(tag);
+        if let Err(why) = result {
+            self.lost.get_or_insert_with(|| why.to_string());
+        }
+    }
+
+    /// Tells the sender what was taken and that this end is there: call it every few milliseconds. `now` is of any clock that does
+    /// not go back.
+    ///
+    /// # Errors
+    /// [`Error::PeerGone`], if a write to the sender has failed, and what [`Domain::write`] says.
+    pub fn keep_up(&mut self, domain: &mut Domain, now: Duration) -> Result<(), Error> {
+        gone(&self.lost)?;
+        self.ring.keep_up(now, &mut self.route.over(domain))
+    }
+}

@@ -1,0 +1,348 @@
+//! One-sided writes between processes, over libfabric.
+//!
+//! A [`Domain`] is an endpoint of one provider. It registers memory that peers may write to, and writes words of its own memory to
+//! that of peers. Address and keys go to the peers over some other connection, as bytes that are checked when they are read.
+//!
+//! Nothing here waits. [`Domain::poll`] lets libfabric work, on both sides: a process that does not poll neither sends nor receives.
+
+mod end;
+mod sys;
+
+pub use end::{End, Receiver, Sender};
+
+use crate::words::{WORD, Words};
+use std::net::{IpAddr, Ipv4Addr};
+use std::ops::{Deref, Range};
+use std::sync::atomic::{AtomicU64, Ordering};
+use sys::{Code, Handle};
+
+/// By what a domain's writes go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Provider {
+    /// TCP connections: `tcp;ofi_rxm`.
+    #[default]
+    Tcp,
+    /// Shared memory between processes of one user on one machine: `shm`.
+    Shm,
+    /// RDMA: `verbs;ofi_rxm`.
+    Verbs,
+}
+
+impl Provider {
+    /// What libfabric calls it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp;ofi_rxm",
+            Self::Shm => "shm",
+            Self::Verbs => "verbs;ofi_rxm",
+        }
+    }
+}
+
+/// How a domain is opened.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// The provider.
+    pub provider: Provider,
+    /// The address of this machine that peers reach. `shm` has none.
+    pub bind: IpAddr,
+    /// Most writes that are under way at once.
+    pub queue: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { provider: Provider::default(), bind: Ipv4Addr::LOCALHOST.into(), queue: 256 }
+    }
+}
+
+/// Why something cannot be done with a domain.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// libfabric has refused a call.
+    #[error("libfabric cannot {what}: {why}")]
+    Library {
+        /// The call.
+        what: &'static str,
+        /// What libfabric says.
+        why: String,
+    },
+    /// The queue of writes is full. There is room after some have [completed](Domain::poll).
+    #[error("the queue of one-sided writes is full")]
+    QueueFull,
+    /// Bytes of a peer are not what they should be.
+    #[error("what a peer has sent is not {what}")]
+    Malformed {
+        /// What was expected.
+        what: &'static str,
+    },
+    /// A write would begin or end outside of the memory.
+    #[error("words {first} to {end} are not in a memory of {len} words")]
+    OutOfRange {
+        /// The first word.
+        first: usize,
+        /// The first word behind them.
+        end: usize,
+        /// How many words the memory has.
+        len: usize,
+    },
+    /// Memory or a peer belongs to another domain.
+    #[error("{what} belongs to another domain")]
+    Foreign {
+        /// The memory or the peer.
+        what: &'static str,
+    },
+    /// The other end of a ring is gone.
+    #[error("the peer is gone: {why}")]
+    PeerGone {
+        /// What was seen of it.
+        why: String,
+    },
+    /// The other end of a ring has written what cannot be.
+    #[error(transparent)]
+    Broken(#[from] crate::ring::Broken),
+    /// A packet is too long for its ring.
+    #[error("a packet of {bytes} bytes is too long for a ring of packets of {most} bytes")]
+    TooLong {
+        /// Its bytes.
+        bytes: usize,
+        /// Most bytes of a packet.
+        most: usize,
+    },
+}
+
+fn library(what: &'static str) -> impl FnOnce(Code) -> Error {
+    move |code| Error::Library { what, why: code.text() }
+}
+
+/// A write has failed: the peer is gone, or refuses it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a one-sided write has failed: {why}")]
+pub struct WriteFailed {
+    /// What libfabric says.
+    pub why: String,
+}
+
+/// A peer of a [`Domain`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Peer {
+    domain: u64,
+    address: u64,
+}
+
+/// Registered memory of a [`Domain`]: zeros at first, then what this process and its peers write.
+#[derive(Debug, Clone)]
+pub struct Memory {
+    domain: u64,
+    registration: usize,
+    words: Words,
+    remote: Remote,
+}
+
+impl Memory {
+    /// What a peer needs for writing to it.
+    #[must_use]
+    pub fn remote(&self) -> Remote {
+        self.remote
+    }
+}
+
+impl Deref for Memory {
+    type Target = [AtomicU64];
+
+    #[inline]
+    fn deref(&self) -> &[AtomicU64] {
+        &self.words
+    }
+}
+
+/// Registered memory of a peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Remote {
+    base: u64,
+    key: u64,
+    words: u64,
+}
+
+impl Remote {
+    /// Bytes of its encoding.
+    pub const LEN: usize = 3 * WORD;
+
+    /// How many words it has.
+    #[must_use]
+    pub fn words(self) -> u64 {
+        self.words
+    }
+
+    /// The bytes to send to a peer.
+    #[must_use]
+    pub fn encode(self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        for (bytes, word) in bytes.as_chunks_mut::<WORD>().0.iter_mut().zip([self.base, self.key, self.words])
+        {
+            *bytes = word.to_le_bytes();
+        }
+        bytes
+    }
+
+    /// Reads what a peer has [encoded](Self::encode).
+    ///
+    /// # Errors
+    /// [`Error::Malformed`], if it is not that long, or the memory would have no words, or reach beyond the last address.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        let malformed = Error::Malformed { what: "registered memory" };
+        let ([base, key, words], []) = bytes.as_chunks::<WORD>() else { return Err(malformed) };
+        let [base, key, words] = [base, key, words].map(|word| u64::from_le_bytes(*word));
+        let end = words.checked_mul(WORD as u64).and_then(|bytes| base.checked_add(bytes));
+        if words == 0 || end.is_none() {
+            return Err(malformed);
+        }
+        Ok(Self { base, key, words })
+    }
+}
+
+/// An endpoint for one-sided writes, with its memory and its peers.
+#[derive(Debug)]
+pub struct Domain {
+    handle: Handle,
+    /// Tells this domain from the process' others.
+    number: u64,
+    address: Vec<u8>,
+    /// Peers by their address.
+    peers: Vec<(Vec<u8>, Peer)>,
+    /// By context, the tag of the write that is under way.
+    under_way: Vec<Option<u64>>,
+    /// Contexts that are free.
+    free: Vec<usize>,
+}
+
+static DOMAINS: AtomicU64 = AtomicU64::new(0);
+
+impl Domain {
+    /// Opens a domain.
+    ///
+    /// # Errors
+    /// [`Error::Library`], if this machine has no such provider, or it cannot be bound to the address.
+    ///
+    /// # Panics
+    /// If the queue would be empty.
+    pub fn open(options: &Options) -> Result<Self, Error> {
+        assert!(options.queue > 0, "a queue has room for a write");
+        let bind = (options.provider != Provider::Shm).then_some(options.bind);
+        let mut handle =
+            Handle::open(options.provider, bind, options.queue).map_err(library("open an endpoint"))?;
+        let address = handle.address().map_err(library("tell the endpoint's address"))?;
+        let queue = options.queue.min(handle.provider().1);
+        let number = DOMAINS.fetch_add(1, Ordering::Relaxed);
+        let (under_way, free) = (vec![None; queue], (0..queue).rev().collect());
+        Ok(Self { handle, number, address, peers: Vec::new(), under_way, free })
+    }
+
+    /// The provider that libfabric has chosen.
+    #[must_use]
+    pub fn provider(&self) -> String {
+        self.handle.provider().0
+    }
+
+    /// This endpoint's address, for its peers.
+    #[must_use]
+    pub fn address(&self) -> &[u8] {
+        &self.address
+    }
+
+    /// Makes a peer known by its [address](Self::address). The same address is the same peer.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`], if the bytes are no address of this provider; [`Error::Library`], if it is refused.
+    pub fn insert(&mut self, address: &[u8]) -> Result<Peer, Error> {
+        if let Some((_, peer)) = self.peers.iter().find(|(known, _)| known == address) {
+            return Ok(*peer);
+        }
+        if !self.handle.is_address(address) {
+            return Err(Error::Malformed { what: "an address of this provider" });
+        }
+        let inserted = self.handle.insert(address).map_err(library("take a peer's address"))?;
+        let peer = Peer { domain: self.number, address: inserted };
+        self.peers.push((address.to_vec(), peer));
+        Ok(peer)
+    }
+
+    /// Registers so many words of zeros. Whoever is given its [`Remote`] can write to all of it, as long as the domain is there.
+    ///
+    /// # Errors
+    /// [`Error::Library`], if the provider cannot register as much.
+    ///
+    /// # Panics
+    /// If there are no words.
+    pub fn register(&mut self, words: usize) -> Result<Memory, Error> {
+        assert!(words > 0, "memory has words");
+        let words = Words::new(words);
+        let (registration, base, key) = self.handle.register(&words).map_err(library("register memory"))?;
+        let remote = Remote { base, key, words: words.len() as u64 };
+        Ok(Memory { domain: self.number, registration, words, remote })
+    }
+
+    /// Posts a write of some words to those of a peer that begin at `first`. Until [`poll`](Self::poll) hands out the tag, the peer
+    /// may get the words as they were, or as they are at any time after.
+    ///
+    /// # Errors
+    /// [`Error::QueueFull`], if too many writes are under way or the connection is not up yet; [`Error::OutOfRange`] and
+    /// [`Error::Foreign`]; [`Error::Library`], if the provider refuses the write.
+    pub fn write(
+        &mut self,
+        memory: &Memory,
+        range: Range<usize>,
+        peer: Peer,
+        remote: Remote,
+        first: usize,
+        tag: u64,
+    ) -> Result<(), Error> {
+        for (domain, what) in [(memory.domain, "memory"), (peer.domain, "a peer")] {
+            if domain != self.number {
+                return Err(Error::Foreign { what });
+            }
+        }
+        in_range(&range, memory.len())?;
+        let end = first.saturating_add(range.len());
+        in_range(&(first..end), usize::try_from(remote.words).unwrap_or(usize::MAX))?;
+        let Some(&context) = self.free.last() else { return Err(Error::QueueFull) };
+        let to = remote.base + (first * WORD) as u64;
+        let posted = self.handle.write(memory.registration, range, peer.address, to, remote.key, context + 1);
+        if !posted.map_err(library("write to a peer"))? {
+            return Err(Error::QueueFull);
+        }
+        self.free.pop();
+        self.under_way[context] = Some(tag);
+        Ok(())
+    }
+
+    /// Lets libfabric work, and hands out the tags of some writes that have completed or failed. Their words may be written again.
+    ///
+    /// # Errors
+    /// [`Error::Library`], if the endpoint is of no use any more.
+    pub fn poll(&mut self, mut done: impl FnMut(u64, Result<(), WriteFailed>)) -> Result<(), Error> {
+        let Self { handle, under_way, free, .. } = self;
+        let polled = handle.poll(|context, result| {
+            // Contexts at libfabric begin with 1. An error without one belongs to no write of ours.
+            let Some(context) = context.checked_sub(1) else { return };
+            let Some(tag) = under_way.get_mut(context).and_then(Option::take) else { return };
+            free.push(context);
+            done(tag, result.map_err(|code| WriteFailed { why: code.text() }));
+        });
+        polled.map_err(library("poll"))
+    }
+
+    /// Writes that are under way.
+    #[must_use]
+    pub fn under_way(&self) -> usize {
+        self.under_way.len() - self.free.len()
+    }
+}
+
+fn in_range(range: &Range<usize>, len: usize) -> Result<(), Error> {
+    if range.is_empty() || range.end > len {
+        return Err(Error::OutOfRange { first: range.start, end: range.end, len });
+    }
+    Ok(())
+}

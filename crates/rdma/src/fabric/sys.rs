@@ -1,0 +1,302 @@
+//! Calls of libfabric, through `shim.c`. This is the crate's one module with `unsafe`.
+//!
+//! libfabric and its peers reach only memory that [`Handle::register`] was given. The handle keeps that memory until its endpoint is
+//! closed, so a write that is under way never reads memory that is gone, and no peer writes to such memory. All views of
+//! the memory are slices of atomics. Providers copy to and from it with plain instructions, on behalf of another process:
+//! a word that is read meanwhile may be old, new, or a mixture of their bytes, and the readers of the memory allow for that.
+
+use super::Provider;
+use crate::words::{WORD, Words};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::net::IpAddr;
+use std::ops::Range;
+use std::ptr::{self, NonNull};
+
+#[repr(C)]
+struct Fabric {
+    _opaque: [u8; 0],
+}
+
+#[repr(C)]
+struct Mr {
+    _opaque: [u8; 0],
+}
+
+#[expect(unsafe_code, reason = "the C side of this module")]
+unsafe extern "C" {
+    fn raddle_fabric_open(
+        provider: *const c_char,
+        node: *const c_char,
+        by_address: c_int,
+        queue: usize,
+        out: *mut *mut Fabric,
+    ) -> c_int;
+    fn raddle_fabric_close(fabric: *mut Fabric);
+    fn raddle_fabric_stop(fabric: *mut Fabric);
+    fn raddle_fabric_provider(fabric: *const Fabric, name: *mut c_char, len: usize) -> usize;
+    fn raddle_fabric_outstanding(fabric: *const Fabric) -> usize;
+    fn raddle_fabric_address(fabric: *mut Fabric, address: *mut c_void, len: *mut usize) -> c_int;
+    fn raddle_fabric_has_string_addresses(fabric: *const Fabric) -> c_int;
+    fn raddle_fabric_insert(fabric: *mut Fabric, address: *const c_void, peer: *mut u64) -> c_int;
+    fn raddle_fabric_register(
+        fabric: *mut Fabric,
+        memory: *mut c_void,
+        len: usize,
+        wanted_key: u64,
+        mr: *mut *mut Mr,
+        base: *mut u64,
+        key: *mut u64,
+    ) -> c_int;
+    fn raddle_fabric_unregister(mr: *mut Mr);
+    fn raddle_fabric_write(
+        fabric: *mut Fabric,
+        memory: *const c_void,
+        len: usize,
+        mr: *mut Mr,
+        peer: u64,
+        to: u64,
+        key: u64,
+        context: *mut c_void,
+    ) -> isize;
+    fn raddle_fabric_poll(
+        fabric: *mut Fabric,
+        contexts: *mut *mut c_void,
+        count: usize,
+        failed: *mut *mut c_void,
+        error: *mut c_int,
+    ) -> isize;
+    fn raddle_fabric_error(code: c_int) -> *const c_char;
+    fn raddle_fabric_is_again(code: isize) -> c_int;
+    fn raddle_fabric_is_failed_write(code: isize) -> c_int;
+}
+
+/// Most bytes of an address.
+pub(super) const MOST_ADDRESS: usize = 256;
+
+/// Completions that are read at once.
+const BATCH: usize = 64;
+
+/// An error number of libfabric, positive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Code(c_int);
+
+impl Code {
+    fn check(code: c_int) -> Result<(), Self> {
+        if code == 0 { Ok(()) } else { Err(Self(-code)) }
+    }
+
+    /// What libfabric says of it.
+    #[expect(unsafe_code, reason = "a call of libfabric")]
+    pub(super) fn text(self) -> String {
+        // SAFETY: the function takes any number, and returns a string that stays and that nobody changes (a table of constants).
+        unsafe {
+            let text = raddle_fabric_error(self.0);
+            if text.is_null() {
+                return format!("error {}", self.0);
+            }
+            CStr::from_ptr(text).to_string_lossy().into_owned()
+        }
+    }
+}
+
+/// A registration of memory, and the words that it keeps.
+#[derive(Debug)]
+struct Registration {
+    mr: NonNull<Mr>,
+    words: Words,
+}
+
+/// An endpoint with its domain, and all memory that is registered with it.
+#[derive(Debug)]
+pub(super) struct Handle {
+    fabric: NonNull<Fabric>,
+    registrations: Vec<Registration>,
+    /// Bytes of this endpoint's address.
+    address_len: usize,
+}
+
+// SAFETY: libfabric's objects belong to no thread. They were opened with FI_THREAD_DOMAIN, so calls must not overlap; all
+// methods that call it take `&mut self` or read what never changes, and `Handle` is not `Sync`.
+#[expect(unsafe_code, reason = "the handle may move to another thread")]
+unsafe impl Send for Handle {}
+
+impl Handle {
+    /// Opens an endpoint that sends and receives one-sided writes, of which `queue` complete at once at most.
+    #[expect(unsafe_code, reason = "a call of libfabric")]
+    pub(super) fn open(provider: Provider, bind: Option<IpAddr>, queue: usize) -> Result<Self, Code> {
+        let name = CString::new(provider.name()).expect("names of providers have no zeros");
+        let node = bind.map(|address| CString::new(address.to_string()).expect("addresses have no zeros"));
+        let node = node.as_ref().map_or(ptr::null(), |node| node.as_ptr());
+        // Over shared memory, peers that are given addresses would write past the checks of keys and ranges, and even after the
+        // memory is gone. Offsets make the provider's receiver check each write.
+        let by_address = c_int::from(provider != Provider::Shm);
+        let mut fabric = ptr::null_mut();
+        // SAFETY: both strings outlive the call (a null node is allowed), and `fabric` is a place for the result.
+        Code::check(unsafe { raddle_fabric_open(name.as_ptr(), node, by_address, queue, &raw mut fabric) })?;
+        let fabric = NonNull::new(fabric).expect("an opened endpoint");
+        let mut handle = Self { fabric, registrations: Vec::new(), address_len: 0 };
+        handle.address_len = handle.address()?.len();
+        Ok(handle)
+    }
+
+    /// The provider that libfabric has chosen, and how many writes it lets be outstanding.
+    #[expect(unsafe_code, reason = "calls of libfabric")]
+    pub(super) fn provider(&self) -> (String, usize) {
+        let mut name = [0_u8; 64];
+        // SAFETY: the handle is open, and the function writes at most the bytes of `name`.
+        let (len, outstanding) = unsafe {
+            let fabric = self.fabric.as_ptr();
+            let len = raddle_fabric_provider(fabric, name.as_mut_ptr().cast(), name.len());
+            (len, raddle_fabric_outstanding(fabric))
+        };
+        (String::from_utf8_lossy(&name[..len.min(name.len())]).into_owned(), outstanding)
+    }
+
+    /// This endpoint's address.
+    #[expect(unsafe_code, reason = "a call of libfabric")]
+    pub(super) fn address(&mut self) -> Result<Vec<u8>, Code> {
+        let mut address = vec![0_u8; MOST_ADDRESS];
+        let mut len = address.len();
+        // SAFETY: the handle is open, and `address` has `len` bytes, more of which the function does not write.
+        Code::check(unsafe {
+            raddle_fabric_address(self.fabric.as_ptr(), address.as_mut_ptr().cast(), &raw mut len)
+        })?;
+        address.truncate(len);
+        Ok(address)
+    }
+
+    /// Whether these bytes can be the address of a peer.
+    #[expect(unsafe_code, reason = "a call of libfabric")]
+    pub(super) fn is_address(&mut self, address: &[u8]) -> bool {
+        // SAFETY: the handle is open.
+        let strings = unsafe { raddle_fabric_has_string_addresses(self.fabric.as_ptr()) } != 0;
+        if strings {
+            let is_printed = |byte: &u8| byte.is_ascii_graphic();
+            return address.len() < MOST_ADDRESS
+                && matches!(address, [text @ .., 0] if !text.is_empty() && text.iter().all(is_printed));
+        }
+        // Socket addresses begin with their family, which decides how many bytes the provider reads.
+        let own = self.address();
+        address.len() == self.address_len && own.is_ok_and(|own| own.get(..2) == address.get(..2))
+    }
+
+    /// Makes a peer known. The address must have passed [`is_address`](Self::is_address).
+    #[expect(unsafe_code, reason = "a call of libfabric")]
+    pub(super) fn insert(&mut self, address: &[u8]) -> Result<u64, Code> {
+        let mut padded = [0_u8; 2 * MOST_ADDRESS];
+        padded[..address.len()].copy_from_slice(address);
+        let mut peer = 0;
+        // SAFETY: the handle is open. The provider reads one address of its format: a string, which ends in the padding at the
+        // latest, or a socket address, of which all kinds are shorter than `padded`.
+        Code::check(unsafe {
+            raddle_fabric_insert(self.fabric.as_ptr(), padded.as_ptr().cast(), &raw mut peer)
+        })?;
+        Ok(peer)
+    }
+
+    /// Registers memory, which peers that know the key may write to from now on until the handle goes. Returns the registration's
+    /// number, where peers write to for the first byte, and the key.
+    #[expect(unsafe_code, reason = "a call of libfabric")]
+    pub(super) fn register(&mut self, words: &Words) -> Result<(usize, u64, u64), Code> {
+        let (mut mr, mut base, mut key) = (ptr::null_mut(), 0, 0);
+        let number = self.registrations.len();
+        // SAFETY: the handle is open. The words are one piece of memory of that length; they may be written through a shared
+        // reference, since they are atomics. `registrations` keeps them until `drop` has closed the endpoint and the registration.
+        Code::check(unsafe {
+            raddle_fabric_register(
+                self.fabric.as_ptr(),
+                words.as_ptr().cast_mut().cast(),
+                words.len() * WORD,
+                number as u64 + 1,
+                &raw mut mr,
+                &raw mut base,
+                &raw mut key,
+            )
+        })?;
+        let mr = NonNull::new(mr).expect("a registration");
+        self.registrations.push(Registration { mr, words: words.clone() });
+        Ok((number, base, key))
+    }
+
+    /// Posts a write of some words of a registration. The peer must be one that [`insert`](Self::insert) has returned. Returns
+    /// false if there is no room for it now.
+    ///
+    /// # Panics
+    /// If there is no such registration, or it does not have these words.
+    #[expect(unsafe_code, reason = "a call of libfabric")]
+    pub(super) fn write(
+        &mut self,
+        registration: usize,
+        range: Range<usize>,
+        peer: u64,
+        to: u64,
+        key: u64,
+        context: usize,
+    ) -> Result<bool, Code> {
+        let Registration { mr, words } = &self.registrations[registration];
+        let words = &words[range];
+        // SAFETY: the handle and the registration are open, and the words are part of it and stay as long. The peer is one of this
+        // handle. libfabric gives the context back without looking at it. `to` and `key` are checked where the peer is.
+        let code = unsafe {
+            raddle_fabric_write(
+                self.fabric.as_ptr(),
+                words.as_ptr().cast(),
+                size_of_val(words),
+                mr.as_ptr(),
+                peer,
+                to,
+                key,
+                ptr::without_provenance_mut(context),
+            )
+        };
+        // SAFETY: the function takes any number.
+        match code {
+            0 => Ok(true),
+            again if unsafe { raddle_fabric_is_again(again) } != 0 => Ok(false),
+            code => Err(Code(-(code as c_int))),
+        }
+    }
+
+    /// Lets libfabric work, and hands out the contexts of writes that have completed or failed: at most a batch, so that nobody
+    /// waits without end.
+    #[expect(unsafe_code, reason = "a call of libfabric")]
+    pub(super) fn poll(&mut self, mut done: impl FnMut(usize, Result<(), Code>)) -> Result<(), Code> {
+        let mut contexts = [ptr::null_mut(); BATCH];
+        let (mut failed, mut error) = (ptr::null_mut(), 0);
+        // SAFETY: the handle is open, and `contexts` has room for a batch.
+        let count = unsafe {
+            raddle_fabric_poll(
+                self.fabric.as_ptr(),
+                contexts.as_mut_ptr(),
+                BATCH,
+                &raw mut failed,
+                &raw mut error,
+            )
+        };
+        if let Ok(count) = usize::try_from(count) {
+            contexts.iter().take(count).for_each(|context: &*mut c_void| done(context.addr(), Ok(())));
+            return Ok(());
+        }
+        // SAFETY: the function takes any number.
+        if unsafe { raddle_fabric_is_failed_write(count) } != 0 {
+            done(failed.addr(), Err(Code(error)));
+            return Ok(());
+        }
+        Err(Code(-(count as c_int)))
+    }
+}
+
+impl Drop for Handle {
+    #[expect(unsafe_code, reason = "calls of libfabric")]
+    fn drop(&mut self) {
+        // SAFETY: the handle is open, and nobody uses it after this. The endpoint goes first, then the registrations, then the
+        // domain, and at last, with `self`, the memory.
+        unsafe {
+            raddle_fabric_stop(self.fabric.as_ptr());
+            for registration in &self.registrations {
+                raddle_fabric_unregister(registration.mr.as_ptr());
+            }
+            raddle_fabric_close(self.fabric.as_ptr());
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Checks of 64 bits over words. They find mixtures of old and new words; they are no defence against a peer that forges them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Odd numbers: the first 64 bits of the golden ratio, and the multipliers of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+const FIRST: u64 = 0xBF58_476D_1CE4_E5B9;
+const SECOND: u64 = 0x94D0_49BB_1331_11EB;
+
+/// Words that are taken in side by side, so that their multiplications do not wait for one another.
+const LANES: usize = 4;
+
+/// SplitMix64's last step: every bit of the result depends on every bit of the word.
+const fn mix(word: u64) -> u64 {
+    let word = (word ^ word >> 30).wrapping_mul(FIRST);
+    let word = (word ^ word >> 27).wrapping_mul(SECOND);
+    word ^ word >> 31
+}
+
+/// One to one in the state for each word, and in the word for each state: a single word that differs is always found.
+const fn step(state: u64, word: u64) -> u64 {
+    (state.rotate_left(29) ^ word).wrapping_mul(GOLDEN)
+}
+
+/// A check that takes in words one by one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Check {
+    lanes: [u64; LANES],
+}
+
+impl Check {
+    /// The begin of a check over an entry: its sequence number, due time, and length and tag.
+    pub(super) const fn of_entry(sequence: u64, due: u64, packed: u64) -> Self {
+        let state = mix(step(step(mix(sequence), due), packed));
+        Self { lanes: [state, !state, state.rotate_left(16), !state.rotate_left(48)] }
+    }
+
+    /// The check of an entry with this payload.
+    #[inline]
+    pub(super) fn over(mut self, payload: &[AtomicU64]) -> u64 {
+        let (fours, rest) = payload.as_chunks::<LANES>();
+        for four in fours {
+            for (lane, word) in self.lanes.iter_mut().zip(four) {
+                *lane = step(*lane, word.load(Ordering::Relaxed));
+            }
+        }
+        for (lane, word) in self.lanes.iter_mut().zip(rest) {
+            *lane = step(*lane, word.load(Ordering::Relaxed));
+        }
+        self.lanes.into_iter().fold(0, |state, lane| mix(step(state, lane)))
+    }
+}
+
+/// The check of a receiver's record.
+pub(super) const fn of_record(taken: u64, beat: u64) -> u64 {
+    mix(step(mix(taken ^ FIRST), beat))
+}

@@ -1,0 +1,161 @@
+//! The end that takes packets out of a ring.
+
+use super::{
+    BEAT, BEHIND, Broken, Entry, PERIOD, RECORD, RECORD_CHECK, RECORD_TAG, Shape, TAG, TAKEN, Wire,
+    check::{self, Check},
+};
+use crate::words::WORD;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The receiving end of a ring, in memory of its [`Shape`], all zero at first.
+#[derive(Debug)]
+pub struct Receiver<W> {
+    words: W,
+    shape: Shape,
+    taken: u64,
+    /// The next entry, once its check has held.
+    next: Option<Entry>,
+    is_partial: bool,
+    /// What the last record said, and when it was written.
+    told: u64,
+    told_at: Option<Duration>,
+    beat: u64,
+    /// Whether the write of a record is under way.
+    is_telling: bool,
+}
+
+impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
+    /// The receiver of an empty ring.
+    ///
+    /// # Panics
+    /// If the memory is not of the ring's shape.
+    pub fn new(words: W, shape: Shape) -> Self {
+        assert_eq!(words.len(), shape.words(), "memory of the ring's shape");
+        Self {
+            words,
+            shape,
+            taken: 0,
+            next: None,
+            is_partial: false,
+            told: 0,
+            told_at: None,
+            beat: 0,
+            is_telling: false,
+        }
+    }
+
+    /// The first packet in the ring, if it is there as a whole.
+    ///
+    /// # Errors
+    /// [`Broken`], if the sender has written a sequence number that cannot be there.
+    pub fn peek(&mut self) -> Result<Option<Entry>, Broken> {
+        if self.next.is_some() {
+            return Ok(self.next);
+        }
+        let slot = self.shape.slot(self.taken);
+        let behind = &self.words[self.shape.entry(slot, 0)];
+        let sequence = self.taken + 1;
+        let is = behind[BEHIND - 1].load(Ordering::Acquire);
+        if is != sequence {
+            let was = sequence.saturating_sub(u64::from(self.shape.capacity));
+            if is != was && !is_mixture(is, was, sequence) {
+                return Err(Broken { what: "a sequence number" });
+            }
+            return Ok(None);
+        }
+        let [due, packed, check] = [0, 1, 2].map(|place| behind[place].load(Ordering::Relaxed));
+        let len = packed as u32;
+        // A length is a mixture until the check has held, and may be any.
+        let entry = Entry { due, len, tag: (packed >> TAG) as u8 };
+        let holds = len <= self.shape.packet_bytes && entry.packed() == packed && {
+            let words = &self.words[self.shape.entry(slot, len as usize)];
+            Check::of_entry(sequence, due, packed).over(&words[..words.len() - BEHIND]) == check
+        };
+        self.is_partial = !holds;
+        self.next = holds.then_some(entry);
+        Ok(self.next)
+    }
+
+    /// Whether the next packet has begun to arrive, but was not whole when it was last looked at. If it stays so, the sender is gone
+    /// or writes nonsense.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        self.is_partial
+    }
+
+    /// Reads the first bytes of the packet that was [looked at](Self::peek).
+    ///
+    /// # Panics
+    /// If no packet was looked at, or it has fewer bytes.
+    pub fn read(&self, into: &mut [u8]) {
+        let entry = self.next.expect("a packet was looked at");
+        assert!(into.len() <= entry.len as usize, "bytes of the packet");
+        let words = &self.words[self.shape.entry(self.shape.slot(self.taken), entry.len as usize)];
+        let (whole, rest) = into.as_chunks_mut::<WORD>();
+        for (bytes, word) in whole.iter_mut().zip(words) {
+            *bytes = word.load(Ordering::Relaxed).to_le_bytes();
+        }
+        if !rest.is_empty() {
+            let last = words[whole.len()].load(Ordering::Relaxed).to_le_bytes();
+            rest.copy_from_slice(&last[..rest.len()]);
+        }
+    }
+
+    /// Takes out the packet that was [looked at](Self::peek), and tells the sender each eighth of the ring.
+    ///
+    /// # Errors
+    /// If the wire fails.
+    ///
+    /// # Panics
+    /// If no packet was looked at.
+    pub fn take<N: Wire>(&mut self, wire: &mut N) -> Result<(), N::Error> {
+        assert!(self.next.take().is_some(), "a packet was looked at");
+        self.taken += 1;
+        if self.taken - self.told >= self.shape.eighth() { self.tell(wire).map(drop) } else { Ok(()) }
+    }
+
+    /// Tells the sender what was taken, if it is time for that: call it every few milliseconds at least. `now` is of any clock that
+    /// does not go back.
+    ///
+    /// # Errors
+    /// If the wire fails.
+    pub fn keep_up<N: Wire>(&mut self, now: Duration, wire: &mut N) -> Result<(), N::Error> {
+        let is_time = self.told_at.is_none_or(|at| now.saturating_sub(at) >= PERIOD);
+        if (is_time || self.taken - self.told >= self.shape.eighth()) && self.tell(wire)? {
+            self.told_at = Some(now);
+        }
+        Ok(())
+    }
+
+    /// Posts a record. Returns false if the last one is still under way, or the wire is full.
+    fn tell<N: Wire>(&mut self, wire: &mut N) -> Result<bool, N::Error> {
+        if self.is_telling {
+            return Ok(false);
+        }
+        let beat = self.beat + 1;
+        let record = [(TAKEN, self.taken), (BEAT, beat), (RECORD_CHECK, check::of_record(self.taken, beat))];
+        for (place, value) in record {
+            self.words[place].store(value, Ordering::Relaxed);
+        }
+        if wire.write(RECORD, RECORD_TAG)? {
+            (self.told, self.beat, self.is_telling) = (self.taken, beat, true);
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// A write with this tag has completed.
+    pub fn completed(&mut self, tag: u32) {
+        if tag == RECORD_TAG {
+            self.is_telling = false;
+        }
+    }
+}
+
+/// Whether each byte of a word is that of one of the two others.
+fn is_mixture(word: u64, one: u64, other: u64) -> bool {
+    let bytes = word.to_le_bytes().into_iter().zip(one.to_le_bytes()).zip(other.to_le_bytes());
+    bytes.into_iter().all(|((byte, one), other)| byte == one || byte == other)
+}

@@ -1,0 +1,175 @@
+//! The end that puts packets into a ring.
+
+use super::{
+    BEAT, BEHIND, Broken, Entry, PERIOD, RECORD_CHECK, SILENCE, Shape, TAKEN, Wire,
+    check::{self, Check},
+};
+use crate::words::WORD;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The sending end of a ring, in memory of its [`Shape`], all zero at first.
+#[derive(Debug)]
+pub struct Sender<W> {
+    words: W,
+    shape: Shape,
+    pushed: u64,
+    /// What the receiver had taken by its last record.
+    taken: u64,
+    /// The beat of that record.
+    beat: u64,
+    /// By slot, whether a write of it is under way.
+    under_way: Box<[bool]>,
+    /// How long the receiver has been silent, and until when that is reckoned.
+    silent: Duration,
+    looked: Option<Duration>,
+    beat_then: u64,
+}
+
+/// Why a packet was not pushed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refused<E> {
+    /// It is too long for this ring.
+    #[error("a packet of {bytes} bytes is too long for a ring of packets of {most} bytes")]
+    TooLong {
+        /// Its bytes.
+        bytes: usize,
+        /// Most bytes of a packet.
+        most: usize,
+    },
+    /// The receiver has written nonsense.
+    #[error(transparent)]
+    Broken(Broken),
+    /// The wire has failed.
+    #[error("{0}")]
+    Wire(E),
+}
+
+impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
+    /// The sender of an empty ring.
+    ///
+    /// # Panics
+    /// If the memory is not of the ring's shape.
+    pub fn new(words: W, shape: Shape) -> Self {
+        assert_eq!(words.len(), shape.words(), "memory of the ring's shape");
+        let under_way = vec![false; shape.capacity as usize].into();
+        Self {
+            words,
+            shape,
+            pushed: 0,
+            taken: 0,
+            beat: 0,
+            under_way,
+            silent: Duration::ZERO,
+            looked: None,
+            beat_then: 0,
+        }
+    }
+
+    /// Reads the receiver's record. A record that has not arrived whole is left for later.
+    fn look(&mut self) -> Result<(), Broken> {
+        let [taken, beat, check] =
+            [TAKEN, BEAT, RECORD_CHECK].map(|place| self.words[place].load(Ordering::Acquire));
+        if beat <= self.beat || check != check::of_record(taken, beat) {
+            return Ok(());
+        }
+        if taken < self.taken || taken > self.pushed {
+            return Err(Broken { what: "a count of packets taken" });
+        }
+        (self.taken, self.beat) = (taken, beat);
+        Ok(())
+    }
+
+    /// Packets that the receiver has room for, at least.
+    ///
+    /// # Errors
+    /// [`Broken`], if the receiver has written nonsense.
+    pub fn room(&mut self) -> Result<u64, Broken> {
+        let capacity = u64::from(self.shape.capacity);
+        if self.pushed - self.taken > capacity / 2 {
+            self.look()?;
+        }
+        Ok(capacity - (self.pushed - self.taken))
+    }
+
+    /// Puts a packet in. Returns false if the ring is full, or the wire is, or has not yet sent what was last in the packet's slot.
+    ///
+    /// # Errors
+    /// [`Refused`], if the packet is too long, the receiver has written nonsense, or the wire fails.
+    pub fn push<N: Wire>(
+        &mut self,
+        due: u64,
+        tag: u8,
+        bytes: &[u8],
+        wire: &mut N,
+    ) -> Result<bool, Refused<N::Error>> {
+        let most = self.shape.packet_bytes as usize;
+        if bytes.len() > most {
+            return Err(Refused::TooLong { bytes: bytes.len(), most });
+        }
+        let slot = self.shape.slot(self.pushed);
+        if self.room().map_err(Refused::Broken)? == 0 || self.under_way[slot as usize] {
+            return Ok(false);
+        }
+        let range = self.shape.entry(slot, bytes.len());
+        let entry = Entry { due, len: bytes.len() as u32, tag };
+        write(&self.words[range.clone()], self.pushed + 1, entry, bytes);
+        if !wire.write(range, slot).map_err(Refused::Wire)? {
+            return Ok(false);
+        }
+        self.under_way[slot as usize] = true;
+        self.pushed += 1;
+        Ok(true)
+    }
+
+    /// A write with this tag has completed.
+    pub fn completed(&mut self, tag: u32) {
+        if let Some(under_way) = self.under_way.get_mut(tag as usize) {
+            *under_way = false;
+        }
+    }
+
+    /// Whether the receiver has taken all packets, as far as its records tell.
+    ///
+    /// # Errors
+    /// [`Broken`], if the receiver has written nonsense.
+    pub fn is_drained(&mut self) -> Result<bool, Broken> {
+        self.look()?;
+        Ok(self.taken == self.pushed)
+    }
+
+    /// Whether the receiver has been silent for [`SILENCE`]; `now` is of any clock that does not go back. The time between two
+    /// calls counts as one period at most, since a sender that was away cannot have heard anything.
+    ///
+    /// # Errors
+    /// [`Broken`], if the receiver has written nonsense.
+    pub fn is_deserted(&mut self, now: Duration) -> Result<bool, Broken> {
+        self.look()?;
+        let since = now.saturating_sub(self.looked.unwrap_or(now));
+        self.looked = Some(now);
+        self.silent =
+            if self.beat == self.beat_then { self.silent + since.min(PERIOD) } else { Duration::ZERO };
+        self.beat_then = self.beat;
+        Ok(self.silent >= SILENCE)
+    }
+}
+
+/// Writes an entry.
+fn write(words: &[AtomicU64], sequence: u64, entry: Entry, bytes: &[u8]) {
+    let (payload, behind) = words.split_at(words.len() - BEHIND);
+    let (whole, rest) = bytes.as_chunks::<WORD>();
+    for (bytes, word) in whole.iter().zip(payload) {
+        word.store(u64::from_le_bytes(*bytes), Ordering::Relaxed);
+    }
+    if !rest.is_empty() {
+        let mut last = [0; WORD];
+        last[..rest.len()].copy_from_slice(rest);
+        payload[whole.len()].store(u64::from_le_bytes(last), Ordering::Relaxed);
+    }
+    let check = Check::of_entry(sequence, entry.due, entry.packed()).over(payload);
+    for (value, word) in [entry.due, entry.packed(), check].into_iter().zip(behind) {
+        word.store(value, Ordering::Relaxed);
+    }
+    behind[BEHIND - 1].store(sequence, Ordering::Release);
+}

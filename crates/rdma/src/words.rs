@@ -1,0 +1,46 @@
+//! Memory that a peer may write to at any time, as words that are read and written atomically. A word that a peer writes is a
+//! value that is read once; it is never undefined behaviour.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// Bytes of a word.
+pub const WORD: usize = 8;
+
+/// Words of a cache line.
+pub(crate) const LINE: usize = 8;
+
+/// A region of words. Clones are the same region, which stays until the last of them goes.
+#[derive(Debug, Clone)]
+pub struct Words {
+    all: Arc<[AtomicU64]>,
+    /// The first word that is used: the region begins with a cache line.
+    first: usize,
+    len: usize,
+}
+
+impl Words {
+    /// A region of `len` zeros.
+    #[must_use]
+    pub fn new(len: usize) -> Self {
+        let all: Arc<[AtomicU64]> = (0..len + LINE).map(|_| AtomicU64::new(0)).collect();
+        let first = all.as_ptr().align_offset(LINE * WORD).min(LINE);
+        Self { all, first, len }
+    }
+
+    /// Whether both are the same region.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.all, &other.all)
+    }
+}
+
+impl Deref for Words {
+    type Target = [AtomicU64];
+
+    #[inline]
+    fn deref(&self) -> &[AtomicU64] {
+        &self.all[self.first..self.first + self.len]
+    }
+}
