@@ -117,8 +117,8 @@ struct Connection {
 
 #[derive(Debug, Clone, Copy)]
 enum Role {
-    /// The socket of the host at this place in `hosts` that takes connections in.
-    Listener(usize),
+    /// The socket by which a host takes connections in.
+    Listener,
     /// The sender of a flow, and the bytes that it has yet to send.
     Sender { flow: usize, left: u64 },
     /// The receiver of a flow, and the bytes that it has yet to receive.
@@ -170,7 +170,7 @@ impl Load {
             let address = SocketAddr::new(self.hosts[place].address, PORT);
             bind(&socket, &address).map_err(fault("bind"))?;
             listen(&socket, 1_024).map_err(fault("listen"))?;
-            self.keep(socket, Role::Listener(place), EventFlags::IN).map_err(fault("epoll"))?;
+            self.keep(socket, Role::Listener, EventFlags::IN).map_err(fault("epoll"))?;
         }
         Ok(())
     }
@@ -293,7 +293,7 @@ impl Load {
         // It may have been closed by an event of the same wait.
         let Some(Connection { role, .. }) = &self.connections[place] else { return };
         match *role {
-            Role::Listener(_) => self.accept(place),
+            Role::Listener => self.accept(place),
             Role::Sender { flow, left: 0 } => self.end_sender(place, flow),
             Role::Sender { flow, left } => {
                 if self.send(place, flow, left).is_err() {
@@ -425,7 +425,7 @@ mod tests {
         let flow = |id: u32| {
             let src = random.below(hosts);
             let dst = (src + 1 + random.below(hosts - 1)) % hosts;
-            let size = if id % 3 == 0 { random.below(2) } else { random.below(1_000_000) };
+            let size = if id.is_multiple_of(3) { random.below(2) } else { random.below(1_000_000) };
             let start = Time::ZERO + Duration::from_us(100) * u64::from(id);
             Flow::new(FlowId(id), NodeId(src as u32), NodeId(dst as u32), Bytes(size), start)
         };
@@ -474,12 +474,7 @@ mod tests {
             })
             .into();
         let mut load = Load::new(hosts, &flows, "cubic").expect("root may make sockets");
-        // Nobody listens at the last host any more.
-        let listener = |connection: &Option<Connection>| {
-            matches!(connection, Some(Connection { role: Role::Listener(2), .. }))
-        };
-        let place = load.connections.iter().position(listener).expect("it listens");
-        load.close(place);
+        load.close(2); // the listener of the last host: listeners are made in the hosts' order
         let stranger = TcpStream::connect((Ipv4Addr::new(127, 40, 0, 2), PORT)).expect("a host that listens");
         let counts = load.run(&AtomicBool::new(false), clock(), |_, _, _| {});
         let expected = Counts { started: 2, delivered: 1, broken: 1, strangers: 1 };
