@@ -96,7 +96,8 @@ impl Packet {
     #[inline]
     pub fn decode_front(front: &[u8], size: u32, decoders: &Decoders) -> Option<Self> {
         let shim = Shim::decode(front).ok()?;
-        let (header, len) = decoders.decode_front(front.get(shim.wire_len()..)?)?;
+        let behind_shim = (size as usize).checked_sub(shim.wire_len())?;
+        let (header, len) = decoders.decode_front(front.get(shim.wire_len()..)?, behind_shim)?;
         let whole = shim.wire_len() + len + header.payload_len() + header.trailer_len();
         (whole == size as usize).then_some(Self { size, shim, header })
     }

@@ -170,13 +170,19 @@ impl Decoders {
         }
     }
 
-    /// The header in front of `front`, the first bytes of a packet, and its length in them, without a look at the rest:
+    /// The header in front of `front`, the first of a packet's `len` bytes, and its length in them, without a look at the rest:
     /// [`HeaderInfo::decode_front`].
     #[must_use]
     #[inline]
-    pub fn decode_front(&self, front: &[u8]) -> Option<(Header, usize)> {
+    pub fn decode_front(&self, front: &[u8], len: usize) -> Option<(Header, usize)> {
         let is_told = self.extensions.iter().any(|decoder| (decoder.is_in)(front));
-        if is_told { None } else { Header::decode_front(front) }
+        if is_told {
+            None
+        } else if self.frames && FrameView::is_in(front) {
+            Some((Header::Frame(FrameView::read_front(front, len)?.ok()?), 0))
+        } else {
+            Header::decode_front(front)
+        }
     }
 }
 

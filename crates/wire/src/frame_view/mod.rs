@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// What a fabric needs to know of a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Eq)]
 pub struct FrameView {
     ends: Ends,
     /// Bytes of the frame.
@@ -25,6 +25,16 @@ pub struct FrameView {
     /// 802.1Q's priority, of the first tag; 0 without a tag.
     priority: u8,
     packet: Option<IpView>,
+    /// Whether the view has been marked since it was read, so that the frame is to change.
+    is_marked: bool,
+}
+
+/// Views of the same frame are equal, whoever has marked it.
+impl PartialEq for FrameView {
+    fn eq(&self, other: &Self) -> bool {
+        let facts = |view: &Self| (view.ends, view.len, view.priority, view.packet);
+        facts(self) == facts(other)
+    }
 }
 
 /// What a fabric needs to know of an IP packet.
@@ -46,6 +56,38 @@ const IPV6_HEADER: usize = 40;
 const IPV4_HEADER: usize = 20;
 const IPV4_CHECKSUM: usize = 10;
 
+/// A reader needs bytes of a frame that are not at hand.
+struct NotAtHand;
+
+/// Bytes of which the last may not be at hand.
+#[derive(Clone, Copy)]
+struct Front<'a> {
+    at_hand: &'a [u8],
+    /// How many there are, at hand or not.
+    len: usize,
+}
+
+impl<'a> Front<'a> {
+    /// The first `N`; `None` if there are fewer.
+    fn first<const N: usize>(self) -> Result<Option<&'a [u8; N]>, NotAtHand> {
+        match self.at_hand.first_chunk() {
+            None if self.len >= N => Err(NotAtHand),
+            first => Ok(first),
+        }
+    }
+
+    /// Those from one place to another; `None` if there are not so many.
+    fn part(self, from: usize, to: usize) -> Option<Self> {
+        let at_hand = self.at_hand.get(from..to.min(self.at_hand.len())).unwrap_or_default();
+        (from <= to && to <= self.len).then(|| Self { at_hand, len: to - from })
+    }
+
+    /// Those from a place on; `None` if there are not so many.
+    fn behind(self, from: usize) -> Option<Self> {
+        self.part(from, self.len)
+    }
+}
+
 impl FrameView {
     /// The view of a whole frame.
     ///
@@ -55,97 +97,126 @@ impl FrameView {
     /// # Panics
     /// If the frame has 4 GiB.
     pub fn read(bytes: &[u8]) -> Result<Self, Error> {
-        let header: &[u8; HEADER] = first(bytes)?;
-        let (dst, src) = (frame::host(header, 0, "destination")?, frame::host(header, 6, "source")?);
-        let (priority, at) = vlan(bytes);
-        Ok(Self {
-            ends: Ends::new(src, dst),
-            len: u32::try_from(bytes.len()).expect("a frame's length fits 32 bits"),
-            priority,
-            packet: IpView::read(bytes, at),
-        })
+        let read = Self::read_front(bytes, bytes.len());
+        read.unwrap_or(Err(Error::Truncated { have: bytes.len(), need: HEADER }))
+    }
+
+    /// The view of a frame of `len` bytes that begins with `front`; `None` if other bytes of the frame are needed.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    ///
+    /// # Panics
+    /// As [`read`](Self::read).
+    #[must_use]
+    pub fn read_front(front: &[u8], len: usize) -> Option<Result<Self, Error>> {
+        let header: &[u8; HEADER] = match first(front) {
+            Ok(header) => header,
+            Err(_) if len > front.len() => return None,
+            Err(error) => return Some(Err(error)),
+        };
+        let ends = || -> Result<_, Error> {
+            let dst = frame::host(header, 0, "destination")?;
+            Ok(Ends::new(frame::host(header, 6, "source")?, dst))
+        };
+        let ends = match ends() {
+            Ok(ends) => ends,
+            Err(error) => return Some(Err(error)),
+        };
+        let front = Front { at_hand: front, len };
+        let (priority, at) = vlan(front).ok()?;
+        let packet = IpView::read(front, at).ok()?;
+        let len = u32::try_from(len).expect("a frame's length fits 32 bits");
+        Some(Ok(Self { ends, len, priority, packet, is_marked: false }))
     }
 }
 
 /// The priority of a frame, and where its last EtherType is: behind its VLAN tags.
-fn vlan(frame: &[u8]) -> (u8, usize) {
-    let is_tagged = |at| frame.len() >= at + 6 && VLAN_TAGS.contains(&get16(frame, at));
+fn vlan(frame: Front<'_>) -> Result<(u8, usize), NotAtHand> {
     let mut at = ADDRESSES;
-    let priority = if is_tagged(at) { frame[at + 2] >> 5 } else { 0 };
-    while is_tagged(at) {
+    let mut priority = None;
+    // A tag stands in front of another EtherType.
+    while let Some(tag) = frame.behind(at)
+        && let Some(tag) = tag.first::<6>()?
+        && VLAN_TAGS.contains(&get16(tag, 0))
+    {
+        priority = priority.or(Some(tag[2] >> 5));
         at += 4;
     }
-    (priority, at)
+    Ok((priority.unwrap_or(0), at))
 }
 
 impl IpView {
     /// The view of the IP packet in a frame behind the EtherType at byte `at`; `None` if the frame holds none that is whole.
-    fn read(frame: &[u8], at: usize) -> Option<Self> {
-        let packet = &frame[at + 2..];
-        match get16(frame, at) {
-            Framing::IPV4 => Self::read_v4(packet),
-            IPV6 => Self::read_v6(packet),
-            _ => None,
+    fn read(frame: Front<'_>, at: usize) -> Result<Option<Self>, NotAtHand> {
+        let (Some(rest), Some(packet)) = (frame.behind(at), frame.behind(at + 2)) else { return Ok(None) };
+        match rest.first::<2>()?.map(|ethertype| get16(ethertype, 0)) {
+            Some(Framing::IPV4) => Self::read_v4(packet),
+            Some(IPV6) => Self::read_v6(packet),
+            _ => Ok(None),
         }
     }
 
-    fn read_v4(packet: &[u8]) -> Option<Self> {
-        let header: &[u8; IPV4_HEADER] = packet.first_chunk()?;
+    fn read_v4(packet: Front<'_>) -> Result<Option<Self>, NotAtHand> {
+        let Some(header) = packet.first::<IPV4_HEADER>()? else { return Ok(None) };
         let len = usize::from(header[0] & 0xF) * 4;
         if header[0] >> 4 != 4 || len < IPV4_HEADER {
-            return None;
+            return Ok(None);
         }
         // Behind the packet there may be padding.
-        let body = packet.get(len..get16(header, 2).into())?;
+        let Some(body) = packet.part(len, get16(header, 2).into()) else { return Ok(None) };
         let is_fragment = get16(header, 6) & 0x3FFF != 0;
-        Some(Self::of(header[9], Ecn::of(header[1]), body, is_fragment))
+        Self::of(header[9], Ecn::of(header[1]), body, is_fragment).map(Some)
     }
 
-    fn read_v6(packet: &[u8]) -> Option<Self> {
-        let header: &[u8; IPV6_HEADER] = packet.first_chunk()?;
-        if header[0] >> 4 != 6 {
-            return None;
-        }
-        let mut body = packet.get(IPV6_HEADER..IPV6_HEADER + usize::from(get16(header, 4)))?;
+    fn read_v6(packet: Front<'_>) -> Result<Option<Self>, NotAtHand> {
+        let Some(header) = packet.first::<IPV6_HEADER>()? else { return Ok(None) };
+        let body = packet.part(IPV6_HEADER, IPV6_HEADER + usize::from(get16(header, 4)));
+        let Some(mut body) = body.filter(|_| header[0] >> 4 == 6) else { return Ok(None) };
         let mut protocol = header[6];
         let mut is_fragment = false;
         // Extension headers (RFC 8200 §4) begin with the next header's number and their own length.
-        while let Some(len) = extension_len(protocol, body) {
-            is_fragment |= protocol == FRAGMENT && get16(body, 2) & 0xFFF9 != 0;
-            protocol = body[0];
-            body = body.get(len..)?;
+        while let Some(units) = extension_unit(protocol)
+            && let Some(extension) = body.first::<4>()?
+            && let Some(behind) = body.behind(units(extension[1].into()))
+        {
+            is_fragment |= protocol == FRAGMENT && get16(extension, 2) & 0xFFF9 != 0;
+            (protocol, body) = (extension[0], behind);
         }
-        Some(Self::of(protocol, Ecn::of(header[1] >> 4), body, is_fragment))
+        Self::of(protocol, Ecn::of(header[1] >> 4), body, is_fragment).map(Some)
     }
 
-    fn of(protocol: u8, ecn: Ecn, body: &[u8], is_fragment: bool) -> Self {
+    fn of(protocol: u8, ecn: Ecn, body: Front<'_>, is_fragment: bool) -> Result<Self, NotAtHand> {
         let nothing = Self { protocol, ports: (0, 0), ecn, opening: None, data_len: 0 };
-        let headers = match protocol {
-            FiveTuple::TCP if body.len() >= 20 => usize::from(body[12] >> 4) * 4,
-            FiveTuple::UDP if body.len() >= 8 => 8,
-            _ => return nothing,
-        };
         if is_fragment {
-            return nothing;
+            return Ok(nothing);
         }
-        let opening = (protocol == FiveTuple::TCP).then(|| tcp::opening(body[13])).flatten();
-        let data_len = u16::try_from(body.len().saturating_sub(headers)).unwrap_or(u16::MAX);
-        Self { ports: (get16(body, 0), get16(body, 2)), opening, data_len, ..nothing }
+        let (ports, headers, opening) = match protocol {
+            FiveTuple::TCP => {
+                let Some(header) = body.first::<20>()? else { return Ok(nothing) };
+                (&header[..4], usize::from(header[12] >> 4) * 4, tcp::opening(header[13]))
+            }
+            FiveTuple::UDP => {
+                let Some(header) = body.first::<8>()? else { return Ok(nothing) };
+                (&header[..4], 8, None)
+            }
+            _ => return Ok(nothing),
+        };
+        let data_len = u16::try_from(body.len.saturating_sub(headers)).unwrap_or(u16::MAX);
+        Ok(Self { ports: (get16(ports, 0), get16(ports, 2)), opening, data_len, ..nothing })
     }
 }
 
 const FRAGMENT: u8 = 44;
 
-/// Bytes of the extension header of IPv6 in front of `body`, if it is one and whole.
-fn extension_len(protocol: u8, body: &[u8]) -> Option<usize> {
-    let [_, len, ..] = *body else { return None };
-    let len = match protocol {
-        0 | 43 | 60 | 135 => (usize::from(len) + 1) * 8,
-        FRAGMENT => 8,
-        51 => (usize::from(len) + 2) * 4,
-        _ => return None,
-    };
-    (body.len() >= len).then_some(len)
+/// How many bytes an extension header of IPv6 has, by the length that it gives; `None` of other headers.
+fn extension_unit(protocol: u8) -> Option<fn(usize) -> usize> {
+    match protocol {
+        0 | 43 | 60 | 135 => Some(|len| (len + 1) * 8),
+        FRAGMENT => Some(|_| 8),
+        51 => Some(|len| (len + 2) * 4),
+        _ => None,
+    }
 }
 
 /// Writes the ECN field of a frame with an IP packet. Other frames stay as they are.
@@ -153,7 +224,7 @@ pub fn write_ecn(frame: &mut [u8], ecn: Ecn) {
     if frame.len() < HEADER {
         return;
     }
-    let (_, at) = vlan(frame);
+    let Ok((_, at)) = vlan(Front { at_hand: frame, len: frame.len() }) else { return };
     let is = get16(frame, at);
     let packet = &mut frame[at + 2..];
     match (is, packet.len()) {
@@ -198,7 +269,15 @@ impl HeaderInfo for FrameView {
 
     #[inline]
     fn mark_congestion(&mut self) -> bool {
-        self.packet.as_mut().is_some_and(|packet| packet.ecn.mark())
+        let is_capable = self.packet.as_mut().is_some_and(|packet| packet.ecn.mark());
+        self.is_marked |= is_capable;
+        is_capable
+    }
+
+    /// A frame that nobody has marked leaves as it came.
+    #[inline]
+    fn patch_front(&self, _front: &mut [u8]) -> bool {
+        !self.is_marked
     }
 
     /// Bytes that TCP or UDP carries.

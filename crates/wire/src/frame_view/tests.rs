@@ -84,6 +84,24 @@ fn a_mark_changes_the_ecn_field_and_ipv4s_checksum_alone() {
 }
 
 #[test]
+fn headers_are_enough_for_a_view_and_a_frame_that_is_not_marked_need_not_be_written() {
+    let padded = |rest| [&frame(rest)[..], &[0; 1_400]].concat();
+    for (rest, headers) in [(SYN, 54), (PING, 34), (ARP, 18), (UNKNOWN, 18), (TCP_V6, 14 + 40 + 8 + 20)] {
+        let whole = padded(rest);
+        assert_eq!(FrameView::read_front(&whole[..headers], whole.len()), Some(FrameView::read(&whole)));
+    }
+    let mut short = frame(SYN);
+    short[16..18].fill(0);
+    let view = FrameView::read(&short).expect("between hosts");
+    assert_eq!(view.five_tuple(), None, "a packet that is shorter than its header");
+    let whole = padded(SYN);
+    assert_eq!(FrameView::read_front(&whole[..53], whole.len()), None, "the flags of TCP are not at hand");
+    let mut view = FrameView::read(&whole).expect("between hosts");
+    assert!(view.patch_front(&mut []));
+    assert!(view.mark_congestion() && !view.patch_front(&mut []));
+}
+
+#[test]
 fn fragments_of_a_packet_are_one_flow() {
     let mut first = frame(SYN);
     first[20] = 0x20; // more fragments
@@ -152,6 +170,15 @@ proptest! {
             prop_assert_eq!(&out, &frame);
             let changed = marked(&frame).iter().zip(&frame).filter(|(new, old)| new != old).count();
             prop_assert!(changed <= 3, "the ECN field and IPv4's checksum");
+        }
+    }
+
+    /// A relay that looks at the first bytes of a frame sees what it would see in the whole frame, or knows that it does not.
+    #[test]
+    fn a_front_is_read_as_the_whole_frame_or_not_at_all(frame in any_frame(), end: prop::sample::Index) {
+        let front = &frame[..end.index(frame.len() + 1)];
+        if let Some(read) = FrameView::read_front(front, frame.len()) {
+            prop_assert_eq!(read, FrameView::read(&frame));
         }
     }
 
