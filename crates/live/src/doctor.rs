@@ -105,7 +105,7 @@ fn namespaces() -> Finding {
     let bits = effective.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or(0);
     let may = [CAP_NET_ADMIN, CAP_SYS_ADMIN].iter().all(|bit| bits >> bit & 1 == 1);
     let found = if may { "this process may make them" } else { "this process may not make them" };
-    let lacks = "`namespaces = true` in [workload] needs root, or CAP_NET_ADMIN and CAP_SYS_ADMIN; racks without it do not";
+    let lacks = "`hosts = \"namespaces\"` in [engine] needs root, or CAP_NET_ADMIN and CAP_SYS_ADMIN; live runs without it do not";
     Finding::new("network namespaces", may, found, lacks)
 }
 
@@ -113,7 +113,7 @@ fn namespaces() -> Finding {
 fn tap() -> Finding {
     let is_there = Path::new("/dev/net/tun").exists();
     let found = if is_there { "/dev/net/tun is there" } else { "there is no /dev/net/tun" };
-    let lacks = "`namespaces = true` in [workload] needs the kernel's module `tun`: modprobe tun";
+    let lacks = "`hosts = \"namespaces\"` in [engine] needs the kernel's module `tun`: modprobe tun";
     Finding::new("TAP interfaces", is_there, found, lacks)
 }
 

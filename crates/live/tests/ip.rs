@@ -7,7 +7,7 @@
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test that may say that it cannot run")]
 
 use raddle_core::{Duration, NodeId, Rate};
-use raddle_live::rack::ip::{IpHost, address};
+use raddle_live::rack::ip::{Interface, IpHost, address};
 use raddle_live::rack::{Config, Rack};
 use raddle_schemes::parameter::{Settings, Value};
 use raddle_schemes::scheme::Plan;
@@ -57,7 +57,7 @@ fn unmodified_programs_run_across_a_rack() {
     std::fs::write(left, "").unwrap();
     let mut rack = rack();
     let nodes = [0, 5, 10, 15].map(NodeId);
-    let hosts = nodes.map(|node| IpHost::new(rack.endpoint(node).unwrap(), 1_500).unwrap());
+    let hosts = nodes.map(|node| IpHost::new(rack.endpoint(node).unwrap(), &Interface::default()).unwrap());
     let paths: Vec<PathBuf> =
         hosts.iter().map(|host| Path::new("/run/netns").join(host.namespace().name())).collect();
     assert!(paths.iter().all(|path| path.exists()));

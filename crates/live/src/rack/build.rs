@@ -57,6 +57,7 @@ impl Build<'_> {
         Worker {
             first: self.layout.nodes_of(thread).next().unwrap_or(NodeId(0)),
             fabric: self.fabric(thread, &nodes, &flows, &incoming),
+            times: vec![Time::ZERO; nodes.len()],
             nodes,
             incoming,
             flows,
@@ -145,6 +146,7 @@ impl Build<'_> {
             buffer: Vec::new(),
             body: Vec::new(),
             streams: None,
+            interfaces: None,
             wakes: nodes.iter().filter(|node| node.wake() < Time::NEVER).count(),
             events,
             totals: Totals::default(),

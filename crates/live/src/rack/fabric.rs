@@ -7,6 +7,7 @@ use super::clock::Clock;
 use super::events::{Event, Events};
 use super::failures::Trouble;
 use super::fidelity::Meter;
+use super::ip::Interfaces;
 use super::payload::{self, STAMP};
 use super::pool::{FreeList, LINE, Slots};
 use super::ports::MayServe;
@@ -51,7 +52,7 @@ pub(super) struct Inside {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Held {
     pub(super) slot: u32,
-    len: u32,
+    pub(super) len: u32,
 }
 
 /// The sending end of a link.
@@ -92,6 +93,8 @@ pub(super) struct Fabric {
     pub(super) meter: Meter,
     /// The streams of programs, in a rack of programs.
     pub(super) streams: Option<Streams>,
+    /// The interfaces of kernels, in a rack whose hosts are Linux.
+    pub(super) interfaces: Option<Box<Interfaces>>,
     /// Whether all bytes of payloads are written and checked, and not the first ones alone.
     pub(super) fills: bool,
     /// By [`LinkId`], the queues of plain ports; empty if nothing but rings limits them.
@@ -452,7 +455,10 @@ impl Runtime for Fabric {
         Some(inside)
     }
 
-    fn deliver(&mut self, _: &Place, inside: Inside) -> Packet {
+    fn deliver(&mut self, place: &Place, inside: Inside) -> Packet {
+        if let (Some(held), Some(interfaces)) = (inside.slot, &mut self.interfaces) {
+            interfaces.deliver(place.id, &inside.packet, held, &self.slots);
+        }
         if let (Some(held), Some(range), Some(streams)) =
             (inside.slot, inside.packet.range(), &mut self.streams)
         {

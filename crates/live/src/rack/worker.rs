@@ -36,6 +36,8 @@ pub(super) struct Worker {
     /// The first of its nodes, which have numbers in a row.
     pub(super) first: NodeId,
     pub(super) nodes: Vec<Node<Fabric>>,
+    /// By node, the time that its parts were last told: it never goes back.
+    pub(super) times: Vec<Time>,
     /// Those of other threads first.
     pub(super) incoming: Vec<Incoming>,
     pub(super) flows: VecDeque<Flow>,
@@ -161,6 +163,7 @@ impl Worker {
         self.look_at_remote_links();
         self.deal_with_events(now);
         self.heed_programs(now);
+        self.heed_kernels(now);
     }
 
     fn deal_with_events(&mut self, now: Time) {
@@ -177,6 +180,7 @@ impl Worker {
                 Event::Arrival(_) => {}
                 // A wish that was replaced by another does not count, however late it is: each would give birth to one more.
                 Event::Tick(node) => {
+                    self.tell_time(node);
                     let node = &mut self.nodes[node.index() - self.first.index()];
                     if node.tick() == at {
                         node.ticked(&mut self.fabric);
@@ -184,6 +188,7 @@ impl Worker {
                 }
                 Event::Wake(node) => {
                     self.fabric.wakes -= 1;
+                    self.tell_time(node);
                     let node = &mut self.nodes[node.index() - self.first.index()];
                     if node.wake() == at {
                         self.fabric.relent(node.place());
@@ -197,6 +202,15 @@ impl Worker {
                 Event::Discovery(index) => self.discover(index as usize),
             }
         }
+    }
+
+    /// A node is told the time, or the later one that it was told before: a packet that has slipped was dealt with later than those
+    /// behind it are due.
+    #[inline]
+    fn tell_time(&mut self, node: NodeId) {
+        let time = &mut self.times[node.index() - self.first.index()];
+        self.fabric.now = self.fabric.now.max(*time);
+        *time = self.fabric.now;
     }
 
     /// Does what programs ask.
@@ -257,7 +271,8 @@ impl Worker {
         } else {
             due
         };
-        let is_plain = incoming.plain == Some(entry.tag);
+        let (to, is_plain) = (incoming.to, incoming.plain == Some(entry.tag));
+        self.tell_time(to);
         if !is_plain && self.intercept(i, entry) {
             return;
         }

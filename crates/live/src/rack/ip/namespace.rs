@@ -1,6 +1,7 @@
 //! A network namespace with one TAP interface: made, named so that `ip netns exec` finds it, and gone when it is dropped.
 //! What a process that was killed left behind goes when the next one makes a namespace.
 
+use super::{PREFIX_V4, PREFIX_V6, address, address_v6, routes};
 use netconfig_rs::sys::InterfaceExt as _;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
@@ -8,7 +9,7 @@ use raddle_core::NodeId;
 use raddle_wire::Mac;
 use std::fs::{self, File};
 use std::io;
-use std::net::Ipv4Addr;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::thread;
@@ -21,21 +22,53 @@ const NAMES: &str = "/run/netns";
 const INTERFACE: &str = "raddle";
 
 /// What the namespace of a node is called that this process makes.
-#[must_use]
-pub fn name(node: NodeId) -> String {
+fn name(node: NodeId) -> String {
     format!("raddle-{}-{}", std::process::id(), node.0)
+}
+
+/// The interface of a namespace, and the kernel's protocols behind it.
+#[derive(Debug, Clone)]
+pub struct Interface {
+    /// Most bytes of an IP packet.
+    pub mtu: u16,
+    /// Frames that the interface holds until they can leave: `txqueuelen`.
+    pub queue: u32,
+    /// Whether the host has an IPv6 address, if the kernel knows IPv6.
+    pub ipv6: bool,
+    /// TCP's congestion control, by the name that Linux has for it.
+    pub congestion_control: String,
+    /// Whether TCP asks for marks in place of losses (ECN).
+    pub ecn: bool,
+}
+
+impl Default for Interface {
+    /// Ethernet's usual size, Linux's usual queue, IPv4 alone, CUBIC without ECN.
+    fn default() -> Self {
+        Self { mtu: 1_500, queue: 1_000, ipv6: false, congestion_control: "cubic".to_owned(), ecn: false }
+    }
 }
 
 /// A namespace could not be made.
 #[derive(Debug, thiserror::Error)]
-#[error("no network namespace for node {node}: {step}: {why}")]
-pub struct NoNamespace {
-    /// The node that was to have it.
-    pub node: NodeId,
-    /// What was refused.
-    pub step: &'static str,
-    /// What the system said.
-    pub why: io::Error,
+pub enum NoNamespace {
+    /// The system refused something.
+    #[error("no network namespace for node {node}: {step}: {why}")]
+    Refused {
+        /// The node that was to have it.
+        node: NodeId,
+        /// What was refused.
+        step: &'static str,
+        /// What the system said.
+        why: io::Error,
+    },
+    /// The kernel does not have the congestion control.
+    #[error("the kernel has no congestion control `{name}`, nor a module of it: it has {available}")]
+    NoCongestionControl {
+        /// What was wanted.
+        name: String,
+        /// What there is.
+        available: String,
+    },
 }
 
 /// A network namespace.
@@ -46,41 +79,18 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// The namespace of a node, and its interface, which has this address and passes packets of up to `mtu` bytes.
-    pub(super) fn new(node: NodeId, address: Ipv4Addr, mtu: u16) -> Result<(Self, SyncDevice), NoNamespace> {
-        let fault = move |step| move |why| NoNamespace { node, step, why };
+    /// The namespace of a node, and its interface.
+    pub(super) fn new(node: NodeId, interface: &Interface) -> Result<(Self, SyncDevice), NoNamespace> {
+        let fault = fault(node);
         fs::create_dir_all(NAMES).map_err(fault("making /run/netns"))?;
         forget_the_dead();
         let name = name(node);
         let path = Path::new(NAMES).join(&name);
         File::create_new(&path).map_err(fault("naming it"))?;
         let namespace = Self { name, path }; // from here on it goes by itself
-        let path = namespace.path.clone();
         // A namespace belongs to a thread, and this thread ends when all is made.
-        let made = thread::spawn(move || {
-            unshare(CloneFlags::CLONE_NEWNET)
-                .map_err(|why| fault("leaving the machine's own")(why.into()))?;
-            let own = Some("/proc/thread-self/ns/net");
-            mount(own, &path, None::<&str>, MsFlags::MS_BIND, None::<&str>)
-                .map_err(|why| fault("keeping it under its name")(why.into()))?;
-            // A kernel without IPv6 has no such file.
-            let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
-            netconfig_rs::Interface::try_from_name("lo")
-                .and_then(|lo| lo.set_up(true))
-                .map_err(|why| fault("starting its loopback interface")(io::Error::other(why.to_string())))?;
-            let device = DeviceBuilder::new()
-                .name(INTERFACE)
-                .layer(Layer::L2)
-                .mac_addr(Mac::host(node.0).0)
-                .ipv4(address, 8, None)
-                .mtu(mtu)
-                .build_sync()
-                .map_err(fault("making its TAP interface"))?;
-            device.set_nonblocking(true).map_err(fault("setting up its TAP interface"))?;
-            Ok(device)
-        });
-        let made =
-            made.join().unwrap_or_else(|_| Err(fault("making it")(io::Error::other("a thread failed"))));
+        let made = thread::scope(|scope| scope.spawn(|| furnish(node, interface, &namespace.path)).join());
+        let made = made.unwrap_or_else(|_| Err(fault("making it")(io::Error::other("a thread failed"))));
         made.map(|device| (namespace, device))
     }
 
@@ -111,6 +121,83 @@ impl Drop for Namespace {
     }
 }
 
+/// What is refused at the steps of making a node's namespace.
+fn fault(node: NodeId) -> impl Fn(&'static str) -> Box<dyn Fn(io::Error) -> NoNamespace> {
+    move |step| Box::new(move |why| NoNamespace::Refused { node, step, why })
+}
+
+/// Moves this thread into a namespace of its own, which is kept under that name, and makes all that it has. Returns the interface.
+fn furnish(node: NodeId, interface: &Interface, name: &Path) -> Result<SyncDevice, NoNamespace> {
+    let fault = fault(node);
+    unshare(CloneFlags::CLONE_NEWNET).map_err(|why| fault("leaving the machine's own")(why.into()))?;
+    mount(Some("/proc/thread-self/ns/net"), name, None::<&str>, MsFlags::MS_BIND, None::<&str>)
+        .map_err(|why| fault("keeping it under its name")(why.into()))?;
+    let has_ipv6 = configure(interface).map_err(fault("setting up its protocols"))?;
+    netconfig_rs::Interface::try_from_name("lo")
+        .and_then(|lo| lo.set_up(true))
+        .map_err(|why| fault("starting its loopback interface")(io::Error::other(why.to_string())))?;
+    let ipv4 = address(node);
+    // The address alone: the route to the others has a congestion control.
+    let mut builder = DeviceBuilder::new()
+        .name(INTERFACE)
+        .layer(Layer::L2)
+        .mac_addr(Mac::host(node.0).0)
+        .ipv4(ipv4, 32, None)
+        .mtu(interface.mtu)
+        .tx_queue_len(interface.queue)
+        .backpressure(true);
+    if has_ipv6 {
+        builder = builder.ipv6(address_v6(node), 128);
+    }
+    let device = builder.build_sync().map_err(fault("making its TAP interface"))?;
+    device.set_nonblocking(true).map_err(fault("setting up its TAP interface"))?;
+    let index = device.if_index().map_err(fault("looking at its TAP interface"))?;
+    let ipv6 = has_ipv6.then(|| (address_v6(node).into(), PREFIX_V6));
+    for (address, prefix) in [(ipv4.into(), PREFIX_V4)].into_iter().chain(ipv6) {
+        routes::add(address, prefix, index, &interface.congestion_control).map_err(|why| {
+            match (why.kind(), lacking(&interface.congestion_control)) {
+                (io::ErrorKind::InvalidInput, Some(lacking)) => lacking,
+                _ => fault("making its route to the others")(why),
+            }
+        })?;
+    }
+    Ok(device)
+}
+
+/// The kernel does not have that congestion control, as far as it tells.
+fn lacking(congestion_control: &str) -> Option<NoNamespace> {
+    let available = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").ok()?;
+    let available: Vec<&str> = available.split_whitespace().collect();
+    let is_there = available.contains(&congestion_control);
+    let (name, available) = (congestion_control.to_owned(), available.join(", "));
+    (!is_there).then_some(NoNamespace::NoCongestionControl { name, available })
+}
+
+/// Sets up the protocols of this thread's namespace, before it has an interface. Returns whether it has IPv6.
+fn configure(interface: &Interface) -> io::Result<bool> {
+    let set = |key: &str, value: &str| fs::write(Path::new("/proc/sys/net").join(key), value);
+    set("ipv4/tcp_ecn", if interface.ecn { "1" } else { "0" })?;
+    // A connection knows nothing of those before it.
+    set("ipv4/tcp_no_metrics_save", "1")?;
+    let has_ipv6 = interface.ipv6 && Path::new("/proc/sys/net/ipv6").exists();
+    if has_ipv6 {
+        // Addresses are given, nobody else has them, and there are no routers.
+        for (key, value) in [
+            ("accept_dad", "0"),
+            ("accept_ra", "0"),
+            ("autoconf", "0"),
+            ("addr_gen_mode", "1"),
+            ("router_solicitations", "0"),
+        ] {
+            set(&format!("ipv6/conf/default/{key}"), value)?;
+        }
+    } else {
+        // A kernel without IPv6 has no such file.
+        let _ = set("ipv6/conf/default/disable_ipv6", "1");
+    }
+    Ok(has_ipv6)
+}
+
 /// Takes a namespace's name away. The namespace goes when nobody is in it and its interface's descriptor is closed.
 fn forget(path: &Path) {
     let _ = umount2(path, MntFlags::MNT_DETACH);
@@ -119,15 +206,67 @@ fn forget(path: &Path) {
 
 /// Takes away the names that processes have left which live no more.
 fn forget_the_dead() {
-    let Ok(names) = fs::read_dir(NAMES) else { return };
-    for name in names.filter_map(Result::ok) {
-        let of = name.file_name().into_string().unwrap_or_default();
-        let process =
-            of.strip_prefix("raddle-").and_then(|rest| rest.split_once('-')).map(|(process, _)| process);
-        let is_dead =
-            |process: &str| process.parse::<u32>().is_ok() && !Path::new("/proc").join(process).exists();
-        if process.is_some_and(is_dead) {
-            forget(&name.path());
+    names().filter(|of| !of.is_alive()).for_each(|of| forget(&of.path()));
+}
+
+/// The namespace of a host of a rack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Named {
+    /// The process that has made it.
+    pub process: u32,
+    /// The host.
+    pub node: NodeId,
+}
+
+/// The namespaces of the racks that run on this machine, in order.
+#[must_use]
+pub fn running() -> Vec<Named> {
+    let mut running: Vec<Named> = names().filter(|of| of.is_alive()).collect();
+    running.sort_unstable();
+    running
+}
+
+fn names() -> impl Iterator<Item = Named> {
+    let names = fs::read_dir(NAMES).into_iter().flatten().filter_map(Result::ok);
+    names.filter_map(|name| Named::of(name.file_name().to_str()?))
+}
+
+impl Named {
+    /// The namespace of that name.
+    fn of(name: &str) -> Option<Self> {
+        let (process, node) = name.strip_prefix("raddle-")?.split_once('-')?;
+        Some(Self { process: process.parse().ok()?, node: NodeId(node.parse().ok()?) })
+    }
+
+    fn path(self) -> PathBuf {
+        Path::new(NAMES).join(format!("raddle-{}-{}", self.process, self.node.0))
+    }
+
+    fn is_alive(self) -> bool {
+        Path::new("/proc").join(self.process.to_string()).exists()
+    }
+
+    /// Becomes that program, in the namespace. Returns only if that is refused.
+    pub fn become_program(self, command: &mut Command) -> io::Error {
+        match File::open(self.path()).and_then(|namespace| Ok(setns(namespace, CloneFlags::CLONE_NEWNET)?)) {
+            Ok(()) => command.exec(),
+            Err(why) => why,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_given() {
+        let own = Named::of(&name(NodeId(7))).expect("a name of ours");
+        assert_eq!(own, Named { process: std::process::id(), node: NodeId(7) });
+        assert!(own.is_alive() && !Named { process: u32::MAX - 1, ..own }.is_alive());
+        assert!(own.path().ends_with(name(NodeId(7))));
+        for other in ["raddle-", "raddle-1", "raddle-1-", "raddle-x-1", "other-1-2", "raddle-1-2-3"] {
+            assert_eq!(Named::of(other), None, "{other}");
         }
     }
 }

@@ -1,18 +1,6 @@
 use super::*;
 use proptest::prelude::*;
 
-#[test]
-fn addresses_are_those_of_nodes_and_back() {
-    assert_eq!(address(NodeId(0)), Ipv4Addr::new(10, 0, 0, 1));
-    assert_eq!(address(NodeId(511)), Ipv4Addr::new(10, 0, 2, 0));
-    assert_eq!(
-        [0, 15, 16].map(|node| node_of(address(NodeId(node)), 16)),
-        [Some(NodeId(0)), Some(NodeId(15)), None]
-    );
-    assert_eq!(node_of(Ipv4Addr::new(10, 0, 0, 0), 16), None);
-    assert_eq!(node_of(Ipv4Addr::new(9, 255, 255, 255), 16), None);
-}
-
 fn packet(protocol: u8, fragment: u16, body: &[u8]) -> Vec<u8> {
     let mut packet =
         vec![0x45, 0, 0, 20 + body.len() as u8, 0, 0, 0, 0, 64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 4];
@@ -57,21 +45,6 @@ fn packets_come_out_of_a_stream_as_they_went_in() {
     assert_eq!((second.len(), first_packet(rest)), (0, None), "the third is not whole");
 }
 
-#[test]
-fn arp_is_answered_for_nodes_alone() {
-    let mac = [2, 0, 0, 0, 0, 9];
-    let request =
-        |target: [u8; 4]| [&[0, 1, 8, 0, 6, 4, 0, 1][..], &mac, &[10, 0, 0, 1], &[0; 6], &target].concat();
-    let node = |address| node_of(address, 16);
-    let answer = arp::answer(&request([10, 0, 0, 4]), node).expect("node 3 has it");
-    let Mac(theirs) = Mac::host(3);
-    let expected =
-        [&mac[..], &theirs, &[8, 6, 0, 1, 8, 0, 6, 4, 0, 2], &theirs, &[10, 0, 0, 4], &mac, &[10, 0, 0, 1]];
-    assert_eq!(answer, expected.concat());
-    assert_eq!(arp::answer(&request([10, 0, 0, 40]), node), None);
-    assert_eq!(arp::answer(&request([10, 0, 0, 4])[..27], node), None);
-}
-
 proptest! {
     /// Whatever a namespace sends: it is a packet for a node, or none.
     #[test]
@@ -89,9 +62,6 @@ proptest! {
         }
         if let Some((to, protocol, _)) = tuple(&bytes, nodes) {
             prop_assert!(to.0 < nodes && bytes.len() >= 20 && protocol == bytes[9]);
-        }
-        if let Some(answer) = arp::answer(&bytes, |address| node_of(address, nodes)) {
-            prop_assert_eq!(answer.len(), ETHERNET + 28);
         }
     }
 

@@ -1,0 +1,319 @@
+//! Whole Ethernet frames of kernels across a rack: a frame that leaves the interface of a host is written into a slot, and its
+//! [view](FrameView) goes to the host's forwarder and to those of the switches. Where it arrives it goes into the other host's
+//! interface, as it came but for a mark of a queue in its ECN field.
+//!
+//! The thread that polls the nodes also reads and writes their interfaces: a frame changes threads nowhere. It leaves a frame in
+//! the kernel as long as the host's port has no room for it, so that nothing is lost between the two, and the kernel's own
+//! queue grows: of `txqueuelen` frames, the rest of which Linux holds back from 7.3 on, and loses before.
+//!
+//! A frame crosses if it is from the host's own hardware address to another host's. Of other frames the rack answers those that ask
+//! for a hardware address itself, and drops the rest (broadcasts, multicasts).
+
+use super::namespace::{Interface, Namespace, NoNamespace};
+use super::{Counts, neighbours};
+use crate::rack::endpoint::Shared;
+use crate::rack::fabric::{Fabric, Held, Inside, Place};
+use crate::rack::pool::Slots;
+use crate::rack::{Rack, Worker};
+use raddle_core::{Bytes, Duration, Header, HeaderInfo, NodeId, Packet, PortState, Time};
+use raddle_topology::Topology;
+use raddle_wire::FrameView;
+use rustix::event::{Timespec, epoll};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Why a node has no host whose frames cross.
+#[derive(Debug, thiserror::Error)]
+pub enum NoFrameHost {
+    /// No such host.
+    #[error("node {0} is no host of this process")]
+    NoHost(NodeId),
+    /// Its scheme has a host there.
+    #[error("node {0} has a host of its scheme, which would get the frames")]
+    Taken(NodeId),
+    /// It has no namespace.
+    #[error(transparent)]
+    Namespace(#[from] NoNamespace),
+    /// The system does not let the rack wait for frames.
+    #[error("the frames of node {node} cannot be waited for: {why}")]
+    Unheard {
+        /// The node.
+        node: NodeId,
+        /// What the system said.
+        why: io::Error,
+    },
+}
+
+/// A Linux host at a node of a rack, whose frames cross it. The rack runs as long as there is one.
+#[derive(Debug)]
+pub struct FrameHost {
+    namespace: Namespace,
+    counts: Arc<Counts>,
+    /// For the rack to see that it is there.
+    _shared: Arc<Shared>,
+}
+
+impl FrameHost {
+    /// Where its programs run.
+    #[must_use]
+    pub fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    /// What it has counted so far.
+    #[must_use]
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+}
+
+impl Rack {
+    /// Makes the namespace of a host, whose frames cross the rack. The rack must [read frames](raddle_core::Decoders::with_frames),
+    /// and the node must have no host of its scheme. Needs the privilege to administer networks (CAP_NET_ADMIN, CAP_SYS_ADMIN).
+    ///
+    /// # Errors
+    /// [`NoFrameHost`], if there is no such node, or the system refuses.
+    pub fn frame_host(&mut self, node: NodeId, interface: &Interface) -> Result<FrameHost, NoFrameHost> {
+        let unheard = |why| NoFrameHost::Unheard { node, why };
+        let (namespace, device) = Namespace::new(node, interface)?;
+        let device = device.as_fd().try_clone_to_owned().map_err(unheard)?;
+        let counts = self.connect(node, device, interface.mtu)?;
+        Ok(FrameHost { namespace, counts, _shared: Arc::clone(&self.programs) })
+    }
+
+    /// Connects a host with the frames of a device, which does not block, with IP packets of at most `mtu` bytes.
+    fn connect(&mut self, node: NodeId, device: OwnedFd, mtu: u16) -> Result<Arc<Counts>, NoFrameHost> {
+        let thread = self.layout.own_thread_of(node).ok_or(NoFrameHost::NoHost(node))?;
+        if self.node(node).is_some_and(|node| node.host().is_some()) {
+            return Err(NoFrameHost::Taken(node));
+        }
+        let fabric = &mut self.workers[thread].fabric;
+        if !fabric.topology.is_host(node) {
+            return Err(NoFrameHost::NoHost(node));
+        }
+        let unheard = |why: io::Error| NoFrameHost::Unheard { node, why };
+        let interfaces = match &mut fabric.interfaces {
+            Some(interfaces) => interfaces,
+            none => none.insert(Box::new(Interfaces::new(&fabric.topology).map_err(unheard)?)),
+        };
+        interfaces.add(node, device.into(), mtu).map_err(unheard)
+    }
+}
+
+/// Bytes of an Ethernet header with two VLAN tags.
+const MOST_HEADER: usize = 22;
+
+/// The interfaces of the hosts at a polling thread.
+pub(in crate::rack) struct Interfaces {
+    /// Tells whose interface has a frame, once for each time that there is a new one.
+    news: OwnedFd,
+    hosts: Vec<Host>,
+    /// By node, its place in `hosts`.
+    place_of: Vec<Option<u32>>,
+    /// The hosts whose interfaces may have frames.
+    ready: Vec<u32>,
+    topology: Arc<Topology>,
+    /// When the thread looks for news again.
+    looks_at: Time,
+    frame: Vec<u8>,
+}
+
+struct Host {
+    node: NodeId,
+    device: File,
+    /// Most bytes of a frame.
+    most: usize,
+    is_ready: bool,
+    counts: Arc<Counts>,
+}
+
+/// Virtual time between two looks at interfaces that had no frame: a look is a system call.
+const LOOKS: Duration = Duration::from_us(2);
+
+/// Frames that are taken in from a host before the thread turns to what else is due.
+const TURN: u32 = 16;
+
+/// Events of one look. What does not fit comes with the next.
+const NEWS: usize = 64;
+
+impl Interfaces {
+    fn new(topology: &Arc<Topology>) -> io::Result<Self> {
+        Ok(Self {
+            news: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            hosts: Vec::new(),
+            place_of: vec![None; topology.node_count()],
+            ready: Vec::new(),
+            topology: Arc::clone(topology),
+            looks_at: Time::ZERO,
+            frame: vec![0; 1 << 16],
+        })
+    }
+
+    fn add(&mut self, node: NodeId, device: File, mtu: u16) -> io::Result<Arc<Counts>> {
+        let place = self.hosts.len() as u32;
+        let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
+        epoll::add(&self.news, &device, epoll::EventData::new_u64(place.into()), flags)?;
+        self.place_of[node.index()] = Some(place);
+        let counts = Arc::<Counts>::default();
+        let most = usize::from(mtu) + MOST_HEADER;
+        self.hosts.push(Host { node, device, most, is_ready: false, counts: Arc::clone(&counts) });
+        Ok(counts)
+    }
+
+    /// Hears whose interface has a frame now.
+    fn hear(&mut self) {
+        let mut events = [const { std::mem::MaybeUninit::uninit() }; NEWS];
+        // What goes wrong here goes wrong at the next look as well, and the frames wait.
+        let Ok((events, _)) = epoll::wait(&self.news, &mut events, Some(&Timespec::default())) else {
+            return;
+        };
+        for event in events {
+            let place = event.data.u64() as u32;
+            if let Some(host) = self.hosts.get_mut(place as usize).filter(|host| !host.is_ready) {
+                host.is_ready = true;
+                self.ready.push(place);
+            }
+        }
+    }
+
+    /// Reads the next frame of a host.
+    fn read(&mut self, place: u32) -> Frame<'_> {
+        let host = &mut self.hosts[place as usize];
+        let Ok(len) = host.device.read(&mut self.frame) else { return Frame::None };
+        if len == 0 {
+            return Frame::None;
+        }
+        let frame = &self.frame[..len];
+        let nodes = self.place_of.len() as u32;
+        let is_of_another = |node: NodeId| node != host.node && node.0 < nodes && self.topology.is_host(node);
+        if len <= host.most
+            && FrameView::is_in(frame)
+            && let Ok(view) = FrameView::read(frame)
+            && view.ends().src == host.node
+            && is_of_another(view.ends().dst)
+        {
+            host.counts.sent.fetch_add(1, Ordering::Relaxed);
+            return Frame::Crosses(frame, view);
+        }
+        match neighbours::answer(frame, nodes).filter(|_| !FrameView::is_in(frame)) {
+            Some(answer) => host.write(&answer),
+            None => _ = host.counts.strange.fetch_add(1, Ordering::Relaxed),
+        }
+        Frame::Other
+    }
+
+    /// Gives the frame in a slot to the kernel of the host for which it is.
+    pub(in crate::rack) fn deliver(&mut self, node: NodeId, packet: &Packet, held: Held, slots: &Slots) {
+        let Some(&Some(place)) = self.place_of.get(node.index()) else { return };
+        let host = &mut self.hosts[place as usize];
+        if !matches!(packet.header, Header::Frame(_)) {
+            host.counts.strange.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        let bytes = &mut self.frame[..held.len as usize];
+        slots.read(held.slot, bytes);
+        host.counts.received.fetch_add(1, Ordering::Relaxed);
+        host.write(&bytes[packet.shim.wire_len()..]);
+    }
+}
+
+impl Host {
+    /// Hands a frame to the kernel, which may have no room for it.
+    fn write(&mut self, frame: &[u8]) {
+        if self.device.write(frame).is_err() {
+            self.counts.refused.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What an interface has.
+enum Frame<'a> {
+    /// Nothing more.
+    None,
+    /// A frame for another host.
+    Crosses(&'a [u8], FrameView),
+    /// A frame that does not cross.
+    Other,
+}
+
+impl Worker {
+    /// Takes in what the kernels of hosts want to send.
+    #[inline]
+    pub(in crate::rack) fn heed_kernels(&mut self, now: Time) {
+        if self.fabric.interfaces.is_some() {
+            self.take_in_frames(now);
+        }
+    }
+
+    fn take_in_frames(&mut self, now: Time) {
+        let Some(interfaces) = &mut self.fabric.interfaces else { return };
+        if now >= interfaces.looks_at {
+            interfaces.looks_at = now + LOOKS;
+            interfaces.hear();
+        }
+        let mut turn = 0;
+        while let Some(interfaces) = &self.fabric.interfaces
+            && let Some(&place) = interfaces.ready.get(turn)
+        {
+            let node = interfaces.hosts[place as usize].node;
+            if self.take_in_frames_of(node, place, now) {
+                turn += 1;
+            } else if let Some(interfaces) = &mut self.fabric.interfaces {
+                interfaces.ready.swap_remove(turn);
+                interfaces.hosts[place as usize].is_ready = false;
+            }
+        }
+    }
+
+    /// Takes in frames of a host while there is room for them. Returns whether the host may have more.
+    fn take_in_frames_of(&mut self, node: NodeId, place: u32, now: Time) -> bool {
+        let Self { nodes, fabric, first, .. } = self;
+        let node = &mut nodes[node.index() - first.index()];
+        for _ in 0..TURN {
+            if !fabric.takes_frames(*node.place(), now) {
+                return true;
+            }
+            let Some(slot) = fabric.take_slot() else { return true };
+            let Some(interfaces) = &mut fabric.interfaces else { return false };
+            match interfaces.read(place) {
+                Frame::None => {
+                    fabric.free(slot);
+                    return false;
+                }
+                Frame::Other => fabric.free(slot),
+                Frame::Crosses(frame, view) => {
+                    let len = frame.len() as u32;
+                    fabric.slots.write(slot, frame);
+                    fabric.now = now;
+                    let packet = Packet::new(len, Header::Frame(view));
+                    let inside = |_: &mut Fabric, packet| Inside { packet, slot: Some(Held { slot, len }) };
+                    // The node has no host to be polled.
+                    node.send_with(fabric, packet, None, inside);
+                }
+            }
+        }
+        true
+    }
+}
+
+/// A host's port has room while it has less to send than what takes so long, or than one full packet.
+const AHEAD: Duration = Duration::from_us(20);
+
+impl Fabric {
+    /// Whether all ports of a host have room for frames. So much may wait that the port does not stand still while the thread is
+    /// elsewhere for a moment.
+    fn takes_frames(&mut self, place: Place, now: Time) -> bool {
+        self.relent(&place);
+        let full = Bytes(self.slots.bytes() as u64);
+        let has_room = |port: &PortState| {
+            !port.up || port.room(now) > Bytes(0) && port.backlog(now) < AHEAD.max(port.rate.time_for(full))
+        };
+        self.ports[place.first_link..place.first_link + place.ports].iter().all(has_room)
+    }
+}
+
+#[cfg(test)]
+mod tests;

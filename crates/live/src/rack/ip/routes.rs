@@ -1,0 +1,77 @@
+//! Routes of a namespace, by netlink (RFC 3549): the way to all other hosts, with the congestion control of TCP connections
+//! that take it.
+//!
+//! The default of a whole namespace would be simpler, but Linux lets a namespace other than the machine's own choose among
+//! the algorithms alone that the machine allows to everybody.
+
+use netlink_packet_core::{
+    DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
+};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
+    RouteType,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use std::io;
+use std::net::IpAddr;
+
+/// The number of the attribute with the name of a congestion control (`linux/rtnetlink.h`).
+const RTAX_CC_ALGO: u16 = 16;
+
+/// Lets packets from `address` to the network of its first `prefix` bits leave by the interface of that number. TCP connections
+/// that use the route have this congestion control.
+///
+/// # Errors
+/// What the kernel says; `EINVAL` if it does not have the congestion control.
+pub(super) fn add(address: IpAddr, prefix: u8, interface: u32, congestion_control: &str) -> io::Result<()> {
+    let (family, network, source, scope) = match address {
+        IpAddr::V4(address) => {
+            let network = RouteAddress::Inet((address.to_bits() >> (32 - prefix) << (32 - prefix)).into());
+            (AddressFamily::Inet, network, Some(RouteAddress::Inet(address)), RouteScope::Link)
+        }
+        // The address may not be named as long as the kernel examines it, and the interface has no other.
+        IpAddr::V6(address) => {
+            let network = RouteAddress::Inet6((address.to_bits() >> (128 - prefix) << (128 - prefix)).into());
+            (AddressFamily::Inet6, network, None, RouteScope::Universe)
+        }
+    };
+    let algorithm = [congestion_control.as_bytes(), &[0]].concat();
+    let mut route = RouteMessage::default();
+    route.header = RouteHeader {
+        address_family: family,
+        destination_prefix_length: prefix,
+        table: RouteHeader::RT_TABLE_MAIN,
+        protocol: RouteProtocol::Static,
+        scope,
+        kind: RouteType::Unicast,
+        ..RouteHeader::default()
+    };
+    route.attributes = vec![
+        RouteAttribute::Destination(network),
+        RouteAttribute::Oif(interface),
+        RouteAttribute::Metrics(vec![RouteMetric::Other(DefaultNla::new(RTAX_CC_ALGO, algorithm))]),
+    ];
+    route.attributes.extend(source.map(RouteAttribute::PrefSource));
+    ask(RouteNetlinkMessage::NewRoute(route))
+}
+
+/// Asks the kernel to make something, and waits until it has.
+fn ask(what: RouteNetlinkMessage) -> io::Result<()> {
+    let mut request = NetlinkMessage::from(what);
+    request.header.flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE;
+    request.finalize();
+    let mut bytes = vec![0; request.buffer_len()];
+    request.serialize(&mut bytes);
+    let mut socket = Socket::new(NETLINK_ROUTE)?;
+    socket.bind_auto()?;
+    socket.connect(&SocketAddr::new(0, 0))?;
+    socket.send(&bytes, 0)?;
+    let (answer, _) = socket.recv_from_full()?;
+    let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer).map_err(io::Error::other)?;
+    match answer.payload {
+        NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
+        NetlinkPayload::Error(_) => Ok(()),
+        other => Err(io::Error::other(format!("an answer that was not asked for: {other:?}"))),
+    }
+}
