@@ -56,7 +56,7 @@ pub(crate) enum Command {
     /// Run every experiment of a sweep. A run that is finished, whole, and made from the same inputs by the same program is
     /// not run again.
     Sweep(Run),
-    /// Run an experiment live: nodes that move real bytes in real time.
+    /// Run an experiment live: nodes that move real bytes in real time; or act on a live run.
     Live(Live),
     /// Run an experiment on the packet engine and on the flow engine, and say how far they are apart; exit code 1 if farther than
     /// `[agree]` in the file allows.
@@ -177,11 +177,36 @@ pub(crate) struct Run {
     pub(crate) dry_run: bool,
 }
 
-/// A live run, and what this process has of it.
+/// What can be done in a live run.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Act {
+    /// Run a program of this machine at a host of a live run whose hosts are namespaces.
+    Exec(Exec),
+}
+
+/// A program at a host.
 #[derive(Debug, Args)]
+pub(crate) struct Exec {
+    /// The host.
+    #[arg(long, value_name = "N")]
+    pub(crate) host: u32,
+    /// The process of the live run, if several run on this machine.
+    #[arg(long, value_name = "PROCESS")]
+    pub(crate) run: Option<u32>,
+    /// The program and its arguments.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// A live run and what this process has of it, or something to do in one that runs.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Live {
+    /// What to do in a live run.
+    #[command(subcommand)]
+    pub(crate) act: Option<Act>,
     #[command(flatten)]
-    pub(crate) run: Run,
+    pub(crate) run: Option<Run>,
     /// Run these nodes alone, as in `0-7`; other processes of this machine run the others.
     #[arg(long, value_name = "FIRST-LAST", value_parser = nodes, requires = "meeting")]
     pub(crate) nodes: Option<Range<u32>>,

@@ -1,7 +1,8 @@
 //! What each subcommand does.
 
 use crate::Ended;
-use crate::arguments::{Arguments, Command, Format, Listed, Live, Run, Scale, Topo};
+use crate::arguments::{Act, Arguments, Command, Format, Listed, Live, Run, Scale, Topo};
+use crate::live;
 use crate::show::{self, Bars};
 use raddle_lab::analysis::{agree, select};
 use raddle_lab::experiment::Document;
@@ -27,6 +28,7 @@ pub(crate) fn execute(
     let session = Session { registry, output, stop };
     match &arguments.command {
         Command::Run(run) => session.run(run, "run", &[], None),
+        Command::Live(Live { act: Some(Act::Exec(exec)), .. }) => Err(live::exec(exec)),
         Command::Live(live) => session.live(live),
         Command::Sweep(run) => session.sweep(run),
         Command::List { what } => {
@@ -155,7 +157,11 @@ impl Session<'_> {
 
     /// Runs an experiment live, or this process' share of it.
     fn live(self, live: &Live) -> Result<Ended, Error> {
-        let Live { run, nodes, meeting, secret } = live;
+        let Live { run, nodes, meeting, secret, .. } = live;
+        let Some(run) = run else {
+            let hint = "raddle live FILE".to_owned();
+            return Err(Error::Usage { what: "an experiment is missing".to_owned(), hint });
+        };
         let own = ["engine.kind=live"];
         let socket = meeting.listen.as_ref().or(meeting.join.as_ref());
         let Some((nodes, socket)) = nodes.clone().zip(socket.cloned()) else {
@@ -190,9 +196,9 @@ impl Session<'_> {
     }
 
     fn show_namespaces(self, prepared: &Prepared) {
-        for (host, namespace, address) in prepared.namespaces() {
-            let line = || show::line(&format!("host {host} is {address}: ip netns exec {namespace} COMMAND"));
-            self.output.note(line);
+        for (host, address) in prepared.namespaces() {
+            let line = format!("host {host} is {address}: raddle live exec --host {host} -- COMMAND");
+            self.output.note(|| show::line(&line));
         }
     }
 

@@ -8,6 +8,7 @@
 
 mod arguments;
 mod commands;
+mod live;
 mod show;
 
 use arguments::{Arguments, Format};

@@ -1,5 +1,6 @@
 //! `[engine]`, `[record]`: how an experiment runs, and what it keeps.
 
+use super::hosts::{self, Namespaces};
 use super::problem::Problem;
 use super::section::Section;
 use super::value::{At, Table};
@@ -51,6 +52,8 @@ pub struct Engine {
     pub grid: Option<Duration>,
     /// Time between two hellos, if nodes find out by themselves which links are down; otherwise they are told.
     pub hellos: Option<Duration>,
+    /// What is at the hosts of a live run, if not the scheme's own hosts.
+    pub hosts: Option<Namespaces>,
     /// Real time over virtual time in a live run, if not 1.
     pub dilation: Option<u32>,
     /// Threads of a live run that poll, which want a core each; 1 if left out.
@@ -93,6 +96,7 @@ impl Engine {
             header: section.optional("header")?,
             time_limit: section.optional("time_limit")?.map(time),
             grid: section.optional("grid")?,
+            hosts: hosts::read(&mut section)?,
             dilation: section.optional("dilation")?,
             polling_threads: section.optional("polling_threads")?,
             watchdog: section.optional("watchdog")?,

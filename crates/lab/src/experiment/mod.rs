@@ -7,6 +7,7 @@ mod engine;
 mod faults;
 mod file;
 mod frequency;
+mod hosts;
 mod problem;
 pub mod quantity;
 mod scheme;
@@ -20,6 +21,7 @@ pub use engine::{Engine, EngineKind, Pcap, QueueLengths, Record};
 pub use faults::{Broken, Errors, Failure, Faults, RandomLinks, Tier};
 pub(crate) use file::Files;
 pub use frequency::Frequency;
+pub use hosts::Namespaces;
 pub(crate) use problem::nearest;
 pub use problem::{Cause, Problem};
 pub use scheme::{QueueLimits, Scheme};
@@ -147,9 +149,15 @@ impl Experiment {
         let section = needed(&mut root, "topology", "kind = \"torus\"")?;
         let (topology, resolved) = TopologySpec::read(section, &files, &document.registry)?;
         root.resolve("topology", resolved);
-        let section = needed(&mut root, "workload", "flows = 1000")?;
-        let (workload, resolved) = WorkloadSpec::read(section, &files)?;
-        root.resolve("workload", resolved);
+        let workload = match root.section("workload")? {
+            Some(section) => {
+                let (workload, resolved) = WorkloadSpec::read(section, &files)?;
+                root.resolve("workload", resolved);
+                workload
+            }
+            None if has_programs(&document.root) => WorkloadSpec::of_programs(root.at()),
+            None => return Err(missing(&root, "workload", "flows = 1000")),
+        };
         let section = needed(&mut root, "scheme", "transport = \"r2c2\"")?;
         let (scheme, resolved) = Scheme::read(section, &document.registry)?;
         root.resolve("scheme", resolved);
@@ -194,5 +202,15 @@ fn needed<'a>(
     name: &'static str,
     begins: &'static str,
 ) -> Result<Section<'a>, Problem> {
-    root.section(name)?.ok_or_else(|| Problem::at(root.at(), Cause::MissingTable { name, begins }))
+    root.section(name)?.ok_or_else(|| missing(root, name, begins))
+}
+
+fn missing(root: &Section<'_>, name: &'static str, begins: &'static str) -> Problem {
+    Problem::at(root.at(), Cause::MissingTable { name, begins })
+}
+
+/// Whether `[engine]` says what is at the hosts, so that what programs send there can be the workload.
+fn has_programs(root: &Table) -> bool {
+    let engine = root.get("engine").map(|item| &item.value);
+    matches!(engine, Some(Value::Table(engine)) if engine.get("hosts").is_some())
 }

@@ -48,8 +48,8 @@ const FEATURES: &[Feature] = &[
         },
     },
     Feature {
-        key: "workload.namespaces",
-        is_asked: |prepared| prepared.experiment.workload.is_of_namespaces(),
+        key: "engine.hosts",
+        is_asked: |prepared| prepared.experiment.engine.hosts.is_some(),
         lacks: Lacks {
             packet: Some("programs of this machine run in real time alone"),
             flow: Some("programs of this machine run in real time alone"),

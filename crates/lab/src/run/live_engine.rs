@@ -1,11 +1,12 @@
 //! Experiments on the live rack: the whole rack in this process, or a share of it, the rest in others.
 
 use crate::Error;
+use crate::experiment::{Namespaces, Scheme};
 use crate::observe::gather::{Gather, Sampled};
 use crate::run::prepare::Prepared;
 use crate::run::{Control, Ended, Watch};
-use raddle_core::{NodeId, Observer, Progress, Time};
-use raddle_live::rack::ip::IpHost;
+use raddle_core::{Observer, Parts, Progress, Time};
+use raddle_live::rack::ip::{FrameHost, Interface, IpHost, NoFrameHost, NoNamespace};
 use raddle_live::rack::{Config, Fidelity, NoParty, Party, Rack, Terms};
 use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
@@ -42,13 +43,9 @@ pub(crate) fn run<'a>(
     watch: &mut Watch<'_>,
 ) -> Result<Ended<'a>, Error> {
     let mut rack = rack(prepared, &mut |progress| watch.look(progress))?;
-    let hosts = ip_hosts(prepared, &mut rack)?;
+    let hosts = linux_hosts(prepared, &mut rack)?;
     let mut gather = gather;
-    let complete = if !hosts.is_empty() {
-        let complete = rack.run(&mut (), |progress| watch.look(progress));
-        drop(hosts);
-        complete
-    } else if gather.hears_packets() {
+    let complete = if gather.hears_packets() {
         let mut sampled = Sampled(gather);
         let complete = rack.run(&mut sampled, |progress| watch.look(progress));
         gather = sampled.into();
@@ -56,6 +53,7 @@ pub(crate) fn run<'a>(
     } else {
         rack.run(&mut gather, |progress| watch.look(progress))
     };
+    drop(hosts);
     refuse_lost(&rack)?;
     let (waiting, retransmissions) = (rack.waiting(), rack.retransmissions());
     let fidelity = Some(rack.fidelity());
@@ -70,7 +68,7 @@ pub(crate) fn run<'a>(
 pub fn join(mut prepared: Prepared, control: Control<'_>) -> Result<Shared, Error> {
     let mut watch = Watch::new(control, &prepared);
     let mut rack = rack(&mut prepared, &mut |progress| watch.look(progress))?;
-    let hosts = ip_hosts(&prepared, &mut rack)?;
+    let hosts = linux_hosts(&prepared, &mut rack)?;
     let record = &prepared.experiment.record;
     let hears_packets = record.pcap.is_some() || record.imbalance.is_some() || record.throughput.is_some();
     let look = |progress| watch.look(progress);
@@ -94,11 +92,18 @@ impl Observer for PassesAllOn {
 fn rack(prepared: &mut Prepared, look: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Rack, Error> {
     let topology = Arc::clone(&prepared.topology);
     let engine = &prepared.experiment.engine;
+    let sends_frames = prepared.sends_frames();
+    let mut packet_bytes = (prepared.parts.mtu + prepared.parts.header_bytes) as usize;
+    let mut decoders = prepared.errors.decoders.clone();
+    if sends_frames {
+        packet_bytes = packet_bytes.max(MOST_FRAME);
+        decoders = decoders.with_frames();
+    }
     let config = Config {
         dilation: engine.dilation.unwrap_or(1),
         threads: engine.polling_threads.unwrap_or(1) as usize,
-        packet_bytes: (prepared.parts.mtu + prepared.parts.header_bytes) as usize + TAGS,
-        decoders: prepared.errors.decoders.clone(),
+        packet_bytes: packet_bytes + TAGS,
+        decoders,
         time_limit: engine.time_limit,
         ..Config::default()
     };
@@ -120,7 +125,11 @@ fn rack(prepared: &mut Prepared, look: &mut dyn FnMut(Progress) -> ControlFlow<(
             })?)
         }
     };
-    let node = |id| (prepared.parts.node)(id);
+    let node = |id| {
+        let parts = (prepared.parts.node)(id);
+        let host = parts.host.filter(|_| !sends_frames);
+        Parts { host, ..parts }
+    };
     let rack = match party {
         None => Rack::new(&topology, node, &prepared.flows, &config),
         Some(party) => Rack::shared(&topology, node, &prepared.flows, &config, party),
@@ -137,21 +146,60 @@ fn refuse_lost(rack: &Rack) -> Result<(), Error> {
     rack.lost().map_or(Ok(()), |lost| Err(Error::Run(lost.to_string())))
 }
 
-fn ip_hosts(prepared: &Prepared, rack: &mut Rack) -> Result<Vec<IpHost>, Error> {
-    prepared.namespaces().into_iter().map(|(host, ..)| ip_host(rack, host)).collect()
+/// A host that is a namespace.
+#[expect(dead_code, reason = "a namespace is there as long as its host is held")]
+enum LinuxHost {
+    Frames(FrameHost),
+    Streams(IpHost),
 }
 
-/// A namespace at a host, whose programs reach those at the others.
-fn ip_host(rack: &mut Rack, host: NodeId) -> Result<IpHost, Error> {
-    let endpoint = rack.endpoint(host).map_err(|error| Error::Run(error.to_string()))?;
-    IpHost::new(endpoint, IP_MTU).map_err(|error| {
-        let hint = "making namespaces needs root, or the capabilities CAP_NET_ADMIN and CAP_SYS_ADMIN";
-        Error::Run(format!("{error}: {hint}"))
+/// The namespaces at hosts of this process, whose programs reach those at the others.
+fn linux_hosts(prepared: &Prepared, rack: &mut Rack) -> Result<Vec<LinuxHost>, Error> {
+    let Some(interface) = interface(prepared) else { return Ok(Vec::new()) };
+    let refused = |error: NoNamespace| {
+        let hint = match error {
+            NoNamespace::Refused { .. } => {
+                ": making namespaces needs root, or the capabilities CAP_NET_ADMIN and CAP_SYS_ADMIN"
+            }
+            NoNamespace::NoCongestionControl { .. } => "",
+        };
+        Error::Run(format!("{error}{hint}"))
+    };
+    let sends_frames = prepared.sends_frames();
+    let host = |(node, _)| {
+        if sends_frames {
+            return match rack.frame_host(node, &interface) {
+                Ok(host) => Ok(LinuxHost::Frames(host)),
+                Err(NoFrameHost::Namespace(error)) => Err(refused(error)),
+                Err(error) => Err(Error::Run(error.to_string())),
+            };
+        }
+        let endpoint = rack.endpoint(node).map_err(|error| Error::Run(error.to_string()))?;
+        IpHost::new(endpoint, &interface).map(LinuxHost::Streams).map_err(refused)
+    };
+    prepared.namespaces().into_iter().map(host).collect()
+}
+
+/// The interfaces of hosts that are namespaces; `None` if they are the scheme's own.
+fn interface(prepared: &Prepared) -> Option<Interface> {
+    let Scheme { transport, queue: limits, .. } = &prepared.experiment.scheme;
+    let Namespaces { congestion_control, queue } = prepared.experiment.engine.hosts.clone()?;
+    let resembles = match transport.info.name {
+        "tcp-reno" | "tcp-newreno" => "reno",
+        "dctcp" => "dctcp",
+        _ => "cubic",
+    };
+    Some(Interface {
+        queue,
+        ipv6: prepared.sends_frames(),
+        congestion_control: congestion_control.unwrap_or_else(|| resembles.to_owned()),
+        ecn: limits.mark.is_some() || limits.mark_packets.is_some(),
+        ..Interface::default()
     })
 }
 
-/// Bytes of the IP packets of programs: Ethernet's usual ones.
-const IP_MTU: u16 = 1_500;
+/// Bytes of a full Ethernet frame with two VLAN tags.
+const MOST_FRAME: usize = 1_522;
 
 /// Bytes that tags of switches may add to a packet, and transports' largest control packets take beyond a data packet's.
 const TAGS: usize = 256;

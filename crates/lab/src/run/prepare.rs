@@ -18,7 +18,7 @@ use raddle_packet_sim::{Change, Config, PortSetup, Switching, Threads};
 use raddle_records::Framing;
 use raddle_schemes::fluid::FluidScheme;
 use raddle_schemes::queue::strict::Strict;
-use raddle_schemes::scheme::{Agents, Built, FlowControls, Make, Plan, Queues, Unfit, View};
+use raddle_schemes::scheme::{Agents, Built, FlowControls, Make, Plan, Queues, Transport, Unfit, View};
 use raddle_topology::routing::Routing;
 use raddle_topology::{Link, LinkLayer, Topology, discoverers};
 use raddle_workload::Facts;
@@ -116,7 +116,7 @@ impl Document {
         let plan = Plan {
             congestion_points: points.map(|(part, settings)| (part.info.name, settings)),
             progress: experiment.record.throughput,
-            streams: experiment.workload.is_of_namespaces(),
+            streams: experiment.engine.hosts.is_some() && !sends_frames(&scheme.transport),
             most_priority: flows.iter().map(|flow| flow.priority).max().unwrap_or(0),
             ..Plan::new(&topology, &scheme.routing, &scheme.settings, experiment.engine.seed)
         };
@@ -163,6 +163,7 @@ impl Document {
             share: None,
         };
         self.check_queues(&prepared)?;
+        self.check_hosts(&prepared.experiment)?;
         if prepared.experiment.engine.watchdog.is_some() && prepared.experiment.scheme.flow_control.is_none()
         {
             let what = "no link waits for another without flow control".to_owned();
@@ -193,6 +194,23 @@ impl Document {
         let what = format!("a hello takes up to {} over a link", least / HELLO_TIMES);
         let hint = format!("the period must be at least {HELLO_TIMES} times as long: {least}");
         Err(Problem::at(&place(&self.root, "engine.hello_period"), Cause::OutOfRange { what, hint }))
+    }
+
+    /// Refuses hosts that nobody gives anything to send, and those that would not send what they are given.
+    fn check_hosts(&self, experiment: &Experiment) -> Result<(), Problem> {
+        let (key, what, hint) = match (&experiment.engine.hosts, experiment.workload.is_of_programs()) {
+            (Some(_), false) => {
+                let what = "programs in the namespaces send what they like, and not the flows of a workload";
+                ("workload", what, "leave [workload] out, or choose hosts = \"scheme\" in [engine]")
+            }
+            (None, true) => {
+                let what = "hosts of the scheme send the flows of a workload, and there is none";
+                ("engine.hosts", what, "add [workload], or choose hosts = \"namespaces\"")
+            }
+            _ => return Ok(()),
+        };
+        let cause = Cause::Contradiction { what: what.to_owned(), hint: hint.to_owned() };
+        Err(Problem::at(&place(&self.root, key), cause))
     }
 
     fn unfit(&self, unfit: Unfit) -> Problem {
@@ -241,6 +259,12 @@ const LONGEST_OF_DISCOVERY: Bytes = Bytes(300);
 /// the period is free of hellos.
 const HELLO_TIMES: u64 = 4;
 
+/// Whether kernels take the place of this transport's hosts, if hosts are namespaces. A transport that brings forwarders of its own
+/// carries what kernels send.
+const fn sends_frames(transport: &Transport) -> bool {
+    matches!(transport.make, Make::Hosts(_))
+}
+
 /// Where the text speaks of a dotted key: of the key itself, or of the nearest table around it.
 fn place(root: &Table, key: &str) -> At {
     let (mut table, mut at) = (root, &root.at);
@@ -272,13 +296,18 @@ impl Prepared {
         Ok(self)
     }
 
-    /// By host of this process, the network namespace in which programs of this machine are at that host, and the host's address; empty if
-    /// the experiment has a workload of its own.
-    pub fn namespaces(&self) -> Vec<(NodeId, String, Ipv4Addr)> {
-        let is_of_namespaces = self.experiment.workload.is_of_namespaces();
+    /// The hosts of this process that are network namespaces of this machine, and their addresses; empty if hosts are the scheme's
+    /// own.
+    pub fn namespaces(&self) -> Vec<(NodeId, Ipv4Addr)> {
+        let are_namespaces = self.experiment.engine.hosts.is_some();
         let is_here = |host: &NodeId| self.share.as_ref().is_none_or(|share| share.nodes.contains(&host.0));
-        let hosts = self.topology.hosts().filter(|host| is_of_namespaces && is_here(host));
-        hosts.map(|host| (host, ip::namespace_name(host), ip::address(host))).collect()
+        let hosts = self.topology.hosts().filter(|host| are_namespaces && is_here(host));
+        hosts.map(|host| (host, ip::address(host))).collect()
+    }
+
+    /// Whether the kernels at the hosts send whole frames in place of the scheme's hosts.
+    pub(crate) fn sends_frames(&self) -> bool {
+        self.experiment.engine.hosts.is_some() && sends_frames(&self.experiment.scheme.transport)
     }
 
     /// How the packet engine runs it, on several threads if the scheme allows it.

@@ -59,13 +59,13 @@ enum Flows {
     File(String, String, Format),
     /// None of its own: those that ranks begin.
     Ranks(Ranks),
-    /// None of its own: what programs send that run in namespaces of this machine.
-    Namespaces,
+    /// None: programs at the hosts send what they like.
+    Programs,
 }
 
 impl WorkloadSpec {
     pub(crate) fn read(mut section: Section<'_>, files: &Files<'_>) -> Result<(Self, toml::Table), Problem> {
-        let key = ["list", "file", "goal", "skeleton", "collective", "hotspot", "namespaces", "pairs"]
+        let key = ["list", "file", "goal", "skeleton", "collective", "hotspot", "pairs"]
             .into_iter()
             .find(|key| section.item(key).is_some());
         let at = section.at_key(key.unwrap_or("flows")).clone();
@@ -82,12 +82,6 @@ impl WorkloadSpec {
             }
             Some("goal") => Flows::Ranks(Ranks::read_goal(&mut section, files)?),
             Some(key @ ("skeleton" | "collective")) => Flows::Ranks(Ranks::read_skeleton(&mut section, key)?),
-            Some("namespaces") => {
-                let hint = "for example: namespaces = true";
-                let is_set = section.required("namespaces")?;
-                section.ensure(is_set, "namespaces", "a workload of nothing", hint)?;
-                Flows::Namespaces
-            }
             Some("hotspot") => {
                 let alone = section.item("pairs").is_none();
                 let hotspot = read_hotspot(&mut section, alone)?;
@@ -140,10 +134,15 @@ impl WorkloadSpec {
         ranks.job(topology, seed).map(Some)
     }
 
-    /// Whether programs of this machine send what there is to send, from a namespace at each host.
+    /// No flows: programs at the hosts send what they like. The experiment at `at` says so by leaving the workload out.
+    pub(super) fn of_programs(at: &At) -> Self {
+        Self { flows: Flows::Programs, at: at.clone() }
+    }
+
+    /// Whether programs at the hosts send what they like.
     #[must_use]
-    pub const fn is_of_namespaces(&self) -> bool {
-        matches!(self.flows, Flows::Namespaces)
+    pub const fn is_of_programs(&self) -> bool {
+        matches!(self.flows, Flows::Programs)
     }
 
     fn unchecked(&self, topology: &Topology, seed: u64) -> Result<Vec<Flow>, Problem> {
@@ -171,7 +170,7 @@ impl WorkloadSpec {
                 let (file, why) = (file.clone(), error.to_string());
                 Problem::at(&self.at, Cause::BadFile { file, what, why })
             }),
-            Flows::Ranks(_) | Flows::Namespaces => Ok(Vec::new()),
+            Flows::Ranks(_) | Flows::Programs => Ok(Vec::new()),
         }
     }
 
@@ -245,7 +244,7 @@ fn read_weight_and_priority(section: &mut Section<'_>) -> Result<(u8, u8), Probl
 }
 
 /// A table such as `{ kind = "pareto", shape = 1.05 }`, for which its kind alone may stand: `"uniform"`.
-fn kinded(item: &Item) -> Result<Table, Problem> {
+pub(super) fn kinded(item: &Item) -> Result<Table, Problem> {
     match &item.value {
         Value::Table(table) => Ok(table.clone()),
         Value::String(_) => {

@@ -1,0 +1,261 @@
+//! Unmodified programs at the hosts of a switched fabric: ping, iperf3, curl, while a link fails under them.
+//!
+//! Needs root, TAP interfaces, `ping`, `iperf3`, `curl` and `python3` (`make setup`). Where one is missing the tests fail and say so,
+//! unless `RADDLE_NO_NAMESPACES` is set: then each says that it did nothing.
+
+#![expect(clippy::print_stderr, reason = "tests that may say that they cannot run")]
+
+use crate::shell::command_of;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tempfile::TempDir;
+
+const HOSTS: u32 = 4;
+
+/// Two leaves and two spines. The link between leaf 4 and spine 6 is down from the fourth second to the seventh.
+const LEAF_SPINE: &str = r#"[topology]
+kind = "folded_clos"
+leaves = 2
+spines = 2
+hosts_per_leaf = 2
+link_rate = "100 Mbps"
+link_delay = "10 us"
+
+[scheme]
+transport = "tcp-cubic"
+queue = { kind = "fifo", packets = 100 }
+
+[engine]
+hosts = "namespaces"
+
+[[failure]]
+link = [4, 6]
+at = "4 s"
+repair = "7 s"
+"#;
+
+/// One rack runs at a time: each polls, and their programs want the other cores.
+static MACHINE: Mutex<()> = Mutex::new(());
+
+fn cannot_run() -> bool {
+    let cannot = std::env::var_os("RADDLE_NO_NAMESPACES").is_some();
+    if cannot {
+        eprintln!("NOT RUN: RADDLE_NO_NAMESPACES is set");
+    }
+    cannot
+}
+
+/// A live run, which is killed if its test fails.
+struct Run {
+    process: Child,
+    folder: TempDir,
+    _machine: MutexGuard<'static, ()>,
+}
+
+impl Run {
+    /// Starts a run, and waits until its hosts are there.
+    fn start(arguments: &str) -> Self {
+        let machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("fabric.toml"), LEAF_SPINE).unwrap();
+        let arguments = format!("live fabric.toml --quiet {arguments}");
+        let mut command = command_of(env!("CARGO_BIN_EXE_raddle"), folder.path(), &arguments, "400");
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut run = Self { process: command.spawn().unwrap(), folder, _machine: machine };
+        for _ in 0..100 {
+            if run.at(HOSTS - 1, "true", &[]).output().unwrap().status.success() {
+                return run;
+            }
+            assert!(run.process.try_wait().unwrap().is_none(), "the run has ended");
+            std::thread::park_timeout(Duration::from_millis(100));
+        }
+        panic!(
+            "no namespaces after ten seconds: {}",
+            said(&run.at(HOSTS - 1, "true", &[]).output().unwrap())
+        );
+    }
+
+    /// A program at a host, for half a minute at most.
+    fn at(&self, host: u32, program: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
+        let run = self.process.id().to_string();
+        command.args(["live", "exec", "--host", &host.to_string(), "--run", &run, "--"]);
+        command.args(["timeout", "30", program]);
+        command.args(arguments).stdin(Stdio::null());
+        command
+    }
+
+    /// What a program at a host has written, after it has ended well.
+    fn output(&self, host: u32, program: &str, arguments: &[&str]) -> String {
+        let output = self.at(host, program, arguments).output().unwrap();
+        assert!(output.status.success(), "{program} {arguments:?}: {}", said(&output));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// A program at a host that goes on.
+    fn spawn(&self, host: u32, program: &str, arguments: &[&str]) -> Running {
+        let mut command = self.at(host, program, arguments);
+        Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+    }
+
+    /// Waits until a program at a host listens at a TCP port.
+    fn wait_for(&self, host: u32, port: u16) {
+        let listens =
+            format!("until grep -q ':{port:04X} .* 0A ' /proc/net/tcp /proc/net/tcp6; do sleep 0.05; done");
+        self.output(host, "bash", &["-c", &listens]);
+    }
+
+    fn names(&self) -> Vec<PathBuf> {
+        let of = |host| PathBuf::from(format!("/run/netns/raddle-{}-{host}", self.process.id()));
+        (0..HOSTS).map(of).collect()
+    }
+
+    /// Ends the run as Ctrl-C does. Returns what it has said.
+    fn end(mut self) -> String {
+        let names = self.names();
+        assert!(names.iter().all(|name| name.exists()));
+        let interrupted = Command::new("kill").args(["-INT", &self.process.id().to_string()]).status();
+        assert!(interrupted.unwrap().success());
+        let status = self.process.wait().unwrap();
+        let mut text = String::new();
+        let pipes: [Box<dyn std::io::Read>; 2] =
+            [Box::new(self.process.stdout.take().unwrap()), Box::new(self.process.stderr.take().unwrap())];
+        for mut pipe in pipes {
+            pipe.read_to_string(&mut text).unwrap();
+        }
+        assert_eq!(status.code(), Some(130), "{text}");
+        assert!(!names.iter().any(|name| name.exists()), "nothing stays behind");
+        text
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A program that is killed when it is of no more use.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn said(output: &Output) -> String {
+    let both = [&output.stdout[..], &output.stderr].concat();
+    String::from_utf8_lossy(&both).into_owned()
+}
+
+/// Bytes that iperf3 counted in each of its intervals, by its report.
+fn intervals(report: &str) -> Vec<f64> {
+    let report: Value = serde_json::from_str(report).unwrap_or_else(|why| panic!("{why}: {report}"));
+    let intervals = report["intervals"].as_array().cloned().unwrap_or_default();
+    intervals.iter().map(|interval| interval["sum"]["bytes"].as_f64().unwrap()).collect()
+}
+
+/// Programs at the hosts while a link fails and is repaired.
+fn programs_run_across(routing: &str) {
+    if cannot_run() {
+        return;
+    }
+    let run = Run::start(&format!("--set scheme.routing={routing}"));
+    for address in ["10.0.0.4", "fd00::4"] {
+        let ping = run.output(0, "ping", &["-c", "4", "-i", "0.05", "-W", "2", address]);
+        assert!(ping.contains("4 received"), "{ping}");
+    }
+    fetch(&run);
+
+    let _server = run.spawn(3, "iperf3", &["-s"]);
+    run.wait_for(3, 5_201);
+    let client = ["-c", "10.0.0.4", "-P", "4", "-t", "6", "-i", "0.5", "-J"];
+    let report = run.output(0, "iperf3", &client);
+    let bytes = intervals(&report);
+    eprintln!(
+        "{routing}: {:.0?} MB in each half second",
+        bytes.iter().map(|bytes| bytes / 1e6).collect::<Vec<_>>()
+    );
+    assert!(bytes.len() >= 11, "{report}");
+    // 100 Mbit/s are 6.25 MB in half a second.
+    let after: f64 = bytes[8..].iter().sum::<f64>() / (bytes.len() - 8) as f64;
+    assert!(after > 2e6, "TCP goes on after the failure: {bytes:?}");
+    let standing = bytes.iter().filter(|&&bytes| bytes < 1e5).count();
+    assert!(standing <= 2, "TCP does not stand still for more than a second: {bytes:?}");
+    let text = run.end();
+    assert!(text.contains("0 payloads wrong"), "{text}");
+}
+
+/// Fetches a file by curl from a web server at another leaf.
+fn fetch(run: &Run) {
+    let content: Vec<u8> = (0..100_000_u32).flat_map(u32::to_le_bytes).collect();
+    let folder: &Path = run.folder.path();
+    fs::write(folder.join("file"), &content).unwrap();
+    let at = folder.to_str().unwrap();
+    let _server = run.spawn(2, "python3", &["-m", "http.server", "8000", "--directory", at]);
+    run.wait_for(2, 8_000);
+    let got = folder.join("got");
+    run.output(1, "curl", &["-sS", "-o", got.to_str().unwrap(), "http://10.0.0.3:8000/file"]);
+    assert!(fs::read(got).unwrap() == content, "curl gets what the server has");
+}
+
+#[test]
+fn programs_run_across_ecmp() {
+    programs_run_across("ecmp");
+}
+
+#[test]
+fn programs_run_across_expeditus() {
+    programs_run_across("expeditus");
+}
+
+#[test]
+fn programs_run_across_conga() {
+    programs_run_across("conga");
+}
+
+#[test]
+fn a_run_that_was_killed_leaves_nothing_to_the_next() {
+    if cannot_run() {
+        return;
+    }
+    let killed = Run::start("");
+    let names = killed.names();
+    drop(killed);
+    assert!(names.iter().all(|name| name.exists()), "nobody could take them away");
+    let next = Run::start("--set engine.hosts={kind=\"namespaces\",congestion_control=\"reno\"}");
+    assert!(!names.iter().any(|name| name.exists()));
+    let listens =
+        "import socket; server = socket.create_server(('', 8000)); [server.accept() for _ in range(9)]";
+    let _server = next.spawn(3, "python3", &["-c", listens]);
+    next.wait_for(3, 8_000);
+    let asks = "import socket; connection = socket.create_connection(('10.0.0.4', 8000)); \
+                print(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16))";
+    assert!(next.output(0, "python3", &["-c", asks]).contains("b'reno"));
+    next.end();
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    if cannot_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("fabric.toml"), LEAF_SPINE).unwrap();
+    let arguments =
+        "live fabric.toml --quiet --set engine.hosts={kind=\"namespaces\",congestion_control=\"vogon\"}";
+    let output = command_of(env!("CARGO_BIN_EXE_raddle"), folder.path(), arguments, "400").output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert!(said(&output).contains("the kernel has no congestion control `vogon`"), "{}", said(&output));
+    let stranger = "live exec --host 0 --run 4294967294 -- true";
+    let output = command_of(env!("CARGO_BIN_EXE_raddle"), folder.path(), stranger, "400").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("process 4294967294 is no live run with namespaces"), "{}", said(&output));
+}
