@@ -182,6 +182,42 @@ pub(crate) struct Run {
 pub(crate) enum Act {
     /// Run a program of this machine at a host of a live run whose hosts are namespaces.
     Exec(Exec),
+    /// Give a live run an order.
+    Ctl(Ctl),
+}
+
+/// An order for a live run.
+#[derive(Debug, Args)]
+pub(crate) struct Ctl {
+    /// The process of the live run, if several run on this machine.
+    #[arg(long, value_name = "PROCESS")]
+    pub(crate) run: Option<u32>,
+    #[command(subcommand)]
+    pub(crate) order: Order,
+}
+
+/// What can be ordered.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Order {
+    /// Let the link between two nodes fail, or work again.
+    Link {
+        /// Its new state.
+        #[arg(value_enum)]
+        state: LinkState,
+        /// A node at one end.
+        a: u32,
+        /// The node at the other end.
+        b: u32,
+    },
+}
+
+/// The state of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LinkState {
+    /// It has failed, and what is on it is lost.
+    Down,
+    /// It works again.
+    Up,
 }
 
 /// A program at a host.

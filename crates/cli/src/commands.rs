@@ -29,6 +29,11 @@ pub(crate) fn execute(
     match &arguments.command {
         Command::Run(run) => session.run(run, "run", &[], None),
         Command::Live(Live { act: Some(Act::Exec(exec)), .. }) => Err(live::exec(exec)),
+        Command::Live(Live { act: Some(Act::Ctl(order)), .. }) => {
+            let done = live::order(order)?;
+            output.print(|| done.clone(), || json!({ "done": done }))?;
+            Ok(Ended::Done)
+        }
         Command::Live(live) => session.live(live),
         Command::Sweep(run) => session.sweep(run),
         Command::List { what } => {

@@ -1,7 +1,8 @@
 //! What is done in live runs on this machine.
 
-use crate::arguments::Exec;
+use crate::arguments::{Ctl, Exec, LinkState, Order};
 use raddle_lab::Error;
+use raddle_live::control;
 use raddle_live::rack::ip::{self, Named};
 use std::process::Command;
 
@@ -18,6 +19,43 @@ pub(crate) fn exec(exec: &Exec) -> Error {
     };
     let why = namespace.become_program(Command::new(program).args(arguments));
     Error::Run(format!("`{}` does not start at host {host}: {why}", program.display()))
+}
+
+/// Gives a live run an order. Returns what it has done.
+pub(crate) fn order(ctl: &Ctl) -> Result<String, Error> {
+    let process = run_of(ctl.run, &control::running())?;
+    let Order::Link { state, a, b } = ctl.order;
+    let state = match state {
+        LinkState::Down => "down",
+        LinkState::Up => "up",
+    };
+    let answer = control::ask(process, &format!("link {state} {a} {b}"));
+    let answer = answer.map_err(|why| Error::Run(format!("process {process} does not answer: {why}")))?;
+    let hint = || "raddle topo show FILE tells a fabric's nodes and links".to_owned();
+    answer.map_err(|what| Error::Usage { what, hint: hint() })
+}
+
+/// The process of a live run, of those that there are.
+fn run_of(run: Option<u32>, running: &[u32]) -> Result<u32, Error> {
+    match (run, running) {
+        (Some(run), _) if running.contains(&run) => Ok(run),
+        (None, &[run]) => Ok(run),
+        (Some(run), _) => Err(Error::Usage {
+            what: format!("process {run} is no live run of yours"),
+            hint: "leave --run out if there is only one".to_owned(),
+        }),
+        (None, []) => Err(Error::Usage {
+            what: "you have no live run on this machine that takes orders".to_owned(),
+            hint: "raddle live FILE starts one".to_owned(),
+        }),
+        (None, _) => Err(Error::Usage {
+            what: format!("{} live runs take orders", running.len()),
+            hint: {
+                let processes: Vec<_> = running.iter().map(u32::to_string).collect();
+                format!("choose one by --run PROCESS: {}", processes.join(", "))
+            },
+        }),
+    }
 }
 
 /// The namespace of a host, of those that there are.
@@ -50,6 +88,15 @@ fn namespace_of(host: u32, run: Option<u32>, running: &[Named]) -> Result<Named,
 mod tests {
     use super::*;
     use raddle_core::NodeId;
+
+    #[test]
+    fn an_order_is_for_one_run() {
+        assert_eq!(run_of(None, &[7]).ok(), Some(7));
+        assert_eq!(run_of(Some(9), &[7, 9]).ok(), Some(9));
+        for (run, running) in [(None, &[][..]), (None, &[7, 9]), (Some(8), &[7, 9])] {
+            assert!(matches!(run_of(run, running), Err(Error::Usage { .. })));
+        }
+    }
 
     #[test]
     fn a_host_is_found_if_one_run_has_it() {

@@ -4,6 +4,7 @@
 //! [`replay`] lets one node alone hear on the real clock what it heard in another run.
 
 mod content;
+pub mod control;
 pub mod doctor;
 mod fifo;
 pub mod load;

@@ -222,6 +222,39 @@ fn programs_run_across_conga() {
 }
 
 #[test]
+fn links_fail_and_work_again_by_command() {
+    if cannot_run() {
+        return;
+    }
+    let run = Run::start("--set scheme.routing=ecmp");
+    let order = |order: &str| {
+        let arguments = format!("live ctl --run {} {order}", run.process.id());
+        command_of(env!("CARGO_BIN_EXE_raddle"), run.folder.path(), &arguments, "400").output().unwrap()
+    };
+    let pings = || {
+        let ping = ["-c", "3", "-i", "0.05", "-W", "1", "10.0.0.4"];
+        run.at(0, "ping", &ping).output().unwrap().status.success()
+    };
+    assert!(pings());
+    let down = order("link down 4 7");
+    assert!(down.status.success() && said(&down).contains("link 4-7 down"), "{}", said(&down));
+    assert!(pings(), "by the other spine");
+    assert!(order("link down 4 6").status.success());
+    assert!(!pings(), "the leaf has no way out");
+    assert!(order("link up 7 4").status.success());
+    assert!(pings(), "repaired");
+    for (wrong, why) in [("link up 7 4", "nobody has ordered"), ("link down 0 1", "no link joins")] {
+        let refused = order(wrong);
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(said(&refused).contains(why), "{}", said(&refused));
+    }
+    let socket = format!("/tmp/raddle-0/{}.control", run.process.id());
+    assert!(Path::new(&socket).exists());
+    run.end();
+    assert!(!Path::new(&socket).exists());
+}
+
+#[test]
 fn a_run_that_was_killed_leaves_nothing_to_the_next() {
     if cannot_run() {
         return;

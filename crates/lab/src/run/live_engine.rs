@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::experiment::{Namespaces, Scheme};
 use crate::observe::gather::{Gather, Sampled};
+use crate::run::desk::Desk;
 use crate::run::prepare::Prepared;
 use crate::run::{Control, Ended, Watch};
 use raddle_core::{Observer, Parts, Progress, Time};
@@ -44,14 +45,19 @@ pub(crate) fn run<'a>(
 ) -> Result<Ended<'a>, Error> {
     let mut rack = rack(prepared, &mut |progress| watch.look(progress))?;
     let hosts = linux_hosts(prepared, &mut rack)?;
+    let mut desk = Desk::open(&mut rack, &prepared.topology, prepared.share.is_some());
+    let mut look = |progress| {
+        desk.iter_mut().for_each(Desk::serve);
+        watch.look(progress)
+    };
     let mut gather = gather;
     let complete = if gather.hears_packets() {
         let mut sampled = Sampled(gather);
-        let complete = rack.run(&mut sampled, |progress| watch.look(progress));
+        let complete = rack.run(&mut sampled, &mut look);
         gather = sampled.into();
         complete
     } else {
-        rack.run(&mut gather, |progress| watch.look(progress))
+        rack.run(&mut gather, &mut look)
     };
     drop(hosts);
     refuse_lost(&rack)?;

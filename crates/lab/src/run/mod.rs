@@ -1,6 +1,7 @@
 //! Running a prepared experiment on its engine, and gathering what comes out.
 
 pub(crate) mod capabilities;
+mod desk;
 pub mod directory;
 mod faults;
 mod flow_engine;

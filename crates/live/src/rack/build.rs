@@ -6,6 +6,7 @@ use super::fabric::{Fabric, Outgoing, Place};
 use super::failures::Trouble;
 use super::fidelity::Meter;
 use super::layout::Layout;
+use super::orders::Ordered;
 use super::pool::FreeList;
 use super::ring::{Consumer, Producer};
 use super::shared::Region;
@@ -61,6 +62,7 @@ impl Build<'_> {
             nodes,
             incoming,
             flows,
+            ordered: Ordered::default(),
             time_limit: self.config.time_limit.unwrap_or(Time::NEVER),
             packet_time: self.longest_packet_time(),
         }

@@ -30,7 +30,7 @@ const FAILURE: u8 = 2;
 /// What happens to the links of a polling thread.
 #[derive(Default)]
 pub(super) struct Trouble {
-    changes: Arc<[Change]>,
+    changes: Vec<Arc<Change>>,
     /// Changes and their discoveries that are among the events.
     to_come: usize,
     /// When the last change happened.
@@ -73,29 +73,27 @@ impl Rack {
     /// discovery is over. A link that has failed more than once is up when it has been repaired as often.
     #[must_use]
     pub fn with_changes(mut self, changes: Vec<Change>) -> Self {
-        let changes: Arc<[Change]> = Change::effective(changes).into();
+        let changes = Change::effective(changes);
         if changes.is_empty() {
             return self;
         }
-        let mut nodes = self.workers.iter().flat_map(|worker| &worker.nodes);
-        let nodes_discover = nodes.any(|node| node.discovery().is_some());
-        let (there, here): (Vec<_>, Vec<_>) = self.workers.iter().map(|_| mpsc::channel()).unzip();
-        let is_shared = self.workers.len() > 1;
-        for (worker, here) in self.workers.iter_mut().zip(here) {
-            let Fabric { events, trouble, .. } = &mut worker.fabric;
-            for (index, change) in (0..).zip(changes.iter()) {
-                let told = (!nodes_discover).then(|| (change.at + change.discovery, Event::Discovery(index)));
-                let both = std::iter::once((change.at, Event::Change(index))).chain(told);
-                trouble.to_come += both.clone().count();
-                events.extend(both);
-            }
-            trouble.changes = Arc::clone(&changes);
-            trouble.losses = is_shared.then(|| {
-                let (there, layout) = (there.clone(), Arc::clone(&self.layout));
-                Losses { here, there, layout }
-            });
+        self.share_losses();
+        for worker in &mut self.workers {
+            changes.iter().for_each(|change| worker.expect_change(change.clone()));
         }
         self
+    }
+
+    /// Lets threads tell each other of packets that were lost at ports, if there are several.
+    pub(super) fn share_losses(&mut self) {
+        if self.workers.len() == 1 {
+            return;
+        }
+        let (there, here): (Vec<_>, Vec<_>) = self.workers.iter().map(|_| mpsc::channel()).unzip();
+        for (worker, here) in self.workers.iter_mut().zip(here) {
+            let (there, layout) = (there.clone(), Arc::clone(&self.layout));
+            worker.fabric.trouble.losses = Some(Losses { here, there, layout });
+        }
     }
 
     /// Makes links lose and damage packets.
@@ -114,13 +112,25 @@ impl Rack {
 }
 
 impl Worker {
+    /// A change is to come, and nodes are to be told of it afterwards, unless they find out by hellos.
+    pub(super) fn expect_change(&mut self, change: Change) {
+        let nodes_discover = self.nodes.iter().any(|node| node.discovery().is_some());
+        let Fabric { events, trouble, .. } = &mut self.fabric;
+        let index = trouble.changes.len() as u32;
+        let told = (!nodes_discover).then(|| (change.at + change.discovery, Event::Discovery(index)));
+        let both = std::iter::once((change.at, Event::Change(index))).chain(told);
+        trouble.to_come += both.clone().count();
+        events.extend(both);
+        trouble.changes.push(Arc::new(change));
+    }
+
     /// Links fail or come up again.
     #[cold]
     pub(super) fn change(&mut self, index: usize) {
         self.fabric.trouble.to_come -= 1;
         self.fabric.trouble.changed_at = Some(self.fabric.now);
-        let changes = Arc::clone(&self.fabric.trouble.changes);
-        let Change { at, links, up, .. } = &changes[index];
+        let change = Arc::clone(&self.fabric.trouble.changes[index]);
+        let Change { at, links, up, .. } = &*change;
         links.iter().for_each(|&link| self.fabric.set_up(link, *up));
         if *up {
             return;
@@ -144,8 +154,8 @@ impl Worker {
     #[cold]
     pub(super) fn discover(&mut self, index: usize) {
         self.fabric.trouble.to_come -= 1;
-        let changes = Arc::clone(&self.fabric.trouble.changes);
-        let Change { links, up, .. } = &changes[index];
+        let change = Arc::clone(&self.fabric.trouble.changes[index]);
+        let Change { links, up, .. } = &*change;
         self.nodes.iter_mut().for_each(|node| node.discovered(&mut self.fabric, links, *up));
     }
 

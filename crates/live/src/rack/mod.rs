@@ -16,6 +16,7 @@ mod fidelity;
 mod inspect;
 pub mod ip;
 mod layout;
+mod orders;
 mod party;
 mod payload;
 mod pool;
@@ -31,6 +32,7 @@ mod worker;
 
 pub use endpoint::{Caller, Endpoint, Gone, NoEndpoint, Outgoing as OutgoingStream, Received, WINDOW};
 pub use fidelity::{Fidelity, Verdict};
+pub use orders::Orders;
 pub use party::{Lost, NoParty, Party, Terms};
 pub use shared::NoMemory;
 

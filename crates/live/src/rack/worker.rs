@@ -3,6 +3,7 @@
 use super::endpoint::Request;
 use super::events::Event;
 use super::fabric::{Fabric, Inside};
+use super::orders::Ordered;
 use super::party::Count;
 use super::ring::Consumer;
 use super::shared::Words;
@@ -42,6 +43,8 @@ pub(super) struct Worker {
     pub(super) incoming: Vec<Incoming>,
     pub(super) flows: VecDeque<Flow>,
     pub(super) fabric: Fabric,
+    /// Where it hears of orders.
+    pub(super) ordered: Ordered,
     pub(super) time_limit: Time,
     /// What a full packet takes on the slowest link.
     pub(super) packet_time: Duration,
@@ -111,6 +114,7 @@ impl Worker {
             if round.is_multiple_of(SELDOM) {
                 self.fabric.take_returned_slots();
                 self.take_losses();
+                self.follow_orders(now);
                 self.publish(standing);
             }
         }

@@ -138,7 +138,7 @@ fn links_between(topology: &Topology, a: NodeId, b: NodeId, place: &At) -> Resul
 }
 
 /// The links, in both directions and by id, between `node` and those of its neighbours that `other` accepts.
-fn links_at(topology: &Topology, node: NodeId, other: impl Fn(NodeId) -> bool) -> Vec<LinkId> {
+pub(super) fn links_at(topology: &Topology, node: NodeId, other: impl Fn(NodeId) -> bool) -> Vec<LinkId> {
     if node.index() >= topology.node_count() {
         return Vec::new();
     }

@@ -218,6 +218,37 @@ fn what_is_not_from_the_host_to_another_does_not_cross() {
 }
 
 #[test]
+fn a_rack_that_runs_follows_orders() {
+    let mut fixture = Fixture::new("ecmp", Rate::from_gbps(1));
+    let orders = fixture.rack.orders();
+    let topology = Arc::clone(&fixture.rack.workers[0].fabric.topology);
+    let between = |a, b| {
+        let links = topology.links().filter(|(_, link)| [(a, b), (b, a)].contains(&(link.from.0, link.to.0)));
+        links.map(|(id, _)| id).collect::<Vec<_>>()
+    };
+    let mut arrive = |fixture: &mut Fixture| {
+        let now = fixture.now;
+        fixture.rack.workers[0].follow_orders(now);
+        fixture.pass(Duration::from_us(100));
+        for port in 0..20 {
+            let mut frame = tcp(0, 3, ACK, 0);
+            frame[35] = port;
+            fixture.send(0, &frame);
+            fixture.pass(Duration::from_us(10));
+        }
+        fixture.pass(Duration::from_us(100));
+        fixture.received(3).len()
+    };
+    assert_eq!(arrive(&mut fixture), 20);
+    orders.change(&between(4, 6), false, Duration::from_us(10));
+    assert_eq!(arrive(&mut fixture), 20, "all by the other spine");
+    orders.change(&between(4, 7), false, Duration::from_us(10));
+    assert_eq!(arrive(&mut fixture), 0);
+    orders.change(&between(4, 6), true, Duration::from_us(10));
+    assert_eq!(arrive(&mut fixture), 20);
+}
+
+#[test]
 fn a_host_of_a_scheme_gets_no_frames() {
     let Fixture { mut rack, .. } = Fixture::new("ecmp", Rate::from_gbps(1));
     let (ours, _theirs) =

@@ -1,0 +1,181 @@
+//! The control socket of a live run: other processes of the same user send it requests, a line each, and it answers with a line.
+//!
+//! It stands in a folder that is its user's alone, under the number of the run's process. The socket of a run that was killed goes
+//! when the next run begins.
+
+use rustix::process::geteuid;
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Most bytes of a request or an answer.
+const MOST: u64 = 4_096;
+
+/// How long either side waits for the other's line.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long a run waits for a request from whoever has called: it has other things to do.
+const REQUEST: Duration = Duration::from_millis(100);
+
+/// The folder of all control sockets of this user.
+fn folder() -> PathBuf {
+    PathBuf::from(format!("/tmp/raddle-{}", geteuid().as_raw()))
+}
+
+/// Makes the folder. Nobody else may have made it, or be able to write to it.
+fn make_folder() -> io::Result<PathBuf> {
+    let folder = folder();
+    match fs::DirBuilder::new().mode(0o700).create(&folder) {
+        Err(why) if why.kind() != io::ErrorKind::AlreadyExists => return Err(why),
+        _ => {}
+    }
+    let found = fs::symlink_metadata(&folder)?;
+    let is_own = found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o077 == 0;
+    if is_own { Ok(folder) } else { Err(io::Error::other(format!("{} is not ours alone", folder.display()))) }
+}
+
+/// The process that a control socket of that name is of.
+fn process_of(path: &Path) -> Option<u32> {
+    path.file_name()?.to_str()?.strip_suffix(".control")?.parse().ok()
+}
+
+fn path_of(folder: &Path, process: u32) -> PathBuf {
+    folder.join(format!("{process}.control"))
+}
+
+fn is_alive(process: u32) -> bool {
+    Path::new("/proc").join(process.to_string()).exists()
+}
+
+fn sockets(folder: &Path) -> impl Iterator<Item = (u32, PathBuf)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    entries.filter_map(|entry| Some((process_of(&entry.path())?, entry.path())))
+}
+
+/// The processes of this user's live runs on this machine, in order.
+#[must_use]
+pub fn running() -> Vec<u32> {
+    let mut running: Vec<u32> =
+        sockets(&folder()).map(|(process, _)| process).filter(|&process| is_alive(process)).collect();
+    running.sort_unstable();
+    running
+}
+
+/// The control socket of this process. It goes with this value.
+#[derive(Debug)]
+pub struct Control {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Control {
+    /// Makes the socket of this process.
+    ///
+    /// # Errors
+    /// If the system refuses, or its folder is not this user's alone.
+    pub fn open() -> io::Result<Self> {
+        let folder = make_folder()?;
+        for (_, path) in sockets(&folder).filter(|&(process, _)| !is_alive(process)) {
+            let _ = fs::remove_file(path);
+        }
+        let path = path_of(&folder, std::process::id());
+        let control = Self { listener: UnixListener::bind(&path)?, path };
+        fs::set_permissions(&control.path, fs::Permissions::from_mode(0o600))?;
+        control.listener.set_nonblocking(true)?;
+        Ok(control)
+    }
+
+    /// Answers the requests that have come. A refusal is an answer too.
+    pub fn answer(&self, mut answer: impl FnMut(&str) -> Result<String, String>) {
+        while let Ok((stream, _)) = self.listener.accept() {
+            // Whoever hangs up has no answer.
+            let _ = converse(&stream, &mut answer);
+        }
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+fn converse(
+    mut stream: &UnixStream,
+    answer: &mut impl FnMut(&str) -> Result<String, String>,
+) -> io::Result<()> {
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(REQUEST))?;
+    stream.set_write_timeout(Some(REQUEST))?;
+    if rustix::net::sockopt::socket_peercred(stream)?.uid != geteuid() {
+        return Ok(());
+    }
+    let line = match answer(&line(stream)?) {
+        Ok(done) => format!("done {done}\n"),
+        Err(why) => format!("refused {why}\n"),
+    };
+    stream.write_all(line.as_bytes())
+}
+
+fn line(stream: &UnixStream) -> io::Result<String> {
+    let mut line = String::new();
+    BufReader::new(stream.take(MOST)).read_line(&mut line)?;
+    Ok(line.trim_end().to_owned())
+}
+
+/// What a run answers to a request.
+///
+/// # Errors
+/// If it does not answer.
+pub fn ask(process: u32, request: &str) -> io::Result<Result<String, String>> {
+    let mut stream = UnixStream::connect(path_of(&folder(), process))?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.write_all(format!("{request}\n").as_bytes())?;
+    let line = line(&stream)?;
+    match line.split_once(' ') {
+        Some(("done", done)) => Ok(Ok(done.to_owned())),
+        Some(("refused", why)) => Ok(Err(why.to_owned())),
+        _ => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[test]
+    fn a_run_answers_its_user_and_leaves_no_socket() {
+        let control = Control::open().expect("a socket");
+        let own = std::process::id();
+        assert!(running().contains(&own));
+        let mode = fs::metadata(&control.path).expect("it is there").mode() & 0o777;
+        assert_eq!(mode, 0o600);
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    control.answer(|request| match request {
+                        "good" => Ok("so".to_owned()),
+                        other => Err(format!("`{other}`?")),
+                    });
+                    std::thread::yield_now();
+                }
+            });
+            assert_eq!(ask(own, "good").expect("an answer"), Ok("so".to_owned()));
+            assert_eq!(ask(own, "bad").expect("an answer"), Err("`bad`?".to_owned()));
+            let long = "x".repeat(MOST as usize * 2);
+            let answer = ask(own, &long);
+            assert!(answer.is_err() || answer.is_ok_and(|answer| answer.is_err()), "it is cut");
+            assert_eq!(ask(own, "good").expect("an answer"), Ok("so".to_owned()), "to the next one");
+            is_over.store(true, Ordering::Relaxed);
+        });
+        let path = control.path.clone();
+        drop(control);
+        assert!(!path.exists());
+    }
+}
