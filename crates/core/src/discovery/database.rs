@@ -7,12 +7,12 @@ use raddle_wire::discovery::LinkState;
 /// Most changes of a link that a node may have missed. A sequence number further ahead is no link's.
 const MOST_MISSED: u32 = 1 << 24;
 
-/// How a link state compares with the one known.
+/// Age of a link state, compared with the known state of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Age {
     /// It is newer.
     Newer,
-    /// It is known, or older than the one known.
+    /// It is the known state, or older.
     Known,
     /// No such link exists, or its sequence number cannot be.
     Absurd,
@@ -32,12 +32,12 @@ impl Database {
         Self { cables, states: Vec::new(), digest: 0 }
     }
 
-    /// Equal at nodes that know the same, and hardly ever at others.
+    /// A hash of all known states: nodes that know different states almost always have different digests.
     pub(super) fn digest(&self) -> u64 {
         self.digest
     }
 
-    /// All states that are known, other than that a link has never changed.
+    /// All known states. Links that have never changed have none.
     pub(super) fn states(&self) -> &[LinkState] {
         &self.states
     }
@@ -69,7 +69,7 @@ impl Database {
         }
     }
 
-    /// Replaces what is known of a link, which must exist.
+    /// Replaces the known state of a link, which must exist.
     pub(super) fn set(&mut self, state: LinkState) {
         self.digest ^= mix(self.get(LinkId(state.link))) ^ mix(state);
         match self.states.binary_search_by_key(&state.link, |state| state.link) {

@@ -1,7 +1,7 @@
 //! Topology discovery as a protocol (specs/live.md §4): nodes find out by themselves which links are down.
 //!
 //! All nodes know the fabric as it was built, and that all links are up at the start. A [`Discovery`] is one node's part of
-//! the protocol: it does no I/O, reads no clock, and says by [effects](Effect) what its node is to do.
+//! the protocol: it does no I/O, reads no clock, and tells its node by [effects](Effect) what to do.
 //!
 //! - **Hellos.** In each period a node says hello over each of its links. A link is down for a node if it has heard nothing
 //!   from the neighbour for three whole periods, or if the neighbour says that it does not hear the node: a link that fails
@@ -11,8 +11,8 @@
 //!   they did not know, and take the state of the highest number. A link is down if the states of its two directions are
 //!   not both up.
 //! - **Catching up.** A hello carries a digest of all that its sender knows. A neighbour with another digest answers with all
-//!   that it knows, at most once in a period. So nodes that were apart catch up, and link states that were lost are
-//!   told again. What a node knows is small: links that have never changed are no part of it.
+//!   link states that it knows, at most once in a period. So nodes that were apart catch up, and lost link states are told
+//!   again. These are few: a link that has never changed has no link state.
 //!
 //! Within ten periods without a change or a loss, the nodes of a component know of each link that has an end in the
 //! component whether it is down. They know nothing new of links elsewhere.
@@ -66,10 +66,10 @@ pub enum Effect {
     },
 }
 
-/// A count of words that a node was told and did not need.
+/// Counts of link states and hellos that a node has ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ignored {
-    /// Link states that it knew already, or newer ones. Floods bring each state over several links.
+    /// Link states that were no news. Floods bring each state over several links.
     pub known: u64,
     /// Hellos that came by the wrong link, and states of links that do not exist or with numbers that cannot be.
     pub absurd: u64,
@@ -84,12 +84,12 @@ struct Neighbour {
     misses: u8,
     /// True if both ends hear each other.
     is_up: bool,
-    /// Whether it has been told all that this node knows since the last tick.
+    /// True if this node has told the neighbour all link states since the last tick.
     is_told: bool,
 }
 
 impl Neighbour {
-    /// Whether it is heard, as far as a hello says.
+    /// True if this node has heard the neighbour lately, which its hellos then say.
     fn hears(self) -> bool {
         self.misses < Discovery::MISSES
     }
@@ -103,12 +103,12 @@ pub struct Discovery {
     first_link: LinkId,
     period: Duration,
     next_tick: Time,
-    /// How late the last tick was.
+    /// Delay of the last tick.
     lag: Duration,
     /// By port; `None` for a port without a link.
     neighbours: Vec<Option<Neighbour>>,
     database: Database,
-    /// When the scheme was last told of a change.
+    /// Time at which the scheme was last told of a change.
     changed_at: Time,
     ignored: Ignored,
     effects: VecDeque<Effect>,
@@ -156,31 +156,31 @@ impl Discovery {
         self.period
     }
 
-    /// When [`tick`](Self::tick) is to be called.
+    /// Time at which the node must call [`tick`](Self::tick).
     #[must_use]
     pub fn next_tick(&self) -> Time {
         self.next_tick
     }
 
-    /// Whether the node knows a link as down. Both directions of a link are down together.
+    /// Returns true if the node knows that a link is down. Both directions of a link are down together.
     #[must_use]
     pub fn is_down(&self, link: LinkId) -> bool {
         self.database.is_down(link)
     }
 
-    /// When the node last learnt of a change; [`Time::ZERO`] if no link has ever changed as far as it knows.
+    /// Time at which the node last learned of a change; [`Time::ZERO`] if the node knows of no change.
     #[must_use]
     pub fn changed_at(&self) -> Time {
         self.changed_at
     }
 
-    /// What it was told and did not need, so far.
+    /// Counts of link states and hellos that the node has ignored so far.
     #[must_use]
     pub fn ignored(&self) -> Ignored {
         self.ignored
     }
 
-    /// What the node is to do next: asked after each of the other calls, again and again until there is nothing.
+    /// Returns the next thing that the node must do. After each of the other calls, the node asks until the answer is `None`.
     pub fn next_effect(&mut self) -> Option<Effect> {
         self.effects.pop_front()
     }

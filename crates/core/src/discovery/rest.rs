@@ -3,7 +3,7 @@
 use super::Discovery;
 use crate::{Duration, Time};
 
-/// Whether a simulated fabric whose nodes say hello is at rest otherwise.
+/// Finds the end of a simulated run: nodes say hello for ever, and nothing else happens.
 ///
 /// Without topology discovery a fabric is at rest when nothing is left to happen. With it, an engine looks at the end of each
 /// period, whatever threads it has, whether anything but hellos moves or is to come. If links have changed, the fabric is
@@ -23,7 +23,7 @@ impl Rest {
         Self { period, next_look: Time::ZERO + period, still: 0 }
     }
 
-    /// When the engine is to look, before any event of that instant.
+    /// Time at which the engine must look next, before any event of that instant.
     #[must_use]
     pub fn next_look(&self) -> Time {
         self.next_look

@@ -152,7 +152,7 @@ impl Net {
         self.run_but(span, |_| false);
     }
 
-    /// Whether a link works in both directions.
+    /// Returns true if a link works in both directions.
     fn works(&self, link: LinkId) -> bool {
         let other = self.cables.other(link).expect("a link");
         self.links[link.index()].3 && self.links[other.index()].3
@@ -190,7 +190,7 @@ impl Net {
         }
     }
 
-    /// How long it takes until a node knows that a link is down, or up.
+    /// Most time until a node knows that a link is down, or up.
     fn time_until(&mut self, node: usize, link: LinkId, is_down: bool) -> Duration {
         let begin = self.now;
         while self.nodes[node].is_down(link) != is_down {
