@@ -226,7 +226,7 @@ fn a_rack_that_runs_follows_orders() {
         let links = topology.links().filter(|(_, link)| [(a, b), (b, a)].contains(&(link.from.0, link.to.0)));
         links.map(|(id, _)| id).collect::<Vec<_>>()
     };
-    let mut arrive = |fixture: &mut Fixture| {
+    let arrive = |fixture: &mut Fixture| {
         let now = fixture.now;
         fixture.rack.workers[0].follow_orders(now);
         fixture.pass(Duration::from_us(100));
