@@ -276,6 +276,29 @@ fn a_run_that_was_killed_leaves_nothing_to_the_next() {
 }
 
 #[test]
+fn the_flows_of_a_workload_cross_by_the_kernels_tcp() {
+    if cannot_run() {
+        return;
+    }
+    let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = tempfile::tempdir().unwrap();
+    let workload = "[workload]\narrivals = { kind = \"poisson\", mean_gap = \"20 ms\" }\n\
+                    sizes = { kind = \"fixed\", size = \"50 KB\" }\npairs = \"uniform\"\nflows = 50\n";
+    fs::write(folder.path().join("fabric.toml"), [LEAF_SPINE, workload].concat()).unwrap();
+    let arguments = "live fabric.toml --quiet --set scheme.routing=expeditus --set engine.time_limit=20s";
+    let output = command_of(env!("CARGO_BIN_EXE_raddle"), folder.path(), arguments, "400").output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(said(&output).contains("50 of 50 flows delivered"), "{}", said(&output));
+    assert!(folder.path().join("out/fabric/flows.parquet").exists());
+    let simulated = "run fabric.toml --quiet --set engine.hosts=scheme --out out/simulated";
+    let output = command_of(env!("CARGO_BIN_EXE_raddle"), folder.path(), simulated, "400").output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let compared = "compare out/simulated out/fabric";
+    let output = command_of(env!("CARGO_BIN_EXE_raddle"), folder.path(), compared, "400").output().unwrap();
+    assert!(output.status.success() && !said(&output).contains("same flows"), "{}", said(&output));
+}
+
+#[test]
 fn what_is_not_there_is_said() {
     if cannot_run() {
         return;

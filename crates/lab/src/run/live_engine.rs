@@ -6,9 +6,11 @@ use crate::observe::gather::{Gather, Sampled};
 use crate::run::desk::Desk;
 use crate::run::prepare::Prepared;
 use crate::run::{Control, Ended, Watch};
-use raddle_core::{Observer, Parts, Progress, Time};
-use raddle_live::rack::ip::{FrameHost, Interface, IpHost, NoFrameHost, NoNamespace};
+use raddle_core::{NodeId, Observer, Parts, Progress, Time};
+use raddle_live::load::{self, Load};
+use raddle_live::rack::ip::{FrameHost, Interface, IpHost, Namespace, NoFrameHost, NoNamespace};
 use raddle_live::rack::{Config, Fidelity, NoParty, Party, Rack, Terms};
+use std::net::Ipv4Addr;
 use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,6 +47,11 @@ pub(crate) fn run<'a>(
 ) -> Result<Ended<'a>, Error> {
     let mut rack = rack(prepared, &mut |progress| watch.look(progress))?;
     let hosts = linux_hosts(prepared, &mut rack)?;
+    if prepared.loads_kernels() {
+        rack = rack.with_load(load(prepared, &hosts)?);
+    }
+    // Nobody knows when programs have done what they want.
+    let stay = (!hosts.is_empty() && !prepared.loads_kernels()).then(|| rack.stay());
     let mut desk = Desk::open(&mut rack, &prepared.topology, prepared.share.is_some());
     let mut look = |progress| {
         desk.iter_mut().for_each(Desk::serve);
@@ -59,8 +66,11 @@ pub(crate) fn run<'a>(
     } else {
         rack.run(&mut gather, &mut look)
     };
-    drop(hosts);
+    drop((hosts, stay));
     refuse_lost(&rack)?;
+    if let Some(why) = rack.load_failed() {
+        return Err(Error::Run(format!("the load generator: {why}")));
+    }
     let (waiting, retransmissions) = (rack.waiting(), rack.retransmissions());
     let fidelity = Some(rack.fidelity());
     let ended = Ended::new(gather, rack.totals(), rack.link_stats(), rack.now(), complete);
@@ -75,6 +85,7 @@ pub fn join(mut prepared: Prepared, control: Control<'_>) -> Result<Shared, Erro
     let mut watch = Watch::new(control, &prepared);
     let mut rack = rack(&mut prepared, &mut |progress| watch.look(progress))?;
     let hosts = linux_hosts(&prepared, &mut rack)?;
+    let stay = (!hosts.is_empty()).then(|| rack.stay());
     let record = &prepared.experiment.record;
     let hears_packets = record.pcap.is_some() || record.imbalance.is_some() || record.throughput.is_some();
     let look = |progress| watch.look(progress);
@@ -82,7 +93,7 @@ pub fn join(mut prepared: Prepared, control: Control<'_>) -> Result<Shared, Erro
         true => rack.run(&mut PassesAllOn, look),
         false => rack.run(&mut (), look),
     };
-    drop(hosts);
+    drop((hosts, stay));
     refuse_lost(&rack)?;
     Ok(Shared { complete, packet_hops: rack.totals().packet_hops, fidelity: rack.fidelity() })
 }
@@ -131,14 +142,16 @@ fn rack(prepared: &mut Prepared, look: &mut dyn FnMut(Progress) -> ControlFlow<(
             })?)
         }
     };
+    let all_flows = Arc::clone(&prepared.flows);
+    let flows = if prepared.loads_kernels() { &[] } else { &*all_flows };
     let node = |id| {
         let parts = (prepared.parts.node)(id);
         let host = parts.host.filter(|_| !sends_frames);
         Parts { host, ..parts }
     };
     let rack = match party {
-        None => Rack::new(&topology, node, &prepared.flows, &config),
-        Some(party) => Rack::shared(&topology, node, &prepared.flows, &config, party),
+        None => Rack::new(&topology, node, flows, &config),
+        Some(party) => Rack::shared(&topology, node, flows, &config, party),
     };
     let rack = rack.map_err(|error| Error::Run(error.to_string()))?;
     let rack = rack
@@ -153,10 +166,29 @@ fn refuse_lost(rack: &Rack) -> Result<(), Error> {
 }
 
 /// A host that is a namespace.
-#[expect(dead_code, reason = "a namespace is there as long as its host is held")]
 enum LinuxHost {
     Frames(FrameHost),
     Streams(IpHost),
+}
+
+impl LinuxHost {
+    fn namespace(&self) -> &Namespace {
+        match self {
+            Self::Frames(host) => host.namespace(),
+            Self::Streams(host) => host.namespace(),
+        }
+    }
+}
+
+/// The generator of the workload's flows, between these hosts.
+fn load(prepared: &Prepared, hosts: &[LinuxHost]) -> Result<Load, Error> {
+    let host = |((node, address), host): ((NodeId, Ipv4Addr), &LinuxHost)| {
+        let namespace = host.namespace().open().map_err(|why| Error::Run(why.to_string()))?;
+        Ok(load::Host { node, address: address.into(), namespace })
+    };
+    let hosts = prepared.namespaces().into_iter().zip(hosts).map(host).collect::<Result<_, Error>>()?;
+    let congestion = interface(prepared).unwrap_or_default().congestion_control;
+    Load::new(hosts, &prepared.flows, &congestion).map_err(|error| Error::Run(error.to_string()))
 }
 
 /// The namespaces at hosts of this process, whose programs reach those at the others.

@@ -163,7 +163,7 @@ impl Document {
             share: None,
         };
         self.check_queues(&prepared)?;
-        self.check_hosts(&prepared.experiment)?;
+        self.check_hosts(&prepared)?;
         if prepared.experiment.engine.watchdog.is_some() && prepared.experiment.scheme.flow_control.is_none()
         {
             let what = "no link waits for another without flow control".to_owned();
@@ -197,11 +197,21 @@ impl Document {
     }
 
     /// Refuses hosts that nobody gives anything to send, and those that would not send what they are given.
-    fn check_hosts(&self, experiment: &Experiment) -> Result<(), Problem> {
+    fn check_hosts(&self, prepared: &Prepared) -> Result<(), Problem> {
+        let Prepared { experiment, flows, job, .. } = prepared;
+        let paces = |flow: &Flow| flow.app_rate.is_some();
         let (key, what, hint) = match (&experiment.engine.hosts, experiment.workload.is_of_programs()) {
-            (Some(_), false) => {
-                let what = "programs in the namespaces send what they like, and not the flows of a workload";
+            (Some(_), false) if !prepared.sends_frames() => {
+                let what = "namespaces whose packets are pieces of streams send what their programs like";
                 ("workload", what, "leave [workload] out, or choose hosts = \"scheme\" in [engine]")
+            }
+            (Some(_), false) if job.is_some() || flows.iter().any(paces) => {
+                let what = "kernels send flows whose bytes are all there at the start";
+                (
+                    "workload",
+                    what,
+                    "leave `app_rate` out, and programs, or choose hosts = \"scheme\" in [engine]",
+                )
             }
             (None, true) => {
                 let what = "hosts of the scheme send the flows of a workload, and there is none";
@@ -292,6 +302,9 @@ impl Prepared {
         if self.job.is_some() {
             return Err(refusal("the ranks of a program run in one process", "leave --nodes out"));
         }
+        if self.loads_kernels() {
+            return Err(refusal("the load of kernels comes from one process", "leave --nodes out"));
+        }
         self.share = Some(share);
         Ok(self)
     }
@@ -308,6 +321,11 @@ impl Prepared {
     /// Whether the kernels at the hosts send whole frames in place of the scheme's hosts.
     pub(crate) fn sends_frames(&self) -> bool {
         self.experiment.engine.hosts.is_some() && sends_frames(&self.experiment.scheme.transport)
+    }
+
+    /// Whether the kernels at the hosts send the flows of the workload, rather than those of programs.
+    pub(crate) fn loads_kernels(&self) -> bool {
+        self.sends_frames() && !self.experiment.workload.is_of_programs()
     }
 
     /// How the packet engine runs it, on several threads if the scheme allows it.

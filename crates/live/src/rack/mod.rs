@@ -13,6 +13,7 @@ mod events;
 mod fabric;
 mod failures;
 mod fidelity;
+mod generator;
 mod inspect;
 pub mod ip;
 mod layout;
@@ -32,6 +33,7 @@ mod worker;
 
 pub use endpoint::{Caller, Endpoint, Gone, NoEndpoint, Outgoing as OutgoingStream, Received, WINDOW};
 pub use fidelity::{Fidelity, Verdict};
+pub use generator::Stay;
 pub use orders::Orders;
 pub use party::{Lost, NoParty, Party, Terms};
 pub use shared::NoMemory;
@@ -41,6 +43,7 @@ pub(crate) use clock::Clock;
 use endpoint::{Request, Shared};
 use fabric::Fabric;
 pub(crate) use fidelity::{MOST_SLIPS, Meter, Steal};
+use generator::Generator;
 use layout::Layout;
 use party::Ended;
 use raddle_core::{Decoders, Duration, Flow, Node, NodeId, Parts, Time};
@@ -108,6 +111,10 @@ pub struct Rack {
     words: Receiver<Word>,
     decoders: Decoders,
     all_flows: u64,
+    /// The load generator that runs beside the rack, if one does.
+    generator: Generator,
+    /// Why the load generator has failed, if it has.
+    load_failed: Option<std::io::Error>,
     /// What endpoints share, and where they ask the threads.
     programs: Arc<Shared>,
     requests: Vec<Sender<(NodeId, Request)>>,
@@ -181,6 +188,8 @@ impl Rack {
             words,
             decoders: config.decoders.clone(),
             all_flows: flows.len() as u64,
+            generator: Generator::default(),
+            load_failed: None,
             programs: Arc::default(),
             requests: Vec::new(),
             packet_time: build.longest_packet_time(),

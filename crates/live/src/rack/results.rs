@@ -12,6 +12,11 @@ impl Rack {
         self.lost.as_ref()
     }
 
+    /// Why the [load generator](Self::with_load) has failed, if it has.
+    pub fn load_failed(&self) -> Option<&std::io::Error> {
+        self.load_failed.as_ref()
+    }
+
     /// The virtual time of the last event, or the limit at which the run stopped.
     pub fn now(&self) -> Time {
         self.ends().map(|end| end.now).max().unwrap_or(Time::ZERO)

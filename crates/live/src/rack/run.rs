@@ -39,11 +39,14 @@ impl Rack {
         };
         let processes = self.party.as_ref().map_or(1, |party| party.parts().len());
         let mut hearing = Hearing::new(processes, self.decoders.clone());
-        let Self { workers, words, all_flows, programs, party, lost, .. } = self;
+        let mut load = self.generator.take();
+        let speaker = self.workers[0].fabric.teller.words.clone();
+        let Self { workers, words, all_flows, programs, party, lost, generator, .. } = self;
+        let generator = &*generator;
         let party = party.as_ref();
         let stop = AtomicBool::new(false);
         let standings: Vec<Standing> = workers.iter().map(|_| Standing::default()).collect();
-        let (ended, panics) = thread::scope(|scope| {
+        let (ended, panics, loaded) = thread::scope(|scope| {
             let mut polling = Vec::new();
             for (worker, standing) in workers.iter_mut().zip(&standings) {
                 worker.fabric.clock.clone_from(&clock);
@@ -52,10 +55,19 @@ impl Rack {
                 worker.fabric.teller.of_packets = O::FORWARDED;
                 polling.push(scope.spawn(|| worker.poll(standing, &stop)));
             }
+            let loading = load.as_mut().map(|load| {
+                let (clock, stop) = (&clock, &stop);
+                scope.spawn(move || generator.run(load, clock, speaker, stop))
+            });
             let ended = loop {
                 thread::park_timeout(LISTENS);
-                let has_programs = Arc::strong_count(programs) > 1;
-                let seen = seen(|| Count { has_programs, ..Standing::count(&standings) }, words);
+                let has_programs = Arc::strong_count(programs) > 1 || generator.runs();
+                let count = || {
+                    let count = Standing::count(&standings);
+                    let flows_delivered = count.flows_delivered + generator.delivered();
+                    Count { has_programs, flows_delivered, ..count }
+                };
+                let seen = seen(count, words);
                 let over = match party {
                     None => {
                         hearing.add_own(0, seen);
@@ -87,8 +99,18 @@ impl Rack {
             };
             stop.store(true, Ordering::Relaxed);
             let panics: Vec<_> = polling.into_iter().filter_map(|thread| thread.join().err()).collect();
-            (ended, panics)
+            let loaded = loading.map(thread::ScopedJoinHandle::join);
+            (ended, panics, loaded)
         });
+        let loaded = loaded.map(|joined| joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        match loaded.transpose() {
+            Ok(counts) => {
+                let totals = &mut self.workers[0].fabric.totals;
+                totals.flows_started += counts.map_or(0, |counts| counts.started);
+                totals.flows_delivered += counts.map_or(0, |counts| counts.delivered);
+            }
+            Err(why) => self.load_failed = Some(why),
+        }
         self.took_ns = clock.real_ns();
         // Whatever has happened, programs do not wait for ever.
         self.workers.iter_mut().for_each(|worker| worker.fabric.streams = None);

@@ -11,7 +11,6 @@
 
 use super::namespace::{Interface, Namespace, NoNamespace};
 use super::{Counts, neighbours};
-use crate::rack::endpoint::Shared;
 use crate::rack::fabric::{Fabric, Held, Inside, Place};
 use crate::rack::pool::Slots;
 use crate::rack::{Rack, Worker};
@@ -47,13 +46,11 @@ pub enum NoFrameHost {
     },
 }
 
-/// A Linux host at a node of a rack, whose frames cross it. The rack runs as long as there is one.
+/// A Linux host at a node of a rack, whose frames cross it.
 #[derive(Debug)]
 pub struct FrameHost {
     namespace: Namespace,
     counts: Arc<Counts>,
-    /// For the rack to see that it is there.
-    _shared: Arc<Shared>,
 }
 
 impl FrameHost {
@@ -81,7 +78,7 @@ impl Rack {
         let (namespace, device) = Namespace::new(node, interface)?;
         let device = device.as_fd().try_clone_to_owned().map_err(unheard)?;
         let counts = self.connect(node, device, interface.mtu)?;
-        Ok(FrameHost { namespace, counts, _shared: Arc::clone(&self.programs) })
+        Ok(FrameHost { namespace, counts })
     }
 
     /// Connects a host with the frames of a device, which does not block, with IP packets of at most `mtu` bytes.

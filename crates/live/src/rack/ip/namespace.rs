@@ -100,12 +100,20 @@ impl Namespace {
         &self.name
     }
 
+    /// The namespace, for threads that are to enter it.
+    ///
+    /// # Errors
+    /// If somebody has taken its name away.
+    pub fn open(&self) -> io::Result<File> {
+        File::open(&self.path)
+    }
+
     /// Starts a program in it.
     ///
     /// # Errors
     /// As [`Command::spawn`].
     pub fn spawn(&self, mut command: Command) -> io::Result<Child> {
-        let namespace = File::open(&self.path)?;
+        let namespace = self.open()?;
         // A child has the namespace of the thread that starts it.
         let started = thread::spawn(move || {
             setns(namespace, CloneFlags::CLONE_NEWNET)?;

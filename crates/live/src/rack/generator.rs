@@ -1,0 +1,81 @@
+//! A load generator beside a rack: its connections belong to the kernels of the rack's hosts, and its flows to the rack's run.
+
+use super::endpoint::Shared;
+use super::told::{Teller, Word};
+use super::{Clock, Rack};
+use crate::load::{self, Load};
+use raddle_core::Report;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+
+/// As long as there is one, a rack runs on: for programs of which it knows nothing.
+#[derive(Debug)]
+pub struct Stay {
+    _shared: Arc<Shared>,
+}
+
+/// A load generator, and what has come of it.
+#[derive(Debug, Default)]
+pub(super) struct Generator {
+    load: Option<Load>,
+    /// Whether it has still to run, or runs.
+    runs: AtomicBool,
+    delivered: AtomicU64,
+}
+
+impl Rack {
+    /// Lets the rack run until what this returns is dropped.
+    #[must_use]
+    pub fn stay(&self) -> Stay {
+        Stay { _shared: Arc::clone(&self.programs) }
+    }
+
+    /// Lets a load generator run with the rack, at whose hosts its connections are. The rack runs until all flows are over, and its
+    /// observer hears of them.
+    #[must_use]
+    pub fn with_load(mut self, load: Load) -> Self {
+        self.generator = Generator { load: Some(load), runs: true.into(), delivered: 0.into() };
+        self
+    }
+}
+
+impl Generator {
+    /// Whether flows are to come or under way.
+    pub(super) fn runs(&self) -> bool {
+        self.runs.load(Ordering::Acquire)
+    }
+
+    /// Flows that were delivered so far.
+    pub(super) fn delivered(&self) -> u64 {
+        self.delivered.load(Ordering::Relaxed)
+    }
+
+    /// The generator, if there is one, for the thread that runs it.
+    pub(super) fn take(&mut self) -> Option<Load> {
+        self.load.take()
+    }
+
+    /// Runs the generator to its end, or until `stop` is set, and tells of its flows.
+    pub(super) fn run(
+        &self,
+        load: &mut Load,
+        clock: &Clock,
+        words: Sender<Word>,
+        stop: &AtomicBool,
+    ) -> io::Result<load::Counts> {
+        let teller = Teller { words, of_packets: false, is_shared: false };
+        let ended = load.run(
+            stop,
+            || clock.at(clock.real_ns()),
+            |at, node, report| {
+                self.delivered
+                    .fetch_add(u64::from(matches!(report, Report::Delivered { .. })), Ordering::Relaxed);
+                teller.report(at, node, report);
+            },
+        );
+        self.runs.store(false, Ordering::Release);
+        ended
+    }
+}
