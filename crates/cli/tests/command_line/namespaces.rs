@@ -79,19 +79,19 @@ impl Run {
         );
     }
 
-    /// A program at a host, for half a minute at most.
+    /// A program at a host.
     fn at(&self, host: u32, program: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
         let run = self.process.id().to_string();
-        command.args(["live", "exec", "--host", &host.to_string(), "--run", &run, "--"]);
-        command.args(["timeout", "30", program]);
+        command.args(["live", "exec", "--host", &host.to_string(), "--run", &run, "--", program]);
         command.args(arguments).stdin(Stdio::null());
         command
     }
 
-    /// What a program at a host has written, after it has ended well.
+    /// What a program at a host has written, after it has ended well within half a minute.
     fn output(&self, host: u32, program: &str, arguments: &[&str]) -> String {
-        let output = self.at(host, program, arguments).output().unwrap();
+        let limited = [&["30", program], arguments].concat();
+        let output = self.at(host, "timeout", &limited).output().unwrap();
         assert!(output.status.success(), "{program} {arguments:?}: {}", said(&output));
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
