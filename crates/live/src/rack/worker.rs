@@ -3,6 +3,7 @@
 use super::endpoint::Request;
 use super::events::Event;
 use super::fabric::{Fabric, Inside};
+use super::machines::Crossing;
 use super::party::Count;
 use super::ring::Consumer;
 use super::shared::Words;
@@ -43,6 +44,8 @@ pub(super) struct Worker {
     pub(super) time_limit: Time,
     /// What a full packet takes on the slowest link.
     pub(super) packet_time: Duration,
+    /// The links of its nodes that come from other machines or go to them, if there are any.
+    pub(super) crossing: Option<Crossing>,
 }
 
 /// What a polling thread lets others see of how far it is. Each has a cache line of its own.
@@ -94,7 +97,8 @@ impl Worker {
         let mut last = self.fabric.clock.real_ns();
         let mut round: u32 = 0;
         while !stop.load(Ordering::Relaxed) {
-            let real = self.fabric.clock.real_ns();
+            // A clock that follows another machine's stands still rather than go back.
+            let real = self.fabric.clock.real_ns().max(last);
             self.fabric.meter.round(real - last);
             last = real;
             let now = self.in_time(self.fabric.clock.at(real));
@@ -104,7 +108,13 @@ impl Worker {
                 standing.is_over.store(true, Ordering::Release);
                 return;
             }
+            if let Some(crossing) = &mut self.crossing {
+                crossing.take_in(&mut self.fabric, now);
+            }
             self.round(now);
+            if let Some(crossing) = &mut self.crossing {
+                crossing.send_out(&mut self.fabric, real);
+            }
             round = round.wrapping_add(1);
             if round.is_multiple_of(SELDOM) {
                 self.fabric.take_returned_slots();

@@ -16,6 +16,10 @@ pub(super) enum FromGuest {
     Greeting(Greeting),
     /// It knows the secret.
     Proof(Proof),
+    /// What the host's clock shows? The guest's shows so many ns.
+    Ping(u64),
+    /// Its ends of rings.
+    Offers(Vec<Offer>),
     /// Its nodes are there, and wait for time to begin.
     Ready,
     /// What its nodes have done so far.
@@ -33,10 +37,27 @@ pub(super) enum FromHost {
     Welcome { parts: Vec<Range<u32>>, own: usize, host: usize },
     /// The guest is not let in, in words that begin with "it".
     Refused(String),
-    /// Time begins when the system's clock shows so many ns.
+    /// Answers a ping, which the guest sent when its clock showed `ping`: the host heard it when its own showed `heard`, and answered
+    /// when it showed `said`.
+    Pong { ping: u64, heard: u64, said: u64 },
+    /// The other ends of the guest's rings.
+    Offers(Vec<Offer>),
+    /// Time begins when the host's clock shows so many ns.
     Begin(u64),
     /// The run is over, at its own end or not; not, if a process is gone.
     Stop { complete: bool, lost: Option<Lost> },
+}
+
+/// What the other end of a ring between machines must know of an end.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Offer {
+    /// On the way to the host, the process that the offer is for; on the way from it, the process that made the offer.
+    pub(crate) process: usize,
+    /// The link of the ring, by its place among all.
+    pub(crate) link: u32,
+    /// Whether this is the end that sends.
+    pub(crate) sends: bool,
+    pub(crate) bytes: Vec<u8>,
 }
 
 /// A process that wants to be let in.
@@ -98,6 +119,13 @@ impl Heard {
     pub(crate) fn new(look: &Look) -> Self {
         let &Look { began_ns, count, ref words } = look;
         Self { began_ns, count, words: words.iter().filter_map(Sent::of).collect(), goes_on: false }
+    }
+
+    /// The same, as a clock has it that is so many ns ahead.
+    pub(super) fn ahead_by(mut self, ns: i64) -> Self {
+        self.began_ns = self.began_ns.saturating_add_signed(ns);
+        self.words.iter_mut().for_each(|word| word.said_ns = word.said_ns.saturating_add_signed(ns));
+        self
     }
 
     /// The same in pieces that messages can carry.
@@ -178,6 +206,8 @@ pub(crate) struct Ended {
     pub(crate) readings: Readings,
     /// Packets whose bytes were copied on the way.
     pub(crate) copies: u64,
+    /// Share of the machine's time that other machines took, if the system tells.
+    pub(crate) steal: Option<f64>,
     /// Packets that hosts sent more than once, of flows that they have not closed.
     pub(crate) retransmissions: Vec<(NodeId, FlowKey, u32)>,
     /// What hosts' programs still wait for, in words.
@@ -235,6 +265,7 @@ impl Ended {
             .chain(links)
             .chain(self.readings.numbers())
             .all(|number| number < MOST)
+            && self.steal.is_none_or(|share| (0.0..=1.0).contains(&share))
     }
 }
 
@@ -251,6 +282,7 @@ mod tests {
             links: vec![LinkStats::default()],
             readings: Meter::new().readings(),
             copies: 0,
+            steal: None,
             retransmissions: Vec::new(),
             waiting: Vec::new(),
         };
@@ -262,7 +294,8 @@ mod tests {
     fn numbers_that_cannot_be_added_up_are_refused() {
         assert!(ended(|_| {}).is_possible());
         assert!(ended(|ended| ended.now = Time::NEVER).is_possible(), "times are not added up");
-        let changes: [fn(&mut Ended); 4] = [
+        let changes: [fn(&mut Ended); 5] = [
+            |ended| ended.steal = Some(f64::NAN),
             |ended| ended.totals.drops.lost = u64::MAX,
             |ended| ended.totals.kinds[3].bytes = 1 << 60,
             |ended| ended.links[0].peak_queue = 1 << 56,
