@@ -86,11 +86,10 @@ fn hellos(section: &mut Section<'_>) -> Result<Option<Duration>, Problem> {
 
 /// `provider`.
 fn provider(section: &mut Section<'_>) -> Result<Option<Provider>, Problem> {
-    let ways = [("tcp", Provider::Tcp), ("shm", Provider::Shm), ("verbs", Provider::Verbs)];
     if section.item("provider").is_none() {
         return Ok(None);
     }
-    section.choice("provider", "provider of libfabric", &ways, None).map(Some)
+    section.choice("provider", "provider of libfabric", &Provider::NAMES, None).map(Some)
 }
 
 impl Engine {

@@ -55,6 +55,8 @@ pub(super) struct Crossing {
     leaving: Vec<Leaving>,
     coming: Vec<Coming>,
     gone: Sender<Gone>,
+    /// When the first packet is due that could not be written yet.
+    first_due: Time,
     /// When this last looked whether peers are there, since the begin of the run.
     looked_ns: u64,
 }
@@ -97,10 +99,10 @@ struct Peer {
 impl Peer {
     /// The process is gone.
     #[cold]
-    fn lose(&mut self, gone: &Sender<Gone>, why: impl ToString) {
+    fn lose(&mut self, gone: &Sender<Gone>, why: impl Into<String>) {
         if !self.is_gone {
             self.is_gone = true;
-            let _ = gone.send(Gone { process: self.process, why: why.to_string() });
+            let _ = gone.send(Gone { process: self.process, why: why.into() });
         }
     }
 }
@@ -130,13 +132,13 @@ pub(super) fn cross(
     let mut offers = Vec::new();
     let mut all_ends = Vec::new();
     for thread in layout.own_threads() {
-        let mut domain = Domain::open(&options(config.provider, address)).map_err(no_way)?;
+        let mut domain = Domain::open(&options(config.provider, address))?;
         let mut ends = BTreeMap::new();
         for (place, (_, link)) in links() {
             let sends = layout.thread_of(link.from) == thread && layout.is_elsewhere(link.to);
             let receives = layout.thread_of(link.to) == thread && layout.is_elsewhere(link.from);
             if sends || receives {
-                let end = End::new(&mut domain, shape).map_err(no_way)?;
+                let end = End::new(&mut domain, shape)?;
                 let process = process_of(if sends { link.to } else { link.from });
                 offers.push(Offer { process, link: place, sends, bytes: end.offer(&domain) });
                 ends.insert((place, sends), end);
@@ -180,14 +182,17 @@ pub(super) fn cross(
             }
         }
         let is_alone = leaving.is_empty() && coming.is_empty();
-        let crossing = Crossing { domain, leaving, coming, gone: gone.clone(), looked_ns: 0 };
+        let crossing =
+            Crossing { domain, leaving, coming, gone: gone.clone(), first_due: Time::NEVER, looked_ns: 0 };
         worker.crossing = (!is_alone).then_some(crossing);
     }
     Ok(others)
 }
 
-fn no_way(why: fabric::Error) -> NoRack {
-    NoRack::Machines(why.to_string())
+impl From<fabric::Error> for NoRack {
+    fn from(why: fabric::Error) -> Self {
+        Self::Machines(why.to_string())
+    }
 }
 
 /// That of data rings for such packets.
@@ -197,14 +202,23 @@ fn shape(config: &Config) -> Result<Shape, NoRack> {
     Shape::new(capacity, packet_bytes).map_err(|why| NoRack::Machines(why.to_string()))
 }
 
-/// How this machine's domains are opened, which others reach at `address`.
-pub(crate) fn options(provider: Provider, address: IpAddr) -> Options {
-    let provider = match provider {
+const fn libfabrics(provider: Provider) -> fabric::Provider {
+    match provider {
         Provider::Tcp => fabric::Provider::Tcp,
         Provider::Shm => fabric::Provider::Shm,
         Provider::Verbs => fabric::Provider::Verbs,
-    };
-    Options { provider, bind: address, ..Options::default() }
+    }
+}
+
+/// How this machine's domains are opened, which others reach at `address`.
+pub(super) fn options(provider: Provider, address: IpAddr) -> Options {
+    Options { provider: libfabrics(provider), bind: address, ..Options::default() }
+}
+
+/// The names of libfabric's providers that this machine has.
+pub(crate) fn providers() -> Vec<&'static str> {
+    let is_here = |&(_, provider): &(_, Provider)| libfabrics(provider).is_here();
+    Provider::NAMES.iter().filter(|provider| is_here(provider)).map(|&(name, _)| name).collect()
 }
 
 impl Crossing {
@@ -225,41 +239,46 @@ impl Crossing {
             let peers = leaving.iter_mut().map(|leaving| &mut leaving.peer);
             peers
                 .chain(coming.iter_mut().map(|coming| &mut coming.peer))
-                .for_each(|peer| peer.lose(gone, &why));
+                .for_each(|peer| peer.lose(gone, why.to_string()));
         }
     }
 
-    /// Works until all rings are known to work in both directions, which it returns. The system's clock shows so many ns.
+    /// Works, and returns whether all rings are known to work in both directions. The system's clock shows so many ns. A peer that does
+    /// not work yet is not missed: its connection would tell.
     pub(super) fn is_connected(&mut self, now_ns: u64) -> bool {
         self.poll();
-        self.look(now_ns);
+        self.keep_up(now_ns);
         let Self { leaving, coming, gone, .. } = self;
         let mut are_all = coming.iter().all(|coming| coming.data.has_told());
         for Leaving { data, peer, .. } in leaving {
             match data.has_heard() {
                 Ok(has_heard) => are_all &= has_heard,
-                Err(why) => peer.lose(gone, why),
+                Err(why) => peer.lose(gone, why.to_string()),
             }
         }
         are_all
     }
 
-    /// Tells senders what was taken, and finds out which processes are gone. The system's clock shows so many ns.
-    fn look(&mut self, now_ns: u64) {
-        let Self { domain, leaving, coming, gone, .. } = self;
+    /// Tells senders what was taken, and that this end is there.
+    fn keep_up(&mut self, now_ns: u64) {
+        let Self { domain, coming, gone, .. } = self;
         let now = std::time::Duration::from_nanos(now_ns);
-        for Leaving { data, peer, .. } in leaving {
-            if let Err(why) = data.check(now) {
-                peer.lose(gone, why);
-            }
-        }
         for Coming { data, peer, partial_since, .. } in coming {
             if let Err(why) = data.keep_up(domain, now) {
-                peer.lose(gone, why);
+                peer.lose(gone, why.to_string());
             }
             *partial_since = data.is_partial().then(|| partial_since.unwrap_or(now_ns));
             if partial_since.is_some_and(|since| now_ns - since > SILENCE.as_nanos() as u64) {
                 peer.lose(gone, "it has written an entry into a ring that does not become whole");
+            }
+        }
+    }
+
+    /// Finds out which receivers are gone.
+    fn check(&mut self, now_ns: u64) {
+        for Leaving { data, peer, .. } in &mut self.leaving {
+            if let Err(why) = data.check(std::time::Duration::from_nanos(now_ns)) {
+                peer.lose(&self.gone, why.to_string());
             }
         }
     }
@@ -275,7 +294,7 @@ impl Crossing {
                     Ok(true) => {}
                     Ok(false) => break,
                     Err(why) => {
-                        coming.peer.lose(gone, why);
+                        coming.peer.lose(gone, why.to_string());
                         break;
                     }
                 }
@@ -283,41 +302,57 @@ impl Crossing {
         }
     }
 
+    /// When the first packet is due that could not be written yet.
+    #[inline]
+    pub(super) fn first_due(&self) -> Time {
+        self.first_due
+    }
+
     /// Writes packets to other machines. The run has taken so many ns.
     #[inline]
     pub(super) fn send_out(&mut self, fabric: &mut Fabric, real_ns: u64) {
         let Self { domain, leaving, gone, .. } = self;
         let held_ns = fabric.clock.held_ns();
+        let mut first_due = Time::NEVER;
         for leaving in leaving.iter_mut().filter(|leaving| !leaving.peer.is_gone) {
-            if let Err(why) = leaving.send(domain, fabric, held_ns) {
-                leaving.peer.lose(gone, why);
+            match leaving.send(domain, fabric, held_ns) {
+                Ok(due) => first_due = first_due.min(due),
+                Err(why) => leaving.peer.lose(gone, why.to_string()),
             }
         }
+        self.first_due = first_due;
         if real_ns > self.looked_ns + LOOKS_NS {
             self.looked_ns = real_ns;
-            self.look(system_ns());
+            let now_ns = system_ns();
+            self.keep_up(now_ns);
+            self.check(now_ns);
         }
     }
 }
 
 impl Leaving {
-    /// Writes what fits.
+    /// Writes what fits. Returns when the first packet is due that is left.
     #[inline]
-    fn send(&mut self, domain: &mut Domain, fabric: &mut Fabric, held_ns: u64) -> Result<(), fabric::Error> {
+    fn send(
+        &mut self,
+        domain: &mut Domain,
+        fabric: &mut Fabric,
+        held_ns: u64,
+    ) -> Result<Time, fabric::Error> {
         let Self { ring, data, told_ns, .. } = self;
         if held_ns > *told_ns && data.push(domain, held_ns, 0, &[])? {
             *told_ns = held_ns;
         }
         for _ in 0..AT_ONCE {
             // This very thread has put it in.
-            let Ok(Some(Entry { due, slot, len, tag })) = ring.peek() else { break };
+            let Ok(Some(Entry { due, slot, len, tag })) = ring.peek() else { return Ok(Time::NEVER) };
             if !data.push_words(domain, due, tag, fabric.slots.words(slot), len as usize)? {
-                break;
+                return Ok(Time::from_ps(due));
             }
             ring.take();
             fabric.free(slot);
         }
-        Ok(())
+        Ok(Time::NEVER)
     }
 }
 

@@ -33,6 +33,7 @@ mod worker;
 
 pub use endpoint::{Caller, Endpoint, Gone, NoEndpoint, Outgoing as OutgoingStream, Received, WINDOW};
 pub use fidelity::{Fidelity, Verdict};
+pub(crate) use machines::providers;
 pub use party::{Lost, Meeting, NoParty, Party, Terms};
 pub use shared::NoMemory;
 
@@ -86,6 +87,11 @@ pub enum Provider {
     Shm,
     /// RDMA: `verbs;ofi_rxm`.
     Verbs,
+}
+
+impl Provider {
+    /// What experiments call it, of all.
+    pub const NAMES: [(&str, Self); 3] = [("tcp", Self::Tcp), ("shm", Self::Shm), ("verbs", Self::Verbs)];
 }
 
 /// Why a process has no part in a rack.

@@ -4,7 +4,7 @@ use super::Rack;
 use super::clock::system_ns;
 use super::fidelity::{Meter, Steal};
 use super::machines::Gone;
-use super::party::{Count, Heard, Hearing, Look, Lost, Message, Party};
+use super::party::{Count, Heard, Hearing, Known, Look, Lost, Message, Party};
 use super::told::Word;
 use super::worker::Standing;
 use raddle_core::{Observer, Progress};
@@ -37,8 +37,11 @@ impl Rack {
         let begin = party.as_ref().map(|party| {
             let at = party.begin(|| {
                 gone.try_recv().map_or(Ok(()), |gone| Err(party.lost(gone.process, gone.why)))?;
-                let crossings = workers.iter_mut().filter_map(|worker| worker.crossing.as_mut());
-                Ok(crossings.fold(true, |all, crossing| crossing.is_connected(system_ns()) && all))
+                let mut are_all = true;
+                for crossing in workers.iter_mut().filter_map(|worker| worker.crossing.as_mut()) {
+                    are_all &= crossing.is_connected(system_ns());
+                }
+                Ok(are_all)
             });
             Ok(workers[0].fabric.clock.begun_at(at?, party.offset()))
         });
@@ -51,7 +54,13 @@ impl Rack {
             }
         };
         let processes = self.party.as_ref().map_or(1, |party| party.parts().len());
-        let mut hearing = Hearing::new(processes, self.decoders.clone());
+        let known = Known {
+            topology: Arc::clone(&self.workers[0].fabric.topology),
+            nodes: self.layout.nodes(),
+            flows: self.all_flows,
+            decoders: self.decoders.clone(),
+        };
+        let mut hearing = Hearing::new(processes, known);
         let Self { workers, words, all_flows, programs, party, lost, gone, .. } = self;
         let party = party.as_ref();
         let stop = AtomicBool::new(false);

@@ -101,15 +101,16 @@ impl Worker {
             let real = self.fabric.clock.real_ns().max(last);
             self.fabric.meter.round(real - last);
             last = real;
-            let now = self.in_time(self.fabric.clock.at(real));
+            let now = self.fabric.clock.at(real);
+            if let Some(crossing) = &mut self.crossing {
+                crossing.take_in(&mut self.fabric, now);
+            }
+            let now = self.in_time(now);
             if now > self.time_limit {
                 self.fabric.now = self.time_limit;
                 self.publish(standing);
                 standing.is_over.store(true, Ordering::Release);
                 return;
-            }
-            if let Some(crossing) = &mut self.crossing {
-                crossing.take_in(&mut self.fabric, now);
             }
             self.round(now);
             if let Some(crossing) = &mut self.crossing {
@@ -125,11 +126,14 @@ impl Worker {
         self.publish(standing);
     }
 
-    /// Holds the clock if the thread is far behind. Sources that pace themselves by a clock that has run away would send more than the
+    /// Holds the clock if the thread is far behind, or the way to another machine is. Sources that pace themselves by a clock that has run away would send more than the
     /// thread can carry, and less and less would arrive. Returns the time after that.
     #[inline]
     fn in_time(&self, now: Time) -> Time {
-        let first = self.fabric.events.first().map_or(now, |(at, _)| at);
+        let mut first = self.fabric.events.first().map_or(now, |(at, _)| at);
+        if let Some(crossing) = &self.crossing {
+            first = first.min(crossing.first_due());
+        }
         if now.since(first) <= FAR_BEHIND {
             return now;
         }

@@ -30,13 +30,12 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Tcp, Self::Shm, Self::Verbs];
-
-    /// Whether this machine has it, at this address.
+    /// Whether this machine has it. Removes segments as [`Domain::open`] does.
     #[must_use]
-    pub fn is_here(self, bind: IpAddr) -> bool {
-        Domain::open(&Options { provider: self, bind, queue: 1 }).is_ok()
+    pub fn is_here(self) -> bool {
+        segments::forget_the_dead();
+        let node = (self == Self::Shm).then(segments::name);
+        Handle::open(self, node.as_deref(), 1).is_ok()
     }
 
     /// What libfabric calls it.
@@ -244,8 +243,8 @@ impl Domain {
             Provider::Shm => segments::name(),
             Provider::Tcp | Provider::Verbs => options.bind.to_string(),
         };
-        let mut handle =
-            Handle::open(options.provider, node, options.queue).map_err(library("open an endpoint"))?;
+        let mut handle = Handle::open(options.provider, Some(&node), options.queue)
+            .map_err(library("open an endpoint"))?;
         let address = handle.address().map_err(library("tell the endpoint's address"))?;
         let queue = options.queue.min(handle.provider().1);
         let number = DOMAINS.fetch_add(1, Ordering::Relaxed);

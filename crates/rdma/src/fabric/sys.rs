@@ -120,19 +120,19 @@ pub(super) struct Handle {
 unsafe impl Send for Handle {}
 
 impl Handle {
-    /// Opens an endpoint, at an address of this machine or in a segment of that name, that sends and receives one-sided writes, of which `queue` complete at once at most.
+    /// Opens an endpoint, at an address of this machine, in a segment of that name, or anywhere, that sends and receives one-sided writes, of which `queue` complete at once at most.
     #[expect(unsafe_code, reason = "a call of libfabric")]
-    pub(super) fn open(provider: Provider, node: String, queue: usize) -> Result<Self, Code> {
+    pub(super) fn open(provider: Provider, node: Option<&str>, queue: usize) -> Result<Self, Code> {
         let name = CString::new(provider.name()).expect("names of providers have no zeros");
-        let node = CString::new(node).expect("neither addresses nor names of segments have zeros");
+        let node =
+            node.map(|node| CString::new(node).expect("neither addresses nor segments' names have zeros"));
+        let node = node.as_ref().map_or(ptr::null(), |node| node.as_ptr());
         // Over shared memory, peers that are given addresses would write past the checks of keys and ranges, and even after the
         // memory is gone. Offsets make the provider's receiver check each write.
         let by_address = c_int::from(provider != Provider::Shm);
         let mut fabric = ptr::null_mut();
-        // SAFETY: both strings outlive the call, and `fabric` is a place for the result.
-        Code::check(unsafe {
-            raddle_fabric_open(name.as_ptr(), node.as_ptr(), by_address, queue, &raw mut fabric)
-        })?;
+        // SAFETY: both strings outlive the call (a null node is allowed), and `fabric` is a place for the result.
+        Code::check(unsafe { raddle_fabric_open(name.as_ptr(), node, by_address, queue, &raw mut fabric) })?;
         let fabric = NonNull::new(fabric).expect("an opened endpoint");
         let mut handle = Self { fabric, registrations: Vec::new(), address_len: 0 };
         handle.address_len = handle.address()?.len();

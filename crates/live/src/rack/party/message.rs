@@ -6,8 +6,10 @@ use super::Lost;
 use raddle_core::{
     Decoders, DropReason, FlowKey, LinkId, LinkStats, NodeId, Packet, PortId, Report, Time, Totals,
 };
+use raddle_topology::Topology;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// What a guest says to the host.
 #[derive(Debug, Serialize, Deserialize)]
@@ -140,8 +142,45 @@ impl Heard {
     }
 
     /// The words of it that make sense.
-    pub(crate) fn words(self, decoders: &Decoders) -> impl Iterator<Item = Word> {
-        self.words.into_iter().filter_map(|sent| sent.word(decoders))
+    pub(crate) fn words(self, rack: &Known) -> impl Iterator<Item = Word> {
+        self.words.into_iter().filter_map(|sent| sent.word(rack))
+    }
+}
+
+/// What words can be about. Observers look things up by the numbers in them.
+#[derive(Debug, Clone)]
+pub(crate) struct Known {
+    pub(crate) topology: Arc<Topology>,
+    pub(crate) nodes: u32,
+    /// Flows of the workload.
+    pub(crate) flows: u64,
+    /// The headers of packets.
+    pub(crate) decoders: Decoders,
+}
+
+/// No run gets there, and times of this size can be added up.
+const LATEST: Time = Time::from_ps(1 << 62);
+
+impl Known {
+    fn has_node(&self, node: NodeId) -> bool {
+        node.0 < self.nodes
+    }
+
+    fn has_port(&self, node: NodeId, port: Option<PortId>) -> bool {
+        self.has_node(node) && port.is_none_or(|port| port.index() < self.topology.port_count(node))
+    }
+
+    fn has_subject(&self, told: &Told) -> bool {
+        match *told {
+            Told::Report(node, Report::Opened { flow, .. }) => {
+                self.has_node(node) && u64::from(flow.0) < self.flows
+            }
+            Told::Report(node, Report::Began { dst, .. }) => self.has_node(node) && self.has_node(dst),
+            Told::Report(node, _) => self.has_node(node),
+            Told::Forwarded { sent, link, .. } => sent < LATEST && self.topology.link(link).is_some(),
+            Told::Dropped { node, port, .. } => self.has_port(node, port),
+            Told::Malformed { link, .. } => self.topology.link(link).is_some(),
+        }
     }
 }
 
@@ -180,8 +219,8 @@ impl Sent {
         Some(Self { at: word.at, said_ns: word.said_ns, told })
     }
 
-    fn word(self, decoders: &Decoders) -> Option<Word> {
-        let read = |bytes: &[u8]| Packet::decode(bytes, decoders).ok();
+    fn word(self, rack: &Known) -> Option<Word> {
+        let read = |bytes: &[u8]| Packet::decode(bytes, &rack.decoders).ok();
         let told = match self.told {
             SentTold::Report(node, report) => Told::Report(node, report),
             SentTold::Forwarded { sent, link, packet } => {
@@ -191,7 +230,8 @@ impl Sent {
                 Told::Dropped { node, port, packet: read(&packet)?, why }
             }
         };
-        Some(Word { at: self.at, said_ns: self.said_ns, told })
+        let word = Word { at: self.at, said_ns: self.said_ns, told };
+        (word.at < LATEST && rack.has_subject(&word.told)).then_some(word)
     }
 }
 
@@ -270,10 +310,56 @@ impl Ended {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::rack::fidelity::Meter;
     use proptest::prelude::*;
+    use raddle_core::{Credit, Duration, FlowId, Header, Rate};
+    use raddle_topology::builders;
+
+    /// Four nodes in a ring, and fifty flows.
+    pub(in crate::rack::party) fn known() -> Known {
+        let topology = builders::torus(&[4], Rate::from_gbps(5), Duration::ZERO);
+        Known {
+            topology: Arc::new(topology.expect("a ring")),
+            nodes: 4,
+            flows: 50,
+            decoders: Decoders::BUILTIN,
+        }
+    }
+
+    /// Who keeps records looks flows, nodes and links up by their numbers.
+    #[test]
+    fn words_about_what_the_rack_does_not_have_are_not_told() {
+        let (node, key) = (NodeId(3), FlowKey(7));
+        let opened = |node, flow| Told::Report(node, Report::Opened { flow: FlowId(flow), key });
+        let packet = || Packet::new(Credit::LEN as u32, Header::Credit(Credit::new(1, 2, [])));
+        let dropped = |node, port| Told::Dropped {
+            node,
+            port: Some(PortId(port)),
+            packet: packet(),
+            why: DropReason::Lost,
+        };
+        let is_told = |at: u64, told: Told| {
+            let look = Look {
+                began_ns: 0,
+                count: Count::default(),
+                words: vec![Word { at: Time::from_ps(at), said_ns: 0, told }],
+            };
+            Heard::new(&look).words(&known()).count() == 1
+        };
+        assert!(is_told(5, opened(node, 49)) && is_told(5, Told::Report(node, Report::Finished)));
+        for told in [
+            opened(node, 50),
+            opened(NodeId(4), 49),
+            opened(node, u32::MAX),
+            dropped(node, 2),
+            dropped(NodeId(9), 0),
+        ] {
+            assert!(!is_told(5, told));
+        }
+        assert!(!is_told(u64::MAX, opened(node, 49)));
+    }
 
     fn ended(change: impl FnOnce(&mut Ended)) -> Ended {
         let mut ended = Ended {
@@ -318,8 +404,8 @@ mod tests {
         let pieces: Vec<Heard> = Heard::new(&look).in_pieces().collect();
         assert_eq!(pieces.iter().map(|piece| piece.goes_on).collect::<Vec<_>>(), [true, true, false]);
         assert!(pieces.iter().all(|piece| (piece.began_ns, piece.count.put) == (5, 7)));
-        let decoders = Decoders::BUILTIN;
-        let words = pieces.into_iter().flat_map(|piece| piece.words(&decoders));
+        let rack = known();
+        let words = pieces.into_iter().flat_map(|piece| piece.words(&rack));
         assert!(words.enumerate().all(|(at, word)| word.at == Time::from_ps(at as u64)));
     }
 
@@ -332,7 +418,7 @@ mod tests {
             }
             let _ = postcard::from_bytes::<FromHost>(&bytes);
             match postcard::from_bytes(&bytes) {
-                Ok(FromGuest::Heard(heard)) => prop_assert!(heard.words(&Decoders::BUILTIN).count() <= bytes.len()),
+                Ok(FromGuest::Heard(heard)) => prop_assert!(heard.words(&known()).count() <= bytes.len()),
                 Ok(FromGuest::Ended(ended)) => { ended.is_possible(); }
                 _ => {}
             }

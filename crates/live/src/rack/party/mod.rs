@@ -14,7 +14,7 @@ mod socket;
 
 pub use handshake::{NoParty, Terms};
 pub(super) use hearing::Hearing;
-pub(super) use message::{Count, Ended, Heard, Look, Offer};
+pub(super) use message::{Count, Ended, Heard, Known, Look, Offer};
 pub use socket::Meeting;
 
 use super::clock::{Offset, system_ns};

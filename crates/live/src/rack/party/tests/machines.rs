@@ -5,7 +5,7 @@ use crate::rack::machines::options;
 use crate::rack::party::message::{Heard as Said, Look};
 use crate::rack::{Provider, Verdict};
 use raddle_core::Duration as Span;
-use raddle_rdma::fabric::{Domain, End, Remote};
+use raddle_rdma::fabric::{Domain, End, Receiver as DataReceiver, Remote};
 use raddle_rdma::ring::Shape;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::Ordering;
@@ -180,7 +180,7 @@ fn a_machine_that_writes_garbage_into_a_ring_is_given_up() {
             for receiver in &mut receivers {
                 let _ = receiver.keep_up(domain, Duration::from_nanos(system_ns()));
             }
-            receivers.iter().all(|receiver| receiver.has_told())
+            receivers.iter().all(DataReceiver::has_told)
         };
         party
             .begin(
