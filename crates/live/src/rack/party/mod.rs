@@ -240,6 +240,15 @@ impl Party {
         if let Role::Guest { host, process, inbox, .. } = &mut self.role {
             *inbox = listening(host, *process);
         }
+        self.swap(offers).inspect_err(|lost| self.call_off(lost))
+    }
+
+    /// The host lets the others know who is gone before the run has begun.
+    fn call_off(&self, lost: &Lost) {
+        self.tell_who_is_there(&FromHost::Stop { complete: false, lost: Some(lost.clone()) });
+    }
+
+    fn swap(&self, offers: Vec<Offer>) -> Result<Vec<Offer>, Lost> {
         match &self.role {
             Role::Guest { host, inbox, .. } => {
                 host.send(&FromGuest::Offers(offers)).map_err(|why| self.lost_host(why))?;
@@ -288,7 +297,11 @@ impl Party {
     ///
     /// # Errors
     /// [`Lost`], if one is gone meanwhile.
-    pub(super) fn begin(&self, mut meanwhile: impl FnMut() -> Result<bool, Lost>) -> Result<u64, Lost> {
+    pub(super) fn begin(&self, meanwhile: impl FnMut() -> Result<bool, Lost>) -> Result<u64, Lost> {
+        self.agree_on_begin(meanwhile).inspect_err(|lost| self.call_off(lost))
+    }
+
+    fn agree_on_begin(&self, mut meanwhile: impl FnMut() -> Result<bool, Lost>) -> Result<u64, Lost> {
         let patient_until = system_ns() + PATIENCE.as_nanos() as u64;
         let mut is_ready = false;
         let mut waiting: Vec<bool> = match &self.role {
