@@ -116,6 +116,10 @@ impl Clock {
 
     /// The clock of another machine has stood still for so many ns: this one's stands still as long. It believes no more than that
     /// time has not passed at all.
+    #[cfg_attr(
+        not(feature = "libfabric"),
+        expect(dead_code, reason = "only other machines have other clocks")
+    )]
     pub(crate) fn hold_as(&self, held_ns: u64) {
         if let Some(held) = &self.held {
             held[0].fetch_max(held_ns.min(self.real_ns()), Ordering::Relaxed);
@@ -185,6 +189,7 @@ mod tests {
         assert_eq!(Offset::new(i64::MIN).host_ns(), 0);
     }
 
+    #[cfg(feature = "libfabric")]
     #[test]
     fn time_is_held_as_long_as_at_other_machines_and_no_longer_than_it_has_passed() {
         let clock = clock(1).begun_at(system_ns() - 5_000_000, &Arc::default());
