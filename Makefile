@@ -4,9 +4,9 @@
 
 # What the tests need beside cargo (Debian; needs root if it is missing).
 setup:
-	for tool in valgrind iperf3 ping curl cc; do command -v $$tool >/dev/null || missing=yes; done; \
+	for tool in valgrind iperf3 ping curl tshark cc; do command -v $$tool >/dev/null || missing=yes; done; \
 	test -e $(LIBFABRIC) || missing=yes; \
-	test -z "$$missing" || { apt-get update -q && apt-get install -qy --no-install-recommends valgrind iperf3 iputils-ping curl gcc libc6-dev libfabric-dev; }
+	test -z "$$missing" || { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends valgrind iperf3 iputils-ping curl tshark gcc libc6-dev libfabric-dev; }
 
 # libfabric's headers, without which the rings between machines are not tested.
 LIBFABRIC ?= /usr/include/rdma/fabric.h

@@ -3,7 +3,8 @@
 --   0x22E7  congestion notification message (IEEE 802.1Qau)
 --   0x22E9  congestion notification tag (IEEE 802.1Qau)
 --   0x88B5  data frame of converged Ethernet
---   0x88B6  whatever has no EtherType of its own: R2C2, HULA, and packets behind a load balancer's shim
+--   0x88B6  packets without an EtherType of their own: R2C2, PDQ, D3, RCP, HULA, credits of PFQ, topology discovery, and packets
+--           behind a load balancer's shim
 --   0x9900  Expeditus's tag
 --
 -- Use: wireshark -X lua_script:raddle.lua packets.pcapng, or copy the file into the folder of personal Lua plugins
@@ -118,7 +119,8 @@ local names = {
     [0x24] = "R2C2 flow route", [0x25] = "R2C2 flow refresh", [0x26] = "R2C2 digest", [0x31] = "R2C2 announcement",
     [0x41] = "R2C2 drop notice", [0x42] = "R2C2 controller event", [0x43] = "R2C2 controller rates",
     [0x44] = "R2C2 request to resend", [0x47] = "R2C2 request for a snapshot", [0x48] = "R2C2 acknowledgement",
-    [0x49] = "R2C2 snapshot", [0x5C] = "Shim", [0x8E] = "HULA probe",
+    [0x49] = "R2C2 snapshot", [0x5C] = "Shim", [0x83] = "PFQ credit", [0x84] = "Hello", [0x87] = "Link states",
+    [0x8E] = "HULA probe",
 }
 own.fields.type = ProtoField.uint8("raddle.type", "Type", base.HEX, names)
 own.fields.shim = ProtoField.uint8("raddle.shim", "Shim", base.DEC, { [1] = "path", [2] = "CONGA" })
@@ -130,6 +132,13 @@ own.fields.fb_lbtag = ProtoField.uint16("raddle.conga.fb_lbtag", "FB_LBTag", bas
 own.fields.fb_metric = ProtoField.uint16("raddle.conga.fb_metric", "FB_Metric", base.DEC, nil, 0x000E)
 own.fields.tor = ProtoField.uint24("raddle.hula.tor", "Edge switch")
 own.fields.utilisation = ProtoField.uint8("raddle.hula.utilisation", "Utilisation (255ths)")
+own.fields.given = ProtoField.uint32("raddle.credit.given", "Credits given")
+own.fields.taken = ProtoField.uint32("raddle.credit.taken", "Credits taken")
+own.fields.credited = ProtoField.uint32("raddle.credit.flow", "Credit for flow", base.HEX)
+own.fields.hears = ProtoField.bool("raddle.hello.hears", "Hears the receiver")
+own.fields.link = ProtoField.uint32("raddle.link", "Directed link")
+own.fields.digest = ProtoField.uint64("raddle.hello.digest", "Digest of link states", base.HEX)
+own.fields.changes = ProtoField.uint32("raddle.link.sequence", "Changes (odd: the link is down)")
 own.fields.route_len = ProtoField.uint8("raddle.r2c2.rlen", "Hops of the route")
 own.fields.hop = ProtoField.uint8("raddle.r2c2.ridx", "Hops behind it")
 own.fields.flags = ProtoField.uint8("raddle.r2c2.flags", "Flags", base.HEX)
@@ -175,6 +184,109 @@ local function hula(buffer, pinfo, tree)
     pinfo.cols.info:append(string.format(" of %d: %d/255", buffer(1, 3):uint(), buffer(4, 1):uint()))
 end
 
+local function credit(buffer, pinfo, tree)
+    add(tree, buffer, 4, { { own.fields.given, 4 }, { own.fields.taken, 4 } })
+    for at = 12, 16, 4 do
+        if buffer(at, 4):uint() ~= 0xFFFFFFFF then tree:add(own.fields.credited, buffer(at, 4)) end
+    end
+    pinfo.cols.info:append(string.format(" %d given, %d taken", buffer(4, 4):uint(), buffer(8, 4):uint()))
+end
+
+local function hello(buffer, pinfo, tree)
+    tree:add(own.fields.hears, buffer(1, 1))
+    add(tree, buffer, 4, { { own.fields.link, 4 }, { own.fields.digest, 8 } })
+    pinfo.cols.info:append(string.format(" over link %d", buffer(4, 4):uint()))
+end
+
+local function link_states(buffer, pinfo, tree)
+    local count = buffer(1, 1):uint()
+    for i = 0, count - 1 do
+        local state = tree:add(own, buffer(4 + 8 * i, 8), "Link state")
+        add(state, buffer, 4 + 8 * i, { { own.fields.link, 4 }, { own.fields.changes, 4 } })
+    end
+    pinfo.cols.info:append(string.format(" of %d links", count))
+end
+
+---------------------------------------------------------------------- PDQ, D3, RCP
+
+local rated = Proto("raddle_rated", "Rate-Controlled Packet")
+local schemes = { [0xE] = "PDQ", [0xF] = "D3", [0x6] = "RCP" }
+local kinds = { [0] = "SYN", [1] = "data", [2] = "probe", [3] = "TERM" }
+rated.fields.scheme = ProtoField.uint8("raddle_rated.scheme", "Scheme", base.HEX, schemes, 0xF0)
+rated.fields.asks = ProtoField.bool("raddle_rated.asks", "Asks for a rate", 8, nil, 0x08)
+rated.fields.ack = ProtoField.bool("raddle_rated.ack", "Acknowledges", 8, nil, 0x04)
+rated.fields.kind = ProtoField.uint8("raddle_rated.kind", "Kind", base.DEC, kinds, 0x03)
+rated.fields.src = ProtoField.uint24("raddle_rated.src", "Source")
+rated.fields.checksum = ProtoField.uint16("raddle_rated.checksum", "Checksum", base.HEX)
+rated.fields.dst = ProtoField.uint24("raddle_rated.dst", "Destination")
+rated.fields.flow = ProtoField.uint24("raddle_rated.flow", "Flow", base.DEC, nil, 0xFFFFF0)
+rated.fields.subflow = ProtoField.uint24("raddle_rated.subflow", "Subflow", base.DEC, nil, 0x00000F)
+rated.fields.seq = ProtoField.uint32("raddle_rated.seq", "Sequence (packets)")
+rated.fields.plen = ProtoField.uint16("raddle_rated.plen", "Payload bytes")
+rated.fields.hop = ProtoField.uint16("raddle_rated.hop", "Hop", base.DEC, nil, 0xF000)
+rated.fields.path = ProtoField.uint16("raddle_rated.path", "Path", base.DEC, nil, 0x0FFF)
+rated.fields.pdq_rate = ProtoField.uint32("raddle_rated.pdq.rate", "Rate (kbit/s)")
+rated.fields.pdq_pauseby = ProtoField.uint32("raddle_rated.pdq.pauseby", "Paused by port")
+rated.fields.pdq_deadline = ProtoField.uint32("raddle_rated.pdq.deadline", "Deadline (us)")
+rated.fields.pdq_expected = ProtoField.uint32("raddle_rated.pdq.expected", "Expected transmission time (10 ns)")
+rated.fields.pdq_rtt = ProtoField.uint64("raddle_rated.pdq.rtt", "Round-trip time (ns)")
+rated.fields.pdq_interval = ProtoField.uint16("raddle_rated.pdq.interval", "Probing interval (16ths of a round-trip time)")
+rated.fields.d3_desired = ProtoField.uint64("raddle_rated.d3.desired", "Desired rate (kbit/s)")
+rated.fields.d3_before = ProtoField.uint64("raddle_rated.d3.before", "Desired rate before (kbit/s)")
+rated.fields.d3_grant = ProtoField.uint64("raddle_rated.d3.grant", "Granted rate (kbit/s)")
+rated.fields.rcp_rate = ProtoField.uint32("raddle_rated.rcp.rate", "Rate (kbit/s)")
+rated.fields.rcp_rtt = ProtoField.uint64("raddle_rated.rcp.rtt", "Round-trip time (ns)")
+
+-- Length of the headers, those of the scheme included.
+local RATED = 40
+-- All ones: no port pauses the flow, or it has no deadline.
+local NONE = 0xFFFFFFFF
+
+-- Adds a number of five bits of exponent and eleven of mantissa.
+local function minifloat(tree, field, range)
+    local exponent, mantissa = range:bitfield(0, 5), range:bitfield(5, 11)
+    local number = exponent == 0 and mantissa or (2048 + mantissa) * 2 ^ (exponent - 1)
+    tree:add(field, range, UInt64.new(number % 2 ^ 32, math.floor(number / 2 ^ 32)))
+end
+
+local function rated_packet(buffer, pinfo, root)
+    local fields, tree = rated.fields, root:add(rated, buffer(0, RATED))
+    for _, field in ipairs({ fields.scheme, fields.asks, fields.ack, fields.kind }) do
+        tree:add(field, buffer(0, 1))
+    end
+    add(tree, buffer, 1, { { fields.src, 3 }, { fields.checksum, 2 }, { fields.dst, 3 } })
+    tree:add(fields.flow, buffer(9, 3))
+    tree:add(fields.subflow, buffer(9, 3))
+    add(tree, buffer, 12, { { fields.seq, 4 }, { fields.plen, 2 } })
+    tree:add(fields.hop, buffer(18, 2))
+    tree:add(fields.path, buffer(18, 2))
+    local scheme = schemes[buffer(0, 1):bitfield(0, 4)]
+    if scheme == "PDQ" then
+        tree:add(fields.pdq_rate, buffer(20, 4))
+        if buffer(24, 4):uint() ~= NONE then tree:add(fields.pdq_pauseby, buffer(24, 4)) end
+        if buffer(28, 4):uint() ~= NONE then tree:add(fields.pdq_deadline, buffer(28, 4)) end
+        tree:add(fields.pdq_expected, buffer(32, 4))
+        minifloat(tree, fields.pdq_rtt, buffer(36, 2))
+        tree:add(fields.pdq_interval, buffer(38, 2))
+    elseif scheme == "D3" then
+        minifloat(tree, fields.d3_desired, buffer(20, 2))
+        minifloat(tree, fields.d3_before, buffer(22, 2))
+        for at = 24, 38, 2 do
+            minifloat(tree, fields.d3_grant, buffer(at, 2))
+        end
+    else
+        tree:add(fields.rcp_rate, buffer(20, 4))
+        minifloat(tree, fields.rcp_rtt, buffer(24, 2))
+    end
+    pinfo.cols.protocol = scheme
+    pinfo.cols.info = string.format("%s%s %d > %d flow %d seq %d", kinds[buffer(0, 1):bitfield(6, 2)],
+        buffer(0, 1):bitfield(5, 1) == 1 and " ack" or "", buffer(1, 3):uint(), buffer(6, 3):uint(),
+        buffer(9, 3):bitfield(0, 20), buffer(12, 4):uint())
+    if buffer:len() > RATED then data:call(buffer(RATED):tvb(), pinfo, root) end
+end
+
+---------------------------------------------------------------------- a packet by its first byte
+
 local packet
 
 local function shim(buffer, pinfo, tree, root)
@@ -190,7 +302,6 @@ local function shim(buffer, pinfo, tree, root)
     packet(buffer(4):tvb(), pinfo, root)
 end
 
--- A packet by its first byte.
 packet = function(buffer, pinfo, root)
     local kind = buffer(0, 1):uint()
     if kind == 0x45 then return ip:call(buffer, pinfo, root) end
@@ -198,6 +309,7 @@ packet = function(buffer, pinfo, root)
         local len = tag(buffer(2):tvb(), root)
         return packet(buffer(2 + len):tvb(), pinfo, root)
     end
+    if schemes[math.floor(kind / 16)] then return rated_packet(buffer, pinfo, root) end
     local tree = root:add(own, buffer(), names[kind] or "Unknown packet")
     tree:add(own.fields.type, buffer(0, 1))
     pinfo.cols.protocol = "Raddle"
@@ -206,6 +318,12 @@ packet = function(buffer, pinfo, root)
         shim(buffer, pinfo, tree, root)
     elseif kind == 0x8E then
         hula(buffer, pinfo, tree)
+    elseif kind == 0x83 then
+        credit(buffer, pinfo, tree)
+    elseif kind == 0x84 then
+        hello(buffer, pinfo, tree)
+    elseif kind == 0x87 then
+        link_states(buffer, pinfo, tree)
     elseif kind >= 0x21 and kind <= 0x25 then
         event(buffer, pinfo, tree)
     elseif kind == 0x10 or (kind >= 0x41 and kind <= 0x49) then

@@ -1,6 +1,6 @@
 //! What this machine can run live, and how to get the rest.
 
-use crate::rack::Steal;
+use crate::rack::{Clock, MOST_SLIPS, Steal};
 use std::fs;
 use std::path::Path;
 
@@ -21,10 +21,10 @@ impl Finding {
     }
 }
 
-/// Looks at this machine. Takes about 200 ms.
+/// Looks at this machine. Takes less than a second.
 #[must_use]
 pub fn examine() -> Vec<Finding> {
-    vec![cores(), steal(), counter(), memory(), namespaces(), tap(), libfabric()]
+    vec![cores(), steal(), interruptions(), counter(), memory(), namespaces(), tap(), libfabric()]
 }
 
 fn cores() -> Finding {
@@ -44,6 +44,37 @@ fn steal() -> Finding {
     let share = before.share_until(after);
     let lacks = "runs will not be faithful while other machines take more than 1% of this one";
     Finding::new("stolen time", share <= 0.01, format!("{:.1}% just now", share * 100.0), lacks)
+}
+
+/// What four packets of 8 KB take on a link of 5 Gbps, in ns: one that is later than that slips.
+const PATIENCE_NS: u64 = 4 * 13_164;
+
+/// How much of the time a program that does nothing but look at the clock is away: what no rack can make good for.
+fn interruptions() -> Finding {
+    const LOOKS_NS: u64 = 500_000_000;
+    let clock = Clock::new(1, None);
+    let (mut last, mut gaps) = (clock.real_ns(), Vec::new());
+    while last < LOOKS_NS {
+        let now = clock.real_ns();
+        if now - last > PATIENCE_NS {
+            gaps.push(now - last);
+        }
+        last = now;
+    }
+    let slips = |dilation| share_that_slips(&gaps, last, dilation);
+    let least = (1..1_000).find(|&dilation| slips(dilation) <= MOST_SLIPS).unwrap_or(1_000);
+    let found = format!("{:.2}% of packets would slip at dilation 1", slips(1) * 100.0);
+    let lacks = format!(
+        "with links of 5 Gbps and packets of 8 KB no run is faithful below `engine.dilation = {least}`; as root, `nice -n -20` \
+         keeps other programs off"
+    );
+    Finding::new("interruptions", least == 1, found, &lacks)
+}
+
+/// The share of packets that would slip in a run of so many ns, if they came evenly and nothing but these gaps made them late.
+fn share_that_slips(gaps: &[u64], ns: u64, dilation: u64) -> f64 {
+    let too_late: u64 = gaps.iter().map(|gap| gap.saturating_sub(PATIENCE_NS * dilation)).sum();
+    too_late as f64 / ns as f64
 }
 
 /// Whether the processor's time-stamp counter is steady.
@@ -109,7 +140,7 @@ mod tests {
     #[test]
     fn every_finding_says_what_there_is_and_what_would_help() {
         let findings = examine();
-        assert_eq!(findings.len(), 7);
+        assert_eq!(findings.len(), 8);
         for Finding { what, found, lacks } in findings {
             assert!(!found.is_empty(), "{what}");
             assert!(lacks.is_none_or(|lacks| lacks.len() > 20), "{what}");
@@ -124,6 +155,13 @@ mod tests {
         } else {
             assert!(lacks.is_some_and(|lacks| lacks.contains("--features libfabric")));
         }
+    }
+
+    #[test]
+    fn packets_slip_that_come_in_a_gap_long_before_its_end() {
+        let gaps = [PATIENCE_NS + 1_000, 3 * PATIENCE_NS];
+        let share = |dilation| share_that_slips(&gaps, 10 * PATIENCE_NS, dilation);
+        assert!((share(1) - 0.2).abs() < 0.01 && (share(2) - 0.1).abs() < 1e-9 && share(3) == 0.0);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod content;
 pub mod doctor;
 mod fifo;
+pub mod load;
 pub mod lockstep;
 pub mod rack;
 pub mod replay;

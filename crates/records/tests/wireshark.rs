@@ -1,18 +1,23 @@
-//! What Wireshark makes of a capture: `cargo test -p raddle-records --test wireshark -- --ignored`, where tshark is.
+//! Wireshark reads captures, and dissects Raddle's headers by the script in `docs/wireshark`.
+//!
+//! Needs `tshark` (`make setup`). Where it is missing the test fails and says so, unless `RADDLE_NO_TSHARK` is set: then the test says
+//! that it did nothing.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test that may say that it cannot run")]
 
-use raddle_core::{HeaderInfo, Packet, Rate, Time};
+use raddle_core::{Credit, HeaderInfo, Packet, Rate, Time};
 use raddle_records::{Interface, PcapngWriter};
 use raddle_wire::cnm::Notice;
 use raddle_wire::conga::{Feedback, Overlay};
+use raddle_wire::discovery::{Hello, LinkState, LinkStates};
 use raddle_wire::exp::{Tag, Tagged};
 use raddle_wire::hula::Probe;
 use raddle_wire::pfc::Pause;
 use raddle_wire::r2c2::{Data, Event, EventKind, Route, UNLIMITED_KBPS, flow_handle};
+use raddle_wire::rated::{self, Kind};
 use raddle_wire::tcp::{SYN, Segment};
 use raddle_wire::udp::Datagram;
-use raddle_wire::{Ecn, Header, Mac, Shim, cee, roce};
+use raddle_wire::{Ecn, Header, Mac, Minifloat, Shim, cee, d3, pdq, rcp, roce};
 use std::path::Path;
 use std::process::Command;
 
@@ -68,6 +73,35 @@ fn packets() -> Vec<Packet> {
         demand_kbps: UNLIMITED_KBPS,
         lid: 7,
     };
+    let segment = rated::Segment {
+        src: 1,
+        dst: 31,
+        flow: 7 << 4 | 2,
+        seq: 9,
+        plen: 100,
+        path: 3,
+        hop: 1,
+        kind: Kind::Data,
+        ack: false,
+        asks: true,
+    };
+    let scheduling = pdq::Scheduling {
+        rate: 900_000,
+        pauseby: pdq::Scheduling::NOBODY,
+        deadline: 20_000,
+        expected: 8_000,
+        rtt: Minifloat::floor(1_000_000),
+        interval: 16,
+    };
+    let request = d3::Request {
+        desired: Minifloat::floor(300_000),
+        desired_before: Minifloat(0),
+        grants: std::array::from_fn(|router| Minifloat::floor(1_000 * router as u64)),
+    };
+    let pdq = pdq::Packet { segment, scheduling };
+    let d3 = d3::Packet { segment: rated::Segment { kind: Kind::Syn, plen: 0, ..segment }, request };
+    let acknowledgement = rated::Segment { asks: false, ..segment.acknowledgement() };
+    let rcp = rcp::Packet { segment: acknowledgement, rate: 500_000, rtt: Minifloat::floor(150_000) };
     let headers = [
         Header::Pfc(pause),
         Header::Cnm(notice),
@@ -80,6 +114,14 @@ fn packets() -> Vec<Packet> {
         Header::HulaProbe(Probe { tor: 20, utilisation: 200 }),
         Header::R2c2Data(data),
         Header::R2c2Event(event),
+        Header::Pdq(pdq),
+        Header::D3(d3),
+        Header::Rcp(rcp),
+        Header::Credit(Credit::new(7, 5, [0x10007])),
+        Header::Hello(Hello { link: 12, hears: true, digest: 0xABCD }),
+        Header::LinkStates(LinkStates {
+            states: [(3, 1), (4, 2)].map(|(link, sequence)| LinkState { link, sequence }).into(),
+        }),
     ];
     let size = |header: &Header| (header.wire_len() + header.payload_len()) as u32;
     let mut packets: Vec<Packet> =
@@ -107,14 +149,17 @@ fn tshark(path: &Path, arguments: &[&str], filter: &str, fields: &[&str]) -> Vec
     for field in fields {
         command.args(["-e", field]);
     }
-    let output = command.output().expect("tshark is there");
+    let output = command.output().expect("tshark is there (`make setup` installs it)");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
 }
 
 #[test]
-#[ignore = "runs tshark, which may not be there"]
 fn wireshark_dissects_captures() {
+    if std::env::var_os("RADDLE_NO_TSHARK").is_some() {
+        eprintln!("not run: RADDLE_NO_TSHARK is set");
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("packets.pcapng");
     write(&path, &packets());
@@ -157,5 +202,24 @@ fn wireshark_dissects_captures() {
     );
     let conga = ["raddle.conga.lbtag", "raddle.conga.ce", "raddle.conga.fb_metric", "tcp.dstport"];
     assert_eq!(ours("raddle.shim == 2", &conga), ["3;6;5;80"]);
+    let rated = |scheme: &str, fields: &[&str]| {
+        let common = ["raddle_rated.kind", "raddle_rated.src", "raddle_rated.dst", "raddle_rated.flow"];
+        ours(&format!("raddle_rated.scheme == {scheme}"), &[&common, fields].concat())
+    };
+    let scheduling = ["rate", "pauseby", "deadline", "expected", "rtt", "interval"]
+        .map(|field| format!("raddle_rated.pdq.{field}"));
+    let pdq = rated("0xE", &scheduling.each_ref().map(String::as_str));
+    assert_eq!(pdq, ["1;1;31;7;900000;;20000;8000;999936;16"]);
+    let d3 = rated("0xF", &["raddle_rated.subflow", "raddle_rated.d3.desired", "raddle_rated.d3.grant"]);
+    assert_eq!(d3, ["0;1;31;7;2;299904;0,1000,2000,3000,4000,5000,6000,7000"]);
+    let rcp = rated("0x6", &["raddle_rated.ack", "raddle_rated.rcp.rate", "raddle_rated.rcp.rtt"]);
+    assert_eq!(rcp, ["1;31;1;7;1;500000;149952"]);
+    let credit = ["raddle.credit.given", "raddle.credit.taken", "raddle.credit.flow"];
+    assert_eq!(ours("raddle.type == 0x83", &credit), ["7;5;0x00010007"]);
+    let hello = ["raddle.hello.hears", "raddle.link", "raddle.hello.digest"];
+    assert_eq!(ours("raddle.type == 0x84", &hello), ["1;12;0x000000000000abcd"]);
+    assert_eq!(ours("raddle.type == 0x87", &["raddle.link", "raddle.link.sequence"]), ["3,4;1,2"]);
+    let hula = ["raddle.hula.tor", "raddle.hula.utilisation"];
+    assert_eq!(ours("raddle.type == 0x8E", &hula), ["20;200"]);
     assert_eq!(ours("_ws.malformed or _ws.lua.error", &["frame.number"]), [""; 0]);
 }

@@ -8,7 +8,7 @@ use super::events::{Event, Events};
 use super::failures::Trouble;
 use super::fidelity::Meter;
 use super::payload::{self, STAMP};
-use super::pool::{FreeList, Slots};
+use super::pool::{FreeList, LINE, Slots};
 use super::ports::MayServe;
 use super::ring::{Consumer, Entry, Producer};
 use super::shared::{WORD, Words};
@@ -23,8 +23,8 @@ use raddle_core::{
 use raddle_topology::Topology;
 use std::sync::Arc;
 
-/// Bytes that a relay reads of a packet if the header is in the first so many, or in the second: a cache line or two.
-const FRONTS: [usize; 2] = [64, 128];
+/// Bytes that a relay reads of a packet whose header is longer than a cache line: two of them.
+const LONG_FRONT: usize = 2 * LINE;
 
 /// Where a node is.
 #[derive(Debug, Clone, Copy)]
@@ -143,19 +143,25 @@ impl Fabric {
         reason = "every hop does this, and hands a packet over by its bytes otherwise"
     )]
     fn read(&mut self, entry: Entry) -> Result<Packet, raddle_wire::Error> {
-        let len = entry.len as usize;
-        for front in FRONTS {
-            let mut bytes = [0; FRONTS[1]];
-            let bytes = &mut bytes[..len.min(front)];
-            self.slots.read(entry.slot, bytes);
-            if let Some(packet) = Packet::decode_front(bytes, entry.len, &self.decoders) {
-                return Ok(packet);
-            }
-            if len <= front {
-                break;
-            }
+        let front = self.slots.front(entry.slot);
+        let front = &front[..LINE.min(entry.len as usize)];
+        match Packet::decode_front(front, entry.len, &self.decoders) {
+            Some(packet) => Ok(packet),
+            None => self.read_more(entry),
         }
-        self.copies += u64::from(len > FRONTS[1]);
+    }
+
+    /// The packet in a slot, of which the first cache line does not say it all.
+    #[inline(never)]
+    fn read_more(&mut self, entry: Entry) -> Result<Packet, raddle_wire::Error> {
+        let len = entry.len as usize;
+        let mut front = [0; LONG_FRONT];
+        let front = &mut front[..len.min(LONG_FRONT)];
+        self.slots.read(entry.slot, front);
+        if let Some(packet) = Packet::decode_front(front, entry.len, &self.decoders) {
+            return Ok(packet);
+        }
+        self.copies += u64::from(len > LONG_FRONT);
         self.buffer.resize(len, 0);
         self.slots.read(entry.slot, &mut self.buffer);
         Packet::decode(&self.buffer, &self.decoders)
@@ -300,7 +306,7 @@ impl Fabric {
             }
             (None, _) => packet.encode(&mut self.buffer),
             (Some(held), _) => {
-                self.copies += u64::from(held.len as usize > FRONTS[1]);
+                self.copies += u64::from(held.len as usize > LONG_FRONT);
                 let mut before = vec![0; held.len as usize];
                 self.slots.read(slot, &mut before);
                 let Ok((_, body)) = Packet::decode_with(&before, &self.decoders) else { return false };

@@ -134,7 +134,8 @@ impl Meter {
 }
 
 const MOST_STEAL: f64 = 0.01;
-const MOST_SLIPS: f64 = 0.001;
+/// The share of packets that may slip in a run that is faithful.
+pub(crate) const MOST_SLIPS: f64 = 0.001;
 
 /// How faithful a run was.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -41,7 +41,7 @@ use build::Build;
 pub(crate) use clock::Clock;
 use endpoint::{Request, Shared};
 use fabric::Fabric;
-pub(crate) use fidelity::{Meter, Steal};
+pub(crate) use fidelity::{MOST_SLIPS, Meter, Steal};
 use layout::Layout;
 use party::Ended;
 use raddle_core::{Decoders, Duration, Flow, Node, NodeId, Parts, Time};

@@ -2,44 +2,59 @@
 //! whether they are the sender's.
 
 use super::shared::WORD;
-use raddle_core::FlowKey;
 use raddle_wire::FlowRange;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of a payload that are written and checked if not all are: a cache line.
 pub(super) const STAMP: usize = 64;
 
-/// Word `i` of the payload that begins at `position`, a number that differs from packet to packet of a flow.
-fn word(key: FlowKey, position: u64, i: u64) -> u64 {
-    // Multiplied by an odd number and folded: neighbours differ in about half of their bits.
-    let mixed = (key.0 ^ position.rotate_left(32)).wrapping_add(i).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed ^ mixed >> 29
+/// The words of the payload that these bytes of a flow are, one after the other and without end.
+struct Payload {
+    mixed: u64,
 }
 
+impl Payload {
+    #[inline]
+    fn new(range: &FlowRange) -> Self {
+        // A number that differs from packet to packet of a flow.
+        let position = range.position.unwrapped(0);
+        Self { mixed: (range.key.0 ^ position.rotate_left(32)).wrapping_mul(ODD) }
+    }
+
+    #[inline]
+    fn next(&mut self) -> u64 {
+        // The next multiple of an odd number, folded: neighbours differ in about half of their bits.
+        let word = self.mixed ^ self.mixed >> 29;
+        self.mixed = self.mixed.wrapping_add(ODD);
+        word
+    }
+}
+
+const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// The words of a slot that a payload covers, one after the other: the payload begins `begin` bytes into the slot, where words
-/// need not begin. Bytes in front of it and behind it are zeros.
+/// need not begin. Bytes in front of it are zeros.
 struct Laid {
-    key: FlowKey,
-    position: u64,
+    payload: Payload,
+    /// The payload's word before the next one.
+    before: u64,
     /// Bits by which the payload's words are moved up.
     shift: u32,
 }
 
 impl Laid {
+    #[inline]
     fn new(range: &FlowRange, begin: usize) -> Self {
-        let shift = 8 * (begin % WORD) as u32;
-        Self { key: range.key, position: range.position.unwrapped(0), shift }
+        Self { payload: Payload::new(range), before: 0, shift: 8 * (begin % WORD) as u32 }
     }
 
-    /// The slot's `i`-th word of those that the payload covers.
     #[inline]
-    fn word(&self, i: u64) -> u64 {
-        let of = |i| word(self.key, self.position, i);
-        match (self.shift, i) {
-            (0, _) => of(i),
-            (shift, 0) => of(0) << shift,
-            (shift, _) => of(i) << shift | of(i - 1) >> (64 - shift),
-        }
+    fn next(&mut self) -> u64 {
+        let word = self.payload.next();
+        // In two steps, since a shift by all 64 bits is none.
+        let laid = word << self.shift | self.before >> 1 >> (63 - self.shift);
+        self.before = word;
+        laid
     }
 }
 
@@ -61,10 +76,9 @@ pub(super) fn write(range: &FlowRange, begin: usize, len: usize, slot: &[AtomicU
 
 /// Appends the payload that these bytes of a flow are to `out`.
 pub(super) fn append(range: &FlowRange, len: usize, out: &mut Vec<u8>) {
-    let position = range.position.unwrapped(0);
-    let end = out.len() + len;
-    for i in 0..len.div_ceil(WORD) as u64 {
-        out.extend(word(range.key, position, i).to_le_bytes());
+    let (mut payload, end) = (Payload::new(range), out.len() + len);
+    for _ in 0..len.div_ceil(WORD) {
+        out.extend(payload.next().to_le_bytes());
     }
     out.truncate(end);
 }
@@ -90,18 +104,17 @@ fn each(
     if len == 0 {
         return;
     }
-    let laid = Laid::new(range, begin);
+    let mut laid = Laid::new(range, begin);
     let (first, end, [front, back]) = covered(begin, len);
-    let words = &slot[first..end];
-    match words {
+    match &slot[first..end] {
         [] => {}
-        [only] => visit(only, laid.word(0), front & back),
+        [only] => visit(only, laid.next(), front & back),
         [one, between @ .., last] => {
-            visit(one, laid.word(0), front);
-            for (i, word) in (1..).zip(between) {
-                visit(word, laid.word(i), u64::MAX);
+            visit(one, laid.next(), front);
+            for word in between {
+                visit(word, laid.next(), u64::MAX);
             }
-            visit(last, laid.word(words.len() as u64 - 1), back);
+            visit(last, laid.next(), back);
         }
     }
 }
@@ -109,6 +122,7 @@ fn each(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use raddle_core::FlowKey;
     use raddle_wire::Position;
 
     fn range(key: u64, position: u64) -> FlowRange {

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of a cache line.
-const LINE: usize = 64;
+pub(super) const LINE: usize = 64;
 
 /// All slots of a machine.
 #[derive(Debug, Clone)]
@@ -64,6 +64,18 @@ impl Slots {
         for (from, to) in self.words(from).iter().zip(self.words(to)).take(len.div_ceil(WORD)) {
             to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
         }
+    }
+
+    /// The first cache line of a slot, whose number must be in range.
+    #[inline]
+    pub(crate) fn front(&self, slot: u32) -> [u8; LINE] {
+        let words: &[AtomicU64; LINE / WORD] =
+            self.words(slot).first_chunk().expect("slots have whole lines");
+        let mut front = [[0; WORD]; LINE / WORD];
+        for (bytes, word) in front.iter_mut().zip(words) {
+            *bytes = word.load(Ordering::Relaxed).to_le_bytes();
+        }
+        *front.as_flattened().first_chunk().expect("it is a line")
     }
 
     /// Reads the bytes of a slot from its begin on. The slot's number and the length must be in range.

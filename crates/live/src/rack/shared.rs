@@ -89,32 +89,30 @@ impl Region {
     ///
     /// # Panics
     /// If it does not have them.
+    #[expect(unsafe_code, reason = "the one view of the memory")]
     pub(crate) fn words(self: &Arc<Self>, range: Range<usize>) -> Words {
-        assert!(range.start <= range.end && range.end <= self.map.len() / WORD, "words of the region");
-        Words { region: Arc::clone(self), first: range.start, len: range.len() }
+        let (first, count) = (self.map.as_ptr().cast::<AtomicU64>(), self.map.len() / WORD);
+        // SAFETY: the map is page-aligned, is as long as that, and lives as long as a `Words`, which lends the slice for no longer than
+        // it lives itself. All bit patterns are words, and nobody reaches the memory but by these atomics.
+        let all: &'static [AtomicU64] = unsafe { std::slice::from_raw_parts(first, count) };
+        Words { words: &all[range], _region: Arc::clone(self) }
     }
 }
 
 /// Words of a [`Region`].
 #[derive(Debug, Clone)]
 pub(crate) struct Words {
-    region: Arc<Region>,
-    first: usize,
-    len: usize,
+    /// As long as `_region` lives. Without it each access would go by way of the region.
+    words: &'static [AtomicU64],
+    _region: Arc<Region>,
 }
 
 impl Deref for Words {
     type Target = [AtomicU64];
 
     #[inline]
-    #[expect(unsafe_code, reason = "the one view of the memory")]
     fn deref(&self) -> &[AtomicU64] {
-        // SAFETY: the map is page-aligned, is as long as `Region::words` has checked, and lives as long as `self.region`. All bit
-        // patterns are words, and nobody reaches the memory but by these atomics.
-        unsafe {
-            let base = self.region.map.as_ptr().cast::<AtomicU64>();
-            std::slice::from_raw_parts(base.add(self.first), self.len)
-        }
+        self.words
     }
 }
 

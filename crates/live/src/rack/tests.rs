@@ -1,10 +1,12 @@
+use super::ring::{Entry, Producer};
 use super::*;
 use raddle_core::{Bytes, FlowId, Observer, Rate, Report, Stream, Totals};
 use raddle_schemes::parameter::{Settings, Value};
 use raddle_schemes::scheme::Plan;
 use raddle_testkit::registry;
-use raddle_topology::builders;
+use raddle_topology::{Link, builders};
 use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
 use std::thread;
 
 #[derive(Default)]
@@ -40,6 +42,12 @@ fn rack_of_programs(config: &Config) -> Rack {
     build("r2c2", "rps", &[], config, &[("reliable", Value::Flag(true))], true)
 }
 
+/// A 4x4 torus of 5 Gbps links.
+fn torus() -> Arc<Topology> {
+    let topology = builders::torus(&[4, 4], Rate::from_gbps(5), Duration::from_ns(100));
+    Arc::new(topology.expect("a 4x4 torus"))
+}
+
 fn build(
     name: &str,
     routing: &str,
@@ -48,15 +56,22 @@ fn build(
     changes: &[(&'static str, Value)],
     streams: bool,
 ) -> Rack {
-    let topology = builders::torus(&[4, 4], Rate::from_gbps(5), Duration::from_ns(100));
-    let topology = Arc::new(topology.expect("a 4x4 torus"));
+    let topology = torus();
+    Rack::new(&topology, parts(&topology, name, routing, changes, streams), flows, config).expect("memory")
+}
+
+fn parts(
+    topology: &Arc<Topology>,
+    name: &str,
+    routing: &str,
+    changes: &[(&'static str, Value)],
+    streams: bool,
+) -> impl FnMut(NodeId) -> Parts {
     let scheme = registry().transport(name).expect("built in");
     let mut settings = Settings::defaults(scheme.info.parameters);
     changes.iter().for_each(|&(name, value)| settings.set(name, value));
-    let plan = Plan { streams, ..Plan::new(&topology, routing, &settings, 1) };
-    let mut parts =
-        registry().build(scheme, &plan, &registry().routing_defaults(routing)).expect("it fits the torus");
-    Rack::new(&topology, |id| (parts.node)(id), flows, config).expect("memory")
+    let plan = Plan { streams, ..Plan::new(topology, routing, &settings, 1) };
+    registry().build(scheme, &plan, &registry().routing_defaults(routing)).expect("it fits the torus").node
 }
 
 /// Room for all packets of these tests on one link, however long the machine lets them wait.
@@ -136,6 +151,31 @@ fn packets_that_are_too_large_for_a_slot_are_lost_and_counted() {
         assert!(drops.queue_full > 0, "{scheme}: {drops:?}");
         assert_eq!((drops.malformed, flows_delivered), (0, 0), "{scheme}");
     }
+}
+
+/// Another process may write a due time into a ring after this one has read it.
+#[test]
+fn time_does_not_follow_what_is_written_after_the_first_look() {
+    let (topology, config) = (torus(), Config { threads: 2, ..Config::default() });
+    let all_nodes = 0..16;
+    let layout = Layout::new(&topology, &config, std::slice::from_ref(&all_nodes), 0, false);
+    let region = Region::new(layout.words()).expect("memory");
+    let crosses = |link: &Link| layout.thread_of(link.from) == 1 && layout.thread_of(link.to) == 0;
+    let crossing = topology.links().position(|(_, link)| crosses(link)).expect("threads are neighbours");
+    let words = layout.link(&region, crossing);
+    let parts = parts(&topology, "r2c2", "rps", &[], false);
+    let mut rack = Rack::laid_out(&topology, parts, &[], &config, layout, &region, None);
+    let at = Time::from_ps;
+    let worker = &mut rack.workers[0];
+    assert_eq!(
+        Producer::new(words.clone()).push(Entry { due: 1_000, slot: u32::MAX, len: 64, tag: 0 }),
+        Ok(true)
+    );
+    worker.round(at(500));
+    let due = words.iter().find(|word| word.load(Ordering::Relaxed) == 1_000).expect("the entry");
+    due.store(u64::MAX, Ordering::Relaxed);
+    worker.round(at(2_000));
+    assert_eq!((worker.fabric.totals.drops.malformed, worker.fabric.now), (1, at(1_000)));
 }
 
 /// In a rush nothing is late, and what happens depends on nothing but the experiment.

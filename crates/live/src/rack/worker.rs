@@ -182,7 +182,7 @@ impl Worker {
         for _ in 0..SELDOM {
             let Some((at, event)) = self.fabric.events.first().filter(|&(at, _)| at <= now) else { return };
             if let Event::Arrival(incoming) = event {
-                self.receive(incoming as usize, now);
+                self.receive(incoming as usize, at, now);
                 continue;
             }
             self.fabric.events.pop();
@@ -249,8 +249,9 @@ impl Worker {
         }
     }
 
-    /// Takes in the next packet of a link, which is due: the first of the events.
-    fn receive(&mut self, i: usize, now: Time) {
+    /// Takes in the next packet of a link, which is due: the first of the events. When it was due, the event says: another process may
+    /// have written something else into the ring meanwhile, and time must not run ahead of the clock.
+    fn receive(&mut self, i: usize, due: Time, now: Time) {
         let Self { incoming, fabric, .. } = self;
         let incoming = &mut incoming[i];
         let entry = incoming.ring.peek().ok().flatten();
@@ -262,7 +263,6 @@ impl Worker {
         fabric.events.put_off(next.map(|next| Time::from_ps(next.due)));
         let Some(entry) = entry else { return };
         fabric.taken += 1;
-        let due = Time::from_ps(entry.due);
         let late = now.since(due);
         fabric.meter.late(late.as_ps() * fabric.clock.dilation() / 1_000);
         fabric.now = if late > incoming.patience {

@@ -92,6 +92,16 @@ impl Routing {
         }
     }
 
+    /// Whether a path leads from one node to the other: whether they have a [distance](Self::distance).
+    #[must_use]
+    #[inline]
+    pub fn has_path(&self, from: NodeId, to: NodeId) -> bool {
+        match &self.metric {
+            Metric::Torus(_) => true,
+            Metric::General(general) => general.distance(from, to).is_some(),
+        }
+    }
+
     /// The ports of `at` that lead one hop closer to `to`, in order, parallel links each; `out` is cleared first.
     pub fn productive(&self, at: NodeId, to: NodeId, out: &mut Vec<PortId>) {
         out.clear();

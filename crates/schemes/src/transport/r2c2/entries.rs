@@ -4,7 +4,7 @@
 //! An open-addressed table with linear probing: a flow lies at or soon after the slot its handle hashes to, without a
 //! gap in between.
 
-use raddle_core::NodeId;
+use raddle_core::{NodeId, Time};
 use raddle_wire::r2c2::{Event, EventKind, FlowState};
 
 /// A live flow, as its source announced it. Ordered by handle.
@@ -97,10 +97,24 @@ impl Entry {
 pub(super) struct Entries {
     /// Nothing, or a power of two of them, a quarter empty at least.
     slots: Vec<Entry>,
+    /// By slot, when its flow was learned. Apart from the slots, since broadcasts about known flows do not touch it.
+    learned: Vec<Time>,
     live: usize,
 }
 
 impl Entries {
+    /// The flows that have been known since then or longer.
+    pub(super) fn known_since(&self, time: Time) -> impl Iterator<Item = &Entry> {
+        let slots = self.slots.iter().zip(&self.learned);
+        slots.filter(move |&(entry, &learned)| entry.lid != 0 && learned <= time).map(|(entry, _)| entry)
+    }
+
+    /// When a flow was learned, if it is known.
+    pub(super) fn learned(&self, key: u32) -> Option<Time> {
+        self.get(key)?;
+        Some(self.learned[self.place(key)])
+    }
+
     pub(super) fn len(&self) -> usize {
         self.live
     }
@@ -140,8 +154,8 @@ impl Entries {
         Some(&self.slots[self.place(key)]).filter(|entry| entry.lid != 0)
     }
 
-    /// Puts a flow in. Returns what was known of it.
-    pub(super) fn insert(&mut self, entry: Entry) -> Option<Entry> {
+    /// Puts a flow in, which keeps the time at which it was learned if it is known. Returns the entry before.
+    pub(super) fn insert(&mut self, now: Time, entry: Entry) -> Option<Entry> {
         if (self.live + 1) * 4 > self.slots.len() * 3 {
             self.grow();
         }
@@ -150,16 +164,20 @@ impl Entries {
         if before.lid != 0 {
             return Some(before);
         }
+        self.learned[place] = now;
         self.live += 1;
         None
     }
 
     fn grow(&mut self) {
         let slots = (2 * self.slots.len()).max(FEWEST_SLOTS);
-        for entry in std::mem::replace(&mut self.slots, vec![EMPTY; slots]) {
+        let learned = std::mem::replace(&mut self.learned, vec![Time::ZERO; slots]);
+        for (entry, learned) in
+            std::mem::replace(&mut self.slots, vec![EMPTY; slots]).into_iter().zip(learned)
+        {
             if entry.lid != 0 {
                 let place = self.place(entry.key());
-                self.slots[place] = entry;
+                (self.slots[place], self.learned[place]) = (entry, learned);
             }
         }
     }
@@ -182,6 +200,7 @@ impl Entries {
             let mask = self.slots.len() - 1;
             if next.wrapping_sub(home) & mask >= next.wrapping_sub(gap) & mask {
                 self.slots.swap(gap, next);
+                self.learned[gap] = self.learned[next];
                 gap = next;
             }
             next = self.after(next);
@@ -193,7 +212,7 @@ impl Entries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_core::Stream;
+    use raddle_core::{Duration, Stream};
     use std::collections::BTreeMap;
 
     #[test]
@@ -205,21 +224,31 @@ mod tests {
     fn entries_are_those_of_a_map() {
         let mut stream = Stream::new(1, 0, "entries");
         let mut draw = |below: u64| u16::try_from(stream.below(below)).expect("small");
-        let mut map = BTreeMap::new();
+        let at = |round: u64| Time::ZERO + Duration::from_us(round);
+        let (mut map, mut learned) = (BTreeMap::new(), BTreeMap::new());
         let mut entries = Entries::default();
         assert_eq!(entries.get(1), None);
         assert_eq!(entries.remove(1), None);
-        for round in 0..20_000 {
+        for round in 0..20_000_u64 {
             // First mostly grows, then mostly shrinks.
             let entry = Entry { src: draw(64), lid: 1 + draw(64), dst: draw(500), ..EMPTY };
             if usize::from(draw(10)) < if round < 10_000 { 7 } else { 3 } {
-                assert_eq!(entries.insert(entry), map.insert(entry.key(), entry));
+                assert_eq!(entries.insert(at(round), entry), map.insert(entry.key(), entry));
+                learned.entry(entry.key()).or_insert(at(round));
             } else {
                 assert_eq!(entries.remove(entry.key()), map.remove(&entry.key()));
+                learned.remove(&entry.key());
             }
             assert_eq!(entries.len(), map.len());
             let key = u32::from(draw(64)) << 16 | u32::from(1 + draw(64));
-            assert_eq!(entries.get(key), map.get(&key));
+            assert_eq!((entries.get(key), entries.learned(key)), (map.get(&key), learned.get(&key).copied()));
+            if round % 100 == 0 {
+                let since = at(round.saturating_sub(300));
+                let mut known: Vec<u32> = entries.known_since(since).map(Entry::key).collect();
+                known.sort_unstable();
+                let expected = learned.iter().filter(|&(_, &at)| at <= since).map(|(&key, _)| key);
+                assert!(expected.eq(known));
+            }
         }
         let mut left: Vec<Entry> = entries.iter().copied().collect();
         left.sort_unstable_by_key(Entry::key);

@@ -44,7 +44,7 @@ impl View {
     /// Whether a way leads from `from` to `to`, which a packet may have named without there being such nodes.
     pub(crate) fn is_way(&self, from: NodeId, to: NodeId) -> bool {
         let nodes = self.routing.topology().node_count();
-        from.index().max(to.index()) < nodes && self.routing.distance(from, to).is_some()
+        from.index().max(to.index()) < nodes && self.routing.has_path(from, to)
     }
 
     /// The rate of a node's fastest link.

@@ -93,7 +93,7 @@ impl Sender {
     pub(crate) fn reroute(&mut self, view: &View, params: &Params) -> Vec<Outgoing> {
         let at = NodeId(self.id.into());
         for flow in &mut self.flows {
-            let cut_off = view.routing.distance(at, flow.flow.dst).is_none();
+            let cut_off = !view.routing.has_path(at, flow.flow.dst);
             flow.reroute(cut_off, params.mtu);
         }
         self.turn = 0;
@@ -176,7 +176,9 @@ impl Sender {
         key: u32,
     ) -> Option<Drawn> {
         let at = NodeId(self.id.into());
-        view.routing.distance(at, dst)?;
+        if !view.routing.has_path(at, dst) {
+            return None;
+        }
         view.routing.sample(view.feasible(protocol), at, dst, key.into(), &mut self.paths, &mut self.ports);
         let first = *self.ports.first()?;
         // Set-up has checked that every route fits; around failed links a detour may not.

@@ -12,10 +12,10 @@ pub(super) const TOMBSTONE: Duration = Duration::from_ms(10);
 #[derive(Debug, Default)]
 pub struct FlowTable {
     entries: Entries,
-    /// A flow is young until it has been known for this long.
+    /// A flow counts when it has been known for this long.
     lasting: Duration,
-    /// When young flows were learned, in order; some may be gone by now.
-    young: VecDeque<(Time, u32)>,
+    /// The flows count that have been known since then.
+    counts_since: Time,
     finished_early: VecDeque<(Time, u32)>,
     digest: u64,
     /// When a flow was last added, changed or removed.
@@ -68,14 +68,9 @@ impl FlowTable {
             // Its source may not have heard yet of the protocol that was chosen for it.
             entry.set_protocol(known.protocol());
         }
-        match self.entries.insert(entry) {
-            // Said again or changed, a flow keeps its age.
-            Some(before) => self.digest = self.digest.wrapping_sub(before.digest()),
-            None if self.lasting > Duration::ZERO => {
-                self.age(now);
-                self.young.push_back((now, key));
-            }
-            None => {}
+        // A flow that is announced again or has changed keeps its age.
+        if let Some(before) = self.entries.insert(now, entry) {
+            self.digest = self.digest.wrapping_sub(before.digest());
         }
         self.digest = self.digest.wrapping_add(entry.digest());
         self.changed = now;
@@ -88,7 +83,7 @@ impl FlowTable {
         {
             let mut entry = before;
             entry.set_protocol(protocol);
-            self.entries.insert(entry);
+            self.entries.insert(now, entry);
             self.digest = self.digest.wrapping_sub(before.digest()).wrapping_add(entry.digest());
             self.changed = now;
         }
@@ -154,32 +149,19 @@ impl FlowTable {
 
     /// Lets flows that have been known for long enough count.
     pub(crate) fn age(&mut self, now: Time) {
-        let known_before = Time::from_ps(now.as_ps().saturating_sub(self.lasting.as_ps()));
-        while self.young.pop_front_if(|&mut (learned, _)| learned <= known_before).is_some() {}
-        if self.young.len() < self.young.capacity() / 8 {
-            // Many flows have started at once, which every node of the rack need not remember.
-            self.young.shrink_to(2 * self.young.len());
-        }
+        self.counts_since = Time::from_ps(now.as_ps().saturating_sub(self.lasting.as_ps()));
     }
 
     /// Whether a flow is known and counted as of the last [`age`](Self::age).
     pub(super) fn counts(&self, key: u32) -> bool {
-        self.entries.get(key).is_some() && !self.young.iter().any(|&(_, young)| young == key)
+        self.entries.learned(key).is_some_and(|learned| learned <= self.counts_since)
     }
 
     /// The flows that count as of the last [`age`](Self::age), in order of handle, the order in which all nodes
     /// compute.
     pub(crate) fn counted(&self) -> Vec<Entry> {
-        // Most young flows end young: those that are left are few, and cheap to sort.
-        let young = self.young.iter().map(|&(_, key)| key);
-        let mut young: Vec<u32> = young.filter(|&key| self.entries.get(key).is_some()).collect();
-        young.sort_unstable();
-        let mut counted = self.all();
-        let mut young = young.into_iter().peekable();
-        counted.retain(|entry| {
-            while young.next_if(|&key| key < entry.key()).is_some() {}
-            young.peek() != Some(&entry.key())
-        });
+        let mut counted: Vec<Entry> = self.entries.known_since(self.counts_since).copied().collect();
+        counted.sort_unstable_by_key(Entry::key);
         counted
     }
 

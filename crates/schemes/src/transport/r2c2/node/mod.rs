@@ -92,7 +92,7 @@ impl R2c2Node {
     pub fn precompute_weights(&self) {
         let (view, id) = (&self.plane.view, self.plane.id);
         let (protocol, mut row) = (view.feasible(self.params().protocol), Vec::new());
-        let reached = |&node: &NodeId| node != id && view.routing.distance(id, node).is_some();
+        let reached = |&node: &NodeId| node != id && view.routing.has_path(id, node);
         for node in view.routing.topology().nodes().filter(reached) {
             view.routing.weights(protocol, id, node, 0, &mut row);
         }
@@ -109,7 +109,7 @@ impl R2c2Node {
     }
 
     fn start(&mut self, now: Time, flow: Flow) {
-        if self.plane.view.routing.distance(self.plane.id, flow.dst).is_none() {
+        if !self.plane.view.routing.has_path(self.plane.id, flow.dst) {
             self.cut_off.push(flow);
             return;
         }

@@ -1,0 +1,492 @@
+//! A load generator for the kernel's TCP: the flows of a workload as connections between hosts in network namespaces.
+//!
+//! One thread with one epoll serves all connections of all hosts, so that a machine with few cores carries the traffic and not its
+//! generator. A socket stays in the namespace in which it was made. A flow is a connection that carries exactly its bytes: it
+//! starts with the connection's SYN, and is delivered when the receiver has read the last byte.
+//!
+//! The receiver knows a connection by the address and port of its sender, so no byte of a flow is spent on names. The kernel throws
+//! received bytes away (`MSG_TRUNC`, tcp(7)) and copies none of them.
+
+use nix::sched::{CloneFlags, setns};
+use raddle_core::{Flow, FlowKey, NodeId, Report, Time};
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, accept_with, bind, connect,
+    getpeername, getsockname, listen, recv, send, shutdown, socket_with, sockopt,
+};
+use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
+use rustix::time::{timerfd_create, timerfd_settime};
+use std::collections::{HashMap, VecDeque};
+use std::fs::File;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The port at which every host receives flows.
+pub const PORT: u16 = 5_001;
+
+/// Bytes that are sent or received at one go, before another connection has its turn.
+const PIECE: usize = 1 << 18;
+
+/// The longest wait before the generator looks whether it is to stop, in ns.
+const LONGEST_WAIT_NS: i64 = 10_000_000;
+
+/// The epoll's name of the timer; connections have theirs by their place.
+const TIMER: u64 = u64::MAX;
+
+/// A host that sends and receives flows.
+#[derive(Debug)]
+pub struct Host {
+    /// The node of the fabric that it is.
+    pub node: NodeId,
+    /// Its address.
+    pub address: IpAddr,
+    /// Its network namespace, opened.
+    pub namespace: File,
+}
+
+/// The generator cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub enum NoLoad {
+    /// A flow begins or ends at a node that is no host.
+    #[error("flow {flow} begins or ends at node {node}, which is no host with a namespace")]
+    NoHost {
+        /// The flow's place in the workload.
+        flow: usize,
+        /// The node.
+        node: NodeId,
+    },
+    /// The system refuses a socket.
+    #[error("no socket at host {node}: {step}: {why}")]
+    NoSocket {
+        /// The host.
+        node: NodeId,
+        /// The call that failed.
+        step: &'static str,
+        /// The system's reason.
+        why: io::Error,
+    },
+    /// The system refuses an epoll or a timer.
+    #[error("no epoll: {0}")]
+    NoEpoll(#[from] io::Error),
+}
+
+/// Counts of a generator's run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Flows that have started.
+    pub started: u64,
+    /// Flows whose last byte was received.
+    pub delivered: u64,
+    /// Flows whose connection broke: the kernel gave up, or an end was closed.
+    pub broken: u64,
+    /// Connections of senders that belong to no flow. They are closed at once.
+    pub strangers: u64,
+}
+
+/// A load generator.
+#[derive(Debug)]
+pub struct Load {
+    epoll: OwnedFd,
+    timer: OwnedFd,
+    hosts: Vec<Host>,
+    /// The congestion control of all connections, such as `cubic`.
+    congestion: String,
+    flows: Vec<Flow>,
+    /// By flow, the places of its sender and its receiver in `hosts`.
+    ends: Vec<[usize; 2]>,
+    /// The flows that have yet to start, in order.
+    to_start: VecDeque<usize>,
+    connections: Vec<Option<Connection>>,
+    free: Vec<usize>,
+    /// By the sender's address and port, the flow of a connection.
+    flow_of: HashMap<SocketAddr, usize>,
+    /// By flow, true if it was delivered or is broken.
+    is_over: Vec<bool>,
+    counts: Counts,
+    zeros: Box<[u8]>,
+}
+
+#[derive(Debug)]
+struct Connection {
+    socket: OwnedFd,
+    role: Role,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Role {
+    /// The socket by which a host takes connections in.
+    Listener,
+    /// The sender of a flow, and the bytes that it has yet to send.
+    Sender { flow: usize, left: u64 },
+    /// The receiver of a flow, and the bytes that it has yet to receive.
+    Receiver { flow: usize, left: u64 },
+}
+
+impl Load {
+    /// A generator of these flows, which come in order of start, with this congestion control. All hosts listen from now on.
+    ///
+    /// # Errors
+    /// [`NoLoad`], if a flow has no host at an end, or the system refuses a socket.
+    pub fn new(hosts: Vec<Host>, flows: &[Flow], congestion: &str) -> Result<Self, NoLoad> {
+        let places: HashMap<NodeId, usize> =
+            hosts.iter().enumerate().map(|(place, host)| (host.node, place)).collect();
+        let end = |flow, node| places.get(&node).copied().ok_or(NoLoad::NoHost { flow, node });
+        let both = |(i, flow): (usize, &Flow)| Ok([end(i, flow.src)?, end(i, flow.dst)?]);
+        let ends = flows.iter().enumerate().map(both).collect::<Result<_, NoLoad>>()?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io::Error::from)?;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK);
+        let timer = timer.map_err(io::Error::from)?;
+        epoll::add(&epoll, &timer, EventData::new_u64(TIMER), EventFlags::IN).map_err(io::Error::from)?;
+        let mut load = Self {
+            epoll,
+            timer,
+            hosts,
+            congestion: congestion.to_owned(),
+            flows: flows.to_vec(),
+            ends,
+            to_start: (0..flows.len()).collect(),
+            connections: Vec::new(),
+            free: Vec::new(),
+            flow_of: HashMap::new(),
+            is_over: vec![false; flows.len()],
+            counts: Counts::default(),
+            zeros: vec![0; PIECE].into(),
+        };
+        // A thread of its own, since a thread that has entered a namespace stays in it.
+        let listening = std::thread::scope(|scope| scope.spawn(|| load.listen()).join());
+        listening.unwrap_or_else(|_| Err(io::Error::other("a thread failed").into()))?;
+        Ok(load)
+    }
+
+    fn listen(&mut self) -> Result<(), NoLoad> {
+        for place in 0..self.hosts.len() {
+            let node = self.hosts[place].node;
+            let fault = |step| move |why: Errno| NoLoad::NoSocket { node, step, why: why.into() };
+            let socket = self.socket(place).map_err(fault("socket"))?;
+            sockopt::set_socket_reuseaddr(&socket, true).map_err(fault("SO_REUSEADDR"))?;
+            let address = SocketAddr::new(self.hosts[place].address, PORT);
+            bind(&socket, &address).map_err(fault("bind"))?;
+            listen(&socket, 1_024).map_err(fault("listen"))?;
+            self.keep(socket, Role::Listener, EventFlags::IN).map_err(fault("epoll"))?;
+        }
+        Ok(())
+    }
+
+    /// A socket in the namespace of the host at this place, which this thread enters.
+    fn socket(&self, place: usize) -> Result<OwnedFd, Errno> {
+        let Host { address, namespace, .. } = &self.hosts[place];
+        setns(namespace, CloneFlags::CLONE_NEWNET).map_err(|why| Errno::from_raw_os_error(why as i32))?;
+        let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(family, SocketType::STREAM, flags, None)?;
+        sockopt::set_tcp_congestion(&socket, &self.congestion)?;
+        Ok(socket)
+    }
+
+    /// Runs all flows: until each has been delivered or is broken, or until `stop` is set. `now` tells the time, in which the flows'
+    /// starts are, and `report` hears what happens to flows, at which node. The thread that calls this ends in another
+    /// namespace than it began in.
+    ///
+    /// # Errors
+    /// If the epoll or the timer fails.
+    pub fn run(
+        &mut self,
+        stop: &AtomicBool,
+        now: impl Fn() -> Time,
+        mut report: impl FnMut(Time, NodeId, Report),
+    ) -> io::Result<Counts> {
+        let mut events = Vec::with_capacity(256);
+        while !stop.load(Ordering::Relaxed)
+            && self.counts.delivered + self.counts.broken < self.flows.len() as u64
+        {
+            while let Some(&flow) = self.to_start.front()
+                && self.flows[flow].start <= now()
+            {
+                self.to_start.pop_front();
+                self.start(flow, now(), &mut report);
+            }
+            self.set_timer(now())?;
+            events.clear();
+            match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(why) => return Err(why.into()),
+            }
+            for event in &events {
+                let name = event.data.u64();
+                if name != TIMER {
+                    self.serve(name as usize, &now, &mut report);
+                }
+            }
+        }
+        Ok(self.counts)
+    }
+
+    /// The epoll's wait ends when the next flow starts.
+    fn set_timer(&self, now: Time) -> io::Result<()> {
+        let next = self.to_start.front().map_or(Time::NEVER, |&flow| self.flows[flow].start);
+        let wait_ns = i64::try_from(next.since(now).as_ps() / 1_000).unwrap_or(i64::MAX);
+        let value = Timespec { tv_sec: 0, tv_nsec: wait_ns.clamp(1, LONGEST_WAIT_NS) };
+        let once = Itimerspec { it_interval: Timespec::default(), it_value: value };
+        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once)?;
+        Ok(())
+    }
+
+    /// Starts a flow: its sender connects.
+    fn start(&mut self, flow: usize, now: Time, report: &mut impl FnMut(Time, NodeId, Report)) {
+        self.counts.started += 1;
+        let Flow { id, src, .. } = self.flows[flow];
+        report(now, src, Report::Opened { flow: id, key: key(flow) });
+        if self.connect(flow).is_err() {
+            self.give_up(flow);
+        }
+    }
+
+    /// Bytes of a flow. A flow without bytes has one, so that its receiver sees an end.
+    fn bytes(&self, flow: usize) -> u64 {
+        self.flows[flow].size.0.max(1)
+    }
+
+    fn connect(&mut self, flow: usize) -> Result<(), Errno> {
+        let [from, to] = self.ends[flow];
+        let socket = self.socket(from)?;
+        bind(&socket, &SocketAddr::new(self.hosts[from].address, 0))?;
+        match connect(&socket, &SocketAddr::new(self.hosts[to].address, PORT)) {
+            Ok(()) | Err(Errno::INPROGRESS) => {}
+            Err(why) => return Err(why),
+        }
+        let own = SocketAddr::try_from(getsockname(&socket)?)?;
+        self.flow_of.insert(own, flow);
+        self.keep(socket, Role::Sender { flow, left: self.bytes(flow) }, EventFlags::OUT)
+    }
+
+    /// Waits for events of a socket.
+    fn keep(&mut self, socket: OwnedFd, role: Role, wanted: EventFlags) -> Result<(), Errno> {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.connections.push(None);
+            self.connections.len() - 1
+        });
+        let added = epoll::add(&self.epoll, &socket, EventData::new_u64(place as u64), wanted);
+        match added {
+            Ok(()) => self.connections[place] = Some(Connection { socket, role }),
+            Err(_) => self.free.push(place),
+        }
+        added
+    }
+
+    /// Closes a connection.
+    fn close(&mut self, place: usize) {
+        if self.connections[place].take().is_some() {
+            self.free.push(place);
+        }
+    }
+
+    /// Something has happened at a socket.
+    fn serve(
+        &mut self,
+        place: usize,
+        now: &impl Fn() -> Time,
+        report: &mut impl FnMut(Time, NodeId, Report),
+    ) {
+        // It may have been closed by an event of the same wait.
+        let Some(Connection { role, .. }) = &self.connections[place] else { return };
+        match *role {
+            Role::Listener => self.accept(place),
+            Role::Sender { flow, left: 0 } => self.end_sender(place, flow),
+            Role::Sender { flow, left } => {
+                if self.send(place, flow, left).is_err() {
+                    self.break_flow(place, flow);
+                }
+            }
+            Role::Receiver { flow, left } => match self.receive(place, flow, left) {
+                Ok(false) => {}
+                Ok(true) => {
+                    self.counts.delivered += 1;
+                    self.is_over[flow] = true;
+                    let node = self.flows[flow].dst;
+                    report(now(), node, Report::Delivered { key: key(flow), reorder_peak: 0 });
+                    self.close(place);
+                }
+                Err(_) => self.break_flow(place, flow),
+            },
+        }
+    }
+
+    /// A connection of a flow has failed. The connection of the other end is closed when the kernel reports its failure.
+    fn break_flow(&mut self, place: usize, flow: usize) {
+        self.close(place);
+        self.give_up(flow);
+    }
+
+    fn give_up(&mut self, flow: usize) {
+        self.flow_of.retain(|_, other| *other != flow);
+        let was_over = std::mem::replace(&mut self.is_over[flow], true);
+        self.counts.broken += u64::from(!was_over);
+    }
+
+    /// Takes in the connections that have come to a host.
+    fn accept(&mut self, place: usize) {
+        while let Some(Connection { socket, .. }) = &self.connections[place] {
+            let Ok(socket) = accept_with(socket, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) else {
+                return;
+            };
+            let peer = getpeername(&socket).ok().flatten().and_then(|peer| SocketAddr::try_from(peer).ok());
+            let Some(&flow) = peer.and_then(|peer| self.flow_of.get(&peer)) else {
+                self.counts.strangers += 1;
+                continue;
+            };
+            let left = self.bytes(flow);
+            if self.keep(socket, Role::Receiver { flow, left }, EventFlags::IN).is_err() {
+                self.counts.strangers += 1;
+            }
+        }
+    }
+
+    /// Sends as much of a flow as the kernel takes at one go.
+    fn send(&mut self, place: usize, flow: usize, left: u64) -> Result<(), Errno> {
+        let Some(Connection { socket, role }) = &mut self.connections[place] else { return Ok(()) };
+        let piece = &self.zeros[..PIECE.min(usize::try_from(left).unwrap_or(PIECE))];
+        let sent = match send(&*socket, piece, SendFlags::NOSIGNAL) {
+            Ok(sent) => sent as u64,
+            Err(Errno::AGAIN) => return Ok(()),
+            Err(why) => return Err(why),
+        };
+        *role = Role::Sender { flow, left: left - sent };
+        if left == sent {
+            shutdown(&*socket, Shutdown::Write)?;
+            // From now on only the receiver's end is waited for.
+            epoll::modify(&self.epoll, &*socket, EventData::new_u64(place as u64), EventFlags::IN)?;
+        }
+        Ok(())
+    }
+
+    /// Receives as much of a flow as there is. Returns true if that was the last byte.
+    fn receive(&mut self, place: usize, flow: usize, left: u64) -> Result<bool, Errno> {
+        let Some(Connection { socket, role }) = &mut self.connections[place] else { return Ok(false) };
+        let got = match recv(&*socket, &mut self.zeros[..], RecvFlags::TRUNC) {
+            Ok((_, 0)) => return Err(Errno::CONNRESET), // closed before its last byte
+            Ok((_, got)) => got as u64,
+            Err(Errno::AGAIN) => return Ok(false),
+            Err(why) => return Err(why),
+        };
+        *role = Role::Receiver { flow, left: left.saturating_sub(got) };
+        Ok(got >= left)
+    }
+
+    /// The receiver has closed a connection all of which was sent, or the connection has failed.
+    fn end_sender(&mut self, place: usize, flow: usize) {
+        let Some(Connection { socket, .. }) = &self.connections[place] else { return };
+        match recv(socket, &mut self.zeros[..1], RecvFlags::empty()) {
+            Err(Errno::AGAIN) => return,
+            Err(_) => return self.break_flow(place, flow),
+            Ok(_) => {}
+        }
+        if let Ok(own) = getsockname(socket).map(SocketAddr::try_from)
+            && let Ok(own) = own
+        {
+            self.flow_of.remove(&own);
+        }
+        self.close(place);
+    }
+}
+
+fn key(flow: usize) -> FlowKey {
+    FlowKey(flow as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_core::{Bytes, Duration, FlowId, Stream};
+    use std::net::{Ipv4Addr, TcpStream};
+    use std::sync::Mutex;
+    use std::time::Instant;
+
+    /// The tests use one port of loopback addresses.
+    static PORT_IS_FREE: Mutex<()> = Mutex::new(());
+
+    /// Hosts at loopback addresses of the machine's own namespace. Entering it, even from itself, needs root.
+    fn hosts(count: u32) -> Option<Vec<Host>> {
+        let own = || File::open("/proc/thread-self/ns/net").expect("a namespace");
+        if std::env::var_os("RADDLE_NO_NAMESPACES").is_some() {
+            return None;
+        }
+        let host = |i| {
+            let address = Ipv4Addr::new(127, 40, 0, i as u8 + 1).into();
+            Host { node: NodeId(i), address, namespace: own() }
+        };
+        Some((0..count).map(host).collect())
+    }
+
+    fn flows(hosts: u64, count: u32) -> Vec<Flow> {
+        let mut random = Stream::new(1, 0, "flows");
+        let flow = |id: u32| {
+            let src = random.below(hosts);
+            let dst = (src + 1 + random.below(hosts - 1)) % hosts;
+            let size = if id.is_multiple_of(3) { random.below(2) } else { random.below(1_000_000) };
+            let start = Time::ZERO + Duration::from_us(100) * u64::from(id);
+            Flow::new(FlowId(id), NodeId(src as u32), NodeId(dst as u32), Bytes(size), start)
+        };
+        (0..count).map(flow).collect()
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the load is the real machine's")]
+    fn clock() -> impl Fn() -> Time {
+        let begin = Instant::now();
+        move || Time::from_ps(begin.elapsed().as_nanos() as u64 * 1_000)
+    }
+
+    #[test]
+    fn every_flow_starts_on_time_and_is_delivered_once_where_it_is_to() {
+        let _alone = PORT_IS_FREE.lock();
+        let Some(hosts) = hosts(4) else { return };
+        let flows = flows(4, 300);
+        let mut load = Load::new(hosts, &flows, "cubic").expect("root may make sockets");
+        let (mut opened, mut delivered) = (Vec::new(), Vec::new());
+        let counts = load.run(&AtomicBool::new(false), clock(), |at, node, report| match report {
+            Report::Opened { flow, key } => {
+                let flow = &flows[flow.index()];
+                assert!(at >= flow.start && node == flow.src);
+                opened.push(key);
+            }
+            Report::Delivered { key, .. } => {
+                assert_eq!(flows[key.0 as usize].dst, node);
+                delivered.push(key);
+            }
+            _ => panic!("{report:?}"),
+        });
+        let all = Counts { started: 300, delivered: 300, broken: 0, strangers: 0 };
+        assert_eq!((counts.expect("an epoll"), opened.len()), (all, 300));
+        delivered.sort_unstable();
+        assert_eq!(delivered, opened);
+    }
+
+    #[test]
+    fn strangers_and_connections_that_nobody_takes_are_counted() {
+        let _alone = PORT_IS_FREE.lock();
+        let Some(hosts) = hosts(3) else { return };
+        let flows: Vec<Flow> = [(0, 1), (0, 2)]
+            .map(|(src, dst)| {
+                let start = Time::ZERO + Duration::from_us(200_000);
+                Flow::new(FlowId(dst), NodeId(src), NodeId(dst), Bytes(5_000), start)
+            })
+            .into();
+        let mut load = Load::new(hosts, &flows, "cubic").expect("root may make sockets");
+        load.close(2); // the listener of the last host: listeners are made in the hosts' order
+        let stranger = TcpStream::connect((Ipv4Addr::new(127, 40, 0, 2), PORT)).expect("a host that listens");
+        let counts = load.run(&AtomicBool::new(false), clock(), |_, _, _| {});
+        let expected = Counts { started: 2, delivered: 1, broken: 1, strangers: 1 };
+        assert_eq!(counts.expect("an epoll"), expected);
+        drop(stranger);
+    }
+
+    #[test]
+    fn a_flow_needs_hosts_at_both_ends() {
+        let Some(hosts) = hosts(2) else { return };
+        let flows = flows(3, 9);
+        let refused = Load::new(hosts, &flows, "cubic").expect_err("node 2 is no host");
+        assert!(matches!(refused, NoLoad::NoHost { node: NodeId(2), .. }), "{refused}");
+    }
+}
