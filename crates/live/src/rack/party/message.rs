@@ -170,6 +170,10 @@ impl Known {
         self.has_node(node) && port.is_none_or(|port| port.index() < self.topology.port_count(node))
     }
 
+    fn has_link(&self, link: LinkId) -> bool {
+        link.index() < self.topology.link_slots() && self.topology.link(link).is_some()
+    }
+
     fn has_subject(&self, told: &Told) -> bool {
         match *told {
             Told::Report(node, Report::Opened { flow, .. }) => {
@@ -177,9 +181,9 @@ impl Known {
             }
             Told::Report(node, Report::Began { dst, .. }) => self.has_node(node) && self.has_node(dst),
             Told::Report(node, _) => self.has_node(node),
-            Told::Forwarded { sent, link, .. } => sent < LATEST && self.topology.link(link).is_some(),
+            Told::Forwarded { sent, link, .. } => sent < LATEST && self.has_link(link),
             Told::Dropped { node, port, .. } => self.has_port(node, port),
-            Told::Malformed { link, .. } => self.topology.link(link).is_some(),
+            Told::Malformed { link, .. } => self.has_link(link),
         }
     }
 }
@@ -359,6 +363,8 @@ pub(super) mod tests {
             assert!(!is_told(5, told));
         }
         assert!(!is_told(u64::MAX, opened(node, 49)));
+        let forwarded = |link| Told::Forwarded { sent: Time::ZERO, link: LinkId(link), packet: packet() };
+        assert!(is_told(5, forwarded(0)) && !is_told(5, forwarded(8)) && !is_told(5, forwarded(u32::MAX)));
     }
 
     fn ended(change: impl FnOnce(&mut Ended)) -> Ended {
