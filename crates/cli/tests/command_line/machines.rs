@@ -1,21 +1,7 @@
 //! Machines that run one rack, each a process here.
 
 use crate::party::{folder, said, start};
-use crate::shell::names;
 use std::fs;
-use std::net::TcpListener;
-use std::path::Path;
-use std::time::Duration;
-
-/// An address of this machine where nobody listens.
-fn address() -> String {
-    let free = TcpListener::bind("127.0.0.1:0").unwrap();
-    free.local_addr().unwrap().to_string()
-}
-
-fn secret(folder: &Path) {
-    fs::write(folder.join("secret"), "known to all").unwrap();
-}
 
 #[test]
 fn an_address_without_a_secret_is_refused() {
@@ -45,6 +31,20 @@ fn what_is_neither_an_address_nor_a_path_is_refused() {
 #[cfg(feature = "libfabric")]
 mod with_libfabric {
     use super::*;
+    use crate::shell::names;
+    use std::net::TcpListener;
+    use std::path::Path;
+    use std::time::Duration;
+
+    /// An address of this machine where nobody listens.
+    fn address() -> String {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        free.local_addr().unwrap().to_string()
+    }
+
+    fn secret(folder: &Path) {
+        fs::write(folder.join("secret"), "known to all").unwrap();
+    }
 
     /// Names of segments of shared memory that processes of the tests have made.
     fn segments() -> Vec<String> {
