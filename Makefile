@@ -53,11 +53,13 @@ rings:
 rdma:
 	cargo bench -p raddle-rdma --features libfabric --locked --bench throughput -- $(ARGS)
 
-# What needs libfabric.
+# What needs libfabric: rings between machines, and racks over several.
 libfabric:
-	cargo clippy -p raddle-rdma --all-targets --features libfabric --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc -p raddle-rdma --features libfabric --no-deps --locked
+	cargo clippy -p raddle-rdma -p raddle-live -p raddle-lab -p raddle --all-targets --features libfabric --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc -p raddle-rdma -p raddle-live --features libfabric --no-deps --locked
 	cargo test -p raddle-rdma --features libfabric --locked
+	cargo test -p raddle-live --lib --features libfabric --locked -- machines doctor
+	cargo test -p raddle --test command_line --features libfabric --locked -- machines
 
 # Structures for the event queue on recorded traces.
 event-queues:

@@ -24,7 +24,7 @@ impl Finding {
 /// Looks at this machine. Takes less than a second.
 #[must_use]
 pub fn examine() -> Vec<Finding> {
-    vec![cores(), steal(), interruptions(), counter(), memory(), namespaces(), tap()]
+    vec![cores(), steal(), interruptions(), counter(), memory(), namespaces(), tap(), libfabric()]
 }
 
 fn cores() -> Finding {
@@ -117,6 +117,22 @@ fn tap() -> Finding {
     Finding::new("TAP interfaces", is_there, found, lacks)
 }
 
+/// By what racks can run over several machines.
+fn libfabric() -> Finding {
+    let here = crate::rack::providers();
+    let found = match &here[..] {
+        _ if !crate::HAS_LIBFABRIC => "this raddle was built without it".to_owned(),
+        [] => "no provider that a rack can use".to_owned(),
+        here => format!("providers {}", here.join(", ")),
+    };
+    let lacks = if crate::HAS_LIBFABRIC {
+        "racks over several machines need one of tcp, shm and verbs: `fi_info` says what libfabric finds"
+    } else {
+        "racks over several machines need it: cargo build --release --features libfabric, with libfabric-dev and a C compiler"
+    };
+    Finding::new("libfabric", !here.is_empty(), found, lacks)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,10 +140,20 @@ mod tests {
     #[test]
     fn every_finding_says_what_there_is_and_what_would_help() {
         let findings = examine();
-        assert_eq!(findings.len(), 7);
+        assert_eq!(findings.len(), 8);
         for Finding { what, found, lacks } in findings {
             assert!(!found.is_empty(), "{what}");
             assert!(lacks.is_none_or(|lacks| lacks.len() > 20), "{what}");
+        }
+    }
+
+    #[test]
+    fn libfabric_is_found_with_its_providers_or_said_to_be_missing() {
+        let Finding { found, lacks, .. } = libfabric();
+        if crate::HAS_LIBFABRIC {
+            assert!(found.contains("tcp") && found.contains("shm") && lacks.is_none(), "{found}");
+        } else {
+            assert!(lacks.is_some_and(|lacks| lacks.contains("--features libfabric")));
         }
     }
 

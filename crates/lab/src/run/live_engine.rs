@@ -6,21 +6,20 @@ use crate::run::prepare::Prepared;
 use crate::run::{Control, Ended, Watch};
 use raddle_core::{NodeId, Observer, Progress, Time};
 use raddle_live::rack::ip::IpHost;
-use raddle_live::rack::{Config, Fidelity, NoParty, Party, Rack, Terms};
+use raddle_live::rack::{Config, Fidelity, Meeting, NoParty, NoRack, Party, Rack, Terms};
 use std::ops::{ControlFlow, Range};
-use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What a process has of a rack that it shares with others on this machine.
+/// What a process has of a rack that it shares with others.
 #[derive(Debug, Clone)]
 pub struct Share {
     /// Its nodes.
     pub nodes: Range<u32>,
-    /// The Unix socket at which the processes meet.
-    pub socket: PathBuf,
+    /// Where the processes meet.
+    pub meeting: Meeting,
     /// Whether the others come to this process, which keeps the results of all, or this one goes to another.
     pub is_host: bool,
-    /// A secret that all know; it may be empty.
+    /// A secret that all know; it may be empty where the processes meet at a Unix socket.
     pub secret: Vec<u8>,
 }
 
@@ -100,6 +99,7 @@ fn rack(prepared: &mut Prepared, look: &mut dyn FnMut(Progress) -> ControlFlow<(
         packet_bytes: (prepared.parts.mtu + prepared.parts.header_bytes) as usize + TAGS,
         decoders: prepared.errors.decoders.clone(),
         time_limit: engine.time_limit,
+        provider: engine.provider.unwrap_or_default(),
         ..Config::default()
     };
     let nodes = topology.nodes().count() as u32;
@@ -114,7 +114,7 @@ fn rack(prepared: &mut Prepared, look: &mut dyn FnMut(Progress) -> ControlFlow<(
             let meet = if share.is_host { Party::invite } else { Party::join };
             let at_first = Progress { now: Time::ZERO, packet_hops: 0, flows_delivered: 0 };
             let mut look = || look(at_first);
-            Some(meet(&share.socket, nodes, &terms, &mut look).map_err(|error| match error {
+            Some(meet(share.meeting.clone(), nodes, &terms, &mut look).map_err(|error| match error {
                 NoParty::Stopped => Error::Interrupted,
                 other => Error::Run(other.to_string()),
             })?)
@@ -122,7 +122,7 @@ fn rack(prepared: &mut Prepared, look: &mut dyn FnMut(Progress) -> ControlFlow<(
     };
     let node = |id| (prepared.parts.node)(id);
     let rack = match party {
-        None => Rack::new(&topology, node, &prepared.flows, &config),
+        None => Rack::new(&topology, node, &prepared.flows, &config).map_err(NoRack::from),
         Some(party) => Rack::shared(&topology, node, &prepared.flows, &config, party),
     };
     let rack = rack.map_err(|error| Error::Run(error.to_string()))?;
