@@ -2,7 +2,9 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use raddle_lab::Error;
+use raddle_live::rack::Meeting;
 use std::ffi::OsString;
+use std::net::ToSocketAddrs as _;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -243,12 +245,12 @@ pub(crate) struct Live {
     pub(crate) act: Option<Act>,
     #[command(flatten)]
     pub(crate) run: Option<Run>,
-    /// Run these nodes alone, as in `0-7`; other processes of this machine run the others.
+    /// Run these nodes alone, as in `0-7`; other processes run the others.
     #[arg(long, value_name = "FIRST-LAST", value_parser = nodes, requires = "meeting")]
     pub(crate) nodes: Option<Range<u32>>,
     #[command(flatten)]
-    pub(crate) meeting: Meeting,
-    /// A file with a secret that all processes know; without it, only your own processes are let in.
+    pub(crate) meeting: Place,
+    /// A file with a secret that all processes know. Without it, only your own processes of this machine are let in, at a socket.
     #[arg(long, value_name = "FILE", requires = "nodes")]
     pub(crate) secret: Option<PathBuf>,
 }
@@ -256,13 +258,25 @@ pub(crate) struct Live {
 /// Where the processes of a run meet.
 #[derive(Debug, Args)]
 #[group(id = "meeting", multiple = false, requires = "nodes")]
-pub(crate) struct Meeting {
-    /// Wait for the others at this Unix socket, which this makes, and keep the results of all.
-    #[arg(long, value_name = "SOCKET")]
-    pub(crate) listen: Option<PathBuf>,
-    /// Go to the process that listens at this Unix socket.
-    #[arg(long, value_name = "SOCKET")]
-    pub(crate) join: Option<PathBuf>,
+pub(crate) struct Place {
+    /// Wait for the others, and keep the results of all: at this Unix socket, which this makes, for processes of this machine, or at
+    /// this address of this machine, as in `127.0.0.1:7000`, for processes of any machines.
+    #[arg(long, value_name = "SOCKET|ADDRESS", value_parser = meeting)]
+    pub(crate) listen: Option<Meeting>,
+    /// Go to the process that listens there.
+    #[arg(long, value_name = "SOCKET|ADDRESS", value_parser = meeting)]
+    pub(crate) join: Option<Meeting>,
+}
+
+/// An address with a port, or the path of a socket. A path with a colon has a slash in it, as in `./a:b`.
+fn meeting(text: &str) -> Result<Meeting, String> {
+    if text.contains('/') || !text.contains(':') {
+        return Ok(Meeting::Socket(text.into()));
+    }
+    let mut addresses = text.to_socket_addrs().map_err(|why| {
+        format!("`{text}` is no address of a machine with a port, as in `127.0.0.1:7000`: {why}; a socket's path that has a colon needs a slash")
+    })?;
+    addresses.next().map(Meeting::Address).ok_or_else(|| format!("`{text}` has no address"))
 }
 
 /// Nodes from the first to the last, as in `0-7`, or one, as in `3`.

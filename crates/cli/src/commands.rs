@@ -12,8 +12,10 @@ use raddle_lab::{
     topo,
 };
 use raddle_live::doctor::Finding;
+use raddle_live::rack::Meeting;
 use raddle_schemes::registry::Registry;
 use serde_json::{Value, json};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -168,15 +170,18 @@ impl Session<'_> {
             return Err(Error::Usage { what: "an experiment is missing".to_owned(), hint });
         };
         let own = ["engine.kind=live"];
-        let socket = meeting.listen.as_ref().or(meeting.join.as_ref());
-        let Some((nodes, socket)) = nodes.clone().zip(socket.cloned()) else {
+        let place = meeting.listen.as_ref().or(meeting.join.as_ref());
+        let Some((nodes, place)) = nodes.clone().zip(place.cloned()) else {
             return self.run(run, "live", &own, None);
         };
         let secret = secret.as_ref().map_or(Ok(Vec::new()), |path| {
             std::fs::read(path).map_err(|source| Error::Io { action: "read", path: path.clone(), source })
         })?;
-        let share = Share { nodes, socket, is_host: meeting.listen.is_some(), secret };
-        let (does, at) = (if share.is_host { "waits" } else { "looks" }, share.socket.display());
+        if let Meeting::Address(address) = place {
+            refuse_address(address, &secret)?;
+        }
+        let share = Share { nodes, meeting: place, is_host: meeting.listen.is_some(), secret };
+        let (does, at) = (if share.is_host { "waits" } else { "looks" }, &share.meeting);
         self.output.note(|| show::line(&format!("{does} for the processes of the other nodes at {at}")));
         if share.is_host {
             return self.run(run, "live", &own, Some(share));
@@ -334,6 +339,24 @@ impl Session<'_> {
         }
         Ok(Ended::Done)
     }
+}
+
+/// Refuses to meet others at a TCP address if that cannot work.
+fn refuse_address(address: SocketAddr, secret: &[u8]) -> Result<(), Error> {
+    let refuse = |what: String, hint: &str| Err(Error::Usage { what, hint: hint.to_owned() });
+    if !raddle_live::HAS_LIBFABRIC {
+        let hint = "build it with `cargo build --release --features libfabric`, which needs libfabric-dev and a C compiler; \
+                    processes of one machine can meet at a Unix socket instead: --listen PATH";
+        return refuse(
+            format!("{address} is a TCP address, and this raddle was built without libfabric"),
+            hint,
+        );
+    }
+    if secret.is_empty() {
+        let hint = "give all processes the same file that is not empty: --secret FILE";
+        return refuse(format!("whoever reaches {address} could join: a TCP address needs a secret"), hint);
+    }
+    Ok(())
 }
 
 /// A command on an experiment's file, as messages name it.

@@ -109,6 +109,14 @@ impl Dre {
         // A cast from a float saturates; a link without a rate is full as soon as it has carried anything.
         ((held / (full * times.1 as f64)) as u8).min(self.most)
     }
+
+    /// The load of a queue that takes so long to drain, on the same scale: the greatest if that is one period or longer
+    /// (Expeditus's testbed, whose timers were too slow for the estimator alone).
+    #[must_use]
+    pub fn queue_load(&self, drains_in: Duration) -> u8 {
+        let share = drains_in.as_ps() as f64 / self.period as f64;
+        ((share * self.levels) as u8).min(self.most)
+    }
 }
 
 #[cfg(test)]

@@ -21,10 +21,11 @@ impl Finding {
     }
 }
 
-/// Looks at this machine. Takes less than a second.
+/// Looks at this machine. Takes less than two seconds.
 #[must_use]
 pub fn examine() -> Vec<Finding> {
-    vec![cores(), steal(), interruptions(), counter(), memory(), namespaces(), tap()]
+    let [one, all] = interruptions();
+    vec![cores(), steal(), one, all, counter(), memory(), namespaces(), tap(), libfabric()]
 }
 
 fn cores() -> Finding {
@@ -46,11 +47,32 @@ fn steal() -> Finding {
     Finding::new("stolen time", share <= 0.01, format!("{:.1}% just now", share * 100.0), lacks)
 }
 
-/// What four packets of 8 KB take on a link of 5 Gbps, in ns: one that is later than that slips.
+/// Time that four packets of 8 KB take on a link of 5 Gbps, in ns. A packet that is later than that slips.
 const PATIENCE_NS: u64 = 4 * 13_164;
 
-/// How much of the time a program that does nothing but look at the clock is away: what no rack can make good for.
-fn interruptions() -> Finding {
+/// Interruptions of programs that do nothing but look at the clock, on one core and on all cores at once. No rack can make up for them.
+fn interruptions() -> [Finding; 2] {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    [("one polling thread", 1), ("a thread on each core", cores)].map(|(what, threads)| {
+        let looks = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(look_at_the_clock)).collect();
+            threads.into_iter().filter_map(|thread| thread.join().ok()).collect::<Vec<_>>()
+        });
+        let slips = |dilation| {
+            let shares = looks.iter().map(|(gaps, ns)| share_that_slips(gaps, *ns, dilation));
+            shares.fold(0.0, f64::max)
+        };
+        let least = (1..1_000).find(|&dilation| slips(dilation) <= MOST_SLIPS).unwrap_or(1_000);
+        let found = format!("{:.2}% of packets would slip at dilation 1", slips(1) * 100.0);
+        let lacks = format!(
+            "no run is faithful below `engine.dilation = {least}` (links of 5 Gbps, packets of 8 KB): the machine interrupts it"
+        );
+        Finding::new(what, least == 1, found, &lacks)
+    })
+}
+
+/// Looks at the clock for half a second. Returns the gaps in which a packet would slip, and the time, in ns.
+fn look_at_the_clock() -> (Vec<u64>, u64) {
     const LOOKS_NS: u64 = 500_000_000;
     let clock = Clock::new(1, None);
     let (mut last, mut gaps) = (clock.real_ns(), Vec::new());
@@ -61,14 +83,7 @@ fn interruptions() -> Finding {
         }
         last = now;
     }
-    let slips = |dilation| share_that_slips(&gaps, last, dilation);
-    let least = (1..1_000).find(|&dilation| slips(dilation) <= MOST_SLIPS).unwrap_or(1_000);
-    let found = format!("{:.2}% of packets would slip at dilation 1", slips(1) * 100.0);
-    let lacks = format!(
-        "with links of 5 Gbps and packets of 8 KB no run is faithful below `engine.dilation = {least}`; as root, `nice -n -20` \
-         keeps other programs off"
-    );
-    Finding::new("interruptions", least == 1, found, &lacks)
+    (gaps, last)
 }
 
 /// The share of packets that would slip in a run of so many ns, if they came evenly and nothing but these gaps made them late.
@@ -117,6 +132,22 @@ fn tap() -> Finding {
     Finding::new("TAP interfaces", is_there, found, lacks)
 }
 
+/// By what racks can run over several machines.
+fn libfabric() -> Finding {
+    let here = crate::rack::providers();
+    let found = match &here[..] {
+        _ if !crate::HAS_LIBFABRIC => "this raddle was built without it".to_owned(),
+        [] => "no provider that a rack can use".to_owned(),
+        here => format!("providers {}", here.join(", ")),
+    };
+    let lacks = if crate::HAS_LIBFABRIC {
+        "racks over several machines need one of tcp, shm and verbs: `fi_info` says what libfabric finds"
+    } else {
+        "racks over several machines need it: cargo build --release --features libfabric, with libfabric-dev and a C compiler"
+    };
+    Finding::new("libfabric", !here.is_empty(), found, lacks)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,10 +155,20 @@ mod tests {
     #[test]
     fn every_finding_says_what_there_is_and_what_would_help() {
         let findings = examine();
-        assert_eq!(findings.len(), 7);
+        assert_eq!(findings.len(), 9);
         for Finding { what, found, lacks } in findings {
             assert!(!found.is_empty(), "{what}");
             assert!(lacks.is_none_or(|lacks| lacks.len() > 20), "{what}");
+        }
+    }
+
+    #[test]
+    fn libfabric_is_found_with_its_providers_or_said_to_be_missing() {
+        let Finding { found, lacks, .. } = libfabric();
+        if crate::HAS_LIBFABRIC {
+            assert!(found.contains("tcp") && found.contains("shm") && lacks.is_none(), "{found}");
+        } else {
+            assert!(lacks.is_some_and(|lacks| lacks.contains("--features libfabric")));
         }
     }
 

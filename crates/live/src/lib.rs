@@ -14,3 +14,6 @@ pub mod replay;
 mod served;
 
 pub use fifo::Limits;
+
+/// Whether racks can run over several machines: this was built with the feature `libfabric`.
+pub const HAS_LIBFABRIC: bool = cfg!(feature = "libfabric");

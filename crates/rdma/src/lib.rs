@@ -2,8 +2,6 @@
 //!
 //! - [`ring`] is the logic of a data ring: what its ends write, and what they believe. It knows no network.
 //! - `fabric`, with the feature `libfabric`, are one-sided writes over libfabric, and the ring's ends on top of them.
-//!
-//! `raddle live` does not use this crate yet.
 
 #[cfg(feature = "libfabric")]
 pub mod fabric;

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 mod directories;
+mod machines;
 mod namespaces;
 mod output;
 mod party;

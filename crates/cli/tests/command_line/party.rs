@@ -26,20 +26,20 @@ r2c2 = { reliable = true }
 dilation = 20
 "#;
 
-fn folder() -> TempDir {
+pub(crate) fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("rack.toml"), RACK).unwrap();
     folder
 }
 
 /// A process that has a part in the rack.
-fn start(folder: &Path, arguments: &str) -> Child {
+pub(crate) fn start(folder: &Path, arguments: &str) -> Child {
     let arguments = format!("live rack.toml --quiet {arguments}");
     let mut command = command_of(env!("CARGO_BIN_EXE_raddle"), folder, &arguments, "400");
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-fn said(output: &Output) -> String {
+pub(crate) fn said(output: &Output) -> String {
     let both = [&output.stdout[..], &output.stderr].concat();
     String::from_utf8_lossy(&both).into_owned()
 }

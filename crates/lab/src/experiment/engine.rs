@@ -6,6 +6,7 @@ use super::section::Section;
 use super::value::{At, Table};
 use raddle_core::discovery::Discovery;
 use raddle_core::{Bytes, Duration, Time};
+use raddle_live::rack::Provider;
 
 /// The runtimes of an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +59,8 @@ pub struct Engine {
     pub dilation: Option<u32>,
     /// Threads of a live run that poll, which want a core each; 1 if left out.
     pub polling_threads: Option<u32>,
+    /// How packets of a live run go to other machines; by TCP if left out.
+    pub provider: Option<Provider>,
     /// Simulated time between two looks for links that wait for each other in a circle, if not the usual one.
     pub watchdog: Option<Duration>,
 }
@@ -84,6 +87,14 @@ fn hellos(section: &mut Section<'_>) -> Result<Option<Duration>, Problem> {
     Ok(Some(period))
 }
 
+/// `provider`.
+fn provider(section: &mut Section<'_>) -> Result<Option<Provider>, Problem> {
+    if section.item("provider").is_none() {
+        return Ok(None);
+    }
+    section.choice("provider", "provider of libfabric", &Provider::NAMES, None).map(Some)
+}
+
 impl Engine {
     pub(super) fn read(mut section: Section<'_>) -> Result<(Self, toml::Table), Problem> {
         let kinds = EngineKind::ALL.map(|kind| (kind.name(), kind));
@@ -99,6 +110,7 @@ impl Engine {
             hosts: hosts::read(&mut section)?,
             dilation: section.optional("dilation")?,
             polling_threads: section.optional("polling_threads")?,
+            provider: provider(&mut section)?,
             watchdog: section.optional("watchdog")?,
         };
         let hint = "1 is real time: for example dilation = 10";

@@ -125,6 +125,16 @@ const FEATURES: &[Feature] = &[
         },
     },
     Feature {
+        key: "engine.provider",
+        is_asked: |prepared| prepared.experiment.engine.provider.is_some(),
+        lacks: Lacks {
+            packet: Some("only a live run has other machines to send to"),
+            flow: Some("only a live run has other machines to send to"),
+            lockstep: Some("only a live run has other machines to send to"),
+            live: None,
+        },
+    },
+    Feature {
         key: "scheme",
         is_asked: |prepared| prepared.experiment.scheme.view == View::Global,
         lacks: Lacks {

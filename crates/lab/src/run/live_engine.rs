@@ -9,22 +9,21 @@ use crate::run::{Control, Ended, Watch};
 use raddle_core::{NodeId, Observer, Parts, Progress, Time};
 use raddle_live::load::{self, Load};
 use raddle_live::rack::ip::{FrameHost, Interface, IpHost, Namespace, NoFrameHost, NoNamespace};
-use raddle_live::rack::{Config, Fidelity, NoParty, Party, Rack, Terms};
+use raddle_live::rack::{Config, Fidelity, Meeting, NoParty, NoRack, Party, Rack, Terms};
 use std::net::Ipv4Addr;
 use std::ops::{ControlFlow, Range};
-use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What a process has of a rack that it shares with others on this machine.
+/// What a process has of a rack that it shares with others.
 #[derive(Debug, Clone)]
 pub struct Share {
     /// Its nodes.
     pub nodes: Range<u32>,
-    /// The Unix socket at which the processes meet.
-    pub socket: PathBuf,
+    /// Where the processes meet.
+    pub meeting: Meeting,
     /// Whether the others come to this process, which keeps the results of all, or this one goes to another.
     pub is_host: bool,
-    /// A secret that all know; it may be empty.
+    /// A secret that all know; it may be empty where the processes meet at a Unix socket.
     pub secret: Vec<u8>,
 }
 
@@ -122,6 +121,7 @@ fn rack(prepared: &mut Prepared, look: &mut dyn FnMut(Progress) -> ControlFlow<(
         packet_bytes: packet_bytes + TAGS,
         decoders,
         time_limit: engine.time_limit,
+        provider: engine.provider.unwrap_or_default(),
         ..Config::default()
     };
     let nodes = topology.nodes().count() as u32;
@@ -136,7 +136,7 @@ fn rack(prepared: &mut Prepared, look: &mut dyn FnMut(Progress) -> ControlFlow<(
             let meet = if share.is_host { Party::invite } else { Party::join };
             let at_first = Progress { now: Time::ZERO, packet_hops: 0, flows_delivered: 0 };
             let mut look = || look(at_first);
-            Some(meet(&share.socket, nodes, &terms, &mut look).map_err(|error| match error {
+            Some(meet(share.meeting.clone(), nodes, &terms, &mut look).map_err(|error| match error {
                 NoParty::Stopped => Error::Interrupted,
                 other => Error::Run(other.to_string()),
             })?)
@@ -150,7 +150,7 @@ fn rack(prepared: &mut Prepared, look: &mut dyn FnMut(Progress) -> ControlFlow<(
         Parts { host, ..parts }
     };
     let rack = match party {
-        None => Rack::new(&topology, node, flows, &config),
+        None => Rack::new(&topology, node, flows, &config).map_err(NoRack::from),
         Some(party) => Rack::shared(&topology, node, flows, &config, party),
     };
     let rack = rack.map_err(|error| Error::Run(error.to_string()))?;

@@ -65,10 +65,12 @@ impl Build<'_> {
             ordered: Ordered::default(),
             time_limit: self.config.time_limit.unwrap_or(Time::NEVER),
             packet_time: self.longest_packet_time(),
+            crossing: None,
         }
     }
 
-    /// The links that come to a thread's nodes, those from other threads first.
+    /// The links that come to a thread's nodes, those from other threads first. Into the rings of those from other machines the thread
+    /// puts packets itself.
     fn incoming(&self, thread: usize) -> Vec<Incoming> {
         let mut incoming = Vec::new();
         for (i, (link, end)) in self.topology.links().enumerate() {
@@ -79,7 +81,8 @@ impl Build<'_> {
                     to: end.to,
                     port: end.to_port,
                     patience: self.packet_time(end) * 4,
-                    is_remote: self.layout.thread_of(end.from) != thread,
+                    is_remote: self.layout.thread_of(end.from) != thread
+                        && !self.layout.is_elsewhere(end.from),
                     tag: 0,
                     plain: Some(0),
                     failed_at: Time::ZERO,
@@ -136,10 +139,12 @@ impl Build<'_> {
             topology: Arc::clone(topology),
             out: self.outgoing(thread, incoming),
             free: FreeList::new(layout.slots_of(thread)),
-            returns: (0..layout.threads())
+            returns: layout
+                .sharers()
                 .map(|to| (to != thread).then(|| Producer::new(layout.returning(region, thread, to))))
                 .collect(),
-            returned: (0..layout.threads())
+            returned: layout
+                .sharers()
                 .filter(others)
                 .map(|from| Consumer::new(layout.returning(region, from, thread)))
                 .collect(),

@@ -4,7 +4,9 @@
 use super::shared::Words;
 use raddle_core::{Duration, Time};
 use rustix::time::{ClockId, clock_gettime};
-use std::sync::atomic::Ordering;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 /// Virtual time since a beginning that all threads share.
 #[derive(Debug, Clone)]
@@ -21,8 +23,43 @@ enum Source {
     /// The processor's counter, if it is steady, and its value at the beginning. Each process measures for itself how fast the
     /// counter is.
     Counter(quanta::Clock, u64),
-    /// The system's clock, and what it showed at the beginning, in ns: the same for all processes.
-    System(u64),
+    /// The system's clock of a party's host, and what it showed at the beginning, in ns: the same for all processes.
+    System(u64, Arc<Offset>),
+}
+
+/// How far the system's clock of a party's host is ahead of this machine's: nothing, where both are one machine.
+#[derive(Debug, Default)]
+pub(crate) struct Offset {
+    ns: AtomicI64,
+}
+
+impl Offset {
+    /// So many ns.
+    pub(crate) fn new(ns: i64) -> Self {
+        Self { ns: AtomicI64::new(ns) }
+    }
+
+    /// In ns.
+    #[inline]
+    pub(crate) fn ns(&self) -> i64 {
+        self.ns.load(Ordering::Relaxed)
+    }
+
+    /// What the host's clock shows, in ns.
+    #[inline]
+    pub(crate) fn host_ns(&self) -> u64 {
+        system_ns().saturating_add_signed(self.ns())
+    }
+
+    /// The two clocks have been compared: the host's is ahead by so many ns. Goes there, if it is elsewhere, in a step of `most` ns
+    /// at most.
+    pub(crate) fn follow(&self, bounds: &RangeInclusive<i64>, most: i64) {
+        let is = self.ns();
+        if !bounds.is_empty() {
+            let to = is.clamp(*bounds.start(), *bounds.end());
+            self.ns.store(to.clamp(is.saturating_sub(most), is.saturating_add(most)), Ordering::Relaxed);
+        }
+    }
 }
 
 /// What the system's clock shows, in ns.
@@ -49,17 +86,17 @@ impl Clock {
         Self::new(self.dilation as u32, self.held.clone())
     }
 
-    /// The same clock for several processes, which begins when the system's shows so many ns.
-    pub(crate) fn begun_at(&self, system_ns: u64) -> Self {
-        Self { source: Source::System(system_ns), ..self.clone() }
+    /// The same clock for several processes, which begins when the system's of their host shows so many ns.
+    pub(crate) fn begun_at(&self, host_ns: u64, offset: &Arc<Offset>) -> Self {
+        Self { source: Source::System(host_ns, Arc::clone(offset)), ..self.clone() }
     }
 
-    /// Nanoseconds of real time since the beginning.
+    /// Nanoseconds of real time since the beginning. A clock that follows another machine's may go back by some µs.
     #[inline]
     pub(crate) fn real_ns(&self) -> u64 {
         match &self.source {
             Source::Counter(counter, begin) => counter.delta_as_nanos(*begin, counter.raw()),
-            Source::System(begin) => system_ns().saturating_sub(*begin),
+            Source::System(begin, offset) => offset.host_ns().saturating_sub(*begin),
         }
     }
 
@@ -74,6 +111,18 @@ impl Clock {
     pub(crate) fn hold(&self, time: Duration) {
         if let Some(held) = &self.held {
             held[0].fetch_add(time.as_ps() * self.dilation / 1_000, Ordering::Relaxed);
+        }
+    }
+
+    /// The clock of another machine has stood still for so many ns: this one's stands still as long. It believes no more than that
+    /// time has not passed at all.
+    #[cfg_attr(
+        not(feature = "libfabric"),
+        expect(dead_code, reason = "only other machines have other clocks")
+    )]
+    pub(crate) fn hold_as(&self, held_ns: u64) {
+        if let Some(held) = &self.held {
+            held[0].fetch_max(held_ns.min(self.real_ns()), Ordering::Relaxed);
         }
     }
 
@@ -115,10 +164,40 @@ mod tests {
     #[test]
     fn processes_begin_together() {
         let begin = system_ns() + 1_000_000;
-        let clocks = [clock(1).begun_at(begin), clock(1).begun_at(begin)];
+        let offset = Arc::default();
+        let clocks = [clock(1).begun_at(begin, &offset), clock(1).begun_at(begin, &offset)];
         assert_eq!(clocks[0].real_ns(), 0, "they have not begun");
         while clocks[1].real_ns() == 0 {}
         let [first, second] = clocks.map(|clock| clock.real_ns());
         assert!(first > 0 && second >= first);
+    }
+
+    #[test]
+    fn the_clock_of_another_machine_is_followed_slowly_and_only_if_it_is_elsewhere() {
+        let offset = Offset::new(1_000);
+        offset.follow(&(900..=2_000), 50);
+        assert_eq!(offset.ns(), 1_000, "as far as is known, it is there");
+        offset.follow(&(1_020..=2_000), 50);
+        assert_eq!(offset.ns(), 1_020);
+        offset.follow(&(-5_000..=-4_000), 50);
+        assert_eq!(offset.ns(), 970);
+        #[expect(clippy::reversed_empty_ranges, reason = "the host may say anything")]
+        offset.follow(&(9..=3), 50);
+        assert_eq!(offset.ns(), 970, "nothing can be so");
+        offset.follow(&(i64::MIN..=i64::MIN), i64::MAX);
+        offset.follow(&(i64::MAX..=i64::MAX), i64::MAX);
+        assert_eq!(Offset::new(i64::MIN).host_ns(), 0);
+    }
+
+    #[cfg(feature = "libfabric")]
+    #[test]
+    fn time_is_held_as_long_as_at_other_machines_and_no_longer_than_it_has_passed() {
+        let clock = clock(1).begun_at(system_ns() - 5_000_000, &Arc::default());
+        clock.hold_as(3_000_000);
+        clock.hold_as(2_000_000);
+        assert_eq!(clock.held_ns(), 3_000_000);
+        clock.hold_as(u64::MAX);
+        assert!((5_000_000..1_000_000_000).contains(&clock.held_ns()));
+        assert!(clock.at(clock.real_ns()) < Time::ZERO + Duration::from_ms(100));
     }
 }

@@ -77,7 +77,7 @@ pub(super) struct Fabric {
     pub(super) out: Vec<Option<Outgoing>>,
     pub(super) slots: Slots,
     pub(super) free: FreeList,
-    /// Slots of other threads on their way back, by thread; none to itself.
+    /// Slots of other threads on their way back, by place among the threads that share the memory; none to itself.
     pub(super) returns: Vec<Option<Producer<Words>>>,
     /// Slots of this thread that others give back.
     pub(super) returned: Vec<Consumer<Words>>,

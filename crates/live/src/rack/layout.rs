@@ -1,5 +1,6 @@
 //! Which polling thread has which nodes, and what is where in a rack's memory. Every process that has a part in a rack comes to the
-//! same layout by itself.
+//! same layout by itself. In a rack over several machines, each process has a memory of its own, and there are rings of links in it
+//! for both ends: packets that are to go to another machine, and packets that have come from one.
 
 use super::Config;
 use super::pool::{self, Slots};
@@ -33,8 +34,8 @@ pub(super) struct Layout {
     thread_of: Vec<usize>,
     /// The polling threads of this process.
     own: Range<usize>,
-    /// Of all processes.
-    threads: usize,
+    /// The polling threads that share this memory: of all processes, or of this one alone.
+    sharers: Range<usize>,
     slots_of_thread: usize,
     packet_bytes: usize,
     /// By [`Kind`], how many there are and how many words each has.
@@ -43,8 +44,14 @@ pub(super) struct Layout {
 
 impl Layout {
     /// That of a rack of which each process has some nodes, this one those of `parts[own]`. The parts follow one another, and none
-    /// is empty.
-    pub(super) fn new(topology: &Topology, config: &Config, parts: &[Range<u32>], own: usize) -> Self {
+    /// is empty. `is_spread` says that each process has a memory of its own.
+    pub(super) fn new(
+        topology: &Topology,
+        config: &Config,
+        parts: &[Range<u32>],
+        own: usize,
+        is_spread: bool,
+    ) -> Self {
         let mut thread_of = Vec::new();
         let (mut threads, mut own_threads) = (0, 0..0);
         for (process, part) in parts.iter().enumerate() {
@@ -56,15 +63,16 @@ impl Layout {
             }
             threads += of_part;
         }
-        let slots_of_thread = (config.slots as usize / threads).max(1);
+        let sharers = if is_spread { own_threads.clone() } else { 0..threads };
+        let slots_of_thread = (config.slots as usize / sharers.len()).max(1);
         let sizes = [
             (1, 1),
-            (1, pool::words((slots_of_thread * threads) as u32, config.packet_bytes)),
+            (1, pool::words((slots_of_thread * sharers.len()) as u32, config.packet_bytes)),
             (topology.links().count(), ring::words(config.ring)),
-            (threads * threads, ring::words(slots_of_thread.next_power_of_two())),
+            (sharers.len() * sharers.len(), ring::words(slots_of_thread.next_power_of_two())),
         ];
         let packet_bytes = config.packet_bytes;
-        Self { thread_of, own: own_threads, threads, slots_of_thread, packet_bytes, sizes }
+        Self { thread_of, own: own_threads, sharers, slots_of_thread, packet_bytes, sizes }
     }
 
     /// How many words the memory has.
@@ -92,7 +100,7 @@ impl Layout {
 
     /// The slots that a thread owns.
     pub(super) fn slots_of(&self, thread: usize) -> Range<u32> {
-        let first = thread * self.slots_of_thread;
+        let first = (thread - self.sharers.start) * self.slots_of_thread;
         first as u32..(first + self.slots_of_thread) as u32
     }
 
@@ -103,12 +111,18 @@ impl Layout {
 
     /// The ring by which one thread gives another its slots back.
     pub(super) fn returning(&self, region: &Arc<Region>, from: usize, to: usize) -> Words {
-        self.piece(region, Kind::Return, from * self.threads + to)
+        let [from, to] = [from, to].map(|thread| thread - self.sharers.start);
+        self.piece(region, Kind::Return, from * self.sharers.len() + to)
     }
 
-    /// The polling threads of all processes.
-    pub(super) fn threads(&self) -> usize {
-        self.threads
+    /// The polling threads that share this memory. Slots are theirs, of each as many, in their order.
+    pub(super) fn sharers(&self) -> Range<usize> {
+        self.sharers.clone()
+    }
+
+    /// Whether a node is at another machine, whose memory is another.
+    pub(super) fn is_elsewhere(&self, node: NodeId) -> bool {
+        !self.sharers.contains(&self.thread_of(node))
     }
 
     /// The polling threads of this process.
@@ -150,10 +164,10 @@ mod tests {
         let torus = builders::torus(&[4], Rate::from_gbps(5), Duration::from_ns(100)).expect("a ring");
         let config = Config { threads: 2, slots: 10, ring: 4, packet_bytes: 100, ..Config::default() };
         let parts = [0..3, 3..4];
-        let layouts = [0, 1].map(|own| Layout::new(&torus, &config, &parts, own));
+        let layouts = [0, 1].map(|own| Layout::new(&torus, &config, &parts, own, false));
         assert_eq!(layouts.each_ref().map(Layout::words), [layouts[0].words(); 2]);
         let [first, second] = &layouts;
-        assert_eq!((first.own_threads(), second.own_threads(), first.threads()), (0..2, 2..3, 3));
+        assert_eq!((first.own_threads(), second.own_threads(), first.sharers()), (0..2, 2..3, 0..3));
         let threads: Vec<_> = (0..4).map(|node| second.thread_of(NodeId(node))).collect();
         assert_eq!(threads, [0, 0, 1, 2]);
         assert_eq!((first.own_thread_of(NodeId(2)), second.own_thread_of(NodeId(2))), (Some(1), None));
@@ -167,5 +181,18 @@ mod tests {
         let all = region.words(0..first.words());
         let set = all.iter().position(|word| word.load(std::sync::atomic::Ordering::Relaxed) == 1);
         assert!(set.is_some_and(|at| first.words() - at <= LINE));
+    }
+
+    #[test]
+    fn a_machine_of_its_own_has_the_slots_of_its_threads_alone() {
+        let torus = builders::torus(&[4], Rate::from_gbps(5), Duration::from_ns(100)).expect("a ring");
+        let config = Config { threads: 2, slots: 10, ring: 4, packet_bytes: 100, ..Config::default() };
+        let [first, second] = [0, 1].map(|own| Layout::new(&torus, &config, &[0..1, 1..4], own, true));
+        assert_eq!((first.sharers(), second.sharers()), (0..1, 1..3));
+        assert_eq!((first.slots_of(0), second.slots_of(1), second.slots_of(2)), (0..10, 0..5, 5..10));
+        let elsewhere: Vec<bool> = (0..4).map(|node| second.is_elsewhere(NodeId(node))).collect();
+        assert_eq!(elsewhere, [true, false, false, false]);
+        let region = Region::new(second.words()).expect("a little memory");
+        assert!(!second.returning(&region, 2, 2).is_empty(), "the last piece is in the memory");
     }
 }

@@ -17,6 +17,8 @@ mod generator;
 mod inspect;
 pub mod ip;
 mod layout;
+#[cfg_attr(not(feature = "libfabric"), path = "no_machines.rs")]
+mod machines;
 mod orders;
 mod party;
 mod payload;
@@ -34,8 +36,9 @@ mod worker;
 pub use endpoint::{Caller, Endpoint, Gone, NoEndpoint, Outgoing as OutgoingStream, Received, WINDOW};
 pub use fidelity::{Fidelity, Verdict};
 pub use generator::Stay;
+pub(crate) use machines::providers;
 pub use orders::Orders;
-pub use party::{Lost, NoParty, Party, Terms};
+pub use party::{Lost, Meeting, NoParty, Party, Terms};
 pub use shared::NoMemory;
 
 use build::Build;
@@ -75,6 +78,39 @@ pub struct Config {
     /// Whether relays copy packets into slots of their own, as a network card would that writes into a node's memory, rather than
     /// pass them on where they are: to see what that costs.
     pub copies: bool,
+    /// How packets go to other machines, in a party that meets at a TCP address.
+    pub provider: Provider,
+}
+
+/// A provider of libfabric, by which packets go to other machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Provider {
+    /// TCP connections: `tcp;ofi_rxm`.
+    #[default]
+    Tcp,
+    /// Shared memory, between processes of one user on one machine: `shm`.
+    Shm,
+    /// RDMA: `verbs;ofi_rxm`.
+    Verbs,
+}
+
+impl Provider {
+    /// What experiments call it, of all.
+    pub const NAMES: [(&str, Self); 3] = [("tcp", Self::Tcp), ("shm", Self::Shm), ("verbs", Self::Verbs)];
+}
+
+/// Why a process has no part in a rack.
+#[derive(Debug, thiserror::Error)]
+pub enum NoRack {
+    /// There is no memory.
+    #[error(transparent)]
+    Memory(#[from] NoMemory),
+    /// Another process is gone.
+    #[error(transparent)]
+    Lost(#[from] Lost),
+    /// libfabric cannot move packets to the other machines.
+    #[error("no rings to other machines: {0}")]
+    Machines(String),
 }
 
 impl Default for Config {
@@ -89,6 +125,7 @@ impl Default for Config {
             decoders: Decoders::BUILTIN,
             time_limit: None,
             copies: false,
+            provider: Provider::Tcp,
         }
     }
 }
@@ -107,6 +144,8 @@ pub struct Rack {
     others: Vec<Ended>,
     /// The process that was gone, which has ended the run.
     lost: Option<Lost>,
+    /// Processes of other machines that polling threads no longer reach.
+    gone: Receiver<machines::Gone>,
     /// What polling threads tell.
     words: Receiver<Word>,
     decoders: Decoders,
@@ -141,7 +180,7 @@ impl Rack {
         config: &Config,
     ) -> Result<Self, NoMemory> {
         let all_nodes = 0..topology.nodes().count() as u32;
-        let layout = Layout::new(topology, config, std::slice::from_ref(&all_nodes), 0);
+        let layout = Layout::new(topology, config, std::slice::from_ref(&all_nodes), 0, false);
         let region = Region::new(layout.words())?;
         Ok(Self::laid_out(topology, parts, flows, config, layout, &region, None))
     }
@@ -149,7 +188,7 @@ impl Rack {
     /// The part of a rack that this process has in a party, at rest. The others give the same topology, flows and configuration.
     ///
     /// # Errors
-    /// If the system has no such memory to share, or another process of the party gives none.
+    /// [`NoRack`], if the system has no such memory, another process of the party gives none, or there is no way to other machines.
     ///
     /// # Panics
     /// As [`new`](Self::new), and if the party is of another number of nodes.
@@ -159,11 +198,18 @@ impl Rack {
         flows: &[Flow],
         config: &Config,
         mut party: Party,
-    ) -> Result<Self, NoMemory> {
-        let layout = Layout::new(topology, config, party.parts(), party.own());
+    ) -> Result<Self, NoRack> {
+        let address = party.address();
+        let layout = Layout::new(topology, config, party.parts(), party.own(), address.is_some());
         assert_eq!(layout.nodes() as usize, topology.nodes().count(), "a party of the rack's nodes");
-        let region = party.memory(layout.words())?;
-        Ok(Self::laid_out(topology, parts, flows, config, layout, &region, Some(party)))
+        let Some(address) = address else {
+            let region = party.memory(layout.words())?;
+            return Ok(Self::laid_out(topology, parts, flows, config, layout, &region, Some(party)));
+        };
+        let region = Region::new(layout.words())?;
+        let mut rack = Self::laid_out(topology, parts, flows, config, layout, &region, Some(party));
+        rack.gone = machines::cross(&mut rack, config, &region, address)?;
+        Ok(rack)
     }
 
     fn laid_out(
@@ -199,6 +245,7 @@ impl Rack {
             party,
             others: Vec::new(),
             lost: None,
+            gone: mpsc::channel().1,
         }
     }
 

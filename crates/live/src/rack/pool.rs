@@ -132,7 +132,7 @@ impl FreeList {
         Some(slot)
     }
 
-    /// The thread that owns a slot, if all own as many, in their order.
+    /// Which of the threads that share the slots owns one, if all own as many, in their order.
     #[inline]
     pub(crate) fn owner(&self, slot: u32) -> usize {
         (slot / self.own.len() as u32) as usize

@@ -50,13 +50,16 @@ impl Rack {
     pub fn fidelity(&self) -> Fidelity {
         let mut meter = Meter::new();
         let mut copies = 0;
+        // Of several machines, that which was taken away most.
+        let mut steal: Option<f64> = None;
         for end in self.ends() {
             meter.absorb(&end.readings);
             copies += end.copies;
+            steal = end.steal.map(|share| share.max(steal.unwrap_or(0.0))).or(steal);
         }
         let clock = &self.workers[0].fabric.clock;
         let held = clock.held_ns() as f64 / self.took_ns.max(1) as f64;
-        meter.report(self.packet_time, clock.dilation(), copies, self.steal.1, held)
+        meter.report(self.packet_time, clock.dilation(), copies, steal, held)
     }
 
     /// The host at `node`, to look into after a run; `None` if the node has none, or is another process'.
@@ -89,6 +92,7 @@ impl Rack {
             totals,
             links,
             readings: meter.readings(),
+            steal: self.steal.1,
             copies: self.workers.iter().map(|worker| worker.fabric.copies).sum(),
             retransmissions: retransmissions.collect(),
             waiting: nodes().filter_map(|node| node.application()?.waits_for()).collect(),

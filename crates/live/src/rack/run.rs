@@ -3,7 +3,8 @@
 use super::Rack;
 use super::clock::system_ns;
 use super::fidelity::{Meter, Steal};
-use super::party::{Count, Heard, Hearing, Look, Lost, Message, Party};
+use super::machines::Gone;
+use super::party::{Count, Heard, Hearing, Known, Look, Lost, Message, Party};
 use super::told::Word;
 use super::worker::Standing;
 use raddle_core::{Observer, Progress};
@@ -15,6 +16,9 @@ use std::thread;
 
 /// How often the thread that started a rack listens to those that poll.
 const LISTENS: std::time::Duration = std::time::Duration::from_millis(10);
+
+/// How long the last words of a process may be under way, in ns.
+const LAST_WORDS_NS: u64 = 1_000_000_000;
 
 impl Rack {
     /// Runs until all flows are delivered and nothing is under way, or to the time limit, or until `look`, asked about every
@@ -29,23 +33,43 @@ impl Rack {
     ) -> bool {
         self.steal.0 = Steal::now();
         // Virtual time begins when everything is in place.
-        let clock = match self.party.as_ref().map(Party::begin) {
+        let Self { workers, party, gone, .. } = &mut *self;
+        let begin = party.as_ref().map(|party| {
+            let at = party.begin(|| {
+                gone.try_recv().map_or(Ok(()), |gone| Err(party.lost(gone.process, gone.why)))?;
+                let mut are_all = true;
+                for crossing in workers.iter_mut().filter_map(|worker| worker.crossing.as_mut()) {
+                    are_all &= crossing.is_connected(system_ns());
+                }
+                Ok(are_all)
+            });
+            Ok(workers[0].fabric.clock.begun_at(at?, party.offset()))
+        });
+        let clock = match begin {
             None => self.workers[0].fabric.clock.begun(),
-            Some(Ok(at)) => self.workers[0].fabric.clock.begun_at(at),
+            Some(Ok(clock)) => clock,
             Some(Err(lost)) => {
                 self.lost = Some(lost);
                 return false;
             }
         };
         let processes = self.party.as_ref().map_or(1, |party| party.parts().len());
-        let mut hearing = Hearing::new(processes, self.decoders.clone());
+        let known = Known {
+            topology: Arc::clone(&self.workers[0].fabric.topology),
+            nodes: self.layout.nodes(),
+            flows: self.all_flows,
+            decoders: self.decoders.clone(),
+        };
+        let mut hearing = Hearing::new(processes, known);
         let mut load = self.generator.take();
         let speaker = self.workers[0].fabric.teller.words.clone();
-        let Self { workers, words, all_flows, programs, party, lost, generator, .. } = self;
+        let Self { workers, words, all_flows, programs, party, lost, gone, generator, .. } = self;
         let generator = &*generator;
         let party = party.as_ref();
         let stop = AtomicBool::new(false);
         let standings: Vec<Standing> = workers.iter().map(|_| Standing::default()).collect();
+        // Processes that polling threads no longer reach, and since when, in ns.
+        let mut missing = Vec::new();
         let (ended, panics, loaded) = thread::scope(|scope| {
             let mut polling = Vec::new();
             for (worker, standing) in workers.iter_mut().zip(&standings) {
@@ -73,7 +97,13 @@ impl Rack {
                         hearing.add_own(0, seen);
                         Ok(None)
                     }
-                    Some(party) => exchange(party, &mut hearing, seen),
+                    Some(party) => exchange(party, &mut hearing, seen).and_then(|over| {
+                        missing.extend(gone.try_iter().map(|gone| (system_ns(), gone)));
+                        if over.is_none() {
+                            refuse_gone(party, &missing)?;
+                        }
+                        Ok(over)
+                    }),
                 };
                 hearing.let_go(observer);
                 match over {
@@ -184,6 +214,17 @@ fn exchange(party: &Party, hearing: &mut Hearing, look: Look) -> Result<Option<b
     }
     party.check_silence(hearing)?;
     Ok(None)
+}
+
+/// Whether a process that a polling thread no longer reaches has kept silent. Whoever ends in good order is no longer reached
+/// either, but its last words are under way.
+fn refuse_gone(party: &Party, missing: &[(u64, Gone)]) -> Result<(), Lost> {
+    match missing.first() {
+        Some((since, gone)) if system_ns() > since + LAST_WORDS_NS => {
+            Err(party.lost(gone.process, &gone.why))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Hears what polling threads have told so far.

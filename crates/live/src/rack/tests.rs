@@ -158,7 +158,7 @@ fn packets_that_are_too_large_for_a_slot_are_lost_and_counted() {
 fn time_does_not_follow_what_is_written_after_the_first_look() {
     let (topology, config) = (torus(), Config { threads: 2, ..Config::default() });
     let all_nodes = 0..16;
-    let layout = Layout::new(&topology, &config, std::slice::from_ref(&all_nodes), 0);
+    let layout = Layout::new(&topology, &config, std::slice::from_ref(&all_nodes), 0, false);
     let region = Region::new(layout.words()).expect("memory");
     let crosses = |link: &Link| layout.thread_of(link.from) == 1 && layout.thread_of(link.to) == 0;
     let crossing = topology.links().position(|(_, link)| crosses(link)).expect("threads are neighbours");

@@ -3,6 +3,7 @@
 use super::endpoint::Request;
 use super::events::Event;
 use super::fabric::{Fabric, Inside};
+use super::machines::Crossing;
 use super::orders::Ordered;
 use super::party::Count;
 use super::ring::Consumer;
@@ -48,6 +49,8 @@ pub(super) struct Worker {
     pub(super) time_limit: Time,
     /// What a full packet takes on the slowest link.
     pub(super) packet_time: Duration,
+    /// The links of its nodes that come from other machines or go to them, if there are any.
+    pub(super) crossing: Option<Crossing>,
 }
 
 /// What a polling thread lets others see of how far it is. Each has a cache line of its own.
@@ -99,10 +102,15 @@ impl Worker {
         let mut last = self.fabric.clock.real_ns();
         let mut round: u32 = 0;
         while !stop.load(Ordering::Relaxed) {
-            let real = self.fabric.clock.real_ns();
+            // A clock that follows another machine's stands still rather than go back.
+            let real = self.fabric.clock.real_ns().max(last);
             self.fabric.meter.round(real - last);
             last = real;
-            let now = self.in_time(self.fabric.clock.at(real));
+            let now = self.fabric.clock.at(real);
+            if let Some(crossing) = &mut self.crossing {
+                crossing.take_in(&mut self.fabric, now);
+            }
+            let now = self.in_time(now);
             if now > self.time_limit {
                 self.fabric.now = self.time_limit;
                 self.publish(standing);
@@ -110,6 +118,9 @@ impl Worker {
                 return;
             }
             self.round(now);
+            if let Some(crossing) = &mut self.crossing {
+                crossing.send_out(&mut self.fabric, real);
+            }
             round = round.wrapping_add(1);
             if round.is_multiple_of(SELDOM) {
                 self.fabric.take_returned_slots();
@@ -121,11 +132,14 @@ impl Worker {
         self.publish(standing);
     }
 
-    /// Holds the clock if the thread is far behind. Sources that pace themselves by a clock that has run away would send more than the
+    /// Holds the clock if the thread is far behind, or the way to another machine is. Sources that pace themselves by a clock that has run away would send more than the
     /// thread can carry, and less and less would arrive. Returns the time after that.
     #[inline]
     fn in_time(&self, now: Time) -> Time {
-        let first = self.fabric.events.first().map_or(now, |(at, _)| at);
+        let mut first = self.fabric.events.first().map_or(now, |(at, _)| at);
+        if let Some(crossing) = &self.crossing {
+            first = first.min(crossing.first_due());
+        }
         if now.since(first) <= FAR_BEHIND {
             return now;
         }

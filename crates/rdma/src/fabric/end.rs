@@ -6,6 +6,7 @@
 use super::{Domain, Error, Memory, Peer, Remote, WriteFailed};
 use crate::ring::{self, Entry, Refused, Shape, Wire};
 use std::ops::Range;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 /// First bytes of an offer; the last is the version of the memory's layout.
@@ -97,8 +98,14 @@ impl Route {
 
     /// The tag of this ring's write, if the domain's tag is one of this ring.
     fn own(&self, tag: u64) -> Option<u32> {
-        ((tag >> 32) as u32 == self.number).then_some(tag as u32)
+        (ring_of(tag) == self.number).then_some(tag as u32)
     }
+}
+
+/// The number of the ring to which a domain's tag belongs.
+#[must_use]
+pub const fn ring_of(tag: u64) -> u32 {
+    (tag >> 32) as u32
 }
 
 struct Routed<'a> {
@@ -117,6 +124,16 @@ impl Wire for Routed<'_> {
             Ok(()) => Ok(true),
             Err(Error::QueueFull) => Ok(false),
             Err(why) => Err(why),
+        }
+    }
+}
+
+impl From<Refused<Self>> for Error {
+    fn from(why: Refused<Self>) -> Self {
+        match why {
+            Refused::TooLong { bytes, most } => Self::TooLong { bytes, most },
+            Refused::Broken(why) => why.into(),
+            Refused::Wire(why) => why,
         }
     }
 }
@@ -141,11 +158,34 @@ impl Sender {
     /// [`Error::PeerGone`], [`Error::Broken`], [`Error::TooLong`], or what [`Domain::write`] says.
     pub fn push(&mut self, domain: &mut Domain, due: u64, tag: u8, bytes: &[u8]) -> Result<bool, Error> {
         gone(&self.lost)?;
-        self.ring.push(due, tag, bytes, &mut self.route.over(domain)).map_err(|why| match why {
-            Refused::TooLong { bytes, most } => Error::TooLong { bytes, most },
-            Refused::Broken(why) => why.into(),
-            Refused::Wire(why) => why,
-        })
+        Ok(self.ring.push(due, tag, bytes, &mut self.route.over(domain))?)
+    }
+
+    /// As [`push`](Self::push), for a packet of `len` bytes that is in words already.
+    ///
+    /// # Errors
+    /// As `push`.
+    ///
+    /// # Panics
+    /// If the words have fewer bytes.
+    pub fn push_words(
+        &mut self,
+        domain: &mut Domain,
+        due: u64,
+        tag: u8,
+        words: &[AtomicU64],
+        len: usize,
+    ) -> Result<bool, Error> {
+        gone(&self.lost)?;
+        Ok(self.ring.push_words(due, tag, words, len, &mut self.route.over(domain))?)
+    }
+
+    /// Whether the receiver has been heard of: it knows the ring, and its writes arrive.
+    ///
+    /// # Errors
+    /// [`Error::Broken`], if the receiver has written nonsense.
+    pub fn has_heard(&mut self) -> Result<bool, Error> {
+        Ok(self.ring.has_heard()?)
     }
 
     /// A write of the domain has [completed or failed](Domain::poll). Those of other rings are ignored.
@@ -210,6 +250,20 @@ impl Receiver {
     /// If no packet was looked at, or it has fewer bytes.
     pub fn read(&self, into: &mut [u8]) {
         self.ring.read(into);
+    }
+
+    /// Copies the packet that was [looked at](Self::peek), and the zeros behind it in its last word.
+    ///
+    /// # Panics
+    /// If no packet was looked at, or `into` has no room for it.
+    pub fn read_words(&self, into: &[AtomicU64]) {
+        self.ring.read_words(into);
+    }
+
+    /// Whether the first record has reached the sender, as far as this end knows.
+    #[must_use]
+    pub fn has_told(&self) -> bool {
+        self.ring.has_told()
     }
 
     /// Takes out the packet that was [looked at](Self::peek).

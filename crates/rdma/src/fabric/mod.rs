@@ -6,9 +6,10 @@
 //! Nothing here waits. [`Domain::poll`] lets libfabric work, on both sides: a process that does not poll neither sends nor receives.
 
 mod end;
+mod segments;
 mod sys;
 
-pub use end::{End, Receiver, Sender};
+pub use end::{End, Receiver, Sender, ring_of};
 
 use crate::words::{WORD, Words};
 use std::net::{IpAddr, Ipv4Addr};
@@ -29,6 +30,14 @@ pub enum Provider {
 }
 
 impl Provider {
+    /// Whether this machine has it. Removes segments as [`Domain::open`] does.
+    #[must_use]
+    pub fn is_here(self) -> bool {
+        segments::forget_the_dead();
+        let node = (self == Self::Shm).then(segments::name);
+        Handle::open(self, node.as_deref(), 1).is_ok()
+    }
+
     /// What libfabric calls it.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -220,7 +229,7 @@ pub struct Domain {
 static DOMAINS: AtomicU64 = AtomicU64::new(0);
 
 impl Domain {
-    /// Opens a domain.
+    /// Opens a domain. Segments of shared memory that killed processes have left go first.
     ///
     /// # Errors
     /// [`Error::Library`], if this machine has no such provider, or it cannot be bound to the address.
@@ -228,10 +237,14 @@ impl Domain {
     /// # Panics
     /// If the queue would be empty.
     pub fn open(options: &Options) -> Result<Self, Error> {
+        segments::forget_the_dead();
         assert!(options.queue > 0, "a queue has room for a write");
-        let bind = (options.provider != Provider::Shm).then_some(options.bind);
-        let mut handle =
-            Handle::open(options.provider, bind, options.queue).map_err(library("open an endpoint"))?;
+        let node = match options.provider {
+            Provider::Shm => segments::name(),
+            Provider::Tcp | Provider::Verbs => options.bind.to_string(),
+        };
+        let mut handle = Handle::open(options.provider, Some(&node), options.queue)
+            .map_err(library("open an endpoint"))?;
         let address = handle.address().map_err(library("tell the endpoint's address"))?;
         let queue = options.queue.min(handle.provider().1);
         let number = DOMAINS.fetch_add(1, Ordering::Relaxed);

@@ -8,7 +8,6 @@
 use super::Provider;
 use crate::words::{WORD, Words};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::net::IpAddr;
 use std::ops::Range;
 use std::ptr::{self, NonNull};
 
@@ -121,11 +120,12 @@ pub(super) struct Handle {
 unsafe impl Send for Handle {}
 
 impl Handle {
-    /// Opens an endpoint that sends and receives one-sided writes, of which `queue` complete at once at most.
+    /// Opens an endpoint, at an address of this machine, in a segment of that name, or anywhere, that sends and receives one-sided writes, of which `queue` complete at once at most.
     #[expect(unsafe_code, reason = "a call of libfabric")]
-    pub(super) fn open(provider: Provider, bind: Option<IpAddr>, queue: usize) -> Result<Self, Code> {
+    pub(super) fn open(provider: Provider, node: Option<&str>, queue: usize) -> Result<Self, Code> {
         let name = CString::new(provider.name()).expect("names of providers have no zeros");
-        let node = bind.map(|address| CString::new(address.to_string()).expect("addresses have no zeros"));
+        let node =
+            node.map(|node| CString::new(node).expect("neither addresses nor segments' names have zeros"));
         let node = node.as_ref().map_or(ptr::null(), |node| node.as_ptr());
         // Over shared memory, peers that are given addresses would write past the checks of keys and ranges, and even after the
         // memory is gone. Offsets make the provider's receiver check each write.

@@ -103,6 +103,26 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
         }
     }
 
+    /// Copies the packet that was [looked at](Self::peek), and the zeros behind it in its last word.
+    ///
+    /// # Panics
+    /// If no packet was looked at, or `into` has no room for it.
+    pub fn read_words(&self, into: &[AtomicU64]) {
+        let entry = self.next.expect("a packet was looked at");
+        let range = self.shape.entry(self.shape.slot(self.taken), entry.len as usize);
+        let payload = &self.words[range.start..range.end - BEHIND];
+        assert!(payload.len() <= into.len(), "room for the packet");
+        for (from, to) in payload.iter().zip(into) {
+            to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the first record has reached the sender: it was written, and its write has completed.
+    #[must_use]
+    pub fn has_told(&self) -> bool {
+        self.beat > 0 && !self.is_telling
+    }
+
     /// Takes out the packet that was [looked at](Self::peek), and tells the sender each eighth of the ring.
     ///
     /// # Errors

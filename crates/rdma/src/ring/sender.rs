@@ -104,17 +104,48 @@ impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
         bytes: &[u8],
         wire: &mut N,
     ) -> Result<bool, Refused<N::Error>> {
+        self.push_with(due, tag, bytes.len(), wire, |payload| write_bytes(payload, bytes))
+    }
+
+    /// As [`push`](Self::push), for a packet of `len` bytes that is in words already.
+    ///
+    /// # Errors
+    /// [`Refused`], as `push`.
+    ///
+    /// # Panics
+    /// If the words have fewer bytes.
+    pub fn push_words<N: Wire>(
+        &mut self,
+        due: u64,
+        tag: u8,
+        words: &[AtomicU64],
+        len: usize,
+        wire: &mut N,
+    ) -> Result<bool, Refused<N::Error>> {
+        assert!(len <= words.len() * WORD, "words of the packet");
+        self.push_with(due, tag, len, wire, |payload| write_words(payload, words, len))
+    }
+
+    fn push_with<N: Wire>(
+        &mut self,
+        due: u64,
+        tag: u8,
+        len: usize,
+        wire: &mut N,
+        fill: impl FnOnce(&[AtomicU64]),
+    ) -> Result<bool, Refused<N::Error>> {
         let most = self.shape.packet_bytes as usize;
-        if bytes.len() > most {
-            return Err(Refused::TooLong { bytes: bytes.len(), most });
+        if len > most {
+            return Err(Refused::TooLong { bytes: len, most });
         }
         let slot = self.shape.slot(self.pushed);
         if self.room().map_err(Refused::Broken)? == 0 || self.under_way[slot as usize] {
             return Ok(false);
         }
-        let range = self.shape.entry(slot, bytes.len());
-        let entry = Entry { due, len: bytes.len() as u32, tag };
-        write(&self.words[range.clone()], self.pushed + 1, entry, bytes);
+        let range = self.shape.entry(slot, len);
+        let (payload, behind) = self.words[range.clone()].split_at(range.len() - BEHIND);
+        fill(payload);
+        close(payload, behind, self.pushed + 1, Entry { due, len: len as u32, tag });
         if !wire.write(range, slot).map_err(Refused::Wire)? {
             return Ok(false);
         }
@@ -139,6 +170,15 @@ impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
         Ok(self.taken == self.pushed)
     }
 
+    /// Whether the receiver has written a record: it knows the ring, and its writes arrive.
+    ///
+    /// # Errors
+    /// [`Broken`], if the receiver has written nonsense.
+    pub fn has_heard(&mut self) -> Result<bool, Broken> {
+        self.look()?;
+        Ok(self.beat > 0)
+    }
+
     /// Whether the receiver has been silent for [`SILENCE`]; `now` is of any clock that does not go back. The time between two
     /// calls counts as one period at most, since a sender that was away cannot have heard anything.
     ///
@@ -155,9 +195,8 @@ impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
     }
 }
 
-/// Writes an entry.
-fn write(words: &[AtomicU64], sequence: u64, entry: Entry, bytes: &[u8]) {
-    let (payload, behind) = words.split_at(words.len() - BEHIND);
+/// Writes a packet's bytes into its words, and zeros behind the last one.
+fn write_bytes(payload: &[AtomicU64], bytes: &[u8]) {
     let (whole, rest) = bytes.as_chunks::<WORD>();
     for (bytes, word) in whole.iter().zip(payload) {
         word.store(u64::from_le_bytes(*bytes), Ordering::Relaxed);
@@ -167,6 +206,21 @@ fn write(words: &[AtomicU64], sequence: u64, entry: Entry, bytes: &[u8]) {
         last[..rest.len()].copy_from_slice(rest);
         payload[whole.len()].store(u64::from_le_bytes(last), Ordering::Relaxed);
     }
+}
+
+/// Copies a packet's words, and writes zeros behind its last byte.
+fn write_words(payload: &[AtomicU64], words: &[AtomicU64], len: usize) {
+    for (to, from) in payload.iter().zip(words) {
+        to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+    let beyond = (payload.len() * WORD - len) as u32 * 8;
+    if let Some(last) = payload.last().filter(|_| beyond > 0) {
+        last.store(last.load(Ordering::Relaxed) & u64::MAX >> beyond, Ordering::Relaxed);
+    }
+}
+
+/// Completes an entry, whose payload is written.
+fn close(payload: &[AtomicU64], behind: &[AtomicU64], sequence: u64, entry: Entry) {
     let check = Check::of_entry(sequence, entry.due, entry.packed()).over(payload);
     for (value, word) in [entry.due, entry.packed(), check].into_iter().zip(behind) {
         word.store(value, Ordering::Relaxed);

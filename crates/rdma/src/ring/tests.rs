@@ -390,6 +390,40 @@ fn a_full_ring_takes_no_more_until_the_receiver_has_told() {
     ));
 }
 
+/// Words that hold a packet may hold anything behind it, which stays here.
+#[test]
+fn a_packet_crosses_from_words_to_words() {
+    let mut pair = Pair::new(shape(), Order::Stream);
+    let words: Vec<AtomicU64> = (1..=5).map(|word| AtomicU64::new(u64::MAX / word)).collect();
+    for len in [0, 1, 7, 8, 9, 33, 40] {
+        assert_eq!(pair.sender.push_words(5, 6, &words, len, &mut pair.net.end(SENDER)), Ok(true));
+        pair.settle();
+        assert_eq!(pair.receiver.peek(), Ok(Some(Entry { due: 5, len: len as u32, tag: 6 })));
+        let copy: Vec<AtomicU64> = (0..6).map(|_| AtomicU64::new(77)).collect();
+        pair.receiver.read_words(&copy);
+        let all: Vec<u8> = (0..len).map(|at| byte_of(&words, at)).collect();
+        let came: Vec<u8> = (0..len).map(|at| byte_of(&copy, at)).collect();
+        assert_eq!(came, all);
+        assert!((len..len.next_multiple_of(WORD)).all(|at| byte_of(&copy, at) == 0), "{len} bytes");
+        assert_eq!(copy[5].load(Ordering::Relaxed), 77, "what is behind stays");
+        let Ok(()) = pair.receiver.take(&mut pair.net.end(RECEIVER));
+        pair.settle();
+    }
+    let longer: Vec<AtomicU64> = (0..6).map(AtomicU64::new).collect();
+    let long = pair.sender.push_words(5, 6, &longer, 41, &mut pair.net.end(SENDER));
+    assert_eq!(long, Err(Refused::TooLong { bytes: 41, most: 40 }));
+}
+
+#[test]
+fn both_ends_know_when_the_first_record_has_crossed() {
+    let mut pair = Pair::new(shape(), Order::Stream);
+    assert_eq!((pair.sender.has_heard(), pair.receiver.has_told()), (Ok(false), false));
+    pair.keep_up();
+    assert_eq!((pair.sender.has_heard(), pair.receiver.has_told()), (Ok(false), false), "it is under way");
+    pair.settle();
+    assert_eq!((pair.sender.has_heard(), pair.receiver.has_told()), (Ok(true), true));
+}
+
 #[test]
 fn a_slot_is_not_written_again_before_its_write_has_completed() {
     let mut pair = Pair::new(shape(), Order::Stream);

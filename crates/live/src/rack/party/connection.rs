@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
-use std::net::Shutdown;
+use std::net::{IpAddr, Shutdown, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::Sender;
@@ -36,17 +36,82 @@ impl From<io::Error> for Broken {
     }
 }
 
+/// What carries the messages.
+#[derive(Debug)]
+enum Stream {
+    /// To another process of this machine.
+    Unix(UnixStream),
+    /// To another machine, or as if.
+    Tcp(TcpStream),
+}
+
+/// Does the same with either stream.
+macro_rules! either {
+    ($stream:expr, $inner:ident => $does:expr) => {
+        match $stream {
+            Stream::Unix($inner) => $does,
+            Stream::Tcp($inner) => $does,
+        }
+    };
+}
+
+impl Stream {
+    fn try_clone(&self) -> io::Result<Self> {
+        match self {
+            Self::Unix(stream) => stream.try_clone().map(Self::Unix),
+            Self::Tcp(stream) => stream.try_clone().map(Self::Tcp),
+        }
+    }
+
+    fn set_read_timeout(&self, patience: Option<Duration>) -> io::Result<()> {
+        either!(self, stream => stream.set_read_timeout(patience))
+    }
+
+    fn write_all(&self, bytes: &[u8]) -> io::Result<()> {
+        either!(self, stream => { let mut stream = stream; stream.write_all(bytes) })
+    }
+
+    fn read_exact(&self, into: &mut [u8]) -> io::Result<()> {
+        either!(self, stream => { let mut stream = stream; stream.read_exact(into) })
+    }
+}
+
 /// One end of a connection. It hangs up when it goes.
 #[derive(Debug)]
 pub(super) struct Connection {
-    stream: UnixStream,
+    stream: Stream,
 }
 
 impl Connection {
+    /// To a process of this machine.
     pub(super) fn new(stream: UnixStream) -> io::Result<Self> {
         stream.set_nonblocking(false)?;
         stream.set_write_timeout(Some(SENDING))?;
-        Ok(Self { stream })
+        Ok(Self { stream: Stream::Unix(stream) })
+    }
+
+    /// To a process of any machine.
+    pub(super) fn over_tcp(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nonblocking(false)?;
+        stream.set_nodelay(true)?;
+        stream.set_write_timeout(Some(SENDING))?;
+        Ok(Self { stream: Stream::Tcp(stream) })
+    }
+
+    /// The address of this machine to which the other end talks; none if that is this machine.
+    pub(super) fn own_address(&self) -> Option<IpAddr> {
+        match &self.stream {
+            Stream::Unix(_) => None,
+            Stream::Tcp(stream) => stream.local_addr().ok().map(|address| address.ip()),
+        }
+    }
+
+    /// The Unix socket, by which descriptors go.
+    fn unix(&self) -> io::Result<&UnixStream> {
+        match &self.stream {
+            Stream::Unix(stream) => Ok(stream),
+            Stream::Tcp(_) => Err(io::Error::other("no descriptor goes to another machine")),
+        }
     }
 
     /// Sends a message.
@@ -55,9 +120,9 @@ impl Connection {
         if bytes.len() > MOST {
             return Err(Broken(format!("a message of {} bytes is too long", bytes.len())));
         }
-        let mut stream = &self.stream;
-        stream.write_all(&(bytes.len() as u32).to_le_bytes())?;
-        Ok(stream.write_all(&bytes)?)
+        // In one piece: two would wait for each other on a network.
+        let message = [&(bytes.len() as u32).to_le_bytes(), &bytes[..]].concat();
+        Ok(self.stream.write_all(&message)?)
     }
 
     /// The next message; waits so long at most for each part of it.
@@ -94,7 +159,7 @@ impl Connection {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut rights = SendAncillaryBuffer::new(&mut space);
         rights.push(SendAncillaryMessage::ScmRights(&descriptors));
-        sendmsg(&self.stream, &[IoSlice::new(&[0])], &mut rights, SendFlags::empty())?;
+        sendmsg(self.unix()?, &[IoSlice::new(&[0])], &mut rights, SendFlags::empty())?;
         Ok(())
     }
 
@@ -104,7 +169,7 @@ impl Connection {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut rights = RecvAncillaryBuffer::new(&mut space);
         let mut byte = [0];
-        recvmsg(&self.stream, &mut [IoSliceMut::new(&mut byte)], &mut rights, RecvFlags::CMSG_CLOEXEC)?;
+        recvmsg(self.unix()?, &mut [IoSliceMut::new(&mut byte)], &mut rights, RecvFlags::CMSG_CLOEXEC)?;
         let mut given = rights.drain().filter_map(|message| match message {
             RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
             _ => None,
@@ -116,11 +181,11 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         // Also the thread that listens hears of it.
-        let _ = self.stream.shutdown(Shutdown::Both);
+        let _ = either!(&self.stream, stream => stream.shutdown(Shutdown::Both));
     }
 }
 
-fn receive<T: DeserializeOwned>(mut stream: &UnixStream) -> Result<T, Broken> {
+fn receive<T: DeserializeOwned>(stream: &Stream) -> Result<T, Broken> {
     let mut len = [0; 4];
     stream.read_exact(&mut len)?;
     let len = u32::from_le_bytes(len) as usize;
@@ -165,7 +230,7 @@ mod tests {
     fn whoever_talks_nonsense_is_not_listened_to() {
         for bytes in [&[0xFF; 8][..], &[2, 0, 0, 0, 0xFF, 0xFF], &[3, 0, 0, 0, 1]] {
             let (one, other) = pair();
-            (&one.stream).write_all(bytes).expect("room");
+            one.stream.write_all(bytes).expect("room");
             drop(one);
             assert!(other.receive::<String>(SOON).is_err(), "{bytes:?}");
         }

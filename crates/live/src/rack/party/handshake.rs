@@ -1,16 +1,16 @@
 //! How processes find each other: they agree on version and experiment, show each other that they know the same secret, and the
 //! nodes of all are the rack's, each once.
 
-use super::NONSENSE;
+use super::super::clock::system_ns;
 use super::connection::{Broken, Connection};
 use super::message::{FromGuest, FromHost, Greeting, Proof};
-use super::socket::Socket;
+use super::socket::{Door, Meeting};
+use super::{NONSENSE, PINGS, between};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use std::io;
+use std::net::SocketAddr;
 use std::ops::{ControlFlow, Range};
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ const ANSWERS_IN: Duration = Duration::from_secs(2);
 const LOOKS: Duration = Duration::from_millis(100);
 
 /// The version of what processes say to each other, and of the program whose engine they share.
-const VERSION: &str = concat!("raddle ", env!("CARGO_PKG_VERSION"), ", parties 1");
+const VERSION: &str = concat!("raddle ", env!("CARGO_PKG_VERSION"), ", parties 2");
 
 /// What a process brings to a party.
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ pub struct Terms {
     pub nodes: Range<u32>,
     /// What tells the experiment from others, such as a digest. It must be the same for all.
     pub experiment: String,
-    /// A secret that all know. It may be empty: the socket lets in processes of the same user alone.
+    /// A secret that all know. It may be empty at a Unix socket, which lets in processes of the same user alone.
     pub secret: Vec<u8>,
 }
 
@@ -41,10 +41,10 @@ pub struct Terms {
 #[derive(Debug, thiserror::Error)]
 pub enum NoParty {
     /// The host cannot listen there.
-    #[error("cannot listen at {path}: {why}")]
+    #[error("cannot listen at {at}: {why}")]
     Socket {
         /// Where.
-        path: PathBuf,
+        at: Meeting,
         /// What the system said.
         why: io::Error,
     },
@@ -56,11 +56,20 @@ pub enum NoParty {
         /// Nodes of the rack.
         of: u32,
     },
+    /// The host is to listen at all addresses of its machine.
+    #[error("{0} stands for all addresses of this machine: the others need the one by which they reach it")]
+    AnyAddress(SocketAddr),
+    /// Processes of several machines are to meet without a secret.
+    #[error("processes that meet at a TCP address need a secret that all know")]
+    NoSecret,
+    /// This program was built without libfabric.
+    #[error("this program was built without libfabric, which a rack over several machines needs")]
+    NoLibfabric,
     /// Nobody invites.
-    #[error("nobody listens at {path} after {} s: {why}", PATIENCE.as_secs())]
+    #[error("nobody listens at {at} after {} s: {why}", PATIENCE.as_secs())]
     Nobody {
         /// Where.
-        path: PathBuf,
+        at: Meeting,
         /// What the system said last.
         why: io::Error,
     },
@@ -119,10 +128,21 @@ pub(super) struct Joined {
     pub(super) process: usize,
     pub(super) parts: Vec<Range<u32>>,
     pub(super) own: usize,
+    /// How far the host's clock is ahead, in ns.
+    pub(super) offset: i64,
 }
 
 impl Terms {
-    fn check(&self, of: u32) -> Result<(), NoParty> {
+    /// Whether these terms will do for a rack of so many nodes, whose processes meet there.
+    pub(super) fn check(&self, at: &Meeting, of: u32) -> Result<(), NoParty> {
+        if matches!(at, Meeting::Address(_)) {
+            if !crate::HAS_LIBFABRIC {
+                return Err(NoParty::NoLibfabric);
+            }
+            if self.secret.is_empty() {
+                return Err(NoParty::NoSecret);
+            }
+        }
         if self.nodes.is_empty() || self.nodes.end > of {
             return Err(NoParty::Nodes { nodes: self.nodes.clone(), of });
         }
@@ -157,15 +177,14 @@ fn nonce() -> Result<[u8; 32], Broken> {
 
 /// Lets processes in until all nodes are there.
 pub(super) fn gather(
-    socket: &Socket,
+    door: &Door,
     nodes: u32,
     terms: &Terms,
     mut look: impl FnMut() -> ControlFlow<()>,
 ) -> Result<Vec<Guest>, NoParty> {
-    terms.check(nodes)?;
     let (mut guests, mut refused) = (Vec::<Guest>::new(), Vec::new());
     for _ in 0..PATIENCE.as_millis() / LOOKS.as_millis() {
-        while let Ok(Some(connection)) = socket.accept() {
+        while let Ok(Some(connection)) = door.accept() {
             let taken = || guests.iter().map(|guest| &guest.nodes).chain([&terms.nodes]);
             match welcome(&connection, nodes, terms, &taken().cloned().collect::<Vec<_>>()) {
                 Ok(nodes) => guests.push(Guest { nodes, connection }),
@@ -231,16 +250,16 @@ fn welcome(
 
 /// Calls the host until it answers, and waits until all are there.
 pub(super) fn join(
-    path: &Path,
+    at: &Meeting,
     nodes: u32,
     terms: &Terms,
     mut look: impl FnMut() -> ControlFlow<()>,
 ) -> Result<Joined, NoParty> {
-    terms.check(nodes)?;
+    terms.check(at, nodes)?;
     let looks = PATIENCE.as_millis() / LOOKS.as_millis();
     let mut last = io::Error::other("nobody has answered");
     for _ in 0..looks {
-        match UnixStream::connect(path).and_then(Connection::new) {
+        match at.connect() {
             Ok(connection) => return greet(connection, nodes, terms),
             // The host may come later.
             Err(why) => last = why,
@@ -250,7 +269,7 @@ pub(super) fn join(
         }
         thread::park_timeout(LOOKS);
     }
-    Err(NoParty::Nobody { path: path.to_owned(), why: last })
+    Err(NoParty::Nobody { at: at.clone(), why: last })
 }
 
 fn greet(host: Connection, nodes: u32, terms: &Terms) -> Result<Joined, NoParty> {
@@ -281,11 +300,44 @@ fn greet(host: Connection, nodes: u32, terms: &Terms) -> Result<Joined, NoParty>
                 && process < parts.len()
                 && process != own =>
         {
-            Ok(Joined { host, process, parts, own })
+            let offset = compare_clocks(&host).map_err(gone)?;
+            Ok(Joined { host, process, parts, own, offset })
         }
         FromHost::Refused(why) => Err(NoParty::Refused(why)),
         _ => Err(gone(Broken(NONSENSE.to_owned()))),
     }
+}
+
+/// Shows a guest at another machine what this one's clock shows, as often as it asks.
+pub(super) fn show_clock(guest: &Connection) -> Result<(), Broken> {
+    if guest.own_address().is_none() {
+        return Ok(()); // the same clock
+    }
+    for _ in 0..PINGS {
+        let FromGuest::Ping(ping) = guest.receive(ANSWERS_IN)? else {
+            return Err(Broken(NONSENSE.to_owned()));
+        };
+        let heard = system_ns();
+        guest.send(&FromHost::Pong { ping, heard, said: system_ns() })?;
+    }
+    Ok(())
+}
+
+/// How far the host's clock is ahead, in ns. Each answer gives bounds, the tighter the faster it came; what all leave is small.
+fn compare_clocks(host: &Connection) -> Result<i64, Broken> {
+    if host.own_address().is_none() {
+        return Ok(0); // the same clock
+    }
+    let (mut least, mut most) = (i64::MIN, i64::MAX);
+    for _ in 0..PINGS {
+        host.send(&FromGuest::Ping(system_ns()))?;
+        let FromHost::Pong { ping, heard, said } = host.receive(PATIENCE)? else {
+            return Err(Broken(NONSENSE.to_owned()));
+        };
+        let bounds = between(ping, heard, said, system_ns());
+        (least, most) = (least.max(*bounds.start()), most.min(*bounds.end()));
+    }
+    Ok(least.midpoint(most))
 }
 
 /// Whether these parts are the nodes of a rack, each once and in order.

@@ -4,8 +4,8 @@
 //! when every process has begun to look after the word was said: all that had been said before it is then there.
 
 use super::super::told::Word;
-use super::message::{Count, Heard, Look};
-use raddle_core::{Decoders, Observer, Progress, Time};
+use super::message::{Count, Heard, Known, Look};
+use raddle_core::{Observer, Progress, Time};
 
 /// The words of all processes, and how far each is.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct Hearing {
     kept: Vec<Word>,
     /// When all were as [`settled`](Self::settled) has it: the latest look of them, in ns.
     before: Option<(u64, Settled)>,
-    decoders: Decoders,
+    rack: Known,
 }
 
 /// What does not change any more when a rack is at rest.
@@ -28,9 +28,9 @@ struct Settled {
 }
 
 impl Hearing {
-    /// Of so many processes, whose packets have headers that `decoders` knows.
-    pub(crate) fn new(processes: usize, decoders: Decoders) -> Self {
-        Self { last: vec![None; processes], kept: Vec::new(), before: None, decoders }
+    /// Of so many processes that share a rack.
+    pub(crate) fn new(processes: usize, rack: Known) -> Self {
+        Self { last: vec![None; processes], kept: Vec::new(), before: None, rack }
     }
 
     /// What this process has heard at a look.
@@ -43,7 +43,7 @@ impl Hearing {
     /// What another process has heard.
     pub(crate) fn add(&mut self, process: usize, heard: Heard) {
         let Heard { began_ns, count, goes_on, .. } = heard;
-        self.kept.extend(heard.words(&self.decoders));
+        self.kept.extend(heard.words(&self.rack));
         if !goes_on {
             self.last[process] = Some((began_ns, count));
         }
@@ -122,6 +122,7 @@ impl Hearing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rack::party::message::tests::known;
     use crate::rack::told::Told;
     use raddle_core::{FlowId, FlowKey, NodeId, Report};
 
@@ -145,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_consequence_is_not_told_before_its_cause() {
-        let mut hearing = Hearing::new(2, Decoders::BUILTIN);
+        let mut hearing = Hearing::new(2, known());
         let mut told = Times::default();
         let own = |began, words| look(began, Count::default(), words);
         let guest = |began, words| Heard::new(&look(began, Count::default(), words));
@@ -166,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_rack_is_at_rest_when_two_looks_of_all_find_the_same() {
-        let mut hearing = Hearing::new(2, Decoders::BUILTIN);
+        let mut hearing = Hearing::new(2, known());
         let still = |put, taken| Count { put, taken, is_quiet: true, ..Count::default() };
         let look = |hearing: &mut Hearing, process, at, count| {
             hearing.add(process, Heard::new(&look(at, count, vec![])));

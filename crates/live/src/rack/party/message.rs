@@ -6,8 +6,10 @@ use super::Lost;
 use raddle_core::{
     Decoders, DropReason, FlowKey, LinkId, LinkStats, NodeId, Packet, PortId, Report, Time, Totals,
 };
+use raddle_topology::Topology;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// What a guest says to the host.
 #[derive(Debug, Serialize, Deserialize)]
@@ -16,6 +18,10 @@ pub(super) enum FromGuest {
     Greeting(Greeting),
     /// It knows the secret.
     Proof(Proof),
+    /// What the host's clock shows? The guest's shows so many ns.
+    Ping(u64),
+    /// Its ends of rings.
+    Offers(Vec<Offer>),
     /// Its nodes are there, and wait for time to begin.
     Ready,
     /// What its nodes have done so far.
@@ -33,10 +39,27 @@ pub(super) enum FromHost {
     Welcome { parts: Vec<Range<u32>>, own: usize, host: usize },
     /// The guest is not let in, in words that begin with "it".
     Refused(String),
-    /// Time begins when the system's clock shows so many ns.
+    /// Answers a ping, which the guest sent when its clock showed `ping`: the host heard it when its own showed `heard`, and answered
+    /// when it showed `said`.
+    Pong { ping: u64, heard: u64, said: u64 },
+    /// The other ends of the guest's rings.
+    Offers(Vec<Offer>),
+    /// Time begins when the host's clock shows so many ns.
     Begin(u64),
     /// The run is over, at its own end or not; not, if a process is gone.
     Stop { complete: bool, lost: Option<Lost> },
+}
+
+/// What the other end of a ring between machines must know of an end.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Offer {
+    /// On the way to the host, the process that the offer is for; on the way from it, the process that made the offer.
+    pub(crate) process: usize,
+    /// The link of the ring, by its place among all.
+    pub(crate) link: u32,
+    /// Whether this is the end that sends.
+    pub(crate) sends: bool,
+    pub(crate) bytes: Vec<u8>,
 }
 
 /// A process that wants to be let in.
@@ -100,6 +123,13 @@ impl Heard {
         Self { began_ns, count, words: words.iter().filter_map(Sent::of).collect(), goes_on: false }
     }
 
+    /// The same, as a clock has it that is so many ns ahead.
+    pub(super) fn ahead_by(mut self, ns: i64) -> Self {
+        self.began_ns = self.began_ns.saturating_add_signed(ns);
+        self.words.iter_mut().for_each(|word| word.said_ns = word.said_ns.saturating_add_signed(ns));
+        self
+    }
+
     /// The same in pieces that messages can carry.
     pub(super) fn in_pieces(mut self) -> impl Iterator<Item = Self> {
         let mut pieces = Vec::new();
@@ -112,8 +142,49 @@ impl Heard {
     }
 
     /// The words of it that make sense.
-    pub(crate) fn words(self, decoders: &Decoders) -> impl Iterator<Item = Word> {
-        self.words.into_iter().filter_map(|sent| sent.word(decoders))
+    pub(crate) fn words(self, rack: &Known) -> impl Iterator<Item = Word> {
+        self.words.into_iter().filter_map(|sent| sent.word(rack))
+    }
+}
+
+/// What words can be about. Observers look things up by the numbers in them.
+#[derive(Debug, Clone)]
+pub(crate) struct Known {
+    pub(crate) topology: Arc<Topology>,
+    pub(crate) nodes: u32,
+    /// Flows of the workload.
+    pub(crate) flows: u64,
+    /// The headers of packets.
+    pub(crate) decoders: Decoders,
+}
+
+/// No run gets there, and times of this size can be added up.
+const LATEST: Time = Time::from_ps(1 << 62);
+
+impl Known {
+    fn has_node(&self, node: NodeId) -> bool {
+        node.0 < self.nodes
+    }
+
+    fn has_port(&self, node: NodeId, port: Option<PortId>) -> bool {
+        self.has_node(node) && port.is_none_or(|port| port.index() < self.topology.port_count(node))
+    }
+
+    fn has_link(&self, link: LinkId) -> bool {
+        link.index() < self.topology.link_slots() && self.topology.link(link).is_some()
+    }
+
+    fn has_subject(&self, told: &Told) -> bool {
+        match *told {
+            Told::Report(node, Report::Opened { flow, .. }) => {
+                self.has_node(node) && u64::from(flow.0) < self.flows
+            }
+            Told::Report(node, Report::Began { dst, .. }) => self.has_node(node) && self.has_node(dst),
+            Told::Report(node, _) => self.has_node(node),
+            Told::Forwarded { sent, link, .. } => sent < LATEST && self.has_link(link),
+            Told::Dropped { node, port, .. } => self.has_port(node, port),
+            Told::Malformed { link, .. } => self.has_link(link),
+        }
     }
 }
 
@@ -152,8 +223,8 @@ impl Sent {
         Some(Self { at: word.at, said_ns: word.said_ns, told })
     }
 
-    fn word(self, decoders: &Decoders) -> Option<Word> {
-        let read = |bytes: &[u8]| Packet::decode(bytes, decoders).ok();
+    fn word(self, rack: &Known) -> Option<Word> {
+        let read = |bytes: &[u8]| Packet::decode(bytes, &rack.decoders).ok();
         let told = match self.told {
             SentTold::Report(node, report) => Told::Report(node, report),
             SentTold::Forwarded { sent, link, packet } => {
@@ -163,7 +234,8 @@ impl Sent {
                 Told::Dropped { node, port, packet: read(&packet)?, why }
             }
         };
-        Some(Word { at: self.at, said_ns: self.said_ns, told })
+        let word = Word { at: self.at, said_ns: self.said_ns, told };
+        (word.at < LATEST && rack.has_subject(&word.told)).then_some(word)
     }
 }
 
@@ -178,6 +250,8 @@ pub(crate) struct Ended {
     pub(crate) readings: Readings,
     /// Packets whose bytes were copied on the way.
     pub(crate) copies: u64,
+    /// Share of the machine's time that other machines took, if the system tells.
+    pub(crate) steal: Option<f64>,
     /// Packets that hosts sent more than once, of flows that they have not closed.
     pub(crate) retransmissions: Vec<(NodeId, FlowKey, u32)>,
     /// What hosts' programs still wait for, in words.
@@ -235,14 +309,63 @@ impl Ended {
             .chain(links)
             .chain(self.readings.numbers())
             .all(|number| number < MOST)
+            && self.steal.is_none_or(|share| (0.0..=1.0).contains(&share))
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::rack::fidelity::Meter;
     use proptest::prelude::*;
+    use raddle_core::{Credit, Duration, FlowId, Header, Rate};
+    use raddle_topology::builders;
+
+    /// Four nodes in a ring, and fifty flows.
+    pub(in crate::rack::party) fn known() -> Known {
+        let topology = builders::torus(&[4], Rate::from_gbps(5), Duration::ZERO);
+        Known {
+            topology: Arc::new(topology.expect("a ring")),
+            nodes: 4,
+            flows: 50,
+            decoders: Decoders::BUILTIN,
+        }
+    }
+
+    /// Who keeps records looks flows, nodes and links up by their numbers.
+    #[test]
+    fn words_about_what_the_rack_does_not_have_are_not_told() {
+        let (node, key) = (NodeId(3), FlowKey(7));
+        let opened = |node, flow| Told::Report(node, Report::Opened { flow: FlowId(flow), key });
+        let packet = || Packet::new(Credit::LEN as u32, Header::Credit(Credit::new(1, 2, [])));
+        let dropped = |node, port| Told::Dropped {
+            node,
+            port: Some(PortId(port)),
+            packet: packet(),
+            why: DropReason::Lost,
+        };
+        let is_told = |at: u64, told: Told| {
+            let look = Look {
+                began_ns: 0,
+                count: Count::default(),
+                words: vec![Word { at: Time::from_ps(at), said_ns: 0, told }],
+            };
+            Heard::new(&look).words(&known()).count() == 1
+        };
+        assert!(is_told(5, opened(node, 49)) && is_told(5, Told::Report(node, Report::Finished)));
+        for told in [
+            opened(node, 50),
+            opened(NodeId(4), 49),
+            opened(node, u32::MAX),
+            dropped(node, 2),
+            dropped(NodeId(9), 0),
+        ] {
+            assert!(!is_told(5, told));
+        }
+        assert!(!is_told(u64::MAX, opened(node, 49)));
+        let forwarded = |link| Told::Forwarded { sent: Time::ZERO, link: LinkId(link), packet: packet() };
+        assert!(is_told(5, forwarded(0)) && !is_told(5, forwarded(8)) && !is_told(5, forwarded(u32::MAX)));
+    }
 
     fn ended(change: impl FnOnce(&mut Ended)) -> Ended {
         let mut ended = Ended {
@@ -251,6 +374,7 @@ mod tests {
             links: vec![LinkStats::default()],
             readings: Meter::new().readings(),
             copies: 0,
+            steal: None,
             retransmissions: Vec::new(),
             waiting: Vec::new(),
         };
@@ -262,7 +386,8 @@ mod tests {
     fn numbers_that_cannot_be_added_up_are_refused() {
         assert!(ended(|_| {}).is_possible());
         assert!(ended(|ended| ended.now = Time::NEVER).is_possible(), "times are not added up");
-        let changes: [fn(&mut Ended); 4] = [
+        let changes: [fn(&mut Ended); 5] = [
+            |ended| ended.steal = Some(f64::NAN),
             |ended| ended.totals.drops.lost = u64::MAX,
             |ended| ended.totals.kinds[3].bytes = 1 << 60,
             |ended| ended.links[0].peak_queue = 1 << 56,
@@ -285,8 +410,8 @@ mod tests {
         let pieces: Vec<Heard> = Heard::new(&look).in_pieces().collect();
         assert_eq!(pieces.iter().map(|piece| piece.goes_on).collect::<Vec<_>>(), [true, true, false]);
         assert!(pieces.iter().all(|piece| (piece.began_ns, piece.count.put) == (5, 7)));
-        let decoders = Decoders::BUILTIN;
-        let words = pieces.into_iter().flat_map(|piece| piece.words(&decoders));
+        let rack = known();
+        let words = pieces.into_iter().flat_map(|piece| piece.words(&rack));
         assert!(words.enumerate().all(|(at, word)| word.at == Time::from_ps(at as u64)));
     }
 
@@ -299,7 +424,7 @@ mod tests {
             }
             let _ = postcard::from_bytes::<FromHost>(&bytes);
             match postcard::from_bytes(&bytes) {
-                Ok(FromGuest::Heard(heard)) => prop_assert!(heard.words(&Decoders::BUILTIN).count() <= bytes.len()),
+                Ok(FromGuest::Heard(heard)) => prop_assert!(heard.words(&known()).count() <= bytes.len()),
                 Ok(FromGuest::Ended(ended)) => { ended.is_possible(); }
                 _ => {}
             }

@@ -1,8 +1,10 @@
-//! The processes of a machine that share a rack. Each has some of its nodes; the packets of all are in one piece of memory.
+//! The processes that share a rack. Each has some of its nodes. One process is the host: it listens, says when time begins and when the
+//! run is over, and hears from the others, its guests, what their nodes report. A process that is gone is reported and ends the run:
+//! nobody waits for it (specs/live.md §2, docs/src/live.md).
 //!
-//! One process is the host: it listens at a Unix socket, makes the memory, says when time begins and when the run is over, and
-//! hears from the others, its guests, what their nodes report. A process that is gone is reported and ends the run: nobody waits
-//! for it (specs/live.md §2, docs/src/live.md).
+//! - At a Unix socket meet processes of one machine. The host makes the memory in which the packets of all are.
+//! - At a TCP address meet processes of any machines. Each has a memory of its own, and the host passes on what the ends of rings
+//!   between machines must know of each other. The host's clock is that of all: guests measure how far it is ahead of theirs.
 
 mod connection;
 mod handshake;
@@ -12,20 +14,22 @@ mod socket;
 
 pub use handshake::{NoParty, Terms};
 pub(super) use hearing::Hearing;
-pub(super) use message::{Count, Ended, Heard, Look};
+pub(super) use message::{Count, Ended, Heard, Known, Look, Offer};
+pub use socket::Meeting;
 
-use super::clock::system_ns;
+use super::clock::{Offset, system_ns};
 use super::shared::{NoMemory, Region};
 use connection::{Broken, Connection};
 use handshake::{Guest, Joined, PATIENCE};
 use message::{FromGuest, FromHost};
 use serde::{Deserialize, Serialize};
-use socket::Socket;
+use socket::Door;
 use std::fmt;
-use std::ops::{ControlFlow, Range};
-use std::path::Path;
+use std::net::IpAddr;
+use std::ops::{ControlFlow, Range, RangeInclusive};
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::time::Duration;
 
 /// How long a process may be silent before it counts as gone, and how long the others wait for its last word.
@@ -33,6 +37,16 @@ const SILENCE: Duration = Duration::from_secs(5);
 
 /// How long after the last process is ready time begins.
 const BEGINS_IN_NS: u64 = 20_000_000;
+
+/// How often a guest asks for the host's clock before a run, and how far apart in the run.
+const PINGS: u32 = 64;
+const PINGS_IN_NS: u64 = 100_000_000;
+
+/// How much a guest's clock is set at once, in ns. Clocks of machines go apart by less than 100 µs in a second.
+const MOST_STEP: i64 = 20_000;
+
+/// How long a process waits for one thing while it does others.
+const SHORTLY: Duration = Duration::from_micros(200);
 
 /// What is said of a process that says something at the wrong time, or something that cannot be.
 const NONSENSE: &str = "it says what no process says then";
@@ -54,22 +68,41 @@ pub struct Party {
     parts: Vec<Range<u32>>,
     /// Which of them is this process.
     own: usize,
+    /// The address of this machine by which the others reach it, if they may be on other machines.
+    address: Option<IpAddr>,
+    /// Between this machine's clock and the host's.
+    offset: Arc<Offset>,
     role: Role,
 }
 
 #[derive(Debug)]
 enum Role {
     /// By process, the guest; none where the host itself is.
-    Host {
-        guests: Vec<Option<Connection>>,
-        inbox: Receiver<(usize, Result<FromGuest, Broken>)>,
-        _socket: Socket,
-    },
+    Host { guests: Vec<Option<Connection>>, inbox: Receiver<Came<FromGuest>>, _door: Door },
     Guest {
         host: Connection,
         process: usize,
-        inbox: Receiver<Result<FromHost, Broken>>,
+        inbox: Receiver<Came<FromHost>>,
+        /// When this guest last asked for the host's clock, and when the host last answered.
+        pinged_ns: AtomicU64,
+        ponged_ns: AtomicU64,
     },
+}
+
+/// What came by a connection.
+#[derive(Debug)]
+struct Came<T> {
+    /// From which process.
+    process: usize,
+    /// What this machine's clock showed then, in ns.
+    at_ns: u64,
+    message: Result<T, Broken>,
+}
+
+impl<T> Came<T> {
+    fn now(process: usize, message: Result<T, Broken>) -> Self {
+        Self { process, at_ns: system_ns(), message }
+    }
 }
 
 /// What a process hears while it runs.
@@ -82,19 +115,21 @@ pub(super) enum Message {
 }
 
 impl Party {
-    /// Invites others to a rack of so many nodes, at a Unix socket that this makes, and waits until they have all nodes that are
-    /// not in `terms`: at most a minute, and as long as `look`, asked about every 100 ms, says to go on.
+    /// Invites others to a rack of so many nodes, and waits there until they have all nodes that are not in `terms`: at most a
+    /// minute, and as long as `look`, asked about every 100 ms, says to go on.
     ///
     /// # Errors
-    /// [`NoParty`], if the socket cannot be made, nodes are missing when the patience is over, or `look` says to stop.
+    /// [`NoParty`], if nobody can listen there, nodes are missing when the patience is over, or `look` says to stop.
     pub fn invite(
-        socket: &Path,
+        at: impl Into<Meeting>,
         nodes: u32,
         terms: &Terms,
         look: impl FnMut() -> ControlFlow<()>,
     ) -> Result<Self, NoParty> {
-        let socket = Socket::bind(socket)?;
-        let mut guests = handshake::gather(&socket, nodes, terms, look)?;
+        let at = at.into();
+        terms.check(&at, nodes)?;
+        let door = Door::open(&at)?;
+        let mut guests = handshake::gather(&door, nodes, terms, look)?;
         guests.sort_by_key(|guest| guest.nodes.start);
         let own = guests.iter().take_while(|guest| guest.nodes.start < terms.nodes.start).count();
         let mut parts: Vec<_> = guests.iter().map(|guest| guest.nodes.clone()).collect();
@@ -104,28 +139,48 @@ impl Party {
         for Guest { nodes, connection } in guests {
             let process = connections.len() + usize::from(connections.len() >= own);
             let welcome = FromHost::Welcome { parts: parts.clone(), own: process, host: own };
-            connection.send(&welcome).map_err(|why| NoParty::Broken { nodes, why })?;
-            connection.listen(sender.clone(), move |message| (process, message));
+            let welcomed = connection.send(&welcome);
+            let compared = welcomed.and_then(|()| handshake::show_clock(&connection));
+            compared.map_err(|why| NoParty::Broken { nodes, why })?;
+            connection.listen(sender.clone(), move |message| Came::now(process, message));
             connections.push(Some(connection));
         }
         connections.insert(own, None);
-        Ok(Self { parts, own, role: Role::Host { guests: connections, inbox, _socket: socket } })
+        let address = match at {
+            Meeting::Socket(_) => None,
+            Meeting::Address(address) => Some(address.ip()),
+        };
+        let role = Role::Host { guests: connections, inbox, _door: door };
+        Ok(Self { parts, own, address, offset: Arc::default(), role })
     }
 
-    /// Joins the party at a Unix socket, with the nodes that are in `terms`. Waits for the host, and for the other guests, as
+    /// Joins the party there, with the nodes that are in `terms`. Waits for the host, and for the other guests, as
     /// [`invite`](Self::invite) does.
     ///
     /// # Errors
     /// [`NoParty`], if nobody invites, the host refuses these terms, or `look` says to stop.
     pub fn join(
-        socket: &Path,
+        at: impl Into<Meeting>,
         nodes: u32,
         terms: &Terms,
         look: impl FnMut() -> ControlFlow<()>,
     ) -> Result<Self, NoParty> {
-        let Joined { host, process, parts, own } = handshake::join(socket, nodes, terms, look)?;
+        let Joined { host, process, parts, own, offset } = handshake::join(&at.into(), nodes, terms, look)?;
         let (_, inbox) = mpsc::channel();
-        Ok(Self { parts, own, role: Role::Guest { host, process, inbox } })
+        let address = host.own_address();
+        let (pinged_ns, ponged_ns) = (AtomicU64::new(0), AtomicU64::new(system_ns()));
+        let role = Role::Guest { host, process, inbox, pinged_ns, ponged_ns };
+        Ok(Self { parts, own, address, offset: Arc::new(Offset::new(offset)), role })
+    }
+
+    /// The address of this machine by which the others reach it, if they may be on other machines.
+    pub(super) fn address(&self) -> Option<IpAddr> {
+        self.address
+    }
+
+    /// Between this machine's clock and the host's.
+    pub(super) fn offset(&self) -> &Arc<Offset> {
+        &self.offset
     }
 
     /// The nodes of each process, in their order.
@@ -143,7 +198,8 @@ impl Party {
         matches!(self.role, Role::Host { .. })
     }
 
-    fn lost(&self, process: usize, why: impl fmt::Display) -> Lost {
+    /// A process is gone.
+    pub(super) fn lost(&self, process: usize, why: impl fmt::Display) -> Lost {
         let nodes = self.parts.get(process).cloned().unwrap_or_default();
         Lost { nodes, why: why.to_string() }
     }
@@ -168,45 +224,139 @@ impl Party {
                 }
                 Ok(region)
             }
-            Role::Guest { host, inbox, .. } => {
+            Role::Guest { host, process, inbox, .. } => {
                 let region = Region::of(&host.take(PATIENCE).map_err(no_memory)?, words)?;
-                let (sender, messages) = mpsc::channel();
-                host.listen(sender, |message| message);
-                *inbox = messages;
+                *inbox = listening(host, *process);
                 Ok(region)
             }
         }
     }
 
-    /// Waits until all are ready, and agrees on when time begins: what the system's clock will show then, in ns.
+    /// Gives the others what their ends of rings between machines must know of this process' ends, and gets the same of them.
     ///
     /// # Errors
     /// [`Lost`], if one is gone meanwhile.
-    pub(super) fn begin(&self) -> Result<u64, Lost> {
+    #[cfg_attr(
+        not(feature = "libfabric"),
+        expect(dead_code, reason = "only rings between machines have offers")
+    )]
+    pub(super) fn trade(&mut self, offers: Vec<Offer>) -> Result<Vec<Offer>, Lost> {
+        if let Role::Guest { host, process, inbox, .. } = &mut self.role {
+            *inbox = listening(host, *process);
+        }
+        self.swap(offers).inspect_err(|lost| self.call_off(lost))
+    }
+
+    /// The host lets the others know who is gone before the run has begun.
+    fn call_off(&self, lost: &Lost) {
+        self.tell_who_is_there(&FromHost::Stop { complete: false, lost: Some(lost.clone()) });
+    }
+
+    fn swap(&self, offers: Vec<Offer>) -> Result<Vec<Offer>, Lost> {
         match &self.role {
-            Role::Host { guests, inbox, .. } => {
-                for _ in guests.iter().flatten() {
-                    match inbox.recv_timeout(PATIENCE) {
-                        Ok((_, Ok(FromGuest::Ready))) => {}
-                        Ok((process, Ok(_))) => return Err(self.lost(process, "it spoke before its turn")),
-                        Ok((process, Err(why))) => return Err(self.lost(process, why)),
-                        Err(_) => return Err(self.lost(usize::MAX, "it did not get ready")),
-                    }
-                }
-                let at = system_ns() + BEGINS_IN_NS;
-                self.tell_all(&FromHost::Begin(at))?;
-                Ok(at)
-            }
             Role::Guest { host, inbox, .. } => {
-                host.send(&FromGuest::Ready).map_err(|why| self.lost_host(why))?;
-                match inbox.recv_timeout(PATIENCE) {
-                    Ok(Ok(FromHost::Begin(at))) if at <= system_ns() + BEGINS_IN_NS => Ok(at),
+                host.send(&FromGuest::Offers(offers)).map_err(|why| self.lost_host(why))?;
+                match inbox.recv_timeout(PATIENCE).map(|came| came.message) {
+                    Ok(Ok(FromHost::Offers(offers))) => Ok(offers),
+                    Ok(Ok(FromHost::Stop { lost: Some(lost), .. })) => Err(lost),
                     Ok(Ok(_)) => Err(self.lost_host(NONSENSE)),
                     Ok(Err(why)) => Err(self.lost_host(why)),
-                    Err(_) => Err(self.lost_host("it did not begin")),
+                    Err(_) => Err(self.lost_host("it has not told the others' ends of rings")),
+                }
+            }
+            Role::Host { guests, inbox, .. } => {
+                let mut by_process: Vec<Vec<Offer>> = guests.iter().map(|_| Vec::new()).collect();
+                let mut sort = |from: usize, offers: Vec<Offer>| {
+                    for offer in offers {
+                        let of =
+                            by_process.get_mut(offer.process).ok_or_else(|| self.lost(from, NONSENSE))?;
+                        of.push(Offer { process: from, ..offer });
+                    }
+                    Ok(())
+                };
+                sort(self.own, offers)?;
+                for _ in guests.iter().flatten() {
+                    let Ok(Came { process, message, .. }) = inbox.recv_timeout(PATIENCE) else {
+                        return Err(self.lost(usize::MAX, "it did not tell its ends of rings"));
+                    };
+                    match message {
+                        Ok(FromGuest::Offers(offers)) => sort(process, offers)?,
+                        Ok(_) => return Err(self.lost(process, "it spoke before its turn")),
+                        Err(why) => return Err(self.lost(process, why)),
+                    }
+                }
+                let own = std::mem::take(&mut by_process[self.own]);
+                for (process, (guest, offers)) in guests.iter().zip(by_process).enumerate() {
+                    if let Some(guest) = guest {
+                        guest.send(&FromHost::Offers(offers)).map_err(|why| self.lost(process, why))?;
+                    }
+                }
+                Ok(own)
+            }
+        }
+    }
+
+    /// Waits until all are ready, and agrees on when time begins: what the host's clock will show then, in ns. Meanwhile does
+    /// what `meanwhile` does again and again, which says whether this process is ready.
+    ///
+    /// # Errors
+    /// [`Lost`], if one is gone meanwhile.
+    pub(super) fn begin(&self, meanwhile: impl FnMut() -> Result<bool, Lost>) -> Result<u64, Lost> {
+        self.agree_on_begin(meanwhile).inspect_err(|lost| self.call_off(lost))
+    }
+
+    fn agree_on_begin(&self, mut meanwhile: impl FnMut() -> Result<bool, Lost>) -> Result<u64, Lost> {
+        let patient_until = system_ns() + PATIENCE.as_nanos() as u64;
+        let mut is_ready = false;
+        let mut waiting: Vec<bool> = match &self.role {
+            Role::Host { guests, .. } => guests.iter().map(Option::is_some).collect(),
+            Role::Guest { .. } => Vec::new(),
+        };
+        while system_ns() < patient_until {
+            // One that is gone is told as the connection has it, if both say so.
+            let done = meanwhile();
+            match &self.role {
+                Role::Host { inbox, .. } => {
+                    match inbox.recv_timeout(SHORTLY) {
+                        Ok(Came { process, message: Ok(FromGuest::Ready), .. }) => waiting[process] = false,
+                        Ok(Came { process, message: Ok(_), .. }) => {
+                            return Err(self.lost(process, "it spoke before its turn"));
+                        }
+                        Ok(Came { process, message: Err(why), .. }) => return Err(self.lost(process, why)),
+                        Err(_) => {}
+                    }
+                    if done? && !waiting.contains(&true) {
+                        let at = system_ns() + BEGINS_IN_NS;
+                        self.tell_all(&FromHost::Begin(at))?;
+                        return Ok(at);
+                    }
+                }
+                Role::Guest { host, inbox, .. } => {
+                    match inbox.recv_timeout(SHORTLY).map(|came| came.message) {
+                        Ok(Ok(FromHost::Begin(at))) if is_ready && self.is_soon(at) => return Ok(at),
+                        Ok(Ok(FromHost::Stop { lost: Some(lost), .. })) => return Err(lost),
+                        Ok(Ok(_)) => return Err(self.lost_host(NONSENSE)),
+                        Ok(Err(why)) => return Err(self.lost_host(why)),
+                        Err(_) => {}
+                    }
+                    if done? && !is_ready {
+                        is_ready = true;
+                        host.send(&FromGuest::Ready).map_err(|why| self.lost_host(why))?;
+                    }
                 }
             }
         }
+        match waiting.iter().position(|&waits| waits) {
+            Some(process) => Err(self.lost(process, "it did not get ready")),
+            None if is_ready => Err(self.lost_host("it did not begin")),
+            None => Err(self.lost(self.own, "its rings to other machines do not come about")),
+        }
+    }
+
+    /// Whether a run may begin when the host's clock shows so many ns.
+    fn is_soon(&self, at: u64) -> bool {
+        let (now, longest) = (self.offset.host_ns(), SILENCE.as_nanos() as u64);
+        (now.saturating_sub(longest)..=now + longest).contains(&at)
     }
 
     fn tell_all(&self, message: &FromHost) -> Result<(), Lost> {
@@ -226,13 +376,30 @@ impl Party {
         }
     }
 
-    /// A guest tells the host what its nodes have reported.
+    /// A guest tells the host what its nodes have reported, and asks for the host's clock now and then if that is another
+    /// machine's.
     pub(super) fn tell(&self, heard: Heard) -> Result<(), Lost> {
-        let Role::Guest { host, .. } = &self.role else { return Ok(()) };
-        for heard in heard.in_pieces() {
+        let Role::Guest { host, pinged_ns, ponged_ns, .. } = &self.role else { return Ok(()) };
+        for heard in heard.ahead_by(self.offset.ns()).in_pieces() {
             host.send(&FromGuest::Heard(heard)).map_err(|why| self.lost_host(why))?;
         }
+        let now = system_ns();
+        if self.address.is_some() && now > pinged_ns.load(Ordering::Relaxed) + PINGS_IN_NS {
+            if now > ponged_ns.load(Ordering::Relaxed) + SILENCE.as_nanos() as u64 {
+                return Err(self.lost_host(format!("it was silent for {SILENCE:?}")));
+            }
+            pinged_ns.store(now, Ordering::Relaxed);
+            host.send(&FromGuest::Ping(system_ns())).map_err(|why| self.lost_host(why))?;
+        }
         Ok(())
+    }
+
+    /// The host's clock came, at `at_ns` of this machine's.
+    fn follow(&self, ping: u64, heard: u64, said: u64, at_ns: u64) {
+        self.offset.follow(&between(ping, heard, said, at_ns), MOST_STEP);
+        if let Role::Guest { ponged_ns, .. } = &self.role {
+            ponged_ns.store(at_ns, Ordering::Relaxed);
+        }
     }
 
     /// What another process has said, if one has.
@@ -241,20 +408,35 @@ impl Party {
     /// [`Lost`], if one is gone.
     pub(super) fn hear(&self) -> Result<Option<Message>, Lost> {
         match &self.role {
-            Role::Host { inbox, .. } => match inbox.try_recv() {
-                Ok((process, Ok(FromGuest::Heard(heard)))) => Ok(Some(Message::Heard(process, heard))),
-                Ok((process, Ok(FromGuest::Ended(_)))) => Err(self.lost(process, "it has stopped")),
-                Ok((process, Ok(_))) => Err(self.lost(process, NONSENSE)),
-                Ok((process, Err(why))) => Err(self.lost(process, why)),
-                Err(_) => Ok(None),
-            },
-            Role::Guest { inbox, .. } => match inbox.try_recv() {
-                Ok(Ok(FromHost::Stop { lost: Some(lost), .. })) => Err(lost),
-                Ok(Ok(FromHost::Stop { complete, .. })) => Ok(Some(Message::Over(complete))),
-                Ok(Ok(_)) => Err(self.lost_host(NONSENSE)),
-                Ok(Err(why)) => Err(self.lost_host(why)),
-                Err(TryRecvError::Empty) => Ok(None),
-                Err(TryRecvError::Disconnected) => Err(self.lost_host("it hung up")),
+            Role::Host { guests, inbox, .. } => {
+                while let Ok(Came { process, at_ns, message }) = inbox.try_recv() {
+                    match message {
+                        Ok(FromGuest::Heard(heard)) => return Ok(Some(Message::Heard(process, heard))),
+                        Ok(FromGuest::Ping(ping)) => {
+                            let pong = FromHost::Pong { ping, heard: at_ns, said: system_ns() };
+                            let answered = guests[process].as_ref().map_or(Ok(()), |guest| guest.send(&pong));
+                            answered.map_err(|why| self.lost(process, why))?;
+                        }
+                        Ok(FromGuest::Ended(_)) => return Err(self.lost(process, "it has stopped")),
+                        Ok(_) => return Err(self.lost(process, NONSENSE)),
+                        Err(why) => return Err(self.lost(process, why)),
+                    }
+                }
+                Ok(None)
+            }
+            Role::Guest { inbox, .. } => loop {
+                return match inbox.try_recv().map(|came| (came.at_ns, came.message)) {
+                    Ok((at_ns, Ok(FromHost::Pong { ping, heard, said }))) => {
+                        self.follow(ping, heard, said, at_ns);
+                        continue;
+                    }
+                    Ok((_, Ok(FromHost::Stop { lost: Some(lost), .. }))) => Err(lost),
+                    Ok((_, Ok(FromHost::Stop { complete, .. }))) => Ok(Some(Message::Over(complete))),
+                    Ok((_, Ok(_))) => Err(self.lost_host(NONSENSE)),
+                    Ok((_, Err(why))) => Err(self.lost_host(why)),
+                    Err(TryRecvError::Empty) => Ok(None),
+                    Err(TryRecvError::Disconnected) => Err(self.lost_host("it hung up")),
+                };
             },
         }
     }
@@ -283,18 +465,19 @@ impl Party {
                 let mut all = Vec::new();
                 let mut has_ended: Vec<bool> = guests.iter().map(Option::is_none).collect();
                 while let Some(silent) = has_ended.iter().position(|has_ended| !has_ended) {
-                    match inbox.recv_timeout(SILENCE) {
-                        Ok((process, Ok(FromGuest::Heard(heard)))) => hearing(process, heard),
-                        Ok((process, Ok(FromGuest::Ended(ended)))) if ended.is_possible() => {
+                    let Ok(Came { process, message, .. }) = inbox.recv_timeout(SILENCE) else {
+                        return Err(self.lost(silent, format!("it was silent for {SILENCE:?}")));
+                    };
+                    match message {
+                        Ok(FromGuest::Heard(heard)) => hearing(process, heard),
+                        Ok(FromGuest::Ping(_)) => {} // its clock does not matter any more
+                        Ok(FromGuest::Ended(ended)) if ended.is_possible() => {
                             has_ended[process] = true;
                             all.push(*ended);
                         }
-                        Ok((process, Ok(_))) => return Err(self.lost(process, NONSENSE)),
-                        Ok((process, Err(why))) if !has_ended[process] => return Err(self.lost(process, why)),
-                        Ok((_, Err(_))) => {} // it has said its last word, and hung up
-                        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                            return Err(self.lost(silent, format!("it was silent for {SILENCE:?}")));
-                        }
+                        Ok(_) => return Err(self.lost(process, NONSENSE)),
+                        Err(why) if !has_ended[process] => return Err(self.lost(process, why)),
+                        Err(_) => {} // it has said its last word, and hung up
                     }
                 }
                 Ok(all)
@@ -315,6 +498,19 @@ impl Party {
             _ => Ok(()),
         }
     }
+}
+
+/// From now on what the host says comes here.
+fn listening(host: &Connection, process: usize) -> Receiver<Came<FromHost>> {
+    let (sender, inbox) = mpsc::channel();
+    host.listen(sender, move |message| Came::now(process, message));
+    inbox
+}
+
+/// How far the host's clock can be ahead, in ns: it heard the ping after that was sent, and answered before that came. All but `heard` and
+/// `said` are of this machine's clock.
+fn between(ping: u64, heard: u64, said: u64, at_ns: u64) -> RangeInclusive<i64> {
+    said.wrapping_sub(at_ns).cast_signed()..=heard.wrapping_sub(ping).cast_signed()
 }
 
 #[cfg(test)]

@@ -1,13 +1,97 @@
-//! The socket at which a host listens, which goes when the host does.
+//! The sockets at which a host listens. One in the file system goes when the host does.
 
 use super::connection::Connection;
 use super::handshake::NoParty;
 use rustix::process::geteuid;
+use std::fmt;
 use std::fs;
 use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+
+/// Where the processes of a party meet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Meeting {
+    /// At a Unix socket: processes of one machine and one user, which share memory.
+    Socket(PathBuf),
+    /// At a TCP address: processes of any machines, which write into each other's rings over libfabric.
+    Address(SocketAddr),
+}
+
+impl From<&PathBuf> for Meeting {
+    fn from(path: &PathBuf) -> Self {
+        Self::Socket(path.clone())
+    }
+}
+
+impl From<SocketAddr> for Meeting {
+    fn from(address: SocketAddr) -> Self {
+        Self::Address(address)
+    }
+}
+
+impl fmt::Display for Meeting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Socket(path) => path.display().fmt(f),
+            Self::Address(address) => address.fmt(f),
+        }
+    }
+}
+
+impl Meeting {
+    /// A connection to whoever listens there.
+    pub(super) fn connect(&self) -> io::Result<Connection> {
+        match self {
+            Self::Socket(path) => UnixStream::connect(path).and_then(Connection::new),
+            Self::Address(address) => {
+                TcpStream::connect_timeout(address, CONNECTS_IN).and_then(Connection::over_tcp)
+            }
+        }
+    }
+}
+
+/// How long a host may take to accept a connection.
+const CONNECTS_IN: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// Where a host listens.
+#[derive(Debug)]
+pub(super) enum Door {
+    Unix(Socket),
+    Tcp(TcpListener),
+}
+
+impl Door {
+    /// Opens the door. A TCP address must be one that others reach: they write to the rings at that very address.
+    pub(super) fn open(at: &Meeting) -> Result<Self, NoParty> {
+        let address = match at {
+            Meeting::Socket(path) => return Socket::bind(path).map(Self::Unix),
+            Meeting::Address(address) => address,
+        };
+        if address.ip().is_unspecified() {
+            return Err(NoParty::AnyAddress(*address));
+        }
+        let listener = TcpListener::bind(address).and_then(|listener| {
+            listener.set_nonblocking(true)?;
+            Ok(listener)
+        });
+        listener.map(Self::Tcp).map_err(|why| NoParty::Socket { at: at.clone(), why })
+    }
+
+    /// Whoever calls, if somebody does.
+    pub(super) fn accept(&self) -> io::Result<Option<Connection>> {
+        match self {
+            Self::Unix(socket) => socket.accept(),
+            Self::Tcp(listener) => match listener.accept() {
+                Ok((stream, _)) => Connection::over_tcp(stream).map(Some),
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => Ok(None),
+                Err(why) => Err(why),
+            },
+        }
+    }
+}
 
 /// A Unix socket in the file system, for processes of the same user.
 #[derive(Debug)]
@@ -19,7 +103,7 @@ pub(super) struct Socket {
 impl Socket {
     /// Makes the socket. Nothing may be there yet but a socket at which nobody listens any more.
     pub(super) fn bind(path: &Path) -> Result<Self, NoParty> {
-        let no_socket = |why| NoParty::Socket { path: path.to_owned(), why };
+        let no_socket = |why| NoParty::Socket { at: Meeting::Socket(path.to_owned()), why };
         let listener = match UnixListener::bind(path) {
             Err(why) if why.kind() == io::ErrorKind::AddrInUse && is_dead(path) => {
                 fs::remove_file(path).map_err(no_socket)?;

@@ -1,7 +1,9 @@
 mod hostile;
+#[cfg(feature = "libfabric")]
+mod machines;
 
 use super::*;
-use crate::rack::{Config, Rack};
+use crate::rack::{Config, NoRack, Rack};
 use raddle_core::{Bytes, Flow, FlowId, NodeId, Observer, Rate, Report, Time};
 use raddle_schemes::parameter::Settings;
 use raddle_schemes::scheme::Plan;
@@ -56,6 +58,10 @@ fn config(threads: usize) -> Config {
 
 /// Every node of a 4x4 torus sends to nodes of all processes.
 fn rack(party: Party, threads: usize) -> Rack {
+    rack_of(party, &config(threads)).expect("memory")
+}
+
+fn rack_of(party: Party, config: &Config) -> Result<Rack, NoRack> {
     let topology = topology();
     let scheme = registry().transport("r2c2").expect("R2C2 is in the registry");
     let settings = Settings::defaults(scheme.info.parameters);
@@ -66,7 +72,7 @@ fn rack(party: Party, threads: usize) -> Rack {
         Flow::new(FlowId(id), NodeId(id % 16), NodeId((id * 7 + 5) % 16), Bytes(60_000), start)
     };
     let flows: Vec<Flow> = (0..64).map(flow).collect();
-    Rack::shared(&topology, |id| (parts.node)(id), &flows, &config(threads), party).expect("memory")
+    Rack::shared(&topology, |id| (parts.node)(id), &flows, config, party)
 }
 
 /// The processes of these tests are threads, which share nothing but the socket and what comes by it.
@@ -150,7 +156,7 @@ fn a_guest_that_goes_is_reported() {
         thread::spawn(move || {
             let mut rack = rack(Party::join(&path, 16, &terms(8..16), go_on).expect("a party"), 1);
             let party = rack.party.take().expect("it came with a party");
-            party.begin().expect("all are there");
+            party.begin(|| Ok(true)).expect("all are there");
             drop(party);
         })
     };
@@ -169,7 +175,7 @@ fn a_host_that_goes_is_reported() {
         thread::spawn(move || {
             let mut rack = rack(Party::invite(&path, 16, &terms(4..12), go_on).expect("a party"), 1);
             let party = rack.party.take().expect("it came with a party");
-            party.begin().expect("all are there");
+            party.begin(|| Ok(true)).expect("all are there");
         })
     };
     let other = {
@@ -184,4 +190,20 @@ fn a_host_that_goes_is_reported() {
     assert_eq!(rack.lost().map(|lost| lost.nodes.clone()), Some(4..12));
     assert!(!other.join().expect("no panic"));
     host.join().expect("no panic");
+}
+
+#[test]
+fn nobody_meets_at_an_address_without_libfabric_or_a_secret() {
+    let address = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
+    let open = Terms { secret: Vec::new(), ..terms(0..8) };
+    let refused = Party::invite(address, 16, &open, go_on).expect_err("no party");
+    if crate::HAS_LIBFABRIC {
+        assert!(matches!(refused, NoParty::NoSecret));
+        let any = std::net::SocketAddr::from(([0, 0, 0, 0], 0));
+        let nowhere = Party::invite(any, 16, &terms(0..8), go_on);
+        assert!(matches!(nowhere, Err(NoParty::AnyAddress(_))), "{nowhere:?}");
+    } else {
+        assert!(matches!(refused, NoParty::NoLibfabric));
+        assert!(matches!(Party::join(address, 16, &open, go_on), Err(NoParty::NoLibfabric)));
+    }
 }

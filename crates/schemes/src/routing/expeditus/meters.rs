@@ -31,6 +31,8 @@ pub(crate) struct Uplinks {
     registers: Box<[Registers]>,
     /// Of each, upwards and downwards.
     links: Box<[[(LinkId, Rate); 2]]>,
+    /// True if a queue counts as load.
+    counts_queues: bool,
     /// Under [`Counted::TxStart`]: of each, when packets that wait begin to leave, and their bytes.
     waiting: Option<Vec<VecDeque<(Time, u32)>>>,
 }
@@ -63,12 +65,14 @@ impl Uplinks {
         ports: Range<u16>,
         dre: &Arc<Dre>,
         counted: Counted,
+        counts_queues: bool,
     ) -> Self {
         let links = ports.clone().map(|port| both_ways(topology, topology.link_id(node, PortId(port))));
         Self {
             dre: Arc::clone(dre),
             layer: topology.link_layer(),
             first: ports.start,
+            counts_queues,
             registers: vec![Registers::default(); ports.len()].into(),
             waiting: (counted == Counted::TxStart).then(|| vec![VecDeque::new(); ports.len()]),
             links: links.collect(),
@@ -132,7 +136,13 @@ impl Uplinks {
     /// The load of an uplink upwards; the greatest if its port is down.
     pub(crate) fn egress(&mut self, now: Time, uplink: usize, ports: &Ports<'_>, scale: Scale) -> u8 {
         self.settle(now, uplink);
-        self.load(&self.registers[uplink].egress, self.links[uplink][0].1, now, uplink, ports, scale)
+        let load =
+            self.load(&self.registers[uplink].egress, self.links[uplink][0].1, now, uplink, ports, scale);
+        if !self.counts_queues {
+            return load;
+        }
+        let port = ports.get(self.port(uplink));
+        load.max(self.dre.queue_load(port.rate.time_for(port.waiting(now))))
     }
 
     /// The load of an uplink downwards, likewise.
@@ -187,7 +197,7 @@ mod tests {
         let topology = clos(size, ClosRates::all(Rate::from_gbps(10)), Duration::from_us(2)).expect("a Clos");
         let topology = topology.with_link_layer(LinkLayer::ETHERNET);
         let dre = Arc::new(Dre::new(Duration::from_us(20), 0.1, 3));
-        Uplinks::new(&topology, NodeId(2), 1..3, &dre, counted)
+        Uplinks::new(&topology, NodeId(2), 1..3, &dre, counted, false)
     }
 
     fn ports(free_at: Time, up: bool) -> [PortState; 3] {
@@ -217,6 +227,18 @@ mod tests {
         }
         assert_eq!(loads[19], ([0, 0], [0, 0]));
         assert_eq!(loads[20], ([0, 1], [1, 0]));
+    }
+
+    #[test]
+    fn a_queue_counts_as_load_upwards_if_it_is_to() {
+        for (drains_in_us, load) in [(0, 0), (2, 0), (3, 1), (10, 4), (20, 7), (90, 7)] {
+            let states = ports(Time::ZERO + Duration::from_us(drains_in_us), true);
+            let mut uplinks = uplinks(Counted::Enqueue);
+            assert_eq!(uplinks.egress(Time::ZERO, 0, &Ports(&states), Scale::NONE), 0);
+            uplinks.counts_queues = true;
+            assert_eq!(uplinks.egress(Time::ZERO, 0, &Ports(&states), Scale::NONE), load);
+            assert_eq!(uplinks.ingress(Time::ZERO, 0, &Ports(&states), Scale::NONE), 0);
+        }
     }
 
     /// §2.4.

@@ -76,6 +76,8 @@ parameters! {
         bits: u32 = BITS;
         /// when a packet counts as sent up: when it is queued, or when its first bit leaves
         dre_egress: Counted;
+        /// a queue counts as load of an uplink upwards: fully if it takes t_dre to drain (the testbed, whose timers were slow)
+        queue_counts: bool = false;
         pst_capacity: usize = PST_CAPACITY;
         pst_timeout: Duration = PST_TIMEOUT;
         pst_clock: Clock = PST_CLOCK;
@@ -201,7 +203,14 @@ impl Expeditus {
             salt: salt(*seed, node),
             below: clos.hosts_below(node),
             pod: clos.hosts_of_pod(node),
-            uplinks: Uplinks::new(paths.topology(), node, clos.uplinks(level), dre, parameters.dre_egress),
+            uplinks: Uplinks::new(
+                paths.topology(),
+                node,
+                clos.uplinks(level),
+                dre,
+                parameters.dre_egress,
+                parameters.queue_counts,
+            ),
             table: PathTable::new(pst_capacity, pst_timeout, pst_clock, pst_lookup, counters),
             ties,
             counters: Arc::clone(counters),

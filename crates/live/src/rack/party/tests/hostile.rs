@@ -158,9 +158,9 @@ fn a_hostile_process_fells_nobody() {
             thread::spawn(move || {
                 let mut party = Party::join(&path, 16, &terms(8..16), go_on).expect("a party");
                 let (topology, config) = (topology(), config(1));
-                let layout = Layout::new(&topology, &config, party.parts(), party.own());
+                let layout = Layout::new(&topology, &config, party.parts(), party.own(), false);
                 let region = party.memory(layout.words()).expect("memory");
-                party.begin().expect("all are there");
+                party.begin(|| Ok(true)).expect("all are there");
                 let stop = AtomicBool::new(false);
                 thread::scope(|scope| {
                     let attack = [scribble, flood][seed as usize % 2];

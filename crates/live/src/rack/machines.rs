@@ -1,0 +1,412 @@
+//! Links between machines: packets go into data rings of the receiver by one-sided writes of libfabric (specs/live.md §2).
+//!
+//! To its nodes a polling thread shows nothing of this. A port of a link to another machine puts slots into a ring as any other
+//! port does; the thread takes them out at once, writes their packets into the receiver's data ring, and frees the slots. The
+//! receiver copies a packet into a slot of its own as soon as it is there, and puts it into the link's ring, where it waits until it
+//! is due. So a packet is copied once at each machine, and a data ring holds packets for as long as writing takes, not for as long
+//! as the link does. If a data ring is full, packets stay in the sender's ring, and what does not fit there is lost and counted.
+//!
+//! Beside packets a data ring carries how long virtual time has been held: an entry without bytes, whose due time is that of the
+//! sender's clock, in ns. Each machine holds its clock as long as the one that has held it longest, and tells its neighbours.
+//!
+//! What a peer writes is checked: a data ring checks lengths; a due time beyond what the link can hold is no packet's, and is
+//! counted as malformed. A ring in which something stays that is no entry is given up with its process.
+
+use super::clock::system_ns;
+use super::fabric::{Fabric, Inside};
+use super::failures::CREDIT;
+use super::party::Offer;
+use super::ring::{Consumer, Entry, Producer};
+use super::shared::{Region, Words};
+use super::{Config, NoRack, Provider, Rack};
+use raddle_core::{Bytes, DropReason, Duration, LinkId, NodeId, Packet, Time};
+use raddle_rdma::fabric::{
+    self, Domain, End, Options, Receiver as DataReceiver, Sender as DataSender, ring_of,
+};
+use raddle_rdma::ring::{self as data, SILENCE, Shape};
+use raddle_topology::Link;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+
+/// Most packets of a data ring. They are there for as long as writing and reading take.
+const MOST_OF_RING: usize = 128;
+
+/// Packets that go through a data ring in a round: other links wait meanwhile.
+const AT_ONCE: usize = 32;
+
+/// Between two looks at whether peers are there, in ns.
+const LOOKS_NS: u64 = 2_000_000;
+
+/// How far ahead of this machine's clock another's may be that has not yet heard that time is held.
+const AHEAD: Duration = Duration::from_ms(100);
+
+/// A process that a polling thread no longer reaches.
+#[derive(Debug)]
+pub(super) struct Gone {
+    pub(super) process: usize,
+    pub(super) why: String,
+}
+
+/// The links of a polling thread that come from other machines or go to them.
+pub(super) struct Crossing {
+    domain: Domain,
+    leaving: Vec<Leaving>,
+    coming: Vec<Coming>,
+    gone: Sender<Gone>,
+    /// When the first packet is due that could not be written yet.
+    first_due: Time,
+    /// When this last looked whether peers are there, since the begin of the run.
+    looked_ns: u64,
+}
+
+/// A link to another machine.
+struct Leaving {
+    /// Its number among the domain's rings, here and in [`Coming`].
+    number: u32,
+    /// Where the link's port puts packets.
+    ring: Consumer<Words>,
+    data: DataSender,
+    peer: Peer,
+    /// For how long time was held when the receiver was last told, in ns.
+    told_ns: u64,
+}
+
+/// A link from another machine.
+struct Coming {
+    number: u32,
+    link: LinkId,
+    /// Which of the thread's incoming links it is.
+    incoming: usize,
+    /// From where the link's packets come to the node.
+    ring: Producer<Words>,
+    data: DataReceiver,
+    peer: Peer,
+    /// How long before its due time a packet can come.
+    horizon: Duration,
+    /// Since when the first entry has not become whole, in ns.
+    partial_since: Option<u64>,
+}
+
+/// The process at a link's other end.
+struct Peer {
+    process: usize,
+    /// Whether it is gone, which was told.
+    is_gone: bool,
+}
+
+impl Peer {
+    /// The process is gone.
+    #[cold]
+    fn lose(&mut self, gone: &Sender<Gone>, why: impl Into<String>) {
+        if !self.is_gone {
+            self.is_gone = true;
+            let _ = gone.send(Gone { process: self.process, why: why.into() });
+        }
+    }
+}
+
+/// Ends of a thread's rings, whose other ends are not known yet: by link's place among all, and whether this end sends.
+struct Ends {
+    domain: Domain,
+    ends: BTreeMap<(u32, bool), End>,
+}
+
+/// Makes the rings between a rack's nodes here and those of other machines, which reach this one at `address`. Returns what tells
+/// of processes that are gone.
+pub(super) fn cross(
+    rack: &mut Rack,
+    config: &Config,
+    region: &Arc<Region>,
+    address: IpAddr,
+) -> Result<Receiver<Gone>, NoRack> {
+    let Rack { workers, layout, party, .. } = rack;
+    let party = party.as_mut().expect("machines meet in a party");
+    let parts = party.parts().to_vec();
+    let process_of =
+        |node: NodeId| parts.iter().position(|part| part.contains(&node.0)).unwrap_or(usize::MAX);
+    let shape = shape(config)?;
+    let topology = Arc::clone(&workers[0].fabric.topology);
+    let links = || (0_u32..).zip(topology.links());
+    let mut offers = Vec::new();
+    let mut all_ends = Vec::new();
+    for thread in layout.own_threads() {
+        let mut domain = Domain::open(&options(config.provider, address))?;
+        let mut ends = BTreeMap::new();
+        for (place, (_, link)) in links() {
+            let sends = layout.thread_of(link.from) == thread && layout.is_elsewhere(link.to);
+            let receives = layout.thread_of(link.to) == thread && layout.is_elsewhere(link.from);
+            if sends || receives {
+                let end = End::new(&mut domain, shape)?;
+                let process = process_of(if sends { link.to } else { link.from });
+                offers.push(Offer { process, link: place, sends, bytes: end.offer(&domain) });
+                ends.insert((place, sends), end);
+            }
+        }
+        all_ends.push(Ends { domain, ends });
+    }
+    let offers = party.trade(offers)?;
+    let by_end: BTreeMap<(u32, bool), &Offer> =
+        offers.iter().map(|offer| ((offer.link, offer.sends), offer)).collect();
+    let (gone, others) = mpsc::channel();
+    for (worker, Ends { mut domain, ends }) in workers.iter_mut().zip(all_ends) {
+        let (mut leaving, mut coming) = (Vec::new(), Vec::new());
+        for (number, ((place, sends), end)) in (0..).zip(ends) {
+            let (link, &Link { from, to, rate, delay, .. }) =
+                topology.links().nth(place as usize).expect("a link of the topology");
+            let process = process_of(if sends { to } else { from });
+            let offer = by_end.get(&(place, !sends)).filter(|offer| offer.process == process);
+            let offer = offer.ok_or_else(|| party.lost(process, "it has no end of a link"))?;
+            let malformed = |why: fabric::Error| party.lost(process, why);
+            let peer = Peer { process, is_gone: false };
+            let words = layout.link(region, place as usize);
+            if sends {
+                let data = end.sender(&mut domain, number, &offer.bytes).map_err(malformed)?;
+                leaving.push(Leaving { number, ring: Consumer::new(words), data, peer, told_ns: 0 });
+            } else {
+                let data = end.receiver(&mut domain, number, &offer.bytes).map_err(malformed)?;
+                let incoming = worker.incoming.iter().position(|incoming| incoming.link == link);
+                // Packets wait in the sender's ring, the data ring and here, and a source may have a half of a ring beside.
+                let all = rate.time_for(Bytes(config.packet_bytes as u64)) * (4 * config.ring as u64);
+                coming.push(Coming {
+                    number,
+                    link,
+                    incoming: incoming.expect("a link of the thread's nodes"),
+                    ring: Producer::new(words),
+                    data,
+                    peer,
+                    horizon: delay + all + AHEAD,
+                    partial_since: None,
+                });
+            }
+        }
+        let is_alone = leaving.is_empty() && coming.is_empty();
+        let crossing =
+            Crossing { domain, leaving, coming, gone: gone.clone(), first_due: Time::NEVER, looked_ns: 0 };
+        worker.crossing = (!is_alone).then_some(crossing);
+    }
+    Ok(others)
+}
+
+impl From<fabric::Error> for NoRack {
+    fn from(why: fabric::Error) -> Self {
+        Self::Machines(why.to_string())
+    }
+}
+
+/// That of data rings for such packets.
+fn shape(config: &Config) -> Result<Shape, NoRack> {
+    let capacity = config.ring.clamp(8, MOST_OF_RING) as u32;
+    let packet_bytes = u32::try_from(config.packet_bytes).unwrap_or(u32::MAX);
+    Shape::new(capacity, packet_bytes).map_err(|why| NoRack::Machines(why.to_string()))
+}
+
+const fn libfabrics(provider: Provider) -> fabric::Provider {
+    match provider {
+        Provider::Tcp => fabric::Provider::Tcp,
+        Provider::Shm => fabric::Provider::Shm,
+        Provider::Verbs => fabric::Provider::Verbs,
+    }
+}
+
+/// How this machine's domains are opened, which others reach at `address`.
+pub(super) fn options(provider: Provider, address: IpAddr) -> Options {
+    Options { provider: libfabrics(provider), bind: address, ..Options::default() }
+}
+
+/// The names of libfabric's providers that this machine has.
+pub(crate) fn providers() -> Vec<&'static str> {
+    let is_here = |&(_, provider): &(_, Provider)| libfabrics(provider).is_here();
+    Provider::NAMES.iter().filter(|provider| is_here(provider)).map(|&(name, _)| name).collect()
+}
+
+impl Crossing {
+    /// Lets libfabric work.
+    #[inline]
+    fn poll(&mut self) {
+        let Self { domain, leaving, coming, gone, .. } = self;
+        let polled = domain.poll(|tag, result| {
+            let number = ring_of(tag);
+            if let Ok(of) = leaving.binary_search_by_key(&number, |leaving| leaving.number) {
+                leaving[of].data.completed(tag, &result);
+            } else if let Ok(of) = coming.binary_search_by_key(&number, |coming| coming.number) {
+                coming[of].data.completed(tag, &result);
+            }
+        });
+        if let Err(why) = polled {
+            // Without its endpoint the thread reaches nobody.
+            let peers = leaving.iter_mut().map(|leaving| &mut leaving.peer);
+            peers
+                .chain(coming.iter_mut().map(|coming| &mut coming.peer))
+                .for_each(|peer| peer.lose(gone, why.to_string()));
+        }
+    }
+
+    /// Works, and returns whether all rings are known to work in both directions. The system's clock shows so many ns. A peer that does
+    /// not work yet is not missed: its connection would tell.
+    pub(super) fn is_connected(&mut self, now_ns: u64) -> bool {
+        self.poll();
+        self.keep_up(now_ns);
+        let Self { leaving, coming, gone, .. } = self;
+        let mut are_all = coming.iter().all(|coming| coming.data.has_told());
+        for Leaving { data, peer, .. } in leaving {
+            match data.has_heard() {
+                Ok(has_heard) => are_all &= has_heard,
+                Err(why) => peer.lose(gone, why.to_string()),
+            }
+        }
+        are_all
+    }
+
+    /// Tells senders what was taken, and that this end is there.
+    fn keep_up(&mut self, now_ns: u64) {
+        let Self { domain, coming, gone, .. } = self;
+        let now = std::time::Duration::from_nanos(now_ns);
+        for Coming { data, peer, partial_since, .. } in coming {
+            if let Err(why) = data.keep_up(domain, now) {
+                peer.lose(gone, why.to_string());
+            }
+            *partial_since = data.is_partial().then(|| partial_since.unwrap_or(now_ns));
+            if partial_since.is_some_and(|since| now_ns - since > SILENCE.as_nanos() as u64) {
+                peer.lose(gone, "it has written an entry into a ring that does not become whole");
+            }
+        }
+    }
+
+    /// Finds out which receivers are gone.
+    fn check(&mut self, now_ns: u64) {
+        for Leaving { data, peer, .. } in &mut self.leaving {
+            if let Err(why) = data.check(std::time::Duration::from_nanos(now_ns)) {
+                peer.lose(&self.gone, why.to_string());
+            }
+        }
+    }
+
+    /// Takes packets that have come from other machines into slots, and puts them into the rings of their links.
+    #[inline]
+    pub(super) fn take_in(&mut self, fabric: &mut Fabric, now: Time) {
+        self.poll();
+        let Self { domain, coming, gone, .. } = self;
+        for coming in coming.iter_mut().filter(|coming| !coming.peer.is_gone) {
+            for _ in 0..AT_ONCE {
+                match coming.take(domain, fabric, now) {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(why) => {
+                        coming.peer.lose(gone, why.to_string());
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// When the first packet is due that could not be written yet.
+    #[inline]
+    pub(super) fn first_due(&self) -> Time {
+        self.first_due
+    }
+
+    /// Writes packets to other machines. The run has taken so many ns.
+    #[inline]
+    pub(super) fn send_out(&mut self, fabric: &mut Fabric, real_ns: u64) {
+        let Self { domain, leaving, gone, .. } = self;
+        let held_ns = fabric.clock.held_ns();
+        let mut first_due = Time::NEVER;
+        for leaving in leaving.iter_mut().filter(|leaving| !leaving.peer.is_gone) {
+            match leaving.send(domain, fabric, held_ns) {
+                Ok(due) => first_due = first_due.min(due),
+                Err(why) => leaving.peer.lose(gone, why.to_string()),
+            }
+        }
+        self.first_due = first_due;
+        if real_ns > self.looked_ns + LOOKS_NS {
+            self.looked_ns = real_ns;
+            let now_ns = system_ns();
+            self.keep_up(now_ns);
+            self.check(now_ns);
+        }
+    }
+}
+
+impl Leaving {
+    /// Writes what fits. Returns when the first packet is due that is left.
+    #[inline]
+    fn send(
+        &mut self,
+        domain: &mut Domain,
+        fabric: &mut Fabric,
+        held_ns: u64,
+    ) -> Result<Time, fabric::Error> {
+        let Self { ring, data, told_ns, .. } = self;
+        if held_ns > *told_ns && data.push(domain, held_ns, 0, &[])? {
+            *told_ns = held_ns;
+        }
+        for _ in 0..AT_ONCE {
+            // This very thread has put it in.
+            let Ok(Some(Entry { due, slot, len, tag })) = ring.peek() else { return Ok(Time::NEVER) };
+            if !data.push_words(domain, due, tag, fabric.slots.words(slot), len as usize)? {
+                return Ok(Time::from_ps(due));
+            }
+            ring.take();
+            fabric.free(slot);
+        }
+        Ok(Time::NEVER)
+    }
+}
+
+impl Coming {
+    /// Takes a packet in. Returns false if there is none, or no room for it.
+    #[inline]
+    fn take(&mut self, domain: &mut Domain, fabric: &mut Fabric, now: Time) -> Result<bool, fabric::Error> {
+        let Some(entry) = self.data.peek()? else { return Ok(false) };
+        if entry.len == 0 {
+            fabric.clock.hold_as(entry.due);
+            self.data.take(domain)?;
+            return Ok(true);
+        }
+        // This very thread takes packets out.
+        if !self.ring.room().is_ok_and(|room| room > 0) {
+            return Ok(false);
+        }
+        let due = Time::from_ps(entry.due);
+        let slot = if due <= now + self.horizon { fabric.take_slot() } else { None };
+        match slot {
+            Some(slot) => {
+                self.data.read_words(fabric.slots.words(slot));
+                let _ = self.ring.push(Entry { due: entry.due, slot, len: entry.len, tag: entry.tag });
+                fabric.copies += 1;
+                fabric.expect(self.incoming, due);
+            }
+            None => self.lose(fabric, entry, due > now + self.horizon),
+        }
+        self.data.take(domain)?;
+        Ok(true)
+    }
+
+    /// Loses a packet for which there is no slot, or which `is_strange`: no sender has such packets.
+    #[cold]
+    fn lose(&self, fabric: &mut Fabric, entry: data::Entry, is_strange: bool) {
+        fabric.taken += 1;
+        let mut bytes = vec![0; entry.len as usize];
+        self.data.read(&mut bytes);
+        let packet = match Packet::decode(&bytes, &fabric.decoders) {
+            _ if is_strange => Err(raddle_wire::Error::Invalid { field: "due", value: entry.due }),
+            read => read,
+        };
+        match packet {
+            Ok(_) if entry.tag & CREDIT != 0 => {} // credits are not counted
+            Ok(packet) => {
+                let Link { from, from_port, .. } =
+                    *fabric.topology.link(self.link).expect("packets travel on links");
+                let inside = Inside::bare(packet);
+                fabric.lose_on_link(from, from_port, self.link, inside, DropReason::QueueFull);
+            }
+            Err(error) => {
+                let no_slot = Entry { due: 0, slot: u32::MAX, len: 0, tag: 0 };
+                fabric.lose_malformed(no_slot, self.link, error);
+            }
+        }
+    }
+}

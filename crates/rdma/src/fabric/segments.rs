@@ -1,0 +1,74 @@
+//! The segments of shared memory in which endpoints of the provider `shm` are. libfabric makes one for each endpoint, and removes it
+//! with the endpoint. A process that is killed leaves its segments; the next one removes them.
+//!
+//! A segment is called `raddle-NAMESPACE-PROCESS:…`, so that nobody else's is removed: processes of another namespace may share the
+//! folder, and their numbers say nothing here.
+
+use std::fs;
+use std::path::Path;
+
+/// Where the system keeps segments (shm_overview(7)).
+const FOLDER: &str = "/dev/shm";
+
+/// What names of segments begin with that processes of this namespace make; nothing if the system has no namespaces.
+fn own() -> Option<String> {
+    let namespace = fs::read_link("/proc/self/ns/pid").ok()?;
+    let number: String = namespace.to_string_lossy().chars().filter(char::is_ascii_digit).collect();
+    Some(format!("raddle-{number}-"))
+}
+
+/// What the segments of this process are called, up to libfabric's own part.
+pub(super) fn name() -> String {
+    format!("{}{}", own().unwrap_or_else(|| "raddle-0-".to_owned()), std::process::id())
+}
+
+/// Removes the segments of processes that live no more.
+pub(super) fn forget_the_dead() {
+    let (Some(own), Ok(segments)) = (own(), fs::read_dir(FOLDER)) else { return };
+    for segment in segments.filter_map(Result::ok) {
+        let name = segment.file_name().into_string().unwrap_or_default();
+        if process_of(&name, &own).is_some_and(|process| !Path::new("/proc").join(process).exists()) {
+            let _ = fs::remove_file(segment.path());
+        }
+    }
+}
+
+/// The process that has made a segment, if the segment is ours.
+fn process_of<'a>(segment: &'a str, own: &str) -> Option<&'a str> {
+    let (process, _) = segment.strip_prefix(own)?.split_once(':')?;
+    process.parse::<u32>().is_ok().then_some(process)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabric::{Domain, Options, Provider};
+
+    #[test]
+    fn segments_go_with_their_process() {
+        let own = own().expect("a namespace");
+        // No process has such a number: the kernel's greatest is 2^22.
+        let dead = Path::new(FOLDER).join(format!("{own}4194999:0:0"));
+        let others = ["raddle-1-4194998:0:0".to_owned(), format!("{own}x:0:0"), "4194997:0:0".to_owned()];
+        let others = others.map(|name| Path::new(FOLDER).join(name));
+        for path in others.iter().chain([&dead]) {
+            fs::write(path, "").expect("a file");
+        }
+        let domain =
+            Domain::open(&Options { provider: Provider::Shm, ..Options::default() }).expect("a domain");
+        assert!(!dead.exists(), "of a process that is dead");
+        let is_ours = |name: &str| process_of(name, &own) == Some(&std::process::id().to_string());
+        let ours = || {
+            let names = fs::read_dir(FOLDER)
+                .expect("the folder")
+                .filter_map(|file| file.ok()?.file_name().into_string().ok());
+            names.filter(|name| is_ours(name)).count()
+        };
+        assert_eq!(ours(), 1, "that of the domain stays");
+        drop(domain);
+        assert_eq!(ours(), 0);
+        for path in others {
+            fs::remove_file(path).expect("others' files are left alone");
+        }
+    }
+}
