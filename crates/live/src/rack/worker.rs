@@ -10,7 +10,9 @@ use super::ring::Consumer;
 use super::shared::Words;
 use crate::served::Serve;
 use raddle_core::{Bytes, Duration, Flow, LinkId, Node, NodeId, PortId, Time};
+use rustix::thread::set_current_timer_slack;
 use std::collections::VecDeque;
+use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The receiving end of a link.
@@ -99,6 +101,10 @@ const SELDOM: u32 = 64;
 impl Worker {
     /// Polls until `stop` is set or the time limit has come.
     pub(super) fn poll(&mut self, standing: &Standing, stop: &AtomicBool) {
+        if self.fabric.interfaces.is_some() {
+            // The kernel would end a wait up to 50 us late.
+            let _ = set_current_timer_slack(NonZero::new(1));
+        }
         let mut last = self.fabric.clock.real_ns();
         let mut round: u32 = 0;
         while !stop.load(Ordering::Relaxed) {
@@ -122,11 +128,17 @@ impl Worker {
                 crossing.send_out(&mut self.fabric, real);
             }
             round = round.wrapping_add(1);
-            if round.is_multiple_of(SELDOM) {
+            let wait_ns = self.may_wait_ns(now, real);
+            if wait_ns > 0 || round.is_multiple_of(SELDOM) {
                 self.fabric.take_returned_slots();
                 self.take_losses();
                 self.follow_orders(now);
                 self.publish(standing);
+            }
+            if wait_ns > 0 {
+                self.wait_for_frames(wait_ns);
+                // A wait is no gap: the thread misses nothing in it.
+                last = last.max(self.fabric.clock.real_ns());
             }
         }
         self.publish(standing);

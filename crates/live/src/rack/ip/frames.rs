@@ -17,7 +17,7 @@ use crate::rack::{Rack, Worker};
 use raddle_core::{Bytes, Duration, Header, HeaderInfo, NodeId, Packet, PortState, Time};
 use raddle_topology::Topology;
 use raddle_wire::FrameView;
-use rustix::event::{Timespec, epoll};
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -115,6 +115,9 @@ pub(in crate::rack) struct Interfaces {
     topology: Arc<Topology>,
     /// When the thread looks for news again.
     looks_at: Time,
+    /// When the last event was, and from when on, in ns of real time, the thread may wait.
+    last_event: Time,
+    waits_from_ns: u64,
     frame: Vec<u8>,
 }
 
@@ -129,6 +132,18 @@ struct Host {
 
 /// Virtual time between two looks at interfaces that had no frame: a look is a system call.
 const LOOKS: Duration = Duration::from_us(2);
+
+/// The longest wait for a frame, in ns: then the thread looks whether the run is over.
+const LONGEST_WAIT_NS: u64 = 1_000_000;
+
+/// The longest wait while packets of other threads may come, or a host is held back by its port.
+const BLIND_WAIT_NS: u64 = 20_000;
+
+/// Time after an event, in ns, in which the thread does not wait: a host may answer, and to be woken takes longer than that.
+const LINGERS_NS: u64 = 30_000;
+
+/// Shorter waits are not worth the system call, in ns.
+const SHORTEST_WAIT_NS: u64 = 10_000;
 
 /// Frames that are taken in from a host before the thread turns to what else is due.
 const TURN: u32 = 16;
@@ -145,6 +160,8 @@ impl Interfaces {
             ready: Vec::new(),
             topology: Arc::clone(topology),
             looks_at: Time::ZERO,
+            last_event: Time::ZERO,
+            waits_from_ns: 0,
             frame: vec![0; 1 << 16],
         })
     }
@@ -243,6 +260,36 @@ impl Worker {
         if self.fabric.interfaces.is_some() {
             self.take_in_frames(now);
         }
+    }
+
+    /// Real time, in ns, for which the thread can leave its core to the programs on the hosts; 0 if something is due soon.
+    #[inline]
+    pub(in crate::rack) fn may_wait_ns(&mut self, now: Time, real_ns: u64) -> u64 {
+        let Some(interfaces) = &mut self.fabric.interfaces else { return 0 };
+        if interfaces.last_event != self.fabric.now {
+            interfaces.last_event = self.fabric.now;
+            interfaces.waits_from_ns = real_ns + LINGERS_NS;
+        }
+        if real_ns < interfaces.waits_from_ns {
+            return 0;
+        }
+        let first = self.fabric.events.first().map_or(Time::NEVER, |(at, _)| at);
+        let free_ns = first.since(now).as_ps() / 1_000 * self.fabric.clock.dilation();
+        let hears_of_all =
+            interfaces.ready.is_empty() && self.incoming.iter().all(|incoming| !incoming.is_remote);
+        match free_ns.min(if hears_of_all { LONGEST_WAIT_NS } else { BLIND_WAIT_NS }) {
+            ..SHORTEST_WAIT_NS => 0,
+            wait_ns => wait_ns - SHORTEST_WAIT_NS / 2,
+        }
+    }
+
+    /// Waits until an interface has a frame, or so long.
+    #[cold]
+    pub(in crate::rack) fn wait_for_frames(&mut self, ns: u64) {
+        let Some(interfaces) = &mut self.fabric.interfaces else { return };
+        let most = Timespec { tv_sec: 0, tv_nsec: ns as i64 };
+        let _ = poll(&mut [PollFd::new(&interfaces.news, PollFlags::IN)], Some(&most));
+        interfaces.looks_at = Time::ZERO;
     }
 
     fn take_in_frames(&mut self, now: Time) {
