@@ -144,8 +144,8 @@ impl Worker {
         self.publish(standing);
     }
 
-    /// Holds the clock if the thread is far behind, or the way to another machine is. Sources that pace themselves by a clock that has run away would send more than the
-    /// thread can carry, and less and less would arrive. Returns the time after that.
+    /// Holds the clock if the thread is far behind, or its packets to another machine are. A source that paces itself by a clock that
+    /// has run ahead would send more than the thread can carry, and fewer and fewer packets would arrive. Returns the time after that.
     #[inline]
     fn in_time(&self, now: Time) -> Time {
         let mut first = self.fabric.events.first().map_or(now, |(at, _)| at);
