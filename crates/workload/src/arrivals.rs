@@ -19,6 +19,10 @@ pub enum Arrivals {
         load: f64,
         /// The mean size to reckon with, if not that of the distribution of sizes.
         mean_size: Option<Bytes>,
+        /// Whether the flows that are drawn offer exactly this load from the first start to the last: the starts are stretched
+        /// over as much time as that takes. Otherwise the load is that of ever more flows; a few of a heavy-tailed
+        /// distribution can be half of it or twice.
+        exact: bool,
     },
     /// One flow every `gap`, the first at time 0.
     Fixed {
@@ -64,7 +68,7 @@ impl Arrivals {
                 let bits = 8.0 * mean_size * per_host.frames_a_flow();
                 Ok(1e12 * bits / (per_host.load * bits_per_second()))
             }
-            Self::Load { load, mean_size: other } => {
+            Self::Load { load, mean_size: other, .. } => {
                 let bits = 8.0 * other.map_or(mean_size, |mean| mean.0 as f64);
                 Ok(1e12 * bits / (load * bits_per_second()))
             }
@@ -134,7 +138,8 @@ mod tests {
     #[test]
     fn a_load_is_a_gap_by_the_mean_size() {
         let gap = |load, mean_size| {
-            Arrivals::Load { load, mean_size }.mean_gap_ps(|| 10e9, 1_000.0).unwrap().round() as u64
+            Arrivals::Load { load, mean_size, exact: false }.mean_gap_ps(|| 10e9, 1_000.0).unwrap().round()
+                as u64
         };
         assert_eq!(gap(1.0, None), 800_000, "1,000 B at 10 Gbps");
         assert_eq!(gap(0.25, Some(Bytes(500))), 1_600_000);
@@ -148,7 +153,7 @@ mod tests {
             "gap is 0 ps, but must be more than 0"
         );
         assert_eq!(error(Arrivals::Fixed { gap: Duration::ZERO }), "gap is 0 ps, but must be more than 0");
-        let load = |load, mean_size| error(Arrivals::Load { load, mean_size });
+        let load = |load, mean_size| error(Arrivals::Load { load, mean_size, exact: false });
         assert_eq!(load(0.0, None), "load is 0, but must be more than 0");
         assert_eq!(load(f64::NAN, None), "load is NaN, but must be more than 0");
         assert_eq!(load(0.5, Some(Bytes(0))), "mean size is 0 B, but must be at least 1 B");

@@ -71,6 +71,11 @@ pub enum WorkloadError {
         /// How long they last.
         window: Duration,
     },
+    /// An exact load stretches the starts, and so the time that arrivals last.
+    #[error(
+        "arrivals of an exact load are so many flows (`flows`), and last as long as that takes (not `duration`)"
+    )]
+    ExactWithin,
     /// Flows that all start at once do not last.
     #[error("flows that all start at once have no duration")]
     AtOnce,

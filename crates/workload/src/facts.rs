@@ -17,6 +17,9 @@ pub struct Facts {
     pub span: Duration,
     /// Bits offered per second of the span, over the rates of the hosts' links: one link a host, its fastest.
     pub host_load: Option<f64>,
+    /// That times the [oversubscription](raddle_topology::Oversubscription::total) of a Clos network: what a
+    /// [load](crate::Arrivals::Load) means if all hosts may send. `None` of other networks.
+    pub network_load: Option<f64>,
     /// Bits offered per second of the span, times the hops each must make, over the rates of all directed links.
     pub fabric_load: Option<f64>,
 }
@@ -35,12 +38,15 @@ impl Facts {
         let load = |bytes: u128, rate: f64| {
             (span > Duration::ZERO).then(|| bytes as f64 * 8.0 / span.as_secs_f64() / rate)
         };
+        let host_load = load(bytes, host_rate);
+        let oversubscription = topology.oversubscription().map(|of| of.total());
         Self {
             flows: flows.len(),
             bytes,
             mean_size: if flows.is_empty() { 0.0 } else { bytes as f64 / flows.len() as f64 },
             span,
-            host_load: load(bytes, host_rate),
+            host_load,
+            network_load: host_load.zip(oversubscription).map(|(load, over)| load * over),
             fabric_load: load(byte_hops, fabric_rate),
         }
     }

@@ -70,7 +70,8 @@ impl Workload {
         self.check()?;
         let mut pairs = Stream::new(seed, 0, "workload/pairs");
         let source = self.pairs.source(topology, &mut pairs)?;
-        let gap_ps = self.mean_gap_ps(topology, &source)?;
+        let capacity = self.capacity(topology, &source);
+        let gap_ps = self.arrivals.mean_gap_ps(|| capacity, self.sizes.mean())?;
         if let Arrivals::PerHost(per_host) = self.arrivals {
             let Sizes::Fixed(frame) = self.sizes else { return Err(WorkloadError::FramesOfSizes) };
             return self.first(seed, gap_ps, per_host.flows(topology, &source, frame, seed));
@@ -82,10 +83,19 @@ impl Workload {
         if self.amount == Amount::OnePerPair {
             let mut each = source.each()?;
             pairs.shuffle(&mut each);
-            return Ok(self.flows(seed, starts.zip(each).zip(sizes).map(draft)));
+            return Ok(self.exact(self.flows(seed, starts.zip(each).zip(sizes).map(draft)), capacity));
         }
         let ends = source.draw(self.arrivals.random(), pairs);
-        self.first(seed, gap_ps, starts.zip(ends).zip(sizes).map(draft))
+        let flows = self.first(seed, gap_ps, starts.zip(ends).zip(sizes).map(draft))?;
+        Ok(self.exact(flows, capacity))
+    }
+
+    /// These flows, which offer exactly the load if that is asked for; `capacity` bits a second are a load of 1.
+    fn exact(&self, flows: Vec<Flow>, capacity: f64) -> Vec<Flow> {
+        match self.arrivals {
+            Arrivals::Load { load, exact: true, .. } => stretched(flows, load * capacity),
+            _ => flows,
+        }
     }
 
     /// As many of these as are asked for.
@@ -113,17 +123,14 @@ impl Workload {
         }
     }
 
-    /// The mean gap between starts, in picoseconds.
-    fn mean_gap_ps(&self, topology: &Topology, source: &Source) -> Result<f64, WorkloadError> {
-        let bits_per_second = || {
-            // A host that produces on its own does not know the fabric.
-            let oversubscription = match self.arrivals {
-                Arrivals::PerHost(_) => None,
-                _ => topology.oversubscription(),
-            };
-            facts::bits_per_second(topology, source.senders()) / oversubscription.map_or(1.0, |of| of.total())
+    /// Bits a second that are a load of 1.
+    fn capacity(&self, topology: &Topology, source: &Source) -> f64 {
+        // A host that produces on its own does not know the fabric.
+        let oversubscription = match self.arrivals {
+            Arrivals::PerHost(_) => None,
+            _ => topology.oversubscription(),
         };
-        self.arrivals.mean_gap_ps(bits_per_second, self.sizes.mean())
+        facts::bits_per_second(topology, source.senders()) / oversubscription.map_or(1.0, |of| of.total())
     }
 
     /// These flows, with all that flows have.
@@ -150,6 +157,9 @@ impl Workload {
         let bad = WorkloadError::parameter;
         self.sizes.check()?;
         self.deadlines.check()?;
+        if matches!((self.arrivals, self.amount), (Arrivals::Load { exact: true, .. }, Amount::Within(_))) {
+            return Err(WorkloadError::ExactWithin);
+        }
         check_process(self.process)?;
         if let Arrivals::PerHost(per_host) = self.arrivals {
             per_host.check()?;
@@ -167,6 +177,21 @@ impl Workload {
     }
 }
 
+/// The flows with starts so far apart that they offer so many bits a second from the first start to the last.
+fn stretched(mut flows: Vec<Flow>, bits_per_second: f64) -> Vec<Flow> {
+    let (Some(first), Some(last)) = (flows.first(), flows.last()) else { return flows };
+    let drawn = last.start.since(first.start).as_secs_f64();
+    let bits: f64 = flows.iter().map(|flow| flow.size.0 as f64 * 8.0).sum();
+    // A single start has no load.
+    if drawn > 0.0 {
+        let factor = bits / bits_per_second / drawn;
+        for flow in &mut flows {
+            flow.start = Time::from_ps((flow.start.as_ps() as f64 * factor).round() as u64);
+        }
+    }
+    flows
+}
+
 /// Refuses more flows than there are ids.
 fn check_count(expected: f64) -> Result<(), WorkloadError> {
     if expected <= f64::from(u32::MAX) {
@@ -180,7 +205,7 @@ fn check_count(expected: f64) -> Result<(), WorkloadError> {
 mod tests {
     use super::*;
     use crate::testing::{BASELINE, clos, star, torus};
-    use crate::{Published, WorkloadError};
+    use crate::{Facts, Published, WorkloadError};
     use proptest::prelude::*;
     use raddle_core::NodeId;
     use std::collections::BTreeSet;
@@ -278,7 +303,7 @@ mod tests {
     }
 
     fn loaded(load: f64, sizes: Sizes, pairs: Pairs) -> Workload {
-        let arrivals = Arrivals::Load { load, mean_size: None };
+        let arrivals = Arrivals::Load { load, mean_size: None, exact: false };
         let amount = Amount::Within(Duration::from_ms(10_000));
         Workload { arrivals, sizes, amount, ..Workload::new(pairs, 0) }
     }
@@ -292,9 +317,9 @@ mod tests {
         let (web, mining) = (|| published("web_search", 1460), || published("data_mining", 1460));
         let rate = |topology: &Topology, load, sizes| {
             let workload = loaded(load, sizes, Pairs::Uniform);
-            1e12 / workload
-                .mean_gap_ps(topology, &Pairs::Uniform.source(topology, &mut Stream::new(1, 0, "")).unwrap())
-                .unwrap()
+            let source = Pairs::Uniform.source(topology, &mut Stream::new(1, 0, "")).unwrap();
+            let capacity = workload.capacity(topology, &source);
+            1e12 / workload.arrivals.mean_gap_ps(|| capacity, workload.sizes.mean()).unwrap()
         };
         let near =
             |got: f64, want: f64, within: f64| assert!((got - want).abs() <= within, "{got}, not {want}");
@@ -333,6 +358,30 @@ mod tests {
         let flows =
             loaded(0.5, published("web_search", 1460), Pairs::Uniform).generate(&leaf_spine, 1).unwrap();
         assert!((share(&flows, 16) - 0.882).abs() < 0.002, "{}", share(&flows, 16));
+    }
+
+    #[test]
+    fn an_exact_load_is_that_of_the_flows_drawn() {
+        let testbed = clos([2, 2, 2, 2, 2], [1_000, 1_000, 250]);
+        let draw = |load, exact, amount| {
+            let arrivals = Arrivals::Load { load, mean_size: None, exact };
+            let workload = loaded(load, published("data_mining", 1460), Pairs::InterPod { pods: vec![] });
+            Workload { arrivals, amount, ..workload }.generate(&testbed, 1)
+        };
+        let of = |flows: &[Flow]| Facts::of(flows, &testbed, |_, _| 6).network_load.unwrap();
+        let few = Amount::Flows(300);
+        let (drawn, exact) = (draw(0.7, false, few).unwrap(), draw(0.7, true, few).unwrap());
+        assert!(of(&drawn) > 1.3, "300 sizes of a heavy-tailed distribution: {}", of(&drawn));
+        assert!((of(&exact) - 0.7).abs() < 1e-6, "{}", of(&exact));
+        let others =
+            |flows: &[Flow]| -> Vec<_> { flows.iter().map(|flow| (flow.src, flow.dst, flow.size)).collect() };
+        assert_eq!(others(&drawn), others(&exact), "only the starts differ");
+        // Runs at two loads meet the same pattern, at different speeds.
+        let slower = draw(0.35, true, few).unwrap();
+        let twice = |(fast, slow): (&Flow, &Flow)| slow.start.as_ps().abs_diff(2 * fast.start.as_ps()) <= 2;
+        assert!(exact.iter().zip(&slower).all(twice));
+        let refused = draw(0.7, true, Amount::Within(Duration::from_ms(10)));
+        assert_eq!(refused, Err(WorkloadError::ExactWithin));
     }
 
     #[test]

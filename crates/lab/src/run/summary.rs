@@ -299,6 +299,7 @@ impl Summary {
             "workload": {
                 "mean_size_bytes": self.workload.mean_size,
                 "host_load": self.workload.host_load,
+                "network_load": self.workload.network_load,
                 "fabric_load": self.workload.fabric_load,
             },
             "classes": classes,
@@ -349,7 +350,7 @@ impl fmt::Display for Summary {
         f.write_str(&table(&self.rows()))?;
         f.write_str(DEFINITIONS)?;
         let percent = |load: Option<f64>| load.map_or("-".to_owned(), |load| format!("{:.2}%", load * 100.0));
-        let Facts { mean_size, host_load, fabric_load, .. } = &self.workload;
+        let Facts { mean_size, host_load, network_load, fabric_load, .. } = &self.workload;
         let (host, fabric) = (percent(*host_load), percent(*fabric_load));
         if self.deadlines.flows > 0 {
             writeln!(f, "{}", self.deadlines)?;
@@ -367,6 +368,9 @@ impl fmt::Display for Summary {
                 f,
                 "offered      mean size {mean_size:.0} B, {host} of the hosts' link rates, {fabric} of all links'"
             )?;
+            if let Some(load) = network_load {
+                writeln!(f, "             a load of {load:.3} on the network's narrowest level")?;
+            }
         }
         let TotalsRecord { data, drops, .. } = totals;
         let control = totals.control();

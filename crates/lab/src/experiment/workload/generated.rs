@@ -135,7 +135,7 @@ fn read_poisson(section: &mut Section<'_>) -> Result<Arrivals, Problem> {
             let mean_size = section.optional("mean_size")?;
             let hint = "leave `mean_size` out for the mean of `sizes`";
             section.ensure(mean_size != Some(Bytes(0)), "mean_size", "flows of no bytes", hint)?;
-            Ok(Arrivals::Load { load, mean_size })
+            Ok(Arrivals::Load { load, mean_size, exact: section.or("exact", false)? })
         }
         Some(&"rate") => {
             let rate: Frequency = section.required("rate")?;

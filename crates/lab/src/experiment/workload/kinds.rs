@@ -9,7 +9,7 @@ const KINDS: &[(&str, &str)] = &[
     (
         "arrivals poisson",
         "random starts over the whole fabric: mean_gap = \"1 us\", rate = \"5000 / s\", or load = 0.5 of the senders' links over the \
-         fabric's oversubscription (mean_size of the load if not that of sizes)",
+         fabric's oversubscription (mean_size of the load if not that of sizes; exact = true stretches the starts until the flows drawn offer it)",
     ),
     ("arrivals fixed", "evenly spaced starts: gap = \"1 us\""),
     ("arrivals all_at_once", "every flow at time 0, or within jitter = \"1 us\" after it"),
