@@ -221,7 +221,7 @@ fn linux_hosts(prepared: &Prepared, rack: &mut Rack) -> Result<Vec<LinuxHost>, E
 /// The interfaces of hosts that are namespaces; `None` if they are the scheme's own.
 fn interface(prepared: &Prepared) -> Option<Interface> {
     let Scheme { transport, queue: limits, .. } = &prepared.experiment.scheme;
-    let Namespaces { congestion_control, queue } = prepared.experiment.engine.hosts.clone()?;
+    let Namespaces { congestion_control, rto_min, queue } = prepared.experiment.engine.hosts.clone()?;
     let resembles = match transport.info.name {
         "tcp-reno" | "tcp-newreno" => "reno",
         "dctcp" => "dctcp",
@@ -231,6 +231,7 @@ fn interface(prepared: &Prepared) -> Option<Interface> {
         queue,
         ipv6: prepared.sends_frames(),
         congestion_control: congestion_control.unwrap_or_else(|| resembles.to_owned()),
+        rto_min,
         ecn: limits.mark.is_some() || limits.mark_packets.is_some(),
         ..Interface::default()
     })

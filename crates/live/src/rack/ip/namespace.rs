@@ -5,7 +5,7 @@ use super::{PREFIX_V4, PREFIX_V6, address, address_v6, routes};
 use netconfig_rs::sys::InterfaceExt as _;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
-use raddle_core::NodeId;
+use raddle_core::{Duration, NodeId};
 use raddle_wire::Mac;
 use std::fs::{self, File};
 use std::io;
@@ -37,6 +37,8 @@ pub struct Interface {
     pub ipv6: bool,
     /// TCP's congestion control, by the name that Linux has for it.
     pub congestion_control: String,
+    /// TCP's smallest retransmission timeout, in real time and whole milliseconds; `None` for the kernel's own, 200 ms.
+    pub rto_min: Option<Duration>,
     /// Whether TCP asks for marks in place of losses (ECN).
     pub ecn: bool,
 }
@@ -44,7 +46,14 @@ pub struct Interface {
 impl Default for Interface {
     /// Ethernet's usual size, Linux's usual queue, IPv4 alone, CUBIC without ECN.
     fn default() -> Self {
-        Self { mtu: 1_500, queue: 1_000, ipv6: false, congestion_control: "cubic".to_owned(), ecn: false }
+        Self {
+            mtu: 1_500,
+            queue: 1_000,
+            ipv6: false,
+            congestion_control: "cubic".to_owned(),
+            rto_min: None,
+            ecn: false,
+        }
     }
 }
 
@@ -162,7 +171,7 @@ fn furnish(node: NodeId, interface: &Interface, name: &Path) -> Result<SyncDevic
     let index = device.if_index().map_err(fault("looking at its TAP interface"))?;
     let ipv6 = has_ipv6.then(|| (address_v6(node).into(), PREFIX_V6));
     for (address, prefix) in [(ipv4.into(), PREFIX_V4)].into_iter().chain(ipv6) {
-        routes::add(address, prefix, index, &interface.congestion_control).map_err(|why| {
+        routes::add(address, prefix, index, interface).map_err(|why| {
             match (why.kind(), lacking(&interface.congestion_control)) {
                 (io::ErrorKind::InvalidInput, Some(lacking)) => lacking,
                 _ => fault("making its route to the others")(why),

@@ -1,9 +1,10 @@
-//! Routes of a namespace, by netlink (RFC 3549): the way to all other hosts, with the congestion control of TCP connections
-//! that take it.
+//! Routes of a namespace, by netlink (RFC 3549): the way to all other hosts, with the congestion control and the smallest
+//! retransmission timeout of TCP connections that take it.
 //!
 //! The default of a whole namespace would be simpler, but Linux lets a namespace other than the machine's own choose among
 //! the algorithms alone that the machine allows to everybody.
 
+use super::namespace::Interface;
 use netlink_packet_core::{
     DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,
 };
@@ -19,12 +20,19 @@ use std::net::IpAddr;
 /// The number of the attribute with the name of a congestion control (`linux/rtnetlink.h`).
 const RTAX_CC_ALGO: u16 = 16;
 
+/// The kernel counts retransmission timeouts of routes in milliseconds.
+const PS_A_MS: u64 = 1_000_000_000;
+
+/// The bit that locks the attribute with the smallest retransmission timeout (`linux/rtnetlink.h`). TCP heeds it only if it is
+/// locked.
+const RTO_MIN_LOCKED: u32 = 1 << 13;
+
 /// Lets packets from `address` to the network of its first `prefix` bits leave by the interface of that number. TCP connections
-/// that use the route have this congestion control.
+/// that use the route have the congestion control and the smallest retransmission timeout of `interface`.
 ///
 /// # Errors
 /// What the kernel says; `EINVAL` if it does not have the congestion control.
-pub(super) fn add(address: IpAddr, prefix: u8, interface: u32, congestion_control: &str) -> io::Result<()> {
+pub(super) fn add(address: IpAddr, prefix: u8, number: u32, interface: &Interface) -> io::Result<()> {
     let (family, network, source, scope) = match address {
         IpAddr::V4(address) => {
             let network = RouteAddress::Inet((address.to_bits() >> (32 - prefix) << (32 - prefix)).into());
@@ -36,7 +44,12 @@ pub(super) fn add(address: IpAddr, prefix: u8, interface: u32, congestion_contro
             (AddressFamily::Inet6, network, None, RouteScope::Universe)
         }
     };
-    let algorithm = [congestion_control.as_bytes(), &[0]].concat();
+    let algorithm = [interface.congestion_control.as_bytes(), &[0]].concat();
+    let mut metrics = vec![RouteMetric::Other(DefaultNla::new(RTAX_CC_ALGO, algorithm))];
+    if let Some(rto_min) = interface.rto_min {
+        let ms = u32::try_from(rto_min.as_ps() / PS_A_MS).unwrap_or(u32::MAX);
+        metrics.extend([RouteMetric::RtoMin(ms), RouteMetric::Lock(RTO_MIN_LOCKED)]);
+    }
     let mut route = RouteMessage::default();
     route.header = RouteHeader {
         address_family: family,
@@ -49,8 +62,8 @@ pub(super) fn add(address: IpAddr, prefix: u8, interface: u32, congestion_contro
     };
     route.attributes = vec![
         RouteAttribute::Destination(network),
-        RouteAttribute::Oif(interface),
-        RouteAttribute::Metrics(vec![RouteMetric::Other(DefaultNla::new(RTAX_CC_ALGO, algorithm))]),
+        RouteAttribute::Oif(number),
+        RouteAttribute::Metrics(metrics),
     ];
     route.attributes.extend(source.map(RouteAttribute::PrefSource));
     ask(RouteNetlinkMessage::NewRoute(route))
