@@ -452,6 +452,11 @@ impl figure::Watch for FigureBars {
         self.with(Bars::clear);
     }
 
+    fn kept(&self, folder: &Path) {
+        let folder = folder.display();
+        show::warn(&format!("finished runs are kept in {folder}: the same command goes on from there"));
+    }
+
     fn renamed(&self, from: &Path, to: &Path) {
         self.renamed.add(from, to);
     }

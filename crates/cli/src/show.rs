@@ -60,6 +60,9 @@ pub(crate) fn reproduction(done: &Reproduction, scale: &str) -> String {
             text.push_str(&format!("\n{}: {remark}", outcome.claim));
         }
     }
+    for figure in &done.left_out {
+        text.push_str(&format!("\nleft out {figure}, which runs only by its own name"));
+    }
     if let Some(first) = done.unfinished.first() {
         let heads = first.flows.iter().map(|&(class, _)| class.to_owned());
         let mut rows =

@@ -396,6 +396,53 @@ fn a_partial_run_does_not_replace_a_complete_one() {
     assert_eq!(json(&d.join("summary.json"))["complete"], true);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_figure_that_is_interrupted_goes_on_where_it_was() {
+    let folder = folder();
+    let write = |flows: u32| {
+        let sweep = format!(
+            "\n[[sweep]]\nname = \"flows\"\nkey = \"workload.flows\"\nvalues = [30, 40]\n\n\
+             [[sweep]]\nname = \"length\"\nvalues = [{{ label = \"short\", set = {{}} }}, \
+             {{ label = \"long\", set = {{ \"workload.flows\" = {flows} }} }}]\n"
+        );
+        let head = "[figure]\npaper = \"mine\"\nnumber = \"1\"\ntitle = \"Mine\"\n\n";
+        fs::write(folder.path().join("mine.toml"), [head, SMALL, &sweep].concat()).unwrap();
+    };
+    let own = folder.path().join("out/reproduce/own");
+    let unfinished = own.join("mine.quick.unfinished");
+    let interrupted = |signal: &str| {
+        let arguments = "reproduce mine.toml --threads 1";
+        let running = command(folder.path(), arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+        let running = running.unwrap();
+        while !unfinished.exists() {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        begun(&unfinished, ".30-long.part-");
+        assert!(Command::new("kill").args([signal, &running.id().to_string()]).status().unwrap().success());
+        running.wait_with_output().unwrap()
+    };
+    write(1_000_000);
+    interrupted("-KILL");
+    assert!(!own.join("mine").exists());
+    let first = written(&unfinished.join("30-short"));
+    // The run that was under way is kept as far as it came, and made again.
+    let output = interrupted("-INT");
+    assert_eq!(output.status.code(), Some(130), "{}", told(&output));
+    assert!(told(&output).contains("mine.quick.unfinished: the same command goes on"), "{}", told(&output));
+    // A run of an earlier version of the figure is replaced.
+    write(50);
+    done(folder.path(), "reproduce mine.toml");
+    assert_eq!(names(&own), ["mine"]);
+    let runs = own.join("mine/runs");
+    assert_eq!(names(&runs), ["30-long", "30-short", "40-long", "40-short"]);
+    assert_eq!(written(&runs.join("30-short")), first, "it was not run again");
+    assert_eq!(json(&runs.join("30-long/summary.json"))["flows"], 50);
+    // A figure that is whole is made anew.
+    done(folder.path(), "reproduce mine.toml");
+    assert!(written(&runs.join("30-short")) > first);
+}
+
 #[test]
 fn a_figure_replaces_only_its_own() {
     let folder = folder();

@@ -14,6 +14,8 @@ pub(super) struct Claim {
     paper: Option<f64>,
     number: Number,
     accept: (f64, f64),
+    /// Half the width of the 95% interval over seeds beyond which nothing was measured.
+    widest: Option<f64>,
     why: String,
     deviation: Option<Deviation>,
     calibrated: bool,
@@ -43,6 +45,42 @@ impl Deviation {
     }
 }
 
+/// How faithful the live runs of a claim were.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LiveRuns {
+    /// How many were faithful.
+    pub faithful: usize,
+    /// The others, each with its verdict. A claim about such a run is not measured.
+    pub others: Vec<String>,
+}
+
+impl LiveRuns {
+    fn of<'a>(runs: impl Iterator<Item = &'a Run>) -> Self {
+        let mut live = Self::default();
+        for run in runs {
+            match run.verdict() {
+                Some(verdict) if run.is_unfaithful() => {
+                    live.others.push(format!("{}: {verdict}", run.name()));
+                }
+                verdict => live.faithful += usize::from(verdict.is_some()),
+            }
+        }
+        live
+    }
+
+    fn json(&self) -> serde_json::Value {
+        json!({ "faithful": self.faithful, "others": self.others })
+    }
+
+    /// Which were not faithful, if some were.
+    fn remark(&self) -> Option<String> {
+        let all = self.faithful + self.others.len();
+        let others = self.others.join("; ");
+        (!self.others.is_empty())
+            .then(|| format!("{} of {all} live runs were not faithful: {others}", self.others.len()))
+    }
+}
+
 /// How a claim fared.
 #[derive(Debug, Clone)]
 pub struct Outcome {
@@ -60,6 +98,8 @@ pub struct Outcome {
     pub spread: Option<Spread>,
     /// What to bear in mind.
     pub remark: Option<String>,
+    /// How faithful the live runs were that it is about, if it is about any.
+    pub live: Option<LiveRuns>,
     /// Where the claim holds.
     pub accept: (f64, f64),
     /// Why there.
@@ -68,7 +108,8 @@ pub struct Outcome {
     pub deviation: Option<Deviation>,
     /// Whether parameters that the paper does not give were chosen so that this claim holds.
     pub calibrated: bool,
-    /// Whether it holds; `None` if it was not measured, because a live run that it is about was not faithful.
+    /// Whether it holds; `None` if it was not measured, because a live run that it is about was not faithful, or the seeds are too
+    /// far apart.
     pub ok: Option<bool>,
 }
 
@@ -86,6 +127,7 @@ impl Outcome {
         json!({
             "claim": self.claim, "section": self.section, "says": self.says, "paper": self.paper,
             "measured": self.measured, "spread": spread, "remark": self.remark, "accept": [bound(self.accept.0), bound(self.accept.1)], "ok": self.ok,
+            "live": self.live.as_ref().map(LiveRuns::json),
             "deviates": deviates, "calibrated": self.calibrated, "why": self.why, "scale": scale,
         })
     }
@@ -128,6 +170,10 @@ impl Claim {
             (None, Some(range)) => range,
             (None, None) => return Err(section.missing("accept", "[2.0, 5.0]")),
         };
+        let widest = section.optional("widest")?;
+        let hint = "in the claim's own unit, for example: widest = 0.1";
+        let is_one = |widest: f64| widest > 0.0;
+        section.ensure(widest.is_none_or(is_one), "widest", "`widest` must be greater than 0", hint)?;
         let claim = Self {
             id,
             section: section.required("section")?,
@@ -135,6 +181,7 @@ impl Claim {
             paper,
             number,
             accept,
+            widest,
             why: section.required("why")?,
             deviation: section.item("deviates").map(Deviation::read).transpose()?,
             calibrated: section.or("calibrated", false)?,
@@ -150,8 +197,12 @@ impl Claim {
 
     /// Judges the claim on the figure's runs.
     pub(super) fn judge(&self, figure: &str, runs: &[Run]) -> Outcome {
-        let measured = self.number.of(runs, Seeds::All);
-        let was_measured = measured.is_some() || !runs.iter().any(Run::is_unfaithful);
+        let live = LiveRuns::of(self.number.runs(runs));
+        let is_faithful = live.others.is_empty();
+        let measured = self.number.of(runs, Seeds::All).filter(|_| is_faithful);
+        let vague = self.widest.filter(|_| measured.is_some()).and_then(|most| self.vague(most, runs));
+        // Without a number, a run that others are held against may have been unfaithful.
+        let was_measured = vague.is_none() && (measured.is_some() || !runs.iter().any(Run::is_unfaithful));
         let (least, most) = self.accept;
         Outcome {
             claim: format!("{figure}/{}", self.id),
@@ -159,13 +210,25 @@ impl Claim {
             says: self.says.clone(),
             paper: self.paper,
             measured,
-            spread: spread(runs, |seeds| self.number.of(runs, seeds)),
-            remark: self.number.remark(runs),
+            spread: spread(runs, |seeds| self.number.of(runs, seeds)).filter(|_| is_faithful),
+            remark: live.remark().or(vague).or_else(|| self.number.remark(runs)),
+            live: (live != LiveRuns::default()).then_some(live),
             accept: self.accept,
             why: self.why.clone(),
             deviation: self.deviation.clone(),
             calibrated: self.calibrated,
             ok: was_measured.then(|| measured.is_some_and(|measured| (least..=most).contains(&measured))),
+        }
+    }
+
+    /// Why the seeds are too far apart to tell the number, if they are: half the width of an interval is more than `most`.
+    fn vague(&self, most: f64, runs: &[Run]) -> Option<String> {
+        match self.number.widest_margin(runs) {
+            None => Some("one seed tells no interval".to_owned()),
+            Some(margin) if margin > most => Some(format!(
+                "the 95% interval over seeds is ±{margin:.2}, and more than ±{most:.2} is no measurement"
+            )),
+            Some(_) => None,
         }
     }
 
@@ -212,5 +275,93 @@ fn read_range(item: &Item) -> Result<(f64, f64), Problem> {
             _ => Err(wrong()),
         },
         _ => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Document;
+    use crate::figure::runs::{Data, SEED};
+    use crate::run::records::{FlowRow, Records};
+
+    /// A claim on reductions of the mean completion time at two loads, with these keys.
+    fn claim(measure: &str, keys: &str) -> Claim {
+        let text = format!(
+            "[claim]\nid = \"a\"\nsection = \"1\"\nsays = \"\"\nwhy = \"\"\naccept = [0, 0.5]\n{keys}\n\
+             measure = {{ of = \"fct\", reduction = [\"A\", \"B\"], over = {{ load = [\"1\", \"2\"] }}, take = \"most\", \
+             at = {{ engine = \"live\" }}, {measure} }}\n"
+        );
+        let document = Document::parse("test.toml", text, "".into()).expect("TOML");
+        Claim::read(document.root.get("claim").expect("a claim")).expect("a claim that can be judged")
+    }
+
+    /// A run whose only flow took so long, which was live if there is a verdict on it.
+    fn run(labels: [&str; 4], fct: f64, verdict: Option<&str>) -> Run {
+        let [load, engine, scheme, seed] = labels;
+        let labels = [("load", load), ("engine", engine), ("scheme", scheme), (SEED, seed)];
+        let labels = labels.map(|(sweep, label)| (sweep.to_owned(), label.to_owned())).into();
+        let flow = FlowRow { size: 1, fct_us: Some(fct), ..FlowRow::default() };
+        let verdict = verdict.map(str::to_owned);
+        Run { labels, data: Data::Records(Records { flows: vec![flow], verdict, ..Records::default() }) }
+    }
+
+    /// Runs of B that take 10 us, and of A that take so long: live at load 1 and 2, in the packet engine at load 1 and 2.
+    fn runs(of: [[f64; 2]; 4], verdict: &str) -> Vec<Run> {
+        let places = [("1", "live"), ("2", "live"), ("1", "packet"), ("2", "packet")];
+        let mut runs = Vec::new();
+        for ((load, engine), of) in places.into_iter().zip(of) {
+            for (seed, fct) in ["1", "2"].into_iter().zip(of) {
+                let verdict = (engine == "live").then_some("faithful");
+                runs.push(run([load, engine, "A", seed], fct, verdict));
+                runs.push(run([load, engine, "B", seed], 10.0, verdict));
+            }
+        }
+        if let Data::Records(records) = &mut runs[3].data {
+            records.verdict = Some(verdict.to_owned());
+        }
+        runs
+    }
+
+    #[test]
+    fn a_claim_may_be_about_how_far_two_engines_are_apart() {
+        let far = claim("difference_to = { engine = \"packet\" }", "");
+        let runs = runs([[8.0, 8.0], [9.0, 9.0], [7.0, 7.0], [6.0, 6.0]], "faithful");
+        let outcome = far.judge("figure", &runs);
+        // Reductions of 20 and 10% live, of 30 and 40% in the packet engine.
+        assert!(outcome.measured.is_some_and(|far| (far - 0.3).abs() < 1e-12), "{outcome:?}");
+        assert_eq!((outcome.ok, outcome.verdict()), (Some(true), "holds"));
+        assert_eq!(outcome.live, Some(LiveRuns { faithful: 8, others: Vec::new() }));
+        let labels: Vec<_> = far.number.labels().collect();
+        assert!(labels.contains(&("engine".to_owned(), "packet".to_owned())), "{labels:?}");
+        assert!(claim("", "").judge("figure", &runs).measured.is_some_and(|most| (most - 0.2).abs() < 1e-12));
+    }
+
+    #[test]
+    fn a_claim_about_a_run_that_was_not_faithful_is_not_measured() {
+        let runs = runs([[8.0; 2], [9.0; 2], [7.0; 2], [6.0; 2]], "dilate to 2");
+        let outcome = claim("", "").judge("figure", &runs);
+        assert_eq!((outcome.measured, outcome.spread, outcome.verdict()), (None, None, "not measured"));
+        let others = vec!["1, live, B, 2: dilate to 2".to_owned()];
+        assert_eq!(outcome.live, Some(LiveRuns { faithful: 7, others }));
+        assert_eq!(outcome.json("quick")["live"]["faithful"], 7);
+        assert!(outcome.remark.is_some_and(|text| text.starts_with("1 of 8 live runs were not faithful")));
+    }
+
+    #[test]
+    fn a_number_whose_seeds_are_far_apart_is_shown_and_measures_nothing() {
+        let narrow = claim("", "widest = 0.1");
+        let close = narrow.judge("figure", &runs([[8.0, 8.1], [9.0; 2], [7.0; 2], [6.0; 2]], "faithful"));
+        assert_eq!((close.ok, close.remark), (Some(true), None));
+        // Two seeds 5 points apart are ±32 points by Student's t; load 2, which takes the most, does not vary.
+        let far = runs([[9.0, 9.5], [8.0; 2], [7.0; 2], [6.0; 2]], "faithful");
+        let outcome = narrow.judge("figure", &far);
+        assert_eq!((outcome.ok, outcome.verdict()), (None, "not measured"));
+        assert!(outcome.measured.is_some_and(|most| (most - 0.2).abs() < 1e-12));
+        assert!(outcome.remark.is_some_and(|text| text.contains("±0.32")), "the interval is said");
+        assert_eq!(claim("", "").judge("figure", &far).ok, Some(true));
+        let one_seed: Vec<Run> = far.into_iter().filter(|run| run.label(SEED) == Some("1")).collect();
+        let outcome = narrow.judge("figure", &one_seed);
+        assert_eq!((outcome.ok, outcome.remark.as_deref()), (None, Some("one seed tells no interval")));
     }
 }

@@ -17,7 +17,7 @@ mod reproduce;
 pub(crate) mod runs;
 pub(crate) mod size_class;
 
-pub use claim::{Deviation, Outcome};
+pub use claim::{Deviation, LiveRuns, Outcome};
 pub use papers::names;
 pub use reproduce::{Options, Reproduction, Scale, Unfinished, Watch, reproduce};
 pub use runs::Spread;
@@ -56,6 +56,8 @@ struct Figure {
     /// How often each run is repeated, with the experiment's seed and those after it. Every statistic is computed of
     /// each run and then averaged.
     seeds: u64,
+    /// Whether it is reproduced only if it is asked for by its own name, and not with its paper: it takes a privilege, or hours.
+    by_name: bool,
     plots: Vec<Plot>,
     claims: Vec<Claim>,
 }
@@ -71,6 +73,7 @@ impl Figure {
         let title = figure.required("title")?;
         let warm_up = figure.or("warm_up", Fraction(0.05))?.0;
         let seeds = figure.or("seeds", 1)?;
+        let by_name = figure.or("by_name", false)?;
         figure.ensure(seeds > 0, "seeds", "no run at all", "leave `seeds` out to run each once")?;
         let computed = document.root.get("compute").is_some();
         figure.ensure(
@@ -94,7 +97,7 @@ impl Figure {
         let all = |key: &str| document.root.get(key).map_or(Ok(&[][..]), list);
         let plots = all("plot")?.iter().map(Plot::read).collect::<Result<_, _>>()?;
         let claims = all("claim")?.iter().map(Claim::read).collect::<Result<_, _>>()?;
-        Ok(Self { title, warm_up, seeds, plots, claims })
+        Ok(Self { title, warm_up, seeds, by_name, plots, claims })
     }
 
     /// Whether flows that never finished are missing from what it shows.

@@ -1,7 +1,7 @@
 //! Numbers over a figure's runs: a measure, contrasted along one sweep, and taken together over stops of others.
 
 use super::measure::Measure;
-use super::runs::{Labels, Run, Seeds, read_labels, read_points};
+use super::runs::{Labels, Run, Seeds, read_labels, read_points, spread};
 use crate::experiment::{Item, Problem, Section};
 use raddle_records::stats;
 
@@ -14,6 +14,8 @@ pub(super) struct Number {
     mean_over: Vec<Labels>,
     /// Where the contrast is taken: one place if nothing else is said.
     stops: Vec<Labels>,
+    /// If not empty, the contrast at a stop is how far it is from that at these labels and otherwise the stop's.
+    difference_to: Labels,
     take: Take,
 }
 
@@ -140,6 +142,7 @@ impl Number {
         let over = section.item("over");
         let mut stops = read_points(over)?;
         section.ensure(!stops.is_empty(), "over", "a sweep over nothing", "give at least one label")?;
+        let difference_to = read_labels(section.item("difference_to"))?;
         let take = section.choice("take", "way to take stops together", &Take::NAMES, Some("least"))?;
         let told = over.is_none() || section.item("take").is_some();
         let what = "several stops and no way to take them together";
@@ -151,7 +154,7 @@ impl Number {
         }
         section.finish()?;
         stops.iter_mut().for_each(|stop| stop.extend_from_slice(&at));
-        Ok(Self { measure, contrast, mean_over, stops, take })
+        Ok(Self { measure, contrast, mean_over, stops, difference_to, take })
     }
 
     /// The range in which an order or a trend holds; other numbers have none of their own.
@@ -165,16 +168,45 @@ impl Number {
 
     /// The number over `runs`, every statistic in it averaged over `seeds`: a ratio is one of means.
     pub(super) fn of(&self, runs: &[Run], seeds: Seeds<'_>) -> Option<f64> {
-        let contrast = |stop: &Labels| {
-            let mean = |point: &Labels| {
-                let numbers = self.pooled(point).map(|point| self.measure.number(runs, &point, seeds));
-                stats::mean(&numbers.collect::<Option<Vec<_>>>()?)
-            };
-            let numbers = self.contrast.points(stop).iter().map(mean).collect::<Option<Vec<_>>>()?;
-            Some(self.contrast.of(&numbers))
-        };
-        let numbers = self.stops.iter().map(contrast).collect::<Option<Vec<_>>>()?;
+        let at = |stop: &Labels| self.at(stop, runs, seeds);
+        let numbers = self.stops.iter().map(at).collect::<Option<Vec<_>>>()?;
         Some(self.take.of(&numbers))
+    }
+
+    /// The widest of the stops' 95% confidence intervals over seeds, half its width; `None` if a stop has none.
+    pub(super) fn widest_margin(&self, runs: &[Run]) -> Option<f64> {
+        let margin = |stop: &Labels| spread(runs, |seeds| self.at(stop, runs, seeds))?.margin;
+        let margins = self.stops.iter().map(margin).collect::<Option<Vec<_>>>()?;
+        Some(Take::Most.of(&margins))
+    }
+
+    /// What is taken together with what is at the other stops.
+    fn at(&self, stop: &Labels, runs: &[Run], seeds: Seeds<'_>) -> Option<f64> {
+        let here = self.contrasted(stop, runs, seeds)?;
+        let Some(base) = self.base(stop) else { return Some(here) };
+        Some((here - self.contrasted(&base, runs, seeds)?).abs())
+    }
+
+    /// The stop from which the number at this one is told apart, if it is.
+    fn base(&self, stop: &Labels) -> Option<Labels> {
+        let replaced = |sweep: &String| self.difference_to.iter().any(|(other, _)| other == sweep);
+        let kept = stop.iter().filter(|(sweep, _)| !replaced(sweep)).chain(&self.difference_to);
+        (!self.difference_to.is_empty()).then(|| kept.cloned().collect())
+    }
+
+    fn contrasted(&self, stop: &Labels, runs: &[Run], seeds: Seeds<'_>) -> Option<f64> {
+        let mean = |point: &Labels| {
+            let numbers = self.pooled(point).map(|point| self.measure.number(runs, &point, seeds));
+            stats::mean(&numbers.collect::<Option<Vec<_>>>()?)
+        };
+        let numbers = self.contrast.points(stop).iter().map(mean).collect::<Option<Vec<_>>>()?;
+        Some(self.contrast.of(&numbers))
+    }
+
+    /// Those of `runs` that it is of.
+    pub(super) fn runs<'a>(&self, runs: &'a [Run]) -> impl Iterator<Item = &'a Run> {
+        let points: Vec<_> = self.points().collect();
+        runs.iter().filter(move |run| points.iter().any(|point| run.is_at(point)))
     }
 
     /// Whether a flow that never finished is not in it.
@@ -193,7 +225,9 @@ impl Number {
     }
 
     fn points(&self) -> impl Iterator<Item = Labels> {
-        let contrasted = self.stops.iter().flat_map(|stop| self.contrast.points(stop));
+        let bases = self.stops.iter().filter_map(|stop| self.base(stop));
+        let stops = self.stops.iter().cloned().chain(bases);
+        let contrasted = stops.flat_map(|stop| self.contrast.points(&stop));
         contrasted.flat_map(|point| self.pooled(&point).collect::<Vec<_>>())
     }
 

@@ -1,7 +1,7 @@
 //! A figure's runs: where each stands in the grid, and which differ in their seed alone.
 
 use crate::experiment::{Cause, Entry, Item, Problem, Value, list};
-use crate::run::records::Records;
+use crate::run::records::{Records, is_faithful};
 use raddle_records::stats;
 
 /// Where a run stands in its figure's grid: sweep and label.
@@ -27,9 +27,22 @@ pub(crate) enum Data {
 }
 
 impl Run {
+    /// The verdict on it, if it is a live run.
+    pub(super) fn verdict(&self) -> Option<&str> {
+        match &self.data {
+            Data::Records(records) => records.verdict.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Whether it is a live run that measured the machine and not the fabric. No number is of such a run.
     pub(super) fn is_unfaithful(&self) -> bool {
-        matches!(&self.data, Data::Records(records) if records.is_unfaithful)
+        self.verdict().is_some_and(|verdict| !is_faithful(verdict))
+    }
+
+    /// Its labels in words.
+    pub(super) fn name(&self) -> String {
+        self.labels.iter().map(|(_, label)| label.as_str()).collect::<Vec<_>>().join(", ")
     }
 
     pub(super) fn label(&self, sweep: &str) -> Option<&str> {

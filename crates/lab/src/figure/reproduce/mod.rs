@@ -10,7 +10,7 @@ use crate::run::directory;
 use crate::run::directory::{Origin, Out, Part};
 use crate::run::records::Records;
 use crate::sweep::search::{self, Found};
-use crate::sweep::{directories, sweep};
+use crate::sweep::{directories, slug, sweep};
 use crate::{Error, RunState, SizeClass};
 use raddle_records::{PartFile, write_file};
 use raddle_schemes::registry::Registry;
@@ -63,6 +63,12 @@ impl Options {
     fn folder(&self, file: &File) -> PathBuf {
         self.out.join(&file.paper).join(&file.figure)
     }
+
+    /// Where a figure's runs are until the figure is whole: beside its folder, so that a figure that is interrupted goes on where it
+    /// was.
+    fn unfinished(&self, file: &File) -> PathBuf {
+        self.out.join(&file.paper).join(format!("{}.{}.unfinished", file.figure, self.scale.name()))
+    }
 }
 
 /// Whoever follows a reproduction.
@@ -73,12 +79,14 @@ pub trait Watch: Sync {
     fn progress(&self, run: usize, progress: &RunState);
     /// The figure is done.
     fn end(&self);
+    /// The figure was interrupted; its finished runs are in this folder, and the next reproduction goes on from there.
+    fn kept(&self, folder: &Path);
     /// A directory that holds something else than a figure's results was renamed.
     fn renamed(&self, from: &Path, to: &Path);
 }
 
 /// What a reproduction amounts to.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Reproduction {
     /// Every claim, in the order of the figures.
     pub outcomes: Vec<Outcome>,
@@ -86,6 +94,8 @@ pub struct Reproduction {
     pub digest: u128,
     /// The folder of each figure.
     pub folders: Vec<PathBuf>,
+    /// Figures that were not asked for by their own names, which they want.
+    pub left_out: Vec<String>,
     /// Runs in which flows never finished, of figures that miss these.
     pub unfinished: Vec<Unfinished>,
 }
@@ -114,11 +124,18 @@ impl Unfinished {
 /// If the selector names nothing, a figure's file is wrong, what a figure's folder holds may not be replaced, or a run
 /// fails or is stopped.
 pub fn reproduce(options: &Options, stop: &AtomicBool, watch: &dyn Watch) -> Result<Reproduction, Error> {
-    let done = Reproduction { outcomes: Vec::new(), digest: 0, folders: Vec::new(), unfinished: Vec::new() };
-    let mut session = Session { options, stop, watch, kept: BTreeMap::new(), done };
+    let mut session = Session { options, stop, watch, kept: BTreeMap::new(), done: Reproduction::default() };
     let renamed = |from: &Path, to: &Path| watch.renamed(from, to);
     let out = Out { path: &options.out, force: options.force, renamed: &renamed };
-    let files = select(options.selector.as_deref())?;
+    let mut files = Vec::new();
+    for file in select(options.selector.as_deref())? {
+        let is_named = file.is_own() || options.selector.as_deref() == Some(&file.name());
+        if is_named || !Figure::read(&document(&file, options)?)?.by_name {
+            files.push(file);
+        } else {
+            session.done.left_out.push(file.name());
+        }
+    }
     for file in &files {
         Out { path: &options.folder(file), ..out }.check(&origin(file, options)?)?;
     }
@@ -179,6 +196,8 @@ struct Current<'a> {
     figure: &'a Figure,
     /// Where it is made, before it is whole.
     part: &'a Path,
+    /// Where its runs are until then.
+    unfinished: &'a Path,
 }
 
 impl Session<'_> {
@@ -190,7 +209,8 @@ impl Session<'_> {
         for (claim, item) in figure.claims.iter().zip(claims) {
             claim.check_deviation(item, |name| file.knows(name))?;
         }
-        let current = Current { name: file.name(), document, figure, part };
+        let unfinished = &self.options.unfinished(file);
+        let current = Current { name: file.name(), document, figure, part, unfinished };
         let runs = match compute(document, self.options.threads, self.stop)? {
             Some(_) if self.stop.load(Ordering::Relaxed) => return Err(Error::Interrupted),
             Some(runs) => {
@@ -218,7 +238,24 @@ impl Session<'_> {
         let claims: Vec<_> = outcomes.iter().map(|outcome| outcome.json(scale)).collect();
         let text = format!("{:#}\n", serde_json::json!({ "title": figure.title, "claims": claims }));
         write_file(&part.join("claims.json"), text.as_bytes())?;
+        self.take_runs(unfinished, &part.join("runs"), &runs)?;
         self.done.outcomes.extend(outcomes);
+        Ok(())
+    }
+
+    /// Moves the figure's runs to where it is made: it is as good as whole.
+    fn take_runs(&mut self, unfinished: &Path, to: &Path, runs: &[Run]) -> Result<(), Error> {
+        if !unfinished.exists() {
+            return Ok(());
+        }
+        fs::create_dir_all(to).map_err(Error::io("create", to))?;
+        for name in runs.iter().map(|run| slug(&run.name())) {
+            let from = unfinished.join(&name);
+            fs::rename(&from, to.join(name)).map_err(Error::io("rename", &from))?;
+        }
+        // It stays if it holds runs of an earlier version of the figure.
+        let _ = fs::remove_dir(unfinished);
+        self.moved(unfinished, to);
         Ok(())
     }
 
@@ -243,23 +280,29 @@ impl Session<'_> {
     /// What each cell's runs recorded.
     fn simulate(&mut self, current: &Current<'_>) -> Result<Vec<Run>, Error> {
         let cells = replicated(current.document.cells()?, current.figure.seeds)?;
-        let folder = current.part.join("runs");
-        let places = directories(&cells, &folder)?;
+        let folder = current.unfinished;
+        let places = directories(&cells, folder)?;
         let mut missing = Vec::new();
         let mut origins = Vec::new();
         for (cell, place) in cells.iter().zip(&places) {
             let inputs = cell.document.prepare()?.origin()?.inputs;
             match self.kept.get(&inputs) {
-                Some(run) => copy(run, place)?,
-                None => missing.push(cell.clone()),
+                Some(run) if !place.exists() => copy(run, place)?,
+                _ => missing.push(cell.clone()),
             }
             origins.push(inputs);
         }
         let names: Vec<String> = missing.iter().map(Cell::name).collect();
         self.watch.begin(&current.name, &names);
         let progress = |run: usize, progress: &RunState| self.watch.progress(run, progress);
-        let swept = sweep(&missing, &folder, self.options.threads, self.stop, &progress);
+        let renamed = |from: &Path, to: &Path| self.watch.renamed(from, to);
+        // Runs of an earlier version of the figure are in nobody's way.
+        let out = Out { path: folder, force: true, renamed: &renamed };
+        let swept = sweep(&missing, out, self.options.threads, self.stop, &progress);
         self.watch.end();
+        if swept.is_err() || self.stop.load(Ordering::Relaxed) {
+            self.watch.kept(folder);
+        }
         swept?;
         if self.stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);

@@ -26,6 +26,7 @@ impl Watch for Quiet {
     fn begin(&self, _: &str, _: &[String]) {}
     fn progress(&self, _: usize, _: &RunState) {}
     fn end(&self) {}
+    fn kept(&self, _: &Path) {}
     fn renamed(&self, _: &Path, _: &Path) {}
 }
 
@@ -44,6 +45,7 @@ fn figure_of(keys: &str, experiment: &str, tables: &str) -> Result<Vec<Outcome>,
     let text = format!("{head}{experiment}{tables}").into();
     let folder = tempfile::tempdir().expect("a folder");
     let part = folder.path().join("part");
+    fs::create_dir(&part).expect("created");
     let options = Options {
         registry: Registry::builtin().into(),
         selector: None,
@@ -52,7 +54,7 @@ fn figure_of(keys: &str, experiment: &str, tables: &str) -> Result<Vec<Outcome>,
         force: false,
         threads: 1,
     };
-    let done = Reproduction { outcomes: Vec::new(), digest: 0, folders: Vec::new(), unfinished: Vec::new() };
+    let done = Reproduction::default();
     let stop = &AtomicBool::new(false);
     let mut session = Session { options: &options, stop, watch: &Quiet, kept: BTreeMap::new(), done };
     let file = File { paper: "test".into(), figure: "fig".into(), path: "fig.toml".into(), text };

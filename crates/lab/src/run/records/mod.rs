@@ -70,8 +70,8 @@ pub(crate) struct Records {
     pub(crate) queue_lengths: Vec<QueueLength>,
     /// When the last rank came to its end, if the workload was a program and all did.
     pub(crate) makespan_ms: Option<f64>,
-    /// Whether a live run was not [faithful](raddle_live::rack::Verdict::Faithful): it measured the machine, not the fabric.
-    pub(crate) is_unfaithful: bool,
+    /// The [verdict](raddle_live::rack::Verdict) on a live run; `None` of other runs.
+    pub(crate) verdict: Option<String>,
 }
 
 impl Records {
@@ -96,7 +96,7 @@ impl Records {
             intervals: over_time::intervals(&directory.join(directory::THROUGHPUT))?,
             queue_lengths: over_time::queue_lengths(&directory.join(directory::QUEUE_LENGTHS))?,
             makespan_ms: makespan_ms(&directory.join(directory::RANKS))?,
-            is_unfaithful: is_unfaithful(directory)?,
+            verdict: verdict(directory)?,
         })
     }
 
@@ -118,12 +118,21 @@ fn makespan_ms(file: &Path) -> Result<Option<f64>, Error> {
 
 /// Whether a directory holds a live run that was not faithful.
 pub(crate) fn is_unfaithful(directory: &Path) -> Result<bool, Error> {
+    Ok(verdict(directory)?.is_some_and(|verdict| !is_faithful(&verdict)))
+}
+
+/// Whether the verdict on a live run says that it measured the fabric, and not the machine.
+pub(crate) fn is_faithful(verdict: &str) -> bool {
+    verdict == Verdict::Faithful.to_string()
+}
+
+/// The verdict on the live run that a directory holds, if it holds one.
+fn verdict(directory: &Path) -> Result<Option<String>, Error> {
     let file = directory.join(directory::SUMMARY);
     let text = fs::read_to_string(&file).map_err(Error::io("read", &file))?;
     let summary: serde_json::Value =
         serde_json::from_str(&text).map_err(|error| Error::io("read", &file)(error.into()))?;
-    let verdict = summary["fidelity"]["verdict"].as_str();
-    Ok(verdict.is_some_and(|verdict| verdict != Verdict::Faithful.to_string()))
+    Ok(summary["fidelity"]["verdict"].as_str().map(str::to_owned))
 }
 
 /// Tier and imbalance from the first to the last arrival, if there is such a file.
