@@ -45,7 +45,7 @@ pub(crate) fn reproduction(done: &Reproduction, scale: &str) -> String {
         ]
     }));
     let mut text = raddle_lab::table(&rows);
-    for outcome in done.outcomes.iter().filter(|outcome| outcome.ok != Some(true)) {
+    for outcome in done.outcomes.iter().filter(|outcome| outcome.ok == Some(false)) {
         let reason = match &outcome.deviation {
             Some(deviation) => format!("{} (shown by {})", deviation.cause, deviation.shown_by),
             None => format!("accepted because {}", outcome.why),

@@ -4,11 +4,18 @@
 //! generator. A socket stays in the namespace in which it was made. A flow is a connection that carries exactly its bytes: it
 //! starts with the connection's SYN, and is delivered when the receiver has read the last byte.
 //!
+//! A host's connections have the [ports](FiveTuple::ports_of) that its flows have in simulations, one after the other, so that switches that
+//! hash them make the same choices. (From the 64,513th flow of a host on, destination ports differ.) Where another program has the port, the
+//! kernel chooses one.
+//!
 //! The receiver knows a connection by the address and port of its sender, so no byte of a flow is spent on names. The kernel throws
 //! received bytes away (`MSG_TRUNC`, tcp(7)) and copies none of them.
 
 use nix::sched::{CloneFlags, setns};
+use nix::sys::socket::getsockopt;
+use nix::{getsockopt_impl, sockopt_impl};
 use raddle_core::{Flow, FlowKey, NodeId, Report, Time};
+use raddle_wire::FiveTuple;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{
@@ -24,8 +31,23 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+sockopt_impl!(
+    /// The kernel's counts of a connection (tcp(7)).
+    TcpInfo,
+    GetOnly,
+    libc::IPPROTO_TCP,
+    libc::TCP_INFO,
+    libc::tcp_info
+);
+
+/// Segments that the kernel has sent more than once over a connection, SYNs included.
+fn retransmissions(socket: &OwnedFd) -> u32 {
+    // The option is older than epoll, so that every kernel on which this runs has it.
+    getsockopt(socket, TcpInfo).map_or(0, |info| info.tcpi_total_retrans)
+}
+
 /// The port at which every host receives flows.
-pub const PORT: u16 = 5_001;
+pub const PORT: u16 = FiveTuple::ports_of(0).1;
 
 /// Bytes that are sent or received at one go, before another connection has its turn.
 const PIECE: usize = 1 << 18;
@@ -97,6 +119,8 @@ pub struct Load {
     flows: Vec<Flow>,
     /// By flow, the places of its sender and its receiver in `hosts`.
     ends: Vec<[usize; 2]>,
+    /// By flow, the port of its sender.
+    ports: Vec<u16>,
     /// The flows that have yet to start, in order.
     to_start: VecDeque<usize>,
     connections: Vec<Option<Connection>>,
@@ -135,7 +159,13 @@ impl Load {
             hosts.iter().enumerate().map(|(place, host)| (host.node, place)).collect();
         let end = |flow, node| places.get(&node).copied().ok_or(NoLoad::NoHost { flow, node });
         let both = |(i, flow): (usize, &Flow)| Ok([end(i, flow.src)?, end(i, flow.dst)?]);
-        let ends = flows.iter().enumerate().map(both).collect::<Result<_, NoLoad>>()?;
+        let ends = flows.iter().enumerate().map(both).collect::<Result<Vec<[usize; 2]>, NoLoad>>()?;
+        let mut sent = vec![0; hosts.len()];
+        let port = |&[from, _]: &[usize; 2]| {
+            sent[from] += 1;
+            FiveTuple::ports_of(sent[from] - 1).0
+        };
+        let ports = ends.iter().map(port).collect();
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io::Error::from)?;
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK);
         let timer = timer.map_err(io::Error::from)?;
@@ -147,6 +177,7 @@ impl Load {
             congestion: congestion.to_owned(),
             flows: flows.to_vec(),
             ends,
+            ports,
             to_start: (0..flows.len()).collect(),
             connections: Vec::new(),
             free: Vec::new(),
@@ -221,6 +252,14 @@ impl Load {
                 }
             }
         }
+        // The last receiver has closed before its sender could hear of it.
+        for Connection { socket, role } in self.connections.iter().flatten() {
+            if let Role::Sender { flow, left: 0 } = *role
+                && self.is_over[flow]
+            {
+                self.tell_closed(socket, flow, now(), &mut report);
+            }
+        }
         Ok(self.counts)
     }
 
@@ -252,7 +291,11 @@ impl Load {
     fn connect(&mut self, flow: usize) -> Result<(), Errno> {
         let [from, to] = self.ends[flow];
         let socket = self.socket(from)?;
-        bind(&socket, &SocketAddr::new(self.hosts[from].address, 0))?;
+        let own = |port| SocketAddr::new(self.hosts[from].address, port);
+        match bind(&socket, &own(self.ports[flow])) {
+            Err(Errno::ADDRINUSE) => bind(&socket, &own(0))?,
+            bound => bound?,
+        }
         match connect(&socket, &SocketAddr::new(self.hosts[to].address, PORT)) {
             Ok(()) | Err(Errno::INPROGRESS) => {}
             Err(why) => return Err(why),
@@ -294,7 +337,7 @@ impl Load {
         let Some(Connection { role, .. }) = &self.connections[place] else { return };
         match *role {
             Role::Listener => self.accept(place),
-            Role::Sender { flow, left: 0 } => self.end_sender(place, flow),
+            Role::Sender { flow, left: 0 } => self.end_sender(place, flow, now(), report),
             Role::Sender { flow, left } => {
                 if self.send(place, flow, left).is_err() {
                     self.break_flow(place, flow);
@@ -375,13 +418,31 @@ impl Load {
         Ok(got >= left)
     }
 
+    /// Tells how often the sender of a flow that is done has sent something again.
+    fn tell_closed(
+        &self,
+        socket: &OwnedFd,
+        flow: usize,
+        now: Time,
+        report: &mut impl FnMut(Time, NodeId, Report),
+    ) {
+        let closed = Report::Closed { key: key(flow), retransmissions: retransmissions(socket) };
+        report(now, self.flows[flow].src, closed);
+    }
+
     /// The receiver has closed a connection all of which was sent, or the connection has failed.
-    fn end_sender(&mut self, place: usize, flow: usize) {
+    fn end_sender(
+        &mut self,
+        place: usize,
+        flow: usize,
+        now: Time,
+        report: &mut impl FnMut(Time, NodeId, Report),
+    ) {
         let Some(Connection { socket, .. }) = &self.connections[place] else { return };
         match recv(socket, &mut self.zeros[..1], RecvFlags::empty()) {
             Err(Errno::AGAIN) => return,
             Err(_) => return self.break_flow(place, flow),
-            Ok(_) => {}
+            Ok(_) => self.tell_closed(socket, flow, now, report),
         }
         if let Ok(own) = getsockname(socket).map(SocketAddr::try_from)
             && let Ok(own) = own
@@ -444,7 +505,7 @@ mod tests {
         let Some(hosts) = hosts(4) else { return };
         let flows = flows(4, 300);
         let mut load = Load::new(hosts, &flows, "cubic").expect("root may make sockets");
-        let (mut opened, mut delivered) = (Vec::new(), Vec::new());
+        let (mut opened, mut delivered, mut closed) = (Vec::new(), Vec::new(), Vec::new());
         let counts = load.run(&AtomicBool::new(false), clock(), |at, node, report| match report {
             Report::Opened { flow, key } => {
                 let flow = &flows[flow.index()];
@@ -455,12 +516,17 @@ mod tests {
                 assert_eq!(flows[key.0 as usize].dst, node);
                 delivered.push(key);
             }
+            Report::Closed { key, retransmissions } => {
+                assert_eq!((flows[key.0 as usize].src, retransmissions), (node, 0), "nothing is lost here");
+                closed.push(key);
+            }
             _ => panic!("{report:?}"),
         });
         let all = Counts { started: 300, delivered: 300, broken: 0, strangers: 0 };
         assert_eq!((counts.expect("an epoll"), opened.len()), (all, 300));
         delivered.sort_unstable();
-        assert_eq!(delivered, opened);
+        closed.sort_unstable();
+        assert_eq!((&delivered, &closed), (&opened, &opened));
     }
 
     #[test]

@@ -242,6 +242,18 @@ impl FiveTuple {
     /// The protocol number of UDP.
     pub const UDP: u8 = 17;
 
+    /// The source and destination ports of a host's `number`th flow of TCP or UDP: no pair twice in 3.9 billion flows.
+    #[must_use]
+    pub const fn ports_of(number: u64) -> (u16, u16) {
+        const FIRST_SOURCE: u64 = 1_024;
+        const SOURCES: u64 = 65_536 - FIRST_SOURCE;
+        const FIRST_DESTINATION: u64 = 5_001;
+        const DESTINATIONS: u64 = 65_536 - FIRST_DESTINATION;
+        let src = FIRST_SOURCE + number % SOURCES;
+        let dst = FIRST_DESTINATION + number / SOURCES % DESTINATIONS;
+        (src as u16, dst as u16)
+    }
+
     /// Both ports, the source's in the upper half.
     #[must_use]
     #[inline]

@@ -6,10 +6,10 @@ use super::receiver::{Acknowledge, Receiver, acknowledgement};
 use super::sender::Sender;
 use super::table::Table;
 use super::{Params, packet};
-use crate::transport::five_tuple;
 use raddle_core::{
     Bytes, Flow, FlowId, FlowKey, Header, Host, Input, NodeId, Output, Packet, Ports, Report, Time,
 };
+use raddle_wire::FiveTuple;
 use raddle_wire::tcp::{SYN, Segment};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ impl<C: CongestionControl> TcpHost<C> {
     }
 
     fn open(&mut self, flow: &Flow) {
-        let sender = Sender::new(flow, five_tuple::ports(self.flows_sent), &self.params);
+        let sender = Sender::new(flow, FiveTuple::ports_of(self.flows_sent), &self.params);
         self.flows_sent += 1;
         let key = sender.key(self.node);
         let slot = self.senders.insert(key, sender);

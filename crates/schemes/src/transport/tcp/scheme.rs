@@ -5,8 +5,8 @@ use super::{Params, TcpHost, packet};
 use crate::fluid::{Sharing, Ways, max_min};
 use crate::parameters;
 use crate::scheme::{Hosts, Info, Plan, Unfit, View, check_addresses};
-use crate::transport::five_tuple;
 use raddle_core::{Bytes, Duration, Flow, Packet};
+use raddle_wire::FiveTuple;
 use raddle_wire::tcp::Segment;
 use std::sync::Arc;
 
@@ -101,7 +101,7 @@ pub(super) fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
 
 /// The first segment of a host's `number`th flow, as far as switches can tell.
 fn first_segment(flow: &Flow, number: u64) -> Packet {
-    let (src_port, dst_port) = five_tuple::ports(number);
+    let (src_port, dst_port) = FiveTuple::ports_of(number);
     packet(Segment { src: flow.src.0, dst: flow.dst.0, src_port, dst_port, plen: 1, ..Segment::default() })
 }
 

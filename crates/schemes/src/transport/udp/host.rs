@@ -6,6 +6,7 @@ use crate::transport::ranges::Ranges;
 use raddle_core::{
     Bytes, Flow, FlowId, FlowKey, Header, Host, Input, NodeId, Output, Packet, Ports, Rate, Report, Time,
 };
+use raddle_wire::FiveTuple;
 use raddle_wire::udp::Datagram;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -107,7 +108,7 @@ impl UdpHost {
     fn open(&mut self, now: Time, flow: &Flow) {
         let number = self.flows_sent;
         self.flows_sent += 1;
-        let ports = five_tuple::ports(number);
+        let ports = FiveTuple::ports_of(number);
         let mut sending = Sending {
             start: now,
             before: 0,
