@@ -411,14 +411,20 @@ fn a_figure_that_is_interrupted_goes_on_where_it_was() {
     };
     let own = folder.path().join("out/reproduce/own");
     let unfinished = own.join("mine.quick.unfinished");
+    let under_way = || {
+        let names = if unfinished.exists() { names(&unfinished) } else { Vec::new() };
+        names.into_iter().find(|name| name.starts_with(".30-long.part-"))
+    };
     let interrupted = |signal: &str| {
+        let before = under_way(); // what a process that was killed has left
         let arguments = "reproduce mine.toml --threads 1";
         let running = command(folder.path(), arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
         let running = running.unwrap();
-        while !unfinished.exists() {
+        let since = Instant::now();
+        while under_way().is_none_or(|name| Some(name) == before) {
+            assert!(since.elapsed() < Duration::from_secs(60), "no run is under way");
             std::thread::sleep(Duration::from_millis(2));
         }
-        begun(&unfinished, ".30-long.part-");
         assert!(Command::new("kill").args([signal, &running.id().to_string()]).status().unwrap().success());
         running.wait_with_output().unwrap()
     };
