@@ -1,6 +1,6 @@
 //! What each engine can run: the one place that says it. The packet engine runs all that there is.
 
-use crate::experiment::{EngineKind, QueueLimits};
+use crate::experiment::EngineKind;
 use crate::run::prepare::Prepared;
 use raddle_schemes::scheme::View;
 
@@ -139,28 +139,6 @@ const FEATURES: &[Feature] = &[
         is_asked: |prepared| prepared.experiment.scheme.view == View::Global,
         lacks: Lacks {
             live: Some("these parts look at nodes elsewhere, which live nodes cannot"),
-            ..Lacks::NOBODY
-        },
-    },
-    Feature {
-        key: "scheme.flow_control",
-        is_asked: |prepared| prepared.experiment.scheme.flow_control.is_some(),
-        lacks: Lacks {
-            lockstep: Some("no port is paused in lockstep"),
-            live: Some("no port of a live rack is paused"),
-            ..Lacks::NOBODY
-        },
-    },
-    Feature {
-        key: "scheme.queue",
-        is_asked: |prepared| {
-            let Prepared { experiment, own, ports, .. } = prepared;
-            let has_agents = own.agents || ports.agent.is_some();
-            has_agents && experiment.scheme.queue != QueueLimits::default()
-        },
-        lacks: Lacks {
-            lockstep: Some("in lockstep the queues of ports with agents are unbounded"),
-            live: Some("in a live rack the queues of ports with agents are unbounded"),
             ..Lacks::NOBODY
         },
     },
