@@ -376,9 +376,10 @@ mod tests {
         let others =
             |flows: &[Flow]| -> Vec<_> { flows.iter().map(|flow| (flow.src, flow.dst, flow.size)).collect() };
         assert_eq!(others(&drawn), others(&exact), "only the starts differ");
-        // Runs at two loads meet the same pattern, at different speeds.
+        // Runs at two loads meet the same pattern, at different speeds; gaps are drawn in whole picoseconds.
         let slower = draw(0.35, true, few).unwrap();
-        let twice = |(fast, slow): (&Flow, &Flow)| slow.start.as_ps().abs_diff(2 * fast.start.as_ps()) <= 2;
+        let twice =
+            |(fast, slow): (&Flow, &Flow)| slow.start.as_ps().abs_diff(2 * fast.start.as_ps()) < 1_000;
         assert!(exact.iter().zip(&slower).all(twice));
         let refused = draw(0.7, true, Amount::Within(Duration::from_ms(10)));
         assert_eq!(refused, Err(WorkloadError::ExactWithin));
