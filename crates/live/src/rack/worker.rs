@@ -14,7 +14,6 @@ use rustix::thread::set_current_timer_slack;
 use std::collections::VecDeque;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
 
 /// The receiving end of a link.
 pub(super) struct Incoming {
@@ -135,10 +134,6 @@ impl Worker {
                 self.take_losses();
                 self.follow_orders(now);
                 self.publish(standing);
-            }
-            // The next process of the rack may want the same core.
-            if self.fabric.teller.is_shared && self.fabric.events.first().is_none_or(|(at, _)| at > now) {
-                thread::yield_now();
             }
             if wait_ns > 0 {
                 self.wait_for_frames(wait_ns);
