@@ -262,6 +262,27 @@ fn ports_pause_their_neighbours_in_a_rack() {
     }
 }
 
+/// RoCE's packets end with a checksum behind their payload.
+#[test]
+fn payloads_between_a_header_and_a_trailer_arrive_as_they_were_sent() {
+    let [_, topology] = fabrics();
+    let transport = registry().transport("dcqcn").expect("in the registry");
+    let red = registry().congestion_point("red").expect("in the registry");
+    let (of_red, settings) =
+        (Settings::defaults(red.info.parameters), Settings::defaults(transport.info.parameters));
+    let plan =
+        Plan { congestion_points: Some(("red", &of_red)), ..Plan::new(&topology, "ecmp", &settings, 1) };
+    let Built { node, .. } =
+        registry().build(transport, &plan, &registry().routing_defaults("ecmp")).expect("it fits");
+    // Slow enough that all bytes of payloads are written and checked.
+    let config = Config { time_limit: Some(LIMIT), dilation: 10, ..Config::default() };
+    let rack = Rack::new(&topology, node, &flows(16), &config).expect("memory to share");
+    let mut rack = rack.with_queues(|_| Some(Box::<Strict>::default()));
+    let mut delivered = Delivered::default();
+    rack.rush(&mut delivered);
+    assert_eq!((delivered.0, rack.fidelity().wrong_payloads), (60, 0));
+}
+
 /// Priority flow control that a few packets set off.
 fn pfc(topology: &Arc<Topology>) -> impl FnMut(LinkId) -> Option<Box<dyn LinkFlowControl>> {
     let mut settings = Settings::defaults(pfc::FLOW_CONTROL.info.parameters);

@@ -143,6 +143,16 @@ const FEATURES: &[Feature] = &[
         },
     },
     Feature {
+        key: "engine.watchdog",
+        is_asked: |prepared| prepared.experiment.engine.watchdog.is_some(),
+        lacks: Lacks {
+            flow: Some("no port is paused in the flow engine"),
+            lockstep: Some("nobody looks for circles of pauses in lockstep"),
+            live: Some("nobody looks for circles of pauses in a live rack"),
+            packet: None,
+        },
+    },
+    Feature {
         key: "record.queues",
         is_asked: |prepared| prepared.experiment.record.queues,
         lacks: Lacks { flow: Some("fluids do not queue"), ..Lacks::NOBODY },

@@ -49,6 +49,11 @@ pub(super) struct Inside {
     pub(super) slot: Option<Held>,
 }
 
+/// The first byte of a packet that is payload.
+fn payload_begin(Packet { shim, header, .. }: &Packet) -> usize {
+    shim.wire_len() + header.wire_len() - header.trailer_len()
+}
+
 /// A slot, and how many bytes of it are a packet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Held {
@@ -351,7 +356,7 @@ impl Fabric {
             return true; // the checksum has said so
         }
         let payload = packet.header.payload_len();
-        let begin = packet.shim.wire_len() + packet.header.wire_len();
+        let begin = payload_begin(packet);
         let checked = if self.fills { payload } else { payload::stamped(begin, payload) };
         payload::is_right(&range, begin, checked, self.slots.words(slot))
     }
@@ -460,9 +465,8 @@ impl Runtime for Fabric {
         if let (Some(held), Some(range), Some(streams)) =
             (inside.slot, inside.packet.range(), &mut self.streams)
         {
-            let Packet { shim, header, .. } = &inside.packet;
-            let begin = shim.wire_len() + header.wire_len() - header.trailer_len();
-            let end = (begin + header.payload_len()).min(self.slots.bytes());
+            let begin = payload_begin(&inside.packet);
+            let end = (begin + inside.packet.header.payload_len()).min(self.slots.bytes());
             self.buffer.resize(end, 0);
             self.slots.read(held.slot, &mut self.buffer);
             streams.arrived(self.now, &inside.packet, &range, &self.buffer[begin..]);
