@@ -67,8 +67,8 @@ pub(crate) struct Capture {
     /// By link, of those that are captured.
     interfaces: Vec<Option<u32>>,
     /// Packets that have yet to leave, for engines tell of a packet when a port accepts it: by when it leaves, its link,
-    /// and how many came before.
-    waiting: BTreeMap<(Time, LinkId, u64), Packet>,
+    /// and how many came before. With its bytes, if it carries the payload of another system.
+    waiting: BTreeMap<(Time, LinkId, u64), (Packet, Option<Vec<u8>>)>,
     accepted: u64,
 }
 
@@ -98,7 +98,8 @@ impl Capture {
         Ok(Self { writer, interfaces, waiting: BTreeMap::new(), accepted: 0 })
     }
 
-    /// A port has accepted a packet at `now`, whose last bit leaves by `link` at `sent`.
+    /// A port has accepted a packet at `now`, whose last bit leaves by `link` at `sent`. `bytes` are the packet's, if it carries the
+    /// payload of another system.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -108,13 +109,15 @@ impl Capture {
         sent: Time,
         link: LinkId,
         packet: &Packet,
+        bytes: Option<&[u8]>,
     ) -> Result<(), Error> {
         if self.interfaces[link.index()].is_none() {
             return Ok(());
         }
         // What is accepted from now on leaves now at the earliest.
         self.write(|leaves| leaves < now)?;
-        self.waiting.insert((sent, link, self.accepted), packet.clone());
+        let packet = (packet.clone(), bytes.map(<[u8]>::to_vec));
+        self.waiting.insert((sent, link, self.accepted), packet);
         self.accepted += 1;
         Ok(())
     }
@@ -132,9 +135,9 @@ impl Capture {
         while let Some(first) = self.waiting.first_entry()
             && has_left(first.key().0)
         {
-            let ((sent, link, _), packet) = first.remove_entry();
+            let ((sent, link, _), (packet, bytes)) = first.remove_entry();
             let interface = self.interfaces[link.index()].expect("only captured links' packets wait");
-            self.writer.push(sent, interface, &packet)?;
+            self.writer.push(sent, interface, &packet, bytes.as_deref())?;
         }
         Ok(())
     }
