@@ -381,8 +381,57 @@ fn a_capture_of_a_live_run_has_whole_frames_that_queues_have_marked() {
     let mut came = frames(&with(received, "tcp"), &fields);
     let mut went = frames(&with(sent, "tcp && ip.dst == 10.0.0.4"), &fields);
     assert!(came.len() > 1_000);
-    (came.sort(), went.sort());
+    came.sort();
+    went.sort();
     assert!(came.iter().all(|frame| went.binary_search(frame).is_ok()));
+}
+
+/// A short form of one of the paper's tables. Returns by claim what was measured; whether that holds depends on what else runs here.
+fn measured(table: &str, shorter: &[(&str, &str)]) -> Vec<(String, Option<f64>)> {
+    let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = tempfile::tempdir().unwrap();
+    let path = format!("{}/../../papers/expeditus/{table}.toml", env!("CARGO_MANIFEST_DIR"));
+    let mut text = fs::read_to_string(path).unwrap();
+    for (long, short) in shorter {
+        assert!(text.contains(long), "{table} has no {long}");
+        text = text.replace(long, short);
+    }
+    fs::write(folder.path().join("table.toml"), text).unwrap();
+    let arguments = "reproduce table.toml --quiet --out out";
+    let output = command_of(env!("CARGO_BIN_EXE_raddle"), folder.path(), arguments, "400").output().unwrap();
+    assert!(output.status.code().is_some_and(|code| code < 2), "{}", said(&output));
+    let text = said(&output);
+    eprintln!("{text}");
+    let drawn = text.lines().find_map(|line| line.strip_prefix("figure   ")).expect("a figure").trim();
+    let claims = fs::read_to_string(folder.path().join(drawn).with_file_name("claims.json")).unwrap();
+    let claims: Value = serde_json::from_str(&claims).unwrap();
+    let claims = claims["claims"].as_array().cloned().unwrap_or_default();
+    let of = |claim: &Value| (claim["claim"].as_str().unwrap().to_owned(), claim["measured"].as_f64());
+    claims.iter().map(of).collect()
+}
+
+#[test]
+fn decisions_of_forwarders_are_timed_under_kernel_tcp() {
+    if cannot_run() {
+        return;
+    }
+    let measured = measured("table1", &[("15 MB", "1 MB")]);
+    assert_eq!(measured.len(), 4);
+    for (claim, value) in &measured[..3] {
+        assert!(value.is_some_and(|ns| ns > 0.0 && ns < 1e5), "{claim}: {value:?}");
+    }
+}
+
+#[test]
+fn connections_are_timed_from_syn_to_first_data_packet() {
+    if cannot_run() {
+        return;
+    }
+    let measured = measured(
+        "table2",
+        &[("flows = 100", "flows = 20"), ("\"figure.seeds\" = 3", "\"figure.seeds\" = 2")],
+    );
+    assert_eq!(measured.len(), 1);
 }
 
 #[test]

@@ -61,14 +61,20 @@ fn link(named: &str, topology: &Topology) -> Result<Vec<LinkId>, Cause> {
     }
 }
 
+/// A packet that has yet to leave, and its bytes if it carries the payload of another system.
+struct Waiting {
+    packet: Packet,
+    bytes: Option<Vec<u8>>,
+}
+
 /// Writes the packets of chosen links, each at the time at which its last bit leaves.
 pub(crate) struct Capture {
     writer: PcapngWriter,
     /// By link, of those that are captured.
     interfaces: Vec<Option<u32>>,
     /// Packets that have yet to leave, for engines tell of a packet when a port accepts it: by when it leaves, its link,
-    /// and how many came before. With its bytes, if it carries the payload of another system.
-    waiting: BTreeMap<(Time, LinkId, u64), (Packet, Option<Vec<u8>>)>,
+    /// and how many came before.
+    waiting: BTreeMap<(Time, LinkId, u64), Waiting>,
     accepted: u64,
 }
 
@@ -116,8 +122,8 @@ impl Capture {
         }
         // What is accepted from now on leaves now at the earliest.
         self.write(|leaves| leaves < now)?;
-        let packet = (packet.clone(), bytes.map(<[u8]>::to_vec));
-        self.waiting.insert((sent, link, self.accepted), packet);
+        let waiting = Waiting { packet: packet.clone(), bytes: bytes.map(<[u8]>::to_vec) };
+        self.waiting.insert((sent, link, self.accepted), waiting);
         self.accepted += 1;
         Ok(())
     }
@@ -135,7 +141,7 @@ impl Capture {
         while let Some(first) = self.waiting.first_entry()
             && has_left(first.key().0)
         {
-            let ((sent, link, _), (packet, bytes)) = first.remove_entry();
+            let ((sent, link, _), Waiting { packet, bytes }) = first.remove_entry();
             let interface = self.interfaces[link.index()].expect("only captured links' packets wait");
             self.writer.push(sent, interface, &packet, bytes.as_deref())?;
         }
