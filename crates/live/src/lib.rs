@@ -8,6 +8,7 @@ mod content;
 pub mod control;
 pub mod doctor;
 mod fifo;
+mod flow_control;
 pub mod load;
 pub mod lockstep;
 pub mod rack;

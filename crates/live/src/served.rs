@@ -1,9 +1,12 @@
 //! Ports with an agent or a queue of their own, in both runtimes: what leaves next is known when the port is free.
 
+use crate::fifo::Limits;
+use crate::flow_control::{Control, ControlLinks, Departure};
 use raddle_core::{
-    Admit, Bytes, DropReason, Duration, LinkId, Node, Packet, Paused, PortAgent, PortId, PortState, Queue,
-    Runtime, Time,
+    Admit, Bytes, Class, DropReason, Duration, LinkId, Node, Packet, Paused, PortAgent, PortId, PortState,
+    Queue, Rate, Runtime, Time,
 };
+use raddle_topology::Topology;
 use std::collections::VecDeque;
 
 /// A packet inside a node, with what the runtime keeps beside it.
@@ -23,8 +26,27 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
     /// The port that a link leaves.
     fn port_of(&self, link: LinkId) -> PortId;
 
-    /// How long a packet takes on a link, without its delay.
-    fn time_on(&self, link: LinkId, packet: &Packet) -> Duration;
+    /// The link behind a port of a node.
+    fn link_behind(&self, place: &Self::Place, port: PortId) -> LinkId;
+
+    /// The fabric.
+    fn topology(&self) -> &Topology;
+
+    /// How long so many bytes of packets, none of them a control frame, take on a link, without its delay.
+    fn time_for(&self, link: LinkId, bytes: u32) -> Duration {
+        time_at(self.topology(), link_rate(self.topology(), link), bytes)
+    }
+
+    /// How long a packet takes on a link, without its delay. Control frames may have a rate of their own.
+    fn time_on(&self, link: LinkId, packet: &Packet) -> Duration {
+        let topology = self.topology();
+        match topology.link(link) {
+            Some(link) if link.line_rate != link.rate && packet.class() == Class::CONTROL => {
+                time_at(topology, link.line_rate, packet.size)
+            }
+            _ => self.time_for(link, packet.size),
+        }
+    }
 
     /// Puts a packet, whose last bit leaves at `sent`, on a link. Returns whether it is there: if the runtime has no room
     /// for it, it is lost.
@@ -38,6 +60,9 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
 
     /// The agent of the port that a link leaves is to [tick](Self::port_ticks) at a time to come.
     fn port_ticks_at(&mut self, at: Time, link: LinkId);
+
+    /// Flow control of a link is to be [asked](ControlLinks::control_wakes) at a time to come.
+    fn control_wakes_at(&mut self, at: Time, link: LinkId);
 
     /// So many bytes wait or are in service at the port that a link leaves.
     fn waits(&mut self, link: LinkId, bytes: u64);
@@ -62,14 +87,17 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
             && let Some(Queued { mut slot, arrival }) = served.next(now, state)
         {
             let sent = now + self.time_on(link, slot.packet());
+            let (class, size) = (slot.packet().class(), slot.packet().size);
             if self.launch(link, sent, &mut slot) {
                 self.ends_at(sent, link);
+                self.departs(node, arrival, Departure { at: sent, class, size });
                 let (served, _) = self.served(link).expect(SERVED);
                 served.begin_transmission(sent, Queued { slot, arrival });
                 break;
             }
             let (served, _) = self.served(link).expect(SERVED);
             served.tell_left(now, slot.packet());
+            self.vacate(node, arrival, class, size);
             let out = Some(self.port_of(link));
             due |= node.lose(self, slot, arrival, out, DropReason::QueueFull);
         }
@@ -83,6 +111,8 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
         let mut due = false;
         let now = self.now();
         let time = self.time_on(link, queued.slot.packet());
+        let (class, size, arrival) =
+            (queued.slot.packet().class(), queued.slot.packet().size, queued.arrival);
         let place = self.served(link).expect(SERVED).0.insert(queued);
         loop {
             match self.served(link).expect(SERVED).0.ask(now, place) {
@@ -92,6 +122,7 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
                     state.set_waiting(served.bytes());
                     let waits = served.bytes_inside(now);
                     self.waits(link, waits);
+                    self.occupy(node, arrival, class, size, None);
                     return due;
                 }
                 Admit::Drop => {
@@ -99,7 +130,7 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
                     return due | node.lose(self, slot, arrival, out, DropReason::QueueFull);
                 }
                 Admit::Evict(other) => {
-                    let Queued { slot, arrival } = self.give_up(link, other);
+                    let Queued { slot, arrival } = self.give_up(node, link, other);
                     due |= node.lose(self, slot, arrival, out, DropReason::QueueFull);
                 }
                 Admit::Trim(cut) => {
@@ -107,7 +138,7 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
                     let Queued { mut slot, arrival } = if is_own {
                         self.served(link).expect(SERVED).0.forget(now, cut)
                     } else {
-                        self.give_up(link, cut)
+                        self.give_up(node, link, cut)
                     };
                     if !node.trim(self, &mut slot) {
                         due |= node.lose(self, slot, arrival, out, DropReason::QueueFull);
@@ -130,13 +161,15 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
     }
 
     /// The queue of a port has given up a packet.
-    fn give_up(&mut self, link: LinkId, place: u32) -> Queued<Self::Slot> {
+    fn give_up(&mut self, node: &mut Node<Self>, link: LinkId, place: u32) -> Queued<Self::Slot> {
         let now = self.now();
         let queued = self.served(link).expect(SERVED).0.forget(now, place);
         let time = self.time_on(link, queued.slot.packet());
         let (served, state) = self.served(link).expect(SERVED);
         state.set_drains_at(now.max(Time::ZERO + state.free_at(now).since(Time::ZERO + time)));
         state.set_waiting(served.bytes());
+        let (class, size) = (queued.slot.packet().class(), queued.slot.packet().size);
+        self.vacate(node, queued.arrival, class, size);
         queued
     }
 
@@ -176,8 +209,18 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
     }
 }
 
+/// How long so many bytes take at a rate.
+fn time_at(topology: &Topology, rate: Rate, bytes: u32) -> Duration {
+    rate.time_for(Bytes(topology.link_layer().on_wire(bytes).into()))
+}
+
+/// The rate of a link; none, if there is no such link.
+fn link_rate(topology: &Topology, link: LinkId) -> Rate {
+    topology.link(link).map_or(Rate::ZERO, |link| link.rate)
+}
+
 /// What is true where a packet has come to a port with an agent or a queue of its own.
-const SERVED: &str = "a port with an agent or a queue of its own";
+pub(crate) const SERVED: &str = "a port with an agent or a queue of its own";
 
 /// Such a port.
 pub(crate) struct Served<S> {
@@ -185,6 +228,7 @@ pub(crate) struct Served<S> {
     /// When the agent ticks; [`Time::NEVER`] if it has to be asked, [`Time::ZERO`] if it never has to.
     pub(crate) tick: Time,
     pub(crate) queue: Box<dyn Queue>,
+    pub(crate) control: Option<Control>,
     /// The packets in the queue, by slot.
     slots: Vec<Option<Queued<S>>>,
     free: Vec<u32>,
@@ -203,13 +247,14 @@ pub(crate) struct Queued<S> {
 /// What is true of every slot that somebody names.
 const PRESENT: &str = "a packet that waits";
 
-impl<S> Default for Served<S> {
-    /// A plain FIFO without an agent.
-    fn default() -> Self {
+impl<S> Served<S> {
+    /// A plain FIFO within these limits, which marks nothing, without an agent.
+    pub(crate) fn within(limits: Limits) -> Self {
         Self {
             agent: None,
             tick: Time::ZERO,
-            queue: Box::<Fifo>::default(),
+            queue: Box::new(Fifo { limits, packets: VecDeque::new(), bytes: 0 }),
+            control: None,
             slots: Vec::new(),
             free: Vec::new(),
             sending: None,
@@ -291,18 +336,19 @@ impl<S: Carry> Served<S> {
         self.sending = Some(queued);
     }
 
-    /// The link went down at `at`. Returns what has not left the port by then.
-    pub(crate) fn cut(&mut self, now: Time, at: Time) -> Vec<Queued<S>> {
+    /// The link went down at `at`. Returns what has not left the port by then: the packet that was leaving, and those that wait.
+    pub(crate) fn cut(&mut self, now: Time, at: Time) -> (Option<Queued<S>>, Vec<Queued<S>>) {
         let is_cut = self.sent > at;
-        let mut lost: Vec<Queued<S>> = self.sending.take().filter(|_| is_cut).into_iter().collect();
+        let leaving = self.sending.take().filter(|_| is_cut);
+        let mut waiting = Vec::new();
         while let Some(slot) = self.queue.pop(now, Paused::NONE) {
-            lost.push(self.remove(slot));
+            waiting.push(self.remove(slot));
         }
-        for queued in &lost {
+        for queued in leaving.iter().chain(&waiting) {
             self.tell_left(now, queued.slot.packet());
         }
         self.sent = now;
-        lost
+        (leaving, waiting)
     }
 
     /// The packet that leaves next, if none is leaving and anything waits.
@@ -310,7 +356,7 @@ impl<S: Carry> Served<S> {
         if self.sending.is_some() {
             return None;
         }
-        let slot = self.queue.pop(now, Paused::NONE)?;
+        let slot = self.queue.pop(now, state.paused)?;
         let mut queued = self.remove(slot);
         state.set_waiting(self.queue.bytes());
         if let Some(agent) = &mut self.agent {
@@ -327,17 +373,24 @@ impl<S: Carry> Served<S> {
     }
 }
 
-/// An unbounded FIFO.
-#[derive(Default)]
+/// A FIFO that counts what waits.
 struct Fifo {
+    limits: Limits,
     packets: VecDeque<(u32, u32)>,
     bytes: u64,
 }
 
 impl Queue for Fifo {
     fn push(&mut self, _: Time, slot: u32, packet: &Packet) -> Admit {
+        let Limits { bytes, packets, .. } = self.limits;
+        let size = u64::from(packet.size);
+        if bytes.is_some_and(|most| self.bytes + size > most)
+            || packets.is_some_and(|most| self.packets.len() >= most)
+        {
+            return Admit::Drop;
+        }
         self.packets.push_back((slot, packet.size));
-        self.bytes += u64::from(packet.size);
+        self.bytes += size;
         Admit::Take
     }
 

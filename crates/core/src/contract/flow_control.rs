@@ -1,6 +1,7 @@
 //! Flow control of a link, at one of its ends.
 
 use crate::{Class, Duration, Packet, Paused, Rate, Time};
+use serde::{Deserialize, Serialize};
 
 /// Flow control of the link at one port, both ways: it counts what packets that came in by the port take of their node's
 /// memory, says what the neighbour must know of that, and heeds what the neighbour says of its own.
@@ -47,7 +48,7 @@ pub trait LinkFlowControl: Send {
 }
 
 /// The counters of flow control at one end of a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FlowControlAccount {
     /// Pauses sent to the neighbour, without renewals.
     pub pauses: u64,

@@ -417,7 +417,11 @@ impl<R: Runtime> Node<R> {
     }
 
     /// Does what the forwarder said. Returns whether the host is due a poll.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "every hop does this, and hands a packet over by its bytes otherwise"
+    )]
     fn follow(&mut self, runtime: &mut R, verdict: Verdict, slot: R::Slot, arrival: Option<PortId>) -> bool {
         match verdict {
             Verdict::Forward(port) => runtime.enqueue(self, slot, arrival, port),

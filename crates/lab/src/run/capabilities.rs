@@ -1,6 +1,6 @@
 //! What each engine can run: the one place that says it. The packet engine runs all that there is.
 
-use crate::experiment::{EngineKind, QueueLimits};
+use crate::experiment::EngineKind;
 use crate::run::prepare::Prepared;
 use raddle_schemes::scheme::View;
 
@@ -143,25 +143,13 @@ const FEATURES: &[Feature] = &[
         },
     },
     Feature {
-        key: "scheme.flow_control",
-        is_asked: |prepared| prepared.experiment.scheme.flow_control.is_some(),
+        key: "engine.watchdog",
+        is_asked: |prepared| prepared.experiment.engine.watchdog.is_some(),
         lacks: Lacks {
-            lockstep: Some("no port is paused in lockstep"),
-            live: Some("no port of a live rack is paused"),
-            ..Lacks::NOBODY
-        },
-    },
-    Feature {
-        key: "scheme.queue",
-        is_asked: |prepared| {
-            let Prepared { experiment, own, ports, .. } = prepared;
-            let has_agents = own.agents || ports.agent.is_some();
-            has_agents && experiment.scheme.queue != QueueLimits::default()
-        },
-        lacks: Lacks {
-            lockstep: Some("in lockstep the queues of ports with agents are unbounded"),
-            live: Some("in a live rack the queues of ports with agents are unbounded"),
-            ..Lacks::NOBODY
+            flow: Some("no port is paused in the flow engine"),
+            lockstep: Some("nobody looks for circles of pauses in lockstep"),
+            live: Some("nobody looks for circles of pauses in a live rack"),
+            packet: None,
         },
     },
     Feature {

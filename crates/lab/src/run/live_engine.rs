@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::experiment::{Namespaces, Scheme};
 use crate::observe::gather::{Gather, Sampled};
+use crate::observe::lossless;
 use crate::run::desk::Desk;
 use crate::run::prepare::Prepared;
 use crate::run::{Control, Ended, Watch};
@@ -72,8 +73,12 @@ pub(crate) fn run<'a>(
     }
     let (waiting, retransmissions) = (rack.waiting(), rack.retransmissions());
     let fidelity = Some(rack.fidelity());
-    let ended = Ended::new(gather, rack.totals(), rack.link_stats(), rack.now(), complete);
-    Ok(Ended { waiting, retransmissions, fidelity, ..ended })
+    let (now, totals, links) = (rack.now(), rack.totals(), rack.link_stats());
+    let topology = &prepared.topology;
+    let flow_control = lossless::records(&rack.flow_control(), topology, now);
+    lossless::refuse_losses(&flow_control, &links, &totals.drops, topology)?;
+    let ended = Ended::new(gather, totals, links, now, complete);
+    Ok(Ended { flow_control, waiting, retransmissions, fidelity, ..ended })
 }
 
 /// Runs the share that this process has in the rack of another, which keeps the results.
@@ -157,7 +162,8 @@ fn rack(prepared: &mut Prepared, look: &mut dyn FnMut(Progress) -> ControlFlow<(
     let rack = rack
         .with_limits(prepared.limits())
         .with_queues(|link| prepared.queue(link))
-        .with_agents(|link| prepared.agent(link));
+        .with_agents(|link| prepared.agent(link))
+        .with_flow_control(|link| prepared.flow_control(link));
     Ok(rack.with_changes(prepared.changes.clone()).with_errors(&prepared.errors))
 }
 

@@ -221,7 +221,7 @@ pub(crate) fn run_with(
         }
         EngineKind::Packet => run_packets(&mut prepared, gather, queue_lengths, &mut watch)?,
         EngineKind::Flow => flow_engine::run(&mut prepared, gather, &mut watch),
-        EngineKind::Lockstep => run_lockstep(&mut prepared, gather, &mut watch),
+        EngineKind::Lockstep => run_lockstep(&mut prepared, gather, &mut watch)?,
         EngineKind::Live => live_engine::run(&mut prepared, gather, &mut watch)?,
     };
     finish(&prepared, ended, &watch)
@@ -377,14 +377,20 @@ fn queues(depths: &[(LinkId, QueueDepths)]) -> Vec<QueueRecord> {
 /// Simulated time between two looks at a lockstep run.
 const LOCKSTEP_SLICE: raddle_core::Duration = raddle_core::Duration::from_us(100);
 
-fn run_lockstep<'a>(prepared: &mut Prepared, gather: Gather<'a>, watch: &mut Watch<'_>) -> Ended<'a> {
+fn run_lockstep<'a>(
+    prepared: &mut Prepared,
+    gather: Gather<'a>,
+    watch: &mut Watch<'_>,
+) -> Result<Ended<'a>, Error> {
     let topology = Arc::clone(&prepared.topology);
     let node = |id| (prepared.parts.node)(id);
     let runtime = Lockstep::new(&topology, node, prepared.flows.to_vec(), Sampled(gather))
         .with_decoders(prepared.errors.decoders.clone());
-    let runtime = runtime.with_agents(|link| prepared.agent(link));
     let runtime = runtime.with_limits(prepared.limits());
-    let mut runtime = runtime.with_queues(|link| prepared.queue(link)).with_errors(&prepared.errors);
+    let runtime = runtime.with_queues(|link| prepared.queue(link));
+    let runtime = runtime.with_agents(|link| prepared.agent(link));
+    let runtime = runtime.with_flow_control(|link| prepared.flow_control(link));
+    let mut runtime = runtime.with_errors(&prepared.errors);
     let limit = prepared.experiment.engine.time_limit.unwrap_or(Time::NEVER);
     let mut complete = true;
     let mut until = Time::ZERO;
@@ -403,8 +409,11 @@ fn run_lockstep<'a>(prepared: &mut Prepared, gather: Gather<'a>, watch: &mut Wat
     let (now, totals, links) = (runtime.now(), *runtime.totals(), runtime.link_stats().to_vec());
     let waiting = waiting(&topology, |node| runtime.application(node));
     let retransmissions = retransmissions(&topology, |node| runtime.host(node));
+    let flow_control = lossless::records(&runtime.flow_control(), &topology, now);
+    lossless::refuse_losses(&flow_control, &links, &totals.drops, &topology)?;
     let gather = runtime.into_observer().into();
-    Ended { waiting, retransmissions, ..Ended::new(gather, totals, links, now, complete) }
+    let ended = Ended::new(gather, totals, links, now, complete);
+    Ok(Ended { flow_control, waiting, retransmissions, ..ended })
 }
 
 fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Outcome, Error> {

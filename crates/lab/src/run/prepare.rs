@@ -11,7 +11,9 @@ use crate::run::capabilities::{self, Lacking};
 use crate::run::faults;
 use crate::run::ideal::{Ideals, components};
 use crate::run::live_engine::Share;
-use raddle_core::{Bytes, Duration, Flow, LinkErrors, LinkId, NodeId, Parts, PortAgent, Queue};
+use raddle_core::{
+    Bytes, Duration, Flow, LinkErrors, LinkFlowControl, LinkId, NodeId, Parts, PortAgent, Queue,
+};
 use raddle_live::Limits;
 use raddle_live::rack::ip;
 use raddle_packet_sim::{Change, Config, PortSetup, Switching, Threads};
@@ -381,6 +383,11 @@ impl Prepared {
         (self.parts.agent)(link).or_else(|| self.ports.agent.as_mut()?(link))
     }
 
+    /// Flow control of the link, at the port that it leaves.
+    pub(crate) fn flow_control(&mut self, link: LinkId) -> Option<Box<dyn LinkFlowControl>> {
+        self.ports.flow_control.as_mut().and_then(|control| control(link))
+    }
+
     /// What plain queues may hold, for the runtimes that move bytes.
     pub(crate) fn limits(&self) -> Limits {
         let limits = self.experiment.scheme.queue;
@@ -401,7 +408,7 @@ impl Prepared {
             mark_packets,
             queue: self.queue(link),
             agent: self.agent(link),
-            flow_control: self.ports.flow_control.as_mut().and_then(|control| control(link)),
+            flow_control: self.flow_control(link),
         }
     }
 

@@ -3,10 +3,11 @@
 use super::frames;
 use super::streams::Streams;
 use crate::fifo::Fifo;
+use crate::flow_control::ControlLinks;
 use crate::served::{Carry, Queued, Serve, Served};
 use raddle_core::{
-    Bytes, Credit, Decoders, DropReason, Duration, Header, HeaderInfo, LinkId, LinkNoise, LinkStats, Node,
-    NodeId, Observer, Packet, PortId, PortState, Ports, Report, Runtime, Time, Totals,
+    Credit, Decoders, DropReason, Duration, Header, HeaderInfo, LinkId, LinkNoise, LinkStats, Node, NodeId,
+    Observer, Packet, PortId, PortState, Ports, Report, Runtime, Time, Totals,
 };
 use raddle_topology::{Link, Topology};
 use std::cmp::Reverse;
@@ -22,6 +23,8 @@ pub(super) enum Event {
     Sent(LinkId),
     /// The first credit under way on a link arrives.
     Credit(LinkId),
+    /// Flow control of a link wants to be asked.
+    FlowControl(LinkId),
     /// The agent of a port ticks.
     PortTick(LinkId),
     /// The forwarder of a node ticks.
@@ -106,6 +109,11 @@ impl<O: Observer> Fabric<O> {
                 let out = node.place().link(port);
                 if let Some(agent) = self.served[out].as_mut().and_then(|served| served.agent.as_mut()) {
                     agent.arrive(self.now, &mut packet, &self.ports[out]);
+                }
+                if self.heed(node, port, &packet) {
+                    self.totals.count_delivered(&packet);
+                    self.spare_buffers.push(bytes);
+                    return;
                 }
                 node.arrived(self, Carried { packet, bytes, body: body.start }, port);
             }
@@ -244,6 +252,10 @@ impl<O: Observer> Runtime for Fabric<O> {
         self.events.push(Reverse((at, Event::Tick(place.id))));
     }
 
+    fn taken(&mut self, node: &mut Node<Self>, arrival: PortId, packet: &Packet) {
+        self.drain(node, arrival, packet);
+    }
+
     fn credit(&mut self, place: &Place, port: PortId, credit: Credit) {
         let link = LinkId::of(place.link(port));
         let arrives = self.now + self.end(link).delay.max(LEAST_CREDIT_DELAY);
@@ -276,9 +288,12 @@ impl<O: Observer> Serve for Fabric<O> {
         self.end(link).from_port
     }
 
-    fn time_on(&self, link: LinkId, packet: &Packet) -> Duration {
-        let bytes = self.topology.link_layer().on_wire(packet.size);
-        self.ports[link.index()].rate.time_for(Bytes(bytes.into()))
+    fn link_behind(&self, place: &Place, port: PortId) -> LinkId {
+        LinkId::of(place.link(port))
+    }
+
+    fn topology(&self) -> &Topology {
+        &self.topology
     }
 
     fn launch(&mut self, link: LinkId, sent: Time, carried: &mut Carried) -> bool {
@@ -315,6 +330,10 @@ impl<O: Observer> Serve for Fabric<O> {
 
     fn port_ticks_at(&mut self, at: Time, link: LinkId) {
         self.events.push(Reverse((at, Event::PortTick(link))));
+    }
+
+    fn control_wakes_at(&mut self, at: Time, link: LinkId) {
+        self.events.push(Reverse((at, Event::FlowControl(link))));
     }
 
     fn waits(&mut self, link: LinkId, bytes: u64) {

@@ -11,7 +11,7 @@
 //!   packets that have left a port with an agent or a queue of its own.
 //! - Credits cross a link in its propagation delay, and take none of its bandwidth.
 //! - At equal times come first arrivals, in order of the link they came by; then ends of transmissions at ports with agents or
-//!   queues, in order of the link; then credits, in order of the link; then ticks of agents, in order of the link, and of forwarders, in order of the node; then wake-ups, in
+//!   queues, in order of the link; then credits, in order of the link; then flow control, in order of the link; then ticks of agents, in order of the link, and of forwarders, in order of the node; then wake-ups, in
 //!   order of the node; then flows, in their own order.
 //! - A noisy link loses and damages packets as they arrive. One that is still a packet, though another than was sent,
 //!   goes on as that; of one that is none the node's host hears.
@@ -30,12 +30,13 @@ mod streams;
 pub use streams::StreamError;
 
 use crate::fifo::{Fifo, Limits};
+use crate::flow_control::{Control, ControlLinks};
 use crate::served::{Serve, Served};
 use fabric::{Carried, Event, Fabric, Place};
 use raddle_core::discovery::{Discovery, Rest};
 use raddle_core::{
-    Application, Credit, Decoders, Fate, Flow, Host, LinkErrors, LinkId, LinkStats, Node, NodeId, Observer,
-    Parts, PortAgent, PortId, PortState, Queue, Rate, Time, Totals,
+    Application, Credit, Decoders, Fate, Flow, FlowControlAccount, Host, LinkErrors, LinkFlowControl, LinkId,
+    LinkStats, Node, NodeId, Observer, Parts, PortAgent, PortId, PortState, Queue, Rate, Time, Totals,
 };
 use raddle_topology::{Link, Topology};
 use std::cmp::Reverse;
@@ -98,12 +99,14 @@ impl<O: Observer> Lockstep<O> {
         Self { nodes, flows: flows.into(), rest: period.map(Rest::new), fabric }
     }
 
-    /// Gives ports, by the link that leaves them, the agents that `agent` makes.
+    /// Gives ports, by the link that leaves them, the agents that `agent` makes. Their queues have the limits that were given
+    /// [before](Self::with_limits), and do not count the packet in service.
     #[must_use]
     pub fn with_agents(mut self, mut agent: impl FnMut(LinkId) -> Option<Box<dyn PortAgent>>) -> Self {
-        for (link, served) in self.fabric.served.iter_mut().enumerate() {
+        let Fabric { served, fifos, .. } = &mut self.fabric;
+        for (link, (served, fifo)) in served.iter_mut().zip(fifos).enumerate() {
             if let Some(agent) = agent(LinkId::of(link)) {
-                served.get_or_insert_default().set_agent(agent);
+                served.get_or_insert_with(|| Served::within(fifo.limits)).set_agent(agent);
             }
         }
         self
@@ -124,10 +127,36 @@ impl<O: Observer> Lockstep<O> {
             if let Some(queue) = queue(LinkId::of(link)) {
                 let limit = queue.limit().unwrap_or(PortState::UNLIMITED);
                 self.fabric.ports[link] = self.fabric.ports[link].limited(limit);
-                served.get_or_insert_default().queue = queue;
+                served.get_or_insert_with(|| Served::within(Limits::default())).queue = queue;
             }
         }
         self
+    }
+
+    /// Gives links flow control, by the link that leaves the port whose neighbour it holds back.
+    ///
+    /// # Panics
+    /// If such a port has no queue [of its own](Self::with_queues), which heeds pauses.
+    #[must_use]
+    pub fn with_flow_control(
+        mut self,
+        mut control: impl FnMut(LinkId) -> Option<Box<dyn LinkFlowControl>>,
+    ) -> Self {
+        for (link, served) in self.fabric.served.iter_mut().enumerate() {
+            if let Some(control) = control(LinkId::of(link)) {
+                served.as_mut().expect("a queue of its own").control = Some(Control::new(control));
+            }
+        }
+        self
+    }
+
+    /// What flow control of each link that has some has counted so far.
+    pub fn flow_control(&self) -> Vec<(LinkId, FlowControlAccount)> {
+        let served = (0..).map(LinkId::of).zip(&self.fabric.served);
+        let account = |(link, served): (_, &Option<Served<_>>)| {
+            Some((link, served.as_ref()?.flow_control(self.fabric.now)?))
+        };
+        served.filter_map(account).collect()
     }
 
     /// Lets nodes read the headers that `decoders` knows, rather than the built-in ones alone.
@@ -172,6 +201,10 @@ impl<O: Observer> Lockstep<O> {
                     self.fabric.transmission_ends(&mut self.nodes[from.index()], link);
                 }
                 Event::Credit(link) => self.credits_arrive(link),
+                Event::FlowControl(link) => {
+                    let from = self.fabric.end(link).from;
+                    self.fabric.control_wakes(&mut self.nodes[from.index()], link, at);
+                }
                 Event::PortTick(link) => self.fabric.port_ticks(link),
                 Event::Tick(node) => self.nodes[node.index()].ticked(&mut self.fabric),
                 Event::Wake(node) => self.nodes[node.index()].woken(&mut self.fabric),

@@ -85,7 +85,7 @@ impl Build<'_> {
                         && !self.layout.is_elsewhere(end.from),
                     tag: 0,
                     plain: Some(0),
-                    failed_at: Time::ZERO,
+                    failures: Vec::new(),
                     is_from_queue: false,
                 });
             }
@@ -101,7 +101,8 @@ impl Build<'_> {
             if self.layout.thread_of(end.from) == thread {
                 let incoming = incoming.iter().position(|incoming| incoming.link == link);
                 let ring = Producer::new(self.layout.link(self.region, i));
-                out[link.index()] = Some(Outgoing { ring, delay: end.delay, incoming, tag: 0 });
+                out[link.index()] =
+                    Some(Outgoing { ring, delay: end.delay, incoming, tag: 0, holds_back: false });
             }
         }
         out
@@ -165,6 +166,7 @@ impl Build<'_> {
             put: 0,
             taken: 0,
             is_expected: vec![false; incoming.len()],
+            held_back: 0,
             trouble: Trouble::default(),
             hellos: [0; 2],
             served: Vec::new(),

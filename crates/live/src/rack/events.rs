@@ -16,6 +16,8 @@ pub(super) enum Event {
     Arrival(u32),
     /// A port with an agent or a queue of its own ends a transmission.
     Sent(u32),
+    /// Flow control of a link wants to be asked.
+    FlowControl(u32),
     /// The agent of a port ticks.
     PortTick(u32),
     /// The forwarder of a node ticks.
@@ -34,10 +36,11 @@ impl Event {
             Self::Discovery(change) => (1, change),
             Self::Arrival(incoming) => (2, incoming),
             Self::Sent(link) => (3, link),
-            Self::PortTick(link) => (4, link),
-            Self::Tick(node) => (5, node.0),
-            Self::Wake(node) => (6, node.0),
-            Self::Flows => (7, 0),
+            Self::FlowControl(link) => (4, link),
+            Self::PortTick(link) => (5, link),
+            Self::Tick(node) => (6, node.0),
+            Self::Wake(node) => (7, node.0),
+            Self::Flows => (8, 0),
         };
         kind << 32 | which as u64
     }
@@ -49,9 +52,10 @@ impl Event {
             1 => Self::Discovery(which),
             2 => Self::Arrival(which),
             3 => Self::Sent(which),
-            4 => Self::PortTick(which),
-            5 => Self::Tick(NodeId(which)),
-            6 => Self::Wake(NodeId(which)),
+            4 => Self::FlowControl(which),
+            5 => Self::PortTick(which),
+            6 => Self::Tick(NodeId(which)),
+            7 => Self::Wake(NodeId(which)),
             _ => Self::Flows,
         }
     }
@@ -121,6 +125,7 @@ mod tests {
             (at(2), Event::Arrival(0)),
             (at(2), Event::Arrival(u32::MAX)),
             (at(2), Event::Sent(4)),
+            (at(2), Event::FlowControl(4)),
             (at(2), Event::PortTick(4)),
             (at(2), Event::Tick(NodeId(3))),
             (at(2), Event::Wake(NodeId(1))),

@@ -8,14 +8,15 @@ use super::events::{Event, Events};
 use super::failures::Trouble;
 use super::fidelity::Meter;
 use super::ip::Interfaces;
-use super::payload::{self, STAMP};
+use super::payload;
 use super::pool::{FreeList, LINE, Slots};
 use super::ports::MayServe;
 use super::ring::{Consumer, Entry, Producer};
-use super::shared::{WORD, Words};
+use super::shared::Words;
 use super::streams::Streams;
 use super::told::Teller;
 use crate::fifo::Fifo;
+use crate::flow_control::ControlLinks;
 use crate::served::{Queued, Serve};
 use raddle_core::{
     Bytes, Credit, Decoders, DropReason, Duration, HeaderInfo, LinkId, LinkStats, Node, NodeId, Packet,
@@ -48,6 +49,11 @@ pub(super) struct Inside {
     pub(super) slot: Option<Held>,
 }
 
+/// The first byte of a packet that is payload.
+fn payload_begin(Packet { shim, header, .. }: &Packet) -> usize {
+    shim.wire_len() + header.wire_len() - header.trailer_len()
+}
+
 /// A slot, and how many bytes of it are a packet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Held {
@@ -63,6 +69,8 @@ pub(super) struct Outgoing {
     pub(super) incoming: Option<usize>,
     /// The tag of its packets.
     pub(super) tag: u8,
+    /// Whether its port tells sources that it is full, because half of the ring was.
+    pub(super) holds_back: bool,
 }
 
 /// What is at the nodes of one polling thread.
@@ -108,6 +116,8 @@ pub(super) struct Fabric {
     pub(super) taken: u64,
     /// By incoming link of this thread, whether the arrival of its first packet is among the events.
     pub(super) is_expected: Vec<bool>,
+    /// Links that hold sources back.
+    pub(super) held_back: usize,
     /// Wake-ups among the events, stale ones included.
     pub(super) wakes: usize,
     /// By [`LinkId`], what ports have that are more than plain FIFOs; empty if there are none.
@@ -193,13 +203,17 @@ impl Fabric {
     /// Lets a node send again by ports whose rings have been emptied meanwhile. A source is held back as soon as half of a ring is
     /// full, the other half being for what it relays: also if the ring's other end is behind the clock, and the port is idle.
     pub(super) fn relent(&mut self, place: &Place) {
+        if self.held_back == 0 {
+            return;
+        }
         for link in place.first_link..place.first_link + place.ports {
             let port = &mut self.ports[link];
-            if port.room(self.now) == Bytes(0)
-                && self.served.get(link).is_none_or(Option::is_none)
-                && let Some(outgoing) = &mut self.out[link]
+            if let Some(outgoing) = &mut self.out[link]
+                && outgoing.holds_back
                 && !outgoing.ring.is_half_full()
             {
+                outgoing.holds_back = false;
+                self.held_back -= 1;
                 port.set_waiting(Bytes(0));
             }
         }
@@ -257,13 +271,7 @@ impl Fabric {
         if packet.shim != Shim::None || held.len != packet.size {
             return false;
         }
-        let mut front = [0; WORD];
-        self.slots.read(held.slot, &mut front);
-        let is_patched = packet.header.patch_front(&mut front);
-        if is_patched {
-            self.slots.write(held.slot, &front);
-        }
-        is_patched
+        self.slots.patch(held.slot, |front| packet.header.patch_front(front))
     }
 
     /// Writes a packet into its slot: of one that came, whose bytes are there, what a relay may have changed; of one that its
@@ -294,11 +302,12 @@ impl Fabric {
             }
             (None, Some(range)) if stands_alone => {
                 packet.encode_front(&mut self.buffer);
-                let len = if self.fills { payload } else { payload.min(STAMP) };
-                if self.buffer.len() + len > self.slots.bytes() {
+                let begin = self.buffer.len();
+                let len = if self.fills { payload } else { payload::stamped(begin, payload) };
+                if begin + len > self.slots.bytes() {
                     return false;
                 }
-                payload::write(&range, self.buffer.len(), len, self.slots.words(slot));
+                payload::write(&range, begin, len, self.slots.words(slot));
             }
             (None, Some(range)) if self.fills => {
                 self.body.clear();
@@ -347,8 +356,8 @@ impl Fabric {
             return true; // the checksum has said so
         }
         let payload = packet.header.payload_len();
-        let begin = packet.shim.wire_len() + packet.header.wire_len();
-        let checked = if self.fills { payload } else { payload.min(STAMP) };
+        let begin = payload_begin(packet);
+        let checked = if self.fills { payload } else { payload::stamped(begin, payload) };
         payload::is_right(&range, begin, checked, self.slots.words(slot))
     }
 
@@ -411,12 +420,6 @@ impl Fabric {
         }
         self.teller.forwarded(self.now, sent, link, packet, bytes);
     }
-
-    /// How long a packet takes on a link, without its delay.
-    pub(super) fn serialisation(&self, link: usize, bytes: u32) -> Duration {
-        let bytes = self.topology.link_layer().on_wire(bytes);
-        self.ports[link].rate.time_for(Bytes(bytes.into()))
-    }
 }
 
 impl Runtime for Fabric {
@@ -475,9 +478,8 @@ impl Runtime for Fabric {
         if let (Some(held), Some(range), Some(streams)) =
             (inside.slot, inside.packet.range(), &mut self.streams)
         {
-            let Packet { shim, header, .. } = &inside.packet;
-            let begin = shim.wire_len() + header.wire_len() - header.trailer_len();
-            let end = (begin + header.payload_len()).min(self.slots.bytes());
+            let begin = payload_begin(&inside.packet);
+            let end = (begin + inside.packet.header.payload_len()).min(self.slots.bytes());
             self.buffer.resize(end, 0);
             self.slots.read(held.slot, &mut self.buffer);
             streams.arrived(self.now, &inside.packet, &range, &self.buffer[begin..]);
@@ -488,7 +490,7 @@ impl Runtime for Fabric {
     fn enqueue(
         &mut self,
         node: &mut Node<Self>,
-        inside: Inside,
+        mut inside: Inside,
         arrival: Option<PortId>,
         out: PortId,
     ) -> bool {
@@ -511,7 +513,6 @@ impl Runtime for Fabric {
                 return node.lose(self, inside, arrival, Some(out), DropReason::LinkDown);
             }
         }
-        let mut inside = inside;
         if let Some(fifo) = self.fifos.get_mut(link) {
             if !fifo.has_room(self.now, inside.packet.size) {
                 return node.lose(self, inside, arrival, Some(out), DropReason::QueueFull);
@@ -524,7 +525,7 @@ impl Runtime for Fabric {
             return self.refuse(node, inside, arrival, out);
         };
         let packet = &inside.packet;
-        let time = self.serialisation(link, packet.size);
+        let time = self.time_on(LinkId::of(link), packet);
         let sent = self.ports[link].free_at(self.now).max(self.now) + time;
         if !self.transmit(LinkId::of(link), sent, slot, packet, inside.slot) {
             if inside.slot.is_none() {
@@ -541,8 +542,11 @@ impl Runtime for Fabric {
         stats.peak_queue = stats.peak_queue.max(waits);
         if arrival.is_none()
             && let Some(outgoing) = &mut self.out[link]
+            && !outgoing.holds_back
             && outgoing.ring.is_half_full()
         {
+            outgoing.holds_back = true;
+            self.held_back += 1;
             self.ports[link].set_waiting(PortState::UNLIMITED);
         }
         false
@@ -569,6 +573,13 @@ impl Runtime for Fabric {
 
     fn tick_at(&mut self, place: &Place, at: Time) {
         self.events.push(at, Event::Tick(place.id));
+    }
+
+    #[inline]
+    fn taken(&mut self, node: &mut Node<Self>, arrival: PortId, packet: &Packet) {
+        if !self.served.is_empty() {
+            self.drain(node, arrival, packet);
+        }
     }
 
     fn credit(&mut self, place: &Place, port: PortId, credit: Credit) {

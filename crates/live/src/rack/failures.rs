@@ -133,6 +133,11 @@ impl Worker {
         let Change { at, links, up, .. } = &*change;
         links.iter().for_each(|&link| self.fabric.set_up(link, *up));
         if *up {
+            let both = links.iter().flat_map(|&link| [link, self.fabric.topology.reverse(link)]);
+            let mut ports: Vec<_> = both.collect();
+            ports.sort_unstable();
+            ports.dedup();
+            ports.into_iter().for_each(|link| self.restart_control(link));
             return;
         }
         for &link in links {
@@ -165,7 +170,7 @@ impl Worker {
         let incoming = &mut self.incoming[i];
         incoming.tag = incoming.tag.wrapping_add(FAILURE);
         incoming.plain = incoming.plain.map(|_| incoming.tag);
-        incoming.failed_at = at;
+        incoming.failures.push(at);
         self.fabric.events.forget(Event::Arrival(i as u32));
         self.fabric.is_expected[i] = false;
         while let Ok(Some(entry)) = self.incoming[i].ring.peek() {
@@ -181,7 +186,7 @@ impl Worker {
 
     /// Loses a packet that was under way when its link failed.
     pub(super) fn lose_cut(&mut self, i: usize, entry: Entry) {
-        let (link, failed_at) = (self.incoming[i].link, self.incoming[i].failed_at);
+        let (link, failed_at) = (self.incoming[i].link, self.incoming[i].was_cut_at(entry));
         let packet = match self.fabric.open_whole(entry) {
             Ok(packet) => packet,
             Err(error) => return self.fabric.lose_malformed(entry, link, error),
@@ -241,6 +246,13 @@ impl super::worker::Incoming {
     pub(super) fn was_cut(&self, entry: Entry) -> bool {
         self.tag.wrapping_sub(entry.tag & !CREDIT).cast_signed() > 0
     }
+
+    /// When the link failed first since an entry of the ring was put in. A thread that is late may put one in after another failure.
+    fn was_cut_at(&self, entry: Entry) -> Time {
+        let since = usize::from(self.tag.wrapping_sub(entry.tag & !CREDIT) / FAILURE);
+        let first = self.failures.len().saturating_sub(since);
+        self.failures.get(first).or(self.failures.last()).copied().unwrap_or(Time::ZERO)
+    }
 }
 
 impl Fabric {
@@ -253,6 +265,7 @@ impl Fabric {
             outgoing.tag = outgoing.tag.wrapping_add(FAILURE);
             port.set_drains_at(self.now);
             port.set_waiting(Bytes(0));
+            self.held_back -= usize::from(std::mem::take(&mut outgoing.holds_back));
             if let Some(fifo) = self.fifos.get_mut(link.index()) {
                 fifo.clear();
             }

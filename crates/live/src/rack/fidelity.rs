@@ -8,8 +8,10 @@ use std::fmt;
 /// What is counted while a run goes on. Bounded memory, whatever the run's length.
 #[derive(Debug)]
 pub(crate) struct Meter {
-    /// How long after its due time each packet was dealt with, in ns of real time.
+    /// How long after its due time each packet was dealt with that was later than [`NEAR`], in ns of real time.
     lateness: Histogram<u64>,
+    /// The other packets, by lateness in ns: to count them takes fewer instructions.
+    near: [u64; NEAR],
     /// Packets that came so late that the clock, not their due time, counted from there on.
     slips: u64,
     /// Rounds of the polling thread that took longer than [`GAP`].
@@ -41,6 +43,9 @@ impl Readings {
 /// A round of the polling thread that takes longer than this, in ns, is a gap.
 const GAP: u64 = 10_000;
 
+/// Packets that are less late than this, in ns, are counted apart.
+const NEAR: usize = 512;
+
 /// Latenesses are told apart up to a second.
 const LONGEST_NS: u64 = 1_000_000_000;
 
@@ -48,13 +53,25 @@ impl Meter {
     /// At the begin of a run.
     pub(crate) fn new() -> Self {
         let lateness = Histogram::new_with_max(LONGEST_NS, 3).expect("bounds that fit");
-        Self { lateness, slips: 0, gaps: 0, longest_gap_ns: 0, wrong_payloads: 0 }
+        Self { lateness, near: [0; NEAR], slips: 0, gaps: 0, longest_gap_ns: 0, wrong_payloads: 0 }
     }
 
     /// A packet was dealt with so many ns after its due time.
     #[inline]
     pub(crate) fn late(&mut self, ns: u64) {
-        self.lateness.saturating_record(ns);
+        match self.near.get_mut(ns as usize) {
+            Some(packets) => *packets += 1,
+            None => self.lateness.saturating_record(ns),
+        }
+    }
+
+    /// By how late packets were, in ns, how many.
+    fn latenesses(&self) -> Histogram<u64> {
+        let mut all = self.lateness.clone();
+        for (ns, &packets) in (0..).zip(&self.near) {
+            all.saturating_record_n(ns, packets);
+        }
+        all
     }
 
     /// A packet was so late that the clock counts.
@@ -74,8 +91,9 @@ impl Meter {
 
     /// What was counted, for another process.
     pub(super) fn readings(&self) -> Readings {
-        let &Self { ref lateness, slips, gaps, longest_gap_ns, wrong_payloads } = self;
-        let late = lateness.iter_recorded().map(|late| (late.value_iterated_to(), late.count_at_value()));
+        let &Self { slips, gaps, longest_gap_ns, wrong_payloads, .. } = self;
+        let latenesses = self.latenesses();
+        let late = latenesses.iter_recorded().map(|late| (late.value_iterated_to(), late.count_at_value()));
         Readings { lateness: late.collect(), slips, gaps, longest_gap_ns, wrong_payloads }
     }
 
@@ -101,8 +119,9 @@ impl Meter {
         steal: Option<f64>,
         held: f64,
     ) -> Fidelity {
-        let hops = self.lateness.len();
-        let at = |quantile| Duration::from_ns(self.lateness.value_at_quantile(quantile));
+        let latenesses = self.latenesses();
+        let hops = latenesses.len();
+        let at = |quantile| Duration::from_ns(latenesses.value_at_quantile(quantile));
         let [p50, p99, p999] = [0.5, 0.99, 0.999].map(at);
         let allowed = packet_time.as_ps().saturating_mul(4 * dilation).max(1);
         let slips = if hops == 0 { 0.0 } else { self.slips as f64 / hops as f64 };

@@ -1,10 +1,11 @@
 //! Arrivals that are not simply given to their node: by links that lose or damage packets, by links that have failed since, at
-//! ports with agents, and credits.
+//! ports with agents, flow control, and credits.
 
 use super::Worker;
 use super::fabric::{Fabric, Inside};
 use super::failures::CREDIT;
 use super::ring::Entry;
+use crate::flow_control::ControlLinks;
 use raddle_core::{DropReason, Fate, LinkId, Packet};
 use raddle_topology::Link;
 
@@ -32,10 +33,16 @@ impl Worker {
     pub(super) fn inspect(&mut self, i: usize, entry: Entry, packet: Opened) -> Option<Opened> {
         let Self { incoming, fabric, nodes, first, .. } = self;
         let (link, port) = (incoming[i].link, incoming[i].port);
-        let place = nodes[incoming[i].to.index() - first.index()].place();
+        let node = &mut nodes[incoming[i].to.index() - first.index()];
         let mut packet = packet.and_then(|packet| fabric.pass(packet, entry, link)).transpose()?;
         if let Ok(packet) = &mut packet {
-            fabric.meet_agent(place, port, packet);
+            fabric.meet_agent(node.place(), port, packet);
+            if fabric.heed(node, port, packet) {
+                fabric.totals.packet_hops += 1;
+                fabric.totals.count_delivered(packet);
+                fabric.free(entry.slot);
+                return None;
+            }
         }
         Some(packet)
     }

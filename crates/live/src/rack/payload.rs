@@ -1,12 +1,17 @@
 //! What the packets of a live run carry: bytes that follow from the flow and the place in it, so that a receiver can tell
 //! whether they are the sender's.
 
+use super::pool::LINE;
 use super::shared::WORD;
 use raddle_wire::FlowRange;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of a payload that are written and checked if not all are: a cache line.
-pub(super) const STAMP: usize = 64;
+/// Bytes of a payload of `len` that are written and checked if not all are: those in the cache line in which the payload begins,
+/// `begin` bytes into its slot. That line is at hand, since the header is there too.
+#[inline]
+pub(super) fn stamped(begin: usize, len: usize) -> usize {
+    len.min(LINE - begin % LINE)
+}
 
 /// The words of the payload that these bytes of a flow are, one after the other and without end.
 struct Payload {

@@ -5,6 +5,7 @@
 //! the cache (specs/live.md §2).
 
 use super::shared::{WORD, Words};
+use raddle_core::prefetch;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -58,6 +59,14 @@ impl Slots {
         &self.words[first..first + self.words_of_slot]
     }
 
+    /// The first cache line of a slot, if there is such a slot, will be read soon.
+    #[inline]
+    pub(crate) fn foresee(&self, slot: u32) {
+        if let Some(word) = self.words.get(self.first(slot)) {
+            prefetch(word);
+        }
+    }
+
     /// Copies the first `len` bytes of a slot, and what is in their last word, to another one.
     #[inline]
     pub(crate) fn copy(&self, from: u32, to: u32, len: usize) {
@@ -71,11 +80,23 @@ impl Slots {
     pub(crate) fn front(&self, slot: u32) -> [u8; LINE] {
         let words: &[AtomicU64; LINE / WORD] =
             self.words(slot).first_chunk().expect("slots have whole lines");
-        let mut front = [[0; WORD]; LINE / WORD];
-        for (bytes, word) in front.iter_mut().zip(words) {
+        let mut front = [0; LINE];
+        for (bytes, word) in front.as_chunks_mut::<WORD>().0.iter_mut().zip(words) {
             *bytes = word.load(Ordering::Relaxed).to_le_bytes();
         }
-        *front.as_flattened().first_chunk().expect("it is a line")
+        front
+    }
+
+    /// Changes the first word of a slot, whose number must be in range, if `change` says that it has done so.
+    #[inline]
+    pub(crate) fn patch(&self, slot: u32, change: impl FnOnce(&mut [u8; WORD]) -> bool) -> bool {
+        let first = &self.words[self.first(slot)];
+        let mut bytes = first.load(Ordering::Relaxed).to_le_bytes();
+        let is_changed = change(&mut bytes);
+        if is_changed {
+            first.store(u64::from_le_bytes(bytes), Ordering::Relaxed);
+        }
+        is_changed
     }
 
     /// Reads the bytes of a slot from its begin on. The slot's number and the length must be in range.

@@ -11,11 +11,13 @@ use super::failures::CREDIT;
 use super::ring::Entry;
 use super::{Rack, Worker};
 use crate::fifo::{Fifo, Limits};
+use crate::flow_control::{Control, ControlLinks};
 use crate::served::{Carry, Queued, Serve, Served};
 use raddle_core::{
-    Credit, DropReason, Duration, Header, LinkId, Node, Packet, PortAgent, PortId, PortState, Queue, Time,
+    Credit, DropReason, Duration, Header, LinkFlowControl, LinkId, Node, Packet, PortAgent, PortId,
+    PortState, Queue, Time,
 };
-use raddle_topology::Link;
+use raddle_topology::{Link, Topology};
 
 /// What a port has beside its link, if it is more than a plain FIFO.
 pub(super) type MayServe = Option<Box<Served<Inside>>>;
@@ -24,7 +26,8 @@ pub(super) type MayServe = Option<Box<Served<Inside>>>;
 const LEAST_CREDIT_DELAY: Duration = Duration::from_ps(1);
 
 impl Rack {
-    /// Gives ports, by the link that leaves them, the agents that `agent` makes.
+    /// Gives ports, by the link that leaves them, the agents that `agent` makes. Their queues have the limits that were given
+    /// [before](Self::with_limits), and do not count the packet in service.
     #[must_use]
     pub fn with_agents(mut self, agent: impl FnMut(LinkId) -> Option<Box<dyn PortAgent>>) -> Self {
         self.serve(agent, |_, served, agent| served.set_agent(agent));
@@ -66,6 +69,27 @@ impl Rack {
         self
     }
 
+    /// Gives links flow control, by the link that leaves the port whose neighbour it holds back.
+    ///
+    /// # Panics
+    /// If such a port has no queue [of its own](Self::with_queues), which heeds pauses.
+    #[must_use]
+    pub fn with_flow_control(
+        mut self,
+        control: impl FnMut(LinkId) -> Option<Box<dyn LinkFlowControl>>,
+    ) -> Self {
+        self.serve(control, |_, served, control| served.control = Some(Control::new(control)));
+        for Worker { fabric, incoming, .. } in &mut self.workers {
+            for incoming in incoming {
+                let port = fabric.topology.reverse(incoming.link);
+                if fabric.served.get(port.index()).is_some_and(has_control) {
+                    incoming.plain = None;
+                }
+            }
+        }
+        self
+    }
+
     /// Gives ports what `part` makes.
     fn serve<T>(
         &mut self,
@@ -84,11 +108,16 @@ impl Rack {
             fabric.served.resize_with(fabric.out.len(), || None);
         }
         for Worker { fabric, .. } in &mut self.workers {
+            let limits = fabric.fifos.first().map_or(Limits::default(), |fifo| fifo.limits);
             for (link, served) in
                 fabric.served.iter_mut().enumerate().filter(|&(link, _)| fabric.out[link].is_some())
             {
                 if let Some(part) = parts[link].take() {
-                    give(&mut fabric.ports[link], served.get_or_insert_default(), part);
+                    give(
+                        &mut fabric.ports[link],
+                        served.get_or_insert_with(|| Box::new(Served::within(limits))),
+                        part,
+                    );
                 }
             }
         }
@@ -99,7 +128,31 @@ fn has_agent(served: &MayServe) -> bool {
     served.as_ref().is_some_and(|served| served.agent.is_some())
 }
 
+fn has_control(served: &MayServe) -> bool {
+    served.as_ref().is_some_and(|served| served.control.is_some())
+}
+
 impl Worker {
+    /// Flow control of a link wanted to be asked at `at`.
+    pub(super) fn control_wakes(&mut self, link: LinkId, at: Time) {
+        if let Some(&Link { from, .. }) = self.fabric.topology.link(link)
+            && let Some(place) = self.place(from)
+        {
+            self.tell_time(from);
+            self.fabric.control_wakes(&mut self.nodes[place], link, at);
+        }
+    }
+
+    /// A link has come up again, whose port this is.
+    pub(super) fn restart_control(&mut self, link: LinkId) {
+        if self.fabric.ports[link.index()].up
+            && let Some(&Link { from, .. }) = self.fabric.topology.link(link)
+            && let Some(place) = self.place(from)
+        {
+            self.fabric.restart_control(&mut self.nodes[place], link);
+        }
+    }
+
     /// The transmission of a port ends.
     pub(super) fn transmission_ends(&mut self, link: LinkId) {
         if let Some(&Link { from, .. }) = self.fabric.topology.link(link)
@@ -113,12 +166,17 @@ impl Worker {
     pub(super) fn cut_queue(&mut self, link: LinkId, at: Time) {
         let now = self.fabric.now;
         let Some((served, _)) = self.fabric.served(link) else { return };
-        let lost = served.cut(now, at);
+        let (leaving, waiting) = served.cut(now, at);
         self.fabric.events.forget(Event::Sent(link.0));
         let Link { from, from_port, .. } = *self.fabric.topology.link(link).expect("packets travel on links");
         let Some(place) = self.place(from) else { return };
-        for Queued { slot, arrival } in lost {
-            self.nodes[place].lose(&mut self.fabric, slot, arrival, Some(from_port), DropReason::LinkDown);
+        let node = &mut self.nodes[place];
+        // What was leaving gives its memory back when it would have left.
+        for Queued { slot, arrival } in &waiting {
+            self.fabric.vacate(node, *arrival, slot.packet.class(), slot.packet.size);
+        }
+        for Queued { slot, arrival } in leaving.into_iter().chain(waiting) {
+            node.lose(&mut self.fabric, slot, arrival, Some(from_port), DropReason::LinkDown);
         }
     }
 }
@@ -206,8 +264,12 @@ impl Serve for Fabric {
         self.topology.link(link).expect("packets travel on links").from_port
     }
 
-    fn time_on(&self, link: LinkId, packet: &Packet) -> Duration {
-        self.serialisation(link.index(), packet.size)
+    fn link_behind(&self, place: &Place, port: PortId) -> LinkId {
+        LinkId::of(place.link(port))
+    }
+
+    fn topology(&self) -> &Topology {
+        &self.topology
     }
 
     fn launch(&mut self, link: LinkId, sent: Time, inside: &mut Inside) -> bool {
@@ -237,6 +299,10 @@ impl Serve for Fabric {
 
     fn port_ticks_at(&mut self, at: Time, link: LinkId) {
         self.events.push(at, Event::PortTick(link.0));
+    }
+
+    fn control_wakes_at(&mut self, at: Time, link: LinkId) {
+        self.events.push(at, Event::FlowControl(link.0));
     }
 
     fn waits(&mut self, link: LinkId, bytes: u64) {

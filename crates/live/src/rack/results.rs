@@ -4,7 +4,7 @@ use super::Rack;
 use super::fidelity::{Fidelity, Meter};
 use super::party::{Ended, Lost};
 use super::worker::Worker;
-use raddle_core::{Application, FlowKey, Host, LinkStats, NodeId, Time, Totals};
+use raddle_core::{Application, FlowControlAccount, FlowKey, Host, LinkId, LinkStats, NodeId, Time, Totals};
 
 impl Rack {
     /// The process that was gone before the end of the run, if one was.
@@ -29,11 +29,18 @@ impl Rack {
         totals
     }
 
-    /// What passed over each link, by [`LinkId`](raddle_core::LinkId).
+    /// What passed over each link, by [`LinkId`].
     pub fn link_stats(&self) -> Vec<LinkStats> {
         let mut all = vec![LinkStats::default(); self.workers[0].fabric.stats.len()];
         self.ends().for_each(|end| all.iter_mut().zip(end.links).for_each(|(all, of)| *all += of));
         all
+    }
+
+    /// What flow control of each link that has some has counted, in order of the links.
+    pub fn flow_control(&self) -> Vec<(LinkId, FlowControlAccount)> {
+        let mut accounts: Vec<_> = self.ends().flat_map(|end| end.flow_control).collect();
+        accounts.sort_by_key(|&(link, _)| link);
+        accounts
     }
 
     /// Packets that hosts sent more than once, of flows that they have not closed: the host, the flow's key, how many.
@@ -87,7 +94,12 @@ impl Rack {
             let counts = node.host().map_or_else(Vec::new, Host::retransmissions);
             counts.into_iter().map(|(key, count)| (node.place().id, key, count))
         });
+        let controls = self.workers.iter().flat_map(|Worker { fabric, .. }| {
+            let served = (0..).map(LinkId::of).zip(&fabric.served);
+            served.filter_map(|(link, served)| Some((link, served.as_ref()?.flow_control(fabric.now)?)))
+        });
         Ended {
+            flow_control: controls.collect(),
             now: self.workers.iter().map(|worker| worker.fabric.now).max().unwrap_or(Time::ZERO),
             totals,
             links,

@@ -79,6 +79,7 @@ impl Region {
                 return Err(io::Error::other(format!("it has {len} bytes, sealed as {seals:?}")));
             }
             let map = MmapOptions::new().len(bytes).map_raw(descriptor)?;
+            let _ = map.advise(Advice::HugePage);
             map.advise(Advice::PopulateWrite)?;
             Ok(map)
         };

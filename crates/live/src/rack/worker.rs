@@ -6,10 +6,10 @@ use super::fabric::{Fabric, Inside};
 use super::machines::Crossing;
 use super::orders::Ordered;
 use super::party::Count;
-use super::ring::Consumer;
+use super::ring::{Consumer, Entry};
 use super::shared::Words;
 use crate::served::Serve;
-use raddle_core::{Bytes, Duration, Flow, LinkId, Node, NodeId, PortId, Time};
+use raddle_core::{Bytes, Duration, Flow, LinkId, Node, NodeId, Packet, PortId, Time};
 use rustix::thread::set_current_timer_slack;
 use std::collections::VecDeque;
 use std::num::NonZero;
@@ -29,8 +29,8 @@ pub(super) struct Incoming {
     pub(super) tag: u8,
     /// The tag of packets that are simply given to the node; nothing if none are.
     pub(super) plain: Option<u8>,
-    /// When the link last failed.
-    pub(super) failed_at: Time,
+    /// When the link has failed.
+    pub(super) failures: Vec<Time>,
     /// Whether the port has a queue of its own, and knows itself what has not left it when the link fails.
     pub(super) is_from_queue: bool,
 }
@@ -227,6 +227,7 @@ impl Worker {
                 }
                 Event::Flows => self.start_flows(now),
                 Event::Sent(link) => self.transmission_ends(LinkId(link)),
+                Event::FlowControl(link) => self.control_wakes(LinkId(link), at),
                 Event::PortTick(link) => self.fabric.port_ticks(LinkId(link)),
                 Event::Change(index) => self.change(index as usize),
                 Event::Discovery(index) => self.discover(index as usize),
@@ -237,7 +238,7 @@ impl Worker {
     /// A node is told the time, or the later one that it was told before: a packet that has slipped was dealt with later than those
     /// behind it are due.
     #[inline]
-    fn tell_time(&mut self, node: NodeId) {
+    pub(super) fn tell_time(&mut self, node: NodeId) {
         let time = &mut self.times[node.index() - self.first.index()];
         self.fabric.now = self.fabric.now.max(*time);
         *time = self.fabric.now;
@@ -289,6 +290,9 @@ impl Worker {
             incoming.ring.take();
         }
         let next = incoming.ring.peek().ok().flatten();
+        if let Some(next) = next {
+            fabric.slots.foresee(next.slot);
+        }
         fabric.is_expected[i] = next.is_some();
         fabric.events.put_off(next.map(|next| Time::from_ps(next.due)));
         let Some(entry) = entry else { return };
@@ -303,14 +307,20 @@ impl Worker {
         };
         let (to, is_plain) = (incoming.to, incoming.plain == Some(entry.tag));
         self.tell_time(to);
-        if !is_plain && self.intercept(i, entry) {
-            return;
+        if is_plain {
+            let packet = self.fabric.open(entry);
+            self.give(i, entry, packet);
+        } else if !self.intercept(i, entry) {
+            let packet = self.fabric.open(entry);
+            if let Some(left) = self.inspect(i, entry, packet) {
+                self.give(i, entry, left);
+            }
         }
-        let mut packet = self.fabric.open(entry);
-        if !is_plain {
-            let Some(left) = self.inspect(i, entry, packet) else { return };
-            packet = left;
-        }
+    }
+
+    /// Gives a packet that has come over a link to the node at its end.
+    #[inline]
+    fn give(&mut self, i: usize, entry: Entry, packet: Result<Packet, raddle_wire::Error>) {
         let Self { incoming, fabric, nodes, first, .. } = self;
         let Incoming { link, to, port, .. } = incoming[i];
         let node = &mut nodes[to.index() - first.index()];

@@ -1,8 +1,8 @@
 //! The same nodes under the packet engine and under lockstep.
 
 use raddle_core::{
-    DropReason, Flow, LinkErrors, LinkId, NodeId, Observer, Packet, Parts, PortAgent, PortId, Queue, Report,
-    Time,
+    DropReason, Flow, FlowControlAccount, LinkErrors, LinkId, NodeId, Observer, Packet, Parts, PortAgent,
+    PortId, Queue, Report, Time,
 };
 use raddle_live::lockstep::Lockstep;
 use raddle_packet_sim::{Config, PortSetup, Simulation};
@@ -19,6 +19,7 @@ pub(crate) struct Trace {
     pub(crate) losses: Vec<(Time, DropReason)>,
     /// Most bytes that waited at each port, by link.
     pub(crate) peaks: Vec<u64>,
+    pub(crate) flow_control: Vec<(LinkId, FlowControlAccount)>,
 }
 
 impl Observer for Trace {
@@ -62,12 +63,26 @@ pub(crate) fn simulate_queues(
     limit: Time,
     errors: &LinkErrors,
 ) -> Trace {
-    let config = Config { time_limit: Some(limit), errors: errors.clone(), ..Config::default() };
     let port = |link| PortSetup { agent: agent(link), queue: queue(link), ..PortSetup::default() };
+    simulate_ports(topology, node, port, flows, limit, errors)
+}
+
+/// The same, with all that ports may have.
+pub(crate) fn simulate_ports(
+    topology: &Arc<Topology>,
+    node: impl FnMut(NodeId) -> Parts,
+    port: impl FnMut(LinkId) -> PortSetup,
+    flows: Vec<Flow>,
+    limit: Time,
+    errors: &LinkErrors,
+) -> Trace {
+    let config = Config { time_limit: Some(limit), errors: errors.clone(), ..Config::default() };
     let mut simulation = Simulation::new(topology, node, port, flows, config, Trace::default());
     simulation.run(|_| ControlFlow::Continue(()));
     let peaks = simulation.link_stats().iter().map(|link| link.peak_queue).collect();
-    Trace { peaks, ..simulation.into_observer() }
+    let mut flow_control = simulation.flow_control();
+    flow_control.sort_by_key(|&(link, _)| link);
+    Trace { peaks, flow_control, ..simulation.into_observer() }
 }
 
 /// Runs `flows` up to `limit` under lockstep.
@@ -92,11 +107,19 @@ pub(crate) fn run_queues_in_lockstep(
     limit: Time,
     errors: &LinkErrors,
 ) -> Trace {
-    let mut live = Lockstep::new(topology, node, flows, Trace::default());
-    live =
+    let live = Lockstep::new(topology, node, flows, Trace::default());
+    let live =
         live.with_agents(agent).with_queues(queue).with_errors(errors).with_decoders(errors.decoders.clone());
+    let trace = trace(live, limit);
+    let malformed = trace.losses.iter().filter(|(_, why)| *why == DropReason::Malformed).count();
+    assert!(malformed == 0 || errors.corruption > 0.0);
+    trace
+}
+
+/// What happens in lockstep up to `limit`.
+pub(crate) fn trace(mut live: Lockstep<Trace>, limit: Time) -> Trace {
     live.run(limit);
-    assert!(live.totals().drops.malformed == 0 || errors.corruption > 0.0);
     let peaks = live.link_stats().iter().map(|link| link.peak_queue).collect();
-    Trace { peaks, ..live.into_observer() }
+    let flow_control = live.flow_control();
+    Trace { peaks, flow_control, ..live.into_observer() }
 }

@@ -6,5 +6,6 @@ mod foreign_header;
 mod frames;
 mod make_room;
 mod oracle_o14;
+mod pauses;
 mod schemes;
 mod streams;

@@ -99,16 +99,23 @@ impl Torus {
         self.ups(from, to).map(|(k, up)| up.min(k - up)).sum()
     }
 
-    pub(super) fn productive(&self, at: NodeId, to: NodeId, mut port: impl FnMut(PortId)) {
+    /// Calls `lead` for each port that leads closer to `to`, with how many hops lead that way.
+    #[inline]
+    fn leading(&self, at: NodeId, to: NodeId, mut lead: impl FnMut(usize, u8)) {
+        let steps = |hops: u32| u8::try_from(hops).expect("at most half of 256");
         for (i, (k, up)) in self.ups(at, to).enumerate() {
             if up > 0 && 2 * up <= k {
-                port(PortId::of(2 * i));
+                lead(2 * i, steps(up));
             }
             // Two nodes are neighbours by one link only.
             if 2 * up >= k && k > 2 {
-                port(PortId::of(2 * i + 1));
+                lead(2 * i + 1, steps(k - up));
             }
         }
+    }
+
+    pub(super) fn productive(&self, at: NodeId, to: NodeId, mut port: impl FnMut(PortId)) {
+        self.leading(at, to, |leads, _| port(PortId::of(leads)));
     }
 
     pub(super) fn choose(&self, at: NodeId, to: NodeId, pick: impl FnOnce(usize) -> usize) -> Option<PortId> {
@@ -127,15 +134,10 @@ impl Torus {
     /// The shortest way in each dimension: both directions where they tie.
     fn shortest(&self, src: NodeId, dst: NodeId) -> [Way; MAX_DIMS] {
         let mut ways = [Way { ahead: 0, behind: 0 }; MAX_DIMS];
-        for (i, (k, up)) in self.ups(src, dst).enumerate() {
-            let steps = |hops: u32| u8::try_from(hops).expect("at most half of 256");
-            if 2 * up <= k {
-                ways[i].ahead = steps(up);
-            }
-            if 2 * up >= k && up > 0 && k > 2 {
-                ways[i].behind = steps(k - up);
-            }
-        }
+        self.leading(src, dst, |port, hops| {
+            let way = &mut ways[port / 2];
+            *if port % 2 == 0 { &mut way.ahead } else { &mut way.behind } = hops;
+        });
         ways
     }
 
@@ -256,9 +258,28 @@ impl Torus {
         }
     }
 
+    /// At each hop picks one of the ports that lead closer with equal chances.
     fn spray(&self, src: NodeId, dst: NodeId, rng: &mut Stream, out: &mut Vec<PortId>) {
-        let ways = self.shortest(src, dst);
-        self.walk(ways, rng, out, |way| u64::from(way.ahead > 0) + u64::from(way.behind > 0));
+        // A bit a port that leads closer, and how many hops do.
+        let (mut closer, mut left) = (0_u32, [0_u8; 2 * MAX_DIMS]);
+        self.leading(src, dst, |port, hops| {
+            closer |= 1 << port;
+            left[port] = hops;
+        });
+        while closer > 0 {
+            let choices = closer.count_ones();
+            let pick = if choices > 1 { rng.below(choices.into()) } else { 0 };
+            let mut from = closer;
+            for _ in 0..pick {
+                from &= from - 1;
+            }
+            let port = from.trailing_zeros();
+            out.push(PortId::of(port as usize));
+            // The first step in a dimension decides a tie.
+            closer &= !(1 << (port ^ 1));
+            left[port as usize] -= 1;
+            closer &= !(u32::from(left[port as usize] == 0) << port);
+        }
     }
 
     /// By a waypoint uniform in the box that the ways span, each half in a random order of dimensions.

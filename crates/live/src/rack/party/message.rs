@@ -4,7 +4,8 @@ use super::super::fidelity::Readings;
 use super::super::told::{Told, Word};
 use super::Lost;
 use raddle_core::{
-    Decoders, DropReason, FlowKey, LinkId, LinkStats, NodeId, Packet, PortId, Report, Time, Totals,
+    Decoders, DropReason, FlowControlAccount, FlowKey, LinkId, LinkStats, NodeId, Packet, PortId, Report,
+    Time, Totals,
 };
 use raddle_topology::Topology;
 use serde::{Deserialize, Serialize};
@@ -261,6 +262,8 @@ pub(crate) struct Ended {
     pub(crate) totals: Totals,
     /// By [`LinkId`].
     pub(crate) links: Vec<LinkStats>,
+    /// Of links that have flow control.
+    pub(crate) flow_control: Vec<(LinkId, FlowControlAccount)>,
     pub(crate) readings: Readings,
     /// Packets whose bytes were copied on the way.
     pub(crate) copies: u64,
@@ -317,10 +320,14 @@ impl Ended {
                 *link;
             [data_packets, data_bytes, control_packets, control_bytes, drops, peak_queue]
         });
+        let controls = self.flow_control.iter().flat_map(|(_, account)| {
+            [account.pauses, account.paused.as_ps(), account.peak_memory, account.overflows]
+        });
         totals
             .into_iter()
             .chain(kinds)
             .chain(links)
+            .chain(controls)
             .chain(self.readings.numbers())
             .all(|number| number < MOST)
             && self.steal.is_none_or(|share| (0.0..=1.0).contains(&share))
@@ -391,6 +398,7 @@ pub(super) mod tests {
             now: Time::ZERO,
             totals: Totals::default(),
             links: vec![LinkStats::default()],
+            flow_control: Vec::new(),
             readings: Meter::new().readings(),
             copies: 0,
             steal: None,

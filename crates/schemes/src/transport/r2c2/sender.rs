@@ -27,7 +27,7 @@ pub(crate) struct Sender {
 #[derive(Debug)]
 pub(crate) struct Departure {
     pub(crate) packet: Packet,
-    pub(crate) finished: Option<Outgoing>,
+    pub(crate) finished: Option<Box<Outgoing>>,
 }
 
 /// What an acknowledgement leads to.
@@ -274,7 +274,7 @@ impl Sender {
         };
         flow.release(now, &piece, params.mtu);
         let done = flow.is_done();
-        let finished = done.then(|| self.flows.remove(place));
+        let finished = done.then(|| Box::new(self.flows.remove(place)));
         self.turn = if done { place } else { place + 1 };
         let packet = Packet::new(HEADER as u32 + u32::from(piece.payload), Header::R2c2Data(data));
         Some(Departure { packet, finished })
