@@ -1,6 +1,6 @@
 # What CI runs, and what the README tells a newcomer to run.
 
-.PHONY: setup test instructions bench-baseline bench threads rate-overhead rack rings rdma event-queues selection traces libfabric fuzz
+.PHONY: setup test instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection traces libfabric fuzz
 
 # What the tests need beside cargo (Debian; needs root if it is missing).
 setup:
@@ -44,6 +44,10 @@ rate-overhead:
 # Figure 7's traffic in a live rack; `make rack ARGS="--dilation 2 --flows 1000"`, or `--rush` for as fast as a thread can.
 rack:
 	cargo bench -p raddle-bench --bench rack --locked -- $(ARGS)
+
+# Two Linux hosts at one switch: round trips, TCP, small frames; `make hosts ARGS="--gbps 40"`. Needs root, ping and iperf3.
+hosts:
+	cargo bench -p raddle-bench --bench hosts --locked -- $(ARGS)
 
 # The rack's rings alone.
 rings:

@@ -16,6 +16,12 @@ pub trait Observer {
     /// A packet was accepted by a port at `now`; its last bit leaves at `sent`.
     fn forwarded(&mut self, _now: Time, _sent: Time, _link: LinkId, _packet: &Packet) {}
 
+    /// As [`forwarded`](Self::forwarded), of a packet that carries the payload of another system: `bytes` are the whole packet as it
+    /// [is encoded](Packet::encode_with) with that payload.
+    fn forwarded_whole(&mut self, now: Time, sent: Time, link: LinkId, packet: &Packet, _bytes: &[u8]) {
+        self.forwarded(now, sent, link, packet);
+    }
+
     /// A packet was lost at a node, on its way to a port if it had one; or on the link behind that port.
     fn dropped(
         &mut self,

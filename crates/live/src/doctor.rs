@@ -25,7 +25,7 @@ impl Finding {
 #[must_use]
 pub fn examine() -> Vec<Finding> {
     let [one, all] = interruptions();
-    vec![cores(), steal(), one, all, counter(), memory(), namespaces(), tap(), libfabric()]
+    vec![cores(), steal(), one, all, counter(), memory(), namespaces(), tap(), dctcp(), libfabric()]
 }
 
 fn cores() -> Finding {
@@ -132,6 +132,23 @@ fn tap() -> Finding {
     Finding::new("TAP interfaces", is_there, found, lacks)
 }
 
+/// Whether kernels can speak DCTCP.
+fn dctcp() -> Finding {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let available = read("/proc/sys/net/ipv4/tcp_available_congestion_control");
+    let release = read("/proc/sys/kernel/osrelease");
+    let modules = read(&format!("/lib/modules/{}/modules.dep", release.trim()));
+    let is_there =
+        available.split_whitespace().any(|name| name == "dctcp") || modules.contains("/tcp_dctcp.ko");
+    let found = if is_there {
+        "the kernel has DCTCP".to_owned()
+    } else {
+        format!("the kernel has {}", available.split_whitespace().collect::<Vec<_>>().join(", "))
+    };
+    let lacks = "`transport = \"dctcp\"` with `hosts = \"namespaces\"` needs a kernel with CONFIG_TCP_CONG_DCTCP, or its module tcp_dctcp";
+    Finding::new("congestion control", is_there, found, lacks)
+}
+
 /// By what racks can run over several machines.
 fn libfabric() -> Finding {
     let here = crate::rack::providers();
@@ -155,7 +172,7 @@ mod tests {
     #[test]
     fn every_finding_says_what_there_is_and_what_would_help() {
         let findings = examine();
-        assert_eq!(findings.len(), 9);
+        assert_eq!(findings.len(), 10);
         for Finding { what, found, lacks } in findings {
             assert!(!found.is_empty(), "{what}");
             assert!(lacks.is_none_or(|lacks| lacks.len() > 20), "{what}");

@@ -2,6 +2,7 @@
 //!
 //! [`lockstep`] moves them over in-memory links under a shared virtual clock, [`rack`] over rings in shared memory in real time.
 //! [`replay`] lets one node alone hear on the real clock what it heard in another run.
+//! [`timed`] measures what forwarders' decisions take.
 
 mod content;
 pub mod control;
@@ -13,6 +14,7 @@ pub mod lockstep;
 pub mod rack;
 pub mod replay;
 mod served;
+pub mod timed;
 
 pub use fifo::Limits;
 

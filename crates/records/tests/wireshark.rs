@@ -137,7 +137,7 @@ fn write(path: &Path, packets: &[Packet]) {
         Interface { name: "1->32".into(), description: "link 1".into(), rate: Rate::from_gbps(10) };
     let mut writer = PcapngWriter::create(path, &[interface], 2_000).unwrap();
     for (packet, number) in packets.iter().zip(1..) {
-        writer.push(Time::from_ps(number * 1_200_000), 0, packet).unwrap();
+        writer.push(Time::from_ps(number * 1_200_000), 0, packet, None).unwrap();
     }
     writer.finish().unwrap();
 }

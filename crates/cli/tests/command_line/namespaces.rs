@@ -1,6 +1,6 @@
 //! Unmodified programs at the hosts of a switched fabric: ping, iperf3, curl, while a link fails under them.
 //!
-//! Needs root, TAP interfaces, `ping`, `iperf3`, `curl` and `python3` (`make setup`). Where one is missing the tests fail and say so,
+//! Needs root, TAP interfaces, `ping`, `iperf3`, `curl`, `tshark` and `python3` (`make setup`). Where one is missing the tests fail and say so,
 //! unless `RADDLE_NO_NAMESPACES` is set: then each says that it did nothing.
 
 #![expect(clippy::print_stderr, reason = "tests that may say that they cannot run")]
@@ -194,17 +194,20 @@ fn programs_run_across(routing: &str) {
     assert!(text.contains("0 payloads wrong"), "{text}");
 }
 
-/// Fetches a file by curl from a web server at another leaf.
+/// Fetches a file by curl, over IPv4 and IPv6, from a web server at another leaf.
 fn fetch(run: &Run) {
     let content: Vec<u8> = (0..100_000_u32).flat_map(u32::to_le_bytes).collect();
     let folder: &Path = run.folder.path();
     fs::write(folder.join("file"), &content).unwrap();
     let at = folder.to_str().unwrap();
-    let _server = run.spawn(2, "python3", &["-m", "http.server", "8000", "--directory", at]);
+    let _server = run.spawn(2, "python3", &["-m", "http.server", "8000", "--bind", "::", "--directory", at]);
     run.wait_for(2, 8_000);
-    let got = folder.join("got");
-    run.output(1, "curl", &["-sS", "-o", got.to_str().unwrap(), "http://10.0.0.3:8000/file"]);
-    assert!(fs::read(got).unwrap() == content, "curl gets what the server has");
+    for address in ["10.0.0.3", "[fd00::3]"] {
+        let got = folder.join(address);
+        let url = format!("http://{address}:8000/file");
+        run.output(1, "curl", &["-sS", "-o", got.to_str().unwrap(), &url]);
+        assert!(fs::read(got).unwrap() == content, "curl gets what the server has, from {address}");
+    }
 }
 
 #[test]
@@ -364,6 +367,149 @@ fn a_short_figure_8_runs_live_and_in_the_packet_engine() {
         assert_eq!(live["faithful"].as_u64().unwrap() + others, 8, "{claim}");
         assert_eq!(claim["measured"].is_null(), others > 0, "{claim}");
     }
+}
+
+/// Runs a workload over namespaces to its end. Returns what it has said.
+fn run_workload(folder: &TempDir, file: &str, arguments: &str) -> String {
+    let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let arguments = format!("live {file} --quiet {arguments}");
+    let output = command_of(env!("CARGO_BIN_EXE_raddle"), folder.path(), &arguments, "400").output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    said(&output)
+}
+
+/// Ten seconds of the example, which is for ten minutes.
+#[test]
+fn no_flow_is_stuck_while_links_fail_at_random() {
+    if cannot_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/linux-hosts-under-faults.toml");
+    let short = "--set workload.flows=200 --set faults.until=10s --set faults.link_failures=0.5/s";
+    let said = run_workload(&folder, example, short);
+    assert!(said.contains("200 of 200 flows delivered"), "{said}");
+    let summary =
+        fs::read_to_string(folder.path().join("out/linux-hosts-under-faults/summary.json")).unwrap();
+    let summary: Value = serde_json::from_str(&summary).unwrap();
+    let drops = &summary["totals"]["drops"];
+    assert!(drops["link_down"].as_u64() > Some(0), "links have failed under packets: {summary}");
+}
+
+/// What tshark, with our dissector, prints of these fields, a line a frame. Checksums are checked.
+fn tshark(path: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
+    let script = concat!("lua_script:", env!("CARGO_MANIFEST_DIR"), "/../../docs/wireshark/raddle.lua");
+    let mut command = Command::new("tshark");
+    command.arg("-r").arg(path).args(["-X", script, "-o", "ip.check_checksum:TRUE"]);
+    command.args(["-o", "tcp.check_checksum:TRUE", "-Y", filter, "-T", "fields", "-E", "separator=;"]);
+    fields.iter().for_each(|field| _ = command.args(["-e", field]));
+    let output = command.output().expect("tshark is there (`make setup` installs it)");
+    assert!(output.status.success(), "{}", said(&output));
+    String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
+}
+
+/// Two hosts send to a third across a queue that marks.
+#[test]
+fn a_capture_of_a_live_run_has_whole_frames_that_queues_have_marked() {
+    if cannot_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let flow = |src: u32| format!("{{ src = {src}, dst = 3, size = \"1 MB\", start = \"100 ms\" }}");
+    let workload = format!("[workload]\nlist = [{}, {}]\n", flow(0), flow(1));
+    fs::write(folder.path().join("fabric.toml"), [LEAF_SPINE, &workload].concat()).unwrap();
+    let said = run_workload(
+        &folder,
+        "fabric.toml",
+        "--set scheme.routing=expeditus --set scheme.queue={kind=\"fifo\",packets=100,mark_packets=5} \
+         --pcap 0->4,1->4,5->3,4->6,4->7 --set record.pcap_snap=2KB --set engine.time_limit=20s",
+    );
+    assert!(said.contains("2 of 2 flows delivered"), "{said}");
+    let capture = folder.path().join("out/fabric/packets.pcapng");
+    let frames = |filter: &str, fields: &[&str]| tshark(&capture, filter, fields);
+    let (sent, received) = (
+        "(frame.interface_name == \"0->4\" || frame.interface_name == \"1->4\")",
+        "frame.interface_name == \"5->3\"",
+    );
+    let with = |filter: &str, more: &str| format!("{filter} && {more}");
+    assert!(frames("_ws.malformed", &["frame.number"]).is_empty());
+    assert!(!frames("expeditus", &["expeditus.load"]).is_empty(), "tags of the first packets");
+    assert!(frames("ip.checksum.status == 0 || tcp.checksum.status == 0", &["frame.number"]).is_empty());
+    let data = frames(&with(sent, "tcp.len > 1000"), &["tcp.checksum.status"]);
+    assert!(data.len() > 1_000 && data.iter().all(|status| status == "1"), "{} whole frames", data.len());
+    assert!(frames(&with(sent, "ip.dsfield.ecn == 3"), &["frame.number"]).is_empty(), "hosts mark nothing");
+    let marked = frames(&with(received, "ip.dsfield.ecn == 3"), &["ip.checksum.status"]);
+    assert!(!marked.is_empty() && marked.iter().all(|status| status == "1"), "{} marks", marked.len());
+    let answers = frames("tcp.flags.cwr == 1 && tcp.len > 0", &["frame.number"]);
+    assert!(!answers.is_empty(), "kernels heed the marks");
+
+    // But for the ECN field and the checksum over it, frames come as they were sent.
+    let fields =
+        ["eth.src", "eth.dst", "ip.id", "ip.len", "ip.ttl", "tcp.checksum", "tcp.seq_raw", "tcp.payload"];
+    let mut came = frames(&with(received, "tcp"), &fields);
+    let mut went = frames(&with(sent, "tcp && ip.dst == 10.0.0.4"), &fields);
+    assert!(came.len() > 1_000);
+    came.sort();
+    went.sort();
+    assert!(came.iter().all(|frame| went.binary_search(frame).is_ok()));
+}
+
+/// A short form of one of the paper's tables. Returns by claim what was measured; whether that holds depends on what else runs here.
+fn measured(table: &str, shorter: &[(&str, &str)]) -> Vec<(String, Option<f64>)> {
+    let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = tempfile::tempdir().unwrap();
+    let path = format!("{}/../../papers/expeditus/{table}.toml", env!("CARGO_MANIFEST_DIR"));
+    let mut text = fs::read_to_string(path).unwrap();
+    for (long, short) in shorter {
+        assert!(text.contains(long), "{table} has no {long}");
+        text = text.replace(long, short);
+    }
+    fs::write(folder.path().join("table.toml"), text).unwrap();
+    let arguments = "reproduce table.toml --quiet --out out";
+    let output = command_of(env!("CARGO_BIN_EXE_raddle"), folder.path(), arguments, "400").output().unwrap();
+    assert!(output.status.code().is_some_and(|code| code < 2), "{}", said(&output));
+    let text = said(&output);
+    eprintln!("{text}");
+    let drawn = text.lines().find_map(|line| line.strip_prefix("figure   ")).expect("a figure").trim();
+    let claims = fs::read_to_string(folder.path().join(drawn).with_file_name("claims.json")).unwrap();
+    let claims: Value = serde_json::from_str(&claims).unwrap();
+    let claims = claims["claims"].as_array().cloned().unwrap_or_default();
+    let of = |claim: &Value| (claim["claim"].as_str().unwrap().to_owned(), claim["measured"].as_f64());
+    claims.iter().map(of).collect()
+}
+
+#[test]
+fn decisions_of_forwarders_are_timed_under_kernel_tcp() {
+    if cannot_run() {
+        return;
+    }
+    let measured = measured("table1", &[("15 MB", "1 MB")]);
+    assert_eq!(measured.len(), 4);
+    for (claim, value) in &measured[..3] {
+        assert!(value.is_some_and(|ns| ns > 0.0 && ns < 1e5), "{claim}: {value:?}");
+    }
+}
+
+#[test]
+fn connections_are_timed_from_syn_to_first_data_packet() {
+    if cannot_run() {
+        return;
+    }
+    let measured = measured(
+        "table2",
+        &[("flows = 100", "flows = 20"), ("\"figure.seeds\" = 3", "\"figure.seeds\" = 2")],
+    );
+    assert_eq!(measured.len(), 1);
+}
+
+#[test]
+fn what_looks_at_nodes_elsewhere_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("fabric.toml"), LEAF_SPINE).unwrap();
+    let arguments = "live fabric.toml --quiet --set scheme.routing=clairvoyant";
+    let output = command_of(env!("CARGO_BIN_EXE_raddle"), folder.path(), arguments, "400").output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("these parts look at nodes elsewhere"), "{}", said(&output));
 }
 
 #[test]

@@ -96,3 +96,24 @@ fn processes_of_different_experiments_do_not_run_together() {
     assert!(fitting.status.success(), "{}", said(&fitting));
     assert!(host.wait_with_output().unwrap().status.success());
 }
+
+#[test]
+fn several_processes_take_no_orders_and_say_why() {
+    let folder = folder();
+    let endless = "--set workload.flows=1000000";
+    let mut processes = [
+        start(folder.path(), &format!("--nodes 0-7 --listen socket {endless}")),
+        start(folder.path(), &format!("--nodes 8-15 --join socket {endless}")),
+    ];
+    let arguments = format!("live ctl --run {} link down 0 1", processes[0].id());
+    let ask = || command_of(env!("CARGO_BIN_EXE_raddle"), folder.path(), &arguments, "400").output().unwrap();
+    let refused = (0..100).find_map(|_| {
+        std::thread::park_timeout(std::time::Duration::from_millis(100));
+        Some(ask()).filter(|output| said(output).contains("the run has several processes"))
+    });
+    for process in &mut processes {
+        process.kill().unwrap();
+        process.wait().unwrap();
+    }
+    assert_eq!(refused.and_then(|output| output.status.code()), Some(2));
+}

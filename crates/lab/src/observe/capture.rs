@@ -61,6 +61,12 @@ fn link(named: &str, topology: &Topology) -> Result<Vec<LinkId>, Cause> {
     }
 }
 
+/// A packet that has yet to leave, and its bytes if it carries the payload of another system.
+struct Waiting {
+    packet: Packet,
+    bytes: Option<Vec<u8>>,
+}
+
 /// Writes the packets of chosen links, each at the time at which its last bit leaves.
 pub(crate) struct Capture {
     writer: PcapngWriter,
@@ -68,7 +74,7 @@ pub(crate) struct Capture {
     interfaces: Vec<Option<u32>>,
     /// Packets that have yet to leave, for engines tell of a packet when a port accepts it: by when it leaves, its link,
     /// and how many came before.
-    waiting: BTreeMap<(Time, LinkId, u64), Packet>,
+    waiting: BTreeMap<(Time, LinkId, u64), Waiting>,
     accepted: u64,
 }
 
@@ -98,7 +104,8 @@ impl Capture {
         Ok(Self { writer, interfaces, waiting: BTreeMap::new(), accepted: 0 })
     }
 
-    /// A port has accepted a packet at `now`, whose last bit leaves by `link` at `sent`.
+    /// A port has accepted a packet at `now`, whose last bit leaves by `link` at `sent`. `bytes` are the packet's, if it carries the
+    /// payload of another system.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -108,13 +115,15 @@ impl Capture {
         sent: Time,
         link: LinkId,
         packet: &Packet,
+        bytes: Option<&[u8]>,
     ) -> Result<(), Error> {
         if self.interfaces[link.index()].is_none() {
             return Ok(());
         }
         // What is accepted from now on leaves now at the earliest.
         self.write(|leaves| leaves < now)?;
-        self.waiting.insert((sent, link, self.accepted), packet.clone());
+        let waiting = Waiting { packet: packet.clone(), bytes: bytes.map(<[u8]>::to_vec) };
+        self.waiting.insert((sent, link, self.accepted), waiting);
         self.accepted += 1;
         Ok(())
     }
@@ -132,9 +141,9 @@ impl Capture {
         while let Some(first) = self.waiting.first_entry()
             && has_left(first.key().0)
         {
-            let ((sent, link, _), packet) = first.remove_entry();
+            let ((sent, link, _), Waiting { packet, bytes }) = first.remove_entry();
             let interface = self.interfaces[link.index()].expect("only captured links' packets wait");
-            self.writer.push(sent, interface, &packet)?;
+            self.writer.push(sent, interface, &packet, bytes.as_deref())?;
         }
         Ok(())
     }

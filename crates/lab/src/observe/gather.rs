@@ -45,7 +45,15 @@ impl Gather<'_> {
         }
     }
 
-    pub(crate) fn forwarded(&mut self, now: Time, sent: Time, link: LinkId, packet: &Packet) {
+    /// `bytes` are the packet's, if it carries the payload of another system.
+    pub(crate) fn forwarded(
+        &mut self,
+        now: Time,
+        sent: Time,
+        link: LinkId,
+        packet: &Packet,
+        bytes: Option<&[u8]>,
+    ) {
         if let Some(uplinks) = &mut self.uplinks {
             uplinks.count(sent, link, packet.size);
         }
@@ -55,7 +63,7 @@ impl Gather<'_> {
         if let Some(capture) = &mut self.capture
             && self.result.is_ok()
         {
-            self.result = capture.accepted(now, sent, link, packet);
+            self.result = capture.accepted(now, sent, link, packet, bytes);
         }
     }
 }
@@ -83,6 +91,10 @@ impl Observer for Sampled<'_> {
     }
 
     fn forwarded(&mut self, now: Time, sent: Time, link: LinkId, packet: &Packet) {
-        self.0.forwarded(now, sent, link, packet);
+        self.0.forwarded(now, sent, link, packet, None);
+    }
+
+    fn forwarded_whole(&mut self, now: Time, sent: Time, link: LinkId, packet: &Packet, bytes: &[u8]) {
+        self.0.forwarded(now, sent, link, packet, Some(bytes));
     }
 }

@@ -11,29 +11,34 @@ use std::sync::Arc;
 /// How long topology discovery takes to tell every node of what was ordered.
 const DISCOVERY: Duration = Duration::from_ms(1);
 
+/// Why a rack of several processes takes no orders.
+const SHARED: &str = "the run has several processes, and an order would reach one of them alone; \
+                      give the failure in the experiment, as [[failure]]";
+
 /// Whoever gives a live run orders, and what was ordered so far.
 pub(super) struct Desk {
     control: Control,
-    orders: Orders,
+    /// None in a rack of several processes: an order would reach the ends of links at one process alone.
+    orders: Option<Orders>,
     topology: Arc<Topology>,
     /// The links that are down because somebody wanted that.
     down: BTreeSet<LinkId>,
 }
 
 impl Desk {
-    /// Takes orders for a rack from now on. `None` if the system lets no other process call, or the rack has several processes.
+    /// Takes orders for a rack from now on, or refuses them if the rack has several processes. `None` if the system lets no other process
+    /// call.
     pub(super) fn open(rack: &mut Rack, topology: &Arc<Topology>, is_shared: bool) -> Option<Self> {
-        if is_shared {
-            return None;
-        }
         let control = Control::open().ok()?;
-        Some(Self { control, orders: rack.orders(), topology: Arc::clone(topology), down: BTreeSet::new() })
+        let orders = (!is_shared).then(|| rack.orders());
+        Some(Self { control, orders, topology: Arc::clone(topology), down: BTreeSet::new() })
     }
 
     /// Does what was asked meanwhile.
     pub(super) fn serve(&mut self) {
         let Self { control, orders, topology, down } = self;
         control.answer(|request| {
+            let orders = orders.as_ref().ok_or(SHARED)?;
             let (up, links, said) = read(request, topology, down)?;
             orders.change(&links, up, DISCOVERY);
             for link in links {

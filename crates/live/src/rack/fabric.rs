@@ -395,7 +395,9 @@ impl Fabric {
         let kind = packet.kind();
         self.stats[link.index()].count(kind, packet.size);
         self.totals.count_forwarded(kind, packet.size);
-        self.teller.forwarded(self.now, sent, link, packet);
+        if self.teller.of_packets {
+            self.tell_of(link, sent, slot, packet);
+        }
         let Some(outgoing) = &mut self.out[link.index()] else { return false };
         let due = sent + outgoing.delay;
         let entry = Entry { due: due.as_ps(), slot, len: packet.size, tag: outgoing.tag };
@@ -406,6 +408,17 @@ impl Fabric {
             self.expect(incoming, due);
         }
         true
+    }
+
+    /// Tells of a packet that is in its slot.
+    #[cold]
+    fn tell_of(&self, link: LinkId, sent: Time, slot: u32, packet: &Packet) {
+        let mut bytes = Vec::new();
+        if self.decoders.reads_frames() {
+            bytes.resize(packet.size as usize, 0);
+            self.slots.read(slot, &mut bytes);
+        }
+        self.teller.forwarded(self.now, sent, link, packet, bytes);
     }
 }
 

@@ -152,6 +152,8 @@ pub struct Rack {
     all_flows: u64,
     /// The load generator that runs beside the rack, if one does.
     generator: Generator,
+    /// The cores that polling threads have for themselves, in a rack of Linux hosts.
+    cores: Option<ip::Cores>,
     /// Why the load generator has failed, if it has.
     load_failed: Option<std::io::Error>,
     /// What endpoints share, and where they ask the threads.
@@ -235,6 +237,7 @@ impl Rack {
             decoders: config.decoders.clone(),
             all_flows: flows.len() as u64,
             generator: Generator::default(),
+            cores: None,
             load_failed: None,
             programs: Arc::default(),
             requests: Vec::new(),

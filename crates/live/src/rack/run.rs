@@ -3,6 +3,7 @@
 use super::Rack;
 use super::clock::system_ns;
 use super::fidelity::{Meter, Steal};
+use super::ip::Cores;
 use super::machines::Gone;
 use super::party::{Count, Heard, Hearing, Known, Look, Lost, Message, Party};
 use super::told::Word;
@@ -67,8 +68,9 @@ impl Rack {
         let mut hearing = Hearing::new(processes, known);
         let mut load = self.generator.take();
         let speaker = self.workers[0].fabric.teller.words.clone();
-        let Self { workers, words, all_flows, programs, party, lost, gone, generator, .. } = self;
-        let generator = &*generator;
+        let Self { workers, words, all_flows, programs, party, lost, gone, generator, cores, .. } = self;
+        let (generator, cores) = (&*generator, cores.as_ref());
+        let left = cores.map(Cores::leave);
         let party = party.as_ref();
         let stop = AtomicBool::new(false);
         let standings: Vec<Standing> = workers.iter().map(|_| Standing::default()).collect();
@@ -76,12 +78,18 @@ impl Rack {
         let mut missing = Vec::new();
         let (ended, panics, loaded) = thread::scope(|scope| {
             let mut polling = Vec::new();
-            for (worker, standing) in workers.iter_mut().zip(&standings) {
+            for (thread, (worker, standing)) in workers.iter_mut().zip(&standings).enumerate() {
                 worker.fabric.clock.clone_from(&clock);
                 worker.fabric.meter = Meter::new();
                 // In a party the host may want to hear of every packet.
                 worker.fabric.teller.of_packets = O::FORWARDED;
-                polling.push(scope.spawn(|| worker.poll(standing, &stop)));
+                let stop = &stop;
+                polling.push(scope.spawn(move || {
+                    if let Some(cores) = cores {
+                        cores.poll(thread);
+                    }
+                    worker.poll(standing, stop);
+                }));
             }
             let loading = load.as_mut().map(|load| {
                 let (clock, stop) = (&clock, &stop);
@@ -142,6 +150,7 @@ impl Rack {
             let loaded = loading.map(thread::ScopedJoinHandle::join);
             (ended, panics, loaded)
         });
+        drop(left);
         let loaded = loaded.map(|joined| joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         match loaded.transpose() {
             Ok(counts) => {

@@ -8,9 +8,23 @@ use std::sync::mpsc::Sender;
 #[derive(Debug)]
 pub(super) enum Told {
     Report(NodeId, Report),
-    Forwarded { sent: Time, link: LinkId, packet: Packet },
-    Dropped { node: NodeId, port: Option<PortId>, packet: Packet, why: DropReason },
-    Malformed { link: LinkId, error: raddle_wire::Error },
+    /// `bytes` are the whole packet if it carries what another system has sent; none if the rack itself makes payloads.
+    Forwarded {
+        sent: Time,
+        link: LinkId,
+        packet: Packet,
+        bytes: Vec<u8>,
+    },
+    Dropped {
+        node: NodeId,
+        port: Option<PortId>,
+        packet: Packet,
+        why: DropReason,
+    },
+    Malformed {
+        link: LinkId,
+        error: raddle_wire::Error,
+    },
 }
 
 /// Something that happened, and when.
@@ -27,7 +41,12 @@ impl Word {
     pub(super) fn tell(&self, observer: &mut impl Observer) {
         match &self.told {
             Told::Report(node, report) => observer.report(self.at, *node, *report),
-            Told::Forwarded { sent, link, packet } => observer.forwarded(self.at, *sent, *link, packet),
+            Told::Forwarded { sent, link, packet, bytes } if bytes.is_empty() => {
+                observer.forwarded(self.at, *sent, *link, packet);
+            }
+            Told::Forwarded { sent, link, packet, bytes } => {
+                observer.forwarded_whole(self.at, *sent, *link, packet, bytes);
+            }
             Told::Dropped { node, port, packet, why } => {
                 observer.dropped(self.at, *node, *port, packet, *why);
             }
@@ -55,11 +74,9 @@ impl Teller {
         self.say(at, Told::Report(node, report));
     }
 
-    #[inline]
-    pub(super) fn forwarded(&self, at: Time, sent: Time, link: LinkId, packet: &Packet) {
-        if self.of_packets {
-            self.say(at, Told::Forwarded { sent, link, packet: packet.clone() });
-        }
+    /// `bytes` as in [`Told::Forwarded`].
+    pub(super) fn forwarded(&self, at: Time, sent: Time, link: LinkId, packet: &Packet, bytes: Vec<u8>) {
+        self.say(at, Told::Forwarded { sent, link, packet: packet.clone(), bytes });
     }
 
     pub(super) fn dropped(

@@ -4,27 +4,31 @@ use raddle_core::{NodeId, Packet};
 use raddle_wire::ethernet::ADDRESSES;
 use raddle_wire::{Framing, HeaderInfo, Mac, Shim};
 
-/// Replaces `frame` by the packet's.
+/// Replaces `frame` by the packet's, which has these bytes; if none are given, it is encoded with a payload of zeros.
 ///
 /// Packets that are frames are what they are. Others stand between the addresses of the nodes that they name, behind the
 /// EtherType that their header [names](HeaderInfo::framing), and their tag in front of it if they bear one. Packets behind a
 /// shim stand behind [`Framing::OWN`]: their first byte says what they are.
-pub(super) fn frame(packet: &Packet, frame: &mut Vec<u8>) {
+pub(super) fn frame(packet: &Packet, bytes: Option<&[u8]>, frame: &mut Vec<u8>) {
     frame.clear();
+    let encode = |out: &mut Vec<u8>| match bytes {
+        Some(bytes) => out.extend(bytes),
+        None => packet.encode(out),
+    };
     let framing = match packet.shim {
         Shim::None => packet.header.framing(),
         Shim::Path(_) | Shim::Conga(_) => Framing::Packet { tag: 0, ethertype: Framing::OWN },
     };
     match framing {
         Framing::Frame { tag, fcs } => {
-            packet.encode(frame);
+            encode(frame);
             frame[..ADDRESSES + tag].rotate_left(tag);
             frame.truncate(frame.len() - fcs);
         }
         Framing::Packet { tag, ethertype } => {
             addresses(packet, frame);
             let at = frame.len() + tag;
-            packet.encode(frame);
+            encode(frame);
             frame.splice(at..at, ethertype.to_be_bytes());
         }
     }
@@ -51,7 +55,7 @@ mod tests {
 
     fn of(packet: &Packet) -> Vec<u8> {
         let mut bytes = vec![0xAA; 9];
-        frame(packet, &mut bytes);
+        frame(packet, None, &mut bytes);
         bytes
     }
 

@@ -85,16 +85,23 @@ impl PcapngWriter {
         Ok(writer)
     }
 
-    /// Adds a packet whose last bit left by the interface of that index at `sent`.
+    /// Adds a packet whose last bit left by the interface of that index at `sent`. If `bytes` are given, they are the packet's with
+    /// its payload; otherwise its payload is zeros.
     ///
     /// # Errors
     /// If the file cannot be written.
     ///
     /// # Panics
-    /// If the packet cannot be [encoded](Packet::encode).
-    pub fn push(&mut self, sent: Time, interface: u32, packet: &Packet) -> Result<(), RecordsError> {
+    /// If the packet cannot be [encoded](Packet::encode), or the bytes are not its.
+    pub fn push(
+        &mut self,
+        sent: Time,
+        interface: u32,
+        packet: &Packet,
+        bytes: Option<&[u8]>,
+    ) -> Result<(), RecordsError> {
         let mut frame = std::mem::take(&mut self.frame);
-        framing::frame(packet, &mut frame);
+        framing::frame(packet, bytes, &mut frame);
         let kept = &frame[..frame.len().min(self.snap_bytes)];
         let ns = sent.as_ps() / PS_PER_NS;
         let len = |bytes: &[u8]| u32::try_from(bytes.len()).expect("frames are below 4 GiB");

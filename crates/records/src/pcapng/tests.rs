@@ -55,8 +55,8 @@ fn a_capture_reads_back_as_it_was_written() {
     let mut writer = PcapngWriter::create(&path, &[interface("0->1"), interface("1->0")], 100).unwrap();
     let datagram = Datagram { src: 0, dst: 1, plen: 1_000, size: 1_000, ..Datagram::default() };
     let pause = Pause { src: Mac::host(1), enabled: 1, quanta: [0xFFFF; 8] };
-    writer.push(Time::from_ps(1_999), 0, &Packet::new(1_044, Header::Udp(datagram))).unwrap();
-    writer.push(Time::from_ps(5_000_000_000_007_999), 1, &Packet::new(64, Header::Pfc(pause))).unwrap();
+    writer.push(Time::from_ps(1_999), 0, &Packet::new(1_044, Header::Udp(datagram)), None).unwrap();
+    writer.push(Time::from_ps(5_000_000_000_007_999), 1, &Packet::new(64, Header::Pfc(pause)), None).unwrap();
     assert!(!path.exists(), "a capture has its name when it is whole");
     writer.finish().unwrap();
 

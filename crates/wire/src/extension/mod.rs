@@ -155,6 +155,12 @@ impl Decoders {
         self
     }
 
+    /// Whether whole Ethernet frames of other systems are among the packets.
+    #[must_use]
+    pub const fn reads_frames(&self) -> bool {
+        self.frames
+    }
+
     /// The header in front of `bytes`, and its length in them. The payload follows, then the header's
     /// [trailer](HeaderInfo::trailer_len); bytes behind the packet are ignored.
     ///

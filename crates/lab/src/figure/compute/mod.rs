@@ -1,8 +1,9 @@
 //! Figures that no experiment stands behind: throughput of oblivious routing, allocations of small examples, what
-//! control traffic costs, the time that computations take, and what routing selection finds.
+//! control traffic costs, the time that computations and forwarders' decisions take, and what routing selection finds.
 
 mod broadcast;
 mod controller;
+mod forwarding_cost;
 mod rate_overhead;
 mod rate_replay;
 mod selection;
@@ -58,13 +59,14 @@ impl Kind {
     }
 }
 
-const KINDS: [(&str, Kind); 7] = [
+const KINDS: [(&str, Kind); 8] = [
     ("throughput-fraction", Kind::alone(|section, _| throughput(section))),
     ("allocation", Kind::alone(|section, _| allocation(section))),
     ("broadcast-overhead", Kind::alone(|section, _| broadcast::overhead(section))),
     ("controller-overhead", Kind::alone(|section, _| controller::overhead(section))),
     ("rate-overhead", Kind::alone(|section, context| rate_overhead::measure(section, context.document))),
     ("rate-replay", Kind { compute: rate_replay::measure, has_experiment: true }),
+    ("forwarding-cost", Kind { compute: forwarding_cost::measure, has_experiment: true }),
     ("selection", Kind::alone(|section, context| selection::compare(section, context.threads))),
 ];
 

@@ -9,6 +9,7 @@
 //! A frame crosses if it is from the host's own hardware address to another host's. Of other frames the rack answers those that ask
 //! for a hardware address itself, and drops the rest (broadcasts, multicasts).
 
+use super::cores::Cores;
 use super::namespace::{Interface, Namespace, NoNamespace};
 use super::{Counts, neighbours};
 use crate::rack::fabric::{Fabric, Held, Inside, Place};
@@ -75,7 +76,10 @@ impl Rack {
     /// [`NoFrameHost`], if there is no such node, or the system refuses.
     pub fn frame_host(&mut self, node: NodeId, interface: &Interface) -> Result<FrameHost, NoFrameHost> {
         let unheard = |why| NoFrameHost::Unheard { node, why };
-        let (namespace, device) = Namespace::new(node, interface)?;
+        if self.cores.is_none() && self.party.is_none() {
+            self.cores = Cores::divide(self.workers.len());
+        }
+        let (namespace, device) = Namespace::new(node, interface, self.cores.as_ref())?;
         let device = device.as_fd().try_clone_to_owned().map_err(unheard)?;
         let counts = self.connect(node, device, interface.mtu)?;
         Ok(FrameHost { namespace, counts })
@@ -94,7 +98,8 @@ impl Rack {
         let unheard = |why: io::Error| NoFrameHost::Unheard { node, why };
         let interfaces = match &mut fabric.interfaces {
             Some(interfaces) => interfaces,
-            none => none.insert(Box::new(Interfaces::new(&fabric.topology).map_err(unheard)?)),
+            none => none
+                .insert(Box::new(Interfaces::new(&fabric.topology, self.cores.is_some()).map_err(unheard)?)),
         };
         interfaces.add(node, device.into(), mtu).map_err(unheard)
     }
@@ -118,6 +123,8 @@ pub(in crate::rack) struct Interfaces {
     /// When the last event was, and from when on, in ns of real time, the thread may wait.
     last_event: Time,
     waits_from_ns: u64,
+    /// Whether the thread has a core for itself, so that it need not wait.
+    has_own_core: bool,
     frame: Vec<u8>,
 }
 
@@ -152,7 +159,7 @@ const TURN: u32 = 16;
 const NEWS: usize = 64;
 
 impl Interfaces {
-    fn new(topology: &Arc<Topology>) -> io::Result<Self> {
+    fn new(topology: &Arc<Topology>, has_own_core: bool) -> io::Result<Self> {
         Ok(Self {
             news: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             hosts: Vec::new(),
@@ -162,6 +169,7 @@ impl Interfaces {
             looks_at: Time::ZERO,
             last_event: Time::ZERO,
             waits_from_ns: 0,
+            has_own_core,
             frame: vec![0; 1 << 16],
         })
     }
@@ -265,7 +273,10 @@ impl Worker {
     /// Real time, in ns, for which the thread can leave its core to the programs on the hosts; 0 if something is due soon.
     #[inline]
     pub(in crate::rack) fn may_wait_ns(&mut self, now: Time, real_ns: u64) -> u64 {
-        let Some(interfaces) = &mut self.fabric.interfaces else { return 0 };
+        let Some(interfaces) = self.fabric.interfaces.as_mut().filter(|interfaces| !interfaces.has_own_core)
+        else {
+            return 0;
+        };
         if interfaces.last_event != self.fabric.now {
             interfaces.last_event = self.fabric.now;
             interfaces.waits_from_ns = real_ns + LINGERS_NS;

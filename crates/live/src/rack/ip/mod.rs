@@ -9,12 +9,14 @@
 //!
 //! Host `n` has the address 10.0.0.0 + n + 1 in the network 10.0.0.0/8, and fd00:: + n + 1 in fd00::/64 where frames cross.
 
+mod cores;
 mod frames;
 mod namespace;
 mod neighbours;
 mod routes;
 mod streams;
 
+pub(super) use cores::Cores;
 pub(super) use frames::Interfaces;
 pub use frames::{FrameHost, NoFrameHost};
 pub use namespace::{Interface, Named, Namespace, NoNamespace, running};

@@ -1,14 +1,19 @@
 //! A network namespace with one TAP interface: made, named so that `ip netns exec` finds it, and gone when it is dropped.
 //! What a process that was killed left behind goes when the next one makes a namespace.
 
+use super::cores::{self, Cores};
 use super::{PREFIX_V4, PREFIX_V6, address, address_v6, routes};
 use netconfig_rs::sys::InterfaceExt as _;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
 use raddle_core::{Duration, NodeId};
 use raddle_wire::Mac;
+use rustix::fs::{Mode, OFlags, openat};
+use rustix::io::Errno;
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
+use rustix::thread::{CpuSet, sched_setaffinity};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -85,20 +90,28 @@ pub enum NoNamespace {
 pub struct Namespace {
     name: String,
     path: PathBuf,
+    /// The cores that its programs may use, if the cores are divided.
+    cores: Option<CpuSet>,
 }
 
 impl Namespace {
-    /// The namespace of a node, and its interface.
-    pub(super) fn new(node: NodeId, interface: &Interface) -> Result<(Self, SyncDevice), NoNamespace> {
+    /// The namespace of a node, and its interface. If the cores are divided, the kernel's work for frames that come out of the rack is for
+    /// those that are not polled.
+    pub(super) fn new(
+        node: NodeId,
+        interface: &Interface,
+        cores: Option<&Cores>,
+    ) -> Result<(Self, SyncDevice), NoNamespace> {
         let fault = fault(node);
         fs::create_dir_all(NAMES).map_err(fault("making /run/netns"))?;
         forget_the_dead();
         let name = name(node);
         let path = Path::new(NAMES).join(&name);
         File::create_new(&path).map_err(fault("naming it"))?;
-        let namespace = Self { name, path }; // from here on it goes by itself
+        let namespace = Self { name, path, cores: cores.map(Cores::others) }; // from here on it goes by itself
         // A namespace belongs to a thread, and this thread ends when all is made.
-        let made = thread::scope(|scope| scope.spawn(|| furnish(node, interface, &namespace.path)).join());
+        let made =
+            thread::scope(|scope| scope.spawn(|| furnish(node, interface, cores, &namespace.path)).join());
         let made = made.unwrap_or_else(|_| Err(fault("making it")(io::Error::other("a thread failed"))));
         made.map(|device| (namespace, device))
     }
@@ -117,18 +130,24 @@ impl Namespace {
         File::open(&self.path)
     }
 
+    /// Moves this thread into it, and to the cores of its programs.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), or if the system refuses.
+    pub fn enter(&self) -> io::Result<()> {
+        setns(self.open()?, CloneFlags::CLONE_NEWNET)?;
+        Ok(self.cores.map_or(Ok(()), |cores| sched_setaffinity(None, &cores))?)
+    }
+
     /// Starts a program in it.
     ///
     /// # Errors
     /// As [`Command::spawn`].
     pub fn spawn(&self, mut command: Command) -> io::Result<Child> {
-        let namespace = self.open()?;
         // A child has the namespace of the thread that starts it.
-        let started = thread::spawn(move || {
-            setns(namespace, CloneFlags::CLONE_NEWNET)?;
-            command.spawn()
-        });
-        started.join().unwrap_or_else(|_| Err(io::Error::other("a thread failed")))
+        let start = || self.enter().and_then(|()| command.spawn());
+        thread::scope(|scope| scope.spawn(start).join())
+            .unwrap_or_else(|_| Err(io::Error::other("a thread failed")))
     }
 }
 
@@ -144,7 +163,12 @@ fn fault(node: NodeId) -> impl Fn(&'static str) -> Box<dyn Fn(io::Error) -> NoNa
 }
 
 /// Moves this thread into a namespace of its own, which is kept under that name, and makes all that it has. Returns the interface.
-fn furnish(node: NodeId, interface: &Interface, name: &Path) -> Result<SyncDevice, NoNamespace> {
+fn furnish(
+    node: NodeId,
+    interface: &Interface,
+    cores: Option<&Cores>,
+    name: &Path,
+) -> Result<SyncDevice, NoNamespace> {
     let fault = fault(node);
     unshare(CloneFlags::CLONE_NEWNET).map_err(|why| fault("leaving the machine's own")(why.into()))?;
     mount(Some("/proc/thread-self/ns/net"), name, None::<&str>, MsFlags::MS_BIND, None::<&str>)
@@ -168,6 +192,9 @@ fn furnish(node: NodeId, interface: &Interface, name: &Path) -> Result<SyncDevic
     }
     let device = builder.build_sync().map_err(fault("making its TAP interface"))?;
     device.set_nonblocking(true).map_err(fault("setting up its TAP interface"))?;
+    if let Some(cores) = cores {
+        steer(&cores.mask_of_others()).map_err(fault("choosing the cores of its TAP interface"))?;
+    }
     let index = device.if_index().map_err(fault("looking at its TAP interface"))?;
     let ipv6 = has_ipv6.then(|| (address_v6(node).into(), PREFIX_V6));
     for (address, prefix) in [(ipv4.into(), PREFIX_V4)].into_iter().chain(ipv6) {
@@ -179,6 +206,21 @@ fn furnish(node: NodeId, interface: &Interface, name: &Path) -> Result<SyncDevic
         })?;
     }
     Ok(device)
+}
+
+/// Chooses the cores on which the kernel deals with what comes out of the rack, by a mask.
+fn steer(cores: &str) -> io::Result<()> {
+    // The files of this namespace's interfaces, which are under /sys in nobody's sight.
+    let files = fsopen("sysfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_create(&files)?;
+    let files = fsmount(&files, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?;
+    let key = format!("devices/virtual/net/{INTERFACE}/queues/rx-0/rps_cpus");
+    match openat(&files, key, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(file) => File::from(file).write_all(cores.as_bytes()),
+        // A kernel without receive packet steering.
+        Err(Errno::NOENT) => Ok(()),
+        Err(why) => Err(why.into()),
+    }
 }
 
 /// The kernel does not have that congestion control, as far as it tells.
@@ -263,9 +305,13 @@ impl Named {
         Path::new("/proc").join(self.process.to_string()).exists()
     }
 
-    /// Becomes that program, in the namespace. Returns only if that is refused.
+    /// Becomes that program, in the namespace, on the cores that the run does not poll. Returns only if that is refused.
     pub fn become_program(self, command: &mut Command) -> io::Error {
-        match File::open(self.path()).and_then(|namespace| Ok(setns(namespace, CloneFlags::CLONE_NEWNET)?)) {
+        let enter = |namespace| {
+            setns(namespace, CloneFlags::CLONE_NEWNET)?;
+            cores::leave_those_of(self.process)
+        };
+        match File::open(self.path()).and_then(enter) {
             Ok(()) => command.exec(),
             Err(why) => why,
         }

@@ -35,7 +35,7 @@ impl IpHost {
     /// [`NoNamespace`], if the system refuses.
     pub fn new(endpoint: Endpoint, interface: &Interface) -> Result<Self, NoNamespace> {
         let node = endpoint.node();
-        let (namespace, device) = Namespace::new(node, interface)?;
+        let (namespace, device) = Namespace::new(node, interface, None)?;
         let device = Arc::new(device);
         let (counts, stop) = (Arc::<Counts>::default(), Arc::<AtomicBool>::default());
         let caller = endpoint.caller();

@@ -200,8 +200,19 @@ struct Sent {
 #[derive(Debug, Serialize, Deserialize)]
 enum SentTold {
     Report(NodeId, Report),
-    Forwarded { sent: Time, link: LinkId, packet: Vec<u8> },
-    Dropped { node: NodeId, port: Option<PortId>, packet: Vec<u8>, why: DropReason },
+    /// `is_whole` if the bytes are those of a packet with the payload of another system.
+    Forwarded {
+        sent: Time,
+        link: LinkId,
+        packet: Vec<u8>,
+        is_whole: bool,
+    },
+    Dropped {
+        node: NodeId,
+        port: Option<PortId>,
+        packet: Vec<u8>,
+        why: DropReason,
+    },
 }
 
 impl Sent {
@@ -213,8 +224,10 @@ impl Sent {
         };
         let told = match &word.told {
             &Told::Report(node, report) => SentTold::Report(node, report),
-            &Told::Forwarded { sent, link, ref packet } => {
-                SentTold::Forwarded { sent, link, packet: bytes(packet) }
+            &Told::Forwarded { sent, link, ref packet, bytes: ref whole } => {
+                let is_whole = !whole.is_empty();
+                let packet = if is_whole { whole.clone() } else { bytes(packet) };
+                SentTold::Forwarded { sent, link, packet, is_whole }
             }
             &Told::Dropped { node, port, ref packet, why } => {
                 SentTold::Dropped { node, port, packet: bytes(packet), why }
@@ -228,8 +241,9 @@ impl Sent {
         let read = |bytes: &[u8]| Packet::decode(bytes, &rack.decoders).ok();
         let told = match self.told {
             SentTold::Report(node, report) => Told::Report(node, report),
-            SentTold::Forwarded { sent, link, packet } => {
-                Told::Forwarded { sent, link, packet: read(&packet)? }
+            SentTold::Forwarded { sent, link, packet, is_whole } => {
+                let bytes = if is_whole { packet.clone() } else { Vec::new() };
+                Told::Forwarded { sent, link, packet: read(&packet)?, bytes }
             }
             SentTold::Dropped { node, port, packet, why } => {
                 Told::Dropped { node, port, packet: read(&packet)?, why }
@@ -370,7 +384,12 @@ pub(super) mod tests {
             assert!(!is_told(5, told));
         }
         assert!(!is_told(u64::MAX, opened(node, 49)));
-        let forwarded = |link| Told::Forwarded { sent: Time::ZERO, link: LinkId(link), packet: packet() };
+        let forwarded = |link| Told::Forwarded {
+            sent: Time::ZERO,
+            link: LinkId(link),
+            packet: packet(),
+            bytes: Vec::new(),
+        };
         assert!(is_told(5, forwarded(0)) && !is_told(5, forwarded(8)) && !is_told(5, forwarded(u32::MAX)));
     }
 

@@ -138,7 +138,12 @@ fn word(random: &mut Stream) -> Word {
         1 => Told::Report(node, Report::Delivered { key, reorder_peak: 0 }),
         2 => Told::Report(node, Report::InOrder { key, to: bytes }),
         3 => Told::Report(node, Report::Began { key, dst: node, size: bytes }),
-        4 => Told::Forwarded { sent: time, link: LinkId(number(random) as u32), packet: packet(random) },
+        4 => Told::Forwarded {
+            sent: time,
+            link: LinkId(number(random) as u32),
+            packet: packet(random),
+            bytes: Vec::new(),
+        },
         _ => Told::Dropped {
             node,
             port: Some(PortId(number(random) as u16)),

@@ -1,0 +1,149 @@
+//! Cores of their own for the threads that poll a rack of Linux hosts. The other cores run the hosts' programs, and all that the
+//! hosts' kernels do with a frame that has crossed the rack (receive packet steering): a polling thread only hands the frame over.
+//!
+//! A kernel answers an acknowledgement with further segments at once. Without the division that work is done by the thread that hands
+//! over the acknowledgement, which took most of a polling thread's time: one switch carried half as much TCP.
+
+use super::namespace::running;
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::fs::File;
+use std::io::{self, Write};
+
+/// The division of the cores that this process may use.
+#[derive(Debug)]
+pub(in crate::rack) struct Cores {
+    /// By polling thread.
+    polling: Vec<usize>,
+    others: CpuSet,
+}
+
+impl Cores {
+    /// Divides the cores that this thread may use and no other run polls. Returns `None` if there are too few of them: polling threads then
+    /// share their cores with everything else.
+    pub(super) fn divide(threads: usize) -> Option<Self> {
+        let mut free = sched_getaffinity(None).ok()?;
+        for run in running() {
+            // The main thread of a run has left the cores that the run polls.
+            let Some(kept) =
+                Pid::from_raw(run.process as i32).and_then(|run| sched_getaffinity(Some(run)).ok())
+            else {
+                continue;
+            };
+            numbers(&free).filter(|&core| !kept.is_set(core)).for_each(|core| free.unset(core));
+        }
+        Self::of(free, threads)
+    }
+
+    fn of(free: CpuSet, threads: usize) -> Option<Self> {
+        if free.count() as usize <= threads {
+            return None;
+        }
+        // The first core usually serves the machine's devices.
+        let mut polling: Vec<usize> = numbers(&free).collect();
+        let polling = polling.split_off(polling.len() - threads);
+        let mut others = free;
+        polling.iter().for_each(|&core| others.unset(core));
+        Some(Self { polling, others })
+    }
+
+    /// Moves this thread, which is the polling thread with that number, to its core.
+    pub(in crate::rack) fn poll(&self, thread: usize) {
+        let mut own = CpuSet::new();
+        own.set(self.polling[thread]);
+        // A core may have gone since: then the thread stays where it is.
+        let _ = sched_setaffinity(None, &own);
+    }
+
+    /// Keeps this thread, and those that it will start, from the polled cores, and all cores awake, as long as what this returns lives.
+    pub(in crate::rack) fn leave(&self) -> Left {
+        let before = sched_getaffinity(None).ok();
+        let _ = sched_setaffinity(None, &self.others);
+        Left { before, _awake: keep_awake() }
+    }
+
+    /// The cores that are not polled.
+    pub(super) fn others(&self) -> CpuSet {
+        self.others
+    }
+
+    /// The cores that are not polled, as the kernel writes a mask of cores: groups of 32 in hexadecimal, the highest first.
+    pub(super) fn mask_of_others(&self) -> String {
+        let groups = numbers(&self.others).last().map_or(0, |last| last / 32 + 1);
+        let group = |group: usize| {
+            let bits = (0..32)
+                .filter(|bit| self.others.is_set(group * 32 + bit))
+                .fold(0_u32, |all, bit| all | 1 << bit);
+            format!("{bits:08x}")
+        };
+        (0..groups).rev().map(group).collect::<Vec<_>>().join(",")
+    }
+}
+
+/// A thread that is kept from the polled cores.
+pub(in crate::rack) struct Left {
+    before: Option<CpuSet>,
+    _awake: Option<File>,
+}
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            let _ = sched_setaffinity(None, before);
+        }
+    }
+}
+
+/// Asks Linux that cores with nothing to do stay awake as long as the file is open (Linux, `pm_qos_interface`): to wake a core takes longer
+/// than a frame's way across a switch. A machine without that interface may let them sleep.
+fn keep_awake() -> Option<File> {
+    let mut latency = File::options().write(true).open("/dev/cpu_dma_latency").ok()?;
+    let most_us: i32 = 0;
+    latency.write_all(&most_us.to_ne_bytes()).ok()?;
+    Some(latency)
+}
+
+/// Keeps this thread from the cores that the run of another process polls.
+///
+/// # Errors
+/// If there is no such process.
+pub(super) fn leave_those_of(process: u32) -> io::Result<()> {
+    let Some(run) = Pid::from_raw(process as i32) else { return Ok(()) };
+    Ok(sched_setaffinity(None, &sched_getaffinity(Some(run))?)?)
+}
+
+/// The numbers of the cores of a set.
+fn numbers(set: &CpuSet) -> impl Iterator<Item = usize> + use<> {
+    let set = *set;
+    (0..CpuSet::MAX_CPU).filter(move |&core| set.is_set(core))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(cores: &[usize]) -> CpuSet {
+        let mut set = CpuSet::new();
+        cores.iter().for_each(|&core| set.set(core));
+        set
+    }
+
+    #[test]
+    fn polling_threads_get_the_last_cores_and_everything_else_the_others() {
+        let cores = Cores::of(set(&[0, 3, 33, 70]), 2).expect("enough");
+        assert_eq!((&cores.polling[..], cores.mask_of_others().as_str()), (&[33, 70][..], "00000009"));
+        let cores = Cores::of(set(&[1, 64, 70]), 1).expect("enough");
+        assert_eq!(cores.mask_of_others(), "00000001,00000000,00000002");
+        assert!(Cores::of(set(&[4, 5]), 2).is_none(), "no core would be left");
+    }
+
+    #[test]
+    fn a_thread_is_kept_from_polled_cores_for_a_while() {
+        let all = sched_getaffinity(None).expect("a thread has cores");
+        let Some(cores) = Cores::of(all, 1) else { return };
+        let left = cores.leave();
+        assert_eq!(sched_getaffinity(None).ok(), Some(cores.others));
+        drop(left);
+        assert_eq!(sched_getaffinity(None).ok(), Some(all));
+    }
+}
