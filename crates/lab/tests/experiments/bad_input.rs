@@ -442,12 +442,15 @@ const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
-        "queue limit under agents in lockstep",
+        "watchdog in lockstep",
         &[
-            ("\"r2c2\"", "\"rcp\""),
-            ("routing = \"rps\"", "routing = \"ecmp\""),
-            ("\"fifo\" }", "\"fifo\", limit = \"9 KB\" }"),
-            ("[engine]", "[engine]\nkind = \"lockstep\""),
+            ("\"torus\"\ndims = [4, 4]", "\"single_switch\"\nhosts = 4"),
+            (
+                "\"r2c2\"\nrouting = \"rps\"\nqueue = { kind = \"fifo\" }",
+                "\"udp\"\nrouting = \"ecmp\"\nflow_control = \"pfc\"",
+            ),
+            ("[scheme.r2c2]\nheadroom = \"5%\"\n", ""),
+            ("seed = 1", "seed = 1\nkind = \"lockstep\"\nwatchdog = \"1 ms\""),
         ],
     ),
 ];
