@@ -154,6 +154,26 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
+    /// Puts `chunk` in the place of all that waits in a queue, or empties the queue.
+    pub(super) fn replace(&mut self, now: Time, place: u32, chunk: Option<Chunk>) {
+        let Queue { chunks, state, priority, .. } = &mut self.queues[place as usize];
+        chunks.clear();
+        chunks.extend(chunk);
+        match (chunk, *state) {
+            (Some(_), State::Empty) => self.enter(now, place),
+            (None, State::Waiting) => {
+                *state = State::Empty;
+                let turn = &mut self.turns[usize::from(*priority)];
+                turn.retain(|&other| other != place);
+                if turn.is_empty() {
+                    self.waiting &= !(1 << *priority);
+                }
+            }
+            (None, _) => *state = State::Empty,
+            (Some(_), State::Waiting | State::Limited(_)) => {} // its turn comes as before
+        }
+    }
+
     /// Forgets a queue in which nothing waits. What `limited` and `timers` still say of its place does no harm: where it agrees
     /// with the next queue there, that one is asked when it wants to be.
     pub(super) fn forget(&mut self, lane: Lane) {

@@ -1,6 +1,7 @@
 //! DCQCN's parameters at hosts.
 
-use crate::parameters;
+use crate::transport::go_back_n;
+use crate::{choices, parameters};
 use raddle_core::{Bytes, Duration, Rate};
 
 parameters! {
@@ -39,5 +40,38 @@ parameters! {
         priority: u8 = 3, 0..=7;
         /// priority of congestion notifications, 0 to 7
         cnp_priority: u8 = 6, 0..=7;
+        /// how lost packets are recovered
+        recovery: Recovery;
+        /// time without progress after which a flow is sent again from its first packet that is not acknowledged
+        rto: Duration = Duration::from_ms(4), Duration::from_ns(1)..=Duration::from_ms(60_000);
+        // InfiniBand's retry counter has three bits, and is set to 7 as a rule.
+        /// timeouts without progress after which a flow is given up
+        retries: u32 = 7, 0..=1_000_000;
+        // 256 in the authors' model. A flow at its least rate would then be acknowledged less than once in an RTO.
+        /// packets of a flow between two that ask for an acknowledgement, as the last one always does
+        ack_interval: u32 = 16, 1..=1_000_000;
+        /// least time between two refusals of a flow in favour of the same packet
+        nak_interval: Duration = Duration::from_us(500), Duration::ZERO..=Duration::from_ms(60_000);
+        /// priority of acknowledgements, 0 to 7
+        ack_priority: u8 = 6, 0..=7;
+    }
+}
+
+choices! {
+    /// How lost packets are recovered.
+    pub(crate) enum Recovery {
+        /// The receiver discards packets that are out of order, and the sender goes back.
+        GoBackN = "go-back-n",
+        /// Not at all: nothing is acknowledged.
+        None = "none",
+    }
+}
+
+impl Params {
+    /// Go-back-N's constants, if that recovers lost packets.
+    pub(crate) fn go_back_n(&self) -> Option<go_back_n::Params> {
+        let Self { rto, retries, ack_interval, nak_interval, .. } = *self;
+        let params = go_back_n::Params { rto, retries, ack_interval, nak_interval };
+        (self.recovery == Recovery::GoBackN).then_some(params)
     }
 }
