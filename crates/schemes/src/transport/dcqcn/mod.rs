@@ -11,6 +11,7 @@
 
 mod notification_point;
 mod params;
+mod profiles;
 mod protocol;
 mod reaction_point;
 mod red;
@@ -20,5 +21,6 @@ mod tests;
 
 pub(crate) use notification_point::NotificationPoint;
 pub(crate) use params::Params;
+pub(crate) use profiles::PROFILES;
 pub(crate) use reaction_point::ReactionPoint;
 pub(crate) use scheme::{CONGESTION_POINT, TRANSPORT};

@@ -1,8 +1,22 @@
 //! DCQCN's parameters at hosts.
 
+use crate::parameter::{Parameter, Value};
 use crate::transport::go_back_n;
 use crate::{choices, parameters};
 use raddle_core::{Bytes, Duration, Rate};
+
+/// The rate of the links for which the paper gives parameters (Zhu et al., §6). Thresholds and steps of increase grow with the
+/// rate beyond it (transports.md §0.6), so that queues and recovery take as long.
+pub(super) const TESTBED: Rate = Rate::from_gbps(40);
+
+const R_AI: Parameter =
+    Parameter::new("r_ai", Value::Rate(Rate::from_bps(40_000_000)), "step of additive increase")
+        .growing(TESTBED, None);
+
+/// Times the cycle's number.
+const R_HAI: Parameter =
+    Parameter::new("r_hai", Value::Rate(Rate::from_bps(200_000_000)), "step of hyper increase")
+        .growing(TESTBED, None);
 
 parameters! {
     /// DCQCN's parameters, of notification points, reaction points and packets. Zhu et al., Figure 14 and §3.1, but for the
@@ -27,11 +41,8 @@ parameters! {
         // F, of either kind
         /// cycles at which fast recovery ends
         fr_thr: u32 = 5, 1..=1_000_000;
-        /// step of additive increase
-        r_ai: Rate = Rate::from_bps(40_000_000);
-        // times the cycle's number
-        /// step of hyper increase
-        r_hai: Rate = Rate::from_bps(200_000_000);
+        r_ai: Rate = R_AI;
+        r_hai: Rate = R_HAI;
         /// least rate
         min_rate: Rate = Rate::from_bps(100_000_000), Rate::from_bps(1)..=Rate::from_gbps(1_000_000);
         /// payload bytes of a full packet

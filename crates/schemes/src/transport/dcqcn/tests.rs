@@ -1,8 +1,8 @@
 //! Two hosts of DCQCN on a link that loses packets: every byte arrives once, and both hosts come to rest.
 
-use super::protocol::Dcqcn;
 use super::Params;
 use super::params::Recovery;
+use super::protocol::Dcqcn;
 use crate::transport::adapter::Adapter;
 use proptest::prelude::*;
 use raddle_core::{
