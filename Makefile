@@ -1,12 +1,12 @@
 # What CI runs, and what the README tells a newcomer to run.
 
-.PHONY: setup test instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection traces libfabric fuzz
+.PHONY: setup test instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection traces libfabric dctcp no-dctcp fuzz
 
 # What the tests need beside cargo (Debian; needs root if it is missing).
 setup:
-	for tool in valgrind iperf3 ping curl tshark cc; do command -v $$tool >/dev/null || missing=yes; done; \
-	test -e $(LIBFABRIC) || missing=yes; \
-	test -z "$$missing" || { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends valgrind iperf3 iputils-ping curl tshark gcc libc6-dev libfabric-dev; }
+	for tool in valgrind iperf3 ping curl tshark cc clang bpftool; do command -v $$tool >/dev/null || missing=yes; done; \
+	test -e $(LIBFABRIC) || missing=yes; test -e /usr/include/bpf/bpf_helpers.h || missing=yes; \
+	test -z "$$missing" || { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends valgrind iperf3 iputils-ping curl tshark gcc libc6-dev libfabric-dev clang bpftool libbpf-dev; }
 
 # libfabric's headers, without which the rings between machines are not tested.
 LIBFABRIC ?= /usr/include/rdma/fabric.h
@@ -77,6 +77,16 @@ selection:
 traces:
 	RADDLE_TRACES=$(RADDLE_TRACES) cargo test -p raddle-workload --test recorded --locked -- --include-ignored
 	RADDLE_TRACES=$(RADDLE_TRACES) cargo test -p raddle-lab --test recorded_traces --locked -- --include-ignored
+
+# DCTCP for the TCP of a kernel that lacks it (docs/src/linux-hosts.md). It stays until `make no-dctcp` or a reboot. Needs root.
+dctcp:
+	mkdir -p target/bpf
+	bpftool btf dump file /sys/kernel/btf/vmlinux format c > target/bpf/vmlinux.h
+	clang -O2 -g -target bpf -Itarget/bpf -c bpf/dctcp.bpf.c -o target/bpf/dctcp.bpf.o
+	bpftool struct_ops register target/bpf/dctcp.bpf.o
+
+no-dctcp:
+	bpftool struct_ops unregister name dctcp
 
 # Needs a nightly toolchain and cargo-fuzz.
 fuzz:

@@ -130,15 +130,8 @@ pub fn reproduce(options: &Options, stop: &AtomicBool, watch: &dyn Watch) -> Res
     let mut session = Session { options, stop, watch, kept: BTreeMap::new(), done: Reproduction::default() };
     let renamed = |from: &Path, to: &Path| watch.renamed(from, to);
     let out = Out { path: &options.out, force: options.force, renamed: &renamed, warned: &|_, _| Ok(()) };
-    let mut files = Vec::new();
-    for file in select(options.selector.as_deref())? {
-        let is_named = file.is_own() || options.selector.as_deref() == Some(&file.name());
-        if is_named || !Figure::read(&document(&file, options)?)?.by_name {
-            files.push(file);
-        } else {
-            session.done.left_out.push(file.name());
-        }
-    }
+    let (files, left_out) = chosen(options)?;
+    session.done.left_out = left_out.iter().map(File::name).collect();
     for file in &files {
         Out { path: &options.folder(file), ..out }.check(&origin(file, options)?)?;
     }
@@ -152,6 +145,17 @@ pub fn reproduce(options: &Options, stop: &AtomicBool, watch: &dyn Watch) -> Res
         session.done.folders.push(folder);
     }
     Ok(session.done)
+}
+
+/// The figures to reproduce, and those of the selection that run only by their own names.
+fn chosen(options: &Options) -> Result<(Vec<File>, Vec<File>), Error> {
+    let (mut files, mut left_out) = (Vec::new(), Vec::new());
+    for file in select(options.selector.as_deref())? {
+        let is_named = file.is_own() || options.selector.as_deref() == Some(&file.name());
+        let runs = is_named || !Figure::read(&document(&file, options)?)?.by_name;
+        if runs { &mut files } else { &mut left_out }.push(file);
+    }
+    Ok((files, left_out))
 }
 
 /// What a figure is made from: its file at a scale. Plots and claims are made anew from the records of runs.

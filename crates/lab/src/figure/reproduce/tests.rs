@@ -30,6 +30,17 @@ impl Watch for Quiet {
     fn renamed(&self, _: &Path, _: &Path) {}
 }
 
+fn options(selector: Option<&str>, out: &Path) -> Options {
+    Options {
+        registry: Registry::builtin().into(),
+        selector: selector.map(str::to_owned),
+        scale: Scale::Quick,
+        out: out.into(),
+        force: false,
+        threads: 1,
+    }
+}
+
 fn figure(tables: &str) -> Result<Vec<Outcome>, Error> {
     figure_with("", tables)
 }
@@ -46,14 +57,7 @@ fn figure_of(keys: &str, experiment: &str, tables: &str) -> Result<Vec<Outcome>,
     let folder = tempfile::tempdir().expect("a folder");
     let part = folder.path().join("part");
     fs::create_dir(&part).expect("created");
-    let options = Options {
-        registry: Registry::builtin().into(),
-        selector: None,
-        scale: Scale::Quick,
-        out: folder.path().into(),
-        force: false,
-        threads: 1,
-    };
+    let options = options(None, folder.path());
     let done = Reproduction::default();
     let stop = &AtomicBool::new(false);
     let mut session = Session { options: &options, stop, watch: &Quiet, kept: BTreeMap::new(), done };
@@ -396,4 +400,16 @@ fn a_deviation_needs_a_figure_that_shows_its_cause() {
     let bare = problem("deviates = \"flows take time\"");
     assert!(bare.contains("names its cause and the experiment"), "{bare}");
     assert!(problem("deviates = { cause = \"flows take time\" }").contains("shown_by"));
+}
+
+#[test]
+fn a_figure_that_runs_only_by_its_own_name_is_left_out_of_its_paper() {
+    let names = |selector| {
+        let (files, left_out) = chosen(&options(Some(selector), Path::new("out"))).expect("figures");
+        [files, left_out].map(|files| files.iter().map(File::name).collect::<Vec<_>>())
+    };
+    let [files, left_out] = names("expeditus");
+    assert!(files.contains(&"expeditus/fig12".to_owned()) && !files.contains(&"expeditus/fig8".to_owned()));
+    assert!(left_out.contains(&"expeditus/fig8".to_owned()), "{left_out:?}");
+    assert_eq!(names("expeditus/fig8"), [vec!["expeditus/fig8".to_owned()], vec![]]);
 }
