@@ -190,9 +190,14 @@ fn percentiles_of_few_samples() {
 fn parameters_of_schemes_that_are_not_chosen() {
     draws(&["scheme.pfc.xon = 60 KB"], "unused", "scheme.pfc");
     is_silent(&["scheme.pfc.xon = 60 KB", "scheme.flow_control = pfc"]);
-    let swept =
-        r#"sweep = [{ name = "s", values = [{ label = "a", set = { "scheme.flow_control" = "pfc" } }] }]"#;
-    is_silent(&["scheme.pfc.xon = 60 KB", swept]);
+    let sweep = |key: &str, value: &str| {
+        format!(
+            r#"sweep = [{{ name = "s", values = [{{ label = "a", set = {{ "{key}" = "{value}" }} }}] }}]"#
+        )
+    };
+    is_silent(&["scheme.pfc.xon = 60 KB", &sweep("scheme.flow_control", "pfc")]);
+    is_silent(&["scheme.pfc.xon = 60 KB", &sweep("scheme.flow_control", "none")]);
+    draws(&["scheme.pfc.xon = 60 KB", &sweep("topology.link_delay", "2 us")], "unused", "scheme.pfc");
     draws(&["scheme.profile = dcqcn-40g"], "unused", "scheme.profile");
 }
 

@@ -29,6 +29,9 @@ fn small<'a>(
     settings: &'a Settings,
 ) -> impl Iterator<Item = Finding> + 'a {
     let (rate, delay) = (subject.line_rate(), subject.longest_delay());
+    // A publication's values are meant to be as they are.
+    let profile = subject.prepared.experiment.scheme.profile;
+    let is_published = move |key, value| profile.and_then(|profile| profile.value(part, key)) == Some(value);
     settings.iter().filter_map(move |(parameter, value)| {
         let fitting = parameter.default_on(rate, delay)?;
         let (is_small, shown, default) = match (value, fitting) {
@@ -41,7 +44,7 @@ fn small<'a>(
             _ => return None,
         };
         let key = parameter.name;
-        is_small.then(|| {
+        (is_small && !is_published(key, value)).then(|| {
             Finding::new(
                 format!("scheme.{part}.{key}"),
                 format!("`{key}` is {shown}, less than half of the {default} that fit host links of {rate} and links of {delay}"),
