@@ -187,6 +187,9 @@ pub(crate) struct Run {
     /// Check the experiment and print it with every default; run nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Refuse an experiment about which there is a warning, with exit code 2.
+    #[arg(long)]
+    pub(crate) deny_warnings: bool,
 }
 
 /// What can be done in a live run.

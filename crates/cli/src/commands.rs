@@ -8,6 +8,7 @@ use raddle_lab::analysis::{agree, select};
 use raddle_lab::experiment::Document;
 use raddle_lab::figure::ledger::{self, Ledger};
 use raddle_lab::figure::statements;
+use raddle_lab::lint::{self, Warning};
 use raddle_lab::sweep::search::{self, Search};
 use raddle_lab::{
     Comparison, Control, Error, Out, Prepared, RunState, Share, Shared, catalogue, figure, run_into, sweep,
@@ -17,6 +18,7 @@ use raddle_live::doctor::Finding;
 use raddle_live::rack::Meeting;
 use raddle_schemes::registry::Registry;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -226,7 +228,7 @@ impl Session<'_> {
         document.refuse_sweep(&invocation(command, &run.file))?;
         let name = name(&run.file);
         if run.dry_run {
-            return dry_run(&[(name, document)], output);
+            return dry_run(&[(name, document)], output, run.deny_warnings);
         }
         let bars = Bars::new(std::slice::from_ref(&name), output.quiet);
         let threads = run.threads.unwrap_or_else(cores);
@@ -238,7 +240,9 @@ impl Session<'_> {
         let directory = directory(run);
         let renamed = Renamed::default();
         let told = |from: &Path, to: &Path| renamed.add(from, to);
-        let out = Out { path: &directory, force: run.force, renamed: &told };
+        let warned = Warned::new(output, run.deny_warnings);
+        let warned = |_: &str, warnings: &[Warning]| warned.hear(warnings);
+        let out = Out { path: &directory, force: run.force, renamed: &told, warned: &warned };
         if let Some(search) = Search::read(&document)? {
             let found = search::run_into(&search, &document, out, control);
             bars.clear();
@@ -274,7 +278,7 @@ impl Session<'_> {
         let cells = document.cells()?;
         if run.dry_run {
             let documents: Vec<_> = cells.iter().map(|cell| (cell.name(), cell.document.clone())).collect();
-            return dry_run(&documents, output);
+            return dry_run(&documents, output, run.deny_warnings);
         }
         let names: Vec<String> = cells.iter().map(raddle_lab::experiment::Cell::name).collect();
         let bars = Bars::new(&names, output.quiet);
@@ -282,7 +286,9 @@ impl Session<'_> {
         let directory = directory(run);
         let renamed = Renamed::default();
         let told = |from: &Path, to: &Path| renamed.add(from, to);
-        let out = Out { path: &directory, force: run.force, renamed: &told };
+        let warned = Warned::new(output, run.deny_warnings);
+        let warned = |_: &str, warnings: &[Warning]| warned.hear(warnings);
+        let out = Out { path: &directory, force: run.force, renamed: &told, warned: &warned };
         if Search::read(&document)?.is_some() {
             let progress = |i: usize, progress: &RunState| bars.update(i, progress);
             let found = search::sweep(&cells, out, threads, stop, &progress);
@@ -314,7 +320,9 @@ impl Session<'_> {
         let Self { output, stop, .. } = self;
         // What is no ledger is refused before hours of runs.
         let kept = record.map(|path| Ledger::read(path).map(|ledger| (ledger, path))).transpose()?;
-        let watch = FigureBars { bars: Mutex::default(), renamed: Renamed::default(), quiet: output.quiet };
+        let warned = Warned::new(output, false);
+        let watch =
+            FigureBars { bars: Mutex::default(), renamed: Renamed::default(), warned, quiet: output.quiet };
         let done = figure::reproduce(options, stop, &watch);
         watch.renamed.tell();
         let done = done?;
@@ -400,10 +408,13 @@ fn directory(run: &Run) -> PathBuf {
     run.out.clone().unwrap_or_else(|| Path::new("out").join(name(&run.file)))
 }
 
-fn dry_run(documents: &[(String, Document)], output: Output) -> Result<Ended, Error> {
+fn dry_run(documents: &[(String, Document)], output: Output, deny: bool) -> Result<Ended, Error> {
     let mut resolved = Vec::new();
+    let warned = Warned::new(output, deny);
     for (name, document) in documents {
-        resolved.push((name, document.prepare()?.experiment.resolved));
+        let prepared = document.prepare()?;
+        warned.hear(&prepared.warnings)?;
+        resolved.push((name, prepared.experiment.resolved));
     }
     let text = || {
         let titled = |(name, table): &(&String, toml::Table)| match resolved.len() {
@@ -439,6 +450,32 @@ impl Renamed {
     }
 }
 
+/// Warnings, each shown once however many runs it is about, and refused if they are denied.
+struct Warned {
+    shown: Mutex<HashSet<String>>,
+    output: Output,
+    deny: bool,
+}
+
+impl Warned {
+    fn new(output: Output, deny: bool) -> Self {
+        Self { shown: Mutex::default(), output, deny }
+    }
+
+    fn hear(&self, warnings: &[Warning]) -> Result<(), Error> {
+        if self.deny {
+            return lint::denied(warnings).map_or(Ok(()), Err);
+        }
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        for warning in warnings.iter().map(ToString::to_string) {
+            if shown.insert(warning.clone()) {
+                self.output.note(|| show::warn(&warning));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Runs side by side, drawn if there is a file for it, and printed.
 fn compare(directories: &[PathBuf], plot: Option<&Path>, output: Output) -> Result<Comparison, Error> {
     let directories: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
@@ -454,6 +491,7 @@ fn compare(directories: &[PathBuf], plot: Option<&Path>, output: Output) -> Resu
 struct FigureBars {
     bars: Mutex<Option<Bars>>,
     renamed: Renamed,
+    warned: Warned,
     quiet: bool,
 }
 
@@ -486,6 +524,10 @@ impl figure::Watch for FigureBars {
 
     fn renamed(&self, from: &Path, to: &Path) {
         self.renamed.add(from, to);
+    }
+
+    fn warned(&self, _: &str, warnings: &[Warning]) {
+        self.warned.hear(warnings).expect("figures do not deny warnings");
     }
 }
 

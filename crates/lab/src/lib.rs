@@ -11,6 +11,7 @@ mod digest;
 mod error;
 pub mod experiment;
 pub mod figure;
+pub mod lint;
 mod observe;
 pub mod run;
 pub mod sweep;

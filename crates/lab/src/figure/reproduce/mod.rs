@@ -7,6 +7,7 @@ use super::runs::{Data, Run, SEED};
 use super::{Figure, compute::compute};
 use crate::experiment::{Cell, Document, Problem, Value, list};
 use crate::figure::draw::draw;
+use crate::lint::Warning;
 use crate::run::directory;
 use crate::run::directory::{Origin, Out, Part};
 use crate::run::records::Records;
@@ -87,6 +88,8 @@ pub trait Watch: Sync {
     fn kept(&self, folder: &Path);
     /// A directory that holds something else than a figure's results was renamed.
     fn renamed(&self, from: &Path, to: &Path);
+    /// There are warnings about a run.
+    fn warned(&self, _run: &str, _warnings: &[Warning]) {}
 }
 
 /// What a reproduction amounts to.
@@ -153,7 +156,7 @@ pub fn reproduce(options: &Options, stop: &AtomicBool, watch: &dyn Watch) -> Res
     let mut session =
         Session { options, stop, watch, kept: BTreeMap::new(), done: Reproduction::default(), digest: 0 };
     let renamed = |from: &Path, to: &Path| watch.renamed(from, to);
-    let out = Out { path: &options.out, force: options.force, renamed: &renamed };
+    let out = Out { path: &options.out, force: options.force, renamed: &renamed, warned: &|_, _| Ok(()) };
     let (files, left_out) = chosen(options)?;
     session.done.left_out = left_out.iter().map(File::name).collect();
     for file in &files {
@@ -349,7 +352,11 @@ impl Session<'_> {
         let progress = |run: usize, progress: &RunState| self.watch.progress(run, progress);
         let renamed = |from: &Path, to: &Path| self.watch.renamed(from, to);
         // Runs of an earlier version of the figure are in nobody's way.
-        let out = Out { path: folder, force: true, renamed: &renamed };
+        let warned = |run: &str, warnings: &[Warning]| {
+            self.watch.warned(run, warnings);
+            Ok(())
+        };
+        let out = Out { path: folder, force: true, renamed: &renamed, warned: &warned };
         let swept = sweep(&missing, out, self.options.threads, self.stop, &progress);
         self.watch.end();
         if swept.is_err() || self.stop.load(Ordering::Relaxed) {

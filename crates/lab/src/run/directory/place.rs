@@ -5,6 +5,7 @@ use super::lock::{self, Lock};
 use super::manifest::{Contents, MANIFEST, Manifest, Origin};
 use super::part::discard;
 use crate::Error;
+use crate::lint::Warning;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -20,11 +21,13 @@ pub struct Out<'a> {
     pub force: bool,
     /// Hears of directories that were renamed: the old name and the new one.
     pub renamed: &'a (dyn Fn(&Path, &Path) + Sync),
+    /// Hears of the warnings about a run before it begins, of which it gets the title. An error refuses the run.
+    pub warned: &'a (dyn Fn(&str, &[Warning]) -> Result<(), Error> + Sync),
 }
 
 impl<'a, P: AsRef<Path> + ?Sized> From<&'a P> for Out<'a> {
     fn from(path: &'a P) -> Self {
-        Self { path: path.as_ref(), force: false, renamed: &|_, _| {} }
+        Self { path: path.as_ref(), force: false, renamed: &|_, _| {}, warned: &|_, _| Ok(()) }
     }
 }
 
