@@ -1,6 +1,6 @@
 # What CI runs, and what the README tells a newcomer to run.
 
-.PHONY: setup test instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection traces libfabric dctcp no-dctcp fuzz
+.PHONY: setup test instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection traces libfabric dctcp no-dctcp claims claims-full fuzz
 
 # What the tests need beside cargo (Debian; needs root if it is missing).
 setup:
@@ -77,6 +77,18 @@ selection:
 traces:
 	RADDLE_TRACES=$(RADDLE_TRACES) cargo test -p raddle-workload --test recorded --locked -- --include-ignored
 	RADDLE_TRACES=$(RADDLE_TRACES) cargo test -p raddle-lab --test recorded_traces --locked -- --include-ignored
+
+# All figures at quick scale against the ledger of claims.
+claims:
+	cargo run --release --locked -- reproduce --check --out out/claims
+
+# All figures at full scale into the ledger, those left out whose folder is there: days.
+claims-full:
+	cargo build --release --locked
+	for figure in $$(target/release/raddle list figures); do \
+	  test -e out/claims-full/$$figure || \
+	  target/release/raddle reproduce $$figure --scale full --out out/claims-full --record papers/ledger.json || test $$? = 1 || exit 1; \
+	done
 
 # DCTCP for the TCP of a kernel that lacks it (docs/src/linux-hosts.md). It stays until `make no-dctcp` or a reboot. Needs root.
 dctcp:

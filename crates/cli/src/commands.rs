@@ -6,6 +6,8 @@ use crate::live;
 use crate::show::{self, Bars};
 use raddle_lab::analysis::{agree, select};
 use raddle_lab::experiment::Document;
+use raddle_lab::figure::ledger::{self, Ledger};
+use raddle_lab::figure::statements;
 use raddle_lab::lint::{self, Warning};
 use raddle_lab::sweep::search::{self, Search};
 use raddle_lab::{
@@ -55,6 +57,11 @@ pub(crate) fn execute(
                     output.print(|| names.join("\n"), || json!({ "figures": names }))?;
                     return Ok(Ended::Done);
                 }
+                Some(Listed::Statements) => {
+                    let rows = statements::listed()?;
+                    output.print(|| show::statements(&rows), || json!({ "statements": rows }))?;
+                    return Ok(Ended::Done);
+                }
             };
             output.print(|| catalogue::text(&parts), || catalogue::json(&parts))?;
             Ok(Ended::Done)
@@ -100,10 +107,11 @@ pub(crate) fn execute(
                 (false, false) => Ended::CheckFailed,
             })
         }
-        Command::Reproduce { target, scale, out, force, threads } => {
+        Command::Reproduce { targets, scale, out, force, threads, check, within, record } => {
             let options = figure::Options {
                 registry: Arc::clone(registry),
-                selector: target.clone(),
+                selectors: targets.clone(),
+                within_s: *within,
                 scale: match scale {
                     Scale::Quick => figure::Scale::Quick,
                     Scale::Full => figure::Scale::Full,
@@ -112,7 +120,7 @@ pub(crate) fn execute(
                 force: *force,
                 threads: threads.unwrap_or_else(cores),
             };
-            session.reproduce(&options)
+            session.reproduce(&options, *check, record.as_deref())
         }
     }
 }
@@ -303,19 +311,38 @@ impl Session<'_> {
         })
     }
 
-    fn reproduce(self, options: &figure::Options) -> Result<Ended, Error> {
+    fn reproduce(
+        self,
+        options: &figure::Options,
+        check: bool,
+        record: Option<&Path>,
+    ) -> Result<Ended, Error> {
         let Self { output, stop, .. } = self;
+        // What is no ledger is refused before hours of runs.
+        let kept = record.map(|path| Ledger::read(path).map(|ledger| (ledger, path))).transpose()?;
         let warned = Warned::new(output, false);
         let watch =
             FigureBars { bars: Mutex::default(), renamed: Renamed::default(), warned, quiet: output.quiet };
         let done = figure::reproduce(options, stop, &watch);
         watch.renamed.tell();
         let done = done?;
+        if let Some((mut ledger, path)) = kept {
+            ledger.add(&done.figures, options.scale, ledger::commit(path).as_deref());
+            ledger.write(path)?;
+        }
         let scale = options.scale.name();
-        let json = || done.outcomes.iter().map(|outcome| outcome.json(scale)).collect();
-        output.print(|| show::reproduction(&done, scale), json)?;
-        let failed = done.outcomes.iter().any(figure::Outcome::is_unexpected);
-        Ok(if failed { Ended::CheckFailed } else { Ended::Done })
+        let claims = || done.outcomes().map(|outcome| outcome.json(scale)).collect::<Vec<_>>();
+        if !check {
+            output.print(|| show::reproduction(&done, scale), || claims().into())?;
+            let failed = done.outcomes().any(figure::Outcome::is_unexpected);
+            return Ok(if failed { Ended::CheckFailed } else { Ended::Done });
+        }
+        let moved = Ledger::builtin()?.check(&done.figures, options.scale);
+        let text = || format!("{}\n\n{}", show::reproduction(&done, scale), show::moved(&done, &moved));
+        let json =
+            || json!({ "claims": claims(), "moved": moved.results, "measured_otherwise": moved.measured });
+        output.print(text, json)?;
+        Ok(if moved.results.is_empty() { Ended::Done } else { Ended::CheckFailed })
     }
 
     fn topo(self, command: &Topo) -> Result<Ended, Error> {

@@ -33,7 +33,8 @@ pub struct Drops {
     pub malformed: u64,
     /// It vanished on a link.
     pub lost: u64,
-    /// Of all these, those that open connections: each loss costs the connection's first timeout.
+    /// Of all these, those that open connections: each loss costs the connection's first timeout. A runtime that moves bytes
+    /// cannot tell of damaged ones.
     pub handshake: u64,
 }
 

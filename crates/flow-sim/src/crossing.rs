@@ -36,7 +36,7 @@ impl Crossing {
         let head =
             |packet: Bytes| lookahead.map_or(packet, |lookahead| packet.min(framing.on_wire(lookahead.0)));
         let (data, control) = (head(first), framing.on_wire(framing.header.into()));
-        let (mut there, mut slowest) = (0.0, Duration::ZERO);
+        let (mut there, mut propagation, mut slowest) = (0.0, 0.0, Duration::ZERO);
         let (mut out, mut back) = (0.0, 0.0);
         for &(id, share) in row {
             let link_of = |id| topology.link(id).expect("flows cross links that are there");
@@ -45,11 +45,13 @@ impl Crossing {
             let head = link.rate.time_for(data);
             slowest = slowest.max(head);
             there += share * (link.delay + head).as_ps() as f64;
+            propagation += share * link.delay.as_ps() as f64;
             out += share * (link.delay + link.rate.time_for(control)).as_ps() as f64;
             back += share * (reverse.delay + reverse.rate.time_for(control)).as_ps() as f64;
         }
         let ps = |ps: f64| Duration::from_ps(ps.round() as u64);
-        let last = (there - slowest.as_ps() as f64).max(0.0);
+        // The slowest link may be one that hardly any packets cross.
+        let last = (there - slowest.as_ps() as f64).max(propagation);
         Self { last: ps(last), round_trip: ps(out + back), back: ps(back) }
     }
 }

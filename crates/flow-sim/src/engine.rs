@@ -281,8 +281,9 @@ impl Simulation {
         let key = key(&flow);
         let delivered = self.now + live.crossing.last;
         let closed = if self.config.acknowledged { delivered + live.crossing.back } else { self.now };
-        let mut say = |at: Time, node, what| {
-            if self.config.time_limit.is_none_or(|limit| at <= limit) {
+        let mut say = |at: Time, node, what| match self.config.time_limit {
+            Some(limit) if at > limit => self.latest = limit,
+            _ => {
                 self.latest = self.latest.max(at);
                 report(at, node, what);
             }

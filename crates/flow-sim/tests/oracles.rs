@@ -4,7 +4,7 @@
 
 use raddle_allocate::{MaxMin, usable};
 use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate, Report, Time};
-use raddle_flow_sim::{Config, LinkLoad, Simulation};
+use raddle_flow_sim::{Config, Crossing, LinkLoad, Simulation};
 use raddle_records::{Framing, ideal_store_and_forward};
 use raddle_topology::routing::{Protocol, Routing};
 use raddle_topology::{Topology, builders};
@@ -170,4 +170,25 @@ fn a_time_limit_leaves_flows_on_their_way() {
     assert!(ends[0].0.is_nan() && ends[0].1.is_nan());
     assert_eq!(simulation.now(), ms(0.25));
     assert_near(simulation.loads()[0].bytes, 31_250.0, 1e-3);
+}
+
+/// The flow has been sent by the limit and would be delivered after it: the run goes on to the limit.
+#[test]
+fn a_run_whose_last_delivery_comes_after_its_limit_ends_at_the_limit() {
+    let flows = [flow(0, 0, 1, 1_460, 0.0)];
+    let mut simulation = simulation(star(2), &flows, Config { time_limit: Some(ms(0.04)), ..CONFIG });
+    let ends = run(&mut simulation, 1);
+    assert!(ends[0].0.is_nan(), "{ends:?}");
+    assert_eq!(simulation.now(), ms(0.04));
+}
+
+/// One packet in a hundred crosses a link a thousand times slower than the other.
+#[test]
+fn a_slow_link_that_few_packets_cross_makes_no_flow_faster_than_propagation() {
+    let topology = builders::dumbbell(1, 1, GBPS, Rate::from_bps(1_000_000), HOP).unwrap();
+    let link =
+        |from, to| topology.links_from(NodeId(from)).find(|(_, link)| link.to == NodeId(to)).unwrap().0;
+    let row = [(link(0, 2), 1.0), (link(2, 3), 0.01)];
+    let crossing = Crossing::new(&topology, FRAMING, None, Bytes(1_460), &row);
+    assert!(crossing.last >= HOP, "{}", crossing.last);
 }

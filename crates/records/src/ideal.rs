@@ -70,7 +70,8 @@ pub fn ideal_store_and_forward(
 }
 
 /// Ideal FCT over a path of (rate, propagation delay), where nodes pass on a packet once they have its first
-/// `lookahead` bytes: the whole flow at the narrowest rate, and the lookahead on every other link.
+/// `lookahead` bytes, or all of a shorter one. A link that is faster than the one before it begins so late that it does not
+/// run dry.
 #[must_use]
 pub fn ideal_cut_through(
     size: Bytes,
@@ -79,16 +80,32 @@ pub fn ideal_cut_through(
     path: impl IntoIterator<Item = (Rate, Duration)>,
 ) -> Duration {
     let lookahead = framing.on_wire(lookahead.0);
-    let wire = framing.on_wire_in_all(size);
-    let (mut delay, mut whole, mut heads) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
-    let mut narrowest_head = Duration::ZERO;
+    let (packets, full, last) = framing.packets(size);
+    // When a link can begin with a packet that the link before it began to send at `start`.
+    let cut = |start: Duration, before: Option<Rate>, rate: Rate, packet: Bytes| match before {
+        None => start,
+        Some(before) => {
+            let head = start + before.time_for(packet.min(lookahead));
+            let tail = start + before.time_for(packet);
+            let length = rate.time_for(packet);
+            if tail > length { head.max(tail - length) } else { head }
+        }
+    };
+    let (mut delay, mut slowest) = (Duration::ZERO, Duration::ZERO);
+    // When the link so far reached begins with the first packet and with the last one, propagation aside.
+    let (mut first_start, mut last_start, mut before) = (Duration::ZERO, Duration::ZERO, None);
     for (rate, link_delay) in path {
         delay = delay + link_delay;
-        whole = whole.max(rate.time_for(wire));
-        heads = heads + rate.time_for(lookahead);
-        narrowest_head = narrowest_head.max(rate.time_for(lookahead));
+        slowest = slowest.max(rate.time_for(full));
+        first_start = cut(first_start, before, rate, full);
+        last_start = cut(last_start, before, rate, last);
+        if packets > 1 {
+            // The packets before the last are alike, so the slowest link so far sets their pace; the last waits for them.
+            last_start = last_start.max(first_start + slowest * (packets - 2) + rate.time_for(full));
+        }
+        before = Some(rate);
     }
-    delay + whole + (heads - narrowest_head)
+    last_start + before.map_or(Duration::ZERO, |rate| rate.time_for(last)) + delay
 }
 
 #[cfg(test)]
@@ -128,6 +145,16 @@ mod tests {
     fn cut_through_serialises_once() {
         let fct = ideal_cut_through(Bytes(2_920), FRAMING, Bytes(40), path(&[10, 10, 10]));
         assert_eq!(fct, Duration::from_ns(2_400 + 2 * 32 + 300));
+    }
+
+    /// 1,500 B from 40 to 100 Gbps: the faster link ends when the last bit has come. 41 B, of which it waits for all.
+    #[test]
+    fn a_faster_link_ends_with_the_slower_one_and_a_short_packet_is_not_waited_for() {
+        let mixed = path(&[40, 100]);
+        let fct = ideal_cut_through(Bytes(1_460), FRAMING, Bytes(64), mixed.clone());
+        assert_eq!(fct, Duration::from_ns(300 + 200));
+        let fct = ideal_cut_through(Bytes(1), FRAMING, Bytes(64), mixed);
+        assert_eq!(fct, Duration::from_ps(8_200 + 3_280 + 200_000));
     }
 
     #[test]

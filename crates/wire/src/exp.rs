@@ -148,6 +148,7 @@ impl Tagged {
         let packet = &bytes[tag.wire_len()..];
         let (inner, len) = match first::<1>(packet)? {
             [ipv4::TYPE] => Header::decode(packet)?,
+            [Mac::TYPE] if Header::is_in(packet) => Header::decode(packet)?,
             [Mac::TYPE] => (Header::Frame(FrameView::read(packet)?), 0),
             &[other] => return Err(Error::UnknownType(other)),
         };

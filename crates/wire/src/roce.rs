@@ -282,7 +282,7 @@ fn number(what: &str, number: u32) -> u32 {
 
 /// The invariant CRC of a packet up to it: over eight bytes of ones for a link header that is not there, and the packet
 /// with ones in place of the fields that change on the way.
-fn icrc(packet: &[u8]) -> [u8; ICRC] {
+pub(crate) fn icrc(packet: &[u8]) -> [u8; ICRC] {
     const VARIANT: [usize; 7] = [1, 8, 10, 11, ipv4::LEN + 6, ipv4::LEN + 7, ipv4::LEN + UDP + 4];
     let (headers, rest) = packet.split_first_chunk::<{ ipv4::LEN + UDP + BTH }>().expect("headers are there");
     let mut headers = *headers;

@@ -20,7 +20,7 @@ pub enum Value {
     Bytes(u64),
     /// A whole number.
     Count(u64),
-    /// A number from 0 to 1, or a percentage, written `"5%"`.
+    /// A number from 0 to 1, or a percentage, written `"5%"`; of a parameter whose range goes beyond 1, a plain number.
     Fraction(f64),
     /// `true` or `false`.
     Flag(bool),

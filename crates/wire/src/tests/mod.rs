@@ -1,5 +1,6 @@
 //! Oracle O7: known bytes, and damage to them.
 
+mod hostile;
 mod properties;
 
 use crate::cee::Frame;

@@ -215,7 +215,7 @@ fn any_rcp() -> impl Strategy<Value = Header> {
         .prop_map(|(segment, (rate, rtt))| Header::Rcp(rcp::Packet { segment, rate, rtt: Minifloat(rtt) }))
 }
 
-fn any_header() -> impl Strategy<Value = Header> {
+pub(super) fn any_header() -> impl Strategy<Value = Header> {
     prop_oneof![
         any_data(0_u16..9_000).prop_map(Header::R2c2Data),
         any_event().prop_map(Header::R2c2Event),
@@ -235,6 +235,8 @@ fn any_header() -> impl Strategy<Value = Header> {
             .prop_map(|(tag, datagram)| Header::Exp(Box::new(Tagged { tag, inner: Header::Udp(datagram) }))),
         (crate::exp::tests::any_tag(), any_roce())
             .prop_map(|(tag, packet)| Header::Exp(Box::new(Tagged { tag, inner: Header::Roce(packet) }))),
+        (crate::exp::tests::any_tag(), any_frame())
+            .prop_map(|(tag, frame)| Header::Exp(Box::new(Tagged { tag, inner: Header::Cee(frame) }))),
         (0_u32..1 << 24, any::<u8>())
             .prop_map(|(tor, utilisation)| Header::HulaProbe(Probe { tor, utilisation })),
         any_credit().prop_map(Header::Credit),

@@ -31,10 +31,11 @@ impl Watch for Quiet {
     fn renamed(&self, _: &Path, _: &Path) {}
 }
 
-fn options(selector: Option<&str>, out: &Path) -> Options {
+fn options(selectors: &[&str], out: &Path) -> Options {
     Options {
         registry: Registry::builtin().into(),
-        selector: selector.map(str::to_owned),
+        selectors: selectors.iter().map(|&selector| selector.to_owned()).collect(),
+        within_s: None,
         scale: Scale::Quick,
         out: out.into(),
         force: false,
@@ -58,13 +59,13 @@ fn figure_of(keys: &str, experiment: &str, tables: &str) -> Result<Vec<Outcome>,
     let folder = tempfile::tempdir().expect("a folder");
     let part = folder.path().join("part");
     fs::create_dir(&part).expect("created");
-    let options = options(None, folder.path());
+    let options = options(&[], folder.path());
     let done = Reproduction::default();
     let stop = &AtomicBool::new(false);
-    let mut session = Session { options: &options, stop, watch: &Quiet, kept: BTreeMap::new(), done };
+    let mut session =
+        Session { options: &options, stop, watch: &Quiet, kept: BTreeMap::new(), done, digest: 0 };
     let file = File { paper: "test".into(), figure: "fig".into(), path: "fig.toml".into(), text };
-    session.reproduce(&file, &part)?;
-    Ok(session.done.outcomes)
+    Ok(session.reproduce(&file, &part)?.outcomes)
 }
 
 const INTERVALS: &str = r#"
@@ -406,7 +407,7 @@ fn a_deviation_needs_a_figure_that_shows_its_cause() {
 #[test]
 fn a_figure_that_runs_only_by_its_own_name_is_left_out_of_its_paper() {
     let names = |selector| {
-        let (files, left_out) = chosen(&options(Some(selector), Path::new("out"))).expect("figures");
+        let (files, left_out) = chosen(&options(&[selector], Path::new("out"))).expect("figures");
         [files, left_out].map(|files| files.iter().map(File::name).collect::<Vec<_>>())
     };
     let [files, left_out] = names("expeditus");

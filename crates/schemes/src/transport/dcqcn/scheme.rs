@@ -61,6 +61,13 @@ fn hosts(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
     let params = Arc::new(Params::of(plan.settings));
     check_numbers(plan, &params)?;
     let mtu = params.mtu;
+    if !mtu.is_multiple_of(4) {
+        return Err(Unfit {
+            key: "scheme.dcqcn.mtu".to_owned(),
+            problem: format!("RoCE pads payloads to 4 bytes, and `mtu` is {mtu} B"),
+            hint: "give a multiple of 4, such as \"1024 B\"".to_owned(),
+        });
+    }
     let (topology, seed, progress) = (Arc::clone(plan.topology), plan.seed, plan.progress);
     let host = move |node: NodeId| -> Box<dyn Host> {
         let line_rate = topology.link_at(node, PortId(0)).map_or(Rate::ZERO, |link| link.rate);
