@@ -161,6 +161,7 @@ fn defaults_grow_with_the_fabric_and_profiles_replace_them() {
     let profile = with(&DCQCN, &["scheme.profile = dcqcn-100g"]);
     assert_eq!(value(&profile, "red", "k_max"), "1600 KB");
     is_silent(&profile);
+    draws(&with(&DCQCN, &["scheme.profile = dcqcn-40g"]), "thresholds", "scheme.profile");
     let own = with(&profile, &["scheme.red.k_max = 1700 KB"]);
     assert_eq!(value(&own, "red", "k_max"), "1700 KB");
 }
@@ -198,7 +199,7 @@ fn parameters_of_schemes_that_are_not_chosen() {
     is_silent(&["scheme.pfc.xon = 60 KB", &sweep("scheme.flow_control", "pfc")]);
     is_silent(&["scheme.pfc.xon = 60 KB", &sweep("scheme.flow_control", "none")]);
     draws(&["scheme.pfc.xon = 60 KB", &sweep("topology.link_delay", "2 us")], "unused", "scheme.pfc");
-    draws(&["scheme.profile = dcqcn-40g"], "unused", "scheme.profile");
+    draws(&["topology.link_rate = 40 Gbps", "scheme.profile = dcqcn-40g"], "unused", "scheme.profile");
 }
 
 #[test]

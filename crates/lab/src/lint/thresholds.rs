@@ -17,6 +17,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     let parts = [Some(transport), points, control].into_iter().flatten();
     let mut findings: Vec<Finding> =
         parts.flat_map(|(name, settings)| small(subject, name, settings)).collect();
+    findings.extend(profile_of_other_links(subject));
     findings.extend(marks_after_pauses(points, control));
     findings.extend(marks_of_queue(subject));
     findings
@@ -51,6 +52,21 @@ fn small<'a>(
                 format!("leave `{key}` out, or give about {default}"),
             )
         })
+    })
+}
+
+/// A profile for links of another rate.
+fn profile_of_other_links(subject: &Subject<'_>) -> Option<Finding> {
+    let (profile, rate) = (subject.prepared.experiment.scheme.profile?, subject.line_rate());
+    (profile.rate != rate).then(|| {
+        Finding::new(
+            "scheme.profile",
+            format!(
+                "`profile` is {}, for host links of {}, and those of this fabric have {rate}",
+                profile.name, profile.rate
+            ),
+            "choose the profile of that rate, or leave it out: defaults grow with the rate",
+        )
     })
 }
 

@@ -434,9 +434,9 @@ const MEANT: [(&str, &str, &str); 3] = [
 /// Three experiments of each figure, the first one among them.
 #[test]
 fn shipped_figures_draw_no_warnings_that_are_not_meant() {
-    let options = options(None, Path::new(""));
+    let options = options(&[], Path::new(""));
     let mut drawn = BTreeSet::new();
-    for file in select(None).expect("figures") {
+    for file in select(&[]).expect("figures") {
         let document = document(&file, &options).expect("a figure");
         let cells = document.cells().expect("a grid");
         let some = cells.iter().step_by(cells.len().div_ceil(3));
