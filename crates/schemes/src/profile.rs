@@ -1,6 +1,7 @@
 //! Profiles: values of several parts together, as a deployment or a study of the literature has them, under one name.
 
 use crate::parameter::Value;
+use raddle_core::Rate;
 
 /// Values of parameters that belong together, for a transport.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +14,8 @@ pub struct Profile {
     pub source: &'static str,
     /// The transport that it is for.
     pub transport: &'static str,
+    /// The rate of the host links that it is for.
+    pub rate: Rate,
     /// A part, one of its parameters, and the value.
     pub values: &'static [(&'static str, &'static str, Value)],
 }

@@ -161,6 +161,7 @@ fn defaults_grow_with_the_fabric_and_profiles_replace_them() {
     let profile = with(&DCQCN, &["scheme.profile = dcqcn-100g"]);
     assert_eq!(value(&profile, "red", "k_max"), "1600 KB");
     is_silent(&profile);
+    draws(&with(&DCQCN, &["scheme.profile = dcqcn-40g"]), "thresholds", "scheme.profile");
     let own = with(&profile, &["scheme.red.k_max = 1700 KB"]);
     assert_eq!(value(&own, "red", "k_max"), "1700 KB");
 }
@@ -190,10 +191,15 @@ fn percentiles_of_few_samples() {
 fn parameters_of_schemes_that_are_not_chosen() {
     draws(&["scheme.pfc.xon = 60 KB"], "unused", "scheme.pfc");
     is_silent(&["scheme.pfc.xon = 60 KB", "scheme.flow_control = pfc"]);
-    let swept =
-        r#"sweep = [{ name = "s", values = [{ label = "a", set = { "scheme.flow_control" = "pfc" } }] }]"#;
-    is_silent(&["scheme.pfc.xon = 60 KB", swept]);
-    draws(&["scheme.profile = dcqcn-40g"], "unused", "scheme.profile");
+    let sweep = |key: &str, value: &str| {
+        format!(
+            r#"sweep = [{{ name = "s", values = [{{ label = "a", set = {{ "{key}" = "{value}" }} }}] }}]"#
+        )
+    };
+    is_silent(&["scheme.pfc.xon = 60 KB", &sweep("scheme.flow_control", "pfc")]);
+    is_silent(&["scheme.pfc.xon = 60 KB", &sweep("scheme.flow_control", "none")]);
+    draws(&["scheme.pfc.xon = 60 KB", &sweep("topology.link_delay", "2 us")], "unused", "scheme.pfc");
+    draws(&["topology.link_rate = 40 Gbps", "scheme.profile = dcqcn-40g"], "unused", "scheme.profile");
 }
 
 #[test]

@@ -17,6 +17,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     let parts = [Some(transport), points, control].into_iter().flatten();
     let mut findings: Vec<Finding> =
         parts.flat_map(|(name, settings)| small(subject, name, settings)).collect();
+    findings.extend(profile_of_other_links(subject));
     findings.extend(marks_after_pauses(points, control));
     findings.extend(marks_of_queue(subject));
     findings
@@ -29,6 +30,9 @@ fn small<'a>(
     settings: &'a Settings,
 ) -> impl Iterator<Item = Finding> + 'a {
     let (rate, delay) = (subject.line_rate(), subject.longest_delay());
+    // A publication's values are meant to be as they are.
+    let profile = subject.prepared.experiment.scheme.profile;
+    let is_published = move |key, value| profile.and_then(|profile| profile.value(part, key)) == Some(value);
     settings.iter().filter_map(move |(parameter, value)| {
         let fitting = parameter.default_on(rate, delay)?;
         let (is_small, shown, default) = match (value, fitting) {
@@ -41,13 +45,28 @@ fn small<'a>(
             _ => return None,
         };
         let key = parameter.name;
-        is_small.then(|| {
+        (is_small && !is_published(key, value)).then(|| {
             Finding::new(
                 format!("scheme.{part}.{key}"),
                 format!("`{key}` is {shown}, less than half of the {default} that fit host links of {rate} and links of {delay}"),
                 format!("leave `{key}` out, or give about {default}"),
             )
         })
+    })
+}
+
+/// A profile for links of another rate.
+fn profile_of_other_links(subject: &Subject<'_>) -> Option<Finding> {
+    let (profile, rate) = (subject.prepared.experiment.scheme.profile?, subject.line_rate());
+    (profile.rate != rate).then(|| {
+        Finding::new(
+            "scheme.profile",
+            format!(
+                "`profile` is {}, for host links of {}, and those of this fabric have {rate}",
+                profile.name, profile.rate
+            ),
+            "choose the profile of that rate, or leave it out: defaults grow with the rate",
+        )
     })
 }
 

@@ -1,6 +1,7 @@
 //! Small figures whose claims must hold.
 
 use super::*;
+use std::collections::BTreeSet;
 
 /// Set-up S on a rack of 64 nodes.
 const RACK: &str = r#"
@@ -413,4 +414,40 @@ fn a_figure_that_runs_only_by_its_own_name_is_left_out_of_its_paper() {
     assert!(files.contains(&"expeditus/fig12".to_owned()) && !files.contains(&"expeditus/fig8".to_owned()));
     assert!(left_out.contains(&"expeditus/fig8".to_owned()), "{left_out:?}");
     assert_eq!(names("expeditus/fig8"), [vec!["expeditus/fig8".to_owned()], vec![]]);
+}
+
+/// Warnings about figures that are shipped: the figure, the lint, and why it is meant.
+const MEANT: [(&str, &str, &str); 3] = [
+    (
+        "expeditus/fig12",
+        "load",
+        "500 flows of a heavy tail, the quick scale, offer more than the load asked for",
+    ),
+    (
+        "pdq/fig5c",
+        "load",
+        "the paper's 4,000 flows a second, of sizes that stand in for a trace that is not public",
+    ),
+    ("r2c2/fig19-counted", "late-flows", "runs that end before and after the last flow are compared"),
+];
+
+/// Three experiments of each figure, the first one among them.
+#[test]
+fn shipped_figures_draw_no_warnings_that_are_not_meant() {
+    let options = options(&[], Path::new(""));
+    let mut drawn = BTreeSet::new();
+    for file in select(&[]).expect("figures") {
+        let document = document(&file, &options).expect("a figure");
+        let cells = document.cells().expect("a grid");
+        let some = cells.iter().step_by(cells.len().div_ceil(3));
+        // Computed figures need not be experiments.
+        for prepared in some.filter_map(|cell| cell.document.prepare().ok()) {
+            for warning in prepared.warnings {
+                if !MEANT.iter().any(|&(figure, lint, _)| (figure, lint) == (&file.name(), warning.lint)) {
+                    drawn.insert(format!("{}: {warning}", file.name()));
+                }
+            }
+        }
+    }
+    assert!(drawn.is_empty(), "{}", drawn.into_iter().collect::<Vec<_>>().join("\n"));
 }

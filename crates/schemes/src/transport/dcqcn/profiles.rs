@@ -18,6 +18,7 @@ pub(crate) const PROFILES: [Profile; 3] = [
         summary: "DCQCN as deployed at 40 Gb/s",
         source: "Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015, Figure 14",
         transport: "dcqcn",
+        rate: Rate::from_gbps(40),
         values: &[
             ("dcqcn", "cnp_interval", Value::Duration(Duration::from_us(50))),
             ("dcqcn", "alpha_timer", Value::Duration(Duration::from_us(55))),
@@ -40,6 +41,7 @@ pub(crate) const PROFILES: [Profile; 3] = [
         summary: "DCQCN as the authors of HPCC simulate it, at 100 Gb/s",
         source: "Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019; the authors' ns-3 run script",
         transport: "dcqcn",
+        rate: Rate::from_gbps(100),
         values: &of_hpcc::<4>(),
     },
     Profile {
@@ -47,6 +49,7 @@ pub(crate) const PROFILES: [Profile; 3] = [
         summary: "dcqcn-100g in proportion to the rate, at 400 Gb/s",
         source: "Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019; the authors' ns-3 run script, per 25 Gb/s",
         transport: "dcqcn",
+        rate: Rate::from_gbps(400),
         values: &of_hpcc::<16>(),
     },
 ];
