@@ -20,7 +20,7 @@ pub mod topo;
 pub use analysis::compare::Comparison;
 pub use error::Error;
 pub use raddle_packet_sim::Threads;
-pub use run::directory::{Out, run_into};
+pub use run::directory::{Out, Warned, run_into};
 pub use run::live_engine::{Share, Shared, join};
 pub use run::prepare::Prepared;
 pub use run::summary::{Summarizer, Summary, table};

@@ -41,7 +41,7 @@ mod place;
 pub(crate) use lock::Lock;
 pub(crate) use manifest::Origin;
 pub(crate) use part::Part;
-pub use place::Out;
+pub use place::{Out, Warned};
 
 use crate::Error;
 use crate::observe::capture::Capture;

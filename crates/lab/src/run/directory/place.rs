@@ -11,6 +11,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// Hears of the warnings about a run, of which it gets the title. An error refuses the run.
+pub type Warned<'a> = dyn Fn(&str, &[Warning]) -> Result<(), Error> + Sync + 'a;
+
 /// Where a command puts its results.
 #[derive(Clone, Copy)]
 pub struct Out<'a> {
@@ -22,7 +25,7 @@ pub struct Out<'a> {
     /// Hears of directories that were renamed: the old name and the new one.
     pub renamed: &'a (dyn Fn(&Path, &Path) + Sync),
     /// Hears of the warnings about a run before it begins, of which it gets the title. An error refuses the run.
-    pub warned: &'a (dyn Fn(&str, &[Warning]) -> Result<(), Error> + Sync),
+    pub warned: &'a Warned<'a>,
 }
 
 impl<'a, P: AsRef<Path> + ?Sized> From<&'a P> for Out<'a> {
