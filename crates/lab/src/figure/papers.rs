@@ -63,7 +63,7 @@ pub(super) fn select(selector: Option<&str>) -> Result<Vec<File>, Error> {
     if let Some(path) =
         selector.map(Path::new).filter(|path| path.extension().is_some_and(|end| end == "toml"))
     {
-        let text = std::fs::read_to_string(path).map_err(|error| Problem::unreadable(path, &error))?;
+        let text = crate::input::read_to_string(path).map_err(|error| Problem::unreadable(path, &error))?;
         let figure = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         return Ok(vec![File { paper: OWN.to_owned(), figure, path: path.to_owned(), text: text.into() }]);
     }
