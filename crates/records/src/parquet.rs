@@ -4,7 +4,7 @@
 //! A run that is cut short still finishes its files, marked `raddle.complete = false`.
 
 use crate::part_file::PartFile;
-use crate::{Cell, Kind, RecordsError, Row};
+use crate::{Cell, Column, Kind, RecordsError, Row};
 use parquet::basic::{Compression, Repetition, Type as Physical, ZstdLevel};
 use parquet::data_type::{DataType, DoubleType, Int64Type};
 use parquet::errors::Result as ParquetResult;
@@ -32,7 +32,7 @@ const GROUP_ROWS: usize = 1 << 18;
 #[derive(Debug, Clone, PartialEq)]
 struct Chunk<T> {
     values: Vec<T>,
-    /// 1 for a row with a value, 0 for one without.
+    /// 1 for a row with a value, 0 for one without; none of a column that is never empty.
     levels: Vec<i16>,
 }
 
@@ -43,9 +43,11 @@ impl<T> Default for Chunk<T> {
 }
 
 impl<T> Chunk<T> {
-    fn push(&mut self, value: T) {
+    fn push(&mut self, value: T, nullable: bool) {
         self.values.push(value);
-        self.levels.push(1);
+        if nullable {
+            self.levels.push(1);
+        }
     }
 
     fn clear(&mut self) {
@@ -72,10 +74,10 @@ enum Buffer {
 }
 
 impl Buffer {
-    fn push(&mut self, cell: Cell) {
+    fn push(&mut self, cell: Cell, nullable: bool) {
         match (self, cell) {
-            (Self::Integer(chunk), Cell::Integer(value)) => chunk.push(value.cast_signed()),
-            (Self::Float(chunk), Cell::Float(value)) => chunk.push(value),
+            (Self::Integer(chunk), Cell::Integer(value)) => chunk.push(value.cast_signed(), nullable),
+            (Self::Float(chunk), Cell::Float(value)) => chunk.push(value, nullable),
             (Self::Integer(Chunk { levels, .. }) | Self::Float(Chunk { levels, .. }), Cell::Empty) => {
                 levels.push(0);
             }
@@ -97,8 +99,8 @@ impl<R: Row> TableWriter<R> {
     /// Bytes of memory that a table of so many rows takes before they are written.
     #[must_use]
     pub fn buffer_bytes(rows: u64) -> u64 {
-        let a_row = R::COLUMNS.len() * (size_of::<u64>() + size_of::<i16>());
-        rows.min(GROUP_ROWS as u64) * a_row as u64
+        let cell = |column: &Column| size_of::<u64>() + if column.nullable { size_of::<i16>() } else { 0 };
+        rows.min(GROUP_ROWS as u64) * R::COLUMNS.iter().map(cell).sum::<usize>() as u64
     }
 
     /// Begins the file that will be at `path`.
@@ -111,6 +113,8 @@ impl<R: Row> TableWriter<R> {
         let level = ZstdLevel::try_new(3).map_err(in_file)?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(level))
+            // Pages that use a dictionary wait in memory for its end, and compression finds what repeats.
+            .set_dictionary_enabled(false)
             // An index of pages would grow in memory until the end.
             .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_offset_index_disabled(true)
@@ -139,8 +143,8 @@ impl<R: Row> TableWriter<R> {
     pub fn push(&mut self, row: &R) -> Result<(), RecordsError> {
         let cells = row.cells();
         assert_eq!(cells.as_ref().len(), self.buffers.len(), "a cell for each column");
-        for (buffer, &cell) in self.buffers.iter_mut().zip(cells.as_ref()) {
-            buffer.push(cell);
+        for ((buffer, &cell), column) in self.buffers.iter_mut().zip(cells.as_ref()).zip(R::COLUMNS) {
+            buffer.push(cell, column.nullable);
         }
         self.buffered += 1;
         if self.buffered == GROUP_ROWS { self.write_group() } else { Ok(()) }
@@ -193,7 +197,7 @@ impl<R: Row> TableWriter<R> {
 }
 
 fn schema<R: Row>() -> ParquetResult<Arc<Type>> {
-    let field = |column: &crate::Column| {
+    let field = |column: &Column| {
         let physical = match column.kind {
             Kind::Integer => Physical::INT64,
             Kind::Float => Physical::DOUBLE,
