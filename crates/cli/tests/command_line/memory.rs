@@ -86,12 +86,8 @@ fn estimates_are_within_30_percent_of_what_runs_take() {
         let (estimate, taken) = (estimate(folder.path(), arguments), peak(folder.path(), arguments) - empty);
         (estimate / taken, format!("{name}: {estimate} B estimated, {taken} B taken"))
     });
-    for (_, what) in &compared {
-        println!("{what}");
-    }
-    for (ratio, what) in compared {
-        assert!((0.7..=1.3).contains(&ratio), "{what}, {ratio:.2} of it");
-    }
+    let far = compared.iter().any(|(ratio, _)| !(0.7..=1.3).contains(ratio));
+    assert!(!far, "an estimate is more than 30% off: {compared:#?}");
 }
 
 #[test]
