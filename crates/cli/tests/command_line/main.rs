@@ -3,7 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 mod directories;
+mod inputs;
 mod machines;
+#[cfg(target_os = "linux")]
+mod memory;
 mod namespaces;
 mod output;
 mod party;
