@@ -4,7 +4,8 @@
 //! Flows are not known before the run, so that their number at a time is that of a simple model ([`Peak`]), and what one
 //! takes is a mean over transports. A fabric that is congested beyond its model takes more.
 
-use raddle_core::{Bytes, Flow, NodeId, Time};
+use raddle_core::{Bytes, Flow, Flows, NodeId, Time};
+use raddle_flow_sim::Split;
 use raddle_topology::{Link, Topology};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
@@ -13,6 +14,11 @@ use std::fmt;
 
 /// Bytes of a live flow at its sender, its receiver and in the recorder: measured with UDP (450) and TCP (650).
 const A_FLOW: u64 = 550;
+
+/// Bytes of a live flow in the flow engine, and of each link that it crosses: measured from 2 links a flow (PFQ on a switch, 875
+/// bytes) to about 80 (PFQ on a torus, 4,500 bytes).
+const A_FLUID_FLOW: u64 = 785;
+const A_CROSSED_LINK: u64 = 45;
 
 /// Most bytes of a flow that are taken to be in the network at once.
 const WINDOW: u64 = 1 << 20;
@@ -52,6 +58,39 @@ impl Load {
     pub(crate) fn at_once(flows: u64, bytes: u64) -> Self {
         Self { flows, bytes: flows.saturating_mul(bytes.min(WINDOW)) }
     }
+}
+
+/// Memory that one of something takes, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Each {
+    /// A live flow.
+    pub(crate) flow: u64,
+    /// A packet in the network.
+    pub(crate) packet: u64,
+    /// What a packet carries of a flow.
+    pub(crate) payload: u64,
+    /// What all queues hold at most.
+    pub(crate) room: u64,
+}
+
+impl Default for Each {
+    /// Flows at packet level without packets.
+    fn default() -> Self {
+        Self { flow: A_FLOW, packet: 0, payload: 1, room: 0 }
+    }
+}
+
+/// Bytes of a live flow in the flow engine: by the links that the first flows of a run cross.
+pub(crate) fn a_fluid_flow(topology: &Topology, flows: &Flows, split: &mut Split) -> u64 {
+    let idle = vec![0.0; topology.link_slots()];
+    let (mut links, mut looked_at, mut row) = (0, 0, Vec::new());
+    for flow in flows.iter().take(SAMPLES) {
+        row.clear();
+        split(&flow, &idle, &mut row);
+        links += row.len() as u64;
+        looked_at += 1;
+    }
+    A_FLUID_FLOW + A_CROSSED_LINK * links.div_ceil(looked_at.max(1))
 }
 
 impl Peak {
@@ -127,15 +166,14 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Adds what is live at a time: flows, their packets of which each takes `a_packet` bytes and carries `payload`, and ranks.
-    /// Queues hold at most `room` bytes in all.
-    pub(crate) fn with_load(self, load: Load, ranks: u64, [a_packet, payload, room]: [u64; 3]) -> Self {
-        let packets = load.bytes.min(room).div_ceil(payload.max(1));
+    /// Adds what is live at a time: flows, their packets, and ranks.
+    pub(crate) fn with_load(self, load: Load, ranks: u64, each: Each) -> Self {
+        let packets = load.bytes.min(each.room).div_ceil(each.payload.max(1));
         Self {
             flows: load.flows,
             ranks,
-            flow_bytes: load.flows.saturating_mul(A_FLOW),
-            packet_bytes: packets.saturating_mul(a_packet),
+            flow_bytes: load.flows.saturating_mul(each.flow),
+            packet_bytes: packets.saturating_mul(each.packet),
             rank_bytes: ranks.saturating_mul(A_RANK),
             ..self
         }
@@ -222,7 +260,7 @@ pub(crate) fn fabric<T>(
     Estimate { links, nodes, fabric_bytes, ..Estimate::default() }
 }
 
-/// Nodes whose parts are made to be counted.
+/// Nodes whose parts are made to be counted, and flows whose links are.
 const SAMPLES: usize = 16;
 
 /// Bytes of the parts of these nodes, after those of some of them. What the first one takes more than the others is shared.
@@ -279,8 +317,12 @@ mod tests {
     #[test]
     fn an_estimate_says_what_takes_how_much() {
         let fabric = Estimate { links: 6, nodes: 4, fabric_bytes: 2_000, ..Estimate::default() };
-        let estimate = fabric.with_load(Load { flows: 10, bytes: 30_000 }, 2, [100, 1_500, u64::MAX]);
-        let text = "about 1.06 MB: 2.00 KB for 6 links and 4 nodes, 5.50 KB for 10 flows at a time, \
+        let estimate = fabric.with_load(
+            Load { flows: 10, bytes: 30_000 },
+            2,
+            Each { packet: 100, payload: 1_500, room: u64::MAX, ..Each::default() },
+        );
+        let text = "about 1.07 MB: 2.00 KB for 6 links and 4 nodes, 5.50 KB for 10 flows at a time, \
                     2.00 KB for their packets, 8.19 KB for 2 ranks, 0 B for records";
         assert_eq!(estimate.to_string(), text);
         assert_eq!(estimate.json()["total_bytes"], estimate.total().0);

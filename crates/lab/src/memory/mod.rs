@@ -7,5 +7,5 @@ mod machine;
 pub use counting::CountingAllocator;
 pub(crate) use counting::counted;
 pub use estimate::Estimate;
-pub(crate) use estimate::{Load, Peak, fabric};
+pub(crate) use estimate::{Each, Load, Peak, a_fluid_flow, fabric};
 pub use machine::{Limit, Origin};

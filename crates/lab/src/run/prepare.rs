@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::experiment::{Cause, Document, EngineKind, Experiment, Problem, QueueLimits, Scheme, place};
 use crate::lint::{self, Warning};
-use crate::memory::{self, Estimate, Limit, Load};
+use crate::memory::{self, Each, Estimate, Limit, Load};
 use crate::observe::capture;
 use crate::observe::ranks;
 use crate::observe::uplinks::Uplinks;
@@ -113,7 +113,7 @@ impl Document {
         experiment.scheme.fit(&topology, &self.root, &mut experiment.resolved);
         if let Some(flows) = experiment.workload.at_once() {
             let fabric = memory::fabric(&topology, [0, 0], |_| ());
-            let least = fabric.with_load(Load::at_once(flows, 0), 0, [0; 3]);
+            let least = fabric.with_load(Load::at_once(flows, 0), 0, Each::default());
             self.check_memory(&least, memory)?;
         }
         let flows = experiment.workload.flows(&topology, experiment.engine.seed)?;
@@ -142,7 +142,7 @@ impl Document {
             .transpose()
             .map_err(unfit)?;
         let ports = PortParts::build(scheme, &plan, parts.mtu + parts.header_bytes).map_err(unfit)?;
-        let estimate = self.estimate(&experiment, &plan, &survey).map_err(unfit)?;
+        let estimate = self.estimate(&experiment, &plan, &flows, &survey).map_err(unfit)?;
         self.check_memory(&estimate, memory)?;
         let links = |named: Option<&str>, key: &str| match named {
             None => Ok(BTreeSet::new()),
@@ -202,15 +202,28 @@ impl Document {
     }
 
     /// The memory that a run is expected to take. Parts of some nodes are made for it, by a scheme that is built for it alone.
-    fn estimate(&self, experiment: &Experiment, plan: &Plan<'_>, survey: &Survey) -> Result<Estimate, Unfit> {
+    fn estimate(
+        &self,
+        experiment: &Experiment,
+        plan: &Plan<'_>,
+        flows: &Flows,
+        survey: &Survey,
+    ) -> Result<Estimate, Unfit> {
         let (scheme, topology) = (&experiment.scheme, plan.topology);
         let links = topology.link_slots() as u64;
-        let (program_ranks, largest) = experiment.workload.program().unwrap_or_default();
-        let Load { flows, bytes } = Load::at_once(program_ranks, largest);
-        let load = Load { flows: survey.peak.flows + flows, bytes: survey.peak.bytes + bytes };
-        let rows = if program_ranks > 0 { u64::MAX } else { survey.facts.flows as u64 };
-        let (fabric, packets) = match experiment.engine.kind {
-            EngineKind::Flow => (memory::fabric(topology, [FLUID_LINK, 0], |_| ()), [0, 1, 0]),
+        let program = experiment.workload.program();
+        let [program_ranks, messages, largest] = program.unwrap_or_default();
+        let of_ranks = Load::at_once(program_ranks, largest);
+        let load =
+            Load { flows: survey.peak.flows + of_ranks.flows, bytes: survey.peak.bytes + of_ranks.bytes };
+        let rows = survey.facts.flows as u64 + messages;
+        let (fabric, each) = match experiment.engine.kind {
+            EngineKind::Flow => {
+                let mut fluid = self.registry.fluid(&scheme.transport, plan, &scheme.routing_settings)?;
+                let flow = memory::a_fluid_flow(topology, flows, &mut fluid.split);
+                let each = Each { flow, packet: 0, payload: 1, room: 0 };
+                (memory::fabric(topology, [FLUID_LINK, 0], |_| ()), each)
+            }
             kind => {
                 let mut parts = self.registry.build(&scheme.transport, plan, &scheme.routing_settings)?;
                 let mut ports = PortParts::build(scheme, plan, parts.mtu + parts.header_bytes)?;
@@ -248,14 +261,14 @@ impl Document {
                 let limits = [bytes.map(|bytes| bytes.0), packets.map(|most| u64::from(most) * packet)];
                 let room =
                     limits.into_iter().flatten().min().map_or(u64::MAX, |room| room.saturating_mul(links));
-                (fabric, [a_packet, parts.mtu.into(), room])
+                (fabric, Each { packet: a_packet, payload: parts.mtu.into(), room, ..Each::default() })
             }
         };
         let tables = TableWriter::<LinkRecord>::buffer_bytes(links) + links * size_of::<LinkRecord>() as u64;
         // Tables of links are written when the engine is gone.
         let more = tables.saturating_sub(fabric.fabric_bytes);
         let record_bytes = TableWriter::<FlowRecord>::buffer_bytes(rows).max(more);
-        Ok(Estimate { record_bytes, ..fabric.with_load(load, program_ranks, packets) })
+        Ok(Estimate { record_bytes, ..fabric.with_load(load, program_ranks, each) })
     }
 
     /// Refuses an experiment that is expected to take more memory than there is.

@@ -43,16 +43,16 @@ impl Skeleton {
         lower::program(opening.chain(rounds).chain(closing))
     }
 
-    /// Bytes of the largest message, 0 if there are none. Takes no memory for pairs of ranks.
+    /// The number of messages, and the bytes of the largest one, 0 if there are none. Takes no memory for pairs of ranks.
     #[must_use]
-    pub fn largest(&self) -> u64 {
+    pub fn messages(&self) -> (u64, u64) {
         // Generated programs have no text to misread.
         let lines = (0..self.ranks()).flat_map(|rank| self.program(rank)).flatten();
         let sent = lines.filter_map(|line| match line.statement {
             Statement::Operation { operation: Operation::Send { bytes, .. }, .. } => Some(bytes),
             _ => None,
         });
-        sent.max().unwrap_or(0)
+        sent.fold((0, 0), |(count, largest), bytes| (count + 1, largest.max(bytes)))
     }
 
     /// What the ranks send each other in all.
@@ -83,7 +83,9 @@ mod tests {
     fn the_largest_message_is_that_of_all_traffic() {
         for known in KNOWN {
             let skeleton = Skeleton { iterations: 1, ..known.skeleton(Some(Class::S), 16).unwrap() };
-            assert_eq!(skeleton.largest(), skeleton.traffic().largest(), "{}", known.name);
+            let traffic = skeleton.traffic();
+            let expected = (traffic.total().messages, traffic.largest());
+            assert_eq!(skeleton.messages(), expected, "{}", known.name);
         }
     }
 }

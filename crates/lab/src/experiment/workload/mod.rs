@@ -148,8 +148,8 @@ impl WorkloadSpec {
         }
     }
 
-    /// Ranks, and the bytes of their largest message, if the workload is a program.
-    pub(crate) fn program(&self) -> Option<(u64, u64)> {
+    /// Ranks, their messages, and the bytes of the largest one, if the workload is a program.
+    pub(crate) fn program(&self) -> Option<[u64; 3]> {
         let Kind::Ranks(ranks) = &self.flows else { return None };
         Some(ranks.size())
     }

@@ -21,7 +21,8 @@ pub(super) struct Ranks {
     programs: Programs,
     settings: Settings,
     placement: Placement,
-    /// Bytes of the largest message.
+    /// Messages that they send at most, and the bytes of the largest one.
+    messages: u64,
     largest: u64,
     /// Where the experiment says what they run.
     at: At,
@@ -101,8 +102,9 @@ impl Ranks {
             let (file, why) = (name.clone(), error.to_string());
             Problem::at(&at, Cause::BadFile { file, what: "GOAL file", why })
         })?;
+        let messages = trace.counts().messages;
         let largest = check_largest(section, trace.counts().largest, settings.scale)?;
-        Ok(Self { programs: Programs::Trace(Arc::new(trace)), settings, placement, largest, at })
+        Ok(Self { programs: Programs::Trace(Arc::new(trace)), settings, placement, messages, largest, at })
     }
 
     /// Reads the keys of a workload that is the skeleton or the collective operation that `key` names.
@@ -121,15 +123,16 @@ impl Ranks {
         }
         let placement = read_placement(section)?;
         // No iteration differs from another.
-        let largest = Skeleton { iterations: 1, ..skeleton.clone() }.largest();
+        let (messages, largest) = Skeleton { iterations: 1, ..skeleton.clone() }.messages();
+        let messages = messages.saturating_mul(skeleton.iterations.into());
         let largest = check_largest(section, largest, settings.scale)?;
         let at = section.at_key(key).clone();
-        Ok(Self { programs: Programs::Skeleton(skeleton), settings, placement, largest, at })
+        Ok(Self { programs: Programs::Skeleton(skeleton), settings, placement, messages, largest, at })
     }
 
-    /// Ranks, and the bytes of their largest message.
-    pub(super) fn size(&self) -> (u64, u64) {
-        (self.programs.ranks().into(), self.largest)
+    /// Ranks, their messages, and the bytes of the largest one.
+    pub(super) fn size(&self) -> [u64; 3] {
+        [self.programs.ranks().into(), self.messages, self.largest]
     }
 
     /// The job on `topology`, and what its ranks run.
