@@ -51,6 +51,11 @@ fn peak(folder: &Path, arguments: &[&str]) -> f64 {
     peak
 }
 
+/// The words of an error, without the frame and the breaks of lines.
+fn words(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn estimate(folder: &Path, arguments: &[&str]) -> f64 {
     let output = output(folder, &[arguments, &["--dry-run", "--format", "json"]].concat());
     let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -97,15 +102,14 @@ fn what_the_machine_has_not_is_refused_with_the_numbers() {
     let folder = folder(&experiment("kind = \"torus\"\ndims = [4, 4]", many, UDP));
     for arguments in [&[][..], &["--dry-run"], &["--memory", "1 GB"]] {
         let output = output(folder.path(), arguments);
-        // Without the frame that goes round the file's text.
-        let told = String::from_utf8_lossy(&output.stderr).replace('│', " ");
-        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        let told = words(&output);
         assert_eq!(output.status.code(), Some(2), "{told}");
         assert!(told.contains("takes more memory than") && told.contains("4000000000 flows"), "{told}");
     }
     let set = output(folder.path(), &["--set", "workload.flows=1000", "--memory", "1 MB"]);
     assert_eq!(set.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&set.stderr).contains("1.00 MB (the limit that --memory sets)"));
+    let told = words(&set);
+    assert!(told.contains("1.00 MB (the limit that --memory sets)"), "{told}");
     let enough = output(folder.path(), &["--set", "workload.flows=1000", "--memory", "1 GB"]);
     assert_eq!(enough.status.code(), Some(0));
 }

@@ -211,12 +211,11 @@ impl Document {
     ) -> Result<Estimate, Unfit> {
         let (scheme, topology) = (&experiment.scheme, plan.topology);
         let links = topology.link_slots() as u64;
-        let program = experiment.workload.program();
-        let [program_ranks, messages, largest] = program.unwrap_or_default();
-        let of_ranks = Load::at_once(program_ranks, largest);
+        let program = experiment.workload.program().unwrap_or_default();
+        let in_network = Load::at_once(program.ranks, program.largest).bytes;
         let load =
-            Load { flows: survey.peak.flows + of_ranks.flows, bytes: survey.peak.bytes + of_ranks.bytes };
-        let rows = survey.facts.flows as u64 + messages;
+            Load { flows: survey.peak.flows + program.at_a_time, bytes: survey.peak.bytes + in_network };
+        let rows = (survey.facts.flows as u64).saturating_add(program.messages);
         let (fabric, each) = match experiment.engine.kind {
             EngineKind::Flow => {
                 let mut fluid = self.registry.fluid(&scheme.transport, plan, &scheme.routing_settings)?;
@@ -268,7 +267,7 @@ impl Document {
         // Tables of links are written when the engine is gone.
         let more = tables.saturating_sub(fabric.fabric_bytes);
         let record_bytes = TableWriter::<FlowRecord>::buffer_bytes(rows).max(more);
-        Ok(Estimate { record_bytes, ..fabric.with_load(load, program_ranks, each) })
+        Ok(Estimate { record_bytes, ..fabric.with_load(load, program.ranks, each) })
     }
 
     /// Refuses an experiment that is expected to take more memory than there is.

@@ -27,7 +27,7 @@ use raddle_workload::goal::Job;
 use raddle_workload::{
     Amount, Arrivals, Hotspot, LongFlows, Workload, WorkloadError, in_order, read_hpcc, read_htsim,
 };
-use ranks::Ranks;
+use ranks::{Ranks, Size};
 
 /// A reader of flows, and what it reads.
 type Format = (&'static str, fn(&str, &Topology) -> Result<Vec<Flow>, Misread>);
@@ -148,8 +148,8 @@ impl WorkloadSpec {
         }
     }
 
-    /// Ranks, their messages, and the bytes of the largest one, if the workload is a program.
-    pub(crate) fn program(&self) -> Option<[u64; 3]> {
+    /// What the ranks amount to, if the workload is a program.
+    pub(crate) fn program(&self) -> Option<Size> {
         let Kind::Ranks(ranks) = &self.flows else { return None };
         Some(ranks.size())
     }

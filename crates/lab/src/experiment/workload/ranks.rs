@@ -21,11 +21,21 @@ pub(super) struct Ranks {
     programs: Programs,
     settings: Settings,
     placement: Placement,
-    /// Messages that they send at most, and the bytes of the largest one.
-    messages: u64,
-    largest: u64,
+    size: Size,
     /// Where the experiment says what they run.
     at: At,
+}
+
+/// What a program amounts to.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Size {
+    pub(crate) ranks: u64,
+    /// Messages of all ranks.
+    pub(crate) messages: u64,
+    /// Messages that may be on their way at a time: those of an iteration; of a GOAL file, which has none, one a rank.
+    pub(crate) at_a_time: u64,
+    /// Bytes of the largest message.
+    pub(crate) largest: u64,
 }
 
 /// What the ranks run.
@@ -102,9 +112,10 @@ impl Ranks {
             let (file, why) = (name.clone(), error.to_string());
             Problem::at(&at, Cause::BadFile { file, what: "GOAL file", why })
         })?;
-        let messages = trace.counts().messages;
         let largest = check_largest(section, trace.counts().largest, settings.scale)?;
-        Ok(Self { programs: Programs::Trace(Arc::new(trace)), settings, placement, messages, largest, at })
+        let ranks = trace.ranks().into();
+        let size = Size { ranks, messages: trace.counts().messages, at_a_time: ranks, largest };
+        Ok(Self { programs: Programs::Trace(Arc::new(trace)), settings, placement, size, at })
     }
 
     /// Reads the keys of a workload that is the skeleton or the collective operation that `key` names.
@@ -123,16 +134,16 @@ impl Ranks {
         }
         let placement = read_placement(section)?;
         // No iteration differs from another.
-        let (messages, largest) = Skeleton { iterations: 1, ..skeleton.clone() }.messages();
-        let messages = messages.saturating_mul(skeleton.iterations.into());
+        let (at_a_time, largest) = Skeleton { iterations: 1, ..skeleton.clone() }.messages();
         let largest = check_largest(section, largest, settings.scale)?;
+        let messages = at_a_time.saturating_mul(skeleton.iterations.into());
+        let size = Size { ranks: skeleton.ranks().into(), messages, at_a_time, largest };
         let at = section.at_key(key).clone();
-        Ok(Self { programs: Programs::Skeleton(skeleton), settings, placement, messages, largest, at })
+        Ok(Self { programs: Programs::Skeleton(skeleton), settings, placement, size, at })
     }
 
-    /// Ranks, their messages, and the bytes of the largest one.
-    pub(super) fn size(&self) -> [u64; 3] {
-        [self.programs.ranks().into(), self.messages, self.largest]
+    pub(super) fn size(&self) -> Size {
+        self.size
     }
 
     /// The job on `topology`, and what its ranks run.
