@@ -1,12 +1,12 @@
 # What CI runs, and what the README tells a newcomer to run.
 
-.PHONY: setup test instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection traces libfabric torture fuzz kills
+.PHONY: setup test instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection traces libfabric dctcp no-dctcp claims claims-full torture fuzz kills
 
 # What the tests need beside cargo (Debian; needs root if it is missing).
 setup:
-	for tool in valgrind iperf3 ping curl tshark strace cc; do command -v $$tool >/dev/null || missing=yes; done; \
-	test -e $(LIBFABRIC) || missing=yes; \
-	test -z "$$missing" || { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends valgrind iperf3 iputils-ping curl tshark strace gcc libc6-dev libfabric-dev; }
+	for tool in valgrind iperf3 ping curl tshark strace cc clang bpftool; do command -v $$tool >/dev/null || missing=yes; done; \
+	test -e $(LIBFABRIC) || missing=yes; test -e /usr/include/bpf/bpf_helpers.h || missing=yes; \
+	test -z "$$missing" || { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends valgrind iperf3 iputils-ping curl tshark strace gcc libc6-dev libfabric-dev clang bpftool libbpf-dev; }
 
 # libfabric's headers, without which the rings between machines are not tested.
 LIBFABRIC ?= /usr/include/rdma/fabric.h
@@ -82,6 +82,28 @@ traces:
 # Random experiments with the checks of a debug build; `make torture ARGS="--seed 1000000 --minutes 600"`.
 torture:
 	cargo run -p raddle --profile torture --locked -- torture $(ARGS)
+
+# All figures at quick scale against the ledger of claims.
+claims:
+	cargo run --release --locked -- reproduce --check --out out/claims
+
+# All figures at full scale into the ledger, those left out whose folder is there: days.
+claims-full:
+	cargo build --release --locked
+	for figure in $$(target/release/raddle list figures); do \
+	  test -e out/claims-full/$$figure || \
+	  target/release/raddle reproduce $$figure --scale full --out out/claims-full --record papers/ledger.json || test $$? = 1 || exit 1; \
+	done
+
+# DCTCP for the TCP of a kernel that lacks it (docs/src/linux-hosts.md). It stays until `make no-dctcp` or a reboot. Needs root.
+dctcp:
+	mkdir -p target/bpf
+	bpftool btf dump file /sys/kernel/btf/vmlinux format c > target/bpf/vmlinux.h
+	clang -O2 -g -target bpf -Itarget/bpf -c bpf/dctcp.bpf.c -o target/bpf/dctcp.bpf.o
+	bpftool struct_ops register target/bpf/dctcp.bpf.o
+
+no-dctcp:
+	bpftool struct_ops unregister name dctcp
 
 # Hostile input for decoders and readers: `make fuzz INPUTS=1000000000 SEED=2`; TESTS="no_bytes" for the decoders alone.
 fuzz:

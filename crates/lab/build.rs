@@ -1,4 +1,4 @@
-//! Finds the figures that come with the program: the experiment files in the folders of `papers/`.
+//! Finds what comes with the program in the folders of `papers/`: experiment files of figures, and the statements of each paper.
 
 use std::env;
 use std::fmt::Write as _;
@@ -7,20 +7,23 @@ use std::path::{Path, PathBuf};
 
 fn main() {
     let papers = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../../papers");
-    let mut table = String::from("&[\n");
+    let (mut figures, mut statements) = (String::from("&[\n"), String::from("&[\n"));
     for paper in sorted(&papers, Path::is_dir) {
         // A folder counts as changed when a file in it comes, goes or changes.
         println!("cargo::rerun-if-changed={}", paper.display());
         for figure in sorted(&paper, |path| path.extension().is_some_and(|end| end == "toml")) {
             let (paper, name) = (stem(&paper), stem(&figure));
+            let table = if name == "statements" { &mut statements } else { &mut figures };
             writeln!(table, "    ({paper:?}, {name:?}, include_str!({:?})),", figure.display().to_string())
                 .expect("a string takes any text");
         }
     }
     println!("cargo::rerun-if-changed={}", papers.display());
-    table.push_str("]\n");
-    let out = Path::new(&env::var("OUT_DIR").expect("cargo sets it")).join("figures.rs");
-    fs::write(&out, table).unwrap_or_else(|error| panic!("cannot write {}: {error}", out.display()));
+    for (mut table, name) in [(figures, "figures.rs"), (statements, "statements.rs")] {
+        table.push_str("]\n");
+        let out = Path::new(&env::var("OUT_DIR").expect("cargo sets it")).join(name);
+        fs::write(&out, table).unwrap_or_else(|error| panic!("cannot write {}: {error}", out.display()));
+    }
 }
 
 /// What stands in a folder, as people count: 2 before 10.

@@ -97,9 +97,9 @@ pub(crate) enum Command {
     },
     /// Run a paper's figures and hold them against what it claims.
     Reproduce {
-        /// The paper, or one of its figures: `r2c2`, `r2c2/fig10`; or a figure's file of your own: `mine.toml`; everything if
+        /// Papers, or figures: `r2c2`, `r2c2/fig10`; or a figure's file of your own: `mine.toml`; everything if
         /// left out.
-        target: Option<String>,
+        targets: Vec<String>,
         /// How large: `quick` takes about a minute, `full` is the paper's size.
         #[arg(long, value_enum, default_value = "quick")]
         scale: Scale,
@@ -114,6 +114,16 @@ pub(crate) enum Command {
         /// Runs at a time; all cores if left out.
         #[arg(long)]
         threads: Option<usize>,
+        /// Compare with the ledger of claims that comes with Raddle: exit 1 if a result, a verdict or a range is another one, and
+        /// 0 if all is as it was, claims that fail included.
+        #[arg(long)]
+        check: bool,
+        /// Only figures that took no more seconds than this when they were put into the ledger.
+        #[arg(long, value_name = "SECONDS")]
+        within: Option<f64>,
+        /// Put the results into this ledger of claims, such as papers/ledger.json.
+        #[arg(long, value_name = "FILE")]
+        record: Option<PathBuf>,
     },
     /// List what there is.
     List {
@@ -198,6 +208,9 @@ pub(crate) struct Run {
     /// Check the experiment and print it with every default; run nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Refuse an experiment about which there is a warning, with exit code 2.
+    #[arg(long)]
+    pub(crate) deny_warnings: bool,
 }
 
 /// What can be done in a live run.
@@ -332,6 +345,8 @@ pub(crate) enum Listed {
     Workloads,
     /// Figures that can be reproduced.
     Figures,
+    /// Statements of the papers' evaluations, and which of them hold.
+    Statements,
 }
 
 #[derive(Debug, Subcommand)]

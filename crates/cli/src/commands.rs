@@ -6,6 +6,9 @@ use crate::live;
 use crate::show::{self, Bars};
 use raddle_lab::analysis::{agree, select};
 use raddle_lab::experiment::Document;
+use raddle_lab::figure::ledger::{self, Ledger};
+use raddle_lab::figure::statements;
+use raddle_lab::lint::{self, Warning};
 use raddle_lab::sweep::search::{self, Search};
 use raddle_lab::torture::{self, Tally};
 use raddle_lab::{
@@ -16,6 +19,7 @@ use raddle_live::doctor::Finding;
 use raddle_live::rack::Meeting;
 use raddle_schemes::registry::Registry;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -53,6 +57,11 @@ pub(crate) fn execute(
                 Some(Listed::Figures) => {
                     let names = figure::names();
                     output.print(|| names.join("\n"), || json!({ "figures": names }))?;
+                    return Ok(Ended::Done);
+                }
+                Some(Listed::Statements) => {
+                    let rows = statements::listed()?;
+                    output.print(|| show::statements(&rows), || json!({ "statements": rows }))?;
                     return Ok(Ended::Done);
                 }
             };
@@ -101,10 +110,11 @@ pub(crate) fn execute(
                 (false, false) => Ended::CheckFailed,
             })
         }
-        Command::Reproduce { target, scale, out, force, threads } => {
+        Command::Reproduce { targets, scale, out, force, threads, check, within, record } => {
             let options = figure::Options {
                 registry: Arc::clone(registry),
-                selector: target.clone(),
+                selectors: targets.clone(),
+                within_s: *within,
                 scale: match scale {
                     Scale::Quick => figure::Scale::Quick,
                     Scale::Full => figure::Scale::Full,
@@ -113,7 +123,7 @@ pub(crate) fn execute(
                 force: *force,
                 threads: threads.unwrap_or_else(cores),
             };
-            session.reproduce(&options)
+            session.reproduce(&options, *check, record.as_deref())
         }
     }
 }
@@ -245,7 +255,7 @@ impl Session<'_> {
         document.refuse_sweep(&invocation(command, &run.file))?;
         let name = name(&run.file);
         if run.dry_run {
-            return dry_run(&[(name, document)], output);
+            return dry_run(&[(name, document)], output, run.deny_warnings);
         }
         let bars = Bars::new(std::slice::from_ref(&name), output.quiet);
         let threads = run.threads.unwrap_or_else(cores);
@@ -257,7 +267,9 @@ impl Session<'_> {
         let directory = directory(run);
         let renamed = Renamed::default();
         let told = |from: &Path, to: &Path| renamed.add(from, to);
-        let out = Out { path: &directory, force: run.force, renamed: &told };
+        let warned = Warned::new(output, run.deny_warnings);
+        let warned = |_: &str, warnings: &[Warning]| warned.hear(warnings);
+        let out = Out { path: &directory, force: run.force, renamed: &told, warned: &warned };
         if let Some(search) = Search::read(&document)? {
             let found = search::run_into(&search, &document, out, control);
             bars.clear();
@@ -293,7 +305,7 @@ impl Session<'_> {
         let cells = document.cells()?;
         if run.dry_run {
             let documents: Vec<_> = cells.iter().map(|cell| (cell.name(), cell.document.clone())).collect();
-            return dry_run(&documents, output);
+            return dry_run(&documents, output, run.deny_warnings);
         }
         let names: Vec<String> = cells.iter().map(raddle_lab::experiment::Cell::name).collect();
         let bars = Bars::new(&names, output.quiet);
@@ -301,7 +313,9 @@ impl Session<'_> {
         let directory = directory(run);
         let renamed = Renamed::default();
         let told = |from: &Path, to: &Path| renamed.add(from, to);
-        let out = Out { path: &directory, force: run.force, renamed: &told };
+        let warned = Warned::new(output, run.deny_warnings);
+        let warned = |_: &str, warnings: &[Warning]| warned.hear(warnings);
+        let out = Out { path: &directory, force: run.force, renamed: &told, warned: &warned };
         if Search::read(&document)?.is_some() {
             let progress = |i: usize, progress: &RunState| bars.update(i, progress);
             let found = search::sweep(&cells, out, threads, stop, &progress);
@@ -324,17 +338,38 @@ impl Session<'_> {
         })
     }
 
-    fn reproduce(self, options: &figure::Options) -> Result<Ended, Error> {
+    fn reproduce(
+        self,
+        options: &figure::Options,
+        check: bool,
+        record: Option<&Path>,
+    ) -> Result<Ended, Error> {
         let Self { output, stop, .. } = self;
-        let watch = FigureBars { bars: Mutex::default(), renamed: Renamed::default(), quiet: output.quiet };
+        // What is no ledger is refused before hours of runs.
+        let kept = record.map(|path| Ledger::read(path).map(|ledger| (ledger, path))).transpose()?;
+        let warned = Warned::new(output, false);
+        let watch =
+            FigureBars { bars: Mutex::default(), renamed: Renamed::default(), warned, quiet: output.quiet };
         let done = figure::reproduce(options, stop, &watch);
         watch.renamed.tell();
         let done = done?;
+        if let Some((mut ledger, path)) = kept {
+            ledger.add(&done.figures, options.scale, ledger::commit(path).as_deref());
+            ledger.write(path)?;
+        }
         let scale = options.scale.name();
-        let json = || done.outcomes.iter().map(|outcome| outcome.json(scale)).collect();
-        output.print(|| show::reproduction(&done, scale), json)?;
-        let failed = done.outcomes.iter().any(figure::Outcome::is_unexpected);
-        Ok(if failed { Ended::CheckFailed } else { Ended::Done })
+        let claims = || done.outcomes().map(|outcome| outcome.json(scale)).collect::<Vec<_>>();
+        if !check {
+            output.print(|| show::reproduction(&done, scale), || claims().into())?;
+            let failed = done.outcomes().any(figure::Outcome::is_unexpected);
+            return Ok(if failed { Ended::CheckFailed } else { Ended::Done });
+        }
+        let moved = Ledger::builtin()?.check(&done.figures, options.scale);
+        let text = || format!("{}\n\n{}", show::reproduction(&done, scale), show::moved(&done, &moved));
+        let json =
+            || json!({ "claims": claims(), "moved": moved.results, "measured_otherwise": moved.measured });
+        output.print(text, json)?;
+        Ok(if moved.results.is_empty() { Ended::Done } else { Ended::CheckFailed })
     }
 
     fn topo(self, command: &Topo) -> Result<Ended, Error> {
@@ -400,10 +435,13 @@ fn directory(run: &Run) -> PathBuf {
     run.out.clone().unwrap_or_else(|| Path::new("out").join(name(&run.file)))
 }
 
-fn dry_run(documents: &[(String, Document)], output: Output) -> Result<Ended, Error> {
+fn dry_run(documents: &[(String, Document)], output: Output, deny: bool) -> Result<Ended, Error> {
     let mut resolved = Vec::new();
+    let warned = Warned::new(output, deny);
     for (name, document) in documents {
-        resolved.push((name, document.prepare()?.experiment.resolved));
+        let prepared = document.prepare()?;
+        warned.hear(&prepared.warnings)?;
+        resolved.push((name, prepared.experiment.resolved));
     }
     let text = || {
         let titled = |(name, table): &(&String, toml::Table)| match resolved.len() {
@@ -439,6 +477,32 @@ impl Renamed {
     }
 }
 
+/// Warnings, each shown once however many runs it is about, and refused if they are denied.
+struct Warned {
+    shown: Mutex<HashSet<String>>,
+    output: Output,
+    deny: bool,
+}
+
+impl Warned {
+    fn new(output: Output, deny: bool) -> Self {
+        Self { shown: Mutex::default(), output, deny }
+    }
+
+    fn hear(&self, warnings: &[Warning]) -> Result<(), Error> {
+        if self.deny {
+            return lint::denied(warnings).map_or(Ok(()), Err);
+        }
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        for warning in warnings.iter().map(ToString::to_string) {
+            if shown.insert(warning.clone()) {
+                self.output.note(|| show::warn(&warning));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Runs side by side, drawn if there is a file for it, and printed.
 fn compare(directories: &[PathBuf], plot: Option<&Path>, output: Output) -> Result<Comparison, Error> {
     let directories: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
@@ -454,6 +518,7 @@ fn compare(directories: &[PathBuf], plot: Option<&Path>, output: Output) -> Resu
 struct FigureBars {
     bars: Mutex<Option<Bars>>,
     renamed: Renamed,
+    warned: Warned,
     quiet: bool,
 }
 
@@ -486,6 +551,10 @@ impl figure::Watch for FigureBars {
 
     fn renamed(&self, from: &Path, to: &Path) {
         self.renamed.add(from, to);
+    }
+
+    fn warned(&self, _: &str, warnings: &[Warning]) {
+        self.warned.hear(warnings).expect("figures do not deny warnings");
     }
 }
 

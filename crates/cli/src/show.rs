@@ -1,6 +1,8 @@
 //! Printing: results to stdout, the rest to stderr.
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use raddle_lab::figure::ledger::Moved;
+use raddle_lab::figure::statements::Listed;
 use raddle_lab::figure::{Reproduction, Spread};
 use raddle_lab::{Error, RunState};
 use std::io::{self, IsTerminal, Write};
@@ -33,7 +35,7 @@ pub(crate) fn reproduction(done: &Reproduction, scale: &str) -> String {
             .map(str::to_owned)
             .to_vec(),
     ];
-    rows.extend(done.outcomes.iter().map(|outcome| {
+    rows.extend(done.outcomes().map(|outcome| {
         vec![
             outcome.claim.clone(),
             outcome.section.clone(),
@@ -45,17 +47,17 @@ pub(crate) fn reproduction(done: &Reproduction, scale: &str) -> String {
         ]
     }));
     let mut text = raddle_lab::table(&rows);
-    for outcome in done.outcomes.iter().filter(|outcome| outcome.ok == Some(false)) {
+    for outcome in done.outcomes().filter(|outcome| outcome.ok == Some(false)) {
         let reason = match &outcome.deviation {
             Some(deviation) => format!("{} (shown by {})", deviation.cause, deviation.shown_by),
             None => format!("accepted because {}", outcome.why),
         };
         text.push_str(&format!("\n{} {}: {reason}", outcome.claim, outcome.verdict()));
     }
-    for folder in &done.folders {
-        text.push_str(&format!("\nfigure   {}", folder.join("figure.svg").display()));
+    for figure in &done.figures {
+        text.push_str(&format!("\nfigure   {}", figure.folder.join("figure.svg").display()));
     }
-    for outcome in &done.outcomes {
+    for outcome in done.outcomes() {
         if let Some(remark) = &outcome.remark {
             text.push_str(&format!("\n{}: {remark}", outcome.claim));
         }
@@ -74,6 +76,31 @@ pub(crate) fn reproduction(done: &Reproduction, scale: &str) -> String {
         text.push_str(&format!("\n\n{}", raddle_lab::table(&rows)));
     }
     text.push_str(&format!("\nscale    {scale}\ndigest   {:032x}", done.digest));
+    text
+}
+
+/// Statements of the papers, a line each.
+pub(crate) fn statements(listed: &[Listed]) -> String {
+    let heads = ["statement", "verdict", "the paper says"].map(str::to_owned).to_vec();
+    let row =
+        |listed: &Listed| vec![listed.statement.clone(), listed.verdict.to_owned(), listed.says.clone()];
+    raddle_lab::table(&std::iter::once(heads).chain(listed.iter().map(row)).collect::<Vec<_>>())
+}
+
+/// How results differ from those of the ledger.
+pub(crate) fn moved(done: &Reproduction, moved: &Moved) -> String {
+    let claims = done.outcomes().count();
+    let figures = done.figures.len();
+    let mut text = match moved.results.len() {
+        0 => format!("ledger   {claims} claims of {figures} figures are as they were"),
+        _ => "ledger   not as it was:".to_owned(),
+    };
+    for sentence in &moved.results {
+        text.push_str(&format!("\n         {sentence}"));
+    }
+    for sentence in &moved.measured {
+        text.push_str(&format!("\n         {sentence} (measured by a clock, so that it may differ)"));
+    }
     text
 }
 

@@ -5,6 +5,7 @@ use crate::experiment::{nearest, topology_kinds, workload_kinds};
 use crate::figure;
 use raddle_core::Bytes;
 use raddle_schemes::parameter::{Parameter, Value as Setting};
+use raddle_schemes::profile::Profile;
 use raddle_schemes::registry::Registry;
 use raddle_schemes::scheme::Info;
 use serde_json::{Value, json};
@@ -42,7 +43,15 @@ pub fn schemes(registry: &Registry) -> Vec<Part> {
         of("flow_controls", registry.flow_controls().iter().map(|part| &part.info)),
         of("congestion_points", registry.congestion_points().iter().map(|part| &part.info)),
         of("queues", registry.queues().iter().map(|part| &part.info)),
+        profiles(registry),
     ]
+}
+
+/// Values of parameters that belong together.
+fn profiles(registry: &Registry) -> Part {
+    let line = |profile: &Profile| format!("{} ({})", profile.summary, profile.source);
+    let profiles = registry.profiles().iter().map(|profile| (profile.name.to_owned(), line(profile)));
+    Part::new("profiles", profiles)
 }
 
 /// The routings that transports bring along.
@@ -103,7 +112,7 @@ pub fn explain(name: &str, registry: &Registry) -> Result<(String, Value), Error
     if let Some(figure) = figure::describe(name)? {
         return Ok(explain_figure(name, &figure));
     }
-    let lists = [transport_routings(registry), topologies(registry), workloads()];
+    let lists = [transport_routings(registry), profiles(registry), topologies(registry), workloads()];
     let all = || lists.iter().flat_map(|part| part.items.iter().map(|item| (part.title, item)));
     let named = |is: &dyn Fn(&str) -> bool| all().filter(|(_, (name, _))| is(name)).collect::<Vec<_>>();
     let last_word = |item: &str| item.rsplit(' ').next() == Some(name);
@@ -132,6 +141,7 @@ fn explain_kinds(found: &[(&str, &(String, String))], registry: &Registry) -> (S
         let place = match title {
             "topologies" => "is a kind of [topology]".to_owned(),
             "workloads" => "is a part of [workload]".to_owned(),
+            "profiles" => "is a value of `profile` in [scheme]".to_owned(),
             _ => format!("is a routing of {}", transports.join(", ")),
         };
         let gap = if entries.is_empty() { "" } else { "\n" };
@@ -166,6 +176,13 @@ fn explain_scheme(info: &Info, registry: &Registry) -> (String, Value) {
             let mut doc = parameter.doc.to_owned();
             if !parameter.choices.is_empty() {
                 write!(doc, " ({})", parameter.choices.join(", ")).expect("a string takes any text");
+            }
+            if let Some(growth) = parameter.growth {
+                write!(doc, "; grows with the rate of host links beyond {}", growth.rate)
+                    .expect("a string takes any text");
+            }
+            if let Some(delay) = parameter.growth.and_then(|growth| growth.delay) {
+                write!(doc, ", and with the delay of links beyond {delay}").expect("a string takes any text");
             }
             vec![format!("  {} = {}", parameter.name, default(parameter)), doc]
         })

@@ -96,13 +96,10 @@ impl Error {
             "exit_code": self.exit_code(),
         });
         if let Self::Problem(problem) = self {
-            let source = &problem.at.source;
-            error["file"] = source.name.as_str().into();
-            if let Some(before) = source.text.get(..problem.at.span.start).filter(|_| !source.text.is_empty())
-            {
-                let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-                error["line"] = (before.matches('\n').count() + 1).into();
-                error["column"] = (before[line_start..].chars().count() + 1).into();
+            error["file"] = problem.at.source.name.as_str().into();
+            if let Some((line, column)) = problem.at.position() {
+                error["line"] = line.into();
+                error["column"] = column.into();
             }
         }
         json!({ "error": error })

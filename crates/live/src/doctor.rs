@@ -145,7 +145,7 @@ fn dctcp() -> Finding {
     } else {
         format!("the kernel has {}", available.split_whitespace().collect::<Vec<_>>().join(", "))
     };
-    let lacks = "`transport = \"dctcp\"` with `hosts = \"namespaces\"` needs a kernel with CONFIG_TCP_CONG_DCTCP, or its module tcp_dctcp";
+    let lacks = "`transport = \"dctcp\"` with `hosts = \"namespaces\"` needs a kernel with CONFIG_TCP_CONG_DCTCP, or its module tcp_dctcp, or DCTCP by BPF: `make dctcp` in Raddle's sources";
     Finding::new("congestion control", is_there, found, lacks)
 }
 

@@ -14,7 +14,7 @@
 use nix::sched::{CloneFlags, setns};
 use nix::sys::socket::getsockopt;
 use nix::{getsockopt_impl, sockopt_impl};
-use raddle_core::{Flow, FlowKey, NodeId, Report, Time};
+use raddle_core::{Duration, Flow, FlowKey, NodeId, Report, Time};
 use raddle_wire::FiveTuple;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
@@ -129,6 +129,9 @@ pub struct Load {
     flow_of: HashMap<SocketAddr, usize>,
     /// By flow, true if it was delivered or is broken.
     is_over: Vec<bool>,
+    /// By flow, the time by which it started too early, as became known when time went back: a live rack takes back the time in which
+    /// none of its threads had a core.
+    early: Vec<Duration>,
     counts: Counts,
     zeros: Box<[u8]>,
 }
@@ -183,6 +186,7 @@ impl Load {
             free: Vec::new(),
             flow_of: HashMap::new(),
             is_over: vec![false; flows.len()],
+            early: vec![Duration::ZERO; flows.len()],
             counts: Counts::default(),
             zeros: vec![0; PIECE].into(),
         };
@@ -245,6 +249,7 @@ impl Load {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(why) => return Err(why.into()),
             }
+            self.notice_early_starts(now());
             for event in &events {
                 let name = event.data.u64();
                 if name != TIMER {
@@ -271,6 +276,30 @@ impl Load {
         let once = Itimerspec { it_interval: Timespec::default(), it_value: value };
         timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once)?;
         Ok(())
+    }
+
+    /// Notices flows that have started and, as time has gone back, should not have: they have started now.
+    fn notice_early_starts(&mut self, now: Time) {
+        let next = self.to_start.front().map_or(self.flows.len(), |&flow| flow);
+        for flow in (0..next).rev() {
+            let early = self.flows[flow].start.since(now);
+            if early <= self.early[flow] {
+                break;
+            }
+            self.early[flow] = early;
+        }
+    }
+
+    /// Tells what happens to a flow, as if it had started in time.
+    fn tell(
+        &self,
+        flow: usize,
+        node: NodeId,
+        said: Report,
+        now: Time,
+        report: &mut impl FnMut(Time, NodeId, Report),
+    ) {
+        report(now + self.early[flow], node, said);
     }
 
     /// Starts a flow: its sender connects.
@@ -349,7 +378,8 @@ impl Load {
                     self.counts.delivered += 1;
                     self.is_over[flow] = true;
                     let node = self.flows[flow].dst;
-                    report(now(), node, Report::Delivered { key: key(flow), reorder_peak: 0 });
+                    let delivered = Report::Delivered { key: key(flow), reorder_peak: 0 };
+                    self.tell(flow, node, delivered, now(), report);
                     self.close(place);
                 }
                 Err(_) => self.break_flow(place, flow),
@@ -427,7 +457,7 @@ impl Load {
         report: &mut impl FnMut(Time, NodeId, Report),
     ) {
         let closed = Report::Closed { key: key(flow), retransmissions: retransmissions(socket) };
-        report(now, self.flows[flow].src, closed);
+        self.tell(flow, self.flows[flow].src, closed, now, report);
     }
 
     /// The receiver has closed a connection all of which was sent, or the connection has failed.
@@ -460,7 +490,8 @@ fn key(flow: usize) -> FlowKey {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_core::{Bytes, Duration, FlowId, Stream};
+    use raddle_core::{Bytes, FlowId, Stream};
+    use std::cell::Cell;
     use std::net::{Ipv4Addr, TcpStream};
     use std::sync::Mutex;
     use std::time::Instant;
@@ -528,6 +559,28 @@ mod tests {
         delivered.sort_unstable();
         closed.sort_unstable();
         assert_eq!((&delivered, &closed), (&opened, &opened));
+    }
+
+    #[test]
+    fn a_flow_that_started_before_time_went_back_takes_as_long_as_it_took() {
+        let _alone = PORT_IS_FREE.lock();
+        let Some(hosts) = hosts(2) else { return };
+        let start = Time::ZERO + Duration::from_us(20_000);
+        let flows = [Flow::new(FlowId(0), NodeId(0), NodeId(1), Bytes(1_000_000), start)];
+        let mut load = Load::new(hosts, &flows, "cubic").expect("root may make sockets");
+        let (real, back) = (clock(), Cell::new(Duration::ZERO));
+        let mut took = None;
+        let now = || Time::ZERO + real().since(Time::ZERO + back.get());
+        let counts = load.run(&AtomicBool::new(false), now, |at, _, report| match report {
+            Report::Opened { .. } => back.set(Duration::from_us(15_000)),
+            Report::Delivered { .. } => took = Some(at.since(start)),
+            _ => {}
+        });
+        assert_eq!(counts.expect("an epoll").delivered, 1);
+        assert!(
+            took.is_some_and(|took| took > Duration::ZERO && took < Duration::from_us(1_000_000)),
+            "{took:?}"
+        );
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Every scheme of the registry in a rack: agents, queues of their own, credits, pauses.
 
 use raddle_core::{
-    Bytes, Change, Duration, Flow, FlowControlAccount, FlowId, LinkFlowControl, LinkId, NodeId, Observer,
-    Rate, Report, Stream, Time, Totals,
+    Bytes, Change, Duration, Flow, FlowControlAccount, FlowId, LinkErrors, LinkFlowControl, LinkId, NodeId,
+    Observer, Rate, Report, Stream, Time, Totals,
 };
 use raddle_live::Limits;
 use raddle_live::rack::{Config, Rack};
@@ -265,6 +265,16 @@ fn ports_pause_their_neighbours_in_a_rack() {
 /// RoCE's packets end with a checksum behind their payload.
 #[test]
 fn payloads_between_a_header_and_a_trailer_arrive_as_they_were_sent() {
+    roce_arrives_whole(&LinkErrors::default());
+}
+
+/// What is lost is sent again, from the right place of the flow.
+#[test]
+fn payloads_of_roce_arrive_over_links_that_lose_packets() {
+    roce_arrives_whole(&LinkErrors { seed: 1, loss: 0.01, ..LinkErrors::default() });
+}
+
+fn roce_arrives_whole(errors: &LinkErrors) {
     let [_, topology] = fabrics();
     let transport = registry().transport("dcqcn").expect("in the registry");
     let red = registry().congestion_point("red").expect("in the registry");
@@ -277,10 +287,11 @@ fn payloads_between_a_header_and_a_trailer_arrive_as_they_were_sent() {
     // Slow enough that all bytes of payloads are written and checked.
     let config = Config { time_limit: Some(LIMIT), dilation: 10, ..Config::default() };
     let rack = Rack::new(&topology, node, &flows(16), &config).expect("memory to share");
-    let mut rack = rack.with_queues(|_| Some(Box::<Strict>::default()));
+    let mut rack = rack.with_queues(|_| Some(Box::<Strict>::default())).with_errors(errors);
     let mut delivered = Delivered::default();
     rack.rush(&mut delivered);
     assert_eq!((delivered.0, rack.fidelity().wrong_payloads), (60, 0));
+    assert_eq!(rack.totals().drops.lost > 0, errors.loss > 0.0);
 }
 
 /// Priority flow control that a few packets set off.

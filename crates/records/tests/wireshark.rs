@@ -42,7 +42,7 @@ fn packets() -> Vec<Packet> {
         size: 3_000,
         birth_ps: 1_200_000,
     };
-    let kind = roce::Kind::Write { psn: 5, plen: 1_000, offset: 4_000, size: 1 << 20 };
+    let kind = roce::Kind::Write { psn: 5, plen: 1_000, offset: 4_000, size: 1 << 20, ack_request: false };
     let (src, dst) = (1, 31);
     let write = roce::Packet { src, dst, priority: 3, ecn: Ecn::Ce, src_port: 0xC001, flow: 7, kind };
     let notification =

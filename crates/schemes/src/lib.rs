@@ -3,6 +3,7 @@
 pub mod fluid;
 pub mod link;
 pub mod parameter;
+pub mod profile;
 pub mod queue;
 pub mod registry;
 pub mod routing;

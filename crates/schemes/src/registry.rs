@@ -11,6 +11,7 @@
 
 use crate::fluid::FluidScheme;
 use crate::parameter::Settings;
+use crate::profile::Profile;
 use crate::scheme::{
     Built, CongestionPoint, FlowControl, Info, Make, Plan, QueueDiscipline, Routing, TopologyKind, Transport,
     Unfit, View,
@@ -28,6 +29,7 @@ pub struct Registry {
     congestion_points: Vec<CongestionPoint>,
     queues: Vec<QueueDiscipline>,
     topologies: Vec<TopologyKind>,
+    profiles: Vec<Profile>,
     decoders: Decoders,
 }
 
@@ -123,6 +125,7 @@ impl Registry {
             congestion_points: vec![link::qcn::CONGESTION_POINT, transport::dcqcn::CONGESTION_POINT],
             queues: vec![queue::strict::QUEUE, queue::ets::QUEUE],
             topologies: Vec::new(),
+            profiles: transport::dcqcn::PROFILES.to_vec(),
             decoders: Decoders::BUILTIN,
         }
     }
@@ -191,6 +194,12 @@ impl Registry {
     #[must_use]
     pub fn topologies(&self) -> &[TopologyKind] {
         &self.topologies
+    }
+
+    /// Values of parameters that belong together.
+    #[must_use]
+    pub fn profiles(&self) -> &[Profile] {
+        &self.profiles
     }
 
     /// What reads the headers of packets.

@@ -44,11 +44,24 @@ pub enum Shape {
     General,
 }
 
+/// Whether a node passes on packets that neither start nor end there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Relay {
+    /// It does.
+    Yes,
+    /// It does, although nobody has asked for it.
+    Unasked,
+    /// No path leads through it.
+    No,
+}
+
 /// An immutable fabric.
 #[derive(Debug, Clone)]
 pub struct Topology {
     shape: Shape,
     hosts: Vec<bool>,
+    /// Whether each node passes on packets of others; empty if all do.
+    relays: Vec<Relay>,
     first_link: Vec<u32>,
     links: Vec<Option<Link>>,
     link_layer: LinkLayer,
@@ -88,6 +101,35 @@ impl Topology {
     #[must_use]
     pub fn is_host(&self, node: NodeId) -> bool {
         self.hosts[node.index()]
+    }
+
+    /// The same fabric, whose nodes pass on packets of others as `relays` says, a node each; those of builders all do.
+    ///
+    /// # Panics
+    /// If there are not as many as nodes.
+    #[must_use]
+    pub(crate) fn with_relays(self, relays: Vec<Relay>) -> Self {
+        assert_eq!(relays.len(), self.node_count(), "one a node");
+        Self { relays, ..self }
+    }
+
+    /// Whether paths of others may lead through `node`.
+    #[must_use]
+    #[inline]
+    pub fn relays(&self, node: NodeId) -> bool {
+        self.relays.get(node.index()) != Some(&Relay::No)
+    }
+
+    /// Whether there is a node with several links through which no path of others may lead.
+    #[must_use]
+    pub fn has_endpoints(&self) -> bool {
+        self.nodes().any(|node| !self.relays(node) && self.links_from(node).nth(1).is_some())
+    }
+
+    /// Whether `node` has several links and passes on packets of others although nobody has said that it should.
+    #[must_use]
+    pub fn relays_unasked(&self, node: NodeId) -> bool {
+        self.relays.get(node.index()) == Some(&Relay::Unasked) && self.links_from(node).nth(1).is_some()
     }
 
     /// The nodes at which flows can start and end, in order.
@@ -159,6 +201,8 @@ impl Topology {
             let back = self.link_at(link.to, link.to_port)?;
             (links.next().is_none() && incoming[node.index()] == 1 && back.to == node).then_some(link.to)
         };
+        // What is behind a node that relays nothing is reached from nowhere else.
+        let only_neighbour = |node| only_neighbour(node).filter(|&other| self.relays(other));
         let leaf =
             |node| only_neighbour(node).filter(|&other| node > other || only_neighbour(other).is_none());
         self.nodes().map(leaf).collect()
@@ -259,6 +303,7 @@ impl Builder {
                 *slot = Some(Link { from, from_port, to, to_port, rate, line_rate: rate, delay });
             }
         }
-        Topology { shape, hosts: self.hosts, first_link, links, link_layer: LinkLayer::BARE }
+        let (hosts, relays) = (self.hosts, Vec::new());
+        Topology { shape, hosts, relays, first_link, links, link_layer: LinkLayer::BARE }
     }
 }

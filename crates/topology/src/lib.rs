@@ -23,7 +23,7 @@ pub use bcube::Bcube;
 pub use below::Below;
 pub use clos::{Clos, ClosSize};
 pub use discovery::discoverers;
-pub use graph::{Builder, Link, Shape, Topology};
+pub use graph::{Builder, Link, Relay, Shape, Topology};
 pub use grid::Grid;
 pub use hops::Hops;
 pub use link_layer::LinkLayer;

@@ -1,21 +1,27 @@
-//! RoCEv2: InfiniBand's transport over UDP and IPv4 (InfiniBand Architecture, Annex A17), as far as DCQCN needs it.
+//! RoCEv2: InfiniBand's transport over UDP and IPv4 (InfiniBand Architecture, Annex A17), as far as DCQCN and go-back-N
+//! need it.
 //!
 //! | byte | bits | field | here |
 //! |---|---|---|---|
 //! | 0 | 160 | IPv4 | the priority is its class selector (RFC 2474 §4.2.2), and ECN as ever |
 //! | 20 | 64 | UDP to port 4791 | source port for load balancers; no checksum, as the annex advises |
-//! | 28 | 8 | opcode | RDMA WRITE Only 0x0A, or congestion notification 0x81 |
+//! | 28 | 8 | opcode | RDMA WRITE Only 0x0A, acknowledgement 0x11, or congestion notification 0x81 |
 //! | 29 | 8 | solicited event, migration, pad count, version | bytes of padding behind the payload, in two bits; else 0 |
 //! | 30 | 16 | partition key | 0xFFFF, the default |
 //! | 32 | 8 | FECN, BECN, reserved | BECN in a congestion notification, else 0 |
 //! | 33 | 24 | destination queue pair | the flow's number in its source, at both ends |
-//! | 36 | 8 | acknowledge request, reserved | 0 |
-//! | 37 | 24 | packet sequence number | of the packet in its flow; 0 in a congestion notification |
+//! | 36 | 8 | acknowledge request, reserved | the request in the first bit of a WRITE, else 0 |
+//! | 37 | 24 | packet sequence number | of the packet in its flow; of an acknowledgement see below; 0 in a congestion notification |
 //! | 40 | 64 | RETH: virtual address | place in the flow of the first payload byte |
 //! | 48 | 32 | RETH: remote key | bytes of the flow, upper half |
 //! | 52 | 32 | RETH: DMA length | bytes of the flow, lower half |
 //! | 56 | .. | payload, padded to four bytes | |
 //! | -4 | 32 | invariant CRC | computed |
+//!
+//! An acknowledgement has four bytes of AETH in place of RETH (InfiniBand Architecture, volume 1, §9.7.5): the syndrome and
+//! the message sequence number, which is 0 as every flow is one message. Its syndrome is ACK without a count of credits,
+//! 0x1F, or NAK for a packet sequence error, 0x60. An ACK has the number of the last packet that came in order, a NAK that
+//! of the packet that the receiver expects.
 //!
 //! A congestion notification has 16 reserved bytes, zeros, in place of RETH. By the standard a flow would begin with a
 //! WRITE First, the only packet with a RETH, whose DMA length is that of the whole message; so that any packet alone
@@ -60,6 +66,15 @@ pub enum Kind {
         offset: u64,
         /// Bytes of the flow, at least `offset + plen`.
         size: u64,
+        /// Whether the receiver is to acknowledge the packet at once.
+        ack_request: bool,
+    },
+    /// It tells a flow's source which packets have come in order.
+    Acknowledgement {
+        /// Number of the next packet that the receiver takes (24 bits): all before it have come.
+        expected: u32,
+        /// Whether a later packet came instead, which the receiver discarded (NAK, packet sequence error).
+        refused: bool,
     },
     /// It tells a flow's source that one of the flow's packets was marked (CNP).
     Notification,
@@ -69,27 +84,52 @@ const UDP: usize = 8;
 const BTH: usize = 12;
 /// Bytes of RETH, and of what is reserved in its place.
 const EXTENDED: usize = 16;
+/// Bytes of AETH.
+const AETH: usize = 4;
 const ICRC: usize = 4;
 const WRITE_ONLY: u8 = 0x0A;
+const ACKNOWLEDGE: u8 = 0x11;
 const CNP: u8 = 0x81;
+/// BTH's acknowledge request.
+const ACK_REQUEST: u8 = 0x80;
+/// AETH's syndromes: ACK with an invalid count of credits, and NAK for a packet sequence error.
+const ACK: u8 = 0x1F;
+const NAK: u8 = 0x60;
+/// Numbers of packets have 24 bits.
+const NUMBERS: u32 = 1 << 24;
 const BECN: u8 = 0x40;
 const DEFAULT_PARTITION: u16 = 0xFFFF;
 
 impl Packet {
     /// The UDP port of every packet.
     pub const PORT: u16 = 4_791;
-    /// Bytes of the headers up to the payload.
+    /// Bytes of the headers up to the payload, but for acknowledgements.
     pub const HEADERS: usize = ipv4::LEN + UDP + BTH + EXTENDED;
     /// Bytes on the wire of a notification, and of a packet of data besides its payload and padding.
     pub const LEN: usize = Self::HEADERS + ICRC;
+    /// Bytes on the wire of an acknowledgement.
+    pub const ACKNOWLEDGEMENT_LEN: usize = Self::LEN - EXTENDED + AETH;
 
     /// Payload bytes.
     #[must_use]
     pub const fn plen(&self) -> u16 {
         match self.kind {
             Kind::Write { plen, .. } => plen,
-            Kind::Notification => 0,
+            Kind::Acknowledgement { .. } | Kind::Notification => 0,
         }
+    }
+
+    /// Bytes between the BTH and the payload.
+    const fn extended(&self) -> usize {
+        match self.kind {
+            Kind::Acknowledgement { .. } => AETH,
+            Kind::Write { .. } | Kind::Notification => EXTENDED,
+        }
+    }
+
+    /// Bytes of the headers up to the payload.
+    const fn header_len(&self) -> usize {
+        ipv4::LEN + UDP + BTH + self.extended()
     }
 
     /// Bytes behind the payload that make it a multiple of four.
@@ -97,23 +137,23 @@ impl Packet {
         self.plen().wrapping_neg() as usize % 4
     }
 
-    /// The flow's name, also in a notification about it: `source of the flow << 32 | flow`.
+    /// The flow's name, also in a notification or an acknowledgement about it: `source of the flow << 32 | flow`.
     #[must_use]
     pub const fn key(&self) -> FlowKey {
         let source = match self.kind {
             Kind::Write { .. } => self.src,
-            Kind::Notification => self.dst,
+            Kind::Acknowledgement { .. } | Kind::Notification => self.dst,
         };
         FlowKey((source as u64) << 32 | self.flow as u64)
     }
 
-    /// The bytes of the headers.
+    /// The bytes of the headers, and zeros behind them to the longest there are.
     ///
     /// # Panics
     /// If a node's, flow's or packet's number exceeds 24 bits, the priority 7, or the packet the 65,535 bytes of IPv4.
     #[must_use]
     pub fn encode(&self) -> [u8; Self::HEADERS] {
-        let udp_len = UDP + BTH + EXTENDED + usize::from(self.plen()) + self.trailer_len();
+        let udp_len = UDP + BTH + self.extended() + usize::from(self.plen()) + self.trailer_len();
         let ip = Ipv4 {
             src: self.src,
             dst: self.dst,
@@ -132,11 +172,18 @@ impl Packet {
         put16(bth, 2, DEFAULT_PARTITION);
         put32(bth, 4, number("flow", self.flow));
         match self.kind {
-            Kind::Write { psn, offset, size, .. } => {
+            Kind::Write { psn, offset, size, ack_request, .. } => {
                 bth[0] = WRITE_ONLY;
                 put32(bth, 8, number("packet", psn));
+                bth[8] = if ack_request { ACK_REQUEST } else { 0 };
                 put64(bth, BTH, offset);
                 put64(bth, BTH + 8, size);
+            }
+            Kind::Acknowledgement { expected, refused } => {
+                bth[0] = ACKNOWLEDGE;
+                let psn = if refused { expected } else { expected.wrapping_sub(1) % NUMBERS };
+                put32(bth, 8, number("packet", psn));
+                bth[BTH] = if refused { NAK } else { ACK };
             }
             Kind::Notification => {
                 bth[0] = CNP;
@@ -151,13 +198,12 @@ impl Packet {
     /// # Errors
     /// [`Error`], if the bytes are no such packet between nodes.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
-        let (ip, udp) = Ipv4::decode(bytes, FiveTuple::UDP, UDP + BTH + EXTENDED + ICRC)?;
+        let (ip, udp) = Ipv4::decode(bytes, FiveTuple::UDP, UDP + BTH + AETH + ICRC)?;
         let (covered, crc) = part(bytes, 0, ipv4::LEN + udp.len())?.split_at(ipv4::LEN + udp.len() - ICRC);
         if icrc(covered) != crc {
             return Err(Error::Checksum);
         }
-        let invalid = |field, value: u64| Err(Error::Invalid { field, value });
-        let headers: &[u8; UDP + BTH + EXTENDED] = first(udp)?;
+        let headers: &[u8; UDP + BTH] = first(udp)?;
         match (get16(headers, 2), usize::from(get16(headers, 4)), get16(headers, 6)) {
             (Self::PORT, len, 0) if len == udp.len() => {}
             (Self::PORT, _, 0) => return invalid("length", get16(headers, 4).into()),
@@ -165,26 +211,14 @@ impl Packet {
             (port, ..) => return invalid("destination port", port.into()),
         }
         let bth = &headers[UDP..];
-        let padding = usize::from(bth[1] >> 4 & 3);
+        let rest = &udp[headers.len()..udp.len() - ICRC];
         let (opcode, notices) = (bth[0], bth[4]);
-        let payload = udp.len() - headers.len() - ICRC;
-        if !payload.is_multiple_of(4) {
-            return invalid("length", udp.len() as u64);
-        }
         let kind = match (opcode, notices) {
-            (WRITE_ONLY, 0) => {
-                let Some(plen) = payload.checked_sub(padding) else {
-                    return invalid("pad count", padding as u64);
-                };
-                let (offset, size) = (get64(bth, BTH), get64(bth, BTH + 8));
-                if offset.checked_add(plen as u64).is_none_or(|end| end > size) {
-                    return invalid("virtual address", offset);
-                }
-                Kind::Write { psn: get32(bth, 8) & 0x00FF_FFFF, plen: plen as u16, offset, size }
-            }
-            (CNP, BECN) if payload == 0 => Kind::Notification,
+            (WRITE_ONLY, 0) => decode_write(bth, rest)?,
+            (ACKNOWLEDGE, 0) => decode_acknowledgement(bth, rest)?,
+            (CNP, BECN) if rest.len() == EXTENDED => Kind::Notification,
             (CNP, BECN) => return invalid("length", udp.len() as u64),
-            (WRITE_ONLY | CNP, _) => return invalid("FECN and BECN", notices.into()),
+            (WRITE_ONLY | ACKNOWLEDGE | CNP, _) => return invalid("FECN and BECN", notices.into()),
             (opcode, _) => return invalid("opcode", opcode.into()),
         };
         Ok(Self {
@@ -193,10 +227,52 @@ impl Packet {
             priority: ip.class,
             ecn: ip.ecn,
             src_port: get16(headers, 0),
-            flow: get32(bth, 4) & 0x00FF_FFFF,
+            flow: get32(bth, 4) % NUMBERS,
             kind,
         })
     }
+}
+
+fn invalid<T>(field: &'static str, value: u64) -> Result<T, Error> {
+    Err(Error::Invalid { field, value })
+}
+
+/// The kind of a WRITE: its BTH, and RETH, payload and padding.
+fn decode_write(bth: &[u8], rest: &[u8]) -> Result<Kind, Error> {
+    let padding = usize::from(bth[1] >> 4 & 3);
+    let Some(payload) = rest.len().checked_sub(EXTENDED).filter(|payload| payload.is_multiple_of(4)) else {
+        return invalid("length", (UDP + BTH + rest.len() + ICRC) as u64);
+    };
+    let Some(plen) = payload.checked_sub(padding) else {
+        return invalid("pad count", padding as u64);
+    };
+    let (offset, size) = (get64(rest, 0), get64(rest, 8));
+    if offset.checked_add(plen as u64).is_none_or(|end| end > size) {
+        return invalid("virtual address", offset);
+    }
+    let ack_request = match bth[8] {
+        0 => false,
+        ACK_REQUEST => true,
+        other => return invalid("acknowledge request", other.into()),
+    };
+    Ok(Kind::Write { psn: get32(bth, 8) % NUMBERS, plen: plen as u16, offset, size, ack_request })
+}
+
+/// The kind of an acknowledgement: its BTH and AETH.
+fn decode_acknowledgement(bth: &[u8], aeth: &[u8]) -> Result<Kind, Error> {
+    if aeth.len() != AETH {
+        return invalid("length", (UDP + BTH + aeth.len() + ICRC) as u64);
+    }
+    let refused = match aeth[0] {
+        ACK => false,
+        NAK => true,
+        syndrome => return invalid("syndrome", syndrome.into()),
+    };
+    let (psn, message) = (get32(bth, 8), get32(aeth, 0) % NUMBERS);
+    if message != 0 {
+        return invalid("message sequence number", message.into());
+    }
+    Ok(Kind::Acknowledgement { expected: (psn + u32::from(!refused)) % NUMBERS, refused })
 }
 
 fn number(what: &str, number: u32) -> u32 {
@@ -225,7 +301,7 @@ impl HeaderInfo for Packet {
     fn kind(&self) -> PacketKind {
         match self.kind {
             Kind::Notification => PacketKind::Notice,
-            Kind::Write { plen: 0, .. } => PacketKind::Ack,
+            Kind::Acknowledgement { .. } | Kind::Write { plen: 0, .. } => PacketKind::Ack,
             Kind::Write { .. } => PacketKind::Data,
         }
     }
@@ -244,7 +320,7 @@ impl HeaderInfo for Packet {
             Kind::Write { offset, plen, .. } => {
                 FlowRange::new(self.key(), Position::Byte(offset), plen.into())
             }
-            Kind::Notification => None,
+            Kind::Acknowledgement { .. } | Kind::Notification => None,
         }
     }
 
@@ -270,7 +346,7 @@ impl HeaderInfo for Packet {
     }
 
     fn wire_len(&self) -> usize {
-        Self::HEADERS + self.trailer_len()
+        self.header_len() + self.trailer_len()
     }
 
     fn trailer_len(&self) -> usize {
@@ -282,7 +358,7 @@ impl HeaderInfo for Packet {
     }
 
     fn encode_header(&self, _payload: &[u8], out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.encode());
+        out.extend_from_slice(&self.encode()[..self.header_len()]);
     }
 
     fn encode_trailer(&self, out: &mut Vec<u8>, start: usize) {
@@ -301,7 +377,8 @@ impl HeaderInfo for Packet {
     }
 
     fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
-        Ok((Self::decode(bytes)?, Self::HEADERS))
+        let packet = Self::decode(bytes)?;
+        Ok((packet, packet.header_len()))
     }
 }
 
@@ -318,10 +395,16 @@ pub(crate) mod tests {
         ecn: Ecn::Ect0,
         src_port: 0xC001,
         flow: 7,
-        kind: Kind::Write { psn: 5, plen: 3, offset: 4_096, size: 0x1_0000_0000 },
+        kind: Kind::Write { psn: 5, plen: 3, offset: 4_096, size: 0x1_0000_0000, ack_request: false },
     };
     pub(crate) const NOTIFICATION: Packet =
         Packet { src: 0x02_03_04, dst: 1, ecn: Ecn::NotEct, kind: Kind::Notification, ..WRITE };
+    /// The first packet has come, and no other.
+    pub(crate) const ACKNOWLEDGEMENT: Packet =
+        Packet { kind: Kind::Acknowledgement { expected: 1, refused: false }, ..NOTIFICATION };
+    /// A packet behind the sixth has come in its place.
+    const REFUSAL: Packet =
+        Packet { kind: Kind::Acknowledgement { expected: 5, refused: true }, ..NOTIFICATION };
 
     /// By the formats' tables, the IPv4 checksum and the invariant CRC worked out apart.
     #[test]
@@ -332,12 +415,30 @@ pub(crate) mod tests {
         let notification = "45 60 00 3c 00 00 40 00 40 11 23 4b 0a 02 03 04 0a 00 00 01  c0 01 12 b7 00 28 00 00 \
                             81 00 ff ff 40 00 00 07 00 00 00 00  00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 \
                             39 6a 56 46";
-        for (packet, text, trailer) in [(WRITE, write, 5), (NOTIFICATION, notification, 4)] {
+        let ack = "45 60 00 30 00 00 40 00 40 11 23 57 0a 02 03 04 0a 00 00 01  c0 01 12 b7 00 1c 00 00 \
+                   11 00 ff ff 00 00 00 07 00 00 00 00  1f 00 00 00  32 14 1a 5b";
+        let nak = "45 60 00 30 00 00 40 00 40 11 23 57 0a 02 03 04 0a 00 00 01  c0 01 12 b7 00 1c 00 00 \
+                   11 00 ff ff 00 00 00 07 00 00 00 05  60 00 00 00  88 2b a6 a0";
+        for (packet, text, headers, trailer) in [
+            (WRITE, write, 56, 5),
+            (NOTIFICATION, notification, 56, 4),
+            (ACKNOWLEDGEMENT, ack, 44, 4),
+            (REFUSAL, nak, 44, 4),
+        ] {
             let bytes = bytes_of(&Header::Roce(packet));
             assert_eq!(bytes, hex(text));
             assert_eq!(packet.trailer_len(), trailer);
-            assert_eq!(Header::decode(&bytes), Ok((Header::Roce(packet), 56)));
+            assert_eq!(Header::decode(&bytes), Ok((Header::Roce(packet), headers)));
         }
+    }
+
+    /// The number of the packet before the first is 2^24 - 1.
+    #[test]
+    fn the_number_in_an_acknowledgement_wraps() {
+        let kind = Kind::Acknowledgement { expected: 0, refused: false };
+        let bytes = bytes_of(&Header::Roce(Packet { kind, ..ACKNOWLEDGEMENT }));
+        assert_eq!(bytes[36..40], [0, 0xFF, 0xFF, 0xFF]);
+        assert_eq!(Packet::decode(&bytes).map(|packet| packet.kind), Ok(kind));
     }
 
     #[test]
@@ -354,7 +455,7 @@ pub(crate) mod tests {
     #[test]
     fn a_notification_names_the_flow_it_is_about() {
         assert_eq!(WRITE.key(), FlowKey(1 << 32 | 7));
-        assert_eq!(NOTIFICATION.key(), WRITE.key());
+        assert_eq!([NOTIFICATION, ACKNOWLEDGEMENT].map(|packet| packet.key()), [WRITE.key(); 2]);
     }
 
     #[test]
@@ -374,8 +475,14 @@ pub(crate) mod tests {
         assert_eq!(refused(WRITE, 28, 0x0b), invalid("opcode", 0x0b));
         assert_eq!(refused(WRITE, 32, 0x40), invalid("FECN and BECN", 0x40));
         assert_eq!(refused(WRITE, 40, 0xff), invalid("virtual address", 0xff << 56 | 4_096));
+        assert_eq!(refused(WRITE, 36, 0x81), invalid("acknowledge request", 0x81));
         assert_eq!(refused(NOTIFICATION, 32, 0), invalid("FECN and BECN", 0));
-        let empty = Packet { kind: Kind::Write { psn: 0, plen: 0, offset: 0, size: 0 }, ..WRITE };
+        assert_eq!(refused(NOTIFICATION, 28, ACKNOWLEDGE), invalid("FECN and BECN", 0x40));
+        assert_eq!(refused(ACKNOWLEDGEMENT, 28, WRITE_ONLY), invalid("length", 28));
+        assert_eq!(refused(ACKNOWLEDGEMENT, 40, 0x61), invalid("syndrome", 0x61));
+        assert_eq!(refused(ACKNOWLEDGEMENT, 43, 1), invalid("message sequence number", 1));
+        let empty =
+            Packet { kind: Kind::Write { psn: 0, plen: 0, offset: 0, size: 0, ack_request: false }, ..WRITE };
         assert_eq!(refused(empty, 29, 0x10), invalid("pad count", 1));
     }
 

@@ -66,9 +66,7 @@ fn reports_are_in_captures() {
     let (stop, folder) = (AtomicBool::new(false), tempfile::tempdir().expect("a folder"));
     let out = folder.path().join("run");
     let prepared = document(&["record.pcap=all"]).prepare().expect("it fits the fabric");
-    let told = |_: &std::path::Path, _: &std::path::Path| ();
-    let out = Out { path: &out, force: false, renamed: &told };
-    run_into(prepared, out, "two-choices", control(&stop, 1)).expect("a run");
+    run_into(prepared, Out::from(&out), "two-choices", control(&stop, 1)).expect("a run");
     let captured = fs::read_dir(folder.path().join("run")).expect("the run's folder");
     let captured = captured.map(|entry| entry.expect("a file").path());
     let captured = captured.filter(|path| path.extension().is_some_and(|end| end == "pcapng"));

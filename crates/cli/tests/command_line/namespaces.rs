@@ -1,6 +1,6 @@
 //! Unmodified programs at the hosts of a switched fabric: ping, iperf3, curl, while a link fails under them.
 //!
-//! Needs root, TAP interfaces, `ping`, `iperf3`, `curl`, `tshark` and `python3` (`make setup`). Where one is missing the tests fail and say so,
+//! Needs root, TAP interfaces, `ping`, `iperf3`, `curl`, `tshark`, `python3`, `clang` and `bpftool` (`make setup`). Where one is missing the tests fail and say so,
 //! unless `RADDLE_NO_NAMESPACES` is set: then each says that it did nothing.
 
 #![expect(clippy::print_stderr, reason = "tests that may say that they cannot run")]
@@ -500,6 +500,61 @@ fn connections_are_timed_from_syn_to_first_data_packet() {
         &[("flows = 100", "flows = 20"), ("\"figure.seeds\" = 3", "\"figure.seeds\" = 2")],
     );
     assert_eq!(measured.len(), 1);
+}
+
+/// DCTCP by BPF, which is taken away again.
+struct Dctcp;
+
+impl Dctcp {
+    fn make(target: &str) -> Output {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+        Command::new("make").args(["-s", "-C", root, target]).output().unwrap()
+    }
+}
+
+impl Drop for Dctcp {
+    fn drop(&mut self) {
+        let _gone = Self::make("no-dctcp");
+    }
+}
+
+#[test]
+fn dctcp_by_bpf_keeps_the_queue_of_a_switch_short() {
+    if cannot_run() {
+        return;
+    }
+    if !Path::new("/sys/kernel/btf/vmlinux").exists() {
+        eprintln!(
+            "NOT RUN: this kernel does not describe its types (CONFIG_DEBUG_INFO_BTF), which BPF needs"
+        );
+        return;
+    }
+    let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let available = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap();
+    let _dctcp = (!available.split_whitespace().any(|name| name == "dctcp")).then(|| {
+        let made = Dctcp::make("dctcp");
+        assert!(made.status.success(), "{}", said(&made));
+        Dctcp
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let flow = |src| format!("{{ src = {src}, dst = 3, size = \"2 MB\" }}");
+    let list = [0, 1, 2].map(flow).join(", ");
+    let engine = LEAF_SPINE.find("[[failure]]").unwrap();
+    let experiment = format!("{}\n[workload]\nlist = [{list}]\n", &LEAF_SPINE[..engine])
+        .replace("tcp-cubic", "dctcp")
+        .replace("packets = 100", "packets = 300, mark_packets = 20");
+    fs::write(folder.path().join("fabric.toml"), experiment).unwrap();
+    let output =
+        command_of(env!("CARGO_BIN_EXE_raddle"), folder.path(), "live fabric.toml --quiet --out out", "400")
+            .output()
+            .unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let text = fs::read_to_string(folder.path().join("out/summary.json")).unwrap();
+    let summary: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&summary["delivered"], &summary["drops"]), (&3.into(), &0.into()), "{text}");
+    // A marked packet is a copied one. A window that does not heed marks would fill the queue, of 450 KB.
+    assert!(summary["fidelity"]["copies"].as_u64().unwrap() > 100, "{text}");
+    assert!(summary["peak_queue_max_bytes"].as_f64().unwrap() < 225_000.0, "{text}");
 }
 
 #[test]

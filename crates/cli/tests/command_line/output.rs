@@ -570,3 +570,22 @@ fn every_test_that_the_book_names_exists() {
         assert!(all.contains(&format!("fn {test}()")), "there is no test `{test}`");
     }
 }
+
+/// A queue of less than a packet loses everything, which is said before the run; denied, there is no run.
+#[test]
+fn warnings_are_told_and_kept_and_can_be_denied() {
+    let folder = folder();
+    let set = r#"--set scheme={transport="tcp-newreno",queue={kind="fifo",limit="1000B"}}"#;
+    let denied = raddle(folder.path(), &format!("run small.toml --deny-warnings {set}"));
+    let text = String::from_utf8_lossy(&denied.stderr).into_owned();
+    assert_eq!(denied.status.code(), Some(2), "{text}");
+    assert!(text.contains("a warning is denied"), "{text}");
+    assert!(!folder.path().join("out").exists(), "nothing is written");
+    let ran = raddle(folder.path(), &format!("run small.toml {set}"));
+    let text = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(text.contains("warning[queue] --set:1: `limit` is 1 KB, and a full packet has 1500 B"), "{text}");
+    let summary = fs::read_to_string(folder.path().join("out/small/summary.json")).unwrap();
+    let summary: Value = serde_json::from_str(&summary).unwrap();
+    let lints = summary["warnings"].as_array().unwrap().iter().map(|warning| &warning["lint"]);
+    assert!(lints.clone().any(|lint| lint == "queue"), "{summary:#}");
+}

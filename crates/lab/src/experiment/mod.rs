@@ -190,6 +190,28 @@ pub(crate) fn list(item: &Item) -> Result<&[Item], Problem> {
     Ok(items)
 }
 
+/// Where the text speaks of a dotted key: of the key itself, or of the nearest table around it.
+pub(crate) fn place(root: &Table, key: &str) -> At {
+    let (mut table, mut at) = (root, &root.at);
+    for part in key.split('.') {
+        let Some(item) = table.get(part) else { break };
+        at = &item.at;
+        match &item.value {
+            Value::Table(inner) => table = inner,
+            _ => break,
+        }
+    }
+    at.clone()
+}
+
+/// The table at a path of tables.
+pub(crate) fn table_in<'a>(root: &'a Table, path: &[&str]) -> Option<&'a Table> {
+    path.iter().try_fold(root, |table, name| match &table.get(name)?.value {
+        Value::Table(table) => Some(table),
+        _ => None,
+    })
+}
+
 /// `[engine]`, which need not be there.
 fn read_engine(root: &mut Section<'_>) -> Result<(Engine, toml::Table), Problem> {
     let absent = engine::absent(root.at());

@@ -164,7 +164,7 @@ impl Cause {
             Self::Duplicate { what, .. } => Some(format!("give each {what} a name of its own")),
             Self::SelfFlow(_) => Some("give `dst` another node".to_owned()),
             Self::Unreachable { .. } => Some(
-                "the topology's links do not join them, or a [[failure]] at the start cuts them off"
+                "the topology's links do not join them, hosts that do not relay lie between them, or a [[failure]] at the start cuts them off"
                     .to_owned(),
             ),
             Self::Unreadable { .. } => {

@@ -2,12 +2,15 @@
 
 use super::problem::Problem;
 use super::section::{Fraction, Section, wrong_type};
-use super::value::Value;
-use raddle_core::{Bytes, Duration};
+use super::value::{Table, Value};
+use super::{Read, table_in};
+use raddle_core::{Bytes, Duration, Rate};
 use raddle_schemes::parameter::{Parameter, Settings, Value as Setting};
+use raddle_schemes::profile::Profile;
 use raddle_schemes::queue::strict;
 use raddle_schemes::registry::Registry;
 use raddle_schemes::scheme::{CongestionPoint, FlowControl, Info, QueueDiscipline, Transport, View};
+use raddle_topology::Topology;
 
 /// What may wait at an egress port. A port with an agent (congestion points, D3, RCP) does not count the packet in service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,6 +46,8 @@ pub struct Scheme {
     pub flow_control: Option<(FlowControl, Settings)>,
     /// What the ports of switches tell of congestion, and how.
     pub congestion_points: Option<(CongestionPoint, Settings)>,
+    /// Values that parameters have which the experiment does not give.
+    pub profile: Option<Profile>,
 }
 
 impl std::fmt::Debug for Scheme {
@@ -86,9 +91,12 @@ impl Scheme {
         let points: Vec<_> = none.into_iter().chain(points).collect();
         let points =
             section.choice("congestion_points", "kind of congestion points", &points, Some("none"))?;
+        let profiles = registry.profiles().iter().map(|profile| (profile.name, Some(*profile)));
+        let profiles: Vec<_> = [("none", None)].into_iter().chain(profiles).collect();
+        let profile = section.choice("profile", "profile", &profiles, Some("none"))?;
         let (queue, discipline) = read_queue(&mut section, registry, flow_control.is_some())?;
         // The tables of other schemes may stand here for a sweep to use: they are checked too.
-        let mut read = |info: &Info| read_settings(&mut section, info);
+        let mut read = |info: &Info| read_settings(&mut section, info, profile.as_ref());
         let chosen: Vec<&str> = [transport.info.name, &routing]
             .into_iter()
             .chain(discipline.map(|part| part.info.name))
@@ -122,28 +130,91 @@ impl Scheme {
             discipline: discipline.map(|part| (part, of(part.info.name))),
             flow_control: flow_control.map(|part| (part, of(part.info.name))),
             congestion_points: points.map(|part| (part, of(part.info.name))),
+            profile,
             routing,
         };
         Ok((scheme, section.finish()?))
     }
+
+    /// The names of the parts that are chosen.
+    pub(crate) fn chosen(&self) -> impl Iterator<Item = &str> {
+        let parts = [
+            self.discipline.as_ref().map(|(part, _)| part.info.name),
+            self.flow_control.as_ref().map(|(part, _)| part.info.name),
+            self.congestion_points.as_ref().map(|(part, _)| part.info.name),
+        ];
+        [self.transport.info.name, &self.routing].into_iter().chain(parts.into_iter().flatten())
+    }
+
+    /// Gives parameters their defaults on that fabric, which neither the experiment's text nor its profile says. `resolved`
+    /// is the experiment with all defaults.
+    pub(crate) fn fit(&mut self, topology: &Topology, root: &Table, resolved: &mut toml::Table) {
+        let host_links = topology.hosts().flat_map(|host| topology.links_from(host));
+        let rate = host_links.map(|(_, link)| link.line_rate).max().unwrap_or(Rate::ZERO);
+        let delay = topology.links().map(|(_, link)| link.delay).max().unwrap_or_default();
+        let profile = self.profile;
+        let mut resolved = resolved.get_mut("scheme").and_then(toml::Value::as_table_mut);
+        let mut fit = |name: &str, settings: &mut Settings| {
+            let given = table_in(root, &["scheme", name]);
+            let parameters: Vec<_> = settings.iter().map(|(parameter, _)| parameter).collect();
+            for parameter in parameters {
+                let key = parameter.name;
+                let is_said = given.is_some_and(|table| table.get(key).is_some())
+                    || profile.is_some_and(|profile| profile.value(name, key).is_some());
+                let Some(value) = parameter.default_on(rate, delay).filter(|_| !is_said) else { continue };
+                settings.set(key, value);
+                let table = resolved.as_mut().and_then(|scheme| scheme.get_mut(name)?.as_table_mut());
+                if let (Some(table), Some(text)) = (table, show(value)) {
+                    table.insert(key.to_owned(), text);
+                }
+            }
+        };
+        fit(self.transport.info.name, &mut self.settings);
+        fit(&self.routing, &mut self.routing_settings);
+        if let Some((part, settings)) = &mut self.discipline {
+            fit(part.info.name, settings);
+        }
+        if let Some((part, settings)) = &mut self.flow_control {
+            fit(part.info.name, settings);
+        }
+        if let Some((part, settings)) = &mut self.congestion_points {
+            fit(part.info.name, settings);
+        }
+    }
 }
 
-fn read_settings(section: &mut Section<'_>, info: &Info) -> Result<(Settings, toml::Table), Problem> {
+/// A size or a rate, as an experiment has it.
+fn show(value: Setting) -> Option<toml::Value> {
+    match value {
+        Setting::Bytes(bytes) => Some(Bytes(bytes).show()),
+        Setting::Rate(rate) => Some(rate.show()),
+        _ => None,
+    }
+}
+
+fn read_settings(
+    section: &mut Section<'_>,
+    info: &Info,
+    profile: Option<&Profile>,
+) -> Result<(Settings, toml::Table), Problem> {
     let empty = super::engine::absent(section.at());
     let table = section.section(info.name)?;
     let mut table = table.unwrap_or_else(|| Section::new(&empty, info.name));
-    let settings = read_parameters(&mut table, info.parameters)?;
+    let of_profile = |name: &str| profile.and_then(|profile| profile.value(info.name, name));
+    let settings = read_parameters(&mut table, info.parameters, of_profile)?;
     Ok((settings, table.finish()?))
 }
 
-/// The values of parameters, which stand in `table`.
+/// The values of parameters, which stand in `table`; if they do not, those of a profile or their defaults.
 pub(super) fn read_parameters(
     table: &mut Section<'_>,
     parameters: &'static [Parameter],
+    of_profile: impl Fn(&str) -> Option<Setting>,
 ) -> Result<Settings, Problem> {
     let mut settings = Settings::defaults(parameters);
     for parameter in parameters {
-        let value = read_parameter(table, parameter)?;
+        let default = of_profile(parameter.name).unwrap_or(parameter.default);
+        let value = read_parameter(table, &Parameter { default, ..*parameter })?;
         let hint = format!("{}: {}", parameter.doc, parameter.limits());
         let what = format!("`{}` is out of range", parameter.name);
         table.ensure(parameter.allows(&value), parameter.name, &what, &hint)?;

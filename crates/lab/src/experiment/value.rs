@@ -34,6 +34,14 @@ impl At {
         self.source.text.get(self.span.clone()).unwrap_or_default()
     }
 
+    /// Its line and column, both from 1; `None` of a text that is empty.
+    #[must_use]
+    pub fn position(&self) -> Option<(usize, usize)> {
+        let before = self.source.text.get(..self.span.start).filter(|_| !self.source.text.is_empty())?;
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Some((before.matches('\n').count() + 1, before[line_start..].chars().count() + 1))
+    }
+
     /// A part of this place: `range` counts bytes from its start.
     #[must_use]
     pub fn within(&self, range: Range<usize>) -> Self {

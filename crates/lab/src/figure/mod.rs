@@ -8,6 +8,7 @@ mod claim;
 mod compute;
 mod condition;
 pub(crate) mod draw;
+pub mod ledger;
 pub(crate) mod measure;
 mod number;
 mod over_time;
@@ -16,10 +17,12 @@ mod plot;
 mod reproduce;
 pub(crate) mod runs;
 pub(crate) mod size_class;
+pub mod statements;
 
 pub use claim::{Deviation, LiveRuns, Outcome};
+pub use ledger::Ledger;
 pub use papers::names;
-pub use reproduce::{Options, Reproduction, Scale, Unfinished, Watch, reproduce};
+pub use reproduce::{Options, Reproduced, Reproduction, Scale, Unfinished, Watch, reproduce};
 pub use runs::Spread;
 
 use crate::experiment::{Cell, Document, Fraction, Problem, Section, list};

@@ -58,19 +58,34 @@ pub(super) fn file(name: &str) -> Option<File> {
     files().find(|file| file.name() == name)
 }
 
-/// The figures that `selector` names: a figure, a paper, a file that ends in `.toml`, or all.
-pub(super) fn select(selector: Option<&str>) -> Result<Vec<File>, Error> {
-    if let Some(path) =
-        selector.map(Path::new).filter(|path| path.extension().is_some_and(|end| end == "toml"))
-    {
+/// The figures that the selectors name, each once: figures, papers, files that end in `.toml`; all figures that come with the
+/// program if there is no selector.
+pub(super) fn select(selectors: &[String]) -> Result<Vec<File>, Error> {
+    if selectors.is_empty() {
+        return Ok(files().collect());
+    }
+    let mut chosen: Vec<File> = Vec::new();
+    for selector in selectors {
+        for file in selected(selector)? {
+            if file.is_own() || !chosen.iter().any(|other| other.name() == file.name()) {
+                chosen.push(file);
+            }
+        }
+    }
+    Ok(chosen)
+}
+
+fn selected(selector: &str) -> Result<Vec<File>, Error> {
+    let path = Path::new(selector);
+    if path.extension().is_some_and(|end| end == "toml") {
         let text = std::fs::read_to_string(path).map_err(|error| Problem::unreadable(path, &error))?;
         let figure = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         return Ok(vec![File { paper: OWN.to_owned(), figure, path: path.to_owned(), text: text.into() }]);
     }
-    let wanted = |file: &File| selector.is_none_or(|word| word == file.name() || word == file.paper);
-    let chosen: Vec<File> = files().filter(wanted).collect();
+    let chosen: Vec<File> =
+        files().filter(|file| selector == file.name() || selector == file.paper).collect();
     if chosen.is_empty() {
-        let what = format!("no figure `{}`", selector.unwrap_or("of any paper"));
+        let what = format!("no figure `{selector}`");
         return Err(Error::Usage { what, hint: format!("one of: {}", names().join(", ")) });
     }
     Ok(chosen)

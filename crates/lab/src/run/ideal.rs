@@ -48,6 +48,12 @@ impl Ideals {
         }
     }
 
+    /// The base round trip between two hosts: a full packet there and one without payload back.
+    pub(crate) fn round_trip(&self, src: NodeId, dst: NodeId) -> Duration {
+        let full = Bytes(self.framing.payload.into());
+        self.one_way(full, &self.best(src, dst)) + self.one_way(Bytes(0), &self.best(dst, src))
+    }
+
     pub(crate) fn of(&self, flow: &Flow) -> Ideal {
         let path = self.best(flow.src, flow.dst);
         let hops = u32::try_from(path.len()).expect("fewer hops than nodes");

@@ -11,6 +11,7 @@ pub(crate) mod prepare;
 pub(crate) mod records;
 pub(crate) mod summary;
 pub(crate) mod undelivered;
+mod waiting;
 
 use crate::Error;
 use crate::experiment::EngineKind;
@@ -22,6 +23,7 @@ use crate::observe::uplinks::Uplinks;
 use crate::observe::{lossless, ranks};
 use crate::run::prepare::Prepared;
 use crate::run::undelivered::Undelivered;
+use crate::run::waiting::refuse_waiting;
 use raddle_core::{
     Application, Duration, FlowKey, Host, LinkId, LinkStats, NodeId, Observer, Progress, Time, Totals,
 };
@@ -437,7 +439,7 @@ fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Ou
     let Ended { mut gather, totals, links, queues, flow_control, now, complete, .. } = ended;
     let Ended { waiting, retransmissions, fidelity, .. } = ended;
     if complete && watch.limit.is_none_or(|limit| now < limit) {
-        refuse_waiting(&waiting)?;
+        refuse_waiting(&waiting, &prepared.changes, &links, &prepared.topology, now)?;
     }
     for (node, key, count) in retransmissions {
         gather.recorder.retransmitted(node, key, count);
@@ -499,22 +501,6 @@ fn finish(prepared: &Prepared, ended: Ended<'_>, watch: &Watch<'_>) -> Result<Ou
         complete,
         seconds,
     })
-}
-
-/// Most waiting hosts that an error names.
-const MOST_NAMED: usize = 10;
-
-/// Refuses a run that is at rest while programs have not come to their end: nothing will happen any more.
-fn refuse_waiting(waiting: &[String]) -> Result<(), Error> {
-    if waiting.is_empty() {
-        return Ok(());
-    }
-    let named = waiting[..waiting.len().min(MOST_NAMED)].join("; ");
-    let more = match waiting.len().saturating_sub(MOST_NAMED) {
-        0 => String::new(),
-        more => format!("; and {more} more"),
-    };
-    Err(Error::Run(format!("nothing moves any more, and programs have not come to their end: {named}{more}")))
 }
 
 /// Tells how far a run is, and whether to go on.

@@ -1,9 +1,8 @@
 //! From an experiment to what an engine takes, and the checks that need all of it at once.
 
 use crate::Error;
-use crate::experiment::{
-    At, Cause, Document, EngineKind, Experiment, Problem, QueueLimits, Scheme, Table, Value,
-};
+use crate::experiment::{Cause, Document, EngineKind, Experiment, Problem, QueueLimits, Scheme, place};
+use crate::lint::{self, Warning};
 use crate::observe::capture;
 use crate::observe::ranks;
 use crate::observe::uplinks::Uplinks;
@@ -52,6 +51,8 @@ pub struct Prepared {
     pub(crate) looked_at: BTreeSet<LinkId>,
     /// What this process has of a live rack, if others have the rest.
     pub(crate) share: Option<Share>,
+    /// What is probably not meant.
+    pub warnings: Vec<Warning>,
 }
 
 /// Parts of ports that the transport brings.
@@ -101,14 +102,21 @@ impl Document {
     /// # Errors
     /// With the first thing that is wrong.
     pub fn prepare(&self) -> Result<Prepared, Problem> {
-        let experiment = self.experiment()?;
+        let mut experiment = self.experiment()?;
         let topology = experiment.topology.build(experiment.engine.seed)?;
+        experiment.scheme.fit(&topology, &self.root, &mut experiment.resolved);
         let flows = experiment.workload.flows(&topology, experiment.engine.seed)?;
         let Experiment { failures, faults: random, errors, engine, .. } = &experiment;
         let changes = faults::changes(failures, random.as_ref(), &topology, engine.seed)?;
         let errors = faults::link_errors(errors.as_ref(), &topology, engine.seed, self.registry.decoders())?;
         let component = components(&faults::lasting(&topology, &changes));
-        let apart = |flow: &&Flow| component[flow.src.index()] != component[flow.dst.index()];
+        // Where hosts relay nothing, links may join what no path does.
+        let routing = topology.has_endpoints().then(|| Routing::new(Arc::clone(&topology)));
+        let no_path = |flow: &Flow| {
+            routing.as_ref().is_some_and(|routing| routing.distance(flow.src, flow.dst).is_none())
+        };
+        let apart =
+            |flow: &&Flow| component[flow.src.index()] != component[flow.dst.index()] || no_path(flow);
         if let Some(flow) = flows.iter().find(apart) {
             let cause = Cause::Unreachable { src: flow.src.0, dst: flow.dst.0 };
             return Err(Problem::at(experiment.workload.place(flow.id), cause));
@@ -149,7 +157,7 @@ impl Document {
         }
         let flows = flows.into();
         let own = Own::of(&mut parts, &topology);
-        let prepared = Prepared {
+        let mut prepared = Prepared {
             experiment,
             topology,
             flows,
@@ -163,6 +171,7 @@ impl Document {
             captured,
             looked_at,
             share: None,
+            warnings: Vec::new(),
         };
         self.check_queues(&prepared)?;
         self.check_hosts(&prepared)?;
@@ -183,6 +192,7 @@ impl Document {
             let cause = Cause::Contradiction { what, hint: "leave it out".to_owned() };
             return Err(Problem::at(&place(&self.root, "record.imbalance"), cause));
         }
+        prepared.warnings = lint::warnings(&self.root, &prepared);
         Ok(prepared)
     }
 
@@ -275,20 +285,6 @@ const HELLO_TIMES: u64 = 4;
 /// carries what kernels send.
 const fn sends_frames(transport: &Transport) -> bool {
     matches!(transport.make, Make::Hosts(_))
-}
-
-/// Where the text speaks of a dotted key: of the key itself, or of the nearest table around it.
-fn place(root: &Table, key: &str) -> At {
-    let (mut table, mut at) = (root, &root.at);
-    for part in key.split('.') {
-        let Some(item) = table.get(part) else { break };
-        at = &item.at;
-        match &item.value {
-            Value::Table(inner) => table = inner,
-            _ => break,
-        }
-    }
-    at.clone()
 }
 
 impl Prepared {

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::SizeClass;
+use crate::lint::Warning;
 use crate::observe::lossless::Pauses;
 use crate::run::Outcome;
 use crate::run::undelivered::Undelivered;
@@ -133,11 +134,13 @@ impl Summarizer {
             deadlines: self.deadlines,
             classes: SizeClass::WITH_ALL.map(|class| self.class(class)).into(),
             peak_queue_bytes: [50.0, 99.0, 100.0].map(|p| stats::percentile(&queues, p)),
+            peak_queue_ports: queues.len(),
             imbalance: imbalance(&outcome.imbalance),
             pauses: Pauses::of(&outcome.flow_control, topology),
             ranks: Ranks::of(outcome),
             outcome: outcome.without_rows(),
             inputs: String::new(),
+            warnings: Vec::new(),
         }
     }
 }
@@ -230,6 +233,8 @@ pub struct Summary {
     deadlines: Deadlines,
     /// p50, p99 and maximum over ports of the most bytes each ever held.
     peak_queue_bytes: [Option<f64>; 3],
+    /// How many ports these are of.
+    peak_queue_ports: usize,
     /// Tier of switches, samples of their imbalance and the mean of these, if it was sampled.
     imbalance: Vec<(u32, usize, f64)>,
     /// If links have flow control.
@@ -240,6 +245,8 @@ pub struct Summary {
     outcome: Outcome,
     /// The digest of what the run was made from.
     pub(crate) inputs: String,
+    /// What is probably not meant.
+    pub(crate) warnings: Vec<Warning>,
 }
 
 impl Summary {
@@ -288,6 +295,7 @@ impl Summary {
             "seed": self.seed,
             "digest": outcome.digest.to_string(),
             "inputs": self.inputs,
+            "warnings": self.warnings.iter().map(Warning::json).collect::<Vec<_>>(),
             "complete": outcome.complete,
             "error": self.failure().map(|failure| failure.json()["error"].take()),
             "flows": outcome.flows,
@@ -310,6 +318,7 @@ impl Summary {
             "peak_queue_p50_bytes": self.peak_queue_bytes[0],
             "peak_queue_p99_bytes": self.peak_queue_bytes[1],
             "peak_queue_max_bytes": self.peak_queue_bytes[2],
+            "peak_queue_ports": self.peak_queue_ports,
             "totals": outcome.totals,
             "fidelity": outcome.fidelity.map(fidelity),
             "wall_seconds": outcome.seconds,
@@ -319,7 +328,7 @@ impl Summary {
 
 /// What the table's columns mean.
 const DEFINITIONS: &str = "
-FCT: from the hand-over to the transport to the last byte delivered in order; percentiles by nearest rank.
+FCT: from the hand-over to the transport to the last byte delivered in order; percentiles by nearest rank, of n = `flows`.
 Slowdown: FCT over that of the flow alone on one shortest path; a flow that uses several at once can beat it.
 Goodput: application bits over FCT, mean over flows.
 
@@ -366,17 +375,25 @@ impl fmt::Display for Summary {
         } else {
             writeln!(
                 f,
-                "offered      mean size {mean_size:.0} B, {host} of the hosts' link rates, {fabric} of all links'"
+                "offered      mean size {mean_size:.0} B; host load {host}, of the rates of the hosts' links; all links {fabric}"
             )?;
-            if let Some(load) = network_load {
-                writeln!(f, "             a load of {load:.3} on the network's narrowest level")?;
+            if network_load.is_some() {
+                let load = percent(*network_load);
+                writeln!(
+                    f,
+                    "             bisection load {load}, of the rate of the narrowest level of switches"
+                )?;
             }
         }
         let TotalsRecord { data, drops, .. } = totals;
         let control = totals.control();
         writeln!(f, "packet-hops  {} data, {} control ({} B)", data.packets, control.packets, control.bytes)?;
         if let [Some(p50), Some(p99), Some(max)] = self.peak_queue_bytes {
-            writeln!(f, "peak queue   p50 {p50:.0} B, p99 {p99:.0} B, max {max:.0} B over ports")?;
+            writeln!(
+                f,
+                "peak queue   p50 {p50:.0} B, p99 {p99:.0} B, max {max:.0} B over {} ports",
+                self.peak_queue_ports
+            )?;
         }
         write!(f, "drops        {}", drops.total())?;
         if drops.handshake > 0 {

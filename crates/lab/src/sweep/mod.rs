@@ -49,10 +49,14 @@ pub fn sweep<'a>(
 ) -> Result<Vec<CellRun>, Error> {
     let out = out.into();
     let directories = directories(cells, out.path)?;
-    let origins = cells.iter().map(|cell| cell.document.prepare()?.origin());
+    let origins = cells.iter().map(|cell| {
+        let prepared = cell.document.prepare()?;
+        (out.warned)(&cell.name(), &prepared.warnings)?;
+        prepared.origin()
+    });
     let origins = origins.collect::<Result<Vec<_>, Error>>()?;
     let _lock = Lock::of_folder(out.path)?;
-    let missing = missing(&directories, &origins, out)?;
+    let missing = missing(&directories, &origins, Out { warned: &|_, _| Ok(()), ..out })?;
     let work = |i: usize, threads: usize| {
         let directory = directories[i].clone();
         let run = |out| {

@@ -7,7 +7,7 @@ use raddle_lab::run::run;
 use raddle_lab::topo::convert;
 use raddle_lab::{Control, Outcome, Threads, run_into};
 use raddle_records::{FlowRecord, Table};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 const RACK: &str = r#"[topology]
@@ -519,4 +519,25 @@ fn slowdown_is_over_a_flow_alone_with_its_handshake_and_frames() {
     assert_eq!(flows[0].ideal_fct_ps, (ns * 1e3_f64).round() as u64);
     // Such a window needs no second round trip.
     assert_eq!(flows[0].slowdown(), Some(1.0));
+}
+
+/// Those of the book.
+#[test]
+fn shipped_examples_draw_no_warnings() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).expect("examples") {
+        let path = entry.expect("a file").path();
+        let example = Document::load(&path).expect("an example");
+        // Examples of `raddle live`, which sets the engine.
+        let is_live = std::fs::read_to_string(&path).expect("a text").contains("hosts = \"namespaces\"");
+        let overrides = if is_live { &["engine.kind=live"][..] } else { &[] };
+        let example = example.with_overrides(overrides.iter().copied()).expect("overrides");
+        for cell in example.cells().expect("a grid") {
+            let warnings = cell.document.prepare().expect("a sound experiment").warnings;
+            assert_eq!(warnings, [], "{}", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 7, "{seen} experiments");
 }

@@ -255,6 +255,28 @@ fn a_run_that_comes_to_rest_too_early_says_who_waits_for_what() {
     assert!(run("eager = \"always\"").unwrap().0.makespan_ps().is_some());
 }
 
+/// RoCE goes on when a link is repaired, and gives up where it is not.
+#[test]
+fn a_program_that_a_failed_link_stops_names_the_link() {
+    let failed = |repair: &str| {
+        let scheme = format!(
+            "transport = \"dcqcn\"\ncongestion_points = \"red\"\n[[failure]]\nat = \"1 us\"\nlink = [0, 2]\n{repair}\n[engine]\n"
+        );
+        Experiment::crossbar(EXAMPLE, 2, "", &scheme).try_run(1)
+    };
+    let error = failed("").unwrap_err();
+    assert_eq!(error.exit_code(), 3);
+    let text = error.to_string();
+    assert!(text.contains("rank 0 waits") || text.contains("rank 1 waits"), "{text}");
+    assert!(text.contains("Failed links: the link 0->2 is down since 1 us and lost "), "{text}");
+    let (outcome, _) = failed("repair = \"5 ms\"").unwrap();
+    assert!(
+        outcome.makespan_ps().is_some_and(|makespan| makespan > 5_000_000_000),
+        "{:?}",
+        outcome.makespan_ps()
+    );
+}
+
 #[test]
 fn a_time_limit_leaves_ranks_unfinished() {
     let mut example = Experiment::crossbar(EXAMPLE, 2, "", CEE);

@@ -1,7 +1,9 @@
 //! Priority flow control (IEEE 802.1Qbb) holds back the same ports at the same times in both engines.
 
 use crate::both::{Trace, simulate_ports, trace};
-use raddle_core::{Bytes, Duration, Flow, FlowId, LinkErrors, LinkFlowControl, LinkId, NodeId, Rate, Time};
+use raddle_core::{
+    Bytes, Duration, Flow, FlowId, LinkErrors, LinkFlowControl, LinkId, NodeId, Rate, Report, Time,
+};
 use raddle_live::lockstep::Lockstep;
 use raddle_packet_sim::PortSetup;
 use raddle_schemes::link::pfc;
@@ -50,7 +52,7 @@ fn built(
     (built, pfc)
 }
 
-fn both(transport: &str, drain: Option<Rate>) -> [Trace; 2] {
+fn both(transport: &str, drain: Option<Rate>, errors: &LinkErrors) -> [Trace; 2] {
     let (rate, delay) = (Rate::from_gbps(10), Duration::from_ns(500));
     let topology = Arc::new(builders::folded_clos(2, 4, 2, rate, rate, delay).expect("a leaf-spine"));
     let (Built { node, mut agent, .. }, mut pfc) = built(&topology, transport, drain);
@@ -60,17 +62,17 @@ fn both(transport: &str, drain: Option<Rate>) -> [Trace; 2] {
         flow_control: pfc(link),
         ..PortSetup::default()
     };
-    let simulated = simulate_ports(&topology, node, port, incast(), LIMIT, &LinkErrors::default());
+    let simulated = simulate_ports(&topology, node, port, incast(), LIMIT, errors);
     let (Built { node, agent, .. }, pfc) = built(&topology, transport, drain);
     let live = Lockstep::new(&topology, node, incast(), Trace::default());
     let live = live.with_queues(|_| Some(Box::<Strict>::default())).with_agents(agent).with_flow_control(pfc);
-    [simulated, trace(live, LIMIT)]
+    [simulated, trace(live.with_errors(errors), LIMIT)]
 }
 
 #[test]
 fn the_engines_pause_the_same_ports() {
     for transport in ["udp", "tcp-newreno", "dcqcn"] {
-        let [simulated, moved] = both(transport, None);
+        let [simulated, moved] = both(transport, None, &LinkErrors::default());
         let pauses: u64 = simulated.flow_control.iter().map(|(_, account)| account.pauses).sum();
         assert!(pauses > 10, "{transport}: {pauses} pauses");
         assert!(simulated.losses.is_empty(), "{transport} loses nothing");
@@ -81,12 +83,23 @@ fn the_engines_pause_the_same_ports() {
 
 #[test]
 fn hosts_that_take_what_comes_slowly_hold_their_switch_back_in_both_engines() {
-    let [simulated, moved] = both("udp", Some(Rate::from_gbps(4)));
+    let [simulated, moved] = both("udp", Some(Rate::from_gbps(4)), &LinkErrors::default());
     let of_host = LinkId(7);
     let pauses =
         |trace: &Trace| trace.flow_control.iter().find(|(link, _)| *link == of_host).map(|of| of.1.pauses);
     assert!(pauses(&simulated).is_some_and(|pauses| pauses > 2), "{:?}", pauses(&simulated));
     assert_same(&simulated, &moved, "udp");
+}
+
+/// RoCE's acknowledgements, refusals and timeouts.
+#[test]
+fn the_engines_recover_from_the_same_losses() {
+    let errors = LinkErrors { seed: 1, loss: 0.01, ..LinkErrors::default() };
+    let [simulated, moved] = both("dcqcn", None, &errors);
+    assert!(simulated.losses.len() > 10, "{} losses", simulated.losses.len());
+    let delivered = |report: &Report| matches!(report, Report::Delivered { .. });
+    assert_eq!(simulated.reports.iter().filter(|of| delivered(&of.2)).count(), incast().len());
+    assert_same(&simulated, &moved, "dcqcn");
 }
 
 /// The same packets on the same links at the same times, reports, losses and queues. What happens in one instant at several ports

@@ -30,6 +30,26 @@ pub enum Value {
     Choice(&'static str),
 }
 
+/// The fabric for which a default is, beyond which it grows in proportion. It is never less: on slower or shorter links a
+/// threshold in proportion would be less than a few packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Growth {
+    /// The rate of the fastest host link.
+    pub rate: Rate,
+    /// The longest propagation delay of a link, if the default grows with that too.
+    pub delay: Option<Duration>,
+}
+
+impl Growth {
+    /// The number on a fabric with that rate and that delay.
+    fn of(self, number: u64, rate: Rate, delay: Duration) -> u64 {
+        let grown = |number: u128, to: u64, from: u64| number * u128::from(to.max(from)) / u128::from(from);
+        let number = grown(number.into(), rate.as_bps(), self.rate.as_bps());
+        let number = self.delay.map_or(number, |from| grown(number, delay.as_ps(), from.as_ps()));
+        u64::try_from(number).unwrap_or(u64::MAX)
+    }
+}
+
 /// A parameter of a scheme.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parameter {
@@ -43,6 +63,8 @@ pub struct Parameter {
     pub choices: &'static [&'static str],
     /// Least and greatest value allowed: counts and bytes as they are, durations in ps, rates in bit/s.
     pub range: (f64, f64),
+    /// How the default of a size or a rate grows with the fabric, if it does.
+    pub growth: Option<Growth>,
 }
 
 impl Parameter {
@@ -53,7 +75,7 @@ impl Parameter {
             Value::Fraction(_) => 1.0,
             _ => f64::INFINITY,
         };
-        Self { name, doc, default, choices: &[], range: (0.0, most) }
+        Self { name, doc, default, choices: &[], range: (0.0, most), growth: None }
     }
 
     /// The same, with its least and greatest value.
@@ -63,10 +85,39 @@ impl Parameter {
         self
     }
 
+    /// The same, with a default that grows with the rate of host links beyond that rate and, if a delay is given, with the
+    /// delay of links beyond that.
+    #[must_use]
+    pub const fn growing(mut self, rate: Rate, delay: Option<Duration>) -> Self {
+        self.growth = Some(Growth { rate, delay });
+        self
+    }
+
+    /// The default on a fabric whose fastest host link has that rate, and whose longest link that delay; `None` if it is the
+    /// same on every fabric. At most what the range allows.
+    #[must_use]
+    pub fn default_on(&self, rate: Rate, delay: Duration) -> Option<Value> {
+        // Casts saturate.
+        let grown =
+            |number| self.growth.map(|growth| growth.of(number, rate, delay).min(self.range.1 as u64));
+        match self.default {
+            Value::Bytes(bytes) => grown(bytes).map(Value::Bytes),
+            Value::Rate(rate) => grown(rate.as_bps()).map(|bps| Value::Rate(Rate::from_bps(bps))),
+            _ => None,
+        }
+    }
+
     /// A parameter whose value is one of `choices`, the first by default.
     #[must_use]
     pub const fn choice(name: &'static str, choices: &'static [&'static str], doc: &'static str) -> Self {
-        Self { name, doc, default: Value::Choice(choices[0]), choices, range: (0.0, f64::INFINITY) }
+        Self {
+            name,
+            doc,
+            default: Value::Choice(choices[0]),
+            choices,
+            range: (0.0, f64::INFINITY),
+            growth: None,
+        }
     }
 
     /// Its range in words and units, such as `from 1 ps to 60 s`.

@@ -61,13 +61,26 @@ pub(crate) struct Converged {
 impl Converged {
     /// Hosts of that transport, with those congestion points if any.
     pub(crate) fn new(topology: Topology, transport: &str, points: Option<&str>, flows: Vec<Flow>) -> Self {
+        Self::with(topology, transport, &[], points, flows, Config::default())
+    }
+
+    /// The same with some of the transport's settings, and with links that fail or lose packets.
+    pub(crate) fn with(
+        topology: Topology,
+        transport: &str,
+        settings: &[(&'static str, Value)],
+        points: Option<&str>,
+        flows: Vec<Flow>,
+        config: Config,
+    ) -> Self {
         let topology = Arc::new(topology);
         let transport = registry().transport(transport).expect("a transport of the registry");
         let points = points.map(|name| {
             let points = registry().congestion_point(name);
             points.expect("congestion points of the registry")
         });
-        let of_hosts = Settings::defaults(transport.info.parameters);
+        let mut of_hosts = Settings::defaults(transport.info.parameters);
+        settings.iter().for_each(|&(name, value)| of_hosts.set(name, value));
         let of_points = Settings::defaults(points.map_or(&[], |points| points.info.parameters));
         let plan = Plan {
             congestion_points: points.map(|points| (points.info.name, &of_points)),
@@ -92,7 +105,7 @@ impl Converged {
             ..PortSetup::default()
         };
         let node = |id| (parts.node)(id);
-        let simulation = Simulation::new(&topology, node, port, flows, Config::default(), Heard::default());
+        let simulation = Simulation::new(&topology, node, port, flows, config, Heard::default());
         Self { topology, simulation }
     }
 

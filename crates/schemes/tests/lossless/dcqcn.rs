@@ -2,8 +2,9 @@
 //! without pauses, spare others the pauses, and lose nothing when many begin at once.
 
 use crate::converged::{Converged, DELAY, ENDLESS, RATE};
-use raddle_core::{Duration, Flow, FlowKey, Rate, Time};
-use raddle_packet_sim::Reached;
+use raddle_core::{Duration, Flow, FlowKey, LinkErrors, NodeId, PortId, Rate, Time};
+use raddle_packet_sim::{Change, Config, Reached};
+use raddle_schemes::parameter::Value;
 use raddle_testkit::{flow, us};
 use raddle_topology::{Topology, builders};
 use rustc_hash::FxHashMap;
@@ -31,7 +32,7 @@ fn flows_converge_to_fair_shares_of_a_bottleneck() {
         let down = fabric.downlink(senders);
         let mut shares = vec![0.0; senders as usize];
         let mut queues = Vec::new();
-        const STEPS: u64 = 400;
+        const STEPS: u64 = 1_000;
         for step in 1..=STEPS {
             let now = fabric.shares(&links, us(20_000 + 100 * step));
             shares.iter_mut().zip(now).for_each(|(sum, share)| *sum += share / STEPS as f64);
@@ -120,4 +121,62 @@ fn a_victim_of_pauses_is_spared() {
     };
     assert!(victim_share("cee", None) < 0.3);
     assert!(victim_share("dcqcn", Some("red")) > 0.9);
+}
+
+/// Oracle 5 of transports.md §7: a flow alone whose first link loses a hundredth of all packets gets
+/// (1 - p) / (1 + p (w - 1)) of it, where w packets leave between a loss and its refusal. That is back when the next packet has crossed two links
+/// of 1 us and 216.8 ns, and the refusal of 9.6 ns both of them: 4.4528 us, in which 20.5 packets leave, so w is 22 with the lost one.
+#[test]
+fn a_lossy_link_costs_a_window_a_loss() {
+    const PACKETS: u64 = 50_000;
+    let star = star(2);
+    let link = star.link_id(NodeId(0), PortId(0));
+    let errors = LinkErrors { seed: 1, loss: 0.01, links: Some([link].into()), ..LinkErrors::default() };
+    // Otherwise a packet that is lost twice would cost 500 us.
+    let soon = [("nak_interval", Value::Duration(Duration::from_us(10)))];
+    let flows = vec![flow(0, 0, 1, 1_024 * PACKETS, Time::ZERO)];
+    let config = Config { errors, ..Config::default() };
+    let mut fabric = Converged::with(star, "dcqcn", &soon, Some("red"), flows, config);
+    assert_eq!(fabric.run(Time::NEVER), Reached::End);
+    let heard = fabric.simulation.observer();
+    let [delivered] = heard.delivered[..] else { panic!("one flow: {:?}", heard.delivered) };
+    let line_rate = Duration::from_ps(216_800) * PACKETS;
+    let share = line_rate.as_ps() as f64 / delivered.since(Time::ZERO).as_ps() as f64;
+    let expected = 0.99 / (1.0 + 0.01 * 21.0);
+    assert!((share / expected - 1.0).abs() < 0.03, "{share} of the link, {expected} expected");
+    let repeated = heard.retransmissions as f64 / (0.01 / 0.99 * 22.0 * PACKETS as f64);
+    assert!((repeated - 1.0).abs() < 0.1, "{} packets sent again", heard.retransmissions);
+}
+
+/// The link of a receiver fails under an incast and is repaired at `repair`.
+fn broken_incast(repair: Option<Time>) -> Converged {
+    let star = star(5);
+    let up = star.link_id(NodeId(4), PortId(0));
+    let links = vec![up, star.reverse(up)];
+    let change = |at, up| Change { at, links: links.clone(), up, discovery: Duration::ZERO };
+    let changes = [change(us(100), false)].into_iter().chain(repair.map(|at| change(at, true))).collect();
+    let flows = (0..4).map(|n| flow(n, n, 4, 1_000_000, Time::ZERO)).collect();
+    let config = Config { changes, ..Config::default() };
+    Converged::with(star, "dcqcn", &[], Some("red"), flows, config)
+}
+
+#[test]
+fn a_link_that_is_repaired_loses_no_flow() {
+    let mut fabric = broken_incast(Some(us(10_000)));
+    assert_eq!(fabric.run(Time::NEVER), Reached::End);
+    let heard = fabric.simulation.observer();
+    assert_eq!(heard.delivered.len(), 4, "each once");
+    assert!(heard.delivered.iter().all(|&at| at > us(10_000)) && heard.retransmissions > 0);
+    assert!(fabric.simulation.totals().dropped > 0);
+    assert!(fabric.simulation.now() < us(30_000), "at rest soon after");
+}
+
+/// Eight timeouts of 4 ms after the first packet that was not acknowledged.
+#[test]
+fn flows_over_a_link_that_stays_down_are_given_up() {
+    let mut fabric = broken_incast(None);
+    assert_eq!(fabric.run(Time::NEVER), Reached::End);
+    assert!(fabric.simulation.observer().delivered.is_empty());
+    let end = fabric.simulation.now();
+    assert!((us(8 * 4_000)..us(8 * 4_000 + 1_000)).contains(&end), "{end:?}");
 }

@@ -150,7 +150,7 @@ fn rdma_flows_of_two_hosts_select_paths_of_their_own() {
     let mut fabric = Fabric::new(TESTBED, &[]);
     fabric.egress(TORS[0], &[3, 1], 7);
     let write = |src_port| {
-        let kind = roce::Kind::Write { psn: 0, plen: 0, offset: 0, size: 0 };
+        let kind = roce::Kind::Write { psn: 0, plen: 0, offset: 0, size: 0, ack_request: false };
         let packet = roce::Packet { src: 0, dst: 7, priority: 3, ecn: Ecn::Ect0, src_port, flow: 1, kind };
         Packet::new(roce::Packet::LEN as u32, Header::Roce(packet))
     };

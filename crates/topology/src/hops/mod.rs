@@ -152,6 +152,9 @@ impl Search {
         let mut next = 0;
         while let Some(&at) = self.order.get(next) {
             next += 1;
+            if at != src && !topology.relays(at) {
+                continue;
+            }
             let farther = self.hops[at.index()].map(|hops| hops + 1);
             for (_, link) in topology.links_from(at) {
                 let there = link.to.index();

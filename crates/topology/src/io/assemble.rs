@@ -1,7 +1,7 @@
 //! From a graph's elements, as any format holds them, to a fabric.
 
 use super::{HOST, Problem, SWITCH};
-use crate::{Builder, Shape, Topology};
+use crate::{Builder, Relay, Shape, Topology};
 use raddle_core::{Duration, NodeId, PortId, Rate};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -78,13 +78,14 @@ pub(super) fn assemble(graph: &Graph) -> Result<Topology, (Element, Problem)> {
         return Err((Element::Graph, Problem::Empty));
     }
     let mut ids = FxHashMap::default();
-    let (mut hosts, mut ports) = (Vec::new(), Vec::new());
+    let (mut hosts, mut relays, mut ports) = (Vec::new(), Vec::new(), Vec::new());
     for (i, node) in graph.nodes.iter().enumerate() {
         let mut read = || {
             if ids.insert(node.name.as_str(), i).is_some() {
                 return Err(Problem::DuplicateNode(node.name.clone()));
             }
             hosts.push(host(&node.attributes)?);
+            relays.push(relay(&node.attributes)?);
             let least = port(&node.attributes, "ports")?.map_or(0, usize::from);
             ports.push(Ports { least, ..Ports::default() });
             Ok(())
@@ -119,7 +120,16 @@ pub(super) fn assemble(graph: &Graph) -> Result<Topology, (Element, Problem)> {
     for (link, (a, b)) in links.iter().zip(ended) {
         builder.link(a, b, link.rate, link.delay);
     }
-    Ok(builder.build(Shape::General))
+    // Hosts beside switches are ends of paths alone; without switches somebody has to pass packets on.
+    let has_switches = hosts.contains(&false);
+    let relays = hosts.iter().zip(relays).map(|(&host, relay)| match relay {
+        Some(true) => Relay::Yes,
+        Some(false) => Relay::No,
+        None if !host => Relay::Yes,
+        None if has_switches => Relay::No,
+        None => Relay::Unasked,
+    });
+    Ok(builder.build(Shape::General).with_relays(relays.collect()))
 }
 
 fn duplex(edge: &Edge, ids: &FxHashMap<&str, usize>, ports: &mut [Ports]) -> Result<Duplex, Problem> {
@@ -153,6 +163,20 @@ fn host(attributes: &Attributes) -> Result<bool, Problem> {
         SWITCH => Ok(false),
         text => {
             Err(Problem::Invalid { attribute: "kind", text: text.to_owned(), expected: "`host` or `switch`" })
+        }
+    }
+}
+
+/// Whether the node passes on packets of others, if it says so.
+fn relay(attributes: &Attributes) -> Result<Option<bool>, Problem> {
+    let Some(text) = attributes.get("relay") else { return Ok(None) };
+    match text.as_str() {
+        // As JSON has it, and as Python writes it.
+        "true" | "True" | "1" => Ok(Some(true)),
+        "false" | "False" | "0" => Ok(Some(false)),
+        _ => {
+            let (attribute, text) = ("relay", text.clone());
+            Err(Problem::Invalid { attribute, text, expected: "`true` or `false`" })
         }
     }
 }

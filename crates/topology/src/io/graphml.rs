@@ -2,7 +2,7 @@
 //! of nodes and edges with data by key, and defaults of keys. No nested graphs, no hyperedges.
 
 use super::assemble::{Attributes, Edge, Element, Graph, Node, assemble};
-use super::{Place, Problem, ReadError, WriteError, edges, kind};
+use super::{Place, Problem, ReadError, WriteError, edges, kind, relay};
 use crate::Topology;
 use quick_xml::XmlVersion;
 use quick_xml::escape::resolve_predefined_entity;
@@ -213,6 +213,7 @@ pub fn write_graphml(topology: &Topology) -> Result<String, WriteError> {
     const HEAD: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
   <key id="kind" for="node" attr.name="kind" attr.type="string"/>
+  <key id="relay" for="node" attr.name="relay" attr.type="boolean"/>
   <key id="ports" for="node" attr.name="ports" attr.type="long"/>
   <key id="source_port" for="edge" attr.name="source_port" attr.type="long"/>
   <key id="target_port" for="edge" attr.name="target_port" attr.type="long"/>
@@ -227,8 +228,10 @@ pub fn write_graphml(topology: &Topology) -> Result<String, WriteError> {
     };
     for node in topology.nodes() {
         let (kind, ports) = (kind(topology, node), topology.port_count(node));
+        let relay = relay(topology, node).map(|relay| format!(r#"<data key="relay">{relay}</data>"#));
+        let relay = relay.unwrap_or_default();
         line(format_args!(
-            r#"    <node id="{node}"><data key="kind">{kind}</data><data key="ports">{ports}</data></node>"#
+            r#"    <node id="{node}"><data key="kind">{kind}</data>{relay}<data key="ports">{ports}</data></node>"#
         ));
     }
     for (id, link) in edges(topology)?.into_iter().enumerate() {

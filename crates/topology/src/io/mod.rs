@@ -6,6 +6,7 @@
 //! | of | attribute | meaning |
 //! |---|---|---|
 //! | node | `kind` | `host` or `switch` |
+//! | node | `relay` | optional: whether paths of others lead through it, `true` or `false`. Switches relay; hosts do not, unless the graph has no switches |
 //! | node | `ports` | optional: at least so many ports, with or without a link |
 //! | edge | `rate_bps` | bits per second of each direction, above 0 |
 //! | edge | `delay_ps` | propagation delay in picoseconds |
@@ -146,6 +147,12 @@ fn edges(topology: &Topology) -> Result<Vec<&Link>, WriteError> {
         }
     }
     Ok(edges)
+}
+
+/// Whether a host passes on packets of others, where the file has to say so.
+fn relay(topology: &Topology, node: NodeId) -> Option<bool> {
+    let has_to_say = topology.is_host(node) && topology.links_from(node).nth(1).is_some();
+    has_to_say.then(|| topology.relays(node))
 }
 
 fn kind(topology: &Topology, node: NodeId) -> &'static str {

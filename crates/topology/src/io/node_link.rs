@@ -2,7 +2,7 @@
 //! name since NetworkX 3.4; `links`, the one before, is read too.
 
 use super::assemble::{Attributes, Edge, Element, Graph, Node, assemble};
-use super::{Place, Problem, ReadError, WriteError, edges, kind};
+use super::{Place, Problem, ReadError, WriteError, edges, kind, relay};
 use crate::Topology;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -29,6 +29,8 @@ struct Written {
 struct WrittenNode {
     id: u32,
     kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    relay: Option<bool>,
     ports: usize,
 }
 
@@ -101,6 +103,7 @@ pub fn write_node_link(topology: &Topology) -> Result<String, WriteError> {
     let nodes = topology.nodes().map(|node| WrittenNode {
         id: node.0,
         kind: kind(topology, node),
+        relay: relay(topology, node),
         ports: topology.port_count(node),
     });
     let edges = edges(topology)?.into_iter().enumerate().map(|(key, link)| WrittenEdge {

@@ -227,3 +227,54 @@ fn a_slowed_link_is_not_written() {
     let link = ring.link(slow).unwrap();
     assert_eq!((link.rate, link.line_rate), (RATE, RATE));
 }
+
+/// Host 0 at switch 3, host 2 at switch 4, and host 1 at both; `relay` is an attribute of host 1, if any.
+fn two_rails(relay: &str) -> Topology {
+    let text = format!(
+        r#"{{ "nodes": [ {{ "id": 0, "kind": "host" }}, {{ "id": 1, "kind": "host" {relay} }}, {{ "id": 2, "kind": "host" }},
+               {{ "id": 3, "kind": "switch" }}, {{ "id": 4, "kind": "switch" }} ],
+             "edges": [ {{ "source": 0, "target": 3, "rate_bps": 1e9, "delay_ps": 0 }},
+               {{ "source": 1, "target": 3, "rate_bps": 1e9, "delay_ps": 0 }},
+               {{ "source": 1, "target": 4, "rate_bps": 1e9, "delay_ps": 0 }},
+               {{ "source": 2, "target": 4, "rate_bps": 1e9, "delay_ps": 0 }} ] }}"#
+    );
+    read_node_link(&text).expect("a graph")
+}
+
+#[test]
+fn hosts_beside_switches_relay_only_if_they_are_asked_to() {
+    let distance = |topology: &Topology, src, dst| {
+        let routing = crate::routing::Routing::new(std::sync::Arc::new(topology.clone()));
+        routing.distance(NodeId(src), NodeId(dst))
+    };
+    for silent in [two_rails(""), two_rails(r#", "relay": false"#)] {
+        assert_eq!(
+            [(0, 1), (1, 2), (0, 2)].map(|(src, dst)| distance(&silent, src, dst)),
+            [Some(2), Some(2), None]
+        );
+        assert_eq!(crate::Hops::of(&silent).unreachable(), Some((NodeId(0), NodeId(2))));
+        assert!(silent.has_endpoints());
+        let again = read_graphml(&write_graphml(&silent).unwrap()).unwrap();
+        assert!(!again.relays(NodeId(1)), "written as it was");
+    }
+    let asked = two_rails(r#", "relay": true"#);
+    assert_eq!((distance(&asked, 0, 2), asked.has_endpoints()), (Some(4), false));
+    let again = read_node_link(&write_node_link(&asked).unwrap()).unwrap();
+    assert_eq!(distance(&again, 0, 2), Some(4), "written as it was");
+}
+
+/// A graph of hosts alone is a rack whose nodes forward, which nobody has said.
+#[test]
+fn hosts_of_a_graph_without_switches_relay_unasked() {
+    let line = r#"{ "nodes": [ { "id": 0, "kind": "host" }, { "id": 1, "kind": "host" }, { "id": 2, "kind": "host" } ],
+        "edges": [ { "source": 0, "target": 1, "rate_bps": 1e9, "delay_ps": 0 },
+                   { "source": 1, "target": 2, "rate_bps": 1e9, "delay_ps": 0 } ] }"#;
+    let unasked = |text: &str| {
+        let topology = read_node_link(text).expect("a graph");
+        topology.hosts().filter(|&host| topology.relays(host) && topology.relays_unasked(host)).count()
+    };
+    assert_eq!(unasked(line), 1, "the one in the middle");
+    assert_eq!(unasked(&line.replace(r#""id": 1, "#, r#""id": 1, "relay": true, "#)), 0);
+    let written = write_node_link(&read_node_link(line).unwrap()).unwrap();
+    assert_eq!(unasked(&written), 0, "what is written says so");
+}

@@ -380,6 +380,7 @@ fn every_prefix_of_a_packet_is_truncated() {
         Header::Cnm(crate::cnm::tests::NOTICE),
         Header::Roce(crate::roce::tests::WRITE),
         Header::Roce(crate::roce::tests::NOTIFICATION),
+        Header::Roce(crate::roce::tests::ACKNOWLEDGEMENT),
         Header::Pdq(pdq::tests::PACKET),
         Header::D3(d3::tests::PACKET),
         Header::Rcp(rcp::tests::PACKET),
@@ -494,6 +495,7 @@ fn a_packet_with_data_says_which_bytes_of_which_flow_it_holds() {
         Header::Tcp(Segment { plen: 0, ..segment() }),
         Header::R2c2Acknowledgement(acknowledgement()),
         Header::Roce(crate::roce::tests::NOTIFICATION),
+        Header::Roce(crate::roce::tests::ACKNOWLEDGEMENT),
         Header::Pfc(pause()),
     ] {
         assert_eq!(header.range(), None, "{header:?}");

@@ -169,12 +169,15 @@ fn any_congestion_notice() -> impl Strategy<Value = Notice> {
 
 fn any_roce() -> impl Strategy<Value = Packet> {
     let node = 0_u32..1 << 24;
-    let write =
-        (node.clone(), 0_u64..1 << 50, 0_u16..9_000, 0_u64..1 << 50).prop_map(|(psn, offset, plen, rest)| {
+    let write = (node.clone(), 0_u64..1 << 50, 0_u16..9_000, 0_u64..1 << 50, any::<bool>()).prop_map(
+        |(psn, offset, plen, rest, ack_request)| {
             let size = offset + u64::from(plen) + rest;
-            Kind::Write { psn, plen, offset, size }
-        });
-    let kind = prop_oneof![3 => write, 1 => Just(Kind::Notification)];
+            Kind::Write { psn, plen, offset, size, ack_request }
+        },
+    );
+    let acknowledgement = (node.clone(), any::<bool>())
+        .prop_map(|(expected, refused)| Kind::Acknowledgement { expected, refused });
+    let kind = prop_oneof![3 => write, 1 => acknowledgement, 1 => Just(Kind::Notification)];
     ((node.clone(), node.clone(), node), 0_u8..8, any_ecn(), any::<u16>(), kind).prop_map(
         |((src, dst, flow), priority, ecn, src_port, kind)| Packet {
             src,

@@ -141,7 +141,7 @@ impl TopologySpec {
         let (kind, other) = section.choice("kind", "kind of topology", &choices, None)?;
         let at = section.at_key("kind").clone();
         if let Some(kind) = other {
-            let settings = read_parameters(&mut section, kind.info.parameters)?;
+            let settings = read_parameters(&mut section, kind.info.parameters, |_| None)?;
             return Self::made_elsewhere(section, Fabric::Other(kind, settings), at);
         }
         if kind == "file" {

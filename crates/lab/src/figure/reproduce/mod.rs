@@ -1,11 +1,13 @@
 //! Reproducing figures: run, measure, judge, draw, keep.
 
 use super::claim::Outcome;
+use super::ledger::Ledger;
 use super::papers::{File, select};
 use super::runs::{Data, Run, SEED};
 use super::{Figure, compute::compute};
 use crate::experiment::{Cell, Document, Problem, Value, list};
 use crate::figure::draw::draw;
+use crate::lint::Warning;
 use crate::run::directory;
 use crate::run::directory::{Origin, Out, Part};
 use crate::run::records::Records;
@@ -20,6 +22,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 /// How large a figure's runs are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,8 +49,10 @@ impl Scale {
 pub struct Options {
     /// The schemes that figures can name.
     pub registry: Arc<Registry>,
-    /// A figure (`r2c2/fig10`), a paper (`r2c2`), the file of a figure (`mine.toml`), or everything.
-    pub selector: Option<String>,
+    /// Figures (`r2c2/fig10`), papers (`r2c2`) and files of figures (`mine.toml`); everything if there is none.
+    pub selectors: Vec<String>,
+    /// Only figures that took no more seconds than this when they were last kept in the [ledger](super::Ledger).
+    pub within_s: Option<f64>,
     /// How large.
     pub scale: Scale,
     /// Where figures and records go.
@@ -83,21 +88,45 @@ pub trait Watch: Sync {
     fn kept(&self, folder: &Path);
     /// A directory that holds something else than a figure's results was renamed.
     fn renamed(&self, from: &Path, to: &Path);
+    /// There are warnings about a run.
+    fn warned(&self, _run: &str, _warnings: &[Warning]) {}
 }
 
 /// What a reproduction amounts to.
 #[derive(Debug, Clone, Default)]
 pub struct Reproduction {
-    /// Every claim, in the order of the figures.
-    pub outcomes: Vec<Outcome>,
+    /// The figures, in the order in which they were made.
+    pub figures: Vec<Reproduced>,
     /// Of all results: runs' digests and computed numbers.
     pub digest: u128,
-    /// The folder of each figure.
-    pub folders: Vec<PathBuf>,
     /// Figures that were not asked for by their own names, which they want.
     pub left_out: Vec<String>,
     /// Runs in which flows never finished, of figures that miss these.
     pub unfinished: Vec<Unfinished>,
+}
+
+impl Reproduction {
+    /// Every claim, in the order of the figures.
+    pub fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
+        self.figures.iter().flat_map(|figure| &figure.outcomes)
+    }
+}
+
+/// A figure that was reproduced.
+#[derive(Debug, Clone)]
+pub struct Reproduced {
+    /// Paper and figure: `r2c2/fig10`.
+    pub name: String,
+    /// Where it is.
+    pub folder: PathBuf,
+    /// Its claims.
+    pub outcomes: Vec<Outcome>,
+    /// Of its results: runs' digests and computed numbers.
+    pub digest: u128,
+    /// Whether another reproduction has the same results: nothing in it ran live or was measured by a clock.
+    pub repeats: bool,
+    /// How long it took on this machine, in seconds.
+    pub seconds: f64,
 }
 
 /// Flows of a run that never finished, warm-up aside: no measure but a count of them knows of these.
@@ -124,31 +153,45 @@ impl Unfinished {
 /// If the selector names nothing, a figure's file is wrong, what a figure's folder holds may not be replaced, or a run
 /// fails or is stopped.
 pub fn reproduce(options: &Options, stop: &AtomicBool, watch: &dyn Watch) -> Result<Reproduction, Error> {
-    let mut session = Session { options, stop, watch, kept: BTreeMap::new(), done: Reproduction::default() };
+    let mut session =
+        Session { options, stop, watch, kept: BTreeMap::new(), done: Reproduction::default(), digest: 0 };
     let renamed = |from: &Path, to: &Path| watch.renamed(from, to);
-    let out = Out { path: &options.out, force: options.force, renamed: &renamed };
-    let mut files = Vec::new();
-    for file in select(options.selector.as_deref())? {
-        let is_named = file.is_own() || options.selector.as_deref() == Some(&file.name());
-        if is_named || !Figure::read(&document(&file, options)?)?.by_name {
-            files.push(file);
-        } else {
-            session.done.left_out.push(file.name());
-        }
-    }
+    let out = Out { path: &options.out, force: options.force, renamed: &renamed, warned: &|_, _| Ok(()) };
+    let (files, left_out) = chosen(options)?;
+    session.done.left_out = left_out.iter().map(File::name).collect();
     for file in &files {
         Out { path: &options.folder(file), ..out }.check(&origin(file, options)?)?;
     }
     for file in files {
         let folder = options.folder(&file);
         let part = Part::create(Out { path: &folder, ..out }, origin(&file, options)?)?;
-        session.reproduce(&file, part.path())?;
+        let mut done = session.reproduce(&file, part.path())?;
         let temporary = part.path().to_owned();
         part.finish(true)?;
         session.moved(&temporary, &folder);
-        session.done.folders.push(folder);
+        done.folder = folder;
+        session.done.figures.push(done);
     }
     Ok(session.done)
+}
+
+/// The figures to reproduce, and those of the selection that run only by their own names.
+fn chosen(options: &Options) -> Result<(Vec<File>, Vec<File>), Error> {
+    let (mut files, mut left_out) = (Vec::new(), Vec::new());
+    let ledger = Ledger::builtin()?;
+    for file in select(&options.selectors)? {
+        let is_named = file.is_own() || options.selectors.contains(&file.name());
+        let is_quick_enough = options.within_s.is_none_or(|most| {
+            let last = ledger.last(&file.name(), options.scale.name());
+            last.is_some_and(|entry| entry.seconds <= most)
+        });
+        if !is_quick_enough {
+            continue;
+        }
+        let runs = is_named || !Figure::read(&document(&file, options)?)?.by_name;
+        if runs { &mut files } else { &mut left_out }.push(file);
+    }
+    Ok((files, left_out))
 }
 
 /// What a figure is made from: its file at a scale. Plots and claims are made anew from the records of runs.
@@ -186,6 +229,8 @@ struct Session<'a> {
     /// The directories of runs by what they were made from: figures that share an experiment and its inputs share its run.
     kept: BTreeMap<String, PathBuf>,
     done: Reproduction,
+    /// Of the figure that is being reproduced.
+    digest: u128,
 }
 
 /// The figure that is being reproduced.
@@ -202,7 +247,10 @@ struct Current<'a> {
 
 impl Session<'_> {
     /// Makes the figure of that file in `part`.
-    fn reproduce(&mut self, file: &File, part: &Path) -> Result<(), Error> {
+    fn reproduce(&mut self, file: &File, part: &Path) -> Result<Reproduced, Error> {
+        #[expect(clippy::disallowed_methods, reason = "what a figure costs is a matter of this machine")]
+        let begin = Instant::now();
+        self.digest = 0;
         let document = &document(file, self.options)?;
         let figure = &Figure::read(document)?;
         let claims = document.root.get("claim").map_or(Ok(&[][..]), list)?;
@@ -239,8 +287,15 @@ impl Session<'_> {
         let text = format!("{:#}\n", serde_json::json!({ "title": figure.title, "claims": claims }));
         write_file(&part.join("claims.json"), text.as_bytes())?;
         self.take_runs(unfinished, &part.join("runs"), &runs)?;
-        self.done.outcomes.extend(outcomes);
-        Ok(())
+        let is_measured = |run: &Run| matches!(run.data, Data::Timings(_)) || run.verdict().is_some();
+        Ok(Reproduced {
+            name: current.name,
+            folder: part.to_owned(),
+            outcomes,
+            digest: self.digest,
+            repeats: !runs.iter().any(is_measured),
+            seconds: begin.elapsed().as_secs_f64(),
+        })
     }
 
     /// Moves the figure's runs to where it is made: it is as good as whole.
@@ -297,7 +352,11 @@ impl Session<'_> {
         let progress = |run: usize, progress: &RunState| self.watch.progress(run, progress);
         let renamed = |from: &Path, to: &Path| self.watch.renamed(from, to);
         // Runs of an earlier version of the figure are in nobody's way.
-        let out = Out { path: folder, force: true, renamed: &renamed };
+        let warned = |run: &str, warnings: &[Warning]| {
+            self.watch.warned(run, warnings);
+            Ok(())
+        };
+        let out = Out { path: folder, force: true, renamed: &renamed, warned: &warned };
         let swept = sweep(&missing, out, self.options.threads, self.stop, &progress);
         self.watch.end();
         if swept.is_err() || self.stop.load(Ordering::Relaxed) {
@@ -321,10 +380,11 @@ impl Session<'_> {
         Ok(runs)
     }
 
-    /// Takes a digest into that of all results, which depends on their order.
+    /// Takes a digest into those of the figure and of all results, which depend on the order.
     fn mix(&mut self, next: u128) {
-        let turned = self.done.digest.rotate_left(41);
-        self.done.digest = turned.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835) ^ next;
+        for digest in [&mut self.digest, &mut self.done.digest] {
+            *digest = digest.rotate_left(41).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835) ^ next;
+        }
     }
 
     /// The folder of a figure has another name now.

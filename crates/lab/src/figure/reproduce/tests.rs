@@ -1,6 +1,7 @@
 //! Small figures whose claims must hold.
 
 use super::*;
+use std::collections::BTreeSet;
 
 /// Set-up S on a rack of 64 nodes.
 const RACK: &str = r#"
@@ -30,6 +31,18 @@ impl Watch for Quiet {
     fn renamed(&self, _: &Path, _: &Path) {}
 }
 
+fn options(selectors: &[&str], out: &Path) -> Options {
+    Options {
+        registry: Registry::builtin().into(),
+        selectors: selectors.iter().map(|&selector| selector.to_owned()).collect(),
+        within_s: None,
+        scale: Scale::Quick,
+        out: out.into(),
+        force: false,
+        threads: 1,
+    }
+}
+
 fn figure(tables: &str) -> Result<Vec<Outcome>, Error> {
     figure_with("", tables)
 }
@@ -46,20 +59,13 @@ fn figure_of(keys: &str, experiment: &str, tables: &str) -> Result<Vec<Outcome>,
     let folder = tempfile::tempdir().expect("a folder");
     let part = folder.path().join("part");
     fs::create_dir(&part).expect("created");
-    let options = Options {
-        registry: Registry::builtin().into(),
-        selector: None,
-        scale: Scale::Quick,
-        out: folder.path().into(),
-        force: false,
-        threads: 1,
-    };
+    let options = options(&[], folder.path());
     let done = Reproduction::default();
     let stop = &AtomicBool::new(false);
-    let mut session = Session { options: &options, stop, watch: &Quiet, kept: BTreeMap::new(), done };
+    let mut session =
+        Session { options: &options, stop, watch: &Quiet, kept: BTreeMap::new(), done, digest: 0 };
     let file = File { paper: "test".into(), figure: "fig".into(), path: "fig.toml".into(), text };
-    session.reproduce(&file, &part)?;
-    Ok(session.done.outcomes)
+    Ok(session.reproduce(&file, &part)?.outcomes)
 }
 
 const INTERVALS: &str = r#"
@@ -396,4 +402,52 @@ fn a_deviation_needs_a_figure_that_shows_its_cause() {
     let bare = problem("deviates = \"flows take time\"");
     assert!(bare.contains("names its cause and the experiment"), "{bare}");
     assert!(problem("deviates = { cause = \"flows take time\" }").contains("shown_by"));
+}
+
+#[test]
+fn a_figure_that_runs_only_by_its_own_name_is_left_out_of_its_paper() {
+    let names = |selector| {
+        let (files, left_out) = chosen(&options(&[selector], Path::new("out"))).expect("figures");
+        [files, left_out].map(|files| files.iter().map(File::name).collect::<Vec<_>>())
+    };
+    let [files, left_out] = names("expeditus");
+    assert!(files.contains(&"expeditus/fig12".to_owned()) && !files.contains(&"expeditus/fig8".to_owned()));
+    assert!(left_out.contains(&"expeditus/fig8".to_owned()), "{left_out:?}");
+    assert_eq!(names("expeditus/fig8"), [vec!["expeditus/fig8".to_owned()], vec![]]);
+}
+
+/// Warnings about figures that are shipped: the figure, the lint, and why it is meant.
+const MEANT: [(&str, &str, &str); 3] = [
+    (
+        "expeditus/fig12",
+        "load",
+        "500 flows of a heavy tail, the quick scale, offer more than the load asked for",
+    ),
+    (
+        "pdq/fig5c",
+        "load",
+        "the paper's 4,000 flows a second, of sizes that stand in for a trace that is not public",
+    ),
+    ("r2c2/fig19-counted", "late-flows", "runs that end before and after the last flow are compared"),
+];
+
+/// Three experiments of each figure, the first one among them.
+#[test]
+fn shipped_figures_draw_no_warnings_that_are_not_meant() {
+    let options = options(&[], Path::new(""));
+    let mut drawn = BTreeSet::new();
+    for file in select(&[]).expect("figures") {
+        let document = document(&file, &options).expect("a figure");
+        let cells = document.cells().expect("a grid");
+        let some = cells.iter().step_by(cells.len().div_ceil(3));
+        // Computed figures need not be experiments.
+        for prepared in some.filter_map(|cell| cell.document.prepare().ok()) {
+            for warning in prepared.warnings {
+                if !MEANT.iter().any(|&(figure, lint, _)| (figure, lint) == (&file.name(), warning.lint)) {
+                    drawn.insert(format!("{}: {warning}", file.name()));
+                }
+            }
+        }
+    }
+    assert!(drawn.is_empty(), "{}", drawn.into_iter().collect::<Vec<_>>().join("\n"));
 }

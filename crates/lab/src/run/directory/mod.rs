@@ -41,7 +41,7 @@ mod place;
 pub(crate) use lock::Lock;
 pub(crate) use manifest::Origin;
 pub(crate) use part::Part;
-pub use place::Out;
+pub use place::{Out, Warned};
 
 use crate::Error;
 use crate::observe::capture::Capture;
@@ -99,9 +99,12 @@ pub fn run_into<'a>(
     title: &str,
     control: Control<'_>,
 ) -> Result<Summary, Error> {
+    let out = out.into();
+    (out.warned)(title, &prepared.warnings)?;
     let origin = prepared.origin()?;
     let inputs = origin.inputs.clone();
-    let part = Part::create(out.into(), origin)?;
+    let warnings = prepared.warnings.clone();
+    let part = Part::create(out, origin)?;
     let seed = prepared.experiment.engine.seed;
     let resolved = prepared.experiment.resolved.clone();
     let (topology, workload) = (Arc::clone(&prepared.topology), prepared.facts());
@@ -140,6 +143,7 @@ pub fn run_into<'a>(
     table.write(RANKS, !outcome.ranks.is_empty(), &outcome.ranks)?;
     let mut summary = summarizer.finish(title, seed, &topology, workload, &outcome);
     summary.inputs = inputs;
+    summary.warnings = warnings;
     part.write(EXPERIMENT, &resolved.to_string())?;
     part.write(SUMMARY, &format!("{:#}\n", summary.json()))?;
     let speed = outcome.totals.packet_hops() as f64 / outcome.seconds.max(1e-9);

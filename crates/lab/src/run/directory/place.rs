@@ -5,10 +5,14 @@ use super::lock::{self, Lock};
 use super::manifest::{Contents, MANIFEST, Manifest, Origin};
 use super::part::discard;
 use crate::Error;
+use crate::lint::Warning;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// Hears of the warnings about a run, of which it gets the title. An error refuses the run.
+pub type Warned<'a> = dyn Fn(&str, &[Warning]) -> Result<(), Error> + Sync + 'a;
 
 /// Where a command puts its results.
 #[derive(Clone, Copy)]
@@ -20,11 +24,13 @@ pub struct Out<'a> {
     pub force: bool,
     /// Hears of directories that were renamed: the old name and the new one.
     pub renamed: &'a (dyn Fn(&Path, &Path) + Sync),
+    /// Hears of the warnings about a run before it begins, of which it gets the title. An error refuses the run.
+    pub warned: &'a Warned<'a>,
 }
 
 impl<'a, P: AsRef<Path> + ?Sized> From<&'a P> for Out<'a> {
     fn from(path: &'a P) -> Self {
-        Self { path: path.as_ref(), force: false, renamed: &|_, _| {} }
+        Self { path: path.as_ref(), force: false, renamed: &|_, _| {}, warned: &|_, _| Ok(()) }
     }
 }
 

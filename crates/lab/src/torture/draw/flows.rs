@@ -11,8 +11,11 @@ use toml::{Table, Value};
 
 const US: Duration = Duration::from_us(1);
 
+/// Draws a workload between these hosts.
+type Way = fn(&mut Dice, &[u32]) -> Table;
+
 /// Ways of drawing a workload, each with its share of a hundred.
-const WAYS: [(u64, fn(&mut Dice, &[u32]) -> Table); 6] =
+const WAYS: [(u64, Way); 6] =
     [(45, listed), (30, generated), (6, long), (4, hotspot), (10, collective), (5, skeleton)];
 
 /// Flows between these hosts, of which there are two at least.

@@ -2,9 +2,10 @@
 
 use super::Pfc;
 use crate::link::addresses::Addresses;
+use crate::parameter::{Parameter, Value};
 use crate::parameters;
 use crate::scheme::{FlowControl, FlowControls, Info, Plan, Unfit, View};
-use raddle_core::{Bytes, Rate};
+use raddle_core::{Bytes, Duration, Rate};
 use raddle_topology::Link;
 use raddle_wire::pfc::Pause;
 
@@ -23,15 +24,26 @@ pub const FLOW_CONTROL: FlowControl = FlowControl {
     build,
 };
 
+/// A threshold for links of 10 Gb/s (specs/cee.md §0), which grows with the rate, as what is on its way does.
+const fn threshold(name: &'static str, bytes: u64, doc: &'static str) -> Parameter {
+    Parameter::new(name, Value::Bytes(bytes), doc).within(0.0, 2e9).growing(Rate::from_gbps(10), None)
+}
+
+const XOFF: Parameter = threshold("xoff", 85_000, "bytes beyond which the neighbour is told to stop");
+const XON: Parameter = threshold("xon", 70_000, "bytes at which it is told to go on");
+
+/// The room between `xoff` and this is the headroom, which a longer link needs more of: 15 KB do for 1 us at 10 Gb/s.
+const BUFFER: Parameter =
+    Parameter::new("buffer", Value::Bytes(100_000), "memory of a port for each lossless priority")
+        .within(1.0, 2e9)
+        .growing(Rate::from_gbps(10), Some(Duration::from_us(1)));
+
 parameters! {
     /// What a port does with its memory (specs/cee.md §0).
     pub(crate) struct Params {
-        /// memory of a port for each lossless priority
-        buffer: u32 = Bytes(100_000), 1..=2_000_000_000;
-        /// bytes beyond which the neighbour is told to stop
-        xoff: u32 = Bytes(85_000), 0..=2_000_000_000;
-        /// bytes at which it is told to go on
-        xon: u32 = Bytes(70_000), 0..=2_000_000_000;
+        buffer: u32 = BUFFER;
+        xoff: u32 = XOFF;
+        xon: u32 = XON;
         /// lossless priorities, as a number: bit i is priority i
         priorities: u8 = 255, 1..=255;
         /// rate at which a host takes what came in out of its port's memory, and 0 if at once

@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn roce_flows_of_two_hosts_have_names_of_their_own() {
         let name = |src_port| {
-            let kind = roce::Kind::Write { psn: 0, plen: 1_000, offset: 0, size: 1_000 };
+            let kind = roce::Kind::Write { psn: 0, plen: 1_000, offset: 0, size: 1_000, ack_request: false };
             let ecn = raddle_wire::Ecn::Ect0;
             let packet = roce::Packet { src: 1, dst: 2, priority: 3, ecn, src_port, flow: 7, kind };
             let mut packet = Packet::new(1_064, Header::Roce(packet));

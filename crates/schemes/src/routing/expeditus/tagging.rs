@@ -57,7 +57,7 @@ pub(crate) fn response_to(request: &Packet) -> Option<Packet> {
             ..datagram
         }),
         Header::Roce(packet) => {
-            let kind = Kind::Write { psn: 0, plen: 0, offset: 0, size: 0 };
+            let kind = Kind::Write { psn: 0, plen: 0, offset: 0, size: 0, ack_request: false };
             Header::Roce(roce::Packet { src: packet.dst, dst: packet.src, kind, ecn: Ecn::NotEct, ..packet })
         }
         // Only switches see the response, so that a plain header of the same five-tuple will do.

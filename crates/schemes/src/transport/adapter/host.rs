@@ -2,7 +2,9 @@
 
 use super::incoming::Incoming;
 use super::queues::{Chunk, Queues};
+use super::recovery::Recovery;
 use super::{Arrival, Data, Lane, Protocol};
+use crate::transport::go_back_n::{Expiry, Sender};
 use raddle_core::{
     Births, Bytes, Duration, Flow, FlowKey, Host, Input, NodeId, Output, Packet, Paused, PortId, Ports, Rate,
     Report, Stream, Time,
@@ -19,13 +21,16 @@ pub(crate) struct Adapter<P: Protocol> {
     line_rate: Rate,
     seed: u64,
     pub(super) queues: Queues<P::Limiter>,
-    /// Flows that have not been sent whole, at their places, and places to use again.
+    /// Flows that have not been sent whole or, with recovery, are not acknowledged whole, at their places, and places to use
+    /// again.
     sending: Vec<Sending>,
     vacant: Vec<u32>,
     /// Flows begun.
     begun: u32,
     /// Flows of which more is to be born, by when.
     births: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Go-back-N, if lost frames are sent again.
+    recovery: Option<Recovery>,
     /// What receivers say, before all data.
     answers: VecDeque<Packet>,
     /// Whether a frame has been handed to the port that has not left it.
@@ -40,8 +45,9 @@ pub(crate) struct Adapter<P: Protocol> {
 #[derive(Debug)]
 struct Sending {
     dst: u32,
-    /// Its number on the wire.
+    /// Its number and its name on the wire.
     flow: u32,
+    key: FlowKey,
     priority: u8,
     lane: Lane,
     /// The place of the queue of its lane.
@@ -49,10 +55,13 @@ struct Sending {
     size: u64,
     /// Bytes in frames that have been made.
     born: u64,
-    /// Bytes in frames that have been sent.
+    /// The bytes before this one have been sent, and need not be sent again as far as is known.
     sent: u64,
     /// When frames are made, unless all are at the start.
     births: Option<Births>,
+    /// Which frames are acknowledged, and whether its timer has an entry.
+    sender: Sender,
+    is_armed: bool,
 }
 
 impl<P: Protocol> Adapter<P> {
@@ -67,6 +76,7 @@ impl<P: Protocol> Adapter<P> {
         seed: u64,
         progress: Option<Duration>,
     ) -> Self {
+        let recovery = protocol.recovery();
         Self {
             node: node.0,
             protocol,
@@ -78,10 +88,11 @@ impl<P: Protocol> Adapter<P> {
             vacant: Vec::new(),
             begun: 0,
             births: BinaryHeap::new(),
+            recovery: recovery.map(Recovery::new),
             answers: VecDeque::new(),
             busy: false,
             last_of: None,
-            incoming: Incoming::new(progress),
+            incoming: Incoming::new(progress, recovery),
             reports: VecDeque::new(),
         }
     }
@@ -101,6 +112,7 @@ impl<P: Protocol> Adapter<P> {
         let sending = Sending {
             dst: flow.dst.0,
             flow: number,
+            key,
             priority,
             lane,
             queue: self.queues.place(lane, priority, || self.protocol.limiter(flow.dst.0)),
@@ -108,6 +120,8 @@ impl<P: Protocol> Adapter<P> {
             born: 0,
             sent: 0,
             births,
+            sender: Sender::new(),
+            is_armed: false,
         };
         let place = self
             .vacant
@@ -117,6 +131,9 @@ impl<P: Protocol> Adapter<P> {
             self.sending.push(sending);
         } else {
             self.sending[place as usize] = sending;
+        }
+        if let Some(recovery) = &mut self.recovery {
+            recovery.open(key, place);
         }
         if self.sending[place as usize].births.is_none() {
             self.bear(now, place, flow.size.0);
@@ -159,7 +176,7 @@ impl<P: Protocol> Adapter<P> {
     fn next_frame(&mut self, now: Time, paused: Paused) -> Option<Packet> {
         let Chunk { flow: place, bytes, birth } = self.queues.next(now, self.mtu, paused)?;
         let sending = &mut self.sending[place as usize];
-        let data = Data {
+        let mut data = Data {
             src: self.node,
             dst: sending.dst,
             flow: sending.flow,
@@ -167,25 +184,102 @@ impl<P: Protocol> Adapter<P> {
             len: bytes as u16,
             offset: sending.sent,
             size: sending.size,
+            ack_request: false,
             birth,
         };
         sending.sent += bytes;
-        if sending.sent == sending.size {
-            self.vacant.push(place);
-            if let lane @ Lane::Of { .. } = sending.lane {
-                self.queues.forget(lane);
-            }
-            self.last_of = Some(self.protocol.key(self.node, data.dst, data.flow));
+        let is_last = sending.sent == sending.size;
+        if let Some(recovery) = &mut self.recovery {
+            let number = data.offset / u64::from(self.mtu);
+            data.ack_request =
+                is_last || (number + 1).is_multiple_of(u64::from(recovery.params.ack_interval));
+            sending.sender.sends(now, number, &recovery.params);
+            sending.arm(recovery);
+        } else if is_last {
+            self.last_of = Some(sending.key);
+            self.leave(place);
         }
         self.busy = true;
         Some(self.protocol.packet(&data))
+    }
+
+    /// Forgets a flow of which nothing waits.
+    fn leave(&mut self, place: u32) {
+        self.vacant.push(place);
+        if let lane @ Lane::Of { .. } = self.sending[place as usize].lane {
+            self.queues.forget(lane);
+        }
+    }
+
+    /// Forgets a flow that is sent until it is acknowledged.
+    fn end(&mut self, now: Time, place: u32) {
+        let Sending { key, queue, .. } = self.sending[place as usize];
+        self.queues.replace(now, queue, None);
+        self.births.retain(|&Reverse((_, other))| other != place);
+        if let Some(recovery) = &mut self.recovery {
+            recovery.close(key);
+        }
+        self.leave(place);
+    }
+
+    /// Sends a flow from its first frame on that is not acknowledged.
+    fn go_back(&mut self, now: Time, place: u32) {
+        let sending = &mut self.sending[place as usize];
+        sending.sent = sending.sender.acknowledged() * u64::from(self.mtu);
+        let bytes = sending.born - sending.sent;
+        let chunk = (bytes > 0).then_some(Chunk { flow: place, bytes, birth: now });
+        self.queues.replace(now, sending.queue, chunk);
+    }
+
+    /// The receiver of a flow expects the frame of that number on the wire; whether it refused a later one.
+    fn acknowledged(&mut self, now: Time, key: FlowKey, expected: u32, refused: bool) {
+        let Some(recovery) = &mut self.recovery else { return };
+        let Some(place) = recovery.place(key) else { return };
+        let sending = &mut self.sending[place as usize];
+        if !sending.sender.hears(now, expected, &recovery.params) {
+            return;
+        }
+        let acknowledged = sending.sender.acknowledged() * u64::from(self.mtu);
+        if acknowledged >= sending.size {
+            let retransmissions = sending.sender.retransmissions();
+            self.reports.push_back(Report::Closed { key, retransmissions });
+            self.end(now, place);
+            return;
+        }
+        sending.arm(recovery);
+        // An acknowledgement that comes late may spare frames that were to be sent again.
+        if refused || acknowledged > sending.sent {
+            self.go_back(now, place);
+        }
+    }
+
+    /// Goes back in the flows whose timers have ended, or gives them up.
+    fn expire_due(&mut self, now: Time) {
+        while let Some(recovery) = &mut self.recovery
+            && let Some(place) = recovery.due(now)
+        {
+            let sending = &mut self.sending[place as usize];
+            sending.is_armed = false;
+            match sending.sender.expire(now, &recovery.params) {
+                Expiry::Later => sending.arm(recovery),
+                Expiry::GoBack => self.go_back(now, place),
+                Expiry::GiveUp => {
+                    recovery.given_up.push((sending.key, sending.sender.retransmissions()));
+                    self.end(now, place);
+                }
+            }
+        }
     }
 
     fn receive(&mut self, now: Time, packet: &Packet) {
         match self.protocol.read(packet) {
             Some(Arrival::Data(data)) => {
                 let key = self.protocol.key(data.src, self.node, data.flow);
-                if self.incoming.take(now, key, &data, &mut self.reports) {
+                let taken = self.incoming.take(now, key, &data, &mut self.reports);
+                if let Some((answer, in_order)) = taken.answer {
+                    self.answers.push_back(self.protocol.acknowledgement(&data, answer, in_order));
+                }
+                if taken.is_whole {
                     self.protocol.complete(key);
                 } else if let Some(answer) = self.protocol.answer(now, packet) {
                     self.answers.push_back(answer);
@@ -195,7 +289,21 @@ impl<P: Protocol> Adapter<P> {
                 let protocol = &self.protocol;
                 self.queues.tell(now, lane, |limiter| protocol.notice(now, notice, limiter));
             }
+            Some(Arrival::Acknowledged { key, expected, refused }) => {
+                self.acknowledged(now, key, expected, refused);
+            }
             None => {}
+        }
+    }
+}
+
+impl Sending {
+    /// Enters the time at which its timer may end, unless there is an entry: that is no later.
+    fn arm(&mut self, recovery: &mut Recovery) {
+        let at = self.sender.deadline();
+        if !self.is_armed && at < Time::NEVER {
+            self.is_armed = true;
+            recovery.arm(at, self.key);
         }
     }
 }
@@ -229,7 +337,11 @@ impl<P: Protocol> Host for Adapter<P> {
         }
         self.bear_due(now);
         self.queues.fire(now);
+        self.expire_due(now);
         let mut wake = self.queues.next_timer();
+        if let Some(recovery) = &mut self.recovery {
+            wake = wake.min(recovery.next());
+        }
         // While the port is busy or paused, there is nothing to do until it is not, which the engine will say.
         let port = ports.get(PortId(0));
         if !self.busy && port.up {
@@ -242,6 +354,15 @@ impl<P: Protocol> Host for Adapter<P> {
             wake = wake.min(self.queues.next_free());
         }
         if wake == Time::NEVER { Output::Idle } else { Output::WakeAt(wake) }
+    }
+
+    fn retransmissions(&self) -> Vec<(FlowKey, u32)> {
+        let Some(recovery) = &self.recovery else { return Vec::new() };
+        let open = self.sending.iter().filter(|sending| recovery.place(sending.key).is_some());
+        let open = open.map(|sending| (sending.key, sending.sender.retransmissions()));
+        let mut counts: Vec<_> = recovery.given_up.iter().copied().chain(open).collect();
+        counts.sort_unstable();
+        counts
     }
 }
 

@@ -1,7 +1,9 @@
-//! What comes in: frames of each flow put back in order.
+//! What comes in: frames of each flow put back in order, or taken in order alone if lost ones are sent again.
 
 use super::Data;
+use crate::transport::go_back_n::{Answer, Params, Receiver};
 use crate::transport::ranges::Ranges;
+use crate::transport::time_wait::TimeWait;
 use raddle_core::{Bytes, Duration, FlowKey, Report, Time};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -12,11 +14,23 @@ pub(super) struct Incoming {
     flows: FxHashMap<FlowKey, Flow>,
     /// At which intervals to tell how far flows have come, if at all.
     progress: Option<Duration>,
+    /// Go-back-N, and flows that have come in whole, if lost frames are sent again.
+    recovery: Option<(Params, TimeWait<()>)>,
+}
+
+/// What became of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Taken {
+    /// Whether its flow is whole now, or was before.
+    pub(super) is_whole: bool,
+    /// Go-back-N's answer, and how many bytes of the flow have come in order.
+    pub(super) answer: Option<(Answer, u64)>,
 }
 
 #[derive(Debug, Default)]
 struct Flow {
     ranges: Ranges,
+    receiver: Receiver,
     /// One past the last byte of the frame sent last of those that have come.
     furthest: u64,
     /// Bytes of the longest frame so far: by it what waits is counted, as the last frame may be short.
@@ -34,18 +48,26 @@ impl Flow {
 }
 
 impl Incoming {
-    pub(super) fn new(progress: Option<Duration>) -> Self {
-        Self { flows: FxHashMap::default(), progress }
+    pub(super) fn new(progress: Option<Duration>, recovery: Option<Params>) -> Self {
+        // Far longer than a sender goes on without an answer.
+        let span = |params: &Params| params.rto * (16 * (u64::from(params.retries) + 1));
+        let recovery = recovery.map(|params| (params, TimeWait::new(span(&params))));
+        Self { flows: FxHashMap::default(), progress, recovery }
     }
 
-    /// Takes in a frame of the flow of that name. Returns whether the flow is whole now.
+    /// Takes in a frame of the flow of that name.
     pub(super) fn take(
         &mut self,
         now: Time,
         key: FlowKey,
         data: &Data,
         reports: &mut VecDeque<Report>,
-    ) -> bool {
+    ) -> Taken {
+        if let Some((_, finished)) = &mut self.recovery
+            && finished.find(now, key).is_some()
+        {
+            return Taken { is_whole: true, answer: Some((Answer::Acknowledge, data.size)) };
+        }
         let flow = self.flows.entry(key).or_default();
         if let Some(interval) = self.progress {
             let number = now.as_ps() / interval.as_ps();
@@ -58,6 +80,15 @@ impl Incoming {
                 });
             }
         }
+        let mut answer = None;
+        if let Some((params, _)) = &self.recovery {
+            let (Data { offset, ack_request, .. }, in_order) = (*data, flow.in_order());
+            let taken;
+            (taken, answer) = flow.receiver.take(now, in_order, offset, ack_request, params);
+            if !taken {
+                return Taken { is_whole: false, answer: answer.map(|answer| (answer, in_order)) };
+            }
+        }
         let end = data.offset + u64::from(data.len);
         flow.late = flow.late.saturating_add(u32::from(data.offset < flow.furthest));
         flow.furthest = flow.furthest.max(end);
@@ -66,12 +97,16 @@ impl Incoming {
         let waiting = flow.ranges.total() - flow.in_order();
         let frames = u32::try_from(waiting.div_ceil(flow.longest.into())).unwrap_or(u32::MAX);
         flow.reorder_peak = flow.reorder_peak.max(frames);
-        let whole = flow.ranges.total() == data.size;
-        if whole {
+        let is_whole = flow.ranges.total() == data.size;
+        let answer = answer.map(|answer| (answer, flow.in_order()));
+        if is_whole {
             let reorder_peak = flow.reorder_peak;
             self.flows.remove(&key);
+            if let Some((_, finished)) = &mut self.recovery {
+                finished.insert(now, key, ());
+            }
             reports.push_back(Report::Delivered { key, reorder_peak });
         }
-        whole
+        Taken { is_whole, answer }
     }
 }

@@ -3,7 +3,8 @@
 //!
 //! An [`Adapter`] sends one frame at a time, at line rate, and stops at the end of a frame while its priority is paused.
 //! What it is asked to send waits in memory of the host, which has no end. A [`Protocol`] says what frames look like and how
-//! congestion limits rates: [`cee`](crate::transport::cee) and [`dcqcn`](crate::transport::dcqcn) are two of them.
+//! congestion limits rates: [`cee`](crate::transport::cee) and [`dcqcn`](crate::transport::dcqcn) are two of them. Frames that
+//! are lost are sent again if the protocol has acknowledgements ([`go_back_n`]).
 //!
 //! Cost: a frame sent, an entry of a ring and mostly none of a heap; a frame received, a look-up by flow and mostly an
 //! extended range.
@@ -11,12 +12,14 @@
 mod host;
 mod incoming;
 mod queues;
+mod recovery;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use host::Adapter;
 
 use crate::scheme::{Plan, Unfit};
+use crate::transport::go_back_n::{self, Answer};
 use raddle_core::{Flow, FlowKey, Packet, Time};
 use raddle_topology::Topology;
 
@@ -77,6 +80,8 @@ pub(crate) struct Data {
     pub offset: u64,
     /// Bytes of the flow.
     pub size: u64,
+    /// Whether the receiver is to acknowledge the frame at once.
+    pub ack_request: bool,
     /// When the frame was made; zero in one that came in, if the format does not say.
     pub birth: Time,
 }
@@ -92,6 +97,15 @@ pub(crate) enum Arrival<N> {
         lane: Lane,
         /// What the rate limiter learns.
         notice: N,
+    },
+    /// What the receiver of a flow has of it.
+    Acknowledged {
+        /// The flow.
+        key: FlowKey,
+        /// Number, on the wire, of the next frame that the receiver takes.
+        expected: u32,
+        /// Whether a later frame came in its place, and was discarded.
+        refused: bool,
     },
 }
 
@@ -138,6 +152,17 @@ pub(crate) trait Protocol: Send {
     /// What the receiver of a frame says at once, if anything, while more of its flow is to come.
     fn answer(&mut self, _now: Time, _packet: &Packet) -> Option<Packet> {
         None
+    }
+    /// Go-back-N's constants, if frames that are lost are sent again. Then every flow has a [lane of its own](Lane::Of).
+    fn recovery(&self) -> Option<go_back_n::Params> {
+        None
+    }
+    /// The answer of go-back-N to a frame, after which the receiver has `in_order` bytes of the flow in order.
+    ///
+    /// # Panics
+    /// Without [`recovery`](Self::recovery).
+    fn acknowledgement(&self, _data: &Data, _answer: Answer, _in_order: u64) -> Packet {
+        unreachable!("nothing is acknowledged")
     }
     /// A flow of that name has come in whole.
     fn complete(&mut self, _key: FlowKey) {}

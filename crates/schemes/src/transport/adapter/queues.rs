@@ -29,11 +29,20 @@ struct Queue<L> {
 /// Where a queue stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
+    /// The queue is forgotten, and its place to be used again.
+    Vacant,
     Empty,
     /// Its turn will come.
     Waiting,
     /// Its limiter holds it back until then.
     Limited(Time),
+}
+
+impl<L: RateLimiter> Queue<L> {
+    /// Whether the limiter wants to be asked at that time.
+    fn has_timer(&self, at: Time) -> bool {
+        self.state != State::Vacant && self.limiter.timer() == at
+    }
 }
 
 /// All queues of an adapter.
@@ -154,12 +163,33 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
-    /// Forgets a queue in which nothing waits. What `limited` and `timers` still say of its place does no harm: where it agrees
-    /// with the next queue there, that one is asked when it wants to be.
+    /// Puts `chunk` in the place of all that waits in a queue, or empties the queue.
+    pub(super) fn replace(&mut self, now: Time, place: u32, chunk: Option<Chunk>) {
+        let Queue { chunks, state, priority, .. } = &mut self.queues[place as usize];
+        chunks.clear();
+        chunks.extend(chunk);
+        match (chunk, *state) {
+            (Some(_), State::Empty) => self.enter(now, place),
+            (None, State::Waiting) => {
+                *state = State::Empty;
+                let turn = &mut self.turns[usize::from(*priority)];
+                turn.retain(|&other| other != place);
+                if turn.is_empty() {
+                    self.waiting &= !(1 << *priority);
+                }
+            }
+            (None, _) => *state = State::Empty,
+            (Some(_), _) => {} // its turn comes as before
+        }
+    }
+
+    /// Forgets a queue in which nothing waits; its limiter's timer is not waited for. What `limited` and `timers` still say of its
+    /// place does no harm: where it agrees with the next queue there, that one is asked when it wants to be.
     pub(super) fn forget(&mut self, lane: Lane) {
         if let Entry::Occupied(entry) = self.places.entry(lane)
-            && self.queues[*entry.get() as usize].state == State::Empty
+            && let state @ State::Empty = &mut self.queues[*entry.get() as usize].state
         {
+            *state = State::Vacant;
             self.vacant.push(entry.remove());
         }
     }
@@ -195,9 +225,9 @@ impl<L: RateLimiter> Queues<L> {
             && at <= now
         {
             self.timers.pop();
-            let limiter = &mut self.queues[place as usize].limiter;
-            if limiter.timer() == at {
-                limiter.fire(now);
+            let queue = &mut self.queues[place as usize];
+            if queue.has_timer(at) {
+                queue.limiter.fire(now);
                 self.changed(now, place);
             }
         }
@@ -206,7 +236,7 @@ impl<L: RateLimiter> Queues<L> {
     /// When a timer is due.
     pub(super) fn next_timer(&mut self) -> Time {
         let Self { timers, queues, .. } = self;
-        earliest(timers, |place, at| queues[place as usize].limiter.timer() == at)
+        earliest(timers, |place, at| queues[place as usize].has_timer(at))
     }
 
     /// When a queue that its limiter holds back may be free again.

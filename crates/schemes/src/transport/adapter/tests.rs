@@ -50,7 +50,7 @@ impl Protocol for Plain {
     type Notice = Hold;
 
     fn packet(&mut self, data: &Data) -> Packet {
-        let Data { src, dst, flow, priority, len, offset, size, birth } = *data;
+        let Data { src, dst, flow, priority, len, offset, size, birth, .. } = *data;
         let frame =
             Frame { src, dst, flow, priority, plen: len, path: 0, offset, size, birth_ps: birth.as_ps() };
         Packet::new(frame.wire_len() as u32, Header::Cee(frame))
@@ -91,7 +91,17 @@ impl Protocol for Plain {
 
 fn data(frame: &Frame) -> Data {
     let Frame { src, dst, flow, priority, plen, offset, size, birth_ps, .. } = *frame;
-    Data { src, dst, flow, priority, len: plen, offset, size, birth: Time::from_ps(birth_ps) }
+    Data {
+        src,
+        dst,
+        flow,
+        priority,
+        len: plen,
+        offset,
+        size,
+        ack_request: false,
+        birth: Time::from_ps(birth_ps),
+    }
 }
 
 fn hold(dst: u32, until_ns: i16, timer_ns: i16) -> Packet {
@@ -345,6 +355,7 @@ fn a_flow_is_closed_when_its_last_frame_has_left() {
         len: 1_500,
         offset: 0,
         size: 3_000,
+        ack_request: false,
         birth: Time::ZERO,
     });
     bench.adapter.handle(at(1_200), Input::Sent(&sent));
@@ -383,7 +394,17 @@ fn the_loss_of_what_others_sent_changes_nothing() {
 
 /// A frame of flow 5 of host 9 that has come in.
 fn incoming(offset: u64, len: u16) -> Packet {
-    Plain.packet(&Data { src: 9, dst: 0, flow: 5, priority: 0, len, offset, size: 4_000, birth: Time::ZERO })
+    Plain.packet(&Data {
+        src: 9,
+        dst: 0,
+        flow: 5,
+        priority: 0,
+        len,
+        offset,
+        size: 4_000,
+        ack_request: false,
+        birth: Time::ZERO,
+    })
 }
 
 #[test]
@@ -431,6 +452,7 @@ fn full_frames_wait_as_such_whatever_comes_with_them() {
             len,
             offset,
             size: 3_001,
+            ack_request: false,
             birth: Time::ZERO,
         })
     };

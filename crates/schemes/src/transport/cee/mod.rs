@@ -85,6 +85,7 @@ impl Protocol for Cee {
                 len: frame.plen,
                 offset: frame.offset,
                 size: frame.size,
+                ack_request: false,
                 birth: Time::from_ps(frame.birth_ps),
             })),
             // Without limiters a notice has done its work in the switches.

@@ -6,16 +6,21 @@
 //! notifies their sender, once in a while for each flow ([`NotificationPoint`]); the sender cuts the flow's rate, and
 //! recovers as QCN does ([`ReactionPoint`]).
 //!
-//! [`Dcqcn`] puts these into hosts that speak RoCEv2.
+//! [`Dcqcn`](protocol::Dcqcn) puts these into hosts that speak RoCEv2, which recover from losses by
+//! [go-back-N](crate::transport::go_back_n).
 
 mod notification_point;
 mod params;
+mod profiles;
 mod protocol;
 mod reaction_point;
 mod red;
 mod scheme;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use notification_point::NotificationPoint;
 pub(crate) use params::Params;
+pub(crate) use profiles::PROFILES;
 pub(crate) use reaction_point::ReactionPoint;
 pub(crate) use scheme::{CONGESTION_POINT, TRANSPORT};

@@ -1,7 +1,22 @@
 //! DCQCN's parameters at hosts.
 
-use crate::parameters;
+use crate::parameter::{Parameter, Value};
+use crate::transport::go_back_n;
+use crate::{choices, parameters};
 use raddle_core::{Bytes, Duration, Rate};
+
+/// The rate of the links for which the paper gives parameters (Zhu et al., §6). Thresholds and steps of increase grow with the
+/// rate beyond it (transports.md §0.6), so that queues and recovery take as long.
+pub(super) const TESTBED: Rate = Rate::from_gbps(40);
+
+const R_AI: Parameter =
+    Parameter::new("r_ai", Value::Rate(Rate::from_bps(40_000_000)), "step of additive increase")
+        .growing(TESTBED, None);
+
+/// Times the cycle's number.
+const R_HAI: Parameter =
+    Parameter::new("r_hai", Value::Rate(Rate::from_bps(200_000_000)), "step of hyper increase")
+        .growing(TESTBED, None);
 
 parameters! {
     /// DCQCN's parameters, of notification points, reaction points and packets. Zhu et al., Figure 14 and §3.1, but for the
@@ -26,11 +41,8 @@ parameters! {
         // F, of either kind
         /// cycles at which fast recovery ends
         fr_thr: u32 = 5, 1..=1_000_000;
-        /// step of additive increase
-        r_ai: Rate = Rate::from_bps(40_000_000);
-        // times the cycle's number
-        /// step of hyper increase
-        r_hai: Rate = Rate::from_bps(200_000_000);
+        r_ai: Rate = R_AI;
+        r_hai: Rate = R_HAI;
         /// least rate
         min_rate: Rate = Rate::from_bps(100_000_000), Rate::from_bps(1)..=Rate::from_gbps(1_000_000);
         /// payload bytes of a full packet
@@ -39,5 +51,38 @@ parameters! {
         priority: u8 = 3, 0..=7;
         /// priority of congestion notifications, 0 to 7
         cnp_priority: u8 = 6, 0..=7;
+        /// how lost packets are recovered
+        recovery: Recovery;
+        /// time without progress after which a flow is sent again from its first packet that is not acknowledged
+        rto: Duration = Duration::from_ms(4), Duration::from_ns(1)..=Duration::from_ms(60_000);
+        // InfiniBand's retry counter has three bits, and is set to 7 as a rule.
+        /// timeouts without progress after which a flow is given up
+        retries: u32 = 7, 0..=1_000_000;
+        // 256 in the authors' model. A flow at its least rate would then be acknowledged less than once in an RTO.
+        /// packets of a flow between two that ask for an acknowledgement, as the last one always does
+        ack_interval: u32 = 16, 1..=1_000_000;
+        /// least time between two refusals of a flow in favour of the same packet
+        nak_interval: Duration = Duration::from_us(500), Duration::ZERO..=Duration::from_ms(60_000);
+        /// priority of acknowledgements, 0 to 7
+        ack_priority: u8 = 6, 0..=7;
+    }
+}
+
+choices! {
+    /// How lost packets are recovered.
+    pub(crate) enum Recovery {
+        /// The receiver discards packets that are out of order, and the sender goes back.
+        GoBackN = "go-back-n",
+        /// Not at all: nothing is acknowledged.
+        None = "none",
+    }
+}
+
+impl Params {
+    /// Go-back-N's constants, if that recovers lost packets.
+    pub(crate) fn go_back_n(&self) -> Option<go_back_n::Params> {
+        let Self { rto, retries, ack_interval, nak_interval, .. } = *self;
+        let params = go_back_n::Params { rto, retries, ack_interval, nak_interval };
+        (self.recovery == Recovery::GoBackN).then_some(params)
     }
 }

@@ -4,17 +4,25 @@
 //! Up to `k_min` bytes nothing is marked; from there the probability rises to `p_max` at `k_max`; beyond, all is marked that
 //! can be. The queue is that of the packet's priority, as it finds it, the packet in service included.
 
+use crate::parameter::{Parameter, Value};
 use crate::parameters;
+use crate::transport::dcqcn::params::TESTBED;
 use raddle_core::{Bytes, Class, Packet, PortAgent, PortState, Stream, Time};
+
+/// Queue up to which nothing is marked (Zhu et al., Figure 14).
+const K_MIN: Parameter = Parameter::new("k_min", Value::Bytes(5_000), "queue up to which nothing is marked")
+    .growing(TESTBED, None);
+
+/// Queue beyond which everything is marked (Zhu et al., Figure 14). At least `k_min`.
+const K_MAX: Parameter =
+    Parameter::new("k_max", Value::Bytes(200_000), "queue beyond which everything is marked")
+        .growing(TESTBED, None);
 
 parameters! {
     /// How likely marks are.
     pub(crate) struct Thresholds {
-        /// queue up to which nothing is marked
-        k_min: Bytes = Bytes(5_000);
-        // At least `k_min`.
-        /// queue beyond which everything is marked
-        k_max: Bytes = Bytes(200_000);
+        k_min: Bytes = K_MIN;
+        k_max: Bytes = K_MAX;
         /// probability of a mark at `k_max`
         p_max: f64 = 0.01;
     }

@@ -8,7 +8,8 @@ use crate::scheme::{
     Agents, CongestionPoint, Hosts, Info, Make, Plan, Streams, Transport, Unfit, View, check_addresses,
 };
 use crate::transport::adapter::{Adapter, check_ports, check_priorities};
-use raddle_core::{Host, NodeId, PortAgent, PortId, Rate, Stream};
+use crate::transport::go_back_n::MOST_OUTSTANDING;
+use raddle_core::{Bytes, Host, NodeId, PortAgent, PortId, Rate, Stream};
 use std::sync::Arc;
 
 /// DCQCN's congestion points, at every port of every switch.
@@ -32,8 +33,9 @@ pub(crate) const TRANSPORT: Transport = Transport {
         source: "Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015; InfiniBand Annex A17",
         differs: &[
             "each flow has a queue pair of its own, which begins at line rate and is forgotten when all has been sent",
-            "nothing is acknowledged or sent again: a flow that loses a packet, as it may without PFC, does not finish",
-            "every packet says its place in the flow, so that those that come out of order are put back, and none is refused",
+            "losses are recovered by go-back-N of InfiniBand's reliable connections, which the paper takes for granted",
+            "with `recovery = \"none\"` nothing is acknowledged: a flow that loses a packet does not finish, and packets out of order are put back",
+            "timeouts alone count as retries, and no time does in which the host may not send",
             "the i-th cycle of hyper increase raises the target by i steps, as QCN does; the paper leaves it out",
             "what is marked while a notification is fresh leads to none later; the next marked packet does",
         ],
@@ -47,7 +49,8 @@ pub(crate) const TRANSPORT: Transport = Transport {
 
 /// DCQCN as a fluid: max-min shares at once, to which its rates only converge.
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
-    Ok(Sharing { policy: max_min(plan.topology, 0.0), acknowledged: false, ways: Ways::Routed(first_packet) })
+    let acknowledged = Params::of(plan.settings).go_back_n().is_some();
+    Ok(Sharing { policy: max_min(plan.topology, 0.0), acknowledged, ways: Ways::Routed(first_packet) })
 }
 
 fn hosts(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
@@ -56,6 +59,7 @@ fn hosts(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
     check_addresses(plan.topology, "RoCEv2")?;
     plan.congestion_points(CONGESTION_POINT.info.name, "`dcqcn`")?;
     let params = Arc::new(Params::of(plan.settings));
+    check_numbers(plan, &params)?;
     let mtu = params.mtu;
     if !mtu.is_multiple_of(4) {
         return Err(Unfit {
@@ -76,6 +80,27 @@ fn hosts(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
         mtu,
         handshake: false,
         hear_of_departures: true,
+    })
+}
+
+/// Checks that numbers of packets tell those sent before a timeout apart.
+fn check_numbers(plan: &Plan<'_>, params: &Params) -> Result<(), Unfit> {
+    let Some(go_back_n) = params.go_back_n() else { return Ok(()) };
+    let rates = plan.topology.hosts().filter_map(|host| plan.topology.link_at(host, PortId(0)));
+    let rate = rates.map(|link| link.rate).max().unwrap_or(Rate::ZERO);
+    let packet = u64::from(wire_len(params.mtu));
+    let packets = rate.bytes_in(go_back_n.rto).0 / packet;
+    if packets < MOST_OUTSTANDING {
+        return Ok(());
+    }
+    let longest = rate.time_for(Bytes(MOST_OUTSTANDING * packet));
+    Err(Unfit {
+        key: "scheme.dcqcn.rto".into(),
+        problem: format!(
+            "a host at {rate} sends {packets} packets in the RTO of {}, and 24-bit packet numbers tell {MOST_OUTSTANDING} apart",
+            go_back_n.rto
+        ),
+        hint: format!("give `rto` less than {longest}, or a larger `mtu`"),
     })
 }
 

@@ -160,6 +160,9 @@ fn general(topology: &Topology, source: NodeId, tree: usize) -> Vec<PortSet> {
     let mut next = 0;
     while let Some(&at) = order.get(next) {
         next += 1;
+        if at != source && !topology.relays(at) {
+            continue;
+        }
         for (_, link) in topology.links_from(at) {
             if depth[link.to.index()] == u32::MAX {
                 depth[link.to.index()] = depth[at.index()] + 1;
@@ -177,6 +180,7 @@ fn general(topology: &Topology, source: NodeId, tree: usize) -> Vec<PortSet> {
         let parent = topology
             .links_from(node)
             .filter(|(_, link)| depth[link.to.index()] + 1 == depth[node.index()])
+            .filter(|(_, link)| link.to == source || topology.relays(link.to))
             .filter(|(id, _)| topology.link(topology.reverse(*id)).is_some())
             // Of parallel links each node picks its own.
             .min_by_key(|(_, link)| {

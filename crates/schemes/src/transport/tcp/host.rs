@@ -122,7 +122,7 @@ impl<C: CongestionControl> TcpHost<C> {
         self.due.push_back(Line(Due::Packet(reply)));
         if is_complete {
             let (reorder_peak, ack) = (receiver.reorder_peak(), receiver.acknowledged(&self.params));
-            self.finished.insert(now, key, ack);
+            self.finished.received.insert(now, key, ack);
             self.receivers.remove(key);
             self.due.push_back(Line(Due::Report(Report::Delivered { key, reorder_peak })));
         }
@@ -131,7 +131,7 @@ impl<C: CongestionControl> TcpHost<C> {
     /// A slot for a flow of which this is the first segment; none if it has ended, or has to begin in another way.
     #[cold]
     fn accept(&mut self, now: Time, key: FlowKey, segment: &Segment) -> Option<u32> {
-        if let Some(ack) = self.finished.find(now, key) {
+        if let Some(ack) = self.finished.received.find(now, key) {
             let answer = acknowledgement(
                 (segment.dst, segment.dst_port),
                 (segment.src, segment.src_port),

@@ -13,6 +13,8 @@ pub(super) struct Search {
     /// Per node, its number among those that are no leaves, or that of a leaf's neighbour.
     place: Vec<u32>,
     leaf: Vec<bool>,
+    /// Per place, whether paths may lead through it.
+    relays: Vec<bool>,
     /// The places from which links lead to place p: `from[first[p]..first[p + 1]]`.
     first: Vec<u32>,
     from: Vec<u32>,
@@ -33,9 +35,11 @@ impl Search {
         let neighbours = topology.leaves();
         let mut place = vec![0; neighbours.len()];
         let mut places = 0;
+        let mut relays = Vec::new();
         for node in topology.nodes().filter(|node| neighbours[node.index()].is_none()) {
             place[node.index()] = places;
             places += 1;
+            relays.push(topology.relays(node));
         }
         for (node, neighbour) in neighbours.iter().enumerate() {
             if let Some(neighbour) = neighbour {
@@ -59,6 +63,7 @@ impl Search {
         Self {
             place,
             leaf,
+            relays,
             first,
             from,
             distances: empty(places as usize),
@@ -80,6 +85,9 @@ impl Search {
         while let Some(&at) = order.get(next) {
             next += 1;
             let at = at as usize;
+            if !self.leads_to(at, to) {
+                continue; // what is behind it comes by another way
+            }
             for &from in &self.from[self.first[at] as usize..self.first[at + 1] as usize] {
                 if distance[from as usize] == UNREACHABLE {
                     distance[from as usize] = distance[at] + 1;
@@ -88,6 +96,12 @@ impl Search {
             }
         }
         distance.into()
+    }
+
+    /// Whether a path to a place may enter another one.
+    #[inline]
+    fn leads_to(&self, next: usize, to: usize) -> bool {
+        self.relays[next] || next == to
     }
 
     fn distances(&self, to: NodeId) -> &[u16] {
@@ -142,7 +156,8 @@ impl Search {
         } else {
             // Leaves are as far as their neighbour, and so never closer.
             for (_, link) in self.topology.links_from(at) {
-                if distances[self.place(link.to)] < here {
+                let next = self.place(link.to);
+                if distances[next] < here && self.leads_to(next, self.place(to)) {
                     visit(link.from_port, link.to);
                 }
             }
@@ -163,7 +178,9 @@ impl Search {
                     UNREACHABLE => 0.0,
                     here => {
                         let next = self.topology.links_from(node).map(|(_, link)| self.place(link.to));
-                        next.filter(|&next| distances[next] < here).map(|next| paths[next]).sum()
+                        let next = next
+                            .filter(|&next| distances[next] < here && self.leads_to(next, self.place(to)));
+                        next.map(|next| paths[next]).sum()
                     }
                 };
             }

@@ -1,15 +1,16 @@
 //! DCQCN's hosts: flows in RDMA writes over RoCEv2, each on a queue pair of its own, which its reaction point limits; and
-//! congestion notifications for those whose packets come in marked.
+//! congestion notifications for those whose packets come in marked, and acknowledgements.
 
 use super::{NotificationPoint, Params, ReactionPoint};
 use crate::transport::adapter::{Arrival, Data, Lane, Protocol, RateLimiter};
+use crate::transport::go_back_n::{self, Answer, on_wire};
 use raddle_core::{Flow, FlowKey, Header, Packet, Rate, Time};
 use raddle_wire::Ecn;
 use raddle_wire::roce::{self, Kind};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Numbers of flows and packets have 24 bits on the wire, and begin again beyond.
+/// Numbers of flows have 24 bits on the wire, and begin again beyond.
 const NUMBERS: u32 = 1 << 24;
 
 /// The first of the UDP source ports that load balancers tell flows apart by (the dynamic ones, RFC 6335 §6).
@@ -74,7 +75,7 @@ pub(super) fn first_packet(flow: &Flow, number: u64) -> Packet {
         ecn: Ecn::Ect0,
         src_port: source_port(number),
         flow: number,
-        kind: Kind::Write { psn: 0, plen: 1, offset: 0, size: flow.size.0 },
+        kind: Kind::Write { psn: 0, plen: 1, offset: 0, size: flow.size.0, ack_request: false },
     };
     Packet::new(wire_len(1), Header::Roce(packet))
 }
@@ -90,7 +91,7 @@ impl Protocol for Dcqcn {
 
     fn packet(&mut self, data: &Data) -> Packet {
         // All packets of a flow but the last are full.
-        let psn = (data.offset / u64::from(self.params.mtu) % u64::from(NUMBERS)) as u32;
+        let psn = on_wire(data.offset / u64::from(self.params.mtu));
         let flow = data.flow % NUMBERS;
         let packet = roce::Packet {
             src: data.src,
@@ -99,7 +100,13 @@ impl Protocol for Dcqcn {
             ecn: Ecn::Ect0,
             src_port: source_port(flow),
             flow,
-            kind: Kind::Write { psn, plen: data.len, offset: data.offset, size: data.size },
+            kind: Kind::Write {
+                psn,
+                plen: data.len,
+                offset: data.offset,
+                size: data.size,
+                ack_request: data.ack_request,
+            },
         };
         Packet::new(wire_len(data.len.into()), Header::Roce(packet))
     }
@@ -107,9 +114,13 @@ impl Protocol for Dcqcn {
     fn read(&self, packet: &Packet) -> Option<Arrival<()>> {
         let Header::Roce(packet) = &packet.header else { return None };
         Some(match packet.kind {
-            Kind::Write { plen: len, offset, size, .. } => {
+            Kind::Write { plen: len, offset, size, ack_request, .. } => {
                 let roce::Packet { src, dst, flow, priority, .. } = *packet;
-                Arrival::Data(Data { dst, src, flow, priority, len, offset, size, birth: Time::ZERO })
+                let birth = Time::ZERO;
+                Arrival::Data(Data { dst, src, flow, priority, len, offset, size, ack_request, birth })
+            }
+            Kind::Acknowledgement { expected, refused } => {
+                Arrival::Acknowledged { key: packet.key(), expected, refused }
             }
             Kind::Notification => Arrival::Notice { lane: Lane::Of { flow: packet.flow }, notice: () },
         })
@@ -147,6 +158,27 @@ impl Protocol for Dcqcn {
                 roce::Packet { src, dst, priority, ecn: Ecn::NotEct, kind: Kind::Notification, ..*data };
             Packet::new(roce::Packet::LEN as u32, Header::Roce(notification))
         })
+    }
+
+    fn recovery(&self) -> Option<go_back_n::Params> {
+        self.params.go_back_n()
+    }
+
+    fn acknowledgement(&self, data: &Data, answer: Answer, in_order: u64) -> Packet {
+        let flow = data.flow % NUMBERS;
+        let acknowledgement = roce::Packet {
+            src: data.dst,
+            dst: data.src,
+            priority: self.params.ack_priority,
+            ecn: Ecn::NotEct,
+            src_port: source_port(flow),
+            flow,
+            kind: Kind::Acknowledgement {
+                expected: on_wire(in_order.div_ceil(self.params.mtu.into())),
+                refused: answer == Answer::Refuse,
+            },
+        };
+        Packet::new(roce::Packet::ACKNOWLEDGEMENT_LEN as u32, Header::Roce(acknowledgement))
     }
 
     fn complete(&mut self, key: FlowKey) {

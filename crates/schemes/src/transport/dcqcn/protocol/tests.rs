@@ -8,7 +8,8 @@ fn host() -> Dcqcn {
 }
 
 fn data(offset: u64, len: u16) -> Data {
-    Data { dst: 9, src: 2, flow: 5, priority: 3, len, offset, size: 10_000, birth: Time::ZERO }
+    let (ack_request, birth) = (false, Time::ZERO);
+    Data { dst: 9, src: 2, flow: 5, priority: 3, len, offset, size: 10_000, ack_request, birth }
 }
 
 fn us(us: u64) -> Time {
@@ -27,7 +28,10 @@ fn data_are_writes_with_a_number_in_their_flow() {
     let packet = host().packet(&data(3_072, 1_024));
     assert_eq!(packet.size, 60 + 1_024);
     let Header::Roce(write) = &packet.header else { panic!("a RoCEv2 packet") };
-    assert_eq!(write.kind, Kind::Write { psn: 3, plen: 1_024, offset: 3_072, size: 10_000 });
+    assert_eq!(
+        write.kind,
+        Kind::Write { psn: 3, plen: 1_024, offset: 3_072, size: 10_000, ack_request: false }
+    );
     assert_eq!((write.ecn, write.src_port), (Ecn::Ect0, 0xC005));
     assert_eq!(host().read(&packet), Some(Arrival::Data(data(3_072, 1_024))));
     assert_eq!(packet.header.flow_key(), Some(host().key(2, 9, 5)));

@@ -1,0 +1,349 @@
+//! The ledger: what became of every claim, version by version, so that nothing moves unnoticed (`papers/ledger.json`).
+
+use super::claim::Outcome;
+use super::reproduce::{Reproduced, Scale};
+use crate::Error;
+use raddle_records::write_file;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// The ledger that comes with the program.
+const BUILTIN: &str = include_str!("../../../../papers/ledger.json");
+
+/// The version of the format. A reader refuses any other.
+const SCHEMA: u32 = 1;
+
+/// Numbers that are closer than this share of the larger one are the same, written in decimals and read again.
+const SAME: f64 = 1e-12;
+
+/// Results of figures, of each figure at each scale the latest last.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+pub struct Ledger {
+    schema: u32,
+    results: Vec<Entry>,
+}
+
+/// A figure's results at a time.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+pub struct Entry {
+    /// Paper and figure: `r2c2/fig10`.
+    pub figure: String,
+    /// `quick` or `full`.
+    pub scale: String,
+    /// Of its runs and computed numbers.
+    pub digest: String,
+    /// The version of Raddle's sources that made it, as git names it; `None` if git does not say.
+    pub commit: Option<String>,
+    /// How long it took, in seconds.
+    pub seconds: f64,
+    /// Its claims, in the figure's order.
+    pub claims: Vec<Judged>,
+}
+
+/// A claim and its result.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+pub struct Judged {
+    /// Its name within the figure.
+    pub id: String,
+    /// The paper's number, if it gives one.
+    pub paper: Option<f64>,
+    /// What was measured, if anything.
+    pub measured: Option<f64>,
+    /// Half the width of the 95% interval over seeds.
+    pub margin95: Option<f64>,
+    /// Where the claim holds, both bounds included; `None` where there is no bound.
+    pub accept: [Option<f64>; 2],
+    /// As [`Outcome::verdict`] says it.
+    pub verdict: String,
+}
+
+impl Judged {
+    fn of(outcome: &Outcome) -> Self {
+        let bound = |bound: f64| bound.is_finite().then_some(bound);
+        let number = |number: Option<f64>| number.filter(|number| number.is_finite());
+        Self {
+            id: outcome.claim.rsplit('/').next().unwrap_or_default().to_owned(),
+            paper: number(outcome.paper),
+            measured: number(outcome.measured),
+            margin95: number(outcome.spread.and_then(|spread| spread.margin)),
+            accept: [bound(outcome.accept.0), bound(outcome.accept.1)],
+            verdict: outcome.verdict().to_owned(),
+        }
+    }
+}
+
+impl Entry {
+    fn of(figure: &Reproduced, scale: Scale, commit: Option<&str>) -> Self {
+        Self {
+            figure: figure.name.clone(),
+            scale: scale.name().to_owned(),
+            digest: format!("{:032x}", figure.digest),
+            commit: commit.map(str::to_owned),
+            seconds: (figure.seconds * 10.0).round() / 10.0,
+            claims: figure.outcomes.iter().map(Judged::of).collect(),
+        }
+    }
+
+    /// What is not as it was, a sentence each.
+    fn moved_to(&self, now: &Self, repeats: bool) -> Vec<String> {
+        let name = &self.figure;
+        let mut moved = Vec::new();
+        let mut left: Vec<&Judged> = self.claims.iter().collect();
+        for claim in &now.claims {
+            let id = &claim.id;
+            let Some(at) = left.iter().position(|was| was.id == *id) else {
+                moved.push(format!("{name}/{id} is new: {}", claim.verdict));
+                continue;
+            };
+            let was = left.remove(at);
+            let is_same = |a: Option<f64>, b: Option<f64>| match (a, b) {
+                (Some(a), Some(b)) => (a - b).abs() <= SAME * a.abs().max(b.abs()),
+                _ => a.is_none() == b.is_none(),
+            };
+            if !(0..2).all(|bound| is_same(claim.accept[bound], was.accept[bound])) {
+                moved
+                    .push(format!("{name}/{id} has another range: {:?}, was {:?}", claim.accept, was.accept));
+            }
+            if claim.verdict != was.verdict {
+                moved.push(format!("{name}/{id}: {}, was: {}", claim.verdict, was.verdict));
+            } else if repeats && !is_same(claim.measured, was.measured) {
+                let shown =
+                    |number: Option<f64>| number.map_or("nothing".to_owned(), |number| number.to_string());
+                let [is, was] = [claim.measured, was.measured].map(shown);
+                moved.push(format!("{name}/{id} measures {is}, was {was}"));
+            }
+        }
+        moved.extend(left.iter().map(|gone| format!("{name}/{} is gone", gone.id)));
+        if moved.is_empty() && repeats && self.digest != now.digest {
+            moved.push(format!(
+                "{name} has the digest {}, was {}; its claims are as they were",
+                now.digest, self.digest
+            ));
+        }
+        moved
+    }
+}
+
+/// How results differ from those of the ledger.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// Of figures that have the same results each time, a sentence each.
+    pub results: Vec<String>,
+    /// Of figures that run live or are measured by a clock, which differ by themselves.
+    pub measured: Vec<String>,
+}
+
+impl Ledger {
+    /// The ledger that comes with the program.
+    ///
+    /// # Errors
+    /// If it is no ledger.
+    pub fn builtin() -> Result<Self, Error> {
+        Self::parse(BUILTIN, Path::new("papers/ledger.json"))
+    }
+
+    /// The ledger in a file; an empty one if there is no file.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is no ledger.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        match fs::read_to_string(path) {
+            Ok(text) => Self::parse(&text, path),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                Ok(Self { schema: SCHEMA, results: Vec::new() })
+            }
+            Err(error) => Err(Error::io("read", path)(error)),
+        }
+    }
+
+    fn parse(text: &str, path: &Path) -> Result<Self, Error> {
+        let no_ledger = |why: String| Error::Usage {
+            what: format!("{} is no ledger of claims: {why}", path.display()),
+            hint: "name a file that `raddle reproduce --record` wrote, or one that does not exist yet"
+                .to_owned(),
+        };
+        let ledger: Self = serde_json::from_str(text).map_err(|why| no_ledger(why.to_string()))?;
+        if ledger.schema != SCHEMA {
+            return Err(no_ledger(format!(
+                "its schema is {}, and this program knows {SCHEMA}",
+                ledger.schema
+            )));
+        }
+        Ok(ledger)
+    }
+
+    /// All results, of each figure at each scale the latest last.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        &self.results
+    }
+
+    /// The latest results of a figure at a scale.
+    #[must_use]
+    pub fn last(&self, figure: &str, scale: &str) -> Option<&Entry> {
+        self.results.iter().rev().find(|entry| entry.figure == figure && entry.scale == scale)
+    }
+
+    /// How these results differ from the latest that the ledger has.
+    #[must_use]
+    pub fn check(&self, figures: &[Reproduced], scale: Scale) -> Moved {
+        let mut moved = Moved::default();
+        for figure in figures {
+            let now = Entry::of(figure, scale, None);
+            let sentences = match self.last(&figure.name, scale.name()) {
+                Some(was) => was.moved_to(&now, figure.repeats),
+                None => vec![format!("{} is not in the ledger at {} scale", figure.name, scale.name())],
+            };
+            if figure.repeats { &mut moved.results } else { &mut moved.measured }.extend(sentences);
+        }
+        moved
+    }
+
+    /// Adds results, where they are not those that the ledger has last. Earlier ones stay.
+    pub fn add(&mut self, figures: &[Reproduced], scale: Scale, commit: Option<&str>) {
+        for figure in figures {
+            let now = Entry::of(figure, scale, commit);
+            let is_known = self
+                .last(&figure.name, scale.name())
+                .is_some_and(|was| was.moved_to(&now, figure.repeats).is_empty());
+            if !is_known {
+                self.results.push(now);
+            }
+        }
+        self.results.sort_by(|a, b| (&a.figure, &a.scale).cmp(&(&b.figure, &b.scale)));
+    }
+
+    /// Writes the ledger, a claim a line.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), Error> {
+        let line = |claim: &Judged| serde_json::to_string(claim).map(|line| format!("    {line}"));
+        let entry = |entry: &Entry| -> serde_json::Result<String> {
+            let head = Entry { claims: Vec::new(), ..entry.clone() };
+            let head = serde_json::to_string(&head)?;
+            let claims = entry.claims.iter().map(line).collect::<Result<Vec<_>, _>>()?;
+            let claims =
+                if claims.is_empty() { String::new() } else { format!("\n{}\n  ", claims.join(",\n")) };
+            Ok(format!("  {}{claims}]}}", head.trim_end_matches("]}")))
+        };
+        let entries = self.results.iter().map(entry).collect::<Result<Vec<_>, _>>();
+        let entries = entries.map_err(|why| Error::Run(why.to_string()))?.join(",\n");
+        let text = format!("{{\"schema\":{SCHEMA},\"results\":[\n{entries}\n]}}\n");
+        write_file(path, text.as_bytes()).map_err(Error::from)
+    }
+}
+
+/// The version of the sources in whose repository a file is, as git names it; `None` if there is no git or no repository.
+#[must_use]
+pub fn commit(file: &Path) -> Option<String> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut git = Command::new("git");
+    git.arg("-C").arg(folder).args(["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]);
+    let said = git.output().ok().filter(|said| said.status.success())?;
+    Some(String::from_utf8_lossy(&said.stdout).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A figure whose one claim, to be in 0 to 5, has this number.
+    fn figure(measured: f64, repeats: bool) -> Reproduced {
+        let outcome = Outcome {
+            claim: "test/fig1/a".to_owned(),
+            section: String::new(),
+            says: String::new(),
+            paper: Some(0.1),
+            measured: Some(measured),
+            spread: None,
+            remark: None,
+            live: None,
+            accept: (0.0, 5.0),
+            why: String::new(),
+            deviation: None,
+            calibrated: false,
+            ok: Some((0.0..=5.0).contains(&measured)),
+        };
+        Reproduced {
+            name: "test/fig1".to_owned(),
+            folder: "".into(),
+            outcomes: vec![outcome],
+            digest: measured.to_bits().into(),
+            repeats,
+            seconds: 1.23,
+        }
+    }
+
+    fn ledger(figures: &[Reproduced]) -> Ledger {
+        let mut ledger = Ledger { schema: SCHEMA, results: Vec::new() };
+        ledger.add(figures, Scale::Quick, Some("abc"));
+        ledger
+    }
+
+    #[test]
+    fn nothing_moves_unnoticed() {
+        let ledger = ledger(&[figure(1.0 / 3.0, true)]);
+        let moved = |figure: Reproduced, scale| ledger.check(&[figure], scale);
+        assert_eq!(moved(figure(1.0 / 3.0, true), Scale::Quick), Moved::default());
+        let full = moved(figure(1.0 / 3.0, true), Scale::Full).results;
+        assert_eq!(full, ["test/fig1 is not in the ledger at full scale"]);
+        assert_eq!(
+            moved(figure(0.25, true), Scale::Quick).results,
+            ["test/fig1/a measures 0.25, was 0.3333333333333333"]
+        );
+        assert_eq!(moved(figure(6.0, true), Scale::Quick).results, ["test/fig1/a: FAILS, was: holds"]);
+        let digest = Reproduced { digest: 7, ..figure(1.0 / 3.0, true) };
+        assert_eq!(moved(digest, Scale::Quick).results.len(), 1);
+        let mut wider = figure(1.0 / 3.0, true);
+        wider.outcomes[0].accept.1 = f64::INFINITY;
+        assert_eq!(
+            moved(wider, Scale::Quick).results,
+            ["test/fig1/a has another range: [Some(0.0), None], was [Some(0.0), Some(5.0)]"]
+        );
+        let gone = Reproduced { outcomes: Vec::new(), ..figure(1.0 / 3.0, true) };
+        assert_eq!(moved(gone, Scale::Quick).results, ["test/fig1/a is gone"]);
+    }
+
+    #[test]
+    fn what_differs_by_itself_is_told_and_counts_only_by_its_verdict() {
+        let ledger = ledger(&[figure(1.0, false)]);
+        assert_eq!(ledger.check(&[figure(2.0, false)], Scale::Quick), Moved::default());
+        let moved = ledger.check(&[figure(6.0, false)], Scale::Quick);
+        assert_eq!(
+            (moved.results.len(), &moved.measured[..]),
+            (0, &["test/fig1/a: FAILS, was: holds".to_owned()][..])
+        );
+    }
+
+    #[test]
+    fn earlier_results_stay_and_a_ledger_reads_what_it_wrote() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("ledger.json");
+        let mut ledger = Ledger::read(&path).expect("an empty ledger");
+        for measured in [1.0 / 3.0, 6.0, 6.0] {
+            ledger.add(&[figure(measured, true)], Scale::Quick, None);
+        }
+        let none = Reproduced { name: "test/fig0".to_owned(), outcomes: Vec::new(), ..figure(1.0, true) };
+        ledger.add(&[none], Scale::Full, None);
+        assert_eq!(
+            ledger.entries().iter().map(|entry| &*entry.figure).collect::<Vec<_>>(),
+            ["test/fig0", "test/fig1", "test/fig1"]
+        );
+        ledger.write(&path).expect("written");
+        assert_eq!(Ledger::read(&path).expect("a ledger"), ledger);
+        assert_eq!(ledger.last("test/fig1", "quick").map(|entry| &*entry.claims[0].verdict), Some("FAILS"));
+    }
+
+    #[test]
+    fn another_schema_is_refused() {
+        let error =
+            Ledger::parse("{\"schema\": 2, \"results\": []}", Path::new("l.json")).expect_err("a newer one");
+        assert_eq!(
+            error.to_string(),
+            "l.json is no ledger of claims: its schema is 2, and this program knows 1"
+        );
+    }
+}

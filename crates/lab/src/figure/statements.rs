@@ -1,0 +1,376 @@
+//! What the papers say of their evaluations, statement by statement (`papers/*/statements.toml`), and which of it holds.
+
+use super::Scale;
+use super::ledger::{Judged, Ledger};
+use crate::Error;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+
+/// Paper, name of the file and text of each inventory, as `build.rs` found them.
+const INVENTORIES: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/statements.rs"));
+
+/// All statements of a paper's evaluation.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Inventory {
+    /// The paper's short name, such as `r2c2`.
+    pub paper: String,
+    /// The day from which on statements change only with a note.
+    pub frozen: String,
+    /// In the order of the text.
+    #[serde(rename = "statement")]
+    pub statements: Vec<Statement>,
+}
+
+/// One thing that a paper says of its evaluation, and that can be true or false alone.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Statement {
+    /// The section and a few words; unique in the inventory.
+    pub id: String,
+    /// Section of the paper.
+    pub section: String,
+    /// Figure or table of the paper, if it belongs to one.
+    pub figure: Option<String>,
+    /// Its kind.
+    pub kind: Kind,
+    /// In our words.
+    pub says: String,
+    /// The unit of its numbers, where the file gives one apart.
+    pub unit: Option<String>,
+    /// The cases that it names one by one.
+    #[serde(default)]
+    pub cases: Vec<String>,
+    /// The claims that judge it, each with its figure: `fig10/tcp-p99`.
+    pub claims: Vec<String>,
+    /// What of it no claim judges, if something is left.
+    pub missing: Option<String>,
+}
+
+/// What a statement is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A value, a ratio or a bound.
+    Number,
+    /// One thing is better than another, in each of the cases.
+    Ordering,
+    /// How something grows, falls or crosses.
+    Shape,
+    /// Time, memory or effort on the authors' machines.
+    Cost,
+}
+
+/// How a statement fares. It holds only if all of it was judged at full scale, and all of that holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It holds.
+    Holds,
+    /// It holds, with parameters that were chosen so that it does.
+    Calibrated,
+    /// What was judged holds, and something was not judged.
+    InPart,
+    /// Something in it does not hold, and nobody knows why.
+    Fails,
+    /// Something in it does not hold, and an experiment shows why.
+    Deviates,
+    /// Something in it was not measured at full scale.
+    NotMeasured,
+    /// Nothing judges it.
+    NoClaim,
+}
+
+impl Verdict {
+    const ALL: [Self; 7] = [
+        Self::Holds,
+        Self::Calibrated,
+        Self::InPart,
+        Self::Fails,
+        Self::Deviates,
+        Self::NotMeasured,
+        Self::NoClaim,
+    ];
+
+    /// In a word or two.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Calibrated => "calibrated",
+            Self::InPart => "holds in part",
+            Self::Fails => "fails",
+            Self::Deviates => "deviates",
+            Self::NotMeasured => "not measured",
+            Self::NoClaim => "no claim",
+        }
+    }
+}
+
+impl Statement {
+    /// The latest results of its claims at a scale; `None` of a claim that has none.
+    fn judged<'a>(&self, paper: &str, ledger: &'a Ledger, scale: Scale) -> Vec<Option<&'a Judged>> {
+        let one = |claim: &String| {
+            let (figure, id) = claim.split_once('/')?;
+            let entry = ledger.last(&format!("{paper}/{figure}"), scale.name())?;
+            entry.claims.iter().find(|judged| judged.id == id)
+        };
+        self.claims.iter().map(one).collect()
+    }
+
+    /// How it fares, by the ledger.
+    #[must_use]
+    pub fn verdict(&self, paper: &str, ledger: &Ledger) -> Verdict {
+        let judged = self.judged(paper, ledger, Scale::Full);
+        let has = |verdict: &str| judged.iter().flatten().any(|judged| judged.verdict == verdict);
+        match () {
+            () if judged.is_empty() => Verdict::NoClaim,
+            () if has("FAILS") => Verdict::Fails,
+            () if has("deviates") => Verdict::Deviates,
+            () if has("not measured") || judged.contains(&None) => Verdict::NotMeasured,
+            () if self.missing.is_some() => Verdict::InPart,
+            () if has("calibrated") => Verdict::Calibrated,
+            () => Verdict::Holds,
+        }
+    }
+}
+
+/// The inventories of all papers.
+///
+/// # Errors
+/// If one is malformed.
+pub fn inventories() -> Result<Vec<Inventory>, Error> {
+    let one = |&(paper, _, text): &(&str, &str, &str)| {
+        let malformed = |why: toml::de::Error| Error::Usage {
+            what: format!("papers/{paper}/statements.toml: {why}"),
+            hint: "docs/src/figures.md says how an inventory looks".to_owned(),
+        };
+        toml::from_str(text).map_err(malformed)
+    };
+    INVENTORIES.iter().map(one).collect()
+}
+
+/// A statement and its verdict, for lists.
+#[derive(Debug, Clone, Serialize)]
+pub struct Listed {
+    /// Paper and statement: `r2c2/5.2-short-p99`.
+    pub statement: String,
+    /// Figure or table of the paper.
+    pub figure: Option<String>,
+    /// In our words.
+    pub says: String,
+    /// The claims that judge it.
+    pub claims: Vec<String>,
+    /// What no claim judges.
+    pub missing: Option<String>,
+    /// [`Verdict::name`].
+    pub verdict: &'static str,
+}
+
+/// All statements with their verdicts.
+///
+/// # Errors
+/// If an inventory or the ledger is malformed.
+pub fn listed() -> Result<Vec<Listed>, Error> {
+    let ledger = Ledger::builtin()?;
+    let mut listed = Vec::new();
+    for Inventory { paper, statements, .. } in inventories()? {
+        listed.extend(statements.into_iter().map(|statement| Listed {
+            verdict: statement.verdict(&paper, &ledger).name(),
+            statement: format!("{paper}/{}", statement.id),
+            figure: statement.figure,
+            says: statement.says,
+            claims: statement.claims,
+            missing: statement.missing,
+        }));
+    }
+    Ok(listed)
+}
+
+/// How many statements of each verdict, of those of one paper or of several.
+fn counts<'a>(
+    inventories: impl IntoIterator<Item = &'a Inventory>,
+    ledger: &Ledger,
+) -> [usize; Verdict::ALL.len()] {
+    let mut counts = [0; Verdict::ALL.len()];
+    for inventory in inventories {
+        for statement in &inventory.statements {
+            counts[statement.verdict(&inventory.paper, ledger) as usize] += 1;
+        }
+    }
+    counts
+}
+
+/// How many statements there are, and how many hold, in a sentence.
+///
+/// # Errors
+/// If an inventory or the ledger is malformed.
+pub fn in_a_sentence() -> Result<String, Error> {
+    let counts = counts(&inventories()?, &Ledger::builtin()?);
+    let of = |verdict: Verdict| counts[verdict as usize];
+    Ok(format!(
+        "Of {} statements of the four papers' evaluations {} hold at full scale and {} more hold in part; {} fail, {} deviate for a \
+         reason that we can show, {} are not measured at full scale, and {} have no claim.",
+        counts.iter().sum::<usize>(),
+        of(Verdict::Holds) + of(Verdict::Calibrated),
+        of(Verdict::InPart),
+        of(Verdict::Fails),
+        of(Verdict::Deviates),
+        of(Verdict::NotMeasured),
+        of(Verdict::NoClaim),
+    ))
+}
+
+/// The page of the book with all statements, the papers' numbers and ours.
+///
+/// # Errors
+/// If an inventory or the ledger is malformed.
+pub fn page() -> Result<String, Error> {
+    let (inventories, ledger) = (inventories()?, Ledger::builtin()?);
+    let mut text = format!(
+        "# What the papers say, and what holds\n\n\
+         Generated from `papers/*/statements.toml` and `papers/ledger.json`; [Figures](figures.md) says how.\n\n\
+         {}\n\n\
+         A statement holds only if all of it was judged at full scale and all of that holds. Where there is no result at full scale, the \
+         one at quick scale stands here in parentheses.\n\n",
+        in_a_sentence()?
+    );
+    let heads = Verdict::ALL.map(Verdict::name).join(" | ");
+    let rule = "|---".repeat(Verdict::ALL.len() + 2);
+    write_line(&mut text, &format!("| paper | statements | {heads} |\n{rule}|"));
+    for inventory in &inventories {
+        let counts = counts([inventory], &ledger);
+        let shown = counts.map(|count| count.to_string()).join(" | ");
+        let paper = &inventory.paper;
+        write_line(
+            &mut text,
+            &format!("| [{paper}](#{paper}) | {} | {shown} |", counts.iter().sum::<usize>()),
+        );
+    }
+    for inventory in &inventories {
+        write_line(&mut text, &format!("\n## {}\n", inventory.paper));
+        write_line(
+            &mut text,
+            "| section | figure | the paper says | claim: paper, measured | verdict |\n|---|---|---|---|---|",
+        );
+        for statement in &inventory.statements {
+            write_line(&mut text, &row(statement, &inventory.paper, &ledger));
+        }
+    }
+    Ok(text)
+}
+
+fn row(statement: &Statement, paper: &str, ledger: &Ledger) -> String {
+    let full = statement.judged(paper, ledger, Scale::Full);
+    let quick = statement.judged(paper, ledger, Scale::Quick);
+    let shown = |number: Option<f64>| number.map_or("-".to_owned(), |number| format!("{number:.3}"));
+    let numbers = |judged: &Judged| format!("{}, {}", shown(judged.paper), shown(judged.measured));
+    let results = statement.claims.iter().zip(full.iter().zip(quick));
+    let mut claims: Vec<String> = results
+        .map(|(claim, results)| match results {
+            (Some(full), _) => format!("`{claim}`: {} {}", numbers(full), full.verdict),
+            (None, Some(quick)) => format!("`{claim}`: ({} {})", numbers(quick), quick.verdict),
+            (None, None) => format!("`{claim}`: never measured"),
+        })
+        .collect();
+    claims.extend(statement.missing.iter().map(|missing| format!("missing: {missing}")));
+    let verdict = statement.verdict(paper, ledger).name();
+    let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
+    let figure = statement.figure.as_deref().unwrap_or("");
+    let [says, claims] = [&*statement.says, &*claims.join("<br>")].map(cell);
+    format!("| {} | {figure} | {says} | {claims} | {verdict} |", statement.section)
+}
+
+fn write_line(text: &mut String, line: &str) {
+    writeln!(text, "{line}").expect("a string takes any text");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{describe, names};
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    #[test]
+    fn every_paper_has_an_inventory_whose_claims_exist() {
+        let inventories = inventories().expect("well-formed inventories");
+        let papers: BTreeSet<&str> = inventories.iter().map(|inventory| &*inventory.paper).collect();
+        let all = names();
+        let with_figures =
+            all.iter().filter_map(|name| name.split_once('/')).map(|(paper, _)| paper).collect();
+        assert_eq!(papers, with_figures);
+        for Inventory { paper, statements, .. } in &inventories {
+            let ids: BTreeSet<&str> = statements.iter().map(|statement| &*statement.id).collect();
+            assert_eq!(ids.len(), statements.len(), "{paper}: an id stands twice");
+            for Statement { id, says, claims, .. } in statements {
+                assert!(!says.trim().is_empty(), "{paper}/{id} says nothing");
+                for claim in claims {
+                    let (figure, name) = claim.split_once('/').expect("figure and claim");
+                    let about = describe(&format!("{paper}/{figure}")).expect("a figure's file");
+                    let about = about.unwrap_or_else(|| panic!("{paper}/{id}: no figure `{figure}`"));
+                    let exists = about.claims.iter().any(|[known, ..]| known == name);
+                    assert!(exists, "{paper}/{id}: no claim `{claim}`");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_statement_holds_only_if_all_of_it_was_judged_at_full_scale_and_holds() {
+        let ledger = |scale: &str, verdicts: [&str; 2]| {
+            let judged = |(id, verdict): (&str, &str)| {
+                format!(
+                    r#"{{"id":"{id}","paper":null,"measured":1.0,"margin95":null,"accept":[0.0,null],"verdict":"{verdict}"}}"#
+                )
+            };
+            let claims = ["a", "b"].into_iter().zip(verdicts).map(judged).collect::<Vec<_>>().join(",");
+            let entry = format!(
+                r#"{{"figure":"p/fig1","scale":"{scale}","digest":"","commit":null,"seconds":1.0,"claims":[{claims}]}}"#
+            );
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join("ledger.json");
+            std::fs::write(&path, format!(r#"{{"schema":1,"results":[{entry}]}}"#)).expect("written");
+            Ledger::read(&path).expect("a ledger")
+        };
+        let statement = |claims: &[&str], missing: Option<&str>| Statement {
+            id: "1-a".to_owned(),
+            section: "1".to_owned(),
+            figure: None,
+            kind: Kind::Number,
+            says: "a is 1".to_owned(),
+            unit: None,
+            cases: Vec::new(),
+            claims: claims.iter().map(|&claim| claim.to_owned()).collect(),
+            missing: missing.map(str::to_owned),
+        };
+        let both = statement(&["fig1/a", "fig1/b"], None);
+        let of = |statement: &Statement, verdicts| statement.verdict("p", &ledger("full", verdicts));
+        assert_eq!(of(&both, ["holds", "holds"]), Verdict::Holds);
+        assert_eq!(of(&both, ["holds", "calibrated"]), Verdict::Calibrated);
+        assert_eq!(of(&both, ["deviates", "FAILS"]), Verdict::Fails);
+        assert_eq!(of(&both, ["deviates", "not measured"]), Verdict::Deviates);
+        assert_eq!(of(&both, ["holds", "not measured"]), Verdict::NotMeasured);
+        assert_eq!(both.verdict("p", &ledger("quick", ["holds", "holds"])), Verdict::NotMeasured);
+        assert_eq!(of(&statement(&["fig1/a"], Some("case b")), ["holds", "holds"]), Verdict::InPart);
+        assert_eq!(of(&statement(&[], None), ["holds", "holds"]), Verdict::NoClaim);
+    }
+
+    /// `RADDLE_WRITE=1 cargo test -p raddle-lab statements` writes them anew.
+    #[test]
+    fn the_page_of_statements_and_the_readme_are_current() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let (page, sentence) = (page().expect("a page"), in_a_sentence().expect("a sentence"));
+        let [page_at, readme_at] = ["docs/src/statements.md", "README.md"].map(|path| root.join(path));
+        let readme = std::fs::read_to_string(&readme_at).expect("a README");
+        let line = readme.lines().find(|line| line.contains("statements of the four papers' evaluations"));
+        let line = line.expect("the README says how many statements hold");
+        if std::env::var_os("RADDLE_WRITE").is_some() {
+            std::fs::write(&page_at, &page).expect("written");
+            std::fs::write(&readme_at, readme.replace(line, &sentence)).expect("written");
+            return;
+        }
+        let hint = "run: RADDLE_WRITE=1 cargo test -p raddle-lab statements";
+        assert!(std::fs::read_to_string(page_at).is_ok_and(|old| old == page), "the page is old; {hint}");
+        assert_eq!(line, sentence, "the README is old; {hint}");
+    }
+}

@@ -1,0 +1,32 @@
+//! Transports that react to ECN marks where no port marks: DCTCP is TCP NewReno then. (DCQCN without `red` is an error.)
+
+use super::{Finding, Subject};
+use raddle_core::Bytes;
+
+pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
+    let scheme = &subject.prepared.experiment.scheme;
+    let marks = scheme.queue.mark.is_some()
+        || scheme.queue.mark_packets.is_some()
+        || scheme.congestion_points.is_some()
+        || subject.prepared.own.agents;
+    if scheme.transport.info.name != "dctcp" || marks || !subject.has_queues() {
+        return Vec::new();
+    }
+    let least = threshold(subject).map_or(Bytes(30_000), |(least, _)| Bytes(least));
+    vec![Finding::new(
+        "scheme.queue",
+        "`dctcp` reacts to ECN marks, and no queue marks packets: it behaves like `tcp-newreno`",
+        format!(
+            "give `queue` a threshold, for example mark = \"{least}\" (C x RTT / 7, DCTCP's eq. 13), or choose \
+             congestion_points = \"red\""
+        ),
+    )]
+}
+
+/// DCTCP's least marking threshold, C x RTT / 7 (Alizadeh et al., SIGCOMM 2010, §3.4, eq. 13), of the longest base round trip,
+/// which is given with it; at least a packet.
+pub(super) fn threshold(subject: &Subject<'_>) -> Option<(u64, raddle_core::Duration)> {
+    let (round_trip, ..) = subject.base_round_trip()?;
+    let product = subject.line_rate().bytes_in(round_trip).0;
+    Some(((product / 7).max(subject.packet()), round_trip))
+}

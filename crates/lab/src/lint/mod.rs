@@ -1,0 +1,182 @@
+//! Warnings about experiments that can run, and whose results are probably not what their authors want. Each lint is a file
+//! with its rule and its reason, and a line in `LINTS`.
+//!
+//! A warning names the key, its value, the number that it is compared with, and a value that would be right. It changes
+//! nothing about the run, unless warnings are denied.
+
+mod late_flows;
+mod load;
+mod marks;
+mod queue;
+mod relay;
+mod rto;
+mod samples;
+mod thresholds;
+mod unused;
+mod warm_up;
+
+use crate::Error;
+use crate::experiment::{At, EngineKind, Table, place};
+use crate::run::prepare::Prepared;
+use raddle_core::{Duration, NodeId, Rate};
+use raddle_schemes::parameter::{Settings, Value};
+use serde_json::json;
+use std::fmt;
+
+/// A name, and the rule that finds what is worth a warning.
+type Lint = (&'static str, fn(&Subject<'_>) -> Vec<Finding>);
+
+const LINTS: [Lint; 10] = [
+    ("late-flows", late_flows::find),
+    ("load", load::find),
+    ("marks", marks::find),
+    ("queue", queue::find),
+    ("relay", relay::find),
+    ("rto", rto::find),
+    ("samples", samples::find),
+    ("thresholds", thresholds::find),
+    ("unused", unused::find),
+    ("warm-up", warm_up::find),
+];
+
+/// Something about an experiment that is probably not meant.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Warning {
+    /// The name of the lint.
+    pub lint: &'static str,
+    /// The key that it is about, dotted.
+    pub key: String,
+    /// What is probably not meant.
+    pub what: String,
+    /// What would be right.
+    pub hint: String,
+    at: At,
+}
+
+/// What a lint finds.
+struct Finding {
+    key: String,
+    what: String,
+    hint: String,
+}
+
+impl Finding {
+    fn new(key: impl Into<String>, what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { key: key.into(), what: what.into(), hint: hint.into() }
+    }
+}
+
+/// The warnings about an experiment, whose text is `root`.
+pub(crate) fn warnings(root: &Table, prepared: &Prepared) -> Vec<Warning> {
+    let subject = Subject { root, prepared };
+    let of_lint = |&(lint, find): &Lint| {
+        let findings = find(&subject).into_iter();
+        findings.map(move |Finding { key, what, hint }| Warning {
+            lint,
+            at: place(root, &key),
+            key,
+            what,
+            hint,
+        })
+    };
+    LINTS.iter().flat_map(of_lint).collect()
+}
+
+impl Warning {
+    /// The warning as JSON: the lint, the key, the message, the hint, and the place: the file, or `--set`, and the line.
+    #[must_use]
+    pub fn json(&self) -> serde_json::Value {
+        let Self { lint, key, what, hint, at } = self;
+        let line = at.position().map(|(line, _)| line);
+        json!({ "lint": lint, "key": key, "message": what, "hint": hint, "file": at.source.name, "line": line })
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { lint, what, hint, at, .. } = self;
+        write!(f, "warning[{lint}] {}", at.source.name)?;
+        if let Some((line, _)) = at.position() {
+            write!(f, ":{line}")?;
+        }
+        write!(f, ": {what}\n  help: {hint}")
+    }
+}
+
+/// The error that warnings are if they are denied; none without warnings.
+#[must_use]
+pub fn denied(warnings: &[Warning]) -> Option<Error> {
+    let first = warnings.first()?;
+    let what = match warnings.len() - 1 {
+        0 => first.what.clone(),
+        more => format!("{}; and {more} more warnings", first.what),
+    };
+    Some(Error::Usage { what: format!("a warning is denied: {what}"), hint: first.hint.clone() })
+}
+
+/// An experiment that lints look at.
+struct Subject<'a> {
+    root: &'a Table,
+    prepared: &'a Prepared,
+}
+
+impl Subject<'_> {
+    /// Whether its engine has ports with queues.
+    fn has_queues(&self) -> bool {
+        self.prepared.experiment.engine.kind != EngineKind::Flow
+    }
+
+    /// Bytes of a full packet, headers included.
+    fn packet(&self) -> u64 {
+        u64::from(self.prepared.parts.mtu + self.prepared.parts.header_bytes)
+    }
+
+    /// The rate of the fastest host link.
+    fn line_rate(&self) -> Rate {
+        let topology = &self.prepared.topology;
+        let links = topology.hosts().flat_map(|host| topology.links_from(host));
+        links.map(|(_, link)| link.line_rate).max().unwrap_or(Rate::ZERO)
+    }
+
+    /// The longest propagation delay of a link.
+    fn longest_delay(&self) -> Duration {
+        self.prepared.topology.links().map(|(_, link)| link.delay).max().unwrap_or_default()
+    }
+
+    /// The longest base round trip of the first flows: a full packet there and one without payload back, in an empty fabric.
+    fn base_round_trip(&self) -> Option<(Duration, NodeId, NodeId)> {
+        /// The first so many flows: farther pairs are hardly ever all behind them.
+        const LOOKED_AT: usize = 256;
+        let ideals = self.prepared.ideals();
+        let mut pairs: Vec<_> =
+            self.prepared.flows.iter().take(LOOKED_AT).map(|flow| (flow.src, flow.dst)).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        let round_trips = pairs.into_iter().map(|(src, dst)| (ideals.round_trip(src, dst), src, dst));
+        round_trips.max_by_key(|&(time, src, dst)| (time, std::cmp::Reverse((src, dst))))
+    }
+}
+
+/// The value of a parameter, if there is such a parameter.
+fn setting(settings: &Settings, name: &str) -> Option<Value> {
+    settings.iter().find(|(parameter, _)| parameter.name == name).map(|(_, value)| value)
+}
+
+/// A size among a part's parameters.
+fn bytes(settings: &Settings, name: &str) -> Option<u64> {
+    match setting(settings, name)? {
+        Value::Bytes(bytes) => Some(bytes),
+        _ => None,
+    }
+}
+
+/// A time among a part's parameters.
+fn duration(settings: &Settings, name: &str) -> Option<Duration> {
+    match setting(settings, name)? {
+        Value::Duration(span) => Some(span),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,18 @@
+//! A queue that holds less than a packet loses every full packet.
+
+use super::{Finding, Subject};
+use raddle_core::Bytes;
+
+pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
+    let (packet, limits) = (subject.packet(), subject.prepared.experiment.scheme.queue);
+    let Some(limit) = limits.bytes.filter(|limit| limit.0 < packet && subject.has_queues()) else {
+        return Vec::new();
+    };
+    vec![Finding::new(
+        "scheme.queue.limit",
+        format!(
+            "`limit` is {limit}, and a full packet has {packet} B with its headers: each of them is lost"
+        ),
+        format!("give `limit` at least {}, or leave it out for an unbounded queue", Bytes(packet)),
+    )]
+}

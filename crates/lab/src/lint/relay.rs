@@ -1,0 +1,23 @@
+//! Hosts of a graph file that relay what is not theirs, which the file does not ask for: a graph of hosts alone is a rack whose
+//! nodes forward, or it lacks its switches. Transports that route by themselves are meant for such racks.
+
+use super::{Finding, Subject};
+use raddle_schemes::scheme::Make;
+
+pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
+    let topology = &subject.prepared.topology;
+    let relays = || topology.hosts().filter(|&host| topology.relays_unasked(host));
+    let transport = &subject.prepared.experiment.scheme.transport;
+    let (count, Some(first)) = (relays().count(), relays().next()) else { return Vec::new() };
+    if !matches!(transport.make, Make::Hosts(_)) {
+        return Vec::new();
+    }
+    vec![Finding::new(
+        "topology.file",
+        format!(
+            "{count} hosts with several links relay packets of others, the first of them node {first}: the graph has no \
+             switches, and its nodes do not say `relay`"
+        ),
+        "give switches kind = \"switch\", and hosts `relay` = true or false",
+    )]
+}

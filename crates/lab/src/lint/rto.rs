@@ -1,0 +1,46 @@
+//! Timeouts that end before an answer can be there: everything is sent twice. And least timeouts of data centers on networks
+//! with round trips of wide areas, for which RFC 6298 has a second.
+
+use super::{Finding, Subject, duration};
+use raddle_core::Duration;
+
+/// A base round trip beyond which a network is no data center.
+const WIDE_AREA: Duration = Duration::from_ms(10);
+
+/// The least timeout of RFC 6298 §2.4.
+const RFC_6298: Duration = Duration::from_ms(1_000);
+
+pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
+    let scheme = &subject.prepared.experiment.scheme;
+    let (name, settings) = (scheme.transport.info.name, &scheme.settings);
+    let timeouts = ["rto", "initial_rto", "syn_timeout"];
+    let timeouts = timeouts.map(|key| (key, duration(settings, key)));
+    let least = duration(settings, "min_rto");
+    if !subject.has_queues() || timeouts.iter().all(|timeout| timeout.1.is_none()) {
+        return Vec::new();
+    }
+    let Some((round_trip, src, dst)) = subject.base_round_trip() else { return Vec::new() };
+    let path = format!("the base round trip from node {src} to node {dst} takes {round_trip}");
+    let short = |&(key, timeout): &(&str, Option<Duration>)| {
+        let timeout = timeout.filter(|&timeout| timeout < round_trip)?;
+        Some(Finding::new(
+            format!("scheme.{name}.{key}"),
+            format!(
+                "`{key}` is {timeout}, and {path}: what is sent is sent again before it can be acknowledged"
+            ),
+            format!(
+                "give `{key}` at least {}; RFC 6298 §2.1 has 1 s outside of data centers",
+                round_trip * 3
+            ),
+        ))
+    };
+    let mut findings: Vec<Finding> = timeouts.iter().filter_map(short).collect();
+    if let Some(least) = least.filter(|&least| least < RFC_6298 && round_trip > WIDE_AREA) {
+        findings.push(Finding::new(
+            format!("scheme.{name}.min_rto"),
+            format!("`min_rto` is {least}, a data center's, and {path}"),
+            "give min_rto = \"1 s\" (RFC 6298 §2.4) to compare with hosts of the Internet",
+        ));
+    }
+    findings
+}

@@ -1,0 +1,72 @@
+//! Parameters of schemes that are not chosen: they change nothing. Tables that another run of the sweep uses are no mistake.
+
+use super::{Finding, Subject};
+use crate::experiment::{Entry, Item, Table, Value, table_in};
+
+pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
+    let scheme = &subject.prepared.experiment.scheme;
+    let Some(table) = table_in(subject.root, &["scheme"]) else { return Vec::new() };
+    let chosen: Vec<&str> = scheme.chosen().collect();
+    let is_idle = |name: &str| !chosen.contains(&name) && !is_for_others(subject.root, name);
+    let tables = table.entries.iter().filter(|entry| matches!(entry.item.value, Value::Table(_)));
+    let names = tables.map(|entry| entry.key.as_str()).filter(|&name| name != "queue" && is_idle(name));
+    let mut findings: Vec<Finding> = names
+        .map(|name| {
+            Finding::new(
+                format!("scheme.{name}"),
+                format!("[scheme.{name}] has no effect: the experiment has {}", chosen.join(", ")),
+                format!("choose `{name}`, or leave its table out"),
+            )
+        })
+        .collect();
+    if let Some(profile) = &scheme.profile
+        && is_idle(profile.transport)
+    {
+        let (name, of) = (profile.name, profile.transport);
+        let what = format!("`profile` is {name}, for `{of}`, and the transport is `{}`", chosen[0]);
+        findings.push(Finding::new(
+            "scheme.profile",
+            what,
+            format!("choose transport = \"{of}\", or leave it out"),
+        ));
+    }
+    findings
+}
+
+/// Keys that choose a scheme.
+const CHOICES: [&str; 6] = [
+    "scheme",
+    "scheme.transport",
+    "scheme.routing",
+    "scheme.queue",
+    "scheme.flow_control",
+    "scheme.congestion_points",
+];
+
+/// Whether another run may choose the scheme of that name: a table that varies the experiment has the name as a value, or
+/// changes a choice, so that runs without the change have what stood there before.
+fn is_for_others(root: &Table, name: &str) -> bool {
+    let variations = ["sweep", "search", "scale", "compute"];
+    variations.iter().filter_map(|key| root.get(key)).any(|item| names(item, name) || chooses(item))
+}
+
+fn chooses(item: &Item) -> bool {
+    match &item.value {
+        Value::String(text) => CHOICES.contains(&text.as_str()), // the `key` of a sweep
+        Value::Array(items) => items.iter().any(chooses),
+        Value::Table(table) => {
+            let is_choice = |entry: &Entry| CHOICES.contains(&entry.key.as_str()) || chooses(&entry.item);
+            table.entries.iter().any(is_choice)
+        }
+        _ => false,
+    }
+}
+
+fn names(item: &Item, name: &str) -> bool {
+    match &item.value {
+        Value::String(text) => text == name,
+        Value::Array(items) => items.iter().any(|item| names(item, name)),
+        Value::Table(table) => table.entries.iter().any(|entry| names(&entry.item, name)),
+        _ => false,
+    }
+}

@@ -1,0 +1,40 @@
+//! Time before a measurement that the run does not outlast: a figure whose warm-up takes all flows, and intervals of records that
+//! are longer than the run.
+
+use super::{Finding, Subject};
+use crate::experiment::{Fraction, Read as _, table_in};
+use raddle_core::{Duration, Time};
+
+pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let flows = subject.prepared.flows.len();
+    let warm_up = table_in(subject.root, &["figure"]).and_then(|figure| figure.get("warm_up"));
+    if let Some(Ok(Fraction(share))) = warm_up.map(Fraction::read)
+        && flows > 0
+        && (flows as f64 * share) as usize >= flows
+    {
+        findings.push(Finding::new(
+            "figure.warm_up",
+            format!("`warm_up` is {share} of {flows} flows: none is left to measure"),
+            "give a share below 1, such as warm_up = 0.05",
+        ));
+    }
+    let record = &subject.prepared.experiment.record;
+    let Some(limit) = subject.prepared.experiment.engine.time_limit else { return findings };
+    let limit: Duration = limit.since(Time::ZERO);
+    let intervals = [
+        ("imbalance", record.imbalance),
+        ("throughput", record.throughput),
+        ("queue_lengths", record.queue_lengths.as_ref().map(|asked| asked.interval)),
+    ];
+    for (key, interval) in intervals {
+        if let Some(interval) = interval.filter(|&interval| interval > limit) {
+            findings.push(Finding::new(
+                format!("record.{key}"),
+                format!("`{key}` is {interval}, and the run ends at `time_limit`, {limit}: no interval comes to its end"),
+                format!("give an interval of less than {limit}"),
+            ));
+        }
+    }
+    findings
+}

@@ -1,0 +1,49 @@
+//! Profiles: values of several parts together, as a deployment or a study of the literature has them, under one name.
+
+use crate::parameter::Value;
+use raddle_core::Rate;
+
+/// Values of parameters that belong together, for a transport.
+#[derive(Debug, Clone, Copy)]
+pub struct Profile {
+    /// Its name in `scheme.profile`.
+    pub name: &'static str,
+    /// A line of description.
+    pub summary: &'static str,
+    /// Where the values are from.
+    pub source: &'static str,
+    /// The transport that it is for.
+    pub transport: &'static str,
+    /// The rate of the host links that it is for.
+    pub rate: Rate,
+    /// A part, one of its parameters, and the value.
+    pub values: &'static [(&'static str, &'static str, Value)],
+}
+
+impl Profile {
+    /// Its value of a part's parameter, if it has one.
+    #[must_use]
+    pub fn value(&self, part: &str, parameter: &str) -> Option<Value> {
+        let mut values = self.values.iter();
+        values.find(|(of, name, _)| (*of, *name) == (part, parameter)).map(|&(.., value)| value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::registry::Registry;
+
+    #[test]
+    fn profiles_give_values_that_their_parts_allow() {
+        let registry = Registry::builtin();
+        assert_eq!(registry.profiles().len(), 3);
+        for profile in registry.profiles() {
+            assert!(registry.transport(profile.transport).is_some(), "{}", profile.name);
+            for (part, name, value) in profile.values {
+                let info = registry.schemes().find(|info| info.name == *part).expect("a part");
+                let parameter = info.parameters.iter().find(|of| of.name == *name).expect("a parameter");
+                assert!(parameter.allows(value), "{}: {part}.{name}", profile.name);
+            }
+        }
+    }
+}

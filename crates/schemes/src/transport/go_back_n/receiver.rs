@@ -1,0 +1,90 @@
+//! The receiver of one flow.
+
+use super::Params;
+use raddle_core::Time;
+
+/// How a packet is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// All packets before the expected one have come.
+    Acknowledge,
+    /// The same, and a later one came in its place (NAK).
+    Refuse,
+}
+
+/// What the receiver of a flow remembers besides how much has come in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Receiver {
+    /// The place in favour of which a packet was refused last, and when.
+    refused: Option<(u64, Time)>,
+}
+
+impl Receiver {
+    /// A packet with the flow's bytes from `offset` on has come, where those from `expected` on are the next. Returns whether
+    /// the flow takes it, and the answer.
+    ///
+    /// `ack_request`: whether the packet asks for an acknowledgement.
+    pub(crate) fn take(
+        &mut self,
+        now: Time,
+        expected: u64,
+        offset: u64,
+        ack_request: bool,
+        params: &Params,
+    ) -> (bool, Option<Answer>) {
+        if offset == expected {
+            return (true, ack_request.then_some(Answer::Acknowledge));
+        }
+        if offset < expected {
+            return (false, Some(Answer::Acknowledge));
+        }
+        let is_news =
+            self.refused.is_none_or(|(place, at)| place != expected || now >= at + params.nak_interval);
+        if is_news {
+            self.refused = Some((expected, now));
+        }
+        (false, is_news.then_some(Answer::Refuse))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_core::Duration;
+
+    const PARAMS: Params = Params {
+        rto: Duration::from_ms(4),
+        retries: 7,
+        ack_interval: 4,
+        nak_interval: Duration::from_us(500),
+    };
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Duration::from_us(us)
+    }
+
+    #[test]
+    fn the_expected_packet_is_taken_and_acknowledged_if_it_asks() {
+        let mut receiver = Receiver::default();
+        assert_eq!(receiver.take(at(0), 2_048, 2_048, false, &PARAMS), (true, None));
+        assert_eq!(receiver.take(at(0), 3_072, 3_072, true, &PARAMS), (true, Some(Answer::Acknowledge)));
+    }
+
+    #[test]
+    fn a_duplicate_is_discarded_and_acknowledged() {
+        let mut receiver = Receiver::default();
+        assert_eq!(receiver.take(at(0), 2_048, 1_024, false, &PARAMS), (false, Some(Answer::Acknowledge)));
+    }
+
+    /// One refusal for each packet that is missing, and another one in 500 us if it does not come.
+    #[test]
+    fn later_packets_are_discarded_and_refused_once_in_an_interval() {
+        let mut receiver = Receiver::default();
+        let mut refuses = |us, expected| {
+            receiver.take(at(us), expected, 9_216, true, &PARAMS) == (false, Some(Answer::Refuse))
+        };
+        assert_eq!([0, 1, 499, 500, 501].map(|us| refuses(us, 1_024)), [true, false, false, true, false]);
+        assert!(refuses(502, 2_048), "another packet is missing");
+        assert!(!refuses(503, 2_048));
+    }
+}

@@ -1,0 +1,177 @@
+//! The sender of one flow: which of its packets are acknowledged, and when to go back.
+
+use super::{NUMBERS, Params, on_wire};
+use raddle_core::Time;
+
+/// What the sender of a flow remembers of its packets, which have numbers from 0 on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sender {
+    /// All packets before this one are acknowledged (`snd_una`).
+    acknowledged: u64,
+    /// One past the last packet that was ever sent.
+    sent: u64,
+    /// When the sender goes back; [`Time::NEVER`] while nothing is under way.
+    deadline: Time,
+    /// Timeouts since the last progress.
+    timeouts: u32,
+    retransmissions: u32,
+}
+
+/// What the end of the transport timer leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expiry {
+    /// Nothing: the timer does not run, or runs on.
+    Later,
+    /// The packets that are not acknowledged are sent again.
+    GoBack,
+    /// The flow is given up.
+    GiveUp,
+}
+
+impl Sender {
+    /// Nothing has been sent.
+    pub(crate) const fn new() -> Self {
+        Self { acknowledged: 0, sent: 0, deadline: Time::NEVER, timeouts: 0, retransmissions: 0 }
+    }
+
+    /// All packets before this one are acknowledged.
+    pub(crate) const fn acknowledged(&self) -> u64 {
+        self.acknowledged
+    }
+
+    /// Packets sent more than once.
+    pub(crate) const fn retransmissions(&self) -> u32 {
+        self.retransmissions
+    }
+
+    /// When the sender goes back; [`Time::NEVER`] while the timer does not run.
+    pub(crate) const fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    /// The packet with that number begins to leave, which starts the timer if it does not run.
+    pub(crate) fn sends(&mut self, now: Time, number: u64, params: &Params) {
+        if number < self.sent {
+            self.retransmissions = self.retransmissions.saturating_add(1);
+        } else {
+            self.sent = number + 1;
+        }
+        if self.deadline == Time::NEVER {
+            self.deadline = now + params.rto;
+        }
+    }
+
+    /// The receiver expects the packet with that number on the wire. Returns whether this is no older than what it has said
+    /// before: all packets before that one are [acknowledged](Self::acknowledged) now.
+    pub(crate) fn hears(&mut self, now: Time, expected: u32, params: &Params) -> bool {
+        let ahead = (u64::from(expected) + NUMBERS - u64::from(on_wire(self.acknowledged))) % NUMBERS;
+        if self.acknowledged + ahead > self.sent {
+            return false;
+        }
+        if ahead > 0 {
+            self.acknowledged += ahead;
+            self.timeouts = 0;
+            self.deadline = if self.acknowledged == self.sent { Time::NEVER } else { now + params.rto };
+        }
+        true
+    }
+
+    /// The time has come at which the timer may end.
+    pub(crate) fn expire(&mut self, now: Time, params: &Params) -> Expiry {
+        if now < self.deadline {
+            return Expiry::Later;
+        }
+        self.deadline = Time::NEVER;
+        if self.timeouts == params.retries {
+            return Expiry::GiveUp;
+        }
+        self.timeouts += 1;
+        Expiry::GoBack
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use raddle_core::Duration;
+
+    const PARAMS: Params = Params {
+        rto: Duration::from_ms(4),
+        retries: 2,
+        ack_interval: 4,
+        nak_interval: Duration::from_us(500),
+    };
+
+    fn ms(ms: u64) -> Time {
+        Time::ZERO + Duration::from_ms(ms)
+    }
+
+    /// One that has sent `count` packets at time 0.
+    fn sender(count: u64) -> Sender {
+        let mut sender = Sender::new();
+        for number in 0..count {
+            sender.sends(ms(number), number, &PARAMS);
+        }
+        assert_eq!(sender.deadline(), ms(4), "the first starts the timer");
+        sender
+    }
+
+    #[test]
+    fn progress_starts_the_timer_again_and_all_of_it_stops_the_timer() {
+        let mut sender = sender(10);
+        assert!(sender.hears(ms(3), 4, &PARAMS));
+        assert_eq!((sender.acknowledged(), sender.deadline()), (4, ms(7)));
+        assert_eq!(sender.expire(ms(4), &PARAMS), Expiry::Later);
+        assert!(sender.hears(ms(5), 4, &PARAMS), "a repeated refusal");
+        assert_eq!(sender.deadline(), ms(7), "is no progress");
+        assert!(sender.hears(ms(6), 10, &PARAMS));
+        assert_eq!((sender.deadline(), sender.expire(ms(9), &PARAMS)), (Time::NEVER, Expiry::Later));
+    }
+
+    /// Oracle 4 of transports.md §7: one loss in a window of w packets costs it and the w - 1 behind it.
+    #[test]
+    fn a_loss_costs_the_window() {
+        let mut sender = sender(100);
+        assert!(sender.hears(ms(1), 0, &PARAMS), "the first was lost");
+        (0..100).for_each(|number| sender.sends(ms(1), number, &PARAMS));
+        assert_eq!(sender.retransmissions(), 100);
+    }
+
+    #[test]
+    fn a_flow_without_progress_is_given_up_after_its_retries() {
+        let mut sender = sender(3);
+        for timeout in 1..=2 {
+            assert_eq!(sender.expire(ms(4 * timeout), &PARAMS), Expiry::GoBack);
+            assert_eq!(sender.deadline(), Time::NEVER, "until it sends again");
+            sender.sends(ms(4 * timeout), 0, &PARAMS);
+        }
+        let mut lucky = sender;
+        assert_eq!(sender.expire(ms(12), &PARAMS), Expiry::GiveUp);
+        assert!(lucky.hears(ms(11), 1, &PARAMS));
+        assert_eq!(lucky.expire(ms(15), &PARAMS), Expiry::GoBack, "progress sets the counter back");
+    }
+
+    #[test]
+    fn numbers_wrap() {
+        let mut sender = Sender { acknowledged: NUMBERS - 2, sent: NUMBERS + 5, ..Sender::new() };
+        assert!(sender.hears(ms(0), 3, &PARAMS));
+        assert_eq!(sender.acknowledged(), NUMBERS + 3);
+        assert!(!sender.hears(ms(0), 2, &PARAMS), "older");
+        assert!(!sender.hears(ms(0), 6, &PARAMS), "never sent");
+    }
+
+    proptest! {
+        /// Whatever comes in, acknowledgements only advance, and never past what was sent.
+        #[test]
+        fn acknowledgements_advance(sent in 1_u64..50, heard in prop::collection::vec(0_u32..1 << 24, 0..20)) {
+            let mut sender = sender(sent);
+            for expected in heard {
+                let before = sender.acknowledged();
+                let is_valid = sender.hears(ms(1), expected, &PARAMS);
+                prop_assert_eq!(is_valid, (before..=sent).contains(&u64::from(expected)));
+                prop_assert!((before..=sent).contains(&sender.acknowledged()));
+            }
+        }
+    }
+}

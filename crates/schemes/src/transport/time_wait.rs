@@ -1,0 +1,60 @@
+//! Flows received to the end, remembered for a while as TCP's TIME-WAIT does (RFC 9293 §3.4.2): should the last
+//! acknowledgement of a flow be lost, its sender repeats the end, and has to be answered.
+
+use raddle_core::{Duration, FlowKey, Time};
+use rustc_hash::FxHashMap;
+
+/// The last acknowledgement of finished flows, each remembered for once to twice a span.
+#[derive(Debug)]
+pub(crate) struct TimeWait<A> {
+    span: Duration,
+    /// Flows heard of in this generation, and in the one before.
+    recent: FxHashMap<FlowKey, A>,
+    older: FxHashMap<FlowKey, A>,
+    generation_ends: Time,
+}
+
+impl<A: Copy> TimeWait<A> {
+    /// Nothing is remembered yet.
+    pub(crate) fn new(span: Duration) -> Self {
+        let (recent, older) = Default::default();
+        Self { span, recent, older, generation_ends: Time::ZERO }
+    }
+
+    /// The flow has ended with that acknowledgement.
+    pub(crate) fn insert(&mut self, now: Time, key: FlowKey, acknowledgement: A) {
+        if now >= self.generation_ends {
+            std::mem::swap(&mut self.recent, &mut self.older);
+            self.recent.clear();
+            self.generation_ends = now + self.span;
+        }
+        self.recent.insert(key, acknowledgement);
+    }
+
+    /// The last acknowledgement of a finished flow.
+    pub(crate) fn find(&mut self, now: Time, key: FlowKey) -> Option<A> {
+        if let Some(&acknowledgement) = self.recent.get(&key) {
+            return Some(acknowledgement);
+        }
+        let acknowledgement = self.older.remove(&key)?;
+        self.insert(now, key, acknowledgement);
+        Some(acknowledgement)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_is_remembered_for_once_to_twice_the_span() {
+        let at = |us| Time::ZERO + Duration::from_us(us);
+        let mut finished = TimeWait::new(Duration::from_us(10));
+        finished.insert(at(0), FlowKey(1), 'a');
+        finished.insert(at(9), FlowKey(2), 'b');
+        finished.insert(at(10), FlowKey(3), 'c');
+        assert_eq!(finished.find(at(19), FlowKey(2)), Some('b'), "heard of again, and remembered for longer");
+        finished.insert(at(20), FlowKey(4), 'd');
+        assert_eq!([1, 2, 3].map(|key| finished.find(at(21), FlowKey(key))), [None, Some('b'), Some('c')]);
+    }
+}
