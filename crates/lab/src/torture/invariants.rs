@@ -166,7 +166,10 @@ fn arrivals_and_ends(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     if lost || !prepared.changes.is_empty() || !at_rest(ran, prepared) {
         return Ok(());
     }
-    let left = |flow: &&raddle_records::FlowRecord| flow.fct_ps.or(flow.sender_done_ps).is_none();
+    // D3 and PDQ give up a flow that cannot be done by its deadline, without a word.
+    let left = |flow: &&raddle_records::FlowRecord| {
+        flow.fct_ps.or(flow.sender_done_ps).is_none() && flow.deadline_ps.is_none()
+    };
     match ran.flows.iter().find(left) {
         Some(flow) => {
             let engine = if prepared.experiment.engine.kind == EngineKind::Flow { "flow" } else { "packet" };

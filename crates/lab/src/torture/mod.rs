@@ -15,6 +15,8 @@ mod fluid;
 mod invariants;
 mod ran;
 mod shrink;
+#[cfg(test)]
+mod tests;
 mod trial;
 
 use crate::Error;
