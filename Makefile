@@ -1,6 +1,6 @@
 # What CI runs, and what the README tells a newcomer to run.
 
-.PHONY: setup test instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection traces libfabric dctcp no-dctcp claims claims-full torture fuzz kills
+.PHONY: setup test instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection traces libfabric dctcp no-dctcp claims claims-full torture fuzz kills flat-memory
 
 # What the tests need beside cargo (Debian; needs root if it is missing).
 setup:
@@ -65,6 +65,11 @@ libfabric:
 	cargo test -p raddle-rdma --features libfabric --locked
 	cargo test -p raddle-live --lib --features libfabric --locked -- machines doctor
 	cargo test -p raddle --test command_line --features libfabric --locked -- machines
+
+# Ten minutes of a hundred million flows, whose resident memory must not grow by more than 2% after the first minute.
+flat-memory:
+	cargo build -p raddle --profile count --locked
+	bench/flat-memory.sh target/count/raddle 600 bench/flat-memory.toml $(ARGS)
 
 # Structures for the event queue on recorded traces.
 event-queues:

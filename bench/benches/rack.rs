@@ -36,7 +36,7 @@ fn main() {
         arrivals: Arrivals::Poisson { mean_gap },
         ..Workload::new(Pairs::Uniform, flows as usize)
     };
-    let flows = workload.generate(&topology, 1).expect("a possible workload");
+    let flows = workload.generate(&topology, 1).expect("a possible workload").iter().collect::<Vec<_>>();
     let scheme = registry().transport("r2c2").expect("built in");
     let mut settings = Settings::defaults(scheme.info.parameters);
     settings.set("mtu", Value::Bytes(8_192));

@@ -30,7 +30,8 @@ fn main() {
     ];
     println!("time/rho in %, median and p99");
     for (name, workload, samples) in traces {
-        let flows = workload.generate(&topology, SEED).expect("a possible workload");
+        let flows =
+            workload.generate(&topology, SEED).expect("a possible workload").iter().collect::<Vec<_>>();
         let trace = replay.lifetimes(&flows);
         println!("{name}, {} flows", flows.len());
         println!("{:>8} {:>22} {:>22} {:>22}", "rho, us", "reference", "efficient", "incremental");

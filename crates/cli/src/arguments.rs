@@ -1,6 +1,7 @@
 //! The command line.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use raddle_core::Bytes;
 use raddle_lab::Error;
 use raddle_live::rack::Meeting;
 use std::ffi::OsString;
@@ -205,7 +206,11 @@ pub(crate) struct Run {
     /// that were changed, is renamed to `DIR.old-…`.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Check the experiment and print it with every default; run nothing.
+    /// The most memory that a run may be expected to take, as in `8 GB`; what the machine and the control group have if left
+    /// out.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<Bytes>,
+    /// Check the experiment and print it with every default, and the memory that it is expected to take; run nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Refuse an experiment about which there is a warning, with exit code 2.
@@ -311,6 +316,11 @@ fn meeting(text: &str) -> Result<Meeting, String> {
         format!("`{text}` is no address of a machine with a port, as in `127.0.0.1:7000`: {why}; a socket's path that has a colon needs a slash")
     })?;
     addresses.next().map(Meeting::Address).ok_or_else(|| format!("`{text}` has no address"))
+}
+
+/// A size, as an experiment writes it.
+fn size(text: &str) -> Result<Bytes, String> {
+    raddle_lab::experiment::quantity::parse(text).map_err(|error| error.to_string())
 }
 
 /// Nodes from the first to the last, as in `0-7`, or one, as in `3`.

@@ -9,6 +9,7 @@ use raddle_lab::experiment::Document;
 use raddle_lab::figure::ledger::{self, Ledger};
 use raddle_lab::figure::statements;
 use raddle_lab::lint::{self, Warning};
+use raddle_lab::memory::Estimate;
 use raddle_lab::sweep::search::{self, Search};
 use raddle_lab::torture::{self, Tally};
 use raddle_lab::{
@@ -196,7 +197,7 @@ impl Session<'_> {
         let engine = run.engine.as_ref().map(|engine| format!("engine.kind={engine}"));
         let pcap = run.pcap.as_deref().map(|links| format!("record.pcap={}", toml::Value::from(links)));
         let overrides = engine.iter().chain(&pcap).map(String::as_str).chain(own.iter().copied());
-        Ok(self.document(&run.file, &run.set, run.seed)?.with_overrides(overrides)?)
+        Ok(self.document(&run.file, &run.set, run.seed)?.with_overrides(overrides)?.with_memory(run.memory))
     }
 
     /// Runs an experiment live, or this process' share of it.
@@ -212,7 +213,11 @@ impl Session<'_> {
             return self.run(run, "live", &own, None);
         };
         let secret = secret.as_ref().map_or(Ok(Vec::new()), |path| {
-            std::fs::read(path).map_err(|source| Error::Io { action: "read", path: path.clone(), source })
+            raddle_lab::input::read(path).map_err(|source| Error::Io {
+                action: "read",
+                path: path.clone(),
+                source,
+            })
         })?;
         if let Meeting::Address(address) = place {
             refuse_address(address, &secret)?;
@@ -441,17 +446,20 @@ fn dry_run(documents: &[(String, Document)], output: Output, deny: bool) -> Resu
     for (name, document) in documents {
         let prepared = document.prepare()?;
         warned.hear(&prepared.warnings)?;
-        resolved.push((name, prepared.experiment.resolved));
+        resolved.push((name, prepared.experiment.resolved, prepared.estimate));
     }
     let text = || {
-        let titled = |(name, table): &(&String, toml::Table)| match resolved.len() {
-            1 => table.to_string(),
-            _ => format!("# {name}\n{table}"),
+        let titled = |(name, table, memory): &(&String, toml::Table, Estimate)| match resolved.len() {
+            1 => format!("# memory: {memory}\n{table}"),
+            _ => format!("# {name}\n# memory: {memory}\n{table}"),
         };
         resolved.iter().map(titled).collect::<Vec<_>>().join("\n")
     };
     output.print(text, || {
-        resolved.iter().map(|(name, table)| json!({ "run": name, "experiment": table })).collect()
+        let entry = |(name, table, memory): &(&String, toml::Table, Estimate)| {
+            json!({ "run": name, "experiment": table, "memory": memory.json() })
+        };
+        resolved.iter().map(entry).collect()
     })?;
     Ok(Ended::Done)
 }

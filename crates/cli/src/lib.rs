@@ -8,6 +8,7 @@
 
 mod arguments;
 mod commands;
+mod interrupt;
 mod live;
 mod show;
 
@@ -45,11 +46,13 @@ pub fn main_with(registry: Registry) -> ExitCode {
     };
     let stop = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&stop);
+    let format = arguments.format;
     // The first Ctrl-C lets the run end itself; the second one is not patient.
     let handler = move || {
         if asked.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
+        std::thread::spawn(move || interrupt::end_unless_at_work(format));
     };
     if let Err(error) = ctrlc::set_handler(handler) {
         show::warn(&format!("Ctrl-C will not leave partial records: {error}"));

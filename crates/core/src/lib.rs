@@ -13,6 +13,7 @@ pub mod discovery;
 mod dre;
 mod failure;
 mod flow;
+mod flows;
 mod ids;
 mod link_errors;
 mod node;
@@ -32,6 +33,7 @@ pub use contract::{
 pub use dre::{Dre, DreRegister};
 pub use failure::Change;
 pub use flow::{Flow, Process};
+pub use flows::{Coming, Flows, Queued};
 pub use ids::{FlowId, LinkId, PortId};
 pub use link_errors::{Fate, LinkErrors, LinkNoise};
 pub use node::{Node, Runtime};

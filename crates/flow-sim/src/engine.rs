@@ -4,7 +4,9 @@ use crate::crossing::Crossing;
 use crate::live::Live;
 use crate::loads::{LinkLoad, Loads};
 use raddle_allocate::{Changes, Fluid, FluidFlow};
-use raddle_core::{Bytes, Duration, Flow, FlowKey, LinkId, NodeId, Progress, Rate, Report, Time};
+use raddle_core::{
+    Bytes, Duration, Flow, FlowKey, Flows, LinkId, NodeId, Progress, Queued, Rate, Report, Time,
+};
 use raddle_records::Framing;
 use raddle_topology::Topology;
 use std::cmp::Reverse;
@@ -42,12 +44,11 @@ const ENTRIES_A_FLOW: usize = 4;
 /// Fluid flows on a fabric.
 pub struct Simulation {
     topology: Arc<Topology>,
-    flows: Arc<[Flow]>,
+    /// Those that have not started.
+    flows: Queued,
     config: Config,
     sharing: Box<dyn Fluid>,
     split: Split,
-    /// The next flow to start.
-    next: usize,
     /// Flows on their way, at places that others use again.
     live: Vec<Option<Live>>,
     vacant: Vec<u32>,
@@ -73,25 +74,20 @@ pub struct Simulation {
 
 impl Simulation {
     /// A fabric before its first flow; `sharing` divides the capacities of its links, in wire bits.
-    ///
-    /// # Panics
-    /// If the flows are not in order of start.
     #[must_use]
     pub fn new(
         topology: &Arc<Topology>,
-        flows: &Arc<[Flow]>,
+        flows: &Flows,
         sharing: Box<dyn Fluid>,
         split: Split,
         config: Config,
     ) -> Self {
-        assert!(flows.is_sorted_by_key(|flow| flow.start), "flows come in order of start");
         Self {
             topology: Arc::clone(topology),
-            flows: Arc::clone(flows),
+            flows: flows.queue(),
             config,
             sharing,
             split,
-            next: 0,
             live: Vec::new(),
             vacant: Vec::new(),
             places: Vec::new(),
@@ -182,8 +178,7 @@ impl Simulation {
                 }
             }
         };
-        let start = self.flows.get(self.next).map_or(Time::NEVER, |flow| flow.start);
-        due.min(start).min(self.settle_at)
+        due.min(self.flows.next_start()).min(self.settle_at)
     }
 
     /// All that happens now.
@@ -194,9 +189,8 @@ impl Simulation {
             self.unsettled = true;
             self.events += 1;
         }
-        while let Some(&flow) = self.flows.get(self.next).filter(|flow| flow.start == now) {
-            self.next += 1;
-            self.start(&flow, report);
+        while let Some(flow) = self.flows.take_started(now) {
+            self.start(flow, report);
         }
         while let Some(&Reverse((at, place))) = self.due.peek().filter(|due| due.0.0 == now) {
             self.due.pop();
@@ -218,17 +212,17 @@ impl Simulation {
     }
 
     /// A flow arrives.
-    fn start(&mut self, flow: &Flow, report: &mut dyn FnMut(Time, NodeId, Report)) {
+    fn start(&mut self, flow: Flow, report: &mut dyn FnMut(Time, NodeId, Report)) {
         let Config { framing, lookahead, handshake, .. } = self.config;
-        report(self.now, flow.src, Report::Opened { flow: flow.id, key: key(flow) });
+        report(self.now, flow.src, Report::Opened { flow: flow.id, key: key(&flow) });
         self.events += 1;
         self.row.clear();
-        (self.split)(flow, &self.loads.crossing, &mut self.row);
+        (self.split)(&flow, &self.loads.crossing, &mut self.row);
         let crossing = Crossing::new(&self.topology, framing, lookahead, flow.size, &self.row);
         let begin = if handshake { self.now + crossing.round_trip } else { self.now };
         self.loads.cross(&self.row, 1.0);
         let bits = framing.on_wire_in_all(flow.size).0 as f64 * 8.0;
-        let live = Live::new(flow.id.0, bits, begin, crossing, &self.row);
+        let live = Live::new(flow, bits, begin, crossing, &self.row);
         let place = self.vacant.pop().unwrap_or_else(|| {
             self.live.push(None);
             u32::try_from(self.live.len() - 1).expect("fewer than 2^32 flows at once")
@@ -244,7 +238,7 @@ impl Simulation {
     /// A flow begins to send.
     fn begin(&mut self, place: u32) {
         let live = self.live[place as usize].as_mut().expect("a flow that has started");
-        let flow = &self.flows[live.flow as usize];
+        let flow = &live.flow;
         self.slots.clear();
         self.slots.extend(live.row.iter().map(|&(link, share)| (link.0, share)));
         let slot = self.sharing.insert(
@@ -277,7 +271,7 @@ impl Simulation {
         self.sharing.remove(self.now, slot as usize);
         self.events += 1;
         self.must_settle();
-        let flow = self.flows[live.flow as usize];
+        let flow = live.flow;
         let key = key(&flow);
         let delivered = self.now + live.crossing.last;
         let closed = if self.config.acknowledged { delivered + live.crossing.back } else { self.now };
@@ -307,7 +301,7 @@ impl Simulation {
     /// Adds what a flow has sent to its links' loads.
     fn account(&self, loads: &mut Loads, live: &Live) {
         let framing = self.config.framing;
-        let size = self.flows[live.flow as usize].size;
+        let size = live.flow.size;
         let whole = framing.on_wire_in_all(size).0 as f64 * 8.0;
         let share = if live.due <= self.now { 1.0 } else { 1.0 - live.left(self.now) / whole };
         let (packets, bytes) = framing.counted(size);
@@ -342,7 +336,7 @@ impl Simulation {
         self.settle_at = again;
         for &slot in &changes.given_up {
             let live = self.take(self.places[slot]);
-            let flow = self.flows[live.flow as usize];
+            let flow = live.flow;
             self.events += 1;
             self.latest = self.latest.max(self.now);
             report(self.now, flow.src, Report::Closed { key: key(&flow), retransmissions: 0 });

@@ -1,15 +1,14 @@
 //! A flow on its way.
 
 use crate::crossing::Crossing;
-use raddle_core::{Duration, LinkId, Time};
+use raddle_core::{Duration, Flow, LinkId, Time};
 
 const PS_PER_S: f64 = 1e12;
 
 /// A flow that has started and is not sent whole.
 #[derive(Debug)]
 pub(crate) struct Live {
-    /// Its place in the workload.
-    pub(crate) flow: u32,
+    pub(crate) flow: Flow,
     /// Its slot in the allocation; none until its handshake is done.
     pub(crate) slot: Option<u32>,
     /// When the one entry in the heap that counts comes up; [`Time::NEVER`] if there is none.
@@ -28,7 +27,7 @@ pub(crate) struct Live {
 
 impl Live {
     /// A flow of so many bits on the wire, which begins to send at `begin`.
-    pub(crate) fn new(flow: u32, bits: f64, begin: Time, crossing: Crossing, row: &[(LinkId, f32)]) -> Self {
+    pub(crate) fn new(flow: Flow, bits: f64, begin: Time, crossing: Crossing, row: &[(LinkId, f32)]) -> Self {
         let (slot, row) = (None, row.into());
         Self {
             flow,

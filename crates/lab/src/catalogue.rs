@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::experiment::{nearest, topology_kinds, workload_kinds};
-use crate::figure;
+use crate::figure::{self, Described};
 use raddle_core::Bytes;
 use raddle_schemes::parameter::{Parameter, Value as Setting};
 use raddle_schemes::profile::Profile;
@@ -156,11 +156,10 @@ fn explain_figure(name: &str, figure: &figure::Description) -> (String, Value) {
     if !figure.claims.is_empty() {
         text.push_str("\nclaims\n");
     }
-    for [claim, section, says] in &figure.claims {
-        writeln!(text, "  {claim} ({section}): {says}").expect("a string takes any text");
+    for Described { id, section, says, .. } in &figure.claims {
+        writeln!(text, "  {id} ({section}): {says}").expect("a string takes any text");
     }
-    let claim =
-        |[claim, section, says]: &[String; 3]| json!({ "claim": claim, "section": section, "says": says });
+    let claim = |claim: &Described| json!({ "claim": claim.id, "section": claim.section, "says": claim.says, "ours": claim.ours });
     let claims: Vec<_> = figure.claims.iter().map(claim).collect();
     (text, json!({ "name": name, "title": figure.title, "claims": claims }))
 }

@@ -29,6 +29,9 @@ pub struct PortSetup {
     pub flow_control: Option<Box<dyn LinkFlowControl>>,
 }
 
+/// Bytes of memory that a port takes beside if it is not a plain FIFO.
+pub(crate) const BYTES_A_SERVED_PORT: usize = size_of::<Special>();
+
 /// How many packets found how much in a port's queue when they joined it: the i-th number counts those that found
 /// fewer than `2^i` bytes, themselves and the packet in service included, and not fewer than half of that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,8 @@
 
 use crate::divide::Division;
 use crate::observer::tell;
-use crate::partition::{BYTES_A_LINK, Partition, Plan, at_rest, regroup};
+use crate::partition::{BYTES_A_LINK, BYTES_A_NODE, Partition, Plan, at_rest, regroup};
+use crate::port::BYTES_A_SERVED_PORT;
 use crate::port::{PortSetup, QueueDepths};
 use crate::slab::BYTES_A_PACKET;
 use crate::threads::{Chooser, Piece, Threads, wall_clock};
@@ -11,7 +12,7 @@ use crate::windows::{Ended, Windows};
 use crate::wire::Travelling;
 use raddle_core::discovery::{Discovery, Rest};
 use raddle_core::{
-    Application, Change, Duration, Flow, FlowControlAccount, Host, LinkErrors, LinkId, LinkStats, NodeId,
+    Application, Change, Duration, FlowControlAccount, Flows, Host, LinkErrors, LinkId, LinkStats, NodeId,
     Observer, Parts, Progress, Time, Totals,
 };
 use raddle_topology::Topology;
@@ -100,25 +101,37 @@ fn cores() -> usize {
 impl<O: Observer> Simulation<O> {
     /// Bytes of memory that a directed link and its port take, before two packets at once travel on it.
     pub const BYTES_A_LINK: usize = BYTES_A_LINK;
+    /// Bytes of memory that a port takes beside if it has a queue, an agent or flow control of its own, without these.
+    pub const BYTES_A_SERVED_PORT: usize = BYTES_A_SERVED_PORT;
+    /// Bytes of memory that a node takes, without its parts.
+    pub const BYTES_A_NODE: usize = BYTES_A_NODE;
     /// Bytes of memory that a packet in flight takes, its place on a link included.
     pub const BYTES_A_PACKET: usize = BYTES_A_PACKET + size_of::<Travelling>();
 
     /// A fabric at rest, before its first flow.
     ///
-    /// `node` gives each node's parts, `port` each link's queue; `flows` are in order of start.
-    ///
-    /// # Panics
-    /// If the flows are not in order of start.
+    /// `node` gives each node's parts, `port` each link's queue.
     pub fn new(
         topology: &Arc<Topology>,
         node: impl FnMut(NodeId) -> Parts,
         port: impl FnMut(LinkId) -> PortSetup,
-        flows: impl Into<Arc<[Flow]>>,
+        flows: impl Into<Flows>,
         config: Config,
         observer: O,
     ) -> Self {
-        let flows = flows.into();
-        assert!(flows.is_sorted_by_key(|flow| flow.start), "flows come in order of start");
+        Self::set_up(topology, node, port, flows, config, observer, || true).expect("nobody says to stop")
+    }
+
+    /// [`new`](Self::new), or `None` if `go_on`, asked at every node, says to stop: a large fabric takes seconds.
+    pub fn set_up(
+        topology: &Arc<Topology>,
+        node: impl FnMut(NodeId) -> Parts,
+        port: impl FnMut(LinkId) -> PortSetup,
+        flows: impl Into<Flows>,
+        config: Config,
+        observer: O,
+        go_on: impl FnMut() -> bool,
+    ) -> Option<Self> {
         let plan = Plan {
             topology: Arc::clone(topology),
             header: match config.switching {
@@ -127,18 +140,18 @@ impl<O: Observer> Simulation<O> {
             },
             queue_depths: config.queue_depths,
             changes: Change::effective(config.changes).into(),
-            flows,
+            flows: flows.into(),
             forwarded: O::FORWARDED,
         };
         let threads = config.threads;
         let parts = if let Threads::Always(parts) = threads { parts } else { 1 };
         let division = Arc::new(Division::new(topology, parts));
         let started = wall_clock();
-        let partitions = at_rest(&plan, &division, &config.errors, node, port);
+        let partitions = at_rest(&plan, &division, &config.errors, node, port, go_on)?;
         let cores = if threads.at_most() > 1 { cores() } else { 1 };
         let mut discoveries = partitions.iter().flat_map(|partition| &partition.nodes);
         let period = discoveries.find_map(|node| node.discovery()).map(Discovery::period);
-        Self {
+        Some(Self {
             partitions,
             division,
             other_division: None,
@@ -156,7 +169,7 @@ impl<O: Observer> Simulation<O> {
             watchdog: Watchdog::default(),
             observer,
             plan,
-        }
+        })
     }
 
     /// Runs until the fabric is at rest, the time limit is reached, or `check`, asked now and then, says stop.

@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::record;
-use crate::{FlowRecord, LinkRecord};
+use crate::{FlowRecord, LinkRecord, Table};
 use std::fs;
 
 fn write(path: &Path, rows: &[FlowRecord], complete: bool) {
@@ -78,10 +78,69 @@ fn wrong_files_and_columns_are_errors() {
     let path = folder.path().join("flows.parquet");
     assert!(matches!(Table::read(&path), Err(RecordsError::Io { .. })));
     fs::write(&path, "no table").unwrap();
-    assert!(matches!(Table::read(&path), Err(RecordsError::Parquet { .. })));
+    let refused = |path: &Path| Table::read(path).unwrap_err().to_string();
+    assert_eq!(refused(&path), format!("{}: the file is not a Parquet file", path.display()));
     write(&path, &[record(1)], true);
     let table = Table::read(&path).unwrap();
     let error = table.floats("fct_ps").unwrap_err().to_string();
     assert!(error.starts_with("no column `fct_ps` of doubles; there are flow, src, dst"), "{error}");
     assert!(TableWriter::<FlowRecord>::create(&folder.path().join("no/folder")).is_err());
+}
+
+#[test]
+fn a_table_that_was_cut_short_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("flows.parquet");
+    write(&path, &[record(1), record(2)], true);
+    let bytes = fs::read(&path).unwrap();
+    for length in [8, bytes.len() / 2, bytes.len() - 1] {
+        fs::write(&path, &bytes[..length]).unwrap();
+        let why = "the file was cut short: the end of a Parquet file is missing";
+        assert_eq!(Table::read(&path).unwrap_err().to_string(), format!("{}: {why}", path.display()));
+    }
+}
+
+#[test]
+fn a_table_of_another_schema_version_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("flows.parquet");
+    let mut writer = TableWriter::create(&path).unwrap();
+    writer.push(&record(1)).unwrap();
+    writer.finish(true, &[(SCHEMA_NOTE, "7")]).unwrap();
+    let why = "the table has schema version 7, and this version of Raddle reads 1";
+    assert_eq!(Table::read(&path).unwrap_err().to_string(), format!("{}: {why}", path.display()));
+}
+
+#[test]
+fn tables_of_the_common_compressions_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let level = Default::default();
+    let codecs = [
+        Compression::UNCOMPRESSED,
+        Compression::SNAPPY,
+        Compression::GZIP(level),
+        Compression::LZ4,
+        Compression::LZ4_RAW,
+        Compression::ZSTD(ZstdLevel::default()),
+    ];
+    for codec in codecs {
+        let path = folder.path().join("other.parquet");
+        let field =
+            Type::primitive_type_builder("size", Physical::INT64).with_repetition(Repetition::REQUIRED);
+        let schema = Type::group_type_builder("other").with_fields(vec![Arc::new(field.build().unwrap())]);
+        let properties = WriterProperties::builder().set_compression(codec).build();
+        let file = File::create(&path).unwrap();
+        let schema = Arc::new(schema.build().unwrap());
+        let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties)).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let sizes: Vec<i64> = (0..1_000).map(|i| i % 7).collect();
+        column.typed::<Int64Type>().write_batch(&sizes, None, None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        writer.close().unwrap();
+        let table = Table::read(&path).unwrap();
+        let read = table.integers("size").unwrap().iter().map(|size| size.unwrap().cast_signed());
+        assert!(read.eq(sizes), "{codec}");
+    }
 }

@@ -1,9 +1,9 @@
 //! Joins what hosts report into flow records.
 
 use crate::FlowRecord;
-use raddle_core::{Duration, Flow, FlowId, FlowKey, NodeId, Rate, Report, Time};
+use raddle_core::{Duration, Flow, FlowId, FlowKey, Flows, NodeId, Queued, Rate, Report, Time};
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 /// What a flow could hope for, from the topology.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,11 +19,15 @@ pub struct Ideal {
 /// Turns reports into a record a flow. It remembers live flows only: a record is handed out when its flow has been
 /// both delivered and closed, and the rest at the end.
 pub struct Recorder {
-    flows: Arc<[Flow]>,
+    /// Flows of the workload.
+    flows: usize,
+    /// Those of the workload that follow the latest flow that was opened.
+    ahead: Queued,
+    /// Flows that precede it, and that no host has opened yet.
+    unopened: BTreeMap<FlowId, Flow>,
     ideal: Box<dyn Fn(&Flow) -> Ideal + Send>,
     /// By the flow's key on the wire.
     live: FxHashMap<FlowKey, Live>,
-    opened: Vec<bool>,
     /// Flows that programs on hosts began.
     begun: u32,
     finished: u64,
@@ -76,13 +80,19 @@ impl Live {
 }
 
 impl Recorder {
-    /// A recorder of a run over `flows`, which stand at the index of their id and in order of start; `ideal` says
-    /// what each could hope for.
+    /// A recorder of a run over `flows`, whose ids count from 0; `ideal` says what each could hope for.
     #[must_use]
-    pub fn new(flows: Arc<[Flow]>, ideal: impl Fn(&Flow) -> Ideal + Send + 'static) -> Self {
-        let opened = vec![false; flows.len()];
-        let live = FxHashMap::default();
-        Self { flows, ideal: Box::new(ideal), live, opened, begun: 0, finished: 0, unmatched: 0 }
+    pub fn new(flows: &Flows, ideal: impl Fn(&Flow) -> Ideal + Send + 'static) -> Self {
+        Self {
+            flows: flows.len(),
+            ahead: flows.queue(),
+            unopened: BTreeMap::new(),
+            ideal: Box::new(ideal),
+            live: FxHashMap::default(),
+            begun: 0,
+            finished: 0,
+            unmatched: 0,
+        }
     }
 
     /// Takes in a report that `node` made at `now`. Flows that programs begin get the ids after those of the workload, in
@@ -90,16 +100,15 @@ impl Recorder {
     /// over by another flow, which leaves it as it is.
     ///
     /// # Panics
-    /// If a flow is opened that is not of the workload.
+    /// If a flow is opened that is not of the workload, or is opened twice.
     pub fn report(&mut self, now: Time, node: NodeId, report: Report) -> Option<FlowRecord> {
         let key = match report {
             Report::Opened { flow, key } => {
-                self.opened[flow.index()] = true;
-                let flow = self.flows[flow.index()];
+                let flow = self.open(flow);
                 return self.begin(key, &flow);
             }
             Report::Began { key, dst, size } => {
-                let id = FlowId::of(self.flows.len() + self.begun as usize);
+                let id = FlowId::of(self.flows + self.begun as usize);
                 self.begun += 1;
                 return self.begin(key, &Flow::new(id, node, dst, size, now));
             }
@@ -138,6 +147,14 @@ impl Recorder {
         Some(self.hand_out(live.record))
     }
 
+    /// A host opens the flow of that id.
+    fn open(&mut self, id: FlowId) -> Flow {
+        while let Some(flow) = self.ahead.take_if(|flow| flow.id <= id) {
+            self.unopened.insert(flow.id, flow);
+        }
+        self.unopened.remove(&id).expect("a flow of the workload, which is opened once")
+    }
+
     /// At the end of a run: `node` has sent so many packets of the flow `key` more than once, and has not closed it.
     pub fn retransmitted(&mut self, node: NodeId, key: FlowKey, retransmissions: u32) {
         if let Some(Live { record, .. }) = self.live.get_mut(&key)
@@ -168,12 +185,11 @@ impl Recorder {
             self.hand_out(live.record)
         });
         let mut rest: Vec<_> = live.collect();
-        let started = self.flows.iter().take_while(|flow| flow.start <= now);
-        for (flow, opened) in started.zip(&mut self.opened) {
-            if !std::mem::replace(opened, true) {
-                let ideal = (self.ideal)(flow);
-                rest.push(FlowRecord::unfinished(flow, ideal.fct.as_ps(), ideal.hops));
-            }
+        let passed = std::mem::take(&mut self.unopened).into_values();
+        let started = std::iter::from_fn(|| self.ahead.take_started(now));
+        for flow in passed.chain(started).filter(|flow| flow.start <= now) {
+            let ideal = (self.ideal)(&flow);
+            rest.push(FlowRecord::unfinished(&flow, ideal.fct.as_ps(), ideal.hops));
         }
         rest.sort_unstable_by_key(|record| record.id);
         rest
@@ -227,7 +243,7 @@ mod tests {
     fn recorder(flows: u32) -> Recorder {
         let flow = |i| Flow::new(FlowId(i), SRC, DST, Bytes(1_000), at(10 * u64::from(i)));
         let ideal = Ideal { fct: Duration::from_us(2), hops: 1, line_rate: Rate::from_gbps(10) };
-        Recorder::new((0..flows).map(flow).collect(), move |_| ideal)
+        Recorder::new(&(0..flows).map(flow).collect(), move |_| ideal)
     }
 
     fn open(recorder: &mut Recorder, us: u64, flow: u32, key: FlowKey) -> Option<FlowRecord> {

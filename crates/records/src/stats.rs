@@ -7,10 +7,14 @@ use std::cmp::Ordering;
 /// `p` % of the sample do not exceed. `None` of an empty sample.
 #[must_use]
 pub fn percentile<T: Copy>(sorted: &[T], p: f64) -> Option<T> {
+    sorted.get(rank(p, sorted.len() as u64) as usize - 1).copied()
+}
+
+/// The rank of the `p`-th percentile of so many values, from 1 on.
+pub(crate) fn rank(p: f64, count: u64) -> u64 {
     // 99.9 % of 1,000 is rank 999, though 99.9 is a little more as a double.
-    let rank = p / 100.0 * sorted.len() as f64;
-    let rank = (rank - rank * 1e-12).ceil() as usize;
-    sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
+    let rank = p / 100.0 * count as f64;
+    ((rank - rank * 1e-12).ceil() as u64).clamp(1, count.max(1))
 }
 
 /// The greatest difference between the shares of two sorted samples that do not exceed a value (Kolmogorov and Smirnov), from

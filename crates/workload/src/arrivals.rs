@@ -76,7 +76,11 @@ impl Arrivals {
     }
 
     /// The starts, for ever: in order, but for those within a moment.
-    pub(crate) fn starts(&self, mean_gap_ps: f64, mut stream: Stream) -> impl Iterator<Item = Time> {
+    pub(crate) fn starts(
+        &self,
+        mean_gap_ps: f64,
+        mut stream: Stream,
+    ) -> impl Iterator<Item = Time> + Clone + use<> {
         let moment = match *self {
             Self::AllAtOnce { jitter } if jitter > Duration::ZERO => Some(jitter.as_ps()),
             _ => None,

@@ -1,6 +1,6 @@
 //! What a list of flows amounts to: the numbers to print beside every result.
 
-use raddle_core::{Duration, Flow, NodeId, Rate};
+use raddle_core::{Duration, Flow, NodeId, Rate, Time};
 use raddle_topology::Topology;
 
 /// A workload's realised size and load. Loads count application bytes, without headers and control packets, and are
@@ -25,14 +25,24 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The facts of `flows` on `topology`, where `hops` gives the least number of links from one node to another.
+    /// The facts of `all` flows, in order of start, on `topology`, where `hops` gives the least number of links from one node
+    /// to another.
     #[must_use]
-    pub fn of(flows: &[Flow], topology: &Topology, mut hops: impl FnMut(NodeId, NodeId) -> u32) -> Self {
-        let bytes = flows.iter().map(|flow| u128::from(flow.size.0)).sum::<u128>();
-        let byte_hops: u128 =
-            flows.iter().map(|flow| u128::from(flow.size.0) * u128::from(hops(flow.src, flow.dst))).sum();
-        let start = |flow: Option<&Flow>| flow.map(|flow| flow.start).unwrap_or_default();
-        let span = start(flows.last()).since(start(flows.first()));
+    pub fn of(
+        all: impl IntoIterator<Item = Flow>,
+        topology: &Topology,
+        mut hops: impl FnMut(NodeId, NodeId) -> u32,
+    ) -> Self {
+        let (mut flows, mut bytes, mut byte_hops) = (0_usize, 0_u128, 0_u128);
+        let (mut first, mut last) = (None, Time::ZERO);
+        for flow in all {
+            flows += 1;
+            bytes += u128::from(flow.size.0);
+            byte_hops += u128::from(flow.size.0) * u128::from(hops(flow.src, flow.dst));
+            first.get_or_insert(flow.start);
+            last = flow.start;
+        }
+        let span = last.since(first.unwrap_or_default());
         let host_rate = bits_per_second(topology, topology.hosts());
         let fabric_rate: f64 = topology.links().map(|(_, link)| link.rate.as_bps_f64()).sum();
         let load = |bytes: u128, rate: f64| {
@@ -41,9 +51,9 @@ impl Facts {
         let host_load = load(bytes, host_rate);
         let oversubscription = topology.oversubscription().map(|of| of.total());
         Self {
-            flows: flows.len(),
+            flows,
             bytes,
-            mean_size: if flows.is_empty() { 0.0 } else { bytes as f64 / flows.len() as f64 },
+            mean_size: if flows == 0 { 0.0 } else { bytes as f64 / flows as f64 },
             span,
             host_load,
             network_load: host_load.zip(oversubscription).map(|(load, over)| load * over),
@@ -115,6 +125,6 @@ mod tests {
         };
         let facts = Facts::of(&workload.generate(&topology, 1).unwrap(), &topology, hops(&[4, 4]));
         assert_eq!((facts.flows, facts.host_load, facts.fabric_load), (9, None, None));
-        assert_eq!(Facts::of(&[], &topology, hops(&[4, 4])).bytes, 0);
+        assert_eq!(Facts::of([], &topology, hops(&[4, 4])).bytes, 0);
     }
 }

@@ -4,8 +4,9 @@ use crate::hotspot::in_order;
 use crate::pairs::Source;
 use crate::per_host::{Draft, check_process};
 use crate::{Arrivals, Deadlines, Pairs, Sizes, WorkloadError, facts};
-use raddle_core::{Bytes, Duration, Flow, FlowId, Process, Rate, Stream, Time};
+use raddle_core::{Bytes, Duration, Flow, FlowId, Flows, Process, Rate, Stream, Time};
 use raddle_topology::Topology;
+use std::sync::Arc;
 
 /// How many flows there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +67,7 @@ impl Workload {
     ///
     /// # Errors
     /// If a parameter is out of range, or the pairs are impossible on this topology.
-    pub fn generate(&self, topology: &Topology, seed: u64) -> Result<Vec<Flow>, WorkloadError> {
+    pub fn generate(&self, topology: &Topology, seed: u64) -> Result<Flows, WorkloadError> {
         self.check()?;
         let mut pairs = Stream::new(seed, 0, "workload/pairs");
         let source = self.pairs.source(topology, &mut pairs)?;
@@ -78,12 +79,16 @@ impl Workload {
         }
         let starts = self.arrivals.starts(gap_ps, Stream::new(seed, 0, "workload/arrivals"));
         let mut sizes = Stream::new(seed, 0, "workload/sizes");
-        let sizes = std::iter::repeat_with(|| self.sizes.draw(&mut sizes));
+        let distribution = Arc::new(self.sizes.clone());
+        let sizes = std::iter::repeat_with(move || distribution.draw(&mut sizes));
         let draft = |((start, ends), size)| (start, ends, size);
         if self.amount == Amount::OnePerPair {
             let mut each = source.each()?;
             pairs.shuffle(&mut each);
-            return Ok(self.exact(self.flows(seed, starts.zip(each).zip(sizes).map(draft)), capacity));
+            let each: Arc<[_]> = each.into();
+            let count = each.len();
+            let each = (0..count).map(move |i| each[i]);
+            return Ok(self.exact(self.flows(seed, count, starts.zip(each).zip(sizes).map(draft)), capacity));
         }
         let ends = source.draw(self.arrivals.random(), pairs);
         let flows = self.first(seed, gap_ps, starts.zip(ends).zip(sizes).map(draft))?;
@@ -91,9 +96,9 @@ impl Workload {
     }
 
     /// These flows, which offer exactly the load if that is asked for; `capacity` bits a second are a load of 1.
-    fn exact(&self, flows: Vec<Flow>, capacity: f64) -> Vec<Flow> {
+    fn exact(&self, flows: Flows, capacity: f64) -> Flows {
         match self.arrivals {
-            Arrivals::Load { load, exact: true, .. } => stretched(flows, load * capacity),
+            Arrivals::Load { load, exact: true, .. } => stretched(&flows, load * capacity),
             _ => flows,
         }
     }
@@ -103,21 +108,23 @@ impl Workload {
         &self,
         seed: u64,
         gap_ps: f64,
-        drafts: impl Iterator<Item = Draft>,
-    ) -> Result<Vec<Flow>, WorkloadError> {
+        drafts: impl Iterator<Item = Draft> + Clone + Send + Sync + 'static,
+    ) -> Result<Flows, WorkloadError> {
         match self.amount {
             Amount::Flows(flows) => {
                 check_count(flows as f64)?;
-                Ok(self.flows(seed, drafts.take(flows)))
+                Ok(self.flows(seed, flows, drafts.take(flows)))
             }
             Amount::Within(window) => {
                 if matches!(self.arrivals, Arrivals::AllAtOnce { .. }) {
                     return Err(WorkloadError::AtOnce);
                 }
                 check_count(window.as_ps() as f64 / gap_ps)?;
-                let within = drafts.take_while(|&(start, ..)| start < Time::ZERO + window);
-                let flows = self.flows(seed, within);
-                if flows.is_empty() { Err(WorkloadError::NoFlows { window }) } else { Ok(flows) }
+                let within = drafts.take_while(move |&(start, ..)| start < Time::ZERO + window);
+                match within.clone().count() {
+                    0 => Err(WorkloadError::NoFlows { window }),
+                    count => Ok(self.flows(seed, count, within)),
+                }
             }
             Amount::OnePerPair => Err(WorkloadError::FramesOnce),
         }
@@ -133,23 +140,29 @@ impl Workload {
         facts::bits_per_second(topology, source.senders()) / oversubscription.map_or(1.0, |of| of.total())
     }
 
-    /// These flows, with all that flows have.
-    fn flows(&self, seed: u64, drafts: impl Iterator<Item = Draft>) -> Vec<Flow> {
-        let mut deadlines = Stream::new(seed, 0, "workload/deadlines");
-        let in_a_hurry = |size| self.deadlines_below.is_none_or(|limit| size < limit);
-        let flow = |(i, (start, (src, dst), size))| Flow {
-            app_rate: self.app_rate,
-            process: self.process,
-            weight: self.weight,
-            priority: self.priority,
+    /// These `count` flows, with all that flows have.
+    fn flows(
+        &self,
+        seed: u64,
+        count: usize,
+        drafts: impl Iterator<Item = Draft> + Clone + Send + Sync + 'static,
+    ) -> Flows {
+        let &Self { app_rate, process, weight, priority, deadlines, deadlines_below, .. } = self;
+        let mut stream = Stream::new(seed, 0, "workload/deadlines");
+        let in_a_hurry = move |size| deadlines_below.is_none_or(|limit| size < limit);
+        let flow = move |(i, (start, (src, dst), size))| Flow {
+            app_rate,
+            process,
+            weight,
+            priority,
             // Drawn for all, so that the limit changes no other flow's.
-            deadline: self.deadlines.draw(&mut deadlines).filter(|_| in_a_hurry(size)),
+            deadline: deadlines.draw(&mut stream).filter(|_| in_a_hurry(size)),
             ..Flow::new(FlowId::of(i), src, dst, size, start)
         };
-        let flows = drafts.enumerate().map(flow).collect();
+        let flows = drafts.enumerate().map(flow);
         match self.arrivals {
-            Arrivals::AllAtOnce { jitter } if jitter > Duration::ZERO => in_order(flows),
-            _ => flows,
+            Arrivals::AllAtOnce { jitter } if jitter > Duration::ZERO => in_order(flows.collect()).into(),
+            _ => Flows::made(count, flows),
         }
     }
 
@@ -178,18 +191,22 @@ impl Workload {
 }
 
 /// The flows with starts so far apart that they offer so many bits a second from the first start to the last.
-fn stretched(mut flows: Vec<Flow>, bits_per_second: f64) -> Vec<Flow> {
-    let (Some(first), Some(last)) = (flows.first(), flows.last()) else { return flows };
-    let drawn = last.start.since(first.start).as_secs_f64();
-    let bits: f64 = flows.iter().map(|flow| flow.size.0 as f64 * 8.0).sum();
-    // A single start has no load.
-    if drawn > 0.0 {
-        let factor = bits / bits_per_second / drawn;
-        for flow in &mut flows {
-            flow.start = Time::from_ps((flow.start.as_ps() as f64 * factor).round() as u64);
-        }
+fn stretched(flows: &Flows, bits_per_second: f64) -> Flows {
+    let (mut first, mut last, mut bits) = (Time::NEVER, Time::ZERO, 0.0);
+    for flow in flows {
+        (first, last) = (first.min(flow.start), flow.start);
+        bits += flow.size.0 as f64 * 8.0;
     }
-    flows
+    // A single start has no load.
+    if last <= first {
+        return flows.clone();
+    }
+    let factor = bits / bits_per_second / last.since(first).as_secs_f64();
+    let stretch = move |flow: Flow| Flow {
+        start: Time::from_ps((flow.start.as_ps() as f64 * factor).round() as u64),
+        ..flow
+    };
+    Flows::made(flows.len(), flows.iter().map(stretch))
 }
 
 /// Refuses more flows than there are ids.
@@ -212,13 +229,17 @@ mod tests {
 
     const AT_ONCE: Arrivals = Arrivals::AllAtOnce { jitter: Duration::ZERO };
 
+    fn list(workload: &Workload, topology: &Topology, seed: u64) -> Vec<Flow> {
+        workload.generate(topology, seed).unwrap().iter().collect()
+    }
+
     fn rows(flows: &[Flow]) -> Vec<(u64, u32, u32, u64)> {
         flows.iter().map(|flow| (flow.start.as_ps(), flow.src.0, flow.dst.0, flow.size.0)).collect()
     }
 
     #[test]
     fn golden_first_flows_of_set_up_s() {
-        let flows = Workload::new(Pairs::Uniform, 4).generate(&torus(&[8, 8, 8]), 1).unwrap();
+        let flows = list(&Workload::new(Pairs::Uniform, 4), &torus(&[8, 8, 8]), 1);
         let golden = [
             (1_536_649, 497, 269, 4_814),
             (2_239_561, 29, 373, 8_662),
@@ -232,9 +253,9 @@ mod tests {
     fn arrivals_sizes_and_pairs_do_not_shift_each_other() {
         let topology = torus(&[4, 4]);
         let base = Workload::new(Pairs::Uniform, 100);
-        let flows = base.generate(&topology, 7).unwrap();
+        let flows = list(&base, &topology, 7);
         let same = |other: &Workload, part: fn(&Flow) -> u64| {
-            let others = other.generate(&topology, 7).unwrap();
+            let others = list(other, &topology, 7);
             flows.iter().map(part).eq(others.iter().map(part))
         };
         let start: fn(&Flow) -> u64 = |flow| flow.start.as_ps();
@@ -256,7 +277,7 @@ mod tests {
         let base = Workload::new(Pairs::Uniform, 1);
         let rate = Some(Rate::from_gbps(2));
         let flow = Workload { weight: 3, priority: 2, app_rate: rate, ..base.clone() };
-        let flow = flow.generate(&topology, 1).unwrap()[0];
+        let flow = list(&flow, &topology, 1)[0];
         assert_eq!((flow.weight, flow.priority, flow.app_rate), (3, 2, rate));
         for bad in [
             Workload { weight: 0, ..base.clone() },
@@ -273,7 +294,7 @@ mod tests {
         let deadlines = Deadlines::Exponential { mean: Duration::from_ms(20), min: Duration::from_ms(3) };
         let all = Workload { deadlines, ..Workload::new(Pairs::Uniform, 200) };
         let some = Workload { deadlines_below: Some(Bytes(10_000)), ..all.clone() };
-        let flows = |workload: &Workload| workload.generate(&star(4), 1).unwrap();
+        let flows = |workload: &Workload| list(workload, &star(4), 1);
         let (all, some) = (flows(&all), flows(&some));
         let expected: Vec<_> =
             all.iter().map(|flow| flow.deadline.filter(|_| flow.size < Bytes(10_000))).collect();
@@ -286,7 +307,7 @@ mod tests {
     fn oracle_10_query_aggregation() {
         let pairs = Pairs::Incast { senders: 11, receiver: Some(NodeId(3)) };
         let arrivals = Arrivals::AllAtOnce { jitter: Duration::from_us(1) };
-        let flows = Workload { arrivals, ..Workload::new(pairs, 25) }.generate(&star(12), 1).unwrap();
+        let flows = list(&Workload { arrivals, ..Workload::new(pairs, 25) }, &star(12), 1);
         let of = |host| flows.iter().filter(|flow| flow.src == NodeId(host)).count();
         let mut counts: Vec<usize> = (0..12).map(of).collect();
         assert_eq!(counts.remove(3), 0);
@@ -344,7 +365,7 @@ mod tests {
     #[test]
     fn oracle_load_generator() {
         let tree = clos(BASELINE, [10_000; 3]);
-        let flows = loaded(0.5, published("web_search", 1460), Pairs::Uniform).generate(&tree, 1).unwrap();
+        let flows = list(&loaded(0.5, published("web_search", 1460), Pairs::Uniform), &tree, 1);
         let count = flows.len() as f64;
         assert!((count / 810_410.0 - 1.0).abs() < 0.004, "{count}");
         let mean = flows.iter().map(|flow| flow.size.0 as f64).sum::<f64>() / count;
@@ -355,8 +376,7 @@ mod tests {
         };
         assert!((share(&flows, 36) - 0.919).abs() < 0.001, "{}", share(&flows, 36));
         let leaf_spine = clos([1, 8, 8, 0, 16], [10_000; 3]);
-        let flows =
-            loaded(0.5, published("web_search", 1460), Pairs::Uniform).generate(&leaf_spine, 1).unwrap();
+        let flows = list(&loaded(0.5, published("web_search", 1460), Pairs::Uniform), &leaf_spine, 1);
         assert!((share(&flows, 16) - 0.882).abs() < 0.002, "{}", share(&flows, 16));
     }
 
@@ -366,9 +386,10 @@ mod tests {
         let draw = |load, exact, amount| {
             let arrivals = Arrivals::Load { load, mean_size: None, exact };
             let workload = loaded(load, published("data_mining", 1460), Pairs::InterPod { pods: vec![] });
-            Workload { arrivals, amount, ..workload }.generate(&testbed, 1)
+            let flows = Workload { arrivals, amount, ..workload }.generate(&testbed, 1)?;
+            Ok(flows.iter().collect::<Vec<_>>())
         };
-        let of = |flows: &[Flow]| Facts::of(flows, &testbed, |_, _| 6).network_load.unwrap();
+        let of = |flows: &[Flow]| Facts::of(flows.iter().copied(), &testbed, |_, _| 6).network_load.unwrap();
         let few = Amount::Flows(300);
         let (drawn, exact) = (draw(0.7, false, few).unwrap(), draw(0.7, true, few).unwrap());
         assert!(of(&drawn) > 1.3, "300 sizes of a heavy-tailed distribution: {}", of(&drawn));
@@ -390,7 +411,7 @@ mod tests {
         // Between two pods of a fabric without oversubscription 72 of 432 hosts send (specs/expeditus.md §9, Fig 15).
         let tree = clos([12, 6, 6, 6, 6], [10_000; 3]);
         let two = Pairs::InterPod { pods: vec![3, 8] };
-        let flows = loaded(0.5, published("web_search", 1460), two).generate(&tree, 1).unwrap();
+        let flows = list(&loaded(0.5, published("web_search", 1460), two), &tree, 1);
         let expected = 0.5 * 72.0 * 10e9 / (8.0 * 1_665_831.0) * 10.0;
         assert!((flows.len() as f64 / expected - 1.0).abs() < 0.01, "{} {expected}", flows.len());
     }
@@ -409,7 +430,7 @@ mod tests {
         assert_eq!(within(0), Err(WorkloadError::NoFlows { window: Duration::ZERO }));
         let amount = Amount::Within(gap);
         let at_once = Workload { arrivals: AT_ONCE, amount, ..Workload::new(Pairs::Uniform, 0) };
-        assert_eq!(at_once.generate(&topology, 1), Err(WorkloadError::AtOnce));
+        assert_eq!(at_once.generate(&topology, 1).unwrap_err(), WorkloadError::AtOnce);
         let gap = Duration::from_ps(1);
         let endless = Workload {
             arrivals: Arrivals::Fixed { gap },
@@ -428,7 +449,7 @@ mod tests {
             let ends = |arrivals| {
                 let workload =
                     Workload { arrivals, amount: Amount::OnePerPair, ..Workload::new(pairs.clone(), 0) };
-                let flows = workload.generate(&topology, 3).unwrap();
+                let flows = list(&workload, &topology, 3);
                 flows.iter().map(|flow| (flow.src, flow.dst)).collect::<Vec<_>>()
             };
             let at_once = ends(AT_ONCE);
@@ -444,7 +465,7 @@ mod tests {
         #[test]
         fn flows_are_in_order_and_run_between_distinct_hosts(seed: u64, flows in 0_usize..50) {
             let topology = torus(&[3, 4]);
-            let flows = Workload::new(Pairs::Uniform, flows).generate(&topology, seed).unwrap();
+            let flows = list(&Workload::new(Pairs::Uniform, flows), &topology, seed);
             for (i, flow) in flows.iter().enumerate() {
                 prop_assert_eq!(flow.id.index(), i);
                 prop_assert!(flow.src != flow.dst && flow.size.0 >= 1);

@@ -92,7 +92,8 @@ mod tests {
 
     #[test]
     fn flows_come_back_as_they_were_written() {
-        let flows = Workload::new(Pairs::Uniform, 1_000).generate(&star(8), 1).unwrap();
+        let flows: Vec<_> =
+            Workload::new(Pairs::Uniform, 1_000).generate(&star(8), 1).unwrap().iter().collect();
         assert_eq!(read_hpcc(&write_hpcc(&flows), &star(8)).unwrap(), flows);
     }
 

@@ -23,10 +23,11 @@ pub struct PerHost {
 pub(crate) type Draft = (Time, (NodeId, NodeId), Bytes);
 
 /// A sender: its frames and where they go.
-struct Sender<'a> {
+#[derive(Clone)]
+struct Sender {
     host: NodeId,
     births: Births,
-    to: To<'a>,
+    to: To,
     destinations: Stream,
 }
 
@@ -53,7 +54,7 @@ impl PerHost {
         source: &Source,
         frame: Bytes,
         seed: u64,
-    ) -> impl Iterator<Item = Draft> {
+    ) -> impl Iterator<Item = Draft> + Clone + use<> {
         let mut senders: Vec<_> = source
             .by_sender()
             .into_iter()
@@ -126,7 +127,11 @@ mod tests {
     }
 
     fn flows(process: Process, load: f64, whole_bursts: bool, pairs: Pairs, ms: u64) -> Vec<Flow> {
-        workload(PerHost { process, load, whole_bursts }, pairs, ms).generate(&star(8), 1).unwrap()
+        workload(PerHost { process, load, whole_bursts }, pairs, ms)
+            .generate(&star(8), 1)
+            .unwrap()
+            .iter()
+            .collect()
     }
 
     /// specs/cee.md §6.1: frames of one process each, destinations uniform over the others, at every host the load.
@@ -189,7 +194,8 @@ mod tests {
     fn equal_seeds_give_equal_flows_and_a_sender_is_not_shifted_by_others() {
         let per_host = PerHost { process: ON_OFF, load: 0.5, whole_bursts: false };
         let of = |hosts: usize, pairs: Pairs, seed| {
-            let flows = workload(per_host, pairs, 2).generate(&star(hosts), seed).unwrap();
+            let flows: Vec<_> =
+                workload(per_host, pairs, 2).generate(&star(hosts), seed).unwrap().iter().collect();
             flows
                 .into_iter()
                 .filter(|flow| flow.src.0 == 0)

@@ -4,7 +4,10 @@
 
 mod directories;
 mod faults;
+mod inputs;
 mod machines;
+#[cfg(target_os = "linux")]
+mod memory;
 mod namespaces;
 mod output;
 mod party;

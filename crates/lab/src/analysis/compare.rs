@@ -3,6 +3,7 @@
 use crate::figure::draw::{Chart, Mark, Plane, Point, Series, cdf, draw};
 use crate::figure::size_class::{SIZE_BINS, SizeClass};
 use crate::run::directory;
+use crate::run::kept_summary::{self, not_a_run};
 use crate::run::records::Records;
 use crate::{Error, table};
 use raddle_records::{Table, stats};
@@ -92,7 +93,8 @@ impl Comparison {
     /// # Errors
     /// If one of them is no run directory.
     pub fn read(directories: &[&Path]) -> Result<Self, Error> {
-        let summaries = directories.iter().map(|path| summary(path)).collect::<Result<Vec<_>, _>>()?;
+        let summaries =
+            directories.iter().map(|path| kept_summary::read(path)).collect::<Result<Vec<_>, _>>()?;
         let mut comparison = Self {
             names: names(directories),
             directories: directories.iter().map(|path| path.to_path_buf()).collect(),
@@ -277,17 +279,6 @@ fn names(directories: &[&Path]) -> Vec<String> {
     if twice { directories.iter().map(|path| path.display().to_string()).collect() } else { names }
 }
 
-fn no_run(path: &Path, why: impl fmt::Display) -> Error {
-    let hint = "a run directory, as `raddle run` leaves it, holds summary.json".to_owned();
-    Error::Usage { what: format!("{}: {why}", path.display()), hint }
-}
-
-fn summary(directory: &Path) -> Result<Value, Error> {
-    let path = directory.join(directory::SUMMARY);
-    let text = std::fs::read_to_string(&path).map_err(|error| no_run(&path, error))?;
-    serde_json::from_str(&text).map_err(|error| no_run(&path, error))
-}
-
 /// A summary's mean imbalance of a tier of switches; those of tiers without uplinks to choose from are not there.
 fn imbalance(summary: &Value, tier: u64) -> Value {
     let tiers = summary["imbalance"].as_array().map_or(&[][..], Vec::as_slice);
@@ -298,8 +289,8 @@ fn imbalance(summary: &Value, tier: u64) -> Value {
 /// `[topology]` of the run's experiment, defaults included.
 fn fabric(directory: &Path) -> Result<Option<toml::Value>, Error> {
     let path = directory.join(directory::EXPERIMENT);
-    let text = std::fs::read_to_string(&path).map_err(|error| no_run(&path, error))?;
-    let experiment: toml::Table = text.parse().map_err(|error: toml::de::Error| no_run(&path, error))?;
+    let text = std::fs::read_to_string(&path).map_err(|error| not_a_run(&path, error))?;
+    let experiment: toml::Table = text.parse().map_err(|error: toml::de::Error| not_a_run(&path, error))?;
     Ok(experiment.get("topology").cloned())
 }
 

@@ -81,7 +81,7 @@ pub fn select(document: &Document, utility: &str, search: &str) -> Result<Select
     let (search_name, search) = named("search", search, &SEARCHES)?;
     let prepared = document.prepare()?;
     let topology = Arc::clone(&prepared.topology);
-    let flow = |flow: &raddle_core::Flow| LongFlow {
+    let flow = |flow: raddle_core::Flow| LongFlow {
         key: u64::from(flow.id.0),
         weight: flow.weight.into(),
         class: flow.priority,

@@ -2,7 +2,7 @@
 
 use super::problem::{Cause, Problem};
 use super::section::Section;
-use crate::digest;
+use crate::{digest, input};
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, Seek};
@@ -29,7 +29,7 @@ impl<'a> Files<'a> {
     /// The name and text of the file that the key `file` names.
     pub(super) fn read(&self, section: &mut Section<'_>) -> Result<(String, String), Problem> {
         let file: String = section.required("file")?;
-        match std::fs::read_to_string(self.folder.join(&file)) {
+        match input::read_to_string(&self.folder.join(&file)) {
             Ok(text) => {
                 self.digests.borrow_mut().push(digest::of_bytes(text.as_bytes()));
                 Ok((file, text))
@@ -42,7 +42,7 @@ impl<'a> Files<'a> {
 
     /// The file of that name, at its beginning.
     pub(super) fn open(&self, name: &str) -> io::Result<File> {
-        let mut file = File::open(self.folder.join(name))?;
+        let mut file = input::open(&self.folder.join(name))?;
         let digest = digest::of_reader(&file)?;
         self.digests.borrow_mut().push(digest);
         file.rewind()?;

@@ -33,6 +33,8 @@ pub use value::{At, Entry, Item, Source, Table, Value};
 pub(crate) use workload::names as workload_names;
 pub use workload::{WorkloadSpec, kinds as workload_kinds};
 
+use crate::input;
+use raddle_core::Bytes;
 use raddle_schemes::registry::Registry;
 use raddle_topology::Topology;
 use std::path::{Path, PathBuf};
@@ -50,6 +52,8 @@ pub struct Document {
     pub root: Table,
     /// The folder that paths in it are relative to.
     pub folder: PathBuf,
+    /// The most memory that a run may take; what the system has if `None`.
+    pub memory: Option<Bytes>,
 }
 
 impl Document {
@@ -58,7 +62,7 @@ impl Document {
     /// # Errors
     /// If it cannot be read or is not TOML.
     pub fn load(path: &Path) -> Result<Self, Problem> {
-        let text = std::fs::read_to_string(path).map_err(|error| Problem::unreadable(path, &error))?;
+        let text = input::read_to_string(path).map_err(|error| Problem::unreadable(path, &error))?;
         let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
         Self::parse(&path.display().to_string(), text, folder)
     }
@@ -69,7 +73,7 @@ impl Document {
     /// If it is not TOML.
     pub fn parse(name: &str, text: String, folder: PathBuf) -> Result<Self, Problem> {
         let root = Table::parse(Source { name: name.to_owned(), text })?;
-        Ok(Self { registry: Registry::builtin().into(), root, folder })
+        Ok(Self { registry: Registry::builtin().into(), root, folder, memory: None })
     }
 
     /// The same text, which can name the schemes of that registry instead of the built-in ones.
@@ -77,6 +81,12 @@ impl Document {
     pub fn with_registry(mut self, registry: &Arc<Registry>) -> Self {
         self.registry = Arc::clone(registry);
         self
+    }
+
+    /// The same experiment, which is refused if it is expected to take more memory; `None` for what the system has.
+    #[must_use]
+    pub fn with_memory(self, memory: Option<Bytes>) -> Self {
+        Self { memory, ..self }
     }
 
     /// Applies overrides of the form `key=value`, in order.

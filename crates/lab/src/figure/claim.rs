@@ -19,6 +19,21 @@ pub(super) struct Claim {
     why: String,
     deviation: Option<Deviation>,
     calibrated: bool,
+    ours: bool,
+    changed: Option<String>,
+}
+
+/// The words of a claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Described {
+    /// Its name within the figure.
+    pub id: String,
+    /// Section of the paper.
+    pub section: String,
+    /// What it says.
+    pub says: String,
+    /// Whether it is a claim of our own, that judges no statement of the paper.
+    pub ours: bool,
 }
 
 /// Why a claim is known not to hold. The cause is shown by an experiment, never only asserted.
@@ -108,6 +123,10 @@ pub struct Outcome {
     pub deviation: Option<Deviation>,
     /// Whether parameters that the paper does not give were chosen so that this claim holds.
     pub calibrated: bool,
+    /// Whether it is a claim of our own, that judges no statement of the paper.
+    pub ours: bool,
+    /// The part of it that was changed after results were seen, with the day and the reason.
+    pub changed: Option<String>,
     /// Whether it holds; `None` if it was not measured, because a live run that it is about was not faithful, or the seeds are too
     /// far apart.
     pub ok: Option<bool>,
@@ -128,7 +147,8 @@ impl Outcome {
             "claim": self.claim, "section": self.section, "says": self.says, "paper": self.paper,
             "measured": self.measured, "spread": spread, "remark": self.remark, "accept": [bound(self.accept.0), bound(self.accept.1)], "ok": self.ok,
             "live": self.live.as_ref().map(LiveRuns::json),
-            "deviates": deviates, "calibrated": self.calibrated, "why": self.why, "scale": scale,
+            "deviates": deviates, "calibrated": self.calibrated, "ours": self.ours,
+            "changed": self.changed, "why": self.why, "scale": scale,
         })
     }
 
@@ -152,9 +172,9 @@ impl Outcome {
 }
 
 impl Claim {
-    /// Its name within the figure, the section of the paper, and the paper's words.
-    pub(super) fn words(&self) -> [&str; 3] {
-        [&self.id, &self.section, &self.says]
+    pub(super) fn described(&self) -> Described {
+        let Self { id, section, says, ours, .. } = self;
+        Described { id: id.clone(), section: section.clone(), says: says.clone(), ours: *ours }
     }
 
     pub(super) fn read(item: &Item) -> Result<Self, Problem> {
@@ -185,6 +205,8 @@ impl Claim {
             why: section.required("why")?,
             deviation: section.item("deviates").map(Deviation::read).transpose()?,
             calibrated: section.or("calibrated", false)?,
+            ours: section.or("ours", false)?,
+            changed: section.optional("changed")?,
         };
         section.finish()?;
         Ok(claim)
@@ -217,6 +239,8 @@ impl Claim {
             why: self.why.clone(),
             deviation: self.deviation.clone(),
             calibrated: self.calibrated,
+            ours: self.ours,
+            changed: self.changed.clone(),
             ok: was_measured.then(|| measured.is_some_and(|measured| (least..=most).contains(&measured))),
         }
     }

@@ -265,6 +265,8 @@ mod tests {
             why: String::new(),
             deviation: None,
             calibrated: false,
+            ours: false,
+            changed: None,
             ok: Some((0.0..=5.0).contains(&measured)),
         };
         Reproduced {

@@ -19,7 +19,7 @@ pub(crate) mod runs;
 pub(crate) mod size_class;
 pub mod statements;
 
-pub use claim::{Deviation, LiveRuns, Outcome};
+pub use claim::{Described, Deviation, LiveRuns, Outcome};
 pub use ledger::Ledger;
 pub use papers::names;
 pub use reproduce::{Options, Reproduced, Reproduction, Scale, Unfinished, Watch, reproduce};
@@ -35,8 +35,8 @@ use runs::SEED;
 pub struct Description {
     /// Its title.
     pub title: String,
-    /// Of each claim the name, the section of the paper, and the paper's words.
-    pub claims: Vec<[String; 3]>,
+    /// Its claims.
+    pub claims: Vec<Described>,
 }
 
 /// What the figure of that name, such as `r2c2/fig10`, is about; `None` if there is none.
@@ -47,7 +47,7 @@ pub fn describe(name: &str) -> Result<Option<Description>, Problem> {
     let Some(file) = papers::file(name) else { return Ok(None) };
     let document = Document::parse(&file.path.display().to_string(), file.text.into_owned(), "".into())?;
     let Figure { title, claims, .. } = Figure::read(&document)?;
-    let claims = claims.iter().map(|claim| claim.words().map(str::to_owned)).collect();
+    let claims = claims.iter().map(Claim::described).collect();
     Ok(Some(Description { title, claims }))
 }
 

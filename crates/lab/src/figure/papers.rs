@@ -78,7 +78,7 @@ pub(super) fn select(selectors: &[String]) -> Result<Vec<File>, Error> {
 fn selected(selector: &str) -> Result<Vec<File>, Error> {
     let path = Path::new(selector);
     if path.extension().is_some_and(|end| end == "toml") {
-        let text = std::fs::read_to_string(path).map_err(|error| Problem::unreadable(path, &error))?;
+        let text = crate::input::read_to_string(path).map_err(|error| Problem::unreadable(path, &error))?;
         let figure = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         return Ok(vec![File { paper: OWN.to_owned(), figure, path: path.to_owned(), text: text.into() }]);
     }

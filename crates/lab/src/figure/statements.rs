@@ -286,7 +286,7 @@ fn write_line(text: &mut String, line: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{describe, names};
+    use super::super::{Described, describe, names};
     use super::*;
     use std::collections::BTreeSet;
     use std::path::Path;
@@ -308,11 +308,29 @@ mod tests {
                     let (figure, name) = claim.split_once('/').expect("figure and claim");
                     let about = describe(&format!("{paper}/{figure}")).expect("a figure's file");
                     let about = about.unwrap_or_else(|| panic!("{paper}/{id}: no figure `{figure}`"));
-                    let exists = about.claims.iter().any(|[known, ..]| known == name);
+                    let exists = about.claims.iter().any(|claim| claim.id == name);
                     assert!(exists, "{paper}/{id}: no claim `{claim}`");
                 }
             }
         }
+    }
+
+    #[test]
+    fn every_claim_judges_a_statement_or_is_ours() {
+        let mut wrong = Vec::new();
+        for Inventory { paper, statements, .. } in inventories().expect("well-formed inventories") {
+            let judging: BTreeSet<&str> =
+                statements.iter().flat_map(|statement| &statement.claims).map(String::as_str).collect();
+            for name in names().iter().filter(|name| name.starts_with(&format!("{paper}/"))) {
+                let about = describe(name).expect("a figure's file").expect("a figure of that name");
+                let figure = &name[paper.len() + 1..];
+                let is_wrong =
+                    |claim: &Described| claim.ours == judging.contains(&*format!("{figure}/{}", claim.id));
+                let claims = about.claims.into_iter().filter(is_wrong);
+                wrong.extend(claims.map(|claim| format!("{name}/{}: ours = {}", claim.id, claim.ours)));
+            }
+        }
+        assert!(wrong.is_empty(), "a claim judges a statement, or is ours, and not both: {wrong:#?}");
     }
 
     #[test]

@@ -6,35 +6,29 @@
 
 use super::{Finding, Subject};
 use crate::experiment::table_in;
-use raddle_workload::Facts;
 
 /// Fewer flows are a burst as well.
 const LEAST_FLOWS: usize = 100;
 
 pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
-    let flows = &subject.prepared.flows;
     let arrivals = table_in(subject.root, &["workload", "arrivals"]);
     let is_random = arrivals
         .is_some_and(|arrivals| ["load", "mean_gap", "rate"].iter().any(|key| arrivals.get(key).is_some()));
-    if !is_random || flows.len() < LEAST_FLOWS {
+    if !is_random || subject.prepared.flows.len() < LEAST_FLOWS {
         return Vec::new();
     }
     // Of hosts with several links neither level is narrow: all links together are.
     let topology = &subject.prepared.topology;
+    let facts = subject.prepared.facts();
     let has_one_link = topology.hosts().all(|host| topology.links_from(host).nth(1).is_none());
     let loads = if has_one_link {
-        let facts = Facts::of(flows, topology, |_, _| 0);
         let bisection = facts.network_load.filter(|_| facts.network_load > facts.host_load);
         vec![
             ("host load", facts.host_load, "rates of the hosts' links"),
             ("bisection load", bisection, "rate of the narrowest level of switches"),
         ]
     } else {
-        vec![(
-            "load of all links",
-            subject.prepared.facts().fabric_load,
-            "rates of all links, over shortest paths",
-        )]
+        vec![("load of all links", facts.fabric_load, "rates of all links, over shortest paths")]
     };
     let above = loads.into_iter().filter_map(|(name, load, of)| {
         let load = load.filter(|&load| load > 1.0)?;

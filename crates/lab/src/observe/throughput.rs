@@ -152,7 +152,7 @@ mod tests {
         let tree = Arc::new(builders::fat_tree(4, rate, Duration::from_us(1)).expect("a fat-tree"));
         let flow = Flow::new(raddle_core::FlowId(0), NodeId(0), NodeId(15), Bytes(300), Time::ZERO);
         let ideal = Ideal { fct: Duration::from_us(1), hops: 6, line_rate: Rate::from_gbps(10) };
-        let mut recorder = Recorder::new(Arc::from([flow]), move |_| ideal);
+        let mut recorder = Recorder::new(&[flow].into(), move |_| ideal);
         assert_eq!(recorder.report(Time::ZERO, flow.src, Report::Opened { flow: flow.id, key: KEY }), None);
         // From the first switch above the first host upward, then to the last host.
         let (_, up) = tree.links_from(flow.src).next().expect("a host has a link");

@@ -5,7 +5,6 @@ use crate::run::prepare::Prepared;
 use crate::run::{Ended, Watch};
 use raddle_core::{Count, LinkStats, PacketKind, Totals};
 use raddle_flow_sim::{Config, LinkLoad, Simulation};
-use std::sync::Arc;
 
 /// Runs an experiment that has been prepared for the flow engine.
 pub(crate) fn run<'a>(prepared: &mut Prepared, mut gather: Gather<'a>, watch: &mut Watch<'_>) -> Ended<'a> {
@@ -19,8 +18,8 @@ pub(crate) fn run<'a>(prepared: &mut Prepared, mut gather: Gather<'a>, watch: &m
         grid: engine.grid,
         time_limit: engine.time_limit,
     };
-    let flows = Arc::clone(&prepared.flows);
-    let mut simulation = Simulation::new(&prepared.topology, &flows, scheme.sharing, scheme.split, config);
+    let Prepared { topology, flows, .. } = &*prepared;
+    let mut simulation = Simulation::new(topology, flows, scheme.sharing, scheme.split, config);
     let complete = simulation
         .run(&mut |now, node, report| gather.heard(now, node, report), |progress| watch.look(*progress));
     let links: Vec<LinkStats> = simulation.loads().into_iter().map(link_stats).collect();

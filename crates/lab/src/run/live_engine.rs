@@ -5,9 +5,10 @@ use crate::experiment::{Namespaces, Scheme};
 use crate::observe::gather::{Gather, Sampled};
 use crate::observe::lossless;
 use crate::run::desk::Desk;
+use crate::run::graceful::Graceful;
 use crate::run::prepare::Prepared;
 use crate::run::{Control, Ended, Watch};
-use raddle_core::{NodeId, Observer, Parts, Progress, Time};
+use raddle_core::{Flow, NodeId, Observer, Parts, Progress, Time};
 use raddle_live::load::{self, Load};
 use raddle_live::rack::ip::{FrameHost, Interface, IpHost, Namespace, NoFrameHost, NoNamespace};
 use raddle_live::rack::{Config, Fidelity, Meeting, NoParty, NoRack, Party, Rack, Terms};
@@ -86,6 +87,7 @@ pub(crate) fn run<'a>(
 /// # Errors
 /// If the processes do not come together, or the host goes before the end.
 pub fn join(mut prepared: Prepared, control: Control<'_>) -> Result<Shared, Error> {
+    let _graceful = Graceful::begin();
     let mut watch = Watch::new(control, &prepared);
     let mut rack = rack(&mut prepared, &mut |progress| watch.look(progress))?;
     let hosts = linux_hosts(&prepared, &mut rack)?;
@@ -147,16 +149,16 @@ fn rack(prepared: &mut Prepared, look: &mut dyn FnMut(Progress) -> ControlFlow<(
             })?)
         }
     };
-    let all_flows = Arc::clone(&prepared.flows);
-    let flows = if prepared.loads_kernels() { &[] } else { &*all_flows };
+    let flows: Vec<Flow> =
+        if prepared.loads_kernels() { Vec::new() } else { prepared.flows.iter().collect() };
     let node = |id| {
         let parts = (prepared.parts.node)(id);
         let host = parts.host.filter(|_| !sends_frames);
         Parts { host, ..parts }
     };
     let rack = match party {
-        None => Rack::new(&topology, node, flows, &config).map_err(NoRack::from),
-        Some(party) => Rack::shared(&topology, node, flows, &config, party),
+        None => Rack::new(&topology, node, &flows, &config).map_err(NoRack::from),
+        Some(party) => Rack::shared(&topology, node, &flows, &config, party),
     };
     let rack = rack.map_err(|error| Error::Run(error.to_string()))?;
     let rack = rack
@@ -194,7 +196,8 @@ fn load(prepared: &Prepared, hosts: &[LinuxHost]) -> Result<Load, Error> {
     };
     let hosts = prepared.namespaces().into_iter().zip(hosts).map(host).collect::<Result<_, Error>>()?;
     let congestion = interface(prepared).unwrap_or_default().congestion_control;
-    Load::new(hosts, &prepared.flows, &congestion).map_err(|error| Error::Run(error.to_string()))
+    let flows: Vec<Flow> = prepared.flows.iter().collect();
+    Load::new(hosts, &flows, &congestion).map_err(|error| Error::Run(error.to_string()))
 }
 
 /// The namespaces at hosts of this process, whose programs reach those at the others.

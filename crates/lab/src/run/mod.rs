@@ -5,11 +5,14 @@ mod desk;
 pub mod directory;
 mod faults;
 mod flow_engine;
+pub(crate) mod graceful;
 pub(crate) mod ideal;
+pub(crate) mod kept_summary;
 pub(crate) mod live_engine;
 pub(crate) mod prepare;
 pub(crate) mod records;
 pub(crate) mod summary;
+pub(crate) mod survey;
 pub(crate) mod undelivered;
 mod waiting;
 
@@ -21,6 +24,7 @@ use crate::observe::queue_lengths::QueueLengths;
 use crate::observe::throughput::Throughput;
 use crate::observe::uplinks::Uplinks;
 use crate::observe::{lossless, ranks};
+use crate::run::graceful::Graceful;
 use crate::run::prepare::Prepared;
 use crate::run::undelivered::Undelivered;
 use crate::run::waiting::refuse_waiting;
@@ -199,11 +203,12 @@ pub(crate) fn run_with(
     Sinks { flow, queue_length, capture }: Sinks<'_>,
     control: Control<'_>,
 ) -> Result<Outcome, Error> {
+    let _graceful = Graceful::begin();
     let ideals = prepared.ideals();
     let record = &prepared.experiment.record;
     let topology = &prepared.topology;
     let gather = Gather {
-        recorder: Recorder::new(Arc::clone(&prepared.flows), move |flow| ideals.of(flow)),
+        recorder: Recorder::new(&prepared.flows, move |flow| ideals.of(flow)),
         digest: Digest::default(),
         uplinks: record.imbalance.and_then(|interval| Uplinks::of(topology, interval)),
         throughput: record.throughput.map(|interval| Throughput::of(topology, interval)),
@@ -290,17 +295,22 @@ pub(crate) fn retransmissions<'h>(
     topology.nodes().flat_map(of_host).collect()
 }
 
-/// A prepared experiment in the packet engine, before its first flow.
+/// A prepared experiment in the packet engine, before its first flow; `None` if `go_on`, asked now and then, says to stop.
 pub(crate) fn simulation<O: Observer>(
     prepared: &mut Prepared,
     threads: Threads,
     observer: O,
-) -> Simulation<O> {
+    go_on: impl Fn() -> bool,
+) -> Option<Simulation<O>> {
     let (topology, config) = (Arc::clone(&prepared.topology), prepared.config(threads));
-    let mut setups: Vec<_> = (0..topology.link_slots()).map(|link| prepared.port(LinkId::of(link))).collect();
+    let links = (0..topology.link_slots()).map_while(|link| go_on().then(|| prepared.port(LinkId::of(link))));
+    let mut setups: Vec<_> = links.collect();
+    if setups.len() < topology.link_slots() {
+        return None;
+    }
     let node = |id| (prepared.parts.node)(id);
     let port = |link: LinkId| std::mem::take(&mut setups[link.index()]);
-    Simulation::new(&topology, node, port, Arc::clone(&prepared.flows), config, observer)
+    Simulation::set_up(&topology, node, port, prepared.flows.clone(), config, observer, go_on)
 }
 
 fn run_packets<'a, O: Observer + Into<Gather<'a>>>(
@@ -310,7 +320,10 @@ fn run_packets<'a, O: Observer + Into<Gather<'a>>>(
     watch: &mut Watch<'_>,
 ) -> Result<Ended<'a>, Error> {
     let topology = Arc::clone(&prepared.topology);
-    let mut simulation = simulation(prepared, watch.control.threads, observer);
+    let stop = watch.control.stop;
+    let go_on = || !stop.load(Ordering::Relaxed);
+    let simulation = simulation(prepared, watch.control.threads, observer, go_on);
+    let mut simulation = simulation.ok_or(Error::Interrupted)?;
     let controlled = prepared.experiment.scheme.flow_control.is_some();
     let every = prepared.experiment.engine.watchdog.unwrap_or(lossless::WATCHDOG);
     let watchdog = controlled.then_some(every);
@@ -402,7 +415,7 @@ fn run_lockstep<'a>(
 ) -> Result<Ended<'a>, Error> {
     let topology = Arc::clone(&prepared.topology);
     let node = |id| (prepared.parts.node)(id);
-    let runtime = Lockstep::new(&topology, node, prepared.flows.to_vec(), Sampled(gather))
+    let runtime = Lockstep::new(&topology, node, prepared.flows.clone(), Sampled(gather))
         .with_decoders(prepared.errors.decoders.clone());
     let runtime = runtime.with_limits(prepared.limits());
     let runtime = runtime.with_queues(|link| prepared.queue(link));

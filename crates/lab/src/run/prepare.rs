@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::experiment::{Cause, Document, EngineKind, Experiment, Problem, QueueLimits, Scheme, place};
 use crate::lint::{self, Warning};
+use crate::memory::{self, Estimate, Limit, Load};
 use crate::observe::capture;
 use crate::observe::ranks;
 use crate::observe::uplinks::Uplinks;
@@ -10,17 +11,18 @@ use crate::run::capabilities::{self, Lacking};
 use crate::run::faults;
 use crate::run::ideal::{Ideals, components};
 use crate::run::live_engine::Share;
+use crate::run::survey::Survey;
 use raddle_core::{
-    Bytes, Duration, Flow, LinkErrors, LinkFlowControl, LinkId, NodeId, Parts, PortAgent, Queue,
+    Bytes, Duration, Flows, LinkErrors, LinkFlowControl, LinkId, LinkStats, NodeId, Parts, PortAgent, Queue,
 };
 use raddle_live::Limits;
+use raddle_live::lockstep::Lockstep;
 use raddle_live::rack::ip;
-use raddle_packet_sim::{Change, Config, PortSetup, Switching, Threads};
-use raddle_records::Framing;
+use raddle_packet_sim::{Change, Config, PortSetup, Simulation, Switching, Threads};
+use raddle_records::{FlowRecord, Framing, LinkRecord, TableWriter};
 use raddle_schemes::fluid::FluidScheme;
 use raddle_schemes::queue::strict::Strict;
 use raddle_schemes::scheme::{Agents, Built, FlowControls, Make, Plan, Queues, Transport, Unfit, View};
-use raddle_topology::routing::Routing;
 use raddle_topology::{Link, LinkLayer, Topology, discoverers};
 use raddle_workload::Facts;
 use raddle_workload::goal::Job;
@@ -35,7 +37,10 @@ pub struct Prepared {
     /// The fabric.
     pub topology: Arc<Topology>,
     /// The flows, in order of start.
-    pub flows: Arc<[Flow]>,
+    pub flows: Flows,
+    pub(crate) survey: Survey,
+    /// The memory that the run is expected to take.
+    pub estimate: Estimate,
     pub(crate) parts: Built,
     pub(crate) own: Own,
     /// The ranks that begin the flows, if the workload is a program.
@@ -103,31 +108,28 @@ impl Document {
     /// With the first thing that is wrong.
     pub fn prepare(&self) -> Result<Prepared, Problem> {
         let mut experiment = self.experiment()?;
+        let memory = self.memory.map(Limit::of_user).or_else(Limit::of_system);
         let topology = experiment.topology.build(experiment.engine.seed)?;
         experiment.scheme.fit(&topology, &self.root, &mut experiment.resolved);
+        if let Some(flows) = experiment.workload.at_once() {
+            let fabric = memory::fabric(&topology, [0, 0], |_| ());
+            let least = fabric.with_load(Load::at_once(flows, 0), 0, [0; 3]);
+            self.check_memory(&least, memory)?;
+        }
         let flows = experiment.workload.flows(&topology, experiment.engine.seed)?;
         let Experiment { failures, faults: random, errors, engine, .. } = &experiment;
         let changes = faults::changes(failures, random.as_ref(), &topology, engine.seed)?;
         let errors = faults::link_errors(errors.as_ref(), &topology, engine.seed, self.registry.decoders())?;
         let component = components(&faults::lasting(&topology, &changes));
-        // Where hosts relay nothing, links may join what no path does.
-        let routing = topology.has_endpoints().then(|| Routing::new(Arc::clone(&topology)));
-        let no_path = |flow: &Flow| {
-            routing.as_ref().is_some_and(|routing| routing.distance(flow.src, flow.dst).is_none())
-        };
-        let apart =
-            |flow: &&Flow| component[flow.src.index()] != component[flow.dst.index()] || no_path(flow);
-        if let Some(flow) = flows.iter().find(apart) {
-            let cause = Cause::Unreachable { src: flow.src.0, dst: flow.dst.0 };
-            return Err(Problem::at(experiment.workload.place(flow.id), cause));
-        }
+        let most = memory.map_or(Bytes(u64::MAX), |limit| limit.bytes);
+        let survey = Survey::of(&experiment, &flows, &topology, &component, most)?;
         let scheme = &experiment.scheme;
         let points = scheme.congestion_points.as_ref();
         let plan = Plan {
             congestion_points: points.map(|(part, settings)| (part.info.name, settings)),
             progress: experiment.record.throughput,
             streams: experiment.engine.hosts.is_some() && !sends_frames(&scheme.transport),
-            most_priority: flows.iter().map(|flow| flow.priority).max().unwrap_or(0),
+            most_priority: survey.most_priority,
             ..Plan::new(&topology, &scheme.routing, &scheme.settings, experiment.engine.seed)
         };
         let unfit = |unfit| self.unfit(unfit);
@@ -140,6 +142,8 @@ impl Document {
             .transpose()
             .map_err(unfit)?;
         let ports = PortParts::build(scheme, &plan, parts.mtu + parts.header_bytes).map_err(unfit)?;
+        let estimate = self.estimate(&experiment, &plan, &survey).map_err(unfit)?;
+        self.check_memory(&estimate, memory)?;
         let links = |named: Option<&str>, key: &str| match named {
             None => Ok(BTreeSet::new()),
             Some(named) => {
@@ -155,12 +159,13 @@ impl Document {
             self.check_hellos(period, &topology)?;
             discover(&mut parts, &topology, period);
         }
-        let flows = flows.into();
         let own = Own::of(&mut parts, &topology);
         let mut prepared = Prepared {
             experiment,
             topology,
             flows,
+            survey,
+            estimate,
             parts,
             own,
             job,
@@ -196,6 +201,72 @@ impl Document {
         Ok(prepared)
     }
 
+    /// The memory that a run is expected to take. Parts of some nodes are made for it, by a scheme that is built for it alone.
+    fn estimate(&self, experiment: &Experiment, plan: &Plan<'_>, survey: &Survey) -> Result<Estimate, Unfit> {
+        let (scheme, topology) = (&experiment.scheme, plan.topology);
+        let links = topology.link_slots() as u64;
+        let (program_ranks, largest) = experiment.workload.program().unwrap_or_default();
+        let Load { flows, bytes } = Load::at_once(program_ranks, largest);
+        let load = Load { flows: survey.peak.flows + flows, bytes: survey.peak.bytes + bytes };
+        let rows = if program_ranks > 0 { u64::MAX } else { survey.facts.flows as u64 };
+        let (fabric, packets) = match experiment.engine.kind {
+            EngineKind::Flow => (memory::fabric(topology, [FLUID_LINK, 0], |_| ()), [0, 1, 0]),
+            kind => {
+                let mut parts = self.registry.build(&scheme.transport, plan, &scheme.routing_settings)?;
+                let mut ports = PortParts::build(scheme, plan, parts.mtu + parts.header_bytes)?;
+                let mut is_served = false;
+                let mut made = |node| {
+                    let made = topology.links_from(node).map(|(id, _)| {
+                        let queue = (parts.queue)(id).or_else(|| Some(ports.queue.as_mut()?(id)));
+                        let agent = (parts.agent)(id).or_else(|| ports.agent.as_mut()?(id));
+                        let control = ports.flow_control.as_mut().and_then(|control| control(id));
+                        is_served |= queue.is_some() || agent.is_some() || control.is_some();
+                        (queue, agent, control)
+                    });
+                    let made: Vec<_> = made.collect();
+                    ((parts.node)(node), made)
+                };
+                let (a_link, a_node, a_packet) = match kind {
+                    EngineKind::Packet => (
+                        // Set-ups are gone before statistics are gathered.
+                        Simulation::<()>::BYTES_A_LINK + size_of::<PortSetup>().max(size_of::<LinkStats>()),
+                        Simulation::<()>::BYTES_A_NODE,
+                        Simulation::<()>::BYTES_A_PACKET as u64,
+                    ),
+                    _ => (
+                        Lockstep::<()>::BYTES_A_LINK,
+                        Lockstep::<()>::BYTES_A_NODE,
+                        u64::from(parts.mtu + parts.header_bytes),
+                    ),
+                };
+                let mut fabric = memory::fabric(topology, [a_link, a_node], &mut made);
+                if is_served && kind == EngineKind::Packet {
+                    fabric.fabric_bytes += links * Simulation::<()>::BYTES_A_SERVED_PORT as u64;
+                }
+                let packet = u64::from(parts.mtu + parts.header_bytes);
+                let QueueLimits { bytes, packets, .. } = scheme.queue;
+                let limits = [bytes.map(|bytes| bytes.0), packets.map(|most| u64::from(most) * packet)];
+                let room =
+                    limits.into_iter().flatten().min().map_or(u64::MAX, |room| room.saturating_mul(links));
+                (fabric, [a_packet, parts.mtu.into(), room])
+            }
+        };
+        let tables = TableWriter::<LinkRecord>::buffer_bytes(links) + links * size_of::<LinkRecord>() as u64;
+        // Tables of links are written when the engine is gone.
+        let more = tables.saturating_sub(fabric.fabric_bytes);
+        let record_bytes = TableWriter::<FlowRecord>::buffer_bytes(rows).max(more);
+        Ok(Estimate { record_bytes, ..fabric.with_load(load, program_ranks, packets) })
+    }
+
+    /// Refuses an experiment that is expected to take more memory than there is.
+    fn check_memory(&self, estimate: &Estimate, memory: Option<Limit>) -> Result<(), Problem> {
+        let Some(limit) = memory.filter(|limit| estimate.total() > limit.bytes) else { return Ok(()) };
+        let what = format!("the experiment takes more memory than {limit}: {estimate}");
+        let hint = "choose a smaller experiment, or another limit: --memory SIZE".to_owned();
+        let key = if estimate.fabric_bytes > estimate.total().0 / 2 { "topology" } else { "workload" };
+        Err(Problem::at(&place(&self.root, key), Cause::OutOfRange { what, hint }))
+    }
+
     /// Refuses hellos that are under way for so long that there is no quiet time between them.
     fn check_hellos(&self, period: Duration, topology: &Topology) -> Result<(), Problem> {
         let on_link = |(_, link): (_, &Link)| link.delay + link.rate.time_for(LONGEST_OF_DISCOVERY);
@@ -210,14 +281,13 @@ impl Document {
 
     /// Refuses hosts that nobody gives anything to send, and those that would not send what they are given.
     fn check_hosts(&self, prepared: &Prepared) -> Result<(), Problem> {
-        let Prepared { experiment, flows, job, .. } = prepared;
-        let paces = |flow: &Flow| flow.app_rate.is_some();
+        let Prepared { experiment, survey, job, .. } = prepared;
         let (key, what, hint) = match (&experiment.engine.hosts, experiment.workload.is_of_programs()) {
             (Some(_), false) if !prepared.sends_frames() => {
                 let what = "namespaces whose packets are pieces of streams send what their programs like";
                 ("workload", what, "leave [workload] out, or choose hosts = \"scheme\" in [engine]")
             }
-            (Some(_), false) if job.is_some() || flows.iter().any(paces) => {
+            (Some(_), false) if job.is_some() || survey.is_paced => {
                 let what = "kernels send flows whose bytes are all there at the start";
                 (
                     "workload",
@@ -266,6 +336,9 @@ impl Document {
         Ok(())
     }
 }
+
+/// Bytes of a link in the flow engine: its load, its capacity, and its place in the allocation of rates.
+const FLUID_LINK: usize = 160;
 
 /// Lets all nodes find out by themselves which links are down.
 fn discover(parts: &mut Built, topology: &Topology, period: Duration) {
@@ -411,8 +484,7 @@ impl Prepared {
     /// What the flows amount to: the load offered, the realised mean size.
     #[must_use]
     pub fn facts(&self) -> Facts {
-        let routing = Routing::new(Arc::clone(&self.topology));
-        Facts::of(&self.flows, &self.topology, |src, dst| routing.distance(src, dst).unwrap_or(0))
+        self.survey.facts
     }
 
     /// How flows are cut into packets.

@@ -8,11 +8,20 @@ use crate::run::Outcome;
 use crate::run::undelivered::Undelivered;
 use raddle_core::{Duration, Time};
 use raddle_live::rack::{Fidelity, Verdict};
-use raddle_records::{FlowRecord, ImbalanceRecord, TotalsRecord, stats};
+use raddle_records::{
+    FlowRecord, ImbalanceRecord, Mean, Quantiles, RecordsError, TableReader, TotalsRecord, stats,
+};
 use raddle_topology::Topology;
 use raddle_workload::Facts;
 use serde_json::{Value, json};
 use std::fmt::{self, Write as _};
+use std::path::Path;
+
+/// The version of the keys of `summary.json`. Raised when a key changes its name or meaning.
+pub(crate) const SCHEMA_VERSION: u32 = 1;
+
+/// The percentiles of a summary.
+const PERCENTILES: [f64; 3] = [50.0, 95.0, 99.0];
 
 /// Mean and percentiles by nearest rank; nothing of nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,10 +33,10 @@ struct Statistics {
 }
 
 impl Statistics {
-    fn of(mut sample: Vec<f64>) -> Self {
-        stats::sort(&mut sample);
-        let [p50, p95, p99] = [50.0, 95.0, 99.0].map(|p| stats::percentile(&sample, p));
-        Self { mean: stats::mean(&sample), p50, p95, p99 }
+    fn new(mean: Mean, percentiles: &Quantiles) -> Self {
+        let values = percentiles.values();
+        let [p50, p95, p99] = std::array::from_fn(|i| values[i]);
+        Self { mean: mean.value(), p50, p95, p99 }
     }
 
     fn all(self) -> [Option<f64>; 4] {
@@ -39,9 +48,9 @@ impl Statistics {
 #[derive(Debug, Clone, PartialEq)]
 struct Class {
     name: &'static str,
-    flows: usize,
+    flows: u64,
     /// Flows that started and never did.
-    unfinished: usize,
+    unfinished: u64,
     /// In microseconds.
     fct_us: Statistics,
     /// FCT over the ideal FCT.
@@ -50,15 +59,58 @@ struct Class {
     goodput_gbps: Option<f64>,
 }
 
-/// Collects what a summary needs of each flow.
+/// Adds up what a summary needs of each flow, of which it keeps none: percentiles come from the table of flows.
 #[derive(Debug, Clone, Default)]
 pub struct Summarizer {
-    /// Size, FCT in picoseconds, slowdown, goodput in bit/s.
-    finished: Vec<(u64, u64, f64, f64)>,
-    /// Sizes of the others.
-    unfinished: Vec<u64>,
+    /// By class, as in [`SizeClass::WITH_ALL`].
+    classes: [Sums; SizeClass::WITH_ALL.len()],
     deadlines: Deadlines,
 }
+
+/// Sums over the flows of a size class.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    unfinished: u64,
+    fct_us: Mean,
+    slowdown: Mean,
+    goodput_gbps: Mean,
+}
+
+/// The percentiles of a size class.
+struct Percentiles {
+    fct_us: Quantiles,
+    slowdown: Quantiles,
+}
+
+impl Percentiles {
+    /// Of each class, of the flows in a table.
+    fn read(flows: &Path) -> Result<[Self; SizeClass::WITH_ALL.len()], RecordsError> {
+        let mut classes = SizeClass::WITH_ALL
+            .map(|_| Self { fct_us: Quantiles::new(&PERCENTILES), slowdown: Quantiles::new(&PERCENTILES) });
+        let reader = TableReader::open(flows)?;
+        for _ in 0..Quantiles::PASSES {
+            for group in 0..reader.groups() {
+                let table = reader.group(group, &["size_bytes", "fct_ps", "slowdown"])?;
+                let (sizes, fcts) = (table.integers("size_bytes")?, table.integers("fct_ps")?);
+                for ((size, fct), slowdown) in sizes.iter().zip(fcts).zip(table.floats("slowdown")?) {
+                    let (&Some(size), &Some(fct), &Some(slowdown)) = (size, fct, slowdown) else { continue };
+                    let holds = SizeClass::WITH_ALL.map(|class| class.holds(size));
+                    for (class, _) in classes.iter_mut().zip(holds).filter(|(_, holds)| *holds) {
+                        class.fct_us.add(fct as f64 / PS_PER_US);
+                        class.slowdown.add(slowdown);
+                    }
+                }
+            }
+            for class in &mut classes {
+                class.fct_us.end_pass();
+                class.slowdown.end_pass();
+            }
+        }
+        Ok(classes)
+    }
+}
+
+const PS_PER_US: f64 = 1e6;
 
 /// Flows with a deadline.
 #[derive(Debug, Clone, Copy, Default)]
@@ -89,50 +141,53 @@ impl Summarizer {
             self.deadlines.flows += 1;
             self.deadlines.met += u64::from(met);
         }
-        match (flow.fct_ps, flow.slowdown(), flow.goodput_bps()) {
-            (Some(fct), Some(slowdown), Some(goodput)) => {
-                self.finished.push((flow.size_bytes, fct, slowdown, goodput));
+        let classes = SizeClass::WITH_ALL.iter().zip(&mut self.classes);
+        for (_, sums) in classes.filter(|(class, _)| class.holds(flow.size_bytes)) {
+            match (flow.fct_ps, flow.slowdown(), flow.goodput_bps()) {
+                (Some(fct), Some(slowdown), Some(goodput)) => {
+                    sums.fct_us.add(fct as f64 / PS_PER_US);
+                    sums.slowdown.add(slowdown);
+                    sums.goodput_gbps.add(goodput / 1e9);
+                }
+                _ => sums.unfinished += 1,
             }
-            _ => self.unfinished.push(flow.size_bytes),
         }
     }
 
-    fn class(&self, class: SizeClass) -> Class {
-        let inside = || self.finished.iter().filter(|flow| class.holds(flow.0));
-        let goodput: Vec<f64> = inside().map(|flow| flow.3 / 1e9).collect();
-        Class {
-            name: class.name,
-            flows: goodput.len(),
-            unfinished: self.unfinished.iter().filter(|&&size| class.holds(size)).count(),
-            fct_us: Statistics::of(inside().map(|flow| flow.1 as f64 / 1e6).collect()),
-            slowdown: Statistics::of(inside().map(|flow| flow.2).collect()),
-            goodput_gbps: stats::mean(&goodput),
-        }
-    }
-
-    /// The summary of the run on that fabric.
-    #[must_use]
+    /// The summary of the run on that fabric, whose flows are in the table `flows`.
+    ///
+    /// # Errors
+    /// If the table cannot be read.
     pub fn finish(
-        mut self,
+        self,
         title: &str,
         seed: u64,
         topology: &Topology,
         workload: Facts,
         outcome: &Outcome,
-    ) -> Summary {
-        // Flows come in the order in which they finish; a sum of floats must not depend on that.
-        self.finished.sort_by_key(|flow| (flow.0, flow.1));
+        flows: &Path,
+    ) -> Result<Summary, Error> {
+        let percentiles = Percentiles::read(flows)?;
+        let class = |((class, sums), percentiles): ((SizeClass, &Sums), &Percentiles)| Class {
+            name: class.name,
+            flows: sums.fct_us.count(),
+            unfinished: sums.unfinished,
+            fct_us: Statistics::new(sums.fct_us, &percentiles.fct_us),
+            slowdown: Statistics::new(sums.slowdown, &percentiles.slowdown),
+            goodput_gbps: sums.goodput_gbps.value(),
+        };
+        let classes = SizeClass::WITH_ALL.into_iter().zip(&self.classes).zip(&percentiles);
         // A port that ever sent held a packet then: where none did, nobody measured.
         let measured = outcome.links.iter().any(|link| link.peak_queue_bytes > 0);
         let links = outcome.links.iter().filter(|_| measured);
         let mut queues: Vec<f64> = links.map(|link| link.peak_queue_bytes as f64).collect();
         stats::sort(&mut queues);
-        Summary {
+        Ok(Summary {
             title: title.to_owned(),
             seed,
             workload,
             deadlines: self.deadlines,
-            classes: SizeClass::WITH_ALL.map(|class| self.class(class)).into(),
+            classes: classes.map(class).collect(),
             peak_queue_bytes: [50.0, 99.0, 100.0].map(|p| stats::percentile(&queues, p)),
             peak_queue_ports: queues.len(),
             imbalance: imbalance(&outcome.imbalance),
@@ -141,7 +196,7 @@ impl Summarizer {
             outcome: outcome.without_rows(),
             inputs: String::new(),
             warnings: Vec::new(),
-        }
+        })
     }
 }
 
@@ -291,6 +346,7 @@ impl Summary {
             imbalance.map(|(tier, samples, mean)| json!({ "tier": tier, "samples": samples, "mean": mean }));
         json!({
             "title": self.title,
+            "schema_version": SCHEMA_VERSION,
             "version": crate::VERSION,
             "seed": self.seed,
             "digest": outcome.digest.to_string(),

@@ -9,14 +9,10 @@ use super::invariants::Seen;
 use super::ran::Ran;
 use crate::run::prepare::Prepared;
 use raddle_core::{Bytes, Rate};
+use rustc_hash::FxHashMap;
 
 /// What is allowed on top of the time that links take.
 const SLACK: u128 = 2;
-
-/// The rate at which the application of a flow of the workload produces.
-fn app_rate(flow: u32, prepared: &Prepared) -> Option<Rate> {
-    prepared.flows.get(flow as usize)?.app_rate
-}
 
 /// Checks the bound for every flow that the run delivered.
 pub(super) fn check(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
@@ -28,11 +24,14 @@ pub(super) fn check(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     let busiest = busiest.max().unwrap_or(0);
     let last_start = ran.flows.iter().map(|flow| flow.start_ps).max().unwrap_or(0);
     let nodes = prepared.topology.node_count() as u128;
+
+    let app_rates: FxHashMap<u32, Rate> =
+        prepared.flows.iter().filter_map(|flow| Some((flow.id.0, flow.app_rate?))).collect();
     for flow in &ran.flows {
         let Some(fct) = flow.fct_ps else { continue };
         let waits = u128::from(last_start.saturating_sub(flow.start_ps));
         let alone = u128::from(flow.ideal_fct_ps);
-        let produced = app_rate(flow.id, prepared).map_or(0, |rate| {
+        let produced = app_rates.get(&flow.id).map_or(0, |rate| {
             let bytes = prepared.framing().on_wire_in_all(Bytes(flow.size_bytes)).0;
             u128::from(bytes) * 8 * 1_000_000_000_000 / u128::from(rate.as_bps()).max(1)
         });

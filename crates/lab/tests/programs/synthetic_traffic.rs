@@ -22,7 +22,8 @@ fn flows(workload: &str) -> Vec<Flow> {
     let again = Document::parse("resolved.toml", resolved.clone(), PathBuf::new()).expect("TOML");
     let again = again.experiment().unwrap_or_else(|problem| panic!("{resolved}: {problem}"));
     assert_eq!(again.resolved.to_string(), resolved);
-    assert_eq!(again.workload.flows(&topology, 1).expect("the same flows"), flows);
+    let flows: Vec<Flow> = flows.iter().collect();
+    assert!(again.workload.flows(&topology, 1).expect("the same flows").iter().eq(flows.iter().copied()));
     flows
 }
 

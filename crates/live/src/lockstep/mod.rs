@@ -35,8 +35,9 @@ use crate::served::{Serve, Served};
 use fabric::{Carried, Event, Fabric, Place};
 use raddle_core::discovery::{Discovery, Rest};
 use raddle_core::{
-    Application, Credit, Decoders, Fate, Flow, FlowControlAccount, Host, LinkErrors, LinkFlowControl, LinkId,
-    LinkStats, Node, NodeId, Observer, Parts, PortAgent, PortId, PortState, Queue, Rate, Time, Totals,
+    Application, Credit, Decoders, Fate, FlowControlAccount, Flows, Host, LinkErrors, LinkFlowControl,
+    LinkId, LinkStats, Node, NodeId, Observer, Parts, PortAgent, PortId, PortState, Queue, Queued, Rate,
+    Time, Totals,
 };
 use raddle_topology::{Link, Topology};
 use std::cmp::Reverse;
@@ -47,24 +48,30 @@ use streams::Streams;
 /// A fabric of nodes, the bytes between them, and their clock.
 pub struct Lockstep<O: Observer> {
     nodes: Vec<Node<Fabric<O>>>,
-    flows: VecDeque<Flow>,
+    flows: Queued,
     /// Whether the fabric is at rest, if its nodes say hello for ever.
     rest: Option<Rest>,
     fabric: Fabric<O>,
 }
 
 impl<O: Observer> Lockstep<O> {
+    /// Bytes of memory that a directed link and its port take, without a queue, an agent or flow control of its own.
+    pub const BYTES_A_LINK: usize = size_of::<PortState>()
+        + size_of::<LinkStats>()
+        + size_of::<Option<Served<fabric::Carried>>>()
+        + size_of::<Fifo>()
+        + 2 * size_of::<VecDeque<(Time, Vec<u8>)>>();
+    /// Bytes of memory that a node takes, without its parts.
+    pub const BYTES_A_NODE: usize = size_of::<Node<Fabric<O>>>();
+
     /// A fabric at rest, before its first flow.
-    ///
-    /// # Panics
-    /// If the flows are not in order of start, and of id among those that start together.
     pub fn new(
         topology: &Arc<Topology>,
         mut parts: impl FnMut(NodeId) -> Parts,
-        flows: Vec<Flow>,
+        flows: impl Into<Flows>,
         observer: O,
     ) -> Self {
-        assert!(flows.is_sorted_by_key(|flow| (flow.start, flow.id)), "flows come in order of start");
+        let flows = flows.into().queue();
         let node = |id| {
             let first_link = topology.link_id(id, PortId(0)).index();
             Node::new(parts(id), Place { id, first_link, ports: topology.port_count(id) })
@@ -74,7 +81,7 @@ impl<O: Observer> Lockstep<O> {
         let begins = begins.map(|node| (node.wake(), Event::Wake(node.place().id)));
         let ticking = nodes.iter().filter(|node| node.tick() < Time::NEVER);
         let ticks = ticking.map(|node| (node.tick(), Event::Tick(node.place().id)));
-        let flows_begin = flows.first().map(|flow| (flow.start, Event::Flows));
+        let flows_begin = flows.peek().map(|flow| (flow.start, Event::Flows));
         let links = (0..topology.link_slots()).map(|id| topology.link(LinkId::of(id)));
         let ports = links.map(|link| PortState::idle(link.map_or(Rate::ZERO, |link| link.rate)));
         let fabric = Fabric {
@@ -96,7 +103,7 @@ impl<O: Observer> Lockstep<O> {
             observer,
         };
         let period = nodes.iter().find_map(Node::discovery).map(Discovery::period);
-        Self { nodes, flows: flows.into(), rest: period.map(Rest::new), fabric }
+        Self { nodes, flows, rest: period.map(Rest::new), fabric }
     }
 
     /// Gives ports, by the link that leaves them, the agents that `agent` makes. Their queues have the limits that were given
@@ -304,13 +311,11 @@ impl<O: Observer> Lockstep<O> {
     }
 
     fn start_flows(&mut self) {
-        while let Some(flow) = self.flows.front().copied() {
-            if flow.start > self.fabric.now {
-                self.fabric.events.push(Reverse((flow.start, Event::Flows)));
-                return;
-            }
-            self.flows.pop_front();
+        while let Some(flow) = self.flows.take_started(self.fabric.now) {
             self.nodes[flow.src.index()].start(&mut self.fabric, &flow);
+        }
+        if let Some(next) = self.flows.peek() {
+            self.fabric.events.push(Reverse((next.start, Event::Flows)));
         }
     }
 

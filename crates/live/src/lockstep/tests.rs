@@ -1,6 +1,6 @@
 use super::*;
 use raddle_core::{
-    Bytes, DropReason, Duration, FlowId, Forwarder, Header, Input, Output, Packet, Ports, Verdict,
+    Bytes, DropReason, Duration, Flow, FlowId, Forwarder, Header, Input, Output, Packet, Ports, Verdict,
 };
 use raddle_topology::{Builder, Shape};
 use raddle_wire::r2c2::{Data, Route};

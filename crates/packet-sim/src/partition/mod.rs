@@ -28,15 +28,19 @@ use crate::port::{Coming, Leaving, QueueDepths};
 use crate::slab::NOWHERE;
 use crate::wire::Travelling;
 use fabric::Fabric;
-use raddle_core::{Change, Class, Flow, HoldKey, LinkId, LinkStats, Node, NodeId, Time, Totals};
+use raddle_core::{Change, Class, HoldKey, LinkId, LinkStats, Node, NodeId, Queued, Time, Totals};
 use std::sync::Arc;
+
+/// Bytes of memory that a node takes, beside its parts.
+pub(crate) const BYTES_A_NODE: usize = size_of::<Node<Fabric>>();
 
 pub(crate) struct Partition {
     /// Its number.
     pub(crate) number: usize,
     pub(crate) nodes: Vec<Node<Fabric>>,
     fabric: Fabric,
-    flows: Flows,
+    /// The next flow that starts here, and those that follow it anywhere.
+    flows: Queued,
     changes: Arc<[Change]>,
     division: Arc<Division>,
     /// Whether some port has an agent, or some link noise.
@@ -45,16 +49,6 @@ pub(crate) struct Partition {
     freed: Vec<HoldKey>,
     /// The port by which the event after the next will probably send a packet on.
     guess: Option<u32>,
-}
-
-/// The flows of a run.
-struct Flows {
-    /// Those of the whole fabric.
-    all: Arc<[Flow]>,
-    /// The places in `all` of those that start here.
-    starting: Vec<u32>,
-    /// The next of `starting`.
-    next: usize,
 }
 
 impl Partition {
@@ -271,20 +265,27 @@ impl Partition {
     }
 
     fn start_flows(&mut self) {
-        let Self { nodes, fabric, flows, division, .. } = self;
         // One event each, however many start together in one partition.
-        fabric.totals.events -= 1;
-        while let Some(&place) = flows.starting.get(flows.next) {
-            let flow = flows.all[place as usize];
-            if flow.start > fabric.now {
-                fabric.events.push(Event::new(flow.start, Kind::Flow, 0));
-                break;
-            }
-            flows.next += 1;
+        self.fabric.totals.events -= 1;
+        while let Some(flow) = self.flows.take_started(self.fabric.now) {
+            self.pass_over_flows();
+            let Self { nodes, fabric, division, .. } = self;
             fabric.totals.events += 1;
-            fabric.log.step = place.into();
+            fabric.log.step = flow.id.0.into();
             nodes[division.place(flow.src) as usize].start(fabric, &flow);
         }
+        let fabric = &mut self.fabric;
         fabric.log.step = 0;
+        if let Some(next) = self.flows.peek() {
+            fabric.events.push(Event::new(next.start, Kind::Flow, 0));
+        }
+    }
+
+    /// Passes over flows that start in other partitions.
+    fn pass_over_flows(&mut self) {
+        let Self { flows, division, number, .. } = self;
+        if division.parts() > 1 {
+            while flows.take_if(|flow| division.home(flow.src) != *number).is_some() {}
+        }
     }
 }

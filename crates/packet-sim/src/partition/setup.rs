@@ -1,16 +1,18 @@
 //! Partitions are put together: of a fabric at rest, or of one whose nodes and links are divided anew.
 
+use super::Partition;
 use super::fabric::{Fabric, Outbox, Place};
 use super::links::Links;
 use super::whole::Whole;
-use super::{Flows, Partition};
 use crate::divide::Division;
 use crate::events::{Event, EventQueue, Kind};
 use crate::observer::Log;
 use crate::port::{Class, Port, PortSetup, QueueDepths};
 use crate::slab::Slab;
 use crate::wire::Wire;
-use raddle_core::{Change, Flow, LinkErrors, LinkId, LinkStats, Node, NodeId, Parts, PortId, Time, Totals};
+use raddle_core::{
+    Change, Flows, LinkErrors, LinkId, LinkStats, Node, NodeId, Parts, PortId, Queued, Time, Totals,
+};
 use raddle_topology::Topology;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -22,22 +24,26 @@ pub(crate) struct Plan {
     pub(crate) header: Option<u32>,
     pub(crate) queue_depths: bool,
     pub(crate) changes: Arc<[Change]>,
-    pub(crate) flows: Arc<[Flow]>,
+    pub(crate) flows: Flows,
     /// Whether the observer hears of packets that ports accept.
     pub(crate) forwarded: bool,
 }
 
-/// The partitions of a fabric at rest, before its first flow.
+/// The partitions of a fabric at rest, before its first flow; `None` if `go_on` says to stop.
 pub(crate) fn at_rest(
     plan: &Plan,
     division: &Arc<Division>,
     errors: &LinkErrors,
     mut parts: impl FnMut(NodeId) -> Parts,
     mut setup: impl FnMut(LinkId) -> PortSetup,
-) -> Vec<Partition> {
+    mut go_on: impl FnMut() -> bool,
+) -> Option<Vec<Partition>> {
     let mut assembly = Assembly::new(plan, division, Time::ZERO);
     let mut nodes_discover = false;
     for id in plan.topology.nodes() {
+        if !go_on() {
+            return None;
+        }
         let node = Node::new(parts(id), assembly.place_of(id));
         if node.wake() < Time::NEVER {
             assembly.event(Event::new(node.wake(), Kind::Wake, id.0));
@@ -49,6 +55,9 @@ pub(crate) fn at_rest(
         assembly.node(node);
     }
     for from in plan.topology.nodes() {
+        if !go_on() {
+            return None;
+        }
         for port in (0..plan.topology.port_count(from)).map(PortId::of) {
             let id = plan.topology.link_id(from, port);
             assembly.link(id, from, Whole::at_rest(plan, errors, id, setup(id)));
@@ -60,7 +69,7 @@ pub(crate) fn at_rest(
             assembly.event(Event::new(change.at + change.discovery, Kind::Discovery, i));
         }
     }
-    assembly.finish(Time::ZERO, Totals::default())
+    Some(assembly.finish(&plan.flows.queue(), Totals::default()))
 }
 
 /// Partitions in the making.
@@ -177,17 +186,14 @@ impl<'a> Assembly<'a> {
         self.partitions[number].fabric.events.push(Event::new(time, kind, place));
     }
 
-    /// The partitions, of which flows that start before `flows_from` have started. The first has all totals so far.
-    pub(super) fn finish(mut self, flows_from: Time, totals: Totals) -> Vec<Partition> {
-        for (place, flow) in (0..).zip(self.plan.flows.iter()) {
-            self.partitions[self.division.home(flow.src)].flows.starting.push(place);
-        }
+    /// The partitions, of whose flows those in `flows` have not started. The first has all totals so far.
+    pub(super) fn finish(mut self, flows: &Queued, totals: Totals) -> Vec<Partition> {
         for partition in &mut self.partitions {
-            let start = |&place: &u32| self.plan.flows[place as usize].start;
+            partition.flows = flows.clone();
+            partition.pass_over_flows();
             let Partition { flows, fabric, inspects, .. } = partition;
-            flows.next = flows.starting.partition_point(|place| start(place) < flows_from);
-            if let Some(next) = flows.starting.get(flows.next) {
-                fabric.events.push(Event::new(start(next), Kind::Flow, 0));
+            if let Some(next) = flows.peek() {
+                fabric.events.push(Event::new(next.start, Kind::Flow, 0));
             }
             let specials = || fabric.links.specials.iter().flatten();
             *inspects = specials().any(|special| special.inspects_arrivals());
@@ -222,7 +228,7 @@ impl Partition {
                 log: Log::new(plan.forwarded),
                 totals: Totals::default(),
             },
-            flows: Flows { all: Arc::clone(&plan.flows), starting: Vec::new(), next: 0 },
+            flows: plan.flows.queue(),
             changes: Arc::clone(&plan.changes),
             division: Arc::clone(division),
             inspects: false,

@@ -131,7 +131,8 @@ impl Fabric {
             // A packet from a slower link starts when this link can send it without a gap.
             let start = start.max(gapless(self.slab.tail(slot), time));
             sent = start + time;
-            seen = if port.ends_here { sent } else { start + class.serialisation_of(packet, size.min(header)) };
+            seen =
+                if port.ends_here { sent } else { start + class.serialisation_of(packet, size.min(header)) };
         }
         let arrives = seen + class.delay;
         let arrived = sent + class.delay;

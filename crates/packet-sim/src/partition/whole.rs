@@ -248,8 +248,10 @@ pub(crate) fn regroup(
             partition.fabric.events.all().filter(|event| partition.number == 0 || !event.is_everywhere());
         events.for_each(|event| assembly.event(partition.name(event)));
     }
-    let unstarted = old.iter().filter_map(|partition| partition.flows.starting.get(partition.flows.next));
-    let flows_from = unstarted.map(|&place| plan.flows[place as usize].start).min().unwrap_or(Time::NEVER);
+    // All flows before the first that has not started have; the flows that follow it have not.
+    let first = old.iter().map(|partition| &partition.flows);
+    let first = first.min_by_key(|flows| flows.peek().map_or(u64::MAX, |flow| flow.id.0.into()));
+    let flows = first.expect("at least one partition").clone();
     let mut totals = Totals::default();
     old.iter().for_each(|partition| totals += *partition.totals());
     for from_node in plan.topology.nodes() {
@@ -269,5 +271,5 @@ pub(crate) fn regroup(
         assembly.node(node);
     }
     assert!(old.iter().all(|partition| partition.fabric.slab.live() == 0), "every packet is somewhere");
-    assembly.finish(flows_from, totals)
+    assembly.finish(&flows, totals)
 }

@@ -3,7 +3,7 @@
 //! (specs/cee.md §6.5, Table II) or from the size of a known problem, and computing times are chosen.
 
 use super::collectives::{Group, recursive_doubling};
-use super::{Communication, Step, Steps};
+use super::{Communication, Step, Steps, check_ranks};
 use crate::WorkloadError;
 use raddle_core::Duration;
 use std::sync::Arc;
@@ -37,10 +37,7 @@ impl Halo {
     /// # Errors
     /// If the grid has fewer than 2 ranks, or more than 2^20.
     pub fn new(grid: [u32; 3], bytes: u64) -> Result<Self, WorkloadError> {
-        let ranks: u64 = grid.iter().map(|&size| u64::from(size)).product();
-        if !(2..=1 << 20).contains(&ranks) {
-            return Err(WorkloadError::parameter("number of ranks", &ranks, "2 to 1048576"));
-        }
+        check_ranks(grid.iter().map(|&size| u128::from(size)).product())?;
         let exchanges = Arc::new([[bytes; 3]]);
         let (iterations, compute) = (ITERATIONS, Duration::ZERO);
         Ok(Self { grid, wraps: false, corners: false, exchanges, sum: 0, iterations, compute })

@@ -1,7 +1,7 @@
 //! The skeletons by name.
 
 use super::nas::{Bt, Cg, Class, Ft, Is, Mg};
-use super::{Communication, Halo, Skeleton};
+use super::{Communication, Halo, Skeleton, check_ranks};
 use crate::WorkloadError;
 use std::sync::Arc;
 
@@ -44,8 +44,9 @@ impl Known {
     /// Its skeleton for so many ranks, of a class or its usual one. Programs without classes heed none.
     ///
     /// # Errors
-    /// If it cannot be for that number of ranks.
+    /// If it cannot be for that number of ranks, which is 2 to 2^20 at any rate.
     pub fn skeleton(&self, class: Option<Class>, ranks: u32) -> Result<Skeleton, WorkloadError> {
+        check_ranks(ranks.into())?;
         match self.build {
             Build::Nas(usual, build) => Ok(build(class.unwrap_or(usual), ranks)?.into()),
             Build::Halo(build) => Ok(Skeleton::new(build(ranks)?)),
@@ -141,6 +142,15 @@ mod tests {
                 assert!((factor - factors[i]).abs() < 0.001, "{name}: {ours:?} is {factor} of {paper:?}");
             }
         }
+    }
+
+    #[test]
+    fn ranks_are_limited_as_those_of_collectives_are() {
+        for known in KNOWN {
+            let error = known.skeleton(None, 1 << 22).unwrap_err().to_string();
+            assert_eq!(error, "number of ranks is 4194304, but must be 2 to 1048576", "{}", known.name);
+        }
+        assert!(Halo::new([u32::MAX; 3], 1).is_err());
     }
 
     #[test]

@@ -29,3 +29,16 @@ pub use known::{KNOWN, Known};
 pub use skeleton::Skeleton;
 pub use step::{Message, Step, Steps};
 pub use traffic::{Amount, Difference, Traffic};
+
+use crate::WorkloadError;
+
+/// Most ranks of a program that is made here.
+const MOST_RANKS: u32 = 1 << 20;
+
+/// Refuses programs of one rank, and of more than [`MOST_RANKS`].
+fn check_ranks(ranks: u128) -> Result<(), WorkloadError> {
+    if (2..=u128::from(MOST_RANKS)).contains(&ranks) {
+        return Ok(());
+    }
+    Err(WorkloadError::parameter("number of ranks", &ranks, "2 to 1048576"))
+}

@@ -12,6 +12,7 @@ use pods::Pods;
 use raddle_core::{NodeId, Stream};
 use raddle_topology::{Shape, Topology};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Between whom flows run. No flow runs from a node to itself: a pattern's fixed points stay silent.
 ///
@@ -88,12 +89,12 @@ pub enum Pairs {
 const MOST_PAIRS: usize = 1 << 26;
 
 /// What the pairs of flows are drawn from.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Source {
     /// Any two of these hosts that are not of the same group of so many neighbours in the list.
-    Apart(Vec<NodeId>, usize),
+    Apart(Arc<[NodeId]>, usize),
     /// One of these, at least one.
-    List(Vec<(NodeId, NodeId)>),
+    List(Arc<[(NodeId, NodeId)]>),
 }
 
 impl Source {
@@ -103,28 +104,32 @@ impl Source {
     }
 
     /// The hosts that may send, in order, and where to.
-    pub(crate) fn by_sender(&self) -> Vec<(NodeId, To<'_>)> {
+    pub(crate) fn by_sender(&self) -> Vec<(NodeId, To)> {
         match self {
             Self::Apart(hosts, group) => hosts
                 .iter()
                 .enumerate()
-                .map(|(at, &host)| (host, To::Apart { hosts, group: *group, at }))
+                .map(|(at, &host)| (host, To::Apart { hosts: Arc::clone(hosts), group: *group, at }))
                 .collect(),
             Self::List(list) => {
                 let mut receivers = BTreeMap::<NodeId, Vec<NodeId>>::new();
-                for &(src, dst) in list {
+                for &(src, dst) in &**list {
                     receivers.entry(src).or_default().push(dst);
                 }
-                receivers.into_iter().map(|(src, receivers)| (src, To::OneOf(receivers))).collect()
+                receivers.into_iter().map(|(src, receivers)| (src, To::OneOf(receivers.into()))).collect()
             }
         }
     }
 
     /// The pairs of successive flows, for ever: drawn at random, or in turn where there is a list and `random` is not
     /// asked for.
-    pub(crate) fn draw(&self, random: bool, mut stream: Stream) -> impl Iterator<Item = (NodeId, NodeId)> {
+    pub(crate) fn draw(
+        self,
+        random: bool,
+        mut stream: Stream,
+    ) -> impl Iterator<Item = (NodeId, NodeId)> + Clone {
         let mut turn = 0;
-        std::iter::repeat_with(move || match self {
+        std::iter::repeat_with(move || match &self {
             Self::Apart(hosts, group) => {
                 let src = stream.below(hosts.len() as u64) as usize;
                 (hosts[src], hosts[pods::outside(src, *group, hosts.len(), &mut stream)])
@@ -140,7 +145,7 @@ impl Source {
     /// Each pair once.
     pub(crate) fn each(self) -> Result<Vec<(NodeId, NodeId)>, WorkloadError> {
         let (hosts, group) = match self {
-            Self::List(list) => return Ok(list),
+            Self::List(list) => return Ok(list.to_vec()),
             Self::Apart(hosts, group) => (hosts, group),
         };
         let pairs = hosts.len().saturating_mul(hosts.len() - group);
@@ -157,15 +162,15 @@ impl Source {
 }
 
 /// Where a sender's flows go.
-#[derive(Debug)]
-pub(crate) enum To<'a> {
+#[derive(Debug, Clone)]
+pub(crate) enum To {
     /// To any of these hosts that is not of the same group of neighbours as the sender, which is number `at` of them.
-    Apart { hosts: &'a [NodeId], group: usize, at: usize },
+    Apart { hosts: Arc<[NodeId]>, group: usize, at: usize },
     /// To one of these.
-    OneOf(Vec<NodeId>),
+    OneOf(Arc<[NodeId]>),
 }
 
-impl To<'_> {
+impl To {
     /// One of them, each alike.
     pub(crate) fn draw(&self, stream: &mut Stream) -> NodeId {
         match self {
@@ -197,12 +202,12 @@ impl Pairs {
         }
         let pods = |pattern| Pods::of(topology, pattern);
         let list = match self {
-            Self::Uniform => return Ok(Source::Apart(hosts, 1)),
+            Self::Uniform => return Ok(Source::Apart(hosts.into(), 1)),
             Self::InterPod { pods: named } => {
                 let pods = pods("inter-pod")?;
-                return Ok(Source::Apart(pods.members(named)?, pods.size));
+                return Ok(Source::Apart(pods.members(named)?.into(), pods.size));
             }
-            Self::AllToAll => Source::Apart(hosts, 1).each()?,
+            Self::AllToAll => Source::Apart(hosts.into(), 1).each()?,
             Self::Permutation { fraction, times } => permutations(&hosts, *fraction, *times, stream)?,
             Self::Bijection => pods("bijection")?.bijection(stream),
             Self::RandomOtherPod => pods("random-other-pod")?.random(stream),
@@ -228,7 +233,7 @@ impl Pairs {
                 nonempty("listed", pairs.iter().copied())?
             }
         };
-        Ok(Source::List(list))
+        Ok(Source::List(list.into()))
     }
 }
 

@@ -3,8 +3,7 @@
 use crate::run::prepare::Prepared;
 use crate::run::simulation;
 use raddle_core::{
-    Bytes, Duration, Flow, Header, Host, Input, NodeId, Output, Packet, Parts, PortState, Ports, Progress,
-    Time,
+    Bytes, Duration, Header, Host, Input, NodeId, Output, Packet, Parts, PortState, Ports, Progress, Time,
 };
 use raddle_live::replay::{Recording, record};
 use raddle_packet_sim::{Reached, Threads};
@@ -62,8 +61,8 @@ impl Recorded {
         let seed = prepared.experiment.engine.seed;
         let topology = Arc::clone(&prepared.topology);
         let params = Params::of(&Plan::new(&topology, &scheme.routing, &scheme.settings, seed));
-        let start = |flow: Option<&Flow>| flow.map_or(Time::ZERO, |flow| flow.start);
-        let span = (start(prepared.flows.first()), start(prepared.flows.last()));
+        let starts = || prepared.flows.iter().map(|flow| flow.start);
+        let span = (starts().next().unwrap_or_default(), starts().last().unwrap_or_default());
 
         let hosts: Vec<NodeId> = topology.hosts().collect();
         let chosen: Vec<NodeId> = (0..nodes).map(|i| hosts[i * hosts.len() / nodes]).collect();
@@ -80,7 +79,7 @@ impl Recorded {
             }
             parts
         });
-        let mut simulation = simulation(prepared, Threads::Always(1), ());
+        let mut simulation = simulation(prepared, Threads::Always(1), (), &go_on)?;
         let look = |_: &Progress| if go_on() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
         let reached = simulation.run_until(span.1, look);
         if reached == Reached::Stopped {

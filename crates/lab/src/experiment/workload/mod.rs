@@ -22,10 +22,12 @@ use hotspot::read_hotspot;
 use long_flows::read_long_flows;
 use process::{needs_rate, read_process};
 use raddle_core::text::Misread;
-use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate, Time};
+use raddle_core::{Bytes, Duration, Flow, FlowId, Flows, NodeId, Rate, Time};
 use raddle_topology::Topology;
 use raddle_workload::goal::Job;
-use raddle_workload::{Hotspot, LongFlows, Workload, WorkloadError, in_order, read_hpcc, read_htsim};
+use raddle_workload::{
+    Amount, Arrivals, Hotspot, LongFlows, Workload, WorkloadError, in_order, read_hpcc, read_htsim,
+};
 use ranks::Ranks;
 
 /// A reader of flows, and what it reads.
@@ -43,13 +45,13 @@ const MOST_BYTES: Bytes = Bytes(1 << 60);
 /// `[workload]`.
 #[derive(Debug, Clone)]
 pub struct WorkloadSpec {
-    flows: Flows,
+    flows: Kind,
     /// Where the experiment says between whom flows run.
     at: At,
 }
 
 #[derive(Debug, Clone)]
-enum Flows {
+enum Kind {
     Generated(Box<Workload>),
     Long(LongFlows),
     /// The hotspot, and what else the fabric carries.
@@ -75,23 +77,23 @@ impl WorkloadSpec {
             return Err(section.contradiction("hotspot", "a hotspot beside flows that are not drawn", hint));
         }
         let flows = match key {
-            Some("list") => Flows::Listed(read_list(&mut section)?),
+            Some("list") => Kind::Listed(read_list(&mut section)?),
             Some("file") => {
                 let (name, text) = files.read(&mut section)?;
                 let format = file_format(&mut section, &name, &FORMATS)?;
-                Flows::File(name, text, format)
+                Kind::File(name, text, format)
             }
-            Some("goal") => Flows::Ranks(Ranks::read_goal(&mut section, files)?),
-            Some(key @ ("skeleton" | "collective")) => Flows::Ranks(Ranks::read_skeleton(&mut section, key)?),
+            Some("goal") => Kind::Ranks(Ranks::read_goal(&mut section, files)?),
+            Some(key @ ("skeleton" | "collective")) => Kind::Ranks(Ranks::read_skeleton(&mut section, key)?),
             Some("hotspot") => {
                 let alone = section.item("pairs").is_none();
                 let hotspot = read_hotspot(&mut section, alone)?;
                 let others = if alone { None } else { Some(Self::drawn(&mut section, files)?) };
-                Flows::Hotspot(Box::new(hotspot), others.map(Box::new))
+                Kind::Hotspot(Box::new(hotspot), others.map(Box::new))
             }
             _ => {
                 let drawn = Self::drawn(&mut section, files)?;
-                let rate = !matches!(&drawn.flows, Flows::Generated(workload) if workload.app_rate.is_none());
+                let rate = !matches!(&drawn.flows, Kind::Generated(workload) if workload.app_rate.is_none());
                 needs_rate(&mut section, rate)?;
                 drawn.flows
             }
@@ -103,27 +105,54 @@ impl WorkloadSpec {
     fn drawn(section: &mut Section<'_>, files: &Files<'_>) -> Result<Self, Problem> {
         let at = section.at_key("pairs").clone();
         let flows = match section.item("load") {
-            Some(_) => Flows::Long(read_long_flows(section)?),
-            None => Flows::Generated(Box::new(read_generated(section, files)?)),
+            Some(_) => Kind::Long(read_long_flows(section)?),
+            None => Kind::Generated(Box::new(read_generated(section, files)?)),
         };
         Ok(Self { flows, at })
     }
 
-    /// The flows on `topology`, in order of start, each with the place that the experiment's text gives it.
+    /// The flows on `topology`.
     ///
     /// # Errors
-    /// If they are impossible there, or one is of more than 2^60 bytes or starts beyond the 213 days that time lasts.
-    pub fn flows(&self, topology: &Topology, seed: u64) -> Result<Vec<Flow>, Problem> {
-        let flows = self.unchecked(topology, seed)?;
-        if let Some(flow) = flows.iter().find(|flow| flow.size > MOST_BYTES) {
+    /// If they are impossible there.
+    pub fn flows(&self, topology: &Topology, seed: u64) -> Result<Flows, Problem> {
+        match &self.flows {
+            Kind::Generated(workload) => {
+                workload.generate(topology, seed).map_err(|error| impossible(&self.at, &error))
+            }
+            _ => self.list(topology, seed).map(Flows::from),
+        }
+    }
+
+    /// Refuses a flow that is of more than 2^60 bytes, or starts beyond the 213 days that time lasts.
+    ///
+    /// # Errors
+    /// With the place that the experiment's text gives the flow.
+    pub(crate) fn check(&self, flow: &Flow) -> Result<(), Problem> {
+        if flow.size > MOST_BYTES {
             let what = format!("a flow of {}", flow.size);
             return Err(out_of_range(self.place(flow.id), what, "flows have at most 2^60 bytes"));
         }
-        if let Some(flow) = flows.last().filter(|flow| flow.start == Time::NEVER) {
+        if flow.start == Time::NEVER {
             let hint = "time lasts 213 days: fewer flows, or more in a time";
             return Err(out_of_range(self.place(flow.id), "a flow that starts after the end of time", hint));
         }
-        Ok(flows)
+        Ok(())
+    }
+
+    /// Flows that start at once, if their number is known before they are made.
+    pub(crate) fn at_once(&self) -> Option<u64> {
+        let Kind::Generated(workload) = &self.flows else { return None };
+        match (workload.arrivals, workload.amount) {
+            (Arrivals::AllAtOnce { .. }, Amount::Flows(flows)) => Some(flows as u64),
+            _ => None,
+        }
+    }
+
+    /// Ranks, and the bytes of their largest message, if the workload is a program.
+    pub(crate) fn program(&self) -> Option<(u64, u64)> {
+        let Kind::Ranks(ranks) = &self.flows else { return None };
+        Some(ranks.size())
     }
 
     /// The job whose ranks begin the flows, and what they run, if that is the workload.
@@ -131,35 +160,34 @@ impl WorkloadSpec {
     /// # Errors
     /// If the topology has too few hosts.
     pub(crate) fn job(&self, topology: &Topology, seed: u64) -> Result<Option<(Job, Programs)>, Problem> {
-        let Flows::Ranks(ranks) = &self.flows else { return Ok(None) };
+        let Kind::Ranks(ranks) = &self.flows else { return Ok(None) };
         ranks.job(topology, seed).map(Some)
     }
 
     /// No flows: programs at the hosts send what they like. The experiment at `at` says so by leaving the workload out.
     pub(super) fn of_programs(at: &At) -> Self {
-        Self { flows: Flows::Programs, at: at.clone() }
+        Self { flows: Kind::Programs, at: at.clone() }
     }
 
     /// Whether programs at the hosts send what they like.
     #[must_use]
     pub const fn is_of_programs(&self) -> bool {
-        matches!(self.flows, Flows::Programs)
+        matches!(self.flows, Kind::Programs)
     }
 
-    fn unchecked(&self, topology: &Topology, seed: u64) -> Result<Vec<Flow>, Problem> {
+    /// The flows of a workload that is held as a list.
+    fn list(&self, topology: &Topology, seed: u64) -> Result<Vec<Flow>, Problem> {
         match &self.flows {
-            Flows::Generated(workload) => {
-                workload.generate(topology, seed).map_err(|error| impossible(&self.at, &error))
-            }
-            Flows::Long(long) => long.generate(topology, seed).map_err(|error| impossible(&self.at, &error)),
-            Flows::Hotspot(hotspot, others) => {
+            Kind::Generated(_) => Ok(self.flows(topology, seed)?.iter().collect()),
+            Kind::Long(long) => long.generate(topology, seed).map_err(|error| impossible(&self.at, &error)),
+            Kind::Hotspot(hotspot, others) => {
                 let hot = hotspot.generate(topology).map_err(|error| impossible(&self.at, &error))?;
                 let Some(others) = others else { return Ok(hot) };
-                let mut flows = others.unchecked(topology, seed)?;
+                let mut flows = others.list(topology, seed)?;
                 flows.extend(hot);
                 Ok(in_order(flows))
             }
-            Flows::Listed(flows) => {
+            Kind::Listed(flows) => {
                 for (flow, at) in flows {
                     if let Some(&node) = [flow.src, flow.dst].iter().find(|&&node| !is_host(topology, node)) {
                         return Err(no_such_host(at, topology, node));
@@ -167,11 +195,11 @@ impl WorkloadSpec {
                 }
                 Ok(flows.iter().map(|&(flow, _)| flow).collect())
             }
-            Flows::File(file, text, (what, read)) => read(text, topology).map_err(|error| {
+            Kind::File(file, text, (what, read)) => read(text, topology).map_err(|error| {
                 let (file, why) = (file.clone(), error.to_string());
                 Problem::at(&self.at, Cause::BadFile { file, what, why })
             }),
-            Flows::Ranks(_) | Flows::Programs => Ok(Vec::new()),
+            Kind::Ranks(_) | Kind::Programs => Ok(Vec::new()),
         }
     }
 
@@ -179,7 +207,7 @@ impl WorkloadSpec {
     #[must_use]
     pub fn place(&self, flow: FlowId) -> &At {
         match &self.flows {
-            Flows::Listed(flows) => flows.get(flow.index()).map_or(&self.at, |(_, at)| at),
+            Kind::Listed(flows) => flows.get(flow.index()).map_or(&self.at, |(_, at)| at),
             _ => &self.at,
         }
     }

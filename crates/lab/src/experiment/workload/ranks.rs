@@ -21,6 +21,8 @@ pub(super) struct Ranks {
     programs: Programs,
     settings: Settings,
     placement: Placement,
+    /// Bytes of the largest message.
+    largest: u64,
     /// Where the experiment says what they run.
     at: At,
 }
@@ -99,8 +101,8 @@ impl Ranks {
             let (file, why) = (name.clone(), error.to_string());
             Problem::at(&at, Cause::BadFile { file, what: "GOAL file", why })
         })?;
-        check_largest(section, trace.counts().largest, settings.scale)?;
-        Ok(Self { programs: Programs::Trace(Arc::new(trace)), settings, placement, at })
+        let largest = check_largest(section, trace.counts().largest, settings.scale)?;
+        Ok(Self { programs: Programs::Trace(Arc::new(trace)), settings, placement, largest, at })
     }
 
     /// Reads the keys of a workload that is the skeleton or the collective operation that `key` names.
@@ -120,9 +122,14 @@ impl Ranks {
         let placement = read_placement(section)?;
         // No iteration differs from another.
         let largest = Skeleton { iterations: 1, ..skeleton.clone() }.largest();
-        check_largest(section, largest, settings.scale)?;
+        let largest = check_largest(section, largest, settings.scale)?;
         let at = section.at_key(key).clone();
-        Ok(Self { programs: Programs::Skeleton(skeleton), settings, placement, at })
+        Ok(Self { programs: Programs::Skeleton(skeleton), settings, placement, largest, at })
+    }
+
+    /// Ranks, and the bytes of their largest message.
+    pub(super) fn size(&self) -> (u64, u64) {
+        (self.programs.ranks().into(), self.largest)
     }
 
     /// The job on `topology`, and what its ranks run.
@@ -142,11 +149,13 @@ impl Ranks {
     }
 }
 
-/// Refuses messages too large to count.
-fn check_largest(section: &Section<'_>, largest: u64, scale: u64) -> Result<(), Problem> {
+/// The scaled bytes of the largest message, unless they are too many to count.
+fn check_largest(section: &Section<'_>, largest: u64, scale: u64) -> Result<u64, Problem> {
     let largest = u128::from(largest) * u128::from(scale);
-    if largest <= u128::from(MOST_BYTES.0) {
-        return Ok(());
+    if let Ok(bytes) = u64::try_from(largest)
+        && bytes <= MOST_BYTES.0
+    {
+        return Ok(bytes);
     }
     let what = format!("a message of {largest} bytes");
     Err(out_of_range(section.at_key("scale"), what, "messages have at most 2^60 bytes"))

@@ -31,7 +31,7 @@ pub(super) fn measure(section: &mut Section<'_>, document: &Document) -> Result<
         };
         let flows = WorkloadSpec::read(workload, &files)?.0.flows(&topology, seed)?;
         trace.finish()?;
-        let lifetimes: Vec<Lifetime> = replay.lifetimes(&flows);
+        let lifetimes: Vec<Lifetime> = replay.lifetimes(&flows.iter().collect::<Vec<_>>());
         let samples = Samples { ticks: ticks as usize, reference: reference as usize };
         for rho in &intervals {
             let overheads = replay.overheads(&lifetimes, *rho, samples);

@@ -8,9 +8,9 @@ use super::{Figure, compute::compute};
 use crate::experiment::{Cell, Document, Problem, Value, list};
 use crate::figure::draw::draw;
 use crate::lint::Warning;
-use crate::run::directory;
 use crate::run::directory::{Origin, Out, Part};
 use crate::run::records::Records;
+use crate::run::{directory, kept_summary};
 use crate::sweep::search::{self, Found};
 use crate::sweep::{directories, slug, sweep};
 use crate::{Error, RunState, SizeClass};
@@ -399,15 +399,10 @@ impl Session<'_> {
 
 /// The digest in the summary of a run.
 fn digest_of_run(run: &Path) -> Result<u128, Error> {
-    let path = run.join(directory::SUMMARY);
-    let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
-    let damaged = |what: &str| Error::Run(format!("{} {what}", path.display()));
-    let summary: serde_json::Value =
-        serde_json::from_str(&text).map_err(|error| damaged(&format!("is no JSON: {error}")))?;
-    summary["digest"]
-        .as_str()
-        .and_then(digest)
-        .ok_or_else(|| damaged("holds no digest of 32 hexadecimal digits"))
+    let summary = kept_summary::read(run)?;
+    let why = "the digest is not 32 hexadecimal digits";
+    let damaged = || kept_summary::not_a_run(&run.join(directory::SUMMARY), why);
+    summary["digest"].as_str().and_then(digest).ok_or_else(damaged)
 }
 
 /// A digest as it is written.

@@ -141,7 +141,7 @@ pub fn run_into<'a>(
     table.write(THROUGHPUT, record.throughput.is_some(), &outcome.throughput)?;
     table.write("flow_control.parquet", !outcome.flow_control.is_empty(), &outcome.flow_control)?;
     table.write(RANKS, !outcome.ranks.is_empty(), &outcome.ranks)?;
-    let mut summary = summarizer.finish(title, seed, &topology, workload, &outcome);
+    let mut summary = summarizer.finish(title, seed, &topology, workload, &outcome, &part.file(FLOWS))?;
     summary.inputs = inputs;
     summary.warnings = warnings;
     part.write(EXPERIMENT, &resolved.to_string())?;

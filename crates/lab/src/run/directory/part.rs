@@ -5,6 +5,7 @@ use super::manifest::{Manifest, Origin};
 use super::place::{Out, Place};
 use super::{MARKER, RANDOM, sync_folder};
 use crate::Error;
+use crate::run::graceful::Graceful;
 use raddle_records::write_file;
 use std::fs::{self, File};
 use std::io;
@@ -20,6 +21,7 @@ pub(crate) struct Part<'a> {
     folder: Folder,
     /// Held until the directory has its name.
     _lock: Lock,
+    _graceful: Graceful,
 }
 
 impl<'a> Part<'a> {
@@ -28,6 +30,7 @@ impl<'a> Part<'a> {
     /// # Errors
     /// If another process writes it, if the results may not replace what is there, or if a file cannot be created.
     pub(crate) fn create(out: Out<'a>, origin: Origin) -> Result<Self, Error> {
+        let graceful = Graceful::begin();
         let place = Place::of(out.path)?;
         let parent = place.parent();
         fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
@@ -42,7 +45,7 @@ impl<'a> Part<'a> {
         let folder = folder.map_err(Error::io("create a directory in", parent))?;
         let marker = folder.path().join(MARKER);
         File::create_new(&marker).map_err(Error::io("create", &marker))?;
-        Ok(Self { out, origin, place, folder: Folder(folder), _lock: lock })
+        Ok(Self { out, origin, place, folder: Folder(folder), _lock: lock, _graceful: graceful })
     }
 
     /// The directory, for now.
@@ -67,7 +70,7 @@ impl<'a> Part<'a> {
     /// another name then. If a file cannot be written.
     pub(crate) fn finish(self, complete: bool) -> Result<(), Error> {
         // The lock is released last.
-        let Self { _lock, out, origin, place, mut folder } = self;
+        let Self { _graceful, _lock, out, origin, place, mut folder } = self;
         let path = folder.0.path().to_owned();
         Manifest::write(&path, &origin, complete)?;
         sync_folders(&path)?;

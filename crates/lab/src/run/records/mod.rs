@@ -4,11 +4,10 @@ mod over_time;
 
 pub(crate) use over_time::{Interval, QueueLength};
 
-use crate::run::directory;
+use crate::run::{directory, kept_summary};
 use crate::{Error, SizeClass};
 use raddle_live::rack::Verdict;
 use raddle_records::{FlowRecord, Table};
-use std::fs;
 use std::path::Path;
 
 /// A flow, in columns' units as they are measured.
@@ -128,10 +127,7 @@ pub(crate) fn is_faithful(verdict: &str) -> bool {
 
 /// The verdict on the live run that a directory holds, if it holds one.
 fn verdict(directory: &Path) -> Result<Option<String>, Error> {
-    let file = directory.join(directory::SUMMARY);
-    let text = fs::read_to_string(&file).map_err(Error::io("read", &file))?;
-    let summary: serde_json::Value =
-        serde_json::from_str(&text).map_err(|error| Error::io("read", &file)(error.into()))?;
+    let summary = kept_summary::read(directory)?;
     Ok(summary["fidelity"]["verdict"].as_str().map(str::to_owned))
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Group, binomial, bruck, dissemination, pairwise, recursive_doubling, ring};
 use crate::WorkloadError;
+use crate::mpi::check_ranks;
 use crate::mpi::step::after;
 use crate::mpi::{Communication, Steps};
 use raddle_core::Duration;
@@ -61,9 +62,7 @@ impl Collective {
     /// bytes together are more than 2^60.
     pub fn new(algorithm: Algorithm, ranks: u32, bytes: u64) -> Result<Self, WorkloadError> {
         let refuse = |need| Err(WorkloadError::parameter("number of ranks", &ranks, need));
-        if !(2..=1 << 20).contains(&ranks) {
-            return refuse("2 to 1048576");
-        }
+        check_ranks(ranks.into())?;
         if algorithm.powers_of_two && !ranks.is_power_of_two() {
             return refuse("a power of two, as this algorithm needs");
         }

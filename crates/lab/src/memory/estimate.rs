@@ -1,0 +1,288 @@
+//! What the memory of an experiment amounts to, before it is taken.
+//!
+//! The fabric is counted: sizes of types times links and nodes, and the parts of some nodes, which are made to be counted.
+//! Flows are not known before the run, so that their number at a time is that of a simple model ([`Peak`]), and what one
+//! takes is a mean over transports. A fabric that is congested beyond its model takes more.
+
+use raddle_core::{Bytes, Flow, NodeId, Time};
+use raddle_topology::{Link, Topology};
+use serde_json::{Value, json};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fmt;
+
+/// Bytes of a live flow at its sender, its receiver and in the recorder: measured with UDP (450) and TCP (650).
+const A_FLOW: u64 = 550;
+
+/// Most bytes of a flow that are taken to be in the network at once.
+const WINDOW: u64 = 1 << 20;
+
+/// Bytes of a rank: the state of its program, measured with collectives.
+const A_RANK: u64 = 4 << 10;
+
+/// What every run takes beside what the program itself does: buffers of files, percentiles.
+const ANY_RUN: u64 = 1 << 20;
+
+/// Flows that are live at a time, if each host's link serves them one after the other: a flow starts when its sender's and
+/// its receiver's link are free, and takes its size over the sender's rate.
+#[derive(Debug)]
+pub(crate) struct Peak {
+    /// By node: when its link has sent, and has received, all flows so far.
+    sent: Vec<Time>,
+    received: Vec<Time>,
+    /// When live flows are complete, and what each has in the network at most.
+    live: BinaryHeap<Reverse<(Time, u64)>>,
+    in_network: u64,
+    /// With more live flows than this, the experiment is refused whatever follows.
+    most: u64,
+    load: Load,
+}
+
+/// What is live at a time, at most.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Load {
+    /// Flows.
+    pub(crate) flows: u64,
+    /// Their bytes in the network.
+    pub(crate) bytes: u64,
+}
+
+impl Load {
+    /// So many flows at once, of so many bytes each.
+    pub(crate) fn at_once(flows: u64, bytes: u64) -> Self {
+        Self { flows, bytes: flows.saturating_mul(bytes.min(WINDOW)) }
+    }
+}
+
+impl Peak {
+    /// Before the first flow, on a machine with so much memory.
+    pub(crate) fn new(topology: &Topology, memory: Bytes) -> Self {
+        let free = vec![Time::ZERO; topology.node_count()];
+        Self {
+            sent: free.clone(),
+            received: free,
+            live: BinaryHeap::new(),
+            in_network: 0,
+            most: memory.0 / A_FLOW,
+            load: Load::default(),
+        }
+    }
+
+    /// Takes in the next flow, in order of start.
+    pub(crate) fn add(&mut self, flow: &Flow, topology: &Topology) {
+        if self.load.flows > self.most {
+            return;
+        }
+        while let Some(&Reverse((done, bytes))) = self.live.peek()
+            && done <= flow.start
+        {
+            self.live.pop();
+            self.in_network -= bytes;
+        }
+        let line = topology.links_from(flow.src).map(|(_, link)| link.rate).max().unwrap_or_default();
+        let done = match flow.app_rate {
+            Some(rate) => flow.start + rate.min(line).time_for(flow.size),
+            None => {
+                let (sent, received) =
+                    (&mut self.sent[flow.src.index()], &mut self.received[flow.dst.index()]);
+                let done = flow.start.max(*sent).max(*received) + line.time_for(flow.size);
+                (*sent, *received) = (done, done);
+                done
+            }
+        };
+        let bytes = flow.size.0.min(WINDOW);
+        self.live.push(Reverse((done, bytes)));
+        self.in_network += bytes;
+        self.load.flows = self.load.flows.max(self.live.len() as u64);
+        self.load.bytes = self.load.bytes.max(self.in_network);
+    }
+
+    /// The most that was live at a time.
+    pub(crate) fn load(&self) -> Load {
+        self.load
+    }
+}
+
+/// The memory that a run is expected to take, in bytes, beside the ten or so megabytes of the program itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Estimate {
+    /// Directed links.
+    pub links: u64,
+    /// Hosts and switches.
+    pub nodes: u64,
+    /// Flows at a time.
+    pub flows: u64,
+    /// Ranks of programs.
+    pub ranks: u64,
+    /// Bytes of links, nodes and the parts of the scheme at them.
+    pub fabric_bytes: u64,
+    /// Bytes of live flows.
+    pub flow_bytes: u64,
+    /// Bytes of packets in the network.
+    pub packet_bytes: u64,
+    /// Bytes of ranks.
+    pub rank_bytes: u64,
+    /// Bytes of records before they are written.
+    pub record_bytes: u64,
+}
+
+impl Estimate {
+    /// Adds what is live at a time: flows, their packets of which each takes `a_packet` bytes and carries `payload`, and ranks.
+    /// Queues hold at most `room` bytes in all.
+    pub(crate) fn with_load(self, load: Load, ranks: u64, [a_packet, payload, room]: [u64; 3]) -> Self {
+        let packets = load.bytes.min(room).div_ceil(payload.max(1));
+        Self {
+            flows: load.flows,
+            ranks,
+            flow_bytes: load.flows.saturating_mul(A_FLOW),
+            packet_bytes: packets.saturating_mul(a_packet),
+            rank_bytes: ranks.saturating_mul(A_RANK),
+            ..self
+        }
+    }
+
+    /// All of it.
+    #[must_use]
+    pub fn total(&self) -> Bytes {
+        let parts = [
+            ANY_RUN,
+            self.fabric_bytes,
+            self.flow_bytes,
+            self.packet_bytes,
+            self.rank_bytes,
+            self.record_bytes,
+        ];
+        Bytes(parts.into_iter().fold(0, u64::saturating_add))
+    }
+
+    /// As a JSON document.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        json!({
+            "total_bytes": self.total().0,
+            "links": self.links,
+            "nodes": self.nodes,
+            "flows_at_a_time": self.flows,
+            "ranks": self.ranks,
+            "fabric_bytes": self.fabric_bytes,
+            "flow_bytes": self.flow_bytes,
+            "packet_bytes": self.packet_bytes,
+            "rank_bytes": self.rank_bytes,
+            "record_bytes": self.record_bytes,
+        })
+    }
+}
+
+impl fmt::Display for Estimate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { links, nodes, flows, ranks, .. } = self;
+        write!(f, "about {}: ", show(self.total().0))?;
+        write!(f, "{} for {links} links and {nodes} nodes, ", show(self.fabric_bytes))?;
+        write!(f, "{} for {flows} flows at a time, ", show(self.flow_bytes))?;
+        write!(f, "{} for their packets, ", show(self.packet_bytes))?;
+        if *ranks > 0 {
+            write!(f, "{} for {ranks} ranks, ", show(self.rank_bytes))?;
+        }
+        write!(f, "{} for records", show(self.record_bytes))
+    }
+}
+
+/// Bytes in the largest unit of which there are 1 or more, to three digits.
+pub(super) fn show(bytes: u64) -> String {
+    let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "KB")];
+    let bytes = bytes as f64;
+    let Some(&(size, unit)) = units.iter().find(|(size, _)| bytes >= *size) else {
+        return format!("{bytes} B");
+    };
+    let number = bytes / size;
+    let digits = if number >= 100.0 {
+        0
+    } else if number >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{number:.digits$} {unit}")
+}
+
+/// What a fabric takes: `a_link` and `a_node` bytes in an engine, and the parts that `parts` makes of some nodes.
+pub(crate) fn fabric<T>(
+    topology: &Topology,
+    [a_link, a_node]: [usize; 2],
+    mut parts: impl FnMut(NodeId) -> T,
+) -> Estimate {
+    let (links, nodes) = (topology.link_slots() as u64, topology.node_count() as u64);
+    let a_link = (size_of::<Option<Link>>() + a_link) as u64;
+    let sampled = |hosts: bool| {
+        let kind: Vec<NodeId> = topology.nodes().filter(|&node| topology.is_host(node) == hosts).collect();
+        sample(&kind, &mut parts)
+    };
+    let fabric_bytes =
+        links * a_link + nodes * a_node as u64 + [true, false].map(sampled).iter().sum::<u64>();
+    Estimate { links, nodes, fabric_bytes, ..Estimate::default() }
+}
+
+/// Nodes whose parts are made to be counted.
+const SAMPLES: usize = 16;
+
+/// Bytes of the parts of these nodes, after those of some of them. What the first one takes more than the others is shared.
+fn sample<T>(nodes: &[NodeId], parts: &mut impl FnMut(NodeId) -> T) -> u64 {
+    let chosen = nodes.iter().step_by(nodes.len().div_ceil(SAMPLES).max(1));
+    let mut kept = Vec::with_capacity(SAMPLES + 1);
+    let taken: Vec<u64> = chosen
+        .map(|&node| {
+            let before = super::counted();
+            kept.push(parts(node));
+            u64::try_from(super::counted() - before).unwrap_or(0)
+        })
+        .collect();
+    match &taken[..] {
+        [] => 0,
+        [only] => *only,
+        [first, others @ ..] => {
+            let each = others.iter().sum::<u64>() / others.len() as u64;
+            first.saturating_sub(each) + each * nodes.len() as u64
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_core::{Duration, FlowId, Rate};
+    use raddle_topology::builders;
+
+    #[test]
+    fn flows_wait_for_their_hosts_links_in_the_model() {
+        let topology = builders::single_switch(4, Rate::from_gbps(8), Duration::from_us(1)).expect("a star");
+        let peak = |gap_us: u64| {
+            let mut peak = Peak::new(&topology, Bytes(1 << 30));
+            for i in 0..100 {
+                let start = Time::ZERO + Duration::from_us(i * gap_us);
+                let flow = Flow::new(FlowId(i as u32), NodeId(0), NodeId(1), Bytes(1_000), start);
+                peak.add(&flow, &topology);
+            }
+            peak.load()
+        };
+        // A flow takes a microsecond.
+        assert_eq!(peak(1), Load { flows: 1, bytes: 1_000 });
+        assert_eq!(peak(0), Load { flows: 100, bytes: 100_000 });
+        assert_eq!(Load::at_once(3, 1 << 40), Load { flows: 3, bytes: 3 << 20 });
+    }
+
+    #[test]
+    fn sizes_are_shown_to_three_digits() {
+        let shown = [999, 1_500, 43_300_000, 2_200_000_000_000].map(show);
+        assert_eq!(shown, ["999 B", "1.50 KB", "43.3 MB", "2.20 TB"]);
+    }
+
+    #[test]
+    fn an_estimate_says_what_takes_how_much() {
+        let fabric = Estimate { links: 6, nodes: 4, fabric_bytes: 2_000, ..Estimate::default() };
+        let estimate = fabric.with_load(Load { flows: 10, bytes: 30_000 }, 2, [100, 1_500, u64::MAX]);
+        let text = "about 1.06 MB: 2.00 KB for 6 links and 4 nodes, 5.50 KB for 10 flows at a time, \
+                    2.00 KB for their packets, 8.19 KB for 2 ranks, 0 B for records";
+        assert_eq!(estimate.to_string(), text);
+        assert_eq!(estimate.json()["total_bytes"], estimate.total().0);
+    }
+}

@@ -1,0 +1,70 @@
+//! One pass over the flows of an experiment before it runs: what must hold of each, and what they amount to.
+
+use crate::experiment::{Cause, Experiment, Problem};
+use crate::memory::{Load, Peak};
+use raddle_core::{Bytes, Flow, Flows, Time};
+use raddle_topology::Topology;
+use raddle_topology::routing::Routing;
+use raddle_workload::Facts;
+use std::sync::Arc;
+
+/// What the flows of an experiment amount to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Survey {
+    /// The load offered, the realised mean size.
+    pub(crate) facts: Facts,
+    /// The class that is served last.
+    pub(crate) most_priority: u8,
+    /// Whether some application produces at a rate.
+    pub(crate) is_paced: bool,
+    /// The number of flows that start when the run is over.
+    pub(crate) late: usize,
+    /// The start of the last flow.
+    pub(crate) last: Time,
+    /// What is live at a time, if hosts' links alone held flows up.
+    pub(crate) peak: Load,
+}
+
+impl Survey {
+    /// Of these flows, between nodes of which those with equal numbers in `component` can reach each other.
+    ///
+    /// # Errors
+    /// With the first flow that is impossible.
+    pub(crate) fn of(
+        experiment: &Experiment,
+        flows: &Flows,
+        topology: &Arc<Topology>,
+        component: &[u32],
+        memory: Bytes,
+    ) -> Result<Self, Problem> {
+        let mut peak = Peak::new(topology, memory);
+        let end = experiment.engine.time_limit.unwrap_or(Time::NEVER);
+        let routing = Routing::new(Arc::clone(topology));
+        // Where hosts relay nothing, links may join nodes that no path joins.
+        let no_path =
+            |flow: &Flow| topology.has_endpoints() && routing.distance(flow.src, flow.dst).is_none();
+        let check = |flow: &Flow| {
+            experiment.workload.check(flow)?;
+            if component[flow.src.index()] != component[flow.dst.index()] || no_path(flow) {
+                let cause = Cause::Unreachable { src: flow.src.0, dst: flow.dst.0 };
+                return Err(Problem::at(experiment.workload.place(flow.id), cause));
+            }
+            Ok(())
+        };
+        let (mut most_priority, mut is_paced, mut late, mut last) = (0, false, 0, Time::ZERO);
+        let mut checked = Ok(());
+        let sound = flows.iter().map_while(|flow| {
+            checked = check(&flow);
+            most_priority = most_priority.max(flow.priority);
+            is_paced |= flow.app_rate.is_some();
+            late += usize::from(flow.start >= end);
+            last = flow.start;
+            if checked.is_ok() && flow.start <= end {
+                peak.add(&flow, topology);
+            }
+            checked.is_ok().then_some(flow)
+        });
+        let facts = Facts::of(sound, topology, |src, dst| routing.distance(src, dst).unwrap_or(0));
+        checked.map(|()| Self { facts, most_priority, is_paced, late, last, peak: peak.load() })
+    }
+}

@@ -1,0 +1,251 @@
+//! Tables read back from Parquet files, whole or a row group at a time.
+//!
+//! Columns of 64-bit integers and of doubles are read; others are passed over. Files that other programs have written
+//! anew are read if they are uncompressed or use Snappy, gzip, LZ4 or zstd.
+
+use crate::RecordsError;
+use crate::parquet::{SCHEMA_NOTE, SCHEMA_VERSION};
+use parquet::basic::{Compression, Type as Physical};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::DataType;
+use parquet::errors::Result as ParquetResult;
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+/// The bytes that a Parquet file begins and ends with.
+const MAGIC: &[u8; 4] = b"PAR1";
+
+/// A column read back, a value a row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    /// Whole numbers.
+    Integer(Vec<Option<u64>>),
+    /// Doubles.
+    Float(Vec<Option<f64>>),
+}
+
+impl Values {
+    /// Adds the values of the rows that follow, of the same column.
+    fn append(&mut self, more: Self) {
+        match (self, more) {
+            (Self::Integer(all), Self::Integer(more)) => all.extend(more),
+            (Self::Float(all), Self::Float(more)) => all.extend(more),
+            _ => unreachable!("a column has one type in all row groups"),
+        }
+    }
+}
+
+/// A table read back, or some of its rows and columns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// Its columns by name, in the file's order.
+    pub columns: Vec<(String, Values)>,
+    /// The notes in the file.
+    pub metadata: BTreeMap<String, String>,
+    /// Number of rows.
+    pub rows: usize,
+}
+
+impl Table {
+    /// Reads a whole file.
+    ///
+    /// # Errors
+    /// As [`TableReader::open`] and [`TableReader::group`].
+    pub fn read(path: &Path) -> Result<Self, RecordsError> {
+        let reader = TableReader::open(path)?;
+        let names: Vec<String> = reader.columns().map(str::to_owned).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut groups = (0..reader.groups()).map(|group| reader.group(group, &names));
+        let mut table = match groups.next() {
+            Some(first) => first?,
+            None => reader.empty(),
+        };
+        for more in groups {
+            let more = more?;
+            table.rows += more.rows;
+            for ((_, values), (_, more)) in table.columns.iter_mut().zip(more.columns) {
+                values.append(more);
+            }
+        }
+        table.metadata = reader.metadata;
+        Ok(table)
+    }
+
+    /// A column of whole numbers.
+    ///
+    /// # Errors
+    /// If there is none of that name.
+    pub fn integers(&self, name: &str) -> Result<&[Option<u64>], RecordsError> {
+        match self.column(name) {
+            Some(Values::Integer(values)) => Ok(values),
+            _ => Err(self.no_column(name, "integer")),
+        }
+    }
+
+    /// A column of doubles.
+    ///
+    /// # Errors
+    /// If there is none of that name.
+    pub fn floats(&self, name: &str) -> Result<&[Option<f64>], RecordsError> {
+        match self.column(name) {
+            Some(Values::Float(values)) => Ok(values),
+            _ => Err(self.no_column(name, "double")),
+        }
+    }
+
+    fn column(&self, name: &str) -> Option<&Values> {
+        self.columns.iter().find(|column| column.0 == name).map(|column| &column.1)
+    }
+
+    fn no_column(&self, name: &str, kind: &'static str) -> RecordsError {
+        let present = self.columns.iter().map(|column| column.0.clone()).collect();
+        RecordsError::NoColumn { name: name.to_owned(), kind, present }
+    }
+}
+
+/// Reads a table a row group at a time.
+pub struct TableReader {
+    reader: SerializedFileReader<File>,
+    path: PathBuf,
+    metadata: BTreeMap<String, String>,
+}
+
+impl TableReader {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// If it cannot be read, is not Parquet or was cut short, or has another [`SCHEMA_VERSION`]. A file without a version
+    /// was not written by Raddle, and is read.
+    pub fn open(path: &Path) -> Result<Self, RecordsError> {
+        let io = |source| RecordsError::Io { path: path.to_owned(), source };
+        let mut file = File::open(path).map_err(io)?;
+        if let Some(why) = damage(&mut file).map_err(io)? {
+            return Err(RecordsError::NoTable { path: path.to_owned(), why });
+        }
+        let reader = SerializedFileReader::new(file)
+            .map_err(|source| RecordsError::Parquet { path: path.to_owned(), source })?;
+        let notes = reader.metadata().file_metadata().key_value_metadata().cloned().unwrap_or_default();
+        let metadata: BTreeMap<_, _> =
+            notes.into_iter().filter_map(|note| Some((note.key, note.value?))).collect();
+        match metadata.get(SCHEMA_NOTE) {
+            Some(found) if *found != SCHEMA_VERSION.to_string() => {
+                Err(RecordsError::Version { path: path.to_owned(), found: found.clone() })
+            }
+            _ => Ok(Self { reader, path: path.to_owned(), metadata }),
+        }
+    }
+
+    /// Number of row groups.
+    #[must_use]
+    pub fn groups(&self) -> usize {
+        self.reader.num_row_groups()
+    }
+
+    /// The names of the columns that can be read.
+    pub fn columns(&self) -> impl Iterator<Item = &str> {
+        let columns = self.reader.metadata().file_metadata().schema_descr().columns();
+        let can_be_read = |of: Physical| matches!(of, Physical::INT64 | Physical::DOUBLE);
+        columns.iter().filter(move |column| can_be_read(column.physical_type())).map(|column| column.name())
+    }
+
+    /// Reads these columns of a row group; names that the file does not have are passed over.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is damaged, or is compressed in a way that is not read.
+    pub fn group(&self, group: usize, names: &[&str]) -> Result<Table, RecordsError> {
+        self.read_group(group, names).map_err(|source| match self.unread_compression(group) {
+            Some(codec) => RecordsError::Compression { path: self.path.clone(), codec },
+            None => RecordsError::Parquet { path: self.path.clone(), source },
+        })
+    }
+
+    fn read_group(&self, group: usize, names: &[&str]) -> ParquetResult<Table> {
+        let group = self.reader.get_row_group(group)?;
+        let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+        let mut columns = Vec::new();
+        for (i, column) in group.metadata().columns().iter().enumerate() {
+            let name = column.column_descr().name();
+            if !names.contains(&name) {
+                continue;
+            }
+            let values = match group.get_column_reader(i)? {
+                ColumnReader::Int64ColumnReader(reader) => Values::Integer(
+                    chunk(reader, rows)?.into_iter().map(|value| value.map(i64::cast_unsigned)).collect(),
+                ),
+                ColumnReader::DoubleColumnReader(reader) => Values::Float(chunk(reader, rows)?),
+                _ => continue,
+            };
+            columns.push((name.to_owned(), values));
+        }
+        Ok(Table { columns, metadata: BTreeMap::new(), rows })
+    }
+
+    /// The columns without rows.
+    fn empty(&self) -> Table {
+        let columns = self.reader.metadata().file_metadata().schema_descr().columns();
+        let empty = |physical| match physical {
+            Physical::INT64 => Some(Values::Integer(Vec::new())),
+            Physical::DOUBLE => Some(Values::Float(Vec::new())),
+            _ => None,
+        };
+        let columns = columns
+            .iter()
+            .filter_map(|column| Some((column.name().to_owned(), empty(column.physical_type())?)))
+            .collect();
+        Table { columns, metadata: BTreeMap::new(), rows: 0 }
+    }
+
+    /// The compression of a row group, if it is not among those that are read.
+    fn unread_compression(&self, group: usize) -> Option<String> {
+        let columns = self.reader.metadata().row_group(group).columns();
+        let is_read = |codec| {
+            matches!(
+                codec,
+                Compression::UNCOMPRESSED
+                    | Compression::SNAPPY
+                    | Compression::GZIP(_)
+                    | Compression::LZ4
+                    | Compression::LZ4_RAW
+                    | Compression::ZSTD(_)
+            )
+        };
+        let codec = columns.iter().map(ColumnChunkMetaData::compression).find(|&codec| !is_read(codec))?;
+        Some(codec.to_string())
+    }
+}
+
+/// Why a file is not a whole Parquet file, if its ends tell.
+fn damage(file: &mut File) -> std::io::Result<Option<&'static str>> {
+    let length = file.seek(SeekFrom::End(0))?;
+    let mut ends = [[0; 4]; 2];
+    if length >= 8 {
+        file.rewind()?;
+        file.read_exact(&mut ends[0])?;
+        file.seek(SeekFrom::End(-4))?;
+        file.read_exact(&mut ends[1])?;
+    }
+    file.rewind()?;
+    Ok(match ends.each_ref().map(|end| end == MAGIC) {
+        [true, true] => None,
+        [true, false] => Some("the file was cut short: the end of a Parquet file is missing"),
+        _ => Some("the file is not a Parquet file"),
+    })
+}
+
+/// The values of a column in a row group.
+fn chunk<D: DataType>(mut reader: ColumnReaderImpl<D>, rows: usize) -> ParquetResult<Vec<Option<D::T>>> {
+    let (mut values, mut levels) = (Vec::new(), Vec::new());
+    let (records, _, _) = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
+    if records != rows {
+        let what = format!("a column has {records} of the {rows} values of its row group");
+        return Err(parquet::errors::ParquetError::General(what));
+    }
+    // A column that is never empty has no levels.
+    levels.resize(rows, 1);
+    let mut values = values.into_iter();
+    Ok(levels.into_iter().map(|level| if level == 1 { values.next() } else { None }).collect())
+}
