@@ -309,3 +309,56 @@ fn several_writers_of_one_directory_leave_one_whole_result() {
         assert!(!names(&folder.join(place)).iter().any(hidden), "{:?}", names(&folder.join(place)));
     }
 }
+
+/// Clocks for `LD_PRELOAD`: the wall clock jumps by years to and fro, the monotonic one forth by minutes.
+const JUMPING_CLOCKS: &str = r#"
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    static unsigned calls;
+    unsigned call = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
+    long failed = syscall(SYS_clock_gettime, clock, now);
+    if (clock == CLOCK_REALTIME)
+        now->tv_sec += (call % 3 - 1L) * 100000000;
+    else if (clock == CLOCK_MONOTONIC)
+        now->tv_sec += 60L * call;
+    if (now->tv_sec < 0)
+        now->tv_sec = 0;
+    return failed;
+}
+"#;
+
+/// Clocks that jump at each look change no result of a run, a sweep or a figure, on one thread or two.
+#[cfg(target_os = "linux")]
+#[test]
+fn clocks_that_jump_change_no_result() {
+    let library = tempfile::tempdir().unwrap();
+    let (source, clocks) = (library.path().join("clocks.c"), library.path().join("clocks.so"));
+    fs::write(&source, JUMPING_CLOCKS).unwrap();
+    let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&clocks, &source]).status();
+    assert!(compiled.unwrap().success(), "cc compiles clocks (`make setup` installs it)");
+    let run = |threads: &str, preload: Option<&Path>| {
+        let folder = folder_of_a_user();
+        for (command, _) in COMMANDS {
+            let command = command.replace("--threads 1", threads);
+            let mut command = command_of(PROGRAM, folder.path(), &command, "400");
+            let output = command.envs(preload.map(|clocks| ("LD_PRELOAD", clocks))).output().unwrap();
+            assert!(output.status.success(), "{}", told(&output));
+        }
+        check(folder.path(), "clocks that jump");
+        digests(&folder.path().join("out"))
+    };
+    let expected = run("--threads 1", None);
+    assert!(expected.len() > COMMANDS.len(), "{expected:?}");
+    for threads in ["--threads 1", "--threads 2"] {
+        assert_eq!(run(threads, Some(&clocks)), expected, "{threads}");
+    }
+    let now = Command::new("date").arg("+%s").env("LD_PRELOAD", &clocks).output().unwrap();
+    let now: i64 = String::from_utf8(now.stdout).unwrap().trim().parse().unwrap();
+    let wall = fs::metadata(&clocks).unwrap().modified().unwrap();
+    let wall = wall.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() as i64;
+    assert!((now - wall).abs() > 10_000_000, "the clock did not jump: {now}, {wall}");
+}

@@ -2,8 +2,8 @@
 //!
 //! A flow that shares links fairly, or by its turn, has at any instant a link on its path whose whole rate is in use. So it is done
 //! no later than after the time that each link of its path takes for all that crosses it, one after the other, and that its application
-//! takes for its bytes. The bound allows twice that, for headroom and for rates that follow with a delay, and the time of a flow
-//! alone besides.
+//! takes for its bytes. The bound allows twice that, for headroom and for rates that follow with a delay, and besides the time of
+//! a flow alone and three crossings of its path, which need not be a shortest one: a handshake and the data.
 
 use super::invariants::Seen;
 use super::ran::Ran;
@@ -22,9 +22,11 @@ pub(super) fn check(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
         u128::from(row.data_bytes) * 8 * 1_000_000_000_000 / u128::from(link.rate.as_bps()).max(1)
     });
     let busiest = busiest.max().unwrap_or(0);
+    let (_, full, _) = prepared.framing().packets(Bytes(u64::MAX / 16));
+    let hop = prepared.topology.links().map(|(_, link)| (link.delay + link.rate.time_for(full)).as_ps());
+    let hop = u128::from(hop.max().unwrap_or(0));
     let last_start = ran.flows.iter().map(|flow| flow.start_ps).max().unwrap_or(0);
     let nodes = prepared.topology.node_count() as u128;
-
     let app_rates: FxHashMap<u32, Rate> =
         prepared.flows.iter().filter_map(|flow| Some((flow.id.0, flow.app_rate?))).collect();
     for flow in &ran.flows {
@@ -35,7 +37,7 @@ pub(super) fn check(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
             let bytes = prepared.framing().on_wire_in_all(Bytes(flow.size_bytes)).0;
             u128::from(bytes) * 8 * 1_000_000_000_000 / u128::from(rate.as_bps()).max(1)
         });
-        let most = waits + SLACK * (nodes * busiest + alone + produced);
+        let most = waits + SLACK * (nodes * (busiest + 3 * hop) + alone + produced);
         if u128::from(fct) > most {
             return Err((PROPERTY, format!("{flow:?} took more than {most} ps")));
         }

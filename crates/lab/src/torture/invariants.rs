@@ -5,7 +5,8 @@ use super::ran::Ran;
 use crate::Error;
 use crate::experiment::EngineKind;
 use crate::run::prepare::Prepared;
-use raddle_core::Time;
+use raddle_core::{Bytes, Time};
+use raddle_records::FlowRecord;
 
 /// The property that is violated, and what was seen.
 pub(super) type Seen = (&'static str, String);
@@ -96,15 +97,19 @@ fn ideals(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     let topology = &prepared.topology;
     let is_tree = topology.links().count() == 2 * (topology.node_count() - 1);
     let delay = topology.links().map(|(_, link)| link.delay.as_ps()).min().unwrap_or(0);
-    // The flow engine rounds to a picosecond at each link, there and back, twice with a handshake.
+    // Times of packets are whole picoseconds, rounded up: at each link, there and back, twice with a handshake, and for each packet.
+    // A fluid is rounded once.
     let is_fluid = prepared.experiment.engine.kind == EngineKind::Flow;
-    let rounding = if is_fluid { 4 } else { 0 };
+    let rounding = |flow: &FlowRecord| {
+        let packets = prepared.framing().packets(Bytes(flow.size_bytes)).0;
+        if is_fluid { 4 * u64::from(flow.hops) + packets } else { 0 }
+    };
     // Under cut-through a packet waits for a faster link, which a fluid leaves out.
     let rates = || topology.links().map(|(_, link)| link.line_rate.min(link.rate));
     let leaves_out_waits =
         is_fluid && prepared.experiment.engine.cut_through && rates().min() != rates().max();
     for flow in &ran.flows {
-        let Some(fct) = flow.fct_ps.map(|fct| fct + rounding * u64::from(flow.hops)) else { continue };
+        let Some(fct) = flow.fct_ps.map(|fct| fct + rounding(flow)) else { continue };
         let into = topology.links().filter(|(_, link)| link.to.0 == flow.dst);
         let rate: u128 = into.map(|(_, link)| u128::from(link.rate.as_bps())).sum();
         let transfer = u128::from(flow.size_bytes) * 8 * 1_000_000_000_000 / rate.max(1);
@@ -172,9 +177,8 @@ fn arrivals_and_ends(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
         return Ok(());
     }
     // D3 and PDQ give up a flow that cannot be done by its deadline, without a word.
-    let left = |flow: &&raddle_records::FlowRecord| {
-        flow.fct_ps.or(flow.sender_done_ps).is_none() && flow.deadline_ps.is_none()
-    };
+    let left =
+        |flow: &&FlowRecord| flow.fct_ps.or(flow.sender_done_ps).is_none() && flow.deadline_ps.is_none();
     match ran.flows.iter().find(left) {
         Some(flow) => {
             let engine = if prepared.experiment.engine.kind == EngineKind::Flow { "flow" } else { "packet" };
