@@ -1,12 +1,12 @@
 # What CI runs, and what the README tells a newcomer to run.
 
-.PHONY: setup test instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection traces libfabric dctcp no-dctcp claims claims-full fuzz flat-memory
+.PHONY: setup test instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection traces libfabric dctcp no-dctcp claims claims-full torture fuzz kills flat-memory
 
 # What the tests need beside cargo (Debian; needs root if it is missing).
 setup:
-	for tool in valgrind iperf3 ping curl tshark cc clang bpftool; do command -v $$tool >/dev/null || missing=yes; done; \
+	for tool in valgrind iperf3 ping curl tshark strace cc clang bpftool; do command -v $$tool >/dev/null || missing=yes; done; \
 	test -e $(LIBFABRIC) || missing=yes; test -e /usr/include/bpf/bpf_helpers.h || missing=yes; \
-	test -z "$$missing" || { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends valgrind iperf3 iputils-ping curl tshark gcc libc6-dev libfabric-dev clang bpftool libbpf-dev; }
+	test -z "$$missing" || { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends valgrind iperf3 iputils-ping curl tshark strace gcc libc6-dev libfabric-dev clang bpftool libbpf-dev; }
 
 # libfabric's headers, without which the rings between machines are not tested.
 LIBFABRIC ?= /usr/include/rdma/fabric.h
@@ -18,6 +18,7 @@ test:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	$(MAKE) instructions
 	cargo test --workspace --locked
+	cargo run -p raddle --locked -- torture --seed 1 --minutes 2
 	$(if $(wildcard $(LIBFABRIC)),$(MAKE) libfabric,@echo "rings between machines were not tested: libfabric-dev is missing (its tests did not run)")
 	$(if $(RADDLE_TRACES),$(MAKE) traces,@echo "recorded traces were not replayed: RADDLE_TRACES names no folder of them (20 tests ignored above)")
 
@@ -83,6 +84,10 @@ traces:
 	RADDLE_TRACES=$(RADDLE_TRACES) cargo test -p raddle-workload --test recorded --locked -- --include-ignored
 	RADDLE_TRACES=$(RADDLE_TRACES) cargo test -p raddle-lab --test recorded_traces --locked -- --include-ignored
 
+# Random experiments with the checks of a debug build; `make torture ARGS="--seed 1000000 --minutes 600"`.
+torture:
+	cargo run -p raddle --profile torture --locked -- torture $(ARGS)
+
 # All figures at quick scale against the ledger of claims.
 claims:
 	cargo run --release --locked -- reproduce --check --out out/claims
@@ -105,6 +110,12 @@ dctcp:
 no-dctcp:
 	bpftool struct_ops unregister name dctcp
 
-# Needs a nightly toolchain and cargo-fuzz.
+# Hostile input for decoders and readers: `make fuzz INPUTS=1000000000 SEED=2`; TESTS="no_bytes" for the decoders alone.
 fuzz:
-	cargo +nightly fuzz run decode -- -max_total_time=60
+	RADDLE_FUZZ_INPUTS=$(or $(INPUTS),1000000) RADDLE_FUZZ_SEED=$(or $(SEED),1) \
+	cargo test -p raddle-wire -p raddle-topology -p raddle-workload -p raddle-lab --profile torture --locked $(or $(TESTS),panic)
+
+# Kills of runs, sweeps and figures at random system calls. Needs strace.
+kills:
+	RADDLE_KILLS=$(or $(KILLS),1000) RADDLE_KILL_SEED=$(or $(SEED),1) \
+	cargo test -p raddle --test command_line --locked no_kill -- --nocapture

@@ -152,8 +152,29 @@ pub(crate) enum Command {
         #[arg(required = true)]
         name: Vec<String>,
     },
+    /// Run random small experiments over all schemes, and hold each against what must be true of any experiment: nothing
+    /// panics, packets are conserved, threads and lockstep change nothing. An experiment that fails is made as small as
+    /// possible and written to a file; exit code 1.
+    Torture(Torture),
     /// Say what this machine can run.
     Doctor,
+}
+
+/// Which random experiments.
+#[derive(Debug, Args)]
+pub(crate) struct Torture {
+    /// The first experiment. The others are the numbers after it, so that `--seed N --count 1` repeats experiment N.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Most experiments; no limit if left out.
+    #[arg(long)]
+    pub(crate) count: Option<u64>,
+    /// Begin no experiment after so many minutes, such as 0.5; 1 if neither this nor `--count` is given.
+    #[arg(long)]
+    pub(crate) minutes: Option<f64>,
+    /// Where experiments that fail are written.
+    #[arg(long, default_value = "out/torture")]
+    pub(crate) out: PathBuf,
 }
 
 /// An experiment and how to run it.

@@ -1,7 +1,7 @@
 //! What each subcommand does.
 
 use crate::Ended;
-use crate::arguments::{Act, Arguments, Command, Format, Listed, Live, Run, Scale, Topo};
+use crate::arguments::{Act, Arguments, Command, Format, Listed, Live, Run, Scale, Topo, Torture};
 use crate::live;
 use crate::show::{self, Bars};
 use raddle_lab::analysis::{agree, select};
@@ -11,6 +11,7 @@ use raddle_lab::figure::statements;
 use raddle_lab::lint::{self, Warning};
 use raddle_lab::memory::Estimate;
 use raddle_lab::sweep::search::{self, Search};
+use raddle_lab::torture::{self, Tally};
 use raddle_lab::{
     Comparison, Control, Error, Out, Prepared, RunState, Share, Shared, catalogue, figure, run_into, sweep,
     topo,
@@ -24,6 +25,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// Does what the arguments ask for.
 pub(crate) fn execute(
@@ -77,6 +79,7 @@ pub(crate) fn execute(
             output.print(|| text, || json)?;
             Ok(Ended::Done)
         }
+        Command::Torture(which) => session.torture(which),
         Command::Doctor => {
             let (text, json) = doctor();
             output.print(|| text, || json)?;
@@ -158,6 +161,30 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
+    /// Random experiments.
+    fn torture(self, which: &Torture) -> Result<Ended, Error> {
+        let Torture { seed, count, minutes, ref out } = *which;
+        let minutes = minutes.or_else(|| count.is_none().then_some(1.0));
+        let time = minutes.map(|minutes| Duration::try_from_secs_f64(60.0 * minutes));
+        let time = time.transpose().map_err(|_| Error::Usage {
+            what: "`--minutes` is not a time".to_owned(),
+            hint: "give a number such as 10 or 0.5".to_owned(),
+        })?;
+        let options = torture::Options { seed, count, time, out: out.clone() };
+        let show = |tally: &Tally, seed: u64| {
+            if !self.output.quiet && tally.experiments.is_multiple_of(100) {
+                show::line(&format!("{} experiments, the last is {seed}", tally.experiments));
+            }
+        };
+        let tally = torture::torture(&options, self.registry, self.stop, &mut { show })?;
+        self.output.print(|| tally.text(), || tally.json())?;
+        Ok(match (tally.failures.is_empty(), self.stop.load(Ordering::Relaxed)) {
+            (false, _) => Ended::CheckFailed,
+            (true, true) => Ended::Interrupted,
+            (true, false) => Ended::Done,
+        })
+    }
+
     /// An experiment with overrides and a seed.
     fn document(self, file: &Path, set: &[String], seed: Option<u64>) -> Result<Document, Error> {
         let seed = seed.map(|seed| format!("engine.seed={seed}"));

@@ -8,7 +8,7 @@ use raddle_topology::Topology;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Crossing {
     /// From the moment at which the last bit has passed the bottleneck, as a fluid, to its delivery: propagation on all links
-    /// and the serialisation of a full packet, or of the flow if it is smaller, on all links but the slowest. A flow alone on
+    /// and the serialisation of a full packet, or of the flow if it is smaller, on all links but the bottleneck. A flow alone on
     /// one path so takes what it takes packet by packet, if its slowest link is the first or all are as fast.
     pub last: Duration,
     /// A packet without payload, from the sender to the receiver and another back.
@@ -36,22 +36,24 @@ impl Crossing {
         let head =
             |packet: Bytes| lookahead.map_or(packet, |lookahead| packet.min(framing.on_wire(lookahead.0)));
         let (data, control) = (head(first), framing.on_wire(framing.header.into()));
-        let (mut there, mut propagation, mut slowest) = (0.0, 0.0, Duration::ZERO);
+        let (mut there, mut propagation) = (0.0, 0.0);
+        // The link that is the bottleneck of the fluid takes so much of a packet; so many lanes share the packets.
+        let (mut bottleneck, mut most) = (0.0_f64, 0.0_f64);
         let (mut out, mut back) = (0.0, 0.0);
         for &(id, share) in row {
             let link_of = |id| topology.link(id).expect("flows cross links that are there");
             let (link, reverse) = (link_of(id), link_of(topology.reverse(id)));
             let share = f64::from(share);
             let head = link.rate.time_for(data);
-            slowest = slowest.max(head);
+            bottleneck = bottleneck.max(share * head.as_ps() as f64);
+            most = most.max(share);
             there += share * (link.delay + head).as_ps() as f64;
             propagation += share * link.delay.as_ps() as f64;
             out += share * (link.delay + link.rate.time_for(control)).as_ps() as f64;
             back += share * (reverse.delay + reverse.rate.time_for(control)).as_ps() as f64;
         }
         let ps = |ps: f64| Duration::from_ps(ps.round() as u64);
-        // The slowest link may be one that hardly any packets cross.
-        let last = (there - slowest.as_ps() as f64).max(propagation);
+        let last = (there - bottleneck / most.max(f64::MIN_POSITIVE)).max(propagation);
         Self { last: ps(last), round_trip: ps(out + back), back: ps(back) }
     }
 }

@@ -18,6 +18,7 @@ mod observe;
 pub mod run;
 pub mod sweep;
 pub mod topo;
+pub mod torture;
 
 pub use analysis::compare::Comparison;
 pub use error::Error;

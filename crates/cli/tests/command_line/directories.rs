@@ -12,7 +12,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-const SMALL: &str = r#"[topology]
+pub(crate) const SMALL: &str = r#"[topology]
 kind = "torus"
 dims = [3, 3]
 link_rate = "10 Gbps"
@@ -32,7 +32,7 @@ transport = "r2c2"
 const COLUMNS: &str = "400";
 
 /// A folder with `small.toml` in it, a sweep of it, and the sizes that both name.
-fn folder() -> TempDir {
+pub(crate) fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("small.toml"), SMALL).unwrap();
     fs::write(folder.path().join("swept.toml"), format!("{SMALL}{SWEEP}")).unwrap();
@@ -53,7 +53,7 @@ fn raddle(folder: &Path, arguments: &str) -> Output {
 }
 
 /// A command that must succeed.
-fn done(folder: &Path, arguments: &str) -> String {
+pub(crate) fn done(folder: &Path, arguments: &str) -> String {
     let output = raddle(folder, arguments);
     assert!(output.status.success(), "{arguments}: {}", told(&output));
     told(&output)
@@ -67,7 +67,7 @@ fn refused(folder: &Path, arguments: &str) -> String {
 }
 
 /// The words on stderr, on one line.
-fn told(output: &Output) -> String {
+pub(crate) fn told(output: &Output) -> String {
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     words.split_whitespace().filter(|word| !matches!(*word, "│" | "×")).collect::<Vec<_>>().join(" ")
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 mod directories;
+mod faults;
 mod inputs;
 mod machines;
 #[cfg(target_os = "linux")]

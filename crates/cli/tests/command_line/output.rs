@@ -551,6 +551,33 @@ fn selections_that_cannot_be_are_refused() {
     insta::assert_snapshot!(golden);
 }
 
+/// The book's promises name the tests that hold them to it.
+#[test]
+fn every_test_that_the_book_names_exists() {
+    fn sources(folder: &Path, text: &mut String) {
+        for name in names(folder).into_iter().filter(|name| name != "target") {
+            let path = folder.join(&name);
+            if path.is_dir() {
+                sources(&path, text);
+            } else if name.ends_with(".rs") {
+                text.push_str(&fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+    let is_name = |code: &str| {
+        code.contains('_') && code.chars().all(|c| c == '_' || c.is_ascii_lowercase() || c.is_ascii_digit())
+    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut all = String::new();
+    sources(&root.join("crates"), &mut all);
+    let book = fs::read_to_string(root.join("docs/src/reliability.md")).unwrap();
+    let named: Vec<&str> = book.split('`').skip(1).step_by(2).filter(|code| is_name(code)).collect();
+    assert!(named.len() > 20, "{named:?}");
+    for test in named {
+        assert!(all.contains(&format!("fn {test}()")), "there is no test `{test}`");
+    }
+}
+
 /// A queue of less than a packet loses everything, which is said before the run; denied, there is no run.
 #[test]
 fn warnings_are_told_and_kept_and_can_be_denied() {

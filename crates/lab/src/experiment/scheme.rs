@@ -12,7 +12,7 @@ use raddle_schemes::registry::Registry;
 use raddle_schemes::scheme::{CongestionPoint, FlowControl, Info, QueueDiscipline, Transport, View};
 use raddle_topology::Topology;
 
-/// What may wait at an egress port.
+/// What may wait at an egress port. A port with an agent (congestion points, D3, RCP) does not count the packet in service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QueueLimits {
     /// Most bytes, the packet in service included.
@@ -230,6 +230,8 @@ fn read_parameter(table: &mut Section<'_>, parameter: &Parameter) -> Result<Sett
         Setting::Rate(default) => Setting::Rate(table.or(key, default)?),
         Setting::Bytes(default) => Setting::Bytes(table.or(key, Bytes(default))?.0),
         Setting::Count(default) => Setting::Count(table.or(key, default)?),
+        // A factor may be more than 1, and is no percentage.
+        Setting::Fraction(default) if parameter.range.1 > 1.0 => Setting::Fraction(table.or(key, default)?),
         Setting::Fraction(default) => Setting::Fraction(table.or(key, Fraction(default))?.0),
         Setting::Eight(default) => Setting::Eight(table.or(key, default)?),
         Setting::Flag(default) => Setting::Flag(table.or(key, default)?),

@@ -167,9 +167,9 @@ impl Outcome {
     }
 }
 
-/// The wall clock, for progress only: no result depends on it.
+/// The wall clock, for progress and for limits of what is tried: no result depends on it.
 #[expect(clippy::disallowed_methods, reason = "progress is shown against the wall clock")]
-fn wall_clock() -> Instant {
+pub(crate) fn wall_clock() -> Instant {
     Instant::now()
 }
 
@@ -329,10 +329,7 @@ fn run_packets<'a, O: Observer + Into<Gather<'a>>>(
     let watchdog = controlled.then_some(every);
     let complete = advance(&mut simulation, &topology, queue_lengths, watchdog, watch)?;
     let totals = simulation.totals();
-    let inside = simulation.packets_inside() as u64;
-    if totals.sent != totals.delivered + totals.dropped + inside {
-        return Err(Error::Run(format!("packets are not conserved: {totals:?}, {inside} inside")));
-    }
+    refuse_imbalance(&totals, simulation.packets_inside() as u64)?;
     let (now, links) = (simulation.now(), simulation.link_stats());
     let queues = queues(&simulation.queue_depths());
     let flow_control = lossless::records(&simulation.flow_control(), &topology, now);
@@ -342,6 +339,25 @@ fn run_packets<'a, O: Observer + Into<Gather<'a>>>(
     let gather = simulation.into_observer().into();
     let ended = Ended::new(gather, totals, links, now, complete);
     Ok(Ended { queues, flow_control, waiting, retransmissions, ..ended })
+}
+
+/// Refuses a run that lost packets or application bytes, or made some: whose accounts do not add up with so many packets
+/// inside the fabric.
+fn refuse_imbalance(totals: &Totals, inside: u64) -> Result<(), Error> {
+    if totals.sent != totals.delivered + totals.dropped + inside {
+        return Err(Error::Run(format!("packets are not conserved: {totals:?}, {inside} inside")));
+    }
+    let ended = totals.delivered_bytes + totals.dropped_bytes;
+    // Nobody knows how many bytes were in packets that could not be read.
+    let conserved = if inside == 0 && totals.drops.malformed == 0 {
+        totals.sent_bytes == ended
+    } else {
+        totals.sent_bytes >= ended
+    };
+    if !conserved {
+        return Err(Error::Run(format!("bytes are not conserved: {totals:?}, {inside} packets inside")));
+    }
+    Ok(())
 }
 
 /// Runs a simulation to its end, but for the times at which somebody wants to look into it. Returns whether it came to its
@@ -422,6 +438,7 @@ fn run_lockstep<'a>(
         }
     }
     let (now, totals, links) = (runtime.now(), *runtime.totals(), runtime.link_stats().to_vec());
+    refuse_imbalance(&totals, runtime.packets_inside() as u64)?;
     let waiting = waiting(&topology, |node| runtime.application(node));
     let retransmissions = retransmissions(&topology, |node| runtime.host(node));
     let flow_control = lossless::records(&runtime.flow_control(), &topology, now);
@@ -534,6 +551,25 @@ mod tests {
         let (now, limit) = (Time::from_ps(now), limit.map(Time::from_ps));
         let progress = Progress { now, packet_hops: 0, flows_delivered };
         RunState { progress, flows: 100, limit, seconds: 6.0 }.seconds_left()
+    }
+
+    #[test]
+    fn packets_and_bytes_that_do_not_add_up_are_refused() {
+        let even = Totals {
+            sent: 7,
+            delivered: 4,
+            dropped: 2,
+            sent_bytes: 70,
+            delivered_bytes: 40,
+            dropped_bytes: 20,
+            ..Totals::default()
+        };
+        assert!(refuse_imbalance(&even, 1).is_ok());
+        assert!(refuse_imbalance(&even, 0).is_err(), "a packet is missing");
+        let all = Totals { delivered: 5, ..even };
+        assert!(refuse_imbalance(&all, 0).is_err(), "10 bytes are missing");
+        assert!(refuse_imbalance(&Totals { delivered_bytes: 50, ..all }, 0).is_ok());
+        assert!(refuse_imbalance(&Totals { delivered_bytes: 60, ..even }, 1).is_err(), "10 bytes too many");
     }
 
     #[test]

@@ -374,9 +374,17 @@ fn sweeps_span_a_grid_whose_last_dimension_varies_fastest() {
 
 #[test]
 fn a_resolved_experiment_resolves_to_itself() {
-    let resolved = document("", &["scheme.r2c2.headroom=10%"]).experiment().unwrap().resolved.to_string();
-    let again = Document::parse("resolved.toml", resolved.clone(), PathBuf::new()).unwrap();
-    assert_eq!(again.experiment().unwrap().resolved.to_string(), resolved);
+    let of_transports = raddle_testkit::registry().transports().iter().map(|transport| transport.info.name);
+    let of_transports = of_transports.map(|name| format!("scheme.transport={name}"));
+    // PDQ's factors may be more than 1.
+    let others =
+        ["scheme.r2c2.headroom=10%".to_owned(), "scheme={ transport = \"pdq\", pdq = { k = 3 } }".to_owned()];
+    for set in of_transports.chain(others) {
+        let resolved = document("", &[&set]).experiment().unwrap().resolved.to_string();
+        let again = Document::parse("resolved.toml", resolved.clone(), PathBuf::new()).unwrap();
+        let again = again.experiment().unwrap_or_else(|problem| panic!("{set}: {problem}"));
+        assert_eq!(again.resolved.to_string(), resolved, "{set}");
+    }
 }
 
 #[test]

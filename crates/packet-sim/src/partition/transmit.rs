@@ -7,7 +7,13 @@ use crate::observer::Heard;
 use crate::port::{Coming, Leaving};
 use crate::slab::{NOWHERE, Origin};
 use crate::wire::Travelling;
-use raddle_core::{DropReason, Node, Packet, PortId, Time};
+use raddle_core::{DropReason, Duration, Node, Packet, PortId, Time};
+
+/// The first instant at which a port can start a packet that it sends in `time`, so that the last bit, which comes in at `tail`,
+/// does not keep it waiting.
+fn gapless(tail: Time, time: Duration) -> Time {
+    Time::ZERO + tail.since(Time::ZERO + time)
+}
 
 impl Fabric {
     /// Queues a packet at a port. Returns whether the host is now due a poll, because the packet was dropped.
@@ -28,9 +34,9 @@ impl Fabric {
         let size = packet.size;
         if port.is_served {
             if self.header.is_some() {
-                // What comes in more slowly than it leaves joins when it can go without running dry: it keeps nobody waiting.
-                let time = class.serialisation_of(packet, size);
-                let ready = Time::ZERO + self.slab.tail(slot).since(Time::ZERO + time);
+                // A packet from a slower link is queued only when this link can send it without a gap, so it never
+                // blocks another packet.
+                let ready = gapless(self.slab.tail(slot), class.serialisation_of(packet, size));
                 if ready > self.now {
                     self.let_come(node.place(), slot, arrival, ready, Some(out));
                     return false;
@@ -119,14 +125,16 @@ impl Fabric {
         let class = &self.links.classes[port.class as usize];
         let packet = self.slab.get(slot);
         let size = packet.size;
-        let mut sent = start + class.serialisation_of(packet, size);
-        let mut arrives = sent + class.delay;
+        let time = class.serialisation_of(packet, size);
+        let (mut sent, mut seen) = (start + time, start + time);
         if let Some(header) = self.header {
-            sent = sent.max(self.slab.tail(slot));
-            let seen =
+            // A packet from a slower link starts when this link can send it without a gap.
+            let start = start.max(gapless(self.slab.tail(slot), time));
+            sent = start + time;
+            seen =
                 if port.ends_here { sent } else { start + class.serialisation_of(packet, size.min(header)) };
-            arrives = seen + class.delay;
         }
+        let arrives = seen + class.delay;
         let arrived = sent + class.delay;
         port.free_at = port.free_at.max(sent);
         self.links.states[link].set_drains_at(port.free_at);

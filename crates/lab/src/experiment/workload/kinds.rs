@@ -163,7 +163,7 @@ fn describe_algorithm(algorithm: &Algorithm) -> (String, String) {
 }
 
 /// The names of the `KINDS` of a role.
-pub(super) fn names(role: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+pub(crate) fn names(role: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let kinds = KINDS.iter().filter_map(move |(name, _)| name.strip_prefix(role)?.strip_prefix(' '));
     kinds.map(|name| (name, name))
 }

@@ -9,6 +9,7 @@ mod ranks;
 mod skeleton;
 
 pub use kinds::kinds;
+pub(crate) use kinds::names;
 pub(crate) use ranks::Programs;
 
 use super::file::{Files, file_format};

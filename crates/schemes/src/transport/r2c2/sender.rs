@@ -228,11 +228,14 @@ impl Sender {
             if !port.up {
                 continue; // a node sees its own dead link; discovery will bring new routes
             }
+            let packet = u64::from(params.mtu) + HEADER;
             if self.full.get(&drawn.first) == Some(&now) {
-                wake = wake.min(port.free_at(now)); // an instant is too short to lose a flow in
+                // An instant is too short to lose a flow in. A free port refuses packets that are longer than its limit.
+                let free_at = port.free_at(now);
+                let sent_at = now + port.rate.time_for(Bytes(packet));
+                wake = wake.min(if free_at > now { free_at } else { sent_at });
                 continue;
             }
-            let packet = u64::from(params.mtu) + HEADER;
             if let Bytes(room) = port.room(now)
                 && room < packet
                 && port.waiting(now) > Bytes(0)

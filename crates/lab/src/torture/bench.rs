@@ -1,0 +1,89 @@
+//! Work that may panic or never end, on a thread of its own, and the experiment that it was at.
+
+use super::Violation;
+use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+use toml::Table;
+
+/// The property that a panic violates.
+pub(super) const NO_PANIC: &str = "nothing panics";
+/// The property that a run violates that goes on for ever.
+pub(super) const ENDS: &str = "every run ends";
+
+/// How long work may take: so many waits of a second. A stopped process does not count them.
+const PATIENCE: u32 = 180;
+
+/// Where work puts the experiment that it is at.
+#[derive(Clone, Default)]
+pub(super) struct Bench(Arc<Mutex<Table>>);
+
+impl Bench {
+    pub(super) fn put(&self, experiment: &Table) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = experiment.clone();
+    }
+
+    fn taken(&self) -> Table {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Does `work`.
+///
+/// # Errors
+/// If it panics, or does not end.
+pub(super) fn guarded<T: Send + 'static>(
+    work: impl FnOnce(&Bench) -> T + Send + 'static,
+) -> Result<T, Violation> {
+    let bench = Bench::default();
+    let (theirs, (done, result)) = (bench.clone(), mpsc::channel());
+    thread::spawn(move || {
+        let ended = panic::catch_unwind(AssertUnwindSafe(|| work(&theirs)));
+        // Nobody waits any more if it took too long.
+        let _ = done.send(ended);
+    });
+    let violation = |property, seen| Violation { property, seen, experiment: bench.taken() };
+    for _ in 0..PATIENCE {
+        match result.recv_timeout(Duration::from_secs(1)) {
+            Ok(Ok(made)) => return Ok(made),
+            Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => {
+                return Err(violation(NO_PANIC, Panics::take()));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+    Err(violation(ENDS, format!("it took more than {PATIENCE} s")))
+}
+
+/// The first panic since the last one was taken.
+static HEARD: Mutex<Option<String>> = Mutex::new(None);
+
+type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Sync + Send + 'static>;
+
+/// While this lives, panics are kept rather than printed.
+pub(super) struct Panics(Option<Hook>);
+
+impl Panics {
+    pub(super) fn heard() -> Self {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(|info| {
+            HEARD.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| info.to_string());
+        }));
+        Self(Some(before))
+    }
+
+    fn take() -> String {
+        let heard = HEARD.lock().unwrap_or_else(PoisonError::into_inner).take();
+        heard.unwrap_or_else(|| "a panic without words".to_owned())
+    }
+}
+
+impl Drop for Panics {
+    fn drop(&mut self) {
+        if let Some(before) = self.0.take() {
+            panic::set_hook(before);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Draws an experiment from its seed: a transport and a routing of the registry, a fabric and ports that suit them, flows, and
+//! whatever else an experiment can have. An experiment is made part by part: a part that the checks refuse is left out.
+
+mod dice;
+mod extras;
+mod fabric;
+mod flows;
+#[cfg(test)]
+mod tests;
+
+use super::{Bench, parse};
+use dice::Dice;
+use extras::{Around, EXTRAS};
+use raddle_core::Duration;
+use raddle_schemes::registry::Registry;
+use raddle_schemes::scheme::{Make, Transport};
+use raddle_topology::Topology;
+use std::sync::Arc;
+use toml::{Table, Value};
+
+/// Most fabrics and ports that are tried for a transport and a routing.
+const ATTEMPTS: u32 = 60;
+
+/// An experiment that the checks accept, if one was found, and how many parts were offered for it.
+#[derive(Debug, Default)]
+pub(super) struct Drawn {
+    pub(super) experiment: Option<Table>,
+    /// Parts that were offered.
+    pub(super) offered: u64,
+    /// Those of them that the checks refused.
+    pub(super) refused: u64,
+}
+
+/// The experiment of that seed. What is being checked lies on the `bench`.
+pub(super) fn draw(seed: u64, registry: &Arc<Registry>, bench: &Bench) -> Drawn {
+    let mut dice = Dice::new(seed);
+    let mut drawing = Drawing { registry, bench, drawn: Drawn::default() };
+    let transport = dice.pick(registry.transports());
+    let routing = dice.pick(&registry.routings_of(&transport));
+    let Some((mut experiment, topology)) = drawing.world(&mut dice, &transport, routing, seed) else {
+        return drawing.drawn;
+    };
+    let hosts: Vec<u32> = topology.hosts().map(|host| host.0).collect();
+    for _ in 0..4 {
+        let mut with_flows = experiment.clone();
+        with_flows.insert("workload".into(), flows::draw(&mut dice, &hosts).into());
+        if drawing.accepts(&with_flows).is_some() {
+            experiment = with_flows;
+            break;
+        }
+    }
+    let limit = if dice.chance(0.05) { Duration::from_ms(20) } else { Duration::from_us(400) };
+    let limit = Duration::from_ps(dice.log_between(Duration::from_us(20).as_ps(), limit.as_ps()));
+    set(&mut experiment, "engine.time_limit", limit.to_string().into());
+    let links: Vec<_> = topology.links().map(|(_, link)| (link.from.0, link.to.0)).collect();
+    let around = Around { registry, links: &links, limit };
+    for (probability, extra) in EXTRAS {
+        if dice.chance(probability) {
+            let mut with_more = experiment.clone();
+            extra(&mut dice, &around, &mut with_more);
+            if drawing.accepts(&with_more).is_some() {
+                experiment = with_more;
+            }
+        }
+    }
+    drawing.drawn.experiment = Some(experiment);
+    drawing.drawn
+}
+
+struct Drawing<'a> {
+    registry: &'a Arc<Registry>,
+    bench: &'a Bench,
+    drawn: Drawn,
+}
+
+impl Drawing<'_> {
+    /// The fabric of the experiment, if the checks accept it.
+    fn accepts(&mut self, experiment: &Table) -> Option<Arc<Topology>> {
+        self.bench.put(experiment);
+        self.drawn.offered += 1;
+        match parse(experiment, self.registry).and_then(|document| document.prepare()) {
+            Ok(prepared) => Some(prepared.topology),
+            Err(_) => {
+                self.drawn.refused += 1;
+                None
+            }
+        }
+    }
+
+    /// A fabric and ports on which the transport runs with that routing, and one flow.
+    fn world(
+        &mut self,
+        dice: &mut Dice,
+        transport: &Transport,
+        routing: &str,
+        seed: u64,
+    ) -> Option<(Table, Arc<Topology>)> {
+        let kinds = dice.shuffled(fabric::kinds(self.registry));
+        for attempt in 0..ATTEMPTS {
+            let kind = kinds[attempt as usize % kinds.len()];
+            let mut experiment = Table::new();
+            experiment.insert("topology".into(), fabric::draw(dice, kind, self.registry).into());
+            // TOML's numbers have a sign.
+            set(&mut experiment, "engine.seed", Value::Integer((seed >> 1) as i64));
+            if matches!(transport.make, Make::Fluid { .. })
+                || (transport.fluid.is_some() && dice.chance(0.05))
+            {
+                set(&mut experiment, "engine.kind", "flow".into());
+            }
+            let mut scheme = ports(dice, self.registry);
+            scheme.insert("transport".into(), transport.info.name.into());
+            scheme.insert("routing".into(), routing.into());
+            experiment.insert("scheme".into(), scheme.into());
+            let document = parse(&experiment, self.registry).ok()?;
+            let Ok(topology) = document.topology() else { continue };
+            let hosts: Vec<u32> = topology.hosts().map(|host| host.0).collect();
+            if hosts.len() < 2 {
+                continue;
+            }
+            experiment.insert("workload".into(), flows::simplest(&hosts).into());
+            if let Some(topology) = self.accepts(&experiment) {
+                return Some((experiment, topology));
+            }
+        }
+        None
+    }
+}
+
+/// Queues, flow control and congestion points of the registry, or none of them.
+fn ports(dice: &mut Dice, registry: &Registry) -> Table {
+    let mut ports = Table::new();
+    let mut choose =
+        |dice: &mut Dice, key: &str, names: Vec<&'static str>, wrap: fn(&'static str) -> Value| {
+            if !names.is_empty() && dice.chance(0.3) {
+                ports.insert(key.into(), wrap(dice.pick(&names)));
+            }
+        };
+    let queues = registry.queues().iter().map(|part| part.info.name).collect();
+    choose(dice, "queue", queues, |kind| table([("kind", kind.into())]).into());
+    let flow_controls = registry.flow_controls().iter().map(|part| part.info.name).collect();
+    choose(dice, "flow_control", flow_controls, Into::into);
+    let points = registry.congestion_points().iter().map(|part| part.info.name).collect();
+    choose(dice, "congestion_points", points, Into::into);
+    ports
+}
+
+fn table<'k>(entries: impl IntoIterator<Item = (&'k str, Value)>) -> Table {
+    entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+/// Sets a dotted key, and makes the tables on the way.
+fn set(root: &mut Table, key: &str, value: Value) {
+    match key.split_once('.') {
+        None => {
+            root.insert(key.to_owned(), value);
+        }
+        Some((first, rest)) => {
+            let inner = root.entry(first).or_insert_with(|| Table::new().into());
+            if let Value::Table(inner) = inner {
+                set(inner, rest, value);
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+use super::*;
+use crate::experiment::workload_names as names;
+use std::collections::BTreeSet;
+
+/// Every word that stands in an experiment as a value.
+fn words(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::String(word) => drop(found.insert(word.clone())),
+        Value::Array(items) => items.iter().for_each(|item| words(item, found)),
+        Value::Table(table) => table.values().for_each(|item| words(item, found)),
+        _ => {}
+    }
+}
+
+/// A new scheme, fabric or kind of workload is drawn without anybody's doing; one that needs keys that nobody draws is
+/// never accepted, and fails here.
+#[test]
+fn everything_that_can_be_named_is_drawn() {
+    let registry = Arc::new(Registry::builtin());
+    let mut found = BTreeSet::new();
+    let (mut offered, mut refused, mut none) = (0, 0, 0);
+    for seed in 0..3_000 {
+        let drawn = draw(seed, &registry, &Bench::default());
+        offered += drawn.offered;
+        refused += drawn.refused;
+        match drawn.experiment {
+            Some(experiment) => words(&Value::Table(experiment), &mut found),
+            None => none += 1,
+        }
+    }
+    let schemes = registry.schemes().map(|info| info.name);
+    let own = registry.transports().iter().flat_map(|transport| registry.routings_of(transport));
+    let roles = ["arrivals", "sizes", "pairs", "process", "deadlines"];
+    let kinds = roles.into_iter().flat_map(names).map(|(name, _)| name).filter(|&name| name != "cdf");
+    let all = schemes.chain(own).chain(fabric::kinds(&registry)).chain(kinds);
+    let missing: BTreeSet<_> = all.filter(|&name| !found.contains(name)).collect();
+    assert!(missing.is_empty(), "never drawn: {missing:?}");
+    assert!(none == 0, "no fabric was found for {none} of 3,000 schemes");
+    assert!(refused * 2 < offered, "{refused} of {offered} parts were refused");
+}
+
+#[test]
+fn a_seed_draws_one_experiment() {
+    let registry = Arc::new(Registry::builtin());
+    let of = |seed| draw(seed, &registry, &Bench::default()).experiment;
+    assert_eq!(of(7), of(7));
+    assert_ne!(of(7), of(8));
+}

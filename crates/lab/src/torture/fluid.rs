@@ -1,0 +1,46 @@
+//! How far a fluid may be from what packets could do.
+//!
+//! A flow that shares links fairly, or by its turn, has at any instant a link on its path whose whole rate is in use. So it is done
+//! no later than after the time that each link of its path takes for all that crosses it, one after the other, and that its application
+//! takes for its bytes. The bound allows twice that, for headroom and for rates that follow with a delay, and besides the time of
+//! a flow alone and three crossings of its path, which need not be a shortest one: a handshake and the data.
+
+use super::invariants::Seen;
+use super::ran::Ran;
+use crate::run::prepare::Prepared;
+use raddle_core::{Bytes, Rate};
+use rustc_hash::FxHashMap;
+
+/// What is allowed on top of the time that links take.
+const SLACK: u128 = 2;
+
+/// Checks the bound for every flow that the run delivered.
+pub(super) fn check(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
+    const PROPERTY: &str =
+        "a fluid is done when the links of its path could have carried all that crosses them";
+    let busiest = prepared.topology.links().zip(&ran.outcome.links).map(|((_, link), row)| {
+        u128::from(row.data_bytes) * 8 * 1_000_000_000_000 / u128::from(link.rate.as_bps()).max(1)
+    });
+    let busiest = busiest.max().unwrap_or(0);
+    let (_, full, _) = prepared.framing().packets(Bytes(u64::MAX / 16));
+    let hop = prepared.topology.links().map(|(_, link)| (link.delay + link.rate.time_for(full)).as_ps());
+    let hop = u128::from(hop.max().unwrap_or(0));
+    let last_start = ran.flows.iter().map(|flow| flow.start_ps).max().unwrap_or(0);
+    let nodes = prepared.topology.node_count() as u128;
+    let app_rates: FxHashMap<u32, Rate> =
+        prepared.flows.iter().filter_map(|flow| Some((flow.id.0, flow.app_rate?))).collect();
+    for flow in &ran.flows {
+        let Some(fct) = flow.fct_ps else { continue };
+        let waits = u128::from(last_start.saturating_sub(flow.start_ps));
+        let alone = u128::from(flow.ideal_fct_ps);
+        let produced = app_rates.get(&flow.id).map_or(0, |rate| {
+            let bytes = prepared.framing().on_wire_in_all(Bytes(flow.size_bytes)).0;
+            u128::from(bytes) * 8 * 1_000_000_000_000 / u128::from(rate.as_bps()).max(1)
+        });
+        let most = waits + SLACK * (nodes * (busiest + 3 * hop) + alone + produced);
+        if u128::from(fct) > most {
+            return Err((PROPERTY, format!("{flow:?} took more than {most} ps")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,189 @@
+//! What must be true of every run, whatever the experiment. That packets are neither lost nor made, and that nothing is
+//! lost under flow control, every run checks by itself.
+
+use super::ran::Ran;
+use crate::Error;
+use crate::experiment::EngineKind;
+use crate::run::prepare::Prepared;
+use raddle_core::{Bytes, Time};
+use raddle_records::FlowRecord;
+
+/// The property that is violated, and what was seen.
+pub(super) type Seen = (&'static str, String);
+
+type Check = fn(&Ran, &Prepared) -> Result<(), Seen>;
+
+const CHECKS: [Check; 7] =
+    [recorded_once, no_unknown_reports, times, ideals, queues_in_limits, capacities, arrivals_and_ends];
+
+/// Holds a run that came to its end against all of them.
+pub(super) fn check(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
+    CHECKS.iter().try_for_each(|check| check(ran, prepared))
+}
+
+/// Whether packets can be lost: on links, in queues, with nodes.
+fn loses(prepared: &Prepared) -> bool {
+    let experiment = &prepared.experiment;
+    let queue = experiment.scheme.queue;
+    !prepared.changes.is_empty()
+        || experiment.errors.is_some()
+        || queue.bytes.is_some()
+        || queue.packets.is_some()
+}
+
+/// Whether the run may end with this error: programs wait for ever where packets can be lost and nobody repeats them, and
+/// paths around a failed link may be such that links wait for each other.
+pub(super) fn may_fail(error: &Error, prepared: &Prepared) -> bool {
+    let waits = matches!(error, Error::Run(why) if why.contains("programs have not come to their end"));
+    let circle = matches!(error, Error::Run(why) if why.contains("wait for each other in a circle"));
+    (waits && loses(prepared)) || (circle && !prepared.changes.is_empty())
+}
+
+/// A flow that has not started by the end of the run has no record.
+fn recorded_once(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
+    const PROPERTY: &str = "every flow is recorded once";
+    let end = ran.outcome.totals.simulated_ps;
+    let begun = ran.outcome.flows - prepared.flows.len() as u64;
+    let started = prepared.flows.iter().take_while(|flow| flow.start.as_ps() <= end).map(|flow| flow.id.0);
+    let by_programs = (0..begun).map(|place| (prepared.flows.len() as u64 + place) as u32);
+    let all: Vec<u32> = started.chain(by_programs).collect();
+    let recorded: Vec<u32> = ran.flows.iter().map(|flow| flow.id).collect();
+    let delivered = ran.flows.iter().filter(|flow| flow.fct_ps.is_some()).count() as u64;
+    if recorded == all && delivered == ran.outcome.delivered {
+        return Ok(());
+    }
+    let counted = ran.outcome.delivered;
+    Err((
+        PROPERTY,
+        format!("records of {recorded:?}, {delivered} delivered; flows {all:?}, {counted} delivered"),
+    ))
+}
+
+/// Damage can turn a packet into one of another flow.
+fn no_unknown_reports(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
+    const PROPERTY: &str = "a flow is delivered once, and hosts report only flows that they have";
+    let damaged = prepared.experiment.errors.as_ref().is_some_and(|errors| errors.corruption > 0.0);
+    match ran.outcome.unmatched {
+        0 => Ok(()),
+        _ if damaged => Ok(()),
+        unmatched => {
+            Err((PROPERTY, format!("{unmatched} reports of other flows, or of flows that were done")))
+        }
+    }
+}
+
+fn times(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
+    const PROPERTY: &str = "nothing happens after the end of the run";
+    let end = ran.outcome.totals.simulated_ps;
+    let limit = prepared.experiment.engine.time_limit.unwrap_or(Time::NEVER).as_ps();
+    let last =
+        ran.flows.iter().filter_map(|flow| Some(flow.start_ps + flow.fct_ps.max(flow.sender_done_ps)?)).max();
+    match last {
+        Some(last) if last > end => Err((PROPERTY, format!("a flow ends at {last} ps, the run at {end} ps"))),
+        _ if end > limit => Err((PROPERTY, format!("the run ends at {end} ps, its limit is {limit} ps"))),
+        _ => Ok(()),
+    }
+}
+
+/// Damage can make a receiver believe that it has what it has not. A flow that takes several paths at once can be faster than
+/// on the best one, but for what its host's links and the propagation delays allow: only in a tree there is one path.
+fn ideals(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
+    const ALONE: &str = "no flow is faster than it would be alone";
+    const POSSIBLE: &str = "no flow is faster than its hosts' links";
+    let damaged = prepared.experiment.errors.as_ref().is_some_and(|errors| errors.corruption > 0.0);
+    if damaged {
+        return Ok(());
+    }
+    let topology = &prepared.topology;
+    let is_tree = topology.links().count() == 2 * (topology.node_count() - 1);
+    let delay = topology.links().map(|(_, link)| link.delay.as_ps()).min().unwrap_or(0);
+    // Times of packets are whole picoseconds, rounded up: at each link, there and back, twice with a handshake, and for each packet.
+    // A fluid is rounded once.
+    let is_fluid = prepared.experiment.engine.kind == EngineKind::Flow;
+    let rounding = |flow: &FlowRecord| {
+        let packets = prepared.framing().packets(Bytes(flow.size_bytes)).0;
+        if is_fluid { 4 * u64::from(flow.hops) + packets } else { 0 }
+    };
+    // Under cut-through a packet waits for a faster link, which a fluid leaves out.
+    let rates = || topology.links().map(|(_, link)| link.line_rate.min(link.rate));
+    let leaves_out_waits =
+        is_fluid && prepared.experiment.engine.cut_through && rates().min() != rates().max();
+    for flow in &ran.flows {
+        let Some(fct) = flow.fct_ps.map(|fct| fct + rounding(flow)) else { continue };
+        let into = topology.links().filter(|(_, link)| link.to.0 == flow.dst);
+        let rate: u128 = into.map(|(_, link)| u128::from(link.rate.as_bps())).sum();
+        let transfer = u128::from(flow.size_bytes) * 8 * 1_000_000_000_000 / rate.max(1);
+        let least = u128::from(u64::from(flow.hops) * delay) + transfer;
+        if u128::from(fct) < least {
+            return Err((POSSIBLE, format!("{flow:?}, which takes {least} ps at least")));
+        }
+        if is_tree && !leaves_out_waits && fct < flow.ideal_fct_ps {
+            return Err((ALONE, format!("{flow:?}")));
+        }
+    }
+    Ok(())
+}
+
+/// A port with an agent has its limit beside the packet in service.
+fn queues_in_limits(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
+    const PROPERTY: &str = "no queue is longer than its limit";
+    let Some(limit) = prepared.experiment.scheme.queue.bytes else { return Ok(()) };
+    let has_agents = prepared.own.agents || prepared.experiment.scheme.congestion_points.is_some();
+    let in_service = if has_agents { prepared.parts.mtu + prepared.parts.header_bytes } else { 0 };
+    let most = limit.0 + u64::from(in_service);
+    match ran.outcome.links.iter().find(|link| link.peak_queue_bytes > most) {
+        Some(link) => Err((PROPERTY, format!("{link:?}, and the limit is {limit}"))),
+        None => Ok(()),
+    }
+}
+
+/// At the end of its own a run has nothing left in queues, so that what ports took has left them.
+fn capacities(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
+    const PROPERTY: &str = "no link carries more than its rate";
+    if !at_rest(ran, prepared) || !prepared.changes.is_empty() {
+        return Ok(());
+    }
+    let end = ran.outcome.totals.simulated_ps;
+    for ((_, link), row) in prepared.topology.links().zip(&ran.outcome.links) {
+        // The flow engine's bytes are rounded.
+        let bits = u128::from(row.data_bytes.saturating_sub(1)) * 8;
+        if bits * 1_000_000_000_000 > u128::from(link.rate.as_bps()) * u128::from(end) {
+            return Err((PROPERTY, format!("{row:?} at {} in {end} ps", link.rate)));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the run ended by itself, before its limit.
+fn at_rest(ran: &Ran, prepared: &Prepared) -> bool {
+    let limit = prepared.experiment.engine.time_limit.unwrap_or(Time::NEVER).as_ps();
+    ran.outcome.complete && ran.outcome.totals.simulated_ps < limit
+}
+
+fn arrivals_and_ends(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
+    const CROSSES: &str = "what is delivered has crossed a link into its host";
+    const ENDS: &str = "where nothing is lost, every flow is delivered or given up";
+    for host in prepared.topology.hosts() {
+        let delivered = ran.flows.iter().filter(|flow| flow.dst == host.0 && flow.fct_ps.is_some());
+        let delivered: u64 = delivered.map(|flow| flow.size_bytes).sum();
+        let came: u64 =
+            ran.outcome.links.iter().filter(|link| link.to == host.0).map(|link| link.data_bytes).sum();
+        if delivered > came {
+            return Err((CROSSES, format!("host {host}: {delivered} bytes delivered, {came} came")));
+        }
+    }
+    let lost = ran.outcome.totals.drops.total() > 0 || prepared.experiment.errors.is_some();
+    if lost || !prepared.changes.is_empty() || !at_rest(ran, prepared) {
+        return Ok(());
+    }
+    // D3 and PDQ give up a flow that cannot be done by its deadline, without a word.
+    let left =
+        |flow: &&FlowRecord| flow.fct_ps.or(flow.sender_done_ps).is_none() && flow.deadline_ps.is_none();
+    match ran.flows.iter().find(left) {
+        Some(flow) => {
+            let engine = if prepared.experiment.engine.kind == EngineKind::Flow { "flow" } else { "packet" };
+            Err((ENDS, format!("{engine} engine: {flow:?}, and the run is at rest")))
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,220 @@
+//! `raddle torture`: random experiments, each held against everything that must be true of any experiment. Model:
+//! TigerBeetle's VOPR.
+//!
+//! ```text
+//! seed ─► draw ─► trial ─► shrink ─► a file
+//!         TOML     runs      smaller TOML that fails in the same way
+//! ```
+//!
+//! The seed decides everything, so that one number repeats a failure. [`draw`] makes an experiment that the checks of
+//! [`Document::prepare`] accept. [`trial`] runs it on one, two and three threads, in lockstep and as fluids, and compares.
+
+mod bench;
+mod draw;
+mod fluid;
+mod invariants;
+mod ran;
+mod shrink;
+#[cfg(test)]
+mod tests;
+mod trial;
+
+use crate::Error;
+use crate::experiment::{Document, Problem};
+use bench::Bench;
+use raddle_schemes::registry::Registry;
+use serde_json::Value;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use toml::Table;
+
+/// Which experiments.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The first one. The others follow it.
+    pub seed: u64,
+    /// Most experiments.
+    pub count: Option<u64>,
+    /// Wall-clock time after which none is begun.
+    pub time: Option<Duration>,
+    /// Where experiments that fail are written.
+    pub out: PathBuf,
+}
+
+/// Something that must be true of any experiment and is not of this one.
+#[derive(Debug, Clone)]
+struct Violation {
+    /// The property, in words that are the same for every experiment that violates it.
+    property: &'static str,
+    /// What was seen.
+    seen: String,
+    experiment: Table,
+}
+
+/// An experiment that failed.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Failure {
+    /// Its seed.
+    pub seed: u64,
+    /// The property that it violates.
+    pub property: &'static str,
+    /// What was seen of the smallest experiment.
+    pub seen: String,
+    /// The smallest experiment that violates the property.
+    pub experiment: String,
+    /// The file that holds it.
+    pub file: PathBuf,
+}
+
+/// What came of the experiments.
+#[derive(Debug, Clone, Default, serde::Serialize)]
+pub struct Tally {
+    /// Experiments that were begun.
+    pub experiments: u64,
+    /// Those that hold all properties.
+    pub held: u64,
+    /// Those that were stopped because they take too many events.
+    pub cut_short: u64,
+    /// Schemes for which no fabric was found.
+    pub refused: u64,
+    /// Parts of experiments that were offered.
+    pub parts: u64,
+    /// Those of them that the checks refused.
+    pub parts_refused: u64,
+    /// Experiments that ran in lockstep too, to the same records.
+    pub in_lockstep: u64,
+    /// Experiments that ran as packets and as fluids.
+    pub as_fluids: u64,
+    /// Those that failed.
+    pub failures: Vec<Failure>,
+}
+
+impl Tally {
+    /// The counts, and whatever failed, for people.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let share = |part: u64, of: u64| 100.0 * part as f64 / of.max(1) as f64;
+        let Self {
+            experiments,
+            held,
+            cut_short,
+            refused,
+            parts,
+            parts_refused,
+            in_lockstep,
+            as_fluids,
+            failures,
+        } = self;
+        let failed = failures.len();
+        let mut text: String = failures.iter().map(|failure| format!("{failure}\n\n")).collect();
+        text += &format!("{experiments} experiments: {held} hold every property, {failed} violate one\n");
+        text += &format!("{in_lockstep} ran in lockstep too, {as_fluids} on the flow engine too\n");
+        text += &format!("{cut_short} were stopped after too many events\n");
+        text += &format!("{refused} were refused ({:.1}%)\n", share(*refused, *experiments));
+        text += &format!("{parts} parts were offered, {:.1}% refused", share(*parts_refused, *parts));
+        text
+    }
+
+    /// The same as a JSON document.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        serde_json::to_value(self).expect("counts and texts")
+    }
+}
+
+/// Tries one experiment after another, and tells `progress` after each. Stops early if `stop` is set, or if an experiment
+/// does not end.
+///
+/// # Errors
+/// If an experiment that failed cannot be written.
+pub fn torture(
+    options: &Options,
+    registry: &Arc<Registry>,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(&Tally, u64),
+) -> Result<Tally, Error> {
+    let started = crate::run::wall_clock();
+    let mut tally = Tally::default();
+    let seeds = (options.seed..).take(options.count.map_or(usize::MAX, |count| count as usize));
+    let _panics = bench::Panics::heard();
+    for seed in seeds {
+        let late = options.time.is_some_and(|time| started.elapsed() >= time);
+        if late || stop.load(Ordering::Relaxed) {
+            break;
+        }
+        tally.experiments += 1;
+        let hung = match try_out(seed, registry, &mut tally) {
+            Ok(()) => false,
+            Err(violation) => {
+                let hung = violation.property == bench::ENDS;
+                let smallest = if hung { violation } else { shrink::shrink(violation, registry) };
+                tally.failures.push(Failure::keep(seed, smallest, &options.out)?);
+                hung
+            }
+        };
+        progress(&tally, seed);
+        if hung {
+            break;
+        }
+    }
+    Ok(tally)
+}
+
+/// Draws the experiment of that seed and tries it out.
+fn try_out(seed: u64, registry: &Arc<Registry>, tally: &mut Tally) -> Result<(), Violation> {
+    let shared = Arc::clone(registry);
+    let drawn = bench::guarded(move |bench| draw::draw(seed, &shared, bench))?;
+    tally.parts += drawn.offered;
+    tally.parts_refused += drawn.refused;
+    let Some(experiment) = drawn.experiment else {
+        tally.refused += 1;
+        return Ok(());
+    };
+    match trial::guarded_trial(experiment, registry)? {
+        trial::Trial::Refused => tally.refused += 1,
+        trial::Trial::CutShort => tally.cut_short += 1,
+        trial::Trial::Held { lockstep, fluid } => {
+            tally.held += 1;
+            tally.in_lockstep += u64::from(lockstep);
+            tally.as_fluids += u64::from(fluid);
+        }
+    }
+    Ok(())
+}
+
+impl Failure {
+    /// Writes the experiment to a file in `folder`.
+    fn keep(seed: u64, violation: Violation, folder: &Path) -> Result<Self, Error> {
+        let Violation { property, seen, experiment } = violation;
+        let experiment = experiment.to_string();
+        let file = folder.join(format!("torture-{seed}.toml"));
+        std::fs::create_dir_all(folder).map_err(Error::io("make", folder))?;
+        let comment: String = seen.lines().map(|line| format!("# {line}\n")).collect();
+        let text = format!(
+            "# violates: {property}\n{comment}# raddle torture --seed {seed} --count 1\n\n{experiment}"
+        );
+        std::fs::write(&file, text).map_err(Error::io("write", &file))?;
+        Ok(Self { seed, property, seen, experiment, file })
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { seed, property, seen, experiment, file } = self;
+        writeln!(f, "seed {seed} violates: {property}\n{seen}\n\n{experiment}")?;
+        write!(
+            f,
+            "the experiment is in {}; `raddle torture --seed {seed} --count 1` repeats this",
+            file.display()
+        )
+    }
+}
+
+/// The experiment as a document, by way of its text.
+fn parse(experiment: &Table, registry: &Arc<Registry>) -> Result<Document, Problem> {
+    let text = experiment.to_string();
+    Ok(Document::parse("torture.toml", text, PathBuf::new())?.with_registry(registry))
+}
