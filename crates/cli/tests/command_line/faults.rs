@@ -322,7 +322,7 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
     unsigned call = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
     long failed = syscall(SYS_clock_gettime, clock, now);
     if (clock == CLOCK_REALTIME)
-        now->tv_sec += (call % 3 - 1L) * 100000000;
+        now->tv_sec += call % 2 ? 100000000 : -100000000;
     else if (clock == CLOCK_MONOTONIC)
         now->tv_sec += 60L * call;
     if (now->tv_sec < 0)
