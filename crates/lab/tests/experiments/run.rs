@@ -338,8 +338,9 @@ fn a_live_rack_runs_what_it_once_refused() {
 #[test]
 fn a_raised_flag_stops_the_run_early() {
     let document = document("", &["workload.flows=20_000"]);
-    let stop = AtomicBool::new(true);
-    let control = Control { stop: &stop, progress: &mut |_| (), threads: Threads::Always(1) };
+    let stop = AtomicBool::new(false);
+    let mut raise = |_: &raddle_lab::RunState| stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    let control = Control { stop: &stop, progress: &mut raise, threads: Threads::Always(1) };
     let outcome = run(document.prepare().unwrap(), &mut |_| Ok(()), control).unwrap();
     assert!(!outcome.complete);
     assert!(outcome.delivered < outcome.flows);
@@ -407,9 +408,10 @@ fn an_experiment_by_load_resolves_to_itself_and_offers_that_load() {
 fn a_run_stopped_early_leaves_valid_tables_marked_as_partial() {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().join("run");
-    let notes = |stop: bool| {
-        let stop = AtomicBool::new(stop);
-        let control = Control { stop: &stop, progress: &mut |_| (), threads: Threads::Always(2) };
+    let notes = |at_once: bool| {
+        let stop = AtomicBool::new(false);
+        let mut look = |_: &raddle_lab::RunState| stop.store(at_once, std::sync::atomic::Ordering::Relaxed);
+        let control = Control { stop: &stop, progress: &mut look, threads: Threads::Always(2) };
         let prepared = document("", &["workload.flows=5_000"]).prepare().unwrap();
         run_into(prepared, &directory, "run", control).unwrap();
         let flows = Table::read(&directory.join("flows.parquet")).unwrap();

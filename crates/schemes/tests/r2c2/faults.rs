@@ -5,7 +5,7 @@
 #![expect(clippy::cast_possible_truncation, reason = "small numbers")]
 
 use crate::rack::{Rack, assert_alike, rack_under};
-use raddle_core::{Duration, Flow, FlowKey, LinkErrors, LinkId, NodeId, Rate, Report, Stream, Time};
+use raddle_core::{Duration, Flow, FlowId, FlowKey, LinkErrors, LinkId, NodeId, Rate, Report, Stream, Time};
 use raddle_packet_sim::{Change, Config};
 use raddle_schemes::transport::r2c2::{Doubt, Params};
 use raddle_testkit::{flow, us};
@@ -77,6 +77,7 @@ fn flows(topology: &Topology, stream: &mut Stream) -> Vec<Flow> {
         })
         .collect();
     flows.sort_by_key(|flow| flow.start);
+    (0..).zip(&mut flows).for_each(|(id, flow)| flow.id = FlowId(id));
     flows
 }
 

@@ -2,7 +2,9 @@
 
 use crate::rack::{Rack, assert_alike, assert_converged, rack, rack_under, torus};
 use raddle_allocate::selection::Utility;
-use raddle_core::{Duration, Flow, Header, LinkErrors, LinkId, NodeId, Packet, Rate, Report, Stream, Time};
+use raddle_core::{
+    Duration, Flow, FlowId, Header, LinkErrors, LinkId, NodeId, Packet, Rate, Report, Stream, Time,
+};
 use raddle_packet_sim::{Change, Config};
 use raddle_schemes::transport::r2c2::{Doubt, Params, Selecting, Selection};
 use raddle_testkit::{flow, us};
@@ -113,7 +115,7 @@ fn announcements_that_find_no_room_are_sent_again() {
     let mut flows = neighbours();
     // Short flows whose broadcasts fill the queues of two packets.
     let noise = crate::rack::random_flows(64, 200, 20_000, 10_000, 7);
-    flows.extend(noise.into_iter().map(|noise| Flow { id: raddle_core::FlowId(noise.id.0 + 3), ..noise }));
+    flows.extend(noise.into_iter().map(|noise| Flow { id: FlowId(noise.id.0 + 3), ..noise }));
     let rack =
         rack(&torus(&[4, 4, 4]), params(Selecting::Token), flows, Some(us(20_000)), Vec::new(), Some(3));
     assert!(rack.simulation.observer().lost_events > 0, "some broadcast is dropped");
@@ -180,6 +182,7 @@ impl Trouble {
         });
         let mut flows: Vec<Flow> = flows.collect();
         flows.sort_by_key(|flow| flow.start);
+        (0..).zip(&mut flows).for_each(|(id, flow)| flow.id = FlowId(id));
         let links: Vec<LinkId> = topology.links().map(|(id, _)| id).collect();
         let mut changes = Vec::new();
         for _ in 0..stream.below(5) {
