@@ -124,12 +124,16 @@ fn ideals(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     Ok(())
 }
 
-/// A port with an agent has its limit beside the packet in service.
+/// A port with an agent, flow control or a queue of its transport has its limit beside the packet in service.
 fn queues_in_limits(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     const PROPERTY: &str = "no queue is longer than its limit";
     let Some(limit) = prepared.experiment.scheme.queue.bytes else { return Ok(()) };
-    let has_agents = prepared.own.agents || prepared.experiment.scheme.congestion_points.is_some();
-    let in_service = if has_agents { prepared.parts.mtu + prepared.parts.header_bytes } else { 0 };
+    let scheme = &prepared.experiment.scheme;
+    let is_served = prepared.own.agents
+        || prepared.own.queues
+        || scheme.congestion_points.is_some()
+        || scheme.flow_control.is_some();
+    let in_service = if is_served { prepared.parts.mtu + prepared.parts.header_bytes } else { 0 };
     let most = limit.0 + u64::from(in_service);
     match ran.outcome.links.iter().find(|link| link.peak_queue_bytes > most) {
         Some(link) => Err((PROPERTY, format!("{link:?}, and the limit is {limit}"))),

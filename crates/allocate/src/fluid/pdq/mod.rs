@@ -20,6 +20,7 @@
 //! - Probes of paused flows reduce rates, not what links have left when rates are given out: links reduce the rates of
 //!   their flows by the share of their capacity that probes take. With one flow sending, this is the same; it makes
 //!   rates a function of who is there, where it is circular otherwise.
+//! - Probes take at most half of a link: where links are slow and round trips short, probes wait for each other's answers.
 //! - The place of a flow in a link's list, by which it probes less often, is counted as if those that send were first.
 
 mod look;

@@ -17,6 +17,10 @@ pub enum Probing {
 /// Places in a list at whose multiples flows probe every one, two, … round trips.
 const PLACES_A_RTT: f64 = 5.0;
 
+/// Probes take at most this share of a link. A flow probes again when its last probe is answered, so that where links are slow and
+/// round trips short, probes wait for each other before data does.
+const MOST: f64 = 0.5;
+
 /// Counts the probes on links.
 #[derive(Debug, Clone)]
 pub(super) struct Probes {
@@ -112,7 +116,7 @@ impl Probes {
             let capacity_bps = links[link as usize].capacity_bps;
             let probed = &mut links[link as usize].probed;
             probed.touched = false;
-            let kept = 1.0 - (self.bps(probed) / capacity_bps).min(1.0);
+            let kept = 1.0 - (self.bps(probed) / capacity_bps).min(MOST);
             std::mem::replace(&mut probed.kept, kept).to_bits() != kept.to_bits()
         });
         self.touched = touched;

@@ -35,7 +35,7 @@ pub(super) fn rates(of: &Criticality, now: Time) -> Vec<f64> {
                     / paused.len().max(1) as f64
             }
         };
-        1.0 - (every_rtt as f64 * of.rules.probe_bits * less_often / of.links[link].capacity_bps).min(1.0)
+        1.0 - (every_rtt as f64 * of.rules.probe_bits * less_often / of.links[link].capacity_bps).min(0.5)
     };
     let kept: Vec<f64> = (0..of.links.len()).map(kept).collect();
     let net = |slot: usize| {

@@ -56,6 +56,17 @@ fn oracle_13_6_three_flows_share_a_unit_link() {
     assert_ends(&[1.0], PLAIN, &reversed, &[6.0, 3.0, 1.0]);
 }
 
+/// Ten flows whose probes, one in each round trip of a microsecond, would take three times the link. Nothing was sent then.
+#[test]
+fn probes_leave_half_of_a_link() {
+    let job = || Job { rtt: Duration::from_us(1), ..Job::new(1e6, &[0]) };
+    let jobs: Vec<Job> = (0..10).map(|_| job()).collect();
+    let rules = Rules { probing: Probing::EveryRtt, ..Rules::default() };
+    let ends = ends(&[1e9], rules, &jobs);
+    assert!((ends[0].expect("complete") - 2e-3).abs() < 1e-6, "{ends:?}");
+    assert!(ends.iter().all(|end| end.is_some_and(|end| end <= 20e-3)), "{ends:?}");
+}
+
 #[test]
 fn oracle_13_5_a_chain_sends_in_parallel_what_it_can() {
     // F1 on a, F2 on a and b, F3 on b; when F1 ends, F3 has become shorter than F2.

@@ -19,9 +19,9 @@ use std::sync::Arc;
 use toml::{Table, Value};
 
 /// Most fabrics and ports that are tried for a transport and a routing.
-const ATTEMPTS: u32 = 60;
+const ATTEMPTS: u32 = 600;
 
-/// An experiment that the checks accept, if one was found, and how many parts were offered for it.
+/// An experiment that the checks accept, if one was found, and how many parts were offered for it beside its fabric and scheme.
 #[derive(Debug, Default)]
 pub(super) struct Drawn {
     pub(super) experiment: Option<Table>,
@@ -44,7 +44,7 @@ pub(super) fn draw(seed: u64, registry: &Arc<Registry>, bench: &Bench) -> Drawn 
     for _ in 0..4 {
         let mut with_flows = experiment.clone();
         with_flows.insert("workload".into(), flows::draw(&mut dice, &hosts).into());
-        if drawing.accepts(&with_flows).is_some() {
+        if drawing.accepts(&with_flows) {
             experiment = with_flows;
             break;
         }
@@ -58,7 +58,7 @@ pub(super) fn draw(seed: u64, registry: &Arc<Registry>, bench: &Bench) -> Drawn 
         if dice.chance(probability) {
             let mut with_more = experiment.clone();
             extra(&mut dice, &around, &mut with_more);
-            if drawing.accepts(&with_more).is_some() {
+            if drawing.accepts(&with_more) {
                 experiment = with_more;
             }
         }
@@ -75,16 +75,18 @@ struct Drawing<'a> {
 
 impl Drawing<'_> {
     /// The fabric of the experiment, if the checks accept it.
-    fn accepts(&mut self, experiment: &Table) -> Option<Arc<Topology>> {
+    fn fabric(&self, experiment: &Table) -> Option<Arc<Topology>> {
         self.bench.put(experiment);
+        let prepared = parse(experiment, self.registry).and_then(|document| document.prepare());
+        prepared.ok().map(|prepared| prepared.topology)
+    }
+
+    /// Whether the checks accept an experiment that has one part more than one that they accept.
+    fn accepts(&mut self, experiment: &Table) -> bool {
         self.drawn.offered += 1;
-        match parse(experiment, self.registry).and_then(|document| document.prepare()) {
-            Ok(prepared) => Some(prepared.topology),
-            Err(_) => {
-                self.drawn.refused += 1;
-                None
-            }
-        }
+        let accepted = self.fabric(experiment).is_some();
+        self.drawn.refused += u64::from(!accepted);
+        accepted
     }
 
     /// A fabric and ports on which the transport runs with that routing, and one flow.
@@ -118,7 +120,7 @@ impl Drawing<'_> {
                 continue;
             }
             experiment.insert("workload".into(), flows::simplest(&hosts).into());
-            if let Some(topology) = self.accepts(&experiment) {
+            if let Some(topology) = self.fabric(&experiment) {
                 return Some((experiment, topology));
             }
         }
