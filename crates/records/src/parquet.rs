@@ -17,7 +17,7 @@ use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The version of the tables' columns, in every file as the note [`SCHEMA_NOTE`]. Raised when a column changes its
+/// The version of the tables' columns, in every file as the note `raddle.schema_version`. Raised when a column changes its
 /// name or meaning.
 pub const SCHEMA_VERSION: u32 = 1;
 

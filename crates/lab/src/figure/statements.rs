@@ -117,10 +117,10 @@ impl Statement {
         self.claims.iter().map(one).collect()
     }
 
-    /// How it fares, by the ledger.
+    /// How it fares, by the ledger's results at a scale.
     #[must_use]
-    pub fn verdict(&self, paper: &str, ledger: &Ledger) -> Verdict {
-        let judged = self.judged(paper, ledger, Scale::Full);
+    pub fn verdict(&self, paper: &str, ledger: &Ledger, scale: Scale) -> Verdict {
+        let judged = self.judged(paper, ledger, scale);
         let has = |verdict: &str| judged.iter().flatten().any(|judged| judged.verdict == verdict);
         match () {
             () if judged.is_empty() => Verdict::NoClaim,
@@ -175,7 +175,7 @@ pub fn listed() -> Result<Vec<Listed>, Error> {
     let mut listed = Vec::new();
     for Inventory { paper, statements, .. } in inventories()? {
         listed.extend(statements.into_iter().map(|statement| Listed {
-            verdict: statement.verdict(&paper, &ledger).name(),
+            verdict: statement.verdict(&paper, &ledger, Scale::Full).name(),
             statement: format!("{paper}/{}", statement.id),
             figure: statement.figure,
             says: statement.says,
@@ -190,11 +190,12 @@ pub fn listed() -> Result<Vec<Listed>, Error> {
 fn counts<'a>(
     inventories: impl IntoIterator<Item = &'a Inventory>,
     ledger: &Ledger,
+    scale: Scale,
 ) -> [usize; Verdict::ALL.len()] {
     let mut counts = [0; Verdict::ALL.len()];
     for inventory in inventories {
         for statement in &inventory.statements {
-            counts[statement.verdict(&inventory.paper, ledger) as usize] += 1;
+            counts[statement.verdict(&inventory.paper, ledger, scale) as usize] += 1;
         }
     }
     counts
@@ -205,18 +206,26 @@ fn counts<'a>(
 /// # Errors
 /// If an inventory or the ledger is malformed.
 pub fn in_a_sentence() -> Result<String, Error> {
-    let counts = counts(&inventories()?, &Ledger::builtin()?);
-    let of = |verdict: Verdict| counts[verdict as usize];
+    let (inventories, ledger) = (inventories()?, Ledger::builtin()?);
+    let [full, quick] = [Scale::Full, Scale::Quick].map(|scale| counts(&inventories, &ledger, scale));
+    let of = |verdict: Verdict| full[verdict as usize];
+    let at_quick = |verdict: Verdict| quick[verdict as usize];
     Ok(format!(
         "Of {} statements of the four papers' evaluations {} hold at full scale and {} more hold in part; {} fail, {} deviate for a \
-         reason that we can show, {} are not measured at full scale, and {} have no claim.",
-        counts.iter().sum::<usize>(),
+         reason that we can show, {} are not measured at full scale, and {} have no claim. At quick scale, which is smaller than the \
+         papers', {} hold, {} hold in part, {} fail, {} deviate, and {} are not measured.",
+        full.iter().sum::<usize>(),
         of(Verdict::Holds) + of(Verdict::Calibrated),
         of(Verdict::InPart),
         of(Verdict::Fails),
         of(Verdict::Deviates),
         of(Verdict::NotMeasured),
         of(Verdict::NoClaim),
+        at_quick(Verdict::Holds) + at_quick(Verdict::Calibrated),
+        at_quick(Verdict::InPart),
+        at_quick(Verdict::Fails),
+        at_quick(Verdict::Deviates),
+        at_quick(Verdict::NotMeasured),
     ))
 }
 
@@ -238,7 +247,7 @@ pub fn page() -> Result<String, Error> {
     let rule = "|---".repeat(Verdict::ALL.len() + 2);
     write_line(&mut text, &format!("| paper | statements | {heads} |\n{rule}|"));
     for inventory in &inventories {
-        let counts = counts([inventory], &ledger);
+        let counts = counts([inventory], &ledger, Scale::Full);
         let shown = counts.map(|count| count.to_string()).join(" | ");
         let paper = &inventory.paper;
         write_line(
@@ -273,7 +282,7 @@ fn row(statement: &Statement, paper: &str, ledger: &Ledger) -> String {
         })
         .collect();
     claims.extend(statement.missing.iter().map(|missing| format!("missing: {missing}")));
-    let verdict = statement.verdict(paper, ledger).name();
+    let verdict = statement.verdict(paper, ledger, Scale::Full).name();
     let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
     let figure = statement.figure.as_deref().unwrap_or("");
     let [says, claims] = [&*statement.says, &*claims.join("<br>")].map(cell);
@@ -362,13 +371,16 @@ mod tests {
             missing: missing.map(str::to_owned),
         };
         let both = statement(&["fig1/a", "fig1/b"], None);
-        let of = |statement: &Statement, verdicts| statement.verdict("p", &ledger("full", verdicts));
+        let of =
+            |statement: &Statement, verdicts| statement.verdict("p", &ledger("full", verdicts), Scale::Full);
         assert_eq!(of(&both, ["holds", "holds"]), Verdict::Holds);
         assert_eq!(of(&both, ["holds", "calibrated"]), Verdict::Calibrated);
         assert_eq!(of(&both, ["deviates", "FAILS"]), Verdict::Fails);
         assert_eq!(of(&both, ["deviates", "not measured"]), Verdict::Deviates);
         assert_eq!(of(&both, ["holds", "not measured"]), Verdict::NotMeasured);
-        assert_eq!(both.verdict("p", &ledger("quick", ["holds", "holds"])), Verdict::NotMeasured);
+        let quick = ledger("quick", ["holds", "holds"]);
+        assert_eq!(both.verdict("p", &quick, Scale::Full), Verdict::NotMeasured);
+        assert_eq!(both.verdict("p", &quick, Scale::Quick), Verdict::Holds);
         assert_eq!(of(&statement(&["fig1/a"], Some("case b")), ["holds", "holds"]), Verdict::InPart);
         assert_eq!(of(&statement(&[], None), ["holds", "holds"]), Verdict::NoClaim);
     }

@@ -6,8 +6,8 @@
 //!         TOML     runs      smaller TOML that fails in the same way
 //! ```
 //!
-//! The seed decides everything, so that one number repeats a failure. [`draw`] makes an experiment that the checks of
-//! [`Document::prepare`] accept. [`trial`] runs it on one, two and three threads, in lockstep and as fluids, and compares.
+//! The seed decides everything, so that one number repeats a failure. `draw` makes an experiment that the checks of
+//! [`Document::prepare`] accept. `trial` runs it on one, two and three threads, in lockstep and as fluids, and compares.
 
 mod bench;
 mod draw;
