@@ -12,8 +12,8 @@ use raddle_schemes::registry::Registry;
 use raddle_schemes::scheme::{CongestionPoint, FlowControl, Info, QueueDiscipline, Transport, View};
 use raddle_topology::Topology;
 
-/// What may wait at an egress port. A port with flow control, an agent (congestion points, D3, RCP) or a queue of its transport (CEE)
-/// does not count the packet in service.
+/// What may wait at an egress port. A port with an agent (congestion points, D3, RCP) does not count the packet in service, and a host
+/// that waits until each packet has left (CEE) has no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QueueLimits {
     /// Most bytes, the packet in service included.

@@ -447,7 +447,7 @@ impl Prepared {
     }
 
     /// Whether the port that a link leaves has to tell its host what has left.
-    fn tells_departures(&self, link: LinkId) -> bool {
+    pub(crate) fn tells_departures(&self, link: LinkId) -> bool {
         let of_host = |link: &Link| self.topology.is_host(link.from);
         self.parts.hear_of_departures && self.topology.link(link).is_some_and(of_host)
     }

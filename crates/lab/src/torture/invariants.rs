@@ -5,8 +5,8 @@ use super::ran::Ran;
 use crate::Error;
 use crate::experiment::EngineKind;
 use crate::run::prepare::Prepared;
-use raddle_core::{Bytes, Time};
-use raddle_records::FlowRecord;
+use raddle_core::{Bytes, LinkId, Time};
+use raddle_records::{FlowRecord, LinkRecord};
 
 /// The property that is violated, and what was seen.
 pub(super) type Seen = (&'static str, String);
@@ -124,18 +124,15 @@ fn ideals(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     Ok(())
 }
 
-/// A port with an agent, flow control or a queue of its transport has its limit beside the packet in service.
+/// A port with an agent has its limit beside the packet in service, and one of a host that waits until each packet has left has none.
 fn queues_in_limits(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     const PROPERTY: &str = "no queue is longer than its limit";
     let Some(limit) = prepared.experiment.scheme.queue.bytes else { return Ok(()) };
-    let scheme = &prepared.experiment.scheme;
-    let is_served = prepared.own.agents
-        || prepared.own.queues
-        || scheme.congestion_points.is_some()
-        || scheme.flow_control.is_some();
-    let in_service = if is_served { prepared.parts.mtu + prepared.parts.header_bytes } else { 0 };
+    let has_agents = prepared.own.agents || prepared.experiment.scheme.congestion_points.is_some();
+    let in_service = if has_agents { prepared.parts.mtu + prepared.parts.header_bytes } else { 0 };
     let most = limit.0 + u64::from(in_service);
-    match ran.outcome.links.iter().find(|link| link.peak_queue_bytes > most) {
+    let has_limit = |link: &&LinkRecord| !prepared.tells_departures(LinkId(link.link));
+    match ran.outcome.links.iter().filter(has_limit).find(|link| link.peak_queue_bytes > most) {
         Some(link) => Err((PROPERTY, format!("{link:?}, and the limit is {limit}"))),
         None => Ok(()),
     }
