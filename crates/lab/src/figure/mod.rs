@@ -29,6 +29,7 @@ use crate::experiment::{Cell, Document, Fraction, Problem, Section, list};
 use claim::Claim;
 use plot::Plot;
 use runs::SEED;
+use std::collections::BTreeSet;
 
 /// What a figure is about.
 #[derive(Debug, Clone)]
@@ -98,7 +99,14 @@ impl Figure {
         figure.ensure(!twice, "seeds", "there is a sweep called `seed` already", hint)?;
         figure.finish()?;
         let all = |key: &str| document.root.get(key).map_or(Ok(&[][..]), list);
-        let plots = all("plot")?.iter().map(Plot::read).collect::<Result<_, _>>()?;
+        let plots: Vec<Plot> = all("plot")?.iter().map(Plot::read).collect::<Result<_, _>>()?;
+        if !computed {
+            let labels = document.cells()?.into_iter().flat_map(|cell| cell.labels);
+            let sweeps: BTreeSet<String> = labels.map(|(sweep, _)| sweep).collect();
+            for (plot, item) in plots.iter().zip(all("plot")?) {
+                plot.check_curves(item, &sweeps)?;
+            }
+        }
         let claims = all("claim")?.iter().map(Claim::read).collect::<Result<_, _>>()?;
         Ok(Self { title, warm_up, seeds, by_name, plots, claims })
     }

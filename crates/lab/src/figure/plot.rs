@@ -1,12 +1,12 @@
 //! Plots: which numbers are drawn against which.
 
 use super::measure::{Measure, Stat};
-use super::runs::{Labels, Run, Seeds, labels_of, read_labels, replicas, spread};
-use crate::experiment::{Item, Problem, Section, list};
+use super::runs::{Labels, Run, SEED, Seeds, labels_of, read_labels, replicas, spread};
+use crate::experiment::{Cause, Item, Problem, Section, Value, list};
 use crate::figure::draw::{Cells, Chart, Mark, Plane, Point, Series, cdf};
 use crate::figure::size_class::SIZE_BINS;
 use raddle_records::stats;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A plot of a figure.
 #[derive(Debug, Clone)]
@@ -104,6 +104,27 @@ impl Plot {
         Ok(plot)
     }
 
+    /// Refuses a plot at `item` whose curves would be of no sweep, or would mix the runs of one, where the runs have these sweeps.
+    pub(super) fn check_curves(&self, item: &Item, sweeps: &BTreeSet<String>) -> Result<(), Problem> {
+        let is_stop = |sweep: &str| match &self.kind {
+            Kind::Along { sweep: x, .. } | Kind::Cells { sweep: x } => x == sweep,
+            _ => false,
+        };
+        let is_chosen = |sweep: &str| self.at.iter().any(|(name, _)| name == sweep);
+        let left = || sweeps.iter().filter(|sweep| !is_stop(sweep) && !is_chosen(sweep) && *sweep != SEED);
+        let has_key = matches!(&item.value, Value::Table(table) if table.get("by").is_some());
+        if sweeps.contains(&self.by) || (!has_key && left().next().is_none()) {
+            return Ok(());
+        }
+        let what = format!("no sweep is called `{}`, so that the plot would be empty", self.by);
+        let names: Vec<_> = left().map(|sweep| format!("by = \"{sweep}\"")).collect();
+        let hint = match &names[..] {
+            [] => "leave `by` out".to_owned(),
+            names => format!("choose the sweep of the curves: {}", names.join(", or ")),
+        };
+        Err(Problem::at(&item.at, Cause::OutOfRange { what, hint }))
+    }
+
     /// The curves among the plot's runs.
     fn curves(&self, runs: &[Run]) -> Vec<Curve> {
         let mut labels = labels_of(runs.iter().filter(|run| run.is_at(&self.at)), &self.by);
@@ -116,7 +137,7 @@ impl Plot {
         {
             return self.crossed(&labels, at, each.iter().cloned());
         }
-        if self.stats.is_empty() && self.is_along_its_curves() {
+        if self.stats.is_empty() && labels.is_empty() {
             return vec![Curve { label: String::new(), measure: self.measure.clone(), at: self.at.clone() }];
         }
         if self.stats.is_empty() {

@@ -104,7 +104,10 @@ fn nice(about: f64) -> f64 {
 fn number(value: f64) -> String {
     let rounded = (value * 1e6).round() / 1e6;
     if rounded != 0.0 && (rounded.abs() >= 1e7 || rounded.abs() < 1e-3) {
-        return format!("{value:.0e}");
+        // Steps have one or two digits, and what a step adds up to has a few more, and then what floats leave.
+        let digits = format!("{value:.4e}");
+        let (digits, power) = digits.split_once('e').expect("an exponent");
+        return format!("{}e{power}", digits.trim_end_matches('0').trim_end_matches('.'));
     }
     let text = rounded.to_string();
     let (whole, rest) = text.split_once('.').map_or((text.as_str(), ""), |(whole, rest)| (whole, rest));
@@ -119,8 +122,8 @@ mod tests {
 
     #[test]
     fn numbers_read_well() {
-        let read = [0.0, 0.5, 1_000.0, 1_234_567.0, 2e7, 1e-5].map(number);
-        assert_eq!(read, ["0", "0.5", "1,000", "1,234,567", "2e7", "1e-5"]);
+        let read = [0.0, 0.5, 1_000.0, 1_234_567.0, 2e7, 1.5e7, 3.0 * 1e-5].map(number);
+        assert_eq!(read, ["0", "0.5", "1,000", "1,234,567", "2e7", "1.5e7", "3e-5"]);
     }
 
     #[test]

@@ -376,6 +376,20 @@ fn measures_over_time_that_mean_nothing_are_refused() {
     assert!(refused(plot).contains("what is not measured over time"));
 }
 
+#[test]
+fn a_plot_whose_curves_are_of_no_sweep_is_refused() {
+    let refused = |tables: &str| figure(tables).expect_err("refused").to_string();
+    let sweep =
+        "[[sweep]]\nname = \"gap\"\nkey = \"workload.arrivals.mean_gap\"\nvalues = [\"1 us\", \"2 us\"]\n";
+    let plot = "[[plot]]\nkind = \"cdf\"\nof = \"fct\"\ntitle = \"FCT\"\n";
+    let empty = "no sweep is called `scheme`, so that the plot would be empty";
+    assert!(refused(&format!("{sweep}{plot}")).contains(empty));
+    assert!(refused(&format!("{plot}by = \"scheme\"\n")).contains(empty));
+    figure(&format!("{sweep}{plot}by = \"gap\"\n")).expect("a curve for each gap");
+    figure(&format!("{sweep}{plot}at = {{ gap = \"1 us\" }}\n")).expect("one curve");
+    figure(plot).expect("one curve");
+}
+
 /// A claim that cannot hold, with a deviation.
 fn deviating(deviates: &str) -> Result<Vec<Outcome>, Error> {
     figure(&format!(
