@@ -22,13 +22,13 @@ impl Flows {
         Self { count, all: Coming(Pass::Made(Box::new(flows))) }
     }
 
-    /// How many flows there are.
+    /// The number of flows.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.count == 0
@@ -96,7 +96,7 @@ impl fmt::Debug for Flows {
     }
 }
 
-/// Whether the second flow may stand behind the first.
+/// True if the second flow may stand behind the first.
 fn follows(first: &Flow, second: &Flow) -> bool {
     first.start <= second.start && first.id < second.id
 }

@@ -115,7 +115,7 @@ impl Mean {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64 * Self::UNIT)
     }
 
-    /// How many values there were.
+    /// The number of values.
     #[must_use]
     pub const fn count(self) -> u64 {
         self.count

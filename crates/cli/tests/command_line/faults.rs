@@ -115,7 +115,7 @@ fn random(state: &mut u64) -> u64 {
     bits ^ (bits >> 31)
 }
 
-/// Whether the variable leaves a test out, which the test then says.
+/// True if the variable leaves a test out; the test says so.
 fn left_out(variable: &str) -> bool {
     let set = std::env::var_os(variable).is_some();
     if set {
@@ -159,7 +159,7 @@ fn no_kill_at_a_system_call_loses_or_spoils_anything() {
             _ => CHANGES,
         };
         let count = format!("-o calls -e trace={calls}");
-        // How many calls there are depends on what is there, so the count is of a run in a copy.
+        // The number of calls depends on the files that are there, so calls are counted in a copy of the folder.
         let copy = tempfile::tempdir().unwrap();
         let copied = Command::new("cp").arg("-a").arg(folder).arg(copy.path().join("copy")).status().unwrap();
         assert!(copied.success());

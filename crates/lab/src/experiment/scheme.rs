@@ -12,7 +12,7 @@ use raddle_schemes::registry::Registry;
 use raddle_schemes::scheme::{CongestionPoint, FlowControl, Info, QueueDiscipline, Transport, View};
 use raddle_topology::Topology;
 
-/// What may wait at an egress port. A port with an agent (congestion points, D3, RCP) does not count the packet in service, and a host
+/// The limits of the queue of an egress port. A port with an agent (congestion points, D3, RCP) does not count the packet in service, and a host
 /// that waits until each packet has left (CEE) has no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QueueLimits {

@@ -30,9 +30,9 @@ pub struct Described {
     pub id: String,
     /// Section of the paper.
     pub section: String,
-    /// What it says.
+    /// The paper's statement, in our words.
     pub says: String,
-    /// Whether it is a claim of our own, that judges no statement of the paper.
+    /// True of a claim of our own, which judges no statement of the paper.
     pub ours: bool,
 }
 
@@ -123,7 +123,7 @@ pub struct Outcome {
     pub deviation: Option<Deviation>,
     /// Whether parameters that the paper does not give were chosen so that this claim holds.
     pub calibrated: bool,
-    /// Whether it is a claim of our own, that judges no statement of the paper.
+    /// True of a claim of our own, which judges no statement of the paper.
     pub ours: bool,
     /// The part of it that was changed after results were seen, with the day and the reason.
     pub changed: Option<String>,

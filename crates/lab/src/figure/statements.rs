@@ -117,7 +117,7 @@ impl Statement {
         self.claims.iter().map(one).collect()
     }
 
-    /// How it fares, by the ledger's results at a scale.
+    /// Its verdict, by the ledger's results at a scale.
     #[must_use]
     pub fn verdict(&self, paper: &str, ledger: &Ledger, scale: Scale) -> Verdict {
         let judged = self.judged(paper, ledger, scale);

@@ -43,7 +43,7 @@ const CHOICES: [&str; 6] = [
     "scheme.congestion_points",
 ];
 
-/// Whether another run may choose the scheme of that name: a table that varies the experiment has the name as a value, or
+/// True if another run may choose the scheme of that name: a table that varies the experiment has the name as a value, or
 /// changes a choice, so that runs without the change have what stood there before.
 fn is_for_others(root: &Table, name: &str) -> bool {
     let variations = ["sweep", "search", "scale", "compute"];

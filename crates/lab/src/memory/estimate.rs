@@ -1,4 +1,4 @@
-//! What the memory of an experiment amounts to, before it is taken.
+//! An estimate of the memory that an experiment takes, before it is taken.
 //!
 //! The fabric is counted: sizes of types times links and nodes, and the parts of some nodes, which are made to be counted.
 //! Flows are not known before the run, so that their number at a time is that of a simple model ([`Peak`]), and what one
@@ -26,7 +26,7 @@ const WINDOW: u64 = 1 << 20;
 /// Bytes of a rank: the state of its program, measured with collectives.
 const A_RANK: u64 = 4 << 10;
 
-/// What every run takes beside what the program itself does: buffers of files, percentiles.
+/// Bytes that every run takes beside the program itself: buffers of files, percentiles.
 const ANY_RUN: u64 = 1 << 20;
 
 /// Flows that are live at a time, if each host's link serves them one after the other: a flow starts when its sender's and
@@ -44,7 +44,7 @@ pub(crate) struct Peak {
     load: Load,
 }
 
-/// What is live at a time, at most.
+/// The most that is live at a time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Load {
     /// Flows.
@@ -67,9 +67,9 @@ pub(crate) struct Each {
     pub(crate) flow: u64,
     /// A packet in the network.
     pub(crate) packet: u64,
-    /// What a packet carries of a flow.
+    /// Bytes of a flow that a packet carries.
     pub(crate) payload: u64,
-    /// What all queues hold at most.
+    /// Most bytes in all queues together.
     pub(crate) room: u64,
 }
 
@@ -243,7 +243,7 @@ pub(super) fn show(bytes: u64) -> String {
     format!("{number:.digits$} {unit}")
 }
 
-/// What a fabric takes: `a_link` and `a_node` bytes in an engine, and the parts that `parts` makes of some nodes.
+/// The estimate of a fabric: `a_link` and `a_node` bytes in an engine, and the parts that `parts` makes of some nodes.
 pub(crate) fn fabric<T>(
     topology: &Topology,
     [a_link, a_node]: [usize; 2],

@@ -38,13 +38,13 @@ impl fmt::Display for Limit {
 }
 
 impl Limit {
-    /// What the user sets.
+    /// The limit that the user sets.
     #[must_use]
     pub const fn of_user(bytes: Bytes) -> Self {
         Self { bytes, origin: Origin::User }
     }
 
-    /// What the system sets; `None` if it does not say.
+    /// The limit that the system sets; `None` if it does not say.
     #[must_use]
     pub fn of_system() -> Option<Self> {
         Self::read(Path::new("/proc"), Path::new("/sys/fs/cgroup"))

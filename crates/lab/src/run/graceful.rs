@@ -28,7 +28,7 @@ impl Drop for Graceful {
     }
 }
 
-/// How many pieces of work that must not be cut off have ended so far; `None` while there is such work.
+/// The number of pieces of work that have ended so far; `None` while one is under way.
 #[must_use]
 pub fn finished_work() -> Option<u64> {
     let ended = ENDED.load(Ordering::SeqCst);

@@ -8,20 +8,20 @@ use raddle_topology::routing::Routing;
 use raddle_workload::Facts;
 use std::sync::Arc;
 
-/// What the flows of an experiment amount to.
+/// Facts about the flows of an experiment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Survey {
     /// The load offered, the realised mean size.
     pub(crate) facts: Facts,
     /// The class that is served last.
     pub(crate) most_priority: u8,
-    /// Whether some application produces at a rate.
+    /// True if some application produces at a rate.
     pub(crate) is_paced: bool,
     /// The number of flows that start when the run is over.
     pub(crate) late: usize,
     /// The start of the last flow.
     pub(crate) last: Time,
-    /// What is live at a time, if hosts' links alone held flows up.
+    /// Most flows and bytes at a time, if only hosts' links held flows up.
     pub(crate) peak: Load,
 }
 

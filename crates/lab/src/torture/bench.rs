@@ -13,7 +13,7 @@ pub(super) const NO_PANIC: &str = "nothing panics";
 /// The property that a run violates that goes on for ever.
 pub(super) const ENDS: &str = "every run ends";
 
-/// How long work may take: so many waits of a second. A stopped process does not count them.
+/// Most time that work may take, in waits of a second. A stopped process does not count them.
 const PATIENCE: u32 = 180;
 
 /// Where work puts the experiment that it is at.

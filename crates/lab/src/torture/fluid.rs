@@ -11,7 +11,7 @@ use crate::run::prepare::Prepared;
 use raddle_core::{Bytes, Rate};
 use rustc_hash::FxHashMap;
 
-/// What is allowed on top of the time that links take.
+/// Time that is allowed on top of what links take.
 const SLACK: u128 = 2;
 
 /// Checks the bound for every flow that the run delivered.

@@ -1,4 +1,4 @@
-//! What must be true of every run, whatever the experiment. That packets are neither lost nor made, and that nothing is
+//! The properties of every run, whatever the experiment. That packets are neither lost nor made, and that nothing is
 //! lost under flow control, every run checks by itself.
 
 use super::ran::Ran;
@@ -21,7 +21,7 @@ pub(super) fn check(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     CHECKS.iter().try_for_each(|check| check(ran, prepared))
 }
 
-/// Whether packets can be lost: on links, in queues, with nodes.
+/// True if packets can be lost: on links, in queues, with nodes.
 fn loses(prepared: &Prepared) -> bool {
     let experiment = &prepared.experiment;
     let queue = experiment.scheme.queue;
@@ -31,7 +31,7 @@ fn loses(prepared: &Prepared) -> bool {
         || queue.packets.is_some()
 }
 
-/// Whether the run may end with this error: programs wait for ever where packets can be lost and nobody repeats them, and
+/// True if the run may end with this error: programs wait for ever where packets can be lost and nobody repeats them, and
 /// paths around a failed link may be such that links wait for each other.
 pub(super) fn may_fail(error: &Error, prepared: &Prepared) -> bool {
     let waits = matches!(error, Error::Run(why) if why.contains("programs have not come to their end"));
@@ -157,7 +157,7 @@ fn capacities(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     Ok(())
 }
 
-/// Whether the run ended by itself, before its limit.
+/// True if the run ended by itself, before its limit.
 fn at_rest(ran: &Ran, prepared: &Prepared) -> bool {
     let limit = prepared.experiment.engine.time_limit.unwrap_or(Time::NEVER).as_ps();
     ran.outcome.complete && ran.outcome.totals.simulated_ps < limit

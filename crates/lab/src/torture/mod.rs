@@ -49,7 +49,7 @@ pub struct Options {
 struct Violation {
     /// The property, in words that are the same for every experiment that violates it.
     property: &'static str,
-    /// What was seen.
+    /// The violation, with its numbers.
     seen: String,
     experiment: Table,
 }
@@ -61,7 +61,7 @@ pub struct Failure {
     pub seed: u64,
     /// The property that it violates.
     pub property: &'static str,
-    /// What was seen of the smallest experiment.
+    /// The violation by the smallest experiment, with its numbers.
     pub seen: String,
     /// The smallest experiment that violates the property.
     pub experiment: String,
@@ -69,7 +69,7 @@ pub struct Failure {
     pub file: PathBuf,
 }
 
-/// What came of the experiments.
+/// The outcome of the experiments.
 #[derive(Debug, Clone, Default, serde::Serialize)]
 pub struct Tally {
     /// Experiments that were begun.

@@ -98,7 +98,7 @@ fn at<'v>(value: &'v mut Value, path: &[Step]) -> Option<&'v mut Value> {
     })
 }
 
-/// What may stand in place of a value: nothing (`None`), half of a list, half of a number or a quantity.
+/// Values that may stand in place of a value: nothing (`None`), half of a list, half of a number or a quantity.
 fn changes(value: &Value) -> Vec<Option<Value>> {
     let mut changes = vec![None];
     match value {

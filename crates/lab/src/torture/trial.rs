@@ -11,7 +11,7 @@ use raddle_schemes::registry::Registry;
 use std::sync::Arc;
 use toml::Table;
 
-/// What came of an experiment that violates nothing.
+/// The outcome of an experiment that violates nothing.
 pub(super) enum Trial {
     /// The checks refuse it.
     Refused,
@@ -19,9 +19,9 @@ pub(super) enum Trial {
     CutShort,
     /// All that must be true is.
     Held {
-        /// Whether it ran in lockstep too.
+        /// True if it ran in lockstep too.
         lockstep: bool,
-        /// Whether it ran as packets and as fluids.
+        /// True if it ran as packets and as fluids.
         fluid: bool,
     },
 }
@@ -41,7 +41,7 @@ pub(super) fn guarded_trial(experiment: Table, registry: &Arc<Registry>) -> Resu
     bench::guarded(move |bench| trial(&experiment, &registry, bench))?
 }
 
-/// What is being run lies on the `bench`.
+/// Runs it on the `bench`, where another thread sees the experiment that is under way.
 fn trial(experiment: &Table, registry: &Arc<Registry>, bench: &Bench) -> Result<Trial, Violation> {
     bench.put(experiment);
     let violation = |property, seen: String| Violation { property, seen, experiment: experiment.clone() };
@@ -138,7 +138,7 @@ fn differs(one: &Result<Ran, Error>, other: &Result<Ran, Error>) -> Option<Strin
     }
 }
 
-/// What lockstep must have in common with the packet engine: what became of flows and packets.
+/// The part of a result that lockstep and the packet engine must have in common: the fate of flows and packets.
 fn lockstep_differs(packets: &Ran, lockstep: &Ran) -> Option<String> {
     if let Some((one, other)) = packets.flows.iter().zip(&lockstep.flows).find(|(one, other)| one != other) {
         return Some(format!("packet engine {one:?}\nlockstep {other:?}"));

@@ -149,7 +149,7 @@ impl WorkloadSpec {
         }
     }
 
-    /// What the ranks amount to, if the workload is a program.
+    /// The size of the program, if the workload is one.
     pub(crate) fn program(&self) -> Option<Size> {
         let Kind::Ranks(ranks) = &self.flows else { return None };
         Some(ranks.size())

@@ -26,7 +26,7 @@ pub(super) struct Ranks {
     at: At,
 }
 
-/// What a program amounts to.
+/// The size of a program.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Size {
     pub(crate) ranks: u64,

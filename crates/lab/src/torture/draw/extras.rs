@@ -20,7 +20,7 @@ pub(super) struct Around<'a> {
 /// Adds something to an experiment.
 type Extra = fn(&mut Dice, &Around<'_>, &mut Table);
 
-/// How likely each is offered.
+/// The probability with which each is offered.
 pub(super) const EXTRAS: [(f64, Extra); 15] = [
     (0.5, parameters),
     (0.3, limits),

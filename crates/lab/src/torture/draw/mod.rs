@@ -81,7 +81,7 @@ impl Drawing<'_> {
         prepared.ok().map(|prepared| prepared.topology)
     }
 
-    /// Whether the checks accept an experiment that has one part more than one that they accept.
+    /// True if the checks accept an experiment with one part more than one that they accept.
     fn accepts(&mut self, experiment: &Table) -> bool {
         self.drawn.offered += 1;
         let accepted = self.fabric(experiment).is_some();
