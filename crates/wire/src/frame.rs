@@ -58,7 +58,7 @@ fn ethertype(frame: &[u8]) -> Result<u16, Error> {
 /// Writes the check sequence of a whole frame into its last four bytes.
 pub(crate) fn seal(frame: &mut [u8]) {
     let (covered, fcs) = frame.split_at_mut(frame.len() - FCS);
-    fcs.copy_from_slice(&crc32(&*covered));
+    fcs.copy_from_slice(&crc32(covered));
 }
 
 /// That a whole frame is as its sender sealed it.

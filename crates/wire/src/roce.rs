@@ -27,7 +27,6 @@
 //! WRITE First, the only packet with a RETH, whose DMA length is that of the whole message; so that any packet alone
 //! says what it brings, each is a WRITE Only with a RETH, and its DMA length is still the message's and not the packet's.
 
-use crate::crc::crc32;
 use crate::field::{first, get16, get32, get64, part, put16, put32, put64};
 use crate::ipv4::{self, Ipv4};
 use crate::{
@@ -289,7 +288,11 @@ pub(crate) fn icrc(packet: &[u8]) -> [u8; ICRC] {
     for at in VARIANT {
         headers[at] = 0xFF;
     }
-    crc32([0xFF; 8].iter().chain(&headers).chain(rest))
+    let mut crc = crc32fast::Hasher::new();
+    for part in [&[0xFF; 8], &headers[..], rest] {
+        crc.update(part);
+    }
+    crc.finalize().to_le_bytes()
 }
 
 impl HeaderInfo for Packet {

@@ -81,7 +81,7 @@ fn seal(bytes: &mut [u8]) {
             let len = if data { word(bytes, 46).max(64) } else { 64 };
             if let Some(frame) = bytes.get_mut(..len) {
                 let (covered, fcs) = frame.split_at_mut(len - 4);
-                fcs.copy_from_slice(&crc32(covered.iter()));
+                fcs.copy_from_slice(&crc32(covered));
             }
         }
         _ => {}
