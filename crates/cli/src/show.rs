@@ -31,7 +31,7 @@ pub(crate) fn reproduction(done: &Reproduction, scale: &str) -> String {
     let cell = |number: Option<f64>| number.map_or("-".to_owned(), figures);
     let bound = |number: f64| if number.is_finite() { figures(number) } else { "any".to_owned() };
     let mut rows = vec![
-        ["claim", "section", "paper", "measured", "accepted", "verdict", "the paper says"]
+        ["claim", "section", "paper", "measured", "n", "accepted", "verdict", "the paper says"]
             .map(str::to_owned)
             .to_vec(),
     ];
@@ -41,6 +41,7 @@ pub(crate) fn reproduction(done: &Reproduction, scale: &str) -> String {
             outcome.section.clone(),
             cell(outcome.paper),
             cell(outcome.measured) + &outcome.spread.map_or(String::new(), spread),
+            outcome.samples.map_or("-".to_owned(), |samples| samples.to_string()),
             format!("{} to {}", bound(outcome.accept.0), bound(outcome.accept.1)),
             outcome.verdict().to_owned(),
             outcome.says.clone(),

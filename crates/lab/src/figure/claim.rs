@@ -111,6 +111,8 @@ pub struct Outcome {
     pub measured: Option<f64>,
     /// How far the same goes when it is computed of each seed alone; `None` of a figure that runs one seed.
     pub spread: Option<Spread>,
+    /// The number of flows, ports or instants in the smallest sample of a run; `None` if runs give one number each.
+    pub samples: Option<usize>,
     /// What to bear in mind.
     pub remark: Option<String>,
     /// How faithful the live runs were that it is about, if it is about any.
@@ -145,7 +147,7 @@ impl Outcome {
             deviates.map(|deviation| json!({ "cause": deviation.cause, "shown_by": deviation.shown_by }));
         json!({
             "claim": self.claim, "section": self.section, "says": self.says, "paper": self.paper,
-            "measured": self.measured, "spread": spread, "remark": self.remark, "accept": [bound(self.accept.0), bound(self.accept.1)], "ok": self.ok,
+            "measured": self.measured, "spread": spread, "samples": self.samples, "remark": self.remark, "accept": [bound(self.accept.0), bound(self.accept.1)], "ok": self.ok,
             "live": self.live.as_ref().map(LiveRuns::json),
             "deviates": deviates, "calibrated": self.calibrated, "ours": self.ours,
             "changed": self.changed, "why": self.why, "scale": scale,
@@ -233,6 +235,7 @@ impl Claim {
             paper: self.paper,
             measured,
             spread: spread(runs, |seeds| self.number.of(runs, seeds)).filter(|_| is_faithful),
+            samples: self.number.fewest_samples(runs),
             remark: live.remark().or(vague).or_else(|| self.number.remark(runs)),
             live: (live != LiveRuns::default()).then_some(live),
             accept: self.accept,
@@ -354,7 +357,7 @@ mod tests {
         let outcome = far.judge("figure", &runs);
         // Reductions of 20 and 10% live, of 30 and 40% in the packet engine.
         assert!(outcome.measured.is_some_and(|far| (far - 0.3).abs() < 1e-12), "{outcome:?}");
-        assert_eq!((outcome.ok, outcome.verdict()), (Some(true), "holds"));
+        assert_eq!((outcome.ok, outcome.verdict(), outcome.samples), (Some(true), "holds", Some(1)));
         assert_eq!(outcome.live, Some(LiveRuns { faithful: 8, others: Vec::new() }));
         let labels: Vec<_> = far.number.labels().collect();
         assert!(labels.contains(&("engine".to_owned(), "packet".to_owned())), "{labels:?}");

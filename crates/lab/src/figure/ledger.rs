@@ -259,6 +259,7 @@ mod tests {
             paper: Some(0.1),
             measured: Some(measured),
             spread: None,
+            samples: Some(100),
             remark: None,
             live: None,
             accept: (0.0, 5.0),

@@ -214,6 +214,11 @@ impl Number {
         self.measure.is_of_finished_flows()
     }
 
+    /// The size of the smallest sample that a run gives; `None` if runs give one number each.
+    pub(super) fn fewest_samples(&self, runs: &[Run]) -> Option<usize> {
+        self.measure.fewest_samples(runs, &self.points().collect::<Vec<_>>())
+    }
+
     /// What to bear in mind of the number, if anything.
     pub(super) fn remark(&self, runs: &[Run]) -> Option<String> {
         self.measure.remark(runs, &self.points().collect::<Vec<_>>())

@@ -209,6 +209,16 @@ fn warm_ups_longer_than_the_run() {
     let second = "engine.time_limit = 1 s";
     draws(&[second, "record.throughput = 2 s"], "warm-up", "record.throughput");
     is_silent(&[second, "record.throughput = 1 s"]);
+    let plot = |from: &str| {
+        format!(r#"plot = [{{ kind = "cdf", of = "throughput", from = "{from}", to = "2 s" }}]"#)
+    };
+    draws(&[second, &plot("1 s")], "warm-up", "plot");
+    is_silent(&[second, &plot("999 ms")]);
+    let claim = |from: &str| {
+        format!(r#"claim = [{{ measure = {{ of = "throughput", from = "{from}", to = "2 s" }} }}]"#)
+    };
+    draws(&[second, &claim("3 s")], "warm-up", "claim");
+    is_silent(&[second, &claim("0 s")]);
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! Time before a measurement that the run does not outlast: a figure whose warm-up takes all flows, and intervals of records that
-//! are longer than the run.
+//! Measurements that would begin after the run: a figure whose warm-up takes all flows, intervals of records that are longer
+//! than the run, and windows of plots and claims that open when the run is over.
 
 use super::{Finding, Subject};
-use crate::experiment::{Fraction, Read as _, table_in};
+use crate::experiment::{Fraction, Read as _, Table, Value, list, table_in};
 use raddle_core::{Duration, Time};
 
 pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
@@ -36,5 +36,25 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
             ));
         }
     }
+    findings.extend(windows(subject.root).filter(|&(_, from)| from >= limit).map(|(key, from)| {
+        Finding::new(
+            key,
+            format!("`from` is {from}, and the run ends at `time_limit`, {limit}: nothing is measured"),
+            format!("begin before {limit}"),
+        )
+    }));
     findings
+}
+
+/// The array of tables (`plot` or `claim`) that each measurement over time is in, and the time at which it begins.
+fn windows(root: &Table) -> impl Iterator<Item = (&'static str, Duration)> {
+    let tables = ["plot", "claim"].into_iter().flat_map(|key| {
+        let items = root.get(key).and_then(|item| list(item).ok()).unwrap_or_default();
+        items.iter().map(move |item| (key, item))
+    });
+    tables.filter_map(|(key, item)| {
+        let Value::Table(table) = &item.value else { return None };
+        let measure = if key == "claim" { table_in(table, &["measure"])? } else { table };
+        Some((key, Duration::read(measure.get("from")?).ok()?))
+    })
 }

@@ -477,19 +477,26 @@ impl Summary {
     }
 }
 
-/// Rows of cells in columns: the first to the left, the others to the right.
+/// Rows of cells in columns. The first row is the heading. Columns of numbers are aligned to the right, all others, and the
+/// first column, to the left.
 #[must_use]
 pub fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |i: usize| rows.iter().filter_map(|row| row.get(i)).map(|cell| cell.chars().count()).max();
-    let widths: Vec<usize> = (0..columns).map(|i| width(i).unwrap_or(0)).collect();
+    let column = |i: usize| {
+        let cells = || rows.iter().filter_map(move |row| row.get(i));
+        let width = cells().map(|cell| cell.chars().count()).max().unwrap_or(0);
+        (width, i > 0 && cells().skip(1).all(|cell| starts_as_number(cell)))
+    };
+    let columns: Vec<(usize, bool)> = (0..columns).map(column).collect();
     let mut text = String::new();
     for row in rows {
         let mut line = String::new();
-        for (i, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            let written = match i {
-                0 => write!(line, "{cell:<width$}"),
-                _ => write!(line, "  {cell:>width$}"),
+        for (i, (cell, &(width, is_of_numbers))) in row.iter().zip(&columns).enumerate() {
+            let gap = if i == 0 { "" } else { "  " };
+            let written = if is_of_numbers {
+                write!(line, "{gap}{cell:>width$}")
+            } else {
+                write!(line, "{gap}{cell:<width$}")
             };
             written.expect("a string takes any text");
         }
@@ -497,4 +504,28 @@ pub fn table(rows: &[Vec<String>]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// True if a cell is empty, or opens with a digit or a sign.
+fn starts_as_number(cell: &str) -> bool {
+    cell.chars().next().is_none_or(|first| first.is_ascii_digit() || "+-±".contains(first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_of_numbers_are_aligned_to_the_right_and_those_of_words_to_the_left() {
+        let row = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
+        let rows = [
+            row(["run", "n", "range", "says"]),
+            row(["a", "1,000", "any to 1", "longer"]),
+            row(["longer", "-", "2", "b"]),
+        ];
+        assert_eq!(
+            table(&rows),
+            "run         n  range     says\na       1,000  any to 1  longer\nlonger      -  2         b\n"
+        );
+    }
 }

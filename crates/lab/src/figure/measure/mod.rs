@@ -320,9 +320,15 @@ impl Measure {
         if self.stat != Stat::Percentile(99.9) {
             return None;
         }
-        let at = |labels: &Labels| replicas(runs, labels).map(|run| self.sample(run, runs).len()).min();
-        let least = points.iter().filter_map(at).min()?;
+        let least = self.fewest_samples(runs, points)?;
         (least < ENOUGH_FOR_P999).then(|| format!("p99.9 of {least} samples, which is next to the maximum"))
+    }
+
+    /// The size of the smallest sample that a run at those points gives; `None` if no run is there, or each gives one number.
+    pub(super) fn fewest_samples(&self, runs: &[Run], points: &[Labels]) -> Option<usize> {
+        let gives_one = matches!(self.of, Of::Value | Of::Makespan);
+        let at = |labels: &Labels| replicas(runs, labels).map(|run| self.compared(run, runs).len()).min();
+        points.iter().filter_map(at).min().filter(|_| !gives_one)
     }
 
     fn statistic(&self, run: &Run, runs: &[Run]) -> Option<f64> {

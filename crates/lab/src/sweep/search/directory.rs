@@ -3,6 +3,7 @@
 
 use super::{Found, Search};
 use crate::experiment::{Cell, Document};
+use crate::lint::Warning;
 use crate::run::directory::{EXPERIMENT, Lock, Origin, Out, Part};
 use crate::run::{Control, RunState};
 use crate::sweep::{directories, in_parallel, missing};
@@ -49,6 +50,15 @@ pub fn run_into<'a>(
 }
 
 impl Search {
+    /// The warnings that hold at every value of the key: those about the key, or about a table that holds it, are left out.
+    pub(super) fn warnings(&self, mut warnings: Vec<Warning>) -> Vec<Warning> {
+        let holds_key = |about: &str| {
+            self.key.strip_prefix(about).is_some_and(|rest| matches!(rest.as_bytes(), [] | [b'.', ..]))
+        };
+        warnings.retain(|warning| !holds_key(&warning.key));
+        warnings
+    }
+
     /// The resolved experiment with its search, and what its results are made from.
     fn origin(&self, document: &Document) -> Result<(String, Origin), Error> {
         let experiment = self.document(document, 1)?.experiment()?;
@@ -60,7 +70,7 @@ impl Search {
     }
 }
 
-/// What the finished search found that is kept in `directory`.
+/// The result of the finished search that is kept in `directory`.
 fn kept(directory: &Path) -> Result<Found, Error> {
     let path = directory.join(SEARCH);
     let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
@@ -87,7 +97,8 @@ pub fn sweep<'a>(
         let Some(search) = Search::read(&cell.document)? else {
             return Err(Error::Run(format!("{} has no table [search]", cell.name())));
         };
-        search.document(&cell.document, 1)?.prepare()?;
+        let prepared = search.document(&cell.document, 1)?.prepare()?;
+        (out.warned)(&cell.name(), &search.warnings(prepared.warnings))?;
         origins.push(search.origin(&cell.document)?.1);
         searches.push(search);
     }

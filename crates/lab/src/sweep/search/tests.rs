@@ -118,3 +118,18 @@ fn searches_that_make_no_sense_are_refused() {
     assert!(refused(&FLOWS.replace("of = \"met\"", "")).contains("`of`"));
     assert!(refused(&format!("{FLOWS}tolerance = 1\n")).contains("tolerance"));
 }
+
+#[test]
+fn warnings_of_a_search_are_those_that_hold_at_every_value() {
+    let warned = |key: &str, table: &str| {
+        let text = format!("key = \"{key}\"\nrange = [0, 4]\nof = \"met\"\nat_least = 0.99\n{table}");
+        let document = document(&text);
+        let search = Search::read(&document).expect("a search").expect("a search");
+        let prepared =
+            search.document(&document, 1).and_then(|document| document.prepare()).expect("an experiment");
+        search.warnings(prepared.warnings).into_iter().map(|warning| warning.lint).collect::<Vec<_>>()
+    };
+    let unused = "[scheme.pdq]\nsubflows = 2\n";
+    assert_eq!(warned("workload.flows", unused), ["unused"], "few flows are the search's own");
+    assert_eq!(warned("engine.seed", ""), ["samples"]);
+}
