@@ -111,7 +111,7 @@ pub struct Params {
     pub doubt: Doubt,
     /// Interval at which nodes compare flow tables while these may differ; zero turns the comparison off.
     pub digest_period: Duration,
-    /// Number of recent broadcasts per link that a node keeps, to resend one to a neighbour that received it damaged.
+    /// Broadcasts over a link whose flows a node can announce again to a neighbour that received one of them damaged.
     pub resends: u8,
     /// Number of broadcast trees per source.
     pub trees: u8,
