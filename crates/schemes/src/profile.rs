@@ -1,4 +1,4 @@
-//! Profiles: values of several parts together, as a deployment or a study of the literature has them, under one name.
+//! Profiles: named sets of parameter values for several parts, from a deployment or a published study.
 
 use crate::parameter::Value;
 use raddle_core::Rate;
@@ -10,18 +10,18 @@ pub struct Profile {
     pub name: &'static str,
     /// A line of description.
     pub summary: &'static str,
-    /// Where the values are from.
+    /// Source of the values.
     pub source: &'static str,
     /// The transport that it is for.
     pub transport: &'static str,
-    /// The rate of the host links that it is for.
+    /// Rate of the host links for which the values are meant.
     pub rate: Rate,
     /// A part, one of its parameters, and the value.
     pub values: &'static [(&'static str, &'static str, Value)],
 }
 
 impl Profile {
-    /// Its value of a part's parameter, if it has one.
+    /// The profile's value for a part's parameter, if it has one.
     #[must_use]
     pub fn value(&self, part: &str, parameter: &str) -> Option<Value> {
         let mut values = self.values.iter();

@@ -1,4 +1,4 @@
-//! The lists of schemes as a value: the built-in ones, and whatever else a program adds.
+//! The registry of schemes: the built-in schemes, and schemes that a program adds.
 //!
 //! ```
 //! use raddle_schemes::registry::Registry;
@@ -33,7 +33,7 @@ pub struct Registry {
     decoders: Decoders,
 }
 
-/// Whatever a registry can hold.
+/// An entry of a registry.
 #[derive(Debug, Clone)]
 pub enum Entry {
     /// A transport.
@@ -46,7 +46,7 @@ pub enum Entry {
     CongestionPoint(CongestionPoint),
     /// A queue.
     Queue(QueueDiscipline),
-    /// A kind of fabric.
+    /// A kind of topology.
     Topology(TopologyKind),
 }
 
@@ -83,7 +83,7 @@ impl Entry {
 }
 
 impl Registry {
-    /// The schemes of this crate. Adding one adds its folder and its line in one of these lists.
+    /// The schemes of this crate. A new scheme needs a folder and a line in one of these lists.
     #[must_use]
     pub fn builtin() -> Self {
         Self {
@@ -130,10 +130,10 @@ impl Registry {
         }
     }
 
-    /// The same with one more.
+    /// The registry with one more entry.
     ///
     /// # Panics
-    /// If another entry has its name, which is a mistake of the program.
+    /// If another entry has the same name, which is a bug in the calling program.
     #[must_use]
     pub fn with(mut self, entry: impl Into<Entry>) -> Self {
         let entry = entry.into();
@@ -150,10 +150,10 @@ impl Registry {
         self
     }
 
-    /// The same, whose runtimes can read packets with the header `H`.
+    /// The registry with a decoder for the extension header `H`.
     ///
     /// # Panics
-    /// If another header has its number, which is a mistake of the program.
+    /// If another header has the same number, which is a bug in the calling program.
     #[must_use]
     pub fn with_header<H: ExtensionHeader>(mut self) -> Self {
         self.decoders = self.decoders.with::<H>().unwrap_or_else(|taken| panic!("{taken}"));
@@ -166,7 +166,7 @@ impl Registry {
         &self.transports
     }
 
-    /// All routings that are no transport's own.
+    /// All routings except those that belong to one transport.
     #[must_use]
     pub fn routings(&self) -> &[Routing] {
         &self.routings
@@ -184,31 +184,31 @@ impl Registry {
         &self.congestion_points
     }
 
-    /// All queues but the plain FIFO, which is the engine's own.
+    /// All queues except the plain FIFO, which the engine provides.
     #[must_use]
     pub fn queues(&self) -> &[QueueDiscipline] {
         &self.queues
     }
 
-    /// The kinds of fabric that other crates bring; the lab has its own.
+    /// The kinds of topology that other crates add; the lab defines the built-in kinds.
     #[must_use]
     pub fn topologies(&self) -> &[TopologyKind] {
         &self.topologies
     }
 
-    /// Values of parameters that belong together.
+    /// All profiles: named sets of parameter values.
     #[must_use]
     pub fn profiles(&self) -> &[Profile] {
         &self.profiles
     }
 
-    /// What reads the headers of packets.
+    /// The decoders of packet headers.
     #[must_use]
     pub const fn decoders(&self) -> &Decoders {
         &self.decoders
     }
 
-    /// What all schemes there are say of themselves, but for kinds of fabric.
+    /// The descriptions of all schemes; kinds of topology are not included.
     pub fn schemes(&self) -> impl Iterator<Item = &Info> {
         let transports = self.transports.iter().map(|part| &part.info);
         let routings = self.routings.iter().map(|part| &part.info);
@@ -222,44 +222,44 @@ impl Registry {
         self.schemes().chain(self.topologies.iter().map(|part| &part.info))
     }
 
-    /// Routings that only transports know that route by themselves: names and what they are.
+    /// Names and summaries of the routings that only transports with their own forwarders offer.
     pub fn own_routings(&self) -> impl Iterator<Item = (String, &'static str)> {
         let protocols = Protocol::all().map(|protocol| (protocol.to_string(), protocol.summary()));
         let pinned = routing::pinned::OWN_ROUTINGS.iter().map(|&(name, summary)| (name.to_owned(), summary));
         protocols.chain(pinned).filter(|(name, _)| self.routing(name).is_none())
     }
 
-    /// The transport of that name.
+    /// The transport with this name.
     #[must_use]
     pub fn transport(&self, name: &str) -> Option<&Transport> {
         self.transports.iter().find(|part| part.info.name == name)
     }
 
-    /// The routing of that name, unless it is a transport's own.
+    /// The routing with this name; routings that belong to one transport are not found.
     #[must_use]
     pub fn routing(&self, name: &str) -> Option<&Routing> {
         self.routings.iter().find(|part| part.info.name == name)
     }
 
-    /// The flow control of that name.
+    /// The flow control with this name.
     #[must_use]
     pub fn flow_control(&self, name: &str) -> Option<&FlowControl> {
         self.flow_controls.iter().find(|part| part.info.name == name)
     }
 
-    /// The congestion points of that name.
+    /// The kind of congestion points with this name.
     #[must_use]
     pub fn congestion_point(&self, name: &str) -> Option<&CongestionPoint> {
         self.congestion_points.iter().find(|part| part.info.name == name)
     }
 
-    /// The queue of that name.
+    /// The queue with this name.
     #[must_use]
     pub fn queue(&self, name: &str) -> Option<&QueueDiscipline> {
         self.queues.iter().find(|part| part.info.name == name)
     }
 
-    /// The values of `scheme.routing` that a transport takes, its default first.
+    /// The values of `scheme.routing` that a transport accepts, the default first.
     #[must_use]
     pub fn routings_of(&self, transport: &Transport) -> Vec<&'static str> {
         match transport.make {
@@ -268,7 +268,7 @@ impl Registry {
         }
     }
 
-    /// The routing of a transport if nobody chooses one.
+    /// The routing of a transport if the experiment does not choose one.
     #[must_use]
     pub fn default_routing(&self, transport: &Transport) -> Option<&'static str> {
         match transport.make {
@@ -277,26 +277,26 @@ impl Registry {
         }
     }
 
-    /// The defaults of the parameters of that routing; none if it is a transport's own.
+    /// The default parameters of a routing; empty if the routing belongs to one transport.
     #[must_use]
     pub fn routing_defaults(&self, name: &str) -> Settings {
         Settings::defaults(self.routing(name).map_or(&[], |routing| routing.info.parameters))
     }
 
-    /// What the parts of the transport look at, with that routing.
+    /// The state that the parts of the transport and the routing read.
     #[must_use]
     pub fn view(&self, transport: &Transport, routing: &str) -> View {
         let of_routing = self.routing(routing).map_or(View::Local, |routing| routing.info.view);
         transport.info.view.max(of_routing)
     }
 
-    /// Builds the parts that `plan` asks for; `of_routing` are the parameters of its routing.
+    /// Builds the parts that `plan` asks for; `of_routing` holds the parameters of its routing.
     ///
     /// # Errors
-    /// If the scheme cannot run on the fabric, or carries no streams although the plan asks for them.
+    /// If the scheme cannot run on the topology, or if the plan asks for streams and the transport carries none.
     ///
     /// # Panics
-    /// If the plan's routing is none of the transport's.
+    /// If the transport does not accept the plan's routing.
     pub fn build(
         &self,
         transport: &Transport,
@@ -320,14 +320,14 @@ impl Registry {
         }
     }
 
-    /// What the transport and the plan's routing, of which `of_routing` are the parameters, are as fluids. The scheme must be
-    /// able to run on the fabric: [`build`](Self::build) says whether it is.
+    /// The fluid model of the transport and the plan's routing; `of_routing` holds the parameters of that routing. The scheme
+    /// must be able to run on the topology; [`build`](Self::build) checks this.
     ///
     /// # Errors
-    /// If the transport, or what its parameters ask for, is no fluid.
+    /// If the transport has no fluid model, or has none for its parameters.
     ///
     /// # Panics
-    /// If the plan's routing is none of the transport's.
+    /// If the transport does not accept the plan's routing.
     pub fn fluid(
         &self,
         transport: &Transport,

@@ -1,4 +1,4 @@
-//! What a scheme declares: its name and words, its parameters, and the functions that build its parts.
+//! The declaration of a scheme: its name, its description, its parameters, and the functions that build its parts.
 
 use crate::fluid::{Sharing, Spread};
 use crate::parameter::{Parameter, Settings, Value};
@@ -8,48 +8,48 @@ use raddle_topology::dependencies::describe;
 use raddle_topology::{Topology, routing as paths};
 use std::sync::Arc;
 
-/// What a scheme is.
+/// The name, description and parameters of a scheme.
 #[derive(Debug, Clone, Copy)]
 pub struct Info {
-    /// Its name in `scheme.transport` or `scheme.routing`, which no other has.
+    /// Unique name, as in `scheme.transport` or `scheme.routing`.
     pub name: &'static str,
-    /// What it is, in a sentence.
+    /// One sentence that says what the scheme is.
     pub summary: &'static str,
-    /// Where it is defined: paper and section, RFC.
+    /// The defining document: paper and section, or RFC.
     pub source: &'static str,
-    /// Where it differs from that, and why; a line each.
+    /// Differences from `source` and their reasons, one line each.
     pub differs: &'static [&'static str],
-    /// What its parts look at.
+    /// The state that the scheme's parts read.
     pub view: View,
-    /// Its parameters, in the table `scheme.<name>`.
+    /// The parameters in the table `scheme.<name>`.
     pub parameters: &'static [Parameter],
 }
 
-/// What the parts of a scheme look at besides what packets and credits bring them.
+/// The state that a scheme's parts read, besides the contents of the packets and credits that they receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum View {
-    /// Nothing that changes: a run may be divided among threads.
+    /// No changing state of other nodes: a run may be divided among threads.
     Local,
-    /// State of other nodes as it is at that instant, which only an oracle can see: one thread runs them all.
+    /// The current state of other nodes, which only an oracle can see: one thread must run all nodes.
     Global,
 }
 
-/// What a scheme is built from.
+/// The inputs from which a scheme's parts are built.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan<'a> {
     /// The fabric.
     pub topology: &'a Arc<Topology>,
     /// One of the transport's [routings](crate::registry::Registry::routings_of).
     pub routing: &'a str,
-    /// The parameters of what is being built.
+    /// The parameters of the part that is being built.
     pub settings: &'a Settings,
     /// The run's seed.
     pub seed: u64,
-    /// The congestion points of the switches' ports, if they have any: their name and parameters.
+    /// The name and the parameters of the congestion points of the switches' ports, if there are any.
     pub congestion_points: Option<(&'a str, &'a Settings)>,
-    /// At which intervals hosts are to report how far what they receive has come, if somebody wants to know.
+    /// Interval at which receivers report the progress of their flows; `None` turns these reports off.
     pub progress: Option<Duration>,
-    /// Whether flows may be [streams](raddle_core::Flow::is_stream). Hosts then report how far each flow has come:
+    /// True if flows may be [streams](raddle_core::Flow::is_stream). Hosts then report the progress of each flow:
     /// [`Host::carries_streams`].
     pub streams: bool,
     /// The largest [priority](raddle_core::Flow::priority) of a flow.
@@ -57,8 +57,7 @@ pub struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// A plan without congestion points, whose hosts do not report progress and whose flows are no streams and have no
-    /// priorities.
+    /// A plan without congestion points, reports of progress, streams or priorities.
     #[must_use]
     pub const fn new(
         topology: &'a Arc<Topology>,
@@ -96,25 +95,25 @@ impl<'a> Plan<'a> {
 
 /// A scheme ready to run: the parts of each node and port.
 pub struct Built {
-    /// Host and forwarder of a node.
+    /// Makes the host and the forwarder of a node.
     pub node: Box<dyn FnMut(NodeId) -> Parts>,
-    /// The queue of a link's egress port, if the scheme needs one of its own; `None` leaves a FIFO.
+    /// Makes the egress queue of a link's port if the scheme needs a special one; `None` leaves a FIFO.
     pub queue: Box<dyn FnMut(LinkId) -> Option<Box<dyn Queue>>>,
-    /// The agent of a link's egress port, if the scheme has its own: controllers of explicit rates.
+    /// Makes the agent of a link's egress port if the scheme has one, such as a controller of explicit rates.
     pub agent: Agents,
     /// Bytes that a data packet carries beside its payload.
     pub header_bytes: u32,
     /// Payload bytes of a full packet.
     pub mtu: u32,
-    /// Whether flows begin with a round trip of packets without payload.
+    /// True if flows begin with a round trip of packets without payload.
     pub handshake: bool,
-    /// Whether hosts wait for what they sent to [leave](raddle_core::Input::Sent): then their ports need queues, which are
-    /// [`strict`](crate::queue::strict) if nothing else is chosen.
+    /// True if hosts must be told when a packet of theirs has [left](raddle_core::Input::Sent) the port. Host ports then need
+    /// queues; the default is [`strict`](crate::queue::strict).
     pub hear_of_departures: bool,
 }
 
 impl Built {
-    /// Of what only the flow engine runs: payload without headers, that nobody sends.
+    /// The parts of a transport that only the flow engine runs: no hosts, no forwarders, and no header bytes.
     #[must_use]
     pub fn of_fluid() -> Self {
         Self {
@@ -129,145 +128,144 @@ impl Built {
     }
 }
 
-/// Why a scheme cannot run on a fabric: the key of the experiment that is at fault, what is wrong, what would be
-/// right.
+/// The reason why a scheme cannot run on a topology: the experiment's key at fault, the problem, and a correction.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct Unfit {
     /// The experiment's key, such as `scheme.routing`.
     pub key: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
-    /// What would be right.
+    /// A value or a choice that would work.
     pub hint: String,
 }
 
-/// What carries flows from host to host.
+/// A transport protocol, which carries flows from host to host.
 #[derive(Debug, Clone, Copy)]
 pub struct Transport {
-    /// What it is.
+    /// Name, description and parameters.
     pub info: Info,
-    /// How it is built.
+    /// Makes the transport's parts for the packet engine.
     pub make: Make,
-    /// What it is as a fluid, if it is one.
+    /// Makes the transport's fluid model for the flow engine, if there is one.
     pub fluid: Option<MakeFluid>,
-    /// Whether its flows may be streams.
+    /// Support for streams.
     pub streams: Streams,
 }
 
-/// Whether a transport carries [streams](raddle_core::Flow::is_stream): flows whose size nobody knows when they begin.
+/// A transport's support for [streams](raddle_core::Flow::is_stream): flows whose size is unknown when they begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Streams {
-    /// It does.
+    /// The transport carries streams.
     Carried,
-    /// It does if the flag of this name among its parameters is set.
+    /// The transport carries streams if its parameter of this name is `true`.
     With(&'static str),
-    /// It does not, for this reason: a clause with the transport as its subject.
+    /// The transport carries no streams, for this reason: a clause with the transport as its subject.
     Refused(&'static str),
 }
 
 impl Streams {
-    /// Of transports whose order of service depends on the sizes of flows.
+    /// For transports whose order of service depends on the sizes of flows.
     pub const NEEDS_SIZES: Self = Self::Refused("needs the sizes of flows when they begin");
-    /// Of transports for which nobody has needed streams yet.
+    /// For transports whose streams are not implemented.
     pub const NOT_BUILT: Self = Self::Refused("has been built for flows of known size only");
 }
 
 /// Makes a transport for the flow engine.
 pub type MakeFluid = fn(&Plan<'_>) -> Result<Sharing, Unfit>;
 
-/// How the parts of a transport are made.
+/// The way to make the parts of a transport.
 #[derive(Debug, Clone, Copy)]
 pub enum Make {
-    /// Hosts and forwarders together, which know these routings, the default first.
+    /// The transport brings both hosts and forwarders, which support these routings, the default first.
     Whole {
         /// Values of `scheme.routing`.
         routings: &'static [&'static str],
         /// Makes the parts.
         build: fn(&Plan<'_>) -> Result<Built, Unfit>,
     },
-    /// Nothing: only the flow engine runs it. Its paths are by these routings, the default first.
+    /// Only the flow engine runs the transport. Its paths follow one of these routings, the default first.
     Fluid {
         /// Values of `scheme.routing`.
         routings: &'static [&'static str],
     },
-    /// Hosts alone, for the switches of any [`Routing`].
+    /// The transport brings hosts only, which work with the switches of any [`Routing`].
     Hosts(fn(&Plan<'_>) -> Result<Hosts, Unfit>),
 }
 
 /// The hosts of a transport.
 pub struct Hosts {
-    /// The host of a node.
+    /// Makes the host of a node.
     pub host: Box<dyn FnMut(NodeId) -> Box<dyn Host>>,
     /// Bytes that a data packet carries beside its payload.
     pub header_bytes: u32,
     /// Payload bytes of a full packet.
     pub mtu: u32,
-    /// Whether flows begin with a round trip of packets without payload.
+    /// True if flows begin with a round trip of packets without payload.
     pub handshake: bool,
-    /// Whether hosts wait for what they sent to [leave](raddle_core::Input::Sent): then their ports need queues, which are
-    /// [`strict`](crate::queue::strict) if nothing else is chosen.
+    /// True if hosts must be told when a packet of theirs has [left](raddle_core::Input::Sent) the port. Host ports then need
+    /// queues; the default is [`strict`](crate::queue::strict).
     pub hear_of_departures: bool,
 }
 
-/// How switches pass packets on, whatever the hosts say to each other: on shortest paths, which
-/// [`Transport::check_lossless`] relies on.
+/// A routing scheme: it decides how switches forward packets, independent of the transport. All routings use shortest
+/// paths, and [`Transport::check_lossless`] relies on that.
 #[derive(Debug, Clone, Copy)]
 pub struct Routing {
-    /// What it is.
+    /// Name, description and parameters.
     pub info: Info,
     /// Makes the forwarders.
     pub build: fn(&Plan<'_>) -> Result<Forwarders, Unfit>,
-    /// How a flow spreads over links as a fluid, by the routing's parameters.
+    /// The model of a flow's paths in the flow engine, for the routing's parameters.
     pub spread: fn(&Settings) -> Spread,
-    /// How receivers hold back segments that overtook others, by the routing's parameters; `None` if they do not, as with a
-    /// routing that keeps a flow on one path.
+    /// The rule by which receivers hold back segments that arrive out of order, for the routing's parameters. `None` if
+    /// receivers hold nothing back, as with a routing that keeps a flow on one path.
     pub hold: fn(&Settings) -> Option<Hold>,
 }
 
-/// Flow control of links: one that keeps packets from being lost for want of memory.
+/// Link-level flow control, which prevents packet loss from buffer overflow.
 #[derive(Debug, Clone, Copy)]
 pub struct FlowControl {
-    /// What it is.
+    /// Name, description and parameters.
     pub info: Info,
-    /// Makes flow control of each port, for packets of so many bytes at most.
+    /// Makes the flow control of each port; `packet_bytes` is the size of the largest packet.
     pub build: fn(&Plan<'_>, packet_bytes: u32) -> Result<FlowControls, Unfit>,
 }
 
-/// Flow control at the port that each link leaves, where there is any.
+/// Makes the flow control of a link's egress port; `None` if the port has none.
 pub type FlowControls = Box<dyn FnMut(LinkId) -> Option<Box<dyn LinkFlowControl>>>;
 
-/// How ports tell that queues build up.
+/// A scheme by which egress ports signal that their queues grow.
 #[derive(Debug, Clone, Copy)]
 pub struct CongestionPoint {
-    /// What it is.
+    /// Name, description and parameters.
     pub info: Info,
     /// Makes the agents of ports.
     pub build: fn(&Plan<'_>) -> Result<Agents, Unfit>,
 }
 
-/// The agent of the port that each link leaves, where there is one.
+/// Makes the agent of a link's egress port; `None` if the port has none.
 pub type Agents = Box<dyn FnMut(LinkId) -> Option<Box<dyn PortAgent>>>;
 
-/// In which order ports serve what waits.
+/// The order in which egress ports serve waiting packets.
 #[derive(Debug, Clone, Copy)]
 pub struct QueueDiscipline {
-    /// What it is.
+    /// Name, description and parameters.
     pub info: Info,
-    /// Makes the queues, for packets of so many bytes at most.
+    /// Makes the queues; `packet_bytes` is the size of the largest packet.
     pub build: fn(&Plan<'_>, packet_bytes: u32) -> Result<Queues, Unfit>,
 }
 
-/// The queue of the port that each link leaves.
+/// Makes the queue of a link's egress port.
 pub type Queues = Box<dyn FnMut(LinkId) -> Box<dyn Queue>>;
 
-/// The forwarder of each node. A host with a single link needs none.
+/// Makes the forwarder of a node; `None` if the node needs none, such as a host with a single link.
 pub type Forwarders = Box<dyn FnMut(NodeId) -> Option<Box<dyn Forwarder>>>;
 
-/// Checks that the nodes' numbers fit the 24 bits that addresses of IPv4 leave for them here.
+/// Checks that every node number fits into the 24 bits that an IPv4 address has for it here.
 ///
 /// # Errors
-/// If there are more; `who` would address them.
+/// If the topology has more than 2^24 nodes. The message names `who`, the scheme that addresses nodes.
 pub(crate) fn check_addresses(topology: &Topology, who: &str) -> Result<(), Unfit> {
     let nodes = topology.node_count();
     if nodes <= 1 << 24 {
@@ -277,7 +275,8 @@ pub(crate) fn check_addresses(topology: &Topology, who: &str) -> Result<(), Unfi
     Err(Unfit { key: "topology".into(), problem, hint: "choose a smaller fabric".into() })
 }
 
-/// A forwarder for each node but hosts with a single port: they send by it, and all that arrives is for them.
+/// A forwarder for each node except hosts with a single port. Such a host sends every packet through that port, and every
+/// packet that it receives is addressed to it.
 pub fn forwarders_where_needed<F: Forwarder + 'static>(
     topology: &Arc<Topology>,
     mut forwarder: impl FnMut(NodeId) -> F + 'static,
@@ -289,17 +288,17 @@ pub fn forwarders_where_needed<F: Forwarder + 'static>(
     })
 }
 
-/// A kind of fabric, for `topology.kind`.
+/// A kind of topology, for `topology.kind`.
 #[derive(Debug, Clone, Copy)]
 pub struct TopologyKind {
-    /// What it is; its parameters stand in `[topology]` itself.
+    /// Name, description and parameters. The parameters are keys of `[topology]` itself, not of a table of their own.
     pub info: Info,
-    /// Makes the fabric by its parameters and the run's seed.
+    /// Makes the topology from its parameters and the run's seed.
     pub build: fn(&Settings, seed: u64) -> Result<Topology, Unfit>,
 }
 
 impl Hosts {
-    /// These hosts over switches of that routing, whose parameters are the settings of `plan`.
+    /// Combines these hosts with the switches of `routing`, whose parameters are `plan.settings`.
     ///
     /// # Errors
     /// If the routing cannot run on the fabric.
@@ -332,7 +331,7 @@ impl Transport {
     /// Checks that flows of the transport, with these parameters, may be streams.
     ///
     /// # Errors
-    /// If they may not, with the reason.
+    /// If the transport carries no streams, with the reason.
     pub fn check_streams(&self, settings: &Settings) -> Result<(), Unfit> {
         let name = self.info.name;
         let is_set = |flag| settings.iter().any(|(of, value)| of.name == flag && value == Value::Flag(true));
@@ -352,10 +351,10 @@ impl Transport {
         }
     }
 
-    /// Checks that links with flow control cannot wait for each other in a circle on this fabric.
+    /// Checks that this topology has no cycle of buffer dependencies: such a cycle could deadlock links with flow control.
     ///
     /// # Errors
-    /// If they could, with the circle, or if packets go by routes of the transport's own, of which nothing is known.
+    /// If there is a cycle (the message lists its links), or if the transport routes by itself: its routes are unknown here.
     pub fn check_lossless(&self, topology: &Arc<Topology>) -> Result<(), Unfit> {
         let unfit = |problem, hint: &str| {
             Err(Unfit { key: "scheme.flow_control".to_owned(), problem, hint: hint.to_owned() })

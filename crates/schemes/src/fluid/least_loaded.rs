@@ -1,4 +1,4 @@
-//! Flows that take, of all shortest paths, the one whose fullest link is the emptiest.
+//! Each flow takes the shortest path whose most loaded link has the least load.
 
 use super::Split;
 use crate::routing::flow_hash::{mix, pick};
@@ -8,7 +8,7 @@ use raddle_topology::Topology;
 use raddle_topology::routing::Routing;
 use std::sync::Arc;
 
-/// Least loaded paths on the plan's fabric. A flow costs a look at each link of its shortest paths, at worst.
+/// Chooses least loaded paths on the plan's topology. At worst, a flow visits each link of all its shortest paths.
 pub(super) fn split(plan: &Plan<'_>) -> Split {
     let routing = Routing::new(Arc::clone(plan.topology));
     let seed = mix(plan.seed);
@@ -19,24 +19,24 @@ pub(super) fn split(plan: &Plan<'_>) -> Split {
     })
 }
 
-/// Depth first, and back where the path can no longer be better than the best.
+/// Depth-first search that abandons a path once its load is not less than the best path's.
 struct Search {
     routing: Routing,
-    /// Says at which of the next hops to begin, so that equals are chosen equally often.
+    /// Hash of the flow; selects the first next hop to try, so that equally loaded paths are chosen equally often.
     hash: u64,
     /// Next hops, by depth.
     ports: Vec<Vec<PortId>>,
     path: Vec<LinkId>,
-    /// Of the best path.
+    /// Load of the best path so far.
     best: Load,
 }
 
-/// How full a path would be with the new flow, its fullest link first: what grows as a path does.
+/// Load of a path with the new flow, compared by the fullest link first. Load never decreases as a path gets longer.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 struct Load {
-    /// Flows a bit/s of the fullest link.
+    /// Flows per bit/s on the fullest link.
     fullest: f64,
-    /// Of all links together.
+    /// Sum of flows per bit/s over all links.
     sum: f64,
 }
 
@@ -89,7 +89,7 @@ impl Search {
         self.ports[depth] = ports;
     }
 
-    /// The link behind a port, where it leads, and how full it would be.
+    /// The link behind a port, the node at its other end, and its load with the new flow in flows per bit/s.
     fn look(&self, at: NodeId, port: PortId, crossing: &[f64]) -> (LinkId, NodeId, f64) {
         let topology: &Topology = self.routing.topology();
         let id = topology.link_id(at, port);

@@ -1,7 +1,7 @@
-//! What schemes are as fluids: all that the flow engine knows of them.
+//! Fluid models of schemes, for the flow engine.
 //!
-//! A transport says how its flows share links ([`Sharing`]), and a routing how the packets of a flow spread over them
-//! ([`Spread`]). Both are idealisations; what they leave out is said where they are declared.
+//! The model of a transport shares links among flows ([`Sharing`]). The model of a routing spreads the packets of a flow
+//! over links ([`Spread`]). Both are idealisations; each declaration says what the model leaves out.
 
 mod as_forwarded;
 mod evenly;
@@ -15,34 +15,35 @@ use raddle_allocate::{Fluid, MaxMin, usable};
 use raddle_core::{Flow, LinkId, Packet, Rate};
 use raddle_topology::Topology;
 
-/// How a flow splits over links: given how many flows cross each link slot now, it fills the row with the links that the
-/// flow's packets cross and how often one does on average. Asked once for each flow, in order of start.
+/// Splits a flow over links. The arguments are the flow, the number of flows that cross each link slot now, and a row to
+/// fill: the links that the flow's packets cross, each with the mean number of crossings per packet. Called once for each
+/// flow, in order of start.
 pub type Split = Box<dyn FnMut(&Flow, &[f64], &mut Vec<(LinkId, f32)>)>;
 
-/// A transport and its routing as fluids.
+/// The fluid model of a transport and its routing.
 pub struct FluidScheme {
     /// Shares links among flows.
     pub sharing: Box<dyn Fluid>,
-    /// Whether senders hear that flows are complete.
+    /// True if senders learn that their flows are complete.
     pub acknowledged: bool,
-    /// How flows split over links.
+    /// Splits flows over links.
     pub split: Split,
 }
 
-/// A transport as a fluid.
+/// The fluid model of a transport.
 pub struct Sharing {
     /// Shares the links of the plan's fabric among flows.
     pub policy: Box<dyn Fluid>,
-    /// Whether senders hear that flows are complete.
+    /// True if senders learn that their flows are complete.
     pub acknowledged: bool,
-    /// Which links a flow uses.
+    /// The links that a flow uses.
     pub ways: Ways,
 }
 
-/// Which links the flows of a transport use.
+/// The source of the links that the flows of a transport use.
 pub enum Ways {
-    /// Those by which switches pass on such packets: the first one of a flow that is so many flows after the first of its
-    /// source.
+    /// The routing decides. The function makes the first packet of a flow; `number` counts the flows of the flow's source,
+    /// from 0.
     Routed(fn(&Flow, number: u64) -> Packet),
     /// The transport decides.
     Own(Split),
@@ -51,34 +52,35 @@ pub enum Ways {
 /// How the packets of a flow spread over the links that switches may choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spread {
-    /// All go where the forwarders send the first one at the time at which the flow starts, whatever else is under way: the
-    /// path of the packet engine where that is a matter of hashes and addresses alone.
+    /// All packets take the path on which the forwarders send the flow's first packet when the flow starts, without regard to
+    /// other traffic. This is the packet engine's path if the path depends only on hashes and addresses.
     AsForwarded,
-    /// At each node evenly over the next hops on shortest paths.
+    /// Each node spreads the packets evenly over the next hops on shortest paths.
     Evenly,
-    /// All take the shortest path whose fullest link has the fewest flows for its rate when the flow starts, itself included, and
-    /// among those the one whose links have the fewest together; a hash of the flow decides among equals. What routings that heed congestion aim at, if they knew all of it and flows could not
-    /// be moved afterwards.
+    /// All packets take the shortest path whose fullest link has the fewest flows for its rate, counting the new flow, when the
+    /// flow starts. Ties go to the path with the smallest sum over its links, and then to a hash of the flow. This is the ideal
+    /// of congestion-aware routings: full knowledge of the load, with flows that never move afterwards.
     LeastLoaded,
 }
 
-/// What each link slot can carry, in bit/s, if a share of it, `headroom`, is kept free.
+/// Usable capacity of each link slot in bit/s; the share `headroom` of each link stays free.
 pub(crate) fn capacities(topology: &Topology, headroom: f64) -> Vec<f64> {
     let rate = |slot| topology.link(LinkId::of(slot)).map_or(Rate::ZERO, |link| link.rate);
     let rates: Vec<Rate> = (0..topology.link_slots()).map(rate).collect();
     usable(&rates, headroom)
 }
 
-/// Max-min fair shares of the fabric's links but for a share of each, `headroom`.
+/// Max-min fair sharing of the topology's links; the share `headroom` of each link stays free.
 pub(crate) fn max_min(topology: &Topology, headroom: f64) -> Box<dyn Fluid> {
     Box::new(MaxMin::new(&capacities(topology, headroom)))
 }
 
 impl FluidScheme {
-    /// A transport over switches of that routing, if it needs any, of which `of_routing` are the parameters.
+    /// The fluid model of a transport over switches of `routing`, whose parameters are `of_routing`. A transport that chooses
+    /// its own paths needs no routing.
     ///
     /// # Errors
-    /// If the transport, or what its parameters ask for, is no fluid.
+    /// If the transport has no fluid model, or has none for its parameters.
     pub(crate) fn new(
         transport: &Transport,
         routing: Option<&Routing>,

@@ -1,13 +1,13 @@
-//! How a scheme declares its parameters: as the fields of a struct, from which the [`Parameter`]s follow.
+//! Declaration of a scheme's parameters as the fields of a struct, from which macros derive the [`Parameter`]s.
 
 use super::{Parameter, Settings, Value, is_same};
 use raddle_core::{Bytes, Duration, Rate};
 use std::ops::{RangeFrom, RangeInclusive};
 
-/// Declares a scheme's parameters as a struct. Each field is a parameter: its name, its type, its default, its range if it
-/// has one. The field's doc comment is [`Parameter::doc`]. A mistake in a declaration does not compile.
+/// Declares a scheme's parameters as a struct. Each field is a parameter with a name, a type, a default and optionally a
+/// range. The field's doc comment is [`Parameter::doc`]. A mistake in a declaration does not compile.
 ///
-/// The default decides which kind of [`Value`] an experiment gives: `2` is a count, `0.1` a fraction, `Bytes(1_500)` a size.
+/// The default decides the kind of [`Value`] in an experiment: `2` is a count, `0.1` a fraction, `Bytes(1_500)` a size.
 /// A field may hold a size as a plain number. An `Option` of a duration or a rate is `None` for 0. Two forms refer to a
 /// declaration elsewhere:
 /// - `mode: Mode;` takes the words of [`choices!`](crate::choices), the first by default;
@@ -137,13 +137,13 @@ macro_rules! choices {
 
 /// A type that a field of [`parameters!`](crate::parameters) may have.
 pub trait Field: Sized {
-    /// A value of the kind that the field holds; of counts, the greatest.
+    /// A value of the kind that the field holds; for counts, the greatest value that the type can hold.
     const LIKE: Value;
 
     /// The words of a choice, the default first.
     const WORDS: &'static [&'static str] = &[];
 
-    /// The field's value, given an experiment's; `None` if that is of another kind.
+    /// Converts an experiment's value to the field's type; `None` if the value is of another kind.
     fn of(value: Value) -> Option<Self>;
 }
 
@@ -182,14 +182,14 @@ fields! {
 }
 counts!(u8, u16, u32, u64, usize);
 
-/// A default or a range as a declaration writes it; its type decides the kind of the value.
+/// A default or a range as written in a declaration; its type decides the kind of the value.
 #[derive(Debug, Clone, Copy)]
 pub struct Literal<T>(pub T);
 
 macro_rules! literals {
     ($($type:ty: $name:ident => $value:expr;)+) => {$(
         impl Literal<$type> {
-            /// The parameter with that default.
+            /// The parameter with this default.
             #[must_use]
             pub const fn parameter(self, name: &'static str, doc: &'static str) -> Parameter {
                 let $name = self.0;
@@ -210,10 +210,10 @@ literals! {
 }
 
 impl Literal<Parameter> {
-    /// The parameter itself, which has its own sentence.
+    /// The shared parameter itself, which has its own doc text.
     ///
     /// # Panics
-    /// If it is given another one.
+    /// If `doc` is not empty.
     #[must_use]
     pub const fn parameter(self, _: &str, doc: &str) -> Parameter {
         assert!(doc.is_empty(), "a shared parameter has its own sentence");
@@ -224,7 +224,7 @@ impl Literal<Parameter> {
 macro_rules! ranges {
     ($($type:ty: $bound:ident => $number:expr;)+) => {$(
         impl Literal<RangeInclusive<$type>> {
-            /// As a parameter's range.
+            /// Least and greatest value, as in [`Parameter::range`].
             #[must_use]
             pub const fn bounds(self) -> (f64, f64) {
                 const fn number($bound: $type) -> f64 {
@@ -244,17 +244,17 @@ ranges! {
 }
 
 impl Literal<RangeFrom<Duration>> {
-    /// As a parameter's range.
+    /// Least and greatest value, as in [`Parameter::range`].
     #[must_use]
     pub const fn bounds(self) -> (f64, f64) {
         (self.0.start.as_ps() as f64, f64::INFINITY)
     }
 }
 
-/// The parameter of a field of type `T`, checked: for [`parameters!`](crate::parameters).
+/// Checks the parameter of a field of type `T` and returns it; for [`parameters!`](crate::parameters).
 ///
 /// # Panics
-/// If it has another name, if the field cannot hold all its values, or if its default is out of range.
+/// If the parameter's name is not `field`, if the field cannot hold all its values, or if its default is out of range.
 #[doc(hidden)]
 #[must_use]
 pub const fn declared<T: Field>(field: &str, parameter: Parameter) -> Parameter {
@@ -269,10 +269,10 @@ pub const fn declared<T: Field>(field: &str, parameter: Parameter) -> Parameter 
     parameter
 }
 
-/// The next of a struct's fields: for [`parameters!`](crate::parameters).
+/// Reads the next field of a struct; for [`parameters!`](crate::parameters).
 ///
 /// # Panics
-/// If there is none, or it is of another kind, neither of which [`declared`] lets happen.
+/// If there is no next value or it is of another kind; [`declared`] rules both out.
 #[doc(hidden)]
 #[must_use]
 pub fn read<T: Field>(values: &mut impl Iterator<Item = Value>) -> T {
@@ -280,10 +280,10 @@ pub fn read<T: Field>(values: &mut impl Iterator<Item = Value>) -> T {
 }
 
 impl Settings {
-    /// The values in order of declaration: for [`parameters!`](crate::parameters).
+    /// The values in order of declaration; for [`parameters!`](crate::parameters).
     ///
     /// # Panics
-    /// If these are settings of other parameters.
+    /// If these settings hold other parameters than `list`.
     #[doc(hidden)]
     pub fn values_of(&self, list: &[Parameter]) -> impl Iterator<Item = Value> + '_ {
         let names = |list: &[Parameter]| list.iter().map(|parameter| parameter.name).collect::<Vec<_>>();

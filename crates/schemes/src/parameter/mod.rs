@@ -20,7 +20,7 @@ pub enum Value {
     Bytes(u64),
     /// A whole number.
     Count(u64),
-    /// A number from 0 to 1, or a percentage, written `"5%"`; of a parameter whose range goes beyond 1, a plain number.
+    /// A number from 0 to 1, or a percentage, written `"5%"`; a plain number if the parameter's range goes beyond 1.
     Fraction(f64),
     /// `true` or `false`.
     Flag(bool),
@@ -30,8 +30,8 @@ pub enum Value {
     Choice(&'static str),
 }
 
-/// The fabric for which a default is, beyond which it grows in proportion. It is never less: on slower or shorter links a
-/// threshold in proportion would be less than a few packets.
+/// The link rate and delay for which a default is meant. On faster or longer links the default grows in proportion. It does
+/// not shrink on slower or shorter links, where a proportional threshold would be less than a few packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Growth {
     /// The rate of the fastest host link.
@@ -41,7 +41,7 @@ pub struct Growth {
 }
 
 impl Growth {
-    /// The number on a fabric with that rate and that delay.
+    /// `number` scaled to a fabric with this rate and this delay.
     fn of(self, number: u64, rate: Rate, delay: Duration) -> u64 {
         let grown = |number: u128, to: u64, from: u64| number * u128::from(to.max(from)) / u128::from(from);
         let number = grown(number.into(), rate.as_bps(), self.rate.as_bps());
@@ -55,20 +55,20 @@ impl Growth {
 pub struct Parameter {
     /// Its key in the scheme's table.
     pub name: &'static str,
-    /// What it is, in a sentence.
+    /// One sentence that says what the parameter is.
     pub doc: &'static str,
-    /// Its value if the experiment says nothing; also says which kind of value it takes.
+    /// The value if the experiment does not set the parameter. Its variant is the kind of value that the parameter takes.
     pub default: Value,
     /// For [`Value::Choice`], the words allowed.
     pub choices: &'static [&'static str],
     /// Least and greatest value allowed: counts and bytes as they are, durations in ps, rates in bit/s.
     pub range: (f64, f64),
-    /// How the default of a size or a rate grows with the fabric, if it does.
+    /// The fabric beyond which the default of a size or a rate grows; `None` for a fixed default.
     pub growth: Option<Growth>,
 }
 
 impl Parameter {
-    /// A parameter with any value of its default's kind.
+    /// A parameter that allows every value of its default's kind.
     #[must_use]
     pub const fn new(name: &'static str, default: Value, doc: &'static str) -> Self {
         let most = match default {
@@ -78,23 +78,23 @@ impl Parameter {
         Self { name, doc, default, choices: &[], range: (0.0, most), growth: None }
     }
 
-    /// The same, with its least and greatest value.
+    /// The same parameter with this range, bounds included.
     #[must_use]
     pub const fn within(mut self, least: f64, greatest: f64) -> Self {
         self.range = (least, greatest);
         self
     }
 
-    /// The same, with a default that grows with the rate of host links beyond that rate and, if a delay is given, with the
-    /// delay of links beyond that.
+    /// The same parameter with a default that grows with the rate of host links above `rate` and, if `delay` is given, with
+    /// the delay of links above `delay`.
     #[must_use]
     pub const fn growing(mut self, rate: Rate, delay: Option<Duration>) -> Self {
         self.growth = Some(Growth { rate, delay });
         self
     }
 
-    /// The default on a fabric whose fastest host link has that rate, and whose longest link that delay; `None` if it is the
-    /// same on every fabric. At most what the range allows.
+    /// The default on a fabric whose fastest host link has `rate` and whose longest link has `delay`, limited to the range.
+    /// `None` if the default is the same on every fabric.
     #[must_use]
     pub fn default_on(&self, rate: Rate, delay: Duration) -> Option<Value> {
         // Casts saturate.
@@ -123,7 +123,7 @@ impl Parameter {
     /// Its range in words and units, such as `from 1 ps to 60 s`.
     #[must_use]
     pub fn limits(&self) -> String {
-        // Casts saturate, and bounds are whole numbers but for fractions.
+        // Casts saturate, and all bounds except those of fractions are whole numbers.
         let shown = |bound: f64| match self.default {
             Value::Duration(_) => Duration::from_ps(bound as u64).to_string(),
             Value::Rate(_) => Rate::from_bps(bound as u64).to_string(),
@@ -138,7 +138,7 @@ impl Parameter {
         }
     }
 
-    /// Whether the value is of the parameter's kind and in its range.
+    /// True if the value is of the parameter's kind and in its range.
     #[must_use]
     pub const fn allows(&self, value: &Value) -> bool {
         let number = match (*value, self.default) {
@@ -195,7 +195,7 @@ pub const fn with_defaults<const N: usize>(
     list
 }
 
-/// Whether two texts are equal, in constants.
+/// True if two texts are equal; usable in constants, where `==` on `str` is not.
 const fn is_same(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     let mut i = 0;
@@ -219,7 +219,7 @@ impl Settings {
         Self { parameters, values: parameters.iter().map(|parameter| parameter.default).collect() }
     }
 
-    /// Sets a parameter; the caller has asked [`Parameter::allows`].
+    /// Sets a parameter; the caller checks the value with [`Parameter::allows`] first.
     ///
     /// # Panics
     /// If there is no such parameter, or it does not allow the value.

@@ -37,7 +37,7 @@ impl<A> LiveFlows<A> {
         self.flows.insert(flow, Seen { at: now, account }).map(|seen| seen.account)
     }
 
-    /// What is kept of a flow.
+    /// The account of a flow, if the flow is known.
     pub(crate) fn get(&self, flow: FlowKey) -> Option<&A> {
         self.flows.get(&flow).map(|seen| &seen.account)
     }

@@ -40,7 +40,7 @@ impl RttEstimator {
         self.smoothed = (smoothed * 7 + rtt) / 8; // alpha = 1/8
     }
 
-    /// The timer has expired: twice as long from now on (§5.5).
+    /// The timer has expired: doubles the timeout (§5.5).
     pub(crate) fn back_off(&mut self) {
         self.backoff = self.backoff.saturating_add(1);
     }

@@ -25,7 +25,7 @@ const COUNT: usize = 8;
 struct Waiting {
     slot: u32,
     size: u32,
-    /// Frames of any class that joined before it.
+    /// Number of frames of any class that joined the queue before this frame.
     before: u64,
 }
 

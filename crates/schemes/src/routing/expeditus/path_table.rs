@@ -1,9 +1,9 @@
-//! The path selection table: which uplink a flow takes, or that the answer to its request is still out
+//! The path selection table: for each flow, the selected uplink, or a mark that the answer to the flow's request is pending
 //! (Expeditus §4.1; specs/expeditus.md §3).
 //!
-//! An entry that is idle for a timeout expires. It then counts for nothing, whether it was done, so that the flow's next
-//! packet selects anew, or pending, so that a lost request does not bar its flow from selecting for ever (§3.6). Expiry is
-//! worked out when an entry is looked at; those that nobody looks at are cleared away when the table grows.
+//! An entry that is idle for a timeout expires. After a finished entry expires, the flow's next packet selects a path again.
+//! A pending entry expires too, so that a lost request does not prevent its flow from selecting for ever (§3.6). Expiry is
+//! checked when a look-up finds an entry; a sweep removes other expired entries when the table grows.
 
 use super::counters::Counters;
 use super::flow_id::FlowId;
@@ -13,42 +13,42 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 choices! {
-    /// What idles longest before it expires.
+    /// The rule that decides when an idle entry expires.
     pub(crate) enum Clock {
-        /// What has idled for more than the timeout, to the picosecond.
+        /// An entry expires when it has been idle for more than the timeout, to the picosecond.
         Exact = "exact",
-        /// What an age bit, set by every tick of a timer of this period and cleared by packets, shows at the second tick:
-        /// one to two timeouts of idleness (CONGA §3.4).
+        /// An age bit decides (CONGA §3.4): each tick of a timer with this period sets the bit, and packets clear it. The entry
+        /// expires at the second tick, which is after one to two timeouts of idleness.
         AgeBit = "age_bit",
     }
 }
 
 choices! {
-    /// How a flow's entry is found.
+    /// The key by which a flow's entry is found.
     pub(crate) enum Lookup {
-        /// By its whole name.
+        /// The whole flow id.
         Exact = "exact",
-        /// By the lower bits of its name: flows that agree in them share an entry.
+        /// The lower bits of the flow id: flows with the same lower bits share an entry.
         Hardware = "hw",
     }
 }
 
-/// What a table says of a flow.
+/// The result of a look-up for a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Path {
-    /// It takes this uplink.
+    /// The flow takes this uplink.
     Done(PortId),
-    /// A selection has begun, and its answer is out.
+    /// A selection has begun, and its answer has not arrived.
     Pending,
-    /// Nothing, or nothing any more.
+    /// The table has no entry, or the entry has expired.
     Unknown,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    /// When a packet last used it.
+    /// Time of the last packet that used the entry.
     used: Time,
-    /// `None` while the answer is out.
+    /// `None` while the answer is pending.
     port: Option<PortId>,
 }
 
@@ -56,9 +56,9 @@ struct Entry {
 #[derive(Debug)]
 pub(crate) struct PathTable {
     entries: FxHashMap<u64, Entry>,
-    /// How many entries there may be.
+    /// Greatest number of entries.
     capacity: usize,
-    /// How many there are when those that have expired are cleared away next, and the earliest time to do so.
+    /// The next sweep removes expired entries when the table has `sweep_at` entries, but not before `sweep_from`.
     sweep_at: usize,
     sweep_from: Time,
     timeout: Duration,
@@ -67,11 +67,11 @@ pub(crate) struct PathTable {
     counters: Arc<Counters>,
 }
 
-/// Entries below which clearing away is not worth it.
+/// Number of entries below which a sweep is not worth its cost.
 const FEW: usize = 256;
 
 impl PathTable {
-    /// A table for so many entries, which expire after the timeout. By hardware's look-up, the capacity is rounded up to a
+    /// A table for `capacity` entries, which expire after `timeout`. For [`Lookup::Hardware`] the capacity is rounded up to a
     /// power of two.
     pub(crate) fn new(
         capacity: usize,
@@ -104,7 +104,7 @@ impl PathTable {
         }
     }
 
-    /// Where a packet of the flow goes; using an entry keeps it alive.
+    /// Looks up the path of a packet of the flow, which also restarts the entry's timeout.
     #[inline]
     pub(crate) fn find(&mut self, now: Time, flow: FlowId) -> Path {
         let key = self.key(flow);
@@ -118,17 +118,17 @@ impl PathTable {
         entry.port.map_or(Path::Pending, Path::Done)
     }
 
-    /// Notes that the flow's selection has begun. Returns whether there was room to.
+    /// Records that the flow's selection has begun. Returns false if the table is full.
     pub(crate) fn begin(&mut self, now: Time, flow: FlowId) -> bool {
         self.insert(now, flow, None)
     }
 
-    /// Stores the uplink that an aggregation switch has selected. Returns whether there was room to.
+    /// Stores the uplink that an aggregation switch has selected. Returns false if the table is full.
     pub(crate) fn install(&mut self, now: Time, flow: FlowId, port: PortId) -> bool {
         self.insert(now, flow, Some(port))
     }
 
-    /// Stores the answer to a request. Returns whether anything was known of the flow; else it is void.
+    /// Stores the answer to a request. Returns false, and stores nothing, if the flow has no entry.
     pub(crate) fn answer(&mut self, now: Time, flow: FlowId, port: PortId) -> bool {
         let is_known = self.find(now, flow) != Path::Unknown;
         is_known && self.insert(now, flow, Some(port))
@@ -151,7 +151,7 @@ impl PathTable {
         true
     }
 
-    /// Clears away what has expired. The next time is when the table has doubled; if it cannot, some time later.
+    /// Removes expired entries. The next sweep is due when the table has doubled, and not before 1/16 of the timeout has passed.
     fn sweep(&mut self, now: Time) {
         let before = self.entries.len();
         let (clock, timeout) = (self.clock, self.timeout);
@@ -161,7 +161,7 @@ impl PathTable {
         self.sweep_from = now + Duration::from_ps(timeout.as_ps() / 16);
     }
 
-    /// Expires the entries of a port that went down.
+    /// Removes the entries of a port that went down, and counts them as expired.
     pub(crate) fn forget(&mut self, port: PortId) {
         let before = self.entries.len();
         self.entries.retain(|_, entry| entry.port != Some(port));
@@ -170,7 +170,7 @@ impl PathTable {
 }
 
 impl Clock {
-    /// Whether an entry last used then has expired by now.
+    /// True if an entry that was last used at `used` has expired at `now`.
     fn has_expired(self, now: Time, used: Time, timeout: Duration) -> bool {
         match self {
             Self::Exact => now.since(used) > timeout,

@@ -1,14 +1,15 @@
-//! Puts TCP segments back in order below the transport, so that one that overtook others on another path does not look
-//! like a loss: the shim below TCP of DRILL (SIGCOMM 2017, §3.3) and the offloading of Presto (SIGCOMM 2015, §3.2).
+//! Puts TCP segments back in order below the transport. A segment that overtakes others on a different path then does not
+//! look like a loss. This is the shim below TCP of DRILL (SIGCOMM 2017, §3.3) and the receive offload of Presto (SIGCOMM
+//! 2015, §3.2).
 //!
-//! A data segment that comes early waits until those before it have come, but no longer than a given time: then it goes
-//! up, and TCP sees the gap. What comes late, or again, goes up at once. With flowcells, which keep to one path, a gap
-//! within one is a loss, and nothing waits for it.
+//! An early data segment waits for the segments before it, but no longer than a given time. After that time it goes up, and
+//! TCP sees the gap. A late or repeated segment goes up at once. A flowcell takes a single path, so a gap within a flowcell
+//! is a loss, and segments do not wait for it.
 //!
-//! Differs from the papers: the time to wait is fixed, where Presto follows the delays that it has seen; segments go up
-//! one by one, not merged into larger ones, so each has its acknowledgement.
+//! Differs from the papers: the waiting time is fixed, while Presto adapts it to measured delays. Segments go up one by one
+//! and are not merged, so each segment has its own acknowledgement.
 //!
-//! Cost: a hash look-up for each data segment; out of order, a binary search and a heap operation besides.
+//! Cost: a hash look-up per data segment, and a binary search and a heap operation per out-of-order segment.
 
 use crate::parameter::{Parameter, Value};
 use raddle_core::{Duration, FlowKey, Header, Host, Input, Output, Packet, PortId, Ports, Report, Time};
@@ -17,68 +18,68 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// The parameter of routings whose hosts put packets back in order. 100 us is what a queue of 80 full packets takes at
-/// 10 Gb/s, and less than any retransmission timeout in use.
+/// The parameter of routings whose hosts put packets back in order. The default of 100 us is the delay of a queue of 80 full
+/// packets at 10 Gb/s, and is less than every retransmission timeout in use.
 pub const HOLD: Parameter = Parameter::new(
     "hold",
     Value::Duration(Duration::from_us(100)),
     "how long receivers keep TCP segments that overtook others from TCP; 0 passes them up as they come",
 );
 
-/// The parameter of routings that keep so many bytes of a flow on one path.
+/// The parameter of routings that keep each flowcell of this many bytes on one path.
 pub const FLOWCELL: Parameter =
     Parameter::new("flowcell", Value::Bytes(1 << 16), "bytes of a flow that take one path, then the next do")
         .within(1.0, (1_u64 << 31) as f64);
 
-/// What early segments wait for.
+/// The rule by which early segments wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hold {
-    /// At most so long.
+    /// The longest waiting time.
     pub time: Duration,
-    /// Sequence numbers of a flowcell, in which nothing is overtaken.
+    /// Bytes of a flowcell, if the routing has flowcells. Segments of one flowcell do not overtake each other.
     pub flowcell: Option<u32>,
 }
 
 impl Hold {
-    /// So long, or not at all if that is no time.
+    /// A rule with this waiting time; `None` if `time` is zero.
     pub fn new(time: Duration, flowcell: Option<u32>) -> Option<Self> {
         (time > Duration::ZERO).then_some(Self { time, flowcell })
     }
 }
 
-/// The sequence number of a flow's first byte. Hosts agree on it, since there may be no SYN; about another one they would
-/// only be wrong for the first packets.
+/// The sequence number of a flow's first byte. It is fixed because a flow may have no SYN. A flow that started with another
+/// number would only be treated wrongly for its first packets.
 const FIRST: u32 = 1;
 
-/// A flow that has been silent for so long may be forgotten.
+/// A flow's state may be removed after this time without a segment.
 const SILENCE: Duration = Duration::from_ms(1_000);
 
-/// Flows below which forgetting is not worth it.
+/// Number of flows below which a sweep is not worth its cost.
 const FEW: usize = 64;
 
-/// A host that sees segments in order.
+/// Wraps a host and passes segments up to it in order.
 pub struct Reordering {
     host: Box<dyn Host>,
     hold: Hold,
     flows: FxHashMap<FlowKey, Incoming>,
-    /// How many flows there are when silent ones are forgotten next. It says so itself, since how many a map has room for
-    /// differs from machine to machine.
+    /// Number of flows at which the next sweep removes silent flows. Stored explicitly: the capacity of a map differs between
+    /// platforms.
     sweep_at: usize,
-    /// When early segments of a flow have waited long enough, earliest first; out of date unless the flow agrees.
+    /// Times at which early segments must go up, earliest first. An entry is stale if it differs from the flow's `due`.
     due: BinaryHeap<Reverse<(Time, FlowKey)>>,
-    /// What goes up next, in order.
+    /// Segments that go up next, in order.
     ready: VecDeque<Early>,
 }
 
 /// A flow that this host receives.
 #[derive(Debug)]
 struct Incoming {
-    /// All before this sequence number has gone up.
+    /// All data before this sequence number has gone up, or was given up.
     next: u32,
     heard: Time,
-    /// What has come early, by sequence number.
+    /// Early segments, in order of sequence number.
     early: VecDeque<Early>,
-    /// When the first of it has waited long enough; [`Time::NEVER`] if there is none.
+    /// Earliest `due` of the early segments; [`Time::NEVER`] if there are none.
     due: Time,
 }
 
@@ -87,14 +88,14 @@ struct Early {
     packet: Packet,
     port: PortId,
     seq: u32,
-    /// One past its last sequence number.
+    /// One past the segment's last sequence number.
     end: u32,
-    /// When it has waited long enough.
+    /// Time at which the segment goes up even if a gap remains before it.
     due: Time,
 }
 
 impl Reordering {
-    /// `host`, below which segments are put in order.
+    /// Wraps `host`, which then receives its segments in order.
     #[must_use]
     pub fn new(host: Box<dyn Host>, hold: Hold) -> Self {
         Self {
@@ -107,7 +108,7 @@ impl Reordering {
         }
     }
 
-    /// Takes in a data segment: it goes up, or waits.
+    /// Handles a data segment: the segment goes up or waits.
     fn take(&mut self, now: Time, packet: &Packet, segment: &Segment, port: PortId) {
         let key = segment.key();
         if self.flows.len() >= self.sweep_at && !self.flows.contains_key(&key) {
@@ -141,7 +142,7 @@ impl Reordering {
         }
     }
 
-    /// When a flow's early segments have waited long enough.
+    /// Earliest time at which early segments of a flow must go up. Removes stale entries.
     fn next_due(&mut self) -> Time {
         while let Some(&Reverse((due, key))) = self.due.peek() {
             if self.flows.get(&key).is_some_and(|flow| flow.due == due) {
@@ -152,7 +153,7 @@ impl Reordering {
         Time::NEVER
     }
 
-    /// Lets go of what has waited long enough in the flow that is due.
+    /// Releases the segments of the flow that is due.
     #[cold]
     fn expire(&mut self, now: Time) {
         if let Some(Reverse((_, key))) = self.due.pop()
@@ -165,7 +166,7 @@ impl Reordering {
 }
 
 impl Hold {
-    /// Whether what is missing at `next`, with `seq` here, is lost rather than overtaken.
+    /// True if the gap between `next` and `seq` is a loss, because both are in the same flowcell.
     fn is_loss(self, next: u32, seq: u32) -> bool {
         self.flowcell.is_some_and(|bytes| cell(next, bytes) == cell(seq, bytes))
     }
@@ -177,7 +178,7 @@ impl Incoming {
         self.early.insert(place, segment);
     }
 
-    /// Moves to `ready` what nothing is missing before, and what has waited long enough with all before it.
+    /// Moves segments to `ready`: the segments without a gap before them, and the segments up to the last one that is due.
     fn release(&mut self, now: Time, ready: &mut VecDeque<Early>) {
         let expired = self.early.iter().rposition(|segment| segment.due <= now).map_or(0, |last| last + 1);
         let mut count = 0;
@@ -192,7 +193,7 @@ impl Incoming {
         ready.extend(self.early.drain(..count));
     }
 
-    /// When the first of what is early has waited long enough, if anything is.
+    /// Updates `due` and returns it; `None` if there are no early segments.
     fn next_due(&mut self) -> Option<Time> {
         let due = self.early.iter().map(|segment| segment.due).min();
         self.due = due.unwrap_or(Time::NEVER);
@@ -249,7 +250,7 @@ impl Host for Reordering {
     }
 }
 
-/// The number of the flowcell, of so many bytes, that a sequence number is in.
+/// The number of the flowcell that contains a sequence number; `bytes` is the size of a flowcell.
 pub(crate) fn cell(seq: u32, bytes: u32) -> u32 {
     seq.wrapping_sub(FIRST) / bytes
 }
@@ -260,7 +261,7 @@ fn end(segment: &Segment) -> u32 {
     segment.seq.wrapping_add(u32::from(segment.plen) + flags)
 }
 
-/// Whether sequence number `a` comes before `b`.
+/// True if sequence number `a` precedes `b`.
 fn is_before(a: u32, b: u32) -> bool {
     (b.wrapping_sub(a) as i32) > 0
 }

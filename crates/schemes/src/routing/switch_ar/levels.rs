@@ -1,68 +1,68 @@
-//! Congestion levels: for each destination, how congested each up port of a switch is held to be (specs/cee.md §5.6).
+//! Congestion levels: a switch's estimate of the congestion of each up port, per destination (specs/cee.md §5.6).
 //!
-//! Only up ports are kept: below a switch each host has a single port, which no level could change. A row is one
-//! destination's ports side by side, 16 bytes each, so that a choice among four reads one cache line or two.
+//! Only up ports have levels: downwards there is a single port to each host, so there is no choice. A row holds one
+//! destination's ports side by side, 16 bytes each, so that a choice among four ports reads one or two cache lines.
 
 use crate::choices;
 use raddle_core::{Duration, NodeId, Time};
 
-/// How notices become levels, and levels nothing again.
+/// The rules by which notices change levels and levels expire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rule {
-    /// What a notice makes of a level.
+    /// The change of a level by a notice.
     pub(super) update: Update,
-    /// What the switch's own congestion points count.
+    /// The weight of notices from the switch's own congestion points.
     pub(super) local: Local,
-    /// A level is forgotten when no notice has counted for longer than this.
+    /// A level expires when no notice has changed it for longer than this.
     pub(super) timer: Duration,
 }
 
 choices! {
-    /// What a notice with feedback q makes of a level.
+    /// The change of a level by a notice with feedback q.
     pub(super) enum Update {
-        /// It grows by q.
+        /// The level grows by q.
         Accumulate = "accumulate",
-        /// It grows by q times the number of notices so far.
+        /// The level grows by q times the number of notices so far, this one included.
         CountTimesFeedback = "count-times-feedback",
-        /// It grows by one.
+        /// The level grows by one.
         Count = "count",
-        /// It becomes q.
+        /// The level becomes q.
         Last = "last",
-        /// It moves to q by an eighth of the distance, in 256ths.
+        /// The level moves towards q by an eighth of the distance. Levels are in 256ths.
         Ewma = "ewma",
-        /// It becomes q, if that is more.
+        /// The level becomes q if q is greater.
         Max = "max",
     }
 }
 
 choices! {
-    /// How notices of the switch's own congestion points count beside those that pass through.
+    /// The treatment of notices from the switch's own congestion points, compared with notices from other switches.
     ///
-    /// In the benchmark of specs/cee.md §6.4 the lock is worth a tenth of the throughput less than none, whichever of the
-    /// rules that add up is in use: 0.6 rather than 0.7, the paper's 0.6 being with it.
+    /// In the benchmark of specs/cee.md §6.4 the lock costs a tenth of the throughput with each of the cumulative update rules:
+    /// 0.6 instead of 0.7. The paper's 0.6 is with the lock.
     pub(super) enum Local {
-        /// They count, and from then on they alone do for that port and destination.
+        /// Local notices count. After the first one, only local notices count for its port and destination.
         Lock = "lock",
-        /// They count like all others.
+        /// Local notices count like all others.
         Alike = "alike",
-        /// They do not count.
+        /// Local notices do not count.
         Ignore = "ignore",
     }
 }
 
-/// Where a notice comes from.
+/// The origin of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// From this switch's own congestion point at the port.
+    /// This switch's own congestion point at the port.
     Here,
-    /// From elsewhere: it came in by the port.
+    /// Another switch: the notice arrived at the port.
     Elsewhere,
 }
 
 /// The congestion levels of one switch.
 #[derive(Debug, Clone)]
 pub(super) struct Levels {
-    /// One row a destination, one entry an up port.
+    /// One row per destination, with one entry per up port.
     entries: Box<[Entry]>,
     ups: usize,
     rule: Rule,
@@ -78,12 +78,13 @@ struct Entry {
 }
 
 impl Levels {
-    /// All levels zero, of a switch with so many up ports in a fabric of so many hosts.
+    /// Levels for a switch with `ups` up ports in a fabric of `hosts` hosts; all levels are zero.
     pub(super) fn new(hosts: usize, ups: usize, rule: Rule) -> Self {
         Self { entries: vec![Entry::default(); hosts * ups].into(), ups, rule }
     }
 
-    /// A notice on frames to `to` counts for an up port: its own congestion point's, or the one it came in by.
+    /// Applies a notice about frames to `to` to the level of an up port: the congestion point's port for a local notice, the
+    /// ingress port for another switch's notice.
     ///
     /// # Panics
     /// If there is no such destination or up port.
@@ -112,8 +113,7 @@ impl Levels {
         };
     }
 
-    /// The up port with the least level towards `to`; of equals the one that comes first when one counts round from
-    /// `first`.
+    /// The up port with the least level towards `to`. Ties go to the first such port in cyclic order from `first`.
     #[inline]
     pub(super) fn least(&self, now: Time, to: NodeId, first: usize) -> usize {
         let row = self.row(to);
@@ -123,7 +123,7 @@ impl Levels {
         levels.min_by_key(|&(level, _)| level).map_or(first, |(_, port)| port)
     }
 
-    /// Whether some up port but `up` has no level towards `to`.
+    /// True if some up port other than `up` has level zero towards `to`.
     pub(super) fn others_clear(&self, now: Time, to: NodeId, up: usize) -> bool {
         let mut others = self.row(to).iter().enumerate().filter(|&(port, _)| port != up);
         others.any(|(_, entry)| entry.level_at(now, self.rule.timer) == 0)

@@ -222,7 +222,7 @@ impl<P: Protocol> Adapter<P> {
         self.leave(place);
     }
 
-    /// Sends a flow from its first frame on that is not acknowledged.
+    /// Restarts a flow at its first unacknowledged frame.
     fn go_back(&mut self, now: Time, place: u32) {
         let sending = &mut self.sending[place as usize];
         sending.sent = sending.sender.acknowledged() * u64::from(self.mtu);

@@ -1,13 +1,14 @@
-//! The adapter of a host on lossless Ethernet: a queue for each destination, or for each flow, served in turn, each with a rate
-//! limiter of its own if the protocol has one; and at the other end, frames put back in order (specs/cee.md §2.1).
+//! The adapter of a host on lossless Ethernet (specs/cee.md §2.1). A sending adapter has one queue for each destination, or
+//! for each flow, and serves the queues in turn. Each queue has its own rate limiter if the protocol has one. A receiving
+//! adapter puts the frames back in order.
 //!
 //! An [`Adapter`] sends one frame at a time, at line rate, and stops at the end of a frame while its priority is paused.
-//! What it is asked to send waits in memory of the host, which has no end. A [`Protocol`] says what frames look like and how
-//! congestion limits rates: [`cee`](crate::transport::cee) and [`dcqcn`](crate::transport::dcqcn) are two of them. Frames that
-//! are lost are sent again if the protocol has acknowledgements ([`go_back_n`]).
+//! Frames wait in the host's memory, which is unbounded. A [`Protocol`] defines the frame format and the rate limits under
+//! congestion: [`cee`](crate::transport::cee) and [`dcqcn`](crate::transport::dcqcn) are two protocols. The adapter
+//! retransmits lost frames if the protocol has acknowledgements ([`go_back_n`]).
 //!
-//! Cost: a frame sent, an entry of a ring and mostly none of a heap; a frame received, a look-up by flow and mostly an
-//! extended range.
+//! Cost per frame sent: one ring entry, and rarely a heap entry. Cost per frame received: one look-up by flow, and mostly
+//! the extension of one range.
 
 mod host;
 mod incoming;
@@ -23,10 +24,10 @@ use crate::transport::go_back_n::{self, Answer};
 use raddle_core::{Flow, FlowKey, Packet, Time};
 use raddle_topology::Topology;
 
-/// Checks that every host has one port, as adapters need it.
+/// Checks that every host has exactly one port, which adapters require.
 ///
 /// # Errors
-/// With the first that has more.
+/// If a host has another number of ports; the message names the first such host.
 pub(crate) fn check_ports(topology: &Topology) -> Result<(), Unfit> {
     let Some(host) = topology.hosts().find(|&host| topology.port_count(host) != 1) else { return Ok(()) };
     let problem = format!("an adapter has one port, but host {host} has {}", topology.port_count(host));
@@ -34,10 +35,10 @@ pub(crate) fn check_ports(topology: &Topology) -> Result<(), Unfit> {
     Err(Unfit { key: "topology".to_owned(), problem, hint })
 }
 
-/// Checks that every flow has one of the eight priorities of IEEE 802.1Q, or 0 for the priority of `transport`.
+/// Checks that every flow's priority is less than 8 (IEEE 802.1Q); 0 stands for the default priority of `transport`.
 ///
 /// # Errors
-/// If one has more.
+/// If a flow's priority is 8 or more.
 pub(crate) fn check_priorities(plan: &Plan<'_>, transport: &str) -> Result<(), Unfit> {
     if plan.most_priority < 8 {
         return Ok(());
@@ -51,60 +52,60 @@ pub(crate) fn check_priorities(plan: &Plan<'_>, transport: &str) -> Result<(), U
     })
 }
 
-/// What limits the rate of one queue, or does not.
+/// The rate limiter of one queue; an implementation may impose no limit.
 pub(crate) trait RateLimiter: Send {
-    /// When the next frame may begin, which is now if it has passed.
+    /// Earliest start of the next frame; a time in the past means now.
     fn ready_at(&self) -> Time;
-    /// A frame with so many bytes of a flow begins to leave; whether it leaves the destination's queue empty.
+    /// A frame with `bytes` bytes of a flow begins to leave; `queue_empty` is true if no frame is left in the queue.
     fn sent(&mut self, now: Time, bytes: u32, queue_empty: bool);
-    /// When [`fire`](Self::fire) has to be called; [`Time::NEVER`] if it need not be.
+    /// Time of the next call of [`fire`](Self::fire), or [`Time::NEVER`].
     fn timer(&self) -> Time;
     /// The timer is due.
     fn fire(&mut self, now: Time);
 }
 
-/// A frame of a flow, whatever its format.
+/// A frame of a flow, independent of the wire format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Data {
     /// Receiving host's number.
     pub dst: u32,
     /// Sending host's number.
     pub src: u32,
-    /// The flow, in its source's numbering.
+    /// The flow's number at its source.
     pub flow: u32,
     /// Priority, 0 to 7.
     pub priority: u8,
-    /// Bytes of the flow that the frame stands for.
+    /// Number of the flow's bytes in the frame.
     pub len: u16,
-    /// Place in the flow of the first of them.
+    /// Offset of the frame's first byte in the flow.
     pub offset: u64,
-    /// Bytes of the flow.
+    /// Size of the flow in bytes.
     pub size: u64,
-    /// Whether the receiver is to acknowledge the frame at once.
+    /// True if the receiver must acknowledge the frame at once.
     pub ack_request: bool,
-    /// When the frame was made; zero in one that came in, if the format does not say.
+    /// Creation time of the frame; zero in a received frame whose format does not carry it.
     pub birth: Time,
 }
 
-/// What has come in.
+/// A received packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arrival<N> {
     /// A frame of a flow.
     Data(Data),
-    /// Congestion on the way of a queue's frames.
+    /// Notice of congestion on the path of a queue's frames.
     Notice {
         /// The queue.
         lane: Lane,
-        /// What the rate limiter learns.
+        /// The contents of the notice, for the rate limiter.
         notice: N,
     },
-    /// What the receiver of a flow has of it.
+    /// Acknowledgement from the receiver of a flow.
     Acknowledged {
         /// The flow.
         key: FlowKey,
-        /// Number, on the wire, of the next frame that the receiver takes.
+        /// Sequence number, as on the wire, of the next frame that the receiver accepts.
         expected: u32,
-        /// Whether a later frame came in its place, and was discarded.
+        /// True if the receiver discarded a later frame because the expected frame was missing.
         refused: bool,
     },
 }
@@ -112,16 +113,16 @@ pub(crate) enum Arrival<N> {
 /// One of an adapter's queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Lane {
-    /// That of all flows to a host at a priority.
+    /// The queue of all flows to one host at one priority.
     To {
         /// The host's number.
         dst: u32,
         /// Priority, 0 to 7.
         priority: u8,
     },
-    /// A flow's own, which is forgotten, and its limiter with it, when the flow's last frame begins to leave.
+    /// The queue of one flow. The queue and its rate limiter are removed when the flow's last frame begins to leave.
     Of {
-        /// The flow, in its source's numbering.
+        /// The flow's number at its source.
         flow: u32,
     },
 }
@@ -130,40 +131,40 @@ pub(crate) enum Lane {
 pub(crate) trait Protocol: Send {
     /// The rate limiter of a queue.
     type Limiter: RateLimiter;
-    /// What a notice says.
+    /// The contents of a congestion notice.
     type Notice: Copy;
 
-    /// The packet of a frame.
+    /// Encodes a frame as a packet.
     fn packet(&mut self, data: &Data) -> Packet;
-    /// What a packet is, if it is the protocol's.
+    /// Decodes a packet; `None` if the packet is not of this protocol.
     fn read(&self, packet: &Packet) -> Option<Arrival<Self::Notice>>;
     /// The priority of a flow's frames, 0 to 7.
     fn priority(&self, flow: &Flow) -> u8;
-    /// The name of a flow on the wire.
+    /// The key of a flow on the wire.
     fn key(&self, src: u32, dst: u32, flow: u32) -> FlowKey;
     /// The queue of a flow.
     fn lane(&self, dst: u32, priority: u8, _flow: u32) -> Lane {
         Lane::To { dst, priority }
     }
-    /// The limiter of a queue to a destination from which nothing has been sent.
+    /// A new rate limiter for a queue to a destination.
     fn limiter(&self, dst: u32) -> Self::Limiter;
-    /// A notice has come in for a limiter.
+    /// A notice has arrived for a rate limiter.
     fn notice(&self, now: Time, notice: Self::Notice, limiter: &mut Self::Limiter);
-    /// What the receiver of a frame says at once, if anything, while more of its flow is to come.
+    /// The receiver's immediate answer to a frame that is not the last of its flow, if there is an answer.
     fn answer(&mut self, _now: Time, _packet: &Packet) -> Option<Packet> {
         None
     }
-    /// Go-back-N's constants, if frames that are lost are sent again. Then every flow has a [lane of its own](Lane::Of).
+    /// The parameters of go-back-N if the protocol retransmits lost frames. Every flow then has a [lane of its own](Lane::Of).
     fn recovery(&self) -> Option<go_back_n::Params> {
         None
     }
-    /// The answer of go-back-N to a frame, after which the receiver has `in_order` bytes of the flow in order.
+    /// The packet that carries go-back-N's answer to a frame; the receiver has the flow's first `in_order` bytes.
     ///
     /// # Panics
     /// Without [`recovery`](Self::recovery).
     fn acknowledgement(&self, _data: &Data, _answer: Answer, _in_order: u64) -> Packet {
         unreachable!("nothing is acknowledged")
     }
-    /// A flow of that name has come in whole.
+    /// The flow with this key has been received completely.
     fn complete(&mut self, _key: FlowKey) {}
 }

@@ -1,30 +1,30 @@
-//! D3's link controller: rates that deadlines ask for, first come, first served, and a fair share of the rest
+//! D3's link controller: it grants the rates that meet deadlines, first come, first served, and a fair share of the rest
 //! (Wilson, Ballani, Karagiannis, Rowstron, SIGCOMM 2011, §4 and §5; specs/pdq.md §6).
 //!
-//! Once a round trip each flow returns what it was granted and asks anew. It gets what it asks for if so much is left, and
-//! its share of what nobody asks for; nobody is pre-empted for it. The controller keeps three sums: flows, grants, and rates
-//! asked for.
+//! Once per round trip each flow returns its grant and requests a new one. If enough capacity is left, the flow gets the
+//! desired rate plus an equal share of the capacity that no flow desires. The controller never takes a grant back from
+//! another flow. It keeps three sums: the number of flows, the granted rates, and the desired rates.
 //!
-//! What a flow returns is written in its request, and that is all a router of the paper goes by ([`Memory::Sums`]). A
-//! request that is lost beyond a router, or repeated, leaves its sums wrong for good. [`Memory::Flows`] keeps the sums of
-//! what was in fact granted to whom; as long as nothing is lost, both grant the same.
+//! A request states the rate that the flow returns, and a router of the paper relies on that alone ([`Memory::Sums`]). Its
+//! sums stay wrong for good if a request is repeated or is lost behind the router. [`Memory::Flows`] instead remembers the
+//! actual grant of each flow. As long as no packet is lost, both grant the same rates.
 //!
-//! Whole numbers of bits a second, so that sums return to zero. Cost a request: a look-up of its flow.
+//! Rates are whole numbers of bits per second, so that the sums return to zero. Cost per request: one look-up of its flow.
 
 use crate::choices;
 use crate::transport::adapted_capacity::{AdaptedCapacity, Gains};
 use crate::transport::live_flows::LiveFlows;
 use raddle_core::{Duration, FlowKey, Rate, Time};
 
-/// A flow of which nothing has been seen for so many average round trips is forgotten.
+/// The controller forgets a flow that has sent no request for this many average round trips.
 const FORGOTTEN_AFTER: u64 = 20;
 
 choices! {
-    /// What a router knows of single flows.
+    /// The state that a router keeps of each flow.
     pub enum Memory {
-        /// What it granted to each.
+        /// The desired and the granted rate of each flow.
         Flows = "flows",
-        /// Nothing: it believes what requests say.
+        /// None: the router trusts the rates that requests state.
         Sums = "sums",
     }
 }
@@ -32,30 +32,30 @@ choices! {
 /// A rate request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Request {
-    /// The flow's name on the wire.
+    /// The flow's key on the wire.
     pub flow: FlowKey,
-    /// Where in the flow's life it comes.
+    /// The request's position in the flow's life.
     pub stage: Stage,
     /// The rate that meets the deadline; zero without one.
     pub desired: Rate,
-    /// What its last request asked for.
+    /// The desired rate of the flow's previous request.
     pub previous: Rate,
-    /// What this router granted then.
+    /// The rate that this router granted to the previous request.
     pub granted: Rate,
 }
 
-/// Where in a flow's life a request comes.
+/// A request's position in the life of its flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// The first (SYN).
+    /// The first request (SYN).
     First,
-    /// Another.
+    /// A request between the first and the last.
     Next,
-    /// The last, which only returns (FIN).
+    /// The last request (FIN), which only returns the flow's grant.
     Last,
 }
 
-/// What a flow has of a link, in bit/s.
+/// The rates of one flow on a link, in bit/s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Account {
     desired: i64,
@@ -66,20 +66,20 @@ struct Account {
 #[derive(Debug)]
 pub struct Controller {
     pub(super) capacity: AdaptedCapacity,
-    /// Whether what is left for each flow beyond what all ask for counts as nothing when it is less.
+    /// True if a negative fair share counts as zero.
     clamp: bool,
     flows: Option<LiveFlows<Account>>,
     sums: Sums,
 }
 
-/// The sums over flows. Those of [`Memory::Sums`] may become anything.
+/// The sums over flows. With [`Memory::Sums`] they can take any value, because requests may be lost or repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sums {
     /// Flows (N).
     pub flows: i64,
-    /// Grants, bit/s (A).
+    /// Granted rates, bit/s (A).
     pub granted: i64,
-    /// Rates asked for, bit/s (D).
+    /// Desired rates, bit/s (D).
     pub desired: i64,
 }
 
@@ -98,8 +98,9 @@ impl Sums {
 }
 
 impl Controller {
-    /// Of a link of that rate at which nothing has passed, whose flows have round trips of about `rtt`. With `clamp` a fair share is never negative (the change of PDQ's authors): without it an overloaded link grants
-    /// flows less than they had.
+    /// The controller of an idle link with rate `line`, whose flows have round trips of about `rtt`. With `clamp` a fair share
+    /// is never negative (the change of PDQ's authors). Without `clamp`, a flow on an overloaded link may be granted less than
+    /// it desires although that much is left.
     ///
     /// # Panics
     /// If `rtt` is zero.
@@ -109,8 +110,8 @@ impl Controller {
         Self { capacity: AdaptedCapacity::new(line, gains, rtt), clamp, flows, sums: Sums::default() }
     }
 
-    /// A request joins the queue. Returns what is granted, no more than `representable` makes of it: a grant of zero is the
-    /// base rate, at which only requests may be sent.
+    /// A request joins the queue. Returns the granted rate, which `representable` has rounded to a value that a header can
+    /// hold. A grant of zero is the base rate, at which the flow may send only requests.
     pub(crate) fn request(
         &mut self,
         now: Time,
@@ -143,24 +144,24 @@ impl Controller {
         self.sums
     }
 
-    /// A packet of so many bytes, of whatever kind, joins the queue.
+    /// A packet of any kind joins the queue; `size` is in bytes.
     pub(crate) fn joined(&mut self, now: Time, size: u32) {
         let flows = self.counted();
         self.capacity.joined(now, size, flows, 1.0);
     }
 
-    /// The interval of the capacity's adaptation ends.
+    /// An interval of the capacity's adaptation ends.
     pub(super) fn tick(&mut self, now: Time) {
         let flows = self.counted();
         self.capacity.tick(now, flows, 1.0);
     }
 
-    /// How many flows pass, as the sums say.
+    /// Number of flows by the sums; zero if the sum is negative.
     fn counted(&self) -> usize {
         usize::try_from(self.sums.flows).unwrap_or(0)
     }
 
-    /// What the flow had of the link, if it was counted.
+    /// The flow's rates before this request, if the sums contain the flow.
     fn before(&self, request: &Request) -> Option<Account> {
         match &self.flows {
             Some(flows) => flows.get(request.flow).copied(),
@@ -169,7 +170,7 @@ impl Controller {
         }
     }
 
-    /// What is granted to a flow that is counted with what it asks for, bit/s.
+    /// The grant for a flow, in bit/s. The sums must already contain the flow's desired rate.
     fn grant(&self, desired: i64) -> u64 {
         let capacity = self.capacity.get() as i64;
         let left = capacity - self.sums.granted;
@@ -187,7 +188,7 @@ impl Controller {
     }
 }
 
-/// Bits a second, as they are summed up.
+/// The rate in bit/s as the sums hold it.
 fn bps(rate: Rate) -> i64 {
     i64::try_from(rate.as_bps()).unwrap_or(i64::MAX)
 }
@@ -203,7 +204,7 @@ mod tests {
         Controller::new(Rate::from_gbps(1), Gains { spare: 0.1, queue: 1.0 }, RTT, clamp, memory)
     }
 
-    /// A sender, which says what its last request was and what it was granted.
+    /// A sender, which states its previous desired rate and its grant in each request.
     struct Sender {
         flow: FlowKey,
         stage: Stage,
@@ -216,7 +217,7 @@ mod tests {
             Self { flow, stage: Stage::First, previous: Rate::ZERO, granted: Rate::ZERO }
         }
 
-        /// Asks for so many Mbit/s, and hears of the answer. Returns it in Mbit/s.
+        /// Requests `desired` Mbit/s and receives the answer. Returns the grant in Mbit/s.
         fn ask(&mut self, us: u64, controller: &mut Controller, desired: u64) -> u64 {
             self.granted = self.lose(us, controller, desired);
             self.stage = Stage::Next;
@@ -224,7 +225,7 @@ mod tests {
             self.granted.as_bps() / MBPS
         }
 
-        /// Asks likewise, and never hears of it.
+        /// Requests `desired` Mbit/s, but the answer is lost: the sender does not learn its grant.
         fn lose(&self, us: u64, controller: &mut Controller, desired: u64) -> Rate {
             let desired = Rate::from_bps(desired * MBPS);
             let &Self { flow, stage, previous, granted } = self;

@@ -1,27 +1,27 @@
-//! A flow at its sender: one subflow or several, which draw on the same packets.
+//! A flow at its sender: one or several subflows, which share the flow's packets.
 
 use super::subflow::{Packets, State, Subflow, Timeouts};
 use super::{Outlook, Precedence, Protocol, View};
 use raddle_core::{Duration, Flow, Packet, PortId, Rate, Time};
 use raddle_wire::rated::{Kind, Segment};
 
-/// What all flows of a host have in common.
+/// Constants that all flows of a host share.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Common {
-    /// The host.
+    /// The host's number.
     pub(super) node: u32,
-    /// Bytes beside the payload.
+    /// Header bytes per packet.
     pub(super) header: u32,
     pub(super) timeouts: Timeouts,
 }
 
-/// How a flow is cut up.
+/// The division of a flow into packets and subflows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cut {
     pub(super) packets: Packets,
-    /// Subflows, if there are packets for so many.
+    /// Number of subflows; a flow with fewer packets gets one subflow per packet.
     pub(super) subflows: u32,
-    /// The greatest rate of a subflow, and of all together.
+    /// The greatest rate of one subflow, and of all subflows together.
     pub(super) limit: Rate,
     pub(super) limit_of_all: Rate,
 }
@@ -31,7 +31,7 @@ pub(super) struct Outgoing<S> {
     dst: u32,
     number: u32,
     deadline: Time,
-    /// The greatest rate of a subflow, and of all together.
+    /// The greatest rate of one subflow, and of all subflows together.
     limit: Rate,
     limit_of_all: Rate,
     packets: Packets,
@@ -42,11 +42,11 @@ pub(super) struct Outgoing<S> {
 
 struct Sending<S> {
     subflow: Subflow,
-    /// Which path it takes, and by which port that leaves the host.
+    /// The subflow's path, and the host's port for that path.
     path: u16,
     port: PortId,
     sender: S,
-    /// The rate that was reported last.
+    /// The last reported rate.
     told: Rate,
 }
 
@@ -57,17 +57,17 @@ fn probe_interval<P: Protocol>(protocol: &P, sender: &P::Sender, view: &View, co
     }
 }
 
-/// What a flow has come to with an acknowledgement.
+/// The state of a flow after an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// More is to come.
+    /// Some packets are not acknowledged, or the flow was complete before.
     Sending,
-    /// All of it has just been acknowledged.
+    /// The last unacknowledged packet has just been acknowledged.
     Complete,
 }
 
 impl<S> Outgoing<S> {
-    /// The flow `number` of a host, on the paths of these choices.
+    /// The flow `number` of a host; `path` gives the path and the port of each subflow.
     pub(super) fn new<P: Protocol<Sender = S>>(
         protocol: &mut P,
         flow: &Flow,
@@ -105,22 +105,22 @@ impl<S> Outgoing<S> {
         self.subflows.len() as u8
     }
 
-    /// Whether nothing is left to do.
+    /// True if all subflows are closed.
     pub(super) fn is_closed(&self) -> bool {
         self.subflows.iter().all(|of| of.subflow.state == State::Closed)
     }
 
-    /// Whether all its packets are acknowledged.
+    /// True if all packets of the flow are acknowledged.
     pub(super) fn is_complete(&self) -> bool {
         self.acknowledged == self.packets.count
     }
 
-    /// Whether it still sends data.
+    /// True if a subflow is opening or open.
     fn is_sending(&self) -> bool {
         self.subflows.iter().any(|of| matches!(of.subflow.state, State::Opening(_) | State::Open))
     }
 
-    /// Ends it, complete or not.
+    /// Closes all subflows, whether the flow is complete or not.
     pub(super) fn close(&mut self) {
         self.subflows.iter_mut().for_each(|of| of.subflow.close());
     }
@@ -129,7 +129,7 @@ impl<S> Outgoing<S> {
         self.subflows[usize::from(place)].subflow.view(now, self.limit, self.deadline)
     }
 
-    /// Whether it cannot be completed in time.
+    /// True if the protocol gives up the flow because it cannot meet its deadline.
     pub(super) fn is_doomed<P: Protocol<Sender = S>>(&self, now: Time, protocol: &P) -> bool {
         if self.deadline == Time::NEVER || !self.is_sending() {
             return false;
@@ -146,7 +146,7 @@ impl<S> Outgoing<S> {
         protocol.gives_up(&outlook)
     }
 
-    /// When a subflow has to be looked at next.
+    /// Time at which a subflow next needs [`send`](Self::send).
     pub(super) fn due<P: Protocol<Sender = S>>(
         &self,
         now: Time,
@@ -157,12 +157,12 @@ impl<S> Outgoing<S> {
         let of = &self.subflows[usize::from(place)];
         let interval = probe_interval(protocol, &of.sender, &self.view(now, place), common);
         let due = of.subflow.due(protocol.rate(&of.sender), interval, &common.timeouts);
-        // At its deadline a flow ends, whatever it waits for.
+        // A flow ends at its deadline in any case.
         let ends = if self.is_sending() && self.deadline > now { self.deadline } else { Time::NEVER };
         due.min(ends)
     }
 
-    /// If the subflow has a rate: what decides when it sends, if the protocol says so, and the port.
+    /// The subflow's precedence and port. `None` if the subflow has no rate or the protocol defines no precedence.
     pub(super) fn precedence<P: Protocol<Sender = S>>(
         &self,
         now: Time,
@@ -180,7 +180,7 @@ impl<S> Outgoing<S> {
         &mut self.subflows[usize::from(place)].subflow.armed
     }
 
-    /// The packet that a subflow sends now, if any.
+    /// The packet that a subflow sends now, if it sends one.
     pub(super) fn send<P: Protocol<Sender = S>>(
         &mut self,
         now: Time,
@@ -215,7 +215,7 @@ impl<S> Outgoing<S> {
         Some(Packet::new(common.header + u32::from(plen), header))
     }
 
-    /// An acknowledgement has come in for one of its subflows.
+    /// Handles an acknowledgement for one of the flow's subflows.
     pub(super) fn acknowledged<P: Protocol<Sender = S>>(
         &mut self,
         now: Time,
@@ -241,9 +241,9 @@ impl<S> Outgoing<S> {
         Progress::Sending
     }
 
-    /// Moves what paused subflows have to send to the sending one with the least left (Multipath PDQ, specs/pdq.md §5). Done
-    /// at each acknowledgement, it leaves nothing for the periodic look that the paper has besides. One left without
-    /// packets ends.
+    /// Moves the packets of paused subflows to the sending subflow with the least left (Multipath PDQ, specs/pdq.md §5). A
+    /// subflow without packets closes. The paper also does this periodically; after a move at each acknowledgement, a periodic
+    /// move would find nothing to do.
     fn shift<P: Protocol<Sender = S>>(&mut self, protocol: &P) {
         if self.subflows.len() == 1 {
             return;
@@ -266,7 +266,7 @@ impl<S> Outgoing<S> {
         }
     }
 
-    /// The rate of all subflows together, if it has changed since it was asked for last.
+    /// The total rate of all subflows, if a rate has changed since the last call.
     pub(super) fn new_rate<P: Protocol<Sender = S>>(&mut self, protocol: &P) -> Option<Rate> {
         if !self.is_sending() {
             return None; // its end has been told, or it has none

@@ -1,4 +1,4 @@
-//! One subflow at its sender: what it has still to send, what is under way, and when it sends next.
+//! One subflow at its sender: the packets to send, the packets in flight, and the time of the next packet.
 
 use super::View;
 use raddle_core::{Bytes, Duration, Rate, Time};
@@ -6,32 +6,32 @@ use raddle_wire::rated::{Kind, Segment};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// How long a host waits for acknowledgements (specs/pdq.md §2, rule 8).
+/// Timeouts of a host that waits for acknowledgements (specs/pdq.md §2, rule 8).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Timeouts {
-    /// Before the first measurement of the round trip.
+    /// Timeout before the first measurement of the round trip.
     pub(super) initial: Duration,
-    /// At least.
+    /// Lower bound of the timeout.
     pub(super) least: Duration,
 }
 
-/// Doublings of the timeout of who is not heard of at all.
+/// Greatest number of doublings of the timeout without an acknowledgement.
 const MOST_DOUBLINGS: u8 = 8;
 
-/// Where a subflow stands.
+/// The state of a subflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// No SYN has been acknowledged; when one was sent last, if at all.
+    /// No SYN has been acknowledged. Holds the time of the last SYN, if one was sent.
     Opening(Option<Time>),
-    /// It sends, or waits for a rate.
+    /// The subflow sends, or waits for a rate.
     Open,
-    /// It has nothing to send any more; when a TERM was sent last, if at all.
+    /// The subflow has no more data to send. Holds the time of the last TERM, if one was sent.
     Closing(Option<Time>),
-    /// Its TERM has been acknowledged, or it never began.
+    /// The TERM has been acknowledged, or the subflow never began.
     Closed,
 }
 
-/// A packet of data under way.
+/// A data packet in flight.
 #[derive(Debug, Clone, Copy)]
 struct Transmission {
     number: u32,
@@ -39,22 +39,22 @@ struct Transmission {
     is_repeated: bool,
 }
 
-/// Numbers and sizes of a flow's packets.
+/// Number and sizes of a flow's data packets.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Packets {
     pub(super) count: u32,
-    /// Payload of all but the last.
+    /// Payload bytes of every packet except the last.
     pub(super) full: u16,
     pub(super) last: u16,
-    /// Bytes beside the payload.
+    /// Header bytes per packet.
     pub(super) header: u32,
 }
 
 impl Packets {
-    /// Of a flow of so many bytes.
+    /// The packets of a flow of `size` bytes.
     ///
     /// # Panics
-    /// If they are more than 2^32.
+    /// If there are 2^32 packets or more.
     pub(super) fn of(size: Bytes, full: u16, header: u32) -> Self {
         let count = size.0.div_ceil(full.into()).max(1);
         let last = (size.0 - (count - 1) * u64::from(full)) as u16;
@@ -66,12 +66,12 @@ impl Packets {
         if number + 1 == self.count { self.last } else { self.full }
     }
 
-    /// Bytes on the wire.
+    /// Bytes of one packet on the wire.
     pub(super) fn size(&self, number: u32) -> u32 {
         self.header + u32::from(self.payload(number))
     }
 
-    /// Bytes on the wire of several.
+    /// Total bytes on the wire of several packets.
     fn sizes(&self, numbers: &Range<u32>) -> u64 {
         let count = u64::from(numbers.end - numbers.start);
         let all = count * u64::from(self.header + u32::from(self.full));
@@ -80,36 +80,36 @@ impl Packets {
     }
 }
 
-/// A subflow, without what its protocol keeps of it.
+/// A subflow, without its protocol's state.
 #[derive(Debug)]
 pub(super) struct Subflow {
     pub(super) state: State,
-    /// Packets to be sent for the first time, and again.
+    /// Packets to send for the first time, and packets to retransmit.
     fresh: VecDeque<Range<u32>>,
     lost: VecDeque<u32>,
-    /// In the order in which they were sent.
+    /// Packets in flight, in order of departure.
     under_way: VecDeque<Transmission>,
-    /// Bytes on the wire of all these.
+    /// Bytes on the wire of all unacknowledged packets: fresh, lost or in flight.
     left: u64,
-    /// Payload bytes sent, repetitions aside.
+    /// Payload bytes sent, without retransmissions.
     sent: u64,
-    /// SYNs sent.
+    /// Number of SYNs sent.
     syns: u32,
-    /// The last probe, and when it was sent.
+    /// Number and departure time of the last probe.
     probe: (u32, Time),
-    /// When any packet was sent last; and data, with its size.
+    /// Departure time of the last packet of any kind; then departure time and size of the last data packet.
     last_sent: Time,
     last_data: Option<(Time, u32)>,
-    /// Smoothed, and the least; zero before the first measurement.
+    /// Smoothed and least round-trip time; zero before the first measurement.
     rtt: Duration,
     least_rtt: Duration,
     doublings: u8,
-    /// When a timer will look at it.
+    /// Time for which a timer is set.
     pub(super) armed: Time,
 }
 
 impl Subflow {
-    /// One that is to send these packets of its flow.
+    /// A subflow that is to send these packets of its flow.
     pub(super) fn new(numbers: Range<u32>, packets: &Packets) -> Self {
         Self {
             state: State::Opening(None),
@@ -145,12 +145,12 @@ impl Subflow {
         self.rtt
     }
 
-    /// Bytes on the wire not acknowledged.
+    /// Unacknowledged bytes on the wire, sent or unsent.
     pub(super) fn left(&self) -> u64 {
         self.left
     }
 
-    /// Whether a packet of data waits to be sent.
+    /// True if a data packet waits to be sent.
     fn has_pending(&self) -> bool {
         !self.fresh.is_empty() || !self.lost.is_empty()
     }
@@ -163,7 +163,8 @@ impl Subflow {
         base * (1 << self.doublings)
     }
 
-    /// When the next packet of data may leave at that rate: counted from the last, so that a new rate acts at once.
+    /// Earliest departure of the next data packet at `rate`. Computed from the last data packet, so that a new rate takes
+    /// effect at once.
     fn data_due(&self, rate: Rate) -> Time {
         match self.last_data {
             _ if rate == Rate::ZERO => Time::NEVER,
@@ -172,8 +173,8 @@ impl Subflow {
         }
     }
 
-    /// When a probe is due, if no data leaves before: after `interval` without a rate, and with one once a round trip, so
-    /// that a tiny rate does not stay because no packet asks for another (specs/pdq.md §2, rule 9).
+    /// Time of the next probe if no data leaves before. Without a rate, probes leave every `interval`; with a rate, once per
+    /// round trip, because a subflow with a tiny rate would otherwise rarely request another (specs/pdq.md §2, rule 9).
     fn probe_due(&self, rate: Rate, interval: Duration) -> Time {
         match (rate, self.rtt) {
             (Rate::ZERO, _) => self.last_sent + interval,
@@ -182,7 +183,7 @@ impl Subflow {
         }
     }
 
-    /// When it has to be looked at next, with that rate and that interval between probes.
+    /// Time at which the subflow next needs [`send`](Self::send), at this rate and this interval between probes.
     pub(super) fn due(&self, rate: Rate, interval: Duration, timeouts: &Timeouts) -> Time {
         let again = |sent: Option<Time>| sent.map_or(Time::ZERO, |at| at + self.timeout(timeouts));
         match self.state {
@@ -199,7 +200,7 @@ impl Subflow {
         }
     }
 
-    /// What it sends now, if anything: kind and number of a packet.
+    /// Kind and number of the packet that leaves now, if one does.
     pub(super) fn send(
         &mut self,
         now: Time,
@@ -244,7 +245,7 @@ impl Subflow {
         sends
     }
 
-    /// Takes what has not been acknowledged in time for lost.
+    /// Marks packets as lost whose acknowledgement has timed out.
     fn expire(&mut self, now: Time, timeouts: &Timeouts) {
         let timeout = self.timeout(timeouts);
         let before = self.lost.len();
@@ -257,7 +258,7 @@ impl Subflow {
         }
     }
 
-    /// The packet of data that leaves now: one that was lost, or the next.
+    /// Number of the data packet that leaves now: a lost packet, or else the next fresh packet.
     fn next_data(&mut self, now: Time, packets: &Packets) -> u32 {
         let repeated = self.lost.pop_front();
         let number = repeated.unwrap_or_else(|| {
@@ -275,7 +276,7 @@ impl Subflow {
         number
     }
 
-    /// An acknowledgement has come in. Returns whether it is news that a packet of data has arrived.
+    /// Handles an acknowledgement. Returns true if it is the first acknowledgement of a data packet.
     pub(super) fn acknowledged(&mut self, now: Time, segment: &Segment, packets: &Packets) -> bool {
         self.doublings = 0;
         match (segment.kind, self.state) {
@@ -301,8 +302,8 @@ impl Subflow {
         }
     }
 
-    /// Paths keep packets in order: what was sent before this packet and is not acknowledged is lost. One that was sent
-    /// twice says nothing on that, nor on the round trip: it may be either (Karn's rule).
+    /// Paths keep packets in order, so unacknowledged packets that were sent before this packet are lost. A retransmitted
+    /// packet is no evidence of loss or of the round trip: the acknowledgement may belong to either copy (Karn's rule).
     fn data_acknowledged(&mut self, now: Time, number: u32, packets: &Packets) -> bool {
         if let Some(place) = self.under_way.iter().position(|of| of.number == number) {
             let of = self.under_way[place];
@@ -328,7 +329,7 @@ impl Subflow {
         };
     }
 
-    /// Begins to close.
+    /// Starts to close the subflow.
     pub(super) fn close(&mut self) {
         match self.state {
             State::Opening(None) => self.state = State::Closed,
@@ -337,7 +338,7 @@ impl Subflow {
         }
     }
 
-    /// Takes over what `other` has to send.
+    /// Takes over the fresh and lost packets of `other`; packets in flight stay with `other`.
     pub(super) fn take_over(&mut self, other: &mut Self, packets: &Packets) {
         let fresh: u64 = other.fresh.iter().map(|numbers| packets.sizes(numbers)).sum();
         let lost: u64 = other.lost.iter().map(|&number| u64::from(packets.size(number))).sum();

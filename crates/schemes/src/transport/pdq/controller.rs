@@ -1,4 +1,5 @@
-//! What a switch does for one of its links: which flows send, and how fast. Pure, but for the time.
+//! PDQ's controller of one link of a switch: it decides which flows send, and at which rates. Its only input besides
+//! packets is the time.
 
 use super::flow_list::{Criticality, Entry, FlowList};
 use super::params::Parameters;
@@ -6,33 +7,33 @@ use raddle_core::{Duration, FlowKey, Rate, Time};
 use raddle_wire::pdq::Scheduling;
 use rustc_hash::FxHashMap;
 
-/// Bits of a full packet, by which the least rate worth granting is measured.
+/// Bits of a full packet; the least rate worth granting is one such packet per round trip.
 const PACKET_BITS: u128 = 12_000;
 
-/// The controller of one directed link (specs/pdq.md §4). It stands where the packets of a flow leave a node, and sees their
-/// acknowledgements come back.
+/// The controller of one directed link (specs/pdq.md §4). It is at the egress port of the flows' packets, and sees their
+/// acknowledgements on the way back.
 #[derive(Debug)]
 pub(crate) struct Controller {
     rules: Parameters,
-    /// What it calls itself where it pauses a flow.
+    /// The controller's id, which it writes into `pauseby` when it pauses a flow.
     me: u32,
     line: u64,
-    /// What it grants in all, bit/s, and when that was worked out.
+    /// The total rate that the controller may grant, bit/s, and the time of its last update.
     pub(super) capacity: u64,
     adapted: Time,
-    /// Average round-trip time of the flows, and when it last looked for dead ones.
+    /// Average round-trip time of the flows, and the time of the last search for dead flows.
     rtt: Duration,
     cleaned: Time,
-    /// The flows it knows.
+    /// The flows in the controller's list.
     pub(super) flows: FlowList,
-    /// Flows for which the list has no room, by when they were last seen.
+    /// Flows for which the list has no room, each with the time of its last packet.
     unlisted: FxHashMap<FlowKey, Time>,
-    /// When a flow that did not send was last accepted, and which.
+    /// The flow that was paused and last got a rate, and the time at which it did.
     accepted: Option<(Time, Criticality)>,
 }
 
 impl Controller {
-    /// Of a link of that rate, without flows.
+    /// The controller of a link with rate `line`, without flows.
     #[must_use]
     pub(crate) fn new(me: u32, line: Rate, rules: Parameters) -> Self {
         let capacity = share(line, &rules);
@@ -56,7 +57,8 @@ impl Controller {
         self.unlisted.remove(&key);
     }
 
-    /// A packet that asks for a rate is about to join the queue, in which `waiting` bytes wait: grants, lowers or pauses.
+    /// Handles a packet that requests a rate, before it joins a queue of `waiting` bytes. Writes into the header a grant, which
+    /// may be lower than the request, or a pause.
     pub(crate) fn forward(&mut self, now: Time, key: FlowKey, header: &mut Scheduling, waiting: u64) {
         let rtt = Duration::from_ns(header.rtt.get());
         if rtt > Duration::ZERO {
@@ -90,8 +92,8 @@ impl Controller {
         }
     }
 
-    /// An acknowledgement comes back: what all switches agreed on holds; in profile F only if there is still room for a flow
-    /// that starts.
+    /// Handles an acknowledgement on its way back: commits the rate that all switches have granted. In profile F a starting
+    /// flow gets that rate only if the link still has room.
     pub(crate) fn acknowledge(&mut self, key: FlowKey, header: &mut Scheduling) {
         if self.rules.is_fast() && header.pauseby == Scheduling::NOBODY {
             self.check(key, header);
@@ -99,8 +101,8 @@ impl Controller {
         self.commit(key, header);
     }
 
-    /// The same for a flow of the host whose link this is: there is room, as the host itself sends the most critical of its
-    /// flows first, and what others on the way have granted is not given away.
+    /// Handles an acknowledgement for a flow of the host that sends on this link, without the check for room. The host itself
+    /// sends the most critical of its flows first, so no rate that other switches have granted is wasted.
     pub(crate) fn acknowledge_own(&mut self, key: FlowKey, header: &mut Scheduling) {
         if !self.rules.is_fast() {
             return self.acknowledge(key, header);
@@ -108,7 +110,7 @@ impl Controller {
         self.commit(key, header);
     }
 
-    /// What all switches agreed on holds.
+    /// Commits the rate or the pause that the acknowledgement carries.
     fn commit(&mut self, key: FlowKey, header: &mut Scheduling) {
         if header.pauseby != Scheduling::NOBODY {
             header.rate = 0;
@@ -134,11 +136,12 @@ impl Controller {
         }
     }
 
-    /// Pauses a flow that would start now, if what was free as it asked has gone to others since. One that another switch
-    /// paused then, and lets go now, has not been looked at here at all: without this it would send for a round trip beside
-    /// whoever has the link, as would all that are let go at once (specs/pdq.md §4.5).
+    /// Checks a flow that would start now, and pauses it if other flows have taken the free capacity since its request. The
+    /// controller may never have seen a flow that another switch had paused and now releases. Without this check all flows
+    /// released at once would send for a round trip beside the flow that has the link (specs/pdq.md §4.5).
     ///
-    /// It joins the list with its next packet, not here: all of it may have been acknowledged, and its TERM gone by.
+    /// An unlisted flow joins the list with its next packet, not here: its data may be fully acknowledged and its TERM may
+    /// already have passed.
     fn check(&self, key: FlowKey, header: &mut Scheduling) {
         let index = match self.flows.index(key) {
             Some(index) if self.flows.entries()[index].rate > 0 => return,
@@ -155,15 +158,16 @@ impl Controller {
         }
     }
 
-    /// What a flow at that place of the list gets, bit/s, that asks for so much.
+    /// The grant, bit/s, for a flow at place `index` of the list that requests `asked` bit/s.
     fn room(&self, index: usize, asked: u64) -> u64 {
         let capacity = if self.rules.top_line && index == 0 { self.line } else { self.capacity };
         let free = self.flows.available(index, capacity, self.rtt, &self.rules).min(asked);
-        // A crumb would be worse than nothing, as its holder would wait long for a better one (P2); a modest wish is none.
+        // A tiny rate is worse than a pause, because its flow would wait long for a better rate (P2). A flow that requests no more
+        // than this rate still gets it.
         if free < self.least().min(asked) { 0 } else { free }
     }
 
-    /// The place of a flow in the list, to which it is added if there is room, or it is critical enough.
+    /// The flow's place in the list. A new flow is added if the list has room or the flow is critical enough.
     fn place(&mut self, now: Time, key: FlowKey, header: &Scheduling, rtt: Duration) -> Option<usize> {
         let criticality = Criticality { deadline: header.deadline, expected: header.expected, key };
         if let Some(index) = self.flows.index(key) {
@@ -183,7 +187,7 @@ impl Controller {
         Some(self.flows.trim(most, index))
     }
 
-    /// Flows beyond the list share what it leaves, as RCP's would.
+    /// Flows outside the list share the remaining capacity equally, as with RCP.
     fn share_rest(&mut self, now: Time, key: FlowKey, header: &mut Scheduling) {
         self.unlisted.insert(key, now);
         let rest = self.capacity.saturating_sub(self.flows.granted()) / self.unlisted.len() as u64;
@@ -197,7 +201,8 @@ impl Controller {
         }
     }
 
-    /// How many flows the list may have (specs/pdq.md §4.1): those that send and as many to take over, or all that fit.
+    /// Maximum length of the list (specs/pdq.md §4.1): with trimming, twice the number of sending flows, so that as many
+    /// others are ready to take over; without, the configured length.
     fn most_flows(&self) -> usize {
         if self.rules.trim {
             let sending = self.flows.entries().iter().filter(|entry| entry.rate > 0).count();
@@ -207,15 +212,15 @@ impl Controller {
         }
     }
 
-    /// The least rate worth granting: a packet a round trip, and at most a tenth of the line.
+    /// The least rate worth granting, bit/s: one packet per round trip, but at most a tenth of the line rate.
     fn least(&self) -> u64 {
         let packet = PACKET_BITS * 1_000_000_000_000 / u128::from(self.rtt.as_ps().max(1));
         u64::try_from(packet).unwrap_or(u64::MAX).min(self.line / 10)
     }
 
-    /// Whether a flow that does not send has to wait because another has just been accepted, of which nothing has come yet:
-    /// all that ask at once would get the same rate. Tested by rate rather than by who pauses the flow, or else fresh ones
-    /// would slip through (specs/pdq.md §4.2).
+    /// True if a paused flow must wait because another flow was accepted a moment ago and its packets have not arrived yet.
+    /// Otherwise all flows that ask at once would get the same rate. The caller applies this to flows with rate zero, not to
+    /// flows that a switch has paused, or new flows would bypass it (specs/pdq.md §4.2).
     fn is_dampened(&self, now: Time, criticality: Criticality) -> bool {
         self.accepted.is_some_and(|(at, other)| {
             now < at + self.rules.dampening
@@ -224,7 +229,8 @@ impl Controller {
         })
     }
 
-    /// The rate controller (specs/pdq.md §4.4): every two round trips, what drains the queue in as many.
+    /// The rate controller (specs/pdq.md §4.4): every two round trips it lowers the capacity by the rate that drains the queue
+    /// within two round trips.
     fn adapt(&mut self, now: Time, waiting: u64) {
         let interval = self.rtt * 2;
         if now < self.adapted + interval {
@@ -236,7 +242,7 @@ impl Controller {
         self.capacity = share(Rate::from_bps(self.line), &self.rules).saturating_sub(drain);
     }
 
-    /// Forgets flows that have not been seen for twenty round trips.
+    /// Removes flows that have sent no packet for twenty round trips.
     fn clean(&mut self, now: Time) {
         let silence = self.rtt * 20;
         if now < self.cleaned + silence {
@@ -248,7 +254,7 @@ impl Controller {
     }
 }
 
-/// What of a link is PDQ's.
+/// PDQ's share of a link, bit/s.
 fn share(line: Rate, rules: &Parameters) -> u64 {
     if rules.share >= 1.0 { line.as_bps() } else { (line.as_bps_f64() * rules.share) as u64 }
 }

@@ -5,30 +5,30 @@ use raddle_core::{Duration, FlowKey, Time};
 use raddle_wire::pdq::Scheduling;
 use rustc_hash::FxHashMap;
 
-/// What decides between flows, the less the more critical (specs/pdq.md §4.1): the earlier deadline (EDF), then the shorter
-/// expected transmission time (SJF), then the smaller name.
+/// Criticality of a flow; a lesser value is more critical (specs/pdq.md §4.1). Flows are compared by deadline (EDF), then by
+/// expected transmission time (SJF), then by key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Criticality {
     /// As in [`Scheduling::deadline`].
     pub deadline: u32,
     /// As in [`Scheduling::expected`].
     pub expected: u32,
-    /// The subflow's name.
+    /// The subflow's key.
     pub key: FlowKey,
 }
 
-/// What a link remembers of a flow.
+/// A link's state of one flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// Its place.
+    /// The flow's criticality, which determines its place in the list.
     pub criticality: Criticality,
-    /// Its round-trip time; zero if it has measured none.
+    /// The flow's round-trip time; zero if the flow has measured none.
     pub rtt: Duration,
-    /// The rate at which it sends, bit/s: as of its last acknowledgement.
+    /// The flow's rate, bit/s: the rate of its last acknowledgement, or of its last grant in profile F.
     pub rate: u64,
-    /// When a packet of it passed last.
+    /// Time at which the flow's last packet passed.
     pub seen: Time,
-    /// How long after that it may send its next probe.
+    /// Time from then until the flow may send its next probe.
     pub silence: Duration,
 }
 
@@ -40,19 +40,19 @@ pub(crate) struct FlowList {
 }
 
 impl FlowList {
-    /// How many there are.
+    /// Number of flows.
     #[must_use]
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// They, the most critical first.
+    /// The flows, the most critical first.
     #[must_use]
     pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// How many are more critical than the flow of that name, if it is there.
+    /// The place of the flow with this key: the number of more critical flows. `None` if the flow is not in the list.
     #[must_use]
     pub(crate) fn index(&self, key: FlowKey) -> Option<usize> {
         let at = *self.places.get(&key)?;
@@ -65,10 +65,10 @@ impl FlowList {
         &mut self.entries[index]
     }
 
-    /// Puts a flow in, in its place. Returns how many are more critical.
+    /// Inserts a flow by its criticality. Returns its place.
     ///
     /// # Panics
-    /// In debug builds, if it is there.
+    /// In debug builds, if the flow is already in the list.
     pub(crate) fn insert(&mut self, entry: Entry) -> usize {
         debug_assert!(!self.places.contains_key(&entry.criticality.key), "a flow is there once");
         let index = self.entries.partition_point(|other| other.criticality < entry.criticality);
@@ -77,14 +77,14 @@ impl FlowList {
         index
     }
 
-    /// Takes a flow out, if it is there.
+    /// Removes a flow, if it is in the list.
     pub(crate) fn remove(&mut self, key: FlowKey) -> Option<Entry> {
         let index = self.index(key)?;
         self.places.remove(&key);
         Some(self.entries.remove(index))
     }
 
-    /// Moves the flow at a place to where it belongs by now. Returns how many are more critical.
+    /// Moves a flow to the place of its new criticality. Returns that place.
     pub(crate) fn move_to(&mut self, index: usize, criticality: Criticality) -> usize {
         let entries = &mut self.entries;
         entries[index].criticality = criticality;
@@ -101,7 +101,7 @@ impl FlowList {
         to
     }
 
-    /// Takes out the least critical ones beyond `most`, but not the one at `keep`. Returns where that is then.
+    /// Removes the least critical flows beyond `most`, except the flow at `keep`. Returns the new place of that flow.
     pub(crate) fn trim(&mut self, most: usize, mut keep: usize) -> usize {
         while self.entries.len() > most.max(1) {
             let last = self.entries.len() - 1;
@@ -113,8 +113,8 @@ impl FlowList {
         keep
     }
 
-    /// Takes out those not seen for longer than `silence`, or than four times the interval between their probes: their
-    /// hosts are dead, or all their TERMs were lost.
+    /// Removes flows that have sent no packet for longer than `silence` and than four times their probe interval. Their hosts are
+    /// dead, or all their TERMs were lost.
     pub(crate) fn forget(&mut self, now: Time, silence: Duration) {
         let places = &mut self.places;
         self.entries.retain(|entry| {
@@ -126,15 +126,15 @@ impl FlowList {
         });
     }
 
-    /// The rates of all together, bit/s.
+    /// The total rate of all flows, bit/s.
     #[must_use]
     pub(crate) fn granted(&self) -> u64 {
         self.entries.iter().map(|entry| entry.rate).sum()
     }
 
-    /// What the flows before `index` leave of `capacity` (Availbw, specs/pdq.md §4.2). With Early Start those that are nearly
-    /// complete do not count, as long as all of these together would not send for more than about 2K round trips. Who has
-    /// measured no round trip has `rtt`.
+    /// The part of `capacity` that the flows before `index` leave free (Availbw, specs/pdq.md §4.2). With Early Start, nearly
+    /// complete flows do not count, as long as together they would not send for more than about 2K round trips. A flow without
+    /// a measured round trip counts with `rtt`.
     #[must_use]
     pub(crate) fn available(&self, index: usize, capacity: u64, rtt: Duration, rules: &Parameters) -> u64 {
         let mut ignored = 0.0;
@@ -157,7 +157,7 @@ impl FlowList {
     }
 }
 
-/// The expected transmission time that the header's field says.
+/// Converts the header's field to the expected transmission time.
 fn expected(field: u32) -> Duration {
     Duration::from_ns(u64::from(field) * Scheduling::TICK_NS)
 }

@@ -15,7 +15,7 @@ const TICK: Duration = Duration::from_us(200);
 /// How a packet finds its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// At each hop uniform among the ports one hop closer with credit.
+    /// Each hop draws uniformly among the ports that have credit and lead one hop closer to the destination.
     Adaptive,
     /// By the path drawn at its source.
     Strict {

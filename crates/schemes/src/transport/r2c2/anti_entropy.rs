@@ -1,40 +1,39 @@
-//! Anti-entropy (§3.2): when broadcasts have been lost, nodes find out that they know different things, and agree again.
+//! Anti-entropy (§3.2): after lost broadcasts, nodes detect that their flow tables differ, and make them equal again.
 //!
-//! A node is the authority on its own flows. While there is reason for doubt, each node takes rounds, one a period. In a
-//! round it broadcasts a digest of its flows. Whoever knows other flows of it asks for a snapshot, which replaces them.
-//! Whoever has known flows of a node for some rounds and heard no digest that confirms them asks too: the node may have
-//! no flows any more, and then it sends no digests. An event that comes between request and snapshot may be newer than
-//! the snapshot, which is then ignored. So rounds end by themselves where nobody has flows, and whatever is
-//! lost, of digests, requests or snapshots, a later round makes good for.
+//! A node is the authority on its own flows. While the tables are in doubt, each node runs one round per period, in which it
+//! broadcasts a digest of its flows. A node whose table disagrees with the digest requests a snapshot, which replaces its
+//! entries of the sender. A node also requests a snapshot if no digest has confirmed its entries of another node for some
+//! rounds: a node without flows sends no digests. An event that arrives between request and snapshot may be newer than the
+//! snapshot, which the node then ignores. Rounds end by themselves when no node has flows. A later round makes up for lost
+//! digests, requests and snapshots.
 
 use crate::choices;
 use raddle_core::{Duration, Stream, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 choices! {
-    /// When nodes doubt that they know the same flows.
+    /// When nodes suspect that their flow tables differ.
     pub enum Doubt {
-        /// For some rounds after a failure, a repair, or a notice that a broadcast was dropped: enough where every loss is
-        /// noticed.
+        /// For some rounds after a failure, a repair, or a notice of a dropped broadcast. Enough if every loss is noticed.
         AfterFaults = "after_faults",
         /// As long as there are flows: for links that lose packets.
         Always = "always",
     }
 }
 
-/// Rounds that a fault is followed by: some of them after [`SETTLING`].
+/// Number of rounds after a fault: more than [`SETTLING`], so that some rounds come after it.
 const ROUNDS: u32 = 4;
-/// Periods after a change of the fabric in which broadcasts from before may still come in.
+/// Number of periods after a topology change during which earlier broadcasts may still arrive.
 const SETTLING: u64 = 2;
-/// A node is asked when nothing has confirmed what is known of it for so many periods: one digest may be lost.
+/// Number of periods without confirmation after which a node is asked for a snapshot. More than one: a digest may be lost.
 const PATIENCE: u64 = 3;
 
-/// What is to be done in a round.
+/// The actions of one round.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Round {
     /// The nodes to ask for a snapshot.
     pub(super) ask: BTreeSet<u16>,
-    /// Whether to broadcast a digest.
+    /// True if the node must broadcast a digest.
     pub(super) speak: bool,
 }
 
@@ -42,28 +41,28 @@ pub(super) struct Round {
 #[derive(Debug)]
 pub(super) struct AntiEntropy {
     doubt: Doubt,
-    /// Zero if there are no rounds at all.
+    /// Time between rounds; zero turns rounds off.
     period: Duration,
-    /// Nodes take their rounds apart from each other.
+    /// Random offset of the first round, so that nodes do not run their rounds at the same time.
     phase: Duration,
     next: Time,
-    /// Rounds that are due after the last fault.
+    /// Number of rounds still due after the last fault.
     left: u32,
-    /// Whether it was an own broadcast that was lost: the others may not know that there is anything to ask for.
+    /// True if a broadcast of this node was lost: other nodes may not know that they must ask for its flows.
     must_speak: bool,
-    /// When the fabric last changed, if it ever has.
+    /// Time of the last topology change, if there was one.
     changed: Option<Time>,
-    /// When what is known of the flows of a node was confirmed, or learned.
+    /// By source node, the time at which its known flows were last confirmed or learned.
     confirmed: BTreeMap<u16, Time>,
-    /// The nodes that have said that something else is right, and nothing since that it is not so.
+    /// Source nodes whose last digest disagreed with this node's table.
     contradicted: BTreeSet<u16>,
-    /// The number of the requests to each node of which no event has come since the first of them.
+    /// By source node, the number of the request that awaits its snapshot. An event of the source removes the entry.
     asked: BTreeMap<u16, u32>,
     requests: u32,
 }
 
 impl AntiEntropy {
-    /// At rest, with a round a `period`.
+    /// The initial state, without scheduled rounds; `period` is the time between rounds.
     pub(super) fn new(doubt: Doubt, period: Duration, node: u16, seed: u64) -> Self {
         let phase = match period {
             Duration::ZERO => 0,
@@ -84,7 +83,7 @@ impl AntiEntropy {
         }
     }
 
-    /// When the next round is due, if ever.
+    /// Time of the next round, or [`Time::NEVER`].
     pub(super) fn next(&self) -> Time {
         self.next
     }
@@ -95,7 +94,7 @@ impl AntiEntropy {
         }
     }
 
-    /// The fabric has changed, while flows of these nodes were known.
+    /// The topology has changed; `sources` are the nodes with known flows.
     pub(super) fn fabric_changed(&mut self, now: Time, sources: impl Iterator<Item = u16>) {
         self.changed = Some(now);
         self.left = ROUNDS;
@@ -104,14 +103,14 @@ impl AntiEntropy {
         self.begin(now);
     }
 
-    /// An own broadcast was dropped.
+    /// A broadcast of this node was dropped.
     pub(super) fn own_dropped(&mut self, now: Time) {
         self.left = ROUNDS;
         self.must_speak = true;
         self.begin(now);
     }
 
-    /// There are flows. Returns whether rounds begin with that.
+    /// The node knows of flows. Returns true if this starts the rounds.
     pub(super) fn flows_known(&mut self, now: Time) -> bool {
         let begins = self.doubt == Doubt::Always && self.next == Time::NEVER;
         if begins {
@@ -120,7 +119,7 @@ impl AntiEntropy {
         begins
     }
 
-    /// What is known of a node's flows is right.
+    /// The known flows of a node are confirmed.
     pub(super) fn confirm(&mut self, now: Time, source: u16) {
         if self.next < Time::NEVER {
             self.confirmed.insert(source, now);
@@ -128,14 +127,13 @@ impl AntiEntropy {
         }
     }
 
-    /// What is known of a node's flows is wrong.
+    /// The known flows of a node are wrong.
     pub(super) fn contradict(&mut self, now: Time, source: u16) {
         self.contradicted.insert(source);
         self.begin(now);
     }
 
-    /// A node is being asked for a snapshot. Returns the number of the request, which is that of an earlier one if that
-    /// may still be answered.
+    /// The number of a request for a node's snapshot: the number of an earlier request if that may still be answered.
     pub(super) fn ask(&mut self, source: u16) -> u32 {
         *self.asked.entry(source).or_insert_with(|| {
             self.requests = self.requests.wrapping_add(1);
@@ -143,25 +141,25 @@ impl AntiEntropy {
         })
     }
 
-    /// An event of a node has come. A snapshot asked for before may be older, and would undo it.
+    /// An event of a node has arrived. Cancels the pending request: its snapshot may be older and would undo the event.
     pub(super) fn heard(&mut self, source: u16) {
         if !self.asked.is_empty() {
             self.asked.remove(&source);
         }
     }
 
-    /// Whether the answer to a request is news.
+    /// True if the answer to this request is still wanted.
     pub(super) fn is_news(&self, source: u16, request: u32) -> bool {
         self.asked.get(&source) == Some(&request)
     }
 
-    /// Takes a round, with flows of its own or not, and knowing flows of the other nodes in `sources`.
+    /// Runs a round. `has_flows` is true if this node has flows of its own; `sources` are the other nodes with known flows.
     pub(super) fn round(&mut self, now: Time, has_flows: bool, sources: &BTreeSet<u16>) -> Round {
         self.confirmed.retain(|source, _| sources.contains(source));
         for &source in sources {
             self.confirmed.entry(source).or_insert(now);
         }
-        // What was on its way when the fabric changed may speak of flows that nobody will ever end.
+        // Events in flight during a topology change may announce flows whose end is never broadcast.
         let settled = self.changed.map(|changed| changed + self.period * SETTLING);
         let doubted = |at: Time| self.doubt == Doubt::Always || settled.is_some_and(|settled| at <= settled);
         let overdue = |&(_, &at): &(&u16, &Time)| doubted(at) && at + self.period * PATIENCE <= now;

@@ -1,7 +1,7 @@
-//! The receiving end of reliable flows: what has come in, and what to acknowledge when.
+//! The receiving end of reliable flows: stores which packets have arrived, and schedules acknowledgements.
 //!
-//! A complete flow is remembered until its source has announced its end, which it does once it knows: should the last
-//! acknowledgement be lost, the source repeats a packet, and has to be answered.
+//! The receiver keeps a complete flow until the source has announced the flow's end. If the last acknowledgement is lost,
+//! the source retransmits a packet, and the receiver must answer it.
 
 use crate::transport::lids::QUARANTINE;
 use crate::transport::reassembly::Incoming;
@@ -10,42 +10,44 @@ use raddle_wire::r2c2::{Acknowledgement, Data, Event, EventKind};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Packets that one acknowledgement answers. A small part of the reverse paths' headroom goes into acknowledgements:
-/// 52 bytes for four packets are less than a hundredth.
+/// Number of packets per acknowledgement. At 52 bytes for four packets, acknowledgements take less than a hundredth of the
+/// rate, which is a small part of the reverse paths' headroom.
 const PACKETS_ANSWERED: u32 = 4;
-/// No packet waits longer for its acknowledgement.
+/// Longest delay of an acknowledgement.
 const PATIENCE: Duration = Duration::from_us(20);
-/// How long an ended flow is remembered: its packets are out of the fabric by then, and its number still rests.
+/// Time for which an ended flow is kept. By then all its packets have left the fabric, and its number is still in
+/// quarantine.
 const MEMORY: Duration = Duration::from_ps(QUARANTINE.as_ps() / 2);
 
 /// All incoming flows of a node, by handle.
 #[derive(Debug)]
 pub(super) struct Arrivals {
     window: u16,
-    /// Whether to report how far flows have come.
+    /// True if the node reports the progress of flows.
     tells: bool,
     flows: FxHashMap<u32, Arriving>,
     complete: BTreeMap<u32, Complete>,
-    /// Complete flows that have ended, in order, and when.
+    /// Complete flows that have ended and the time of their end, in order of time.
     ended: VecDeque<(Time, u32)>,
-    /// Flows with unanswered packets, in the order in which answers are due; those answered since do not count.
+    /// Flows with unanswered packets, in order of the time at which the answer is due. Entries of flows that have since been
+    /// answered are stale.
     owed: VecDeque<(Time, u32)>,
 }
 
-/// A flow of which packets are missing.
+/// An incomplete flow.
 #[derive(Debug, Default)]
 struct Arriving {
     incoming: Incoming,
-    /// Packets that have come in since the last answer.
+    /// Number of packets that have arrived since the last answer.
     unanswered: u32,
-    /// The latest of them, and the one with the highest number.
+    /// The latest of these packets, and the one with the highest sequence number.
     latest: u32,
     highest: u32,
-    /// When they are to be answered.
+    /// Time at which these packets must be answered.
     due: Time,
-    /// Bytes of the packets that are here with all before them, if somebody wants to know.
+    /// Bytes received in order; counted only if the node reports progress.
     bytes: u64,
-    /// The number and bytes of each of the others.
+    /// Sequence number and bytes of each packet that has arrived out of order; filled only if the node reports progress.
     early: FxHashMap<u32, u16>,
 }
 
@@ -54,11 +56,11 @@ struct Arriving {
 struct Complete {
     since: Time,
     packets: u32,
-    /// Since when its source knows, or may be thought to.
+    /// Time of the flow's announced or presumed end.
     ended: Option<Time>,
 }
 
-/// What to tell the source of flow `key`, in the fields of an [`Acknowledgement`]; `seq` is the packet answered.
+/// Contents of an [`Acknowledgement`] to the source of flow `key`; `seq` is the packet that it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) key: u32,
@@ -68,18 +70,18 @@ pub(super) struct Answer {
     pub(super) arrived: [u8; 8],
 }
 
-/// What follows from a data packet.
+/// The results of a data packet's arrival.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Taken {
-    /// How far the flow has come, if it has come further and somebody wants to know.
+    /// Report of the bytes received in order, if there are more than before and the node reports progress.
     pub(super) in_order: Option<Report>,
     pub(super) delivered: Option<Report>,
     pub(super) answer: Option<Answer>,
 }
 
 impl Arrivals {
-    /// No flows, at a receiver that takes `window` packets from the first missing one on and, if it `tells`, reports how far
-    /// flows have come.
+    /// A receiver without flows. It accepts `window` packets, counted from the first missing packet, and reports the progress
+    /// of flows if `tells` is true.
     pub(super) fn new(window: u16, tells: bool) -> Self {
         Self {
             window,
@@ -91,7 +93,7 @@ impl Arrivals {
         }
     }
 
-    /// Takes a data packet.
+    /// Handles a data packet.
     pub(super) fn take(&mut self, now: Time, data: &Data) -> Taken {
         self.forget_ended(now);
         let key = data.flow;
@@ -102,7 +104,7 @@ impl Arrivals {
         let before = flow.incoming.next();
         let ahead = data.seq.wrapping_sub(before) as i32;
         if ahead >= self.window.into() || !flow.incoming.take(data) {
-            // The source does not know what is here, or not what there is room for.
+            // The packet is a duplicate or beyond the window, so the source needs an up-to-date acknowledgement.
             return Taken { answer: Some(flow.answer(key, data.seq)), ..Taken::default() };
         }
         let in_order = self.tells.then(|| flow.count(before, data)).flatten();
@@ -130,12 +132,12 @@ impl Arrivals {
         Taken { in_order, delivered: None, answer }
     }
 
-    /// When the next answer is due.
+    /// Time at which the next answer is due.
     pub(super) fn due(&self) -> Time {
         self.owed.front().map_or(Time::NEVER, |&(due, _)| due)
     }
 
-    /// An answer that is due.
+    /// The next answer that is due, if there is one.
     pub(super) fn next_answer(&mut self, now: Time) -> Option<Answer> {
         while let Some((due, key)) = self.owed.pop_front_if(|&mut (due, _)| due <= now) {
             if let Some(flow) = self.flows.get_mut(&key)
@@ -148,7 +150,7 @@ impl Arrivals {
         None
     }
 
-    /// A flow to this node was announced, or its end.
+    /// Handles an announcement about a flow to this node.
     pub(super) fn announced(&mut self, now: Time, event: &Event) {
         let key = event.flow();
         match event.kind {
@@ -156,7 +158,7 @@ impl Arrivals {
                 self.flows.remove(&key);
                 self.end(now, key);
             }
-            // No START of a flow comes so late, so this is another flow of that name.
+            // A flow's own START cannot arrive this late, so this is a new flow with the same key.
             EventKind::Start => {
                 if self.complete.get(&key).is_some_and(|flow| flow.since + QUARANTINE < now) {
                     self.complete.remove(&key);
@@ -171,8 +173,8 @@ impl Arrivals {
         }
     }
 
-    /// The fabric has changed. Complete flows for which `lives` is false may have ended without a word; those of
-    /// sources cut off go on when they are back.
+    /// The topology has changed. Complete flows for which `lives` is false may have ended without an announcement, so they count
+    /// as ended. The flow of an unreachable source continues when the source is reachable again.
     pub(super) fn fabric_changed(&mut self, now: Time, lives: impl Fn(u32) -> bool) {
         let silent: Vec<u32> = self.complete.keys().copied().filter(|&key| !lives(key)).collect();
         for key in silent {
@@ -199,8 +201,8 @@ impl Arrivals {
 }
 
 impl Arriving {
-    /// Counts a packet that was missing; `next` was the number of the first missing one. Returns the bytes that are here with
-    /// all before them, if there are more than before.
+    /// Counts the bytes of a new packet; `next` was the sequence number of the first missing packet before it. Returns the
+    /// number of bytes received in order, if it has grown.
     fn count(&mut self, next: u32, data: &Data) -> Option<Bytes> {
         let before = self.bytes;
         self.early.insert(data.seq, data.plen);
@@ -212,12 +214,13 @@ impl Arriving {
         (self.bytes > before).then_some(Bytes(self.bytes))
     }
 
-    /// What is here, about packet `seq` and those around the highest that came in since the last answer.
+    /// The acknowledgement that answers packet `seq`. Its bitmap ends at the highest packet that has arrived since the last
+    /// answer.
     fn answer(&mut self, key: u32, seq: u32) -> Answer {
         let next = self.incoming.next();
         let highest = if self.unanswered > 0 { self.highest } else { seq };
         self.unanswered = 0;
-        // What is beyond any window was not taken.
+        // Packets beyond the window were not accepted.
         let above = (highest.wrapping_sub(next) as i32).clamp(0, u16::MAX.into()) as u32;
         let from = (above + 1).saturating_sub(Acknowledgement::SPAN.into());
         let bits = (0..u32::from(Acknowledgement::SPAN))
@@ -228,7 +231,7 @@ impl Arriving {
 }
 
 impl Complete {
-    /// Everything is here.
+    /// The acknowledgement of the whole flow.
     fn answer(&self, data: &Data) -> Answer {
         Answer { key: data.flow, seq: data.seq, next: self.packets, from: 0, arrived: [0; 8] }
     }

@@ -5,9 +5,9 @@
 //! links is what its routing protocol implies (`rates.rs`). Senders pace their flows at these rates (`outgoing.rs`)
 //! and source-route each packet (`sender.rs`); relays look at nothing but the next hop of the route (`forwarder.rs`).
 //!
-//! Broadcasts get lost. A drop is noticed and the broadcast repeated (`retries.rs`), a damaged one is asked for again
-//! (`resends.rs`), everything alive is announced again when the fabric changes, and while there is doubt nodes compare
-//! what they know (`anti_entropy.rs`, `node/recovery.rs`).
+//! Broadcasts can be lost. A node that notices a drop repeats the broadcast (`retries.rs`), and a node that receives a
+//! damaged broadcast requests it again (`resends.rs`). Nodes announce all live flows again when the topology changes. While
+//! flow tables may differ, nodes compare them (`anti_entropy.rs`, `node/recovery.rs`).
 //!
 //! Cost: a data packet costs a relay one shift and mask; a broadcast costs each node one table update; a rate
 //! computation costs the links that the eligible flows touch, and only nodes that own one compute.
@@ -69,13 +69,13 @@ use raddle_wire::r2c2::Event;
 pub const EVENT_BYTES: u32 = Event::LEN as u32;
 
 choices! {
-    /// What a sender does with a flow that no rate computation has included yet.
+    /// The rate of a flow that no rate computation has included yet.
     pub enum StartPolicy {
         /// One allocation of all known flows and this one; installed for this one only.
         Local = "local",
         /// No limiter: paced only by the ports.
         Line = "line",
-        /// What its links have left over, at least a hundredth of the slowest.
+        /// The unused capacity of the flow's links, but at least a hundredth of the slowest link.
         Residual = "residual",
     }
 }
@@ -97,29 +97,29 @@ pub struct Params {
     /// A node computes every interval from the start on, whether or not it sends a flow whose rate it would install. For
     /// measurements of what a computation costs (Figure 8): such a node never rests, so a whole simulation of them never ends.
     pub computes_idle: bool,
-    /// What decides a flow's weight.
+    /// The policy that sets a flow's weight.
     pub policy: Policy,
-    /// Before the first computation.
+    /// The rate of a flow before the first computation.
     pub start: StartPolicy,
     /// Payload bytes of a full packet.
     pub mtu: u16,
     /// Packets that an unlimited flow may leave waiting at its first hop.
     pub nic_packets: u64,
-    /// Whether and how routing protocols are chosen for long flows.
+    /// Routing selection for long flows; `None` turns it off.
     pub selection: Option<Selection>,
-    /// When nodes doubt that they know the same flows.
+    /// When nodes suspect that their flow tables differ.
     pub doubt: Doubt,
-    /// How often nodes in doubt compare what they know; never, if zero.
+    /// Interval at which nodes compare flow tables while these may differ; zero turns the comparison off.
     pub digest_period: Duration,
-    /// Broadcasts over a link that a node can say again to a neighbour that got one damaged.
+    /// Broadcasts over a link whose flows a node can announce again to a neighbour that received one of them damaged.
     pub resends: u8,
-    /// Broadcast trees a source.
+    /// Number of broadcast trees per source.
     pub trees: u8,
-    /// Bits a hop in the source route: 3, 4 or 5.
+    /// Bits per hop in the source route: 3, 4 or 5.
     pub hop_bits: u32,
     /// Receivers acknowledge, and senders repeat what is lost.
     pub reliable: bool,
-    /// Packets that a receiver of reliable flows takes from the first missing one on, at least 1.
+    /// Packets that a receiver of reliable flows accepts, counted from the first missing packet; at least 1.
     pub window: u16,
     /// Take streams, and report how far flows have come: [`Host::carries_streams`](raddle_core::Host::carries_streams). Only
     /// reliable flows can be streams.

@@ -1,5 +1,5 @@
-//! The sending end of one flow: what it may send when (§3.5: a token bucket a flow, here as the time of the next
-//! departure).
+//! The sending end of one flow. It decides which packet the flow may send and when: §3.5 has one token bucket per flow,
+//! implemented here as the time of the next departure.
 
 use super::Params;
 use super::demand::Demand;
@@ -12,10 +12,10 @@ use raddle_wire::r2c2::{Acknowledgement, Event, EventKind, Route, UNLIMITED_KBPS
 
 /// Bytes of the data header.
 pub(crate) const HEADER: u64 = 36;
-/// A limiter saves up tokens for this long at most, or for two packets.
+/// Depth of the token bucket: the tokens of this time span, or of two packets if that is more.
 const BUCKET: Duration = Duration::from_us(10);
 
-/// Bytes on the wire that carry `payload` bytes in packets as full as they can be.
+/// Bytes on the wire for `payload` bytes in as few packets as possible.
 fn on_wire(payload: u64, mtu: u16) -> u64 {
     payload + payload.div_ceil(mtu.into()) * HEADER
 }
@@ -33,32 +33,32 @@ pub(super) struct Drawn {
 pub(crate) struct Outgoing {
     pub(crate) flow: Flow,
     pub(crate) lid: u16,
-    /// Its weight as announced.
+    /// The announced weight.
     pub(super) weight: u8,
-    /// How it chooses paths.
+    /// The routing protocol that chooses the flow's paths.
     pub(super) protocol: Protocol,
     /// Payload bytes sent, each counted once.
     pub(super) released: u64,
     /// Packets sent, each counted once.
     pub(super) seq: u32,
-    /// Whether the application may append bytes, of a stream.
+    /// True if the flow is a stream that the application has not closed.
     is_open: bool,
-    /// Whether the flow's last packet has been sent.
+    /// True if the flow's last packet has been sent.
     has_ended: bool,
-    /// Kept while its first hop is busy, so that waiting does not bias the choice of paths.
+    /// The drawn route is kept while its first hop is busy. Another draw would bias the choice of paths.
     pub(super) drawn: Option<Drawn>,
     demand: Demand,
-    /// [`sent`](Self::sent) when the demand's last period ended.
+    /// Value of [`sent`](Self::sent) at the end of the last demand period.
     sent_before: u64,
-    /// Whether no way leads to the destination, in a reliable flow, which waits for one.
+    /// True if no path leads to the destination of a reliable flow, which then waits for a path.
     pub(super) cut_off: bool,
-    /// Of a reliable flow.
+    /// The unacknowledged packets; `None` if the flow is not reliable.
     unacknowledged: Option<Box<Unacknowledged>>,
     /// `None` until a computation has included the flow, under [`super::StartPolicy::Line`].
     rate: Option<f64>,
-    /// When the bucket holds enough for the next packet.
+    /// Time at which the bucket holds enough tokens for the next packet.
     refilled: Time,
-    /// When limiter and application allow the next packet.
+    /// Time at which both the rate limiter and the application allow the next packet.
     ready: Time,
 }
 
@@ -94,7 +94,7 @@ impl Outgoing {
         self.rate
     }
 
-    /// The packet to send next, if there is one that the receiver takes.
+    /// The packet to send next; `None` if there is none or the receiver's window does not allow it.
     pub(super) fn next_piece(&self, mtu: u16) -> Option<Piece> {
         if let Some(unacknowledged) = &self.unacknowledged {
             if let Some(lost) = unacknowledged.to_repeat() {
@@ -114,7 +114,7 @@ impl Outgoing {
         })
     }
 
-    /// Whether it is the stream of that number, and the application has not closed it.
+    /// True if this flow has this id and is a stream that the application has not closed.
     pub(super) fn is_open_stream(&self, id: FlowId) -> bool {
         self.is_open && self.flow.id == id
     }
@@ -126,28 +126,28 @@ impl Outgoing {
         self.set_ready(mtu);
     }
 
-    /// How many of the first bytes of a reliable flow have arrived.
+    /// Number of acknowledged bytes from the start of a reliable flow; zero for other flows.
     pub(super) fn acknowledged(&self) -> Bytes {
         Bytes(self.unacknowledged.as_ref().map_or(0, |unacknowledged| unacknowledged.acknowledged()))
     }
 
-    /// Whether nothing is left to do: the last packet is sent and, in a reliable flow, all have arrived.
+    /// True if the flow is finished: its last packet has been sent and, in a reliable flow, all packets are acknowledged.
     pub(super) fn is_done(&self) -> bool {
         self.has_ended && self.unacknowledged.as_ref().is_none_or(|unacknowledged| unacknowledged.is_empty())
     }
 
-    /// Payload bytes sent, repeats included.
+    /// Payload bytes sent, retransmissions included.
     pub(super) fn sent(&self) -> u64 {
         self.released
             + self.unacknowledged.as_ref().map_or(0, |unacknowledged| unacknowledged.repeated_bytes())
     }
 
-    /// Packets sent more than once.
+    /// Number of retransmitted packets.
     pub(super) fn repeats(&self) -> u32 {
         self.unacknowledged.as_ref().map_or(0, |unacknowledged| unacknowledged.repeats())
     }
 
-    /// Takes in what the receiver of a reliable flow has.
+    /// Handles an acknowledgement from the receiver of a reliable flow.
     pub(super) fn acknowledge(&mut self, now: Time, ack: &Acknowledgement, mtu: u16) {
         if let Some(unacknowledged) = &mut self.unacknowledged {
             unacknowledged.acknowledge(now, ack);
@@ -155,12 +155,12 @@ impl Outgoing {
         }
     }
 
-    /// When [`time_out`](Self::time_out) has something to do.
+    /// Time of the next call of [`time_out`](Self::time_out), or [`Time::NEVER`].
     pub(super) fn deadline(&self) -> Time {
         self.unacknowledged.as_ref().map_or(Time::NEVER, |unacknowledged| unacknowledged.deadline())
     }
 
-    /// Gives up waiting for an acknowledgement that is overdue.
+    /// Handles the retransmission timeout if it is due.
     pub(super) fn time_out(&mut self, now: Time, mtu: u16) {
         if let Some(unacknowledged) = &mut self.unacknowledged
             && unacknowledged.time_out(now)
@@ -169,7 +169,7 @@ impl Outgoing {
         }
     }
 
-    /// The ways to the destination have changed; the flow is reliable if there is none.
+    /// The paths to the destination have changed. If no path is left (`cut_off`), the flow must be reliable.
     pub(super) fn reroute(&mut self, cut_off: bool, mtu: u16) {
         self.drawn = None;
         self.cut_off = cut_off;
@@ -179,7 +179,7 @@ impl Outgoing {
         }
     }
 
-    /// When limiter and application allow the next packet.
+    /// Time at which both the rate limiter and the application allow the next packet.
     pub(super) fn ready_at(&self) -> Time {
         self.ready
     }
@@ -187,7 +187,8 @@ impl Outgoing {
     fn set_ready(&mut self, mtu: u16) {
         let produced = match (self.next_piece(mtu), self.flow.app_rate) {
             (None, _) => Time::NEVER,
-            // The end of a stream that had no more to send, and so perhaps no rate any more. Headroom has room for it.
+            // The empty last packet of a stream. An idle stream may have a rate of zero, so this packet ignores the limiter; it
+            // uses the links' headroom.
             (Some(Piece { payload: 0, .. }), _) => {
                 self.ready = Time::ZERO;
                 return;
@@ -200,7 +201,7 @@ impl Outgoing {
         self.ready = produced.max(self.refilled);
     }
 
-    /// What its source says of it; if it broadcasts that, it also chooses the tree.
+    /// The event about this flow for a broadcast by its source; the broadcast sets the tree later.
     pub(crate) fn event(&self, kind: EventKind) -> Event {
         let node = |id: NodeId| u16::try_from(id.0).expect("R2C2 addresses 65,536 nodes");
         Event {
@@ -220,24 +221,24 @@ impl Outgoing {
         }
     }
 
-    /// Ends a demand period of `period`, if the application may be the bottleneck (§3.3.2). Returns whether there is a
-    /// new demand to announce.
+    /// Ends a demand period of length `period`, if the application may be the bottleneck (§3.3.2). Returns true if the flow has
+    /// a new demand to announce.
     pub(super) fn end_demand_period(&mut self, now: Time, period: Duration, mtu: u16) -> bool {
         let may_be_short_of_bytes = self.flow.app_rate.is_some() || self.flow.is_stream;
         if !may_be_short_of_bytes || self.cut_off {
             return false;
         }
-        // In bytes on the wire, as rates and limiters count.
+        // Rates and limiters count bytes on the wire.
         let released = on_wire(self.sent() - self.sent_before, mtu);
         self.sent_before = self.sent();
-        // The first period of a flow is not a whole one: what was released in it says too little.
+        // The first period of a flow is incomplete, so its number of sent bytes is not a measure of the demand.
         let Some(rate) = self.rate.filter(|_| now.since(self.flow.start) >= period) else { return false };
         let queued = on_wire(self.backlog(now, mtu), mtu);
         let few = 2 * on_wire(mtu.into(), mtu);
         self.demand.period(released, queued, few, period.as_secs_f64(), rate)
     }
 
-    /// Bytes that the application has produced and the flow has not sent, or has to send again.
+    /// Bytes that the application has produced and that the flow must still send or retransmit.
     fn backlog(&self, now: Time, mtu: u16) -> u64 {
         let produced = match self.flow.app_rate {
             Some(rate) => rate.bytes_in(now.since(self.flow.start)).0.min(self.flow.size.0),
@@ -248,13 +249,13 @@ impl Outgoing {
         produced.saturating_sub(self.released) + lost
     }
 
-    /// The weight that the time left to its deadline gives it, at a node whose links have this rate.
+    /// The flow's weight by the time left until its deadline, at a node whose links have rate `link`.
     pub(super) fn urgency(&self, now: Time, mtu: u16, link: Rate) -> u8 {
         let left = self.flow.deadline.map(|_| self.flow.due().since(now));
         urgency(on_wire(self.flow.size.0 - self.released, mtu), left, link)
     }
 
-    /// Limits the flow to `rate` bit/s from `now` on; saved tokens and debts stay what they are in bytes.
+    /// Limits the flow to `rate` bit/s from `now` on. Saved tokens and token debts keep their values in bytes.
     pub(crate) fn limit(&mut self, now: Time, rate: f64, mtu: u16) {
         let debt_bytes = match self.rate {
             Some(old) if self.refilled > now && self.refilled < Time::NEVER => {
@@ -280,13 +281,13 @@ impl Outgoing {
         self.set_ready(mtu);
     }
 
-    /// No token is older than this: the bucket's depth.
+    /// Age limit of tokens at time `now`; implements the bucket's depth.
     fn oldest_token(&self, now: Time, mtu: u16) -> Time {
         let two_packets = self.transmission(2 * (u64::from(mtu) + HEADER));
         Time::from_ps(now.as_ps().saturating_sub(two_packets.max(BUCKET).as_ps()))
     }
 
-    /// How long `bytes` take at the flow's rate.
+    /// Time to send `bytes` at the flow's rate; zero without a rate.
     fn transmission(&self, bytes: u64) -> Duration {
         match self.rate {
             Some(rate) if rate >= 1.0 => Rate::from_bps(rate as u64).time_for(Bytes(bytes)),
@@ -294,7 +295,7 @@ impl Outgoing {
         }
     }
 
-    /// Accounts for the packet that [`next_piece`](Self::next_piece) has named, which leaves now.
+    /// Records that the packet from [`next_piece`](Self::next_piece) leaves now.
     pub(super) fn release(&mut self, now: Time, piece: &Piece, mtu: u16) {
         let payload = piece.payload;
         if !piece.repeated {

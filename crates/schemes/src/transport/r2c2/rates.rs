@@ -21,7 +21,7 @@ pub(super) struct RateMemo {
     idle: Mutex<Vec<RateComputation>>,
 }
 
-/// What a computation was given and what it gave.
+/// Input and result of a rate computation.
 type Remembered = (Vec<Entry>, Arc<[f64]>);
 
 const REMEMBERED: usize = 16;
@@ -34,7 +34,7 @@ struct RateComputation {
     row: Vec<(LinkId, f32)>,
 }
 
-/// The protocol of a flow, by its number on the wire; the fabric's own protocol says how it breaks ties.
+/// The protocol with this number on the wire. The configured protocol is returned with its own tie-breaking rule.
 pub(crate) fn protocol(params: &Params, number: u8) -> Option<Protocol> {
     if number == protocol_number::number(params.protocol) {
         Some(params.protocol)

@@ -46,7 +46,7 @@ impl Resends {
         }
     }
 
-    /// When a neighbour is to be asked.
+    /// Time of the next request to a neighbour, or [`Time::NEVER`].
     pub(super) fn next_due(&self) -> Time {
         let due = self.asking.values().filter(|&&(_, must)| must).map(|&(at, _)| at);
         due.min().unwrap_or(Time::NEVER)

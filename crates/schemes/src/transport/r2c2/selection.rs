@@ -1,9 +1,9 @@
-//! Routing selection in a running rack (§3.4): which node looks for a better assignment of protocols to long flows,
-//! when, and how announcements of several nodes go together.
+//! Routing selection in a running rack (§3.4): decides which node searches for a better assignment of protocols to long
+//! flows, and when, and resolves conflicts between the announcements of several nodes.
 //!
-//! An announcement carries an epoch, one more than the highest that its node has heard of. Of several assignments for
-//! one flow the one with the highest epoch counts, and among equals the one of the node with the highest number, so
-//! that all nodes come to agree in whatever order they hear. A search takes no simulated time.
+//! An announcement carries an epoch, one more than the highest epoch that its node has received. Among several assignments
+//! for a flow, the one with the highest epoch counts; ties go to the node with the highest number. All nodes therefore agree,
+//! independent of the order of arrival. A search takes no simulated time.
 
 use super::entries::Entry;
 use super::fabric::View;
@@ -19,30 +19,31 @@ use rustc_hash::FxHashMap;
 /// A flow takes part in selection after this many rate computations.
 pub(super) const LASTING_TICKS: u64 = 10;
 
-/// Which node looks for a better assignment.
+/// The node that searches for a better assignment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Selecting {
     /// The live host with the lowest number, once a period.
     One,
-    /// Each host after a random time around as many periods as there are hosts, begun anew when another announces.
+    /// Each host, after a random time of 0.5 to 1.5 periods times the number of hosts. The time restarts when another host
+    /// announces.
     Random,
-    /// A token goes round the hosts, one a period. An announcement, maybe an empty one, hands it on; whoever has not
-    /// heard one for too long takes over.
+    /// A token visits the hosts in turn, one per period. An announcement, possibly empty, passes the token on. A host that
+    /// has received no announcement for too long takes the token.
     Token,
 }
 
 /// Routing selection's parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Selection {
-    /// Who looks for a better assignment.
+    /// The node that searches for a better assignment.
     pub by: Selecting,
-    /// How often.
+    /// Time between searches.
     pub period: Duration,
     /// Protocols to choose from.
     pub among: &'static [Protocol],
-    /// What rates are worth.
+    /// The utility function of rates.
     pub utility: Utility,
-    /// Evaluations a search may take.
+    /// Greatest number of evaluations per search.
     pub evaluations: u64,
 }
 
@@ -60,22 +61,22 @@ pub(super) struct Selector {
     id: NodeId,
     settings: Selection,
     stream: Stream,
-    /// The highest stamp heard of.
+    /// The highest stamp received.
     last: Stamp,
-    /// When the last announcement was heard, or the first flow; `None` while there are no flows.
+    /// Time of the last announcement, or of the first flow if that is later; `None` while there are no flows.
     heard: Option<Time>,
-    /// When this node looks at which flows there are, to tell in `next` which have lasted.
+    /// Time at which this node records the existing flows. At `next`, flows from that record count as long flows.
     look: Time,
-    /// When this node searches.
+    /// Time of this node's next search.
     next: Time,
-    /// The flows there were at `look`, in order of handle.
+    /// The flows that existed at `look`, in order of handle.
     seen: Vec<u32>,
     /// The stamp of each flow's assignment.
     assigned: FxHashMap<u32, Stamp>,
 }
 
 impl Selector {
-    /// For node `id`, in a run with this seed.
+    /// The selector of node `id` in a run with this seed.
     pub(super) fn new(id: NodeId, settings: Selection, seed: u64) -> Self {
         Self {
             id,
@@ -90,12 +91,12 @@ impl Selector {
         }
     }
 
-    /// When this node has something to do here.
+    /// Time of the next call of [`due`](Self::due).
     pub(super) fn wake(&self) -> Time {
         self.look.min(self.next)
     }
 
-    /// There are flows: timers run. Returns whether they did not before.
+    /// The node knows of flows: starts the timers. Returns true if they were not running.
     pub(super) fn begin(&mut self, now: Time, params: &Params, view: &View) -> bool {
         let begins = self.heard.is_none();
         if begins {
@@ -105,19 +106,19 @@ impl Selector {
         begins
     }
 
-    /// No flow is left, and nothing to choose.
+    /// No flow is left: stops the timers.
     pub(super) fn end(&mut self) {
         (self.heard, self.look, self.next) = (None, Time::NEVER, Time::NEVER);
     }
 
-    /// The fabric has changed, and sources say again which protocols their flows have. Parts of the fabric that were cut
-    /// off from each other have numbered their announcements apart, so older stamps mean nothing any more.
+    /// The topology has changed, and sources announce their flows' protocols again. Disconnected parts of the fabric have
+    /// numbered their announcements independently, so older stamps are discarded.
     pub(super) fn renew(&mut self, now: Time, params: &Params, view: &View) {
         self.assigned.clear();
         self.set_timer(now, params, view);
     }
 
-    /// Sets when this node searches next, if nobody does before.
+    /// Sets the time of this node's next search, unless another node announces before.
     fn set_timer(&mut self, now: Time, params: &Params, view: &View) {
         let Some(heard) = self.heard else { return };
         let topology = view.routing.topology();
@@ -132,7 +133,7 @@ impl Selector {
                 Some(Duration::from_ps((period.as_ps() as f64 * periods).round() as u64))
             }
             Selecting::Token => {
-                // Of those after the last announcer, each waits one period longer than the one before.
+                // The hosts after the last announcer take turns: each waits one period longer than the host before it.
                 let after = |node: NodeId| {
                     (node.0 + topology.node_count() as u32 - u32::from(self.last.1) - 1)
                         % topology.node_count() as u32
@@ -151,13 +152,13 @@ impl Selector {
         };
     }
 
-    /// Waits anew, while there are flows: an announcement that comes after their end starts nothing.
+    /// Restarts the wait if there are flows. An announcement that arrives after the last flow's end starts no timer.
     fn wait_on(&mut self, now: Time, params: &Params, view: &View) {
         self.heard = self.heard.map(|_| now);
         self.set_timer(now, params, view);
     }
 
-    /// Hears of an announcement.
+    /// Handles the arrival of an announcement.
     pub(super) fn hear(&mut self, now: Time, epoch: u16, src: u16, params: &Params, view: &View) {
         if is_later((epoch, src), self.last) {
             self.last = (epoch, src);
@@ -165,7 +166,7 @@ impl Selector {
         self.wait_on(now, params, view);
     }
 
-    /// Whether an assignment for a flow counts, which is then remembered.
+    /// Returns true if an assignment for a flow is newer than the known one, and records it.
     pub(super) fn counts(&mut self, epoch: u16, src: u16, flow: u32) -> bool {
         let counts = self.assigned.get(&flow).is_none_or(|&known| is_later((epoch, src), known));
         if counts {
@@ -174,14 +175,14 @@ impl Selector {
         counts
     }
 
-    /// Forgets flows that are no more.
+    /// Removes the stamps of flows that have ended, once the map has grown far beyond the table.
     pub(super) fn tidy(&mut self, table: &FlowTable) {
         if self.assigned.len() > 2 * table.len() + 64 {
             self.assigned.retain(|&flow, _| table.get(flow).is_some());
         }
     }
 
-    /// Does what is due. Returns an epoch and the flows whose protocol is to change, if that is to be announced.
+    /// Runs the actions that are due. If there is an announcement to make, returns its epoch and the new assignments.
     pub(super) fn due(
         &mut self,
         now: Time,
@@ -205,7 +206,7 @@ impl Selector {
         Some((epoch, changes))
     }
 
-    /// The flows that should change their protocol, if that is significantly better for all.
+    /// The flows that should change their protocol; empty if the total utility would not improve significantly.
     fn search(&mut self, table: &FlowTable, params: &Params, view: &View) -> Vec<Assignment> {
         let among = self.settings.among;
         let mut entries = table.all();

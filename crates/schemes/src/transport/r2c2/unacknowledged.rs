@@ -1,25 +1,25 @@
-//! What a reliable flow has sent and does not know to have arrived (an option; the paper's discussion leaves it open).
+//! The unacknowledged packets of a reliable flow (an option; the paper's discussion leaves reliability open).
 //!
-//! Acknowledgements tell which packets to repeat, and nothing else: the flow's rate stays the one computed. Packets of a
-//! flow take different paths, so one that is overtaken is not lost yet. It is lost once one that was sent a good round
-//! trip later has arrived (the evidence of RACK, RFC 8985), by as much as round trips vary. If nothing is heard at all,
-//! the oldest packet counts as lost (RFC 6298): once it is repeated and acknowledged, that is evidence on the others.
+//! Acknowledgements only decide which packets to retransmit; the flow keeps its computed rate. Packets of a flow take
+//! different paths, so a packet that another overtakes is not yet lost. A packet counts as lost when a packet that was sent
+//! later by more than a long round trip has arrived (the evidence of RACK, RFC 8985). If no acknowledgement arrives, the
+//! oldest packet counts as lost (RFC 6298). The acknowledgement of its retransmission is then evidence about the others.
 //!
-//! Cost: a few operations a packet sent and a packet acknowledged.
+//! Cost: a few operations per packet sent and per packet acknowledged.
 
 use crate::transport::rtt::{RttEstimator, TimeoutBounds};
 use raddle_core::{Duration, Time};
 use raddle_wire::r2c2::Acknowledgement;
 use std::collections::VecDeque;
 
-/// The least is above the longest waits in queues that R2C2 runs into, the greatest what a repaired path may stay unused.
+/// `least` exceeds R2C2's longest queueing delays. `greatest` is the longest time that a repaired path may stay unused.
 const TIMEOUTS: TimeoutBounds = TimeoutBounds {
     initial: Duration::from_us(500),
     least: Duration::from_us(100),
     greatest: Duration::from_ms(10),
 };
 
-/// A flow that has repeated packets without need waits longer before the next, up to so many times (RFC 8985 §6.2, step 4).
+/// After needless retransmissions a flow waits longer before the next, up to this multiple (RFC 8985 §6.2, step 4).
 const MOST_PATIENCE: u64 = 8;
 
 /// A packet's place in its flow.
@@ -28,9 +28,9 @@ pub(super) struct Piece {
     pub(super) seq: u32,
     /// Payload bytes.
     pub(super) payload: u16,
-    /// Whether the flow ends with it.
+    /// True for the flow's last packet.
     pub(super) last: bool,
-    /// Whether it has been sent before.
+    /// True if the packet has been sent before.
     pub(super) repeated: bool,
 }
 
@@ -44,7 +44,7 @@ enum Fate {
 /// A packet sent.
 #[derive(Debug, Clone, Copy)]
 struct Sent {
-    /// When, the last time.
+    /// Time of the last transmission.
     at: Time,
     payload: u16,
     last: bool,
@@ -52,25 +52,25 @@ struct Sent {
     fate: Fate,
 }
 
-/// The packets of one flow from the first one on that is not acknowledged.
+/// The packets of one flow, starting with the first unacknowledged packet.
 #[derive(Debug, Clone)]
 pub(super) struct Unacknowledged {
     first: u32,
     packets: VecDeque<Sent>,
     in_flight: u32,
-    /// Packets in the order in which they were sent; those that have arrived or were sent again since do not count.
+    /// Transmissions in order of time. Entries of packets that have since arrived or been retransmitted are stale.
     order: VecDeque<(Time, u32)>,
-    /// Packets to repeat; those that have arrived since do not count, but the first of them is always lost.
+    /// Packets to retransmit. Entries of packets that have since arrived are stale, but the first entry never is.
     lost: VecDeque<u32>,
-    /// The receiver takes packets before this one.
+    /// The receiver accepts packets before this sequence number.
     limit: u32,
     rtt: RttEstimator,
     shortest_rtt: Duration,
-    /// The latest time at which a packet was sent that has arrived.
+    /// Latest departure time of a packet that has arrived.
     newest: Time,
-    /// How many long round trips a packet may be overtaken by.
+    /// Number of long round trips by which a later packet must overtake a packet that counts as lost.
     patience: u64,
-    /// If nothing is heard until then, the oldest packet in flight is lost.
+    /// Time at which the oldest packet in flight counts as lost if no acknowledgement arrives before.
     deadline: Time,
     repeats: u32,
     repeated_bytes: u64,
@@ -79,7 +79,7 @@ pub(super) struct Unacknowledged {
 }
 
 impl Unacknowledged {
-    /// Nothing is sent yet, to a receiver with this window.
+    /// The state before the first packet, for a receiver with this window.
     pub(super) fn new(window: u16) -> Self {
         Self {
             first: 0,
@@ -99,50 +99,50 @@ impl Unacknowledged {
         }
     }
 
-    /// Whether all that was sent has arrived.
+    /// True if every packet sent is acknowledged.
     pub(super) fn is_empty(&self) -> bool {
         self.packets.is_empty()
     }
 
-    /// Packets sent again.
+    /// Number of retransmitted packets.
     pub(super) fn repeats(&self) -> u32 {
         self.repeats
     }
 
-    /// Payload bytes sent again.
+    /// Retransmitted payload bytes.
     pub(super) fn repeated_bytes(&self) -> u64 {
         self.repeated_bytes
     }
 
-    /// Payload bytes that have arrived, with all before them.
+    /// Payload bytes that have arrived in order.
     pub(super) fn acknowledged(&self) -> u64 {
         self.acknowledged
     }
 
-    /// Payload bytes about to be sent again, or a little more.
+    /// Upper bound of the payload bytes to retransmit.
     pub(super) fn bytes_to_repeat(&self, mtu: u16) -> u64 {
         self.lost.len() as u64 * u64::from(mtu)
     }
 
-    /// When [`time_out`](Self::time_out) has something to do.
+    /// Time of the next call of [`time_out`](Self::time_out), or [`Time::NEVER`].
     pub(super) fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// The packet to send again.
+    /// The next packet to retransmit.
     pub(super) fn to_repeat(&self) -> Option<Piece> {
         let &seq = self.lost.front()?;
         let sent = &self.packets[seq.wrapping_sub(self.first) as usize];
         Some(Piece { seq, payload: sent.payload, last: sent.last, repeated: true })
     }
 
-    /// Whether the receiver takes packet `seq`, the next new one. One packet may always be out, so that a closed window
-    /// is asked about again and again.
+    /// True if the flow may send `seq`, its next new packet. One packet may always be in flight, so that the flow keeps probing
+    /// a closed window.
     pub(super) fn allows(&self, seq: u32) -> bool {
         self.packets.is_empty() || is_before(seq, self.limit)
     }
 
-    /// A packet leaves: the one that [`to_repeat`](Self::to_repeat) has named, or the next new one.
+    /// A packet leaves: either the packet from [`to_repeat`](Self::to_repeat) or the next new one.
     pub(super) fn sent(&mut self, now: Time, piece: &Piece) {
         let Piece { seq, payload, last, repeated } = *piece;
         let sent = Sent { at: now, payload, last, repeated, fate: Fate::InFlight };
@@ -162,7 +162,7 @@ impl Unacknowledged {
         }
     }
 
-    /// Takes in what the receiver has.
+    /// Handles an acknowledgement from the receiver.
     pub(super) fn acknowledge(&mut self, now: Time, ack: &Acknowledgement) {
         let ahead = ack.next.wrapping_sub(self.first);
         if ahead as i32 > 0 && ahead as usize > self.packets.len() {
@@ -205,7 +205,7 @@ impl Unacknowledged {
         }
     }
 
-    /// The packet at this place is at the receiver; says whether that is news.
+    /// Marks the packet at this place as arrived. Returns true if it was not known to have arrived.
     fn arrived(&mut self, now: Time, place: usize) -> bool {
         let Some(sent) = self.packets.get_mut(place) else { return false };
         match sent.fate {
@@ -214,7 +214,7 @@ impl Unacknowledged {
             Fate::Lost => {}
         }
         sent.fate = Fate::Arrived;
-        // What comes too soon for the repeat answers the original (RFC 8985 §6.2, step 2).
+        // An acknowledgement too early for the retransmission answers the original (RFC 8985 §6.2, step 2).
         if !sent.repeated || now.since(sent.at) >= self.shortest_rtt {
             self.newest = self.newest.max(sent.at);
         } else {
@@ -223,7 +223,7 @@ impl Unacknowledged {
         true
     }
 
-    /// Finds the packets that much younger ones have overtaken.
+    /// Marks as lost all packets that a much later packet has overtaken.
     fn find_losses(&mut self) {
         let patience = self.rtt.bound().unwrap_or(TIMEOUTS.initial).max(TIMEOUTS.least) * self.patience;
         while let Some(at) = self.oldest_in_flight()
@@ -233,7 +233,7 @@ impl Unacknowledged {
         }
     }
 
-    /// When the oldest packet in flight was sent, which then is the first of `order`.
+    /// Departure time of the oldest packet in flight. Removes stale entries, so that this packet is the first of `order`.
     fn oldest_in_flight(&mut self) -> Option<Time> {
         while let Some(&(at, seq)) = self.order.front() {
             let sent = self.packets.get(seq.wrapping_sub(self.first) as usize);
@@ -245,7 +245,7 @@ impl Unacknowledged {
         None
     }
 
-    /// The first of `order` is in flight, and lost.
+    /// Marks the first packet of `order` as lost; that packet must be in flight.
     fn lose_oldest(&mut self) {
         if let Some((_, seq)) = self.order.pop_front() {
             self.packets[seq.wrapping_sub(self.first) as usize].fate = Fate::Lost;
@@ -268,7 +268,7 @@ impl Unacknowledged {
         self.deadline = if self.in_flight == 0 { Time::NEVER } else { now + self.rtt.timeout(&TIMEOUTS) };
     }
 
-    /// If nothing was heard for too long, the oldest packet is lost. Says whether it is.
+    /// At the deadline, marks the oldest packet in flight as lost. Returns true if the deadline has passed.
     pub(super) fn time_out(&mut self, now: Time) -> bool {
         if now < self.deadline {
             return false;
@@ -281,7 +281,7 @@ impl Unacknowledged {
         true
     }
 
-    /// The receiver is cut off: whatever is in flight is lost.
+    /// The receiver is unreachable: marks all packets in flight as lost.
     pub(super) fn lose_all(&mut self) {
         while self.oldest_in_flight().is_some() {
             self.lose_oldest();
@@ -290,7 +290,7 @@ impl Unacknowledged {
     }
 }
 
-/// Whether packet `a` comes before packet `b`; numbers wrap.
+/// True if sequence number `a` precedes `b`; sequence numbers wrap.
 fn is_before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }

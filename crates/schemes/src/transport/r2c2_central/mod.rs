@@ -48,6 +48,6 @@ pub struct Params {
     pub r2c2: r2c2::Params,
     /// The node that computes; it sends and receives flows like the others.
     pub controller: NodeId,
-    /// When it tells nodes their rates.
+    /// When the controller sends nodes their rates.
     pub push: Push,
 }

@@ -1,21 +1,22 @@
-//! What a sender knows of losses.
+//! A sender's state of loss detection and recovery.
 
 use super::Params;
 use super::scoreboard::{DUP_THRESH, Scoreboard};
 
-/// What a sender knows of losses, and of what may turn out to be one. A flow without it has sent nothing twice since
-/// all of that was acknowledged, and its next segment is a new one.
+/// State of known and suspected losses. A flow without this state has no unacknowledged retransmissions, and its next
+/// segment is new data.
 #[derive(Debug, Default)]
 pub(super) struct Loss {
     pub(super) scoreboard: Scoreboard,
-    /// Whether fast recovery is on (RFC 6582; by the scoreboard, RFC 6675). Otherwise segments are sent in order,
-    /// without what is SACKed.
+    /// True during fast recovery (RFC 6582; with SACK, RFC 6675). Otherwise segments are sent in order, and SACKed data is
+    /// skipped.
     pub(super) recovering: bool,
-    /// The first segment not acknowledged is to be repeated now, whatever the window.
+    /// True if the first unacknowledged segment must be retransmitted now, regardless of the window.
     pub(super) owed: bool,
-    /// Acknowledgements of nothing new since the last of something new.
+    /// Number of duplicate acknowledgements since the last acknowledgement of new data.
     pub(super) duplicates: u32,
-    /// One past the highest number sent when the last recovery or timeout began: what lies below is the same loss event.
+    /// One past the highest sequence number that was sent when the last recovery or timeout began. Losses below it belong to
+    /// the same loss event.
     pub(super) recover: u64,
 }
 
@@ -27,20 +28,20 @@ impl Loss {
         self.owed = false;
     }
 
-    /// Whether segments are lost, with all below `una` acknowledged, and no recovery has taken it up.
+    /// True if segments are lost and no recovery has handled this loss yet; everything below `una` is acknowledged.
     pub(super) fn is_new(&self, una: u64, params: &Params) -> bool {
         !self.recovering
             && self.is_past(una, params)
             && (self.duplicates >= DUP_THRESH || self.scoreboard.lost_below(params.mss.into()) > una)
     }
 
-    /// Whether nothing is left to remember.
+    /// True if this state holds no information any more.
     pub(super) fn is_over(&self, una: u64, params: &Params) -> bool {
         !self.recovering && self.duplicates == 0 && self.scoreboard.is_empty() && self.is_past(una, params)
     }
 
-    /// Whether a loss at `una` would be a new one. Without SACK, duplicates of the last recovery's repeats must not
-    /// look like one (RFC 6582 §3.2, step 1).
+    /// True if a loss at `una` would be a new loss event. Without SACK, duplicate acknowledgements caused by the last recovery's
+    /// retransmissions must not look like a new loss (RFC 6582 §3.2, step 1).
     fn is_past(&self, una: u64, params: &Params) -> bool {
         if params.sack { una >= self.recover } else { una > self.recover }
     }

@@ -1,4 +1,4 @@
-//! One flow's receiving side: what has come in, and what to acknowledge.
+//! The receiving side of one flow: stores the received ranges and makes acknowledgements.
 
 use super::{DATA, Params, WINDOW_SCALE, packet, unwrap_sequence, wrap_sequence};
 use crate::transport::ranges::Ranges;
@@ -16,37 +16,37 @@ pub(super) struct Receiver {
     src_port: u16,
     dst_port: u16,
     reorder_peak: u32,
-    /// Whether the last segment was marked (`DCTCP.CE`), if that is looked at.
+    /// True if the last segment carried an ECN mark (`DCTCP.CE`); stays false if marks are ignored.
     marked: bool,
-    /// Next number expected.
+    /// Next expected sequence number.
     nxt: u64,
     /// One past the FIN, once it is known.
     end: Option<NonZeroU64>,
-    /// What has come in beyond `nxt`, while there is any.
+    /// Out-of-order data beyond `nxt`; `None` if there is none.
     waiting: Option<Box<Waiting>>,
-    /// When a delayed acknowledgement is due; [`Time::NEVER`] if none is owed.
+    /// Time at which a delayed acknowledgement is due; [`Time::NEVER`] if none is pending.
     ack_due: Time,
 }
 
-/// What has come in too early.
+/// Data that was received out of order.
 #[derive(Debug, Default)]
 struct Waiting {
     ranges: Ranges,
-    /// A number in each of the ranges that changed last, the latest first.
+    /// A sequence number in each of the three most recently changed ranges, the latest first.
     recent: [u64; 3],
 }
 
-/// Whether a segment is to be acknowledged.
+/// When to acknowledge a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Acknowledge {
-    /// Now.
+    /// At once.
     Now,
     /// With the next segment, or at [`Receiver::ack_due`].
     Later,
 }
 
 impl Receiver {
-    /// A receiver that has seen nothing; `first` is any segment of the flow's.
+    /// A receiver that has received no data; `first` is any segment of the flow.
     pub(super) fn new(first: &Segment, params: &Params) -> Self {
         Self {
             src: first.dst,
@@ -62,29 +62,29 @@ impl Receiver {
         }
     }
 
-    /// Whether everything has come in, the FIN included.
+    /// True if the whole flow has been received, including the FIN.
     pub(super) fn is_complete(&self) -> bool {
         self.end.is_some_and(|end| end.get() == self.nxt)
     }
 
-    /// How many of the flow's first bytes have come in.
+    /// Number of bytes received in order, counted from the start of the flow.
     pub(super) fn in_order(&self) -> Bytes {
         let fin = u64::from(self.is_complete());
         Bytes(self.nxt.saturating_sub(DATA + fin))
     }
 
-    /// Most packets that waited for an earlier one.
+    /// Greatest number of packets that waited for an earlier one at the same time.
     pub(super) fn reorder_peak(&self) -> u32 {
         self.reorder_peak
     }
 
-    /// When [`ack`](Self::ack) is due.
+    /// Time at which [`ack`](Self::ack) is due.
     pub(super) fn ack_due(&self) -> Time {
         self.ack_due
     }
 
-    /// Looks whether a segment about to be taken in is marked. Where marks begin or end, what has come in before and is
-    /// not acknowledged yet is, so that the sender can tell how much was marked (RFC 8257 §3.2).
+    /// Records the ECN mark of a segment before [`receive`](Self::receive) handles it. When marks begin or end, returns the
+    /// pending acknowledgement of earlier segments, so that the sender can tell how much data was marked (RFC 8257 §3.2).
     pub(super) fn note_mark(&mut self, segment: &Segment, params: &Params) -> Option<Packet> {
         let marked = segment.ecn == Ecn::Ce;
         if marked == self.marked {
@@ -95,7 +95,7 @@ impl Receiver {
         before
     }
 
-    /// Takes in a segment of the flow's.
+    /// Handles a segment of the flow.
     pub(super) fn receive(&mut self, now: Time, segment: &Segment, params: &Params) -> Acknowledge {
         let (fin, syn) = (segment.flags & FIN != 0, segment.flags & SYN != 0);
         let from = unwrap_sequence(segment.seq, self.nxt, params.initial_sequence);
@@ -134,12 +134,12 @@ impl Receiver {
         Acknowledge::Later
     }
 
-    /// The number acknowledged, as the wire shows it.
+    /// The acknowledged sequence number, as on the wire.
     pub(super) fn acknowledged(&self, params: &Params) -> u32 {
         wrap_sequence(self.nxt, params.initial_sequence)
     }
 
-    /// The acknowledgement of all that has come in.
+    /// The acknowledgement of all received data.
     pub(super) fn ack(&mut self, params: &Params) -> Packet {
         self.ack_due = Time::NEVER;
         let mut segment = self.acknowledgement(params);
@@ -173,7 +173,7 @@ impl Receiver {
 }
 
 impl Waiting {
-    /// Takes in `[from, to)`.
+    /// Adds the range `[from, to)`.
     fn insert(&mut self, from: u64, to: u64) {
         self.ranges.insert(from, to);
         let changed = self.ranges.containing(from);
@@ -188,13 +188,13 @@ impl Waiting {
         self.recent = recent;
     }
 
-    /// The ranges to report: the one that changed last comes first (RFC 2018 §4).
+    /// The SACK blocks to report; the most recently changed range comes first (RFC 2018 §4).
     fn blocks(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.recent.iter().filter_map(|&at| self.ranges.containing(at))
     }
 }
 
-/// A pure acknowledgement up to `ack`, from one address and port to the other.
+/// A pure acknowledgement up to `ack`; `from` and `to` are address and port.
 pub(super) fn acknowledgement(from: (u32, u16), to: (u32, u16), ack: u32, params: &Params) -> Segment {
     Segment {
         src: from.0,

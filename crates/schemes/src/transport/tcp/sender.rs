@@ -1,4 +1,4 @@
-//! One flow's sending side: what to send next, and what acknowledgements and timeouts mean.
+//! The sending side of one flow: selects the next segment, and handles acknowledgements and timeouts.
 
 use super::control::{Acknowledged, CongestionControl, LossSign, Window};
 use super::loss::Loss;
@@ -10,36 +10,36 @@ use raddle_core::{Bytes, Duration, Flow, FlowKey, NodeId, Packet, Rate, Time};
 use raddle_wire::tcp::{ACK, CWR, ECE, FIN, SYN, Segment};
 use std::num::NonZeroU64;
 
-/// A flow that this host sends, its window under control of `C`.
+/// A flow that this host sends; `C` controls its congestion window.
 #[derive(Debug)]
 pub(super) struct Sender<C> {
     dst: u32,
     src_port: u16,
     dst_port: u16,
-    /// The window that the receiver offers, as the header has it.
+    /// The receiver's window, as in the header (scaled).
     offered: u16,
-    /// SYNs sent more than once.
+    /// Number of retransmissions of the SYN.
     syns_repeated: u8,
-    /// Whether the application may append bytes: then there is no FIN yet.
+    /// True if the application may still append bytes; no FIN is sent until it closes the stream.
     is_open: bool,
     retransmissions: u32,
-    /// One past the FIN, or past the place that it would have now.
+    /// One past the FIN. For an open stream, one past the FIN if the application closed the stream now.
     end: u64,
-    /// First byte not acknowledged.
+    /// First unacknowledged sequence number.
     una: u64,
-    /// Next to send; below `max` after a timeout.
+    /// Next sequence number to send; below `max` after a timeout.
     nxt: u64,
-    /// One past the highest ever sent.
+    /// One past the highest sequence number sent so far.
     max: u64,
     window: Window,
-    /// When the retransmission timer expires; [`Time::NEVER`] if it is off.
+    /// Expiry of the retransmission timer; [`Time::NEVER`] if the timer is off.
     deadline: Time,
-    /// The segment being timed: one past its end, and when it was sent.
+    /// The segment whose round trip is measured: one past its end, and its departure time.
     timed: Option<(NonZeroU64, Time)>,
     rtt: RttEstimator,
-    /// While there is something to know.
+    /// State of loss recovery; `None` while no loss is suspected.
     loss: Option<Box<Loss>>,
-    /// Of a flow that is produced over time.
+    /// The application that limits the flow's rate, if there is one.
     application: Option<Box<Application>>,
     control: C,
 }
@@ -49,7 +49,7 @@ pub(super) struct Sender<C> {
 struct Application {
     start: Time,
     rate: Rate,
-    /// When it will have produced the next segment; [`Time::NEVER`] if nothing waits for it.
+    /// Time at which the next segment will have been produced; [`Time::NEVER`] if the sender does not wait for it.
     produced_at: Time,
 }
 
@@ -81,7 +81,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// The flow's name on the wire, sent by `src`.
+    /// The key on the wire of this flow from host `src`.
     pub(super) fn key(&self, src: NodeId) -> FlowKey {
         five_tuple::key(src, (self.src_port, self.dst_port))
     }
@@ -96,36 +96,36 @@ impl<C: CongestionControl> Sender<C> {
         self.is_open = false;
     }
 
-    /// How many of the flow's first bytes are acknowledged.
+    /// Number of bytes that are acknowledged, counted from the start of the flow.
     pub(super) fn acknowledged(&self) -> Bytes {
         Bytes(self.una.clamp(DATA, self.end - 1) - DATA)
     }
 
-    /// Whether everything is acknowledged, the FIN included.
+    /// True if everything is acknowledged, including the FIN.
     pub(super) fn is_closed(&self) -> bool {
         self.una == self.end
     }
 
-    /// Segments sent more than once.
+    /// Number of retransmitted segments.
     pub(super) fn retransmissions(&self) -> u32 {
         self.retransmissions
     }
 
-    /// When the flow next needs [`expire`](Self::expire).
+    /// Time of the next call of [`expire`](Self::expire) that the flow needs.
     pub(super) fn next_expiry(&self) -> Time {
         self.application
             .as_ref()
             .map_or(self.deadline, |application| self.deadline.min(application.produced_at))
     }
 
-    /// Takes in a segment from the receiver.
+    /// Handles a segment from the receiver.
     pub(super) fn acknowledge(&mut self, now: Time, segment: &Segment, params: &Params) {
         let widen = |wire| unwrap_sequence(wire, self.una, params.initial_sequence);
         let Some(ack) = widen(segment.ack).filter(|&ack| self.una <= ack && ack <= self.max) else {
             return; // an old acknowledgement, or one of something never sent
         };
         self.offered = segment.window;
-        // Only a window that was in use may grow (RFC 7661 §4.3), and not the handshake's.
+        // Only a fully used window may grow (RFC 7661 §4.3), and no window grows during the handshake.
         let may_grow = !self.is_recovering()
             && self.una >= DATA
             && self.in_flight(params) + u64::from(params.mss) > self.window.cwnd();
@@ -190,7 +190,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// In fast recovery `acked` bytes more were acknowledged.
+    /// Handles the acknowledgement of `acked` bytes during fast recovery.
     fn advance_recovery(&mut self, acked: u64, params: &Params) {
         let Some(loss) = &mut self.loss else { return };
         let mss = u64::from(params.mss);
@@ -201,18 +201,18 @@ impl<C: CongestionControl> Sender<C> {
                 self.window.set_cwnd(self.window.ssthresh().min(flight + mss)); // RFC 6582 §3.2, step 3 (1)
             }
         } else if !params.sack && C::ENDS_RECOVERY_EARLY {
-            // What is missing now is a loss of its own (RFC 5681 §3.2, step 6).
+            // Data that is still missing counts as a new loss (RFC 5681 §3.2, step 6).
             loss.recovering = false;
             loss.recover = self.una - 1;
             self.window.set_cwnd(self.window.ssthresh());
         } else if !params.sack {
-            // A partial acknowledgement: repeat the next hole, deflate (RFC 6582 §3.2, step 3).
+            // A partial acknowledgement: retransmit the next hole and deflate the window (RFC 6582 §3.2, step 3).
             loss.owed = true;
             self.window.set_cwnd((self.window.cwnd().saturating_sub(acked) + mss).max(mss));
         }
     }
 
-    /// An acknowledgement of nothing new, because a later segment arrived.
+    /// Handles a duplicate acknowledgement, which the receiver sent because a later segment arrived.
     fn duplicate(&mut self, params: &Params) {
         let loss = self.loss.get_or_insert_default();
         loss.duplicates += 1;
@@ -221,22 +221,22 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Fast retransmit (RFC 5681 §3.2; RFC 6675 §5, step 4).
+    /// Starts fast retransmit (RFC 5681 §3.2; RFC 6675 §5, step 4).
     fn start_recovery(&mut self, params: &Params) {
         let loss = self.loss.get_or_insert_default();
         loss.recovering = true;
         loss.recover = self.max;
         loss.owed = true;
         loss.scoreboard.start(self.una);
-        // What limited transmit sent beyond the window does not count (RFC 5681 §3.2, step 2).
+        // Segments that limited transmit sent beyond the window do not count (RFC 5681 §3.2, step 2).
         let flight = (self.max - self.una).min(self.window.cwnd());
         self.control.lost(&mut self.window, flight, params.mss, LossSign::Duplicates);
         let inflation = if params.sack { 0 } else { u64::from(params.mss) * u64::from(DUP_THRESH) };
         self.window.set_cwnd(self.window.ssthresh() + inflation);
     }
 
-    /// The time of [`next_expiry`](Self::next_expiry) has come, or one it once was. Returns whether the flow goes on: one
-    /// whose SYNs are not answered is given up.
+    /// Handles the timers that are due. To be called at [`next_expiry`](Self::next_expiry); a call at an earlier value of it
+    /// does no harm. Returns false if the flow is given up because no SYN was answered.
     pub(super) fn expire(&mut self, now: Time, params: &Params) -> bool {
         if let Some(application) =
             self.application.as_mut().filter(|application| application.produced_at <= now)
@@ -250,7 +250,8 @@ impl<C: CongestionControl> Sender<C> {
             return false;
         }
         if self.una >= DATA {
-            // Nothing new is sent until the next acknowledgement, so a second timeout finds the same (RFC 5681 §3.1).
+            // No new data is sent before the next acknowledgement, so a second timeout finds the same flight size and sets the
+            // same threshold (RFC 5681 §3.1).
             let flight = self.max - self.una;
             self.control.lost(&mut self.window, flight, params.mss, LossSign::Timeout);
             self.window.set_cwnd(params.mss.into()); // the loss window
@@ -271,7 +272,7 @@ impl<C: CongestionControl> Sender<C> {
         self.rtt.timeout(&params.timeouts(self.una < DATA))
     }
 
-    /// The next packet to send now from `src`, the flow's host, if there is one.
+    /// The packet to send now from `src`, the flow's host; `None` if the flow may not send.
     pub(super) fn next_packet(&mut self, now: Time, src: NodeId, params: &Params) -> Option<Packet> {
         let (from, to) = if self.loss.is_some() {
             self.next_amid_losses(now, params)?
@@ -283,7 +284,7 @@ impl<C: CongestionControl> Sender<C> {
         Some(self.segment(now, src, from, to, params))
     }
 
-    /// The next segment, new or not, of a flow that knows of losses.
+    /// The next segment, new or retransmitted, of a flow with loss state.
     fn next_amid_losses(&mut self, now: Time, params: &Params) -> Option<(u64, u64)> {
         let mss = u64::from(params.mss);
         let has_room = self.has_room(params);
@@ -314,11 +315,11 @@ impl<C: CongestionControl> Sender<C> {
         Some((from, self.segment_end(from, mss).min(limit)))
     }
 
-    /// Whether the congestion window has room for a segment.
+    /// True if the congestion window has room for a full segment.
     fn has_room(&self, params: &Params) -> bool {
         let mss = u64::from(params.mss);
-        // Limited transmit (RFC 3042), of new data only; with SACK, what is SACKed is no longer in flight, to the same
-        // effect.
+        // Limited transmit (RFC 3042) applies to new data only. With SACK it is not needed: SACKed data no longer counts as in
+        // flight, which has the same effect.
         let is_new = self.nxt == self.max;
         let beyond = match &self.loss {
             Some(loss) if is_new && !loss.recovering && !params.sack && params.limited_transmit => {
@@ -345,7 +346,7 @@ impl<C: CongestionControl> Sender<C> {
         self.loss.as_ref().is_some_and(|loss| loss.recovering)
     }
 
-    /// The next segment never sent, if the receiver's window admits it and the application has produced it.
+    /// The next segment that was never sent, if the receiver's window has room and the application has produced it.
     fn unsent(&mut self, now: Time, params: &Params) -> Option<(u64, u64)> {
         if self.max == self.sendable() || self.max == DATA && self.una < DATA {
             return None; // all is sent, or the handshake has not ended
@@ -365,7 +366,7 @@ impl<C: CongestionControl> Sender<C> {
         Some((self.max, to))
     }
 
-    /// One past the segment that starts at `from`: the SYN, or up to `mss` bytes, and the FIN after the last.
+    /// One past the segment that starts at `from`. The segment is the SYN, or up to `mss` bytes; the last one includes the FIN.
     fn segment_end(&self, from: u64, mss: u64) -> u64 {
         match from {
             0 => DATA,
@@ -374,12 +375,12 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// One past all that there is to send: the FIN, or the last byte of a stream that is open.
+    /// One past the last sequence number that may be sent: the FIN, or the last byte of an open stream.
     fn sendable(&self) -> u64 {
         self.end - u64::from(self.is_open)
     }
 
-    /// Sends `[from, to)`.
+    /// Makes the segment `[from, to)` and records that it was sent.
     fn segment(&mut self, now: Time, src: NodeId, from: u64, to: u64, params: &Params) -> Packet {
         debug_assert!(self.una <= from && from < to && to <= self.end, "a segment within the window");
         let is_new = from == self.max;
@@ -433,7 +434,7 @@ mod tests {
         Sender::new(&Flow::new(FlowId(0), SRC, NodeId(1), Bytes(1 << 30), Time::ZERO), (1, 2), params)
     }
 
-    /// What the receiver says that has everything below `ack`, and perhaps a block beyond.
+    /// The acknowledgement of a receiver that has everything below `ack` and, if `sack` is given, a later block.
     fn answer(ack: u32, sack: Option<(u32, u32)>, params: &Params) -> Segment {
         Segment {
             src: 1,

@@ -28,7 +28,7 @@ struct Index {
     timers: BinaryHeap<Reverse<(Time, u32)>>,
 }
 
-/// No flow's key: those begin with a node of 24 bits.
+/// A key that no flow has: a flow's key begins with a node number of 24 bits.
 const NO_KEY: FlowKey = FlowKey(u64::MAX);
 
 #[derive(Debug)]

@@ -1,5 +1,5 @@
-//! Congestion control: what acknowledgements, marks and losses make of a flow's window. An algorithm is a file here,
-//! with its entry, and a line in the registry.
+//! Congestion control: the reaction of a flow's window to acknowledgements, ECN marks and losses. Each algorithm is a file
+//! in this folder, with its registry entry, and a line in the registry.
 
 pub(crate) mod cubic;
 pub(crate) mod dctcp;
@@ -10,25 +10,25 @@ use super::Params;
 use raddle_core::{Duration, Time};
 use raddle_wire::Ecn;
 
-/// An algorithm, and what it remembers of a flow beside the window. Loss recovery, which is the same for all, asks it
-/// what becomes of the window.
+/// A congestion control algorithm and its state of one flow besides the window. Loss recovery is the same for all
+/// algorithms and calls the algorithm to set the window.
 pub(crate) trait CongestionControl: std::fmt::Debug + Default + Send + 'static {
-    /// What its packets, but for pure acknowledgements, say to queues. Of those that may be marked, receivers echo every
-    /// mark (RFC 8257 §3.2).
+    /// The ECN field of all packets except pure acknowledgements. If the packets are ECN-capable, receivers echo every mark
+    /// (RFC 8257 §3.2).
     const ECN: Ecn = Ecn::NotEct;
 
-    /// Whether fast recovery without SACK ends with the first acknowledgement of something new, although more is missing of
-    /// what had been sent when it began.
+    /// True if fast recovery without SACK ends at the first acknowledgement of new data, even if other data that was sent
+    /// before the recovery began is still missing.
     const ENDS_RECOVERY_EARLY: bool = false;
 
-    /// New data are acknowledged.
+    /// New data is acknowledged.
     fn acknowledged(&mut self, window: &mut Window, ack: &Acknowledged);
 
-    /// Segments are lost of `flight` outstanding bytes: sets the slow-start threshold, to which loss recovery then sets
-    /// the window.
+    /// Segments are lost while `flight` bytes are outstanding: sets the slow-start threshold. Loss recovery then sets the
+    /// window.
     fn lost(&mut self, window: &mut Window, flight: u64, mss: u16, sign: LossSign);
 
-    /// Whether the next new segment is to tell that the window was reduced, which it tells once (CWR, RFC 3168 §6.1.2).
+    /// Returns true once after the window was reduced: the next new segment then carries CWR (RFC 3168 §6.1.2).
     fn take_reduced(&mut self) -> bool {
         false
     }
@@ -37,31 +37,31 @@ pub(crate) trait CongestionControl: std::fmt::Debug + Default + Send + 'static {
 /// An acknowledgement of new data.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Acknowledged {
-    /// When it came.
+    /// Arrival time.
     pub now: Time,
-    /// How much it acknowledges that was not before.
+    /// Number of newly acknowledged bytes.
     pub bytes: u64,
-    /// One past what is acknowledged, as a sequence number of 64 bits.
+    /// First unacknowledged byte, as a 64-bit sequence number.
     pub una: u64,
-    /// One past the highest number sent, likewise.
+    /// One past the highest sequence number sent, 64 bits.
     pub max: u64,
     /// Payload bytes of a full segment.
     pub mss: u16,
     /// The smoothed round trip; zero before the first sample.
     pub round_trip: Duration,
-    /// Whether it echoes a mark.
+    /// True if the acknowledgement echoes an ECN mark.
     pub marked: bool,
-    /// Whether the window may grow: it was in use, and no loss is being repaired.
+    /// True if the window may grow: it was fully used, and no loss recovery is in progress.
     pub may_grow: bool,
-    /// Whether what it acknowledges was sent before a loss, found by duplicates or by a timeout, for which the window
-    /// has been reduced: marks on it are of the same event (RFC 3168 §6.1.2).
+    /// True if the acknowledged data was sent before a detected loss for which the window has already been reduced. Marks on
+    /// that data belong to the same congestion event (RFC 3168 §6.1.2).
     pub recovering: bool,
 }
 
-/// How a loss was noticed.
+/// The way in which a loss was detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LossSign {
-    /// By what was acknowledged after it.
+    /// By acknowledgements of later segments.
     Duplicates,
     /// By the retransmission timer.
     Timeout,
@@ -69,7 +69,7 @@ pub(crate) enum LossSign {
 
 /// Congestion window and slow-start threshold, in bytes.
 ///
-/// 32 bits each: the receiver offers less than 64 MiB, and only a window in use grows.
+/// 32 bits each suffice: the receiver offers less than 64 MiB, and only a fully used window grows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Window {
     cwnd: u32,
@@ -96,24 +96,24 @@ impl Window {
         self.ssthresh.into()
     }
 
-    /// The congestion window becomes `bytes`.
+    /// Sets the congestion window.
     pub(crate) fn set_cwnd(&mut self, bytes: u64) {
         self.cwnd = narrow(bytes);
     }
 
-    /// The slow-start threshold becomes `bytes`, or two segments if that is more (RFC 5681 §3.1, eq. 4).
+    /// Sets the slow-start threshold to `bytes`, but at least to two segments (RFC 5681 §3.1, eq. 4).
     pub(crate) fn set_ssthresh(&mut self, bytes: u64, mss: u16) {
         self.ssthresh = narrow(bytes.max(2 * u64::from(mss)));
     }
 
-    /// Whether the window is below the threshold.
+    /// True if the window is below the slow-start threshold.
     #[must_use]
     pub(crate) fn is_in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
 
-    /// The window grows as Reno's: in slow start by what is acknowledged, at most a segment, and beyond by about a segment
-    /// a round trip (RFC 5681 §3.1, eqs. 2 and 3).
+    /// Grows the window as Reno does. In slow start the window grows by the acknowledged bytes, but at most by one segment. In
+    /// congestion avoidance it grows by about one segment per round trip (RFC 5681 §3.1, eqs. 2 and 3).
     pub(crate) fn grow(&mut self, bytes: u64, mss: u16) {
         let mss = u32::from(mss);
         let more =
