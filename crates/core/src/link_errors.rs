@@ -77,7 +77,7 @@ impl LinkNoise {
         }
     }
 
-    /// Draws the fate of the next packet, which arrives now, and flips bits in `bytes` if the packet is damaged.
+    /// Draws the fate of the next packet, which arrives now, and flips a bit of `bytes` if the packet is damaged.
     pub fn pass(&mut self, now: Time, bytes: &mut [u8]) -> Fate {
         let fate = self.fate(now);
         if fate == Fate::Damaged {

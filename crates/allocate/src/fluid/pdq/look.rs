@@ -128,7 +128,7 @@ impl Criticality {
         }
     }
 
-    /// Seconds until `one` overtakes `other` in criticality, if sizes decide and both flows are still sending then.
+    /// Seconds until the less critical of two sending flows overtakes the other, if sizes decide and neither has ended then.
     fn passing_s(&self, now: Time, one: u32, other: u32) -> Option<f64> {
         let (mut first, mut second) = (&self.flows[one as usize], &self.flows[other as usize]);
         if (first.class, first.due) != (second.class, second.due) {

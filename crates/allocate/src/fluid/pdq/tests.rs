@@ -56,8 +56,8 @@ fn oracle_13_6_three_flows_share_a_unit_link() {
     assert_ends(&[1.0], PLAIN, &reversed, &[6.0, 3.0, 1.0]);
 }
 
-/// Ten flows whose probes, one in each round trip of a microsecond, would take three times the link. An earlier version
-/// sent no data then.
+/// Ten flows whose probes, one in each round trip of a microsecond, would take three times the link and leave nothing
+/// for data.
 #[test]
 fn probes_leave_half_of_a_link() {
     let job = || Job { rtt: Duration::from_us(1), ..Job::new(1e6, &[0]) };
