@@ -15,7 +15,7 @@ pub struct LinkErrors {
     pub loss: f64,
     /// Probability that one bit of it arrives flipped. Together with `loss` at most 1.
     pub corruption: f64,
-    /// The links that do so; `None` is all of them.
+    /// The links that lose and damage packets; `None` is all links.
     pub links: Option<BTreeSet<LinkId>>,
     /// No errors happen from this time on, if ever.
     pub until: Option<Time>,

@@ -49,7 +49,7 @@ pub struct Simulation {
     config: Config,
     sharing: Box<dyn Fluid>,
     split: Split,
-    /// Flows on their way, at places that others use again.
+    /// Live flows, in slots that are reused.
     live: Vec<Option<Live>>,
     vacant: Vec<u32>,
     /// The place of the flow in each slot of the allocation.

@@ -1,11 +1,11 @@
 //! A node: its parts, and the line along which packets pass them, once for every runtime.
 //!
 //! A runtime moves packets between nodes: the packet engine by slots and a calendar, lockstep by bytes, a live runtime
-//! by rings and a real clock. It tells a [`Node`] what happens to it (a packet [has arrived](Node::arrived), a flow
-//! [starts](Node::start), the clock [has come](Node::woken) to the time asked for), the node asks its parts, and what
-//! they want the node asks of the runtime by [`Runtime`]. Ports belong to the runtime, with their queues, agents and
-//! flow control: a runtime that cannot keep a packet [returns](Node::lose) it to the node, and what an agent or flow
-//! control wants to send it [gives](Node::send) to the node.
+//! by rings and a real clock. It passes events to a [`Node`] (a packet [has arrived](Node::arrived), a flow
+//! [starts](Node::start), the clock [has reached](Node::woken) the time asked for). The node asks its parts, and passes
+//! their requests to the runtime by [`Runtime`]. Ports belong to the runtime, with their queues, agents and flow control:
+//! a runtime that cannot keep a packet [returns](Node::lose) it to the node, and it [gives](Node::send) packets of agents
+//! and of flow control to the node.
 //!
 //! A program above the host ([`Application`]) is polled before the host, each time.
 //!

@@ -85,7 +85,7 @@ impl Criticality {
         self.flows[look.flow as usize].version != look.version
     }
 
-    /// Has a flow that just came give up at once if it came too late.
+    /// Makes a new flow give up at once if it cannot meet its deadline.
     pub(super) fn look_at_first(&mut self, now: Time, flow: u32) {
         let member = &self.flows[flow as usize];
         if self.rules.gives_up && member.slack_s(now).is_some_and(|slack| slack < -GRACE_S) {
