@@ -1,4 +1,4 @@
-//! What every allocation must satisfy.
+//! Conditions that every allocation must satisfy.
 
 use crate::Flows;
 
@@ -9,7 +9,7 @@ pub enum Violation {
     Overload {
         /// The link slot.
         link: usize,
-        /// What it carries, bit/s.
+        /// The link's load, bit/s.
         load: f64,
     },
     /// A flow gets more than its demand.

@@ -45,7 +45,7 @@ impl Flows {
         self.weights.len()
     }
 
-    /// Whether there is no flow.
+    /// True if there is no flow.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.weights.is_empty()
@@ -57,7 +57,7 @@ impl Flows {
         &self.entries[self.span(flow)]
     }
 
-    /// Where a flow's row lies among the entries of all.
+    /// The range of a flow's row among the entries of all flows.
     pub(crate) fn span(&self, flow: usize) -> Range<usize> {
         let start = if flow == 0 { 0 } else { self.ends[flow - 1] as usize };
         start..self.ends[flow] as usize

@@ -39,7 +39,7 @@ pub trait Allocate {
     fn allocate(&mut self, flows: &Flows, links: &[f64], rates: &mut Vec<f64>);
 }
 
-/// What is left of each link's rate when a share of it, `headroom`, is kept free, in bit/s.
+/// Each link's capacity when the share `headroom` of its rate is kept free, in bit/s.
 #[must_use]
 pub fn usable(links: &[Rate], headroom: f64) -> Vec<f64> {
     links.iter().map(|rate| rate.as_bps_f64() * (1.0 - headroom)).collect()
@@ -48,7 +48,7 @@ pub fn usable(links: &[Rate], headroom: f64) -> Vec<f64> {
 /// Relative difference within which two fill levels are the same.
 const TIE: f64 = 1e-9;
 
-/// Below this share of its capacity, what earlier classes leave of a link is rounding error.
+/// If earlier classes leave less than this share of a link's capacity, the rest is rounding error.
 const NOTHING: f64 = 1e-9;
 
 #[cfg(test)]

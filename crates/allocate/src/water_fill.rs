@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 /// Below this share of its first value the weight still rising on a link is rounding error.
 const EXHAUSTED: f64 = 1e-9;
 
-/// What stops within this factor of the lowest level enters the heap together; most links never have to.
+/// Links that fill up within this factor of the lowest level enter the heap together; most links never enter it.
 const STEP: f64 = 4.0;
 
 /// No entry.
@@ -25,7 +25,7 @@ pub struct WaterFill {
     /// Per entry of the flows' rows.
     entries: Vec<Entry>,
     heap: BinaryHeap<Reverse<Stop>>,
-    /// What stops above all that is in the heap, in no order.
+    /// Links that fill up at a higher level than all links in the heap, in no order.
     later: Vec<Stop>,
     order: Vec<u32>,
     on_it: Vec<u32>,
@@ -166,7 +166,7 @@ impl WaterFill {
             }
             let now = link.level();
             if now > stop_level * (1.0 + TIE) {
-                // Levels only rise, so a stale one is put back with what it is now.
+                // Levels only rise, so a link with a stale level is put back with its present level.
                 let stop = Stop { level: now.to_bits(), ..stop };
                 if stop.level > horizon {
                     self.later.push(stop);

@@ -1,4 +1,4 @@
-//! What a flow has to send, at a rate, by a deadline.
+//! The remaining work of a flow, with its rate and its deadline.
 
 use crate::fluid::GRACE_S;
 use raddle_core::{Duration, Time};
@@ -19,34 +19,37 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Of a flow that sends nothing yet.
+    /// The work of a flow that does not send yet.
     pub(crate) fn new(now: Time, size_bits: f64, due: Time, max_bps: f64) -> Self {
         Self { due, max_bps, rate_bps: 0.0, remaining_bits: size_bits, since: now }
     }
 
-    /// Counts what was sent until now.
+    /// Counts the bits that were sent until now.
     pub(crate) fn advance(&mut self, now: Time) {
         let sent = self.rate_bps * now.since(self.since).as_secs_f64();
         self.remaining_bits = (self.remaining_bits - sent).max(0.0);
         self.since = now;
     }
 
-    /// How long it can send nothing and still meet its deadline, in seconds, as of the last count; less than 0 if it cannot.
+    /// Seconds for which the flow can pause and still meet its deadline, as of the last count; less than 0 if it cannot
+    /// meet the deadline.
     fn slack_s(&self) -> f64 {
         (self.due.as_ps() as f64 - self.since.as_ps() as f64) / PS_PER_S - self.remaining_bits / self.max_bps
     }
 
-    /// Whether its deadline is out of reach, as of the last count.
+    /// True if the flow cannot meet its deadline, as of the last count.
     pub(crate) fn is_late(&self) -> bool {
         self.due != Time::NEVER && self.slack_s() < -GRACE_S
     }
 
-    /// What it needs to meet its deadline, in bit/s, as of the last count; at most what it can send.
+    /// The rate that the flow needs to meet its deadline, in bit/s, as of the last count; at most the rate at which it can
+    /// send.
     pub(crate) fn needs_bps(&self) -> f64 {
         (self.remaining_bits / self.due.since(self.since).as_secs_f64()).min(self.max_bps)
     }
 
-    /// When its deadline gets out of reach at this rate; [`Time::NEVER`] if it does not.
+    /// Time from which the flow can no longer meet its deadline, if it goes on at this rate; [`Time::NEVER`] if there is no
+    /// such time.
     pub(crate) fn late_at(&self) -> Time {
         if self.due == Time::NEVER || self.rate_bps >= self.needs_bps() {
             return Time::NEVER;

@@ -4,8 +4,9 @@ use crate::{Bytes, Duration, Process, Rate, Stream, Time};
 
 /// The births of the frames of one flow or of one host, in order, for ever.
 ///
-/// A slot is what one frame takes at the line's rate, and the load is the share of slots that have a frame. All but
-/// Poisson births stand at beginnings of slots, or at a constant distance, from a random phase within one slot on.
+/// A slot is the time that one frame takes at line rate, and the load is the share of slots that have a frame. Poisson
+/// births come at any time; all others come at beginnings of slots, or at a constant distance, after a random phase
+/// within one slot.
 ///
 /// | process | slots between a frame and the next |
 /// |---|---|
@@ -14,8 +15,8 @@ use crate::{Bytes, Duration, Process, Rate, Stream, Time};
 /// | Poisson | exponential, mean 1 / load, not whole |
 /// | on/off | one within a burst, whose length is geometric; bursts begin after a silence, geometric too, that makes the load |
 ///
-/// Silences of a Markov chain last a slot or more; where the load asks for less in the mean, some are left out, and two
-/// bursts appear as one.
+/// Silences of a Markov chain last a slot or more. If the load requires a shorter mean silence, some silences are left
+/// out, and two bursts appear as one.
 ///
 /// A birth costs a draw or two and a division.
 #[derive(Debug, Clone)]
@@ -24,13 +25,13 @@ pub struct Births {
     /// The share of the line's rate that the frames make, at most 1.
     load: f64,
     frame: Bytes,
-    /// At which a frame lasts one tick: the line's, or that of the frames if they are evenly spaced.
+    /// The rate at which a frame lasts one tick: the line rate, or the rate of the frames if they are evenly spaced.
     tick: Rate,
     /// Ticks passed since `begin`, the last birth's included.
     ticks: u64,
     begin: Time,
-    /// Whether it begins in the midst of a burst, as a chain that has run for long does so often as it is in one. What is
-    /// left of a burst is distributed as a whole one is.
+    /// True if the process begins within a burst, as often as a chain in its steady state is in a burst. The rest of a
+    /// burst is distributed like a whole burst.
     midway: bool,
     /// Frames to come of the burst that has begun.
     left: u64,
@@ -38,8 +39,8 @@ pub struct Births {
 }
 
 impl Births {
-    /// Frames of `frame` bytes from `start` on, which make `rate` in the long run; a rate above the line's counts as the
-    /// line's.
+    /// Frames of `frame` bytes from `start` on, with the mean rate `rate`; a rate above the line rate counts as the line
+    /// rate.
     ///
     /// # Panics
     /// If a rate, the size or the mean burst is zero.
@@ -64,8 +65,8 @@ impl Births {
         Self { process, load, frame, tick, ticks: 0, begin, midway, left: 0, stream }
     }
 
-    /// The birth of the first frame of the next burst, and how many frames it has; of other processes than on/off each
-    /// frame is a burst. What was left of the burst before is passed over.
+    /// The birth of the first frame of the next burst, and the number of its frames. In processes other than on/off, each
+    /// frame is a burst. The rest of the present burst is skipped.
     pub fn next_burst(&mut self) -> (Time, u64) {
         self.ticks += self.left;
         let (ticks, frames) = match self.process {
@@ -118,7 +119,7 @@ mod tests {
 
     const LINE: Rate = Rate::from_gbps(10);
     const FRAME: Bytes = Bytes(1_500);
-    /// What a frame takes, in ps (specs/cee.md §6.1).
+    /// Time of a frame, in ps (specs/cee.md §6.1).
     const SLOT: u64 = 1_200_000;
     const ON_OFF: Process = Process::OnOff { burst: 20 };
     const ALL: [Process; 4] = [Process::Constant, Process::Poisson, Process::Bernoulli, ON_OFF];

@@ -11,11 +11,11 @@
 
 use crate::{Duration, Rate, Time};
 
-/// What a family of registers has in common.
+/// Parameters that a family of registers shares.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dre {
     period: u64,
-    /// `factors[n]` is what n + 1 ticks leave of a register; where they end, nothing is left.
+    /// `factors[n]` is the share of a register that n + 1 ticks leave; after more ticks than there are factors it is 0.
     factors: Box<[f64]>,
     /// The span over which a register remembers, in seconds.
     tau: f64,
@@ -40,11 +40,11 @@ impl Default for DreRegister {
     }
 }
 
-/// What is left of a register after this share of it counts as nothing: it is less than a byte of a gigabyte.
+/// A register that has decayed to this share of its value counts as empty: less than a byte of a gigabyte.
 const NEGLIGIBLE: f64 = 1e-9;
 
 impl Dre {
-    /// Registers that lose the share `alpha` every `period`, and tell their load in `bits` bits.
+    /// Registers that lose the share `alpha` every `period`, and whose load is quantised to `bits` bits.
     ///
     /// # Panics
     /// If the period is zero, `alpha` is not in `0.001..=1`, or `bits` not in `1..=7`.
@@ -64,13 +64,13 @@ impl Dre {
         }
     }
 
-    /// The greatest load that [`load`](Self::load) tells: of a link at line rate, or one that is down.
+    /// The greatest value of [`load`](Self::load): the load of a link at line rate, or of a link that is down.
     #[must_use]
     pub fn most(&self) -> u8 {
         self.most
     }
 
-    /// Counts a packet of so many bytes.
+    /// Counts a packet of `bytes` bytes.
     #[inline]
     pub fn count(&self, register: &mut DreRegister, now: Time, bytes: u32) {
         if now.as_ps() >= register.due {
@@ -106,11 +106,11 @@ impl Dre {
         // Bytes at line rate: C · tau.
         let full = rate.as_bps_f64() * self.tau / 8.0;
         let held = self.bytes(register, now) * times.0 as f64 * self.levels;
-        // A cast from a float saturates; a link without a rate is full as soon as it has carried anything.
+        // A cast from a float saturates; a link without a rate is full as soon as it has carried a packet.
         ((held / (full * times.1 as f64)) as u8).min(self.most)
     }
 
-    /// The load of a queue that takes so long to drain, on the same scale: the greatest if that is one period or longer
+    /// The load of a queue that takes this long to drain, on the same scale: the greatest if that is one period or longer
     /// (Expeditus's testbed, whose timers were too slow for the estimator alone).
     #[must_use]
     pub fn queue_load(&self, drains_in: Duration) -> u8 {
@@ -135,7 +135,7 @@ mod tests {
         Time::ZERO + Duration::from_us(us)
     }
 
-    /// A register that holds so many bytes from `now` on.
+    /// A register that holds `bytes` bytes at `now`.
     fn holding(dre: &Dre, now: Time, bytes: u32) -> DreRegister {
         let mut register = DreRegister::default();
         dre.count(&mut register, now, bytes);

@@ -12,11 +12,11 @@ pub struct Change {
     pub links: Vec<LinkId>,
     /// Their new state.
     pub up: bool,
-    /// How long topology discovery takes to tell every node.
+    /// Time until topology discovery has told every node.
     pub discovery: Duration,
 }
 
-/// What a link has been through.
+/// The history of a link.
 #[derive(Default)]
 struct History {
     /// Failures that have not been repaired.
@@ -26,9 +26,9 @@ struct History {
 }
 
 impl Change {
-    /// The changes in order of time, and of each the links that really change their state: a link is down from the first
-    /// of failures that overlap to the last of their repairs. Nodes hear of a link's changes in the order in which they
-    /// happen, so a quick discovery waits for a slow one before it.
+    /// The changes in order of time, each with only those links that really change their state: if failures of a link
+    /// overlap, the link is down from the first failure to the last repair. Nodes learn of a link's changes in the order in
+    /// which they happen, so a quick discovery waits for an earlier slow one.
     #[must_use]
     pub fn effective(mut changes: Vec<Self>) -> Vec<Self> {
         // A link that fails in the instant of another failure's repair stays down.

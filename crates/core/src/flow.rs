@@ -2,28 +2,28 @@
 
 use crate::{Bytes, Duration, FlowId, NodeId, Rate, Time};
 
-/// How the bytes of an application that has a rate come, in frames of the transport's full size (specs/cee.md §6.1); what each
-/// means in slots is at [`Births`](crate::Births).
+/// The process by which an application with a rate produces its bytes, in frames of the transport's full size
+/// (specs/cee.md §6.1). [`Births`](crate::Births) defines each process in slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Process {
     /// One after the other at equal distances.
     #[default]
     Constant,
-    /// After exponential gaps.
+    /// With exponential gaps.
     Poisson,
-    /// In slots of a frame at line rate, each taken or not.
+    /// Each slot of a frame at line rate has a frame with the same probability.
     Bernoulli,
-    /// At line rate for a geometric number of frames, then not at all for as long as makes the rate (Markov).
+    /// Bursts at line rate with a geometric number of frames, and silences of the length that makes the rate (Markov).
     OnOff {
         /// Frames of a burst, on average.
         burst: u32,
     },
 }
 
-/// What an application asks of the transport: bytes from `src` to `dst`, from `start` on.
+/// An application's request to the transport: bytes from `src` to `dst`, from `start` on.
 ///
-/// A flow has all its bytes at the start, or is a stream: then the application [appends](crate::Input::Append) bytes as it
-/// has them, and [closes](crate::Input::Close) the flow.
+/// A flow has all its bytes at the start, or it is a stream: then the application [appends](crate::Input::Append) bytes
+/// when it has them, and [closes](crate::Input::Close) the flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flow {
     /// The flow's place in the workload.
@@ -38,16 +38,16 @@ pub struct Flow {
     pub start: Time,
     /// The rate at which the application produces the bytes; `None` if all are there at the start.
     pub app_rate: Option<Rate>,
-    /// How they come at that rate.
+    /// The process by which bytes are produced at that rate.
     pub process: Process,
     /// Share relative to other flows of its class, 1 to 255.
     pub weight: u8,
     /// Priority class, 0 to 15, 0 served first.
     pub priority: u8,
-    /// How long after its start it should be complete, if that matters.
+    /// Time after its start by which the flow should be complete, if it has a deadline.
     pub deadline: Option<Duration>,
-    /// Whether more bytes may follow, so that nobody knows the flow's size before the application closes the flow. A stream
-    /// has no [application rate](Self::app_rate).
+    /// True if more bytes may follow: the flow's size is unknown until the application closes the flow. A stream has no
+    /// [application rate](Self::app_rate).
     pub is_stream: bool,
 }
 

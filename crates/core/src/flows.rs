@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 /// The flows of a run, in order of start, which is the order of their ids.
 ///
-/// They are a list, or are made anew on each pass, so that a run holds only those that are live. A pass costs what making
-/// its flows costs; a copy of a pass goes on from where the original is.
+/// The flows are a list, or are generated again on each pass, so that a run holds only its live flows. A pass costs as
+/// much as generating its flows. A copy of a pass continues from the position of the original.
 #[derive(Clone)]
 pub struct Flows {
     count: usize,
@@ -173,7 +173,7 @@ impl Queued {
         self.take_if(|flow| flow.start <= now)
     }
 
-    /// Takes the next flow if `wanted` says so.
+    /// Takes the next flow if `wanted` returns true for it.
     pub fn take_if(&mut self, wanted: impl FnOnce(&Flow) -> bool) -> Option<Flow> {
         let flow = self.next.filter(wanted)?;
         self.next = self.coming.next();

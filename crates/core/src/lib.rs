@@ -1,11 +1,11 @@
-//! What every other crate speaks in: units, ids, random streams, packets, and the contracts that schemes implement
+//! The types that all other crates share: units, ids, random streams, packets, and the contracts that schemes implement
 //! and engines drive.
 //!
-//! A [`Node`] passes packets along the line of its parts, in whatever [`Runtime`] it is.
+//! A [`Node`] passes packets through its parts, in any [`Runtime`].
 //!
 //! A scheme is a set of parts ([`Host`], [`Forwarder`], [`PortAgent`], [`Queue`]). A part is sans-IO: it reads no
-//! clock, socket, file or global randomness. Time is an argument, randomness is its own keyed [`Stream`], and what
-//! it wants is what its methods return.
+//! clock, socket, file or global randomness. Time is an argument, randomness is the part's own keyed [`Stream`], and its
+//! methods return its requests.
 
 mod births;
 mod contract;

@@ -1,12 +1,12 @@
 //! Links that lose packets, and links that damage them.
 //!
-//! Engines ask about every packet that arrives by such a link, in the order in which they arrive. What they are told
-//! comes from the link's own stream, so it depends neither on the engine nor on its threads.
+//! Engines ask about every packet that arrives by such a link, in order of arrival. The answers come from the link's own
+//! random stream, so they depend neither on the engine nor on its threads.
 
 use crate::{Credit, Decoders, LinkId, Packet, Stream, Time};
 use std::collections::BTreeSet;
 
-/// How often links lose packets and how often they damage them.
+/// Probabilities with which links lose and damage packets.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LinkErrors {
     /// The seed of the run.
@@ -15,11 +15,11 @@ pub struct LinkErrors {
     pub loss: f64,
     /// Probability that one bit of it arrives flipped. Together with `loss` at most 1.
     pub corruption: f64,
-    /// The links that do so; `None` is all of them.
+    /// The links that lose and damage packets; `None` is all links.
     pub links: Option<BTreeSet<LinkId>>,
     /// No errors happen from this time on, if ever.
     pub until: Option<Time>,
-    /// The headers by which receivers read what is left of a damaged packet.
+    /// The headers by which receivers decode damaged packets.
     pub decoders: Decoders,
 }
 
@@ -39,7 +39,7 @@ impl LinkErrors {
     }
 }
 
-/// What becomes of a packet on a link.
+/// The fate of a packet on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// It arrives as it was sent.
@@ -61,8 +61,8 @@ pub struct LinkNoise {
 }
 
 impl LinkNoise {
-    /// What becomes of the next packet, which arrives now. If it is damaged, ask next
-    /// what is [read](Self::damaged) in it.
+    /// Draws the fate of the next packet, which arrives now. If it is damaged, the next call must be
+    /// [`damaged`](Self::damaged).
     pub fn fate(&mut self, now: Time) -> Fate {
         if now >= self.until {
             return Fate::Whole;
@@ -77,7 +77,7 @@ impl LinkNoise {
         }
     }
 
-    /// What becomes of the next packet, which arrives now; a damaged one's bytes are.
+    /// Draws the fate of the next packet, which arrives now, and flips a bit of `bytes` if the packet is damaged.
     pub fn pass(&mut self, now: Time, bytes: &mut [u8]) -> Fate {
         let fate = self.fate(now);
         if fate == Fate::Damaged {
@@ -86,7 +86,7 @@ impl LinkNoise {
         fate
     }
 
-    /// A credit comes in. Returns what is read of it; `None` if it is lost, or is no credit any more.
+    /// A credit arrives. Returns the credit as the receiver reads it; `None` if it is lost or no longer valid.
     pub fn credit(&mut self, now: Time, credit: Credit) -> Option<Credit> {
         match self.fate(now) {
             Fate::Whole => Some(credit),
@@ -105,11 +105,11 @@ impl LinkNoise {
         bytes[bit / 8] ^= 0x80 >> (bit % 8);
     }
 
-    /// What the receiver reads in a damaged packet. Not every bit is covered by a checksum: a flipped one in an
-    /// uncovered payload goes unnoticed, one in a field that relays change is taken for what it says.
+    /// The packet that the receiver reads from a damaged packet. Not every bit is covered by a checksum: a flipped bit in
+    /// an uncovered payload goes unnoticed, and a flipped bit in a field that relays change is read as a valid value.
     ///
     /// # Errors
-    /// [`raddle_wire::Error`], if the bytes are no packet any more.
+    /// [`raddle_wire::Error`], if the bytes are no longer a valid packet.
     pub fn damaged(&mut self, packet: &Packet) -> Result<Packet, raddle_wire::Error> {
         let mut bytes = Vec::new();
         packet.encode(&mut bytes);

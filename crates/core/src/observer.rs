@@ -2,12 +2,12 @@
 
 use crate::{DropReason, LinkId, NodeId, Packet, PortId, Report, Time};
 
-/// A listener of a run, on the thread that runs it.
+/// Receives the events of a run, on the thread that runs it.
 ///
-/// It hears of events in their order, but may hear of them a little after they have happened.
+/// It is told of events in their order, but may be told a little after they have happened.
 pub trait Observer {
-    /// Whether to hear of every packet that a port accepts, which is dear. Otherwise
-    /// [`forwarded`](Self::forwarded) is never called.
+    /// True to be told of every packet that a port accepts, which is costly. Otherwise [`forwarded`](Self::forwarded) is
+    /// never called.
     const FORWARDED: bool = false;
 
     /// A host reports.

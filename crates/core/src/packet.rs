@@ -9,14 +9,14 @@ use std::ops::Range;
 pub struct Packet {
     /// Bytes on the wire, headers included.
     pub size: u32,
-    /// What the switches of a load balancer tell each other, if anything.
+    /// The tag by which the switches of a load balancer inform each other, if there is one.
     pub shim: Shim,
     /// The header, from which everything else follows.
     pub header: Header,
 }
 
 impl Packet {
-    /// A packet of so many bytes, without a shim.
+    /// A packet of `size` bytes, without a shim.
     #[must_use]
     pub const fn new(size: u32, header: Header) -> Self {
         Self { size, shim: Shim::None, header }
@@ -60,18 +60,18 @@ impl Packet {
         }
     }
 
-    /// The packet that these bytes are, by the headers that `decoders` knows.
+    /// Decodes a packet with the headers that `decoders` knows.
     ///
     /// # Errors
-    /// [`Error`], if they are none.
+    /// [`Error`], if the bytes are not a packet.
     ///
     /// # Panics
-    /// If there are 4 GiB of them.
+    /// If there are 4 GiB of bytes or more.
     pub fn decode(bytes: &[u8], decoders: &Decoders) -> Result<Self, Error> {
         Self::decode_with(bytes, decoders).map(|(packet, _)| packet)
     }
 
-    /// The packet that these bytes are, and where in them its body is: the payload, for a runtime that keeps it.
+    /// Decodes a packet, and returns with it the range of its body in `bytes`: the payload, for a runtime that keeps it.
     ///
     /// # Errors
     /// As [`decode`](Self::decode).
@@ -124,7 +124,7 @@ impl Packet {
         self.header.class()
     }
 
-    /// What it is for.
+    /// The packet's kind.
     #[must_use]
     #[inline]
     pub fn kind(&self) -> PacketKind {
@@ -159,15 +159,14 @@ impl Packet {
         self.header.range()
     }
 
-    /// Marks the packet as one that met congestion (ECN's CE), if its transport understands that. Returns whether it
-    /// does.
+    /// Marks the packet with ECN (CE), if its transport supports ECN. Returns true if it does.
     #[inline]
     pub fn mark_congestion(&mut self) -> bool {
         self.header.mark_congestion()
     }
 
-    /// Cuts the payload off, if its transport has such packets: the header stays, and `size` is that of the header and of
-    /// what else is charged for it. Returns the application bytes that it lost; `None` if it cannot be trimmed.
+    /// Removes the payload, if the transport has trimmed packets. The header stays, and `size` becomes the bytes that are
+    /// charged for it. Returns the application bytes that were removed; `None` if the packet cannot be trimmed.
     pub fn trim(&mut self) -> Option<u32> {
         let (payload, data) = (self.header.payload_len(), self.payload());
         if !self.header.trim() {
@@ -178,13 +177,13 @@ impl Packet {
         Some(data - self.payload())
     }
 
-    /// Whether it opens a connection (SYN, SYN-ACK): its loss costs more than that of others.
+    /// True if the packet opens a connection (SYN, SYN-ACK): its loss costs more than the loss of another packet.
     #[must_use]
     pub fn opens_connection(&self) -> bool {
         self.header.opening().is_some()
     }
 
-    /// Whether the packet carries application bytes, rather than only control.
+    /// True if the packet carries application bytes.
     #[must_use]
     #[inline]
     pub fn is_data(&self) -> bool {

@@ -3,7 +3,7 @@
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Asks for the first cache line of `place`, which is about to be read. Does nothing where that cannot be asked.
+/// Prefetches the first cache line of `place`, which is about to be read. Does nothing on targets without prefetch.
 #[inline(always)]
 pub fn prefetch<T: ?Sized>(place: &T) {
     prefetch_lines(place, 1);
@@ -15,7 +15,7 @@ pub fn prefetch_whole<T: ?Sized>(place: &T) {
     prefetch_lines(place, size_of_val(place).div_ceil(LINE));
 }
 
-/// Asks for so many cache lines from the first byte of `place` on. They may go beyond `place`.
+/// Prefetches `lines` cache lines from the first byte of `place` on. They may extend beyond `place`.
 #[inline(always)]
 pub fn prefetch_lines<T: ?Sized>(place: &T, lines: usize) {
     let start = std::ptr::from_ref(place).cast::<u8>();

@@ -14,7 +14,7 @@ pub struct Word<'a> {
     pub column: usize,
 }
 
-/// What is wrong with a word. The caller, who knows the file's name, puts that in front.
+/// An error in a word of a text file. The caller adds the file's name in front.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {problem}")]
 pub struct Misread {
@@ -22,15 +22,15 @@ pub struct Misread {
     pub line: usize,
     /// Byte of the line, from 1.
     pub column: usize,
-    /// What is wrong.
+    /// Description of the error.
     pub problem: String,
 }
 
 impl Word<'_> {
-    /// The word as a number.
+    /// Parses the word as a number; `what` describes the number that is expected.
     ///
     /// # Errors
-    /// If it is not `what` it should be.
+    /// If the word is not such a number.
     pub fn number<T: FromStr>(&self, what: &str) -> Result<T, Misread> {
         self.text.parse().map_err(|_| self.error(format!("`{}` is not {what}", self.text)))
     }
@@ -42,7 +42,7 @@ impl Word<'_> {
     }
 }
 
-/// The lines that hold something besides a `#` comment, split at white space.
+/// The lines that are neither empty nor only a `#` comment, split at white space.
 pub fn lines(text: &str) -> impl Iterator<Item = Vec<Word<'_>>> {
     text.lines().enumerate().filter_map(|(i, line)| {
         let content = line.split('#').next().unwrap_or_default();
@@ -57,7 +57,7 @@ pub fn lines(text: &str) -> impl Iterator<Item = Vec<Word<'_>>> {
     })
 }
 
-/// The words of a line, which must be as many as `columns` names.
+/// The words of a line, which must have one word for each of `columns`.
 ///
 /// # Errors
 /// If there are more or fewer.

@@ -1,4 +1,4 @@
-//! What a run counts: packets by kind, losses by reason, what passed over each link, and how far the run is.
+//! Counters of a run: packets by kind, losses by reason, traffic of each link, and the run's progress.
 
 use crate::{DropReason, Packet, PacketKind, Time};
 use serde::{Deserialize, Serialize};
@@ -33,8 +33,8 @@ pub struct Drops {
     pub malformed: u64,
     /// It vanished on a link.
     pub lost: u64,
-    /// Of all these, those that open connections: each loss costs the connection's first timeout. A runtime that moves bytes
-    /// cannot tell of damaged ones.
+    /// Lost packets that open connections, also counted under their reasons: each such loss costs the connection's first
+    /// timeout. A runtime that moves bytes cannot recognise these packets if they are damaged.
     pub handshake: u64,
 }
 
@@ -69,7 +69,7 @@ impl AddAssign for Drops {
     }
 }
 
-/// What a run amounts to. `sent` is the sum of `delivered`, `dropped` and the packets still inside the fabric.
+/// Totals of a run. `sent` is the sum of `delivered`, `dropped` and the packets still inside the fabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Totals {
     /// Events that the runtime took from its queue: a matter of speed, and no part of a result.
@@ -122,7 +122,7 @@ impl Totals {
         self.drops.count(packet, why);
     }
 
-    /// Counts a packet that was cut to its header, and so many application bytes that it lost.
+    /// Counts a packet that was cut to its header, and the application bytes that it lost.
     pub fn count_trimmed(&mut self, bytes: u32) {
         self.trimmed += 1;
         self.dropped_bytes += u64::from(bytes);
@@ -161,7 +161,7 @@ impl AddAssign for Totals {
     }
 }
 
-/// What passed over one directed link.
+/// Traffic counters of one directed link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LinkStats {
     /// Packets with application bytes.
@@ -203,7 +203,7 @@ impl AddAssign for LinkStats {
     }
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// Simulated time.

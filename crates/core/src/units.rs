@@ -108,7 +108,7 @@ impl Duration {
 }
 
 impl Rate {
-    /// Nothing per second.
+    /// Zero bits per second.
     pub const ZERO: Self = Self(0);
 
     /// A rate in bits per second.
@@ -135,7 +135,7 @@ impl Rate {
         self.0 as f64
     }
 
-    /// How long `bytes` take at this rate, rounded up to a picosecond.
+    /// Time that `bytes` take at this rate, rounded up to a picosecond.
     ///
     /// # Panics
     /// If the rate is zero.

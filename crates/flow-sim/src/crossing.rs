@@ -1,4 +1,4 @@
-//! How long packets take to cross a fabric that is empty: what a fluid leaves out.
+//! The time that packets take to cross an empty fabric, which a fluid model leaves out.
 
 use raddle_core::{Bytes, Duration, LinkId};
 use raddle_records::Framing;

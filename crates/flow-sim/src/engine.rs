@@ -18,12 +18,12 @@ use std::sync::Arc;
 /// flow's packets cross and how often one does on average. Called once for each flow, in order of start, with an empty row.
 pub type Split = Box<dyn FnMut(&Flow, &[f64], &mut Vec<(LinkId, f32)>)>;
 
-/// What packets cost that are not simulated, and how long to run.
+/// Costs of packets, which are not simulated one by one, and the time limit.
 #[derive(Debug, Clone, Copy)]
 pub struct Config {
-    /// How flows are cut into packets.
+    /// The division of flows into packets.
     pub framing: Framing,
-    /// What nodes must have of a packet to pass it on, if not all.
+    /// Bytes of a packet that a node needs before it forwards the packet; `None` if it needs the whole packet.
     pub lookahead: Option<Bytes>,
     /// Whether a packet without payload goes there and one comes back before the first byte leaves.
     pub handshake: bool,
@@ -49,7 +49,7 @@ pub struct Simulation {
     config: Config,
     sharing: Box<dyn Fluid>,
     split: Split,
-    /// Flows on their way, at places that others use again.
+    /// Live flows, in slots that are reused.
     live: Vec<Option<Live>>,
     vacant: Vec<u32>,
     /// The place of the flow in each slot of the allocation.
@@ -150,7 +150,7 @@ impl Simulation {
         self.events
     }
 
-    /// What has crossed each link slot by now, by flows under way too.
+    /// Traffic that has crossed each link slot by now, including that of flows under way.
     #[must_use]
     pub fn loads(&self) -> Vec<LinkLoad> {
         let mut loads = self.loads.clone();
@@ -298,7 +298,7 @@ impl Simulation {
         live
     }
 
-    /// Adds what a flow has sent to its links' loads.
+    /// Adds the bytes that a flow has sent to its links' loads.
     fn account(&self, loads: &mut Loads, live: &Live) {
         let framing = self.config.framing;
         let size = live.flow.size;

@@ -1,8 +1,8 @@
-//! What links carry: flows that cross them now, and what has crossed them.
+//! Loads of links: the flows that cross each link now, and the traffic that has crossed it.
 
 use raddle_core::LinkId;
 
-/// What has crossed a directed link.
+/// Traffic that has crossed a directed link.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct LinkLoad {
     /// Packets; a fraction where a flow was split or had not ended.
@@ -11,7 +11,7 @@ pub struct LinkLoad {
     pub bytes: f64,
 }
 
-/// What links carry, by link slot.
+/// Loads of links, indexed by link slot.
 #[derive(Debug, Clone, Default)]
 pub struct Loads {
     /// Flows that cross each link now, each by the share of its packets that does.

@@ -8,18 +8,18 @@ use crate::sync::{
     spin_loop,
 };
 
-/// Where a fixed number of threads wait for each other, again and again.
+/// A reusable barrier for a fixed number of threads.
 #[derive(Debug)]
 pub(crate) struct Barrier {
     threads: usize,
-    /// How often a thread looks for the others before it sleeps.
+    /// Number of spins before a waiting thread sleeps.
     spins: u32,
     waiting: AtomicUsize,
-    /// How often all have met. Changes only while `asleep` is locked, so that nobody falls asleep in between.
+    /// Number of completed rounds. Changes only while `asleep` is locked, so that no thread falls asleep just after it.
     met: AtomicU32,
     /// A thread has panicked and will never come. Set only while `asleep` is locked.
     broken: AtomicBool,
-    /// How many threads sleep.
+    /// Number of threads that sleep.
     asleep: Mutex<usize>,
     wake: Condvar,
 }
@@ -29,11 +29,11 @@ pub(crate) struct Barrier {
 pub(crate) struct Broken;
 
 impl Barrier {
-    /// A barrier for so many threads on a machine with so many cores.
+    /// A barrier for `threads` threads on a machine with `cores` cores.
     pub(crate) fn new(threads: usize, cores: usize) -> Self {
         Self {
             threads,
-            // With more threads than cores, those that are waited for need a core.
+            // With more threads than cores, a spinning thread would take the core from a thread that it waits for.
             spins: if threads > cores { 0 } else { SPINS },
             waiting: AtomicUsize::new(0),
             met: AtomicU32::new(0),
@@ -43,10 +43,10 @@ impl Barrier {
         }
     }
 
-    /// Waits until all threads are here. What any of them wrote before, all can read after.
+    /// Waits until all threads have called this function. Writes before the call are visible to all threads after it.
     pub(crate) fn wait(&self) -> Result<(), Broken> {
         let met = self.met.load(Ordering::Acquire);
-        // Everyone's writes are released by this addition, and acquired by the last to come, who releases them to all.
+        // This addition releases each thread's writes. The last thread acquires them and releases them to all threads.
         if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
             self.waiting.store(0, Ordering::Relaxed);
             self.free(|| self.met.store(met.wrapping_add(1), Ordering::Release));
@@ -61,7 +61,7 @@ impl Barrier {
         self.sleep(met)
     }
 
-    /// How the wait that began when all had met so often has ended, if it has.
+    /// The result of a wait that began after `met` rounds; `None` if the wait has not ended.
     fn result(&self, met: u32) -> Option<Result<(), Broken>> {
         if self.met.load(Ordering::Acquire) != met {
             return Some(Ok(()));
@@ -83,7 +83,7 @@ impl Barrier {
         result
     }
 
-    /// Does what frees the waiting threads, and wakes those that sleep.
+    /// Applies `change`, which frees the waiting threads, and wakes the threads that sleep.
     fn free(&self, change: impl FnOnce()) {
         let asleep = self.lock();
         change();
@@ -96,12 +96,12 @@ impl Barrier {
         self.asleep.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// To be held while a thread works: breaks the barrier if the thread panics.
+    /// Returns a guard that a thread holds while it works: it breaks the barrier if the thread panics.
     pub(crate) fn guard(&self) -> Guard<'_> {
         Guard(self)
     }
 
-    /// Frees those who wait, for good: a thread will never come.
+    /// Frees the waiting threads for good, because a thread will never come.
     pub(crate) fn break_up(&self) {
         self.free(|| self.broken.store(true, Ordering::Relaxed));
     }

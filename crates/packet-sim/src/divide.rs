@@ -20,7 +20,7 @@ pub(crate) struct Division {
 }
 
 impl Division {
-    /// Into at most so many parts: fewer where the fabric has not enough nodes that are apart in time.
+    /// Divides the fabric into at most `parts` parts. There are fewer if links without delay join too many of its nodes.
     pub(crate) fn new(topology: &Topology, parts: usize) -> Self {
         let home = match parts {
             0 | 1 => vec![0; topology.node_count()],
@@ -53,7 +53,7 @@ impl Division {
         Self { home, place, links, lookahead }
     }
 
-    /// How many parts there are.
+    /// The number of parts.
     pub(crate) fn parts(&self) -> usize {
         self.links.len()
     }
@@ -83,14 +83,15 @@ impl Division {
         u32::try_from(place).expect("link ids fit 28 bits")
     }
 
-    /// What happens in one partition concerns another only after this long.
+    /// The least time after which an event in one partition can affect another partition.
     pub(crate) fn lookahead(&self) -> Duration {
         self.lookahead
     }
 }
 
-/// The part of each node of a Clos network whose pods (with one pod, its edge switches) can be dealt out evenly: no
-/// growth finds that every part then has the same of each level. None if it cannot be, or some link has no delay.
+/// The part of each node of a Clos network whose pods (with one pod, its edge switches) can be dealt out evenly. Every
+/// part then has the same number of nodes of each level; growing does not find such a division. `None` if the pods
+/// cannot be dealt out evenly, or if a link has no delay.
 fn pods(topology: &Topology, parts: usize) -> Option<Vec<u32>> {
     let &Shape::Clos(size) = topology.shape() else { return None };
     let units = if size.pods > 1 { size.pods } else { size.edges };
@@ -109,7 +110,7 @@ fn pods(topology: &Topology, parts: usize) -> Option<Vec<u32>> {
     Some(home)
 }
 
-/// A packet that ends at a host, and sets off others, costs about as much as one that passes so many switches.
+/// Cost of a packet at a host, where it ends and triggers other packets, relative to its cost at a switch.
 const HOST_LOAD: u64 = 3;
 
 /// Nodes that a link without delay joins stay together: a group moves as one.
@@ -200,7 +201,8 @@ impl Growing {
         for &group in groups {
             side[group as usize] = Side::Rest;
         }
-        // What joining shortens the border by: the rate of links into what has grown, less that of the others.
+        // By how much the border shrinks if the group joins: the rate of its links into the grown half, less the rate of its
+        // other links.
         let mut gain: Vec<i64> = vec![0; self.load.len()];
         for &group in groups {
             let inside =

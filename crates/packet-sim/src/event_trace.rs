@@ -1,4 +1,4 @@
-//! What an event queue was asked to do, to do it again on other structures (`bench/benches/event_queues.rs`).
+//! A recording of the calls to an event queue, to replay them on other structures (`bench/benches/event_queues.rs`).
 
 use crate::events::{Event, EventQueue};
 use raddle_core::Time;
@@ -6,23 +6,23 @@ use raddle_core::Time;
 /// A call that changed an event queue. Events come out by (`time`, `target`), the least first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// An event is put in.
+    /// An event is inserted.
     Push {
-        /// When it is due, in picoseconds.
+        /// The event's time, in picoseconds.
         time: u64,
-        /// What it is about; breaks ties.
+        /// The event's kind and its link, node or change; breaks ties.
         target: u32,
     },
-    /// The next event is taken out.
+    /// The next event is removed.
     Pop,
 }
 
-/// The engine's own event queue, not recording.
+/// The engine's own event queue, which does not record.
 #[derive(Debug)]
 pub struct EngineQueue(EventQueue);
 
 impl EngineQueue {
-    /// As a partition with so many links has it.
+    /// The queue of a partition with `links` links.
     #[must_use]
     pub fn new(links: usize) -> Self {
         let mut queue = EventQueue::new(links, Time::ZERO);
@@ -30,13 +30,13 @@ impl EngineQueue {
         Self(queue)
     }
 
-    /// Puts an event in.
+    /// Inserts an event.
     #[inline]
     pub fn push(&mut self, time: u64, target: u32) {
         self.0.push(Event { time, target });
     }
 
-    /// Takes the next event out.
+    /// Removes the next event.
     #[inline]
     pub fn pop(&mut self) -> Option<(u64, u32)> {
         self.0.pop_before(Time::NEVER).map(|event| (event.time, event.target))

@@ -1,4 +1,4 @@
-//! The event queue: a calendar of short buckets with a heap for what lies beyond it (decision 6 has the alternatives).
+//! The event queue: a calendar of short buckets, with a heap for later events (decision 6 has the alternatives).
 //!
 //! At most one event stands for each link and one for each node's wake-up, so the queue holds few entries and
 //! nearly all of them lie within one packet time. A bucket is sorted when its turn comes; its entries are integers of
@@ -10,13 +10,14 @@ use raddle_core::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What an event is about. The order of the variants breaks ties in time.
+/// The kind of an event. The order of the variants breaks ties in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A link or node changes state: before all else, so that nothing is sent over a link in the instant of its failure.
+    /// A link or node changes state. This kind comes first, so that no packet is sent over a link in the instant of its
+    /// failure.
     Change,
-    /// Every node learns of a change: before all that it does in that instant, so that flows of the start know of links
-    /// that are down from the start.
+    /// Every node learns of a change. This kind comes before all actions of nodes in that instant, so that the first flows
+    /// know of links that are down from the start.
     Discovery,
     /// A link's next packet arrives.
     Arrival,
@@ -26,7 +27,7 @@ pub(crate) enum Kind {
     Sent,
     /// A credit arrives by a link.
     Credit,
-    /// Flow control of a link wants to be asked.
+    /// The timer of a link's flow control expires.
     FlowControl,
     /// The agent of a link's port ticks.
     PortTick,
@@ -74,12 +75,12 @@ impl Event {
         KINDS[(self.target >> INDEX_BITS) as usize]
     }
 
-    /// Whether every partition takes it.
+    /// True if every partition processes the event.
     pub(crate) fn is_everywhere(self) -> bool {
         matches!(self.kind(), Kind::Change | Kind::Discovery)
     }
 
-    /// Whether it is of that kind.
+    /// True if the event is of this kind.
     #[inline]
     pub(crate) fn is(self, kind: Kind) -> bool {
         self.target >> INDEX_BITS == kind as u32
@@ -109,7 +110,7 @@ pub(crate) struct EventQueue {
     wheel: Vec<Vec<Entry>>,
     /// One bit a bucket that is not empty.
     occupied: [u64; WORDS],
-    /// Events beyond the wheel when they were pushed.
+    /// Events that were beyond the wheel when they were pushed.
     far: BinaryHeap<Reverse<Event>>,
     #[cfg(feature = "event-trace")]
     pub(crate) trace: Option<Vec<Step>>,
@@ -133,7 +134,8 @@ impl EventQueue {
         }
     }
 
-    /// Puts in an event, none before the last one popped or the last `end` that nothing came before.
+    /// Inserts an event. Its time must not be before the last event popped, nor before an `end` for which
+    /// [`pop_before`](Self::pop_before) has returned `None`.
     #[inline]
     pub(crate) fn push(&mut self, event: Event) {
         #[cfg(feature = "event-trace")]
@@ -150,7 +152,7 @@ impl EventQueue {
         }
     }
 
-    /// Puts in an event of the current bucket, or one beyond the wheel.
+    /// Inserts an event of the current bucket, or an event beyond the wheel.
     #[inline(never)]
     fn push_apart(&mut self, event: Event) {
         if self.bucket(event) == self.current {
@@ -162,24 +164,24 @@ impl EventQueue {
         }
     }
 
-    /// Moves on to the next bucket, if the current one is done and the next begins before `end`. Returns whether it did.
+    /// Moves on to the next bucket, if the current one is empty and the next begins before `end`. Returns true if it did.
     #[inline]
     pub(crate) fn turn(&mut self, end: Time) -> bool {
         self.serving.is_empty() && self.advance(end).is_some()
     }
 
-    /// The events of the current bucket, so far.
+    /// The events that are now in the current bucket.
     pub(crate) fn present(&self) -> impl Iterator<Item = Event> {
         self.serving.iter().rev().map(|&entry| self.event(self.current, entry))
     }
 
-    /// The events of the bucket that follows, so far, in no order.
+    /// The events that are now in the next bucket, in no order.
     pub(crate) fn following(&self) -> impl Iterator<Item = Event> {
         let bucket = self.current + 1;
         self.wheel[(bucket % BUCKETS) as usize].iter().map(move |&entry| self.event(bucket, entry))
     }
 
-    /// The event so many after the next, if it is of the current bucket and known.
+    /// The event that comes `distance` events after the next one, if it is in the current bucket by now.
     #[inline]
     pub(crate) fn ahead(&self, distance: usize) -> Option<Event> {
         let i = self.serving.len().checked_sub(distance + 1)?;
@@ -209,7 +211,7 @@ impl EventQueue {
         }
     }
 
-    /// When the next event comes.
+    /// Time of the next event.
     pub(crate) fn next_time(&self) -> Option<Time> {
         if let Some(&entry) = self.serving.last() {
             return Some(self.event(self.current, entry).time());
@@ -244,8 +246,8 @@ impl EventQueue {
         Event { time: bucket << self.shift | entry >> 32, target: entry as u32 }
     }
 
-    /// Moves on to the next bucket that holds an event, if it begins before `end`: nothing may be pushed for a bucket
-    /// that has gone by.
+    /// Moves on to the next bucket that holds an event, if the bucket begins before `end`. No event may be pushed for an
+    /// earlier bucket afterwards.
     #[inline(never)]
     fn advance(&mut self, end: Time) -> Option<()> {
         let far = self.far.peek().map(|&Reverse(event)| self.bucket(event));

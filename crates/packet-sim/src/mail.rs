@@ -1,11 +1,11 @@
-//! What crosses from one partition to another.
+//! Packets and credits that cross from one partition to another.
 
 use raddle_core::{Credit, Packet, Time};
 
-/// Something on its way over a link between two partitions.
+/// A packet or a credit on a link between two partitions.
 #[derive(Debug)]
 pub(crate) struct Mail {
-    /// The link's index where it ends.
+    /// The link's index in the partition where the link ends.
     pub(crate) link: u32,
     pub(crate) arrives: Time,
     pub(crate) content: Content,

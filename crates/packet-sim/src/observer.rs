@@ -1,9 +1,9 @@
-//! A listener of a run hears all that happens in the order of events, however many threads make it happen.
+//! Passes a run's reports to its observer in the order of events, for any number of threads.
 
 use crate::events::Event;
 use raddle_core::{DropReason, LinkId, NodeId, Observer, Packet, PortId, Report, Time};
 
-/// What an observer is to hear.
+/// A call of the observer that is to be made.
 #[derive(Debug)]
 pub(crate) enum Heard {
     Report { node: NodeId, report: Report },
@@ -11,15 +11,15 @@ pub(crate) enum Heard {
     Dropped { node: NodeId, port: Option<PortId>, packet: Packet, why: DropReason },
 }
 
-/// What happened in one partition, in the order in which it did.
+/// The log of one partition, in order of events.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     entries: Vec<(Event, u64, Heard)>,
-    /// The event being taken.
+    /// The event that is being processed.
     pub(crate) event: Event,
-    /// The step of the event, of those that concern several nodes or links.
+    /// The step within the event, for events that concern several nodes or links.
     pub(crate) step: u64,
-    /// Whether packets that ports accept are written down too.
+    /// True if packets that ports accept are logged too.
     pub(crate) forwarded: bool,
 }
 
@@ -36,13 +36,15 @@ impl Log {
         self.entries.is_empty()
     }
 
-    /// Moves what has been written down to the end of `all`; `named` gives events the names that all know.
+    /// Moves the log's entries to the end of `all`; `named` replaces the partition's indices in events by ids of the
+    /// whole fabric.
     pub(crate) fn drain_into(&mut self, all: &mut Vec<(Event, u64, Heard)>, named: impl Fn(Event) -> Event) {
         all.extend(self.entries.drain(..).map(|(event, step, heard)| (named(event), step, heard)));
     }
 }
 
-/// Tells the observer what partitions have written down, in the order in which one partition would have.
+/// Passes the entries of all partitions to the observer, in the order in which a single partition would have logged
+/// them.
 pub(crate) fn tell<O: Observer>(observer: &mut O, all: &mut Vec<(Event, u64, Heard)>) {
     // Each partition's entries are in order; a step of an event happens in one partition.
     all.sort_by_key(|&(event, step, _)| (event, step));

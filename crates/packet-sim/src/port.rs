@@ -8,32 +8,32 @@ use raddle_core::{
 use raddle_topology::{Link, LinkLayer};
 use std::collections::VecDeque;
 
-/// How one egress port queues.
+/// Queueing of one egress port.
 #[derive(Default)]
 pub struct PortSetup {
     /// Bytes that may wait, the packet in service included; `None` is unbounded. For the plain FIFO only.
     pub limit_bytes: Option<u64>,
-    /// Packets that may wait, likewise.
+    /// Packets that may wait, the packet in service included; `None` is unbounded. For the plain FIFO only.
     pub limit_packets: Option<usize>,
-    /// Bytes beyond which the plain FIFO marks what joins it as having met congestion (ECN, RFC 3168), itself and the
-    /// packet in service included; `None` marks nothing.
+    /// Queue length in bytes above which the plain FIFO marks an arriving packet with ECN (RFC 3168). The length includes
+    /// the arriving packet and the packet in service. `None` marks no packet.
     pub mark_bytes: Option<u64>,
-    /// Packets, likewise.
+    /// Queue length in packets above which the plain FIFO marks an arriving packet, counted in the same way.
     pub mark_packets: Option<usize>,
     /// Order and limits other than a plain FIFO's.
     pub queue: Option<Box<dyn Queue>>,
-    /// A meter and a pen. The FIFO of a port with an agent does not count the packet in service, and marks nothing: the
-    /// agent may.
+    /// Measures the port and may change its packets. The FIFO of a port with an agent does not count the packet in
+    /// service and does not mark packets: marking is left to the agent.
     pub agent: Option<Box<dyn PortAgent>>,
-    /// Flow control of the link, which needs a queue that heeds it.
+    /// Flow control of the link; it needs a queue that obeys pauses.
     pub flow_control: Option<Box<dyn LinkFlowControl>>,
 }
 
-/// Bytes of memory that a port takes beside if it is not a plain FIFO.
+/// Additional bytes of memory of a port that is not a plain FIFO.
 pub(crate) const BYTES_A_SERVED_PORT: usize = size_of::<Special>();
 
-/// How many packets found how much in a port's queue when they joined it: the i-th number counts those that found
-/// fewer than `2^i` bytes, themselves and the packet in service included, and not fewer than half of that.
+/// Histogram of a port's queue length at packet arrivals: the i-th number counts the packets that found fewer than
+/// `2^i` bytes and at least half of that. The length includes the arriving packet and the packet in service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueDepths(pub [u64; 40]);
 
@@ -50,44 +50,45 @@ impl QueueDepths {
     }
 }
 
-/// A port and its link: two cache lines, of which a hop mostly reads the first and mostly writes the second.
+/// A port and its link, on two cache lines. A hop mostly reads the first line and mostly writes the second.
 #[repr(C, align(128))]
 pub(crate) struct Port {
-    /// Packets accepted (of a served port: those that have begun to leave). Of a link to another partition, this end has
-    /// those that have not left the port yet, and the far end those that have been sent.
+    /// Packets that the port has accepted (for a served port: packets whose transmission has begun). If the link leads to
+    /// another partition, this end holds the packets that have not left the port yet, and the far end holds the packets
+    /// that have been sent.
     pub(crate) wire: Wire,
-    /// When everything accepted will have left.
+    /// Time at which the port will have sent all accepted packets.
     pub(crate) free_at: Time,
     /// Bytes that wait or are in service, as of the last [`Port::settle`].
     pub(crate) queued: u64,
     pub(crate) stats: LinkStats,
-    /// Which of the partition's [`Class`]es.
+    /// Index of the port's [`Class`] in the partition.
     pub(crate) class: u32,
     /// The link in the other direction.
     pub(crate) reverse: u32,
     /// The port at the far end.
     pub(crate) to_port: PortId,
     pub(crate) up: bool,
-    /// Whether departures cost events of their own.
+    /// True if each departure is an event of its own.
     pub(crate) is_served: bool,
-    /// Whether the link leads to another partition.
+    /// True if the link leads to another partition.
     pub(crate) is_remote: bool,
-    /// Whether departures are kept in a [`Special::ledger`], because under cut-through the wire does not tell them.
+    /// True if departures are kept in a [`Special::ledger`]: under cut-through the wire does not know them.
     pub(crate) has_ledger: bool,
-    /// Whether an arrival may find its own departure not settled.
+    /// True if the departure of a packet may still be unsettled when the packet arrives at the far end.
     pub(crate) settles_late: bool,
-    /// Whether the far end passes nothing on, so that packets arrive there when they are whole.
+    /// True if the far end forwards no packets, so that packets arrive there with their last bit.
     pub(crate) ends_here: bool,
 }
 
-/// What ports have in common: there are few kinds in a fabric.
+/// Properties that many ports share: a fabric has few kinds of ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Class {
     pub(crate) delay: Duration,
     rate: Rate,
-    /// Picoseconds a byte, or zero if that is no whole number.
+    /// Picoseconds a byte, or zero if that is not a whole number.
     ps_per_byte: u64,
-    /// The rate of control frames, if not that of all.
+    /// The rate of control frames, if it differs from the rate of other frames.
     control_rate: Option<Rate>,
     link_layer: LinkLayer,
     limit_bytes: u64,
@@ -96,7 +97,7 @@ pub(crate) struct Class {
     mark_packets: usize,
 }
 
-/// What only some ports have.
+/// State that only some ports need.
 #[derive(Default)]
 #[repr(C, align(64))]
 pub(crate) struct Special {
@@ -104,69 +105,71 @@ pub(crate) struct Special {
     /// Under cut-through, packets that have not left the port.
     pub(crate) ledger: VecDeque<Leaving>,
     pub(crate) credits: VecDeque<(Time, Credit)>,
-    /// The packet that is still coming in at the far end, and waits there until enough of it has.
+    /// The packet that is arriving at the far end and waits there until enough of it has arrived.
     pub(crate) coming: Option<Coming>,
-    /// What happens to packets on the way, known at the far end.
+    /// Losses and bit errors of the link; kept at the far end.
     pub(crate) noise: Option<LinkNoise>,
 }
 
-/// A packet that has not come in far enough for what is to be done with it.
+/// A packet of which not enough has arrived to forward or deliver it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Coming {
-    /// When it will have.
+    /// Time at which enough of the packet will have arrived.
     pub(crate) until: Time,
     pub(crate) slot: u32,
-    /// The port by which it is to leave; `None` if it is to be delivered.
+    /// The port by which the packet will leave; `None` if it will be delivered.
     pub(crate) out: Option<PortId>,
 }
 
 /// A packet accepted by a port.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Leaving {
-    /// Its last bit leaves the port.
+    /// Time at which the last bit leaves the port.
     pub(crate) sent: Time,
     pub(crate) arrives: Time,
-    /// On a link to another partition, this one's copy of the packet, if it has one.
+    /// On a link to another partition: the slot of this partition's copy of the packet, if there is a copy.
     pub(crate) slot: u32,
     pub(crate) size: u32,
 }
 
-/// The two-event half of a port: what it needs when the departure is not known at arrival. What every packet needs is on the
-/// first cache line.
+/// State of a port with two events a packet: the departure is not known when the packet arrives. Fields that every
+/// packet needs are on the first cache line.
 #[repr(C)]
 pub(crate) struct Served {
     pub(crate) queue: Box<dyn Queue>,
     pub(crate) flow_control: Option<Box<dyn LinkFlowControl>>,
-    /// The last bit of what was served last leaves the port then.
+    /// Time at which the last bit of the packet that was served last leaves the port.
     pub(crate) free_at: Time,
     /// Bytes in the queue.
     pub(crate) waiting: u64,
-    /// Bytes of what was served last.
+    /// Bytes of the packet that was served last.
     pub(crate) in_service: u32,
-    /// The node that the port is of.
+    /// Index of the port's node.
     pub(crate) node: u32,
-    /// Whether a packet that finds nothing waiting may leave out the queue.
+    /// True if a packet that finds the queue empty may bypass it.
     pub(crate) may_pass: bool,
-    /// Whether there is an event when the port is free: only if something waits, or somebody wants to hear of it.
+    /// True if an event stands for the end of the transmission: only if a packet waits, or if the agent or the node must
+    /// be told of the departure.
     pub(crate) is_due: bool,
-    /// Whether something is in `serving`.
+    /// True if `serving` is set.
     pub(crate) is_heard: bool,
-    /// Whether flow control holds the neighbour back.
+    /// True if flow control holds the neighbour back.
     pub(crate) holds_back: bool,
-    /// Packets that came in by this port, are leaving the node, and still take of its memory.
+    /// Packets that came in by this port, are leaving the node, and still occupy its memory.
     pub(crate) departures: Vec<Departure>,
-    /// When flow control wants to be asked, or to hear of a departure; events for other times are stale.
+    /// Time of the next call to flow control: its timer or a departure. Events for other times are stale.
     pub(crate) wake: Time,
-    /// When the host will have taken all that has come in for it.
+    /// Time at which the host will have taken all bytes that have arrived for it.
     pub(crate) drained_at: Time,
     pub(crate) agent: Option<Box<dyn PortAgent>>,
-    /// When the agent ticks; [`Time::NEVER`] if it has to be asked, [`Time::ZERO`] if it never has to.
+    /// Time of the agent's next tick; [`Time::NEVER`] if the agent must be asked for it, [`Time::ZERO`] if the agent has
+    /// no timer.
     pub(crate) tick: Time,
-    /// What somebody wants to hear of.
+    /// The packet in service, if the agent or the node must be told when it has left.
     pub(crate) serving: Option<InService>,
 }
 
-/// A packet that takes memory until its last bit has left.
+/// A packet that occupies memory until its last bit has left.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Departure {
     pub(crate) at: Time,
@@ -174,13 +177,14 @@ pub(crate) struct Departure {
     pub(crate) class: raddle_core::Class,
 }
 
-/// A packet in service, of which somebody wants to hear when it has left.
+/// A packet in service whose departure must be reported to the agent or the node.
 pub(crate) struct InService {
-    /// Under cut-through its header may be past the next node, so it is a copy, for those who want to hear of it.
+    /// A copy for the node, if the node is told of departures: under cut-through the packet's header may already have
+    /// left the next node.
     pub(crate) packet: Option<Packet>,
     pub(crate) class: raddle_core::Class,
     pub(crate) size: u32,
-    /// The port by which it came in; `None` if the node sent it.
+    /// The port by which the packet came in; `None` if the node sent it.
     pub(crate) arrival: Option<PortId>,
 }
 
@@ -213,7 +217,8 @@ impl Served {
         }
     }
 
-    /// A packet has joined the queue, which takes `time` to leave. Returns the bytes that wait or are in service.
+    /// Records that a packet has joined the queue; its serialization delay is `time`. Returns the bytes that wait or are
+    /// in service.
     #[inline]
     pub(crate) fn joined(
         &mut self,
@@ -231,7 +236,7 @@ impl Served {
         self.bytes(now)
     }
 
-    /// The queue has given up a packet, which would have taken `time` to leave.
+    /// Records that the queue has removed a packet without sending it; its serialization delay would have been `time`.
     pub(crate) fn given_up(&mut self, size: u32, time: Duration, port: &mut Port, state: &mut PortState) {
         self.waiting -= u64::from(size);
         debug_assert_eq!(self.waiting, self.queue.bytes().0, "the packet has left the queue");
@@ -241,7 +246,7 @@ impl Served {
         state.set_waiting(Bytes(self.waiting));
     }
 
-    /// Gives back the memory of what has left by now, until flow control has something to say.
+    /// Frees the memory of packets that have left by `now`. Stops early and returns the packet if flow control sends one.
     #[inline]
     pub(crate) fn settle_departures(&mut self, now: Time) -> Option<Packet> {
         let control = self.flow_control.as_mut()?;
@@ -293,7 +298,7 @@ impl Class {
         }
     }
 
-    /// The same, on a link where control frames have a rate of their own.
+    /// Like [`serialisation_of`](Self::serialisation_of), on a link where control frames have a rate of their own.
     #[cold]
     fn serialisation_if_control(&self, rate: Rate, packet: &Packet, size: u32) -> Duration {
         if packet.class() == raddle_core::Class::CONTROL {
@@ -303,7 +308,7 @@ impl Class {
         }
     }
 
-    /// Time to put a packet of `size` bytes, no control frame, on the wire.
+    /// Time to put a packet of `size` bytes on the wire, if it is not a control frame.
     #[inline]
     pub(crate) fn serialisation(&self, size: u32) -> Duration {
         let size = self.link_layer.on_wire(size);
@@ -316,7 +321,7 @@ impl Class {
 }
 
 impl Port {
-    /// Says that the port will be used soon.
+    /// Prefetches the port, which will be used soon.
     #[inline]
     pub(crate) fn foresee(&self) {
         prefetch(self);
@@ -329,13 +334,13 @@ impl Port {
         self.queued -= self.wire.settle(now + class.delay);
     }
 
-    /// Whether a port with so many packets waiting takes `size` bytes more.
+    /// True if the port, with `waiting` packets, has room for another packet of `size` bytes.
     #[inline]
     pub(crate) fn has_room(&self, waiting: usize, size: u32, class: &Class) -> bool {
         self.queued + u64::from(size) <= class.limit_bytes && waiting < class.limit_packets
     }
 
-    /// Whether a packet that has joined so many others here has met congestion.
+    /// True if a packet that has just joined must be marked with ECN; `waiting` packets were ahead of it.
     #[inline]
     pub(crate) fn marks(&self, waiting: usize, class: &Class) -> bool {
         self.queued > class.mark_bytes || waiting >= class.mark_packets
@@ -343,13 +348,13 @@ impl Port {
 }
 
 impl Special {
-    /// Says that the port will be served soon.
+    /// Prefetches the port's state, which will be used soon.
     #[inline]
     pub(crate) fn foresee(&self) {
         prefetch_lines(self, 2);
     }
 
-    /// Says that what waits here will be served soon.
+    /// Prefetches the queue, whose next packet will be served soon.
     #[inline]
     pub(crate) fn foresee_queue(&self) {
         if let Some(served) = &self.served {
@@ -357,7 +362,7 @@ impl Special {
         }
     }
 
-    /// Says that a packet will be charged to flow control soon.
+    /// Prefetches flow control, to which a packet will be charged soon.
     #[inline]
     pub(crate) fn foresee_flow_control(&self) {
         if let Some(served) = &self.served
@@ -374,17 +379,17 @@ impl Special {
         self.served.as_ref()?.queue.foresee()
     }
 
-    /// Whether packets that arrive by the link, or at the port, are not simply passed on.
+    /// True if link noise or the port's agent must see arriving packets.
     pub(crate) fn inspects_arrivals(&self) -> bool {
         self.noise.is_some() || self.served.as_ref().is_some_and(|served| served.agent.is_some())
     }
 
-    /// Whether flow control acts on the link.
+    /// True if the link has flow control.
     pub(crate) fn has_flow_control(&self) -> bool {
         self.served.as_ref().is_some_and(|served| served.flow_control.is_some())
     }
 
-    /// What the port of that setup has beyond a plain FIFO.
+    /// The state that a port with this setup needs in addition to a plain FIFO's.
     pub(crate) fn new(setup: PortSetup, class: &Class) -> Self {
         let PortSetup { queue, agent, flow_control, .. } = setup;
         let queue = queue.or_else(|| {
@@ -397,7 +402,7 @@ impl Special {
     }
 }
 
-/// The plain FIFO as a [`Queue`], for ports whose agent wants to see packets leave.
+/// The plain FIFO as a [`Queue`], for ports whose agent must be told of departures.
 #[derive(Default)]
 struct Fifo {
     packets: VecDeque<(u32, u32)>,

@@ -19,44 +19,44 @@ use raddle_topology::Topology;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// When a node may begin to pass a packet on.
+/// The time at which a node may begin to forward a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Switching {
-    /// Once its last bit has come in.
+    /// When the last bit has arrived.
     #[default]
     StoreAndForward,
-    /// Once its first so many bytes have come in.
+    /// When the first `header` bytes have arrived.
     CutThrough {
-        /// Bytes that a node must have seen to decide.
+        /// Bytes that a node needs for its forwarding decision.
         header: u32,
     },
 }
 
-/// How a simulation runs.
+/// Options of a simulation.
 #[derive(Debug, Clone, Default)]
 pub struct Config {
     /// Store-and-forward or cut-through.
     pub switching: Switching,
     /// Failures and repairs. A link that has failed more than once is up when it has been repaired as often.
     pub changes: Vec<Change>,
-    /// What links do to packets.
+    /// Losses and bit errors of links.
     pub errors: LinkErrors,
-    /// Stop here, if the fabric has not come to rest before.
+    /// The run ends at this time, if the fabric has not come to rest before.
     pub time_limit: Option<Time>,
-    /// Count how deep each port's queue was at every packet that joined it.
+    /// Count each port's queue length at every packet arrival.
     pub queue_depths: bool,
     /// Threads that share the work.
     pub threads: Threads,
 }
 
-/// How far a run came.
+/// Why a run returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reached {
-    /// Its end: the fabric is at rest, or the time limit was reached.
+    /// The run is over: the fabric is at rest, or the time limit was reached.
     End,
-    /// The time up to which it was to run; there is more to come.
+    /// The run reached the time given by the caller; events are left.
     Until,
-    /// It was stopped before.
+    /// The caller's check stopped the run.
     Stopped,
 }
 
@@ -64,48 +64,48 @@ pub enum Reached {
 pub struct Simulation<O> {
     plan: Plan,
     partitions: Vec<Partition>,
-    /// How the fabric is divided.
+    /// The present division of the fabric.
     division: Arc<Division>,
-    /// How it is divided otherwise, once that is known: among threads, or not at all.
+    /// The other division, once it is known: among threads if the fabric is undivided now, and undivided otherwise.
     other_division: Option<Arc<Division>>,
     threads: Threads,
     /// Threads that run at once on this machine.
     cores: usize,
     chooser: Chooser,
-    /// What has been run since the chooser was asked.
+    /// The part of the run since the chooser was last asked.
     unjudged: Piece,
-    /// Most packets at once in partitions that are no more.
+    /// Peak number of packets in earlier divisions of the fabric.
     peak_packets: usize,
-    /// When links fail and recover, in order.
+    /// Times at which links fail or recover, in order.
     changes: Vec<Time>,
     time_limit: Option<Time>,
-    /// The limit was reached before the fabric came to rest.
+    /// True if the limit was reached before the fabric came to rest.
     at_limit: bool,
-    /// All that comes before has happened.
+    /// All events before this time have happened.
     until: Time,
-    /// Whether the fabric is at rest, if its nodes say hello for ever.
+    /// Detects that the fabric is at rest, if its nodes send hellos for ever.
     rest: Option<Rest>,
     link_slots: usize,
     watchdog: Watchdog,
     observer: O,
 }
 
-/// After how many windows [`Simulation::run`] asks whether to go on, and tells what was heard.
+/// Number of windows after which [`Simulation::run`] calls `check` and passes the logged entries to the observer.
 const WINDOWS_A_CHECK: u32 = 256;
 
-/// How many threads run at once on this machine.
+/// Number of threads that this machine can run at once.
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 impl<O: Observer> Simulation<O> {
-    /// Bytes of memory that a directed link and its port take, before two packets at once travel on it.
+    /// Bytes of memory of a directed link and its port, as long as at most one packet at a time travels on the link.
     pub const BYTES_A_LINK: usize = BYTES_A_LINK;
-    /// Bytes of memory that a port takes beside if it has a queue, an agent or flow control of its own, without these.
+    /// Additional bytes of memory of a port with a queue, an agent or flow control of its own, without these parts.
     pub const BYTES_A_SERVED_PORT: usize = BYTES_A_SERVED_PORT;
     /// Bytes of memory that a node takes, without its parts.
     pub const BYTES_A_NODE: usize = BYTES_A_NODE;
-    /// Bytes of memory that a packet in flight takes, its place on a link included.
+    /// Bytes of memory of a packet in flight, including its entry on a link.
     pub const BYTES_A_PACKET: usize = BYTES_A_PACKET + size_of::<Travelling>();
 
     /// A fabric at rest, before its first flow.
@@ -122,7 +122,8 @@ impl<O: Observer> Simulation<O> {
         Self::set_up(topology, node, port, flows, config, observer, || true).expect("nobody says to stop")
     }
 
-    /// [`new`](Self::new), or `None` if `go_on`, asked at every node, says to stop: a large fabric takes seconds.
+    /// Like [`new`](Self::new), but calls `go_on` at every node and returns `None` if it says to stop: a large fabric
+    /// takes seconds.
     pub fn set_up(
         topology: &Arc<Topology>,
         node: impl FnMut(NodeId) -> Parts,
@@ -172,15 +173,15 @@ impl<O: Observer> Simulation<O> {
         })
     }
 
-    /// Runs until the fabric is at rest, the time limit is reached, or `check`, asked now and then, says stop.
-    /// Returns whether the run came to its own end.
+    /// Runs until the fabric is at rest, the time limit is reached, or `check`, called now and then, says stop.
+    /// Returns true if the run ended without `check` stopping it.
     pub fn run(&mut self, check: impl FnMut(&Progress) -> ControlFlow<()>) -> bool {
         self.run_until(Time::NEVER, check) == Reached::End
     }
 
-    /// [`run`](Self::run), but only what comes before `until`. What comes then may be run later.
+    /// Like [`run`](Self::run), but takes only events before `until`. A later call can take the rest.
     pub fn run_until(&mut self, until: Time, mut check: impl FnMut(&Progress) -> ControlFlow<()>) -> Reached {
-        // What happens at the limit itself still happens.
+        // Events at the limit itself still happen.
         let limit = self.time_limit.map_or(Time::NEVER, |limit| limit + Duration::from_ps(1));
         let end = limit.min(until);
         while let Some(mut rest) = self.rest.filter(|rest| rest.next_look() <= end) {
@@ -231,7 +232,7 @@ impl<O: Observer> Simulation<O> {
             let divides = self.chooser.ran(std::mem::take(&mut self.unjudged));
             let partition = &mut self.partitions[0];
             let is_over = if divides {
-                // Partitions part between two instants.
+                // The fabric can be divided only between two instants.
                 partition.run(end.min(partition.now() + Duration::from_ps(1)), u64::MAX)
             } else {
                 let (now, events, started) = (partition.now(), partition.totals().events, wall_clock());
@@ -290,7 +291,7 @@ impl<O: Observer> Simulation<O> {
         ended
     }
 
-    /// Into how many windows threads would divide a piece of a run.
+    /// The number of windows into which threads would divide a piece of a run.
     fn windows(&mut self, simulated: Duration, events: u64) -> u64 {
         if self.other_division.is_none() && self.chooser.asks_for_windows() {
             let division = Division::new(&self.plan.topology, self.threads.at_most());
@@ -307,7 +308,7 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// Divides the fabric among threads if one has it, and the other way round.
+    /// Divides the fabric among threads if one thread runs it, and joins it for one thread otherwise.
     fn divide(&mut self) {
         let started = wall_clock();
         self.peak_packets = self.peak_packets_inside();
@@ -324,7 +325,7 @@ impl<O: Observer> Simulation<O> {
         if self.at_limit { self.time_limit.unwrap_or(last) } else { last }
     }
 
-    /// What has happened so far.
+    /// Totals up to now.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();
         self.partitions.iter().for_each(|partition| totals += *partition.totals());
@@ -336,7 +337,7 @@ impl<O: Observer> Simulation<O> {
         self.partitions.len()
     }
 
-    /// What passed over each link, by [`LinkId`].
+    /// Counters of the packets sent over each link, indexed by [`LinkId`].
     pub fn link_stats(&self) -> Vec<LinkStats> {
         let mut all = vec![LinkStats::default(); self.link_slots];
         for (link, stats) in self.partitions.iter().flat_map(Partition::link_stats) {
@@ -345,7 +346,7 @@ impl<O: Observer> Simulation<O> {
         all
     }
 
-    /// How deep each port's queue was, by [`LinkId`]; empty unless [`Config::queue_depths`] asked for it.
+    /// Histogram of each port's queue length, in order of [`LinkId`]; empty unless [`Config::queue_depths`] is set.
     pub fn queue_depths(&self) -> Vec<(LinkId, QueueDepths)> {
         let depths = self.partitions.iter().flat_map(Partition::queue_depths);
         let mut depths: Vec<_> = depths.map(|(link, depths)| (link, *depths)).collect();
@@ -353,7 +354,8 @@ impl<O: Observer> Simulation<O> {
         depths
     }
 
-    /// What flow control of each link that has it has counted, by [`LinkId`]: of the port that the link leaves.
+    /// Counters of flow control for each link that has it, in order of [`LinkId`]. They belong to the port that the link
+    /// leaves.
     pub fn flow_control(&self) -> Vec<(LinkId, FlowControlAccount)> {
         let now = self.now();
         let mut accounts: Vec<_> =
@@ -362,9 +364,9 @@ impl<O: Observer> Simulation<O> {
         accounts
     }
 
-    /// A cycle of links each of which waits for the next since the last call: paused, with something to send, and nothing
-    /// sent since then, because memory at its far end is full of packets that wait for such links, and for no other.
-    /// Nothing but a failure would ever resolve it. Ask at intervals much longer than a pause takes to pass.
+    /// A cycle of links, each of which has waited for the next since the last call. Such a link is paused, has packets to
+    /// send, and has sent none since the last call, because the memory at its far end is full of packets that wait only
+    /// for such links. Only a failure would ever resolve the cycle. Call this at intervals much longer than a pause.
     pub fn pause_cycle(&mut self) -> Option<Vec<LinkId>> {
         let held = self.partitions.iter().flat_map(Partition::held_ports).collect();
         self.watchdog.look(held, || self.partitions.iter().flat_map(Partition::waits).collect())
@@ -382,42 +384,42 @@ impl<O: Observer> Simulation<O> {
         self.partitions.iter().map(Partition::packets_inside).sum()
     }
 
-    /// Most packets that were inside the fabric at once; with several threads, the sum of what each of them had most.
+    /// Peak number of packets inside the fabric; with several threads, the sum of each thread's peak.
     pub fn peak_packets_inside(&self) -> usize {
         let peak = self.partitions.iter().map(Partition::peak_packets_inside).sum();
         self.peak_packets.max(peak)
     }
 
-    /// The host at `node`, to look into after a run.
+    /// The host at `node`, for inspection after a run.
     pub fn host(&self, node: NodeId) -> Option<&dyn Host> {
         let partition = &self.partitions[self.division.home(node)];
         partition.nodes[self.division.place(node) as usize].host()
     }
 
-    /// The program on the host at `node`, to look into after a run.
+    /// The program on the host at `node`, for inspection after a run.
     pub fn application(&self, node: NodeId) -> Option<&dyn Application> {
         let partition = &self.partitions[self.division.home(node)];
         partition.nodes[self.division.place(node) as usize].application()
     }
 
-    /// Topology discovery's part at `node`, if it has one, to look into after a run.
+    /// The state of topology discovery at `node`, if it has one, for inspection after a run.
     pub fn discovery(&self, node: NodeId) -> Option<&Discovery> {
         let partition = &self.partitions[self.division.home(node)];
         partition.nodes[self.division.place(node) as usize].discovery()
     }
 
-    /// What the event queue of each partition has been asked since the last call, or the start.
+    /// The recorded calls to the event queue of each partition since the last call of this function, or the start.
     #[cfg(feature = "event-trace")]
     pub fn take_event_trace(&mut self) -> Vec<Vec<crate::event_trace::Step>> {
         self.partitions.iter_mut().map(Partition::take_event_trace).collect()
     }
 
-    /// Whoever listened.
+    /// The observer of the run.
     pub fn observer(&self) -> &O {
         &self.observer
     }
 
-    /// Whoever listened, for good.
+    /// Ends the simulation and returns its observer.
     pub fn into_observer(self) -> O {
         self.observer
     }

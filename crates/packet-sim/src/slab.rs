@@ -2,12 +2,12 @@
 
 use raddle_core::{Packet, PortId, Time, prefetch};
 
-/// Where a packet that is in a node came from and goes to.
+/// Arrival port and egress link of a packet inside a node.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Origin {
-    /// The port it came in by; `None` at the node that sent it.
+    /// The port by which the packet arrived; `None` at the node that sent it.
     pub(crate) port: Option<PortId>,
-    /// The link for which it waits at a served port; [`NOWHERE`] if it does not.
+    /// The link for which the packet waits at a served port; [`NOWHERE`] if it does not wait there.
     pub(crate) bound: u32,
 }
 
@@ -15,11 +15,11 @@ pub(crate) struct Origin {
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
 impl Origin {
-    /// Sent by the present node itself.
+    /// The origin of a packet that the present node has sent.
     pub(crate) const HERE: Self = Self { port: None, bound: NOWHERE };
 }
 
-/// A packet out of its slot, with what its slot says of it.
+/// A packet that was taken out of its slot, with the slot's data about it.
 #[derive(Debug, Clone)]
 pub(crate) struct Parcel {
     pub(crate) packet: Packet,
@@ -35,12 +35,12 @@ impl Parcel {
     }
 }
 
-/// A packet on a cache line of its own, or room for one.
+/// A cache line that holds a packet or is free.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Slot(Option<Packet>);
 
-/// What is true of every slot that somebody names.
+/// Panic message: every slot in use holds a packet.
 const PRESENT: &str = "a packet in flight";
 
 /// Bytes of memory that a packet takes.
@@ -49,8 +49,8 @@ pub(crate) const BYTES_A_PACKET: usize = size_of::<Slot>();
 #[derive(Debug, Default)]
 pub(crate) struct Slab {
     slots: Vec<Slot>,
-    /// Where packets came from, and when their last bits reach their present nodes, or the next if they are on their way
-    /// there; each kept up only where it will matter.
+    /// By slot: the packet's origin, and the time at which its last bit reaches its present node (or its next node, if
+    /// the packet is on a link). Both are set only where they are needed.
     origins: Vec<(Origin, Time)>,
     free: Vec<u32>,
 }
@@ -78,7 +78,7 @@ impl Slab {
         self.slots[slot as usize].0.as_ref().expect(PRESENT)
     }
 
-    /// Says that a packet will be read soon.
+    /// Prefetches a packet that will be read soon.
     #[inline]
     pub(crate) fn foresee(&self, slot: u32) {
         prefetch(&self.slots[slot as usize]);
@@ -92,7 +92,7 @@ impl Slab {
         self.slots[slot as usize].0.as_mut().expect(PRESENT)
     }
 
-    /// Puts a packet in with what another slot said of it.
+    /// Inserts a packet with the data that another slot kept about it.
     pub(crate) fn put(&mut self, parcel: Parcel) -> u32 {
         let is_plain = parcel.is_plain();
         let Parcel { packet, origin, tail } = parcel;
@@ -105,7 +105,7 @@ impl Slab {
         slot
     }
 
-    /// Takes a packet out with what its slot says of it.
+    /// Removes a packet with its slot's data about it.
     pub(crate) fn take(&mut self, slot: u32) -> Parcel {
         Parcel { packet: self.remove(slot), origin: self.origin(slot), tail: self.tail(slot) }
     }
@@ -132,8 +132,8 @@ impl Slab {
         self.origins.resize(self.slots.len(), (Origin::HERE, Time::ZERO));
     }
 
-    /// When the last bit of a packet reaches the present node, or the next one if it is on its way there; known only under
-    /// cut-through, where that may be later than now.
+    /// Time at which the last bit of a packet reaches its present node, or its next node if the packet is on a link. Known
+    /// only under cut-through, where this time may be in the future.
     pub(crate) fn tail(&self, slot: u32) -> Time {
         self.origins.get(slot as usize).map_or(Time::ZERO, |&(_, tail)| tail)
     }
@@ -143,7 +143,7 @@ impl Slab {
         self.origins[slot as usize].1 = tail;
     }
 
-    /// The packets there are, with their slots.
+    /// The slots that hold a packet.
     pub(crate) fn all(&self) -> impl Iterator<Item = u32> {
         (0..).zip(&self.slots).filter(|(_, slot)| slot.0.is_some()).map(|(slot, _)| slot)
     }

@@ -1,11 +1,11 @@
-//! The parts of which the barrier is made. Its test with loom (`tests/barrier.rs`) has others of the same names.
+//! The primitives of the barrier. The barrier's test (`tests/barrier.rs`) replaces them by loom's.
 
 pub(crate) use std::hint::spin_loop;
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 pub(crate) use std::thread::panicking;
 
-/// How often a thread looks for the others before it sleeps: some 50 us, about as long as it takes to wake a thread up.
+/// Number of spins before a waiting thread sleeps: some 50 us, about the time that it takes to wake a thread.
 pub(crate) const SPINS: u32 = 2_000;
 
 #[cfg(test)]
@@ -13,7 +13,7 @@ mod tests {
     use super::*;
     use crate::barrier::{Barrier, Broken};
 
-    /// With cores for all they spin, with one core they sleep.
+    /// With a core for each thread the threads spin; with one core they sleep.
     #[test]
     fn nobody_is_a_round_ahead() {
         const THREADS: usize = 4;

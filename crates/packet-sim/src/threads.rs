@@ -6,14 +6,14 @@ use raddle_core::Stream;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// How many threads share a run. The result is the same for any number.
+/// Number of threads that share a run. The result is the same for any number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threads {
     /// So many, or fewer if few nodes are apart in time; 0 is 1.
     Always(usize),
-    /// Up to so many while they are faster than one, otherwise one.
+    /// Up to this many threads while they are faster than one thread, otherwise one thread.
     UpTo(usize),
-    /// One or so many, by turns whose lengths are drawn: a test that it makes no difference.
+    /// One thread and several threads in turn, for random periods: tests that the number makes no difference.
     Drawn {
         /// Threads that share the run when one does not have it alone.
         threads: usize,
@@ -80,7 +80,7 @@ const EVENTS_A_TURN: u64 = 9;
 const WINDOWS_A_TURN: u64 = 4;
 
 impl Chooser {
-    /// For a machine with so many cores, and a fabric that it took so long to set up.
+    /// A chooser for a machine with `cores` cores and a fabric whose setup took `set_up`.
     pub(crate) fn new(threads: Threads, cores: usize, set_up: Duration) -> Self {
         match threads {
             Threads::Always(_) | Threads::UpTo(0 | 1) => Self::Never,
@@ -99,12 +99,12 @@ impl Chooser {
         }
     }
 
-    /// Whether it wants to be told of pieces.
+    /// True if the chooser needs measurements of pieces of the run.
     pub(crate) fn judges(&self) -> bool {
         !matches!(self, Self::Never)
     }
 
-    /// Whether it wants to know into how many windows threads would divide what one runs.
+    /// True if the chooser needs the number of windows into which threads would divide a piece of the run.
     pub(crate) fn asks_for_windows(&self) -> bool {
         match self {
             Self::Never => false,
@@ -138,29 +138,29 @@ impl Chooser {
     }
 }
 
-/// What a thread costs that shares a window with others at best: to meet, and to look for mail. For ruling a trial out.
+/// Least cost of a window for one of several threads: the barrier and a look for mail. Serves to rule out a trial.
 const MEETING_NS: f64 = 500.0;
-/// How many times as fast threads must promise to be for a trial, and turn out to be in one.
+/// Speedup that several threads must promise before a trial starts, and reach in the trial.
 const WORTH_IT: f64 = 1.1;
-/// From here on a first trial need not wait long.
+/// Promised speedup from which the first trial need not wait long.
 const PROMISING: f64 = 1.5;
 /// Time over which costs are compared.
 const SLICE: Duration = Duration::from_millis(2);
-/// A trial waits for so many times what it may cost, and twice as long after each that was in vain.
+/// The wait before a trial, as a multiple of the trial's possible cost. The wait doubles after each failed trial.
 const WAIT: u32 = 50;
-/// The same for a promising one, if none was in vain.
+/// The same for a trial that promises much, if no trial has failed.
 const SHORT_WAIT: u32 = 30;
 const MOST_DOUBLINGS: u32 = 4;
-/// Slices of which a thread alone shows its best.
+/// Slices of one thread among which the cheapest counts.
 const RECENT: usize = 8;
 /// Slices of a trial of one thread.
 const TRIAL_OF_ONE: usize = 3;
 /// Most slices of a trial of several. One that is good enough ends it: if that was luck, patience soon ends.
 const TRIAL_OF_SEVERAL: usize = 4;
-/// What several threads may lose against one before they part.
+/// Time that several threads may lose against one thread before the run returns to one thread.
 const PATIENCE: Duration = Duration::from_millis(4);
 
-/// Compares what an event costs on one thread and on several, and keeps the better.
+/// Compares the cost of an event on one thread and on several threads, and keeps the cheaper way.
 ///
 /// One thread is judged by its best slice of late, several by their mean: a slice is slow because something else ran on
 /// a core, which hurts threads that wait for each other most.
@@ -168,13 +168,13 @@ const PATIENCE: Duration = Duration::from_millis(4);
 pub(crate) struct Measured {
     /// Threads that run at once.
     threads: usize,
-    /// Whether several threads run.
+    /// True if several threads run now.
     together: bool,
-    /// Whether the present way is on trial.
+    /// True if the present number of threads is on trial.
     on_trial: bool,
-    /// The same after the change that was asked for.
+    /// The value of `on_trial` after the change that was asked for.
     next_on_trial: bool,
-    /// The slice so far.
+    /// The present slice up to now.
     slice: Piece,
     /// Slices since the last change.
     slices: usize,
@@ -184,20 +184,20 @@ pub(crate) struct Measured {
     alone: f64,
     /// Cost of the last slice on several threads.
     shared: f64,
-    /// How far several threads have fallen behind one, in nanoseconds.
+    /// Time that several threads have lost against one thread, in nanoseconds.
     behind: f64,
-    /// How long it takes to pass from one way to the other.
+    /// Time that a change of the number of threads takes.
     change: Duration,
-    /// What the last trial has cost, if it was in vain.
+    /// Cost of the last trial, if it failed.
     loss: Duration,
     /// Time since the last trial, or the start.
     since: Duration,
-    /// How many trials in a row were in vain.
+    /// Number of failed trials in a row.
     in_vain: u32,
 }
 
 impl Measured {
-    /// One thread, of so many that run at once, for a fabric that it took so long to set up.
+    /// Starts with one thread; up to `threads` can run at once. The fabric's setup took `set_up`.
     fn new(threads: usize, set_up: Duration) -> Self {
         Self {
             threads,
@@ -288,13 +288,13 @@ impl Measured {
         Next::Change
     }
 
-    /// How many times as fast several threads are at best, by the work of a window.
+    /// Upper bound of the speedup of several threads, estimated from the work of a window.
     fn promise(&self, slice: &Piece) -> f64 {
         let work = self.alone * slice.events as f64 / slice.windows.max(1) as f64;
         work / (work / self.threads as f64 + MEETING_NS)
     }
 
-    /// Whether the last trial is long enough ago.
+    /// True if enough time has passed since the last trial.
     fn is_due(&self, promise: f64) -> bool {
         let wait = match self.in_vain {
             0 if promise >= PROMISING => SHORT_WAIT,
@@ -303,26 +303,26 @@ impl Measured {
         self.since >= wait * self.loss.max(2 * (self.change + SLICE))
     }
 
-    /// The present way was the better one in its trial.
+    /// The present number of threads has won its trial.
     fn keep(&mut self) {
         (self.on_trial, self.behind, self.in_vain) = (false, 0.0, 0);
         (self.loss, self.since) = (Duration::ZERO, Duration::ZERO);
     }
 
-    /// The other way is the better one.
+    /// The present number of threads has lost; `loss` is the cost of the trial.
     fn fail(&mut self, loss: Duration) {
         self.in_vain += 1;
         (self.loss, self.since) = (loss + 2 * self.change, Duration::ZERO);
     }
 }
 
-/// What follows a slice.
+/// The decision after a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     Stay,
-    /// Change, and see whether that is better.
+    /// Change the number of threads on trial.
     Trial,
-    /// Change.
+    /// Change the number of threads for good.
     Change,
 }
 
@@ -332,7 +332,7 @@ mod tests {
 
     const CHANGE: Duration = Duration::from_millis(1);
 
-    /// A machine on which an event costs so much on one thread, and on two.
+    /// A machine with a fixed cost of an event on one thread, and on two threads.
     #[derive(Clone, Copy)]
     struct Machine {
         alone_ns: u64,
@@ -340,7 +340,7 @@ mod tests {
         events_a_window: u64,
     }
 
-    /// What became of a run.
+    /// The outcome of a run.
     #[derive(Default)]
     struct Told {
         took: Duration,

@@ -1,4 +1,4 @@
-//! Links that wait for each other in a circle: what deadlocks a fabric whose links have flow control.
+//! Finds links that wait for each other in a cycle: a deadlock of a fabric whose links have flow control.
 
 use raddle_core::LinkId;
 use rustc_hash::FxHashMap;
@@ -6,13 +6,14 @@ use rustc_hash::FxHashMap;
 /// Remembers which ports were held at the last look.
 #[derive(Debug, Default)]
 pub(crate) struct Watchdog {
-    /// Ports that had something to send and might not, and how many packets had left each.
+    /// Ports that had packets to send and were paused, with the number of packets that had left each port.
     held: FxHashMap<LinkId, u64>,
 }
 
 impl Watchdog {
-    /// Looks again: `held` are the ports that have something to send and may not, `waits` tells which link's packets wait
-    /// for which. Returns a cycle of those that have been so since the last look.
+    /// Looks again. `held` are the ports that have packets to send and are paused; `waits` returns the pairs of links of
+    /// which the first one's packets wait for the second. Returns a cycle of links that have been held since the last
+    /// look and have sent no packet.
     pub(crate) fn look(
         &mut self,
         held: FxHashMap<LinkId, u64>,
@@ -25,8 +26,8 @@ impl Watchdog {
     }
 }
 
-/// The edges between links from which every way leads to stuck links only: memory from which something may yet go, to a
-/// host or over a link that is not stuck, is free some day.
+/// The edges between links from which every path leads to stuck links only. If any packet in a memory can still leave,
+/// to a host or over a link that is not stuck, the memory will be freed some day.
 fn closed(mut edges: Vec<(LinkId, LinkId)>, stuck: impl Fn(&LinkId) -> bool) -> Vec<(LinkId, LinkId)> {
     loop {
         let mut sources: Vec<LinkId> = edges.iter().map(|&(link, _)| link).collect();
@@ -43,7 +44,7 @@ fn closed(mut edges: Vec<(LinkId, LinkId)>, stuck: impl Fn(&LinkId) -> bool) -> 
     }
 }
 
-/// A cycle of a graph given by its edges, the one that begins with the least link that has one.
+/// A cycle of a graph given by its edges: the one that the walk from the lowest link along the first edges runs into.
 fn cycle(mut edges: Vec<(LinkId, LinkId)>) -> Option<Vec<LinkId>> {
     edges.sort_unstable();
     edges.dedup();

@@ -1,11 +1,13 @@
 //! Partitions on threads of their own, in step (conservative synchronisation in windows: Nicol, J. ACM 40(2), 1993).
 //!
-//! No link between partitions is without delay, so what happens in a window no longer than the least of these delays
-//! concerns other partitions only after it. In a window every thread takes its partition's events; then all meet, and
-//! take in what the others have sent. The next window begins with the earliest event anywhere. Failures begin windows:
-//! by then all that was on its way over a link is known where it arrives.
+//! Every link between partitions has a delay. If a window is no longer than the least of these delays, its events affect
+//! other partitions only after the window. In a window every thread processes its partition's events. Then all threads
+//! meet at a barrier and take in the packets from other partitions. The next window begins with the earliest event of
+//! any partition. A failure always begins a window: by then the partition at a link's far end knows all packets that are
+//! on the link.
 //!
-//! Boxes are used in turn, so that one meeting a window is enough: nobody fills a box that somebody may still empty.
+//! Two sets of mailboxes are used in turn, so that one meeting a window is enough: no thread fills a mailbox that another
+//! thread may still be emptying.
 
 use crate::barrier::{Barrier, Broken};
 use crate::events::Event;
@@ -16,28 +18,28 @@ use raddle_core::{Duration, Progress, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What threads share.
+/// State that the threads share.
 pub(crate) struct Windows<'a> {
     barrier: Barrier,
     lookahead: Duration,
-    /// Nothing happens from here on.
+    /// End of the run: events from this time on are not processed.
     end: Time,
     /// When links fail and recover, in order.
     changes: &'a [Time],
-    /// By turn.
+    /// The two sets of mailboxes, used in turn.
     boxes: [Boxes; 2],
 }
 
 struct Boxes {
-    /// By partition.
+    /// Indexed by partition.
     desks: Vec<Desk>,
-    /// The first partition's thread says that this is the end.
+    /// The first partition's thread sets this to end the run.
     stop: AtomicBool,
-    /// From each partition to each.
+    /// A mailbox for each pair of partitions.
     mail: Vec<Vec<Mutex<Vec<Mail>>>>,
 }
 
-/// What a partition says of itself after a window.
+/// State that a partition reports after a window.
 #[derive(Default)]
 #[repr(align(64))]
 struct Desk {
@@ -60,7 +62,7 @@ impl Boxes {
 pub(crate) enum Ended {
     /// No event is left before the end.
     End,
-    /// The caller wants no more.
+    /// The caller stopped the run.
     Stopped,
     /// The fabric is to be divided otherwise.
     Divide,
@@ -84,7 +86,7 @@ impl Look<'_> {
         Progress { now: self.now, packet_hops, flows_delivered }
     }
 
-    /// Moves what was heard in the last window to the end of `all`.
+    /// Moves the log entries of the last window to the end of `all`.
     pub(crate) fn hear(&self, all: &mut Vec<(Event, u64, Heard)>) {
         for desk in &self.boxes.desks {
             all.append(&mut locked(&desk.log));
@@ -97,7 +99,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'a> Windows<'a> {
-    /// For so many partitions on a machine with so many cores.
+    /// For `parts` partitions on a machine with `cores` cores.
     pub(crate) fn new(
         parts: usize,
         cores: usize,
@@ -113,8 +115,8 @@ impl<'a> Windows<'a> {
         Self { barrier: Barrier::new(parts, cores), lookahead, end, changes, boxes: [boxes(), boxes()] }
     }
 
-    /// Runs partitions until none has an event before the end, or `watch`, asked after every window, says why to stop. The
-    /// first partition runs on this thread. Returns why they no longer run.
+    /// Runs the partitions until none has an event before the end, or until `watch`, called after every window, returns a
+    /// reason to stop. The first partition runs on this thread. Returns the reason for the end.
     pub(crate) fn run(
         &self,
         partitions: &mut [Partition],
@@ -177,7 +179,7 @@ impl<'a> Windows<'a> {
             }
             let next = boxes.desks.iter().map(|desk| desk.next_event.load(Ordering::Relaxed)).min();
             let next = Time::from_ps(next.expect("a fabric has a part"));
-            // Only the first partition's thread has a say, and everyone hears it after the next meeting.
+            // Only the first partition's thread decides, and the other threads learn of it after the next meeting.
             stop = after(boxes, next);
             if next >= self.end {
                 return Ok(true);

@@ -5,25 +5,25 @@ use raddle_core::{Time, prefetch};
 /// A packet accepted by a port and not yet arrived at the link's far end.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Travelling {
-    /// It arrives: its last bit, or its header under cut-through.
+    /// Arrival time of its last bit, or of its header under cut-through.
     pub(crate) arrives: Time,
     pub(crate) slot: u32,
     pub(crate) size: u32,
 }
 
-/// A link: its packets in order of departure, which is that of arrival, and where it leads. The packet that arrives next
-/// stands apart, so that a link that seldom has two at once never touches the buffer, which grows to the most there have
-/// been.
+/// A link: the node at its far end, and its packets in order of departure, which is the order of arrival. The packet
+/// that arrives next is stored outside the buffer, so that a link that seldom has two packets at once never touches the
+/// buffer. The buffer grows to the peak number of packets.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Wire {
     front: Travelling,
-    /// As many as a power of two, or none.
+    /// The other packets, in a ring whose size is a power of two or zero.
     rest: Box<[Travelling]>,
     head: u32,
     /// Packets in all.
     len: u32,
-    /// How many of the first are known to have left the port.
+    /// Number of packets, counted from the front, that are known to have left the port.
     left: u32,
     /// The node at the far end; nonsense if it belongs to another partition.
     pub(crate) to_node: u32,

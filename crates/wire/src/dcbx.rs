@@ -13,7 +13,7 @@ use crate::ethernet::{FCS, HEADER, MIN_FRAME};
 use crate::field::{first, get16, part, put16};
 use crate::{Error, Mac, frame};
 
-/// What a port announces.
+/// A port's announcement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Announcement {
     /// The port's address, which stands for the station too.
@@ -42,9 +42,9 @@ pub struct CongestionNotification {
 /// A port's enhanced transmission selection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ets {
-    /// Whether it would follow its neighbour's recommendation.
+    /// True if the port would follow its neighbour's recommendation.
     pub willing: bool,
-    /// Whether it has the credit-based algorithm.
+    /// True if the port supports the credit-based algorithm.
     pub credit_based: bool,
     /// Traffic classes that it can have: 1 to 8.
     pub classes: u8,
@@ -59,11 +59,11 @@ pub struct Allocation {
     pub class_of: [u8; 8],
     /// The percent of each class, 100 in all.
     pub percent: [u8; 8],
-    /// How each class is served.
+    /// Scheduling of each class.
     pub selection: [Selection; 8],
 }
 
-/// How a traffic class is served.
+/// Scheduling of a traffic class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Selection {
@@ -78,11 +78,11 @@ pub enum Selection {
 /// A port's priority-based flow control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pfc {
-    /// Whether it would do as its neighbour does.
+    /// True if the port would adopt its neighbour's setting.
     pub willing: bool,
     /// Whether it can pause traffic under MACsec only where that is bypassed.
     pub macsec_bypass: bool,
-    /// How many priorities may have it at once: 0 to 15.
+    /// Number of priorities that may have flow control at once: 0 to 15.
     pub most: u8,
     /// Priorities that have it, bit i for priority i.
     pub enabled: u8,

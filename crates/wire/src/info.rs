@@ -43,7 +43,7 @@ pub trait HeaderInfo {
         (self.ends(), self.five_tuple().map_or(0, FiveTuple::ports))
     }
 
-    /// Whether the packet opens a connection, and from which side.
+    /// The side that opens a connection with this packet; `None` if the packet opens none.
     fn opening(&self) -> Option<Opening> {
         None
     }
@@ -78,7 +78,7 @@ pub trait HeaderInfo {
         0
     }
 
-    /// Whether zeros may follow the payload, because a scheme may charge more bytes for its header than the fields take.
+    /// True if zeros may follow the payload, because a scheme may charge more bytes for its header than the fields take.
     fn may_be_padded(&self) -> bool {
         false
     }
@@ -89,7 +89,7 @@ pub trait HeaderInfo {
         true
     }
 
-    /// How the packet stands in an Ethernet frame.
+    /// The packet's framing in Ethernet.
     fn framing(&self) -> Framing {
         Framing::Packet { tag: 0, ethertype: Framing::OWN }
     }
@@ -274,7 +274,7 @@ impl FiveTuple {
     }
 }
 
-/// How a packet stands in an Ethernet frame.
+/// A packet's framing in Ethernet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
     /// Behind the addresses of the nodes that it names and an EtherType.

@@ -41,15 +41,15 @@ pub struct Segment {
     pub path: u16,
     /// How many links of the path lie before the node where it is, as the flow's source counts (4 bits).
     pub hop: u8,
-    /// What it is for.
+    /// The packet's purpose.
     pub kind: Kind,
-    /// Whether it acknowledges a packet of that kind, on the way back.
+    /// True if the packet acknowledges a packet of this kind, on the way back.
     pub ack: bool,
-    /// Whether it asks the routers for a rate. What does not is only carried.
+    /// True if the packet asks the routers for a rate. Routers only forward other packets.
     pub asks: bool,
 }
 
-/// What a packet is for.
+/// The purpose of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Kind {
     /// Opens a flow.
@@ -79,7 +79,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// Whether a packet that begins with `byte` is of that scheme.
+    /// True if a packet that begins with `byte` is of this scheme.
     pub(crate) const fn is_in(self, byte: u8) -> bool {
         byte & 0xF0 == self as u8
     }
@@ -188,7 +188,7 @@ pub trait Rated: Sized {
     /// The scheme whose bytes stand behind the common part.
     const SCHEME: Scheme;
 
-    /// Whether the scheme may charge more bytes for its header than the fields take.
+    /// True if the scheme may charge more bytes for its header than the fields take.
     const PADDED: bool = false;
 
     /// The common part.

@@ -62,7 +62,7 @@ impl Facts {
     }
 }
 
-/// What these hosts can send a second: the rates of their links, one link a host, its fastest.
+/// Bits a second that these hosts can send: the sum of the rates of each host's fastest link.
 pub(crate) fn bits_per_second(topology: &Topology, hosts: impl IntoIterator<Item = NodeId>) -> f64 {
     hosts.into_iter().filter_map(|host| fastest_link(topology, host)).map(Rate::as_bps_f64).sum()
 }

@@ -19,21 +19,21 @@ use raddle_topology::Topology;
 /// Hosts that send to one destination for a while, and the flows that they meet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hotspot {
-    /// To whom.
+    /// The receiver.
     pub destination: NodeId,
-    /// Who sends.
+    /// The senders.
     pub sources: Sources,
     /// What they offer together as a multiple of the rate of the destination's link, each an equal part; more than 0.
     pub severity: f64,
     /// When they begin.
     pub start: Duration,
-    /// How long they produce.
+    /// Time for which the sources produce traffic.
     pub duration: Duration,
     /// The flows that they meet, which produce from time 0 on.
     pub victims: Vec<Victim>,
-    /// How long victims produce.
+    /// Time for which victims produce traffic.
     pub run: Duration,
-    /// How all of them produce frames.
+    /// The process by which sources and victims produce frames.
     pub process: Process,
     /// Each flow's share relative to others of its class, 1 to 255.
     pub weight: u8,
@@ -41,7 +41,7 @@ pub struct Hotspot {
     pub priority: u8,
 }
 
-/// Who sends to a hotspot.
+/// The senders to a hotspot.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Sources {
     /// These, all different.

@@ -50,9 +50,9 @@ impl LongFlows {
 /// When an application produces.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Span {
-    /// From then on.
+    /// Time from which the application produces bytes.
     pub(crate) start: Time,
-    /// So long.
+    /// Time for which the application produces bytes.
     pub(crate) length: Duration,
 }
 

@@ -1,4 +1,5 @@
-//! What the flow engine asks of an allocation: flows come and go, and it hears whose rates changed.
+//! The interface between the flow engine and an allocation: the engine adds and removes flows, and the allocation
+//! returns the rates that changed.
 //!
 //! An engine knows flows by the slots that [`Fluid::insert`] gives them. It holds their rates, and so knows when they
 //! end; between its own events a policy may have changes of its own (a flow overtakes another, a deadline can no longer
@@ -26,7 +27,7 @@ pub struct FluidFlow<'a> {
     pub class: u8,
     /// The most it can send, in bit/s on the wire (its interface, its application), or infinity.
     pub demand_bps: f64,
-    /// What it has to send, in bits on the wire, above 0.
+    /// Size of the flow, in bits on the wire, above 0.
     pub size_bits: f64,
     /// When it should be complete; [`Time::NEVER`] if that does not matter.
     pub due: Time,
@@ -36,7 +37,7 @@ pub struct FluidFlow<'a> {
     pub row: &'a [(u32, f32)],
 }
 
-/// What a [`settle`](Fluid::settle) changed.
+/// The changes of a [`settle`](Fluid::settle).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Changes {
     /// Slots with their new rates, in bit/s on the wire, each slot once.
@@ -55,23 +56,23 @@ impl Changes {
 
 /// Rates of flows that come, go, and shrink as they send.
 ///
-/// Times given to one policy never fall, and a settle at the same time follows what comes and goes. Equal histories give
-/// equal bits.
+/// The times given to a policy never decrease. After flows have come or gone, a settle follows at the same time. Equal
+/// histories give rates that are equal bit by bit.
 pub trait Fluid {
     /// Adds a flow and returns its slot, which stays its own until it is removed or gives up. It has rate 0 until the
     /// next [`settle`](Self::settle), which reports its rate if that is not 0.
     fn insert(&mut self, now: Time, flow: FluidFlow<'_>) -> usize;
 
-    /// Removes the flow in a slot: it is complete.
+    /// Removes the flow in a slot because it is complete.
     ///
     /// # Panics
-    /// If there is none.
+    /// If there is no flow in the slot.
     fn remove(&mut self, now: Time, slot: usize);
 
-    /// Sets what a link can carry, in bit/s. No capacity may be larger than the largest was at first.
+    /// Sets a link's capacity, in bit/s. It may not exceed the largest capacity of any link at the start.
     fn set_capacity(&mut self, now: Time, link: u32, bps: f64);
 
-    /// Works out the rates as of now, and adds to `changes` those that differ from what was last reported. Returns when
-    /// to settle again if nothing comes or goes before; `None` if rates then stay what they are.
+    /// Computes the rates as of now, and adds to `changes` those that differ from the last reported rates. Returns the time
+    /// of the next settle if no flow comes or goes before; `None` if the rates then stay the same.
     fn settle(&mut self, now: Time, changes: &mut Changes) -> Option<Time>;
 }

@@ -51,8 +51,9 @@ struct Live {
     rate_bps: f64,
 }
 
-/// Runs all jobs and returns when each was complete, in seconds; `None` for those that gave up. Jobs are in the order of
-/// their arrivals. `check` sees the policy after each settle, with the rates of its slots; free ones have none (NaN).
+/// Runs all jobs and returns each job's completion time, in seconds; `None` for jobs that gave up. Jobs are in order of
+/// arrival. `check` is called with the policy and the rates of its slots after each settle; the rate of a free slot is
+/// NaN.
 pub(crate) fn run<P: Fluid>(
     policy: &mut P,
     jobs: &[Job],

@@ -97,7 +97,7 @@ struct Link {
     weight: u64,
     /// Of those that a refill has not stopped yet.
     rising: u64,
-    /// Flows that stop here.
+    /// Number of flows whose rate this link limits.
     stopping: u32,
     /// No flow stops here before this, if any does.
     full: Stop,

@@ -1,4 +1,4 @@
-//! The contract of a program on a host: the reports that it hears, and the requests that it makes.
+//! The contract of a program on a host: the reports that it receives, and the requests that it makes.
 
 use crate::{Bytes, Flow, FlowId, Report, Time};
 
@@ -20,11 +20,11 @@ pub enum Request {
         /// The stream.
         flow: FlowId,
     },
-    /// Nothing now; poll again at this time, or when the host has reported something. [`Time::NEVER`] is [`Request::Idle`].
+    /// No request now; poll again at this time, or after the host's next report. [`Time::NEVER`] is [`Request::Idle`].
     WakeAt(Time),
-    /// Nothing until the host reports something.
+    /// No request until the host's next report.
     Idle,
-    /// Nothing more: the program has come to its end.
+    /// The program has ended and makes no more requests.
     Finished,
 }
 
@@ -42,8 +42,8 @@ pub trait Application: Send {
     /// The host reports something, of flows that the program opened or of others that begin or end here.
     fn hear(&mut self, now: Time, report: &Report);
 
-    /// Says what the program wants. The node asks again and again until the answer is [`Request::WakeAt`], [`Request::Idle`] or
-    /// [`Request::Finished`].
+    /// Returns the program's next request. The node calls this repeatedly until the answer is [`Request::WakeAt`],
+    /// [`Request::Idle`] or [`Request::Finished`].
     fn poll(&mut self, now: Time) -> Request;
 
     /// The events that the program still waits for before it ends, in words; `None` if it has ended.

@@ -3,18 +3,18 @@
 use crate::{Class, Duration, Packet, Paused, Rate, Time};
 use serde::{Deserialize, Serialize};
 
-/// Flow control of the link at one port, both ways: it counts what packets that came in by the port take of their node's
-/// memory, says what the neighbour must know of that, and heeds what the neighbour says of its own.
+/// Flow control of the link at one port, in both directions. It counts the node's memory that packets from this port
+/// occupy, creates the messages to the neighbour about this memory, and obeys the messages from the neighbour.
 ///
 /// Its packets have class [`Class::CONTROL`]: they leave before all other packets and are never paused.
 pub trait LinkFlowControl: Send {
-    /// A packet of that [class](crate::Packet::class) and so many bytes that came in by this port has joined a queue of its node.
-    /// Returns what the neighbour is to be told.
+    /// A packet that came in by this port has joined a queue of its node; `class` is its [class](crate::Packet::class) and
+    /// `size` its bytes. Returns the message to the neighbour, if one is due.
     fn enter(&mut self, now: Time, class: Class, size: u32) -> Option<Packet>;
 
-    /// The last bit of such a packet has left the node, or it was lost there. Returns what the neighbour is to be told:
-    /// nothing, unless it is [held back](Self::holds_back). While it is not, the engine may call this later than the
-    /// packet leaves, `now` being when it left, but before anything else [enters](Self::enter).
+    /// The last bit of such a packet has left the node, or the packet was lost there. Returns the message to the neighbour:
+    /// `None` unless the neighbour is [held back](Self::holds_back). While the neighbour is not held back, the engine may
+    /// call this later, with the time of departure as `now`, but before the next packet [enters](Self::enter).
     fn leave(&mut self, now: Time, class: Class, size: u32) -> Option<Packet>;
 
     /// Returns true if the neighbour has been told to pause a class.
@@ -29,19 +29,19 @@ pub trait LinkFlowControl: Send {
     /// When [`fire`](Self::fire) is to be called; [`Time::NEVER`] if it need not be.
     fn wake(&self) -> Time;
 
-    /// The time has come: what the neighbour said runs out, or what it was told has to be said again. Called until
+    /// The timer has expired: a pause from the neighbour ends, or a message to the neighbour must be repeated. Called until
     /// [`wake`](Self::wake) is later than now.
     fn fire(&mut self, now: Time) -> Option<Packet>;
 
-    /// The link has come up again, and what was said over it before is lost: the neighbour wants nothing held back, and
-    /// knows of nothing. Returns what it is to be told.
+    /// The link has come up again, and the effect of earlier messages is gone: neither end is paused by the other. Returns
+    /// the message to the neighbour, if one is due.
     fn restart(&mut self, now: Time) -> Option<Packet>;
 
     /// The counters of flow control up to `now`.
     fn account(&self, now: Time) -> FlowControlAccount;
 
-    /// How fast the node's host takes what comes in by this port for it out of the node's memory, packet by packet;
-    /// `None` if at once. It has each packet when that has come in; only the memory is given back later.
+    /// Rate at which the node's host frees the memory of packets for it that came in by this port; `None` if at once. The
+    /// host receives each packet on arrival; only the memory is freed later.
     fn drain_rate(&self) -> Option<Rate> {
         None
     }
@@ -52,7 +52,7 @@ pub trait LinkFlowControl: Send {
 pub struct FlowControlAccount {
     /// Pauses sent to the neighbour, without renewals.
     pub pauses: u64,
-    /// How long it was told to hold back what waited here: any priority.
+    /// Time for which the neighbour paused at least one priority at this port.
     pub paused: Duration,
     /// Most bytes that packets that came in by this port took of the node's memory.
     pub peak_memory: u64,

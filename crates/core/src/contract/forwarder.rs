@@ -2,14 +2,15 @@
 
 use crate::{Credit, LinkId, Packet, PortId, Ports, Time};
 
-/// What a forwarder decides on a packet.
+/// A forwarder's decision on a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// It leaves by this port.
     Forward(PortId),
-    /// It leaves by this port, and after it what the forwarder itself has to send: [`Forwarder::originate`].
+    /// The packet leaves by this port; then the forwarder's own packets are sent: [`Forwarder::originate`].
     Answer(PortId),
-    /// It was for the forwarder, and ends here. What the forwarder has to send then goes: [`Forwarder::originate`].
+    /// The packet was for the forwarder, and ends here. Then the forwarder's own packets are sent:
+    /// [`Forwarder::originate`].
     Absorb,
     /// It is for this node's host.
     Deliver,
@@ -27,7 +28,7 @@ pub enum DropReason {
     QueueFull,
     /// The egress link was down, or went down under the packet.
     LinkDown,
-    /// The forwarder knows no way.
+    /// The forwarder knows no path.
     NoRoute,
     /// The bytes were not a valid packet.
     Malformed,
@@ -56,24 +57,24 @@ pub trait Forwarder: Send {
         None
     }
 
-    /// When [`tick`](Self::tick) is to be called; [`Time::NEVER`] if it need not be. Asked at the start, after each tick, when
-    /// the forwarder has been asked for packets of its own and, while no tick is to come, after credits. A forwarder that has nothing left to do answers
-    /// [`Time::NEVER`]: a fabric in which something ticks never comes to rest.
+    /// Time of the next call of [`tick`](Self::tick); [`Time::NEVER`] if none is needed. Asked at the start, after each
+    /// tick, after the forwarder has been asked for packets of its own and, while no tick is to come, after credits. A
+    /// forwarder with no work left must return [`Time::NEVER`]: a fabric with ticks to come never comes to rest.
     fn next_tick(&self) -> Time {
         Time::NEVER
     }
 
-    /// The time of [`next_tick`](Self::next_tick) has come. What the forwarder has to send then goes:
+    /// The time of [`next_tick`](Self::next_tick) has come. Then the forwarder's own packets are sent:
     /// [`originate`](Self::originate).
     fn tick(&mut self, _now: Time, _ports: &Ports<'_>) {}
 
-    /// The port that [`forward`](Self::forward) will probably choose for a packet that is about to arrive. Nothing
-    /// depends on it but speed: an engine may bring in what it will need there.
+    /// The port that [`forward`](Self::forward) will probably choose for a packet that is about to arrive. It affects only
+    /// speed: an engine may prefetch the port's data.
     fn foresee(&self, _packet: &Packet) -> Option<PortId> {
         None
     }
 
-    /// Whether it wants to hear of packets that have [departed](Self::departed). Asked once.
+    /// True if the forwarder must be told of packets that have [departed](Self::departed). Asked once.
     fn hears_of_departures(&self) -> bool {
         false
     }

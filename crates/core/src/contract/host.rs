@@ -2,7 +2,7 @@
 
 use crate::{Bytes, DropReason, Flow, FlowId, FlowKey, LinkId, NodeId, Packet, PortId, Ports, Rate, Time};
 
-/// What happens to a host.
+/// An input of a host.
 #[derive(Debug, Clone, Copy)]
 pub enum Input<'a> {
     /// An application hands over a flow to send.
@@ -12,7 +12,7 @@ pub enum Input<'a> {
     Append {
         /// The stream.
         flow: FlowId,
-        /// How many bytes; 0 changes nothing.
+        /// Number of bytes; 0 changes nothing.
         bytes: Bytes,
     },
     /// An application has no more bytes for a stream: the flow ends behind the last byte. The host ignores it if the stream is
@@ -39,7 +39,7 @@ pub enum Input<'a> {
         /// Why.
         reason: DropReason,
     },
-    /// Bytes have come in by a port that are no packet. Nothing they say can be trusted.
+    /// Bytes have arrived by a port that are not a valid packet. No field in them can be trusted.
     Corrupted {
         /// The port they came in by.
         port: PortId,
@@ -53,7 +53,7 @@ pub enum Input<'a> {
     },
 }
 
-/// What a host wants next.
+/// A host's next request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Output {
     /// Send a packet, by the port named, or by the one that this node's forwarder picks.
@@ -65,13 +65,14 @@ pub enum Output {
     },
     /// Tell the observer something.
     Report(Report),
-    /// Nothing now; poll again at this time, which replaces every earlier wish. [`Time::NEVER`] is [`Output::Idle`].
+    /// No request now; poll again at this time, which replaces every earlier one. [`Time::NEVER`] is [`Output::Idle`].
     WakeAt(Time),
-    /// Nothing until the next input.
+    /// No request until the next input.
     Idle,
 }
 
-/// What hosts, and nodes of the programs on them, tell the observer. Flows are named by their key on the wire, which the sender ties to a [`FlowId`].
+/// A report to the observer, from a host or, about the program on it, from its node. Flows are named by their key on the
+/// wire; the sender's report maps this key to a [`FlowId`].
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Report {
     /// The sender took up a flow and calls it `key` on the wire.
@@ -88,7 +89,8 @@ pub enum Report {
         /// Most packets that waited for an earlier one.
         reorder_peak: u32,
     },
-    /// The sender knows that the flow is done, or has sent its last byte if it will never know.
+    /// The sender knows that the flow is complete. If its transport has no acknowledgements: the sender has sent the last
+    /// byte.
     Closed {
         /// The flow's name on the wire.
         key: FlowKey,
@@ -102,8 +104,8 @@ pub enum Report {
         /// The new rate.
         rate: Rate,
     },
-    /// The sender needs the flow's bytes before `to` no more: the receiver has acknowledged them, or the transport repeats
-    /// nothing. Said of hosts that were built to [carry streams](Host::carries_streams), at every advance.
+    /// The sender no longer needs the flow's bytes before `to`: the receiver has acknowledged them, or the transport has no
+    /// retransmissions. Hosts that [carry streams](Host::carries_streams) report this at every advance.
     Acked {
         /// The flow's name on the wire.
         key: FlowKey,
@@ -118,8 +120,8 @@ pub enum Report {
         /// How many of the flow's first bytes.
         to: Bytes,
     },
-    /// How far the receiver of a flow had come at the last multiple of the interval at which it was asked to tell. Said
-    /// when more of the flow arrives, so the last such word may be missing.
+    /// The receiver's progress in a flow at the last multiple of the reporting interval. Reported when more of the flow
+    /// arrives, so the last such report may be missing.
     Progress {
         /// The flow's name on the wire.
         key: FlowKey,
@@ -128,7 +130,7 @@ pub enum Report {
         /// Packets that arrived after one sent later.
         late: u32,
     },
-    /// The program on this host begins a flow, which is not of the workload's list. The node says so in place of
+    /// The program on this host begins a flow that is not in the workload's list. The node reports this instead of
     /// [`Opened`](Self::Opened).
     Began {
         /// The flow's name on the wire.
@@ -147,23 +149,22 @@ pub trait Host: Send {
     /// Takes in what happened. The engine then calls [`poll`](Self::poll).
     fn handle(&mut self, now: Time, input: Input<'_>);
 
-    /// A packet is about to be delivered to this host, which may ask for what it will read first: [`prefetch`](crate::prefetch).
-    /// A hint: nothing depends on it but speed, and an engine need not call it.
+    /// A packet is about to be delivered to this host, which may [`prefetch`](crate::prefetch) the data that it will read
+    /// first. The call is a hint that affects only speed, and an engine need not make it.
     fn foresee(&self, _packet: &Packet) {}
 
-    /// Says what the host wants. The engine calls it after every input and at every wake-up, again and again until
-    /// it answers [`Output::WakeAt`] or [`Output::Idle`].
+    /// Returns the host's next request. The engine calls this after every input and at every wake-up, repeatedly until the
+    /// host returns [`Output::WakeAt`] or [`Output::Idle`].
     fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output;
 
-    /// Whether the host takes [streams](Flow::is_stream). Such a host also reports how far each flow has come, of whichever
-    /// kind: [`Report::Acked`] and [`Report::InOrder`]. Asked now and then, but not in the packets' path.
+    /// True if the host supports [streams](Flow::is_stream). Such a host also reports the progress of every flow, stream or
+    /// not: [`Report::Acked`] and [`Report::InOrder`]. Called now and then, but not for each packet.
     fn carries_streams(&self) -> bool {
         false
     }
 
-    /// Of the flows from here that were not [closed](Report::Closed), by their keys on the wire, how many packets were sent
-    /// more than once: for the records of flows that a run leaves unfinished. In order of key; flows without such packets
-    /// may be left out.
+    /// Number of retransmitted packets of each flow from this host that is not [closed](Report::Closed), with the flow's key
+    /// on the wire: for the records of unfinished flows. In order of key; flows without retransmissions may be left out.
     fn retransmissions(&self) -> Vec<(FlowKey, u32)> {
         Vec::new()
     }

@@ -1,8 +1,8 @@
-//! The contracts between schemes and engines: what a part may see, and what it may ask for.
+//! The contracts between schemes and engines: the inputs and the possible requests of each part.
 //!
 //! A packet passes a node along one line: `PortAgent::arrive`, `Forwarder::forward` (which says whether the packet
 //! is for this node), then either `Host::handle`, or `PortAgent::enqueue`, the port's [`Queue`],
-//! `PortAgent::dequeue`, and the wire. What a host sends enters the line at the forwarder, or at the port it names.
+//! `PortAgent::dequeue`, and the wire. A packet from the host enters the line at the forwarder, or at the port it names.
 
 mod application;
 mod flow_control;
@@ -25,9 +25,9 @@ pub use queue::{Admit, Queue};
 /// The parts of one node. [`Node`](crate::Node) calls them.
 #[derive(Default)]
 pub struct Parts {
-    /// What opens, sends and receives flows.
+    /// Opens, sends and receives flows.
     pub host: Option<Box<dyn Host>>,
-    /// What picks egress ports; a node without one delivers whatever arrives, and sends by port 0.
+    /// Chooses egress ports. A node without a forwarder delivers all arriving packets to its host, and sends by port 0.
     pub forwarder: Option<Box<dyn Forwarder>>,
     /// A program on the host, if the node has a host.
     pub application: Option<Box<dyn Application>>,

@@ -15,14 +15,14 @@ pub trait PortAgent: Send {
     /// A packet begins to leave.
     fn dequeue(&mut self, _now: Time, _packet: &mut Packet, _port: &PortState) {}
 
-    /// Whether the agent has a timer: whether it is ever asked for its [`next_tick`](Self::next_tick). Asked once.
+    /// True if the agent has a timer; otherwise it is never asked for its [`next_tick`](Self::next_tick). Asked once.
     fn has_timer(&self) -> bool {
         false
     }
 
-    /// When [`tick`](Self::tick) is to be called; [`Time::NEVER`] if it need not be. Asked after each tick and, while no tick
-    /// is to come, after each packet that [joins](Self::enqueue). An agent that has nothing left to do answers
-    /// [`Time::NEVER`]: a fabric in which something ticks never comes to rest.
+    /// Time of the next call of [`tick`](Self::tick); [`Time::NEVER`] if none is needed. Asked after each tick and, while
+    /// no tick is to come, after each packet that [joins](Self::enqueue). An agent with no work left must return
+    /// [`Time::NEVER`]: a fabric with ticks to come never comes to rest.
     fn next_tick(&self) -> Time {
         Time::NEVER
     }
@@ -30,8 +30,7 @@ pub trait PortAgent: Send {
     /// The time of [`next_tick`](Self::next_tick) has come.
     fn tick(&mut self, _now: Time, _port: &PortState) {}
 
-    /// The last bit of a packet of that [class](crate::Packet::class) and so many bytes that was [queued](Self::enqueue) has left,
-    /// or it was lost: the queue had no room for it or gave it up, or the link went down. A packet that is cut to its header
-    /// leaves whole, and is queued again.
+    /// The last bit of a [queued](Self::enqueue) packet has left, or the packet was lost: the queue had no room for it or
+    /// gave it up, or the link went down. A packet that is trimmed leaves with its full size, and is queued again.
     fn left(&mut self, _now: Time, _class: Class, _size: u32) {}
 }

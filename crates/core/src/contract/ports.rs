@@ -10,7 +10,7 @@ impl Paused {
     /// All may send.
     pub const NONE: Self = Self(0);
 
-    /// Whether packets of that [class](crate::Packet::class) may not begin to leave.
+    /// True if packets of this [class](crate::Packet::class) must not begin to leave.
     #[must_use]
     #[inline]
     pub const fn holds(self, class: Class) -> bool {
@@ -20,20 +20,20 @@ impl Paused {
 
 /// An egress port as its node's parts see it.
 ///
-/// Some runtimes know when a port will have sent all that it holds: the packet engine works it out when a packet joins
-/// the queue. Others know only how many bytes wait. The methods answer from what the runtime knows, so that a part need
-/// not ask which of the two it is.
+/// Some runtimes know when a port's queue will be empty: the packet engine computes this time when a packet joins the
+/// queue. Others know only the number of waiting bytes. The methods work in both cases, so that a part need not
+/// distinguish them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortState {
     /// The link's rate; zero where the port has no link.
     pub rate: Rate,
-    /// Whether the link is there and up.
+    /// True if the port has a link and the link is up.
     pub up: bool,
-    /// What the neighbour does not want to have now.
+    /// The classes that the neighbour has paused.
     pub paused: Paused,
-    /// When the port will have sent all that it holds, if nothing pauses it; [`Time::NEVER`] if that is not known.
+    /// Time at which the port will have sent all its packets, if it is not paused; [`Time::NEVER`] if this is unknown.
     drains_at: Time,
-    /// Bytes that wait, where the runtime counts them; 0 where `drains_at` says it all.
+    /// Bytes that wait, if the runtime counts them; 0 if `drains_at` suffices.
     waiting: Bytes,
     /// Most bytes that may wait; [`PortState::UNLIMITED`] if no such limit is known.
     limit: Bytes,
@@ -63,41 +63,41 @@ impl PortState {
         Self { limit, ..self }
     }
 
-    /// The same port, which will have sent all that it holds at `at` if nothing pauses it.
+    /// The same port, which will have sent all its packets at `at` if it is not paused.
     #[must_use]
     pub const fn busy_until(self, at: Time) -> Self {
         Self { drains_at: at, ..self }
     }
 
-    /// The same port, at which so many bytes wait, and nobody knows when the last of them will have left.
+    /// The same port with this many waiting bytes, and with an unknown time at which the last of them will have left.
     #[must_use]
     pub const fn holding(self, waiting: Bytes) -> Self {
         Self { drains_at: Time::NEVER, waiting, ..self }
     }
 
-    /// The runtime knows that the port will have sent all that it holds at `at`, if nothing pauses it.
+    /// Sets the time at which the port will have sent all its packets, if it is not paused.
     #[inline]
     pub const fn set_drains_at(&mut self, at: Time) {
         self.drains_at = at;
     }
 
-    /// The runtime counts so many bytes that wait, the packet in service not included.
+    /// Sets the number of waiting bytes, the packet in service not included.
     #[inline]
     pub const fn set_waiting(&mut self, waiting: Bytes) {
         self.waiting = waiting;
     }
 
-    /// When the port will have sent all that it holds, if nothing pauses it; `None` if the runtime does not know. The
-    /// time is past if the port is idle.
+    /// Time at which the port will have sent all its packets, if it is not paused; `None` if the runtime does not know it.
+    /// The time is in the past if the port is idle.
     #[must_use]
     #[inline]
     pub fn drains_at(&self) -> Option<Time> {
         (self.drains_at < Time::NEVER).then_some(self.drains_at)
     }
 
-    /// When a packet accepted now could begin to leave, if nothing pauses the port: [`drains_at`](Self::drains_at) or,
-    /// where the runtime does not know that, the time that the waiting bytes take at the link's rate from now on.
-    /// The time is past or `now` if the port is idle. [`Time::NEVER`] if bytes wait for a port without a link.
+    /// Time at which a packet accepted now could begin to leave, if the port is not paused: [`drains_at`](Self::drains_at)
+    /// or, if that is unknown, `now` plus the time that the waiting bytes take at the link's rate. The time is in the past
+    /// or `now` if the port is idle. [`Time::NEVER`] if bytes wait for a port without a link.
     #[must_use]
     #[inline]
     pub fn free_at(&self, now: Time) -> Time {
@@ -113,19 +113,19 @@ impl PortState {
         }
     }
 
-    /// How long a packet accepted now would wait before its first bit leaves.
+    /// Time that a packet accepted now would wait before its first bit leaves.
     #[must_use]
     #[inline]
     pub fn backlog(&self, now: Time) -> Duration {
         self.free_at(now).since(now)
     }
 
-    /// Bytes that have not left the port. Of the packet in service they are what is left, or nothing where the runtime
-    /// counts only packets that wait.
+    /// Bytes that have not left the port. They include the unsent part of the packet in service, unless the runtime counts
+    /// only packets that wait.
     #[must_use]
     #[inline]
     pub fn waiting(&self, now: Time) -> Bytes {
-        // While a port is paused its queue does not drain, and only the count says how much waits.
+        // While a port is paused its queue does not drain, and only the count of waiting bytes is right.
         match self.drains_at() {
             Some(at) => self.waiting.max(self.rate.bytes_in(at.since(now))),
             None => self.waiting,

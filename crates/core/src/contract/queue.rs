@@ -32,7 +32,7 @@ pub trait Queue: Send {
     /// Bytes of the packets that wait.
     fn bytes(&self) -> Bytes;
 
-    /// Most bytes that may wait, if the queue has such a limit: what parts are told of the port's room. Asked once.
+    /// Most bytes that may wait, if the queue has such a limit: the limit that parts see in the port's state. Asked once.
     fn limit(&self) -> Option<Bytes> {
         None
     }
@@ -46,8 +46,8 @@ pub trait Queue: Send {
         None
     }
 
-    /// Whether an empty queue remembers nothing, and refuses no packet: then one that finds the port free and is not paused
-    /// may leave at once without having been here. Asked once.
+    /// True if an empty queue has no state and refuses no packet. Then a packet that finds the port free and is not paused
+    /// may leave at once and bypass the queue. Asked once.
     fn may_be_passed(&self) -> bool {
         false
     }

@@ -1,19 +1,19 @@
 //! A node: its parts, and the line along which packets pass them, once for every runtime.
 //!
 //! A runtime moves packets between nodes: the packet engine by slots and a calendar, lockstep by bytes, a live runtime
-//! by rings and a real clock. It tells a [`Node`] what happens to it (a packet [has arrived](Node::arrived), a flow
-//! [starts](Node::start), the clock [has come](Node::woken) to the time asked for), the node asks its parts, and what
-//! they want the node asks of the runtime by [`Runtime`]. Ports belong to the runtime, with their queues, agents and
-//! flow control: a runtime that cannot keep a packet [returns](Node::lose) it to the node, and what an agent or flow
-//! control wants to send it [gives](Node::send) to the node.
+//! by rings and a real clock. It passes events to a [`Node`] (a packet [has arrived](Node::arrived), a flow
+//! [starts](Node::start), the clock [has reached](Node::woken) the time asked for). The node asks its parts, and passes
+//! their requests to the runtime by [`Runtime`]. Ports belong to the runtime, with their queues, agents and flow control:
+//! a runtime that cannot keep a packet [returns](Node::lose) it to the node, and it [gives](Node::send) packets of agents
+//! and of flow control to the node.
 //!
 //! A program above the host ([`Application`]) is polled before the host, each time.
 //!
-//! A node may find out by itself which links are down ([`Discovery`]): it says hello, absorbs what other nodes say of links, and
-//! tells its forwarder and its host.
+//! A node may find out by itself which links are down ([`Discovery`]): it sends hellos, absorbs link states from other
+//! nodes, and tells its forwarder and its host.
 //!
-//! A host is polled when something has happened to it, after all that follows from that in its node. Methods that
-//! return whether it is due leave the poll to their caller.
+//! A host is polled after an input, when the node has handled all consequences of the input. Methods that return whether
+//! the host is due a poll leave the poll to their caller.
 
 mod program;
 mod runtime;
@@ -71,7 +71,7 @@ impl<R: Runtime> Node<R> {
         node
     }
 
-    /// Where the runtime has it.
+    /// The node's place in its runtime.
     #[inline]
     pub fn place(&self) -> &R::Place {
         &self.place
@@ -84,12 +84,12 @@ impl<R: Runtime> Node<R> {
         self.held.iter_mut().map(|held| &mut held.slot).for_each(rename);
     }
 
-    /// When it wants to be woken; [`Time::NEVER`] if it does not.
+    /// Time at which the node asks to be woken; [`Time::NEVER`] if it does not.
     pub fn wake(&self) -> Time {
         self.wake
     }
 
-    /// When its forwarder or topology discovery wants to tick; [`Time::NEVER`] if neither does.
+    /// Time of the next tick of the node's forwarder or topology discovery; [`Time::NEVER`] if neither needs one.
     pub fn tick(&self) -> Time {
         self.tick
     }
@@ -116,7 +116,7 @@ impl<R: Runtime> Node<R> {
         self.discovery.as_deref()
     }
 
-    /// Whether nothing happens here, hellos aside, unless a packet comes, a flow starts, or a link changes.
+    /// True if the node does nothing but send hellos until a packet arrives, a flow starts, or a link changes.
     pub fn is_at_rest(&self) -> bool {
         let ticks = self.forwarder.as_ref().is_some_and(|part| part.next_tick() < Time::NEVER);
         self.wake == Time::NEVER && !ticks
@@ -275,7 +275,7 @@ impl<R: Runtime> Node<R> {
         self.send_with(runtime, packet, port, R::insert)
     }
 
-    /// The same, for a packet that `insert` gives its memory, such as one whose body comes from outside.
+    /// Like [`send`](Self::send), for a packet that `insert` stores, for instance with a body from outside.
     #[inline]
     pub fn send_with(
         &mut self,
@@ -387,7 +387,7 @@ impl<R: Runtime> Node<R> {
         runtime.reported(&self.place, report);
     }
 
-    /// Tells the host something. Returns whether there is a host.
+    /// Passes an input to the host. Returns true if there is a host.
     #[inline]
     fn tell(&mut self, now: Time, input: Input<'_>) -> bool {
         let Some(host) = &mut self.host else { return false };
@@ -395,7 +395,7 @@ impl<R: Runtime> Node<R> {
         true
     }
 
-    /// Asks the forwarder about a packet and does what it says. Returns whether the host is due a poll.
+    /// Asks the forwarder about a packet and carries out its decision. Returns true if the host is due a poll.
     #[inline]
     fn route(&mut self, runtime: &mut R, mut slot: R::Slot, arrival: Option<PortId>) -> bool {
         let verdict = self.ask(runtime, &mut slot, arrival);
@@ -416,7 +416,7 @@ impl<R: Runtime> Node<R> {
         }
     }
 
-    /// Does what the forwarder said. Returns whether the host is due a poll.
+    /// Carries out the forwarder's decision. Returns true if the host is due a poll.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -447,7 +447,7 @@ impl<R: Runtime> Node<R> {
         }
     }
 
-    /// Sends what the forwarder has to send of its own, and asks when it ticks. Returns whether the host is due a poll.
+    /// Sends the forwarder's own packets, and asks for its next tick. Returns true if the host is due a poll.
     #[cold]
     fn originate(&mut self, runtime: &mut R) -> bool {
         let mut due = false;
@@ -476,7 +476,7 @@ impl<R: Runtime> Node<R> {
         None
     }
 
-    /// Does what topology discovery wants. Returns whether the host is due a poll, because it lost a packet.
+    /// Carries out the effects of topology discovery. Returns true if the host is due a poll, because it lost a packet.
     fn follow_discovery(&mut self, runtime: &mut R) -> bool {
         let mut due = false;
         while let Some(effect) = self.discovery.as_mut().and_then(|part| part.next_effect()) {
@@ -488,7 +488,7 @@ impl<R: Runtime> Node<R> {
         due
     }
 
-    /// When the forwarder or topology discovery wants to tick.
+    /// Time of the next tick of the forwarder or topology discovery.
     fn next_tick(&self) -> Time {
         let forwarder = self.forwarder.as_ref().map_or(Time::NEVER, |part| part.next_tick());
         self.discovery.as_ref().map_or(forwarder, |part| part.next_tick().min(forwarder))

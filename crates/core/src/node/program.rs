@@ -7,12 +7,12 @@ pub(super) struct Program {
     pub(super) application: Box<dyn Application>,
     /// Number, receiver and size of the flows that it has opened and the host has not named.
     unnamed: Vec<(FlowId, NodeId, Bytes)>,
-    /// When it wants to be polled again.
+    /// Time at which the program asks to be polled again.
     pub(super) wake: Time,
     end: End,
 }
 
-/// Whether a program has come to its end.
+/// State of a program's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     ToCome,
@@ -26,7 +26,7 @@ impl Program {
         Self { application, unnamed: Vec::new(), wake: Time::NEVER, end: End::ToCome }
     }
 
-    /// Lets the program ask the host for all that it wants now.
+    /// Passes all present requests of the program to the host.
     pub(super) fn advance(&mut self, now: Time, host: &mut dyn Host) {
         self.wake = loop {
             match self.application.poll(now) {
@@ -48,7 +48,7 @@ impl Program {
         };
     }
 
-    /// Lets the program hear a report of the host. Returns what the observer is to hear.
+    /// Passes a report of the host to the program. Returns the report for the observer.
     pub(super) fn hear(&mut self, now: Time, report: Report) -> Report {
         self.application.hear(now, &report);
         if let Report::Opened { flow, key } = report
@@ -60,7 +60,7 @@ impl Program {
         report
     }
 
-    /// Whether it has come to its end and nobody has been told. The answer is yes once.
+    /// True if the program has ended and its end has not been reported. Returns true only once.
     pub(super) fn takes_leave(&mut self) -> bool {
         let reached = self.end == End::Reached;
         if reached {

@@ -5,7 +5,7 @@ use crate::{Credit, DropReason, Packet, PortId, Ports, Report, Time, Totals};
 
 /// The runtime that a node is in, as far as the node needs it.
 pub trait Runtime: Sized {
-    /// Where the runtime keeps a node's ports, and the node's name.
+    /// The runtime's data about a node: its ports and its id.
     type Place;
 
     /// A packet inside a node: the number of its memory, or the packet itself.

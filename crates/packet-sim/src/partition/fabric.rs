@@ -1,4 +1,4 @@
-//! What the nodes of a partition run on: its clock, its links and their ports, and the packets inside.
+//! The runtime of a partition's nodes: the clock, the links and their ports, and the packets inside.
 
 use super::links::Links;
 use crate::events::{Event, EventQueue, Kind};
@@ -19,13 +19,13 @@ pub(crate) struct Fabric {
     pub(super) slab: Slab,
     pub(super) topology: Arc<Topology>,
     pub(super) outbox: Outbox,
-    /// Whether some link has flow control.
+    /// True if a link has flow control.
     pub(super) controls: bool,
     pub(super) log: Log,
     pub(super) totals: Totals,
 }
 
-/// Where a node is.
+/// A node's id, its index in its partition, and its ports.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) id: NodeId,
@@ -48,18 +48,18 @@ impl Place {
     }
 }
 
-/// What goes to other partitions.
+/// Packets and credits for other partitions.
 pub(super) struct Outbox {
-    /// By partition.
+    /// Indexed by partition.
     pub(super) mail: Vec<Vec<Mail>>,
     /// When the first of that arrives.
     pub(super) first: Time,
-    /// Whether packets for other partitions are kept here until they have left: links may fail under them.
+    /// True if copies of packets for other partitions are kept here until the packets have left: a link may fail before.
     pub(super) keeps_copies: bool,
 }
 
 impl Fabric {
-    /// Sends something over a link to another partition.
+    /// Sends a packet or a credit over a link to another partition.
     pub(super) fn post(&mut self, link: usize, arrives: Time, content: Content) {
         let (there, link) = self.links.far[link];
         self.outbox.first = self.outbox.first.min(arrives);

@@ -6,12 +6,12 @@ use crate::slab::NOWHERE;
 use raddle_core::{Bytes, Change, DropReason, NodeId, Paused, PortId};
 use raddle_topology::Link;
 
-/// The steps of a failure come in this order, whatever the partitions: what links lose, by link, then what nodes do
-/// about it, by node.
+/// Number of a failure's first step that concerns a node. The order of steps does not depend on the partitions: first
+/// the losses on links, by link, then the reactions of nodes, by node.
 const FIRST_NODE_STEP: u64 = 1 << 32;
 
 impl Partition {
-    /// Links go down or come up: what is queued on or travels over a dead link is lost.
+    /// Links go down or come up. The packets that are queued for a dead link or travel on it are lost.
     pub(super) fn change(&mut self, index: usize) {
         let changes = std::sync::Arc::clone(&self.changes);
         let Change { links, up, .. } = &changes[index];
@@ -50,7 +50,7 @@ impl Partition {
         self.fabric.log.step = 0;
     }
 
-    /// Flow control of links that have come up again starts anew, at both ends: what its frames said before is lost.
+    /// Restarts flow control at both ends of links that have come up again: the contents of earlier frames are lost.
     fn restore(&mut self, here: &[usize]) {
         let both = |&link: &usize| [link, self.fabric.links.ports[link].reverse as usize];
         let mut ports: Vec<usize> = here.iter().flat_map(both).collect();
@@ -83,7 +83,8 @@ impl Partition {
         }
     }
 
-    /// What has left the port is lost on the way; what has not is `waiting`, if the port is in this partition too.
+    /// Packets that have left the port are lost on the link. Packets that have not are added to `waiting`, if the port is
+    /// in this partition too.
     fn cut_far_end(&mut self, link: usize, from: NodeId, out: PortId, waiting: &mut Vec<u32>) {
         let from_is_here = self.is_here(from);
         let Self { nodes, fabric, .. } = self;
@@ -109,12 +110,12 @@ impl Partition {
         }
     }
 
-    /// What has not left the port is lost there.
+    /// Packets that have not left the port are lost there.
     fn cut_near_end(&mut self, link: usize, out: PortId, mut waiting: Vec<u32>) {
         let Self { nodes, fabric, .. } = self;
         let node = &mut nodes[fabric.owner(u32::try_from(link).expect("link ids fit 28 bits"))];
         let now = fabric.now;
-        // What takes memory of the node until it is lost.
+        // Packets that occupy the node's memory until they are lost.
         let mut inside = Vec::new();
         let mut past = None;
         let port = &mut fabric.links.ports[link];

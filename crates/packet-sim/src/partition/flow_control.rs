@@ -66,7 +66,7 @@ impl Fabric {
         self.occupy(node, arrival, class, size, Some(leaves));
     }
 
-    /// Gives back the memory of what came in by a link and has left by now.
+    /// Frees the memory of packets that came in by a link and have left by now.
     #[inline]
     fn settle_departures(&mut self, node: &mut Node<Self>, link: usize) {
         let now = self.now;
@@ -197,7 +197,7 @@ impl Partition {
         self.fabric.flow_control_wakes(&mut self.nodes[owner], link as usize);
     }
 
-    /// What flow control of each link here has counted up to `now`.
+    /// Counters of each link's flow control here, up to `now`.
     pub(crate) fn flow_control_accounts(
         &self,
         now: Time,
@@ -209,7 +209,7 @@ impl Partition {
         self.fabric.links.ids.iter().zip(&self.fabric.links.specials).filter_map(account)
     }
 
-    /// Ports here at which something waits that is paused, with the data packets that have left each so far.
+    /// Ports here that are paused and have packets waiting, with the number of data packets that have left each port.
     pub(crate) fn held_ports(&self) -> impl Iterator<Item = (LinkId, u64)> {
         let links = &self.fabric.links;
         let is_held = |&link: &usize| {
@@ -220,7 +220,7 @@ impl Partition {
         held.map(|link| (links.ids[link], links.ports[link].stats.data_packets))
     }
 
-    /// Which links, whose packets wait at nodes here, wait for which: a packet that came by the first waits for the second.
+    /// Pairs of links at nodes here: a packet that came by the first link waits for the second.
     pub(crate) fn waits(&self) -> Vec<(LinkId, LinkId)> {
         let Fabric { links, slab, outbox, topology, .. } = &self.fabric;
         let mut waiting: Vec<bool> = Vec::new();
@@ -228,13 +228,13 @@ impl Partition {
             waiting.resize(waiting.len().max(slot as usize + 1), false);
             waiting[slot as usize] = true;
         }
-        // Of what is on its way to another partition this one has a copy at most.
+        // If a packet is on its way to another partition, this partition has a copy at most.
         let on_the_way = links.ports.iter().filter(|port| outbox.keeps_copies || !port.is_remote);
         let on_the_way = on_the_way.flat_map(|port| port.wire.all()).map(|packet| packet.slot);
         let remote = links.ports.iter().zip(&links.specials).filter(|(port, _)| port.is_remote);
         let leaving = remote.flat_map(|(_, special)| special).flat_map(|special| &special.ledger);
         let leaving = leaving.map(|packet| packet.slot);
-        // What a forwarder holds waits for no link.
+        // A packet that a forwarder holds waits for no link.
         let held = self.nodes.iter().flat_map(Node::held).copied();
         for slot in on_the_way.chain(leaving).chain(held) {
             if let Some(waiting) = waiting.get_mut(slot as usize) {

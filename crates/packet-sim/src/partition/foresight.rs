@@ -1,8 +1,8 @@
-//! Bringing in what the next events will read, while the present one is taken. Nothing else depends on it.
+//! Prefetches the data of the next events while the present event is processed. It affects speed only.
 //!
-//! What an arrival reads hangs together: its port leads to the packet and the node, the node to its parts, these and the
-//! packet to the port by which it leaves, and that to what waits there. Each is asked for when what leads to it should
-//! have come.
+//! An arrival reads a chain of data: its port points to the packet and the node, the node to its parts, these and the
+//! packet to the egress port, and the egress port to its queue. Each link of the chain is prefetched when the data that
+//! points to it should have arrived.
 
 use super::Partition;
 use crate::events::{Event, Kind};
@@ -13,7 +13,7 @@ impl Partition {
     pub(super) fn foresee_bucket(&self) {
         for event in self.fabric.events.following() {
             let index = event.index() as usize;
-            // Of a wake-up the index is a node's, and a port too many does no harm.
+            // The index of a wake-up is a node's; to prefetch an unrelated port does no harm.
             if let Some(port) = self.fabric.links.ports.get(index) {
                 port.foresee();
             }
@@ -28,7 +28,7 @@ impl Partition {
         }
     }
 
-    /// Where an event takes place: the packet, the node, and what the port has.
+    /// Prefetches an event's packet, node and port state.
     #[inline]
     fn foresee_place(&self, event: Event) {
         let index = event.index() as usize;
@@ -65,7 +65,7 @@ impl Partition {
         }
     }
 
-    /// The parts that an event will ask.
+    /// Prefetches the node's parts that an event will call.
     #[inline]
     fn foresee_parts(&self, event: Event) {
         let index = event.index() as usize;
@@ -106,7 +106,8 @@ impl Partition {
         }
     }
 
-    /// The port by which the packet that arrives will probably leave, or what its host will read. Returns the port.
+    /// Prefetches the port by which the arriving packet will probably leave, or the data that its host will read. Returns
+    /// the port.
     #[inline]
     fn foresee_egress(&self, arrival: Event) -> Option<u32> {
         let wire = &self.fabric.links.ports[arrival.index() as usize].wire;

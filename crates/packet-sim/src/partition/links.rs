@@ -8,7 +8,7 @@ use raddle_core::{LinkFlowControl, LinkId, PortState};
 pub(super) struct Links {
     pub(super) ids: Vec<LinkId>,
     pub(super) ports: Vec<Port>,
-    /// What the parts of nodes see of the ports.
+    /// The ports' states, as the parts of nodes see them.
     pub(super) states: Vec<PortState>,
     pub(super) specials: Vec<Option<Box<Special>>>,
     pub(super) classes: Vec<Class>,
@@ -23,7 +23,7 @@ pub(crate) const BYTES_A_LINK: usize =
     size_of::<Port>() + size_of::<PortState>() + size_of::<Option<Box<Special>>>() + size_of::<LinkId>();
 
 impl Links {
-    /// None yet, with room for so many.
+    /// No links yet, with room for `links` links.
     pub(super) fn with_capacity(links: usize) -> Self {
         Self {
             ids: Vec::with_capacity(links),
@@ -39,7 +39,7 @@ impl Links {
         self.ids.binary_search(&link).ok()
     }
 
-    /// What a served port has.
+    /// The state of a served port; `None` if the port is not served.
     pub(super) fn served(&mut self, link: usize) -> Option<&mut Served> {
         self.specials[link].as_mut()?.served.as_mut()
     }

@@ -39,11 +39,11 @@ pub(crate) struct Partition {
     pub(crate) number: usize,
     pub(crate) nodes: Vec<Node<Fabric>>,
     fabric: Fabric,
-    /// The next flow that starts here, and those that follow it anywhere.
+    /// The next flow that starts in this partition, and all flows after it in any partition.
     flows: Queued,
     changes: Arc<[Change]>,
     division: Arc<Division>,
-    /// Whether some port has an agent, or some link noise.
+    /// True if a port has an agent or a link has noise.
     inspects: bool,
     /// Keys that the credits of one instant free; here only to keep its room.
     freed: Vec<HoldKey>,
@@ -52,7 +52,7 @@ pub(crate) struct Partition {
 }
 
 impl Partition {
-    /// Takes events before `end`, at most so many. Returns whether none is left.
+    /// Processes events before `end`, at most `most`. Returns true if none is left.
     pub(crate) fn run(&mut self, end: Time, most: u64) -> bool {
         for _ in 0..most {
             if self.fabric.events.turn(end) {
@@ -74,30 +74,31 @@ impl Partition {
         self.fabric.now
     }
 
-    /// What has happened so far.
+    /// Totals up to now.
     pub(crate) fn totals(&self) -> &Totals {
         &self.fabric.totals
     }
 
-    /// When the next event is due, here or, of what has been sent there since the last call, elsewhere.
+    /// Time of the next event here, or of the first arrival in another partition among the packets sent there since the
+    /// last call.
     pub(crate) fn next_event(&mut self) -> Time {
         let elsewhere = std::mem::replace(&mut self.fabric.outbox.first, Time::NEVER);
         self.fabric.events.next_time().unwrap_or(Time::NEVER).min(elsewhere)
     }
 
-    /// Whether nothing moves or is to come here, hellos of topology discovery aside. The ticks of ports' agents move nothing.
+    /// True if no packet moves and no event is to come here, except hellos of topology discovery and ticks of ports' agents.
     pub(crate) fn is_still(&self) -> bool {
         let is_idle = |event: Event| matches!(event.kind(), Kind::Tick | Kind::Wake | Kind::PortTick);
         self.fabric.events.all().all(is_idle) && self.nodes.iter().all(Node::is_at_rest)
     }
 
-    /// Whether a node here has found out that a link changed.
+    /// True if a node here has learned of a change of a link.
     pub(crate) fn has_discovered(&self) -> bool {
         let discoveries = self.nodes.iter().filter_map(Node::discovery);
         discoveries.into_iter().any(|discovery| discovery.changed_at() > Time::ZERO)
     }
 
-    /// What the event queue has been asked since the last call, or the start.
+    /// The recorded calls to the event queue since the last call of this function, or the start.
     #[cfg(feature = "event-trace")]
     pub(crate) fn take_event_trace(&mut self) -> Vec<crate::event_trace::Step> {
         self.fabric.events.trace.replace(Vec::new()).unwrap_or_default()
@@ -121,7 +122,7 @@ impl Partition {
         self.fabric.slab.peak()
     }
 
-    /// What goes to each partition.
+    /// The outgoing mail, one list for each partition.
     pub(crate) fn outgoing(&mut self) -> impl Iterator<Item = &mut Vec<Mail>> {
         self.fabric.outbox.mail.iter_mut()
     }
@@ -142,12 +143,12 @@ impl Partition {
         }
     }
 
-    /// Whether there is something for an observer.
+    /// True if there are log entries for the observer.
     pub(crate) fn has_heard(&self) -> bool {
         !self.fabric.log.is_empty()
     }
 
-    /// Moves what was heard to the end of `all`, with the ids of the whole fabric.
+    /// Moves the log entries to the end of `all`, with the ids of the whole fabric.
     pub(crate) fn drain_log(&mut self, all: &mut Vec<(Event, u64, Heard)>) {
         let mut log = std::mem::take(&mut self.fabric.log);
         log.drain_into(all, |event| self.name(event));
@@ -171,13 +172,13 @@ impl Partition {
         self.division.home(node) == self.number
     }
 
-    /// What passed over each link.
+    /// Counters of the packets sent over each link.
     pub(crate) fn link_stats(&self) -> impl Iterator<Item = (LinkId, &LinkStats)> {
         let links = &self.fabric.links;
         links.ids.iter().copied().zip(links.ports.iter().map(|port| &port.stats))
     }
 
-    /// How deep the queues of ports were, if anybody asked.
+    /// Histograms of the ports' queue lengths, if the configuration asks for them.
     pub(crate) fn queue_depths(&self) -> impl Iterator<Item = (LinkId, &QueueDepths)> {
         let Fabric { links, topology, .. } = &self.fabric;
         let is_here =

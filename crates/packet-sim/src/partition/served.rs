@@ -8,7 +8,7 @@ use crate::port::{Departure, InService, Served};
 use crate::slab::Origin;
 use raddle_core::{Admit, Bytes, Credit, DropReason, Duration, LinkId, Node, PortId, Time};
 
-/// What a credit takes at least, so that none comes in the instant in which it was sent.
+/// Least delay of a credit, so that no credit arrives in the instant in which it was sent.
 const LEAST_CREDIT_DELAY: Duration = Duration::from_ps(1);
 
 impl Fabric {
@@ -86,8 +86,8 @@ impl Fabric {
         due
     }
 
-    /// Does what the queue of a served port answered about a packet, until it takes or drops the packet. Returns whether the
-    /// host is now due a poll, because a packet was lost.
+    /// Carries out the queue's answers about a packet until the queue takes or drops the packet. Returns true if the host
+    /// must be polled, because a packet was lost.
     #[cold]
     fn make_room(
         &mut self,
@@ -173,7 +173,7 @@ impl Fabric {
         arrival
     }
 
-    /// A packet that a served port's agent has seen join does not wait there.
+    /// Tells the agent that a packet that it has seen join does not wait at the port.
     fn agent_forgets(&mut self, link: usize, slot: u32) {
         let (now, packet) = (self.now, self.slab.get(slot));
         let (class, size) = (packet.class(), packet.size);
@@ -182,8 +182,8 @@ impl Fabric {
         }
     }
 
-    /// Shows the agent of a served port what is left of a packet, which joins as another. Returns whether the host is due a
-    /// poll, because of what the agent says.
+    /// Shows the agent of a served port a trimmed packet, which joins as a new packet. Returns true if the host must be
+    /// polled, because of a packet that the agent sends.
     fn meet_agent_again(&mut self, node: &mut Node<Self>, link: usize, slot: u32) -> bool {
         let served = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut());
         let agent = served.and_then(|served| served.agent.as_mut());
@@ -192,7 +192,7 @@ impl Fabric {
         notice.is_some_and(|notice| node.send(self, notice, None))
     }
 
-    /// Remembers how many bytes wait at a port, what is in service included.
+    /// Records the queue length of a port, the packet in service included.
     #[inline]
     fn count_waiting(&mut self, link: usize, bytes: u64) {
         let stats = &mut self.links.ports[link].stats;
@@ -202,7 +202,7 @@ impl Fabric {
         }
     }
 
-    /// Begins the next transmission of a served port, if none is under way and anything waits that is not paused.
+    /// Begins the next transmission of a served port, if none is under way and a packet waits that is not paused.
     pub(super) fn serve_next(&mut self, node: &Node<Self>, link: usize) {
         let now = self.now;
         let served = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut());
@@ -232,7 +232,7 @@ impl Fabric {
     fn serve(&mut self, node: &Node<Self>, link: usize, slot: u32, arrival: Option<PortId>) -> Time {
         let packet = self.slab.get(slot);
         let (class, size) = (packet.class(), packet.size);
-        // Under cut-through its header may be past the next node when it has left, so it is a copy.
+        // Under cut-through the packet's header may have left the next node before the packet has left this port: keep a copy.
         let heard_of = arrival.is_none() || node.hears_of_departures();
         let copy = heard_of.then(|| packet.clone());
         self.settle_served(link);
@@ -254,7 +254,7 @@ impl Fabric {
         sent
     }
 
-    /// Forgets what has left a served port under cut-through or to another partition.
+    /// Removes the records of packets that have left a served port, under cut-through or to another partition.
     fn settle_served(&mut self, link: usize) {
         let port = &self.links.ports[link];
         if port.has_ledger {

@@ -1,4 +1,4 @@
-//! Partitions are put together: of a fabric at rest, or of one whose nodes and links are divided anew.
+//! Builds partitions: for a fabric at rest, or for a running fabric whose nodes and links are divided anew.
 
 use super::Partition;
 use super::fabric::{Fabric, Outbox, Place};
@@ -17,15 +17,15 @@ use raddle_topology::Topology;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// A fabric and what happens to it, however it is divided.
+/// A fabric, its failures and its flows, independent of the division.
 pub(crate) struct Plan {
     pub(crate) topology: Arc<Topology>,
-    /// Bytes that a node must have seen to pass a packet on, if it need not have seen them all.
+    /// Under cut-through, the bytes that a node needs before it forwards a packet; `None` for store-and-forward.
     pub(crate) header: Option<u32>,
     pub(crate) queue_depths: bool,
     pub(crate) changes: Arc<[Change]>,
     pub(crate) flows: Flows,
-    /// Whether the observer hears of packets that ports accept.
+    /// True if the observer is told of packets that ports accept.
     pub(crate) forwarded: bool,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Assembly<'a> {
         Self { plan, division, now, partitions: partitions.collect(), classes }
     }
 
-    /// Where a node is.
+    /// A node's place: its index and its links in its partition.
     pub(super) fn place_of(&self, id: NodeId) -> Place {
         let Plan { topology, .. } = self.plan;
         let ports = u32::try_from(topology.port_count(id)).expect("ports fit 32 bits");
@@ -163,7 +163,7 @@ impl<'a> Assembly<'a> {
         links.ports.len() - 1
     }
 
-    /// Adds an event, named by the ids of the whole fabric: the start of flows aside, which [`finish`](Self::finish) adds.
+    /// Adds an event, given with ids of the whole fabric. Starts of flows are ignored: [`finish`](Self::finish) adds them.
     pub(super) fn event(&mut self, event: Event) {
         let (time, kind, id) = (event.time(), event.kind(), event.index());
         let link = || self.plan.topology.link(LinkId(id)).expect("events are about links, not ports");
@@ -186,7 +186,7 @@ impl<'a> Assembly<'a> {
         self.partitions[number].fabric.events.push(Event::new(time, kind, place));
     }
 
-    /// The partitions, of whose flows those in `flows` have not started. The first has all totals so far.
+    /// Returns the partitions; the flows in `flows` have not started. The first partition gets the totals up to now.
     pub(super) fn finish(mut self, flows: &Queued, totals: Totals) -> Vec<Partition> {
         for partition in &mut self.partitions {
             partition.flows = flows.clone();

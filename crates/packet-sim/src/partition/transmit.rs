@@ -85,7 +85,7 @@ impl Fabric {
         special.ledger.len()
     }
 
-    /// Forgets what has left a port to another partition by `now`. Returns how many packets wait.
+    /// Removes the records of packets that have left a port to another partition by `now`. Returns how many packets wait.
     pub(super) fn settle_remote(&mut self, link: usize, now: Time) -> usize {
         let port = &mut self.links.ports[link];
         let left = port.wire.settle(now + self.links.classes[port.class as usize].delay);
@@ -183,7 +183,7 @@ impl Fabric {
     }
 }
 
-/// Marks a packet as one that met congestion. Apart, so that the way of others stays short.
+/// Marks a packet with ECN. Out of line, so that the code for other packets stays short.
 #[cold]
 fn mark(packet: &mut Packet) {
     packet.mark_congestion();

@@ -1,7 +1,8 @@
-//! A link with its port and all that is on it, between two events, however the fabric is divided.
+//! The state of a link, its port and its packets between two events, independent of the division of the fabric.
 //!
-//! If a link leads to another partition, its near end has the port and knows what has not left it yet, and its far end has
-//! what travels. If both ends are in one partition, one wire is both. A whole link has what either is made of.
+//! If a link leads to another partition, the near end holds the port and the packets that have not left it, and the far
+//! end holds the packets that travel. If both ends are in one partition, one wire serves both ends. A whole link has the
+//! state from which either form can be made.
 
 use super::Partition;
 use super::fabric::Fabric;
@@ -33,7 +34,7 @@ pub(super) struct Whole {
 /// A packet that was put on a link and has not arrived.
 struct OnTheWire {
     arrives: Time,
-    /// With its origin at the port, and the arrival of its last bit at the far end.
+    /// The packet, with its origin at the port and the arrival time of its last bit at the far end.
     parcel: Parcel,
 }
 
@@ -102,7 +103,7 @@ impl Whole {
             .map(|Travelling { arrives, slot, .. }| OnTheWire { arrives, parcel: far.slab.take(slot) })
             .collect();
         if is_remote {
-            // What has not left the port is what was put on the link last.
+            // The packets that have not left the port are the last ones that were put on the link.
             let origins = copies.into_iter().rev().chain(std::iter::repeat(Origin::HERE));
             for (on_the_wire, origin) in wire.iter_mut().rev().zip(origins) {
                 on_the_wire.parcel.origin = origin;
@@ -112,7 +113,7 @@ impl Whole {
         Self { class, state, stats, depths, special, waiting, coming, wire }
     }
 
-    /// Whether departures cost events of their own.
+    /// True if each departure is an event of its own.
     pub(super) fn is_served(&self) -> bool {
         self.special.served.is_some()
     }
@@ -202,7 +203,7 @@ impl Whole {
 }
 
 impl OnTheWire {
-    /// The same packet as one that has not left its port, under cut-through.
+    /// The packet's entry in the port's ledger, under cut-through.
     fn leaving(&self, delay: Duration) -> Leaving {
         let sent = Time::ZERO + self.parcel.tail.since(Time::ZERO + delay);
         Leaving { sent, arrives: self.arrives, slot: NOWHERE, size: self.parcel.packet.size }
@@ -210,8 +211,8 @@ impl OnTheWire {
 }
 
 impl Fabric {
-    /// Forgets what has left a port by `now`, and removes the copies of what has not, if the link leads to another
-    /// partition. Returns their origins, in order.
+    /// Removes the records of packets that have left a port by `now`. If the link leads to another partition, also removes
+    /// the copies of the packets that have not left it. Returns the copies' origins, in order.
     fn take_copies(&mut self, link: usize, now: Time) -> Vec<Origin> {
         let Port { has_ledger, is_remote, .. } = self.links.ports[link];
         if has_ledger {

@@ -1,4 +1,4 @@
-//! What messages say while they are under way.
+//! The contents of messages in flight.
 
 use super::rank::Message;
 use raddle_core::FlowKey;
@@ -7,8 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The contents of messages under way, by the flow's name on the wire.
 ///
-/// Packets count application bytes and do not keep them. What a message says is application bytes, so it stands here from
-/// the moment in which its flow begins until it has been delivered: nobody learns of it before its last byte is there.
+/// Packets count application bytes and do not keep them. A message's contents are application bytes, so they are kept
+/// here from the start of the message's flow until its delivery: no rank reads them before the last byte has arrived.
 pub(super) struct Payloads(Vec<Mutex<FxHashMap<FlowKey, Message>>>);
 
 /// Enough for threads not to meet.
@@ -25,7 +25,7 @@ impl Payloads {
         self.0[shard].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes down what a flow that begins will say.
+    /// Stores the message of a flow that begins.
     ///
     /// # Panics
     /// If a flow under way has that name.
@@ -34,7 +34,7 @@ impl Payloads {
         assert!(before.is_none(), "two flows under way share the name {:#x}", key.0);
     }
 
-    /// What a flow says that has been delivered; `None` if it is none of the ranks'.
+    /// Removes and returns the message of a delivered flow; `None` if the flow is not a rank's.
     pub(super) fn take(&self, key: FlowKey) -> Option<Message> {
         self.shard(key).remove(&key)
     }

@@ -1,4 +1,4 @@
-//! What a rank does between two waits.
+//! A step: the actions of a rank between two waits.
 
 use raddle_core::Duration;
 

@@ -1,4 +1,4 @@
-//! What ranks send each other: to print beside a result, and to compare a skeleton with a recorded trace.
+//! Traffic between ranks: to print beside a result, and to compare a skeleton with a recorded trace.
 
 use crate::goal::{Operation, Statement};
 use std::collections::{BTreeMap, BTreeSet};

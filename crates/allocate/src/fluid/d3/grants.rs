@@ -1,8 +1,8 @@
 //! Grants: first come, first served.
 //!
-//! Links count in integers, so that what is reserved on one is the sum of its grants whatever the order in which they came
-//! to be. A grant depends on earlier ones alone, so those that may be wrong are put right in order of arrival; on each link
-//! a sum runs along with that.
+//! Links count in integers, so that the reserved part of a link is the sum of its grants, in whichever order they were
+//! made. A grant depends only on earlier grants. Grants that may be wrong are therefore repaired in order of arrival, with
+//! a running sum for each link.
 
 use super::Reservation;
 use std::cmp::Reverse;
@@ -12,23 +12,23 @@ use std::cmp::Reverse;
 pub(super) struct Link {
     /// Now, in the units of the rest.
     pub(super) capacity: u64,
-    /// At first, bit/s.
+    /// The link's capacity at the start, bit/s.
     pub(super) line_bps: f64,
     /// Sum of the grants.
     reserved: u64,
-    /// What the rest of the flows is told to share.
+    /// The capacity last reported to `rest`, the allocation that shares what reservations leave.
     rest: u64,
-    /// In order of arrival.
+    /// The link's grants, in order of the flows' arrival.
     pub(super) grants: Vec<Grant>,
-    /// How many of them were granted less than they asked for.
+    /// Number of flows that were granted less than they asked for.
     short: u32,
-    /// Of this settle: how many grants have been passed, and their sum.
+    /// In the present settle: the number of grants that have been passed, and their sum.
     passed: (usize, u64),
-    /// Of this settle: whether all grants that have not been passed are doubted.
+    /// In the present settle: true if all grants that have not been passed are doubtful.
     pub(super) doubted: bool,
-    /// Whether it is among the visited links.
+    /// True if the link is among the visited links.
     visited: bool,
-    /// Whether it is among the disturbed links.
+    /// True if the link is among the disturbed links.
     pub(super) disturbed: bool,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Link {
 pub(super) struct Grant {
     order: u64,
     pub(super) slot: u32,
-    /// What it has of the link.
+    /// The flow's grant on the link.
     has: u64,
 }
 
@@ -47,7 +47,7 @@ impl Link {
         Self { capacity, line_bps, rest: capacity, ..Self::default() }
     }
 
-    /// What the flows before this one leave, given that earlier ones have been passed before.
+    /// The capacity that the flows before this one leave. Calls within a settle must be in order of arrival.
     fn left(&mut self, order: u64) -> u64 {
         let (mut count, mut sum) = self.passed;
         while let Some(grant) = self.grants.get(count).filter(|grant| grant.order < order) {
@@ -58,8 +58,8 @@ impl Link {
         self.capacity.saturating_sub(sum)
     }
 
-    /// Grants a flow so much that its turn has come, at most what is left. Returns whether later grants may have to change:
-    /// they take more than there is, or one of them is short and has more left.
+    /// Sets the grant of the flow whose turn has come, at most the capacity that is left. Returns true if later grants may
+    /// have to change: they exceed the capacity, or one of them is short and could now be larger.
     fn set(&mut self, order: u64, grants: u64) -> bool {
         let has = grants.min(self.left(order));
         let (count, sum) = self.passed;
@@ -69,7 +69,7 @@ impl Link {
         if has > had { self.reserved > self.capacity } else { has < had && self.short > 0 }
     }
 
-    /// Where the grant of a flow is, or would be.
+    /// Index at which a flow's grant is, or would be inserted.
     fn place(&self, order: u64) -> usize {
         self.grants.partition_point(|grant| grant.order < order)
     }
@@ -84,7 +84,7 @@ impl Reservation {
         units as f64 * self.unit_bps
     }
 
-    /// A flow with a deadline comes to its links, with nothing.
+    /// Adds a flow with a deadline to its links, with a grant of 0.
     pub(super) fn enlist(&mut self, slot: u32) {
         let flow = &self.flows[slot as usize];
         for &(link, _) in &flow.row {
@@ -105,7 +105,7 @@ impl Reservation {
         }
     }
 
-    /// Sets what a link can carry, in bit/s.
+    /// Sets a link's capacity, in bit/s.
     pub(super) fn resize(&mut self, link: u32, bps: f64) {
         self.links[link as usize].capacity = self.units(bps);
     }
@@ -117,7 +117,7 @@ impl Reservation {
         }
     }
 
-    /// Puts doubtful grants right: each is what was asked for, or what its links have left.
+    /// Repairs doubtful grants: each becomes the smaller of the request and the capacity that its links have left.
     pub(super) fn grant(&mut self) {
         while let Some(Reverse((order, slot))) = self.doubts.pop() {
             let row = std::mem::take(&mut self.flows[slot as usize].row);
@@ -151,7 +151,7 @@ impl Reservation {
         }
     }
 
-    /// Has all grants of a link looked at after the one that was passed last.
+    /// Marks as doubtful all grants of a link after the one that was passed last.
     fn doubt_after(&mut self, link: u32) {
         let link = &mut self.links[link as usize];
         if std::mem::replace(&mut link.doubted, true) {

@@ -1,17 +1,19 @@
-//! The rates that D3's routers settle on: reservations in order of arrival, and what is left shared out (Wilson, Ballani,
+//! The rates that D3's routers settle on: reservations in order of arrival, and fair shares of the rest (Wilson, Ballani,
 //! Karagiannis, Rowstron, SIGCOMM 2011; specification of PDQ, §6 and §11).
 //!
-//! A flow with a deadline asks for the rate at which it would just meet it. In order of arrival each is granted what it
-//! asks for, or what its links have left ([grants]). Then all flows, with deadlines or without, get max-min fair shares of
-//! the rest on top of that. A flow that would need more than it can send gives up (quenching).
+//! A flow with a deadline asks for the rate at which it would just meet the deadline. In order of arrival, each flow is
+//! granted its request, or the capacity that its links have left ([grants]). Then all flows, with deadlines or without,
+//! get max-min fair shares of the rest in addition. A flow that would need more than it can send gives up (quenching).
 //!
-//! # Who asks when
-//! What a flow would ask for changes all the time, as it sends more or less than that. It asks anew when a flow comes or goes
-//! on one of its links, and every [`REFRESH`]; between the two its request stands, as D3's do for a round trip.
+//! # Times of requests
+//! The rate that a flow needs changes all the time, as the flow sends more or less than that. A flow asks again when a
+//! flow comes or goes on one of its links, and every [`REFRESH`]. In between its request stands, as requests of D3 stand
+//! for a round trip.
 //!
 //! # Cost
-//! Flows with deadlines on the links of who comes or goes, and what their grants change; all flows with deadlines, every
-//! [`REFRESH`]. Flows without deadlines cost what they do under [`MaxMin`](crate::MaxMin).
+//! When a flow comes or goes, the flows with deadlines on its links are examined, and the flows whose grants change
+//! because of them. Every [`REFRESH`], all flows with deadlines are examined. Flows without deadlines cost as much as
+//! under [`MaxMin`](crate::MaxMin).
 
 mod grants;
 
@@ -22,7 +24,7 @@ use raddle_core::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-/// How long requests stand while nothing comes or goes beside them (specification §11).
+/// Time for which a request stands while no flow comes or goes on its links (specification §11).
 pub const REFRESH: Duration = Duration::from_ms(1);
 
 /// Relative difference within which two rates are the same.
@@ -31,9 +33,9 @@ const SAME: f64 = 1e-9;
 /// Reservations in order of arrival, and max-min fair shares of the rest.
 #[derive(Debug, Clone)]
 pub struct Reservation {
-    /// Shares of what reservations leave. Its slots are the flows'.
+    /// Shares of the capacity that reservations leave. Its slots are the flows' slots.
     rest: Incremental,
-    /// What links count in, bit/s.
+    /// The unit in which links count, bit/s.
     unit_bps: f64,
     /// Per link slot.
     links: Vec<Link>,
@@ -41,7 +43,7 @@ pub struct Reservation {
     flows: Vec<Member>,
     /// When deadlines get out of reach at the rates of now, with the slots of their flows.
     late: BTreeSet<(Time, u32)>,
-    /// When all ask anew that do not send what they asked for.
+    /// Time at which all flows that do not send at the requested rate ask again.
     refresh_at: Time,
     /// Links where flows came or went, each once: those on them ask anew.
     disturbed: Vec<u32>,
@@ -49,7 +51,7 @@ pub struct Reservation {
     doubts: BinaryHeap<Reverse<(u64, u32)>>,
     /// Links whose grants were looked at in this settle, each once.
     visited: Vec<u32>,
-    /// Flows with deadlines whose rates may not be what was last reported, each once.
+    /// Flows with deadlines whose rates may differ from the last reported rates, each once.
     touched: Vec<u32>,
 }
 
@@ -63,13 +65,13 @@ struct Member {
     demand_bps: f64,
     asked_bps: f64,
     granted_bps: f64,
-    /// Whether its links count it among those that were granted less than they asked for.
+    /// True if its links count the flow as one that was granted less than it asked for.
     short: bool,
     /// When its deadline gets out of reach at this rate.
     late_at: Time,
-    /// Whether it is among the doubts, or gives up.
+    /// True if the flow is among the doubts, or gives up.
     doubted: bool,
-    /// Whether it is among the touched flows.
+    /// True if the flow is among the touched flows.
     touched: bool,
     row: Vec<(u32, f32)>,
 }
@@ -79,7 +81,7 @@ impl Member {
         self.work.due != Time::NEVER
     }
 
-    /// Whether it sends what it asked for, so that it would go on to ask for the same.
+    /// True if the flow sends at the rate that it asked for: it would ask for the same rate again.
     fn is_steady(&self) -> bool {
         (self.work.rate_bps - self.asked_bps).abs() <= SAME * self.work.max_bps
     }
@@ -147,7 +149,7 @@ impl Reservation {
         }
     }
 
-    /// Works out what a flow asks for now, unless it has asked, or has it give up.
+    /// Computes a flow's request, unless it has asked at this time, or makes the flow give up.
     fn ask_for(&mut self, now: Time, slot: u32, changes: &mut Changes) {
         let flow = &mut self.flows[slot as usize];
         if std::mem::replace(&mut flow.doubted, true) {

@@ -5,7 +5,7 @@ use crate::fluid::run::{Job, run, time};
 use crate::{Allocate, Flows, Reference};
 use proptest::prelude::*;
 
-/// Both passes by their definition, given what flows ask for: what each flow in a slot should have, in bit/s.
+/// Both passes by their definition, given the flows' requests. Returns the correct rate of each flow by slot, in bit/s.
 fn from_scratch(policy: &Reservation, rows: &[(usize, Vec<(u32, f32)>)]) -> Vec<(usize, f64)> {
     let mut left: Vec<f64> = policy.links.iter().map(|link| policy.bps(link.capacity)).collect();
     let mut live: Vec<&(usize, Vec<(u32, f32)>)> = rows.iter().collect();
@@ -134,7 +134,7 @@ fn flow(order: u64, urgent: bool, row: &[(u32, f32)]) -> FluidFlow<'_> {
     }
 }
 
-/// What a settle at the start changes of these flows' rates.
+/// The changes of these flows' rates in a settle at the start.
 fn settled<const N: usize>(policy: &mut Reservation, flows: [usize; N]) -> [Option<f64>; N] {
     let mut changes = Changes::default();
     policy.settle(Time::ZERO, &mut changes);
@@ -193,7 +193,7 @@ fn job() -> impl Strategy<Value = Job> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// At every event of a run all rates are what they are from scratch.
+    /// At every event of a run all rates equal those computed from scratch.
     #[test]
     fn grants_are_those_from_scratch(
         capacities in proptest::collection::vec(prop_oneof![2 => Just(1e9), 1 => 2e8..4e9_f64], 6),

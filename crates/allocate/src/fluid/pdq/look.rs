@@ -6,7 +6,7 @@ use raddle_core::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Looks are no closer than this if nothing comes or goes between them: far below the time that switches need.
+/// Least time between two looks if no flow comes or goes between them: far below the reaction time of switches.
 const LEAST_GAP: Duration = Duration::from_us(1);
 
 const PS_PER_S: f64 = 1e12;
@@ -35,7 +35,7 @@ enum ForWhat {
 }
 
 impl Criticality {
-    /// Does what is due by now.
+    /// Handles the looks that are due by now.
     pub(super) fn look(&mut self, now: Time, changes: &mut Changes) {
         while let Some(&Reverse(look)) = self.looks.0.peek()
             && look.at <= now
@@ -85,7 +85,7 @@ impl Criticality {
         self.flows[look.flow as usize].version != look.version
     }
 
-    /// Has a flow that just came give up at once if it came too late.
+    /// Makes a new flow give up at once if it cannot meet its deadline.
     pub(super) fn look_at_first(&mut self, now: Time, flow: u32) {
         let member = &self.flows[flow as usize];
         if self.rules.gives_up && member.slack_s(now).is_some_and(|slack| slack < -GRACE_S) {
@@ -128,7 +128,7 @@ impl Criticality {
         }
     }
 
-    /// How soon one of two flows that send is more critical and the other was, if sizes decide and both are there then.
+    /// Seconds until the less critical of two sending flows overtakes the other, if sizes decide and neither has ended then.
     fn passing_s(&self, now: Time, one: u32, other: u32) -> Option<f64> {
         let (mut first, mut second) = (&self.flows[one as usize], &self.flows[other as usize]);
         if (first.class, first.due) != (second.class, second.due) {
@@ -144,12 +144,12 @@ impl Criticality {
 }
 
 impl Member {
-    /// Its rate as a share of what it could have.
+    /// The flow's rate as a share of the rate at which it can send.
     fn speed(&self) -> f64 {
         self.rate_bps / self.max_bps
     }
 
-    /// How long it can be paused and still meet its deadline, in seconds; `None` if it has no deadline.
+    /// Seconds for which the flow can be paused and still meet its deadline; `None` if it has no deadline.
     fn slack_s(&self, now: Time) -> Option<f64> {
         (self.due != Time::NEVER)
             .then(|| (self.due.as_ps() as f64 - now.as_ps() as f64) / PS_PER_S - self.alone_s(now))

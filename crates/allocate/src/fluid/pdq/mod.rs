@@ -1,15 +1,15 @@
 //! The schedule that PDQ's switches settle on: flows in order of criticality, each as fast as more critical ones let it
 //! (Hong, Caesar, Godfrey, SIGCOMM 2012; specification of PDQ, §4.1 and §11).
 //!
-//! A flow gets what its links have left after all more critical flows on them, at most what it can send; what is below
-//! a hundredth of that is a pause. More critical is, in this order: a lower class, an earlier deadline, a smaller
-//! [`Measure`], an earlier arrival.
+//! A flow gets the capacity that all more critical flows leave on its links, at most the rate at which it can send. If
+//! that is less than a hundredth of the latter, the flow is paused. A flow is more critical than another, in this
+//! order, by a lower class, an earlier deadline, a smaller [`Measure`], or an earlier arrival.
 //!
 //! # Cost
-//! Work is done where the schedule changes, in order of criticality ([repair]). A paused flow is listed at one
-//! link only, the one that has nothing left for it, and is looked at again when that link has: what happens at its other
-//! links costs it nothing. Those that send on a link are few, as each takes a hundredth of it or all that it can send, so
-//! they are in no order.
+//! Work is done where the schedule changes, in order of criticality ([repair]). A paused flow is listed only at one
+//! link that has no capacity left for it, and is examined again when that link has capacity: changes at its other links
+//! cost nothing. The flows that send on a link are few, because each takes at least a hundredth of the link or all that
+//! it can send. They are therefore kept in no order.
 //!
 //! # Time
 //! As flows send, their criticality rises. If one passes another that is paused, no rate changes: the other stays paused
@@ -18,10 +18,10 @@
 //!
 //! # Differs from the specification
 //! - Probes of paused flows reduce rates, not what links have left when rates are given out: links reduce the rates of
-//!   their flows by the share of their capacity that probes take. With one flow sending, this is the same; it makes
-//!   rates a function of who is there, where it is circular otherwise.
+//!   their flows by the share of their capacity that probes take. With one sending flow, this is the same. Rates become
+//!   a function of the present flows; by the specification their definition is circular.
 //! - Probes take at most half of a link: where links are slow and round trips short, probes wait for each other's answers.
-//! - The place of a flow in a link's list, by which it probes less often, is counted as if those that send were first.
+//! - The place of a flow in a link's list, by which it probes less often, is counted as if the sending flows came first.
 
 mod look;
 mod order;
@@ -46,18 +46,18 @@ const NONE: u32 = u32::MAX;
 /// Relative difference within which two rates are the same: rounding.
 const SAME: f64 = 1e-12;
 
-/// What makes one schedule by criticality different from another.
+/// Options of a schedule by criticality.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rules {
-    /// What makes a flow critical among those with the same deadline.
+    /// The criterion that orders flows with the same deadline.
     pub measure: Measure,
-    /// Whether a flow gives up as soon as its deadline is out of reach even for a flow that is alone (Early Termination).
+    /// True if a flow gives up as soon as it could not meet its deadline even alone (Early Termination).
     pub gives_up: bool,
-    /// How often paused flows probe.
+    /// The rate at which paused flows probe.
     pub probing: Probing,
     /// Bits of a probe on the wire.
     pub probe_bits: f64,
-    /// Below this share of what a flow can send, above 0, it is paused.
+    /// A flow is paused if its rate would be below this share of the rate at which it can send; above 0.
     pub least_share: f64,
 }
 
@@ -84,12 +84,12 @@ pub struct Criticality {
     flows: Vec<Member>,
     /// Flow slots that are free.
     vacant: Vec<u32>,
-    /// What may be wrong, the most critical first.
+    /// Parts of the schedule that may be wrong, the most critical first.
     doubts: BinaryHeap<Reverse<(Key, Doubt)>>,
     /// When to look at what.
     looks: Looks,
     probes: Probes,
-    /// Flows whose rate may not be what was last reported, each once.
+    /// Flows whose rate may differ from the last reported rate, each once.
     touched: Vec<u32>,
     /// No flow ever needed less than this of a link to send, bit/s.
     least_left_bps: f64,
@@ -102,11 +102,11 @@ pub struct Criticality {
 struct Link {
     /// Now, bit/s.
     capacity_bps: f64,
-    /// At first, bit/s.
+    /// The link's capacity at the start, bit/s.
     line_bps: f64,
     /// Flows that send, with their traversals a packet.
     senders: Vec<(u32, f32)>,
-    /// Paused flows for which this link has nothing left.
+    /// Paused flows for which this link has no capacity left.
     waiting: BTreeMap<Key, u32>,
     probed: probing::Probed,
 }
@@ -117,7 +117,8 @@ struct Member {
     class: u8,
     due: Time,
     order: u64,
-    /// What counts before the order, but for [`Measure::Remaining`], where time tells.
+    /// The flow's measure, which counts before the order of arrival. Not used for [`Measure::Remaining`], which changes
+    /// with time.
     measure: u64,
     /// The most it can send, bit/s.
     max_bps: f64,
@@ -125,22 +126,22 @@ struct Member {
     /// Bits left at `since`.
     remaining_bits: f64,
     since: Time,
-    /// What the schedule gives it, bit/s.
+    /// The rate that the schedule gives the flow, bit/s.
     granted_bps: f64,
-    /// What probes leave of that, bit/s.
+    /// The part of `granted_bps` that probes leave, bit/s.
     rate_bps: f64,
-    /// What it probes when it is paused every round trip, in probes a second.
+    /// Probes a second if the flow is paused and probes once a round trip.
     probes_per_s: u64,
     /// The link where it waits; [`NONE`] if it sends, or is new.
     waits_at: u32,
     /// Counts what makes looks at it outdated.
     version: u32,
     live: bool,
-    /// Whether its links count its probes.
+    /// True if its links count its probes.
     probes: bool,
-    /// Whether it is among the doubts.
+    /// True if the flow is among the doubts.
     doubted: bool,
-    /// Whether it is among the touched flows.
+    /// True if the flow is among the touched flows.
     touched: bool,
     row: Vec<(u32, f32)>,
 }
@@ -155,7 +156,7 @@ impl Member {
         }
     }
 
-    /// How long it would take alone, in seconds.
+    /// Seconds that the flow would take alone.
     fn alone_s(&self, now: Time) -> f64 {
         self.remaining_bits(now) / self.max_bps
     }
@@ -210,7 +211,7 @@ impl Criticality {
         &self.flows[slot].row
     }
 
-    /// The flow in a slot has so many bits more to send.
+    /// Adds `bits` to the bits that the flow in a slot has to send.
     pub(crate) fn add_bits(&mut self, now: Time, slot: usize, bits: f64) {
         self.rekey(now, slot as u32, |flow| {
             flow.remaining_bits = flow.remaining_bits(now) + bits;
@@ -226,7 +227,7 @@ impl Criticality {
         }
     }
 
-    /// Takes a flow from its links, and lets others have what it had.
+    /// Removes a flow from its links, and frees its capacity for other flows.
     fn leave(&mut self, now: Time, flow: u32) {
         self.stop(now, flow);
         let mut row = std::mem::take(&mut self.flows[flow as usize].row);
@@ -239,7 +240,7 @@ impl Criticality {
         self.vacant.push(flow);
     }
 
-    /// Sets the rates that probes leave, and what they make of the looks at flows.
+    /// Sets the rates that probes leave, and updates the looks that depend on them.
     fn report(&mut self, now: Time, changes: &mut Changes) {
         self.probes.recount(&mut self.links);
         while let Some(link) = self.probes.pop_changed() {
@@ -300,7 +301,7 @@ impl Fluid for Criticality {
             self.flows.push(member.clone());
             u32::try_from(self.flows.len() - 1).expect("fewer than 2^32 flows")
         });
-        // What is known of the flow that had the slot before: its looks are outdated, and it may be among the touched.
+        // State of the flow that had the slot before: its looks are outdated, and it may be among the touched flows.
         let before = &mut self.flows[slot as usize];
         let (version, touched, mut row) = (before.version, before.touched, std::mem::take(&mut before.row));
         row.extend_from_slice(flow.row);

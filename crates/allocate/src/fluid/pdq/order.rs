@@ -3,7 +3,7 @@
 use super::Criticality;
 use raddle_core::{Stream, Time};
 
-/// What makes a flow critical among those of its class with the same deadline; the smaller the more.
+/// The criterion that orders flows of one class with the same deadline: the flow with the smaller value is more critical.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Measure {
     /// The time that it would still take alone: shortest remaining time first.
@@ -13,7 +13,7 @@ pub enum Measure {
         /// The run's seed.
         seed: u64,
     },
-    /// What it has sent, in whole steps: flows are thought short until they are seen to be long.
+    /// The bits that the flow has sent, in whole steps: a flow counts as short until it has sent much.
     Sent {
         /// A step in bits on the wire, above 0.
         step_bits: f64,
@@ -21,7 +21,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// The measure of a flow that has sent nothing, where it does not change by itself.
+    /// The measure of a flow that has sent no bits, for criteria that do not change with time.
     pub(super) fn at_first(self, order: u64) -> u64 {
         match self {
             Self::Remaining | Self::Sent { .. } => 0,
@@ -40,7 +40,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// Before all flows.
+    /// A key before the keys of all flows.
     pub(super) const FIRST: Self = Self { class: 0, due: Time::ZERO, measure: 0, order: 0 };
 }
 

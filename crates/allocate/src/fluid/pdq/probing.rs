@@ -1,9 +1,9 @@
-//! What the probes of paused flows take from links.
+//! The capacity that probes of paused flows take from links.
 
 use super::{Link, Member};
 use raddle_core::Duration;
 
-/// How often a paused flow probes.
+/// The rate at which a paused flow probes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Probing {
     /// Never, or at no cost.
@@ -26,7 +26,7 @@ const MOST: f64 = 0.5;
 pub(super) struct Probes {
     probing: Probing,
     probe_bits: f64,
-    /// At i: probes a round trip of the i most critical flows on a link, were they all paused.
+    /// Entry i: probes a round trip of the i most critical flows on a link, if all of them were paused.
     sums: Vec<f64>,
     /// Links whose probes changed, each once.
     touched: Vec<u32>,
@@ -57,7 +57,7 @@ impl Probes {
         Self { probing, probe_bits, sums: vec![0.0], touched: Vec::new() }
     }
 
-    /// What a flow with this round-trip time probes when it is paused, if it does so every round trip.
+    /// Probes a second of a paused flow with this round-trip time, if it probes once a round trip.
     pub(super) fn per_second(&self, rtt: Duration) -> u64 {
         const PS_PER_S: u64 = 1_000_000_000_000;
         if self.probing == Probing::Free { 0 } else { PS_PER_S / rtt.as_ps().max(1) }
@@ -109,7 +109,7 @@ impl Probes {
         }
     }
 
-    /// Counts anew what is left for data, and keeps the links where that is not what it was.
+    /// Recomputes the capacity that is left for data, and keeps the links where it has changed.
     pub(super) fn recount(&mut self, links: &mut [Link]) {
         let mut touched = std::mem::take(&mut self.touched);
         touched.retain(|&link| {
@@ -127,7 +127,7 @@ impl Probes {
         self.touched.pop()
     }
 
-    /// What probes take of a link, in bit/s.
+    /// The capacity that probes take of a link, in bit/s.
     fn bps(&mut self, probed: &Probed) -> f64 {
         if probed.paused == 0 {
             return 0.0;

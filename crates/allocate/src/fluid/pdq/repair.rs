@@ -1,5 +1,5 @@
-//! Puts the schedule right where it may be wrong, in order of criticality: what a flow gets depends on more critical
-//! flows alone, so each is looked at when all that comes before it is right.
+//! Repairs the schedule where it may be wrong, in order of criticality. A flow's rate depends only on more critical flows,
+//! so each flow is examined when all flows before it are right.
 
 use super::order::Key;
 use super::{Criticality, NONE, SAME};
@@ -10,9 +10,9 @@ use std::ops::Bound;
 /// Something that may be wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Doubt {
-    /// What a flow has.
+    /// The rate of this flow.
     Flow(u32),
-    /// That a flow waits at this link, which has something left; then the next that waits there.
+    /// A flow that waits at this link although the link has capacity left; then the next flow that waits there.
     Waiting(u32),
 }
 
@@ -71,7 +71,7 @@ impl Criticality {
         }
     }
 
-    /// What flows with these keys leave of a link, in bit/s.
+    /// The capacity of a link that the flows with these keys leave, in bit/s.
     fn left_bps(&self, now: Time, link: u32, of: impl Fn(Key) -> bool) -> f64 {
         let link = &self.links[link as usize];
         let before = link.senders.iter().filter(|&&(flow, _)| of(self.key(now, flow)));
@@ -126,7 +126,7 @@ impl Criticality {
         self.flows[flow as usize].row = row;
     }
 
-    /// Has a flow neither send nor wait, and lets others have what it had.
+    /// Makes a flow neither send nor wait, and frees its capacity for other flows.
     pub(super) fn stop(&mut self, now: Time, flow: u32) {
         let key = self.key(now, flow);
         let member = &mut self.flows[flow as usize];

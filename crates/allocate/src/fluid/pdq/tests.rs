@@ -19,7 +19,7 @@ fn ends(links: &[f64], rules: Rules, jobs: &[Job]) -> Vec<Option<f64>> {
     run(&mut Criticality::new(links, rules), jobs, is_right)
 }
 
-/// That rates and lists are what they are from scratch.
+/// Checks that rates and lists equal those computed from scratch.
 fn is_right(policy: &Criticality, now: Time, rates: &[f64]) {
     let largest = policy.links.iter().map(|link| link.line_bps).fold(0.0, f64::max);
     for (slot, expected) in reference::rates(policy, now).into_iter().enumerate().take(rates.len()) {
@@ -56,7 +56,8 @@ fn oracle_13_6_three_flows_share_a_unit_link() {
     assert_ends(&[1.0], PLAIN, &reversed, &[6.0, 3.0, 1.0]);
 }
 
-/// Ten flows whose probes, one in each round trip of a microsecond, would take three times the link. Nothing was sent then.
+/// Ten flows whose probes, one in each round trip of a microsecond, would take three times the link and leave nothing
+/// for data.
 #[test]
 fn probes_leave_half_of_a_link() {
     let job = || Job { rtt: Duration::from_us(1), ..Job::new(1e6, &[0]) };
@@ -125,7 +126,7 @@ fn flows_give_up_when_they_cannot_make_it_alone() {
     assert!((ends[0].expect("complete") - 3.0).abs() < 1e-9);
     let at = given_up_at.expect("it gave up").as_secs_f64();
     assert!((at - 2.0).abs() < 1e-6, "out of reach at 6 - 4 s, given up at {at}");
-    // Specification §13 oracle 10: 1 MB by 5 ms does not fit, so it does not start.
+    // Specification §13 oracle 10: 1 MB cannot be sent by 5 ms, so the flow does not start.
     assert_eq!(self::ends(&[1e9], Rules::default(), &[Job::new(8.22e6, &[0]).due(0.005)]), [None]);
 }
 
@@ -210,7 +211,7 @@ fn rules() -> impl Strategy<Value = Rules> {
 }
 
 proptest! {
-    /// At every event of a run all rates are what they are from scratch.
+    /// At every event of a run all rates equal those computed from scratch.
     #[test]
     fn the_schedule_is_that_from_scratch(
         rules in rules(),
