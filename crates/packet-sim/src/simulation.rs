@@ -119,7 +119,8 @@ impl<O: Observer> Simulation<O> {
         config: Config,
         observer: O,
     ) -> Self {
-        Self::set_up(topology, node, port, flows, config, observer, || true).expect("nobody says to stop")
+        Self::set_up(topology, node, port, flows, config, observer, || true)
+            .expect("`go_on` always returns true")
     }
 
     /// Like [`new`](Self::new), but calls `go_on` at every node and returns `None` if it says to stop: a large fabric

@@ -67,7 +67,7 @@ pub use shim::Shim;
 #[non_exhaustive]
 pub enum Error {
     /// Fewer bytes than the header and what it announces need.
-    #[error("{have} bytes where {need} are needed")]
+    #[error("{need} bytes are needed (got {have})")]
     Truncated {
         /// Bytes present.
         have: usize,

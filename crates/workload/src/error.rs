@@ -24,13 +24,13 @@ pub enum WorkloadError {
         hosts: usize,
     },
     /// The pattern is defined by grid coordinates.
-    #[error("the {pattern} pattern is defined on a torus or mesh only, all of whose links are up")]
+    #[error("the {pattern} pattern needs a torus or mesh with all links up")]
     NotAGrid {
         /// The pattern.
         pattern: &'static str,
     },
     /// The pattern is defined by pods.
-    #[error("the {pattern} pattern is defined on Clos fabrics only, all of whose links are up")]
+    #[error("the {pattern} pattern needs a Clos fabric with all links up")]
     NotAClos {
         /// The pattern.
         pattern: &'static str,
@@ -72,12 +72,10 @@ pub enum WorkloadError {
         window: Duration,
     },
     /// An exact load stretches the starts, and so the time that arrivals last.
-    #[error(
-        "arrivals of an exact load are so many flows (`flows`), and last as long as that takes (not `duration`)"
-    )]
+    #[error("an exact load needs a number of flows (`flows`) and cannot have a `duration`")]
     ExactWithin,
     /// Flows that all start at once do not last.
-    #[error("flows that all start at once have no duration")]
+    #[error("`duration` cannot be given if all flows start at once")]
     AtOnce,
     /// Hosts that produce frames on their own take all frames to be of one size.
     #[error("frames of hosts on their own are all of one size")]
@@ -92,7 +90,7 @@ pub enum WorkloadError {
         host: u32,
     },
     /// A hotspot asks more of a source than its link has.
-    #[error("so severe a hotspot asks {rate} of host {host}, whose link has {link}")]
+    #[error("the hotspot's severity requires {rate} from host {host}, whose link has {link}")]
     TooSevere {
         /// The source.
         host: u32,

@@ -270,7 +270,7 @@ mod tests {
             (Hotspot { severity: 0.0, ..good() }, "severity is 0, but must be more than 0"),
             (
                 Hotspot { severity: 4.4, ..good() },
-                "so severe a hotspot asks 11 Gbps of host 0, whose link has 10 Gbps",
+                "the hotspot's severity requires 11 Gbps from host 0, whose link has 10 Gbps",
             ),
             (Hotspot { victims: victim(1, 1, 0.5), ..good() }, "node 1 cannot send to itself"),
             (

@@ -40,7 +40,7 @@ pub enum SelectionError {
     #[error(transparent)]
     Routing(#[from] RoutingError),
     /// The number of protocols to choose from is not between 1 and 256.
-    #[error("{0} routing protocols to choose from, where 1 to 256 can be")]
+    #[error("the number of routing protocols must be 1 to 256 (got {0})")]
     Protocols(usize),
     /// No path leads from a flow's source to its destination, or they are the same node.
     #[error("flow {0} crosses no link")]

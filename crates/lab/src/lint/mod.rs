@@ -143,13 +143,16 @@ impl Subject<'_> {
         self.prepared.topology.links().map(|(_, link)| link.delay).max().unwrap_or_default()
     }
 
-    /// The longest base round trip of the first flows: a full packet there and one without payload back, in an empty fabric.
+    /// The longest base round trip of the first flows, or from the first rank of a program to others: a full packet there and one
+    /// without payload back, in an empty fabric.
     fn base_round_trip(&self) -> Option<(Duration, NodeId, NodeId)> {
         /// The first so many flows: farther pairs are hardly ever all behind them.
         const LOOKED_AT: usize = 256;
         let ideals = self.prepared.ideals();
-        let mut pairs: Vec<_> =
-            self.prepared.flows.iter().take(LOOKED_AT).map(|flow| (flow.src, flow.dst)).collect();
+        let of_flows = self.prepared.flows.iter().take(LOOKED_AT).map(|flow| (flow.src, flow.dst));
+        let hosts = self.prepared.job.as_ref().map_or(&[][..], |job| job.nodes());
+        let of_ranks = hosts.iter().skip(1).take(LOOKED_AT).map(|&host| (hosts[0], host));
+        let mut pairs: Vec<_> = of_flows.chain(of_ranks).collect();
         pairs.sort_unstable();
         pairs.dedup();
         let round_trips = pairs.into_iter().map(|(src, dst)| (ideals.round_trip(src, dst), src, dst));

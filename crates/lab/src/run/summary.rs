@@ -477,15 +477,16 @@ impl Summary {
     }
 }
 
-/// Rows of cells in columns. The first row is the heading. Columns of numbers are aligned to the right, all others, and the
-/// first column, to the left.
+/// Rows of cells in columns. The first row is the heading. Columns in which half of the cells or more are numbers are aligned
+/// to the right, all others, and the first column, to the left.
 #[must_use]
 pub fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let column = |i: usize| {
-        let cells = || rows.iter().filter_map(move |row| row.get(i));
-        let width = cells().map(|cell| cell.chars().count()).max().unwrap_or(0);
-        (width, i > 0 && cells().skip(1).all(|cell| starts_as_number(cell)))
+        let cells: Vec<_> = rows.iter().filter_map(|row| row.get(i)).collect();
+        let width = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
+        let numbers = cells.iter().skip(1).filter(|cell| starts_as_number(cell)).count();
+        (width, i > 0 && 2 * numbers >= cells.len() - 1)
     };
     let columns: Vec<(usize, bool)> = (0..columns).map(column).collect();
     let mut text = String::new();

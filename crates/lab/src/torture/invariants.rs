@@ -31,12 +31,17 @@ fn loses(prepared: &Prepared) -> bool {
         || queue.packets.is_some()
 }
 
-/// True if the run may end with this error: programs wait for ever where packets can be lost and nobody repeats them, and
-/// paths around a failed link may be such that links wait for each other.
+/// True if the run may end with this error: programs wait for ever where packets can be lost or given up, and paths around a
+/// failed link may be such that links wait for each other.
 pub(super) fn may_fail(error: &Error, prepared: &Prepared) -> bool {
     let waits = matches!(error, Error::Run(why) if why.contains("programs have not come to their end"));
     let circle = matches!(error, Error::Run(why) if why.contains("wait for each other in a circle"));
-    (waits && loses(prepared)) || (circle && !prepared.changes.is_empty())
+    (waits && (loses(prepared) || gives_up(prepared))) || (circle && !prepared.changes.is_empty())
+}
+
+/// True if a timeout is shorter than a round trip: a sender may use up its retries before the first answer can be there.
+fn gives_up(prepared: &Prepared) -> bool {
+    prepared.warnings.iter().any(|warning| warning.lint == "rto")
 }
 
 /// A flow that has not started by the end of the run has no record.
@@ -104,12 +109,13 @@ fn ideals(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
         let packets = prepared.framing().packets(Bytes(flow.size_bytes)).0;
         if is_fluid { 4 * u64::from(flow.hops) + packets } else { 0 }
     };
-    // Under cut-through a packet waits for a faster link. A fluid leaves that out, and a packet that Expeditus has made longer by a tag
+    // Under cut-through a packet waits for a faster link. A fluid leaves that out, and a packet that a switch has made longer by a tag
     // waits less.
     let rates = || topology.links().map(|(_, link)| link.line_rate.min(link.rate));
     let experiment = &prepared.experiment;
     let waits = experiment.engine.cut_through && rates().min() != rates().max();
-    let waits_less = waits && (is_fluid || experiment.scheme.routing == "expeditus");
+    const TAGS: [&str; 3] = ["expeditus", "conga", "conga-flow"];
+    let waits_less = waits && (is_fluid || TAGS.contains(&experiment.scheme.routing.as_str()));
     for flow in &ran.flows {
         let Some(fct) = flow.fct_ps.map(|fct| fct + rounding(flow)) else { continue };
         let into = topology.links().filter(|(_, link)| link.to.0 == flow.dst);
@@ -176,7 +182,7 @@ fn arrivals_and_ends(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
         }
     }
     let lost = ran.outcome.totals.drops.total() > 0 || prepared.experiment.errors.is_some();
-    if lost || !prepared.changes.is_empty() || !at_rest(ran, prepared) {
+    if lost || gives_up(prepared) || !prepared.changes.is_empty() || !at_rest(ran, prepared) {
         return Ok(());
     }
     // D3 and PDQ give up a flow that cannot be done by its deadline, without a word.

@@ -46,35 +46,35 @@ choices! {
 parameters! {
     /// PDQ's parameters.
     pub(crate) struct Parameters {
-        /// with Early Start, Early Termination and Suppressed Probing, or without the last ones of them
+        /// optimisations: full = Early Start, Early Termination and Suppressed Probing; es+et and es leave out the last ones; basic has none
         variant: Variant;
-        /// f: a grant counts at once and is looked at again on its way back, dampening holds up the less critical, and
-        /// senders tell their least round trip, and hosts send the most critical first; l: the rules as they are written
+        /// f: grants count at once and are checked on the way back, dampening delays only less critical flows, senders
+        /// report their least round trip, and hosts send the most critical flow first; l: the rules as the paper writes them
         profile: Profile;
         /// round trips within which a flow is nearly complete
         k: f64 = 2.0, 0.0..=1e6;
         /// round trips between probes for each place in a link's list
         x_sp: f64 = 0.2, 0.0..=1e3;
-        /// how long a link accepts nobody after it has accepted a flow; about 0.8 round trips
+        /// time after accepting a flow during which a link accepts no other; about 0.8 round trips
         dampening: Duration = Duration::from_us(100), Duration::ZERO..=Duration::from_ms(60_000);
         /// the most critical flow has line rate however long the queue is
         top_line: bool = false;
         // M
-        /// flows that a link remembers; others share what these leave
+        /// flows that a link lists; others share the remaining capacity
         list: usize = 4_096, 2..=1_000_000;
-        /// a link remembers twice the flows that send, and no more
+        /// limit the list to twice the number of sending flows
         trim: bool = false;
         /// share of each link that is PDQ's
         share: f64 = 1.0;
-        /// round trip that links reckon with until flows have measured theirs
+        /// round trip that links assume until flows have measured theirs
         initial_rtt: Duration = Duration::from_us(200), Duration::from_us(1)..=Duration::from_ms(1_000);
         /// a SYN asks for a rate, rather than the first probe
         syn_grants: bool = true;
-        /// what makes a flow critical: how long it still takes, chance, or how much it has sent
+        /// criterion of criticality: remaining time, random, or bytes sent
         ranking: Ranking;
-        /// with ranking = "sent": steps in which that counts
+        /// with ranking = "sent": size of a step of bytes sent
         ranking_step: u64 = Bytes(50_000), 1..=1_000_000_000_000_000;
-        /// powers of two by which a flow that has waited for 100 ms seems shorter; 0 lets long ones wait
+        /// a flow that has waited 100 ms counts as shorter by this power of two; 0 turns aging off
         aging: f64 = 0.0, 0.0..=1e3;
         /// subflows of each flow, on paths of their own (Multipath PDQ)
         subflows: u32 = 1, 1..=16;
