@@ -1,11 +1,12 @@
 //! Figures that no experiment stands behind: throughput of oblivious routing, allocations of small examples, the bytes of
-//! control traffic, the limits of headers, paths and routes of fabrics, messages of programs, the time that computations and
+//! control traffic, the limits of headers, paths, routes and link weights of fabrics, messages of programs, the time that computations and
 //! forwarders' decisions take, and the assignments that routing selection finds.
 
 mod broadcast;
 mod controller;
 mod forwarding_cost;
 mod header_limits;
+mod link_weights;
 mod messages;
 mod paths;
 mod rate_overhead;
@@ -64,7 +65,7 @@ impl Kind {
     }
 }
 
-const KINDS: [(&str, Kind); 13] = [
+const KINDS: [(&str, Kind); 14] = [
     ("throughput-fraction", Kind::alone(|section, _| throughput(section))),
     ("allocation", Kind::alone(|section, _| allocation(section))),
     ("broadcast-overhead", Kind::alone(|section, _| broadcast::overhead(section))),
@@ -77,6 +78,7 @@ const KINDS: [(&str, Kind); 13] = [
     ("header-limits", Kind::alone(|section, _| header_limits::read_off(section))),
     ("paths", Kind::alone(paths::count)),
     ("routes", Kind::alone(routes::measure)),
+    ("link-weights", Kind::alone(link_weights::measure)),
     ("messages", Kind::alone(|section, _| messages::measure(section))),
 ];
 
