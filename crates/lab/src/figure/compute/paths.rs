@@ -72,7 +72,7 @@ fabrics = [
 
     #[test]
     fn a_fabric_of_one_host_is_refused() {
-        let one = FABRICS.replace("[3, 3]", "[1]");
+        let one = FABRICS.replace(r#""torus", dims = [3, 3]"#, r#""single_switch", hosts = 1"#);
         assert!(numbers(&one).expect_err("a problem").to_string().contains("no pair of hosts"));
         assert!(
             numbers("[compute]\nkind = \"paths\"").expect_err("a problem").to_string().contains("fabrics")
