@@ -28,7 +28,7 @@ pub(super) fn read_off(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
 
 /// How many values a field of that type has.
 fn values<T>(_: fn(&Event) -> T) -> f64 {
-    2_f64.powi(8 * size_of::<T>() as i32)
+    (1_u64 << (8 * size_of::<T>())) as f64
 }
 
 #[cfg(test)]
