@@ -229,6 +229,12 @@ impl Problem {
         &self.protocols
     }
 
+    /// Bytes that the flows' weights on links take, under all protocols.
+    #[must_use]
+    pub fn weight_bytes(&self) -> usize {
+        size_of_val(self.sparse.as_slice()) + size_of_val(self.dense.as_slice())
+    }
+
     /// All flows on one protocol, by its place in [`Problem::protocols`].
     #[must_use]
     pub fn uniform(&self, protocol: u8) -> Assignment {

@@ -30,8 +30,8 @@ pub use section::{Fraction, Read, Section};
 pub use sweep::Cell;
 pub use topology::{Fabric, TopologySpec, kinds as topology_kinds};
 pub use value::{At, Entry, Item, Source, Table, Value};
-pub(crate) use workload::names as workload_names;
 pub use workload::{WorkloadSpec, kinds as workload_kinds};
+pub(crate) use workload::{names as workload_names, read_skeleton};
 
 use crate::input;
 use raddle_core::Bytes;

@@ -48,6 +48,8 @@ enum Take {
     Least,
     Most,
     Mean,
+    /// The middle one in order, the upper one of two.
+    Median,
     /// The least step up from a stop to the next, which holds if it is no step down.
     Rise,
     /// The least step down.
@@ -55,10 +57,11 @@ enum Take {
 }
 
 impl Take {
-    const NAMES: [(&'static str, Self); 5] = [
+    const NAMES: [(&'static str, Self); 6] = [
         ("least", Self::Least),
         ("most", Self::Most),
         ("mean", Self::Mean),
+        ("median", Self::Median),
         ("rise", Self::Rise),
         ("fall", Self::Fall),
     ];
@@ -69,6 +72,11 @@ impl Take {
             Self::Least => least(numbers.iter().copied()),
             Self::Most => -least(numbers.iter().map(|number| -number)),
             Self::Mean => numbers.iter().sum::<f64>() / numbers.len() as f64,
+            Self::Median => {
+                let mut sorted = numbers.to_vec();
+                stats::sort(&mut sorted);
+                sorted[sorted.len() / 2]
+            }
             Self::Rise => least(steps),
             Self::Fall => least(steps.map(|step| -step)),
         }
@@ -250,9 +258,14 @@ mod tests {
     #[test]
     fn stops_are_taken_together() {
         let of = |take: Take| take.of(&[0.1, 0.3, 0.2]);
-        for (take, expected) in
-            [(Take::Least, 0.1), (Take::Most, 0.3), (Take::Mean, 0.2), (Take::Rise, -0.1), (Take::Fall, -0.2)]
-        {
+        for (take, expected) in [
+            (Take::Least, 0.1),
+            (Take::Most, 0.3),
+            (Take::Mean, 0.2),
+            (Take::Median, 0.2),
+            (Take::Rise, -0.1),
+            (Take::Fall, -0.2),
+        ] {
             assert!((of(take) - expected).abs() < 1e-12, "{take:?}");
         }
         assert!((Take::Rise.of(&[1.0, 1.5, 4.0]) - 0.5).abs() < 1e-12);

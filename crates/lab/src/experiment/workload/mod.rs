@@ -11,6 +11,7 @@ mod skeleton;
 pub use kinds::kinds;
 pub(crate) use kinds::names;
 pub(crate) use ranks::Programs;
+pub(crate) use skeleton::read_skeleton;
 
 use super::file::{Files, file_format};
 use super::list;

@@ -13,7 +13,7 @@ use raddle_workload::mpi::{Halo, KNOWN, Known, Skeleton};
 const HALO: &str = "halo";
 
 /// Reads the skeleton that the key `skeleton` names, and the factor of its messages if it is to be the published one.
-pub(super) fn read_skeleton(section: &mut Section<'_>) -> Result<(Skeleton, Option<u64>), Problem> {
+pub(crate) fn read_skeleton(section: &mut Section<'_>) -> Result<(Skeleton, Option<u64>), Problem> {
     let names: Vec<_> = KNOWN.iter().map(|known| (known.name, Some(known))).chain([(HALO, None)]).collect();
     let (skeleton, known) = match section.choice("skeleton", "skeleton", &names, None)? {
         Some(known) => (read_known(section, known)?, Some(known)),

@@ -1,11 +1,13 @@
 //! What broadcasts of flow events cost (R2C2 §3.2, Figure 9).
 
-use super::{Build, grid, mean_hops, needed, run};
+use super::{Build, grid, mean_hops, needed, protocol, routes, run};
 use crate::experiment::{Fraction, Problem, Section};
 use crate::figure::runs::{Data, Run};
 use raddle_core::Bytes;
 use raddle_schemes::transport::r2c2::EVENT_BYTES;
+use raddle_topology::routing::Routing;
 use raddle_topology::{Hops, Topology, builders};
+use std::sync::Arc;
 
 /// A flow's START and its FINISH.
 const EVENTS: f64 = 2.0;
@@ -15,8 +17,18 @@ pub(super) fn bytes_a_broadcast(topology: &Topology) -> f64 {
     f64::from(EVENT_BYTES) * (topology.node_count() - 1) as f64
 }
 
+/// Mean `bytes` of STARTs on a link of a torus if there is a flow between every ordered pair of its nodes, and the number of these `flows`.
+pub(super) fn load(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
+    let torus = grid(section, builders::torus)?;
+    let nodes = torus.node_count() as f64;
+    let flows = nodes * (nodes - 1.0);
+    let bytes = flows * bytes_a_broadcast(&torus) / torus.links().count() as f64;
+    let number = |quantity, number| run(&[("quantity", quantity)], Data::Number(number));
+    Ok(vec![number("flows", flows), number("bytes", bytes)])
+}
+
 /// Bytes of events on links for each byte of data there, headers aside, by the share of data bytes that is in small
-/// flows; a run a fabric and share.
+/// flows; a run a fabric and share. Data takes shortest paths, or the routes of the fabric's `protocol`.
 pub(super) fn overhead(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let small = size(section, "small")?;
     let large = size(section, "large")?;
@@ -30,9 +42,17 @@ pub(super) fn overhead(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
         let kinds: [(&str, Build); 2] = [("torus", builders::torus), ("mesh", builders::mesh)];
         let build = fabric.choice("fabric", "fabric", &kinds, None)?;
         let topology = grid(&mut fabric, build)?;
-        let hops = mean_hops(&fabric, &topology, Hops::mean)?;
-        fabric.finish()?;
         let a_flow = EVENTS * bytes_a_broadcast(&topology);
+        let mut hops = mean_hops(&fabric, &topology, Hops::mean)?;
+        if fabric.item("protocol").is_some() {
+            let (protocol, routing) = (protocol(&mut fabric)?, Routing::new(Arc::new(topology)));
+            let hint = "choose another protocol, or a torus";
+            routing
+                .supports(protocol)
+                .map_err(|error| fabric.contradiction("protocol", error.to_string(), hint))?;
+            hops = routes::mean(&routing, protocol);
+        }
+        fabric.finish()?;
         for &Fraction(share) in &shares {
             let overhead = a_flow / hops * (share / small + (1.0 - share) / large);
             runs.push(run(&[("fabric", &label), ("share", &share.to_string())], Data::Number(overhead)));
@@ -98,6 +118,26 @@ mod tests {
         let at = overheads("fabric = \"torus\", dims = [4, 4]", "[0, 0.25, 0.5, 1]");
         assert!(((at[1] - at[0]) * 4.0 - (at[3] - at[0])).abs() < 1e-12);
         assert!(((at[2] - at[1]) * 4.0 - (at[3] - at[0])).abs() < 1e-12);
+    }
+
+    #[test]
+    fn data_on_longer_routes_has_less_overhead() {
+        let by = |protocol: &str| {
+            overheads(&format!("fabric = \"torus\", dims = [4, 4], protocol = \"{protocol}\""), "[1]")[0]
+        };
+        let shortest = overheads("fabric = \"torus\", dims = [4, 4]", "[1]")[0];
+        assert!((by("rps") / shortest - 1.0).abs() < 1e-6);
+        // VLB's routes go by way of any node: twice the mean distance to a node, itself included, which is 2.
+        assert!((by("vlb") * 4.0 - shortest * 32.0 / 15.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_flow_between_every_pair_loads_links_with_a_tree_for_each() {
+        let text = "[compute]\nkind = \"broadcast-load\"\ndims = [4, 4]\n";
+        let numbers = super::super::tests::numbers(text).expect("a torus");
+        // 240 flows, each 15 times 16 bytes, over 64 links.
+        let numbers: Vec<f64> = numbers.into_iter().map(|(_, number)| number).collect();
+        assert_eq!(numbers, [240.0, 900.0]);
     }
 
     #[test]

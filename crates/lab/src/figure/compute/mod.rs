@@ -1,15 +1,21 @@
-//! Figures that no experiment stands behind: throughput of oblivious routing, allocations of small examples, what
-//! control traffic costs, the time that computations and forwarders' decisions take, and what routing selection finds.
+//! Figures that no experiment stands behind: throughput of oblivious routing, allocations of small examples, the bytes of
+//! control traffic, the limits of headers, paths, routes and link weights of fabrics, messages of programs, the time that computations and
+//! forwarders' decisions take, and the assignments that routing selection finds.
 
 mod broadcast;
 mod controller;
 mod forwarding_cost;
+mod header_limits;
+mod link_weights;
+mod messages;
+mod paths;
 mod rate_overhead;
 mod rate_replay;
+mod routes;
 mod selection;
 
 use super::runs::{Data, Run};
-use crate::experiment::{Cause, Document, Item, Problem, Section, Value, list};
+use crate::experiment::{Cause, Document, Files, Item, Problem, Section, TopologySpec, Value, list};
 use raddle_allocate::{Allocate, Flows, WaterFill};
 use raddle_core::{Duration, Rate};
 use raddle_topology::builders::{self, BuildError};
@@ -59,15 +65,21 @@ impl Kind {
     }
 }
 
-const KINDS: [(&str, Kind); 8] = [
+const KINDS: [(&str, Kind); 14] = [
     ("throughput-fraction", Kind::alone(|section, _| throughput(section))),
     ("allocation", Kind::alone(|section, _| allocation(section))),
     ("broadcast-overhead", Kind::alone(|section, _| broadcast::overhead(section))),
+    ("broadcast-load", Kind::alone(|section, _| broadcast::load(section))),
     ("controller-overhead", Kind::alone(|section, _| controller::overhead(section))),
     ("rate-overhead", Kind::alone(|section, context| rate_overhead::measure(section, context.document))),
     ("rate-replay", Kind { compute: rate_replay::measure, has_experiment: true }),
     ("forwarding-cost", Kind { compute: forwarding_cost::measure, has_experiment: true }),
     ("selection", Kind::alone(|section, context| selection::compare(section, context.threads))),
+    ("header-limits", Kind::alone(|section, _| header_limits::read_off(section))),
+    ("paths", Kind::alone(paths::count)),
+    ("routes", Kind::alone(routes::measure)),
+    ("link-weights", Kind::alone(link_weights::measure)),
+    ("messages", Kind::alone(|section, _| messages::measure(section))),
 ];
 
 /// The numbers of a computed figure, a run each; `threads` share the work, which ends early if `stop` is set.
@@ -114,6 +126,28 @@ fn grid(section: &mut Section<'_>, build: Build) -> Result<Topology, Problem> {
     })
 }
 
+/// The fabrics of the key `fabrics`, each a topology with a label.
+fn fabrics(
+    section: &mut Section<'_>,
+    context: &Context<'_>,
+) -> Result<Vec<(String, Arc<Topology>)>, Problem> {
+    let files = Files::new(&context.document.folder);
+    let mut fabrics = Vec::new();
+    for item in needed(section, "fabrics", "[{ label = \"k = 4\", topology = { kind = \"fat_tree\", … } }]")?
+    {
+        let mut fabric = Section::of(item, "compute.fabrics")?;
+        let label = fabric.required("label")?;
+        let Some(topology) = fabric.section("topology")? else {
+            return Err(fabric.missing("topology", "{ kind = \"fat_tree\", k = 4, … }"));
+        };
+        let seed = fabric.or("seed", 1)?;
+        let topology = TopologySpec::read(topology, &files, &context.document.registry)?.0.build(seed)?;
+        fabric.finish()?;
+        fabrics.push((label, topology));
+    }
+    Ok(fabrics)
+}
+
 /// The builder of a torus or a mesh.
 type Build = fn(&[u32], Rate, Duration) -> Result<Topology, BuildError>;
 
@@ -140,15 +174,19 @@ fn schemes(section: &mut Section<'_>) -> Result<Vec<(String, Protocol)>, Problem
     let mut schemes = Vec::new();
     for item in needed(section, "schemes", "[{ label = \"RPS\", protocol = \"romm\" }]")? {
         let mut scheme = Section::of(item, "compute.schemes")?;
-        let label: String = scheme.required("label")?;
-        let names: Vec<(String, Protocol)> =
-            Protocol::all().map(|protocol| (protocol.to_string(), protocol)).collect();
-        let names: Vec<(&str, Protocol)> =
-            names.iter().map(|(name, protocol)| (name.as_str(), *protocol)).collect();
-        schemes.push((label, scheme.choice("protocol", "routing protocol", &names, None)?));
+        schemes.push((scheme.required("label")?, protocol(&mut scheme)?));
         scheme.finish()?;
     }
     Ok(schemes)
+}
+
+/// The routing protocol of the key `protocol`.
+fn protocol(section: &mut Section<'_>) -> Result<Protocol, Problem> {
+    let names: Vec<(String, Protocol)> =
+        Protocol::all().map(|protocol| (protocol.to_string(), protocol)).collect();
+    let names: Vec<(&str, Protocol)> =
+        names.iter().map(|(name, protocol)| (name.as_str(), *protocol)).collect();
+    section.choice("protocol", "routing protocol", &names, None)
 }
 
 /// Every scheme under every pattern on a torus.
@@ -228,4 +266,21 @@ fn split(split: Option<&Item>, flow: &Item, links: &[(String, f64)]) -> Result<V
         row.push((u32::try_from(link).expect("few links"), share as f32));
     }
     Ok(row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::runs::Labels;
+
+    /// The labels and numbers of a file's computation.
+    pub(super) fn numbers(text: &str) -> Result<Vec<(Labels, f64)>, Problem> {
+        let document = Document::parse("test.toml", text.to_owned(), "".into())?;
+        let runs = compute(&document, 1, &false.into())?.unwrap_or_default();
+        let number = |run: Run| match run.data {
+            Data::Number(number) => (run.labels, number),
+            _ => panic!("no computed number"),
+        };
+        Ok(runs.into_iter().map(number).collect())
+    }
 }

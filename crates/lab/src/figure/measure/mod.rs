@@ -1,5 +1,6 @@
 //! Measures: a number out of a run's records.
 
+mod active;
 mod of;
 mod stat;
 
@@ -9,7 +10,7 @@ use super::condition::Where;
 use super::over_time::Window;
 use super::runs::{Data, Labels, Run, Seeds, read_labels, replicas};
 use crate::experiment::{Problem, Section};
-use crate::run::records::{FlowRow, Records};
+use crate::run::records::{FlowRow, LinkRow, Records};
 use of::Of;
 use raddle_records::stats;
 
@@ -149,10 +150,10 @@ impl Measure {
         let wanted = Where::read(&text, section.at_key(key))?;
         let fits = match wanted {
             Where::Tier(_) => of == Of::Imbalance,
-            Where::Link(..) => of == Of::QueueLength,
+            Where::Link(..) => of.is_of_links(),
             _ => of.is_of_flows(),
         };
-        let hint = "sizes, numbers and ends are of flows, tiers of imbalance, links of queue_length";
+        let hint = "sizes, numbers and ends are of flows, tiers of imbalance, links of data_bytes, control_bytes, peak_queue, queue_length and paused";
         section.ensure(fits, key, "a condition on what is not measured", hint)?;
         Ok(Some(wanted))
     }
@@ -240,6 +241,13 @@ impl Measure {
         records.flows.iter().filter(move |flow| wanted.is_none_or(|wanted| wanted.takes_flow(flow)))
     }
 
+    /// A value of each link that it is of, by the link's number.
+    fn links(&self, records: &Records, value: fn(&LinkRow) -> Option<f64>) -> Vec<(u64, f64)> {
+        let is_wanted = |link: &LinkRow| self.wanted.is_none_or(|wanted| wanted.takes_link(link.ends));
+        let links = (0..).zip(&records.links).filter(|(_, link)| is_wanted(link));
+        links.filter_map(|(id, link)| Some((id, value(link)?))).collect()
+    }
+
     /// What is measured over simulated time, of flows together or of each port: when, in picoseconds, and what. Nothing
     /// if it is not measured so.
     pub(super) fn series(&self, run: &Run) -> Vec<(u64, f64)> {
@@ -274,8 +282,12 @@ impl Measure {
                 flows.filter(finished).filter_map(|flow| Some((flow.id, flow.assigned_gbps?))).collect()
             }
             Of::ReorderPeak => flows.filter(finished).map(|flow| (flow.id, flow.reorder)).collect(),
-            Of::PeakQueue => (0..).zip(records.peak_queue_bytes.iter().copied()).collect(),
-            Of::ControlBytes => (0..).zip(records.control_bytes.iter().copied()).collect(),
+            Of::PeakQueue => self.links(records, |link| Some(link.peak_queue_bytes)),
+            Of::DataBytes => self.links(records, |link| Some(link.data_bytes)),
+            Of::ControlBytes => self.links(records, |link| Some(link.control_bytes)),
+            Of::Paused => self.links(records, |link| link.paused),
+            Of::ActiveFlows => vec![(0, active::peak(&records.flows))],
+            Of::ActiveFlowsOfSource => active::peak_by_source(&records.flows),
             Of::Imbalance => {
                 let wanted = |tier: u64| self.wanted.is_none_or(|wanted| wanted.takes_tier(tier));
                 let samples = records.imbalance.iter().filter(|&&(tier, _)| wanted(tier));
@@ -397,8 +409,9 @@ mod tests {
     #[test]
     fn a_total_may_be_what_it_is_beyond_that_of_another_run() {
         let loaded = |rho, bytes: &[f64]| {
-            let control_bytes = bytes.to_vec();
-            let data = Data::Records(Records { control_bytes, ..Records::default() });
+            let link = |&control_bytes: &f64| LinkRow { control_bytes, ..LinkRow::default() };
+            let links = bytes.iter().map(link).collect();
+            let data = Data::Records(Records { links, ..Records::default() });
             Run { data, ..run("A", rho, &[]) }
         };
         let runs = [loaded("0", &[5.0, 7.0]), loaded("1 ms", &[20.0, 8.0])];
@@ -410,6 +423,18 @@ mod tests {
         assert_eq!(measure.of_run(&runs[1], &runs), Some(16.0 / 12.0));
         measure.beyond[0].1 = "5 ms".to_owned();
         assert_eq!(measure.of_run(&runs[1], &runs), None);
+    }
+
+    #[test]
+    fn links_are_all_or_those_from_one_node_to_another() {
+        let link = |ends, data_bytes, paused| LinkRow { ends, data_bytes, paused, ..LinkRow::default() };
+        let links = vec![link((1, 2), 5.0, Some(0.5)), link((2, 1), 7.0, None), link((1, 2), 9.0, Some(0.0))];
+        let run = Run { data: Data::Records(Records { links, ..Records::default() }), ..run("A", "0", &[]) };
+        let there = Some(Where::Link(1, 2));
+        let sample = |what, wanted| Measure { wanted, ..of(what, Stat::Mean) }.sample(&run, &[]);
+        assert_eq!(sample(Of::DataBytes, None), [5.0, 7.0, 9.0]);
+        assert_eq!(sample(Of::DataBytes, there), [5.0, 9.0]);
+        assert_eq!(sample(Of::Paused, None), [0.0, 0.5], "of links with flow control");
     }
 
     /// A run of scheme A whose flows took so long, `None` without end.

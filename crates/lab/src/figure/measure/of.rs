@@ -19,8 +19,16 @@ pub(in crate::figure) enum Of {
     AssignedRate,
     ReorderPeak,
     PeakQueue,
+    /// Of packets with application bytes, on each link.
+    DataBytes,
     /// Of packets without application bytes, on each link.
     ControlBytes,
+    /// Share of the run, of each link with flow control.
+    Paused,
+    /// The most at once.
+    ActiveFlows,
+    /// The most at once of each node that sends.
+    ActiveFlowsOfSource,
     /// (Most - least) / mean of what a switch's uplinks send in an interval.
     Imbalance,
     /// What receivers got, in a window.
@@ -33,7 +41,7 @@ pub(in crate::figure) enum Of {
 }
 
 impl Of {
-    pub(super) const NAMES: [(&'static str, Self); 18] = [
+    pub(super) const NAMES: [(&'static str, Self); 22] = [
         ("fct", Self::Fct),
         ("sender_fct", Self::SenderFct),
         ("met", Self::Met),
@@ -43,7 +51,11 @@ impl Of {
         ("assigned_rate", Self::AssignedRate),
         ("reorder_peak", Self::ReorderPeak),
         ("peak_queue", Self::PeakQueue),
+        ("data_bytes", Self::DataBytes),
         ("control_bytes", Self::ControlBytes),
+        ("paused", Self::Paused),
+        ("active_flows", Self::ActiveFlows),
+        ("active_flows_of_source", Self::ActiveFlowsOfSource),
         ("imbalance", Self::Imbalance),
         ("throughput", Self::Received(Received::Throughput)),
         ("in_order", Self::Received(Received::InOrder)),
@@ -66,7 +78,11 @@ impl Of {
             Self::AssignedRate => ("mean rate assigned to a flow", "Gbps"),
             Self::ReorderPeak => ("reorder buffer", "packets"),
             Self::PeakQueue => ("largest queue of a port", "bytes"),
+            Self::DataBytes => ("data traffic of a link", "bytes"),
             Self::ControlBytes => ("control traffic of a link", "bytes"),
+            Self::Paused => ("time that the port of a link is paused", "share of the run"),
+            Self::ActiveFlows => ("flows active at once", ""),
+            Self::ActiveFlowsOfSource => ("flows that a node sends at once", ""),
             Self::Imbalance => ("throughput imbalance of a switch's uplinks", ""),
             Self::Received(Received::Throughput) => ("throughput", "Gbps"),
             Self::Received(Received::InOrder) => ("throughput in order", "Gbps"),
@@ -80,14 +96,18 @@ impl Of {
 
     /// Whether it is measured of flows, of which a condition may leave some out.
     pub(super) fn is_of_flows(self) -> bool {
-        !matches!(
+        let of_others = matches!(
             self,
-            Self::PeakQueue
-                | Self::ControlBytes
-                | Self::Imbalance
-                | Self::QueueLength
-                | Self::Makespan
-                | Self::Value
+            Self::ActiveFlows | Self::ActiveFlowsOfSource | Self::Imbalance | Self::Makespan | Self::Value
+        );
+        !of_others && !self.is_of_links()
+    }
+
+    /// Whether it is measured of links, of which a condition may leave some out.
+    pub(super) fn is_of_links(self) -> bool {
+        matches!(
+            self,
+            Self::PeakQueue | Self::DataBytes | Self::ControlBytes | Self::Paused | Self::QueueLength
         )
     }
 

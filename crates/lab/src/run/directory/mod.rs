@@ -63,6 +63,9 @@ pub(crate) const FLOWS: &str = "flows.parquet";
 /// The links' name in a run directory.
 pub(crate) const LINKS: &str = "links.parquet";
 
+/// The name of what flow control did to links in a run directory.
+pub(crate) const FLOW_CONTROL: &str = "flow_control.parquet";
+
 /// The name of samples of imbalance in a run directory.
 pub(crate) const IMBALANCE: &str = "imbalance.parquet";
 
@@ -139,7 +142,7 @@ pub fn run_into<'a>(
     table.write("queues.parquet", !outcome.queues.is_empty(), &outcome.queues)?;
     table.write(IMBALANCE, record.imbalance.is_some(), &outcome.imbalance)?;
     table.write(THROUGHPUT, record.throughput.is_some(), &outcome.throughput)?;
-    table.write("flow_control.parquet", !outcome.flow_control.is_empty(), &outcome.flow_control)?;
+    table.write(FLOW_CONTROL, !outcome.flow_control.is_empty(), &outcome.flow_control)?;
     table.write(RANKS, !outcome.ranks.is_empty(), &outcome.ranks)?;
     let mut summary = summarizer.finish(title, seed, &topology, workload, &outcome, &part.file(FLOWS))?;
     summary.inputs = inputs;

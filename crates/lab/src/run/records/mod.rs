@@ -1,7 +1,9 @@
 //! What a run left, read back from its directory.
 
+mod links;
 mod over_time;
 
+pub(crate) use links::LinkRow;
 pub(crate) use over_time::{Interval, QueueLength};
 
 use crate::run::{directory, kept_summary};
@@ -21,6 +23,8 @@ pub(crate) struct FlowRow {
     pub(crate) dst: u64,
     /// Application bytes.
     pub(crate) size: u64,
+    /// When it arrives.
+    pub(crate) start_us: f64,
     /// `None` if it never finished.
     pub(crate) fct_us: Option<f64>,
     /// As its sender sees it; `None` if it never finished.
@@ -42,6 +46,7 @@ impl From<&FlowRecord> for FlowRow {
             src: flow.src.into(),
             dst: flow.dst.into(),
             size: flow.size_bytes,
+            start_us: flow.start_ps as f64 / 1e6,
             fct_us: flow.fct_ps.map(|fct| fct as f64 / 1e6),
             sender_fct_us: flow.sender_fct_ps().map(|fct| fct as f64 / 1e6),
             met: flow.meets_deadline(),
@@ -56,10 +61,7 @@ impl From<&FlowRecord> for FlowRow {
 #[derive(Debug, Default)]
 pub(crate) struct Records {
     pub(crate) flows: Vec<FlowRow>,
-    /// By link.
-    pub(crate) peak_queue_bytes: Vec<f64>,
-    /// By link.
-    pub(crate) control_bytes: Vec<f64>,
+    pub(crate) links: Vec<LinkRow>,
     /// Tier and imbalance of switches, if it was sampled, from the first flow's arrival to the last one's, or to the
     /// end if they arrive at once: what drains afterwards is a few flows on a few links.
     pub(crate) imbalance: Vec<(u64, f64)>,
@@ -83,14 +85,9 @@ impl Records {
         flows.retain(|flow| flow.id >= first);
         let starts = || flows.iter().map(|flow| flow.start_ps);
         let arrivals = (starts().min().unwrap_or(0), starts().max().unwrap_or(0));
-        let links = Table::read(&directory.join(directory::LINKS))?;
-        let column = |name: &str| -> Result<Vec<f64>, Error> {
-            Ok(links.integers(name)?.iter().map(|value| value.unwrap_or(0) as f64).collect())
-        };
         Ok(Self {
             flows: flows.iter().map(FlowRow::from).collect(),
-            peak_queue_bytes: column("peak_queue_bytes")?,
-            control_bytes: column("control_bytes")?,
+            links: links::links(directory)?,
             imbalance: imbalance(&directory.join(directory::IMBALANCE), arrivals)?,
             intervals: over_time::intervals(&directory.join(directory::THROUGHPUT))?,
             queue_lengths: over_time::queue_lengths(&directory.join(directory::QUEUE_LENGTHS))?,

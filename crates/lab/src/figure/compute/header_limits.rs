@@ -1,0 +1,48 @@
+//! `[compute] kind = "header-limits"`: how much the fields of R2C2's and Expeditus' headers hold, read off their wire formats.
+
+use super::run;
+use crate::experiment::{Problem, Section};
+use crate::figure::runs::{Data, Run};
+use raddle_core::Bytes;
+use raddle_wire::exp::Tag;
+use raddle_wire::r2c2::{Announcement, Assignment, Event, Route, UNLIMITED_KBPS};
+
+/// Bits that name a hop's link (R2C2 §4.2).
+const HOP_BITS: u32 = 3;
+
+/// Every limit: `nodes` that endpoint fields name; `hops` of a source route; `demand` in bit/s; `assignments` that an announcement of
+/// `packet` bytes holds; `loads` that an Expeditus tag holds.
+pub(super) fn read_off(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
+    let packet: Bytes = section.or("packet", Bytes(1_500))?;
+    let assignments = packet.0.saturating_sub(Announcement::LEN as u64) / Assignment::LEN as u64;
+    let is_route = |hops: &usize| Route::from_ports(vec![0_u16; *hops], HOP_BITS).is_ok();
+    let limits = [
+        ("nodes", values(|event: &Event| event.src)),
+        ("hops", (1..).take_while(is_route).count() as f64),
+        ("demand", f64::from(UNLIMITED_KBPS - 1) * 1e3),
+        ("assignments", assignments as f64),
+        ("loads", Tag::MOST as f64),
+    ];
+    Ok(limits.map(|(limit, number)| run(&[("limit", limit)], Data::Number(number))).into())
+}
+
+/// How many values a field of that type has.
+fn values<T>(_: fn(&Event) -> T) -> f64 {
+    (1_u64 << (8 * size_of::<T>())) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::numbers;
+
+    #[test]
+    fn limits_are_those_of_the_wire_formats() {
+        let limits = |packet: &str| {
+            let text = format!("[compute]\nkind = \"header-limits\"\npacket = \"{packet}\"\n");
+            let numbers = numbers(&text).expect("limits");
+            numbers.into_iter().map(|(_, number)| number).collect::<Vec<_>>()
+        };
+        assert_eq!(limits("1500 B"), [65_536.0, 42.0, 4_294_967_294e3, 297.0, 127.0]);
+        assert_eq!(limits("10 B").get(3), Some(&0.0), "not even the header fits");
+    }
+}

@@ -1,0 +1,44 @@
+//! `[compute] kind = "messages"`: messages of the skeletons of programs, in one iteration.
+//!
+//! Quantities of each program: the bytes of the `mean` and the `largest` message, times `scale`, or the published factor if
+//! `scaled`.
+
+use super::{needed, run};
+use crate::experiment::{Problem, Section, read_skeleton};
+use crate::figure::runs::{Data, Run};
+use raddle_workload::mpi::Skeleton;
+
+/// Every quantity of every program.
+pub(super) fn measure(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
+    let mut runs = Vec::new();
+    for item in needed(section, "programs", "[{ label = \"CG\", skeleton = \"cg\", ranks = 128 }]")? {
+        let mut program = Section::of(item, "compute.programs")?;
+        let label: String = program.required("label")?;
+        let (skeleton, published) = read_skeleton(&mut program)?;
+        let scale = published.map_or_else(|| program.or("scale", 1), Ok)? as f64;
+        program.finish()?;
+        let traffic = Skeleton { iterations: 1, ..skeleton }.traffic();
+        for (quantity, bytes) in [("mean", traffic.mean()), ("largest", traffic.largest() as f64)] {
+            runs.push(run(&[("quantity", quantity), ("program", &label)], Data::Number(bytes * scale)));
+        }
+    }
+    Ok(runs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::numbers;
+
+    #[test]
+    fn messages_are_of_one_iteration_and_scaled() {
+        let programs = |keys: &str| {
+            let text = format!(
+                "[compute]\nkind = \"messages\"\nprograms = [{{ label = \"halo\", skeleton = \"halo\", grid = [2], {keys} }}]\n"
+            );
+            let numbers = numbers(&text).expect("programs");
+            numbers.into_iter().map(|(_, number)| number).collect::<Vec<_>>()
+        };
+        assert_eq!(programs("sizes = [\"3 KB\", \"1 KB\"]"), [2e3, 3e3]);
+        assert_eq!(programs("sizes = [\"3 KB\", \"1 KB\"], iterations = 7, scale = 10"), [2e4, 3e4]);
+    }
+}

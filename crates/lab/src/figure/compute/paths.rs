@@ -1,0 +1,81 @@
+//! `[compute] kind = "paths"`: shortest paths between the hosts of fabrics, counted by breadth-first search.
+//!
+//! Quantities of each fabric: `mean` and `most` paths of an ordered pair of hosts; `mean, times the one before`, by how much the mean
+//! grows from the fabric before in the list; `of one host`, the paths to all other hosts, in the mean over hosts. With one host an
+//! edge switch the latter is the number of paths between an edge switch and all others. Of Clos networks also `uplinks of an edge
+//! switch` and `uplinks of an aggregation switch`.
+
+use super::{Context, fabrics, run};
+use crate::experiment::{Problem, Section};
+use crate::figure::runs::{Data, Run};
+use raddle_topology::{Clos, Hops, Shape};
+
+/// Every quantity of every fabric.
+pub(super) fn count(section: &mut Section<'_>, context: &Context<'_>) -> Result<Vec<Run>, Problem> {
+    let mut runs = Vec::new();
+    let mut before = None;
+    for (label, topology) in fabrics(section, context)? {
+        let mut put = |quantity, number| {
+            runs.push(run(&[("quantity", quantity), ("fabric", &label)], Data::Number(number)));
+        };
+        let hops = Hops::of(&topology);
+        let (Some(mean), Some(most)) = (hops.mean_paths(), hops.most_paths()) else {
+            let hint = "give a fabric of at least two hosts that are joined";
+            return Err(section.contradiction("fabrics", format!("`{label}` has no pair of hosts"), hint));
+        };
+        put("mean", mean);
+        put("most", most);
+        put("of one host", mean * (topology.hosts().count() - 1) as f64);
+        if let Some(before) = before.replace(mean) {
+            put("mean, times the one before", mean / before);
+        }
+        if let &Shape::Clos(size) = topology.shape() {
+            let uplinks = |level| Clos::new(size).uplinks(level).len() as f64;
+            put("uplinks of an edge switch", uplinks(1));
+            put("uplinks of an aggregation switch", uplinks(2));
+        }
+    }
+    Ok(runs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::numbers;
+
+    const FABRICS: &str = r#"[compute]
+kind = "paths"
+fabrics = [
+    { label = "small", topology = { kind = "torus", dims = [3, 3], link_rate = "1 Gbps", link_delay = "0 ns" } },
+    { label = "Clos", topology = { kind = "clos", pods = 3, edges_per_pod = 2, aggregations_per_pod = 4, cores_per_plane = 5, hosts_per_edge = 1, link_rate = "1 Gbps", link_delay = "0 ns" } },
+]
+"#;
+
+    #[test]
+    fn paths_of_a_clos_network_are_those_of_its_edge_switches() {
+        let numbers = numbers(FABRICS).expect("fabrics");
+        let of = |quantity: &str, fabric: &str| {
+            let labels =
+                [("quantity", quantity), ("fabric", fabric)].map(|(a, b)| (a.to_owned(), b.to_owned()));
+            numbers.iter().find(|(there, _)| there[..] == labels).map(|&(_, number)| number)
+        };
+        // Of the eight others, four are one hop away and four two, by two paths.
+        assert_eq!(of("mean", "small"), Some(1.5));
+        assert_eq!(of("of one host", "small"), Some(12.0));
+        assert_eq!(of("uplinks of an edge switch", "small"), None);
+        // Four paths to the other edge switch of the pod, 4 x 5 to each of the four in other pods.
+        assert_eq!(of("of one host", "Clos"), Some(84.0));
+        assert_eq!(of("most", "Clos"), Some(20.0));
+        assert_eq!(of("mean, times the one before", "Clos"), Some(84.0 / 5.0 / 1.5));
+        assert_eq!(of("uplinks of an edge switch", "Clos"), Some(4.0));
+        assert_eq!(of("uplinks of an aggregation switch", "Clos"), Some(5.0));
+    }
+
+    #[test]
+    fn a_fabric_of_one_host_is_refused() {
+        let one = FABRICS.replace(r#""torus", dims = [3, 3]"#, r#""single_switch", hosts = 1"#);
+        assert!(numbers(&one).expect_err("a problem").to_string().contains("no pair of hosts"));
+        assert!(
+            numbers("[compute]\nkind = \"paths\"").expect_err("a problem").to_string().contains("fabrics")
+        );
+    }
+}

@@ -1,0 +1,52 @@
+//! What passed over links, waited at their ports, and for how long their ports were paused.
+
+use crate::Error;
+use crate::run::directory;
+use raddle_records::Table;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A directed link.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct LinkRow {
+    /// The nodes that it joins.
+    pub(crate) ends: (u64, u64),
+    /// Bytes of packets with application bytes that crossed it, headers included.
+    pub(crate) data_bytes: f64,
+    /// Bytes of the other packets.
+    pub(crate) control_bytes: f64,
+    /// Most bytes in its egress queue at once, the packet in service included.
+    pub(crate) peak_queue_bytes: f64,
+    /// The share of the run in which its port was paused; `None` if it has no flow control.
+    pub(crate) paused: Option<f64>,
+}
+
+/// The links of a run directory, in their order.
+pub(super) fn links(directory: &Path) -> Result<Vec<LinkRow>, Error> {
+    let paused = paused(&directory.join(directory::FLOW_CONTROL))?;
+    let table = Table::read(&directory.join(directory::LINKS))?;
+    let column = |name: &str| -> Result<Vec<u64>, Error> {
+        Ok(table.integers(name)?.iter().map(|value| value.unwrap_or(0)).collect())
+    };
+    let (links, froms, tos) = (column("link")?, column("from")?, column("to")?);
+    let (data, control) = (column("data_bytes")?, column("control_bytes")?);
+    let queues = column("peak_queue_bytes")?;
+    let link = |row: usize| LinkRow {
+        ends: (froms[row], tos[row]),
+        data_bytes: data[row] as f64,
+        control_bytes: control[row] as f64,
+        peak_queue_bytes: queues[row] as f64,
+        paused: paused.get(&links[row]).copied(),
+    };
+    Ok((0..table.rows).map(link).collect())
+}
+
+/// For each link with flow control, the share of the run in which its port was paused.
+fn paused(file: &Path) -> Result<BTreeMap<u64, f64>, Error> {
+    if !file.exists() {
+        return Ok(BTreeMap::new());
+    }
+    let table = Table::read(file)?;
+    let shares = table.integers("link")?.iter().zip(table.floats("paused_share")?);
+    Ok(shares.filter_map(|(&link, &share)| link.zip(share)).collect())
+}
