@@ -526,7 +526,7 @@ mod tests {
         ];
         assert_eq!(
             table(&rows),
-            "run         n  range     says\na       1,000  any to 1  longer\nlonger      -  2         b\n"
+            "run         n     range  says\na       1,000  any to 1  longer\nlonger      -         2  b\n"
         );
     }
 }
