@@ -1,7 +1,6 @@
-//! Worked examples, the reference against the efficient variant, and an LP.
+//! Worked examples, and the reference against the efficient variants. Oracle O5, a linear program, is in `crates/lab/tests/agreement`.
 
 use super::*;
-use microlp::{ComparisonOp, OptimizationDirection, Problem};
 use proptest::prelude::*;
 
 const INF: f64 = f64::INFINITY;
@@ -143,68 +142,10 @@ fn instance() -> impl Strategy<Value = (Vec<Spec>, Vec<f64>)> {
     })
 }
 
-/// Max-min rates of one class by a sequence of LPs: raise the common level, then fix who cannot rise.
-fn by_lp(specs: &[Spec], links: &[f64]) -> Vec<f64> {
-    let mut fixed: Vec<Option<f64>> = vec![None; specs.len()];
-    let solve = |fixed: &[Option<f64>], raise: Option<(usize, f64)>| -> f64 {
-        let mut problem = Problem::new(OptimizationDirection::Maximize);
-        let level = problem.add_var(if raise.is_none() { 1.0 } else { 0.0 }, (0.0, 1e6));
-        let rates: Vec<_> = specs
-            .iter()
-            .enumerate()
-            .map(|(i, spec)| {
-                let gain = if raise.is_some_and(|(who, _)| who == i) { 1.0 } else { 0.0 };
-                let bounds = fixed[i].map_or((0.0, spec.2.min(1e6)), |rate| (rate, rate));
-                problem.add_var(gain, bounds)
-            })
-            .collect();
-        for (link, &capacity) in links.iter().enumerate() {
-            let terms: Vec<_> = specs
-                .iter()
-                .zip(&rates)
-                .flat_map(|(spec, &rate)| {
-                    let weight = spec.3.iter().find(|&&(l, _)| l as usize == link);
-                    weight.map(|&(_, w)| (rate, f64::from(w)))
-                })
-                .collect();
-            problem.add_constraint(terms, ComparisonOp::Le, capacity + 1e-9);
-        }
-        for (i, spec) in specs.iter().enumerate().filter(|&(i, _)| fixed[i].is_none()) {
-            let (terms, least) = match raise {
-                None => (vec![(rates[i], 1.0), (level, -spec.0)], 0.0),
-                Some((_, at)) => (vec![(rates[i], 1.0)], at * spec.0 - 1e-9),
-            };
-            problem.add_constraint(terms, ComparisonOp::Ge, least);
-        }
-        problem.solve().expect("feasible").into_solution().expect("no time limit").objective()
-    };
-    while fixed.iter().any(Option::is_none) {
-        let level = solve(&fixed, None);
-        let stuck: Vec<usize> = (0..specs.len())
-            .filter(|&i| fixed[i].is_none() && solve(&fixed, Some((i, level))) <= level * specs[i].0 + 1e-6)
-            .collect();
-        assert!(!stuck.is_empty(), "some flow cannot rise");
-        for i in stuck {
-            fixed[i] = Some((level * specs[i].0).min(specs[i].2));
-        }
-    }
-    fixed.into_iter().flatten().collect()
-}
-
 proptest! {
     #[test]
     fn oracle_o4_efficient_equals_reference((specs, links) in instance()) {
         rates(&specs, &links);
-    }
-
-    #[test]
-    fn oracle_o5_max_min_equals_lp((specs, links) in instance()) {
-        let one_class: Vec<Spec> = specs.into_iter().take(5).map(|(w, _, d, row)| (w, 0, d, row)).collect();
-        let measured = rates(&one_class, &links);
-        let expected = by_lp(&one_class, &links);
-        for (a, b) in measured.iter().zip(&expected) {
-            prop_assert!((a - b).abs() < 1e-5, "{:?} {:?}", measured, expected);
-        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What tests and benchmarks of several crates share.
 
+pub mod toy;
+
 use raddle_core::{Bytes, Duration, Flow, FlowId, LinkId, NodeId, Time};
 use raddle_schemes::parameter::{Parameter, Settings, Value};
 use raddle_schemes::registry::Registry;

@@ -60,10 +60,10 @@ impl Deviation {
     }
 }
 
-/// How faithful the live runs of a claim were.
+/// The verdicts on the live runs of a claim.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LiveRuns {
-    /// How many were faithful.
+    /// Number of faithful runs.
     pub faithful: usize,
     /// The others, each with its verdict. A claim about such a run is not measured.
     pub others: Vec<String>,
@@ -87,7 +87,7 @@ impl LiveRuns {
         json!({ "faithful": self.faithful, "others": self.others })
     }
 
-    /// Which were not faithful, if some were.
+    /// The runs that were not faithful, if there are any.
     fn remark(&self) -> Option<String> {
         let all = self.faithful + self.others.len();
         let others = self.others.join("; ");
@@ -96,40 +96,40 @@ impl LiveRuns {
     }
 }
 
-/// How a claim fared.
+/// The result of judging a claim.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     /// Paper, figure and claim: `r2c2/fig10/tcp-p99`.
     pub claim: String,
     /// Section of the paper.
     pub section: String,
-    /// What the paper says.
+    /// The paper's statement, in our words.
     pub says: String,
     /// The paper's number, if it gives one.
     pub paper: Option<f64>,
     /// Ours; `None` if nothing was there to measure. Every number in it is a mean over seeds: a ratio is one of means.
     pub measured: Option<f64>,
-    /// How far the same goes when it is computed of each seed alone; `None` of a figure that runs one seed.
+    /// The spread of the same number computed from each seed alone; `None` if the figure runs one seed.
     pub spread: Option<Spread>,
     /// The number of flows, ports or instants in the smallest sample of a run; `None` if runs give one number each.
     pub samples: Option<usize>,
-    /// What to bear in mind.
+    /// A caution, if there is one.
     pub remark: Option<String>,
-    /// How faithful the live runs were that it is about, if it is about any.
+    /// The verdicts on its live runs, if it has any.
     pub live: Option<LiveRuns>,
-    /// Where the claim holds.
+    /// The range in which the claim holds.
     pub accept: (f64, f64),
     /// Why there.
     pub why: String,
     /// Why the claim is known not to hold, if it is.
     pub deviation: Option<Deviation>,
-    /// Whether parameters that the paper does not give were chosen so that this claim holds.
+    /// True if parameters that the paper does not give were chosen so that this claim holds.
     pub calibrated: bool,
     /// True of a claim of our own, which judges no statement of the paper.
     pub ours: bool,
     /// The part of it that was changed after results were seen, with the day and the reason.
     pub changed: Option<String>,
-    /// Whether it holds; `None` if it was not measured, because a live run that it is about was not faithful, or the seeds are too
+    /// True if the claim holds; `None` if it was not measured, because one of its live runs was not faithful, or the seeds are too
     /// far apart.
     pub ok: Option<bool>,
 }
@@ -154,7 +154,7 @@ impl Outcome {
         })
     }
 
-    /// Whether the claim fails and nobody knew.
+    /// True if the claim fails without a known deviation.
     #[must_use]
     pub fn is_unexpected(&self) -> bool {
         self.ok == Some(false) && self.deviation.is_none()
@@ -214,7 +214,7 @@ impl Claim {
         Ok(claim)
     }
 
-    /// Whether a flow that never finished is not in what it is about.
+    /// True if flows that never finished are left out.
     pub(super) fn is_of_finished_flows(&self) -> bool {
         self.number.is_of_finished_flows()
     }

@@ -4,7 +4,7 @@ use crate::experiment::{At, Cause, Problem, quantity};
 use crate::run::records::FlowRow;
 use raddle_core::Bytes;
 
-/// What a measure is of.
+/// The flows, links or switches that a measure takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Where {
     /// Flows: `size < 100 KB`.
@@ -55,7 +55,7 @@ impl Where {
         }
     }
 
-    /// Whether it lets that flow pass.
+    /// True if the condition holds for that flow.
     pub(super) fn takes_flow(self, flow: &FlowRow) -> bool {
         match self {
             Self::Sizes(Sizes { least, most }) => (least..=most).contains(&flow.size),
@@ -66,12 +66,12 @@ impl Where {
         }
     }
 
-    /// Whether it lets links from one node to another pass.
+    /// True if the condition holds for a link between these nodes.
     pub(super) fn takes_link(self, ends: (u64, u64)) -> bool {
         self == Self::Link(ends.0, ends.1)
     }
 
-    /// Whether it lets switches of that tier pass.
+    /// True if the condition holds for switches of that tier.
     pub(super) fn takes_tier(self, tier: u64) -> bool {
         self == Self::Tier(tier)
     }

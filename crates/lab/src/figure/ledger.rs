@@ -32,11 +32,11 @@ pub struct Entry {
     pub figure: String,
     /// `quick` or `full`.
     pub scale: String,
-    /// Of its runs and computed numbers.
+    /// Digest of the figure's runs and computed numbers.
     pub digest: String,
     /// The version of Raddle's sources that made it, as git names it; `None` if git does not say.
     pub commit: Option<String>,
-    /// How long it took, in seconds.
+    /// Time that the figure took, in seconds.
     pub seconds: f64,
     /// Its claims, in the figure's order.
     pub claims: Vec<Judged>,
@@ -49,11 +49,11 @@ pub struct Judged {
     pub id: String,
     /// The paper's number, if it gives one.
     pub paper: Option<f64>,
-    /// What was measured, if anything.
+    /// The number measured, if there is one.
     pub measured: Option<f64>,
     /// Half the width of the 95% interval over seeds.
     pub margin95: Option<f64>,
-    /// Where the claim holds, both bounds included; `None` where there is no bound.
+    /// The range in which the claim holds, both bounds included; `None` where there is no bound.
     pub accept: [Option<f64>; 2],
     /// As [`Outcome::verdict`] says it.
     pub verdict: String,
@@ -86,7 +86,7 @@ impl Entry {
         }
     }
 
-    /// What is not as it was, a sentence each.
+    /// The differences between these results and newer ones, a sentence each.
     fn moved_to(&self, now: &Self, repeats: bool) -> Vec<String> {
         let name = &self.figure;
         let mut moved = Vec::new();
@@ -126,12 +126,12 @@ impl Entry {
     }
 }
 
-/// How results differ from those of the ledger.
+/// The differences between results and the ledger.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Moved {
-    /// Of figures that have the same results each time, a sentence each.
+    /// Differences of figures that have the same results each time, a sentence each.
     pub results: Vec<String>,
-    /// Of figures that run live or are measured by a clock, which differ by themselves.
+    /// Differences of figures that run live or are measured by a clock, whose results vary from run to run.
     pub measured: Vec<String>,
 }
 
@@ -186,7 +186,7 @@ impl Ledger {
         self.results.iter().rev().find(|entry| entry.figure == figure && entry.scale == scale)
     }
 
-    /// How these results differ from the latest that the ledger has.
+    /// The differences between these results and the latest in the ledger.
     #[must_use]
     pub fn check(&self, figures: &[Reproduced], scale: Scale) -> Moved {
         let mut moved = Moved::default();

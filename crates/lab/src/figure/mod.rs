@@ -31,7 +31,7 @@ use plot::Plot;
 use runs::SEED;
 use std::collections::BTreeSet;
 
-/// What a figure is about.
+/// Title and claims of a figure.
 #[derive(Debug, Clone)]
 pub struct Description {
     /// Its title.
@@ -40,7 +40,7 @@ pub struct Description {
     pub claims: Vec<Described>,
 }
 
-/// What the figure of that name, such as `r2c2/fig10`, is about; `None` if there is none.
+/// Title and claims of the figure of that name, such as `r2c2/fig10`; `None` if there is none.
 ///
 /// # Errors
 /// If its file is malformed.
@@ -57,10 +57,10 @@ struct Figure {
     title: String,
     /// Share of arrivals, the first ones, that measures leave out.
     warm_up: f64,
-    /// How often each run is repeated, with the experiment's seed and those after it. Every statistic is computed of
+    /// Number of repetitions of each run, with the experiment's seed and those after it. Every statistic is computed of
     /// each run and then averaged.
     seeds: u64,
-    /// Whether it is reproduced only if it is asked for by its own name, and not with its paper: it takes a privilege, or hours.
+    /// True if the figure is reproduced only under its own name and not with its paper, because it needs a privilege or takes hours.
     by_name: bool,
     plots: Vec<Plot>,
     claims: Vec<Claim>,
@@ -111,7 +111,7 @@ impl Figure {
         Ok(Self { title, warm_up, seeds, by_name, plots, claims })
     }
 
-    /// Whether flows that never finished are missing from what it shows.
+    /// True if the figure leaves out flows that never finished.
     fn is_of_finished_flows(&self) -> bool {
         self.plots.iter().any(Plot::is_of_finished_flows)
             || self.claims.iter().any(Claim::is_of_finished_flows)

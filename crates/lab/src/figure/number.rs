@@ -12,14 +12,14 @@ pub(super) struct Number {
     contrast: Contrast,
     /// Every number that is contrasted is the mean of those at these labels: of one place if nothing else is said.
     mean_over: Vec<Labels>,
-    /// Where the contrast is taken: one place if nothing else is said.
+    /// The stops at which the contrast is taken; one stop by default.
     stops: Vec<Labels>,
     /// If not empty, the contrast at a stop is how far it is from that at these labels and otherwise the stop's.
     difference_to: Labels,
     take: Take,
 }
 
-/// How numbers along a sweep become one.
+/// The contrast of the numbers along a sweep.
 #[derive(Debug, Clone)]
 struct Contrast {
     kind: Kind,
@@ -42,7 +42,7 @@ enum Kind {
     Lead,
 }
 
-/// How the contrasts at several stops become the number that is judged.
+/// The rule that turns the contrasts at several stops into the number that is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Take {
     Least,
@@ -115,13 +115,13 @@ impl Contrast {
         Ok(contrast)
     }
 
-    /// Where it needs numbers.
+    /// The points whose numbers the contrast needs.
     fn points(&self, at: &Labels) -> Vec<Labels> {
         let with = |label: &String| at.iter().cloned().chain([(self.sweep.clone(), label.clone())]).collect();
         if self.labels.is_empty() { vec![at.clone()] } else { self.labels.iter().map(with).collect() }
     }
 
-    /// What it makes of them.
+    /// The contrast of these numbers.
     fn of(&self, numbers: &[f64]) -> f64 {
         match self.kind {
             Kind::Plain => numbers[0],
@@ -188,7 +188,7 @@ impl Number {
         Some(Take::Most.of(&margins))
     }
 
-    /// What is taken together with what is at the other stops.
+    /// The number at one stop.
     fn at(&self, stop: &Labels, runs: &[Run], seeds: Seeds<'_>) -> Option<f64> {
         let here = self.contrasted(stop, runs, seeds)?;
         let Some(base) = self.base(stop) else { return Some(here) };
@@ -217,7 +217,7 @@ impl Number {
         runs.iter().filter(move |run| points.iter().any(|point| run.is_at(point)))
     }
 
-    /// Whether a flow that never finished is not in it.
+    /// True if flows that never finished are left out.
     pub(super) fn is_of_finished_flows(&self) -> bool {
         self.measure.is_of_finished_flows()
     }
@@ -227,7 +227,7 @@ impl Number {
         self.measure.fewest_samples(runs, &self.points().collect::<Vec<_>>())
     }
 
-    /// What to bear in mind of the number, if anything.
+    /// A caution about the number, if there is one.
     pub(super) fn remark(&self, runs: &[Run]) -> Option<String> {
         self.measure.remark(runs, &self.points().collect::<Vec<_>>())
     }

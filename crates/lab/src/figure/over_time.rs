@@ -6,21 +6,21 @@ use crate::run::records::{FlowRow, Interval, Records};
 use raddle_core::{Duration, Rate};
 use std::collections::BTreeMap;
 
-/// What is measured.
+/// The quantity that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Received {
-    /// Of packets as they arrive.
+    /// Bytes of packets as they arrive.
     Throughput,
-    /// Of bytes delivered in order.
+    /// Bytes delivered in order.
     InOrder,
     /// Packets that arrive after one sent later, as a share of all that arrive.
     LateShare,
-    /// How often switches go over to another port for a flow.
+    /// Number of times that switches change the port of a flow.
     PortChanges,
 }
 
 impl Received {
-    /// Whether it is bytes over time.
+    /// True if it is bytes over time.
     pub(super) fn is_rate(self) -> bool {
         matches!(self, Self::Throughput | Self::InOrder)
     }
@@ -31,7 +31,7 @@ impl Received {
 pub(super) struct Window {
     from_ps: u64,
     to_ps: u64,
-    /// What rates are shares of, in Gbps, if not in Gbps themselves.
+    /// If set, rates are shares of this rate, in Gbps; otherwise they are in Gbps.
     share_of: Option<f64>,
 }
 
@@ -66,12 +66,12 @@ impl Window {
         Ok(Self { from_ps, to_ps, share_of: share_of.map(|rate| rate.as_bps_f64() / 1e9) })
     }
 
-    /// Whether it has an end of its own, which says over how much time a rate is taken.
+    /// True if the window has an end. A rate needs one, since it is an amount over the length of the window.
     pub(super) fn is_closed(&self) -> bool {
         self.to_ps < u64::MAX
     }
 
-    /// Whether rates in it are shares.
+    /// True if rates are shares.
     pub(super) fn is_of_shares(&self) -> bool {
         self.share_of.is_some()
     }
@@ -85,7 +85,7 @@ impl Window {
         bytes as f64 * 8e3 / ps.max(1) as f64 / self.share_of.unwrap_or(1.0)
     }
 
-    /// What is measured of each of these flows, by its number.
+    /// The measured value of each of these flows, by flow number.
     pub(super) fn of_flows<'a>(
         &self,
         received: Received,
@@ -113,7 +113,7 @@ impl Window {
         sums.into_iter().filter_map(value).collect()
     }
 
-    /// What is measured of these flows together in each interval, by its begin in picoseconds.
+    /// The measured value of these flows together in each interval, by the begin of the interval in picoseconds.
     pub(super) fn series<'a>(
         &self,
         received: Received,

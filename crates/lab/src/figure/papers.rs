@@ -13,16 +13,16 @@ const FIGURES: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/figur
 pub(super) struct File {
     pub(super) paper: String,
     pub(super) figure: String,
-    /// How the user knows the file.
+    /// The name under which the user knows the file.
     pub(super) path: PathBuf,
     pub(super) text: Cow<'static, str>,
 }
 
-/// Where figures go that stand in a file of the user's.
+/// The folder of figures that stand in a file of the user's.
 const OWN: &str = "own";
 
 impl File {
-    /// Whether it stands in a file of the user's, from which other files are looked for.
+    /// True if the figure stands in a file of the user's. Paths in it are relative to that file.
     pub(super) fn is_own(&self) -> bool {
         self.paper == OWN
     }
@@ -31,7 +31,7 @@ impl File {
         format!("{}/{}", self.paper, self.figure)
     }
 
-    /// Whether there is a figure of this name: one that comes with the program, or a file beside this one of the user's.
+    /// True if there is a figure of this name: one that comes with the program, or a file beside this one of the user's.
     pub(super) fn knows(&self, figure: &str) -> bool {
         let beside = self.path.parent().unwrap_or(Path::new("")).join(figure);
         files().any(|file| file.name() == figure) || (self.is_own() && beside.is_file())

@@ -50,7 +50,7 @@ enum Kind {
     Cells { sweep: String },
 }
 
-/// What error bars show.
+/// The meaning of error bars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Errors {
     /// The least and the most over seeds.
@@ -149,7 +149,7 @@ impl Plot {
         self.crossed(&labels, at, stats)
     }
 
-    /// Whether the sweep of its curves is that of its stops: names below an axis need no legend, and bars no neighbours.
+    /// True if curves and stops are of the same sweep. Then the names below the axis replace the legend, and bars stand alone.
     fn is_along_its_curves(&self) -> bool {
         matches!(&self.kind, Kind::Along { sweep, .. } if *sweep == self.by)
     }
@@ -173,7 +173,7 @@ impl Plot {
         labels.iter().flat_map(each).map(curve).collect()
     }
 
-    /// Whether flows that never finished are not in it.
+    /// True if flows that never finished are left out.
     pub(super) fn is_of_finished_flows(&self) -> bool {
         self.measure.is_of_finished_flows()
     }
@@ -365,7 +365,7 @@ mod tests {
             series[0].points.iter().map(|point| (point.x, point.y)).collect::<Vec<_>>()
         };
         assert_eq!(places("kind = \"bars\""), [(0.0, 3.0), (1.0, 7.5)]);
-        // Of means over seeds, where the mean of their ratios is 2.25.
+        // The ratio of means over seeds. The mean of the ratios is 2.25.
         assert_eq!(places("kind = \"bars\"\nrelative_to = \"A\""), [(0.0, 1.0), (1.0, 2.5)]);
     }
 }

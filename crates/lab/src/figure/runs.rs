@@ -4,13 +4,13 @@ use crate::experiment::{Cause, Entry, Item, Problem, Value, list};
 use crate::run::records::{Records, is_faithful};
 use raddle_records::stats;
 
-/// Where a run stands in its figure's grid: sweep and label.
+/// The place of a run in its figure's grid: sweep and label.
 pub(crate) type Labels = Vec<(String, String)>;
 
 /// The sweep of replicas: runs that differ in its label alone are one point of the grid, run several times.
 pub(super) const SEED: &str = "seed";
 
-/// What one run left.
+/// The results of one run.
 pub(crate) struct Run {
     pub(crate) labels: Labels,
     pub(crate) data: Data,
@@ -35,7 +35,7 @@ impl Run {
         }
     }
 
-    /// Whether it is a live run that measured the machine and not the fabric. No number is of such a run.
+    /// True of a live run that measured the machine and not the fabric. No number is taken from such a run.
     pub(super) fn is_unfaithful(&self) -> bool {
         self.verdict().is_some_and(|verdict| !is_faithful(verdict))
     }
@@ -53,7 +53,7 @@ impl Run {
         labels.iter().all(|(sweep, label)| self.label(sweep) == Some(label))
     }
 
-    /// Where it stands, seed aside.
+    /// Its place in the grid without the seed.
     pub(super) fn point(&self) -> impl Iterator<Item = &(String, String)> {
         self.labels.iter().filter(|(sweep, _)| sweep != SEED)
     }
@@ -78,7 +78,7 @@ pub(super) fn labels_of<'a>(runs: impl IntoIterator<Item = &'a Run>, sweep: &str
     labels
 }
 
-/// Which replicas a number is of.
+/// The replicas from which a number is computed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Seeds<'a> {
     /// All: the mean of theirs.
@@ -99,7 +99,7 @@ impl Seeds<'_> {
     }
 }
 
-/// How far a number goes from seed to seed.
+/// The spread of a number over seeds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
     /// The least over seeds.
@@ -112,7 +112,7 @@ pub struct Spread {
     pub seeds: usize,
 }
 
-/// How far `value` goes over the seeds of `runs`; `None` if they have none.
+/// The spread of `value` over the seeds of `runs`; `None` if they have no seeds.
 pub(super) fn spread(runs: &[Run], value: impl Fn(Seeds<'_>) -> Option<f64>) -> Option<Spread> {
     let of_one = |seed: String| Some((value(Seeds::One(&seed))?, seed));
     let (numbers, seeds): (Vec<f64>, Vec<String>) =

@@ -1,4 +1,4 @@
-//! What the papers say of their evaluations, statement by statement (`papers/*/statements.toml`), and which of it holds.
+//! The statements of the papers' evaluations (`papers/*/statements.toml`), and which of them hold.
 
 use super::Scale;
 use super::ledger::{Judged, Ledger};
@@ -43,11 +43,11 @@ pub struct Statement {
     pub cases: Vec<String>,
     /// The claims that judge it, each with its figure: `fig10/tcp-p99`.
     pub claims: Vec<String>,
-    /// What of it no claim judges, if something is left.
+    /// The part of the statement that no claim judges, if there is one.
     pub missing: Option<String>,
 }
 
-/// What a statement is about.
+/// The kind of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -55,20 +55,20 @@ pub enum Kind {
     Number,
     /// One thing is better than another, in each of the cases.
     Ordering,
-    /// How something grows, falls or crosses.
+    /// A trend: growth, decline or a crossing.
     Shape,
     /// Time, memory or effort on the authors' machines.
     Cost,
 }
 
-/// How a statement fares. It holds only if all of it was judged at full scale, and all of that holds.
+/// The verdict on a statement. A statement holds only if all of it was judged at full scale and all judgements hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// It holds.
     Holds,
     /// It holds, with parameters that were chosen so that it does.
     Calibrated,
-    /// What was judged holds, and something was not judged.
+    /// All parts that were judged hold, and other parts were not judged.
     InPart,
     /// Something in it does not hold, and nobody knows why.
     Fails,
@@ -160,7 +160,7 @@ pub struct Listed {
     pub says: String,
     /// The claims that judge it.
     pub claims: Vec<String>,
-    /// What no claim judges.
+    /// The part that no claim judges.
     pub missing: Option<String>,
     /// [`Verdict::name`].
     pub verdict: &'static str,
@@ -186,7 +186,7 @@ pub fn listed() -> Result<Vec<Listed>, Error> {
     Ok(listed)
 }
 
-/// How many statements of each verdict, of those of one paper or of several.
+/// Number of statements of each verdict, of one paper or of several.
 fn counts<'a>(
     inventories: impl IntoIterator<Item = &'a Inventory>,
     ledger: &Ledger,
@@ -201,7 +201,7 @@ fn counts<'a>(
     counts
 }
 
-/// How many statements there are, and how many hold, in a sentence.
+/// A sentence with the number of statements and of those that hold.
 ///
 /// # Errors
 /// If an inventory or the ledger is malformed.

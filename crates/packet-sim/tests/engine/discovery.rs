@@ -1,11 +1,12 @@
 //! Nodes that find out by themselves which links are down, in the packet engine.
 
-use crate::toy::{Toy, chain, flow, packet};
 use raddle_core::discovery::Discovery;
 use raddle_core::{
     Duration, Flow, Forwarder, LinkId, NodeId, Packet, Parts, PortId, Ports, Time, Totals, Verdict,
 };
 use raddle_packet_sim::{Change, Config, PortSetup, Simulation, Threads};
+use raddle_testkit::flow;
+use raddle_testkit::toy::{Toy, chain, packet};
 use raddle_topology::{Topology, discoverers};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};

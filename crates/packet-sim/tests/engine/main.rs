@@ -2,7 +2,5 @@
 
 mod discovery;
 mod make_room;
-mod md1;
 mod pipeline;
 mod threads;
-mod toy;

@@ -1,28 +1,16 @@
 //! The pipeline on fabrics small enough to work out by hand.
 
-use crate::toy::{Log, Toy, chain, flow, packet};
 use raddle_core::{
     Admit, Bytes, Credit, DropReason, Duration, Forwarder, HoldKey, LinkErrors, LinkId, NodeId, Packet,
     Parts, Paused, PortAgent, PortId, PortState, Ports, Queue, Time, Verdict,
 };
 use raddle_packet_sim::{Change, Config, Observer, PortSetup, Simulation, Switching};
+use raddle_testkit::flow;
+use raddle_testkit::toy::{Log, Rightward, Toy, chain, packet};
 use raddle_topology::Topology;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
-
-/// Port 0 of an inner node of a chain leads left (it was joined to its left neighbour first), port 1 right.
-struct Rightward(NodeId);
-
-impl Forwarder for Rightward {
-    fn forward(&mut self, _: Time, packet: &mut Packet, from: Option<PortId>, _: &Ports<'_>) -> Verdict {
-        match from {
-            _ if packet.dst() == self.0 => Verdict::Deliver,
-            Some(_) => Verdict::Forward(PortId(1)),
-            None => Verdict::Forward(PortId(0)),
-        }
-    }
-}
 
 fn ns(ns: u64) -> Time {
     Time::ZERO + Duration::from_ns(ns)

@@ -1,7 +1,6 @@
 //! Everything that can be seen of a run is the same on any number of threads, and in pieces: on random fabrics, with
 //! packets that wander by what ports look like, ties in time at every turn, and links that fail and recover.
 
-use crate::toy::{flow, packet};
 use proptest::prelude::*;
 use raddle_core::{
     Admit, Application, Bytes, Credit, DropReason, Duration, Flow, FlowKey, Forwarder, Header, HoldKey, Host,
@@ -11,6 +10,8 @@ use raddle_core::{
 use raddle_packet_sim::{
     Change, Config, LinkStats, Observer, PortSetup, QueueDepths, Simulation, Switching, Threads, Totals,
 };
+use raddle_testkit::flow;
+use raddle_testkit::toy::packet;
 use raddle_topology::{Builder, Shape, Topology};
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What broadcasts of flow events cost (R2C2 §3.2, Figure 9).
+//! The cost of broadcasts of flow events (R2C2 §3.2, Figure 9).
 
 use super::{Build, grid, mean_hops, needed, protocol, routes, run};
 use crate::experiment::{Fraction, Problem, Section};

@@ -1,4 +1,4 @@
-//! What a central controller would cost instead of broadcasts (R2C2 §5.2, Figure 19).
+//! The cost of a central controller in place of broadcasts (R2C2 §5.2, Figure 19).
 //!
 //! A sender tells the controller of each flow event in a packet like a broadcast's. The controller sends every node a
 //! message with the rates of all its flows: upon every event, as the paper has it, or once in an interval.
@@ -49,7 +49,7 @@ mod tests {
     use crate::figure::runs::Data;
     use std::path::PathBuf;
 
-    /// What Figure 19 computes, by the value of `label` under `sweep`.
+    /// The numbers of Figure 19, by the value of `label` under `sweep`.
     fn numbers(sweep: &str, label: &str) -> Vec<f64> {
         let text = "[compute]\nkind = \"controller-overhead\"\ndims = [8, 8, 8]\nheader = \"12 B\"\nrate = \"4 B\"\n\
                     interval = \"500 us\"\nmean_gap = \"1 us\"\nflows = [1, 2, 4, 6, 8, 10]\n";

@@ -26,7 +26,7 @@ pub(super) fn read_off(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     Ok(limits.map(|(limit, number)| run(&[("limit", limit)], Data::Number(number))).into())
 }
 
-/// How many values a field of that type has.
+/// The number of values of a field of that type.
 fn values<T>(_: fn(&Event) -> T) -> f64 {
     (1_u64 << (8 * size_of::<T>())) as f64
 }

@@ -33,11 +33,11 @@ const PATTERNS: [(&str, Pattern); 6] = [
     ("worst-case", Pattern::WorstCase),
 ];
 
-/// What a computation may use beside its section.
+/// The inputs of a computation beside its section.
 struct Context<'a> {
-    /// What it is part of: where the files are that it names, and the schemes.
+    /// The document of the computation: the folder of the files that it names, and the schemes.
     document: &'a Document,
-    /// How many may share the work.
+    /// Number of threads that may share the work.
     threads: usize,
     /// Set from outside, it ends the work early.
     stop: &'a AtomicBool,

@@ -58,7 +58,7 @@ fabrics = [
                 [("quantity", quantity), ("fabric", fabric)].map(|(a, b)| (a.to_owned(), b.to_owned()));
             numbers.iter().find(|(there, _)| there[..] == labels).map(|&(_, number)| number)
         };
-        // Of the eight others, four are one hop away and four two, by two paths.
+        // Four of the eight other nodes are one hop away. The other four are two hops away, by two paths.
         assert_eq!(of("mean", "small"), Some(1.5));
         assert_eq!(of("of one host", "small"), Some(12.0));
         assert_eq!(of("uplinks of an edge switch", "small"), None);

@@ -12,7 +12,7 @@ use raddle_workload::Pairs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// What the labels call the assignments that are not of one protocol.
+/// The label of assignments that mix protocols.
 const RANDOM: &str = "Random";
 const ADAPTIVE: &str = "Adaptive";
 

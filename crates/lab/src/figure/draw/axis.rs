@@ -81,7 +81,7 @@ impl Axis {
         Self { range: ticks[first]..ticks[last], ticks: ticks[first..=last].to_vec(), log: true, names: None }
     }
 
-    /// Where a value is between the ends, from 0 to 1.
+    /// The position of a value between the ends of the axis, from 0 to 1.
     pub(super) fn share(&self, value: f64) -> f64 {
         (value - self.range.start) / (self.range.end - self.range.start)
     }

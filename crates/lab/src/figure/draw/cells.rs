@@ -6,7 +6,7 @@ use crate::Error;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-/// Of letters where there is room for them, in pixels.
+/// Size of letters where there is room for them, in pixels.
 const LETTERS: i32 = 18;
 /// Between the edge of a cell and a number in it, in pixels.
 const EDGE: i32 = 5;

@@ -8,7 +8,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-/// Of letters, in pixels.
+/// Size of letters, in pixels.
 const LETTERS: i32 = 16;
 /// From an entry to the one below, in pixels.
 const LINE: i32 = 22;
@@ -18,7 +18,7 @@ const GAP: i32 = 18;
 /// From the edge of the legend to its entries, and to what is beside it.
 const EDGE: i32 = 6;
 
-/// Where a legend is, and how its entries stand.
+/// The place of a legend and the arrangement of its entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Legend {
     corner: Option<Corner>,
@@ -35,7 +35,7 @@ struct Corner {
 }
 
 impl Legend {
-    /// Of curves or bars that are drawn at these points of these axes.
+    /// The legend of curves or bars that are drawn at these points of these axes.
     pub(super) fn of(series: &[Series], mark: Mark, (x, y): (&Axis, &Axis), drawn: &[Vec<Point>]) -> Self {
         let labels = series.iter().map(|series| series.label.as_str());
         let column = SAMPLE + widest(labels, LETTERS) + GAP;
@@ -59,7 +59,7 @@ impl Legend {
         (width, self.rows as i32 * LINE + 2 * EDGE)
     }
 
-    /// How much room it takes above the plot, in pixels.
+    /// Height of the legend above the plot, in pixels.
     pub(super) fn headroom(self) -> u32 {
         if self.corner.is_some() { 0 } else { (self.size().1 + EDGE) as u32 }
     }

@@ -28,7 +28,7 @@ pub(super) fn centred(size: i32, colour: RGBColor) -> TextStyle<'static> {
     font(size).color(&colour).pos(Pos::new(HPos::Center, VPos::Center))
 }
 
-/// How wide words are, in pixels.
+/// Width of words, in pixels.
 pub(super) fn width(words: &str, size: i32) -> i32 {
     // A font that cannot be measured cannot be drawn either, and that is an error then.
     font(size).box_size(words).map_or(0, |(width, _)| width as i32)

@@ -47,7 +47,7 @@ pub(crate) struct Series {
     pub(crate) points: Vec<Point>,
 }
 
-/// How series are drawn.
+/// The way in which series are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
     Curves,
@@ -55,7 +55,7 @@ pub(crate) enum Mark {
     Bars,
 }
 
-/// What is drawn.
+/// The contents of a chart.
 #[derive(Debug)]
 pub(crate) enum Chart {
     Plane(Plane),
@@ -101,9 +101,9 @@ const PALETTE: [RGBColor; 12] = [
     RGBColor(170, 68, 153),
 ];
 
-/// Of a chart without a legend above its plot, in pixels.
+/// Width and height of a chart without a legend above its plot, in pixels.
 const SIZE: (u32, u32) = (760, 500);
-/// Of that, what is between the axes, nearly.
+/// Width and height between its axes, in pixels, nearly.
 const PLOT: (i32, i32) = (625, 390);
 const MARGIN: u32 = 14;
 const TITLE: (&str, u32) = ("sans-serif", 22);

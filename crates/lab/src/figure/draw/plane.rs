@@ -18,7 +18,7 @@ pub(super) struct Laid<'a> {
     legend: Option<Legend>,
 }
 
-/// Of a bar, as a share of the way from a group to the next: groups take most of that.
+/// Width of a bar as a share of the distance between groups. The bars of a group take 0.8 of it.
 fn bar_width(plane: &Plane) -> f64 {
     0.8 / plane.series.len().max(1) as f64
 }
@@ -57,7 +57,7 @@ impl<'a> Laid<'a> {
         Self { plane, drawn, x, y, legend }
     }
 
-    /// What the legend takes above the plot, in pixels.
+    /// Height of the legend above the plot, in pixels.
     pub(super) fn headroom(&self) -> u32 {
         self.legend.map_or(0, Legend::headroom)
     }

@@ -1,4 +1,4 @@
-//! How many flows are active at once: from their start until they are complete, or to the end of the run.
+//! The number of flows that are active at once: from their start until they are complete, or to the end of the run.
 
 use crate::run::records::FlowRow;
 use std::collections::BTreeMap;

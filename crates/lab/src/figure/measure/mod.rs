@@ -17,12 +17,12 @@ use raddle_records::stats;
 /// Fewer flows than this have no p99.9 worth the name.
 const ENOUGH_FOR_P999: usize = 1_000;
 
-/// How a flow or link is held against itself in another run.
+/// The comparison of a flow or link with itself in another run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Comparison {
-    /// How far it is from there, as a share.
+    /// The distance from the other value, as a share of it.
     Deviation,
-    /// How many times as much it is.
+    /// The ratio to the other value.
     Ratio,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Measure {
     /// If not empty, what is measured of each flow or link is held against what it is in the run with these labels and
     /// otherwise the same ones.
     against: Labels,
-    /// How.
+    /// The kind of that comparison.
     comparison: Comparison,
     /// If not empty, the statistic is what it is beyond that of the run with these labels and otherwise the same ones.
     beyond: Labels,
@@ -119,12 +119,12 @@ impl Measure {
         self.against.iter().chain(&self.beyond).chain(&self.relative).chain(&self.distance_to)
     }
 
-    /// Whether it is relative to the runs with this label of a sweep and otherwise the same ones.
+    /// True if the measure is relative to the runs with this label of a sweep and otherwise the same labels.
     pub(super) fn is_base(&self, sweep: &str, label: &str) -> bool {
         matches!(&self.relative[..], [(over, base)] if over == sweep && base == label)
     }
 
-    /// Whether it is measured of flows, each of which has a size.
+    /// True if it is measured of flows, each of which has a size.
     pub(crate) fn is_of_flows(&self) -> bool {
         self.of.is_of_flows()
     }
@@ -134,12 +134,12 @@ impl Measure {
         self.of.most().filter(|_| self.stat == Stat::Mean)
     }
 
-    /// Whether a flow that never finished is not in it.
+    /// True if flows that never finished are left out.
     pub(super) fn is_of_finished_flows(&self) -> bool {
         self.of.is_of_finished_flows()
     }
 
-    /// Whether it is measured over simulated time.
+    /// True if it is measured over simulated time.
     pub(crate) fn is_timed(&self) -> bool {
         self.of.is_timed()
     }
@@ -179,12 +179,12 @@ impl Measure {
         Self { stat, ..self.clone() }
     }
 
-    /// What it is.
+    /// The quantity.
     pub(super) fn what(&self) -> &'static str {
         self.of.words().0
     }
 
-    /// What it is and its unit, for an axis.
+    /// The quantity and its unit, for an axis.
     pub(super) fn label(&self) -> String {
         let (what, unit) = self.of.words();
         if !self.against.is_empty() {
@@ -220,7 +220,7 @@ impl Measure {
         self.compared(run, runs).into_iter().filter_map(sized).collect()
     }
 
-    /// What is measured of each flow or link of a run, by its number, held against the base if there is one.
+    /// The measured value of each flow or link of a run, by its number, compared with the base if there is one.
     fn compared(&self, run: &Run, runs: &[Run]) -> Vec<(u64, f64)> {
         let values = self.values(run);
         if self.against.is_empty() {
@@ -259,7 +259,7 @@ impl Measure {
         }
     }
 
-    /// What is measured of each flow or link of a run, by its number.
+    /// The measured value of each flow or link of a run, by its number.
     fn values(&self, run: &Run) -> Vec<(u64, f64)> {
         let records = match &run.data {
             Data::Number(number) => return vec![(0, *number)],
@@ -327,7 +327,7 @@ impl Measure {
         Some((number - beyond) / unit / of_others)
     }
 
-    /// What to bear in mind of this statistic at those points, if anything.
+    /// A caution about this statistic at those points, if there is one.
     pub(super) fn remark(&self, runs: &[Run], points: &[Labels]) -> Option<String> {
         if self.stat != Stat::Percentile(99.9) {
             return None;

@@ -1,8 +1,8 @@
-//! What can be measured.
+//! The quantities that can be measured.
 
 use crate::figure::over_time::Received;
 
-/// What is measured of each flow or link.
+/// The quantity that is measured of each flow or link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::figure) enum Of {
     Fct,
@@ -15,13 +15,13 @@ pub(in crate::figure) enum Of {
     /// 1 of each flow that never finished, of which all else knows nothing.
     Unfinished,
     Goodput,
-    /// Of flows that were assigned one.
+    /// Mean rate of flows that were assigned one.
     AssignedRate,
     ReorderPeak,
     PeakQueue,
-    /// Of packets with application bytes, on each link.
+    /// Bytes of packets with application bytes, on each link.
     DataBytes,
-    /// Of packets without application bytes, on each link.
+    /// Bytes of packets without application bytes, on each link.
     ControlBytes,
     /// Share of the run, of each link with flow control.
     Paused,
@@ -31,9 +31,9 @@ pub(in crate::figure) enum Of {
     ActiveFlowsOfSource,
     /// (Most - least) / mean of what a switch's uplinks send in an interval.
     Imbalance,
-    /// What receivers got, in a window.
+    /// Data that receivers got, in a window.
     Received(Received),
-    /// Of a port at a time: a sample a look.
+    /// Length of a port's queue at an instant: a sample an instant.
     QueueLength,
     /// When the last rank of a program came to its end, of programs that did.
     Makespan,
@@ -66,7 +66,7 @@ impl Of {
         ("value", Self::Value),
     ];
 
-    /// What it is, and its unit.
+    /// The quantity and its unit.
     pub(super) fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Fct => ("flow completion time", "us"),
@@ -94,7 +94,7 @@ impl Of {
         }
     }
 
-    /// Whether it is measured of flows, of which a condition may leave some out.
+    /// True if it is measured of flows; a condition may leave some out.
     pub(super) fn is_of_flows(self) -> bool {
         let of_others = matches!(
             self,
@@ -103,7 +103,7 @@ impl Of {
         !of_others && !self.is_of_links()
     }
 
-    /// Whether it is measured of links, of which a condition may leave some out.
+    /// True if it is measured of links; a condition may leave some out.
     pub(super) fn is_of_links(self) -> bool {
         matches!(
             self,
@@ -111,12 +111,12 @@ impl Of {
         )
     }
 
-    /// Whether flows that never finished are left out.
+    /// True if flows that never finished are left out.
     pub(super) fn is_of_finished_flows(self) -> bool {
         self.is_of_flows() && !matches!(self, Self::Unfinished | Self::Met | Self::Received(_))
     }
 
-    /// Whether it is measured over simulated time.
+    /// True if it is measured over simulated time.
     pub(super) fn is_timed(self) -> bool {
         matches!(self, Self::Received(_) | Self::QueueLength)
     }

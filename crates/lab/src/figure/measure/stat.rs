@@ -8,7 +8,7 @@ use raddle_records::stats;
 pub(in crate::figure) enum Stat {
     Mean,
     Total,
-    /// How many there are.
+    /// Size of the sample.
     Count,
     /// By nearest rank.
     Percentile(f64),
@@ -53,7 +53,7 @@ impl Stat {
         Ok(Self::Share { least: given.unwrap_or(least), most: other.unwrap_or(most) })
     }
 
-    /// Of a sorted sample; `None` if it is empty.
+    /// The statistic of a sorted sample; `None` if the sample is empty.
     pub(in crate::figure) fn of(self, sample: &[f64]) -> Option<f64> {
         match self {
             Self::Mean => stats::mean(sample),

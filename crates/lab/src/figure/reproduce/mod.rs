@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// How large a figure's runs are.
+/// The size of a figure's runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
     /// About a minute.
@@ -44,7 +44,7 @@ impl Scale {
     }
 }
 
-/// What to reproduce and how.
+/// The figures to reproduce, and options.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The schemes that figures can name.
@@ -53,23 +53,23 @@ pub struct Options {
     pub selectors: Vec<String>,
     /// Only figures that took no more seconds than this when they were last kept in the [ledger](super::Ledger).
     pub within_s: Option<f64>,
-    /// How large.
+    /// The size of the runs.
     pub scale: Scale,
-    /// Where figures and records go.
+    /// The folder of figures and records.
     pub out: PathBuf,
-    /// Whether figures replace whatever their folders hold, as in [`Out`].
+    /// True if figures replace whatever their folders hold, as in [`Out`].
     pub force: bool,
     /// Runs at a time.
     pub threads: usize,
 }
 
 impl Options {
-    /// Where a figure goes.
+    /// The folder of a figure.
     fn folder(&self, file: &File) -> PathBuf {
         self.out.join(&file.paper).join(&file.figure)
     }
 
-    /// Where a figure's runs are until the figure is whole: beside its folder, so that a figure that is interrupted goes on where it
+    /// The folder of a figure's runs until the figure is complete: beside its folder, so that a figure that is interrupted goes on where it
     /// was.
     fn unfinished(&self, file: &File) -> PathBuf {
         self.out.join(&file.paper).join(format!("{}.{}.unfinished", file.figure, self.scale.name()))
@@ -92,12 +92,12 @@ pub trait Watch: Sync {
     fn warned(&self, _run: &str, _warnings: &[Warning]) {}
 }
 
-/// What a reproduction amounts to.
+/// The results of a reproduction.
 #[derive(Debug, Clone, Default)]
 pub struct Reproduction {
     /// The figures, in the order in which they were made.
     pub figures: Vec<Reproduced>,
-    /// Of all results: runs' digests and computed numbers.
+    /// Digest of all results: of runs' digests and computed numbers.
     pub digest: u128,
     /// Figures that were not asked for by their own names, which they want.
     pub left_out: Vec<String>,
@@ -117,15 +117,15 @@ impl Reproduction {
 pub struct Reproduced {
     /// Paper and figure: `r2c2/fig10`.
     pub name: String,
-    /// Where it is.
+    /// The figure's folder.
     pub folder: PathBuf,
     /// Its claims.
     pub outcomes: Vec<Outcome>,
-    /// Of its results: runs' digests and computed numbers.
+    /// Digest of its results: of runs' digests and computed numbers.
     pub digest: u128,
-    /// Whether another reproduction has the same results: nothing in it ran live or was measured by a clock.
+    /// True if another reproduction has the same results: nothing in it ran live or was measured by a clock.
     pub repeats: bool,
-    /// How long it took on this machine, in seconds.
+    /// Time that it took on this machine, in seconds.
     pub seconds: f64,
 }
 
@@ -134,12 +134,12 @@ pub struct Reproduced {
 pub struct Unfinished {
     /// Paper and figure, and the run's labels.
     pub run: String,
-    /// How many, by class of size.
+    /// Number of flows, by class of size.
     pub flows: Vec<(&'static str, usize)>,
 }
 
 impl Unfinished {
-    /// Of a run called `name`; `None` if all its flows finished.
+    /// The unfinished flows of the run `name`; `None` if all its flows finished.
     fn of(name: String, records: &Records) -> Option<Self> {
         let count = |class: SizeClass| (class.name, records.unfinished(class));
         let flows = SizeClass::PARTS.map(count).to_vec();
@@ -194,7 +194,7 @@ fn chosen(options: &Options) -> Result<(Vec<File>, Vec<File>), Error> {
     Ok((files, left_out))
 }
 
-/// What a figure is made from: its file at a scale. Plots and claims are made anew from the records of runs.
+/// The input of a figure: its file at a scale. Plots and claims are computed again from the records of runs.
 fn origin(file: &File, options: &Options) -> Result<Origin, Error> {
     document(file, options)?;
     let mut table: toml::Table =
@@ -229,7 +229,7 @@ struct Session<'a> {
     /// The directories of runs by what they were made from: figures that share an experiment and its inputs share its run.
     kept: BTreeMap<String, PathBuf>,
     done: Reproduction,
-    /// Of the figure that is being reproduced.
+    /// The name of the figure that is being reproduced.
     digest: u128,
 }
 
@@ -239,9 +239,9 @@ struct Current<'a> {
     name: String,
     document: &'a Document,
     figure: &'a Figure,
-    /// Where it is made, before it is whole.
+    /// The folder in which the figure is made until it is complete.
     part: &'a Path,
-    /// Where its runs are until then.
+    /// The folder of its runs until then.
     unfinished: &'a Path,
 }
 
@@ -314,7 +314,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// What the search in each cell found, a number each.
+    /// The result of the search in each cell, a number each.
     fn search(&mut self, current: &Current<'_>) -> Result<Vec<Run>, Error> {
         let cells = current.document.cells()?;
         let names: Vec<String> = cells.iter().map(Cell::name).collect();
@@ -332,7 +332,7 @@ impl Session<'_> {
         Ok(cells.into_iter().zip(found).map(run).collect())
     }
 
-    /// What each cell's runs recorded.
+    /// The records of each cell's runs.
     fn simulate(&mut self, current: &Current<'_>) -> Result<Vec<Run>, Error> {
         let cells = replicated(current.document.cells()?, current.figure.seeds)?;
         let folder = current.unfinished;

@@ -1,7 +1,7 @@
 //! Hosts and fabrics small enough to work out by hand.
 
 use raddle_core::{
-    Bytes, Duration, Flow, FlowId, Header, Host, Input, NodeId, Output, Packet, PortId, Ports, Rate, Time,
+    Duration, Forwarder, Header, Host, Input, NodeId, Output, Packet, PortId, Ports, Rate, Time, Verdict,
 };
 use raddle_topology::{Builder, Shape, Topology};
 use raddle_wire::tcp::Segment;
@@ -9,17 +9,36 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 /// Arrivals at a host: (time, packet number).
-pub(crate) type Log = Arc<Mutex<Vec<(Time, u32)>>>;
+pub type Log = Arc<Mutex<Vec<(Time, u32)>>>;
 
-/// Sends each flow as one packet of the flow's size, at once; writes down what it receives.
+/// Sends each flow as one packet of the flow's size, at once; records the packets that it receives.
 #[derive(Default)]
-pub(crate) struct Toy {
-    pub(crate) outbox: VecDeque<Packet>,
-    pub(crate) received: Log,
+pub struct Toy {
+    /// Packets to be sent.
+    pub outbox: VecDeque<Packet>,
+    /// Packets received.
+    pub received: Log,
+}
+
+/// Forwards packets to the right in a [`chain`], of whose inner nodes port 0 leads left and port 1 right; holds the node's own id.
+pub struct Rightward(pub NodeId);
+
+impl Forwarder for Rightward {
+    fn forward(&mut self, _: Time, packet: &mut Packet, from: Option<PortId>, _: &Ports<'_>) -> Verdict {
+        match from {
+            _ if packet.dst() == self.0 => Verdict::Deliver,
+            Some(_) => Verdict::Forward(PortId(1)),
+            None => Verdict::Forward(PortId(0)),
+        }
+    }
 }
 
 /// A packet of `size` bytes, all of them payload.
-pub(crate) fn packet(src: NodeId, dst: NodeId, seq: u32, size: u32) -> Packet {
+///
+/// # Panics
+/// If `size` is 2^16 or more.
+#[must_use]
+pub fn packet(src: NodeId, dst: NodeId, seq: u32, size: u32) -> Packet {
     let plen = u16::try_from(size).expect("a small packet");
     let segment = Segment { src: src.0, dst: dst.0, seq, plen, ..Segment::default() };
     Packet::new(size, Header::Tcp(segment))
@@ -48,13 +67,9 @@ impl Host for Toy {
     }
 }
 
-/// A flow of one packet.
-pub(crate) fn flow(id: u32, src: u32, dst: u32, size: u64, start: Time) -> Flow {
-    Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(size), start)
-}
-
 /// Nodes in a row, 10 Gbps and 100 ns between neighbours; port 0 leads right, except at the last.
-pub(crate) fn chain(nodes: u32) -> Arc<Topology> {
+#[must_use]
+pub fn chain(nodes: u32) -> Arc<Topology> {
     let mut builder = Builder::default();
     for _ in 0..nodes {
         builder.host(0);

@@ -1,0 +1,57 @@
+//! Raddle against independent witnesses: closed forms, bounds and a linear program that share no code with it. The same computations
+//! are tests and make the page `docs/src/agreement.md`.
+
+mod max_min;
+mod page;
+mod queues;
+mod witness;
+
+use std::sync::LazyLock;
+use witness::Witness;
+
+/// Makes the list of witnesses, and a test of each that has the witness's name.
+macro_rules! witnesses {
+    ($($file:ident: $($name:ident),+;)+) => {
+        /// All witnesses, in the order of the page. Each is computed once, for its test and for the page.
+        static WITNESSES: &[Named] = &[$($(Named {
+            test: concat!(stringify!($file), "::", stringify!($name)),
+            witness: LazyLock::new($file::$name),
+        }),+),+];
+
+        /// A test of each witness.
+        mod agrees {
+            $(mod $file {
+                $(#[test]
+                fn $name() {
+                    crate::assert_agrees(concat!(stringify!($file), "::", stringify!($name)));
+                })+
+            })+
+        }
+    };
+}
+
+/// A witness under the name of its test.
+struct Named {
+    test: &'static str,
+    witness: LazyLock<Witness>,
+}
+
+/// Fails with all cases that disagree.
+fn assert_agrees(test: &str) {
+    let named = WITNESSES.iter().find(|named| named.test == test).expect("a witness of that name");
+    let wrong: Vec<String> = named
+        .witness
+        .cases
+        .iter()
+        .filter(|case| !case.agrees())
+        .map(|case| {
+            format!("{}: {} and not {} ({:+.4})", case.name, case.ours, case.theirs, case.difference())
+        })
+        .collect();
+    assert!(!named.witness.cases.is_empty() && wrong.is_empty(), "{test}: {wrong:#?}");
+}
+
+witnesses! {
+    queues: m_d_1, m_g_1, tandem;
+    max_min: linear_program;
+}
