@@ -13,10 +13,10 @@ use witness::Witness;
 macro_rules! witnesses {
     ($($file:ident: $($name:ident),+;)+) => {
         /// All witnesses, in the order of the page. Each is computed once, for its test and for the page.
-        static WITNESSES: &[Named] = &[$($(Named {
+        static WITNESSES: LazyLock<Vec<Named>> = LazyLock::new(|| vec![$($(Named {
             test: concat!(stringify!($file), "::", stringify!($name)),
             witness: LazyLock::new($file::$name),
-        }),+),+];
+        }),+),+]);
 
         /// A test of each witness.
         mod agrees {

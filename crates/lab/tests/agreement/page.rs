@@ -44,14 +44,14 @@ fn row(quantity: &str, test: &str, case: &Case) -> String {
 
 fn page() -> String {
     let mut page = OPENING.to_owned();
-    for named in WITNESSES {
+    for named in WITNESSES.iter() {
         for case in &named.witness.cases {
             writeln!(page, "{}", row(named.witness.quantity, named.test, case))
                 .expect("a string takes any text");
         }
     }
     page.push_str("\n## Witnesses and experiments\n\n| test | witness | experiment |\n|---|---|---|\n");
-    for named in WITNESSES {
+    for named in WITNESSES.iter() {
         let (form, experiment) = (named.witness.form, named.witness.experiment);
         writeln!(page, "| `{}` | {form} | {experiment} |", named.test).expect("a string takes any text");
     }
