@@ -183,8 +183,9 @@ impl Fabric {
         Packet::decode(&self.buffer, &self.decoders)
     }
 
-    /// Packets that wait or were put into rings, and packets taken out of them, other than those of topology discovery. Those cross one link, so the
-    /// difference of all threads' sums is what is under way.
+    /// Number of packets that wait or were put into rings, and number of packets taken out of rings. Both exclude
+    /// topology discovery: its packets cross one link only. The difference of the two numbers, summed over all
+    /// threads, is the number of packets in flight.
     pub(super) fn moved(&self) -> [u64; 2] {
         let [made, ended] = self.hellos;
         let put = self.put + self.waiting() as u64;
@@ -270,8 +271,8 @@ impl Fabric {
         }
     }
 
-    /// Writes only the fields of a packet that a relay may change into its slot. Returns false if more than those
-    /// changed.
+    /// Writes only the fields that a relay may change of a packet into its slot. Returns false if that does not
+    /// suffice.
     #[inline]
     fn patch(&self, held: Held, packet: &Packet) -> bool {
         if packet.shim != Shim::None || held.len != packet.size {
@@ -340,7 +341,7 @@ impl Fabric {
         self.write_buffer(slot)
     }
 
-    /// Writes the bytes of the packet at hand to the begin of a slot. Returns false if the slot is too small.
+    /// Writes the current packet's bytes to the start of a slot. Returns false if the slot is too small.
     fn write_buffer(&self, slot: u32) -> bool {
         let fits = self.buffer.len() <= self.slots.bytes();
         if fits {
@@ -349,18 +350,18 @@ impl Fabric {
         fits
     }
 
-    /// Whether the bytes of a packet for this node are those that its checksum is of.
+    /// Returns true if a packet for this node matches its checksum.
     fn is_whole(&mut self, held: Held) -> bool {
         self.buffer.resize(held.len as usize, 0);
         self.slots.read(held.slot, &mut self.buffer);
         Packet::decode(&self.buffer, &self.decoders).is_ok()
     }
 
-    /// Whether the payload of a packet in a slot is its sender's.
+    /// Returns true if the payload of a packet in a slot is what its sender wrote.
     fn is_payload_right(&self, slot: u32, packet: &Packet) -> bool {
         let Some(range) = packet.range() else { return true };
         if packet.header.covers_payload() && !self.fills {
-            return true; // the checksum has said so
+            return true; // `is_whole` has verified the checksum
         }
         let payload = packet.header.payload_len();
         let begin = payload_begin(packet);
@@ -368,8 +369,9 @@ impl Fabric {
         payload::is_right(&range, begin, checked, self.slots.words(slot))
     }
 
-    /// Loses a packet for which there is no room. One of the node's own, however small, takes the time of a full packet on the link
-    /// all the same: its source is held back by its own port, and does not try again for ever while the ring's other end is late.
+    /// Drops a packet for which there is no room. If the node itself sent the packet, the port counts it as one full
+    /// packet of link time, however small it is. That makes the port hold back its source, which would otherwise
+    /// retry forever while the ring's other end is late.
     fn refuse(
         &mut self,
         node: &mut Node<Self>,
@@ -385,8 +387,8 @@ impl Fabric {
         node.lose(self, inside, arrival, Some(out), DropReason::QueueFull)
     }
 
-    /// Writes a packet, whose last bit leaves at `sent`, into its slot, and the slot's number into the ring of a link, which has
-    /// room. Returns false if the packet cannot be written.
+    /// Writes a packet, whose last bit leaves at `sent`, into its slot, and the slot's number into the ring of a
+    /// link. The ring must have room. Returns false if the packet cannot be written.
     #[inline(never)]
     pub(super) fn transmit(
         &mut self,
@@ -417,7 +419,7 @@ impl Fabric {
         true
     }
 
-    /// Tells of a packet that is in its slot.
+    /// Reports the transmission of a packet that is in its slot.
     #[cold]
     fn tell_of(&self, link: LinkId, sent: Time, slot: u32, packet: &Packet) {
         let mut bytes = Vec::new();
@@ -595,7 +597,7 @@ impl Runtime for Fabric {
 }
 
 impl Inside {
-    /// A packet that came in a slot.
+    /// A packet that arrived in a slot.
     pub(super) fn arrived(packet: Packet, entry: Entry) -> Self {
         Self { packet, slot: Some(Held { slot: entry.slot, len: entry.len }) }
     }
