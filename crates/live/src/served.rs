@@ -332,13 +332,14 @@ impl<S: Carry> Served<S> {
         }
     }
 
-    /// A packet begins to leave, the last bit of it at `sent`.
+    /// Starts the transmission of a packet, whose last bit leaves at `sent`.
     fn begin_transmission(&mut self, sent: Time, queued: Queued<S>) {
         self.sent = sent;
         self.sending = Some(queued);
     }
 
-    /// The link went down at `at`. Returns what has not left the port by then: the packet that was leaving, and those that wait.
+    /// Cuts the link, which went down at `at`. Returns the packets that had not left the port by then: the packet in
+    /// transmission, and the packets that wait.
     pub(crate) fn cut(&mut self, now: Time, at: Time) -> (Option<Queued<S>>, Vec<Queued<S>>) {
         let is_cut = self.sent > at;
         let leaving = self.sending.take().filter(|_| is_cut);
@@ -353,7 +354,7 @@ impl<S: Carry> Served<S> {
         (leaving, waiting)
     }
 
-    /// The packet that leaves next, if none is leaving and anything waits.
+    /// Takes the next packet to transmit, if the port is free and a packet waits.
     pub(crate) fn next(&mut self, now: Time, state: &mut PortState) -> Option<Queued<S>> {
         if self.sending.is_some() {
             return None;
@@ -367,7 +368,7 @@ impl<S: Carry> Served<S> {
         Some(queued)
     }
 
-    /// The last bit of the packet that is leaving has left.
+    /// Ends the transmission of the current packet, whose last bit has left.
     pub(crate) fn end_transmission(&mut self, now: Time) -> Queued<S> {
         let queued = self.sending.take().expect("a transmission that ends was begun");
         self.tell_left(now, queued.slot.packet());
@@ -375,7 +376,7 @@ impl<S: Carry> Served<S> {
     }
 }
 
-/// A FIFO that counts what waits.
+/// A FIFO that counts the bytes that wait.
 struct Fifo {
     limits: Limits,
     packets: VecDeque<(u32, u32)>,

@@ -90,7 +90,7 @@ struct Coming {
     peer: Peer,
     /// The longest time before its due time at which a packet may arrive.
     horizon: Duration,
-    /// Since when the first entry has not become whole, in ns.
+    /// The time since which the first entry has been incomplete, in ns.
     partial_since: Option<u64>,
 }
 
@@ -352,7 +352,7 @@ impl Leaving {
             *told_ns = held_ns;
         }
         for _ in 0..AT_ONCE {
-            // This very thread has put it in.
+            // This thread itself has put the entry into the ring, so the entry is valid.
             let Ok(Some(Entry { due, slot, len, tag })) = ring.peek() else { return Ok(Time::NEVER) };
             if !data.push_words(domain, due, tag, fabric.slots.words(slot), len as usize)? {
                 return Ok(Time::from_ps(due));
@@ -365,7 +365,7 @@ impl Leaving {
 }
 
 impl Coming {
-    /// Takes a packet in. Returns false if there is none, or no room for it.
+    /// Receives a packet. Returns false if none has arrived, or the link's ring has no room for it.
     #[inline]
     fn take(&mut self, domain: &mut Domain, fabric: &mut Fabric, now: Time) -> Result<bool, fabric::Error> {
         let Some(entry) = self.data.peek()? else { return Ok(false) };
@@ -374,7 +374,7 @@ impl Coming {
             self.data.take(domain)?;
             return Ok(true);
         }
-        // This very thread takes packets out.
+        // This thread itself takes packets out of the ring.
         if !self.ring.room().is_ok_and(|room| room > 0) {
             return Ok(false);
         }
@@ -393,7 +393,8 @@ impl Coming {
         Ok(true)
     }
 
-    /// Loses a packet for which there is no slot, or which `is_strange`: no sender has such packets.
+    /// Drops a packet for which there is no slot, or one that is invalid (`is_strange`) because its due time is too
+    /// late.
     #[cold]
     fn lose(&self, fabric: &mut Fabric, entry: data::Entry, is_strange: bool) {
         fabric.taken += 1;

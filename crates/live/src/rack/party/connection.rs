@@ -147,7 +147,7 @@ impl Connection {
                     Err(why) => Err(Broken(why.to_string())),
                 };
                 let is_last = message.is_err();
-                // Nobody may be there any more to hear it.
+                // The receiver of `inbox` may be gone.
                 if inbox.send(sorted(message)).is_err() || is_last {
                     return;
                 }

@@ -29,7 +29,7 @@ const VERSION: &str = concat!("raddle ", env!("CARGO_PKG_VERSION"), ", parties 2
 /// The terms on which a process takes part in a party.
 #[derive(Debug, Clone)]
 pub struct Terms {
-    /// The nodes that it runs.
+    /// The nodes that the process runs.
     pub nodes: Range<u32>,
     /// Identifies the experiment, such as a digest. All processes must have the same one.
     pub experiment: String,
