@@ -1,15 +1,17 @@
-//! A load generator for the kernel's TCP: the flows of a workload as connections between hosts in network namespaces.
+//! A load generator for the kernel's TCP: each flow of a workload is one connection between hosts in network
+//! namespaces.
 //!
-//! One thread with one epoll serves all connections of all hosts, so that a machine with few cores carries the traffic and not its
-//! generator. A socket stays in the namespace in which it was made. A flow is a connection that carries exactly its bytes: it
-//! starts with the connection's SYN, and is delivered when the receiver has read the last byte.
+//! One thread with one epoll serves all connections of all hosts, so that a machine with few cores spends them on the
+//! traffic rather than on the generator. A socket stays in the namespace in which it was created. A connection
+//! carries exactly the bytes of its flow. The flow starts with the connection's SYN and is delivered when the
+//! receiver has read the last byte.
 //!
-//! A host's connections have the [ports](FiveTuple::ports_of) that its flows have in simulations, one after the other, so that switches that
-//! hash them make the same choices. (From the 64,513th flow of a host on, destination ports differ.) Where another program has the port, the
-//! kernel chooses one.
+//! The connections of a host use the [ports](FiveTuple::ports_of) that its flows have in simulations, in sequence, so
+//! that switches that hash the ports make the same choices. (From the 64,513th flow of a host on, destination ports
+//! differ.) If another program uses the port, the kernel chooses a free one.
 //!
-//! The receiver knows a connection by the address and port of its sender, so no byte of a flow is spent on names. The kernel throws
-//! received bytes away (`MSG_TRUNC`, tcp(7)) and copies none of them.
+//! The receiver identifies a connection by the sender's address and port, so the payload carries no flow identifier.
+//! The kernel discards received bytes (`MSG_TRUNC`, tcp(7)) and copies none of them.
 
 use nix::sched::{CloneFlags, setns};
 use nix::sys::socket::getsockopt;
@@ -40,47 +42,47 @@ sockopt_impl!(
     libc::tcp_info
 );
 
-/// Segments that the kernel has sent more than once over a connection, SYNs included.
+/// Number of segments that the kernel has retransmitted over a connection, SYNs included.
 fn retransmissions(socket: &OwnedFd) -> u32 {
-    // The option is older than epoll, so that every kernel on which this runs has it.
+    // `TCP_INFO` is older than epoll, so every kernel that can run this generator supports it.
     getsockopt(socket, TcpInfo).map_or(0, |info| info.tcpi_total_retrans)
 }
 
 /// The port at which every host receives flows.
 pub const PORT: u16 = FiveTuple::ports_of(0).1;
 
-/// Bytes that are sent or received at one go, before another connection has its turn.
+/// Bytes sent or received per call, before another connection gets its turn.
 const PIECE: usize = 1 << 18;
 
-/// The longest wait before the generator looks whether it is to stop, in ns.
+/// The longest wait before the generator checks whether it must stop, in ns.
 const LONGEST_WAIT_NS: i64 = 10_000_000;
 
-/// The epoll's name of the timer; connections have theirs by their place.
+/// The epoll data value of the timer; the value of a connection is its index in `connections`.
 const TIMER: u64 = u64::MAX;
 
 /// A host that sends and receives flows.
 #[derive(Debug)]
 pub struct Host {
-    /// The node of the fabric that it is.
+    /// The host's node in the fabric.
     pub node: NodeId,
-    /// Its address.
+    /// The host's address.
     pub address: IpAddr,
-    /// Its network namespace, opened.
+    /// The host's network namespace, as an open file.
     pub namespace: File,
 }
 
-/// The generator cannot begin.
+/// The load generator cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum NoLoad {
-    /// A flow begins or ends at a node that is no host.
+    /// A flow begins or ends at a node that is not a host.
     #[error("flow {flow} begins or ends at node {node}, which is no host with a namespace")]
     NoHost {
-        /// The flow's place in the workload.
+        /// The flow's index in the workload.
         flow: usize,
         /// The node.
         node: NodeId,
     },
-    /// The system refuses a socket.
+    /// The system refuses to create a socket.
     #[error("no socket at host {node}: {step}: {why}")]
     NoSocket {
         /// The host.
@@ -90,7 +92,7 @@ pub enum NoLoad {
         /// The system's reason.
         why: io::Error,
     },
-    /// The system refuses an epoll or a timer.
+    /// The system refuses to create an epoll or a timer.
     #[error("no epoll: {0}")]
     NoEpoll(#[from] io::Error),
 }
@@ -102,9 +104,9 @@ pub struct Counts {
     pub started: u64,
     /// Flows whose last byte was received.
     pub delivered: u64,
-    /// Flows whose connection broke: the kernel gave up, or an end was closed.
+    /// Flows whose connection failed: the kernel gave up, or one end was closed.
     pub broken: u64,
-    /// Connections of senders that belong to no flow. They are closed at once.
+    /// Incoming connections that belong to no flow. The receiver closes them at once.
     pub strangers: u64,
 }
 
@@ -117,20 +119,20 @@ pub struct Load {
     /// The congestion control of all connections, such as `cubic`.
     congestion: String,
     flows: Vec<Flow>,
-    /// By flow, the places of its sender and its receiver in `hosts`.
+    /// Indexed by flow: the indices of its sender and its receiver in `hosts`.
     ends: Vec<[usize; 2]>,
-    /// By flow, the port of its sender.
+    /// Indexed by flow: the port of its sender.
     ports: Vec<u16>,
-    /// The flows that have yet to start, in order.
+    /// The flows that have not started yet, in order of start.
     to_start: VecDeque<usize>,
     connections: Vec<Option<Connection>>,
     free: Vec<usize>,
-    /// By the sender's address and port, the flow of a connection.
+    /// The flow of a connection, by the sender's address and port.
     flow_of: HashMap<SocketAddr, usize>,
-    /// By flow, true if it was delivered or is broken.
+    /// Indexed by flow: true if the flow was delivered or its connection failed.
     is_over: Vec<bool>,
-    /// By flow, the time by which it started too early, as became known when time went back: a live rack takes back the time in which
-    /// none of its threads had a core.
+    /// Indexed by flow: how much too early the flow started. This shows when the clock goes back: a live rack
+    /// subtracts the time during which none of its threads had a core.
     early: Vec<Duration>,
     counts: Counts,
     zeros: Box<[u8]>,
@@ -144,19 +146,20 @@ struct Connection {
 
 #[derive(Debug, Clone, Copy)]
 enum Role {
-    /// The socket by which a host takes connections in.
+    /// The socket on which a host accepts connections.
     Listener,
-    /// The sender of a flow, and the bytes that it has yet to send.
+    /// The sender of a flow, and the number of bytes that it has not sent yet.
     Sender { flow: usize, left: u64 },
-    /// The receiver of a flow, and the bytes that it has yet to receive.
+    /// The receiver of a flow, and the number of bytes that it has not received yet.
     Receiver { flow: usize, left: u64 },
 }
 
 impl Load {
-    /// A generator of these flows, which come in order of start, with this congestion control. All hosts listen from now on.
+    /// Creates a generator of `flows`, which must be in order of start, with the congestion control `congestion`. All
+    /// hosts listen once it returns.
     ///
     /// # Errors
-    /// [`NoLoad`], if a flow has no host at an end, or the system refuses a socket.
+    /// [`NoLoad`], if a flow has no host at an end, or the system refuses a socket, an epoll or a timer.
     pub fn new(hosts: Vec<Host>, flows: &[Flow], congestion: &str) -> Result<Self, NoLoad> {
         let places: HashMap<NodeId, usize> =
             hosts.iter().enumerate().map(|(place, host)| (host.node, place)).collect();
@@ -190,7 +193,7 @@ impl Load {
             counts: Counts::default(),
             zeros: vec![0; PIECE].into(),
         };
-        // A thread of its own, since a thread that has entered a namespace stays in it.
+        // A thread that has entered a namespace stays in it, so a separate thread enters the namespaces.
         let listening = std::thread::scope(|scope| scope.spawn(|| load.listen()).join());
         listening.unwrap_or_else(|_| Err(io::Error::other("a thread failed").into()))?;
         Ok(load)
@@ -210,7 +213,7 @@ impl Load {
         Ok(())
     }
 
-    /// A socket in the namespace of the host at this place, which this thread enters.
+    /// Creates a socket in the namespace of the host at index `place`. The calling thread enters that namespace.
     fn socket(&self, place: usize) -> Result<OwnedFd, Errno> {
         let Host { address, namespace, .. } = &self.hosts[place];
         setns(namespace, CloneFlags::CLONE_NEWNET).map_err(|why| Errno::from_raw_os_error(why as i32))?;
@@ -221,9 +224,9 @@ impl Load {
         Ok(socket)
     }
 
-    /// Runs all flows: until each has been delivered or is broken, or until `stop` is set. `now` tells the time, in which the flows'
-    /// starts are, and `report` hears what happens to flows, at which node. The thread that calls this ends in another
-    /// namespace than it began in.
+    /// Runs all flows until each has been delivered or has failed, or until `stop` is set. `now` returns the time, on
+    /// the clock of the flows' starts. `report` receives each event of a flow, with the event's time and node. When
+    /// `run` returns, the calling thread may be in another namespace than before.
     ///
     /// # Errors
     /// If the epoll or the timer fails.
@@ -257,7 +260,7 @@ impl Load {
                 }
             }
         }
-        // The last receiver has closed before its sender could hear of it.
+        // The loop can end before the last sender has seen that its receiver closed the connection.
         for Connection { socket, role } in self.connections.iter().flatten() {
             if let Role::Sender { flow, left: 0 } = *role
                 && self.is_over[flow]
@@ -268,7 +271,7 @@ impl Load {
         Ok(self.counts)
     }
 
-    /// The epoll's wait ends when the next flow starts.
+    /// Sets the timer so that the epoll's wait ends when the next flow starts.
     fn set_timer(&self, now: Time) -> io::Result<()> {
         let next = self.to_start.front().map_or(Time::NEVER, |&flow| self.flows[flow].start);
         let wait_ns = i64::try_from(next.since(now).as_ps() / 1_000).unwrap_or(i64::MAX);
@@ -278,7 +281,7 @@ impl Load {
         Ok(())
     }
 
-    /// Notices flows that have started and, as time has gone back, should not have: they have started now.
+    /// Records flows that started too early because the clock has since gone back: they count as started now.
     fn notice_early_starts(&mut self, now: Time) {
         let next = self.to_start.front().map_or(self.flows.len(), |&flow| flow);
         for flow in (0..next).rev() {
@@ -290,7 +293,7 @@ impl Load {
         }
     }
 
-    /// Tells what happens to a flow, as if it had started in time.
+    /// Reports an event of a flow, shifted as if the flow had started on time.
     fn tell(
         &self,
         flow: usize,
@@ -302,7 +305,7 @@ impl Load {
         report(now + self.early[flow], node, said);
     }
 
-    /// Starts a flow: its sender connects.
+    /// Starts a flow: the sender connects to the receiver.
     fn start(&mut self, flow: usize, now: Time, report: &mut impl FnMut(Time, NodeId, Report)) {
         self.counts.started += 1;
         let Flow { id, src, .. } = self.flows[flow];
@@ -312,7 +315,7 @@ impl Load {
         }
     }
 
-    /// Bytes of a flow. A flow without bytes has one, so that its receiver sees an end.
+    /// Number of bytes to send for a flow. A flow of 0 bytes sends 1 byte, so that its receiver sees its end.
     fn bytes(&self, flow: usize) -> u64 {
         self.flows[flow].size.0.max(1)
     }
@@ -334,7 +337,7 @@ impl Load {
         self.keep(socket, Role::Sender { flow, left: self.bytes(flow) }, EventFlags::OUT)
     }
 
-    /// Waits for events of a socket.
+    /// Registers a socket with the epoll and stores its connection.
     fn keep(&mut self, socket: OwnedFd, role: Role, wanted: EventFlags) -> Result<(), Errno> {
         let place = self.free.pop().unwrap_or_else(|| {
             self.connections.push(None);
@@ -355,14 +358,14 @@ impl Load {
         }
     }
 
-    /// Something has happened at a socket.
+    /// Handles an event of a socket.
     fn serve(
         &mut self,
         place: usize,
         now: &impl Fn() -> Time,
         report: &mut impl FnMut(Time, NodeId, Report),
     ) {
-        // It may have been closed by an event of the same wait.
+        // An earlier event of the same wait may have closed this connection.
         let Some(Connection { role, .. }) = &self.connections[place] else { return };
         match *role {
             Role::Listener => self.accept(place),
@@ -387,7 +390,7 @@ impl Load {
         }
     }
 
-    /// A connection of a flow has failed. The connection of the other end is closed when the kernel reports its failure.
+    /// Closes a connection that has failed. The connection's other end is closed when the kernel reports its failure.
     fn break_flow(&mut self, place: usize, flow: usize) {
         self.close(place);
         self.give_up(flow);
@@ -399,7 +402,7 @@ impl Load {
         self.counts.broken += u64::from(!was_over);
     }
 
-    /// Takes in the connections that have come to a host.
+    /// Accepts the pending connections of a host.
     fn accept(&mut self, place: usize) {
         while let Some(Connection { socket, .. }) = &self.connections[place] {
             let Ok(socket) = accept_with(socket, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) else {
@@ -417,7 +420,7 @@ impl Load {
         }
     }
 
-    /// Sends as much of a flow as the kernel takes at one go.
+    /// Sends up to [`PIECE`] bytes of a flow, as many as the kernel accepts in one call.
     fn send(&mut self, place: usize, flow: usize, left: u64) -> Result<(), Errno> {
         let Some(Connection { socket, role }) = &mut self.connections[place] else { return Ok(()) };
         let piece = &self.zeros[..PIECE.min(usize::try_from(left).unwrap_or(PIECE))];
@@ -429,17 +432,17 @@ impl Load {
         *role = Role::Sender { flow, left: left - sent };
         if left == sent {
             shutdown(&*socket, Shutdown::Write)?;
-            // From now on only the receiver's end is waited for.
+            // From now on the sender waits only for the receiver to close the connection.
             epoll::modify(&self.epoll, &*socket, EventData::new_u64(place as u64), EventFlags::IN)?;
         }
         Ok(())
     }
 
-    /// Receives as much of a flow as there is. Returns true if that was the last byte.
+    /// Receives up to [`PIECE`] bytes of a flow. Returns true if it received the last byte.
     fn receive(&mut self, place: usize, flow: usize, left: u64) -> Result<bool, Errno> {
         let Some(Connection { socket, role }) = &mut self.connections[place] else { return Ok(false) };
         let got = match recv(&*socket, &mut self.zeros[..], RecvFlags::TRUNC) {
-            Ok((_, 0)) => return Err(Errno::CONNRESET), // closed before its last byte
+            Ok((_, 0)) => return Err(Errno::CONNRESET), // the sender closed the connection before its last byte
             Ok((_, got)) => got as u64,
             Err(Errno::AGAIN) => return Ok(false),
             Err(why) => return Err(why),
@@ -448,7 +451,7 @@ impl Load {
         Ok(got >= left)
     }
 
-    /// Tells how often the sender of a flow that is done has sent something again.
+    /// Reports that a flow is closed, with the number of its sender's retransmissions.
     fn tell_closed(
         &self,
         socket: &OwnedFd,
@@ -460,7 +463,8 @@ impl Load {
         self.tell(flow, self.flows[flow].src, closed, now, report);
     }
 
-    /// The receiver has closed a connection all of which was sent, or the connection has failed.
+    /// Handles an event of a sender that has sent all its bytes: the receiver has closed the connection, or it has
+    /// failed.
     fn end_sender(
         &mut self,
         place: usize,
@@ -496,10 +500,11 @@ mod tests {
     use std::sync::Mutex;
     use std::time::Instant;
 
-    /// The tests use one port of loopback addresses.
+    /// All tests listen on the same port of loopback addresses, so they run one at a time.
     static PORT_IS_FREE: Mutex<()> = Mutex::new(());
 
-    /// Hosts at loopback addresses of the machine's own namespace. Entering it, even from itself, needs root.
+    /// Hosts at loopback addresses in the machine's own namespace. Entering a namespace needs root, even the current
+    /// one.
     fn hosts(count: u32) -> Option<Vec<Host>> {
         let own = || File::open("/proc/thread-self/ns/net").expect("a namespace");
         if std::env::var_os("RADDLE_NO_NAMESPACES").is_some() {
@@ -547,7 +552,7 @@ mod tests {
                 assert_eq!(flows[key.0 as usize].dst, node);
                 delivered.push(key);
             }
-            // The kernel may have probed for a loss where a thread was late, so that the count is not always 0.
+            // The kernel may have sent a loss probe while a thread was delayed, so the count is not always 0.
             Report::Closed { key, .. } => {
                 assert_eq!(flows[key.0 as usize].src, node);
                 closed.push(key);
@@ -594,7 +599,7 @@ mod tests {
             })
             .into();
         let mut load = Load::new(hosts, &flows, "cubic").expect("root may make sockets");
-        load.close(2); // the listener of the last host: listeners are made in the hosts' order
+        load.close(2); // the listener of the last host: listeners are created in the order of the hosts
         let stranger = TcpStream::connect((Ipv4Addr::new(127, 40, 0, 2), PORT)).expect("a host that listens");
         let counts = load.run(&AtomicBool::new(false), clock(), |_, _, _| {});
         let expected = Counts { started: 2, delivered: 1, broken: 1, strangers: 1 };

@@ -1,4 +1,5 @@
-//! Ports with an agent or a queue of their own, in both runtimes: what leaves next is known when the port is free.
+//! Ports with an agent or a queue of their own, in both runtimes. Such a port chooses its next packet when it becomes
+//! free.
 
 use crate::fifo::Limits;
 use crate::flow_control::{Control, ControlLinks, Departure};
@@ -9,35 +10,35 @@ use raddle_core::{
 use raddle_topology::Topology;
 use std::collections::VecDeque;
 
-/// A packet inside a node, with what the runtime keeps beside it.
+/// A packet inside a node, with the runtime's data about it.
 pub(crate) trait Carry {
     /// The packet.
     fn packet(&self) -> &Packet;
 
-    /// The packet, for those who write into it.
+    /// The packet, mutable.
     fn packet_mut(&mut self) -> &mut Packet;
 }
 
 /// A runtime in which ports may have an agent or a queue of their own.
 pub(crate) trait Serve: Runtime<Slot: Carry> {
-    /// What the port has that a link leaves, and the state of the port; nothing if it is a plain FIFO.
+    /// The [`Served`] state and the port state of the port that a link leaves; `None` if the port is a plain FIFO.
     fn served(&mut self, link: LinkId) -> Option<(&mut Served<Self::Slot>, &mut PortState)>;
 
     /// The port that a link leaves.
     fn port_of(&self, link: LinkId) -> PortId;
 
-    /// The link behind a port of a node.
+    /// The link that leaves a port of a node.
     fn link_behind(&self, place: &Self::Place, port: PortId) -> LinkId;
 
     /// The fabric.
     fn topology(&self) -> &Topology;
 
-    /// How long so many bytes of packets, none of them a control frame, take on a link, without its delay.
+    /// Serialization delay of `bytes` bytes of packets on a link. None of the packets is a control frame.
     fn time_for(&self, link: LinkId, bytes: u32) -> Duration {
         time_at(self.topology(), link_rate(self.topology(), link), bytes)
     }
 
-    /// How long a packet takes on a link, without its delay. Control frames may have a rate of their own.
+    /// Serialization delay of a packet on a link. Control frames may have a rate of their own.
     fn time_on(&self, link: LinkId, packet: &Packet) -> Duration {
         let topology = self.topology();
         match topology.link(link) {
@@ -48,27 +49,27 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
         }
     }
 
-    /// Puts a packet, whose last bit leaves at `sent`, on a link. Returns whether it is there: if the runtime has no room
-    /// for it, it is lost.
+    /// Puts a packet, whose last bit leaves at `sent`, on a link. Returns false if the runtime has no room for the
+    /// packet and drops it.
     fn launch(&mut self, link: LinkId, sent: Time, slot: &mut Self::Slot) -> bool;
 
-    /// The last bit of a packet that was [launched](Self::launch) has left. Returns the packet.
+    /// Takes back a packet that was [launched](Self::launch), when its last bit has left.
     fn launched(&mut self, slot: Self::Slot) -> Packet;
 
-    /// The transmission of the port that a link leaves is to [end](Self::transmission_ends) at a time to come.
+    /// Schedules [the end of the transmission](Self::transmission_ends) of the port that a link leaves.
     fn ends_at(&mut self, at: Time, link: LinkId);
 
-    /// The agent of the port that a link leaves is to [tick](Self::port_ticks) at a time to come.
+    /// Schedules a [tick](Self::port_ticks) of the agent of the port that a link leaves.
     fn port_ticks_at(&mut self, at: Time, link: LinkId);
 
-    /// Flow control of a link is to be [asked](ControlLinks::control_wakes) at a time to come.
+    /// Schedules a [wake-up](ControlLinks::control_wakes) of a link's flow control.
     fn control_wakes_at(&mut self, at: Time, link: LinkId);
 
-    /// So many bytes wait or are in service at the port that a link leaves.
+    /// Records that `bytes` bytes wait or are in service at the port that a link leaves.
     fn waits(&mut self, link: LinkId, bytes: u64);
 
-    /// A packet comes to a port with an agent or a queue of its own. Returns whether the node's host is due a poll, because a
-    /// packet was lost.
+    /// Handles a packet that arrives at a port with an agent or a queue of its own. Returns true if a packet was
+    /// lost, so that the node's host is due a poll.
     fn come(&mut self, node: &mut Node<Self>, link: LinkId, mut queued: Queued<Self::Slot>) -> bool {
         let now = self.now();
         let (served, state) = self.served(link).expect(SERVED);
@@ -78,8 +79,8 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
         due | notice.is_some_and(|notice| node.send(self, notice, None))
     }
 
-    /// Begins the next transmission of such a port, if none is under way and anything waits. Returns whether the node's host is
-    /// due a poll, because a packet was lost.
+    /// Begins the port's next transmission if the port is free and a packet waits. Returns true if a packet was lost,
+    /// so that the node's host is due a poll.
     fn serve(&mut self, node: &mut Node<Self>, link: LinkId) -> bool {
         let now = self.now();
         let mut due = false;
@@ -104,8 +105,8 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
         due
     }
 
-    /// Hands a packet, which the port's agent has seen, to the queue of a port, and does what that answers. Returns whether
-    /// the node's host is due a poll, because a packet was lost.
+    /// Offers a packet that the port's agent has seen to the port's queue, and does what the queue decides. Returns
+    /// true if a packet was lost, so that the node's host is due a poll.
     fn join(&mut self, node: &mut Node<Self>, link: LinkId, queued: Queued<Self::Slot>) -> bool {
         let out = Some(self.port_of(link));
         let mut due = false;
@@ -160,7 +161,7 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
         }
     }
 
-    /// The queue of a port has given up a packet.
+    /// Removes a packet that the queue of a port has evicted or trimmed.
     fn give_up(&mut self, node: &mut Node<Self>, link: LinkId, place: u32) -> Queued<Self::Slot> {
         let now = self.now();
         let queued = self.served(link).expect(SERVED).0.forget(now, place);
@@ -173,7 +174,7 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
         queued
     }
 
-    /// The transmission of such a port ends.
+    /// Handles the end of a port's transmission.
     fn transmission_ends(&mut self, node: &mut Node<Self>, link: LinkId) {
         let now = self.now();
         let Some((served, _)) = self.served(link) else { return };
@@ -185,7 +186,7 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
         }
     }
 
-    /// The agent of a port ticks.
+    /// Runs a tick of a port's agent.
     fn port_ticks(&mut self, link: LinkId) {
         let now = self.now();
         let Some((served, state)) = self.served(link) else { return };
@@ -196,7 +197,7 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
         self.expect_port_tick(link);
     }
 
-    /// Asks the agent of a port when it ticks, unless that is known.
+    /// Schedules the next tick of a port's agent, unless one is scheduled already.
     fn expect_port_tick(&mut self, link: LinkId) {
         let Some((served, _)) = self.served(link) else { return };
         if served.tick == Time::NEVER {
@@ -209,30 +210,31 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
     }
 }
 
-/// How long so many bytes take at a rate.
+/// Serialization delay of `bytes` bytes at a rate.
 fn time_at(topology: &Topology, rate: Rate, bytes: u32) -> Duration {
     rate.time_for(Bytes(topology.link_layer().on_wire(bytes).into()))
 }
 
-/// The rate of a link; none, if there is no such link.
+/// The rate of a link; zero if there is no such link.
 fn link_rate(topology: &Topology, link: LinkId) -> Rate {
     topology.link(link).map_or(Rate::ZERO, |link| link.rate)
 }
 
-/// What is true where a packet has come to a port with an agent or a queue of its own.
+/// Holds wherever a packet has arrived at a port with an agent or a queue of its own.
 pub(crate) const SERVED: &str = "a port with an agent or a queue of its own";
 
-/// Such a port.
+/// A port with an agent or a queue of its own.
 pub(crate) struct Served<S> {
     pub(crate) agent: Option<Box<dyn PortAgent>>,
-    /// When the agent ticks; [`Time::NEVER`] if it has to be asked, [`Time::ZERO`] if it never has to.
+    /// The scheduled tick of the agent; [`Time::NEVER`] if the agent must be asked, [`Time::ZERO`] if it has no
+    /// timer.
     pub(crate) tick: Time,
     pub(crate) queue: Box<dyn Queue>,
     pub(crate) control: Option<Control>,
     /// The packets in the queue, by slot.
     slots: Vec<Option<Queued<S>>>,
     free: Vec<u32>,
-    /// What is leaving, and when its last bit does.
+    /// The packet in transmission; `sent` is the time at which its last bit leaves.
     sending: Option<Queued<S>>,
     sent: Time,
 }
@@ -240,15 +242,15 @@ pub(crate) struct Served<S> {
 /// A packet at a port.
 pub(crate) struct Queued<S> {
     pub(crate) slot: S,
-    /// The port by which it came; `None` if the node sent it.
+    /// The port by which the packet arrived; `None` if the node sent it.
     pub(crate) arrival: Option<PortId>,
 }
 
-/// What is true of every slot that somebody names.
+/// Holds for every slot that the queue names.
 const PRESENT: &str = "a packet that waits";
 
 impl<S> Served<S> {
-    /// A plain FIFO within these limits, which marks nothing, without an agent.
+    /// A plain FIFO within these limits, without marking and without an agent.
     pub(crate) fn within(limits: Limits) -> Self {
         Self {
             agent: None,
@@ -269,33 +271,33 @@ impl<S: Carry> Served<S> {
         self.agent = Some(agent);
     }
 
-    /// When the last bit of what was last launched leaves.
+    /// The time at which the last bit of the last launched packet leaves.
     pub(crate) fn sent(&self) -> Time {
         self.sent
     }
 
-    /// Packets that wait.
+    /// Number of packets that wait.
     pub(crate) fn waiting(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// Bytes that wait.
+    /// Number of bytes that wait.
     pub(crate) fn bytes(&self) -> Bytes {
         self.queue.bytes()
     }
 
-    /// Bytes that wait or are in service.
+    /// Number of bytes that wait or are in service.
     fn bytes_inside(&self, now: Time) -> u64 {
         let in_service = self.sending.as_ref().filter(|_| self.sent > now);
         self.bytes().0 + in_service.map_or(0, |queued| u64::from(queued.slot.packet().size))
     }
 
-    /// Shows a packet that is to join to the agent. Returns the agent's notice.
+    /// Shows the agent a packet that is about to join the queue. Returns the agent's notice.
     pub(crate) fn meet(&mut self, now: Time, packet: &mut Packet, state: &PortState) -> Option<Packet> {
         self.agent.as_mut()?.enqueue(now, packet, state)
     }
 
-    /// Gives a packet a slot.
+    /// Stores a packet in a free slot, and returns the slot.
     pub(crate) fn insert(&mut self, queued: Queued<S>) -> u32 {
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = Some(queued);
@@ -310,33 +312,34 @@ impl<S: Carry> Served<S> {
         self.slots[slot as usize].take().expect(PRESENT)
     }
 
-    /// Asks the queue about a packet.
+    /// Asks the queue whether to admit a packet.
     pub(crate) fn ask(&mut self, now: Time, slot: u32) -> Admit {
         let Self { queue, slots, .. } = self;
         queue.push(now, slot, slots[slot as usize].as_ref().expect(PRESENT).slot.packet())
     }
 
-    /// A packet that the agent has seen join does not wait any more, and does not leave by the port.
+    /// Removes a packet that no longer waits and will not leave by the port, and tells the agent.
     pub(crate) fn forget(&mut self, now: Time, slot: u32) -> Queued<S> {
         let queued = self.remove(slot);
         self.tell_left(now, queued.slot.packet());
         queued
     }
 
-    /// Tells the agent that a packet is at the port no more.
+    /// Tells the agent that a packet is no longer at the port.
     fn tell_left(&mut self, now: Time, packet: &Packet) {
         if let Some(agent) = &mut self.agent {
             agent.left(now, packet.class(), packet.size);
         }
     }
 
-    /// A packet begins to leave, the last bit of it at `sent`.
+    /// Starts the transmission of a packet, whose last bit leaves at `sent`.
     fn begin_transmission(&mut self, sent: Time, queued: Queued<S>) {
         self.sent = sent;
         self.sending = Some(queued);
     }
 
-    /// The link went down at `at`. Returns what has not left the port by then: the packet that was leaving, and those that wait.
+    /// Cuts the link, which went down at `at`. Returns the packets that had not left the port by then: the packet in
+    /// transmission, and the packets that wait.
     pub(crate) fn cut(&mut self, now: Time, at: Time) -> (Option<Queued<S>>, Vec<Queued<S>>) {
         let is_cut = self.sent > at;
         let leaving = self.sending.take().filter(|_| is_cut);
@@ -351,7 +354,7 @@ impl<S: Carry> Served<S> {
         (leaving, waiting)
     }
 
-    /// The packet that leaves next, if none is leaving and anything waits.
+    /// Takes the next packet to transmit, if the port is free and a packet waits.
     pub(crate) fn next(&mut self, now: Time, state: &mut PortState) -> Option<Queued<S>> {
         if self.sending.is_some() {
             return None;
@@ -365,7 +368,7 @@ impl<S: Carry> Served<S> {
         Some(queued)
     }
 
-    /// The last bit of the packet that is leaving has left.
+    /// Ends the transmission of the current packet, whose last bit has left.
     pub(crate) fn end_transmission(&mut self, now: Time) -> Queued<S> {
         let queued = self.sending.take().expect("a transmission that ends was begun");
         self.tell_left(now, queued.slot.packet());
@@ -373,7 +376,7 @@ impl<S: Carry> Served<S> {
     }
 }
 
-/// A FIFO that counts what waits.
+/// A FIFO that counts the bytes that wait.
 struct Fifo {
     limits: Limits,
     packets: VecDeque<(u32, u32)>,

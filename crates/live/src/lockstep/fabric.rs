@@ -1,4 +1,4 @@
-//! What the nodes run on: ports, the bytes that are under way on links, and the events that are to come.
+//! The fabric under the nodes: ports, packets in flight on links, and scheduled events.
 
 use super::frames;
 use super::streams::Streams;
@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
-/// What happens at a time. The order of the variants, then of what they name, breaks ties.
+/// A scheduled event. The order of the variants, then of their links or nodes, breaks ties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
     /// The first packet under way on a link arrives.
@@ -23,7 +23,7 @@ pub(super) enum Event {
     Sent(LinkId),
     /// The first credit under way on a link arrives.
     Credit(LinkId),
-    /// Flow control of a link wants to be asked.
+    /// Flow control of a link is due.
     FlowControl(LinkId),
     /// The agent of a port ticks.
     PortTick(LinkId),
@@ -35,24 +35,24 @@ pub(super) enum Event {
     Flows,
 }
 
-/// What a credit takes at least, so that none comes in the instant in which it was sent.
+/// The shortest delay of a credit, so that none arrives at the instant at which it was sent.
 const LEAST_CREDIT_DELAY: Duration = Duration::from_ps(1);
 
-/// Where a node is.
+/// A node and the range of its links.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) id: NodeId,
-    /// Its ports' states and links begin here.
+    /// Index of its first port in the per-link vectors.
     pub(super) first_link: usize,
     pub(super) ports: usize,
 }
 
-/// A packet inside a node, and its body beside it.
+/// A packet inside a node, with its body.
 pub(super) struct Carried {
     pub(super) packet: Packet,
-    /// Bytes in which the body stands, such as those that came in; empty if the body is zeros.
+    /// A buffer that contains the body, such as the packet as it arrived; empty if the body is zeros.
     pub(super) bytes: Vec<u8>,
-    /// Where the body begins in them.
+    /// Offset of the body in `bytes`.
     pub(super) body: usize,
 }
 
@@ -71,20 +71,20 @@ impl Carried {
     }
 }
 
-/// What the nodes run on.
+/// State that all nodes share.
 pub(super) struct Fabric<O> {
     pub(super) now: Time,
     pub(super) topology: Arc<Topology>,
-    /// By [`LinkId`], as the next six.
+    /// Indexed by [`LinkId`], like the next five.
     pub(super) ports: Vec<PortState>,
     pub(super) stats: Vec<LinkStats>,
     pub(super) served: Vec<Option<Served<Carried>>>,
     pub(super) fifos: Vec<Fifo>,
     pub(super) under_way: Vec<VecDeque<(Time, Vec<u8>)>>,
     pub(super) credits: Vec<VecDeque<(Time, Vec<u8>)>>,
-    /// By [`LinkId`]; empty if no link errs.
+    /// Indexed by [`LinkId`]; empty if no link makes errors.
     pub(super) noise: Vec<Option<LinkNoise>>,
-    /// The headers that nodes can read.
+    /// Decoders of the headers that nodes can read.
     pub(super) decoders: Decoders,
     pub(super) spare_buffers: Vec<Vec<u8>>,
     pub(super) streams: Streams,
@@ -95,12 +95,12 @@ pub(super) struct Fabric<O> {
 }
 
 impl<O: Observer> Fabric<O> {
-    /// The link that packets travel on.
+    /// The link with this id, which must exist.
     pub(super) fn end(&self, link: LinkId) -> Link {
         *self.topology.link(link).expect("packets travel on links")
     }
 
-    /// A node reads what has come in by a link.
+    /// Decodes a packet that has arrived over a link, and hands it to the node.
     pub(super) fn receive(&mut self, node: &mut Node<Self>, link: LinkId, bytes: Vec<u8>) {
         let port = self.end(link).to_port;
         self.totals.packet_hops += 1;
@@ -127,14 +127,14 @@ impl<O: Observer> Fabric<O> {
         }
     }
 
-    /// An empty buffer.
+    /// An empty buffer, reused if possible.
     pub(super) fn buffer(&mut self) -> Vec<u8> {
         let mut bytes = self.spare_buffers.pop().unwrap_or_default();
         bytes.clear();
         bytes
     }
 
-    /// A packet is lost on a link.
+    /// Counts a packet that is lost on a link.
     pub(super) fn vanish(&mut self, link: LinkId, bytes: &[u8]) {
         let Link { from, from_port, .. } = self.end(link);
         self.stats[link.index()].drops += 1;
@@ -149,7 +149,7 @@ impl<O: Observer> Fabric<O> {
 }
 
 impl Place {
-    /// The link behind a port.
+    /// Index of the link that leaves a port.
     pub(super) fn link(self, port: PortId) -> usize {
         self.first_link + port.index()
     }

@@ -1,5 +1,5 @@
-//! The lockstep runtime: nodes that exchange encoded packets over in-memory links under a shared virtual clock, which
-//! moves on only when every node has dealt with what is due (specification of R2C2 and Maze, §9.2).
+//! The lockstep runtime: nodes exchange encoded packets over in-memory links under a shared virtual clock. The clock
+//! advances only when every node has handled all events that are due (specification of R2C2 and Maze, §9.2).
 //!
 //! Bytes really move, operating-system jitter does not exist, and nothing is claimed about real time. It is the proof
 //! that a scheme is sans-IO: the node objects are those of the packet engine, nothing but bytes passes between them,
@@ -45,7 +45,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use streams::Streams;
 
-/// A fabric of nodes, the bytes between them, and their clock.
+/// A fabric of nodes, its packets and its clock.
 pub struct Lockstep<O: Observer> {
     nodes: Vec<Node<Fabric<O>>>,
     flows: Queued,
@@ -106,8 +106,8 @@ impl<O: Observer> Lockstep<O> {
         Self { nodes, flows, rest: period.map(Rest::new), fabric }
     }
 
-    /// Gives ports, by the link that leaves them, the agents that `agent` makes. Their queues have the limits that were given
-    /// [before](Self::with_limits), and do not count the packet in service.
+    /// Gives ports the agents that `agent` makes, by the link that leaves the port. Their queues have the limits that
+    /// were set [before](Self::with_limits), and do not count the packet in service.
     #[must_use]
     pub fn with_agents(mut self, mut agent: impl FnMut(LinkId) -> Option<Box<dyn PortAgent>>) -> Self {
         let Fabric { served, fifos, .. } = &mut self.fabric;
@@ -119,7 +119,7 @@ impl<O: Observer> Lockstep<O> {
         self
     }
 
-    /// Gives the plain FIFOs of all ports these limits.
+    /// Limits the plain FIFOs of all ports.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.fabric.ports.iter_mut().for_each(|port| *port = limits.of_port(*port));
@@ -127,7 +127,7 @@ impl<O: Observer> Lockstep<O> {
         self
     }
 
-    /// Gives ports, by the link that leaves them, the queues that `queue` makes.
+    /// Gives ports the queues that `queue` makes, by the link that leaves the port.
     #[must_use]
     pub fn with_queues(mut self, mut queue: impl FnMut(LinkId) -> Option<Box<dyn Queue>>) -> Self {
         for (link, served) in self.fabric.served.iter_mut().enumerate() {
@@ -140,7 +140,8 @@ impl<O: Observer> Lockstep<O> {
         self
     }
 
-    /// Gives links flow control, by the link that leaves the port whose neighbour it holds back.
+    /// Gives ports flow control, by the link that leaves the port. Flow control holds back the neighbour at that
+    /// link.
     ///
     /// # Panics
     /// If such a port has no queue [of its own](Self::with_queues), which heeds pauses.
@@ -157,7 +158,7 @@ impl<O: Observer> Lockstep<O> {
         self
     }
 
-    /// What flow control of each link that has some has counted so far.
+    /// The flow control accounts so far of all links that have flow control.
     pub fn flow_control(&self) -> Vec<(LinkId, FlowControlAccount)> {
         let served = (0..).map(LinkId::of).zip(&self.fabric.served);
         let account = |(link, served): (_, &Option<Served<_>>)| {
@@ -166,7 +167,7 @@ impl<O: Observer> Lockstep<O> {
         served.filter_map(account).collect()
     }
 
-    /// Lets nodes read the headers that `decoders` knows, rather than the built-in ones alone.
+    /// Lets nodes read the headers of `decoders`; by default they read the built-in headers.
     #[must_use]
     pub fn with_decoders(mut self, decoders: Decoders) -> Self {
         self.fabric.decoders = decoders;
@@ -181,7 +182,7 @@ impl<O: Observer> Lockstep<O> {
         self
     }
 
-    /// Runs until nothing is left to do, or to the end of `limit`. Returns whether nothing is left.
+    /// Runs until no event is left, or to the end of `limit`. Returns true if no event is left.
     ///
     /// # Panics
     /// If a packet's `size` is not that of its bytes.
@@ -221,7 +222,8 @@ impl<O: Observer> Lockstep<O> {
         true
     }
 
-    /// Looks whether anything moves or is to come, hellos of topology discovery aside. Returns whether the fabric is at rest.
+    /// Checks whether any packet moves or any event other than topology discovery is scheduled. Returns true if the
+    /// fabric is at rest.
     fn look(&mut self) -> bool {
         let is_idle =
             |&Reverse((_, event)): &_| matches!(event, Event::PortTick(_) | Event::Tick(_) | Event::Wake(_));
@@ -248,44 +250,44 @@ impl<O: Observer> Lockstep<O> {
         self.fabric.now
     }
 
-    /// What has happened so far.
+    /// The totals so far.
     pub fn totals(&self) -> &Totals {
         &self.fabric.totals
     }
 
-    /// What passed over each link, by [`LinkId`].
+    /// Statistics of each link, indexed by [`LinkId`].
     pub fn link_stats(&self) -> &[LinkStats] {
         &self.fabric.stats
     }
 
-    /// Packets now held by forwarders, and queued at or under way on links.
+    /// Number of packets that forwarders hold, that are queued at ports, or that are in flight on links.
     pub fn packets_inside(&self) -> usize {
         let held = self.nodes.iter().map(|node| node.held().count());
         let waiting = self.fabric.served.iter().flatten().map(Served::waiting);
         self.fabric.under_way.iter().map(VecDeque::len).chain(waiting).chain(held).sum()
     }
 
-    /// The host at `node`, to look into after a run.
+    /// The host at `node`, for inspection after a run.
     pub fn host(&self, node: NodeId) -> Option<&dyn Host> {
         self.nodes[node.index()].host()
     }
 
-    /// Topology discovery's part at `node`, if it has one, to look into after a run.
+    /// The topology discovery of `node`, if it has one, for inspection after a run.
     pub fn discovery(&self, node: NodeId) -> Option<&Discovery> {
         self.nodes[node.index()].discovery()
     }
 
-    /// The program on the host at `node`, to look into after a run.
+    /// The program on the host at `node`, for inspection after a run.
     pub fn application(&self, node: NodeId) -> Option<&dyn Application> {
         self.nodes[node.index()].application()
     }
 
-    /// Whoever listened.
+    /// The observer.
     pub fn observer(&self) -> &O {
         &self.fabric.observer
     }
 
-    /// Whoever listened, for good.
+    /// The observer, by value.
     pub fn into_observer(self) -> O {
         self.fabric.observer
     }

@@ -1,5 +1,6 @@
-//! Programs of one's own at the nodes of a rack: they open streams to other nodes, send bytes, and receive what others send.
-//! An [`Endpoint`] may be used from any thread, while another one [runs](super::Rack::run) the rack.
+//! Endpoints, by which programs take part in a rack: they open streams to other nodes, send bytes, and receive the
+//! bytes of others. An [`Endpoint`] can be used from any thread, while another thread [runs](super::Rack::run) the
+//! rack.
 
 use raddle_core::{Flow, FlowId, FlowKey, NodeId, Time};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,10 +8,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Bytes of a stream that may wait for their acknowledgement before a program waits.
+/// Most unacknowledged bytes of a stream; beyond it, a program that sends waits.
 pub const WINDOW: usize = 1 << 20;
 
-/// What a program asks of the thread that polls its node.
+/// A request of a program to the thread that polls its node.
 #[derive(Debug)]
 pub(super) enum Request {
     Open(Flow, Arc<Window>),
@@ -18,7 +19,7 @@ pub(super) enum Request {
     Close(FlowId),
 }
 
-/// What all endpoints of a rack share. As long as one of them or of their streams lives, the rack runs.
+/// State that all endpoints of a rack share. The rack runs as long as an endpoint or one of its streams exists.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     /// The number of the next stream.
@@ -30,10 +31,10 @@ pub(super) struct Shared {
 #[error("the stream is closed, or its rack has ended")]
 pub struct Gone;
 
-/// Why a node has no endpoint.
+/// The reason why a node cannot have an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoEndpoint {
-    /// No such node.
+    /// The rack has no such node.
     #[error("the rack has no node {0}")]
     NoNode(NodeId),
     /// The host of the node carries no streams.
@@ -44,14 +45,14 @@ pub enum NoEndpoint {
     Workload,
 }
 
-/// A program's door to the node that it is at.
+/// A program's connection to its node.
 #[derive(Debug)]
 pub struct Endpoint {
     pub(super) caller: Caller,
     pub(super) received: Receiver<Received>,
 }
 
-/// The part of an [`Endpoint`] that opens streams, which several threads may have.
+/// The part of an [`Endpoint`] that opens streams. It can be cloned for other threads.
 #[derive(Debug, Clone)]
 pub struct Caller {
     pub(super) node: NodeId,
@@ -60,16 +61,16 @@ pub struct Caller {
     pub(super) shared: Arc<Shared>,
 }
 
-/// Bytes that have come to a node, in the order of their stream.
+/// Bytes that have arrived at a node, in the order of their stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Received {
     /// The node that sent them.
     pub from: NodeId,
-    /// The stream: no other that comes to this node at the time has the same name.
+    /// The stream. No other stream that arrives at this node at the same time has the same key.
     pub stream: FlowKey,
-    /// They are none at the end of a stream.
+    /// The bytes; may be empty at the end of a stream.
     pub bytes: Vec<u8>,
-    /// Whether the sender has closed the stream, and nothing more comes.
+    /// True if the sender has closed the stream, so that no more bytes follow.
     pub is_end: bool,
 }
 
@@ -97,13 +98,13 @@ impl Caller {
 }
 
 impl Endpoint {
-    /// The node that it is at.
+    /// The endpoint's node.
     #[must_use]
     pub fn node(&self) -> NodeId {
         self.caller.node
     }
 
-    /// How many nodes the rack has: 0 to one less.
+    /// Number of nodes of the rack. Nodes are numbered from 0.
     #[must_use]
     pub fn nodes(&self) -> u32 {
         self.caller.nodes
@@ -126,12 +127,12 @@ impl Endpoint {
         self.caller.open(to)
     }
 
-    /// What has come, if anything has. Never waits.
+    /// The next bytes that have arrived, if any. Never waits.
     pub fn poll(&self) -> Option<Received> {
         self.received.try_recv().ok()
     }
 
-    /// Waits for what comes next.
+    /// Waits for the next bytes.
     ///
     /// # Errors
     /// [`Gone`], if the rack has ended.
@@ -139,7 +140,7 @@ impl Endpoint {
         self.received.recv().map_err(|_| Gone)
     }
 
-    /// Waits for what comes next, but not longer than `patience` of real time: then there is none.
+    /// Waits for the next bytes, for `patience` of real time at most. Returns `None` if none arrive in that time.
     ///
     /// # Errors
     /// [`Gone`], if the rack has ended.
@@ -152,7 +153,7 @@ impl Endpoint {
     }
 }
 
-/// The sending end of a stream, which ends when this is dropped.
+/// The sending end of a stream. Dropping it ends the stream.
 #[derive(Debug)]
 pub struct Outgoing {
     id: FlowId,
@@ -161,7 +162,7 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// Sends bytes, and waits as long as more than [`WINDOW`] of the stream wait for their acknowledgement.
+    /// Sends bytes. Waits first while more than [`WINDOW`] bytes of the stream are unacknowledged.
     ///
     /// # Errors
     /// [`Gone`], if the rack has ended.
@@ -170,8 +171,8 @@ impl Outgoing {
         self.hand_over(bytes)
     }
 
-    /// Sends bytes unless more than [`WINDOW`] of the stream wait for their acknowledgement. Returns whether it did. Never
-    /// waits.
+    /// Sends bytes unless more than [`WINDOW`] bytes of the stream are unacknowledged. Returns true if it sent them.
+    /// Never waits.
     ///
     /// # Errors
     /// [`Gone`], if the rack has ended.
@@ -197,7 +198,7 @@ impl Drop for Outgoing {
     }
 }
 
-/// How many bytes of a stream wait: with the polling thread, and on their way to it.
+/// Unacknowledged bytes of a stream, at the polling thread and on their way to it.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     state: Mutex<State>,
@@ -206,7 +207,7 @@ pub(super) struct Window {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Bytes that the program has handed over, and of those the ones that the rack has forgotten.
+    /// Number of bytes that the program has handed over; `forgotten` counts those that the rack no longer keeps.
     handed_over: u64,
     forgotten: u64,
     has_ended: bool,

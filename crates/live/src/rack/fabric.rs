@@ -1,7 +1,8 @@
-//! What the nodes of a rack run on: slots of shared memory, rings between nodes, and the clock.
+//! The fabric under a thread's nodes: slots of shared memory, rings between nodes, and the clock.
 //!
-//! To pass a packet on is to put the number of its slot into a ring. Nobody holds a packet for want of room: a relay whose ring
-//! is full loses it, which counts, so that no circle of full rings can stand still (specs/live.md §2).
+//! A node forwards a packet by putting the number of the packet's slot into a ring. A relay whose ring is full drops
+//! the packet and counts the drop; it never waits for room. So a cycle of full rings cannot deadlock (specs/live.md
+//! §2).
 
 use super::clock::Clock;
 use super::events::{Event, Events};
@@ -25,14 +26,14 @@ use raddle_core::{
 use raddle_topology::Topology;
 use std::sync::Arc;
 
-/// Bytes that a relay reads of a packet whose header is longer than a cache line: two of them.
+/// Bytes that a relay reads of a packet whose header is longer than one cache line: two cache lines.
 const LONG_FRONT: usize = 2 * LINE;
 
-/// Where a node is.
+/// A node and the range of its links.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     pub(super) id: NodeId,
-    /// Its ports' states and links begin here.
+    /// Index of its first port in the per-link vectors.
     pub(super) first_link: usize,
     pub(super) ports: usize,
 }
@@ -43,18 +44,18 @@ impl Place {
     }
 }
 
-/// A packet inside a node, and the slot that holds its bytes, unless the node has just made it.
+/// A packet inside a node, and the slot that holds its bytes. A packet that the node has just made has no slot yet.
 pub(super) struct Inside {
     pub(super) packet: Packet,
     pub(super) slot: Option<Held>,
 }
 
-/// The first byte of a packet that is payload.
+/// Offset of the first payload byte of a packet.
 fn payload_begin(Packet { shim, header, .. }: &Packet) -> usize {
     shim.wire_len() + header.wire_len() - header.trailer_len()
 }
 
-/// A slot, and how many bytes of it are a packet.
+/// A slot, and the number of bytes in it that belong to the packet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Held {
     pub(super) slot: u32,
@@ -65,71 +66,73 @@ pub(super) struct Held {
 pub(super) struct Outgoing {
     pub(super) ring: Producer<Words>,
     pub(super) delay: Duration,
-    /// Which of the thread's incoming links it is, if the receiving end is this thread's too.
+    /// Index of the link among the thread's incoming links, if the same thread serves the receiving end.
     pub(super) incoming: Option<usize>,
-    /// The tag of its packets.
+    /// The tag that its ring entries carry.
     pub(super) tag: u8,
-    /// Whether its port tells sources that it is full, because half of the ring was.
+    /// True while the port reports itself full to sources, because at least half of the ring was full.
     pub(super) holds_back: bool,
 }
 
-/// What is at the nodes of one polling thread.
+/// State that the nodes of one polling thread share.
 pub(super) struct Fabric {
     pub(super) clock: Clock,
-    /// When what a node deals with was to happen, or has happened if that is long ago.
+    /// The scheduled time of the event at hand, or the current time if that event is long overdue.
     pub(super) now: Time,
     pub(super) topology: Arc<Topology>,
-    /// By [`LinkId`], as the next two.
+    /// Indexed by [`LinkId`], like `stats` and `out`.
     pub(super) ports: Vec<PortState>,
     pub(super) stats: Vec<LinkStats>,
     pub(super) out: Vec<Option<Outgoing>>,
     pub(super) slots: Slots,
     pub(super) free: FreeList,
-    /// Slots of other threads on their way back, by place among the threads that share the memory; none to itself.
+    /// Rings that return slots of other threads, indexed by thread among those that share the memory; `None` for this
+    /// thread.
     pub(super) returns: Vec<Option<Producer<Words>>>,
-    /// Slots of this thread that others give back.
+    /// Rings in which other threads return slots of this thread.
     pub(super) returned: Vec<Consumer<Words>>,
     pub(super) decoders: Decoders,
-    /// Bytes of the packet at hand.
+    /// The bytes of the current packet.
     pub(super) buffer: Vec<u8>,
-    /// Its payload, if it is of a stream.
+    /// The payload of the current packet, if the packet belongs to a stream.
     pub(super) body: Vec<u8>,
-    /// What is to happen, and when.
+    /// Scheduled events.
     pub(super) events: Events,
     pub(super) totals: Totals,
     pub(super) teller: Teller,
     pub(super) meter: Meter,
-    /// The streams of programs, in a rack of programs.
+    /// The programs' streams, in a rack of programs.
     pub(super) streams: Option<Streams>,
-    /// The interfaces of kernels, in a rack whose hosts are Linux.
+    /// The kernels' network interfaces, in a rack whose hosts run Linux.
     pub(super) interfaces: Option<Box<Interfaces>>,
-    /// Whether all bytes of payloads are written and checked, and not the first ones alone.
+    /// True if payloads are written and checked whole; false if only their first bytes are.
     pub(super) fills: bool,
-    /// By [`LinkId`], the queues of plain ports; empty if nothing but rings limits them.
+    /// Indexed by [`LinkId`]: the queues of plain ports; empty if only the rings limit the ports.
     pub(super) fifos: Vec<Fifo>,
-    /// Whether relays copy packets: [`Config::copies`](super::Config::copies).
+    /// True if relays copy packets: [`Config::copies`](super::Config::copies).
     pub(super) copies_at_hops: bool,
-    /// Packets whose bytes were read or written whole by a relay.
+    /// Number of packets whose bytes a relay read or wrote whole.
     pub(super) copies: u64,
-    /// Packets put into rings, and taken out of them.
+    /// Number of packets put into rings; `taken` counts those taken out.
     pub(super) put: u64,
     pub(super) taken: u64,
-    /// By incoming link of this thread, whether the arrival of its first packet is among the events.
+    /// Indexed by this thread's incoming links: true if the arrival of the link's first packet is among the events.
     pub(super) is_expected: Vec<bool>,
-    /// Links that hold sources back.
+    /// Number of links that hold sources back.
     pub(super) held_back: usize,
-    /// Wake-ups among the events, stale ones included.
+    /// Number of wake-ups among the events, stale ones included.
     pub(super) wakes: usize,
-    /// By [`LinkId`], what ports have that are more than plain FIFOs; empty if there are none.
+    /// Indexed by [`LinkId`]: the extra state of ports that are more than plain FIFOs; empty if there are none.
     pub(super) served: Vec<MayServe>,
-    /// What happens to links.
+    /// Failures and other changes of links.
     pub(super) trouble: Trouble,
-    /// Packets of topology discovery that nodes of this thread have made, and those that have come to their end here.
+    /// Number of topology discovery packets that nodes of this thread have made, and number of those that have ended
+    /// here.
     pub(super) hellos: [u64; 2],
 }
 
 impl Fabric {
-    /// The packet of a ring's entry. What another process writes may be anything.
+    /// Decodes the packet of a ring entry. Another process may have written anything, so the entry is checked first.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -143,13 +146,13 @@ impl Fabric {
         }
     }
 
-    /// Whether an entry names a slot that there is, and a length that a slot has room for.
+    /// Returns true if the entry names an existing slot and a length that fits a slot.
     #[inline]
     pub(super) fn is_slot(&self, entry: Entry) -> bool {
         entry.slot < self.slots.count() && entry.len as usize <= self.slots.bytes()
     }
 
-    /// The packet in a slot, which is so many bytes long: by its first bytes if they say it all.
+    /// Decodes the packet in a slot, from its first cache line if that suffices.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -164,7 +167,7 @@ impl Fabric {
         }
     }
 
-    /// The packet in a slot, of which the first cache line does not say it all.
+    /// Decodes a packet whose first cache line does not suffice.
     #[inline(never)]
     fn read_more(&mut self, entry: Entry) -> Result<Packet, raddle_wire::Error> {
         let len = entry.len as usize;
@@ -180,28 +183,30 @@ impl Fabric {
         Packet::decode(&self.buffer, &self.decoders)
     }
 
-    /// Packets that wait or were put into rings, and packets taken out of them, other than those of topology discovery. Those cross one link, so the
-    /// difference of all threads' sums is what is under way.
+    /// Number of packets that wait or were put into rings, and number of packets taken out of rings. Both exclude
+    /// topology discovery: its packets cross one link only. The difference of the two numbers, summed over all
+    /// threads, is the number of packets in flight.
     pub(super) fn moved(&self) -> [u64; 2] {
         let [made, ended] = self.hellos;
         let put = self.put + self.waiting() as u64;
         [put.wrapping_sub(made), self.taken.wrapping_sub(ended)]
     }
 
-    /// Gives a slot back.
+    /// Returns a slot to its owner.
     pub(super) fn free(&mut self, slot: u32) {
         if self.free.give_back(slot) {
             return;
         }
         let owner = self.free.owner(slot);
         if let Some(Some(ring)) = self.returns.get_mut(owner) {
-            // There is room for all slots of the owner. What another process has named twice may be lost.
+            // The ring has room for all slots of its owner. A slot that another process has named twice may be lost.
             let _ = ring.push(Entry { due: 0, slot, len: 0, tag: 0 });
         }
     }
 
-    /// Lets a node send again by ports whose rings have been emptied meanwhile. A source is held back as soon as half of a ring is
-    /// full, the other half being for what it relays: also if the ring's other end is behind the clock, and the port is idle.
+    /// Lets a node send again on ports whose rings have drained below half. Half of a ring is reserved for relayed
+    /// packets, so a port holds its sources back once half of its ring is full. This applies even if the port is
+    /// idle, because the ring's other end may lag behind the clock.
     pub(super) fn relent(&mut self, place: &Place) {
         if self.held_back == 0 {
             return;
@@ -219,7 +224,8 @@ impl Fabric {
         }
     }
 
-    /// A packet is under way on an incoming link, and due then if it is the first.
+    /// Schedules the arrival at `due` of a packet on an incoming link, unless an earlier arrival is already
+    /// scheduled.
     #[inline]
     pub(super) fn expect(&mut self, incoming: usize, due: Time) {
         if !self.is_expected[incoming] {
@@ -228,7 +234,7 @@ impl Fabric {
         }
     }
 
-    /// Takes in the slots that other threads have given back.
+    /// Takes back the slots that other threads have returned.
     pub(super) fn take_returned_slots(&mut self) {
         for ring in &mut self.returned {
             while let Ok(Some(entry)) = ring.peek() {
@@ -238,7 +244,7 @@ impl Fabric {
         }
     }
 
-    /// A slot for a packet of this thread.
+    /// Takes a free slot of this thread for a packet.
     #[inline]
     pub(super) fn take_slot(&mut self) -> Option<u32> {
         self.free.take().or_else(|| {
@@ -247,7 +253,7 @@ impl Fabric {
         })
     }
 
-    /// The slot from which a packet leaves: that in which it came, or a new one.
+    /// Returns the slot from which to send a packet: the slot in which it arrived, or a new one.
     #[inline]
     fn slot_to_send(&mut self, inside: &mut Inside) -> Option<u32> {
         match &mut inside.slot {
@@ -265,7 +271,8 @@ impl Fabric {
         }
     }
 
-    /// Writes what a relay may have changed of a packet into its slot, if that is so little. Returns whether it is.
+    /// Writes only the fields that a relay may change of a packet into its slot. Returns false if that does not
+    /// suffice.
     #[inline]
     fn patch(&self, held: Held, packet: &Packet) -> bool {
         if packet.shim != Shim::None || held.len != packet.size {
@@ -274,14 +281,15 @@ impl Fabric {
         self.slots.patch(held.slot, |front| packet.header.patch_front(front))
     }
 
-    /// Writes a packet into its slot: of one that came, whose bytes are there, what a relay may have changed; of one that its
-    /// node has made, all. Returns false if the slot is too small for it, or its header does not fit its payload.
+    /// Writes a packet into its slot. For a packet that arrived in the slot, only the fields that a relay may change
+    /// are written, if that suffices; otherwise the whole packet is. Returns false if the slot is too small, or the
+    /// header does not fit the payload.
     #[inline]
     fn write(&mut self, slot: u32, packet: &Packet, came: Option<Held>) -> bool {
         came.is_some_and(|held| self.patch(held, packet)) || self.write_anew(slot, packet, came)
     }
 
-    /// Writes all of a packet that is not in its slot yet, but for a payload that is.
+    /// Writes a packet whole, except for a payload that is already in its slot.
     fn write_anew(&mut self, slot: u32, packet: &Packet, came: Option<Held>) -> bool {
         let payload = packet.header.payload_len();
         let len = (packet.shim.wire_len() + packet.header.wire_len() + payload).max(packet.size as usize);
@@ -333,7 +341,7 @@ impl Fabric {
         self.write_buffer(slot)
     }
 
-    /// Writes the bytes of the packet at hand to the begin of a slot. Returns false if the slot is too small.
+    /// Writes the current packet's bytes to the start of a slot. Returns false if the slot is too small.
     fn write_buffer(&self, slot: u32) -> bool {
         let fits = self.buffer.len() <= self.slots.bytes();
         if fits {
@@ -342,18 +350,18 @@ impl Fabric {
         fits
     }
 
-    /// Whether the bytes of a packet for this node are those that its checksum is of.
+    /// Returns true if a packet for this node matches its checksum.
     fn is_whole(&mut self, held: Held) -> bool {
         self.buffer.resize(held.len as usize, 0);
         self.slots.read(held.slot, &mut self.buffer);
         Packet::decode(&self.buffer, &self.decoders).is_ok()
     }
 
-    /// Whether the payload of a packet in a slot is its sender's.
+    /// Returns true if the payload of a packet in a slot is what its sender wrote.
     fn is_payload_right(&self, slot: u32, packet: &Packet) -> bool {
         let Some(range) = packet.range() else { return true };
         if packet.header.covers_payload() && !self.fills {
-            return true; // the checksum has said so
+            return true; // `is_whole` has verified the checksum
         }
         let payload = packet.header.payload_len();
         let begin = payload_begin(packet);
@@ -361,8 +369,9 @@ impl Fabric {
         payload::is_right(&range, begin, checked, self.slots.words(slot))
     }
 
-    /// Loses a packet for which there is no room. One of the node's own, however small, takes the time of a full packet on the link
-    /// all the same: its source is held back by its own port, and does not try again for ever while the ring's other end is late.
+    /// Drops a packet for which there is no room. If the node itself sent the packet, the port counts it as one full
+    /// packet of link time, however small it is. That makes the port hold back its source, which would otherwise
+    /// retry forever while the ring's other end is late.
     fn refuse(
         &mut self,
         node: &mut Node<Self>,
@@ -378,8 +387,8 @@ impl Fabric {
         node.lose(self, inside, arrival, Some(out), DropReason::QueueFull)
     }
 
-    /// Writes a packet, whose last bit leaves at `sent`, into its slot, and the slot's number into the ring of a link, which has
-    /// room. Returns false if the packet cannot be written.
+    /// Writes a packet, whose last bit leaves at `sent`, into its slot, and the slot's number into the ring of a
+    /// link. The ring must have room. Returns false if the packet cannot be written.
     #[inline(never)]
     pub(super) fn transmit(
         &mut self,
@@ -410,7 +419,7 @@ impl Fabric {
         true
     }
 
-    /// Tells of a packet that is in its slot.
+    /// Reports the transmission of a packet that is in its slot.
     #[cold]
     fn tell_of(&self, link: LinkId, sent: Time, slot: u32, packet: &Packet) {
         let mut bytes = Vec::new();
@@ -588,7 +597,7 @@ impl Runtime for Fabric {
 }
 
 impl Inside {
-    /// A packet that came in a slot.
+    /// A packet that arrived in a slot.
     pub(super) fn arrived(packet: Packet, entry: Entry) -> Self {
         Self { packet, slot: Some(Held { slot: entry.slot, len: entry.len }) }
     }

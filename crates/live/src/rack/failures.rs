@@ -1,12 +1,12 @@
-//! Links of a rack that fail and come up again, and links that lose and damage packets.
+//! Links of a rack that fail and are repaired, and links that lose and damage packets.
 //!
-//! Each polling thread takes a change of a link at its own time: the thread of the sending end closes the port, the thread
-//! of the receiving end loses what is in the ring. The two may come to that time one after the other. So every entry of a ring
-//! has a tag that says how often the link had failed when the packet was put in: the receiver knows by it which packets
-//! were under way when the link failed, whichever thread was first.
+//! Each polling thread applies a change of a link at its own time: the sending end's thread closes the port, the
+//! receiving end's thread drops the packets in the ring. Either thread may be first. So every ring entry carries a
+//! tag that counts the failures of the link before the packet was put in. With the tag, the receiver knows which
+//! packets were in flight when the link failed, whichever thread was first.
 //!
-//! A packet whose last bit had left the port by then is lost on the link. The others are lost at the port, and the
-//! node there is told, over a channel if its thread is another.
+//! A packet whose last bit had left the port by then is lost on the link. Other packets are lost at the port, and the
+//! port's node is told, over a channel if another thread runs that node.
 
 use super::events::Event;
 use super::fabric::{Fabric, Inside};
@@ -21,40 +21,41 @@ use raddle_topology::Link;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 
-/// The bit of an entry's tag that says that the entry is a credit. The other bits count the failures of the link.
+/// The bit of an entry's tag that marks a credit. The other bits count the failures of the link.
 pub(super) const CREDIT: u8 = 1;
 
-/// What a failure adds to the tags of a link.
+/// The amount by which a failure increases the tags of a link.
 const FAILURE: u8 = 2;
 
-/// What happens to the links of a polling thread.
+/// Changes and errors of the links of a polling thread.
 #[derive(Default)]
 pub(super) struct Trouble {
     changes: Vec<Arc<Change>>,
-    /// Changes and their discoveries that are among the events.
+    /// Number of scheduled events for changes and their discoveries.
     to_come: usize,
-    /// When the last change happened.
+    /// The time of the last change.
     changed_at: Option<Time>,
-    /// What each link does to packets; empty if no link does anything.
+    /// Indexed by link: the errors that a link makes; empty if no link makes any.
     noise: Vec<Option<LinkNoise>>,
-    /// Packets that were lost at ports, and whose ports are another thread's; nothing if there is one thread.
+    /// Channels for packets that were lost at the ports of other threads; `None` if there is one thread.
     losses: Option<Losses>,
 }
 
 struct Losses {
     here: Receiver<(LinkId, Packet)>,
-    /// By thread of this process.
+    /// Indexed by thread of this process.
     there: Vec<Sender<(LinkId, Packet)>>,
     layout: Arc<Layout>,
 }
 
 impl Trouble {
-    /// Whether nothing more happens to links, errors aside.
+    /// Returns true if no more changes are scheduled.
     pub(super) fn is_over(&self) -> bool {
         self.to_come == 0
     }
 
-    /// Whether a node has had the time to find out about all changes so far, if it is to.
+    /// Returns true if a node has had enough time to discover all changes so far, or does not discover changes
+    /// itself.
     pub(super) fn is_known_to(&self, node: &Node<Fabric>, now: Time) -> bool {
         let Some(discovery) = node.discovery() else { return true };
         let found = Some(discovery.changed_at()).filter(|&at| at > Time::ZERO);
@@ -62,15 +63,15 @@ impl Trouble {
         self.changed_at.max(found).is_none_or(|changed_at| now >= changed_at + settles)
     }
 
-    /// What a link does to packets, if it does anything.
+    /// The errors that a link makes, if it makes any.
     pub(super) fn noise(&mut self, link: LinkId) -> Option<&mut LinkNoise> {
         self.noise.get_mut(link.index())?.as_mut()
     }
 }
 
 impl Rack {
-    /// Lets links fail and come up again. If no node finds out about it by hellos, all nodes are told when the time for
-    /// discovery is over. A link that has failed more than once is up when it has been repaired as often.
+    /// Schedules failures and repairs of links. If no node discovers them by hellos, all nodes are told after the
+    /// change's discovery time. A link that has failed more than once is up only after as many repairs.
     #[must_use]
     pub fn with_changes(mut self, changes: Vec<Change>) -> Self {
         let changes = Change::effective(changes);
@@ -84,7 +85,8 @@ impl Rack {
         self
     }
 
-    /// Lets threads tell each other of packets that were lost at ports, if there are several.
+    /// Connects the threads, if there are several, so that they can tell each other of packets that were lost at
+    /// ports.
     pub(super) fn share_losses(&mut self) {
         if self.workers.len() == 1 {
             return;
@@ -112,7 +114,7 @@ impl Rack {
 }
 
 impl Worker {
-    /// A change is to come, and nodes are to be told of it afterwards, unless they find out by hellos.
+    /// Schedules a change, and its announcement to the nodes, unless they discover changes by hellos.
     pub(super) fn expect_change(&mut self, change: Change) {
         let nodes_discover = self.nodes.iter().any(|node| node.discovery().is_some());
         let Fabric { events, trouble, .. } = &mut self.fabric;
@@ -124,7 +126,7 @@ impl Worker {
         trouble.changes.push(Arc::new(change));
     }
 
-    /// Links fail or come up again.
+    /// Applies a failure or a repair of links.
     #[cold]
     pub(super) fn change(&mut self, index: usize) {
         self.fabric.trouble.to_come -= 1;
@@ -155,7 +157,7 @@ impl Worker {
         }
     }
 
-    /// Every node learns of a change.
+    /// Tells every node of a change.
     #[cold]
     pub(super) fn discover(&mut self, index: usize) {
         self.fabric.trouble.to_come -= 1;
@@ -164,7 +166,7 @@ impl Worker {
         self.nodes.iter_mut().for_each(|node| node.discovered(&mut self.fabric, links, *up));
     }
 
-    /// Loses what is under way on a link that failed at `at`, if the link ends here.
+    /// Drops the packets in flight on a link that failed at `at`, if the link ends at this thread.
     fn cut(&mut self, link: LinkId, at: Time) {
         let Some(i) = self.incoming.iter().position(|incoming| incoming.link == link) else { return };
         let incoming = &mut self.incoming[i];
@@ -184,7 +186,7 @@ impl Worker {
         }
     }
 
-    /// Loses a packet that was under way when its link failed.
+    /// Drops a packet that was in flight when its link failed.
     pub(super) fn lose_cut(&mut self, i: usize, entry: Entry) {
         let (link, failed_at) = (self.incoming[i].link, self.incoming[i].was_cut_at(entry));
         let packet = match self.fabric.open_whole(entry) {
@@ -198,10 +200,10 @@ impl Worker {
             *self.fabric.topology.link(link).expect("packets travel on links");
         let had_left = Time::from_ps(entry.due) <= failed_at + delay;
         if !had_left && self.incoming[i].is_from_queue {
-            return self.fabric.free(entry.slot); // the port knows
+            return self.fabric.free(entry.slot); // the port's queue accounts for the packet itself
         }
         let other = self.fabric.trouble.losses.as_ref().and_then(|losses| losses.layout.own_thread_of(from));
-        // Of a node of another process, all are lost on the link: the node is not told.
+        // A node of another process is not told, so its packets all count as lost on the link.
         if had_left || self.place(from).is_none() && other.is_none() {
             let inside = Inside::arrived(packet, entry);
             return self.fabric.lose_on_link(from, from_port, link, inside, DropReason::LinkDown);
@@ -211,13 +213,13 @@ impl Worker {
             let node = &mut self.nodes[place];
             node.lose(&mut self.fabric, Inside::bare(packet), None, Some(from_port), DropReason::LinkDown);
         } else if let (Some(losses), Some(thread)) = (&self.fabric.trouble.losses, other) {
-            // The packet is under way until the other thread has counted it.
+            // The packet counts as in flight until the other thread has counted the loss.
             self.fabric.taken -= 1;
             let _ = losses.there[thread].send((link, packet));
         }
     }
 
-    /// Takes in the packets that were lost at ports of this thread's nodes, as other threads have found.
+    /// Handles packets that were lost at this thread's ports, as reported by other threads.
     #[inline]
     pub(super) fn take_losses(&mut self) {
         while let Some(losses) = &self.fabric.trouble.losses
@@ -235,19 +237,20 @@ impl Worker {
         }
     }
 
-    /// Where a node is among this thread's, if it is one of them.
+    /// Index of a node among this thread's nodes, if it is one of them.
     pub(super) fn place(&self, node: NodeId) -> Option<usize> {
         node.index().checked_sub(self.first.index()).filter(|&place| place < self.nodes.len())
     }
 }
 
 impl super::worker::Incoming {
-    /// Whether an entry of the ring was put in before the link's last failure.
+    /// Returns true if a ring entry was put in before the link's last failure.
     pub(super) fn was_cut(&self, entry: Entry) -> bool {
         self.tag.wrapping_sub(entry.tag & !CREDIT).cast_signed() > 0
     }
 
-    /// When the link failed first since an entry of the ring was put in. A thread that is late may put one in after another failure.
+    /// The time of the first failure since a ring entry was put in. If another thread is late, it may put an entry in
+    /// after a later failure.
     fn was_cut_at(&self, entry: Entry) -> Time {
         let since = usize::from(self.tag.wrapping_sub(entry.tag & !CREDIT) / FAILURE);
         let first = self.failures.len().saturating_sub(since);
@@ -256,7 +259,7 @@ impl super::worker::Incoming {
 }
 
 impl Fabric {
-    /// The port of a link of this thread's nodes is closed, or opened again.
+    /// Closes the port of a link, or opens it again, if this thread owns the port.
     fn set_up(&mut self, link: LinkId, up: bool) {
         let Some(outgoing) = &mut self.out[link.index()] else { return };
         let port = &mut self.ports[link.index()];
@@ -272,7 +275,7 @@ impl Fabric {
         }
     }
 
-    /// Loses a packet on a link, which had left the port `out` of a node.
+    /// Drops a packet on a link after the packet has left the port `out` of a node.
     pub(super) fn lose_on_link(
         &mut self,
         from: NodeId,
@@ -287,7 +290,7 @@ impl Fabric {
         self.teller.dropped(self.now, from, Some(out), &packet, why);
     }
 
-    /// Loses what came by a link and is no packet.
+    /// Drops bytes from a link that are not a valid packet.
     #[cold]
     pub(super) fn lose_malformed(&mut self, entry: Entry, link: LinkId, error: raddle_wire::Error) {
         self.totals.count_malformed();

@@ -1,30 +1,32 @@
-//! How faithful a live run is: how late packets were, what the machine took away, and what that means (specs/live.md §3).
+//! The fidelity of a live run: the lateness of packets, the processor time lost to others, and the verdict
+//! (specs/live.md §3).
 
 use hdrhistogram::Histogram;
 use raddle_core::Duration;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What is counted while a run goes on. Bounded memory, whatever the run's length.
+/// Counts during a run. Uses bounded memory, whatever the run's length.
 #[derive(Debug)]
 pub(crate) struct Meter {
-    /// How long after its due time each packet was dealt with that was later than [`NEAR`], in ns of real time.
+    /// Lateness, in ns of real time, of packets that were late by [`NEAR`] ns or more.
     lateness: Histogram<u64>,
-    /// The other packets, by lateness in ns: to count them takes fewer instructions.
+    /// Number of the other packets, indexed by lateness in ns: a plain array takes fewer instructions than the
+    /// histogram.
     near: [u64; NEAR],
-    /// Packets that came so late that the clock, not their due time, counted from there on.
+    /// Number of packets so late that the node computed with the clock instead of their due time.
     slips: u64,
-    /// Rounds of the polling thread that took longer than [`GAP`].
+    /// Number of rounds of the polling thread that took longer than [`GAP`].
     gaps: u64,
     longest_gap_ns: u64,
-    /// Payloads that were not what their sender wrote.
+    /// Number of payloads that differ from what their sender wrote.
     pub(super) wrong_payloads: u64,
 }
 
-/// What a [`Meter`] has counted, as numbers.
+/// The counts of a [`Meter`], in the form in which processes exchange them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Readings {
-    /// By how late packets were, in ns, how many.
+    /// Pairs of a lateness in ns and the number of packets that were so late.
     lateness: Vec<(u64, u64)>,
     slips: u64,
     gaps: u64,
@@ -33,7 +35,7 @@ pub(super) struct Readings {
 }
 
 impl Readings {
-    /// All that are added up when the readings of several processes are.
+    /// All counts that are added up over processes.
     pub(super) fn numbers(&self) -> impl Iterator<Item = u64> {
         let late = self.lateness.iter().map(|&(_, packets)| packets);
         late.chain([self.slips, self.gaps, self.wrong_payloads])
@@ -43,20 +45,20 @@ impl Readings {
 /// A round of the polling thread that takes longer than this, in ns, is a gap.
 const GAP: u64 = 10_000;
 
-/// Packets that are less late than this, in ns, are counted apart.
+/// Latenesses below this, in ns, are counted in an array, the others in a histogram.
 const NEAR: usize = 512;
 
-/// Latenesses are told apart up to a second.
+/// Longest lateness that the histogram distinguishes: one second.
 const LONGEST_NS: u64 = 1_000_000_000;
 
 impl Meter {
-    /// At the begin of a run.
+    /// A meter at the begin of a run.
     pub(crate) fn new() -> Self {
         let lateness = Histogram::new_with_max(LONGEST_NS, 3).expect("bounds that fit");
         Self { lateness, near: [0; NEAR], slips: 0, gaps: 0, longest_gap_ns: 0, wrong_payloads: 0 }
     }
 
-    /// A packet was dealt with so many ns after its due time.
+    /// Counts a packet that was handled `ns` ns after its due time.
     #[inline]
     pub(crate) fn late(&mut self, ns: u64) {
         match self.near.get_mut(ns as usize) {
@@ -65,7 +67,7 @@ impl Meter {
         }
     }
 
-    /// By how late packets were, in ns, how many.
+    /// Number of packets by lateness in ns, near and far.
     fn latenesses(&self) -> Histogram<u64> {
         let mut all = self.lateness.clone();
         for (ns, &packets) in (0..).zip(&self.near) {
@@ -74,13 +76,13 @@ impl Meter {
         all
     }
 
-    /// A packet was so late that the clock counts.
+    /// Counts a packet that slipped.
     #[inline]
     pub(super) fn slipped(&mut self) {
         self.slips += 1;
     }
 
-    /// The polling thread went round in so many ns.
+    /// Counts a round of the polling thread that took `ns` ns.
     #[inline]
     pub(crate) fn round(&mut self, ns: u64) {
         if ns > GAP {
@@ -89,7 +91,7 @@ impl Meter {
         }
     }
 
-    /// What was counted, for another process.
+    /// The counts, for another process.
     pub(super) fn readings(&self) -> Readings {
         let &Self { slips, gaps, longest_gap_ns, wrong_payloads, .. } = self;
         let latenesses = self.latenesses();
@@ -97,7 +99,7 @@ impl Meter {
         Readings { lateness: late.collect(), slips, gaps, longest_gap_ns, wrong_payloads }
     }
 
-    /// Counts what another thread, of this process or of another, has counted, too.
+    /// Adds the counts of another thread, of this process or of another.
     pub(super) fn absorb(&mut self, other: &Readings) {
         for &(ns, packets) in &other.lateness {
             self.lateness.saturating_record_n(ns, packets);
@@ -108,9 +110,9 @@ impl Meter {
         self.wrong_payloads += other.wrong_payloads;
     }
 
-    /// What the run amounts to: on links on which a packet takes `packet_time` at most, of virtual time that runs
-    /// `dilation` times slower than the clock and stood still for the share `held` of the run, on a machine of which others took the
-    /// share `steal`.
+    /// The fidelity of the run. `packet_time` is the longest serialization delay of a packet on a link. Virtual time
+    /// ran `dilation` times slower than the clock, and stood still for the share `held` of the run. Other machines
+    /// took the share `steal` of the processors.
     pub(crate) fn report(
         &self,
         packet_time: Duration,
@@ -130,7 +132,7 @@ impl Meter {
         } else if p99.as_ps() > allowed || slips > MOST_SLIPS || held > MOST_SLIPS {
             let late = p99.max(if slips > MOST_SLIPS { p999 } else { p99 });
             let needed = late.as_ps().div_ceil(packet_time.as_ps().saturating_mul(4).max(1));
-            // Had time run so much slower, it would not have stood still.
+            // If time had run this much slower, the run would not have had to hold it.
             let needed = needed.max((dilation as f64 / (1.0 - held.min(0.999))).ceil() as u64);
             Verdict::DilateTo(needed.max(dilation + 1))
         } else {
@@ -153,33 +155,33 @@ impl Meter {
 }
 
 const MOST_STEAL: f64 = 0.01;
-/// The share of packets that may slip in a run that is faithful.
+/// The largest share of slipped packets in a faithful run.
 pub(crate) const MOST_SLIPS: f64 = 0.001;
 
-/// How faithful a run was.
+/// The fidelity of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fidelity {
-    /// Packets that crossed a link.
+    /// Number of packets that crossed a link.
     pub hops: u64,
-    /// How long after their due times packets were dealt with, in real time: p50, p99, p99.9.
+    /// Delay from a packet's due time to its handling, in real time: p50, p99, p99.9.
     pub lateness: [Duration; 3],
-    /// Packets that came so late that the clock, not their due time, counted from there on.
+    /// Number of packets so late that the node computed with the clock instead of their due time.
     pub slips: u64,
-    /// Times at which the polling thread was away for more than 10 us.
+    /// Number of times that the polling thread was away for more than 10 us.
     pub gaps: u64,
-    /// The longest of these.
+    /// The longest gap.
     pub longest_gap: Duration,
-    /// Share of the machine's time that other machines took, if the system tells.
+    /// Share of the machine's time that other virtual machines took, if the system reports it.
     pub steal: Option<f64>,
-    /// Share of the run in which virtual time stood still, because a polling thread was far behind.
+    /// Share of the run in which virtual time stood still because a polling thread was far behind.
     pub held: f64,
-    /// Packets whose bytes were copied on the way.
+    /// Number of packets whose bytes were copied on the way.
     pub copies: u64,
-    /// Payloads that were not what their sender wrote.
+    /// Number of payloads that differ from what their sender wrote.
     pub wrong_payloads: u64,
     /// Real time over virtual time.
     pub dilation: u64,
-    /// What that means.
+    /// The judgement of these numbers.
     pub verdict: Verdict,
 }
 

@@ -1,16 +1,20 @@
-//! Links between machines: packets go into data rings of the receiver by one-sided writes of libfabric (specs/live.md §2).
+//! Links between machines: the sender writes packets into the receiver's data rings by one-sided libfabric writes
+//! (specs/live.md §2).
 //!
-//! To its nodes a polling thread shows nothing of this. A port of a link to another machine puts slots into a ring as any other
-//! port does; the thread takes them out at once, writes their packets into the receiver's data ring, and frees the slots. The
-//! receiver copies a packet into a slot of its own as soon as it is there, and puts it into the link's ring, where it waits until it
-//! is due. So a packet is copied once at each machine, and a data ring holds packets for as long as writing takes, not for as long
-//! as the link does. If a data ring is full, packets stay in the sender's ring, and what does not fit there is lost and counted.
+//! The nodes of a polling thread do not see data rings. The port of a link to another machine puts slots into a ring
+//! like any other port. The thread takes them out at once, writes their packets into the receiver's data ring, and
+//! frees the slots. The receiver copies each packet into one of its own slots as soon as the packet arrives, and puts
+//! the slot into the link's ring, where the packet waits until it is due. So each machine copies a packet once, and a
+//! packet occupies a data ring only while it is written and read, not for the link's whole delay. If a data ring is
+//! full, packets stay in the sender's ring. If that ring is full too, the port drops the packet and counts the drop.
 //!
-//! Beside packets a data ring carries how long virtual time has been held: an entry without bytes, whose due time is that of the
-//! sender's clock, in ns. Each machine holds its clock as long as the one that has held it longest, and tells its neighbours.
+//! A data ring also carries the total time for which the sender has held virtual time: an entry without bytes, whose
+//! due time is that total in ns. Each machine holds its clock for as long as the machine that has held it longest,
+//! and tells its neighbours.
 //!
-//! What a peer writes is checked: a data ring checks lengths; a due time beyond what the link can hold is no packet's, and is
-//! counted as malformed. A ring in which something stays that is no entry is given up with its process.
+//! The receiver checks everything that a peer writes. A data ring checks lengths. An entry whose due time is later
+//! than the link allows counts as malformed. If an incomplete entry stays in a ring, the receiver gives up the ring
+//! and its process.
 
 use super::clock::system_ns;
 use super::fabric::{Fabric, Inside};
@@ -30,46 +34,47 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 
-/// Most packets of a data ring. They are there for as long as writing and reading take.
+/// Most packets of a data ring. Packets occupy it only while they are written and read.
 const MOST_OF_RING: usize = 128;
 
-/// Packets that go through a data ring in a round: other links wait meanwhile.
+/// Most packets that one data ring transfers per round, so that other links get their turn.
 const AT_ONCE: usize = 32;
 
-/// Between two looks at whether peers are there, in ns.
+/// Interval between two checks of the peers, in ns.
 const LOOKS_NS: u64 = 2_000_000;
 
-/// How far ahead of this machine's clock another's may be that has not yet heard that time is held.
+/// How far another machine's clock may be ahead of this machine's while it has not yet received the news that time is
+/// held.
 const AHEAD: Duration = Duration::from_ms(100);
 
-/// A process that a polling thread no longer reaches.
+/// A process that a polling thread can no longer reach.
 #[derive(Debug)]
 pub(super) struct Gone {
     pub(super) process: usize,
     pub(super) why: String,
 }
 
-/// The links of a polling thread that come from other machines or go to them.
+/// The links of a polling thread that connect its nodes to other machines.
 pub(super) struct Crossing {
     domain: Domain,
     leaving: Vec<Leaving>,
     coming: Vec<Coming>,
     gone: Sender<Gone>,
-    /// When the first packet is due that could not be written yet.
+    /// The due time of the first packet that could not be written yet.
     first_due: Time,
-    /// When this last looked whether peers are there, since the begin of the run.
+    /// The time of the last check of the peers, in ns since the begin of the run.
     looked_ns: u64,
 }
 
 /// A link to another machine.
 struct Leaving {
-    /// Its number among the domain's rings, here and in [`Coming`].
+    /// The number of the link among the domain's rings, here and in [`Coming`].
     number: u32,
-    /// Where the link's port puts packets.
+    /// The ring into which the link's port puts packets.
     ring: Consumer<Words>,
     data: DataSender,
     peer: Peer,
-    /// For how long time was held when the receiver was last told, in ns.
+    /// The total hold of virtual time that the receiver was last told, in ns.
     told_ns: u64,
 }
 
@@ -77,27 +82,27 @@ struct Leaving {
 struct Coming {
     number: u32,
     link: LinkId,
-    /// Which of the thread's incoming links it is.
+    /// Index of the link among the thread's incoming links.
     incoming: usize,
-    /// From where the link's packets come to the node.
+    /// The ring from which the node receives the link's packets.
     ring: Producer<Words>,
     data: DataReceiver,
     peer: Peer,
-    /// How long before its due time a packet can come.
+    /// The longest time before its due time at which a packet may arrive.
     horizon: Duration,
-    /// Since when the first entry has not become whole, in ns.
+    /// The time since which the first entry has been incomplete, in ns.
     partial_since: Option<u64>,
 }
 
 /// The process at a link's other end.
 struct Peer {
     process: usize,
-    /// Whether it is gone, which was told.
+    /// True once the process is gone and has been reported.
     is_gone: bool,
 }
 
 impl Peer {
-    /// The process is gone.
+    /// Reports the process as gone, once.
     #[cold]
     fn lose(&mut self, gone: &Sender<Gone>, why: impl Into<String>) {
         if !self.is_gone {
@@ -107,14 +112,15 @@ impl Peer {
     }
 }
 
-/// Ends of a thread's rings, whose other ends are not known yet: by link's place among all, and whether this end sends.
+/// The ends of a thread's rings while their other ends are still unknown. Keyed by the link's index among all links,
+/// and true for a sending end.
 struct Ends {
     domain: Domain,
     ends: BTreeMap<(u32, bool), End>,
 }
 
-/// Makes the rings between a rack's nodes here and those of other machines, which reach this one at `address`. Returns what tells
-/// of processes that are gone.
+/// Creates the rings between this process's nodes and those of other machines, which reach this machine at `address`.
+/// Returns a channel that reports processes that are gone.
 pub(super) fn cross(
     rack: &mut Rack,
     config: &Config,
@@ -167,7 +173,8 @@ pub(super) fn cross(
             } else {
                 let data = end.receiver(&mut domain, number, &offer.bytes).map_err(malformed)?;
                 let incoming = worker.incoming.iter().position(|incoming| incoming.link == link);
-                // Packets wait in the sender's ring, the data ring and here, and a source may have a half of a ring beside.
+                // Packets wait in the sender's ring, in the data ring and in the ring here. The source may hold
+                // another half ring.
                 let all = rate.time_for(Bytes(config.packet_bytes as u64)) * (4 * config.ring as u64);
                 coming.push(Coming {
                     number,
@@ -195,7 +202,7 @@ impl From<fabric::Error> for NoRack {
     }
 }
 
-/// That of data rings for such packets.
+/// The shape of the data rings for packets of this configuration.
 fn shape(config: &Config) -> Result<Shape, NoRack> {
     let capacity = config.ring.clamp(8, MOST_OF_RING) as u32;
     let packet_bytes = u32::try_from(config.packet_bytes).unwrap_or(u32::MAX);
@@ -210,19 +217,19 @@ const fn libfabrics(provider: Provider) -> fabric::Provider {
     }
 }
 
-/// How this machine's domains are opened, which others reach at `address`.
+/// The options with which this machine opens its domains. Other machines reach them at `address`.
 pub(super) fn options(provider: Provider, address: IpAddr) -> Options {
     Options { provider: libfabrics(provider), bind: address, ..Options::default() }
 }
 
-/// The names of libfabric's providers that this machine has.
+/// The names of the libfabric providers that are available on this machine.
 pub(crate) fn providers() -> Vec<&'static str> {
     let is_here = |&(_, provider): &(_, Provider)| libfabrics(provider).is_here();
     Provider::NAMES.iter().filter(|provider| is_here(provider)).map(|&(name, _)| name).collect()
 }
 
 impl Crossing {
-    /// Lets libfabric work.
+    /// Lets libfabric make progress, and handles its completions.
     #[inline]
     fn poll(&mut self) {
         let Self { domain, leaving, coming, gone, .. } = self;
@@ -235,7 +242,7 @@ impl Crossing {
             }
         });
         if let Err(why) = polled {
-            // Without its endpoint the thread reaches nobody.
+            // Without its endpoint, the thread reaches no peer.
             let peers = leaving.iter_mut().map(|leaving| &mut leaving.peer);
             peers
                 .chain(coming.iter_mut().map(|coming| &mut coming.peer))
@@ -243,8 +250,9 @@ impl Crossing {
         }
     }
 
-    /// Works, and returns whether all rings are known to work in both directions. The system's clock shows so many ns. A peer that does
-    /// not work yet is not missed: its connection would tell.
+    /// Makes progress. Returns true if all rings are known to work in both directions. `now_ns` is the system's
+    /// clock. A peer whose ring does not work yet does not count as silent: the party's connection reports a process
+    /// that is gone.
     pub(super) fn is_connected(&mut self, now_ns: u64) -> bool {
         self.poll();
         self.keep_up(now_ns);
@@ -259,7 +267,7 @@ impl Crossing {
         are_all
     }
 
-    /// Tells senders what was taken, and that this end is there.
+    /// Tells senders which packets were taken, and that this end is alive.
     fn keep_up(&mut self, now_ns: u64) {
         let Self { domain, coming, gone, .. } = self;
         let now = std::time::Duration::from_nanos(now_ns);
@@ -274,7 +282,7 @@ impl Crossing {
         }
     }
 
-    /// Finds out which receivers are gone.
+    /// Reports the receivers that are gone.
     fn check(&mut self, now_ns: u64) {
         for Leaving { data, peer, .. } in &mut self.leaving {
             if let Err(why) = data.check(std::time::Duration::from_nanos(now_ns)) {
@@ -283,7 +291,7 @@ impl Crossing {
         }
     }
 
-    /// Takes packets that have come from other machines into slots, and puts them into the rings of their links.
+    /// Copies packets that have arrived from other machines into slots, and puts them into the rings of their links.
     #[inline]
     pub(super) fn take_in(&mut self, fabric: &mut Fabric, now: Time) {
         self.poll();
@@ -302,13 +310,13 @@ impl Crossing {
         }
     }
 
-    /// When the first packet is due that could not be written yet.
+    /// The due time of the first packet that could not be written yet.
     #[inline]
     pub(super) fn first_due(&self) -> Time {
         self.first_due
     }
 
-    /// Writes packets to other machines. The run has taken so many ns.
+    /// Writes packets to other machines. `real_ns` is the time since the begin of the run.
     #[inline]
     pub(super) fn send_out(&mut self, fabric: &mut Fabric, real_ns: u64) {
         let Self { domain, leaving, gone, .. } = self;
@@ -344,7 +352,7 @@ impl Leaving {
             *told_ns = held_ns;
         }
         for _ in 0..AT_ONCE {
-            // This very thread has put it in.
+            // This thread itself has put the entry into the ring, so the entry is valid.
             let Ok(Some(Entry { due, slot, len, tag })) = ring.peek() else { return Ok(Time::NEVER) };
             if !data.push_words(domain, due, tag, fabric.slots.words(slot), len as usize)? {
                 return Ok(Time::from_ps(due));
@@ -357,7 +365,7 @@ impl Leaving {
 }
 
 impl Coming {
-    /// Takes a packet in. Returns false if there is none, or no room for it.
+    /// Receives a packet. Returns false if none has arrived, or the link's ring has no room for it.
     #[inline]
     fn take(&mut self, domain: &mut Domain, fabric: &mut Fabric, now: Time) -> Result<bool, fabric::Error> {
         let Some(entry) = self.data.peek()? else { return Ok(false) };
@@ -366,7 +374,7 @@ impl Coming {
             self.data.take(domain)?;
             return Ok(true);
         }
-        // This very thread takes packets out.
+        // This thread itself takes packets out of the ring.
         if !self.ring.room().is_ok_and(|room| room > 0) {
             return Ok(false);
         }
@@ -385,7 +393,8 @@ impl Coming {
         Ok(true)
     }
 
-    /// Loses a packet for which there is no slot, or which `is_strange`: no sender has such packets.
+    /// Drops a packet for which there is no slot, or one that is invalid (`is_strange`) because its due time is too
+    /// late.
     #[cold]
     fn lose(&self, fabric: &mut Fabric, entry: data::Entry, is_strange: bool) {
         fabric.taken += 1;

@@ -1,10 +1,11 @@
 //! Maze's rack: virtual nodes that move real bytes in real time (Costa et al., SIGCOMM 2015, §4.1; specs/live.md).
 //!
-//! Nodes are those of the simulators. A link is a ring of slot numbers in shared memory, and bytes stay in their slot from the
-//! node that sends them to the node that they are for. Each packet carries when it is due at the next node: the begin of its
-//! transmission, the time that its bytes take, and the link's delay. A node computes from due times, not from the clock, so
-//! that lateness does not add up over hops; where a packet comes later than four packet times, the clock counts, and the
-//! packet has slipped. [`Fidelity`] says how often, and whether the run's results are those of the fabric.
+//! Nodes are those of the simulators. A link is a ring of slot numbers in shared memory; a packet's bytes stay in
+//! their slot from the sender to the receiver. Each packet carries the time at which it is due at the next node: the
+//! begin of its transmission plus its serialization delay plus the link's propagation delay. A node computes with due
+//! times rather than with the clock, so that lateness does not add up over hops. If a packet is late by more than
+//! four packet times, the node uses the clock instead: the packet has slipped. [`Fidelity`] reports the share of
+//! slips, and whether the run's results are those of the fabric.
 
 mod build;
 mod clock;
@@ -58,31 +59,31 @@ use streams::Streams;
 use told::Word;
 use worker::Worker;
 
-/// How a rack runs.
+/// The configuration of a rack.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// Real time over virtual time, at least 1.
     pub dilation: u32,
-    /// Threads that poll, each nodes of its own. They want a core each.
+    /// Number of polling threads. Each serves its own nodes and needs a core of its own.
     pub threads: usize,
     /// Most bytes of a packet.
     pub packet_bytes: usize,
-    /// Slots for packets; more of them at once are lost.
+    /// Number of slots for packets. A packet that finds no free slot is dropped.
     pub slots: u32,
-    /// Packets that a link holds, waiting and under way; a power of two.
+    /// Most packets that a link holds, waiting and in flight; a power of two.
     pub ring: usize,
-    /// The headers that nodes can read.
+    /// Decoders of the headers that nodes can read.
     pub decoders: Decoders,
-    /// When to stop, if flows are left.
+    /// The time at which to stop, even if flows are left.
     pub time_limit: Option<Time>,
-    /// Whether relays copy packets into slots of their own, as a network card would that writes into a node's memory, rather than
-    /// pass them on where they are: to see what that costs.
+    /// If true, relays copy each packet into a slot of their own, as a network card would that writes into the node's
+    /// memory. This measures the cost of copies. If false, a packet stays in its slot.
     pub copies: bool,
-    /// How packets go to other machines, in a party that meets at a TCP address.
+    /// The libfabric provider that moves packets to other machines, in a party that meets at a TCP address.
     pub provider: Provider,
 }
 
-/// A provider of libfabric, by which packets go to other machines.
+/// A libfabric provider, which moves packets to other machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Provider {
     /// TCP connections: `tcp;ofi_rxm`.
@@ -95,14 +96,14 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// What experiments call it, of all.
+    /// All providers, with their names in experiments.
     pub const NAMES: [(&str, Self); 3] = [("tcp", Self::Tcp), ("shm", Self::Shm), ("verbs", Self::Verbs)];
 }
 
-/// Why a process has no part in a rack.
+/// The reason why a process cannot take part in a rack.
 #[derive(Debug, thiserror::Error)]
 pub enum NoRack {
-    /// There is no memory.
+    /// The system refuses the memory.
     #[error(transparent)]
     Memory(#[from] NoMemory),
     /// Another process is gone.
@@ -130,7 +131,7 @@ impl Default for Config {
     }
 }
 
-/// From this dilation on all bytes of payloads are written and checked; below, the first cache line.
+/// From this dilation on, payloads are written and checked whole; below it, only their first cache line is.
 const FILLS_FROM: u32 = 4;
 
 /// A rack.
@@ -140,30 +141,30 @@ pub struct Rack {
     layout: Arc<Layout>,
     /// The processes that share the rack, if there are others.
     party: Option<Party>,
-    /// What the others have left, in the party's host.
+    /// The results of the other processes, if this process is the party's host.
     others: Vec<Ended>,
-    /// The process that was gone, which has ended the run.
+    /// The process whose loss ended the run.
     lost: Option<Lost>,
     /// Processes of other machines that polling threads no longer reach.
     gone: Receiver<machines::Gone>,
-    /// What polling threads tell.
+    /// The words of the polling threads.
     words: Receiver<Word>,
     decoders: Decoders,
     all_flows: u64,
-    /// The load generator that runs beside the rack, if one does.
+    /// The load generator that runs beside the rack, if there is one.
     generator: Generator,
-    /// The cores that polling threads have for themselves, in a rack of Linux hosts.
+    /// The cores reserved for polling threads, in a rack of Linux hosts.
     cores: Option<ip::Cores>,
-    /// Why the load generator has failed, if it has.
+    /// The error that ended the load generator, if one did.
     load_failed: Option<std::io::Error>,
-    /// What endpoints share, and where they ask the threads.
+    /// State that endpoints share; `requests` are their channels to the threads.
     programs: Arc<Shared>,
     requests: Vec<Sender<(NodeId, Request)>>,
-    /// What a full packet takes on the slowest link.
+    /// Serialization delay of a full packet on the slowest link.
     packet_time: Duration,
-    /// The processors' time before the run, and what others took of it until its end.
+    /// The processors' time before the run, and the share of it that other machines took during the run.
     steal: (Option<Steal>, Option<f64>),
-    /// What the run took, in ns.
+    /// Duration of the run, in ns.
     took_ns: u64,
 }
 
@@ -171,10 +172,11 @@ impl Rack {
     /// A rack at rest, before its first flow.
     ///
     /// # Errors
-    /// If the system has no such memory to share.
+    /// [`NoMemory`], if the system refuses the memory.
     ///
     /// # Panics
-    /// If the flows are not in order of start, and of id among those that start together, or the configuration cannot be.
+    /// If the flows are not in order of start, and of id among flows that start together, or the configuration is
+    /// invalid.
     pub fn new(
         topology: &Arc<Topology>,
         parts: impl FnMut(NodeId) -> Parts,
@@ -187,13 +189,15 @@ impl Rack {
         Ok(Self::laid_out(topology, parts, flows, config, layout, &region, None))
     }
 
-    /// The part of a rack that this process has in a party, at rest. The others give the same topology, flows and configuration.
+    /// This process's part of a rack that a party shares, at rest. The other processes must pass the same topology,
+    /// flows and configuration.
     ///
     /// # Errors
-    /// [`NoRack`], if the system has no such memory, another process of the party gives none, or there is no way to other machines.
+    /// [`NoRack`], if the system refuses the memory, another process of the party is gone, or libfabric cannot reach
+    /// the other machines.
     ///
     /// # Panics
-    /// As [`new`](Self::new), and if the party is of another number of nodes.
+    /// As [`new`](Self::new), and if the party has another number of nodes.
     pub fn shared(
         topology: &Arc<Topology>,
         parts: impl FnMut(NodeId) -> Parts,
@@ -252,8 +256,8 @@ impl Rack {
         }
     }
 
-    /// A door for a program at a node. The rack then moves the bytes of programs, and runs until all endpoints and their streams
-    /// are gone.
+    /// Creates an endpoint for a program at a node. The rack then carries the bytes of programs, and runs until all
+    /// endpoints and their streams are dropped.
     ///
     /// # Errors
     /// [`NoEndpoint`], if there is no such node, its host carries no streams, or the rack has a workload.

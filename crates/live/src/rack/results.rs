@@ -1,4 +1,4 @@
-//! What a rack leaves: what its processes have counted, added up.
+//! The results of a rack: the sums of its processes' counts.
 
 use super::Rack;
 use super::fidelity::{Fidelity, Meter};
@@ -7,12 +7,12 @@ use super::worker::Worker;
 use raddle_core::{Application, FlowControlAccount, FlowKey, Host, LinkId, LinkStats, NodeId, Time, Totals};
 
 impl Rack {
-    /// The process that was gone before the end of the run, if one was.
+    /// The process that was gone before the end of the run, if any.
     pub fn lost(&self) -> Option<&Lost> {
         self.lost.as_ref()
     }
 
-    /// Why the [load generator](Self::with_load) has failed, if it has.
+    /// The error of the [load generator](Self::with_load), if it has failed.
     pub fn load_failed(&self) -> Option<&std::io::Error> {
         self.load_failed.as_ref()
     }
@@ -22,42 +22,43 @@ impl Rack {
         self.ends().map(|end| end.now).max().unwrap_or(Time::ZERO)
     }
 
-    /// What has happened so far.
+    /// The totals so far.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();
         self.ends().for_each(|end| totals += end.totals);
         totals
     }
 
-    /// What passed over each link, by [`LinkId`].
+    /// Statistics of each link, indexed by [`LinkId`].
     pub fn link_stats(&self) -> Vec<LinkStats> {
         let mut all = vec![LinkStats::default(); self.workers[0].fabric.stats.len()];
         self.ends().for_each(|end| all.iter_mut().zip(end.links).for_each(|(all, of)| *all += of));
         all
     }
 
-    /// What flow control of each link that has some has counted, in order of the links.
+    /// The flow control accounts of all links that have flow control, in order of the links.
     pub fn flow_control(&self) -> Vec<(LinkId, FlowControlAccount)> {
         let mut accounts: Vec<_> = self.ends().flat_map(|end| end.flow_control).collect();
         accounts.sort_by_key(|&(link, _)| link);
         accounts
     }
 
-    /// Packets that hosts sent more than once, of flows that they have not closed: the host, the flow's key, how many.
+    /// Retransmissions by hosts, for flows that the hosts have not closed: the host, the flow's key, the number of
+    /// packets.
     pub fn retransmissions(&self) -> Vec<(NodeId, FlowKey, u32)> {
         self.ends().flat_map(|end| end.retransmissions).collect()
     }
 
-    /// What hosts' programs still wait for, in words.
+    /// Descriptions of what the hosts' programs still wait for.
     pub fn waiting(&self) -> Vec<String> {
         self.ends().flat_map(|end| end.waiting).collect()
     }
 
-    /// How faithful the run was.
+    /// The fidelity of the run.
     pub fn fidelity(&self) -> Fidelity {
         let mut meter = Meter::new();
         let mut copies = 0;
-        // Of several machines, that which was taken away most.
+        // With several machines, the largest share that any machine lost.
         let mut steal: Option<f64> = None;
         for end in self.ends() {
             meter.absorb(&end.readings);
@@ -69,17 +70,17 @@ impl Rack {
         meter.report(self.packet_time, clock.dilation(), copies, steal, held)
     }
 
-    /// The host at `node`, to look into after a run; `None` if the node has none, or is another process'.
+    /// The host at `node`, for inspection after a run; `None` if the node has none, or another process runs it.
     pub fn host(&self, node: NodeId) -> Option<&dyn Host> {
         self.node(node)?.host()
     }
 
-    /// The program at `node`, to look into after a run; `None` if the node has none, or is another process'.
+    /// The program at `node`, for inspection after a run; `None` if the node has none, or another process runs it.
     pub fn application(&self, node: NodeId) -> Option<&dyn Application> {
         self.node(node)?.application()
     }
 
-    /// What this process leaves.
+    /// The results of this process.
     pub(super) fn own_end(&self) -> Ended {
         let mut totals = Totals::default();
         let mut links = vec![LinkStats::default(); self.workers[0].fabric.stats.len()];
@@ -111,7 +112,7 @@ impl Rack {
         }
     }
 
-    /// What the processes leave of which this one knows: all in a party's host, and in a rack of its own.
+    /// The results known to this process: those of all processes in a party's host, otherwise its own.
     fn ends(&self) -> impl Iterator<Item = Ended> {
         std::iter::once(self.own_end()).chain(self.others.iter().cloned())
     }

@@ -1,4 +1,4 @@
-//! A polling thread of a rack: its nodes, the links that come to them, and the round in which it looks at each.
+//! A polling thread of a rack: its nodes, their incoming links, and the round in which the thread serves them.
 
 use super::endpoint::Request;
 use super::events::Event;
@@ -21,59 +21,61 @@ pub(super) struct Incoming {
     pub(super) link: LinkId,
     pub(super) to: NodeId,
     pub(super) port: PortId,
-    /// Lateness beyond which a packet slips: four times what a full packet takes on the link.
+    /// Lateness beyond which a packet slips: four times the serialization delay of a full packet on the link.
     pub(super) patience: Duration,
-    /// Whether the sending end is another thread's, so that nobody here says when a packet is put in.
+    /// True if another thread owns the sending end, so that this thread must look for new packets itself.
     pub(super) is_remote: bool,
-    /// The tag of packets that are under way since the link last failed.
+    /// The tag of packets that were sent since the link last failed.
     pub(super) tag: u8,
-    /// The tag of packets that are simply given to the node; nothing if none are.
+    /// The tag of packets that go to the node without inspection; `None` if all are inspected.
     pub(super) plain: Option<u8>,
-    /// When the link has failed.
+    /// The times at which the link has failed.
     pub(super) failures: Vec<Time>,
-    /// Whether the port has a queue of its own, and knows itself what has not left it when the link fails.
+    /// True if the sending port has a queue of its own; that queue knows which packets have not left it when the link
+    /// fails.
     pub(super) is_from_queue: bool,
 }
 
-/// A polling thread's part of a rack.
+/// The part of a rack that one polling thread runs.
 pub(super) struct Worker {
-    /// The first of its nodes, which have numbers in a row.
+    /// The first of its nodes, which have consecutive numbers.
     pub(super) first: NodeId,
     pub(super) nodes: Vec<Node<Fabric>>,
-    /// By node, the time that its parts were last told: it never goes back.
+    /// Indexed by node: the latest time that the node was told. It never goes back.
     pub(super) times: Vec<Time>,
-    /// Those of other threads first.
+    /// The incoming links; those from other threads come first.
     pub(super) incoming: Vec<Incoming>,
     pub(super) flows: VecDeque<Flow>,
     pub(super) fabric: Fabric,
-    /// Where it hears of orders.
+    /// Receives orders to the thread.
     pub(super) ordered: Ordered,
     pub(super) time_limit: Time,
-    /// What a full packet takes on the slowest link.
+    /// Serialization delay of a full packet on the slowest link.
     pub(super) packet_time: Duration,
-    /// The links of its nodes that come from other machines or go to them, if there are any.
+    /// The links to and from other machines, if there are any.
     pub(super) crossing: Option<Crossing>,
 }
 
-/// What a polling thread lets others see of how far it is. Each has a cache line of its own.
+/// The progress that a polling thread publishes to other threads. Each value has a cache line of its own.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct Standing {
-    /// Picoseconds of virtual time.
+    /// Virtual time, in ps.
     pub(super) now: AtomicU64,
     pub(super) packet_hops: AtomicU64,
     pub(super) flows_delivered: AtomicU64,
-    /// Packets put into rings, and taken out of them, hellos aside.
+    /// Number of packets put into rings, hellos excluded; `taken` counts those taken out.
     pub(super) put: AtomicU64,
     pub(super) taken: AtomicU64,
-    /// Whether its flows have all started, and nothing happens at its nodes, hellos aside, unless a packet comes.
+    /// True if all flows of the thread have started, and nothing but hellos happens at its nodes until a packet
+    /// arrives.
     pub(super) is_quiet: AtomicBool,
-    /// Whether the time limit has come.
+    /// True if the time limit has passed.
     pub(super) is_over: AtomicBool,
 }
 
 impl Standing {
-    /// How far several threads are together.
+    /// Progress of several threads together.
     pub(super) fn count(standings: &[Self]) -> Count {
         let sum = |of: fn(&Self) -> &AtomicU64| {
             standings.iter().map(|standing| of(standing).load(Ordering::Acquire)).sum()
@@ -92,23 +94,23 @@ impl Standing {
     }
 }
 
-/// How far virtual time may run ahead of what happens in it. Long after packets have begun to slip.
+/// How far virtual time may run ahead of the events at hand. Packets slip long before that.
 const FAR_BEHIND: Duration = Duration::from_ms(1);
 
-/// Rounds between two looks at what is not urgent.
+/// Number of rounds between two turns of less urgent work.
 const SELDOM: u32 = 64;
 
 impl Worker {
-    /// Polls until `stop` is set or the time limit has come.
+    /// Polls until `stop` is set or the time limit has passed.
     pub(super) fn poll(&mut self, standing: &Standing, stop: &AtomicBool) {
         if self.fabric.interfaces.is_some() {
-            // The kernel would end a wait up to 50 us late.
+            // With the default timer slack, the kernel would end a wait up to 50 us late.
             let _ = set_current_timer_slack(NonZero::new(1));
         }
         let mut last = self.fabric.clock.real_ns();
         let mut round: u32 = 0;
         while !stop.load(Ordering::Relaxed) {
-            // A clock that follows another machine's stands still rather than go back.
+            // A clock that follows another machine's stops rather than go back.
             let real = self.fabric.clock.real_ns().max(last);
             self.fabric.meter.round(real - last);
             last = real;
@@ -137,15 +139,16 @@ impl Worker {
             }
             if wait_ns > 0 {
                 self.wait_for_frames(wait_ns);
-                // A wait is no gap: the thread misses nothing in it.
+                // A wait does not count as a gap: it ends when there is work.
                 last = last.max(self.fabric.clock.real_ns());
             }
         }
         self.publish(standing);
     }
 
-    /// Holds the clock if the thread is far behind, or its packets to another machine are. A source that paces itself by a clock that
-    /// has run ahead would send more than the thread can carry, and fewer and fewer packets would arrive. Returns the time after that.
+    /// Holds the clock if the thread, or a packet that it must write to another machine, is far behind. Otherwise a
+    /// source that paces itself by the clock would send more than the thread can carry, and fewer and fewer packets
+    /// would arrive. Returns the time after the hold.
     #[inline]
     fn in_time(&self, now: Time) -> Time {
         let mut first = self.fabric.events.first().map_or(now, |(at, _)| at);
@@ -159,8 +162,9 @@ impl Worker {
         first + FAR_BEHIND
     }
 
-    /// Deals with all events as fast as possible, in their order, until nothing is left: virtual time jumps from one to the
-    /// next. For a rack of one polling thread, to measure what that can do. Hellos are left for ever.
+    /// Handles all events as fast as possible, in order, until none is left: virtual time jumps from one event to the
+    /// next. Measures the throughput of a rack with one polling thread. Only hellos continue forever, so `rush` ends
+    /// when nothing else is left.
     pub(super) fn rush(&mut self) {
         let says_hello = self.nodes.iter().any(|node| node.discovery().is_some());
         let mut round: u32 = 0;
@@ -178,8 +182,8 @@ impl Worker {
         }
     }
 
-    /// Whether all flows have started here, and nothing happens, hellos aside, unless a packet comes. Hosts may wait for
-    /// links of which they have yet to hear, so all changes must be known.
+    /// Returns true if all flows have started here, and nothing but hellos happens until a packet arrives. Hosts may
+    /// wait for news of a link, so the nodes must know all changes of links.
     fn is_quiet(&self) -> bool {
         let Self { flows, fabric, nodes, .. } = self;
         flows.is_empty()
@@ -188,7 +192,7 @@ impl Worker {
             && nodes.iter().all(|node| node.is_at_rest() && fabric.trouble.is_known_to(node, fabric.now))
     }
 
-    /// Deals with what is due.
+    /// Handles everything that is due.
     pub(super) fn round(&mut self, now: Time) {
         self.look_at_remote_links();
         self.deal_with_events(now);
@@ -197,7 +201,7 @@ impl Worker {
     }
 
     fn deal_with_events(&mut self, now: Time) {
-        // Not for ever: the clock goes on.
+        // The number of events per round is limited, because the clock advances meanwhile.
         for _ in 0..SELDOM {
             let Some((at, event)) = self.fabric.events.first().filter(|&(at, _)| at <= now) else { return };
             if let Event::Arrival(incoming) = event {
@@ -208,7 +212,8 @@ impl Worker {
             self.fabric.now = if now.since(at) > self.packet_time * 4 { now } else { at };
             match event {
                 Event::Arrival(_) => {}
-                // A wish that was replaced by another does not count, however late it is: each would give birth to one more.
+                // A tick or wake-up that a later request replaced is ignored, however late it is: otherwise each
+                // would schedule another.
                 Event::Tick(node) => {
                     self.tell_time(node);
                     let node = &mut self.nodes[node.index() - self.first.index()];
@@ -235,8 +240,8 @@ impl Worker {
         }
     }
 
-    /// A node is told the time, or the later one that it was told before: a packet that has slipped was dealt with later than those
-    /// behind it are due.
+    /// Tells a node the time, or the later time that it was told before. A packet that has slipped is handled at a
+    /// time that can be later than the due times of the packets behind it.
     #[inline]
     pub(super) fn tell_time(&mut self, node: NodeId) {
         let time = &mut self.times[node.index() - self.first.index()];
@@ -244,7 +249,7 @@ impl Worker {
         *time = self.fabric.now;
     }
 
-    /// Does what programs ask.
+    /// Executes the requests of programs.
     #[inline]
     fn heed_programs(&mut self, now: Time) {
         while let Some(streams) = &mut self.fabric.streams
@@ -260,18 +265,18 @@ impl Worker {
                 Request::Append(flow, bytes) if streams.append(flow, &bytes) => {
                     node.append(&mut self.fabric, flow, Bytes(bytes.len() as u64));
                 }
-                Request::Append(..) => {} // the stream has ended meanwhile
+                Request::Append(..) => {} // the stream has ended in the meantime
                 Request::Close(flow) => node.close(&mut self.fabric, flow),
             }
         }
     }
 
-    /// Sees what other threads have put into rings that were empty.
+    /// Schedules arrivals of packets that other threads have put into empty rings.
     #[inline]
     fn look_at_remote_links(&mut self) {
         let Self { incoming, fabric, .. } = self;
         for (i, incoming) in incoming.iter_mut().enumerate().take_while(|(_, incoming)| incoming.is_remote) {
-            // A ring that somebody has broken brings nothing more.
+            // A ring that another process has broken delivers no more packets.
             if !fabric.is_expected[i]
                 && let Ok(Some(entry)) = incoming.ring.peek()
             {
@@ -280,8 +285,9 @@ impl Worker {
         }
     }
 
-    /// Takes in the next packet of a link, which is due: the first of the events. When it was due, the event says: another process may
-    /// have written something else into the ring meanwhile, and time must not run ahead of the clock.
+    /// Receives the next packet of a link, whose arrival is the first of the events. Its due time comes from the
+    /// event, not from the ring: another process may have rewritten the ring entry, and time must not run ahead of
+    /// the clock.
     fn receive(&mut self, i: usize, due: Time, now: Time) {
         let Self { incoming, fabric, .. } = self;
         let incoming = &mut incoming[i];
@@ -318,7 +324,7 @@ impl Worker {
         }
     }
 
-    /// Gives a packet that has come over a link to the node at its end.
+    /// Hands a packet that has arrived over a link to the receiving node.
     #[inline]
     fn give(&mut self, i: usize, entry: Entry, packet: Result<Packet, raddle_wire::Error>) {
         let Self { incoming, fabric, nodes, first, .. } = self;
@@ -334,7 +340,7 @@ impl Worker {
         }
     }
 
-    /// Starts the flows whose time has come.
+    /// Starts the flows that are due.
     fn start_flows(&mut self, now: Time) {
         while let Some(flow) = self.flows.front().copied() {
             if flow.start > now {

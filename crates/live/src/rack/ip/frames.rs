@@ -1,13 +1,15 @@
-//! Whole Ethernet frames of kernels across a rack: a frame that leaves the interface of a host is written into a slot, and its
-//! [view](FrameView) goes to the host's forwarder and to those of the switches. Where it arrives it goes into the other host's
-//! interface, as it came but for a mark of a queue in its ECN field.
+//! Whole Ethernet frames of kernels across a rack. The rack writes a frame that leaves a host's interface into a
+//! slot, and hands the frame's [view](FrameView) to the forwarders of the host and of the switches. At the
+//! destination, the rack writes the frame into the other host's interface, unchanged except for a congestion mark in
+//! its ECN field.
 //!
-//! The thread that polls the nodes also reads and writes their interfaces: a frame changes threads nowhere. It leaves a frame in
-//! the kernel as long as the host's port has no room for it, so that nothing is lost between the two, and the kernel's own
-//! queue grows: of `txqueuelen` frames, the rest of which Linux holds back from 7.3 on, and loses before.
+//! The thread that polls the nodes also reads and writes their interfaces, so a frame never crosses threads on that
+//! way. While the host's port has no room, the thread leaves frames in the kernel, so that none is lost in between.
+//! The kernel's own queue then grows up to `txqueuelen` frames. Linux 7.3 and later hold further frames back; earlier
+//! versions drop them.
 //!
-//! A frame crosses if it is from the host's own hardware address to another host's. Of other frames the rack answers those that ask
-//! for a hardware address itself, and drops the rest (broadcasts, multicasts).
+//! A frame crosses the rack if it goes from the host's own hardware address to another host's. The rack itself
+//! answers frames that ask for a hardware address, and drops all others (broadcasts, multicasts).
 
 use super::cores::Cores;
 use super::namespace::{Interface, Namespace, NoNamespace};
@@ -25,29 +27,29 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Why a node has no host whose frames cross.
+/// The reason why a node cannot have a Linux host whose frames cross the rack.
 #[derive(Debug, thiserror::Error)]
 pub enum NoFrameHost {
-    /// No such host.
+    /// This process has no such host.
     #[error("node {0} is no host of this process")]
     NoHost(NodeId),
-    /// Its scheme has a host there.
+    /// The node already has a host of its scheme.
     #[error("node {0} has a host of its scheme, which would get the frames")]
     Taken(NodeId),
-    /// It has no namespace.
+    /// The namespace could not be made.
     #[error(transparent)]
     Namespace(#[from] NoNamespace),
-    /// The system does not let the rack wait for frames.
+    /// The system does not let the rack wait for the host's frames.
     #[error("the frames of node {node} cannot be waited for: {why}")]
     Unheard {
         /// The node.
         node: NodeId,
-        /// What the system said.
+        /// The system's error.
         why: io::Error,
     },
 }
 
-/// A Linux host at a node of a rack, whose frames cross it.
+/// A Linux host at a node of a rack. Its frames cross the rack.
 #[derive(Debug)]
 pub struct FrameHost {
     namespace: Namespace,
@@ -55,13 +57,13 @@ pub struct FrameHost {
 }
 
 impl FrameHost {
-    /// Where its programs run.
+    /// The namespace in which its programs run.
     #[must_use]
     pub fn namespace(&self) -> &Namespace {
         &self.namespace
     }
 
-    /// What it has counted so far.
+    /// The frame counts so far.
     #[must_use]
     pub fn counts(&self) -> &Counts {
         &self.counts
@@ -105,25 +107,25 @@ impl Rack {
     }
 }
 
-/// Bytes of an Ethernet header with two VLAN tags.
+/// Most bytes of an Ethernet header: one with two VLAN tags.
 const MOST_HEADER: usize = 22;
 
-/// The interfaces of the hosts at a polling thread.
+/// The interfaces of a polling thread's hosts.
 pub(in crate::rack) struct Interfaces {
-    /// Tells whose interface has a frame, once for each time that there is a new one.
+    /// An edge-triggered epoll that reports interfaces with new frames.
     news: OwnedFd,
     hosts: Vec<Host>,
-    /// By node, its place in `hosts`.
+    /// Indexed by node: its index in `hosts`.
     place_of: Vec<Option<u32>>,
     /// The hosts whose interfaces may have frames.
     ready: Vec<u32>,
     topology: Arc<Topology>,
-    /// When the thread looks for news again.
+    /// The time of the next check for new frames.
     looks_at: Time,
-    /// When the last event was, and from when on, in ns of real time, the thread may wait.
+    /// The time of the last event; `waits_from_ns` is the real time, in ns, from which the thread may wait.
     last_event: Time,
     waits_from_ns: u64,
-    /// Whether the thread has a core for itself, so that it need not wait.
+    /// True if the thread has a core of its own, so that it need not wait.
     has_own_core: bool,
     frame: Vec<u8>,
 }
@@ -137,25 +139,26 @@ struct Host {
     counts: Arc<Counts>,
 }
 
-/// Virtual time between two looks at interfaces that had no frame: a look is a system call.
+/// Virtual time between two checks of interfaces that had no frame, because a check is a system call.
 const LOOKS: Duration = Duration::from_us(2);
 
-/// The longest wait for a frame, in ns: then the thread looks whether the run is over.
+/// The longest wait for a frame, in ns. After it, the thread checks whether the run is over.
 const LONGEST_WAIT_NS: u64 = 1_000_000;
 
-/// The longest wait while packets of other threads may come, or a host is held back by its port.
+/// The longest wait, in ns, while other threads may send packets or a port holds a host back.
 const BLIND_WAIT_NS: u64 = 20_000;
 
-/// Time after an event, in ns, in which the thread does not wait: a host may answer, and to be woken takes longer than that.
+/// Time after an event, in ns, during which the thread does not wait: a host may answer, and waking up takes longer
+/// than that.
 const LINGERS_NS: u64 = 30_000;
 
-/// Shorter waits are not worth the system call, in ns.
+/// The shortest wait, in ns, that is worth a system call.
 const SHORTEST_WAIT_NS: u64 = 10_000;
 
-/// Frames that are taken in from a host before the thread turns to what else is due.
+/// Most frames that the thread reads from a host before it turns to other work.
 const TURN: u32 = 16;
 
-/// Events of one look. What does not fit comes with the next.
+/// Most events of one check. The next check returns the remaining events.
 const NEWS: usize = 64;
 
 impl Interfaces {
@@ -185,10 +188,10 @@ impl Interfaces {
         Ok(counts)
     }
 
-    /// Hears whose interface has a frame now.
+    /// Marks the interfaces that have new frames as ready.
     fn hear(&mut self) {
         let mut events = [const { std::mem::MaybeUninit::uninit() }; NEWS];
-        // What goes wrong here goes wrong at the next look as well, and the frames wait.
+        // After an error, the next check tries again, and the frames wait.
         let Ok((events, _)) = epoll::wait(&self.news, &mut events, Some(&Timespec::default())) else {
             return;
         };
@@ -227,7 +230,7 @@ impl Interfaces {
         Frame::Other
     }
 
-    /// Gives the frame in a slot to the kernel of the host for which it is.
+    /// Writes the frame in a slot to the interface of its destination host.
     pub(in crate::rack) fn deliver(&mut self, node: NodeId, packet: &Packet, held: Held, slots: &Slots) {
         let Some(&Some(place)) = self.place_of.get(node.index()) else { return };
         let host = &mut self.hosts[place as usize];
@@ -243,7 +246,7 @@ impl Interfaces {
 }
 
 impl Host {
-    /// Hands a frame to the kernel, which may have no room for it.
+    /// Writes a frame to the kernel, and counts it as refused if the kernel has no room.
     fn write(&mut self, frame: &[u8]) {
         if self.device.write(frame).is_err() {
             self.counts.refused.fetch_add(1, Ordering::Relaxed);
@@ -251,9 +254,9 @@ impl Host {
     }
 }
 
-/// What an interface has.
+/// The result of reading an interface.
 enum Frame<'a> {
-    /// Nothing more.
+    /// The interface has no more frames.
     None,
     /// A frame for another host.
     Crosses(&'a [u8], FrameView),
@@ -262,7 +265,7 @@ enum Frame<'a> {
 }
 
 impl Worker {
-    /// Takes in what the kernels of hosts want to send.
+    /// Reads the frames that the kernels of hosts want to send.
     #[inline]
     pub(in crate::rack) fn heed_kernels(&mut self, now: Time) {
         if self.fabric.interfaces.is_some() {
@@ -270,7 +273,7 @@ impl Worker {
         }
     }
 
-    /// Real time, in ns, for which the thread can leave its core to the programs on the hosts; 0 if something is due soon.
+    /// Real time, in ns, for which the thread can leave its core to the hosts' programs; 0 if an event is due soon.
     #[inline]
     pub(in crate::rack) fn may_wait_ns(&mut self, now: Time, real_ns: u64) -> u64 {
         let Some(interfaces) = self.fabric.interfaces.as_mut().filter(|interfaces| !interfaces.has_own_core)
@@ -294,7 +297,7 @@ impl Worker {
         }
     }
 
-    /// Waits until an interface has a frame, or so long.
+    /// Waits until an interface has a frame, for `ns` ns at most.
     #[cold]
     pub(in crate::rack) fn wait_for_frames(&mut self, ns: u64) {
         let Some(interfaces) = &mut self.fabric.interfaces else { return };

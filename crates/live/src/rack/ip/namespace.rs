@@ -1,5 +1,5 @@
-//! A network namespace with one TAP interface: made, named so that `ip netns exec` finds it, and gone when it is dropped.
-//! What a process that was killed left behind goes when the next one makes a namespace.
+//! A network namespace with one TAP interface. It has a name, so that `ip netns exec` finds it, and is removed when
+//! it is dropped. Making a namespace also removes those that killed processes left behind.
 
 use super::cores::{self, Cores};
 use super::{PREFIX_V4, PREFIX_V6, address, address_v6, routes};
@@ -20,31 +20,32 @@ use std::process::{Child, Command};
 use std::thread;
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
-/// Where the names of network namespaces are (ip-netns(8)).
+/// The directory of the names of network namespaces (ip-netns(8)).
 const NAMES: &str = "/run/netns";
 
-/// The interface of a host.
+/// The name of a host's interface.
 const INTERFACE: &str = "raddle";
 
-/// What the namespace of a node is called that this process makes.
+/// The name of the namespace that this process makes for a node.
 fn name(node: NodeId) -> String {
     format!("raddle-{}-{}", std::process::id(), node.0)
 }
 
-/// The interface of a namespace, and the kernel's protocols behind it.
+/// The configuration of a namespace's interface, and of the kernel's protocols behind it.
 #[derive(Debug, Clone)]
 pub struct Interface {
     /// Most bytes of an IP packet.
     pub mtu: u16,
-    /// Frames that the interface holds until they can leave: `txqueuelen`.
+    /// Most frames that wait in the interface until they can leave: `txqueuelen`.
     pub queue: u32,
-    /// Whether the host has an IPv6 address, if the kernel knows IPv6.
+    /// If true, the host gets an IPv6 address, provided that the kernel supports IPv6.
     pub ipv6: bool,
-    /// TCP's congestion control, by the name that Linux has for it.
+    /// TCP's congestion control, by its name in Linux.
     pub congestion_control: String,
-    /// TCP's smallest retransmission timeout, in real time and whole milliseconds; `None` for the kernel's own, 200 ms.
+    /// TCP's smallest retransmission timeout, in real time and whole milliseconds; `None` for the kernel's default,
+    /// 200 ms.
     pub rto_min: Option<Duration>,
-    /// Whether TCP asks for marks in place of losses (ECN).
+    /// If true, TCP negotiates ECN, so that queues can mark packets instead of dropping them.
     pub ecn: bool,
 }
 
@@ -62,25 +63,25 @@ impl Default for Interface {
     }
 }
 
-/// A namespace could not be made.
+/// The reason why a namespace could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum NoNamespace {
-    /// The system refused something.
+    /// The system refused a step.
     #[error("no network namespace for node {node}: {step}: {why}")]
     Refused {
-        /// The node that was to have it.
+        /// The node whose namespace was to be made.
         node: NodeId,
-        /// What was refused.
+        /// The refused step.
         step: &'static str,
-        /// What the system said.
+        /// The system's error.
         why: io::Error,
     },
     /// The kernel does not have the congestion control.
     #[error("the kernel has no congestion control `{name}`, nor a module of it: it has {available}")]
     NoCongestionControl {
-        /// What was wanted.
+        /// The requested congestion control.
         name: String,
-        /// What there is.
+        /// The available congestion controls.
         available: String,
     },
 }
@@ -90,13 +91,13 @@ pub enum NoNamespace {
 pub struct Namespace {
     name: String,
     path: PathBuf,
-    /// The cores that its programs may use, if the cores are divided.
+    /// The cores that the namespace's programs may use, if the cores are divided.
     cores: Option<CpuSet>,
 }
 
 impl Namespace {
-    /// The namespace of a node, and its interface. If the cores are divided, the kernel's work for frames that come out of the rack is for
-    /// those that are not polled.
+    /// Makes the namespace of a node, and its interface. If the cores are divided, the kernel processes frames that
+    /// leave the rack on cores that no thread polls.
     pub(super) fn new(
         node: NodeId,
         interface: &Interface,
@@ -108,29 +109,29 @@ impl Namespace {
         let name = name(node);
         let path = Path::new(NAMES).join(&name);
         File::create_new(&path).map_err(fault("naming it"))?;
-        let namespace = Self { name, path, cores: cores.map(Cores::others) }; // from here on it goes by itself
-        // A namespace belongs to a thread, and this thread ends when all is made.
+        let namespace = Self { name, path, cores: cores.map(Cores::others) }; // from here on, dropping it removes the name
+        // A thread that has entered a namespace stays in it, so a separate thread makes the namespace.
         let made =
             thread::scope(|scope| scope.spawn(|| furnish(node, interface, cores, &namespace.path)).join());
         let made = made.unwrap_or_else(|_| Err(fault("making it")(io::Error::other("a thread failed"))));
         made.map(|device| (namespace, device))
     }
 
-    /// Its name, as in `ip netns exec NAME COMMAND`.
+    /// The name, as in `ip netns exec NAME COMMAND`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The namespace, for threads that are to enter it.
+    /// Opens the namespace, for threads that enter it.
     ///
     /// # Errors
-    /// If somebody has taken its name away.
+    /// If the name was removed.
     pub fn open(&self) -> io::Result<File> {
         File::open(&self.path)
     }
 
-    /// Moves this thread into it, and to the cores of its programs.
+    /// Moves this thread into the namespace, and to the cores of its programs.
     ///
     /// # Errors
     /// As [`open`](Self::open), or if the system refuses.
@@ -139,12 +140,12 @@ impl Namespace {
         Ok(self.cores.map_or(Ok(()), |cores| sched_setaffinity(None, &cores))?)
     }
 
-    /// Starts a program in it.
+    /// Starts a program in the namespace.
     ///
     /// # Errors
     /// As [`Command::spawn`].
     pub fn spawn(&self, mut command: Command) -> io::Result<Child> {
-        // A child has the namespace of the thread that starts it.
+        // A child process inherits the namespace of the thread that starts it.
         let start = || self.enter().and_then(|()| command.spawn());
         thread::scope(|scope| scope.spawn(start).join())
             .unwrap_or_else(|_| Err(io::Error::other("a thread failed")))
@@ -157,12 +158,13 @@ impl Drop for Namespace {
     }
 }
 
-/// What is refused at the steps of making a node's namespace.
+/// Makes the error for a refused step of making a node's namespace.
 fn fault(node: NodeId) -> impl Fn(&'static str) -> Box<dyn Fn(io::Error) -> NoNamespace> {
     move |step| Box::new(move |why| NoNamespace::Refused { node, step, why })
 }
 
-/// Moves this thread into a namespace of its own, which is kept under that name, and makes all that it has. Returns the interface.
+/// Moves this thread into a new namespace, binds the namespace to the path `name`, and sets up its protocols and
+/// interfaces. Returns the TAP interface.
 fn furnish(
     node: NodeId,
     interface: &Interface,
@@ -178,7 +180,7 @@ fn furnish(
         .and_then(|lo| lo.set_up(true))
         .map_err(|why| fault("starting its loopback interface")(io::Error::other(why.to_string())))?;
     let ipv4 = address(node);
-    // The address alone: the route to the others has a congestion control.
+    // A /32 address adds no route: the route to the other hosts, added below, also sets a congestion control.
     let mut builder = DeviceBuilder::new()
         .name(INTERFACE)
         .layer(Layer::L2)
@@ -208,22 +210,22 @@ fn furnish(
     Ok(device)
 }
 
-/// Chooses the cores on which the kernel deals with what comes out of the rack, by a mask.
+/// Selects the cores on which the kernel processes frames that leave the rack, by a mask.
 fn steer(cores: &str) -> io::Result<()> {
-    // The files of this namespace's interfaces, which are under /sys in nobody's sight.
+    // A private mount of sysfs shows the interfaces of this namespace; the mount at /sys does not.
     let files = fsopen("sysfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     fsconfig_create(&files)?;
     let files = fsmount(&files, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?;
     let key = format!("devices/virtual/net/{INTERFACE}/queues/rx-0/rps_cpus");
     match openat(&files, key, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()) {
         Ok(file) => File::from(file).write_all(cores.as_bytes()),
-        // A kernel without receive packet steering.
+        // The kernel has no receive packet steering.
         Err(Errno::NOENT) => Ok(()),
         Err(why) => Err(why.into()),
     }
 }
 
-/// The kernel does not have that congestion control, as far as it tells.
+/// The error for a congestion control that the kernel does not list; `None` if it does, or the list cannot be read.
 fn lacking(congestion_control: &str) -> Option<NoNamespace> {
     let available = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").ok()?;
     let available: Vec<&str> = available.split_whitespace().collect();
@@ -232,15 +234,15 @@ fn lacking(congestion_control: &str) -> Option<NoNamespace> {
     (!is_there).then_some(NoNamespace::NoCongestionControl { name, available })
 }
 
-/// Sets up the protocols of this thread's namespace, before it has an interface. Returns whether it has IPv6.
+/// Sets up the protocols of this thread's namespace, before it has an interface. Returns true if it has IPv6.
 fn configure(interface: &Interface) -> io::Result<bool> {
     let set = |key: &str, value: &str| fs::write(Path::new("/proc/sys/net").join(key), value);
     set("ipv4/tcp_ecn", if interface.ecn { "1" } else { "0" })?;
-    // A connection knows nothing of those before it.
+    // A new connection must not use metrics of earlier connections.
     set("ipv4/tcp_no_metrics_save", "1")?;
     let has_ipv6 = interface.ipv6 && Path::new("/proc/sys/net/ipv6").exists();
     if has_ipv6 {
-        // Addresses are given, nobody else has them, and there are no routers.
+        // Addresses are assigned and unique, and there are no routers.
         for (key, value) in [
             ("accept_dad", "0"),
             ("accept_ra", "0"),
@@ -251,19 +253,20 @@ fn configure(interface: &Interface) -> io::Result<bool> {
             set(&format!("ipv6/conf/default/{key}"), value)?;
         }
     } else {
-        // A kernel without IPv6 has no such file.
+        // A kernel without IPv6 does not have this file.
         let _ = set("ipv6/conf/default/disable_ipv6", "1");
     }
     Ok(has_ipv6)
 }
 
-/// Takes a namespace's name away. The namespace goes when nobody is in it and its interface's descriptor is closed.
+/// Removes a namespace's name. The kernel removes the namespace once no process is in it and its interface's
+/// descriptor is closed.
 fn forget(path: &Path) {
     let _ = umount2(path, MntFlags::MNT_DETACH);
     let _ = fs::remove_file(path);
 }
 
-/// Takes away the names that processes have left which live no more.
+/// Removes the names that processes left that no longer run.
 fn forget_the_dead() {
     names().filter(|of| !of.is_alive()).for_each(|of| forget(&of.path()));
 }
@@ -271,7 +274,7 @@ fn forget_the_dead() {
 /// The namespace of a host of a rack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Named {
-    /// The process that has made it.
+    /// The process that made the namespace.
     pub process: u32,
     /// The host.
     pub node: NodeId,
@@ -291,7 +294,7 @@ fn names() -> impl Iterator<Item = Named> {
 }
 
 impl Named {
-    /// The namespace of that name.
+    /// Parses the name of a namespace.
     fn of(name: &str) -> Option<Self> {
         let (process, node) = name.strip_prefix("raddle-")?.split_once('-')?;
         Some(Self { process: process.parse().ok()?, node: NodeId(node.parse().ok()?) })
@@ -305,7 +308,8 @@ impl Named {
         Path::new("/proc").join(self.process.to_string()).exists()
     }
 
-    /// Becomes that program, in the namespace, on the cores that the run does not poll. Returns only if that is refused.
+    /// Replaces this process by a program in the namespace, on cores that the run does not poll. Returns only if that
+    /// fails.
     pub fn become_program(self, command: &mut Command) -> io::Error {
         let enter = |namespace| {
             setns(namespace, CloneFlags::CLONE_NEWNET)?;

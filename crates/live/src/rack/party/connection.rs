@@ -1,4 +1,4 @@
-//! A connection between two processes of a party: messages one after the other, each with its length in front.
+//! A connection between two processes of a party. It carries messages in sequence, each preceded by its length.
 
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
@@ -15,13 +15,13 @@ use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Duration;
 
-/// Most bytes of a message. Whoever announces more is not listened to any further.
+/// Most bytes of a message. A connection that announces a longer message is broken.
 const MOST: usize = 16 << 20;
 
-/// How long a process may take to accept what is sent to it.
+/// The longest time for the other process to accept a message.
 const SENDING: Duration = Duration::from_secs(5);
 
-/// Nothing more is to be had of a connection, for this reason.
+/// The connection is no longer usable, for this reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Broken(pub(super) String);
@@ -36,16 +36,16 @@ impl From<io::Error> for Broken {
     }
 }
 
-/// What carries the messages.
+/// The stream that carries the messages.
 #[derive(Debug)]
 enum Stream {
-    /// To another process of this machine.
+    /// To another process on this machine.
     Unix(UnixStream),
-    /// To another machine, or as if.
+    /// To a process that may be on another machine.
     Tcp(TcpStream),
 }
 
-/// Does the same with either stream.
+/// Evaluates the same expression for either stream.
 macro_rules! either {
     ($stream:expr, $inner:ident => $does:expr) => {
         match $stream {
@@ -76,21 +76,21 @@ impl Stream {
     }
 }
 
-/// One end of a connection. It hangs up when it goes.
+/// One end of a connection. Dropping it closes the connection.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: Stream,
 }
 
 impl Connection {
-    /// To a process of this machine.
+    /// A connection to a process on this machine.
     pub(super) fn new(stream: UnixStream) -> io::Result<Self> {
         stream.set_nonblocking(false)?;
         stream.set_write_timeout(Some(SENDING))?;
         Ok(Self { stream: Stream::Unix(stream) })
     }
 
-    /// To a process of any machine.
+    /// A connection to a process on any machine.
     pub(super) fn over_tcp(stream: TcpStream) -> io::Result<Self> {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
@@ -98,7 +98,7 @@ impl Connection {
         Ok(Self { stream: Stream::Tcp(stream) })
     }
 
-    /// The address of this machine to which the other end talks; none if that is this machine.
+    /// The local address of the connection; `None` for a Unix socket.
     pub(super) fn own_address(&self) -> Option<IpAddr> {
         match &self.stream {
             Stream::Unix(_) => None,
@@ -106,7 +106,7 @@ impl Connection {
         }
     }
 
-    /// The Unix socket, by which descriptors go.
+    /// The Unix socket, which can pass descriptors.
     fn unix(&self) -> io::Result<&UnixStream> {
         match &self.stream {
             Stream::Unix(stream) => Ok(stream),
@@ -120,18 +120,20 @@ impl Connection {
         if bytes.len() > MOST {
             return Err(Broken(format!("a message of {} bytes is too long", bytes.len())));
         }
-        // In one piece: two would wait for each other on a network.
+        // One write sends length and body: with two writes, the second could wait for the acknowledgement of the
+        // first.
         let message = [&(bytes.len() as u32).to_le_bytes(), &bytes[..]].concat();
         Ok(self.stream.write_all(&message)?)
     }
 
-    /// The next message; waits so long at most for each part of it.
+    /// Receives the next message. Waits up to `patience` for each part of it.
     pub(super) fn receive<T: DeserializeOwned>(&self, patience: Duration) -> Result<T, Broken> {
         self.stream.set_read_timeout(Some(patience))?;
         receive(&self.stream)
     }
 
-    /// From now on a thread hears what comes and passes it on as `sorted` has it, until the connection breaks, which it says too.
+    /// Starts a thread that receives messages and passes each to `inbox`, converted by `sorted`, until the connection
+    /// breaks. The error that ended it is passed on too.
     pub(super) fn listen<T: DeserializeOwned, S: Send + 'static>(
         &self,
         inbox: Sender<S>,
@@ -145,7 +147,7 @@ impl Connection {
                     Err(why) => Err(Broken(why.to_string())),
                 };
                 let is_last = message.is_err();
-                // Nobody may be there any more to hear it.
+                // The receiver of `inbox` may be gone.
                 if inbox.send(sorted(message)).is_err() || is_last {
                     return;
                 }
@@ -153,7 +155,7 @@ impl Connection {
         });
     }
 
-    /// Gives the other end a descriptor.
+    /// Sends a descriptor to the other end.
     pub(super) fn give(&self, descriptor: &OwnedFd) -> io::Result<()> {
         let descriptors = [descriptor.as_fd()];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -163,7 +165,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Takes a descriptor that the other end gives; waits so long at most.
+    /// Receives a descriptor from the other end. Waits up to `patience`.
     pub(super) fn take(&self, patience: Duration) -> io::Result<OwnedFd> {
         self.stream.set_read_timeout(Some(patience))?;
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -180,7 +182,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        // Also the thread that listens hears of it.
+        // The shutdown also ends the thread that listens on a clone of the stream.
         let _ = either!(&self.stream, stream => stream.shutdown(Shutdown::Both));
     }
 }

@@ -1,5 +1,5 @@
-//! How processes find each other: they agree on version and experiment, show each other that they know the same secret, and the
-//! nodes of all are the rack's, each once.
+//! The handshake of a party. Processes compare version and experiment, prove to each other that they know the same
+//! secret, and divide the rack's nodes: each node belongs to exactly one process.
 
 use super::super::clock::system_ns;
 use super::connection::{Broken, Connection};
@@ -14,91 +14,92 @@ use std::ops::{ControlFlow, Range};
 use std::thread;
 use std::time::Duration;
 
-/// How long processes wait for each other before a run.
+/// The longest wait for other processes before a run.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long a process may take for each of its words in a handshake.
+/// The longest wait for each message of a handshake.
 const ANSWERS_IN: Duration = Duration::from_secs(2);
 
-/// Between two looks at whether somebody has come.
+/// Interval between two checks for new connections.
 const LOOKS: Duration = Duration::from_millis(100);
 
-/// The version of what processes say to each other, and of the program whose engine they share.
+/// The version of the party protocol, and of the program whose engine the processes share.
 const VERSION: &str = concat!("raddle ", env!("CARGO_PKG_VERSION"), ", parties 2");
 
-/// What a process brings to a party.
+/// The terms on which a process takes part in a party.
 #[derive(Debug, Clone)]
 pub struct Terms {
-    /// The nodes that it runs.
+    /// The nodes that the process runs.
     pub nodes: Range<u32>,
-    /// What tells the experiment from others, such as a digest. It must be the same for all.
+    /// Identifies the experiment, such as a digest. All processes must have the same one.
     pub experiment: String,
-    /// A secret that all know. It may be empty at a Unix socket, which lets in processes of the same user alone.
+    /// The secret that all processes share. It may be empty at a Unix socket, which accepts only processes of the
+    /// same user.
     pub secret: Vec<u8>,
 }
 
-/// Why there is no party.
+/// The reason why a party cannot be formed.
 #[derive(Debug, thiserror::Error)]
 pub enum NoParty {
-    /// The host cannot listen there.
+    /// The host cannot listen at this place.
     #[error("cannot listen at {at}: {why}")]
     Socket {
-        /// Where.
+        /// The place.
         at: Meeting,
-        /// What the system said.
+        /// The system's error.
         why: io::Error,
     },
-    /// The nodes are not part of the rack, or are none.
+    /// The nodes are not part of the rack, or the range is empty.
     #[error("nodes {} to {} are not nodes of a rack of {of}", nodes.start, nodes.end.wrapping_sub(1))]
     Nodes {
-        /// Those that were to be run here.
+        /// The nodes that this process was to run.
         nodes: Range<u32>,
-        /// Nodes of the rack.
+        /// Number of nodes of the rack.
         of: u32,
     },
-    /// The host is to listen at all addresses of its machine.
+    /// The host was given the unspecified address, which stands for all addresses of its machine.
     #[error("{0} stands for all addresses of this machine: the others need the one by which they reach it")]
     AnyAddress(SocketAddr),
-    /// Processes of several machines are to meet without a secret.
+    /// Processes of several machines would meet without a secret.
     #[error("processes that meet at a TCP address need a secret that all know")]
     NoSecret,
     /// This program was built without libfabric.
     #[error("this program was built without libfabric, which a rack over several machines needs")]
     NoLibfabric,
-    /// Nobody invites.
+    /// No host listens at this place.
     #[error("nobody listens at {at} after {} s: {why}", PATIENCE.as_secs())]
     Nobody {
-        /// Where.
+        /// The place.
         at: Meeting,
-        /// What the system said last.
+        /// The system's last error.
         why: io::Error,
     },
-    /// Nodes are missing.
+    /// No process has brought some of the nodes in time.
     #[error("nobody has brought nodes {} after {} s{}", list(missing), PATIENCE.as_secs(), refusals(refused))]
     Missing {
-        /// Which.
+        /// The missing nodes.
         missing: Vec<Range<u32>>,
-        /// Why processes that came were not let in.
+        /// The reasons for which processes were refused.
         refused: Vec<String>,
     },
-    /// The host has sent this process away.
+    /// The host has refused this process.
     #[error("the host refuses: {0}")]
     Refused(String),
     /// The host does not know the secret.
     #[error("the host does not know the secret")]
     Impostor,
-    /// A process that had come is gone.
+    /// A process is gone after it was let in.
     #[error("the process of nodes {}-{} is gone: {why}", nodes.start, nodes.end.wrapping_sub(1))]
     Broken {
-        /// Its nodes.
+        /// The nodes of that process.
         nodes: Range<u32>,
-        /// What was seen of it.
+        /// The error of its connection.
         why: Broken,
     },
     /// The host is gone.
     #[error("the host is gone: {0}")]
     Gone(Broken),
-    /// Somebody said to stop.
+    /// The caller's `look` stopped the wait.
     #[error("stopped while waiting for other processes")]
     Stopped,
 }
@@ -115,7 +116,7 @@ fn refusals(refused: &[String]) -> String {
     }
 }
 
-/// Somebody who was let in.
+/// A process that the host has let in.
 pub(super) struct Guest {
     pub(super) nodes: Range<u32>,
     pub(super) connection: Connection,
@@ -124,16 +125,16 @@ pub(super) struct Guest {
 /// A party that has let this process in.
 pub(super) struct Joined {
     pub(super) host: Connection,
-    /// Which process the host is.
+    /// Index of the host's process.
     pub(super) process: usize,
     pub(super) parts: Vec<Range<u32>>,
     pub(super) own: usize,
-    /// How far the host's clock is ahead, in ns.
+    /// The host's clock minus this machine's clock, in ns.
     pub(super) offset: i64,
 }
 
 impl Terms {
-    /// Whether these terms will do for a rack of so many nodes, whose processes meet there.
+    /// Checks these terms for a rack of `of` nodes whose processes meet at `at`.
     pub(super) fn check(&self, at: &Meeting, of: u32) -> Result<(), NoParty> {
         if matches!(at, Meeting::Address(_)) {
             if !crate::HAS_LIBFABRIC {
@@ -149,8 +150,8 @@ impl Terms {
         Ok(())
     }
 
-    /// Shows that one knows the secret, to whoever has drawn `theirs`. What the two sides show differs, so that neither can show
-    /// the other what it was shown.
+    /// Proof that a process knows the secret, for the process that drew the nonce `theirs`. The proofs of the two
+    /// sides differ, so that no process can return the proof that it received.
     fn proof(&self, side: Side, nodes: &Range<u32>, ours: &[u8; 32], theirs: &[u8; 32]) -> Hmac<Sha256> {
         let mut proof = Hmac::<Sha256>::new_from_slice(&self.secret).expect("secrets of any length will do");
         proof.update(&[side as u8]);
@@ -175,7 +176,7 @@ fn nonce() -> Result<[u8; 32], Broken> {
     Ok(nonce)
 }
 
-/// Lets processes in until all nodes are there.
+/// Lets processes in until they have brought all nodes.
 pub(super) fn gather(
     door: &Door,
     nodes: u32,
@@ -212,7 +213,7 @@ pub(super) fn gather(
     Err(NoParty::Missing { missing: missing.collect(), refused })
 }
 
-/// The nodes that a caller brings; why it is not let in.
+/// Performs the handshake with a new connection. Returns the nodes that it brings, or the reason to refuse it.
 fn welcome(
     connection: &Connection,
     all: u32,
@@ -248,7 +249,7 @@ fn welcome(
     Ok(nodes)
 }
 
-/// Calls the host until it answers, and waits until all are there.
+/// Connects to the host, again until it answers, and waits until all processes have come.
 pub(super) fn join(
     at: &Meeting,
     nodes: u32,
@@ -261,7 +262,7 @@ pub(super) fn join(
     for _ in 0..looks {
         match at.connect() {
             Ok(connection) => return greet(connection, nodes, terms),
-            // The host may come later.
+            // The host may start later.
             Err(why) => last = why,
         }
         if look().is_break() {
@@ -308,10 +309,10 @@ fn greet(host: Connection, nodes: u32, terms: &Terms) -> Result<Joined, NoParty>
     }
 }
 
-/// Shows a guest at another machine what this one's clock shows, as often as it asks.
+/// Answers a guest's clock requests before a run, if the guest may be on another machine.
 pub(super) fn show_clock(guest: &Connection) -> Result<(), Broken> {
     if guest.own_address().is_none() {
-        return Ok(()); // the same clock
+        return Ok(()); // both processes use the same clock
     }
     for _ in 0..PINGS {
         let FromGuest::Ping(ping) = guest.receive(ANSWERS_IN)? else {
@@ -323,10 +324,11 @@ pub(super) fn show_clock(guest: &Connection) -> Result<(), Broken> {
     Ok(())
 }
 
-/// How far the host's clock is ahead, in ns. Each answer gives bounds, the tighter the faster it came; what all leave is small.
+/// Measures the host's clock minus this machine's clock, in ns. Each answer bounds the difference, more tightly the
+/// faster it arrives. Returns the middle of the intersection of all bounds.
 fn compare_clocks(host: &Connection) -> Result<i64, Broken> {
     if host.own_address().is_none() {
-        return Ok(0); // the same clock
+        return Ok(0); // both processes use the same clock
     }
     let (mut least, mut most) = (i64::MIN, i64::MAX);
     for _ in 0..PINGS {
@@ -340,7 +342,7 @@ fn compare_clocks(host: &Connection) -> Result<i64, Broken> {
     Ok(least.midpoint(most))
 }
 
-/// Whether these parts are the nodes of a rack, each once and in order.
+/// Returns true if the parts cover all nodes of the rack, each once and in order.
 fn is_party(parts: &[Range<u32>], nodes: u32) -> bool {
     let begins = std::iter::once(0).chain(parts.iter().map(|part| part.end));
     let follow = begins.zip(parts).all(|(begin, part)| part.start == begin && !part.is_empty());

@@ -1,25 +1,28 @@
-//! What the host has heard of all nodes: words in the order in which they were said, and whether the rack is at rest.
+//! The host's record of all nodes' reports: it orders the words by the time at which they were said, and detects when
+//! the rack is at rest.
 //!
-//! A word that one process heard may be the consequence of one that another process has not passed on yet. So a word is let go only
-//! when every process has begun to look after the word was said: all that had been said before it is then there.
+//! A word from one process may be the consequence of a word that another process has not forwarded yet. So the host
+//! releases a word only when every process has begun a look after the word was said: by then all earlier words have
+//! arrived.
 
 use super::super::told::Word;
 use super::message::{Count, Heard, Known, Look};
 use raddle_core::{Observer, Progress, Time};
 
-/// The words of all processes, and how far each is.
+/// The words of all processes, and the progress of each.
 #[derive(Debug)]
 pub(crate) struct Hearing {
-    /// By process, when its last look began, and what it said then; nothing yet at the begin.
+    /// Indexed by process: the begin of its last look, and its progress then; `None` before its first look.
     last: Vec<Option<(u64, Count)>>,
-    /// Words that are not let go yet.
+    /// Words that are not released yet.
     kept: Vec<Word>,
-    /// When all were as [`settled`](Self::settled) has it: the latest look of them, in ns.
+    /// The state at the previous comparison of [`is_at_rest`](Self::is_at_rest), and the begin of the latest look in
+    /// it, in ns.
     before: Option<(u64, Settled)>,
     rack: Known,
 }
 
-/// What does not change any more when a rack is at rest.
+/// Counts that no longer change once a rack is at rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Settled {
     put: u64,
@@ -28,19 +31,19 @@ struct Settled {
 }
 
 impl Hearing {
-    /// Of so many processes that share a rack.
+    /// A record for a rack that `processes` processes share.
     pub(crate) fn new(processes: usize, rack: Known) -> Self {
         Self { last: vec![None; processes], kept: Vec::new(), before: None, rack }
     }
 
-    /// What this process has heard at a look.
+    /// Adds a look of this process.
     pub(crate) fn add_own(&mut self, own: usize, look: Look) {
         let Look { began_ns, count, words } = look;
         self.kept.extend(words);
         self.last[own] = Some((began_ns, count));
     }
 
-    /// What another process has heard.
+    /// Adds a report of another process.
     pub(crate) fn add(&mut self, process: usize, heard: Heard) {
         let Heard { began_ns, count, goes_on, .. } = heard;
         self.kept.extend(heard.words(&self.rack));
@@ -49,7 +52,8 @@ impl Hearing {
         }
     }
 
-    /// Tells the words that were said before the latest look of every process, in the order in which they were said.
+    /// Tells the observer all words that were said before the latest look of every process, in the order in which
+    /// they were said.
     pub(crate) fn let_go(&mut self, observer: &mut impl Observer) {
         let looked = self.last.iter().map(|last| last.map_or(0, |(began, _)| began)).min().unwrap_or(0);
         let mut free: Vec<Word> = self.kept.extract_if(.., |word| word.said_ns <= looked).collect();
@@ -57,7 +61,7 @@ impl Hearing {
         free.iter().for_each(|word| word.tell(observer));
     }
 
-    /// Tells all words that are left.
+    /// Tells the observer all remaining words.
     pub(crate) fn let_all_go(&mut self, observer: &mut impl Observer) {
         self.kept.sort_by_key(|word| word.said_ns);
         self.kept.drain(..).for_each(|word| word.tell(observer));
@@ -67,7 +71,7 @@ impl Hearing {
         self.last.iter().flatten().map(|&(_, count)| count)
     }
 
-    /// How far all are together.
+    /// Progress of all processes together.
     pub(crate) fn progress(&self) -> Progress {
         let sum = |of: fn(&Count) -> u64| self.counts().map(|count| of(&count)).fold(0, u64::wrapping_add);
         Progress {
@@ -77,8 +81,9 @@ impl Hearing {
         }
     }
 
-    /// Whether nothing will happen any more: nothing is under way, and all of so many flows are delivered or no node wants to be
-    /// woken. So it is if two looks of every process, the second after all of the first, found the same.
+    /// Returns true if nothing more will happen: no packet is in flight, and either all `all_flows` flows are
+    /// delivered or no node has requested a wake-up. Two looks of every process must have found the same counts, the
+    /// second look of each after the first looks of all.
     pub(crate) fn is_at_rest(&mut self, all_flows: u64) -> bool {
         if self.last.iter().any(Option::is_none) || self.counts().any(|count| count.has_programs) {
             return false;
@@ -105,12 +110,13 @@ impl Hearing {
         }
     }
 
-    /// Whether the time limit has come at a process.
+    /// Returns true if the time limit has passed at any process.
     pub(crate) fn is_over(&self) -> bool {
         self.counts().any(|count| count.is_over)
     }
 
-    /// The process that has been silent longest when the system's clock shows so many ns, and for how many ns.
+    /// The process that has been silent longest at the time `now_ns` of the system's clock, and the length of its
+    /// silence in ns.
     pub(crate) fn silent_for(&self, now_ns: u64) -> Option<(usize, u64)> {
         let silent = |(process, last): (usize, &Option<(u64, Count)>)| {
             last.map(|(at, _)| (process, now_ns.saturating_sub(at)))

@@ -1,4 +1,4 @@
-//! What the processes of a party say to each other.
+//! The messages between the processes of a party.
 
 use super::super::fidelity::Readings;
 use super::super::told::{Told, Word};
@@ -12,53 +12,55 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a guest says to the host.
+/// A message from a guest to the host.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum FromGuest {
-    /// It wants to be let in.
+    /// The guest asks to be let in.
     Greeting(Greeting),
-    /// It knows the secret.
+    /// The guest shows that it knows the secret.
     Proof(Proof),
-    /// What the host's clock shows? The guest's shows so many ns.
+    /// Requests the host's clock. Carries the guest's clock, in ns.
     Ping(u64),
-    /// Its ends of rings.
+    /// The guest's ends of rings between machines.
     Offers(Vec<Offer>),
-    /// Its nodes are there, and wait for time to begin.
+    /// The guest's nodes are built, and wait for time to begin.
     Ready,
-    /// What its nodes have done so far.
+    /// The reports of the guest's nodes since the last message.
     Heard(Heard),
-    /// Its last word.
+    /// The guest's last message.
     Ended(Box<Ended>),
 }
 
-/// What the host says to a guest.
+/// A message from the host to a guest.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum FromHost {
-    /// Whoever knows the secret can answer this; the host knows it.
+    /// Shows that the host knows the secret. Only a guest that knows the secret can answer it.
     Challenge { nonce: [u8; 32], proof: Proof },
-    /// All are there: the nodes of each process, and which of them are the guest and the host.
+    /// All processes have come: the nodes of each process, the index of the guest and the index of the host.
     Welcome { parts: Vec<Range<u32>>, own: usize, host: usize },
-    /// The guest is not let in, in words that begin with "it".
+    /// The host does not let the guest in. The reason is text that begins with "it".
     Refused(String),
-    /// Answers a ping, which the guest sent when its clock showed `ping`: the host heard it when its own showed `heard`, and answered
-    /// when it showed `said`.
+    /// Answers a ping. `ping` is the guest's clock when it sent the ping; `heard` and `said` are the host's clock
+    /// when it received the ping and when it answered.
     Pong { ping: u64, heard: u64, said: u64 },
     /// The other ends of the guest's rings.
     Offers(Vec<Offer>),
-    /// Time begins when the host's clock shows so many ns.
+    /// The begin of time, in ns of the host's clock.
     Begin(u64),
-    /// The run is over, at its own end or not; not, if a process is gone.
+    /// The run is over. `complete` is true if it reached its own end; `lost` names a process that is gone, if that
+    /// ended the run.
     Stop { complete: bool, lost: Option<Lost> },
 }
 
-/// What the other end of a ring between machines must know of an end.
+/// One end of a ring between machines, described for the other end.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Offer {
-    /// On the way to the host, the process that the offer is for; on the way from it, the process that made the offer.
+    /// On the way to the host, the process that must receive the offer; on the way from the host, the process that
+    /// made the offer.
     pub(crate) process: usize,
-    /// The link of the ring, by its place among all.
+    /// The link of the ring, as an index into all links.
     pub(crate) link: u32,
-    /// Whether this is the end that sends.
+    /// True if this is the sending end.
     pub(crate) sends: bool,
     pub(crate) bytes: Vec<u8>,
 }
@@ -72,66 +74,66 @@ pub(super) struct Greeting {
     pub(super) nonce: [u8; 32],
 }
 
-/// What shows that a process knows the secret.
+/// Proof that a process knows the secret: an HMAC.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Proof(pub(super) [u8; 32]);
 
-/// How far the threads of a process are, together.
+/// Progress of all threads of a process together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Count {
-    /// The latest of their times, in ps.
+    /// The latest time of the threads, in ps.
     pub(crate) now: u64,
     pub(crate) packet_hops: u64,
     pub(crate) flows_delivered: u64,
-    /// Packets put into rings, and taken out of them.
+    /// Number of packets put into rings; `taken` counts those taken out.
     pub(crate) put: u64,
     pub(crate) taken: u64,
-    /// Whether their flows have all started and no node wants to be woken.
+    /// True if all flows of the process have started and no node has requested a wake-up.
     pub(crate) is_quiet: bool,
-    /// Whether programs use its nodes.
+    /// True if programs use the process's nodes.
     pub(crate) has_programs: bool,
-    /// Whether the time limit has come.
+    /// True if the time limit has passed.
     pub(crate) is_over: bool,
 }
 
-/// What a process has seen and heard of its own nodes at a look.
+/// The progress and the reports of a process's own nodes, collected at one look.
 #[derive(Debug)]
 pub(crate) struct Look {
-    /// What the system's clock showed when the process began to look, in ns. All that was said before is heard at this look or was
-    /// heard before.
+    /// The system's clock when the look began, in ns. The look and its predecessors contain every word that was said
+    /// before this time.
     pub(crate) began_ns: u64,
     pub(crate) count: Count,
     pub(crate) words: Vec<Word>,
 }
 
-/// A [`Look`] on its way to the host.
+/// A [`Look`] in the form in which a guest sends it to the host.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Heard {
     pub(crate) began_ns: u64,
     pub(crate) count: Count,
     words: Vec<Sent>,
-    /// Whether more of the same look follows.
+    /// True if another message continues the same look.
     pub(crate) goes_on: bool,
 }
 
-/// Most words of a message: with a full packet each, they fit one.
+/// Most words in a message: even if each word carries a full packet, the message stays within the size limit.
 const MOST_WORDS: usize = 1_000;
 
 impl Heard {
-    /// All of a look.
+    /// A whole look, in one message.
     pub(crate) fn new(look: &Look) -> Self {
         let &Look { began_ns, count, ref words } = look;
         Self { began_ns, count, words: words.iter().filter_map(Sent::of).collect(), goes_on: false }
     }
 
-    /// The same, as a clock has it that is so many ns ahead.
+    /// The same report with its times converted to a clock that is `ns` ahead.
     pub(super) fn ahead_by(mut self, ns: i64) -> Self {
         self.began_ns = self.began_ns.saturating_add_signed(ns);
         self.words.iter_mut().for_each(|word| word.said_ns = word.said_ns.saturating_add_signed(ns));
         self
     }
 
-    /// The same in pieces that messages can carry.
+    /// The same report, split into pieces that fit messages.
     pub(super) fn in_pieces(mut self) -> impl Iterator<Item = Self> {
         let mut pieces = Vec::new();
         while self.words.len() > MOST_WORDS {
@@ -142,24 +144,25 @@ impl Heard {
         pieces.into_iter()
     }
 
-    /// The words of it that make sense.
+    /// The words that are valid in this rack; invalid words are skipped.
     pub(crate) fn words(self, rack: &Known) -> impl Iterator<Item = Word> {
         self.words.into_iter().filter_map(|sent| sent.word(rack))
     }
 }
 
-/// What words can be about. Observers look things up by the numbers in them.
+/// The nodes, flows and links that exist. A word about any other is discarded, because observers index by these
+/// numbers.
 #[derive(Debug, Clone)]
 pub(crate) struct Known {
     pub(crate) topology: Arc<Topology>,
     pub(crate) nodes: u32,
-    /// Flows of the workload.
+    /// Number of flows in the workload.
     pub(crate) flows: u64,
-    /// The headers of packets.
+    /// Decoders of the packets' headers.
     pub(crate) decoders: Decoders,
 }
 
-/// No run gets there, and times of this size can be added up.
+/// Times in words must be below this time. No run reaches it, and sums of two times below it do not overflow.
 const LATEST: Time = Time::from_ps(1 << 62);
 
 impl Known {
@@ -189,7 +192,8 @@ impl Known {
     }
 }
 
-/// A [`Word`] on its way to the host. Packets are their bytes, and of bytes that are no packet only their process hears.
+/// A [`Word`] in the form in which a guest sends it to the host. It carries packets as bytes. Reports of malformed
+/// bytes stay in their own process.
 #[derive(Debug, Serialize, Deserialize)]
 struct Sent {
     at: Time,
@@ -200,7 +204,7 @@ struct Sent {
 #[derive(Debug, Serialize, Deserialize)]
 enum SentTold {
     Report(NodeId, Report),
-    /// `is_whole` if the bytes are those of a packet with the payload of another system.
+    /// `is_whole` is true if the bytes include the payload of a foreign system's packet.
     Forwarded {
         sent: Time,
         link: LinkId,
@@ -254,29 +258,29 @@ impl Sent {
     }
 }
 
-/// What a process leaves.
+/// A process's results at the end of a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Ended {
-    /// The latest time of its threads.
+    /// The latest time of the process's threads.
     pub(crate) now: Time,
     pub(crate) totals: Totals,
-    /// By [`LinkId`].
+    /// Indexed by [`LinkId`].
     pub(crate) links: Vec<LinkStats>,
-    /// Of links that have flow control.
+    /// One entry per link that has flow control.
     pub(crate) flow_control: Vec<(LinkId, FlowControlAccount)>,
     pub(crate) readings: Readings,
-    /// Packets whose bytes were copied on the way.
+    /// Number of packets whose bytes were copied on the way.
     pub(crate) copies: u64,
-    /// Share of the machine's time that other machines took, if the system tells.
+    /// Share of the machine's time that other virtual machines took, if the system reports it.
     pub(crate) steal: Option<f64>,
-    /// Packets that hosts sent more than once, of flows that they have not closed.
+    /// Retransmissions by host and flow, for flows that their host has not closed.
     pub(crate) retransmissions: Vec<(NodeId, FlowKey, u32)>,
-    /// What hosts' programs still wait for, in words.
+    /// Descriptions of what the hosts' programs still wait for.
     pub(crate) waiting: Vec<String>,
 }
 
 impl Ended {
-    /// Whether its numbers are such that adding those of all processes up stays a number.
+    /// Returns true if all numbers are small enough that their sums over all processes do not overflow.
     pub(super) fn is_possible(&self) -> bool {
         const MOST: u64 = 1 << 56;
         let Totals {
@@ -353,7 +357,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Who keeps records looks flows, nodes and links up by their numbers.
+    /// Observers look up flows, nodes and links by number.
     #[test]
     fn words_about_what_the_rack_does_not_have_are_not_told() {
         let (node, key) = (NodeId(3), FlowKey(7));
@@ -443,7 +447,7 @@ pub(super) mod tests {
     }
 
     proptest! {
-        /// Whatever comes is a message or none; and the words of it that make sense are told.
+        /// Any bytes decode to a message or are rejected; only the valid words of a message are reported.
         #[test]
         fn any_bytes_are_a_message_or_none(mut bytes in proptest::collection::vec(any::<u8>(), 0..300), kind in 0_u8..5) {
             if let Some(first) = bytes.first_mut() {

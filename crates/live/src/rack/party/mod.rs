@@ -1,10 +1,13 @@
-//! The processes that share a rack. Each has some of its nodes. One process is the host: it listens, says when time begins and when the
-//! run is over, and hears from the others, its guests, what their nodes report. A process that is gone is reported and ends the run:
-//! nobody waits for it (specs/live.md §2, docs/src/live.md).
+//! The processes that share a rack. Each process runs some of the rack's nodes. One process is the host: it listens,
+//! decides when time begins and when the run is over, and receives what the nodes of the other processes, its guests,
+//! report. If a process is gone, the run reports that and ends; no process waits for it (specs/live.md §2,
+//! docs/src/live.md).
 //!
-//! - At a Unix socket meet processes of one machine. The host makes the memory in which the packets of all are.
-//! - At a TCP address meet processes of any machines. Each has a memory of its own, and the host passes on what the ends of rings
-//!   between machines must know of each other. The host's clock is that of all: guests measure how far it is ahead of theirs.
+//! - Processes of one machine meet at a Unix socket. The host creates the shared memory that holds the packets of all
+//!   processes.
+//! - Processes of any machines meet at a TCP address. Each has its own memory. The host forwards the [`Offer`]s that
+//!   the two ends of a ring between machines need. The host's clock is the party's clock: each guest measures how far
+//!   the host's clock is ahead of its own.
 
 mod connection;
 mod handshake;
@@ -32,69 +35,70 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::time::Duration;
 
-/// How long a process may be silent before it counts as gone, and how long the others wait for its last word.
+/// The longest silence before a process counts as gone, and the longest wait for a process's last message.
 const SILENCE: Duration = Duration::from_secs(5);
 
-/// How long after the last process is ready time begins.
+/// Delay between the moment when the last process is ready and the begin of time, in ns.
 const BEGINS_IN_NS: u64 = 20_000_000;
 
-/// How often a guest asks for the host's clock before a run, and how far apart in the run.
+/// Number of clock requests of a guest before a run, and the interval between its requests during the run, in ns.
 const PINGS: u32 = 64;
 const PINGS_IN_NS: u64 = 100_000_000;
 
-/// How much a guest's clock is set at once, in ns. Clocks of machines go apart by less than 100 µs in a second.
+/// The largest single correction of a guest's clock offset, in ns. Clocks of machines diverge by less than 100 µs in
+/// a second.
 const MOST_STEP: i64 = 20_000;
 
-/// How long a process waits for one thing while it does others.
+/// The longest wait for a message while a process also has other work.
 const SHORTLY: Duration = Duration::from_micros(200);
 
-/// What is said of a process that says something at the wrong time, or something that cannot be.
+/// The reason reported for a process that sends an impossible message, or a message at the wrong time.
 const NONSENSE: &str = "it says what no process says then";
 
-/// A process of the party is gone, or has said what none says.
+/// A process of the party is gone, or has sent an invalid message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("the process of nodes {}-{} is gone: {why}", nodes.start, nodes.end.saturating_sub(1))]
 pub struct Lost {
-    /// Its nodes.
+    /// The nodes of that process.
     pub nodes: Range<u32>,
-    /// What was seen of it.
+    /// The reason: the connection's error, the silence or the invalid message.
     pub why: String,
 }
 
 /// The processes that share a rack, seen from one of them.
 #[derive(Debug)]
 pub struct Party {
-    /// The nodes of each process, in their order.
+    /// The nodes of each process, in node order.
     parts: Vec<Range<u32>>,
-    /// Which of them is this process.
+    /// Index of this process in `parts`.
     own: usize,
-    /// The address of this machine by which the others reach it, if they may be on other machines.
+    /// The address at which the others reach this machine, if they may be on other machines.
     address: Option<IpAddr>,
-    /// Between this machine's clock and the host's.
+    /// The host's clock minus this machine's clock.
     offset: Arc<Offset>,
     role: Role,
 }
 
 #[derive(Debug)]
 enum Role {
-    /// By process, the guest; none where the host itself is.
+    /// Indexed by process: the connection to the guest; `None` for the host itself.
     Host { guests: Vec<Option<Connection>>, inbox: Receiver<Came<FromGuest>>, _door: Door },
     Guest {
         host: Connection,
         process: usize,
         inbox: Receiver<Came<FromHost>>,
-        /// When this guest last asked for the host's clock, and when the host last answered.
+        /// The times of this guest's last clock request and of the host's last answer, in ns.
         pinged_ns: AtomicU64,
         ponged_ns: AtomicU64,
     },
 }
 
-/// What came by a connection.
+/// A message that a connection delivered.
 #[derive(Debug)]
 struct Came<T> {
-    /// From which process.
+    /// Index of the sending process.
     process: usize,
-    /// What this machine's clock showed then, in ns.
+    /// The time of arrival on this machine's clock, in ns.
     at_ns: u64,
     message: Result<T, Broken>,
 }
@@ -105,21 +109,22 @@ impl<T> Came<T> {
     }
 }
 
-/// What a process hears while it runs.
+/// A message to a running process.
 #[derive(Debug)]
 pub(super) enum Message {
-    /// What a guest's nodes have reported.
+    /// A guest's index, and a report of what its nodes have done.
     Heard(usize, Heard),
-    /// The run is over: whether it came to its end.
+    /// The run is over; true if it reached its own end.
     Over(bool),
 }
 
 impl Party {
-    /// Invites others to a rack of so many nodes, and waits there until they have all nodes that are not in `terms`: at most a
-    /// minute, and as long as `look`, asked about every 100 ms, says to go on.
+    /// Opens a party at `at` for a rack of `nodes` nodes, and waits until guests have brought all nodes that are not
+    /// in `terms`. The wait takes a minute at most. It stops early if `look`, which is called about every 100 ms,
+    /// breaks.
     ///
     /// # Errors
-    /// [`NoParty`], if nobody can listen there, nodes are missing when the patience is over, or `look` says to stop.
+    /// [`NoParty`], if this process cannot listen at `at`, nodes are missing after the wait, or `look` breaks.
     pub fn invite(
         at: impl Into<Meeting>,
         nodes: u32,
@@ -154,11 +159,11 @@ impl Party {
         Ok(Self { parts, own, address, offset: Arc::default(), role })
     }
 
-    /// Joins the party there, with the nodes that are in `terms`. Waits for the host, and for the other guests, as
-    /// [`invite`](Self::invite) does.
+    /// Joins the party at `at` with the nodes in `terms`. Waits for the host and the other guests for as long as
+    /// [`invite`](Self::invite) waits.
     ///
     /// # Errors
-    /// [`NoParty`], if nobody invites, the host refuses these terms, or `look` says to stop.
+    /// [`NoParty`], if no host listens at `at`, the host refuses these terms, or `look` breaks.
     pub fn join(
         at: impl Into<Meeting>,
         nodes: u32,
@@ -173,47 +178,47 @@ impl Party {
         Ok(Self { parts, own, address, offset: Arc::new(Offset::new(offset)), role })
     }
 
-    /// The address of this machine by which the others reach it, if they may be on other machines.
+    /// The address at which the others reach this machine, if they may be on other machines.
     pub(super) fn address(&self) -> Option<IpAddr> {
         self.address
     }
 
-    /// Between this machine's clock and the host's.
+    /// The host's clock minus this machine's clock.
     pub(super) fn offset(&self) -> &Arc<Offset> {
         &self.offset
     }
 
-    /// The nodes of each process, in their order.
+    /// The nodes of each process, in node order.
     pub(super) fn parts(&self) -> &[Range<u32>] {
         &self.parts
     }
 
-    /// Which of them is this process.
+    /// Index of this process in [`parts`](Self::parts).
     pub(super) fn own(&self) -> usize {
         self.own
     }
 
-    /// Whether this process hears what the nodes of all report.
+    /// Returns true if this process is the host, which receives the reports of all nodes.
     pub(super) fn is_host(&self) -> bool {
         matches!(self.role, Role::Host { .. })
     }
 
-    /// A process is gone.
+    /// The error for a process that is gone.
     pub(super) fn lost(&self, process: usize, why: impl fmt::Display) -> Lost {
         let nodes = self.parts.get(process).cloned().unwrap_or_default();
         Lost { nodes, why: why.to_string() }
     }
 
-    /// The host is gone, seen from a guest.
+    /// The error for a host that is gone, seen from a guest.
     fn lost_host(&self, why: impl fmt::Display) -> Lost {
         let Role::Guest { process, .. } = self.role else { return self.lost(self.own, why) };
         self.lost(process, why)
     }
 
-    /// The memory that all share, of so many words.
+    /// The memory that all processes share, of `words` words.
     ///
     /// # Errors
-    /// [`NoMemory`], if the system has none, or what the host has sent is none.
+    /// [`NoMemory`], if the system refuses the memory, or the descriptor that the host has sent is not such memory.
     pub(super) fn memory(&mut self, words: usize) -> Result<Arc<Region>, NoMemory> {
         let no_memory = |why| NoMemory { bytes: words * super::shared::WORD, why };
         match &mut self.role {
@@ -232,10 +237,11 @@ impl Party {
         }
     }
 
-    /// Gives the others what their ends of rings between machines must know of this process' ends, and gets the same of them.
+    /// Exchanges offers: the other ends of rings between machines receive those of this process, which receives
+    /// theirs.
     ///
     /// # Errors
-    /// [`Lost`], if one is gone meanwhile.
+    /// [`Lost`], if a process is gone meanwhile.
     #[cfg_attr(
         not(feature = "libfabric"),
         expect(dead_code, reason = "only rings between machines have offers")
@@ -247,7 +253,7 @@ impl Party {
         self.swap(offers).inspect_err(|lost| self.call_off(lost))
     }
 
-    /// The host lets the others know who is gone before the run has begun.
+    /// If this is the host: tells the remaining guests which process was lost before the run began.
     fn call_off(&self, lost: &Lost) {
         self.tell_who_is_there(&FromHost::Stop { complete: false, lost: Some(lost.clone()) });
     }
@@ -296,11 +302,11 @@ impl Party {
         }
     }
 
-    /// Waits until all are ready, and agrees on when time begins: what the host's clock will show then, in ns. Meanwhile does
-    /// what `meanwhile` does again and again, which says whether this process is ready.
+    /// Waits until all processes are ready, and returns the agreed begin of time, in ns of the host's clock. Calls
+    /// `meanwhile` repeatedly during the wait; it returns true once this process is ready.
     ///
     /// # Errors
-    /// [`Lost`], if one is gone meanwhile.
+    /// [`Lost`], if a process is gone meanwhile.
     pub(super) fn begin(&self, meanwhile: impl FnMut() -> Result<bool, Lost>) -> Result<u64, Lost> {
         self.agree_on_begin(meanwhile).inspect_err(|lost| self.call_off(lost))
     }
@@ -313,7 +319,7 @@ impl Party {
             Role::Guest { .. } => Vec::new(),
         };
         while system_ns() < patient_until {
-            // One that is gone is told as the connection has it, if both say so.
+            // If both `meanwhile` and the connection report a lost process, the connection's reason is returned.
             let done = meanwhile();
             match &self.role {
                 Role::Host { inbox, .. } => {
@@ -353,7 +359,7 @@ impl Party {
         }
     }
 
-    /// Whether a run may begin when the host's clock shows so many ns.
+    /// Returns true if `at`, in ns of the host's clock, is within [`SILENCE`] of the present.
     fn is_soon(&self, at: u64) -> bool {
         let (now, longest) = (self.offset.host_ns(), SILENCE.as_nanos() as u64);
         (now.saturating_sub(longest)..=now + longest).contains(&at)
@@ -376,8 +382,8 @@ impl Party {
         }
     }
 
-    /// A guest tells the host what its nodes have reported, and asks for the host's clock now and then if that is another
-    /// machine's.
+    /// If this is a guest: sends the host the reports of its nodes. If the host is on another machine, also requests
+    /// the host's clock at regular intervals.
     pub(super) fn tell(&self, heard: Heard) -> Result<(), Lost> {
         let Role::Guest { host, pinged_ns, ponged_ns, .. } = &self.role else { return Ok(()) };
         for heard in heard.ahead_by(self.offset.ns()).in_pieces() {
@@ -394,7 +400,7 @@ impl Party {
         Ok(())
     }
 
-    /// The host's clock came, at `at_ns` of this machine's.
+    /// Corrects the clock offset with a pong that arrived at `at_ns` of this machine's clock.
     fn follow(&self, ping: u64, heard: u64, said: u64, at_ns: u64) {
         self.offset.follow(&between(ping, heard, said, at_ns), MOST_STEP);
         if let Role::Guest { ponged_ns, .. } = &self.role {
@@ -402,10 +408,10 @@ impl Party {
         }
     }
 
-    /// What another process has said, if one has.
+    /// The next message from another process, if one has arrived.
     ///
     /// # Errors
-    /// [`Lost`], if one is gone.
+    /// [`Lost`], if a process is gone.
     pub(super) fn hear(&self) -> Result<Option<Message>, Lost> {
         match &self.role {
             Role::Host { guests, inbox, .. } => {
@@ -441,11 +447,12 @@ impl Party {
         }
     }
 
-    /// The run is over here. The host says so to all and hears their last words, which it gives to `hearing`; a guest says its own.
-    /// Returns what the guests leave.
+    /// Ends the run at this process. A guest sends its last message. The host tells all guests to stop and waits for
+    /// their last messages; it passes reports that still arrive to `hearing`. Returns the last messages of all
+    /// guests.
     ///
     /// # Errors
-    /// [`Lost`], if one does not say its last word.
+    /// [`Lost`], if a process does not send its last message.
     pub(super) fn end(
         &self,
         complete: bool,
@@ -460,7 +467,7 @@ impl Party {
                 Ok(Vec::new())
             }
             Role::Host { guests, inbox, .. } => {
-                // Who is gone already is found out below.
+                // The loop below finds the guests that are gone already.
                 self.tell_who_is_there(&FromHost::Stop { complete, lost: lost.cloned() });
                 let mut all = Vec::new();
                 let mut has_ended: Vec<bool> = guests.iter().map(Option::is_none).collect();
@@ -470,14 +477,14 @@ impl Party {
                     };
                     match message {
                         Ok(FromGuest::Heard(heard)) => hearing(process, heard),
-                        Ok(FromGuest::Ping(_)) => {} // its clock does not matter any more
+                        Ok(FromGuest::Ping(_)) => {} // the guest's clock no longer matters
                         Ok(FromGuest::Ended(ended)) if ended.is_possible() => {
                             has_ended[process] = true;
                             all.push(*ended);
                         }
                         Ok(_) => return Err(self.lost(process, NONSENSE)),
                         Err(why) if !has_ended[process] => return Err(self.lost(process, why)),
-                        Err(_) => {} // it has said its last word, and hung up
+                        Err(_) => {} // the guest has sent its last message and closed the connection
                     }
                 }
                 Ok(all)
@@ -485,10 +492,10 @@ impl Party {
         }
     }
 
-    /// Whether a process that was last heard then counts as gone.
+    /// Checks that no process has been silent for longer than [`SILENCE`]. Only the host checks.
     ///
     /// # Errors
-    /// [`Lost`], if so.
+    /// [`Lost`], if a process has.
     pub(super) fn check_silence(&self, hearing: &Hearing) -> Result<(), Lost> {
         let longest = SILENCE.as_nanos() as u64;
         match hearing.silent_for(system_ns()) {
@@ -500,15 +507,16 @@ impl Party {
     }
 }
 
-/// From now on what the host says comes here.
+/// Starts to receive the host's messages in the background, into the returned channel.
 fn listening(host: &Connection, process: usize) -> Receiver<Came<FromHost>> {
     let (sender, inbox) = mpsc::channel();
     host.listen(sender, move |message| Came::now(process, message));
     inbox
 }
 
-/// How far the host's clock can be ahead, in ns: it heard the ping after that was sent, and answered before that came. All but `heard` and
-/// `said` are of this machine's clock.
+/// Bounds of the host's clock minus this machine's clock, in ns. The host received the ping after this machine sent
+/// it, and answered before the answer arrived. `heard` and `said` are times of the host's clock, `ping` and `at_ns`
+/// of this machine's.
 fn between(ping: u64, heard: u64, said: u64, at_ns: u64) -> RangeInclusive<i64> {
     said.wrapping_sub(at_ns).cast_signed()..=heard.wrapping_sub(ping).cast_signed()
 }

@@ -1,4 +1,4 @@
-//! The sockets at which a host listens. One in the file system goes when the host does.
+//! The sockets on which a host listens. Dropping a Unix socket removes its file.
 
 use super::connection::Connection;
 use super::handshake::NoParty;
@@ -11,12 +11,12 @@ use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// Where the processes of a party meet.
+/// The place at which the processes of a party meet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Meeting {
-    /// At a Unix socket: processes of one machine and one user, which share memory.
+    /// A Unix socket, for processes of one machine and one user, which share memory.
     Socket(PathBuf),
-    /// At a TCP address: processes of any machines, which write into each other's rings over libfabric.
+    /// A TCP address, for processes of any machines, which write into each other's rings over libfabric.
     Address(SocketAddr),
 }
 
@@ -42,7 +42,7 @@ impl fmt::Display for Meeting {
 }
 
 impl Meeting {
-    /// A connection to whoever listens there.
+    /// Connects to the process that listens at this place.
     pub(super) fn connect(&self) -> io::Result<Connection> {
         match self {
             Self::Socket(path) => UnixStream::connect(path).and_then(Connection::new),
@@ -53,10 +53,10 @@ impl Meeting {
     }
 }
 
-/// How long a host may take to accept a connection.
+/// The longest time for a host to accept a connection.
 const CONNECTS_IN: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// Where a host listens.
+/// A listening socket of a host.
 #[derive(Debug)]
 pub(super) enum Door {
     Unix(Socket),
@@ -64,7 +64,8 @@ pub(super) enum Door {
 }
 
 impl Door {
-    /// Opens the door. A TCP address must be one that others reach: they write to the rings at that very address.
+    /// Starts to listen. A TCP address must be reachable from the other machines, which write to the rings at that
+    /// same address.
     pub(super) fn open(at: &Meeting) -> Result<Self, NoParty> {
         let address = match at {
             Meeting::Socket(path) => return Socket::bind(path).map(Self::Unix),
@@ -80,7 +81,7 @@ impl Door {
         listener.map(Self::Tcp).map_err(|why| NoParty::Socket { at: at.clone(), why })
     }
 
-    /// Whoever calls, if somebody does.
+    /// Accepts a connection if one is pending.
     pub(super) fn accept(&self) -> io::Result<Option<Connection>> {
         match self {
             Self::Unix(socket) => socket.accept(),
@@ -101,7 +102,7 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// Makes the socket. Nothing may be there yet but a socket at which nobody listens any more.
+    /// Creates the socket. If its path exists, it must be a socket on which no process listens any more.
     pub(super) fn bind(path: &Path) -> Result<Self, NoParty> {
         let no_socket = |why| NoParty::Socket { at: Meeting::Socket(path.to_owned()), why };
         let listener = match UnixListener::bind(path) {
@@ -112,7 +113,7 @@ impl Socket {
             bound => bound,
         };
         let listener = listener.map_err(no_socket)?;
-        // From here on it goes with this value.
+        // From here on, dropping `socket` removes the file.
         let socket = Self { listener, path: path.to_owned() };
         let only_owner = fs::Permissions::from_mode(0o600);
         fs::set_permissions(path, only_owner).map_err(no_socket)?;
@@ -120,7 +121,7 @@ impl Socket {
         Ok(socket)
     }
 
-    /// Whoever calls, if somebody does.
+    /// Accepts a connection if one of the same user is pending.
     pub(super) fn accept(&self) -> io::Result<Option<Connection>> {
         match self.listener.accept() {
             Ok((stream, _)) => {
@@ -133,7 +134,7 @@ impl Socket {
     }
 }
 
-/// Whether this is a socket at which nobody listens any more: a host that was killed has left it.
+/// Returns true if the path is a socket on which no process listens: a host that was killed left it.
 fn is_dead(path: &Path) -> bool {
     let is_socket = fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
     let refuses = |why: io::Error| why.kind() == io::ErrorKind::ConnectionRefused;
