@@ -49,7 +49,7 @@ use streams::Streams;
 pub struct Lockstep<O: Observer> {
     nodes: Vec<Node<Fabric<O>>>,
     flows: Queued,
-    /// Whether the fabric is at rest, if its nodes say hello for ever.
+    /// Detects rest, if the nodes send hellos forever.
     rest: Option<Rest>,
     fabric: Fabric<O>,
 }
