@@ -22,7 +22,7 @@ const WORDS_OF_ENTRY: usize = 2;
 /// A packet on its way over a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// When it is due at the consumer, in ps of virtual time.
+    /// The time at which the packet is due at the consumer, in ps of virtual time.
     pub(crate) due: u64,
     /// The slot that holds the packet.
     pub(crate) slot: u32,

@@ -15,7 +15,7 @@ pub struct Receiver<W> {
     words: W,
     shape: Shape,
     taken: u64,
-    /// The next entry, once its check has held.
+    /// The next entry, after its check has matched.
     next: Option<Entry>,
     is_partial: bool,
     /// The count in the last record; `told_at` is the time of the last record.
