@@ -1,46 +1,47 @@
-//! The content of flows: packets count their bytes, and a runtime keeps them here, where a flow begins ([`Outbound`]) and
-//! where it ends ([`Inbound`]).
+//! The content of flows. Packets only count their bytes; a runtime keeps the bytes here, at a flow's source
+//! ([`Outbound`]) and at its destination ([`Inbound`]).
 //!
-//! Each header says which bytes of which flow its packet holds ([`FlowRange`](raddle_wire::FlowRange)), by the byte or by
-//! the number of the packet. Reports of hosts say when bytes are needed no more at the source
-//! ([`Acked`](raddle_core::Report::Acked)), and which ones the application may have at the destination
-//! ([`InOrder`](raddle_core::Report::InOrder)): so that nothing here knows how a transport puts packets in order.
+//! Each header says which bytes of which flow its packet holds ([`FlowRange`](raddle_wire::FlowRange)), by byte
+//! position or by packet number. Reports of hosts say when the source no longer needs bytes
+//! ([`Acked`](raddle_core::Report::Acked)), and which bytes the application at the destination may read
+//! ([`InOrder`](raddle_core::Report::InOrder)). So this module does not depend on how a transport reorders packets.
 //!
-//! Cost: a copy of a packet's payload where it is sent and two where it is received, and an entry of a tree a packet received.
+//! Cost: one copy of a packet's payload at the source, two at the destination, and one tree entry per received
+//! packet.
 
 use raddle_core::Bytes;
 use raddle_wire::Position;
 use std::collections::{BTreeMap, VecDeque};
 
-/// What the source of a flow may still have to send.
+/// The bytes that the source of a flow may still have to send.
 #[derive(Debug, Default)]
 pub(crate) struct Outbound {
-    /// Bytes of the flow before those that are kept.
+    /// Offset in the flow of the first byte that is kept.
     from: u64,
     bytes: VecDeque<u8>,
     numbered: Numbered,
 }
 
-/// Where packets begin, of flows whose headers number packets: they need not be full.
+/// The offsets at which packets begin, for flows whose headers number packets: such packets need not be full.
 #[derive(Debug, Default)]
 struct Numbered {
-    /// The number of the first packet of `begins`.
+    /// The number of the first packet in `begins`.
     first: u64,
     begins: VecDeque<u64>,
-    /// Where the next packet will begin.
+    /// The offset at which the next packet will begin.
     next: u64,
 }
 
 impl Outbound {
-    /// The application hands over more bytes.
+    /// Adds bytes that the application has handed over.
     pub(crate) fn append(&mut self, content: &[u8]) {
         self.bytes.extend(content);
     }
 
-    /// Appends to `out` the bytes that a packet holds which says that it holds `len` from `position` on.
+    /// Appends to `out` the `len` bytes from `position` on, which a packet holds.
     ///
     /// # Panics
-    /// If the host sends bytes that the application has not handed over, or that the host needs no more.
+    /// If the application has not handed over these bytes yet, or the source has already discarded them.
     pub(crate) fn fill(&mut self, position: Position, len: u32, out: &mut Vec<u8>) {
         let begin = match position {
             Position::Byte(_) | Position::WrappedByte(_) => position.unwrapped(self.from),
@@ -53,15 +54,15 @@ impl Outbound {
         out.extend(self.bytes.range(from..to));
     }
 
-    /// The host sends a packet that says that it holds `len` bytes from `position` on. It may be lost before anybody asks what
-    /// it [holds](Self::fill), and counts all the same.
+    /// Records that the host sends a packet of `len` bytes from `position` on. A packet counts even if it is lost
+    /// before [`fill`](Self::fill) is called for it.
     pub(crate) fn sends(&mut self, position: Position, len: u32) {
         if matches!(position, Position::Packet(_)) {
             self.numbered.begin(position, len);
         }
     }
 
-    /// The first `to` bytes of the flow are needed no more.
+    /// Discards the first `to` bytes of the flow, which the source no longer needs.
     pub(crate) fn acked(&mut self, Bytes(to): Bytes) {
         let gone = to.saturating_sub(self.from).min(self.bytes.len() as u64);
         self.bytes.drain(..gone as usize);
@@ -69,14 +70,15 @@ impl Outbound {
         self.numbered.forget_before(self.from);
     }
 
-    /// Bytes that are kept.
+    /// Number of bytes that are kept.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }
 }
 
 impl Numbered {
-    /// Where the packet of this number begins. The packets of a flow are first sent in the order of their numbers.
+    /// The offset at which the packet of this number begins. A host sends the packets of a flow for the first time in
+    /// the order of their numbers.
     fn begin(&mut self, position: Position, len: u32) -> u64 {
         let next = self.first + self.begins.len() as u64;
         let number = position.unwrapped(next);
@@ -88,7 +90,7 @@ impl Numbered {
         *place.expect("a host sends no packets that it needs no more, and numbers those to come one by one")
     }
 
-    /// Forgets the packets that end at or before byte `from` of the flow.
+    /// Discards the packets that end at or before byte `from` of the flow.
     fn forget_before(&mut self, from: u64) {
         while !self.begins.is_empty() && self.begins.get(1).copied().unwrap_or(self.next) <= from {
             self.begins.pop_front();
@@ -97,21 +99,22 @@ impl Numbered {
     }
 }
 
-/// What the destination of a flow has received.
+/// The bytes that the destination of a flow has received.
 #[derive(Debug, Default)]
 pub(crate) struct Inbound {
-    /// Bytes that the application may have and has not read.
+    /// Bytes that the application may read but has not read.
     ready: Vec<u8>,
-    /// How many of the flow's first bytes the application has or may have, and how many packets, if they are numbered.
+    /// Number of the flow's bytes that the application may read or has read; `packets` is the number of their
+    /// packets, if they are numbered.
     to: u64,
     packets: u64,
-    /// What has come in beyond: by its first byte, or by its number.
+    /// Pieces that have arrived out of order, by the offset of their first byte or by packet number.
     early: BTreeMap<u64, Vec<u8>>,
     is_numbered: bool,
 }
 
 impl Inbound {
-    /// A packet has come in that says that it holds these bytes from `position` on.
+    /// Adds a packet that holds these bytes from `position` on.
     pub(crate) fn arrived(&mut self, position: Position, body: &[u8]) {
         self.is_numbered = matches!(position, Position::Packet(_));
         let near = if self.is_numbered { self.packets } else { self.to };
@@ -122,17 +125,17 @@ impl Inbound {
         }
     }
 
-    /// Keeps a piece. A repeated segment may begin where another one did, and be longer.
+    /// Keeps a piece. A retransmitted segment may begin where another segment began, and be longer.
     fn keep(&mut self, at: u64, body: &[u8]) {
         if self.early.get(&at).is_none_or(|other| other.len() < body.len()) {
             self.early.insert(at, body.to_vec());
         }
     }
 
-    /// The application may have the first `to` bytes of the flow.
+    /// Lets the application read the first `to` bytes of the flow.
     ///
     /// # Panics
-    /// If they have not all come in.
+    /// If these bytes have not all arrived.
     pub(crate) fn in_order(&mut self, Bytes(to): Bytes) {
         while self.to < to {
             let (at, body) = self.early.pop_first().expect("a host has what it says is in order");
@@ -160,7 +163,7 @@ impl Inbound {
         }
     }
 
-    /// The bytes that the application may have and has not read.
+    /// Takes the bytes that the application may read but has not read.
     pub(crate) fn read(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.ready)
     }

@@ -1,17 +1,17 @@
-//! What this machine can run live, and how to get the rest.
+//! Checks of this machine: which live runs it supports, and how to enable the others.
 
 use crate::rack::{Clock, MOST_SLIPS, Steal};
 use std::fs;
 use std::path::Path;
 
-/// Something that live runs want of a machine.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is.
+    /// The subject of the check.
     pub what: &'static str,
-    /// What there is, in words.
+    /// A description of the machine's state.
     pub found: String,
-    /// Nothing if that will do; otherwise what does not run, and what would help.
+    /// `None` if the check passes; otherwise a text that says what does not run, and what would help.
     pub lacks: Option<String>,
 }
 
@@ -21,7 +21,7 @@ impl Finding {
     }
 }
 
-/// Looks at this machine. Takes less than two seconds.
+/// Checks this machine. Takes less than two seconds.
 #[must_use]
 pub fn examine() -> Vec<Finding> {
     let [one, all] = interruptions();
@@ -35,7 +35,7 @@ fn cores() -> Finding {
     Finding::new("processors", cores > 1, format!("{cores}"), lacks)
 }
 
-/// What other machines take of this one, over a fifth of a second.
+/// The share of this machine's time that other virtual machines take, measured over a fifth of a second.
 fn steal() -> Finding {
     let before = Steal::now();
     std::thread::park_timeout(std::time::Duration::from_millis(200));
@@ -47,10 +47,12 @@ fn steal() -> Finding {
     Finding::new("stolen time", share <= 0.01, format!("{:.1}% just now", share * 100.0), lacks)
 }
 
-/// Time that four packets of 8 KB take on a link of 5 Gbps, in ns. A packet that is later than that slips.
+/// The serialization delay of four packets of 8 KB on a link of 5 Gbps, in ns. A packet that is later than that
+/// slips.
 const PATIENCE_NS: u64 = 4 * 13_164;
 
-/// Interruptions of programs that do nothing but look at the clock, on one core and on all cores at once. No rack can make up for them.
+/// Interruptions of threads that only read the clock, on one core and on all cores at once. No rack can compensate
+/// for them.
 fn interruptions() -> [Finding; 2] {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     [("one polling thread", 1), ("a thread on each core", cores)].map(|(what, threads)| {
@@ -71,7 +73,8 @@ fn interruptions() -> [Finding; 2] {
     })
 }
 
-/// Looks at the clock for half a second. Returns the gaps in which a packet would slip, and the time, in ns.
+/// Reads the clock repeatedly for half a second. Returns the gaps that are long enough for a packet to slip, and the
+/// elapsed time, in ns.
 fn look_at_the_clock() -> (Vec<u64>, u64) {
     const LOOKS_NS: u64 = 500_000_000;
     let clock = Clock::new(1, None);
@@ -86,13 +89,14 @@ fn look_at_the_clock() -> (Vec<u64>, u64) {
     (gaps, last)
 }
 
-/// The share of packets that would slip in a run of so many ns, if they came evenly and nothing but these gaps made them late.
+/// The share of packets that would slip in a run of `ns` ns, if packets arrived evenly and only these gaps made them
+/// late.
 fn share_that_slips(gaps: &[u64], ns: u64, dilation: u64) -> f64 {
     let too_late: u64 = gaps.iter().map(|gap| gap.saturating_sub(PATIENCE_NS * dilation)).sum();
     too_late as f64 / ns as f64
 }
 
-/// Whether the processor's time-stamp counter is steady.
+/// Checks that the processor's time-stamp counter is steady.
 fn counter() -> Finding {
     let flags = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let is_steady = ["constant_tsc", "nonstop_tsc"].iter().all(|flag| flags.contains(flag));
@@ -101,7 +105,7 @@ fn counter() -> Finding {
     Finding::new("clock", is_steady, found, lacks)
 }
 
-/// Memory for slots and rings.
+/// Checks that there is memory for slots and rings.
 fn memory() -> Finding {
     let info = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let available = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
@@ -111,7 +115,7 @@ fn memory() -> Finding {
     Finding::new("memory", kib.is_none_or(|kib| kib >= 300 << 10), found, lacks)
 }
 
-/// Whether this process may make network namespaces.
+/// Checks that this process may make network namespaces.
 fn namespaces() -> Finding {
     const CAP_NET_ADMIN: u32 = 12;
     const CAP_SYS_ADMIN: u32 = 21;
@@ -124,7 +128,7 @@ fn namespaces() -> Finding {
     Finding::new("network namespaces", may, found, lacks)
 }
 
-/// Whether there are TAP interfaces.
+/// Checks that the kernel provides TAP interfaces.
 fn tap() -> Finding {
     let is_there = Path::new("/dev/net/tun").exists();
     let found = if is_there { "/dev/net/tun is there" } else { "there is no /dev/net/tun" };
@@ -132,7 +136,7 @@ fn tap() -> Finding {
     Finding::new("TAP interfaces", is_there, found, lacks)
 }
 
-/// Whether kernels can speak DCTCP.
+/// Checks that the kernel supports DCTCP.
 fn dctcp() -> Finding {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let available = read("/proc/sys/net/ipv4/tcp_available_congestion_control");
@@ -149,7 +153,7 @@ fn dctcp() -> Finding {
     Finding::new("congestion control", is_there, found, lacks)
 }
 
-/// By what racks can run over several machines.
+/// Checks which libfabric providers can connect racks over several machines.
 fn libfabric() -> Finding {
     let here = crate::rack::providers();
     let found = match &here[..] {

@@ -1,27 +1,29 @@
 //! The lockstep runtime: nodes exchange encoded packets over in-memory links under a shared virtual clock. The clock
 //! advances only when every node has handled all events that are due (specification of R2C2 and Maze, §9.2).
 //!
-//! Bytes really move, operating-system jitter does not exist, and nothing is claimed about real time. It is the proof
-//! that a scheme is sans-IO: the node objects are those of the packet engine, nothing but bytes passes between them,
-//! and the packet engine must see the same packets at the same times. To that end the rules are the same as there:
+//! Bytes really move, there is no operating-system jitter, and results say nothing about real time. The runtime
+//! proves that a scheme is sans-IO: the node objects are those of the packet engine, only bytes pass between them,
+//! and the packet engine must see the same packets at the same times. To that end both have the same rules:
 //!
-//! - A port is a FIFO, unbounded or within limits, unless it has a queue of its own, and nodes store and forward. A packet handed to a FIFO at
-//!   `now` starts at `max(now, free_at)`, frees the port a serialisation time later, and arrives a propagation delay after that.
-//! - A port may have an agent, which sees packets arrive, join and leave, and writes into them. The host hears of its own
-//!   packets that have left a port with an agent or a queue of its own.
+//! - A port is a FIFO, unbounded or within limits, unless it has a queue of its own. Nodes store and forward. A
+//!   packet handed to a FIFO at `now` starts at `max(now, free_at)`, frees the port one serialization delay later,
+//!   and arrives one propagation delay after that.
+//! - A port may have an agent, which sees packets arrive, join and leave, and may write into them. The host is told
+//!   when one of its own packets has left a port with an agent or a queue of its own.
 //! - Credits cross a link in its propagation delay, and take none of its bandwidth.
-//! - At equal times come first arrivals, in order of the link they came by; then ends of transmissions at ports with agents or
-//!   queues, in order of the link; then credits, in order of the link; then flow control, in order of the link; then ticks of agents, in order of the link, and of forwarders, in order of the node; then wake-ups, in
-//!   order of the node; then flows, in their own order.
-//! - A noisy link loses and damages packets as they arrive. One that is still a packet, though another than was sent,
-//!   goes on as that; of one that is none the node's host hears.
-//! - A packet that arrives at a node is given to its forwarder, which says whether it is for this node's host. A node
-//!   without a forwarder delivers whatever arrives and sends by port 0.
+//! - Events at the same time are handled in this order: arrivals, by link; ends of transmissions at ports with agents
+//!   or queues, by link; credits, by link; flow control, by link; ticks of agents, by link; ticks of forwarders, by
+//!   node; wake-ups, by node; flows, in their own order.
+//! - A noisy link loses and damages packets as they arrive. A damaged packet that still decodes goes on with its new
+//!   content. If it does not decode, the node's host is told.
+//! - A packet that arrives at a node goes to the node's forwarder, which decides whether it is for the node's host. A
+//!   node without a forwarder delivers every packet that arrives, and sends by port 0.
 //!
-//! Payload is zeros, except that of [streams](Lockstep::open), whose bytes an application hands over and reads, and that of
-//! [frames](Lockstep::send_frame) of kernels, which cross as they are.
+//! Payload is zeros, with two exceptions: that of [streams](Lockstep::open), whose bytes an application hands over
+//! and reads, and that of [frames](Lockstep::send_frame) of kernels, which cross unchanged.
 //!
-//! An event costs a heap operation, a hop one encoding, one decoding and one copy of the payload; buffers are used again.
+//! Cost: a heap operation per event, and one encoding, one decoding and one copy of the payload per hop. Buffers are
+//! reused.
 
 mod fabric;
 mod frames;
@@ -49,7 +51,7 @@ use streams::Streams;
 pub struct Lockstep<O: Observer> {
     nodes: Vec<Node<Fabric<O>>>,
     flows: Queued,
-    /// Whether the fabric is at rest, if its nodes say hello for ever.
+    /// Detects rest, if the nodes send hellos forever.
     rest: Option<Rest>,
     fabric: Fabric<O>,
 }
@@ -321,7 +323,7 @@ impl<O: Observer> Lockstep<O> {
         }
     }
 
-    /// Credits of the neighbour come in by a link.
+    /// Handles the neighbour's credits that arrive over a link.
     fn credits_arrive(&mut self, link: LinkId) {
         let Self { nodes, fabric, .. } = self;
         let Link { to, to_port, .. } = fabric.end(link);

@@ -1,5 +1,5 @@
-//! The clock of a live run: the processor's own counter where it is steady, the system's clock elsewhere; and virtual time,
-//! which runs slower by the dilation.
+//! The clock of a live run. It reads the processor's counter if that is steady, and the system's clock otherwise.
+//! Virtual time runs slower than the clock by the dilation.
 
 use super::shared::Words;
 use raddle_core::{Duration, Time};
@@ -8,51 +8,50 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// Virtual time since a beginning that all threads share.
+/// Virtual time since a begin that all threads share.
 #[derive(Debug, Clone)]
 pub(crate) struct Clock {
     source: Source,
     dilation: u64,
-    /// A word that all threads of all processes share: nanoseconds of real time in which virtual time stood still. Nothing if time
-    /// never stands still.
+    /// A word that all threads of all processes share: the real time, in ns, for which virtual time was held. `None`
+    /// if virtual time is never held.
     held: Option<Words>,
 }
 
 #[derive(Debug, Clone)]
 enum Source {
-    /// The processor's counter, if it is steady, and its value at the beginning. Each process measures for itself how fast the
-    /// counter is.
+    /// The processor's counter, and its value at the begin. Each process measures the counter's frequency itself.
     Counter(quanta::Clock, u64),
-    /// The system's clock of a party's host, and what it showed at the beginning, in ns: the same for all processes.
+    /// The system's clock of a party's host, and its value at the begin, in ns, which is the same for all processes.
     System(u64, Arc<Offset>),
 }
 
-/// How far the system's clock of a party's host is ahead of this machine's: nothing, where both are one machine.
+/// The system's clock of a party's host minus this machine's, in ns; 0 if both processes run on one machine.
 #[derive(Debug, Default)]
 pub(crate) struct Offset {
     ns: AtomicI64,
 }
 
 impl Offset {
-    /// So many ns.
+    /// An offset of `ns` ns.
     pub(crate) fn new(ns: i64) -> Self {
         Self { ns: AtomicI64::new(ns) }
     }
 
-    /// In ns.
+    /// The offset, in ns.
     #[inline]
     pub(crate) fn ns(&self) -> i64 {
         self.ns.load(Ordering::Relaxed)
     }
 
-    /// What the host's clock shows, in ns.
+    /// The host's clock, in ns.
     #[inline]
     pub(crate) fn host_ns(&self) -> u64 {
         system_ns().saturating_add_signed(self.ns())
     }
 
-    /// The two clocks have been compared: the host's is ahead by so many ns. Goes there, if it is elsewhere, in a step of `most` ns
-    /// at most.
+    /// Moves the offset into `bounds`, which a comparison of the two clocks has measured, by a step of at most `most`
+    /// ns.
     pub(crate) fn follow(&self, bounds: &RangeInclusive<i64>, most: i64) {
         let is = self.ns();
         if !bounds.is_empty() {
@@ -62,15 +61,15 @@ impl Offset {
     }
 }
 
-/// What the system's clock shows, in ns.
+/// The system's clock, in ns.
 pub(crate) fn system_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 impl Clock {
-    /// A clock for the threads of this process, that begins now, and on which a second is so many of real time. The word `held`
-    /// says how long it has stood still; it never does if there is none.
+    /// A clock for the threads of this process. It begins now, and runs `dilation` times slower than real time. The
+    /// word `held` counts for how long it was held; without that word it is never held.
     ///
     /// # Panics
     /// If the dilation is 0.
@@ -81,17 +80,17 @@ impl Clock {
         Self { source: Source::Counter(counter, begin), dilation: dilation.into(), held }
     }
 
-    /// The same clock, beginning now.
+    /// The same clock, with its begin now.
     pub(crate) fn begun(&self) -> Self {
         Self::new(self.dilation as u32, self.held.clone())
     }
 
-    /// The same clock for several processes, which begins when the system's of their host shows so many ns.
+    /// The same clock for several processes. It begins when the system's clock of their host shows `host_ns`.
     pub(crate) fn begun_at(&self, host_ns: u64, offset: &Arc<Offset>) -> Self {
         Self { source: Source::System(host_ns, Arc::clone(offset)), ..self.clone() }
     }
 
-    /// Nanoseconds of real time since the beginning. A clock that follows another machine's may go back by some µs.
+    /// Real time since the begin, in ns. A clock that follows another machine's may go back by some µs.
     #[inline]
     pub(crate) fn real_ns(&self) -> u64 {
         match &self.source {

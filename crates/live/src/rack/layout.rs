@@ -1,6 +1,7 @@
-//! Which polling thread has which nodes, and what is where in a rack's memory. Every process that has a part in a rack comes to the
-//! same layout by itself. In a rack over several machines, each process has a memory of its own, and there are rings of links in it
-//! for both ends: packets that are to go to another machine, and packets that have come from one.
+//! The layout of a rack: the nodes of each polling thread, and the offsets of all parts of the rack's memory. Every
+//! process of a rack computes the same layout. In a rack over several machines, each process has its own memory,
+//! which contains rings for both ends of links between machines: for packets to another machine, and for packets from
+//! one.
 
 use super::Config;
 use super::pool::{self, Slots};
@@ -11,40 +12,40 @@ use raddle_topology::Topology;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Words of a cache line: two threads that write different things do not share one.
+/// Words of a cache line. Parts begin at cache lines, so that threads that write different parts do not share a line.
 const LINE: usize = 8;
 
-/// What is in the memory, in this order.
+/// The parts of the memory, in this order.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    /// Virtual time that did not pass.
+    /// The time for which virtual time was held.
     Held,
     /// All slots.
     Slots,
     /// The ring of a link.
     Link,
-    /// The ring by which one thread gives another its slots back.
+    /// The ring by which one thread returns slots to another.
     Return,
 }
 
 /// The layout of a rack.
 #[derive(Debug)]
 pub(super) struct Layout {
-    /// By node, the polling thread that has it. Threads are counted over all processes.
+    /// Indexed by node: the polling thread that runs the node. Threads are numbered over all processes.
     thread_of: Vec<usize>,
     /// The polling threads of this process.
     own: Range<usize>,
-    /// The polling threads that share this memory: of all processes, or of this one alone.
+    /// The polling threads that share this memory: those of all processes, or those of this process alone.
     sharers: Range<usize>,
     slots_of_thread: usize,
     packet_bytes: usize,
-    /// By [`Kind`], how many there are and how many words each has.
+    /// Indexed by [`Kind`]: the number of parts, and the number of words of each part.
     sizes: [(usize, usize); 4],
 }
 
 impl Layout {
-    /// That of a rack of which each process has some nodes, this one those of `parts[own]`. The parts follow one another, and none
-    /// is empty. `is_spread` says that each process has a memory of its own.
+    /// The layout of a rack in which process `i` runs the nodes `parts[i]`; this process is `own`. The parts must be
+    /// consecutive and not empty. `is_spread` is true if each process has its own memory.
     pub(super) fn new(
         topology: &Topology,
         config: &Config,
@@ -75,7 +76,7 @@ impl Layout {
         Self { thread_of, own: own_threads, sharers, slots_of_thread, packet_bytes, sizes }
     }
 
-    /// How many words the memory has.
+    /// Number of words of the memory.
     pub(super) fn words(&self) -> usize {
         self.sizes.iter().map(|&(count, words)| count * words.next_multiple_of(LINE)).sum()
     }
@@ -88,7 +89,7 @@ impl Layout {
         region.words(begin..begin + words)
     }
 
-    /// The word that says how long virtual time has stood still.
+    /// The word that counts how long virtual time was held.
     pub(super) fn held(&self, region: &Arc<Region>) -> Words {
         self.piece(region, Kind::Held, 0)
     }
@@ -109,18 +110,18 @@ impl Layout {
         self.piece(region, Kind::Link, i)
     }
 
-    /// The ring by which one thread gives another its slots back.
+    /// The ring by which one thread returns slots to another.
     pub(super) fn returning(&self, region: &Arc<Region>, from: usize, to: usize) -> Words {
         let [from, to] = [from, to].map(|thread| thread - self.sharers.start);
         self.piece(region, Kind::Return, from * self.sharers.len() + to)
     }
 
-    /// The polling threads that share this memory. Slots are theirs, of each as many, in their order.
+    /// The polling threads that share this memory. Each owns the same number of slots, in thread order.
     pub(super) fn sharers(&self) -> Range<usize> {
         self.sharers.clone()
     }
 
-    /// Whether a node is at another machine, whose memory is another.
+    /// Returns true if a node runs on another machine, whose memory is separate.
     pub(super) fn is_elsewhere(&self, node: NodeId) -> bool {
         !self.sharers.contains(&self.thread_of(node))
     }

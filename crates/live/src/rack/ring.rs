@@ -1,14 +1,15 @@
-//! A ring of packets from one producer to one consumer, in memory that both share and neither trusts.
+//! A ring of packets from one producer to one consumer, in memory that both share. Neither trusts the other.
 //!
 //! ```text
 //! word 0         8          16
 //!      consumed  produced   entry 0    entry 1  …
 //! ```
 //!
-//! An entry is two words: when the packet is due at the consumer, and its slot, length and tag. `produced` and `consumed` count
-//! entries since the ring was made; each has a cache line of its own. Each side keeps what it has last read of the other's
-//! count, and looks again only when that is used up: in a burst, one cache line crosses between cores for every four
-//! packets. A count that cannot be, because whoever shares the memory wrote it, is [`Broken`].
+//! An entry is two words: the time at which the packet is due at the consumer, and its slot, length and tag.
+//! `produced` and `consumed` count entries since the ring was made; each has its own cache line. Each side caches the
+//! other side's count, and reads it again only when the cached count is used up. In a burst, one cache line crosses
+//! between cores for every four packets. An impossible count, which only a faulty process can have written, is
+//! [`Broken`].
 
 use super::sync::{AtomicU64, Ordering};
 use std::ops::{Deref, Not};
@@ -21,28 +22,28 @@ const WORDS_OF_ENTRY: usize = 2;
 /// A packet on its way over a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// When it is due at the consumer, in ps of virtual time.
+    /// The time at which the packet is due at the consumer, in ps of virtual time.
     pub(crate) due: u64,
-    /// The slot that holds it.
+    /// The slot that holds the packet.
     pub(crate) slot: u32,
-    /// Its bytes, fewer than 2^24.
+    /// Number of bytes of the packet, fewer than 2^24.
     pub(crate) len: u32,
-    /// What the link's ends have to know of it beside.
+    /// Extra information for the link's ends; the ring does not interpret it.
     pub(crate) tag: u8,
 }
 
-/// Bits of an entry's second word that are below its tag: the slot's 32, and 24 of the length.
+/// Bits of an entry's second word below its tag: 32 of the slot, and 24 of the length.
 const BELOW_TAG: u32 = 56;
 
 /// Most bytes of a packet, so that its length fits an entry.
 pub(crate) const MOST_BYTES: usize = (1 << 24) - 1;
 
-/// The other side has written a count that cannot be.
+/// The other side has written an impossible count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the other end of a ring has written a count that cannot be")]
 pub(crate) struct Broken;
 
-/// Words of memory for a ring of so many entries, which is a power of two.
+/// Number of words of memory for a ring of `capacity` entries, which must be a power of two.
 pub(crate) const fn words(capacity: usize) -> usize {
     ENTRIES + capacity * WORDS_OF_ENTRY
 }
@@ -57,13 +58,13 @@ fn place(count: u64, capacity: u64) -> usize {
     ENTRIES + (count & (capacity - 1)) as usize * WORDS_OF_ENTRY
 }
 
-/// The end that puts packets in.
+/// The producing end of a ring.
 #[derive(Debug)]
 pub(crate) struct Producer<W> {
     words: W,
     capacity: u64,
     produced: u64,
-    /// What the consumer had taken when this was last looked at.
+    /// The consumer's count when it was last read.
     consumed: u64,
 }
 
@@ -73,7 +74,7 @@ impl<W: Deref<Target = [AtomicU64]>> Producer<W> {
         Self { capacity: capacity(&words), words, produced: 0, consumed: 0 }
     }
 
-    /// Entries that the ring has room for, at least.
+    /// A lower bound of the number of entries for which the ring has room.
     #[inline]
     pub(crate) fn room(&mut self) -> Result<u64, Broken> {
         let room = self.capacity - (self.produced - self.consumed);
@@ -88,13 +89,13 @@ impl<W: Deref<Target = [AtomicU64]>> Producer<W> {
         Ok(self.capacity - (self.produced - consumed))
     }
 
-    /// Whether half of the ring or more is full, or it is broken.
+    /// Returns true if at least half of the ring is full, or the ring is broken.
     #[inline]
     pub(crate) fn is_half_full(&mut self) -> bool {
         self.room().is_ok_and(|room| room > self.capacity / 2).not()
     }
 
-    /// Puts a packet in. Returns whether there was room.
+    /// Puts a packet into the ring. Returns false if the ring is full.
     #[inline]
     pub(crate) fn push(&mut self, entry: Entry) -> Result<bool, Broken> {
         if self.produced - self.consumed == self.capacity && self.room()? == 0 {
@@ -110,13 +111,13 @@ impl<W: Deref<Target = [AtomicU64]>> Producer<W> {
     }
 }
 
-/// The end that takes packets out.
+/// The consuming end of a ring.
 #[derive(Debug)]
 pub(crate) struct Consumer<W> {
     words: W,
     capacity: u64,
     consumed: u64,
-    /// What the producer had put in when this was last looked at.
+    /// The producer's count when it was last read.
     produced: u64,
 }
 
@@ -146,7 +147,7 @@ impl<W: Deref<Target = [AtomicU64]>> Consumer<W> {
         Ok(Some(Entry { due, slot: packet as u32, len, tag: (packet >> BELOW_TAG) as u8 }))
     }
 
-    /// Takes out the packet that was [looked at](Self::peek).
+    /// Removes the packet that [`peek`](Self::peek) returned.
     #[inline]
     pub(crate) fn take(&mut self) {
         debug_assert!(self.consumed < self.produced, "a packet was looked at");

@@ -1,4 +1,4 @@
-//! A rack that runs: the polling threads, and the thread that started them, which listens.
+//! The run of a rack: the polling threads, and the thread that started them, which listens to them.
 
 use super::Rack;
 use super::clock::system_ns;
@@ -15,29 +15,31 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 use std::thread;
 
-/// How often the thread that started a rack listens to those that poll: so often that it has little to hear each time. Where all
-/// processors poll it takes one away for as long, and the packets of that thread are late.
+/// Interval at which the thread that started a rack listens to the polling threads. It is short, so that there is
+/// little to hear each time: if all processors poll, listening takes one processor away, and delays that thread's
+/// packets.
 const LISTENS: std::time::Duration = std::time::Duration::from_millis(1);
 
-/// It looks at what else there is, and tells other processes, every so many times: about every 10 ms.
+/// The listening thread checks other things, and tells other processes, every this many times: about every 10 ms.
 const SELDOM: u32 = 10;
 
-/// How long the last words of a process may be under way, in ns.
+/// The longest delivery time of a process's last words, in ns.
 const LAST_WORDS_NS: u64 = 1_000_000_000;
 
 impl Rack {
-    /// Runs until all flows are delivered and nothing is under way, or to the time limit, or until `look`, asked about every
-    /// 10 ms, says to stop. Returns whether it came to its end. The caller's thread listens meanwhile.
+    /// Runs until all flows are delivered and no packet is in flight, or until the time limit, or until `look`, which
+    /// is called about every 10 ms, breaks. Returns true if the run reached its end. The caller's thread listens
+    /// during the run.
     ///
-    /// In a party all processes run, and the host's observer hears of the nodes of all. A process that is gone ends the run:
-    /// [`lost`](Self::lost).
+    /// In a party, all processes run, and the host's observer receives the events of all nodes. If a process is gone,
+    /// the run ends, and [`lost`](Self::lost) names the process.
     pub fn run<O: Observer>(
         &mut self,
         observer: &mut O,
         mut look: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> bool {
         self.steal.0 = Steal::now();
-        // Virtual time begins when everything is in place.
+        // Virtual time begins only when everything is ready.
         let Self { workers, party, gone, .. } = &mut *self;
         let begin = party.as_ref().map(|party| {
             let at = party.begin(|| {
@@ -74,14 +76,14 @@ impl Rack {
         let party = party.as_ref();
         let stop = AtomicBool::new(false);
         let standings: Vec<Standing> = workers.iter().map(|_| Standing::default()).collect();
-        // Processes that polling threads no longer reach, and since when, in ns.
+        // Processes that polling threads can no longer reach, with the time of the report, in ns.
         let mut missing = Vec::new();
         let (ended, panics, loaded) = thread::scope(|scope| {
             let mut polling = Vec::new();
             for (thread, (worker, standing)) in workers.iter_mut().zip(&standings).enumerate() {
                 worker.fabric.clock.clone_from(&clock);
                 worker.fabric.meter = Meter::new();
-                // In a party the host may want to hear of every packet.
+                // In a party, the host's observer may want every packet.
                 worker.fabric.teller.of_packets = O::FORWARDED;
                 let stop = &stop;
                 polling.push(scope.spawn(move || {
@@ -161,7 +163,7 @@ impl Rack {
             Err(why) => self.load_failed = Some(why),
         }
         self.took_ns = clock.real_ns();
-        // Whatever has happened, programs do not wait for ever.
+        // Dropping the streams ensures that no program waits forever, whatever has happened.
         self.workers.iter_mut().for_each(|worker| worker.fabric.streams = None);
         if let Some(panic) = panics.into_iter().next() {
             std::panic::resume_unwind(panic);
@@ -172,7 +174,7 @@ impl Rack {
         ended && self.lost.is_none()
     }
 
-    /// Hears the last words of all processes, or says this one's.
+    /// Receives the last words of all processes, or sends those of this process.
     fn take_leave(&mut self, ended: bool, hearing: &mut Hearing) {
         let own = self.party.as_ref().map_or(0, Party::own);
         let last = seen(Count::default, &self.words);
@@ -192,13 +194,13 @@ impl Rack {
         };
         match others {
             Ok(others) => self.others = others,
-            // The first that was gone has ended the run.
+            // The first process that was gone has ended the run, so its error takes precedence.
             Err(lost) => self.lost = self.lost.take().or(Some(lost)),
         }
     }
 
-    /// Deals with all events as fast as possible, in their order, until nothing is left or to the time limit: what a polling
-    /// thread can do when it never waits.
+    /// Handles all events as fast as possible, in order, until none is left or the time limit passes. This measures
+    /// the throughput of a polling thread that never waits.
     ///
     /// # Panics
     /// If there are several polling threads.
@@ -210,14 +212,15 @@ impl Rack {
     }
 }
 
-/// What this process sees and hears of its own nodes now.
+/// The current progress and the new words of this process's nodes.
 fn seen(count: impl FnOnce() -> Count, words: &Receiver<Word>) -> Look {
     let began_ns = system_ns();
     let count = count();
     Look { began_ns, count, words: words.try_iter().collect() }
 }
 
-/// Tells the others of a party what was seen here, and hears what they say. Returns whether the run came to its end, if it is over.
+/// Tells the other processes of a party the look of this process, and handles their messages. If the run is over,
+/// returns whether it reached its end.
 fn exchange(party: &Party, hearing: &mut Hearing, look: Look) -> Result<Option<bool>, Lost> {
     if party.is_host() {
         hearing.add_own(party.own(), look);
@@ -235,8 +238,8 @@ fn exchange(party: &Party, hearing: &mut Hearing, look: Look) -> Result<Option<b
     Ok(None)
 }
 
-/// Whether a process that a polling thread no longer reaches has kept silent. Whoever ends in good order is no longer reached
-/// either, but its last words are under way.
+/// Checks that no process has been unreachable for longer than [`LAST_WORDS_NS`]. A process that ends in good order
+/// becomes unreachable too, but its last words are then on their way.
 fn refuse_gone(party: &Party, missing: &[(u64, Gone)]) -> Result<(), Lost> {
     match missing.first() {
         Some((since, gone)) if system_ns() > since + LAST_WORDS_NS => {
@@ -246,7 +249,7 @@ fn refuse_gone(party: &Party, missing: &[(u64, Gone)]) -> Result<(), Lost> {
     }
 }
 
-/// Hears what polling threads have told so far.
+/// Passes the words that the polling threads have told so far to the observer.
 pub(super) fn listen(words: &Receiver<Word>, observer: &mut impl Observer) {
     words.try_iter().for_each(|word| word.tell(observer));
 }

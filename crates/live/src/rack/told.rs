@@ -1,14 +1,15 @@
-//! What polling threads tell the thread that started them, which listens: files and the like would make packets late.
+//! The channel from the polling threads to the thread that started them. That thread calls the observer, because file
+//! operations and the like would delay packets.
 
 use super::clock::system_ns;
 use raddle_core::{DropReason, LinkId, NodeId, Observer, Packet, PortId, Report, Time};
 use std::sync::mpsc::Sender;
 
-/// Something that an [`Observer`] may want to hear of.
+/// An event that an [`Observer`] may want to receive.
 #[derive(Debug)]
 pub(super) enum Told {
     Report(NodeId, Report),
-    /// `bytes` are the whole packet if it carries what another system has sent; none if the rack itself makes payloads.
+    /// `bytes` is the whole packet if it carries a foreign system's payload; empty if the rack itself makes payloads.
     Forwarded {
         sent: Time,
         link: LinkId,
@@ -27,17 +28,17 @@ pub(super) enum Told {
     },
 }
 
-/// Something that happened, and when.
+/// An event, with its time.
 #[derive(Debug)]
 pub(super) struct Word {
     pub(super) at: Time,
-    /// What the system's clock showed when it was said, in ns, if processes share the rack; 0 otherwise.
+    /// The system's clock when the event was told, in ns, if processes share the rack; 0 otherwise.
     pub(super) said_ns: u64,
     pub(super) told: Told,
 }
 
 impl Word {
-    /// Tells a listener.
+    /// Passes the event to an observer.
     pub(super) fn tell(&self, observer: &mut impl Observer) {
         match &self.told {
             Told::Report(node, report) => observer.report(self.at, *node, *report),
@@ -55,12 +56,12 @@ impl Word {
     }
 }
 
-/// The telling end, of one polling thread. Nobody may listen any more.
+/// The sending end of one polling thread. The receiving end may already be gone.
 pub(super) struct Teller {
     pub(super) words: Sender<Word>,
-    /// Whether to tell of every packet that a port accepts.
+    /// If true, every packet that a port accepts is told.
     pub(super) of_packets: bool,
-    /// Whether other processes share the rack, so that it matters when something was said.
+    /// True if other processes share the rack, so that the real time of each word is needed.
     pub(super) is_shared: bool,
 }
 
@@ -102,8 +103,8 @@ mod tests {
     use raddle_core::{Bytes, FlowKey};
     use std::sync::mpsc;
 
-    /// A thread that was late tells of what it did at its own time, then of what was due before. What that led to elsewhere is
-    /// heard after it, whatever the virtual times are.
+    /// A thread that was late tells first of an event at its own time, then of an event that was due before.
+    /// Consequences of these in other threads are heard after them, whatever the virtual times are.
     #[test]
     fn threads_are_heard_in_the_order_in_which_they_spoke() {
         #[derive(Default)]

@@ -1,7 +1,8 @@
-//! A data ring's ends over a [`Domain`].
+//! The ends of a data ring over a [`Domain`].
 //!
-//! Each side makes an [`End`], sends its [offer](End::offer) to the other over some connection, and makes of the other's offer a
-//! [`Sender`] or a [`Receiver`]. A domain serves many rings: the number that each is given finds it when a write completes.
+//! Each side creates an [`End`], sends its [offer](End::offer) to the other side over some connection, and turns the
+//! end into a [`Sender`] or a [`Receiver`] with the other side's offer. A domain serves many rings. Each ring has a
+//! number, by which the domain assigns completed writes to it.
 
 use super::{Domain, Error, Memory, Peer, Remote, WriteFailed};
 use crate::ring::{self, Entry, Refused, Shape, Wire};
@@ -9,13 +10,13 @@ use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-/// First bytes of an offer; the last is the version of the memory's layout.
+/// The first bytes of an offer. The last of them is the version of the memory layout.
 const MAGIC: [u8; 4] = *b"RDR\x01";
 
 /// Bytes of an offer before the address: magic, capacity, packet bytes, memory.
 const FIXED: usize = 12 + Remote::LEN;
 
-/// An end of a ring that does not know the other end yet.
+/// An end of a ring whose other end is still unknown.
 #[derive(Debug)]
 pub struct End {
     shape: Shape,
@@ -26,7 +27,7 @@ impl End {
     /// Registers memory for an end of a ring.
     ///
     /// # Errors
-    /// [`Error::Library`], if the provider cannot register as much.
+    /// [`Error::Library`], if the provider cannot register that much memory.
     pub fn new(domain: &mut Domain, shape: Shape) -> Result<Self, Error> {
         Ok(Self { shape, memory: domain.register(shape.words())? })
     }
@@ -37,7 +38,7 @@ impl End {
         self.memory.remote()
     }
 
-    /// What the other end has to know: shape, memory and address.
+    /// The description of this end for the other end: shape, memory and address.
     #[must_use]
     pub fn offer(&self, domain: &Domain) -> Vec<u8> {
         let mut offer = Vec::from(MAGIC);
@@ -53,7 +54,7 @@ impl End {
         let (fixed, address) = offer.split_first_chunk::<FIXED>().ok_or_else(malformed)?;
         let remote = Remote::decode(&fixed[12..])?;
         let own = self.offer(domain);
-        // The shape must be ours, and the memory as large as the shape wants it.
+        // Both ends must have the same shape, and the memory must have the size that the shape requires.
         if fixed[..12] != own[..12] || remote.words() != self.shape.words() as u64 {
             return Err(malformed());
         }
@@ -61,20 +62,22 @@ impl End {
         Ok(Route { memory: self.memory, peer, remote, number })
     }
 
-    /// Makes this the sending end. `number` must differ from those of the domain's other rings.
+    /// Turns this end into the sending end. `number` must differ from those of the domain's other rings.
     ///
     /// # Errors
-    /// [`Error::Malformed`], if the other end's offer is not one, or of another shape.
+    /// [`Error::Malformed`], if the other end's offer is invalid, or has another shape; [`Error::Library`], if
+    /// libfabric refuses the address.
     pub fn sender(self, domain: &mut Domain, number: u32, offer: &[u8]) -> Result<Sender, Error> {
         let shape = self.shape;
         let route = self.route(domain, number, offer)?;
         Ok(Sender { ring: ring::Sender::new(route.memory.clone(), shape), route, lost: None })
     }
 
-    /// Makes this the receiving end. `number` must differ from those of the domain's other rings.
+    /// Turns this end into the receiving end. `number` must differ from those of the domain's other rings.
     ///
     /// # Errors
-    /// [`Error::Malformed`], if the other end's offer is not one, or of another shape.
+    /// [`Error::Malformed`], if the other end's offer is invalid, or has another shape; [`Error::Library`], if
+    /// libfabric refuses the address.
     pub fn receiver(self, domain: &mut Domain, number: u32, offer: &[u8]) -> Result<Receiver, Error> {
         let shape = self.shape;
         let route = self.route(domain, number, offer)?;
@@ -82,7 +85,7 @@ impl End {
     }
 }
 
-/// Where a ring's writes go.
+/// The destination of a ring's writes, and the memory that they come from.
 #[derive(Debug)]
 struct Route {
     memory: Memory,
@@ -96,7 +99,7 @@ impl Route {
         Routed { route: self, domain }
     }
 
-    /// The tag of this ring's write, if the domain's tag is one of this ring.
+    /// The ring's tag in a tag of the domain; `None` if the tag belongs to another ring.
     fn own(&self, tag: u64) -> Option<u32> {
         (ring_of(tag) == self.number).then_some(tag as u32)
     }
@@ -147,27 +150,28 @@ fn gone(lost: &Option<String>) -> Result<(), Error> {
 pub struct Sender {
     ring: ring::Sender<Memory>,
     route: Route,
-    /// Why nothing can be written any more.
+    /// The reason why the ring can no longer be written, once a write has failed or the receiver was silent.
     lost: Option<String>,
 }
 
 impl Sender {
-    /// Puts a packet in, due at the receiver at `due` ps of virtual time. Returns false if there is no room for it now.
+    /// Puts a packet into the ring. The packet is due at the receiver at `due` ps of virtual time. Returns false if
+    /// the ring has no room for it now.
     ///
     /// # Errors
-    /// [`Error::PeerGone`], [`Error::Broken`], [`Error::TooLong`], or what [`Domain::write`] says.
+    /// [`Error::PeerGone`], [`Error::Broken`], [`Error::TooLong`], or an error of [`Domain::write`].
     pub fn push(&mut self, domain: &mut Domain, due: u64, tag: u8, bytes: &[u8]) -> Result<bool, Error> {
         gone(&self.lost)?;
         Ok(self.ring.push(due, tag, bytes, &mut self.route.over(domain))?)
     }
 
-    /// As [`push`](Self::push), for a packet of `len` bytes that is in words already.
+    /// As [`push`](Self::push), for a packet of `len` bytes that is stored in words.
     ///
     /// # Errors
     /// As `push`.
     ///
     /// # Panics
-    /// If the words have fewer bytes.
+    /// If the words hold fewer than `len` bytes.
     pub fn push_words(
         &mut self,
         domain: &mut Domain,
@@ -180,15 +184,16 @@ impl Sender {
         Ok(self.ring.push_words(due, tag, words, len, &mut self.route.over(domain))?)
     }
 
-    /// Whether the receiver has been heard of: it knows the ring, and its writes arrive.
+    /// Returns true if a write of the receiver has arrived: the receiver knows the ring, and its writes reach this
+    /// end.
     ///
     /// # Errors
-    /// [`Error::Broken`], if the receiver has written nonsense.
+    /// [`Error::Broken`], if the receiver has written invalid data.
     pub fn has_heard(&mut self) -> Result<bool, Error> {
         Ok(self.ring.has_heard()?)
     }
 
-    /// A write of the domain has [completed or failed](Domain::poll). Those of other rings are ignored.
+    /// Handles a write of the domain that has [completed or failed](Domain::poll). Ignores writes of other rings.
     pub fn completed(&mut self, tag: u64, result: &Result<(), WriteFailed>) {
         let Some(tag) = self.route.own(tag) else { return };
         self.ring.completed(tag);
@@ -210,18 +215,18 @@ impl Sender {
         gone(&self.lost)
     }
 
-    /// Packets that the receiver has room for, at least.
+    /// A lower bound of the number of packets for which the receiver has room.
     ///
     /// # Errors
-    /// [`Error::Broken`], if the receiver has written nonsense.
+    /// [`Error::Broken`], if the receiver has written invalid data.
     pub fn room(&mut self) -> Result<u64, Error> {
         Ok(self.ring.room()?)
     }
 
-    /// Whether the receiver has taken all packets, as far as it has told.
+    /// Returns true if the receiver has reported that it has taken all packets.
     ///
     /// # Errors
-    /// [`Error::Broken`], if the receiver has written nonsense.
+    /// [`Error::Broken`], if the receiver has written invalid data.
     pub fn is_drained(&mut self) -> Result<bool, Error> {
         Ok(self.ring.is_drained()?)
     }
@@ -236,54 +241,54 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// The first packet in the ring, if it is there as a whole.
+    /// The first packet in the ring, if it has arrived completely.
     ///
     /// # Errors
-    /// [`Error::Broken`], if the sender has written nonsense.
+    /// [`Error::Broken`], if the sender has written invalid data.
     pub fn peek(&mut self) -> Result<Option<Entry>, Error> {
         Ok(self.ring.peek()?)
     }
 
-    /// Reads the first bytes of the packet that was [looked at](Self::peek).
+    /// Reads the first bytes of the packet that [`peek`](Self::peek) returned.
     ///
     /// # Panics
-    /// If no packet was looked at, or it has fewer bytes.
+    /// If no packet was peeked, or it is shorter than `into`.
     pub fn read(&self, into: &mut [u8]) {
         self.ring.read(into);
     }
 
-    /// Copies the packet that was [looked at](Self::peek), and the zeros behind it in its last word.
+    /// Copies the packet that [`peek`](Self::peek) returned, with the zeros that fill its last word.
     ///
     /// # Panics
-    /// If no packet was looked at, or `into` has no room for it.
+    /// If no packet was peeked, or `into` is too short for it.
     pub fn read_words(&self, into: &[AtomicU64]) {
         self.ring.read_words(into);
     }
 
-    /// Whether the first record has reached the sender, as far as this end knows.
+    /// Returns true if this end knows that its first record has reached the sender.
     #[must_use]
     pub fn has_told(&self) -> bool {
         self.ring.has_told()
     }
 
-    /// Takes out the packet that was [looked at](Self::peek).
+    /// Removes the packet that [`peek`](Self::peek) returned.
     ///
     /// # Errors
-    /// What [`Domain::write`] says, if it is time to tell the sender and that fails.
+    /// An error of [`Domain::write`], if a report to the sender is due and fails.
     ///
     /// # Panics
-    /// If no packet was looked at.
+    /// If no packet was peeked.
     pub fn take(&mut self, domain: &mut Domain) -> Result<(), Error> {
         self.ring.take(&mut self.route.over(domain))
     }
 
-    /// Whether the next packet has [begun to arrive](ring::Receiver::is_partial).
+    /// Returns true if the next packet has [begun to arrive](ring::Receiver::is_partial).
     #[must_use]
     pub fn is_partial(&self) -> bool {
         self.ring.is_partial()
     }
 
-    /// A write of the domain has [completed or failed](Domain::poll). Those of other rings are ignored.
+    /// Handles a write of the domain that has [completed or failed](Domain::poll). Ignores writes of other rings.
     pub fn completed(&mut self, tag: u64, result: &Result<(), WriteFailed>) {
         let Some(tag) = self.route.own(tag) else { return };
         self.ring.completed(tag);
@@ -292,11 +297,11 @@ impl Receiver {
         }
     }
 
-    /// Tells the sender what was taken and that this end is there: call it every few milliseconds. `now` is of any clock that does
-    /// not go back.
+    /// Reports to the sender which packets were taken, and that this end is alive. Call it every few milliseconds.
+    /// `now` is of any clock that does not go back.
     ///
     /// # Errors
-    /// [`Error::PeerGone`], if a write to the sender has failed, and what [`Domain::write`] says.
+    /// [`Error::PeerGone`], if a write to the sender has failed, or an error of [`Domain::write`].
     pub fn keep_up(&mut self, domain: &mut Domain, now: Duration) -> Result<(), Error> {
         gone(&self.lost)?;
         self.ring.keep_up(now, &mut self.route.over(domain))

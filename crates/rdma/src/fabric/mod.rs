@@ -1,9 +1,11 @@
 //! One-sided writes between processes, over libfabric.
 //!
-//! A [`Domain`] is an endpoint of one provider. It registers memory that peers may write to, and writes words of its own memory to
-//! that of peers. Address and keys go to the peers over some other connection, as bytes that are checked when they are read.
+//! A [`Domain`] is an endpoint of one provider. It registers memory that peers may write to, and writes words of its
+//! own memory to memory of its peers. Peers learn the endpoint's address and the memory's key as bytes over some
+//! other connection, and check those bytes when they decode them.
 //!
-//! Nothing here waits. [`Domain::poll`] lets libfabric work, on both sides: a process that does not poll neither sends nor receives.
+//! No call waits. [`Domain::poll`] lets libfabric make progress. Both sides need this: a process that does not poll
+//! neither sends nor receives.
 
 mod end;
 mod segments;
@@ -17,7 +19,7 @@ use std::ops::{Deref, Range};
 use std::sync::atomic::{AtomicU64, Ordering};
 use sys::{Code, Handle};
 
-/// By what a domain's writes go.
+/// A libfabric provider, which carries a domain's writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Provider {
     /// TCP connections: `tcp;ofi_rxm`.
@@ -30,7 +32,7 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// Whether this machine has it. Removes segments as [`Domain::open`] does.
+    /// Returns true if this machine has the provider. First removes stale segments, as [`Domain::open`] does.
     #[must_use]
     pub fn is_here(self) -> bool {
         segments::forget_the_dead();
@@ -38,7 +40,7 @@ impl Provider {
         Handle::open(self, node.as_deref(), 1).is_ok()
     }
 
-    /// What libfabric calls it.
+    /// The provider's name in libfabric.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -49,14 +51,14 @@ impl Provider {
     }
 }
 
-/// How a domain is opened.
+/// The options of a domain.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
     /// The provider.
     pub provider: Provider,
-    /// The address of this machine that peers reach. `shm` has none.
+    /// The address at which peers reach this machine. The `shm` provider ignores it.
     pub bind: IpAddr,
-    /// Most writes that are under way at once.
+    /// Most writes in progress at once.
     pub queue: usize,
 }
 
@@ -66,7 +68,7 @@ impl Default for Options {
     }
 }
 
-/// Why something cannot be done with a domain.
+/// The reason why an operation on a domain failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// libfabric has refused a call.
@@ -74,26 +76,26 @@ pub enum Error {
     Library {
         /// The call.
         what: &'static str,
-        /// What libfabric says.
+        /// libfabric's error.
         why: String,
     },
     /// The queue of writes is full. There is room after some have [completed](Domain::poll).
     #[error("the queue of one-sided writes is full")]
     QueueFull,
-    /// Bytes of a peer are not what they should be.
+    /// Bytes from a peer are not valid.
     #[error("what a peer has sent is not {what}")]
     Malformed {
         /// What was expected.
         what: &'static str,
     },
-    /// A write would begin or end outside of the memory.
+    /// A write would begin or end outside the memory.
     #[error("words {first} to {end} are not in a memory of {len} words")]
     OutOfRange {
         /// The first word.
         first: usize,
-        /// The first word behind them.
+        /// The end of the range: the index after its last word.
         end: usize,
-        /// How many words the memory has.
+        /// Number of words of the memory.
         len: usize,
     },
     /// Memory or a peer belongs to another domain.
@@ -105,18 +107,18 @@ pub enum Error {
     /// The other end of a ring is gone.
     #[error("the peer is gone: {why}")]
     PeerGone {
-        /// What was seen of it.
+        /// The reason: a failed write, or the peer's silence.
         why: String,
     },
-    /// The other end of a ring has written what cannot be.
+    /// The other end of a ring has written invalid data.
     #[error(transparent)]
     Broken(#[from] crate::ring::Broken),
     /// A packet is too long for its ring.
     #[error("a packet of {bytes} bytes is too long for a ring of packets of {most} bytes")]
     TooLong {
-        /// Its bytes.
+        /// Number of bytes of the packet.
         bytes: usize,
-        /// Most bytes of a packet.
+        /// Most bytes of a packet in this ring.
         most: usize,
     },
 }
@@ -129,7 +131,7 @@ fn library(what: &'static str) -> impl FnOnce(Code) -> Error {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a one-sided write has failed: {why}")]
 pub struct WriteFailed {
-    /// What libfabric says.
+    /// libfabric's error.
     pub why: String,
 }
 
@@ -140,7 +142,7 @@ pub struct Peer {
     address: u64,
 }
 
-/// Registered memory of a [`Domain`]: zeros at first, then what this process and its peers write.
+/// Registered memory of a [`Domain`]: zeros at first, then the words that this process and its peers write.
 #[derive(Debug, Clone)]
 pub struct Memory {
     domain: u64,
@@ -150,7 +152,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// What a peer needs for writing to it.
+    /// The description that a peer needs to write to this memory.
     #[must_use]
     pub fn remote(&self) -> Remote {
         self.remote
@@ -166,7 +168,7 @@ impl Deref for Memory {
     }
 }
 
-/// Registered memory of a peer.
+/// Registered memory of a peer, as described by that peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Remote {
     base: u64,
@@ -175,16 +177,16 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// Bytes of its encoding.
+    /// Length of the encoding, in bytes.
     pub const LEN: usize = 3 * WORD;
 
-    /// How many words it has.
+    /// Number of words of the memory.
     #[must_use]
     pub fn words(self) -> u64 {
         self.words
     }
 
-    /// The bytes to send to a peer.
+    /// Encodes the description, to be sent to a peer.
     #[must_use]
     pub fn encode(self) -> [u8; Self::LEN] {
         let mut bytes = [0; Self::LEN];
@@ -195,10 +197,11 @@ impl Remote {
         bytes
     }
 
-    /// Reads what a peer has [encoded](Self::encode).
+    /// Decodes a description that a peer has [encoded](Self::encode).
     ///
     /// # Errors
-    /// [`Error::Malformed`], if it is not that long, or the memory would have no words, or reach beyond the last address.
+    /// [`Error::Malformed`], if the length is not [`LEN`](Self::LEN), or the memory would be empty or extend beyond
+    /// the last address.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let malformed = Error::Malformed { what: "registered memory" };
         let ([base, key, words], []) = bytes.as_chunks::<WORD>() else { return Err(malformed) };
@@ -215,27 +218,28 @@ impl Remote {
 #[derive(Debug)]
 pub struct Domain {
     handle: Handle,
-    /// Tells this domain from the process' others.
+    /// Distinguishes this domain from the process's other domains.
     number: u64,
     address: Vec<u8>,
-    /// Peers by their address.
+    /// Peers, with their addresses.
     peers: Vec<(Vec<u8>, Peer)>,
-    /// By context, the tag of the write that is under way.
+    /// Indexed by context: the tag of the write in progress.
     under_way: Vec<Option<u64>>,
-    /// Contexts that are free.
+    /// Unused contexts.
     free: Vec<usize>,
 }
 
 static DOMAINS: AtomicU64 = AtomicU64::new(0);
 
 impl Domain {
-    /// Opens a domain. Segments of shared memory that killed processes have left go first.
+    /// Opens a domain. First removes shared memory segments that killed processes left behind.
     ///
     /// # Errors
-    /// [`Error::Library`], if this machine has no such provider, or it cannot be bound to the address.
+    /// [`Error::Library`], if this machine does not have the provider, or the endpoint cannot be bound to the
+    /// address.
     ///
     /// # Panics
-    /// If the queue would be empty.
+    /// If `options.queue` is 0.
     pub fn open(options: &Options) -> Result<Self, Error> {
         segments::forget_the_dead();
         assert!(options.queue > 0, "a queue has room for a write");
@@ -252,7 +256,7 @@ impl Domain {
         Ok(Self { handle, number, address, peers: Vec::new(), under_way, free })
     }
 
-    /// The provider that libfabric has chosen.
+    /// The name of the provider that libfabric has chosen.
     #[must_use]
     pub fn provider(&self) -> String {
         self.handle.provider().0
@@ -264,10 +268,11 @@ impl Domain {
         &self.address
     }
 
-    /// Makes a peer known by its [address](Self::address). The same address is the same peer.
+    /// Adds a peer by its [address](Self::address). Adding the same address again returns the same peer.
     ///
     /// # Errors
-    /// [`Error::Malformed`], if the bytes are no address of this provider; [`Error::Library`], if it is refused.
+    /// [`Error::Malformed`], if the bytes are not an address of this provider; [`Error::Library`], if libfabric
+    /// refuses it.
     pub fn insert(&mut self, address: &[u8]) -> Result<Peer, Error> {
         if let Some((_, peer)) = self.peers.iter().find(|(known, _)| known == address) {
             return Ok(*peer);
@@ -281,13 +286,14 @@ impl Domain {
         Ok(peer)
     }
 
-    /// Registers so many words of zeros. Whoever is given its [`Remote`] can write to all of it, as long as the domain is there.
+    /// Registers `words` words of zeros. A peer that receives the memory's [`Remote`] can write to all of it while
+    /// the domain exists.
     ///
     /// # Errors
-    /// [`Error::Library`], if the provider cannot register as much.
+    /// [`Error::Library`], if the provider cannot register that much memory.
     ///
     /// # Panics
-    /// If there are no words.
+    /// If `words` is 0.
     pub fn register(&mut self, words: usize) -> Result<Memory, Error> {
         assert!(words > 0, "memory has words");
         let words = Words::new(words);
@@ -296,12 +302,13 @@ impl Domain {
         Ok(Memory { domain: self.number, registration, words, remote })
     }
 
-    /// Posts a write of some words to those of a peer that begin at `first`. Until [`poll`](Self::poll) hands out the tag, the peer
-    /// may get the words as they were, or as they are at any time after.
+    /// Posts a write of the words `range` of `memory` to the peer's words from `first` on. libfabric may read the
+    /// words at any time until [`poll`](Self::poll) reports the tag, so the peer may receive later values of them.
     ///
     /// # Errors
-    /// [`Error::QueueFull`], if too many writes are under way or the connection is not up yet; [`Error::OutOfRange`] and
-    /// [`Error::Foreign`]; [`Error::Library`], if the provider refuses the write.
+    /// [`Error::QueueFull`], if too many writes are in progress or the connection is not up yet;
+    /// [`Error::OutOfRange`], if a range exceeds its memory; [`Error::Foreign`], if the memory or the peer belongs to
+    /// another domain; [`Error::Library`], if the provider refuses the write.
     pub fn write(
         &mut self,
         memory: &Memory,
@@ -330,14 +337,15 @@ impl Domain {
         Ok(())
     }
 
-    /// Lets libfabric work, and hands out the tags of some writes that have completed or failed. Their words may be written again.
+    /// Lets libfabric make progress, and reports the tags of writes that have completed or failed. Their words may
+    /// then be changed.
     ///
     /// # Errors
-    /// [`Error::Library`], if the endpoint is of no use any more.
+    /// [`Error::Library`], if the endpoint no longer works.
     pub fn poll(&mut self, mut done: impl FnMut(u64, Result<(), WriteFailed>)) -> Result<(), Error> {
         let Self { handle, under_way, free, .. } = self;
         let polled = handle.poll(|context, result| {
-            // Contexts at libfabric begin with 1. An error without one belongs to no write of ours.
+            // Contexts at libfabric begin with 1. An error without a context belongs to no write of this domain.
             let Some(context) = context.checked_sub(1) else { return };
             let Some(tag) = under_way.get_mut(context).and_then(Option::take) else { return };
             free.push(context);
@@ -346,7 +354,7 @@ impl Domain {
         polled.map_err(library("poll"))
     }
 
-    /// Writes that are under way.
+    /// Number of writes in progress.
     #[must_use]
     pub fn under_way(&self) -> usize {
         self.under_way.len() - self.free.len()

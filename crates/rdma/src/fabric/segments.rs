@@ -1,28 +1,29 @@
-//! The segments of shared memory in which endpoints of the provider `shm` are. libfabric makes one for each endpoint, and removes it
-//! with the endpoint. A process that is killed leaves its segments; the next one removes them.
+//! The shared memory segments of endpoints of the provider `shm`. libfabric creates one segment for each endpoint,
+//! and removes it with the endpoint. A killed process leaves its segments behind; the next process that opens a
+//! domain removes them.
 //!
-//! A segment is called `raddle-NAMESPACE-PROCESS:…`, so that nobody else's is removed: processes of another namespace may share the
-//! folder, and their numbers say nothing here.
+//! A segment's name is `raddle-NAMESPACE-PROCESS:…`, so that no foreign segment is removed: processes of another PID
+//! namespace may share the folder, and their process numbers mean nothing in this namespace.
 
 use std::fs;
 use std::path::Path;
 
-/// Where the system keeps segments (shm_overview(7)).
+/// The folder of the system's segments (shm_overview(7)).
 const FOLDER: &str = "/dev/shm";
 
-/// What names of segments begin with that processes of this namespace make; nothing if the system has no namespaces.
+/// The prefix of the names of segments of this PID namespace; `None` if the system has no namespaces.
 fn own() -> Option<String> {
     let namespace = fs::read_link("/proc/self/ns/pid").ok()?;
     let number: String = namespace.to_string_lossy().chars().filter(char::is_ascii_digit).collect();
     Some(format!("raddle-{number}-"))
 }
 
-/// What the segments of this process are called, up to libfabric's own part.
+/// The name of this process's segments, up to the part that libfabric adds.
 pub(super) fn name() -> String {
     format!("{}{}", own().unwrap_or_else(|| "raddle-0-".to_owned()), std::process::id())
 }
 
-/// Removes the segments of processes that live no more.
+/// Removes the segments of processes that no longer run.
 pub(super) fn forget_the_dead() {
     let (Some(own), Ok(segments)) = (own(), fs::read_dir(FOLDER)) else { return };
     for segment in segments.filter_map(Result::ok) {
@@ -33,7 +34,7 @@ pub(super) fn forget_the_dead() {
     }
 }
 
-/// The process that has made a segment, if the segment is ours.
+/// The process that created a segment, if the segment's name has the prefix `own`.
 fn process_of<'a>(segment: &'a str, own: &str) -> Option<&'a str> {
     let (process, _) = segment.strip_prefix(own)?.split_once(':')?;
     process.parse::<u32>().is_ok().then_some(process)

@@ -1,4 +1,4 @@
-//! The end that takes packets out of a ring.
+//! The receiving end of a ring.
 
 use super::{
     BEAT, BEHIND, Broken, Entry, PERIOD, RECORD, RECORD_CHECK, RECORD_TAG, Shape, TAG, TAKEN, Wire,
@@ -9,28 +9,28 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The receiving end of a ring, in memory of its [`Shape`], all zero at first.
+/// The receiving end of a ring, in memory of its [`Shape`] that is initially zero.
 #[derive(Debug)]
 pub struct Receiver<W> {
     words: W,
     shape: Shape,
     taken: u64,
-    /// The next entry, once its check has held.
+    /// The next entry, after its check has matched.
     next: Option<Entry>,
     is_partial: bool,
-    /// What the last record said, and when it was written.
+    /// The count in the last record; `told_at` is the time of the last record.
     told: u64,
     told_at: Option<Duration>,
     beat: u64,
-    /// Whether the write of a record is under way.
+    /// True while the write of a record is in progress.
     is_telling: bool,
 }
 
 impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
-    /// The receiver of an empty ring.
+    /// Creates the receiver of an empty ring.
     ///
     /// # Panics
-    /// If the memory is not of the ring's shape.
+    /// If the memory does not have the ring's shape.
     pub fn new(words: W, shape: Shape) -> Self {
         assert_eq!(words.len(), shape.words(), "memory of the ring's shape");
         Self {
@@ -46,10 +46,10 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
         }
     }
 
-    /// The first packet in the ring, if it is there as a whole.
+    /// The first packet in the ring, if it has arrived completely.
     ///
     /// # Errors
-    /// [`Broken`], if the sender has written a sequence number that cannot be there.
+    /// [`Broken`], if the sender has written an impossible sequence number.
     pub fn peek(&mut self) -> Result<Option<Entry>, Broken> {
         if self.next.is_some() {
             return Ok(self.next);
@@ -67,7 +67,7 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
         }
         let [due, packed, check] = [0, 1, 2].map(|place| behind[place].load(Ordering::Relaxed));
         let len = packed as u32;
-        // A length is a mixture until the check has held, and may be any.
+        // Until the check matches, the length may be a mixture of bytes with any value.
         let entry = Entry { due, len, tag: (packed >> TAG) as u8 };
         let holds = len <= self.shape.packet_bytes && entry.packed() == packed && {
             let words = &self.words[self.shape.entry(slot, len as usize)];
@@ -78,17 +78,17 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
         Ok(self.next)
     }
 
-    /// Whether the next packet has begun to arrive, but was not whole when it was last looked at. If it stays so, the sender is gone
-    /// or writes nonsense.
+    /// Returns true if the next packet had begun to arrive, but was incomplete at the last [`peek`](Self::peek). If
+    /// that persists, the sender is gone or writes invalid data.
     #[must_use]
     pub fn is_partial(&self) -> bool {
         self.is_partial
     }
 
-    /// Reads the first bytes of the packet that was [looked at](Self::peek).
+    /// Reads the first bytes of the packet that [`peek`](Self::peek) returned.
     ///
     /// # Panics
-    /// If no packet was looked at, or it has fewer bytes.
+    /// If no packet was peeked, or it is shorter than `into`.
     pub fn read(&self, into: &mut [u8]) {
         let entry = self.next.expect("a packet was looked at");
         assert!(into.len() <= entry.len as usize, "bytes of the packet");
@@ -103,10 +103,10 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
         }
     }
 
-    /// Copies the packet that was [looked at](Self::peek), and the zeros behind it in its last word.
+    /// Copies the packet that [`peek`](Self::peek) returned, with the zeros that fill its last word.
     ///
     /// # Panics
-    /// If no packet was looked at, or `into` has no room for it.
+    /// If no packet was peeked, or `into` is too short for it.
     pub fn read_words(&self, into: &[AtomicU64]) {
         let entry = self.next.expect("a packet was looked at");
         let range = self.shape.entry(self.shape.slot(self.taken), entry.len as usize);
@@ -117,27 +117,27 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
         }
     }
 
-    /// Whether the first record has reached the sender: it was written, and its write has completed.
+    /// Returns true if a record was written and its write has completed, so that the sender has one.
     #[must_use]
     pub fn has_told(&self) -> bool {
         self.beat > 0 && !self.is_telling
     }
 
-    /// Takes out the packet that was [looked at](Self::peek), and tells the sender each eighth of the ring.
+    /// Removes the packet that [`peek`](Self::peek) returned. Writes a record after each eighth of the ring.
     ///
     /// # Errors
     /// If the wire fails.
     ///
     /// # Panics
-    /// If no packet was looked at.
+    /// If no packet was peeked.
     pub fn take<N: Wire>(&mut self, wire: &mut N) -> Result<(), N::Error> {
         assert!(self.next.take().is_some(), "a packet was looked at");
         self.taken += 1;
         if self.taken - self.told >= self.shape.eighth() { self.tell(wire).map(drop) } else { Ok(()) }
     }
 
-    /// Tells the sender what was taken, if it is time for that: call it every few milliseconds at least. `now` is of any clock that
-    /// does not go back.
+    /// Writes a record to the sender if one is due. Call it every few milliseconds at least. `now` is of any clock
+    /// that does not go back.
     ///
     /// # Errors
     /// If the wire fails.
@@ -149,7 +149,7 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
         Ok(())
     }
 
-    /// Posts a record. Returns false if the last one is still under way, or the wire is full.
+    /// Posts a record. Returns false if the last record is still in progress, or the wire is full.
     fn tell<N: Wire>(&mut self, wire: &mut N) -> Result<bool, N::Error> {
         if self.is_telling {
             return Ok(false);
@@ -166,7 +166,7 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
         Ok(false)
     }
 
-    /// A write with this tag has completed.
+    /// Handles the completion of the write with this tag.
     pub fn completed(&mut self, tag: u32) {
         if tag == RECORD_TAG {
             self.is_telling = false;
@@ -174,7 +174,7 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
     }
 }
 
-/// Whether each byte of a word is that of one of the two others.
+/// Returns true if each byte of `word` equals the byte of `one` or of `other` at its place.
 fn is_mixture(word: u64, one: u64, other: u64) -> bool {
     let bytes = word.to_le_bytes().into_iter().zip(one.to_le_bytes()).zip(other.to_le_bytes());
     bytes.into_iter().all(|((byte, one), other)| byte == one || byte == other)

@@ -1,4 +1,4 @@
-//! The end that puts packets into a ring.
+//! The sending end of a ring.
 
 use super::{
     BEAT, BEHIND, Broken, Entry, PERIOD, RECORD_CHECK, SILENCE, Shape, TAKEN, Wire,
@@ -9,36 +9,36 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The sending end of a ring, in memory of its [`Shape`], all zero at first.
+/// The sending end of a ring, in memory of its [`Shape`] that is initially zero.
 #[derive(Debug)]
 pub struct Sender<W> {
     words: W,
     shape: Shape,
     pushed: u64,
-    /// What the receiver had taken by its last record.
+    /// Number of packets that the receiver had taken at its last record.
     taken: u64,
     /// The beat of that record.
     beat: u64,
-    /// By slot, whether a write of it is under way.
+    /// Indexed by slot: true while a write of the slot is in progress.
     under_way: Box<[bool]>,
-    /// How long the receiver has been silent, and until when that is reckoned.
+    /// Duration of the receiver's silence; `looked` is the time of the last check.
     silent: Duration,
     looked: Option<Duration>,
     beat_then: u64,
 }
 
-/// Why a packet was not pushed.
+/// The reason why a packet was not pushed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused<E> {
-    /// It is too long for this ring.
+    /// The packet is too long for this ring.
     #[error("a packet of {bytes} bytes is too long for a ring of packets of {most} bytes")]
     TooLong {
-        /// Its bytes.
+        /// Number of bytes of the packet.
         bytes: usize,
         /// Most bytes of a packet.
         most: usize,
     },
-    /// The receiver has written nonsense.
+    /// The receiver has written invalid data.
     #[error(transparent)]
     Broken(Broken),
     /// The wire has failed.
@@ -47,10 +47,10 @@ pub enum Refused<E> {
 }
 
 impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
-    /// The sender of an empty ring.
+    /// Creates the sender of an empty ring.
     ///
     /// # Panics
-    /// If the memory is not of the ring's shape.
+    /// If the memory does not have the ring's shape.
     pub fn new(words: W, shape: Shape) -> Self {
         assert_eq!(words.len(), shape.words(), "memory of the ring's shape");
         let under_way = vec![false; shape.capacity as usize].into();
@@ -67,7 +67,7 @@ impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
         }
     }
 
-    /// Reads the receiver's record. A record that has not arrived whole is left for later.
+    /// Reads the receiver's record. Ignores a record that has not arrived completely; a later call reads it.
     fn look(&mut self) -> Result<(), Broken> {
         let [taken, beat, check] =
             [TAKEN, BEAT, RECORD_CHECK].map(|place| self.words[place].load(Ordering::Acquire));
@@ -81,10 +81,10 @@ impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
         Ok(())
     }
 
-    /// Packets that the receiver has room for, at least.
+    /// A lower bound of the number of packets for which the receiver has room.
     ///
     /// # Errors
-    /// [`Broken`], if the receiver has written nonsense.
+    /// [`Broken`], if the receiver has written invalid data.
     pub fn room(&mut self) -> Result<u64, Broken> {
         let capacity = u64::from(self.shape.capacity);
         if self.pushed - self.taken > capacity / 2 {
@@ -93,10 +93,11 @@ impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
         Ok(capacity - (self.pushed - self.taken))
     }
 
-    /// Puts a packet in. Returns false if the ring is full, or the wire is, or has not yet sent what was last in the packet's slot.
+    /// Puts a packet into the ring. Returns false if the ring or the wire is full, or the last write of the packet's
+    /// slot is still in progress.
     ///
     /// # Errors
-    /// [`Refused`], if the packet is too long, the receiver has written nonsense, or the wire fails.
+    /// [`Refused`], if the packet is too long, the receiver has written invalid data, or the wire fails.
     pub fn push<N: Wire>(
         &mut self,
         due: u64,
@@ -107,13 +108,13 @@ impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
         self.push_with(due, tag, bytes.len(), wire, |payload| write_bytes(payload, bytes))
     }
 
-    /// As [`push`](Self::push), for a packet of `len` bytes that is in words already.
+    /// As [`push`](Self::push), for a packet of `len` bytes that is stored in words.
     ///
     /// # Errors
     /// [`Refused`], as `push`.
     ///
     /// # Panics
-    /// If the words have fewer bytes.
+    /// If the words hold fewer than `len` bytes.
     pub fn push_words<N: Wire>(
         &mut self,
         due: u64,
@@ -154,36 +155,37 @@ impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
         Ok(true)
     }
 
-    /// A write with this tag has completed.
+    /// Handles the completion of the write with this tag.
     pub fn completed(&mut self, tag: u32) {
         if let Some(under_way) = self.under_way.get_mut(tag as usize) {
             *under_way = false;
         }
     }
 
-    /// Whether the receiver has taken all packets, as far as its records tell.
+    /// Returns true if the receiver's records show that it has taken all packets.
     ///
     /// # Errors
-    /// [`Broken`], if the receiver has written nonsense.
+    /// [`Broken`], if the receiver has written invalid data.
     pub fn is_drained(&mut self) -> Result<bool, Broken> {
         self.look()?;
         Ok(self.taken == self.pushed)
     }
 
-    /// Whether the receiver has written a record: it knows the ring, and its writes arrive.
+    /// Returns true if the receiver has written a record: it knows the ring, and its writes arrive.
     ///
     /// # Errors
-    /// [`Broken`], if the receiver has written nonsense.
+    /// [`Broken`], if the receiver has written invalid data.
     pub fn has_heard(&mut self) -> Result<bool, Broken> {
         self.look()?;
         Ok(self.beat > 0)
     }
 
-    /// Whether the receiver has been silent for [`SILENCE`]; `now` is of any clock that does not go back. The time between two
-    /// calls counts as one period at most, since a sender that was away cannot have heard anything.
+    /// Returns true if the receiver has been silent for [`SILENCE`]. `now` is of any clock that does not go back. The
+    /// time between two calls counts as one [`PERIOD`] at most, because a sender that was away cannot have received a
+    /// record.
     ///
     /// # Errors
-    /// [`Broken`], if the receiver has written nonsense.
+    /// [`Broken`], if the receiver has written invalid data.
     pub fn is_deserted(&mut self, now: Duration) -> Result<bool, Broken> {
         self.look()?;
         let since = now.saturating_sub(self.looked.unwrap_or(now));
@@ -195,7 +197,7 @@ impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
     }
 }
 
-/// Writes a packet's bytes into its words, and zeros behind the last one.
+/// Writes a packet's bytes into its words, and fills the last word with zeros.
 fn write_bytes(payload: &[AtomicU64], bytes: &[u8]) {
     let (whole, rest) = bytes.as_chunks::<WORD>();
     for (bytes, word) in whole.iter().zip(payload) {
@@ -208,7 +210,7 @@ fn write_bytes(payload: &[AtomicU64], bytes: &[u8]) {
     }
 }
 
-/// Copies a packet's words, and writes zeros behind its last byte.
+/// Copies a packet's words, and fills the last word with zeros.
 fn write_words(payload: &[AtomicU64], words: &[AtomicU64], len: usize) {
     for (to, from) in payload.iter().zip(words) {
         to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -219,7 +221,7 @@ fn write_words(payload: &[AtomicU64], words: &[AtomicU64], len: usize) {
     }
 }
 
-/// Completes an entry, whose payload is written.
+/// Completes an entry whose payload is already written.
 fn close(payload: &[AtomicU64], behind: &[AtomicU64], sequence: u64, entry: Entry) {
     let check = Check::of_entry(sequence, entry.due, entry.packed()).over(payload);
     for (value, word) in [entry.due, entry.packed(), check].into_iter().zip(behind) {
