@@ -19,6 +19,7 @@ test:
 	$(MAKE) instructions
 	cargo test --workspace --locked
 	cargo run -p raddle --locked -- torture --seed 1 --minutes 2
+	cargo run -p raddle --locked -- reproduce --check --within 2 --out target/ledger-check --force
 	$(if $(wildcard $(LIBFABRIC)),$(MAKE) libfabric,@echo "rings between machines were not tested: libfabric-dev is missing (its tests did not run)")
 	$(if $(RADDLE_TRACES),$(MAKE) traces,@echo "recorded traces were not replayed: RADDLE_TRACES names no folder of them (20 tests ignored above)")
 
