@@ -7,7 +7,7 @@ use raddle_core::{Bytes, Class, FlowControlAccount, LinkFlowControl, Node, Packe
 /// Flow control of a link, at the port behind it.
 pub(crate) struct Control {
     part: Box<dyn LinkFlowControl>,
-    /// Whether it holds the neighbour back.
+    /// True while it holds the neighbour back.
     holds_back: bool,
     /// Packets that came in by the port and take of the node's memory until a time that is known.
     departures: Vec<Departure>,

@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Times in ns, one value per packet.
 #[derive(Debug, Clone, Default)]
 pub struct Times {
-    /// Of the forwarder's decisions.
+    /// Times of the forwarder's decisions.
     pub forward: Vec<f64>,
-    /// Of counting the packet in a rate estimator.
+    /// Times of counting the packet in a rate estimator.
     pub dre: Vec<f64>,
 }
 

@@ -42,7 +42,7 @@ impl Rack {
 }
 
 impl Generator {
-    /// Whether flows are to come or under way.
+    /// Returns true if flows are in progress or still to start.
     pub(super) fn runs(&self) -> bool {
         self.runs.load(Ordering::Acquire)
     }

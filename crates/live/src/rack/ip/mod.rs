@@ -62,7 +62,7 @@ fn node_of_v6(address: Ipv6Addr, nodes: u32) -> Option<NodeId> {
     u32::try_from(number).ok().filter(|&number| number < nodes).map(NodeId)
 }
 
-/// What all hosts of a rack have counted.
+/// Counts of a host's packets or frames.
 #[derive(Debug, Default)]
 pub struct Counts {
     /// Packets or frames that entered the rack.
