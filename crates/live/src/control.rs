@@ -1,7 +1,7 @@
 //! The control socket of a live run: other processes of the same user send it requests, a line each, and it answers with a line.
 //!
-//! It stands in a folder that is its user's alone, under the number of the run's process. The socket of a run that was killed goes
-//! when the next run begins.
+//! The socket is in a folder that only its user can access, and its name is the number of the run's process. When a
+//! run begins, it removes the sockets of runs that were killed.
 
 use rustix::process::geteuid;
 use std::fs;
@@ -14,10 +14,11 @@ use std::time::Duration;
 /// Most bytes of a request or an answer.
 const MOST: u64 = 4_096;
 
-/// How long either side waits for the other's line.
+/// The longest wait of either side for the other side's line.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long a run waits for a request from whoever has called: it has other things to do.
+/// The longest wait of a run for the request of a process that has connected. It is short because the run has other
+/// work.
 const REQUEST: Duration = Duration::from_millis(100);
 
 /// The folder of all control sockets of this user.
@@ -37,7 +38,7 @@ fn make_folder() -> io::Result<PathBuf> {
     if is_own { Ok(folder) } else { Err(io::Error::other(format!("{} is not ours alone", folder.display()))) }
 }
 
-/// The process that a control socket of that name is of.
+/// The process that a control socket with this path belongs to.
 fn process_of(path: &Path) -> Option<u32> {
     path.file_name()?.to_str()?.strip_suffix(".control")?.parse().ok()
 }
@@ -64,7 +65,7 @@ pub fn running() -> Vec<u32> {
     running
 }
 
-/// The control socket of this process. It goes with this value.
+/// The control socket of this process. Dropping it removes the socket.
 #[derive(Debug)]
 pub struct Control {
     listener: UnixListener,
@@ -88,10 +89,10 @@ impl Control {
         Ok(control)
     }
 
-    /// Answers the requests that have come. A refusal is an answer too.
+    /// Answers the pending requests. A refusal is an answer too.
     pub fn answer(&self, mut answer: impl FnMut(&str) -> Result<String, String>) {
         while let Ok((stream, _)) = self.listener.accept() {
-            // Whoever hangs up has no answer.
+            // A client that hangs up gets no answer.
             let _ = converse(&stream, &mut answer);
         }
     }
@@ -126,10 +127,10 @@ fn line(stream: &UnixStream) -> io::Result<String> {
     Ok(line.trim_end().to_owned())
 }
 
-/// What a run answers to a request.
+/// Sends a request to the run of a process, and returns its answer.
 ///
 /// # Errors
-/// If it does not answer.
+/// If the run does not answer.
 pub fn ask(process: u32, request: &str) -> io::Result<Result<String, String>> {
     let mut stream = UnixStream::connect(path_of(&folder(), process))?;
     stream.set_read_timeout(Some(PATIENCE))?;

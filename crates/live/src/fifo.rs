@@ -1,19 +1,21 @@
-//! Plain FIFOs of ports, in both runtimes: what has not left them, what they may hold, and when they mark.
+//! Plain FIFOs of ports, in both runtimes: the packets that have not left them, their limits, and their marking
+//! thresholds.
 
 use raddle_core::{Bytes, PortState, Time};
 use std::collections::VecDeque;
 
-/// What a plain FIFO may hold, the packet in service included, and from when on it marks packets as having met congestion (ECN,
-/// RFC 3168). Without a limit it holds everything, and without a threshold it marks nothing.
+/// The limits of a plain FIFO, the packet in service included, and the thresholds from which it marks packets as
+/// having met congestion (ECN, RFC 3168). Without a limit it holds any number of packets, and without a threshold it
+/// marks none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
     /// Most bytes.
     pub bytes: Option<u64>,
     /// Most packets.
     pub packets: Option<usize>,
-    /// Bytes beyond which what joins is marked, its own included.
+    /// The FIFO marks a packet if it holds more bytes than this, the packet included.
     pub mark_bytes: Option<u64>,
-    /// Packets that are there already from which on what joins is marked.
+    /// The FIFO marks a packet if it already holds at least this many packets.
     pub mark_packets: Option<usize>,
 }
 
@@ -28,7 +30,7 @@ impl Limits {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fifo {
     pub(crate) limits: Limits,
-    /// When the last bit of each leaves, and the bytes of it.
+    /// The time at which the last bit of each packet leaves, and the packet's bytes.
     packets: VecDeque<(Time, u32)>,
     bytes: u64,
 }
@@ -39,7 +41,7 @@ impl Fifo {
         Self { limits, ..Self::default() }
     }
 
-    /// Whether a packet of so many bytes may join now.
+    /// Returns true if a packet of `size` bytes may join now.
     pub(crate) fn has_room(&mut self, now: Time, size: u32) -> bool {
         while let Some((_, size)) = self.packets.pop_front_if(|&mut (sent, _)| sent <= now) {
             self.bytes -= u64::from(size);
@@ -49,21 +51,21 @@ impl Fifo {
             && packets.is_none_or(|most| self.packets.len() < most)
     }
 
-    /// Whether a packet of so many bytes that joins now is marked.
+    /// Returns true if a packet of `size` bytes that joins now is marked.
     pub(crate) fn marks(&self, size: u32) -> bool {
         let Limits { mark_bytes, mark_packets, .. } = self.limits;
         mark_bytes.is_some_and(|most| self.bytes + u64::from(size) > most)
             || mark_packets.is_some_and(|most| self.packets.len() >= most)
     }
 
-    /// All that is there is lost.
+    /// Discards all packets.
     pub(crate) fn clear(&mut self) {
         self.packets.clear();
         self.bytes = 0;
     }
 
-    /// A packet joins for which there [is room](Self::has_room), and of which the last bit leaves at `sent`. Returns how many bytes
-    /// wait or are in service.
+    /// Adds a packet for which there [is room](Self::has_room), and whose last bit leaves at `sent`. Returns the
+    /// number of bytes that wait or are in service.
     pub(crate) fn join(&mut self, sent: Time, size: u32) -> u64 {
         self.packets.push_back((sent, size));
         self.bytes += u64::from(size);

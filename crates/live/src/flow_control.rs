@@ -1,4 +1,4 @@
-//! Flow control of links, in both runtimes: memory that packets take of a node, and pauses.
+//! Flow control of links, in both runtimes: the memory of a node that packets occupy, and pauses.
 
 use crate::served::{Carry, SERVED, Serve, Served};
 use raddle_core::LinkId;
@@ -7,11 +7,11 @@ use raddle_core::{Bytes, Class, FlowControlAccount, LinkFlowControl, Node, Packe
 /// Flow control of a link, at the port behind it.
 pub(crate) struct Control {
     part: Box<dyn LinkFlowControl>,
-    /// Whether it holds the neighbour back.
+    /// True while it holds the neighbour back.
     holds_back: bool,
     /// Packets that came in by the port and take of the node's memory until a time that is known.
     departures: Vec<Departure>,
-    /// When it wants to be asked, or to hear of a departure; events for other times are stale.
+    /// The time of its next wake-up, for itself or for a departure; events for other times are stale.
     wake: Time,
     /// When the host will have taken all that has come in for it.
     drained_at: Time,
@@ -211,7 +211,7 @@ pub(crate) trait ControlLinks: Serve {
 impl<R: Serve> ControlLinks for R {}
 
 impl<S: Carry> Served<S> {
-    /// What flow control of the link has counted up to `now`, if there is any.
+    /// The flow control account of the link up to `now`, if the link has flow control.
     pub(crate) fn flow_control(&self, now: Time) -> Option<FlowControlAccount> {
         self.control.as_ref().map(|control| control.account(now))
     }

@@ -18,5 +18,5 @@ pub mod timed;
 
 pub use fifo::Limits;
 
-/// Whether racks can run over several machines: this was built with the feature `libfabric`.
+/// True if racks can run over several machines: this crate was built with the feature `libfabric`.
 pub const HAS_LIBFABRIC: bool = cfg!(feature = "libfabric");

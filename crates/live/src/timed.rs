@@ -8,16 +8,16 @@ use raddle_core::{
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Times in ns, a value each packet.
+/// Times in ns, one value per packet.
 #[derive(Debug, Clone, Default)]
 pub struct Times {
-    /// Of the forwarder's decisions.
+    /// Times of the forwarder's decisions.
     pub forward: Vec<f64>,
-    /// Of counting the packet in a rate estimator.
+    /// Times of counting the packet in a rate estimator.
     pub dre: Vec<f64>,
 }
 
-/// A forwarder, and what its decisions have taken so far.
+/// A forwarder, and the times of its decisions so far.
 struct Timed {
     forwarder: Box<dyn Forwarder>,
     clock: quanta::Clock,

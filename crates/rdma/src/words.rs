@@ -11,7 +11,7 @@ pub const WORD: usize = 8;
 /// Words of a cache line.
 pub(crate) const LINE: usize = 8;
 
-/// A region of words. Clones are the same region, which stays until the last of them goes.
+/// A region of words. Clones share the same region, which is freed with the last of them.
 #[derive(Debug, Clone)]
 pub struct Words {
     all: Arc<[AtomicU64]>,
@@ -29,7 +29,7 @@ impl Words {
         Self { all, first, len }
     }
 
-    /// Whether both are the same region.
+    /// Returns true if both are the same region.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.all, &other.all)

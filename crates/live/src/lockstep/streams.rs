@@ -1,4 +1,5 @@
-//! Streams in lockstep: an application outside opens them, hands over bytes, and reads at the other end what has come.
+//! Streams in lockstep: an outside application opens them, hands over bytes, and reads the received bytes at the
+//! other end.
 
 use super::{Fabric, Lockstep};
 use crate::content::{Inbound, Outbound};
@@ -6,7 +7,7 @@ use raddle_core::{Bytes, Flow, FlowId, FlowKey, NodeId, Observer, Packet, Report
 use raddle_wire::FlowRange;
 use std::collections::BTreeMap;
 
-/// Why a stream could not be opened or changed.
+/// The reason why a stream could not be opened or changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum StreamError {
     /// The host of the stream's source carries none.
@@ -37,9 +38,9 @@ struct Stream {
     src: NodeId,
     outbound: Outbound,
     inbound: Inbound,
-    /// Whether the application has not closed it.
+    /// True until the application closes the stream.
     is_open: bool,
-    /// Whether the source has closed it, and whether the destination has delivered it.
+    /// True for each end that is done: the source has closed the stream, the destination has delivered it.
     is_done: [bool; 2],
 }
 
@@ -98,7 +99,7 @@ impl Streams {
         }
     }
 
-    /// One end of a stream is done. After the other, its name may be given to another flow.
+    /// Marks one end of a stream as done. When both ends are done, another flow may use the stream's key.
     fn end(&mut self, key: FlowKey, which: usize) {
         if let Some(stream) = self.of(key) {
             stream.is_done[which] = true;

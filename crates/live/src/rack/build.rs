@@ -1,4 +1,4 @@
-//! How a polling thread is made: its nodes, the ends of links that are at them, and its slots.
+//! Construction of a polling thread: its nodes, the link ends at its nodes, and its slots.
 
 use super::clock::Clock;
 use super::events::{Event, Events};
@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-/// What the threads of a process have in common.
+/// The data that all threads of a process share.
 pub(super) struct Build<'a> {
     pub(super) topology: &'a Arc<Topology>,
     pub(super) config: &'a Config,
@@ -30,17 +30,17 @@ pub(super) struct Build<'a> {
     pub(super) region: &'a Arc<Region>,
     pub(super) clock: Clock,
     pub(super) words: Sender<Word>,
-    /// Whether other processes have threads too.
+    /// True if other processes also run threads of the rack.
     pub(super) is_shared: bool,
 }
 
 impl Build<'_> {
-    /// What a full packet takes on a link.
+    /// Serialization delay of a full packet on a link.
     fn packet_time(&self, link: &Link) -> Duration {
         link.rate.time_for(Bytes(self.config.packet_bytes as u64))
     }
 
-    /// What a full packet takes on the slowest link.
+    /// Serialization delay of a full packet on the slowest link.
     pub(super) fn longest_packet_time(&self) -> Duration {
         self.topology.links().map(|(_, link)| self.packet_time(link)).max().unwrap_or(Duration::ZERO)
     }
@@ -69,8 +69,8 @@ impl Build<'_> {
         }
     }
 
-    /// The links that come to a thread's nodes, those from other threads first. Into the rings of those from other machines the thread
-    /// puts packets itself.
+    /// The links that end at a thread's nodes, those from other threads first. The thread itself puts packets into
+    /// the rings of links from other machines.
     fn incoming(&self, thread: usize) -> Vec<Incoming> {
         let mut incoming = Vec::new();
         for (i, (link, end)) in self.topology.links().enumerate() {
@@ -94,7 +94,7 @@ impl Build<'_> {
         incoming
     }
 
-    /// By [`LinkId`], the links that begin at a thread's nodes.
+    /// Indexed by [`LinkId`]: the links that begin at a thread's nodes.
     fn outgoing(&self, thread: usize, incoming: &[Incoming]) -> Vec<Option<Outgoing>> {
         let mut out: Vec<Option<Outgoing>> = (0..self.topology.link_slots()).map(|_| None).collect();
         for (i, (link, end)) in self.topology.links().enumerate() {
@@ -108,7 +108,7 @@ impl Build<'_> {
         out
     }
 
-    /// By [`LinkId`], the state of the ports. A source may fill half of a ring.
+    /// Indexed by [`LinkId`]: the state of the ports. A source may fill half of a ring.
     fn ports(&self) -> Vec<PortState> {
         let most = Bytes((self.config.ring / 2 * self.config.packet_bytes) as u64);
         let idle = |id| {

@@ -1,11 +1,11 @@
-//! What is to happen at the nodes of a polling thread, and when: a heap of times.
+//! The scheduled events of a polling thread's nodes: a heap ordered by time.
 
 use raddle_core::{NodeId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-/// What happens at a time. The order of the variants, then of what they name, breaks ties.
+/// A scheduled event. The order of the variants, then of their links or nodes, breaks ties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
     /// Links fail or come up again: before all else, so that nothing is sent over a link in the instant of its failure.
@@ -16,7 +16,7 @@ pub(super) enum Event {
     Arrival(u32),
     /// A port with an agent or a queue of its own ends a transmission.
     Sent(u32),
-    /// Flow control of a link wants to be asked.
+    /// Flow control of a link is due.
     FlowControl(u32),
     /// The agent of a port ticks.
     PortTick(u32),

@@ -206,7 +206,7 @@ impl fmt::Display for Fidelity {
     }
 }
 
-/// Whether a live run's results are those of the fabric that it is to be.
+/// The verdict: are a live run's results those of the modelled fabric?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// They are: p99 of lateness is within four packet times, and at most 0.1% of packets slipped.
@@ -247,7 +247,7 @@ impl Steal {
         Some(Self { all: ticks.iter().sum(), stolen: *ticks.get(7)? })
     }
 
-    /// What other machines took of the processors' time between two looks.
+    /// Share of the processors' time that other virtual machines took between two readings.
     pub(crate) fn share_until(self, later: Self) -> f64 {
         match later.all.saturating_sub(self.all) {
             0 => 0.0,

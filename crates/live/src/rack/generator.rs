@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 
-/// As long as there is one, a rack runs on: for programs of which it knows nothing.
+/// Keeps a rack running while it exists, for programs that the rack does not know.
 #[derive(Debug)]
 pub struct Stay {
     _shared: Arc<Shared>,
@@ -20,13 +20,13 @@ pub struct Stay {
 #[derive(Debug, Default)]
 pub(super) struct Generator {
     load: Option<Load>,
-    /// Whether it has still to run, or runs.
+    /// True until the generator has finished.
     runs: AtomicBool,
     delivered: AtomicU64,
 }
 
 impl Rack {
-    /// Lets the rack run until what this returns is dropped.
+    /// Keeps the rack running until the returned value is dropped.
     #[must_use]
     pub fn stay(&self) -> Stay {
         Stay { _shared: Arc::clone(&self.programs) }
@@ -42,12 +42,12 @@ impl Rack {
 }
 
 impl Generator {
-    /// Whether flows are to come or under way.
+    /// Returns true if flows are in progress or still to start.
     pub(super) fn runs(&self) -> bool {
         self.runs.load(Ordering::Acquire)
     }
 
-    /// Flows that were delivered so far.
+    /// Number of flows delivered so far.
     pub(super) fn delivered(&self) -> u64 {
         self.delivered.load(Ordering::Relaxed)
     }

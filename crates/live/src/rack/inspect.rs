@@ -1,5 +1,5 @@
-//! Arrivals that are not simply given to their node: by links that lose or damage packets, by links that have failed since, at
-//! ports with agents, flow control, and credits.
+//! Arrivals that need work before their node receives them: on links that lose or damage packets, on links that have
+//! failed since, at ports with agents, flow control, and credits.
 
 use super::Worker;
 use super::fabric::{Fabric, Inside};
@@ -10,8 +10,8 @@ use raddle_core::{DropReason, Fate, LinkId, Packet};
 use raddle_topology::Link;
 
 impl Worker {
-    /// Takes what has come in by a link and is not for the node to route: packets of a link that has failed since, and credits.
-    /// Returns whether it is that.
+    /// Takes an arrival that the node must not route: a packet of a link that has failed since, or a credit. Returns
+    /// true if the arrival was one.
     #[inline(never)]
     pub(super) fn intercept(&mut self, i: usize, entry: Entry) -> bool {
         if self.incoming[i].was_cut(entry) {
@@ -28,7 +28,8 @@ impl Worker {
         is_credit
     }
 
-    /// Looks at a packet that has come in by a link before the node does. Returns what the node gets; nothing if it gets nothing.
+    /// Processes a packet that has arrived over a link before the node does. Returns the packet for the node; `None`
+    /// if the node gets none.
     #[inline(never)]
     pub(super) fn inspect(&mut self, i: usize, entry: Entry, packet: Opened) -> Option<Opened> {
         let Self { incoming, fabric, nodes, first, .. } = self;
@@ -52,7 +53,7 @@ impl Worker {
 type Opened = Result<Packet, raddle_wire::Error>;
 
 impl Fabric {
-    /// The packet of a ring's entry, for those who are in no hurry: all its bytes are read.
+    /// The packet of a ring's entry, decoded from all its bytes. This is slower than decoding its front.
     pub(super) fn open_whole(&mut self, entry: Entry) -> Opened {
         if !self.is_slot(entry) {
             return Err(raddle_wire::Error::Truncated { have: 0, need: 1 });
@@ -62,7 +63,8 @@ impl Fabric {
         Packet::decode(&self.buffer, &self.decoders)
     }
 
-    /// Does to a packet what its link does. Returns what comes out of the link; nothing if the link loses the packet.
+    /// Applies the errors of the link to a packet. Returns the packet that leaves the link; `None` if the link loses
+    /// it.
     fn pass(
         &mut self,
         packet: Packet,

@@ -136,7 +136,7 @@ impl Layout {
         self.thread_of[node.index()]
     }
 
-    /// Which of this process' threads has a node; `None` if another process has it, or there is no such node.
+    /// The thread of this process that runs a node; `None` if another process runs it, or there is no such node.
     pub(super) fn own_thread_of(&self, node: NodeId) -> Option<usize> {
         let thread = *self.thread_of.get(node.index())?;
         self.own.contains(&thread).then(|| thread - self.own.start)
@@ -148,7 +148,7 @@ impl Layout {
         all.filter(move |&(_, &of)| of == thread).map(|(node, _)| NodeId::of(node))
     }
 
-    /// How many nodes the rack has.
+    /// Number of nodes of the rack.
     pub(super) fn nodes(&self) -> u32 {
         self.thread_of.len() as u32
     }

@@ -1,7 +1,7 @@
-//! Orders for a rack that runs: links are to fail now, or to work again.
+//! Orders to a running rack: links fail now, or are repaired now.
 //!
-//! Each polling thread follows an order when it looks for orders, so the ends of a link may follow it one after the other, as with
-//! failures that were known before ([`failures`](super::failures)).
+//! Each polling thread follows an order when it checks for orders. So the two ends of a link may follow it at
+//! different times, as with failures that were known before ([`failures`](super::failures)).
 
 use super::{Rack, Worker};
 use raddle_core::{Change, Duration, LinkId, Time};
@@ -22,7 +22,7 @@ struct Order {
     discovery: Duration,
 }
 
-/// Where a polling thread hears of orders, if somebody may give any.
+/// The channel by which a polling thread receives orders, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct Ordered(Option<Receiver<Order>>);
 
@@ -54,7 +54,7 @@ impl Orders {
 }
 
 impl Worker {
-    /// Does what was ordered meanwhile.
+    /// Follows the orders that have arrived.
     #[inline]
     pub(super) fn follow_orders(&mut self, now: Time) {
         while let Ordered(Some(ordered)) = &self.ordered

@@ -1,5 +1,5 @@
-//! What the packets of a live run carry: bytes that follow from the flow and the place in it, so that a receiver can tell
-//! whether they are the sender's.
+//! The payloads of a live run. Their bytes follow from the flow and the position in the flow, so that a receiver can
+//! check that they are the sender's.
 
 use super::pool::LINE;
 use super::shared::WORD;
@@ -88,7 +88,7 @@ pub(super) fn append(range: &FlowRange, len: usize, out: &mut Vec<u8>) {
     out.truncate(end);
 }
 
-/// Whether `len` bytes from byte `begin` on in the words of a slot are the first ones of that payload.
+/// Returns true if `len` bytes from byte `begin` on in the words of a slot are the first bytes of that payload.
 pub(super) fn is_right(range: &FlowRange, begin: usize, len: usize, slot: &[AtomicU64]) -> bool {
     let mut differs = 0;
     each(range, begin, len, slot, |word, is, mask| {

@@ -1,8 +1,8 @@
-//! Slots of packets in shared memory, and who may use which.
+//! Slots of packets in shared memory, and the ownership of slots.
 //!
-//! A slot has one holder at a time: whoever took it from the free list, then whoever gets its number from a ring. Nobody
-//! copies a packet that is only passed on. Freed slots are used again last in, first out, so that the memory in use stays in
-//! the cache (specs/live.md §2).
+//! A slot has one holder at a time: first the node that took it from the free list, then each node that takes its
+//! number from a ring. A relay does not copy a packet. Freed slots are reused last in, first out, so that the memory
+//! in use stays in the cache (specs/live.md §2).
 
 use super::shared::{WORD, Words};
 use raddle_core::prefetch;
@@ -25,7 +25,7 @@ pub(crate) const fn words(count: u32, packet_bytes: usize) -> usize {
     count as usize * words_of_slot(packet_bytes)
 }
 
-/// An odd number of cache lines, so that the fronts of slots do not all want the same few places in the caches.
+/// Words of a slot: an odd number of cache lines, so that the fronts of slots spread over all sets of the caches.
 const fn words_of_slot(packet_bytes: usize) -> usize {
     (packet_bytes.div_ceil(LINE) | 1) * LINE / WORD
 }
@@ -38,7 +38,7 @@ impl Slots {
         Self { words, words_of_slot, count }
     }
 
-    /// How many there are.
+    /// Number of slots.
     pub(crate) const fn count(&self) -> u32 {
         self.count
     }
@@ -59,7 +59,7 @@ impl Slots {
         &self.words[first..first + self.words_of_slot]
     }
 
-    /// The first cache line of a slot, if there is such a slot, will be read soon.
+    /// Prefetches the first cache line of a slot, if the slot exists.
     #[inline]
     pub(crate) fn foresee(&self, slot: u32) {
         if let Some(word) = self.words.get(self.first(slot)) {
@@ -130,17 +130,17 @@ impl Slots {
     }
 }
 
-/// The slots that nobody uses, of those that a thread owns.
+/// The free slots among those that a thread owns.
 #[derive(Debug)]
 pub(crate) struct FreeList {
     own: Range<u32>,
     free: Vec<u32>,
-    /// By slot of `own`, whether it is free: a number that comes back twice is not believed.
+    /// Indexed by slot of `own`: true if the slot is free. A slot that is returned twice is ignored.
     is_free: Vec<bool>,
 }
 
 impl FreeList {
-    /// All of these.
+    /// Starts with all of these slots free.
     pub(crate) fn new(own: Range<u32>) -> Self {
         Self { free: own.clone().rev().collect(), is_free: vec![true; own.len()], own }
     }
@@ -153,13 +153,13 @@ impl FreeList {
         Some(slot)
     }
 
-    /// Which of the threads that share the slots owns one, if all own as many, in their order.
+    /// The thread that owns a slot, if all threads that share the slots own equally many, in thread order.
     #[inline]
     pub(crate) fn owner(&self, slot: u32) -> usize {
         (slot / self.own.len() as u32) as usize
     }
 
-    /// Gives a slot back. Returns false if it is none of these, or is free already.
+    /// Returns a slot. Returns false if the slot is not one of these, or is free already.
     #[inline]
     pub(crate) fn give_back(&mut self, slot: u32) -> bool {
         let Some(is_free) =

@@ -1,9 +1,11 @@
 //! Ports of a rack that have an agent or a queue of their own, and the credits that forwarders give their neighbours.
 //!
-//! At such a port only packets whose transmission has begun are in the ring; the others wait in the queue, and keep their slots.
+//! The ring of such a port holds only packets whose transmission has begun. The other packets wait in the port's
+//! queue, and keep their slots.
 //!
-//! A credit crosses a link in the ring, as a packet of its own behind what is being sent: it takes none of the link's time, but
-//! comes no earlier than the packet in front of it. In the packet engine it may overtake that packet.
+//! A credit crosses a link in the ring, as a separate entry behind the packet in transmission. It takes none of the
+//! link's time, but does not arrive before the packet in front of it. In the packet engine it may overtake that
+//! packet.
 
 use super::events::Event;
 use super::fabric::{Fabric, Inside, Place};
@@ -19,15 +21,15 @@ use raddle_core::{
 };
 use raddle_topology::{Link, Topology};
 
-/// What a port has beside its link, if it is more than a plain FIFO.
+/// The [`Served`] state of a port; `None` for a plain FIFO.
 pub(super) type MayServe = Option<Box<Served<Inside>>>;
 
-/// What a credit takes at least, so that none comes in the instant in which it was sent.
+/// The shortest delay of a credit, so that none arrives at the instant at which it was sent.
 const LEAST_CREDIT_DELAY: Duration = Duration::from_ps(1);
 
 impl Rack {
-    /// Gives ports, by the link that leaves them, the agents that `agent` makes. Their queues have the limits that were given
-    /// [before](Self::with_limits), and do not count the packet in service.
+    /// Gives ports the agents that `agent` makes, by the link that leaves the port. Their queues have the limits that
+    /// were set [before](Self::with_limits), and do not count the packet in service.
     #[must_use]
     pub fn with_agents(mut self, agent: impl FnMut(LinkId) -> Option<Box<dyn PortAgent>>) -> Self {
         self.serve(agent, |_, served, agent| served.set_agent(agent));
@@ -42,7 +44,7 @@ impl Rack {
         self
     }
 
-    /// Gives the plain FIFOs of all ports these limits, beside those of the rings.
+    /// Limits the plain FIFOs of all ports, in addition to the limits of the rings.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         if limits == Limits::default() {
@@ -59,7 +61,7 @@ impl Rack {
         self
     }
 
-    /// Gives ports, by the link that leaves them, the queues that `queue` makes.
+    /// Gives ports the queues that `queue` makes, by the link that leaves the port.
     #[must_use]
     pub fn with_queues(mut self, queue: impl FnMut(LinkId) -> Option<Box<dyn Queue>>) -> Self {
         self.serve(queue, |port, served, queue| {
@@ -69,7 +71,8 @@ impl Rack {
         self
     }
 
-    /// Gives links flow control, by the link that leaves the port whose neighbour it holds back.
+    /// Gives ports flow control, by the link that leaves the port. Flow control holds back the neighbour at that
+    /// link.
     ///
     /// # Panics
     /// If such a port has no queue [of its own](Self::with_queues), which heeds pauses.
@@ -90,7 +93,7 @@ impl Rack {
         self
     }
 
-    /// Gives ports what `part` makes.
+    /// Gives ports the parts that `part` makes.
     fn serve<T>(
         &mut self,
         mut part: impl FnMut(LinkId) -> Option<T>,
@@ -162,7 +165,7 @@ impl Worker {
         }
     }
 
-    /// Loses what has not left a port when its link failed at `at`.
+    /// Drops the packets that had not left a port when its link failed at `at`.
     pub(super) fn cut_queue(&mut self, link: LinkId, at: Time) {
         let now = self.fabric.now;
         let Some((served, _)) = self.fabric.served(link) else { return };
@@ -192,12 +195,12 @@ impl Fabric {
         }
     }
 
-    /// Packets that wait at ports with queues of their own.
+    /// Number of packets that wait at ports with queues of their own.
     pub(super) fn waiting(&self) -> usize {
         self.served.iter().flatten().map(|served| served.waiting()).sum()
     }
 
-    /// Sends a credit to the neighbour at a port. It is lost if there is no room for it.
+    /// Sends a credit to the neighbour at a port. The credit is lost if there is no room for it.
     pub(super) fn send_credit(&mut self, place: &Place, port: PortId, credit: Credit) {
         let link = place.link(port);
         if !self.ports.get(link).is_some_and(|port| port.up) {

@@ -1,7 +1,7 @@
-//! Memory in which rings and slots are, as words that are read and written atomically.
+//! The memory that holds rings and slots, as words that are read and written atomically.
 //!
-//! This is the crate's one module with `unsafe`. All that it hands out are slices of atomics: whatever another thread writes, and
-//! whenever, is a value that is read once, and not undefined behaviour.
+//! This is the crate's one module with `unsafe`. It hands out only slices of atomics: a word that another thread
+//! writes at any time is read as some value, so that no data race is undefined behaviour.
 
 use super::sync::AtomicU64;
 use memmap2::{Advice, MmapOptions, MmapRaw};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Bytes of a word.
 pub(crate) const WORD: usize = 8;
 
-/// Memory that several processes map stays as long as it is.
+/// Seals that fix the size of memory that several processes map.
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 
 /// A piece of memory.
@@ -24,18 +24,18 @@ pub(crate) struct Region {
     map: MmapRaw,
 }
 
-/// The system has no such memory.
+/// The system refuses the memory.
 #[derive(Debug, thiserror::Error)]
 #[error("no {bytes} bytes of memory for rings and packets: {why}")]
 pub struct NoMemory {
-    /// How much was wanted.
+    /// Number of bytes that were requested.
     pub bytes: usize,
-    /// What the system said.
+    /// The system's error.
     pub why: io::Error,
 }
 
 impl Region {
-    /// So many words of zeros, of this process alone.
+    /// Allocates `words` words of zeros for this process alone.
     ///
     /// # Errors
     /// [`NoMemory`], if the system has none.

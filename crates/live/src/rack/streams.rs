@@ -1,4 +1,4 @@
-//! The streams of programs at a polling thread: bytes that wait at their source, and bytes that have come to their
+//! The streams of programs at a polling thread: bytes that wait at their source, and bytes that have arrived at their
 //! destination.
 
 use super::endpoint::{Received, Request, Window};
@@ -11,17 +11,18 @@ use std::sync::mpsc::{Receiver, Sender};
 
 /// The streams that begin or end at the nodes of a thread.
 pub(super) struct Streams {
-    /// Those that begin here, by number.
+    /// The streams that begin here, by number.
     sources: BTreeMap<FlowId, Source>,
-    /// Their numbers by the name that packets have.
+    /// The numbers of these streams, by the key that their packets carry.
     named: BTreeMap<FlowKey, FlowId>,
-    /// Those that end here.
+    /// The streams that end here.
     sinks: BTreeMap<FlowKey, Sink>,
-    /// Those that have ended here of late, in order: repeated packets of theirs are no streams.
+    /// The streams that have ended here recently, in order. A retransmitted packet of such a stream does not start a
+    /// new one.
     ended: VecDeque<(Time, FlowKey)>,
-    /// By node, where its program hears of what has come; nothing if it has none.
+    /// Indexed by node: the channel to its program; `None` if it has none.
     programs: Vec<Option<Sender<Received>>>,
-    /// What programs ask.
+    /// The requests of programs.
     pub(super) requests: Receiver<(NodeId, Request)>,
 }
 
@@ -35,7 +36,7 @@ struct Sink {
     inbound: Inbound,
 }
 
-/// How long a stream that has ended is remembered. Its name is not given to another for longer than that.
+/// The time for which an ended stream is remembered. Its key is not used again within that time.
 const MEMORY: Duration = Duration::from_ms(10);
 
 impl Streams {
@@ -56,7 +57,7 @@ impl Streams {
         self.sources.insert(flow, Source { outbound: Outbound::default(), window });
     }
 
-    /// A program hands over bytes. Returns whether the stream is open.
+    /// Adds bytes that a program has handed over. Returns true if the stream is open.
     pub(super) fn append(&mut self, flow: FlowId, bytes: &[u8]) -> bool {
         let source = self.sources.get_mut(&flow);
         source.map(|source| source.outbound.append(bytes)).is_some()
@@ -125,7 +126,7 @@ impl Streams {
         }
     }
 
-    /// Tells the program at a node. Nobody may listen there, or any more.
+    /// Sends data to the program at a node. The node may have no program, or the program may have ended.
     fn tell(&self, node: NodeId, received: Received) {
         if let Some(program) = &self.programs[node.index()] {
             let _ = program.send(received);

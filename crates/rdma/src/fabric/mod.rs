@@ -85,7 +85,7 @@ pub enum Error {
     /// Bytes from a peer are not valid.
     #[error("what a peer has sent is not {what}")]
     Malformed {
-        /// What was expected.
+        /// The expected kind of data.
         what: &'static str,
     },
     /// A write would begin or end outside the memory.

@@ -84,7 +84,7 @@ impl Code {
         if code == 0 { Ok(()) } else { Err(Self(-code)) }
     }
 
-    /// What libfabric says of it.
+    /// libfabric's text for the code.
     #[expect(unsafe_code, reason = "a call of libfabric")]
     pub(super) fn text(self) -> String {
         // SAFETY: the function takes any number, and returns a string that stays and that nobody changes (a table of constants).
@@ -165,7 +165,7 @@ impl Handle {
         Ok(address)
     }
 
-    /// Whether these bytes can be the address of a peer.
+    /// Returns true if these bytes can be the address of a peer.
     #[expect(unsafe_code, reason = "a call of libfabric")]
     pub(super) fn is_address(&mut self, address: &[u8]) -> bool {
         // SAFETY: the handle is open.

@@ -1,8 +1,10 @@
-//! Cores of their own for the threads that poll a rack of Linux hosts. The other cores run the hosts' programs, and all that the
-//! hosts' kernels do with a frame that has crossed the rack (receive packet steering): a polling thread only hands the frame over.
+//! Reserves cores for the threads that poll a rack of Linux hosts. The other cores run the hosts' programs, and all
+//! the work of the hosts' kernels on a frame that has crossed the rack (receive packet steering). A polling thread
+//! only hands the frame over.
 //!
-//! A kernel answers an acknowledgement with further segments at once. Without the division that work is done by the thread that hands
-//! over the acknowledgement, which took most of a polling thread's time: one switch carried half as much TCP.
+//! A kernel answers an acknowledgement with further segments at once. Without the division, the thread that hands
+//! over the acknowledgement does that work. It took most of a polling thread's time: one switch carried half as much
+//! TCP.
 
 use super::namespace::running;
 use rustix::process::Pid;
@@ -13,7 +15,7 @@ use std::io::{self, Write};
 /// The division of the cores that this process may use.
 #[derive(Debug)]
 pub(in crate::rack) struct Cores {
-    /// By polling thread.
+    /// Indexed by polling thread: its core.
     polling: Vec<usize>,
     others: CpuSet,
 }
@@ -47,15 +49,16 @@ impl Cores {
         Some(Self { polling, others })
     }
 
-    /// Moves this thread, which is the polling thread with that number, to its core.
+    /// Moves this thread, which is polling thread number `thread`, to its core.
     pub(in crate::rack) fn poll(&self, thread: usize) {
         let mut own = CpuSet::new();
         own.set(self.polling[thread]);
-        // A core may have gone since: then the thread stays where it is.
+        // The core may have been taken offline: then the thread stays where it is.
         let _ = sched_setaffinity(None, &own);
     }
 
-    /// Keeps this thread, and those that it will start, from the polled cores, and all cores awake, as long as what this returns lives.
+    /// Keeps this thread, and the threads that it will start, off the polled cores, and keeps all cores awake, until
+    /// the returned value is dropped.
     pub(in crate::rack) fn leave(&self) -> Left {
         let before = sched_getaffinity(None).ok();
         let _ = sched_setaffinity(None, &self.others);
@@ -80,7 +83,7 @@ impl Cores {
     }
 }
 
-/// A thread that is kept from the polled cores.
+/// A thread that is kept off the polled cores.
 pub(in crate::rack) struct Left {
     before: Option<CpuSet>,
     _awake: Option<File>,
@@ -103,7 +106,7 @@ fn keep_awake() -> Option<File> {
     Some(latency)
 }
 
-/// Keeps this thread from the cores that the run of another process polls.
+/// Keeps this thread off the cores that the run of another process polls.
 ///
 /// # Errors
 /// If there is no such process.

@@ -1,11 +1,11 @@
 //! Linux at the hosts of a rack: each host has a network namespace with a TAP interface, whose programs reach those at the other
 //! hosts and know nothing of the rack (specs/live.md §4).
 //!
-//! What leaves the interface crosses in one of two ways:
+//! Packets that leave the interface cross the rack in one of two ways:
 //!
 //! - [`IpHost`]: an IP packet is a piece of a stream of the node's own transport, such as R2C2.
-//! - [`FrameHost`]: an Ethernet frame goes to the node's forwarder as it is, and to those of the switches: the kernel's own
-//!   transport meets the scheme's routing.
+//! - [`FrameHost`]: an Ethernet frame goes unchanged to the forwarders of the node and of the switches: the kernel's
+//!   own transport runs over the scheme's routing.
 //!
 //! Host `n` has the address 10.0.0.0 + n + 1 in the network 10.0.0.0/8, and fd00:: + n + 1 in fd00::/64 where frames cross.
 
@@ -50,26 +50,26 @@ pub fn address_v6(node: NodeId) -> Ipv6Addr {
     Ipv6Addr::from_bits(NETWORK_V6 + u128::from(node.0) + 1)
 }
 
-/// The node that has an address, of so many.
+/// The node with an IPv4 address, if it is one of `nodes` nodes.
 fn node_of(address: Ipv4Addr, nodes: u32) -> Option<NodeId> {
     let number = address.to_bits().checked_sub(self::address(NodeId(0)).to_bits())?;
     (number < nodes).then_some(NodeId(number))
 }
 
-/// The node that has an IPv6 address, of so many.
+/// The node with an IPv6 address, if it is one of `nodes` nodes.
 fn node_of_v6(address: Ipv6Addr, nodes: u32) -> Option<NodeId> {
     let number = address.to_bits().checked_sub(address_v6(NodeId(0)).to_bits())?;
     u32::try_from(number).ok().filter(|&number| number < nodes).map(NodeId)
 }
 
-/// What all hosts of a rack have counted.
+/// Counts of a host's packets or frames.
 #[derive(Debug, Default)]
 pub struct Counts {
-    /// Packets or frames that went into the rack.
+    /// Packets or frames that entered the rack.
     pub sent: AtomicU64,
-    /// Packets or frames that came out of it.
+    /// Packets or frames that left the rack.
     pub received: AtomicU64,
-    /// Packets and frames that are for no other host of the rack, or of a kind that does not cross it.
+    /// Packets and frames that are for no other host of the rack, or of a kind that does not cross the rack.
     pub strange: AtomicU64,
     /// Packets for which a stream, or the interface, had no room.
     pub refused: AtomicU64,

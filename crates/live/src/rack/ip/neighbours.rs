@@ -1,12 +1,12 @@
-//! Answers to a host that asks for the hardware address of another: by the address resolution protocol (RFC 826) for IPv4,
-//! by neighbour discovery (RFC 4861 §7.2) for IPv6.
+//! Answers to a host that asks for another host's hardware address: by the address resolution protocol (RFC 826) for
+//! IPv4, by neighbour discovery (RFC 4861 §7.2) for IPv6.
 
 use super::{ARP, ETHERNET, IPV6, node_of, node_of_v6};
 use raddle_core::NodeId;
 use raddle_wire::Mac;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Hardware is Ethernet, the protocol IPv4, with addresses of 6 and 4 bytes.
+/// Hardware type Ethernet, protocol IPv4, addresses of 6 and 4 bytes.
 const KIND: [u8; 6] = [0, 1, 8, 0, 6, 4];
 const REQUEST: [u8; 2] = [0, 1];
 const REPLY: [u8; 2] = [0, 2];
@@ -40,13 +40,13 @@ pub(super) fn answer_arp(request: &[u8], node_of: impl Fn(Ipv4Addr) -> Option<No
 const ICMPV6: u8 = 58;
 const SOLICITATION: [u8; 2] = [135, 0];
 const ADVERTISEMENT: [u8; 2] = [136, 0];
-/// The answer was asked for, and replaces what was known.
+/// Flags: the answer was solicited, and overrides the cached address.
 const SOLICITED_OVERRIDE: [u8; 4] = [0x60, 0, 0, 0];
 /// The option that tells the hardware address: its type, and its length in units of 8 bytes.
 const TARGET_ADDRESS: [u8; 2] = [2, 1];
 /// Bytes of the message, the option included.
 const MESSAGE: u8 = 32;
-/// What shows that a packet has crossed no router.
+/// The hop limit that proves that a packet has crossed no router.
 const HOP_LIMIT: u8 = 255;
 
 /// The frame that answers a neighbour solicitation of the host with that hardware address, if it asks for an address that a node has.
@@ -134,7 +134,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a namespace sends.
+        /// Any bytes that a namespace may send.
         #[test]
         fn any_bytes_are_a_question_or_none(
             flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),

@@ -1,8 +1,8 @@
-//! Routes of a namespace, by netlink (RFC 3549): the way to all other hosts, with the congestion control and the smallest
-//! retransmission timeout of TCP connections that take it.
+//! Routes of a namespace, by netlink (RFC 3549): the route to all other hosts, with the congestion control and the
+//! smallest retransmission timeout of TCP connections that use it.
 //!
-//! The default of a whole namespace would be simpler, but Linux lets a namespace other than the machine's own choose among
-//! the algorithms alone that the machine allows to everybody.
+//! The default of a whole namespace would be simpler. But in a namespace other than the machine's own, Linux allows
+//! only the algorithms that the machine allows to everybody.
 
 use super::namespace::Interface;
 use netlink_packet_core::{
@@ -31,7 +31,7 @@ const RTO_MIN_LOCKED: u32 = 1 << 13;
 /// that use the route have the congestion control and the smallest retransmission timeout of `interface`.
 ///
 /// # Errors
-/// What the kernel says; `EINVAL` if it does not have the congestion control.
+/// The kernel's error; `EINVAL` if it does not have the congestion control.
 pub(super) fn add(address: IpAddr, prefix: u8, number: u32, interface: &Interface) -> io::Result<()> {
     let (family, network, source, scope) = match address {
         IpAddr::V4(address) => {
@@ -69,7 +69,7 @@ pub(super) fn add(address: IpAddr, prefix: u8, number: u32, interface: &Interfac
     ask(RouteNetlinkMessage::NewRoute(route))
 }
 
-/// Asks the kernel to make something, and waits until it has.
+/// Sends the kernel a request to create an object, and waits for the answer.
 fn ask(what: RouteNetlinkMessage) -> io::Result<()> {
     let mut request = NetlinkMessage::from(what);
     request.header.flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE;

@@ -1,5 +1,6 @@
-//! IP over the streams of a rack's own transport: an IP packet that leaves the interface of a host goes to the node that has the
-//! address, as a piece of a stream: a stream a five-tuple, which ends after [`SILENCE`]. The gateway answers ARP; IPv6 is off.
+//! IP over the streams of a rack's own transport. An IP packet that leaves a host's interface goes to the node with
+//! the destination address, as a piece of a stream. Each five-tuple has its own stream, which ends after [`SILENCE`].
+//! The gateway answers ARP requests; IPv6 is off.
 
 use super::namespace::{Interface, Namespace, NoNamespace};
 use super::{ARP, Counts, ETHERNET, IPV4, neighbours, node_of};
@@ -15,7 +16,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tun_rs::SyncDevice;
 
-/// How long a stream lives without a packet.
+/// The longest time without a packet before a stream ends.
 pub const SILENCE: Duration = Duration::from_millis(10);
 
 /// The IP host at a node: its namespace, and the two threads that carry packets between its interface and the rack.
@@ -28,8 +29,8 @@ pub struct IpHost {
 }
 
 impl IpHost {
-    /// Makes the namespace of the node that the endpoint is at, and carries packets from then on. Needs the privilege to
-    /// administer networks (CAP_NET_ADMIN, CAP_SYS_ADMIN).
+    /// Makes the namespace of the endpoint's node, and starts to carry packets. Needs the privilege to administer
+    /// networks (CAP_NET_ADMIN, CAP_SYS_ADMIN).
     ///
     /// # Errors
     /// [`NoNamespace`], if the system refuses.
@@ -57,13 +58,13 @@ impl IpHost {
         Ok(Self { namespace, counts, stop, threads: vec![reader, writer] })
     }
 
-    /// Where its programs run.
+    /// The namespace in which the host's programs run.
     #[must_use]
     pub fn namespace(&self) -> &Namespace {
         &self.namespace
     }
 
-    /// What it has counted so far.
+    /// The packet counts so far.
     #[must_use]
     pub fn counts(&self) -> &Counts {
         &self.counts
@@ -79,7 +80,7 @@ impl Drop for IpHost {
     }
 }
 
-/// What makes packets one flow: the node that has the destination's address, the protocol, and both ports if it has some.
+/// The key of a flow: the destination node, the protocol, and both ports if the protocol has ports.
 type Tuple = (NodeId, u8, [u8; 4]);
 
 /// The way from the interface into the rack.
@@ -87,7 +88,7 @@ struct Into {
     node: NodeId,
     nodes: u32,
     caller: Caller,
-    /// Streams, and whether a packet has gone by them since streams were last looked through.
+    /// The streams, each with a flag that is true if a packet has used it since the last sweep.
     streams: HashMap<Tuple, (Outgoing, bool)>,
     counts: Arc<Counts>,
 }
@@ -169,7 +170,7 @@ fn tuple(packet: &[u8], nodes: u32) -> Option<Tuple> {
     Some((to, header[9], ports.copied().unwrap_or_default()))
 }
 
-/// Carries what comes by streams to the interface.
+/// Carries packets that arrive by streams to the interface.
 fn out_of_rack(endpoint: &Endpoint, device: &SyncDevice, counts: &Counts, stop: &AtomicBool) {
     let mut waiting: HashMap<FlowKey, Vec<u8>> = HashMap::new();
     let mut frame = Vec::new();
@@ -214,7 +215,7 @@ fn wait(device: &SyncDevice) {
     let _ = poll(&mut [PollFd::new(device.as_fd(), PollFlags::POLLIN)], timeout);
 }
 
-/// Real time since some beginning.
+/// Real time since a fixed instant.
 fn clock() -> Duration {
     static CLOCK: std::sync::LazyLock<(quanta::Clock, u64)> = std::sync::LazyLock::new(|| {
         let clock = quanta::Clock::new();
