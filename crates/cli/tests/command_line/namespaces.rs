@@ -309,13 +309,20 @@ fn the_flows_of_a_workload_cross_by_the_kernels_tcp() {
     let output = command_of(env!("CARGO_BIN_EXE_raddle"), folder.path(), compared, "400").output().unwrap();
     assert!(output.status.success() && !said(&output).contains("same flows"), "{}", said(&output));
     // Each flow is 35 segments, of 1,448 B by the kernel and of 1,460 B simulated, and has the same ports: switches that hash them
-    // choose the same links.
-    let [live, simulated] = ["fabric", "simulated"].map(|run| {
-        let table = Table::read(&folder.path().join("out").join(run).join("links.parquet")).unwrap();
-        table.integers("data_packets").unwrap().to_vec()
-    });
-    assert!(live.iter().flatten().all(|packets| packets.is_multiple_of(35)), "{live:?}");
-    assert_eq!(live, simulated);
+    // choose the same links. On a busy machine the kernel may repeat a segment whose acknowledgement is late.
+    let column = |run: &str, table: &str, column: &str| -> Vec<u64> {
+        let table = Table::read(&folder.path().join(format!("out/{run}/{table}.parquet"))).unwrap();
+        table.integers(column).unwrap().iter().flatten().copied().collect()
+    };
+    let [live, simulated] = ["fabric", "simulated"].map(|run| column(run, "links", "data_packets"));
+    let repeated: u64 = column("fabric", "flows", "retransmissions").iter().sum();
+    assert!(simulated.iter().all(|packets| packets.is_multiple_of(35)), "{simulated:?}");
+    let is_same =
+        |(live, simulated): (&u64, &u64)| live.checked_sub(*simulated).is_some_and(|more| more <= repeated);
+    assert!(
+        live.len() == simulated.len() && live.iter().zip(&simulated).all(is_same),
+        "{repeated} {live:?} {simulated:?}"
+    );
 }
 
 /// `papers/expeditus/fig8.toml` with a dozen small flows.
